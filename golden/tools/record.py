@@ -1,0 +1,220 @@
+"""Records golden cases: a model as torch.export.save writes it, the calls made of it, and what PyTorch answered in eager mode.
+
+    record("golden/cases/add", Add(), (x, y))
+
+writes model.pt2, model.core.pt2, graph.core.txt, meta.json and the tensors as raw bytes. The form is described in README.md beside this file.
+Every case is checked while it is written: both archives are loaded back, run, and compared with eager.
+"""
+
+import copy
+import json
+import os
+import shutil
+from collections import Counter
+
+import torch
+from torch.utils import _pytree as pytree
+
+__all__ = ["record", "write_tensor"]
+
+# Frames of model code below this folder are recorded relative to it: an archive must not depend on where the checkout lies.
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None, stateful=False, note=None, label=None, extra=None):
+    """Writes one case.
+
+    args, kwargs: the call the model is exported with; recorded first. They are not changed.
+    runs: further calls, each a dict with "args" and, where wanted, "kwargs" and "label". With stateful they follow the first call
+        in order and the module keeps its buffers from one to the next; without, each starts from the module as it was exported.
+    dynamic_shapes: as torch.export.export takes it.
+    label: what the first call stands for (a class name, a branch); goes into meta.json as it is.
+    extra: further entries of meta.json.
+    """
+    if stateful:
+        note = "stateful" if note is None else "stateful; " + note
+    calls = [dict(args=args, kwargs=kwargs or {}, label=label)]
+    calls += [dict(args=r["args"], kwargs=r.get("kwargs", {}), label=r.get("label")) for r in runs]
+
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    with torch.no_grad():
+        exported = torch.export.export(
+            copy.deepcopy(model), _copy(calls[0]["args"]), _copy(calls[0]["kwargs"]), dynamic_shapes=dynamic_shapes
+        )
+        core = exported.run_decompositions()
+        for program, name in ((exported, "model.pt2"), (core, "model.core.pt2")):
+            _relative_traces(program)
+            torch.export.save(program, os.path.join(folder, name))
+        with open(os.path.join(folder, "graph.core.txt"), "w") as f:
+            f.write("\n".join(line.rstrip() for line in str(core).splitlines()) + "\n")
+
+        want = _run(model, calls, stateful)
+        diff = 0.0
+        for name in ("model.pt2", "model.core.pt2"):
+            loaded = torch.export.load(os.path.join(folder, name))
+            got = _run(loaded.module(), calls, stateful)
+            d = max(_compare(folder, name, w, g) for w, g in zip(want, got))
+            if name == "model.pt2":
+                diff = d
+
+    meta = {"name": os.path.basename(os.path.normpath(folder)), "torch_version": torch.__version__}
+    if note is not None:
+        meta["note"] = note
+    meta.update(extra or {})
+    first, *others = [_write_call(folder, i, call, result) for i, (call, result) in enumerate(zip(calls, want))]
+    meta.update(first)
+    if others:
+        meta["runs"] = others
+    meta["ops_before_decomp"] = _operators(exported)
+    meta["ops"] = _operators(core)
+    meta["num_params"] = sum(p.numel() for p in model.parameters())
+    meta["macs"] = _macs(core)
+    meta["range_constraints"] = {str(k): str(v).replace("int_oo", "oo") for k, v in exported.range_constraints.items()}
+    meta["exported_vs_eager_max_abs_diff"] = diff
+    with open(os.path.join(folder, "meta.json"), "w") as f:
+        json.dump(meta, f, indent=1, allow_nan=False)
+        f.write("\n")
+
+
+def write_tensor(path, t):
+    """Writes t's elements, little endian, in logical row-major order whatever its strides: bool as one byte, bfloat16 as two."""
+    t = t.detach().contiguous()
+    with open(path, "wb") as f:
+        if t.numel():
+            f.write(t.reshape(-1).view(torch.uint8).numpy().tobytes())
+
+
+def _copy(tree):
+    """Deep copy that keeps strides and offsets, which clone() does not for a view with gaps."""
+
+    def one(x):
+        if not isinstance(x, torch.Tensor):
+            return copy.deepcopy(x)
+        return torch.empty(0, dtype=x.dtype).set_(x.untyped_storage().clone(), x.storage_offset(), x.shape, x.stride())
+
+    return pytree.tree_map(one, tree)
+
+
+def _run(module, calls, stateful):
+    """Makes the calls; returns for each the flat outputs and the flat inputs as they are after it."""
+    results = []
+    current = copy.deepcopy(module)
+    for i, call in enumerate(calls):
+        if i and not stateful:
+            current = copy.deepcopy(module)
+        args, kwargs = _copy(call["args"]), _copy(call["kwargs"])
+        output = current(*args, **kwargs)
+        # An output may be a view of state that the next call changes.
+        results.append((_copy(_flat(output)), _flat((args, kwargs))))
+    return results
+
+
+def _flat(tree):
+    """[(path, leaf)] in pytree order."""
+    leaves, _ = pytree.tree_flatten_with_path(tree)
+    return [(pytree.keystr(path), leaf) for path, leaf in leaves]
+
+
+def _compare(folder, model, want, got):
+    """Largest absolute difference between two results of _run; raises where they differ in more than rounding."""
+    worst = 0.0
+    for side, w, g in (("output", want[0], got[0]), ("input after the call", want[1], got[1])):
+        if [path for path, _ in w] != [path for path, _ in g]:
+            raise AssertionError(f"{folder}/{model}: {side} structure {w} became {g}")
+        for (path, a), (_, b) in zip(w, g):
+            where = f"{folder}/{model}: {side} {path}"
+            if not isinstance(a, torch.Tensor):
+                if a != b or type(a) is not type(b):
+                    raise AssertionError(f"{where}: {a!r} became {b!r}")
+                continue
+            torch.testing.assert_close(b, a, equal_nan=True, msg=lambda m: f"{where}: {m}")
+            if a.stride() != b.stride() and a.numel():
+                raise AssertionError(f"{where}: strides {a.stride()} became {b.stride()}")
+            if a.dtype.is_floating_point and a.numel():
+                gap = (a.double() - b.double()).abs()
+                gap[a == b] = 0  # infinities
+                worst = max(worst, gap.nan_to_num(nan=0.0).max().item())
+    return worst
+
+
+def _write_call(folder, index, call, result):
+    """Writes the tensors of one call; returns its part of meta.json."""
+    prefix = f"run{index}_" if index else ""
+    outputs, after = result
+    part = {"label": call["label"]} if call["label"] is not None else {}
+    part["inputs"] = []
+    for k, ((path, before), (_, changed)) in enumerate(zip(_flat((call["args"], call["kwargs"])), after)):
+        entry = _write_value(folder, f"{prefix}input_{k}.bin", path, before)
+        if isinstance(before, torch.Tensor) and not _same_bits(before, changed):
+            entry["mutated_file"] = f"{prefix}mutated_input_{k}.bin"
+            write_tensor(os.path.join(folder, entry["mutated_file"]), changed)
+        part["inputs"].append(entry)
+    part["outputs"] = [_write_value(folder, f"{prefix}output_{k}.bin", path, x) for k, (path, x) in enumerate(outputs)]
+    return part
+
+
+def _write_value(folder, file, path, x):
+    if not isinstance(x, torch.Tensor):
+        return {"path": path, "kind": type(x).__name__, "value": x}
+    write_tensor(os.path.join(folder, file), x)
+    return {
+        "path": path,
+        "kind": "tensor",
+        "dtype": str(x.dtype).removeprefix("torch."),
+        "shape": list(x.shape),
+        "strides": list(x.stride()),
+        "file": file,
+    }
+
+
+def _same_bits(a, b):
+    a, b = a.contiguous().reshape(-1), b.contiguous().reshape(-1)
+    return a.numel() == 0 or torch.equal(a.view(torch.uint8), b.view(torch.uint8))
+
+
+def _nodes(program):
+    """Call nodes of the graph and of the graphs nested in it."""
+    for module in program.graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule):
+            yield from (n for n in module.graph.nodes if n.op == "call_function")
+
+
+def _relative_traces(program):
+    for node in _nodes(program):
+        if node.meta.get("stack_trace"):
+            node.meta["stack_trace"] = node.meta["stack_trace"].replace(ROOT + os.sep, "")
+
+
+def _operators(program):
+    def name(target):
+        return str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
+
+    return dict(sorted(Counter(name(n.target) for n in _nodes(program)).items()))
+
+
+def _macs(program):
+    """Multiply-accumulates of the matrix products and convolutions, each nested graph counted once, symbolic sizes as exported with."""
+    aten = torch.ops.aten
+
+    def size(x):
+        return int(x.node.hint) if isinstance(x, torch.SymInt) else int(x)
+
+    def numel(x):
+        n = 1
+        for s in x.shape:
+            n *= size(s)
+        return n
+
+    total = 0
+    for n in _nodes(program):
+        value = [a.meta.get("val") if isinstance(a, torch.fx.Node) else a for a in n.args]
+        if n.target in (aten.mm.default, aten.bmm.default):
+            total += numel(n.meta["val"]) * size(value[0].shape[-1])
+        elif n.target is aten.addmm.default:
+            total += numel(n.meta["val"]) * size(value[1].shape[-1])
+        elif n.target is aten.convolution.default:
+            transposed = value[6]
+            spread = value[0] if transposed else n.meta["val"]
+            total += numel(spread) * numel(value[1]) // size(value[1].shape[0])
+    return total
