@@ -44,7 +44,7 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
         )
         core = exported.run_decompositions()
         for program, name in ((exported, "model.pt2"), (core, "model.core.pt2")):
-            _relative_traces(program)
+            _make_reproducible(program)
             torch.export.save(program, os.path.join(folder, name))
         with open(os.path.join(folder, "graph.core.txt"), "w") as f:
             f.write("\n".join(line.rstrip() for line in str(core).splitlines()) + "\n")
@@ -180,10 +180,26 @@ def _nodes(program):
             yield from (n for n in module.graph.nodes if n.op == "call_function")
 
 
-def _relative_traces(program):
+def _make_reproducible(program):
+    """Takes from the nodes' history what differs from run to run: absolute paths, and memory addresses as names of graphs."""
+    numbers = {}  # address -> order of appearance
+    done = set()  # sources are shared between nodes
+
+    def number(source):
+        if id(source) in done:
+            return
+        done.add(id(source))
+        if source.node_info is not None:
+            source.node_info.graph_id = numbers.setdefault(source.node_info.graph_id, len(numbers))
+            source._dict = None  # what it was printed from
+        for older in source.from_node:
+            number(older)
+
     for node in _nodes(program):
         if node.meta.get("stack_trace"):
             node.meta["stack_trace"] = node.meta["stack_trace"].replace(ROOT + os.sep, "")
+        for source in node.meta.get("from_node") or ():
+            number(source)
 
 
 def _operators(program):
