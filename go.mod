@@ -1,0 +1,3 @@
+module github.com/etgen/etgen
+
+go 1.26

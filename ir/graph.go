@@ -1,0 +1,162 @@
+package ir
+
+import (
+	"io"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// Program is what one model file holds.
+type Program struct {
+	Source  string // base name of the file it was read from, for messages
+	Methods []*Method
+}
+
+// Method is one entry point of a program.
+type Method struct {
+	Name    string
+	Graph   *Graph
+	Inputs  []InputSpec  // parallel to Graph.Inputs
+	Outputs []OutputSpec // parallel to Graph.Outputs
+	Symbols []*sym.Symbol
+
+	// In and Out are the calling convention: how user inputs and outputs nest
+	// in Python containers. Nil when the file does not tell.
+	In, Out *Tree
+}
+
+// Tree is a Python container structure (torch's TreeSpec). A leaf has an empty
+// Type.
+type Tree struct {
+	Type     string   // "builtins.tuple", "builtins.dict", …; "" for a leaf
+	Keys     []string // of dicts and named tuples, parallel to Children
+	Children []*Tree
+}
+
+// InputKind tells where a graph input comes from.
+type InputKind uint8
+
+// The kinds of graph inputs.
+const (
+	UserInput InputKind = iota
+	Parameter
+	Buffer         // registered buffer; may be mutated
+	TensorConstant // lifted tensor constant
+	ConstantInput  // a Python constant or None that the caller passes; its value is fixed
+	TokenInput
+	CustomInput
+)
+
+// InputSpec describes one graph input.
+type InputSpec struct {
+	Kind       InputKind
+	Target     string // fully qualified name of a parameter, buffer or constant
+	Persistent bool   // of a buffer: part of the state_dict
+	Fixed      Arg    // of a ConstantInput: its value
+}
+
+// OutputKind tells where a graph output goes.
+type OutputKind uint8
+
+// The kinds of graph outputs.
+const (
+	UserOutput OutputKind = iota
+	BufferMutation
+	ParameterMutation
+	UserInputMutation
+	TokenOutput
+	LossOutput
+	GradientOutput
+)
+
+// OutputSpec describes one graph output.
+type OutputSpec struct {
+	Kind   OutputKind
+	Target string // the mutated buffer's or parameter's qualified name, the mutated input's value name
+}
+
+// Graph is a list of nodes in execution order. A region's Inputs are its
+// parameters (the carried values of a loop).
+type Graph struct {
+	Inputs    []*Value
+	Constants []*Value // values with Const set that are no Inputs, in order of first appearance
+	Nodes     []*Node
+	Outputs   []Arg // Ref to a value, or a literal
+}
+
+// Value is one tensor or scalar. Its definition is either a graph input, a
+// constant or output Index of node Def.
+type Value struct {
+	Name  string
+	Type  Type
+	Def   *Node // nil for inputs and constants
+	Index int
+	Const *Constant // the data of a parameter, buffer or folded constant: for mutable state its initial value
+}
+
+// Constant is tensor data. Sizes, strides and offset that select the tensor
+// from Data are in Type.
+type Constant struct {
+	Name string // qualified name, "" for folded constants
+	Type Type
+	Data Blob // the whole storage; constants that share a storage share the Blob
+}
+
+// Blob is a run of bytes read when needed.
+type Blob interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// Node is one operation.
+type Node struct {
+	Name    string
+	Op      string     // "aten.add.Tensor", "cond", …
+	Args    []NamedArg // in schema order once bound to a schema
+	Outputs []*Value   // nil entries for results that are None; Tensor[] results flattened
+	Regions []*Graph
+	Loc     Location
+}
+
+// NamedArg is an argument with its name in the operator's schema ("" for the
+// operands of control flow).
+type NamedArg struct {
+	Name  string
+	Value Arg
+}
+
+// Location is where in the user's model a node comes from.
+type Location struct {
+	File   string // base name of the Python file of the innermost frame outside PyTorch
+	Line   int
+	Module string // path of the nn.Module, e.g. "layers.0.attn"
+}
+
+// Arg returns the argument called name, nil if there is none.
+func (n *Node) Arg(name string) Arg {
+	for _, a := range n.Args {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return nil
+}
+
+// SetArg replaces or appends the argument called name.
+func (n *Node) SetArg(name string, v Arg) {
+	for i := range n.Args {
+		if n.Args[i].Name == name {
+			n.Args[i].Value = v
+			return
+		}
+	}
+	n.Args = append(n.Args, NamedArg{name, v})
+}
+
+// Output returns output i, or nil.
+func (n *Node) Output(i int) *Value {
+	if i < len(n.Outputs) {
+		return n.Outputs[i]
+	}
+	return nil
+}

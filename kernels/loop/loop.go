@@ -1,0 +1,102 @@
+// Package loop is the imperative form kernels have before they are printed or
+// run: counted and conditional loops over buffers with scalar locals. Three
+// readers exist: the C printer, the Go printer and kernels/eval. It has no
+// operators, only expr's scalar operations.
+package loop
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// Func is a kernel: straight code over flat buffers.
+type Func struct {
+	Name    string
+	Bufs    []Buf         // operand buffers, outputs first; Load.Buf and Store.Buf index them
+	Syms    []*sym.Symbol // integer parameters: dynamic sizes, and what sharing abstracts
+	Scalars []*expr.Var   // scalar parameters (run-time scalars and abstracted constants), read as expr.Scalar by position
+	Body    []Stmt
+}
+
+// Buf is one operand: a dense run of elements.
+type Buf struct {
+	Name  string
+	DType ir.DType
+	Role  Role
+	Len   sym.Expr // elements
+}
+
+// Role is how a kernel uses a buffer.
+type Role uint8
+
+// The roles. A Scratch buffer's contents are undefined at entry.
+const (
+	In Role = iota
+	Out
+	InOut
+	Scratch
+)
+
+// Stmt is a statement.
+type Stmt interface{ isStmt() }
+
+// The statements.
+type (
+	// For runs Body for Var = 0, 1, …, Extent-1.
+	For struct {
+		Var    *sym.Symbol
+		Extent sym.Expr
+		Body   []Stmt
+		// Strip says iterations are independent but for the reductions in
+		// Assign, so that a reader may run them in vector strips.
+		Strip bool
+		// Unroll asks for a constant-extent loop to be printed unrolled.
+		Unroll bool
+	}
+	// While runs Body as long as Cond holds.
+	While struct {
+		Cond *expr.Expr
+		Body []Stmt
+	}
+	// If chooses.
+	If struct {
+		Cond       *expr.Expr
+		Then, Else []Stmt
+	}
+	// Let declares Var and gives it its first value (Value nil: an array, or
+	// undefined until assigned). Mutable tells whether an Assign follows.
+	Let struct {
+		Var     *expr.Var
+		Value   *expr.Expr
+		Mutable bool
+	}
+	// Assign sets a local, or element At of an array local.
+	Assign struct {
+		Var   *expr.Var
+		At    sym.Expr // arrays only
+		Value *expr.Expr
+	}
+	// LetIndex binds Sym to an integer value for the rest of the block.
+	LetIndex struct {
+		Sym   *sym.Symbol
+		Value *expr.Expr
+	}
+	// Store writes an element.
+	Store struct {
+		Buf   int
+		At    sym.Expr
+		Value *expr.Expr
+	}
+	// Break leaves the innermost For or While.
+	Break struct{}
+)
+
+func (*For) isStmt()      {}
+func (*While) isStmt()    {}
+func (*If) isStmt()       {}
+func (*Let) isStmt()      {}
+func (*Assign) isStmt()   {}
+func (*LetIndex) isStmt() {}
+func (*Store) isStmt()    {}
+func (*Break) isStmt()    {}

@@ -1,0 +1,178 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// Call is an operator with its arguments bound to its schema: every argument
+// of the schema is there, defaults filled in.
+type Call struct {
+	Op   *Op
+	Args []ir.Arg  // parallel to the schema's arguments
+	Outs []ir.Type // result types; set by Table.Bind from Infer, nil while Infer runs
+
+	operands []*ir.Value // tensor operands in argument order, lists flattened, None left out
+	scalars  []*ir.Value // run-time scalar operands (FloatKind, BoolKind, IntKind without expression)
+	first    []int       // first operand of each argument, -1 if it has none
+}
+
+// Arg returns the argument called name; it must be in the schema.
+func (c *Call) Arg(name string) ir.Arg { return c.Args[c.index(name)] }
+
+func (c *Call) index(name string) int {
+	for i, a := range c.Op.sch.Args {
+		if a.Name == name {
+			return i
+		}
+	}
+	panic("ops: " + c.Op.sch.Name + " has no argument " + name) // a defect of the entry, caught by the table's test
+}
+
+// Operands returns the tensor operands: Load.Buf indexes them.
+func (c *Call) Operands() []*ir.Value { return c.operands }
+
+// Scalars returns the run-time scalar operands: expr.Scalar's Buf indexes them.
+func (c *Call) Scalars() []*ir.Value { return c.scalars }
+
+// Has reports whether an optional argument was given (is not None).
+func (c *Call) Has(name string) bool {
+	_, none := c.Arg(name).(ir.None)
+	return !none
+}
+
+// Operand returns the index among Operands of a tensor argument (of its first
+// element for a list), -1 if it is None.
+func (c *Call) Operand(name string) int { return c.first[c.index(name)] }
+
+// Tensor returns the type of a tensor argument; it must be there.
+func (c *Call) Tensor(name string) ir.Type { return c.operands[c.Operand(name)].Type }
+
+// Tensors returns the types of a Tensor[] argument.
+func (c *Call) Tensors(name string) []ir.Type {
+	list, _ := c.Arg(name).(ir.List)
+	ts := make([]ir.Type, len(list))
+	for i := range list {
+		ts[i] = c.operands[c.Operand(name)+i].Type
+	}
+	return ts
+}
+
+// Load returns the element of a tensor argument at coords.
+func (c *Call) Load(name string, coords ...sym.Expr) *expr.Expr {
+	return c.LoadAt(c.Operand(name), coords...)
+}
+
+// LoadAt returns the element of operand k at coords.
+func (c *Call) LoadAt(k int, coords ...sym.Expr) *expr.Expr {
+	return &expr.Expr{Op: expr.OpLoad, DType: c.operands[k].Type.DType, Buf: k, Coords: coords}
+}
+
+// Int returns an int argument, which must be a constant.
+func (c *Call) Int(name string) (int64, error) { return c.constInt(name, c.Arg(name)) }
+
+// Ints returns an int[] argument of constants; a single int counts as a list
+// of one (ATen's int[1]).
+func (c *Call) Ints(name string) ([]int64, error) {
+	list, ok := c.Arg(name).(ir.List)
+	if !ok {
+		n, err := c.Int(name)
+		return []int64{n}, err
+	}
+	ns := make([]int64, len(list))
+	for i, a := range list {
+		n, err := c.constInt(name, a)
+		if err != nil {
+			return nil, err
+		}
+		ns[i] = n
+	}
+	return ns, nil
+}
+
+// SymInt returns a SymInt argument as an expression.
+func (c *Call) SymInt(name string) (sym.Expr, error) { return c.symInt(name, c.Arg(name)) }
+
+// SymInts returns a SymInt[] argument.
+func (c *Call) SymInts(name string) ([]sym.Expr, error) {
+	list, ok := c.Arg(name).(ir.List)
+	if !ok {
+		e, err := c.SymInt(name)
+		return []sym.Expr{e}, err
+	}
+	es := make([]sym.Expr, len(list))
+	for i, a := range list {
+		e, err := c.symInt(name, a)
+		if err != nil {
+			return nil, err
+		}
+		es[i] = e
+	}
+	return es, nil
+}
+
+// Bool returns a bool argument.
+func (c *Call) Bool(name string) bool {
+	b, _ := c.Arg(name).(ir.BoolArg)
+	return bool(b)
+}
+
+// Str returns a str argument, "" for None.
+func (c *Call) Str(name string) string {
+	s, _ := c.Arg(name).(ir.Str)
+	return string(s)
+}
+
+// DType returns a ScalarType? argument, or def for None.
+func (c *Call) DType(name string, def ir.DType) ir.DType {
+	if d, ok := c.Arg(name).(ir.DTypeArg); ok {
+		return ir.DType(d)
+	}
+	return def
+}
+
+// Float returns a float (or Scalar) argument that must be a constant.
+func (c *Call) Float(name string) (float64, error) {
+	switch a := c.Arg(name).(type) {
+	case ir.Float:
+		return float64(a), nil
+	case ir.Int:
+		return float64(a), nil
+	case ir.BoolArg:
+		if a {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	return 0, c.Errorf("argument %s must be a constant number", name)
+}
+
+func (c *Call) constInt(name string, a ir.Arg) (int64, error) {
+	e, err := c.symInt(name, a)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := e.Const()
+	if !ok {
+		return 0, c.Errorf("argument %s must be a constant, not %s", name, e)
+	}
+	return n, nil
+}
+
+func (c *Call) symInt(name string, a ir.Arg) (sym.Expr, error) {
+	switch a := a.(type) {
+	case ir.Int:
+		return sym.Int(int64(a)), nil
+	case ir.BoolArg:
+		if a {
+			return sym.Int(1), nil
+		}
+		return sym.Int(0), nil
+	case ir.Ref:
+		if a.Value.Type.Kind == ir.IntKind && a.Value.Type.HasExpr {
+			return a.Value.Type.Expr, nil
+		}
+	}
+	return sym.Expr{}, c.Errorf("argument %s is no integer known to the compiler", name)
+}

@@ -1,0 +1,63 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// Op is one entry of the table. Infer is always there, and at least one of
+// Compute, Loops, Decompose, View and Value.
+type Op struct {
+	// Schema is the operator's ATen schema line, as in
+	// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor".
+	// Names, defaults, mutation and aliasing are read from it.
+	Schema string
+
+	// Infer returns the type of every result: dtype by PyTorch's promotion,
+	// sizes (symbolic too) and the strides eager PyTorch gives.
+	Infer func(*Call) ([]ir.Type, error)
+
+	// Compute gives every result as a tensor expression over the operands.
+	Compute func(*Call) ([]expr.Tensor, error)
+
+	// Loops gives an imperative body. Its buffers are the results, then the
+	// tensor operands in order, then scratch.
+	Loops func(*Call) (*loop.Func, error)
+
+	// Decompose writes the operator in terms of other entries and returns one
+	// value per result.
+	Decompose func(*Builder, *Call) ([]*ir.Value, error)
+
+	// View tells how each result aliases an operand.
+	View func(*Call) ([]View, error)
+
+	// Value computes the result of an operator on scalars (sym_size.int,
+	// _operator.mul): an integer expression. Operators on run-time floats and
+	// bools give a ScalarOp instead.
+	Value func(*Call) (sym.Expr, error)
+
+	// Effect is set for operators that are kept though nobody uses their
+	// results: assertions.
+	Effect bool
+
+	// Samples returns calls that exercise the entry: small operand types and
+	// arguments that r varies. Tests run each through eval, C and Go.
+	Samples func(r *Rand) []Sample
+
+	sch *Schema
+}
+
+// View is a result that shares its operand's memory: element c of the result
+// is element Map(c) of operand Of.
+type View struct {
+	Of  int
+	Map func(coords []sym.Expr) []sym.Expr
+}
+
+// Table is a set of operators by name ("aten.add.Tensor").
+type Table struct {
+	byName map[string]*Op
+	names  []string // sorted
+}

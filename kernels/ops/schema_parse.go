@@ -1,0 +1,282 @@
+package ops
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// ParseSchema parses a line such as
+//
+//	aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+func ParseSchema(line string) (s *Schema, err error) {
+	p := &schemaParser{text: line}
+	defer func() {
+		if p.err != nil {
+			s, err = nil, fmt.Errorf("schema %q: %w", line, p.err)
+		}
+	}()
+	return p.schema(), nil
+}
+
+// schemaParser is a recursive-descent parser that keeps its first error and
+// then sees the end of the text.
+type schemaParser struct {
+	text string
+	pos  int
+	err  error
+}
+
+func (p *schemaParser) fail(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("column %d: %s", p.pos+1, fmt.Sprintf(format, args...))
+	}
+	p.pos = len(p.text)
+}
+
+func (p *schemaParser) space() {
+	for p.pos < len(p.text) && p.text[p.pos] == ' ' {
+		p.pos++
+	}
+}
+
+// accept skips tok if it comes next.
+func (p *schemaParser) accept(tok string) bool {
+	p.space()
+	if !strings.HasPrefix(p.text[p.pos:], tok) {
+		return false
+	}
+	p.pos += len(tok)
+	return true
+}
+
+func (p *schemaParser) expect(tok string) {
+	if !p.accept(tok) {
+		p.fail("want %q", tok)
+	}
+}
+
+// word reads letters, digits, underscores and the characters in extra.
+func (p *schemaParser) word(extra string) string {
+	p.space()
+	start := p.pos
+	for p.pos < len(p.text) {
+		c := p.text[p.pos]
+		if c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte(extra, c) >= 0 {
+			p.pos++
+			continue
+		}
+		break
+	}
+	if p.pos == start {
+		p.fail("want a name")
+	}
+	return p.text[start:min(p.pos, len(p.text))]
+}
+
+func (p *schemaParser) schema() *Schema {
+	s := &Schema{}
+	ns := p.word(".")
+	p.expect("::")
+	name := p.word(".")
+	if !strings.Contains(name, ".") {
+		name += ".default"
+	}
+	s.Name = ns + "." + name
+	p.expect("(")
+	kw := false
+	for p.err == nil && !p.accept(")") {
+		switch {
+		case p.accept("..."):
+			s.VarArgs = true
+		case p.accept("*,"):
+			kw = true
+			continue
+		default:
+			a := Param{Type: p.typ(), Name: p.word(""), KwOnly: kw}
+			if p.accept("=") {
+				a.HasDefault, a.Default = true, p.value(a.Type)
+			}
+			s.Args = append(s.Args, a)
+		}
+		if !p.accept(",") && !strings.HasPrefix(p.text[p.pos:], ")") {
+			p.fail("want , or )")
+		}
+	}
+	p.expect("->")
+	if p.accept("(") {
+		for p.err == nil && !p.accept(")") {
+			r := Param{Type: p.typ()}
+			p.space()
+			if p.pos < len(p.text) && p.text[p.pos] != ',' && p.text[p.pos] != ')' {
+				r.Name = p.word("")
+			}
+			s.Returns = append(s.Returns, r)
+			p.accept(",")
+		}
+	} else {
+		s.Returns = []Param{{Type: p.typ()}}
+	}
+	p.space()
+	if p.err == nil && p.pos != len(p.text) {
+		p.fail("unexpected %q", p.text[p.pos:])
+	}
+	return s
+}
+
+// generic types are written NAME(TYPE, …); after any other name a parenthesis
+// opens an alias annotation.
+var generic = map[string]bool{"Dict": true, "Future": true, "RRef": true, "Await": true, "Optional": true, "Union": true}
+
+func (p *schemaParser) typ() *SchemaType {
+	t := &SchemaType{}
+	if p.accept("(") {
+		t.Name, t.Elems = "()", p.types()
+	} else {
+		t.Name = p.word(".")
+		if generic[t.Name] {
+			p.expect("(")
+			t.Elems = p.types()
+		}
+	}
+	for p.err == nil {
+		switch {
+		case p.accept("("):
+			t.Alias = p.alias()
+		case p.accept("?"):
+			t.Optional = true
+		case p.accept("["):
+			t = &SchemaType{Name: "[]", Elems: []*SchemaType{t}}
+			if !p.accept("]") {
+				n, err := strconv.Atoi(p.word(""))
+				if err != nil {
+					p.fail("want a list size")
+				}
+				t.Size = n
+				p.expect("]")
+			}
+		default:
+			return t
+		}
+	}
+	return t
+}
+
+// types reads TYPE, …) with the opening parenthesis gone.
+func (p *schemaParser) types() []*SchemaType {
+	var ts []*SchemaType
+	for p.err == nil && !p.accept(")") {
+		ts = append(ts, p.typ())
+		p.accept(",")
+	}
+	return ts
+}
+
+// alias reads SET!? (-> SET)?) with the opening parenthesis gone.
+func (p *schemaParser) alias() Alias {
+	a := Alias{Set: p.word("|*")}
+	a.Write = p.accept("!")
+	if p.accept("->") {
+		a.After = p.word("|*")
+	}
+	p.expect(")")
+	return a
+}
+
+// value reads a default of an argument of type t.
+func (p *schemaParser) value(t *SchemaType) ir.Arg {
+	switch {
+	case p.accept("["):
+		list := ir.List{}
+		for p.err == nil && !p.accept("]") {
+			list = append(list, p.value(t.Base()))
+			p.accept(",")
+		}
+		return list
+	case p.accept(`"`):
+		start := p.pos
+		for p.pos < len(p.text) && p.text[p.pos] != '"' {
+			if p.text[p.pos] == '\\' {
+				p.pos++
+			}
+			p.pos++
+		}
+		if p.pos >= len(p.text) {
+			p.fail("string without end")
+			return ir.Str("")
+		}
+		p.pos++
+		s, err := strconv.Unquote(strings.ReplaceAll(p.text[start-1:p.pos], `\'`, `'`))
+		if err != nil {
+			p.fail("bad string: %v", err)
+		}
+		return ir.Str(s)
+	}
+	switch w := p.word("-+."); w {
+	case "None":
+		return ir.None{}
+	case "True", "False":
+		return ir.BoolArg(w == "True")
+	default:
+		return p.number(t.Base(), w)
+	}
+}
+
+// The numbers of c10::MemoryFormat.
+var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
+
+func (p *schemaParser) number(t *SchemaType, w string) ir.Arg {
+	n, err := strconv.ParseInt(w, 10, 64)
+	switch {
+	case err == nil && t.Name == "MemoryFormat" && n >= 0 && n < int64(len(memoryFormats)):
+		return memoryFormats[n]
+	case err == nil && t.Name == "float":
+		return ir.Float(n)
+	case err == nil:
+		return ir.Int(n)
+	}
+	f, err := strconv.ParseFloat(w, 64)
+	if err != nil {
+		p.fail("bad default %q", w)
+	}
+	return ir.Float(f)
+}
+
+func formatDefault(t *SchemaType, a ir.Arg) string {
+	switch a := a.(type) {
+	case ir.None:
+		return "None"
+	case ir.BoolArg:
+		if a {
+			return "True"
+		}
+		return "False"
+	case ir.Int:
+		return strconv.FormatInt(int64(a), 10)
+	case ir.Float:
+		s := strconv.FormatFloat(float64(a), 'g', -1, 64)
+		if !strings.ContainsAny(s, ".ein") {
+			s += "."
+		}
+		return s
+	case ir.Str:
+		return strconv.Quote(string(a))
+	case ir.MemoryFormat:
+		for n, f := range memoryFormats {
+			if f == a {
+				return itoa(n)
+			}
+		}
+	case ir.List:
+		parts := make([]string, len(a))
+		for i, x := range a {
+			parts[i] = formatDefault(t.Base(), x)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return "?"
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,95 @@
+// Package tuned knows the hand-made kernels: which operator calls each one
+// accepts, what it costs, and how it wants constant operands packed. The code
+// itself is elsewhere: C in templates/c, Go in kernels/tuned/gokernels. A
+// tuned kernel is a second form for speed; its meaning is the table's entry.
+package tuned
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Kernel is one hand-made kernel.
+type Kernel struct {
+	Name string // of its C template and of its Go function's package, e.g. "conv2d_f32"
+	Go   string // qualified Go function, e.g. "conv.F32"; "" if there is none
+
+	// Match returns an instance for a call it accepts, or nil. Only dense
+	// row-major operands reach it.
+	Match func(*Request) *Instance
+}
+
+// Request asks for a kernel for one operator call.
+type Request struct {
+	Call   *ops.Call
+	Target Target
+	// Const returns the dense row-major bytes of operand k if it is constant.
+	Const func(k int) ([]byte, bool)
+}
+
+// Target describes the machine and the output language.
+type Target struct {
+	Lang  string // "c" or "go"
+	Name  string // "generic", "cortex-m4", …
+	Speed bool   // optimise for speed rather than size
+}
+
+// Instance is a kernel chosen for a call.
+type Instance struct {
+	Kernel *Kernel
+	// Params are the integers the code is written in terms of, in the order
+	// of the code's parameters. At a call site they are constants or dynamic.
+	Params []Param
+	// Operands are the operator's operands the code reads, in its own order.
+	// Packed constants follow them.
+	Operands []int
+	Packed   []Packed
+	Epilogue *Epilogue // nil: the plain result
+	Scratch  sym.Expr  // bytes, zero if none
+	MACs     sym.Expr  // multiply-accumulates, for reports and specialisation
+	Cost     float64   // estimated time in arbitrary units, for choosing among instances
+}
+
+// Param is one named integer of the code.
+type Param struct {
+	Name  string
+	Value sym.Expr
+}
+
+// Packed is a constant operand rearranged at compile time.
+type Packed struct {
+	Name  string // of the code's parameter, e.g. "w"
+	DType ir.DType
+	Data  []byte
+	From  []int // operands it was made of
+}
+
+// Epilogue is an expression applied to every result before it is stored. It
+// reads Acc (the plain result), and Extra operands either at O, the flat
+// position of the result in the output, or at C, its channel.
+type Epilogue struct {
+	Acc   *expr.Var
+	O, C  *sym.Symbol
+	Body  *expr.Expr // Load.Buf indexes Extra, with one flat coordinate
+	Extra []ir.DType
+	DType ir.DType // of the stored result
+}
+
+// Channels tells how an epilogue's channel follows from the flat position o:
+// (o / Inner) % Count.
+type Channels struct{ Inner, Count sym.Expr }
+
+// Select returns the cheapest instance of kernels for r, or nil if none
+// accepts it and the table's definition is to be used.
+func Select(kernels []*Kernel, r *Request) *Instance {
+	var best *Instance
+	for _, k := range kernels {
+		if in := k.Match(r); in != nil && (best == nil || in.Cost < best.Cost) {
+			in.Kernel = k
+			best = in
+		}
+	}
+	return best
+}

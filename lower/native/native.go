@@ -1,0 +1,171 @@
+// Package native builds and holds the native form: an ordered list, with
+// nested regions, of kernel calls over dense buffers. Printers turn it into C
+// and Go, codegen adds nothing to it but text.
+package native
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/plan"
+)
+
+// Program is a compiled program.
+type Program struct {
+	Source  string // base name of the model file
+	Methods []*Method
+	Kernels []*Kernel // every instance called, in order of first call
+	Consts  []*Const  // distinct constant data, in order of first use
+	State   []*Buffer // mutable buffers, shared by all methods
+}
+
+// Method is one entry point.
+type Method struct {
+	Name    string
+	Symbols []*sym.Symbol // dynamic sizes the caller determines through input shapes
+	Inputs  []Port
+	Outputs []Port
+	Buffers []*Buffer // all but constants, in order of first use
+	Body    []Stmt
+
+	Problem *plan.Problem
+	Plan    *plan.Plan
+	// Bank maps each root Buffer with Storage Arena to its plan.BufferID.
+	Bank map[*Buffer]plan.BufferID
+}
+
+// Port is a user input or output.
+type Port struct {
+	Name string
+	Path string // position in the Python calling convention, e.g. `args[0]["x"]`, for comments
+	Type ir.Type
+	Buf  *Buffer // nil for scalars
+	// Value is an output or fixed input that is a literal or an integer
+	// expression; a scalar input that is read at run time has Sym or Var set.
+	Value ir.Arg
+	Sym   *sym.Symbol
+	Var   *expr.Var
+	// Mutated tells that the method writes the caller's input memory.
+	Mutated bool
+}
+
+// Storage is where a buffer lives.
+type Storage uint8
+
+// The storages.
+const (
+	Arena  Storage = iota // planned
+	Input                 // the caller's input memory
+	Output                // the caller's output memory
+	State                 // the state struct
+	Weight                // constant data
+)
+
+// Buffer is a dense run of elements.
+type Buffer struct {
+	Name    string
+	DType   ir.DType
+	Sizes   []sym.Expr // row-major shape, for comments; the product is Len
+	Len     sym.Expr   // elements, actual
+	MaxLen  int64      // elements at the bound of every symbol; what is planned for
+	Storage Storage
+	Const   *Const // Weight: the data; State: the initial value
+	// Root is not nil for a view: the buffer is the run of Root's elements
+	// that starts at element At (which may mention a surrounding loop's
+	// variable). Root is never itself a view.
+	Root *Buffer
+	At   sym.Expr
+	// Offset in bytes in the arena (Arena roots, once planned).
+	Offset int64
+}
+
+// Const is constant data.
+type Const struct {
+	Name  string // an identifier, unique in the program
+	From  string // qualified names it was made of, for comments
+	DType ir.DType
+	Data  []byte
+}
+
+// Stmt is a step of a method.
+type Stmt interface{ isStmt() }
+
+// The statements.
+type (
+	// Call runs a kernel.
+	Call struct {
+		Kernel *Kernel
+		// Args are the operand buffers in the kernel's order: a loop kernel's
+		// Bufs; a tuned kernel's result, operands, packed constants, epilogue
+		// operands, scratch.
+		Args []*Buffer
+		// Ints are the values of Kernel.Params at this call.
+		Ints []sym.Expr
+		// Scalars are the values of the loop kernel's Scalars.
+		Scalars []*expr.Expr
+		From    []Origin
+	}
+	// Cond runs Then if the Bool scalar Pred holds, else Else.
+	Cond struct {
+		Pred       *Buffer
+		Then, Else []Stmt
+		From       []Origin
+	}
+	// While runs Head, tests the Bool scalar Pred, and as long as it holds
+	// runs Body and begins again.
+	While struct {
+		Head []Stmt
+		Pred *Buffer
+		Body []Stmt
+		From []Origin
+	}
+	// For runs Body for Var = 0 … Extent-1 (descending if Reverse).
+	For struct {
+		Var     *sym.Symbol
+		Extent  sym.Expr
+		Reverse bool
+		Body    []Stmt
+		From    []Origin
+	}
+	// Let reads a run-time scalar: Var or Sym gets Value, whose Loads index Args.
+	Let struct {
+		Var   *expr.Var
+		Sym   *sym.Symbol
+		Value *expr.Expr
+		Args  []*Buffer
+		From  []Origin
+	}
+	// Assert stops the method with an assertion error unless Cond holds.
+	Assert struct {
+		Cond    *expr.Expr
+		Args    []*Buffer
+		Message string
+		From    []Origin
+	}
+)
+
+func (*Call) isStmt()   {}
+func (*Cond) isStmt()   {}
+func (*While) isStmt()  {}
+func (*For) isStmt()    {}
+func (*Let) isStmt()    {}
+func (*Assert) isStmt() {}
+
+// Origin is a graph node that a statement came from.
+type Origin struct {
+	Node string
+	Op   string
+	Loc  ir.Location
+}
+
+// Kernel is a kernel instance: the same code for every call of it. Exactly one
+// of Loop and Tuned is set.
+type Kernel struct {
+	Name   string        // an identifier, unique in the program, without prefix
+	Params []*sym.Symbol // integer parameters that differ between calls or are dynamic
+	Loop   *loop.Func
+	Tuned  *tuned.Instance // its Params' Values are constants or expressions of Kernel.Params
+	Doc    string          // what it computes, one line
+}
