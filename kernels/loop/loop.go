@@ -25,12 +25,15 @@ type Buf struct {
 	DType ir.DType
 	Role  Role
 	Len   sym.Expr // elements
+	Init  int      // InOut: index of the buffer whose contents it holds at entry
 }
 
 // Role is how a kernel uses a buffer.
 type Role uint8
 
-// The roles. A Scratch buffer's contents are undefined at entry.
+// The roles. An InOut buffer holds a copy of buffer Init at entry (the caller
+// makes it, or gives the same memory); a Scratch buffer's contents are
+// undefined at entry.
 const (
 	In Role = iota
 	Out
