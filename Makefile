@@ -1,0 +1,42 @@
+# etgen's targets. `make demo` needs Go and gcc; `make test` installs the rest
+# when it may (as root), else it says what is missing.
+
+GO ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 60s
+
+.PHONY: all setup build test demo bench fuzz generate check
+
+all: build
+
+# The cross compilers, the emulator and clang, for the tests.
+setup:
+	@golden/toolchain/setup.sh
+
+# One static binary.
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/etgen ./cmd/etgen
+
+test: setup
+	$(GO) test ./...
+
+demo:
+	@golden/toolchain/setup.sh demo
+	@$(GO) run ./golden/demo
+
+bench:
+	@$(GO) run ./golden/bench
+
+# Every fuzz target for FUZZTIME.
+fuzz:
+	@golden/toolchain/fuzz.sh $(FUZZTIME)
+
+generate:
+	$(GO) generate ./...
+
+check: build
+	@headers=$$(readelf -l bin/etgen) && case $$headers in *INTERP*) echo "bin/etgen is not static" >&2; exit 1;; esac
+	@unformatted=$$(gofmt -l .) && { [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted" >&2; exit 1; }; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	@golden/toolchain/fresh.sh

@@ -1,0 +1,106 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Compile compiles C and assembler sources into dir, one object per source,
+// and returns the objects in the order of the sources. The folder of every
+// source is on the include path, for headers as for .incbin. Beside foo.o lies
+// foo.su for [StackFrames]. Two sources of the same base name are an error.
+func (t Target) Compile(ctx context.Context, dir string, sources ...string) ([]string, error) {
+	compiler, err := Find(t.Compiler)
+	if err != nil {
+		return nil, err
+	}
+	flags, err := t.compileFlags(sources)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]string, len(sources))
+	errs := make([]error, len(sources))
+	free := make(chan struct{}, runtime.NumCPU())
+	var wait sync.WaitGroup
+	for i, source := range sources {
+		object := filepath.Join(dir, stem(source)+".o")
+		if slices.Contains(objects[:i], object) {
+			return nil, fmt.Errorf("%s: two sources are named %s", t.Name, filepath.Base(source))
+		}
+		objects[i] = object
+	}
+	for i, source := range sources {
+		wait.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			args := slices.Concat(flags, []string{"-c", source, "-o", objects[i]})
+			errs[i] = t.run(ctx, compiler, args)
+		})
+	}
+	wait.Wait()
+	return objects, errors.Join(errs...)
+}
+
+// Link links objects and libraries into the file out. Flags come after the
+// target's own and before the objects; "-r" makes one relocatable object.
+func (t Target) Link(ctx context.Context, out string, objects []string, flags ...string) error {
+	compiler, err := Find(t.Compiler)
+	if err != nil {
+		return err
+	}
+	args := slices.Concat(t.Flags, flags, objects)
+	if !slices.Contains(flags, "-r") {
+		args = append(args, t.Libs...)
+	}
+	return t.run(ctx, compiler, append(args, "-o", out))
+}
+
+// Build compiles sources into dir and links them into the file out.
+func (t Target) Build(ctx context.Context, dir, out string, sources ...string) error {
+	objects, err := t.Compile(ctx, dir, sources...)
+	if err != nil {
+		return err
+	}
+	return t.Link(ctx, out, objects)
+}
+
+func (t Target) compileFlags(sources []string) ([]string, error) {
+	flags := slices.Concat(t.Flags, []string{"-fstack-usage"})
+	var folders []string
+	for _, source := range sources {
+		folder, err := filepath.Abs(filepath.Dir(source))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+			flags = append(flags, "-I"+folder)
+		}
+	}
+	return flags, nil
+}
+
+// run executes the compiler; its messages become the error.
+func (t Target) run(ctx context.Context, compiler string, args []string) error {
+	output, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if cause := ctx.Err(); cause != nil {
+		err = cause
+	}
+	return fmt.Errorf("%s: %s %s: %w\n%s", t.Name, t.Compiler, strings.Join(args, " "), err, output)
+}
+
+// stem is the base name of a path without its extension.
+func stem(path string) string {
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}

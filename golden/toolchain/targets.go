@@ -1,0 +1,94 @@
+package toolchain
+
+import "slices"
+
+// Target is a compiler together with the flags of one machine. It is a value:
+// [Target.With] makes variants.
+type Target struct {
+	Name     string   // for messages and test names: "gcc", "cortex-m4"
+	Compiler string   // command, looked up with [Find]
+	Flags    []string // given to every compilation and to the link
+	Libs     []string // given at the end of the link
+}
+
+// With returns the target with more flags.
+func (t Target) With(flags ...string) Target {
+	t.Flags = slices.Concat(t.Flags, flags)
+	return t
+}
+
+// Named returns the target under another name.
+func (t Target) Named(name string) Target {
+	t.Name = name
+	return t
+}
+
+// StrictC99 is the language and the warnings under which generated C must be
+// silent.
+func StrictC99() []string {
+	return []string{"-std=c99", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"}
+}
+
+// StrictCXX is what generated C must be silent under as C++.
+func StrictCXX() []string {
+	return []string{"-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror"}
+}
+
+// Sanitizers makes every out-of-bounds access and undefined behaviour end the
+// program with an error. For the target [GCC] only.
+func Sanitizers() []string {
+	return []string{"-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}
+}
+
+// GCC is the host's gcc, strict C99, -O2.
+func GCC() Target {
+	return Target{Name: "gcc", Compiler: "gcc", Flags: append(StrictC99(), "-O2"), Libs: []string{"-lm"}}
+}
+
+// Clang is the host's clang, strict C99, -O2.
+func Clang() Target {
+	return Target{Name: "clang", Compiler: "clang", Flags: append(StrictC99(), "-O2"), Libs: []string{"-lm"}}
+}
+
+// GXX is the host's gcc reading C sources as C++.
+func GXX() Target {
+	return Target{Name: "g++", Compiler: "g++", Flags: append(StrictCXX(), "-O2"), Libs: []string{"-lm"}}
+}
+
+// ClangXX is the host's clang reading C sources as C++.
+func ClangXX() Target {
+	// Clang deprecates a .c file as C++ input; that is the point here.
+	flags := append(StrictCXX(), "-Wno-deprecated", "-O2")
+	return Target{Name: "clang++", Compiler: "clang++", Flags: flags, Libs: []string{"-lm"}}
+}
+
+// CortexM4 is a Cortex-M4 with a single-precision FPU, freestanding.
+func CortexM4() Target {
+	return freestanding("cortex-m4", "arm-none-eabi-gcc",
+		"-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard")
+}
+
+// CortexM0 is a Cortex-M0: no FPU, no unaligned access, ARMv6-M instructions.
+func CortexM0() Target {
+	return freestanding("cortex-m0", "arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb", "-mfloat-abi=soft")
+}
+
+// RISCV32 is a 32-bit RISC-V microcontroller without FPU.
+func RISCV32() Target {
+	return freestanding("riscv32", "riscv64-unknown-elf-gcc", "-march=rv32imac", "-mabi=ilp32")
+}
+
+// freestanding has no library but the compiler's own. Sections per function and
+// per object let the link drop what nobody calls; double promotion is a warning
+// because a double operation is a library call on all these machines.
+func freestanding(name, compiler string, machine ...string) Target {
+	return Target{
+		Name:     name,
+		Compiler: compiler,
+		Flags: slices.Concat(machine, StrictC99(), []string{
+			"-Wdouble-promotion", "-O2", "-ffreestanding", "-nostdlib",
+			"-ffunction-sections", "-fdata-sections",
+		}),
+		Libs: []string{"-lgcc"},
+	}
+}

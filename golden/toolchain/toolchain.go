@@ -1,0 +1,54 @@
+// Package toolchain finds the C compilers and the emulator that the tests use,
+// knows their flag sets, and reads what they produce: section sizes, linked
+// symbols and stack frames.
+//
+// The door is a [Target]: a compiler with the flags of one machine.
+//
+//	objects, err := toolchain.CortexM4().Compile(ctx, dir, "lenet.c", "lenet_weights.c")
+//
+// packages.txt lists the commands and the Debian packages that carry them;
+// setup.sh installs from the same list.
+package toolchain
+
+import (
+	_ "embed"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+//go:embed packages.txt
+var packages string
+
+// MissingError says that a command is not installed.
+type MissingError struct {
+	Command string
+	Package string // Debian package, empty if packages.txt does not know the command
+}
+
+func (e *MissingError) Error() string {
+	if e.Package == "" {
+		return fmt.Sprintf("%s is not installed", e.Command)
+	}
+	return fmt.Sprintf("%s is not installed: run `make setup` as root, or apt-get install %s", e.Command, e.Package)
+}
+
+// Find returns the path of a command. The error is a [*MissingError] that names
+// the Debian package to install.
+func Find(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return "", &MissingError{Command: command, Package: debianPackage(command)}
+	}
+	return path, nil
+}
+
+func debianPackage(command string) string {
+	for line := range strings.Lines(packages) {
+		fields := strings.Fields(line)
+		if len(fields) >= 2 && fields[0] == command {
+			return fields[1]
+		}
+	}
+	return ""
+}
