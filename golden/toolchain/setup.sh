@@ -18,12 +18,13 @@ missing() {
 	done <"$list" | sort -u | tr '\n' ' '
 }
 
-# install takes package names. A fresh container has no package lists, and old
+# install takes package names. It waits while another process installs. A fresh container has no package lists, and old
 # lists name files the mirror no longer has: both are cured by one update.
 install() {
 	export DEBIAN_FRONTEND=noninteractive
-	apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 && return
-	apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+	set -- apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
+	"$@" >/dev/null 2>&1 && return
+	apt-get update -qq && "$@" >/dev/null
 }
 
 packages=$(missing)

@@ -91,7 +91,7 @@ func TestSetup(t *testing.T) {
 		t.Errorf("without root: %q, apt-get %q", output, apt)
 	}
 	_, apt = setup(t, "0", nil, all[:6]...)
-	if want := "install -y -qq --no-install-recommends qemu-system-arm\n"; apt != want {
+	if want := "install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 qemu-system-arm\n"; apt != want {
 		t.Errorf("as root: apt-get %q, want %q", apt, want)
 	}
 }
