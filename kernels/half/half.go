@@ -144,19 +144,15 @@ func ToFloat32(d ir.DType, bits uint16) float32 {
 	return float32(x)
 }
 
-// toE8M0 keeps the exponent, rounding half up in magnitude as PyTorch does;
-// the type has no sign and no zero.
+// toE8M0 rounds to a power of two; the type has no sign and no zero.
 func toE8M0(x float32) uint16 {
 	b := math.Float32bits(x)
 	e := uint16(b >> 23 & 0xff)
 	if e == 0xff {
-		return 0xff
+		return e
 	}
-	guard, sticky := b&0x400000 != 0, b&0x3fffff != 0
-	if guard && (e > 0 || sticky) && e < 0xfe {
+	if guard, rest := b&0x400000 != 0, b&0x3fffff != 0; guard && (rest || e > 0) {
 		e++
-	} else if guard && e == 0xfe {
-		e = 0xfe
 	}
 	return e
 }

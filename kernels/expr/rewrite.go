@@ -1,0 +1,175 @@
+package expr
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// Subst maps symbols to what replaces them.
+type Subst = map[*sym.Symbol]sym.Expr
+
+// Rewrite rebuilds e bottom-up: f sees every node, its operands already
+// rewritten, and returns what takes its place. What f leaves alone is shared
+// with e, and a node used twice is rewritten once. It goes through the
+// definitions of data-dependent indices.
+func Rewrite(e *Expr, f func(*Expr) *Expr) *Expr {
+	return newRewriter(nil, f, false).expr(e)
+}
+
+// RewriteAll is Rewrite for several expressions that share nodes.
+func RewriteAll(es []*Expr, f func(*Expr) *Expr) []*Expr {
+	r := newRewriter(nil, f, false)
+	out := make([]*Expr, len(es))
+	for i, e := range es {
+		out[i] = r.expr(e)
+	}
+	return out
+}
+
+// SubstIndex replaces free symbols in index expressions, extents of reductions
+// and bounds of data-dependent indices included. Reductions whose extents
+// change get new variables.
+func SubstIndex(e *Expr, m Subst) *Expr {
+	return newRewriter(m, nil, false).expr(e)
+}
+
+// SubstFresh is SubstIndex with new variables for every reduction, so that
+// what m brings in is not captured.
+func SubstFresh(e *Expr, m Subst) *Expr {
+	return newRewriter(m, nil, true).expr(e)
+}
+
+// rewriter rewrites below one set of bound variables; outer rewrites the
+// expressions that do not depend on them, which keeps those shared.
+type rewriter struct {
+	outer *rewriter
+	bound []*sym.Symbol
+	sub   Subst
+	f     func(*Expr) *Expr
+	fresh bool
+	free  *Free
+	exprs map[*Expr]*Expr
+	syms  map[*sym.Symbol]*sym.Symbol // of data-dependent indices
+}
+
+func newRewriter(m Subst, f func(*Expr) *Expr, fresh bool) *rewriter {
+	return &rewriter{sub: m, f: f, fresh: fresh, free: &Free{}, exprs: map[*Expr]*Expr{}, syms: map[*sym.Symbol]*sym.Symbol{}}
+}
+
+func (r *rewriter) expr(e *Expr) *Expr {
+	if out, ok := r.exprs[e]; ok {
+		return out
+	}
+	if r.outer != nil && !intersect(r.free.Of(e), r.bound) {
+		return r.outer.expr(e)
+	}
+	out := r.rebuild(e)
+	if r.f != nil {
+		out = r.f(out)
+	}
+	r.exprs[e] = out
+	return out
+}
+
+func (r *rewriter) rebuild(e *Expr) *Expr {
+	c := *e
+	inner := r
+	changed := false
+	switch e.Op {
+	case OpIndex:
+		c.Idx = r.index(e.Idx)
+		changed = !c.Idx.Equal(e.Idx)
+	case OpLoad, OpLocal:
+		c.Coords = r.indices(e.Coords)
+		changed = !slices.EqualFunc(c.Coords, e.Coords, sym.Expr.Equal)
+	case OpReduce:
+		inner, c.Vars = r.under(e.Vars)
+		changed = inner != r
+	}
+	if len(e.Args) > 0 {
+		c.Args = make([]*Expr, len(e.Args))
+		for i, a := range e.Args {
+			c.Args[i] = inner.expr(a)
+			changed = changed || c.Args[i] != a
+		}
+	}
+	if !changed {
+		return e
+	}
+	return &c
+}
+
+// under returns the rewriter for what is below a reduction over vars, and the
+// variables that take their place; r itself if they stay.
+func (r *rewriter) under(vars []*sym.Symbol) (*rewriter, []*sym.Symbol) {
+	rename := r.fresh
+	extents := make([]sym.Expr, len(vars))
+	for i, v := range vars {
+		extents[i] = r.index(Extent(v))
+		rename = rename || !extents[i].Equal(Extent(v))
+		_, shadowed := r.sub[v]
+		rename = rename || shadowed
+	}
+	if !rename {
+		return r, vars
+	}
+	in := newRewriter(maps.Clone(r.sub), r.f, r.fresh)
+	in.outer, in.bound, in.free = r, vars, r.free
+	if in.sub == nil {
+		in.sub = Subst{}
+	}
+	out := make([]*sym.Symbol, len(vars))
+	for i, v := range vars {
+		out[i] = sym.NewVar(v.Name, extents[i])
+		in.sub[v] = out[i].Expr()
+	}
+	return in, out
+}
+
+func (r *rewriter) indices(xs []sym.Expr) []sym.Expr {
+	out := make([]sym.Expr, len(xs))
+	for i, x := range xs {
+		out[i] = r.index(x)
+	}
+	return out
+}
+
+func (r *rewriter) index(x sym.Expr) sym.Expr {
+	var m Subst
+	for _, s := range x.Symbols() {
+		to, ok := r.sub[s]
+		if d := DefOf(s); d != nil && !ok {
+			t := r.dataIndex(s, d)
+			to, ok = t.Expr(), t != s
+		}
+		if ok {
+			if m == nil {
+				m = Subst{}
+			}
+			m[s] = to
+		}
+	}
+	if m == nil {
+		return x
+	}
+	return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { to, ok := m[s]; return to, ok })
+}
+
+// dataIndex returns the symbol for s, whose value d computes.
+func (r *rewriter) dataIndex(s *sym.Symbol, d *Expr) *sym.Symbol {
+	if t, ok := r.syms[s]; ok {
+		return t
+	}
+	if r.outer != nil && !intersect(r.free.Of(d), r.bound) {
+		return r.outer.dataIndex(s, d)
+	}
+	value, lo, hi := r.expr(d), r.index(s.Lo), r.index(s.Hi)
+	t := s
+	if value != d || !lo.Equal(s.Lo) || !hi.Equal(s.Hi) {
+		t = &sym.Symbol{Name: s.Name, Lo: lo, Hi: hi, Def: value}
+	}
+	r.syms[s] = t
+	return t
+}
