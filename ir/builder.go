@@ -6,38 +6,70 @@ import (
 )
 
 // Names hands out names that are unique in a method, regions included.
-type Names struct{ used map[string]bool }
+type Names struct {
+	used map[string]int // definitions of each name: sibling regions may share one
+	next map[string]int // the suffix to try next
+}
 
 // NewNames returns the names of m as taken.
 func NewNames(m *Method) *Names {
-	ns := &Names{used: map[string]bool{}}
+	ns := &Names{used: map[string]int{}, next: map[string]int{}}
 	m.Graph.Walk(func(g *Graph) {
 		for _, v := range g.Inputs {
-			ns.used[v.Name] = true
+			ns.used[v.Name]++
 		}
 		for _, v := range g.Constants {
-			ns.used[v.Name] = true
+			ns.used[v.Name]++
 		}
 		for _, n := range g.Nodes {
-			ns.used[n.Name] = true
-			for _, v := range n.Outputs {
-				if v != nil {
-					ns.used[v.Name] = true
-				}
+			for _, name := range n.ownNames() {
+				ns.used[name]++
 			}
 		}
 	})
 	return ns
 }
 
+// ownNames returns the names that n and its outputs have, each once.
+func (n *Node) ownNames() []string {
+	names := []string{n.Name}
+	for _, v := range n.Outputs {
+		if v != nil && v.Name != n.Name {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
 // Fresh returns base, or base_1, base_2, … if it is taken, and takes it.
 func (ns *Names) Fresh(base string) string {
-	name := base
-	for i := 1; ns.used[name]; i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+	if base == "" {
+		base = "v"
 	}
-	ns.used[name] = true
+	name := base
+	for ns.used[name] > 0 {
+		ns.next[base]++
+		name = fmt.Sprintf("%s_%d", base, ns.next[base])
+	}
+	ns.used[name]++
 	return name
+}
+
+// move returns the name for a definition called name that comes to stand in a
+// graph further out: another if something else in the method has it.
+func (ns *Names) move(name string) string {
+	if ns.used[name] <= 1 {
+		return name
+	}
+	ns.used[name]--
+	return ns.Fresh(name)
+}
+
+// release gives back the name of a definition that goes away.
+func (ns *Names) release(name string) {
+	if ns.used[name] > 0 {
+		ns.used[name]--
+	}
 }
 
 // Walk calls f for g and every region below it, outer graphs first.
@@ -48,6 +80,24 @@ func (g *Graph) Walk(f func(*Graph)) {
 			r.Walk(f)
 		}
 	}
+}
+
+// Uses counts the references to each value in g and the regions below it: as
+// an argument, once for each time it occurs, and as an output of a graph.
+func Uses(g *Graph) map[*Value]int {
+	uses := map[*Value]int{}
+	count := func(v *Value) { uses[v]++ }
+	g.Walk(func(g *Graph) {
+		for _, n := range g.Nodes {
+			for _, a := range n.Args {
+				EachRef(a.Value, count)
+			}
+		}
+		for _, a := range g.Outputs {
+			EachRef(a, count)
+		}
+	})
+	return uses
 }
 
 // OpBase returns the plain operator name: "add" of "aten.add.Tensor".

@@ -1,0 +1,197 @@
+package ir
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// maxInline is the number of elements up to which the text form shows the
+// storage of a constant.
+const maxInline = 16
+
+// Bytes is a Blob in memory.
+type Bytes []byte
+
+// ReadAt implements io.ReaderAt.
+func (b Bytes) ReadAt(p []byte, off int64) (int, error) { return bytes.NewReader(b).ReadAt(p, off) }
+
+// Size returns the length in bytes.
+func (b Bytes) Size() int64 { return int64(len(b)) }
+
+// Unresolved stands for the data of a constant that the text form names by
+// digest only: its size is known, reading it is an error.
+type Unresolved struct {
+	Digest string // the first 16 hexadecimal digits of the SHA-256
+	Length int64  // in bytes
+}
+
+// ReadAt always fails.
+func (u Unresolved) ReadAt([]byte, int64) (int, error) {
+	return 0, fmt.Errorf("data %s is not at hand: only the text form of the program was read", u.Digest)
+}
+
+// Size returns the length in bytes.
+func (u Unresolved) Size() int64 { return u.Length }
+
+// Digest returns the first 16 hexadecimal digits of the SHA-256 of b.
+func Digest(b Blob) (string, error) {
+	if u, ok := b.(Unresolved); ok {
+		return u.Digest, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(b, 0, b.Size())); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// digestCache remembers the digests of blobs that several constants share.
+type digestCache map[Blob]string
+
+func (c digestCache) digest(b Blob) (string, error) {
+	if !reflect.ValueOf(b).Comparable() {
+		return Digest(b)
+	}
+	if d, ok := c[b]; ok {
+		return d, nil
+	}
+	d, err := Digest(b)
+	if err == nil {
+		c[b] = d
+	}
+	return d, err
+}
+
+// constantText returns the text of c's storage.
+func constantText(c *Constant, digests digestCache) (string, error) {
+	if c.Data == nil {
+		return "data()", nil
+	}
+	size, width := c.Data.Size(), int64(c.Type.DType.Size())
+	unreadable := fmt.Sprintf("data(unreadable, %d)", size)
+	_, unresolved := c.Data.(Unresolved)
+	if unresolved || width == 0 || size%width != 0 || size > maxInline*width {
+		d, err := digests.digest(c.Data)
+		if err != nil {
+			return unreadable, err
+		}
+		return fmt.Sprintf("data(%s, %d)", d, size), nil
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(io.NewSectionReader(c.Data, 0, size), data); err != nil {
+		return unreadable, err
+	}
+	elems := []string{}
+	for ; len(data) > 0; data = data[width:] {
+		elems = append(elems, elementText(c.Type.DType, data[:width]))
+	}
+	return "[" + strings.Join(elems, ", ") + "]", nil
+}
+
+// elementText returns the shortest text of an element that gives its bits
+// back, else its bits.
+func elementText(d DType, data []byte) string {
+	if s, ok := decimalText(d, data); ok {
+		if back, err := parseElement(d, s); err == nil && bytes.Equal(back, data) {
+			return s
+		}
+	}
+	big := bytes.Clone(data)
+	for i, j := 0, len(big)-1; i < j; i, j = i+1, j-1 {
+		big[i], big[j] = big[j], big[i]
+	}
+	return "0x" + hex.EncodeToString(big)
+}
+
+func decimalText(d DType, data []byte) (string, bool) {
+	switch {
+	case d == Bool:
+		return strconv.FormatBool(data[0] != 0), true
+	case d == Float32:
+		return floatText(float64(math.Float32frombits(binary.LittleEndian.Uint32(data))), 32), true
+	case d == Float64:
+		return floatText(math.Float64frombits(binary.LittleEndian.Uint64(data)), 64), true
+	case d.IsInt():
+		bits := littleEndian(data)
+		if d.IsUnsigned() {
+			return strconv.FormatUint(bits, 10), true
+		}
+		shift := 64 - 8*len(data)
+		return strconv.FormatInt(int64(bits<<shift)>>shift, 10), true
+	}
+	return "", false
+}
+
+func littleEndian(data []byte) uint64 {
+	var wide [8]byte
+	copy(wide[:], data)
+	return binary.LittleEndian.Uint64(wide[:])
+}
+
+// parseElement returns the bytes of the element that s is the text of.
+func parseElement(d DType, s string) ([]byte, error) {
+	out := make([]byte, d.Size())
+	put := func(bits uint64) []byte {
+		var wide [8]byte
+		binary.LittleEndian.PutUint64(wide[:], bits)
+		copy(out, wide[:])
+		return out
+	}
+	bad := fmt.Errorf("%s is no element of type %v", s, d)
+	if digits, ok := strings.CutPrefix(s, "0x"); ok {
+		n, ok := new(big.Int).SetString(digits, 16)
+		if !ok || n.Sign() < 0 || n.BitLen() > 8*len(out) {
+			return nil, bad
+		}
+		n.FillBytes(out)
+		for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+			out[i], out[j] = out[j], out[i]
+		}
+		return out, nil
+	}
+	switch {
+	case d == Bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return nil, bad
+		}
+		if b {
+			return put(1), nil
+		}
+		return put(0), nil
+	case d == Float32:
+		x, err := strconv.ParseFloat(s, 32)
+		if err != nil {
+			return nil, bad
+		}
+		return put(uint64(math.Float32bits(float32(x)))), nil
+	case d == Float64:
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return nil, bad
+		}
+		return put(math.Float64bits(x)), nil
+	case d.IsUnsigned():
+		n, err := strconv.ParseUint(s, 10, 8*d.Size())
+		if err != nil {
+			return nil, bad
+		}
+		return put(n), nil
+	case d.IsInt():
+		n, err := strconv.ParseInt(s, 10, 8*d.Size())
+		if err != nil {
+			return nil, bad
+		}
+		return put(uint64(n)), nil
+	}
+	return nil, bad
+}

@@ -1,0 +1,45 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Error is a problem with a node of a program.
+type Error struct {
+	File string // base name of the model file
+	Node string
+	Op   string
+	Loc  Location
+	Err  error
+}
+
+// ErrorAt says that err happened at n of a program read from file. An error
+// that already names a node is returned as it is.
+func ErrorAt(file string, n *Node, err error) error {
+	if _, ok := errors.AsType[*Error](err); ok || err == nil {
+		return err
+	}
+	return &Error{File: file, Node: n.Name, Op: n.Op, Loc: n.Loc, Err: err}
+}
+
+// Error names file, node, operator, Python line and problem.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		fmt.Fprintf(&b, "%s: ", e.File)
+	}
+	fmt.Fprintf(&b, "node %s (%s)", e.Node, e.Op)
+	switch {
+	case e.Loc.File != "":
+		fmt.Fprintf(&b, " at %s:%d", e.Loc.File, e.Loc.Line)
+	case e.Loc.Module != "":
+		fmt.Fprintf(&b, " in module %s", e.Loc.Module)
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,499 @@
+package ir
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// Print writes p in the text form, which Parse reads:
+//
+//	program "counter.pt2"
+//
+//	method forward {
+//	  symbol s77 in [1, 64]
+//	  takes builtins.tuple(builtins.tuple(*), builtins.dict())
+//	  returns *
+//	  parameter %p_w: f32[4, 8] "l.weight" = data(5fd924625f6ab16a, 128)
+//	  buffer %b_n: f32[] "n" persistent = [0.0]
+//	  input %x: f32[s77, 8]
+//	  const %c: i64[2] = [1, 2]
+//
+//	  %add: f32[s77, 8] = aten.add.Tensor(self=%x, other=%b_n, alpha=1)  # model.py:12 in layers.0
+//	  %if: f32[s77, 8] = cond(%p)
+//	    region () {
+//	      return (%add)
+//	    }
+//	    region () {
+//	      return (%x)
+//	    }
+//	  return (%if, mutates_buffer "n" = %add_1)
+//	}
+//
+// A tensor type shows its strides, then "offset(n)", only when they are not
+// those of a dense row-major tensor: f32[10, 5][1, 10] offset(3). A node
+// whose name is not that of its first output shows it before the operator
+// ("= split: aten.split.Tensor(…)"); one without outputs begins with "() =",
+// and an output that is None is written none.
+//
+// A constant shows the elements of its storage (not of the view on it) when
+// there are at most 16, else data(D, N): the N bytes of the storage and the
+// start of their SHA-256. An element that decimal digits do not give exactly,
+// such as a NaN with a payload, is written as its bits, 0x….
+//
+// The error is that of w or of reading a constant.
+func Print(w io.Writer, p *Program) error {
+	pr := newPrinter()
+	pr.printf("program %s\n", strconv.Quote(p.Source))
+	for _, m := range p.Methods {
+		pr.method(m)
+	}
+	if _, err := w.Write(pr.buf.Bytes()); err != nil {
+		return err
+	}
+	return pr.err
+}
+
+// String returns the text form; a constant that cannot be read shows as
+// data(unreadable, N).
+func (p *Program) String() string {
+	var b strings.Builder
+	_ = Print(&b, p) // the text says what could not be read
+	return b.String()
+}
+
+// String returns the text form of the node, regions included.
+func (n *Node) String() string {
+	pr := newPrinter()
+	pr.node(n)
+	return strings.TrimSuffix(pr.buf.String(), "\n")
+}
+
+// String returns the type in the text form, e.g. "f32[s77, 8]".
+func (t Type) String() string {
+	pr := newPrinter()
+	pr.typ(t)
+	return pr.buf.String()
+}
+
+// ArgString returns a in the text form.
+func ArgString(a Arg) string {
+	pr := newPrinter()
+	pr.arg(a)
+	return pr.buf.String()
+}
+
+type printer struct {
+	buf     bytes.Buffer
+	err     error // first failure to read a constant
+	indent  int
+	digests digestCache
+}
+
+func newPrinter() *printer { return &printer{digests: digestCache{}} }
+
+func (pr *printer) printf(format string, args ...any) { fmt.Fprintf(&pr.buf, format, args...) }
+
+func (pr *printer) str(s string) { pr.buf.WriteString(s) }
+
+// line begins a line.
+func (pr *printer) line() {
+	for range pr.indent {
+		pr.str("  ")
+	}
+}
+
+func (pr *printer) method(m *Method) {
+	pr.printf("\nmethod %s {\n", nameText(m.Name))
+	pr.indent++
+	for _, s := range m.Symbols {
+		pr.line()
+		pr.symbol(s)
+		pr.str("\n")
+	}
+	pr.tree("takes", m.In)
+	pr.tree("returns", m.Out)
+	for i, v := range m.Graph.Inputs {
+		pr.line()
+		var spec InputSpec
+		if i < len(m.Inputs) {
+			spec = m.Inputs[i]
+		}
+		pr.input(v, spec)
+	}
+	pr.constants(m.Graph)
+	if len(m.Graph.Inputs)+len(m.Graph.Constants)+len(m.Symbols) > 0 || m.In != nil || m.Out != nil {
+		pr.str("\n")
+	}
+	pr.body(m.Graph, m.Outputs)
+	pr.indent--
+	pr.str("}\n")
+}
+
+func (pr *printer) symbol(s *sym.Symbol) {
+	lo, hi := s.Lo.String(), s.Hi.String()
+	if s.Lo.Is(math.MinInt64) {
+		lo = "-inf"
+	}
+	if s.Hi.Equal(sym.Inf()) {
+		hi = "inf"
+	}
+	pr.printf("symbol %s in [%s, %s]", s.Name, lo, hi)
+}
+
+func (pr *printer) tree(word string, t *Tree) {
+	if t != nil {
+		pr.line()
+		pr.printf("%s ", word)
+		pr.treeNode(t)
+		pr.str("\n")
+	}
+}
+
+func (pr *printer) treeNode(t *Tree) {
+	if t.Type == "" {
+		pr.str("*")
+		return
+	}
+	pr.str(nameText(t.Type))
+	pr.str("(")
+	for i, c := range t.Children {
+		if i > 0 {
+			pr.str(", ")
+		}
+		if i < len(t.Keys) {
+			pr.printf("%s: ", strconv.Quote(t.Keys[i]))
+		}
+		pr.treeNode(c)
+	}
+	pr.str(")")
+}
+
+func (pr *printer) input(v *Value, spec InputSpec) {
+	word := fmt.Sprintf("kind(%d)", spec.Kind)
+	if int(spec.Kind) < len(inputWords) {
+		word = inputWords[spec.Kind]
+	}
+	pr.str(word)
+	pr.str(" ")
+	pr.def(v)
+	if spec.Target != "" {
+		pr.printf(" %s", strconv.Quote(spec.Target))
+	}
+	if spec.Persistent {
+		pr.str(" persistent")
+	}
+	if spec.Fixed != nil {
+		pr.str(" = ")
+		pr.arg(spec.Fixed)
+	}
+	// The constant's name is as a rule the target.
+	pr.constant(v, spec.Target)
+	pr.str("\n")
+}
+
+func (pr *printer) constants(g *Graph) {
+	for _, v := range g.Constants {
+		pr.line()
+		pr.str("const ")
+		pr.def(v)
+		pr.constant(v, "")
+		pr.str("\n")
+	}
+}
+
+// constant prints the data of v if it has any, with those of the constant's
+// name and type that differ from what the line says already.
+func (pr *printer) constant(v *Value, name string) {
+	c := v.Const
+	if c == nil {
+		return
+	}
+	pr.str(" =")
+	if c.Name != name {
+		pr.printf(" named %s", strconv.Quote(c.Name))
+	}
+	if !c.Type.Equal(v.Type) {
+		pr.str(" typed ")
+		pr.typ(c.Type)
+	}
+	text, err := constantText(c, pr.digests)
+	if err != nil && pr.err == nil {
+		pr.err = fmt.Errorf("constant %%%s: %w", v.Name, err)
+	}
+	pr.printf(" %s", text)
+}
+
+// body prints nodes and outputs; specs is nil for a region.
+func (pr *printer) body(g *Graph, specs []OutputSpec) {
+	for _, n := range g.Nodes {
+		pr.line()
+		pr.node(n)
+	}
+	pr.line()
+	pr.str("return (")
+	for i, a := range g.Outputs {
+		if i > 0 {
+			pr.str(", ")
+		}
+		if i < len(specs) {
+			pr.outputSpec(specs[i])
+		}
+		pr.arg(a)
+	}
+	pr.str(")\n")
+}
+
+func (pr *printer) outputSpec(s OutputSpec) {
+	if s == (OutputSpec{}) {
+		return
+	}
+	word := fmt.Sprintf("kind(%d)", s.Kind)
+	if int(s.Kind) < len(outputWords) {
+		word = outputWords[s.Kind]
+	}
+	if s.Kind == UserOutput {
+		word = "user"
+	}
+	pr.str(word)
+	if s.Target != "" {
+		pr.printf(" %s", strconv.Quote(s.Target))
+	}
+	pr.str(" = ")
+}
+
+func (pr *printer) node(n *Node) {
+	first := ""
+	for i, v := range n.Outputs {
+		if i > 0 {
+			pr.str(", ")
+		}
+		if v == nil {
+			pr.str("none")
+			continue
+		}
+		pr.def(v)
+		if first == "" {
+			first = v.Name
+		}
+	}
+	if len(n.Outputs) == 0 {
+		pr.str("()")
+	}
+	pr.str(" = ")
+	if n.Name != first {
+		pr.printf("%s: ", nameText(n.Name))
+	}
+	pr.str(nameText(n.Op))
+	pr.str("(")
+	for i, a := range n.Args {
+		if i > 0 {
+			pr.str(", ")
+		}
+		if a.Name != "" {
+			pr.printf("%s=", nameText(a.Name))
+		}
+		pr.arg(a.Value)
+	}
+	pr.str(")")
+	if n.Loc != (Location{}) {
+		pr.printf("  # %s", n.Loc)
+	}
+	pr.str("\n")
+	pr.indent++
+	for _, r := range n.Regions {
+		pr.region(r)
+	}
+	pr.indent--
+}
+
+func (pr *printer) region(g *Graph) {
+	pr.line()
+	pr.str("region (")
+	for i, v := range g.Inputs {
+		if i > 0 {
+			pr.str(", ")
+		}
+		pr.def(v)
+	}
+	pr.str(") {\n")
+	pr.indent++
+	pr.constants(g)
+	pr.body(g, nil)
+	pr.indent--
+	pr.line()
+	pr.str("}\n")
+}
+
+// def prints a value where it is defined.
+func (pr *printer) def(v *Value) {
+	pr.printf("%s: ", valueText(v.Name))
+	pr.typ(v.Type)
+}
+
+func (pr *printer) typ(t Type) {
+	switch {
+	case t.Kind == TensorKind:
+		pr.str(dtypeText(t.DType))
+		pr.exprs(t.Sizes)
+		if !denseStrides(t) {
+			pr.exprs(t.Strides)
+		}
+		if !t.Offset.IsZero() {
+			pr.printf(" offset(%s)", t.Offset)
+		}
+	case int(t.Kind) >= len(kindWords):
+		pr.printf("kind(%d)", t.Kind)
+	default:
+		pr.str(kindWords[t.Kind])
+		if t.HasExpr {
+			pr.printf("(%s)", t.Expr)
+		}
+		if t.Class != "" {
+			pr.printf("(%s)", strconv.Quote(t.Class))
+		}
+	}
+}
+
+// denseStrides reports whether the strides are exactly those that sizes give,
+// also where they do not matter.
+func denseStrides(t Type) bool {
+	want := Contiguous(t.Sizes)
+	if len(t.Strides) != len(want) {
+		return false
+	}
+	for i, s := range t.Strides {
+		if !s.Equal(want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (pr *printer) exprs(es []sym.Expr) {
+	pr.str("[")
+	for i, e := range es {
+		if i > 0 {
+			pr.str(", ")
+		}
+		pr.str(e.String())
+	}
+	pr.str("]")
+}
+
+func (pr *printer) arg(a Arg) {
+	switch a := a.(type) {
+	case nil:
+		pr.str("nil")
+	case Ref:
+		if a.Value == nil {
+			pr.str("nil")
+		} else {
+			pr.str(valueText(a.Value.Name))
+		}
+	case None:
+		pr.str("none")
+	case Int:
+		pr.printf("%d", int64(a))
+	case Float:
+		pr.str(floatText(float64(a), 64))
+	case BoolArg:
+		pr.printf("%t", bool(a))
+	case Str:
+		pr.str(strconv.Quote(string(a)))
+	case Complex:
+		pr.printf("complex(%s, %s)", floatText(real(complex128(a)), 64), floatText(imag(complex128(a)), 64))
+	case DTypeArg:
+		pr.str(dtypeText(DType(a)))
+	case LayoutArg:
+		pr.printf("layout(%d)", int(a))
+	case Device:
+		pr.printf("device(%s)", strconv.Quote(string(a)))
+	case MemoryFormat:
+		if a == 0 || int(a) >= len(formatWords) {
+			pr.printf("memory_format(%d)", uint8(a))
+		} else {
+			pr.str(formatWords[a])
+		}
+	case OpArg:
+		pr.printf("op(%s)", nameText(string(a)))
+	case List:
+		pr.str("[")
+		for i, x := range a {
+			if i > 0 {
+				pr.str(", ")
+			}
+			pr.arg(x)
+		}
+		pr.str("]")
+	default:
+		pr.printf("%T", a)
+	}
+}
+
+// String returns "file.py:12 in layers.0", or what of it is known.
+func (l Location) String() string {
+	var s string
+	if l.File != "" || l.Line != 0 {
+		s = fmt.Sprintf("%s:%d", wordText(l.File), l.Line)
+	}
+	if l.Module == "" {
+		return s
+	}
+	if s != "" {
+		s += " "
+	}
+	return s + "in " + wordText(l.Module)
+}
+
+// wordText quotes s if it could not stand as a word of a comment.
+func wordText(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+func dtypeText(d DType) string {
+	if d == InvalidDType || d >= numDTypes {
+		return d.String()
+	}
+	return d.Short()
+}
+
+func nameText(s string) string {
+	if isName(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+func valueText(s string) string {
+	if isValueName(s) {
+		return "%" + s
+	}
+	return "%" + strconv.Quote(s)
+}
+
+// floatText returns the shortest text that parses back to x, told from an
+// integer by a point, an exponent or letters.
+func floatText(x float64, bits int) string {
+	switch {
+	case math.IsNaN(x):
+		return "nan"
+	case math.IsInf(x, 1):
+		return "inf"
+	case math.IsInf(x, -1):
+		return "-inf"
+	}
+	s := strconv.FormatFloat(x, 'g', -1, bits)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
