@@ -1,0 +1,152 @@
+package pt2
+
+import (
+	"archive/zip"
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// Limits on what is read into memory. PyTorch stores all members; archives
+// packed again by other tools may be compressed within these bounds.
+const (
+	maxJSON  = 1 << 30 // bytes of a graph or config
+	maxRatio = 200     // of a compressed member larger than smallMember
+	// smallMember is what a compressed member may always have.
+	smallMember = 1 << 20
+	// maxInflated bounds a compressed member.
+	maxInflated = 1 << 30
+)
+
+// archive is a model's files: a zip or a folder.
+type archive struct {
+	fs.FS
+	zip   *zip.Reader // nil for a folder
+	raw   io.ReaderAt
+	size  int64
+	files map[string]*zip.File
+}
+
+func openZip(r io.ReaderAt, size int64) (*archive, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		p := problem("not a readable zip archive").hint("the file is truncated or damaged; copy or export it again")
+		p.Err = err
+		return nil, p
+	}
+	a := &archive{FS: z, zip: z, raw: r, size: size, files: make(map[string]*zip.File, len(z.File))}
+	for _, f := range z.File {
+		if a.files[f.Name] != nil {
+			return nil, problem("the archive has two members called %q", f.Name)
+		}
+		a.files[f.Name] = f
+	}
+	return a, nil
+}
+
+// read returns a whole file, at most limit bytes. Zip members are checked
+// against their CRC.
+func (a *archive) read(name string, limit int64) ([]byte, error) {
+	if f := a.files[name]; f != nil {
+		if err := checkMember(f); err != nil {
+			return nil, err
+		}
+	}
+	f, err := a.Open(name)
+	if err != nil {
+		return nil, missing(name, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, &Error{Member: name, Problem: "cannot read it", Err: err, Hint: "the file is truncated or damaged"}
+	}
+	if int64(len(data)) > limit {
+		return nil, &Error{Member: name, Problem: "it is larger than etgen reads"}
+	}
+	return data, nil
+}
+
+// blob returns a file to be read in parts when needed.
+func (a *archive) blob(name string) (ir.Blob, error) {
+	if a.zip == nil {
+		info, err := fs.Stat(a.FS, name)
+		if err != nil {
+			return nil, missing(name, err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, &Error{Member: name, Problem: "it is no regular file"}
+		}
+		return &fileBlob{a.FS, name, info.Size()}, nil
+	}
+	f := a.files[name]
+	if f == nil {
+		return nil, missing(name, fs.ErrNotExist)
+	}
+	if err := checkMember(f); err != nil {
+		return nil, err
+	}
+	if f.Method != zip.Store {
+		data, err := a.read(name, maxInflated)
+		return ir.Bytes(data), err
+	}
+	off, err := f.DataOffset()
+	size := int64(f.UncompressedSize64)
+	if err != nil || f.CompressedSize64 != f.UncompressedSize64 || size < 0 || off > a.size-size {
+		return nil, &Error{Member: name, Problem: "its data lies outside the archive", Err: err, Hint: "the file is truncated or damaged"}
+	}
+	return io.NewSectionReader(a.raw, off, size), nil
+}
+
+// checkMember refuses members that inflate to far more than they take.
+func checkMember(f *zip.File) error {
+	n, packed := f.UncompressedSize64, f.CompressedSize64
+	if f.Method != zip.Store && n > smallMember && (n > maxInflated || n/maxRatio > packed) {
+		return &Error{Member: f.Name, Problem: "it is compressed beyond the limit of 200:1 or 1 GiB",
+			Hint: "pack the archive without compression (zip -0)"}
+	}
+	return nil
+}
+
+func (a *archive) exists(name string) bool {
+	info, err := fs.Stat(a.FS, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func missing(name string, err error) *Error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Error{Member: name, Problem: "the file is missing", Err: err, Hint: "the model is incomplete; export it again"}
+	}
+	return &Error{Member: name, Problem: "cannot open it", Err: err}
+}
+
+// fileBlob opens its file for each read, so that a model of a thousand weights
+// holds no thousand open files.
+type fileBlob struct {
+	fsys fs.FS
+	name string
+	size int64
+}
+
+func (b *fileBlob) Size() int64 { return b.size }
+
+func (b *fileBlob) ReadAt(p []byte, off int64) (int, error) {
+	f, err := b.fsys.Open(b.name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if r, ok := f.(io.ReaderAt); ok {
+		return r.ReadAt(p, off)
+	}
+	if _, err := io.CopyN(io.Discard, f, off); err != nil {
+		return 0, err
+	}
+	n, err := io.ReadFull(f, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
+}

@@ -1,0 +1,268 @@
+package pt2
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// Read reads the model at path: a .pt2 file, a folder it was unpacked to, or
+// the graph's JSON file in such a folder. Weights are read when asked for, so
+// the closer must stay open until then. Errors are of type *Error.
+func Read(path string) (*ir.Program, io.Closer, error) {
+	p, c, err := read(path)
+	if err != nil {
+		e := asError(err)
+		if e.File == "" {
+			e.File = filepath.Base(path)
+		}
+		if c != nil {
+			c.Close()
+		}
+		return nil, nil, e
+	}
+	return p, c, nil
+}
+
+func read(name string) (*ir.Program, io.Closer, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, nil, &Error{Problem: "cannot open it", Err: pathCause(err)}
+	}
+	if info.IsDir() {
+		p, err := (&archive{FS: os.DirFS(name)}).program(".", absBase(name))
+		return p, io.NopCloser(nil), err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, &Error{Problem: "cannot open it", Err: pathCause(err)}
+	}
+	head := make([]byte, 64)
+	n, _ := f.ReadAt(head, 0)
+	switch form(head[:n]) {
+	case jsonForm:
+		f.Close()
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, nil, &Error{Problem: "cannot open it", Err: err}
+		}
+		// The root of an archive holds models/NAME.json.
+		dir, file := filepath.Split(abs)
+		dir = filepath.Clean(dir)
+		if filepath.Base(dir) == "models" {
+			dir, file = filepath.Dir(dir), "models/"+file
+		}
+		p, err := ReadFS(os.DirFS(dir), file)
+		return p, io.NopCloser(nil), err
+	case zipForm:
+		p, err := ReadZip(f, info.Size(), filepath.Base(name))
+		return p, f, err
+	case pteForm:
+		return nil, f, problem("it is a .pte program, not an exported model").hint("name it NAME.pte")
+	}
+	return nil, f, problem("it is neither a .pt2 archive nor a model.json").hint("write the model with torch.export.save")
+}
+
+func absBase(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return filepath.Base(abs)
+	}
+	return filepath.Base(name)
+}
+
+// pathCause drops the path from an error, which is named already.
+func pathCause(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+type fileForm int
+
+const (
+	unknownForm fileForm = iota
+	zipForm
+	jsonForm
+	pteForm
+)
+
+// form tells a file's form by its first bytes.
+func form(head []byte) fileForm {
+	switch trimmed := bytes.TrimLeft(head, " \t\r\n"); {
+	case bytes.HasPrefix(head, []byte("PK")):
+		return zipForm
+	case len(trimmed) > 0 && trimmed[0] == '{':
+		return jsonForm
+	case len(head) >= 8 && string(head[4:6]) == "ET":
+		return pteForm
+	}
+	return unknownForm
+}
+
+// ReadZip reads a .pt2 archive of size bytes; name is for messages. The
+// program's weights are read from r when asked for.
+func ReadZip(r io.ReaderAt, size int64, name string) (*ir.Program, error) {
+	a, err := openZip(r, size)
+	if err != nil {
+		return nil, inFile(err, name)
+	}
+	return a.program(".", name)
+}
+
+// ReadFS reads an unpacked model: name is its folder ("." for fsys itself; it
+// or one folder in it holds the files) or the graph's JSON file. Weights
+// belonging to a JSON file DIR/NAME.json are looked for
+//
+//   - if DIR is called models, in DIR/../data/weights and DIR/../data/constants;
+//   - else in DIR/data/weights, DIR/weights and DIR itself, and the same for constants,
+//
+// as NAME_weights_config.json with its raw files, NAME.pt (not in DIR itself),
+// serialized_state_dict.pt or serialized_state_dict.json.
+func ReadFS(fsys fs.FS, name string) (*ir.Program, error) {
+	return (&archive{FS: fsys}).program(name, path.Base(name))
+}
+
+func inFile(err error, name string) error {
+	e := asError(err)
+	if e.File == "" {
+		e.File = name
+	}
+	return e
+}
+
+// program reads the program at name; source is the name for messages.
+func (a *archive) program(name, source string) (*ir.Program, error) {
+	graphs, err := a.graphs(name)
+	if err != nil {
+		return nil, inFile(err, source)
+	}
+	p := &ir.Program{Source: source}
+	for _, g := range graphs {
+		m, err := a.method(g)
+		if err != nil {
+			e := asError(err)
+			if e.Member == "" && len(graphs) > 1 {
+				e.Member = g
+			}
+			return nil, inFile(e, source)
+		}
+		if len(graphs) > 1 {
+			m.Name = stem(g)
+		}
+		p.Methods = append(p.Methods, m)
+	}
+	return p, nil
+}
+
+// oldGraph is the name of the graph in archives of torch 2.6.
+const oldGraph = "serialized_exported_program.json"
+
+func stem(name string) string { return strings.TrimSuffix(path.Base(name), ".json") }
+
+// graphs returns the graph files of the model at name, which is one of them
+// or the folder they are in: that one or one below it holds models/*.json or
+// serialized_exported_program.json.
+func (a *archive) graphs(name string) ([]string, error) {
+	info, err := fs.Stat(a.FS, name)
+	if err != nil {
+		return nil, missing(name, err)
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	roots := []string{name}
+	entries, err := fs.ReadDir(a.FS, name)
+	if err != nil {
+		return nil, &Error{Problem: "cannot list it", Err: pathCause(err)}
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			roots = append(roots, path.Join(name, e.Name()))
+		}
+	}
+	var found []string
+	for _, root := range roots {
+		if g := path.Join(root, oldGraph); a.exists(g) {
+			found = append(found, g)
+		}
+		models := path.Join(root, "models")
+		entries, err := fs.ReadDir(a.FS, models)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if !e.IsDir() && strings.HasSuffix(e.Name(), ".json") {
+				found = append(found, path.Join(models, e.Name()))
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	if len(found) == 0 {
+		e := problem("there is no exported program in it").hint("write the model with torch.export.save")
+		for _, root := range roots {
+			if a.exists(path.Join(root, "data.pkl")) {
+				e.Problem = "it was written by torch.save or torch.jit.save"
+			}
+		}
+		return nil, e
+	}
+	sort.Strings(found)
+	return found, nil
+}
+
+// method reads the graph called name with its weights.
+func (a *archive) method(name string) (*ir.Method, error) {
+	data, err := a.read(name, maxJSON)
+	if err != nil {
+		return nil, err
+	}
+	s := &scanner{data: data}
+	w := s.program()
+	switch {
+	case s.err != nil:
+		s.err.Member = name
+		return nil, s.err.hint("the file is truncated or damaged; copy or export it again")
+	case !w.hasGraph || !w.hasSig:
+		return nil, &Error{Member: name, Problem: "it is no exported program"}
+	case w.major != 8:
+		return nil, &Error{Member: name, Problem: "its schema has the major version " + strconv.FormatInt(w.major, 10) + ", etgen knows 8",
+			Hint: "export the model with torch 2.6 or later"}
+	}
+	return w.method("forward", a.weights(name))
+}
+
+// weights tells where the weights of a graph file may lie.
+func (a *archive) weights(graph string) *weights {
+	dir, name := path.Dir(graph), stem(graph)
+	root := dir
+	if path.Base(dir) == "models" {
+		root = path.Dir(dir)
+	}
+	store := func(kind, config, old string) (s store) {
+		for _, d := range []string{path.Join(root, "data", kind), path.Join(dir, kind), dir} {
+			s.configs = append(s.configs, path.Join(d, name+config))
+			if d != dir {
+				s.pickles = append(s.pickles, path.Join(d, name+".pt"))
+			}
+			s.pickles = append(s.pickles, path.Join(d, old+".pt"), path.Join(d, old+".json"))
+		}
+		return s
+	}
+	return &weights{
+		arch:      a,
+		state:     store("weights", "_weights_config.json", "serialized_state_dict"),
+		constants: store("constants", "_constants_config.json", "serialized_constants"),
+	}
+}

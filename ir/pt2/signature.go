@@ -1,0 +1,174 @@
+package pt2
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// input makes the value of a graph input. base names inputs that are literals.
+func (c *converter) input(s *scope, a wireArg, base string) (*ir.Value, error) {
+	if a.name == "" {
+		if a.lit == nil {
+			return nil, problem("an input of the graph is a list")
+		}
+		return &ir.Value{Name: c.names.Fresh(base), Type: literalType(a.lit)}, nil
+	}
+	typ, err := c.valueType(s, &a)
+	if err != nil {
+		return nil, within(err, "input")
+	}
+	v := &ir.Value{Name: s.rename[a.name], Type: typ}
+	s.values[a.name] = v
+	return v, nil
+}
+
+// literalType returns the type of a Python constant.
+func literalType(a ir.Arg) ir.Type {
+	switch a := a.(type) {
+	case ir.Int:
+		return ir.SymInt(sym.Int(int64(a)))
+	case ir.Float:
+		return ir.Type{Kind: ir.FloatKind}
+	case ir.BoolArg:
+		return ir.Type{Kind: ir.BoolKind}
+	case ir.Str:
+		return ir.Type{Kind: ir.StringKind}
+	}
+	return ir.Type{Kind: ir.NoneKind}
+}
+
+// specInput makes the value and the specification of an input of the whole
+// program, with the data of parameters, buffers and constants.
+func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.InputSpec, error) {
+	spec := ir.InputSpec{Target: w.target}
+	base := w.arg.name
+	if base == "" {
+		base = "arg"
+	}
+	if a.name != "" && w.arg.name != a.name {
+		return nil, spec, problem("the graph's input %q stands where its signature has %q", a.name, w.arg.name)
+	}
+	v, err := c.input(s, a, base)
+	if err != nil {
+		return nil, spec, err
+	}
+	switch w.tag {
+	case "user_input":
+		if a.name == "" {
+			spec.Kind, spec.Fixed = ir.ConstantInput, a.lit
+		}
+	case "constant_input":
+		spec.Kind, spec.Fixed = ir.ConstantInput, w.arg.lit
+		if w.arg.lit == nil {
+			return nil, spec, problem("the constant input %q has no value", w.arg.name)
+		}
+	case "parameter":
+		spec.Kind = ir.Parameter
+		err = c.data(v, w.target, false)
+	case "buffer":
+		spec.Kind, spec.Persistent = ir.Buffer, w.persistent
+		err = c.data(v, w.target, !w.persistent)
+	case "tensor_constant":
+		spec.Kind = ir.TensorConstant
+		err = c.data(v, w.target, true)
+	case "token":
+		spec.Kind = ir.TokenInput
+		v.Type = ir.Type{Kind: ir.TokenKind}
+	case "custom_obj":
+		spec.Kind = ir.CustomInput
+	default:
+		err = problem("unknown kind of input %q", w.tag)
+	}
+	return v, spec, err
+}
+
+// data finds the constant that fills v. inConstants tells in which of the two
+// stores PyTorch puts it.
+func (c *converter) data(v *ir.Value, target string, inConstants bool) error {
+	k, err := c.weights.find(target, inConstants)
+	if err != nil {
+		e := asError(err)
+		if e.Node == "" {
+			e.Node = target
+		}
+		return e
+	}
+	t := v.Type
+	same := t.Kind == ir.TensorKind && t.DType == k.Type.DType && len(t.Sizes) == len(k.Type.Sizes)
+	for i := 0; same && i < len(t.Sizes); i++ {
+		same = t.Sizes[i].Equal(k.Type.Sizes[i])
+	}
+	if !same {
+		return &Error{Node: target, Problem: fmt.Sprintf("the graph wants %v, the stored tensor is %v", t.Dense(), k.Type.Dense()),
+			Hint: "the weights belong to another model"}
+	}
+	v.Const = k
+	return nil
+}
+
+// outputSpecs makes the output specifications and checks what they refer to.
+func (c *converter) outputSpecs(m *ir.Method) ([]ir.OutputSpec, error) {
+	ws := c.wire.outputs
+	if len(ws) != len(m.Graph.Outputs) {
+		return nil, problem("the graph has %d outputs, its signature %d", len(m.Graph.Outputs), len(ws))
+	}
+	specs := make([]ir.OutputSpec, len(ws))
+	for i, w := range ws {
+		kind, ok := outputKinds[w.tag]
+		if !ok {
+			return nil, problem("unknown kind of output %q", w.tag)
+		}
+		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
+		if ref, ok := m.Graph.Outputs[i].(ir.Ref); ok && w.arg.name != ref.Value.Name {
+			return nil, problem("the graph's output %q stands where its signature has %q", ref.Value.Name, w.arg.name)
+		}
+		if !mutates(kind) {
+			continue
+		}
+		if m.MutationTarget(specs[i]) == nil {
+			return nil, problem("output %d writes to %q, which is no input", i, w.target)
+		}
+		if _, ok := m.Graph.Outputs[i].(ir.Ref); !ok {
+			return nil, problem("output %d writes a literal to %q", i, w.target)
+		}
+	}
+	return specs, nil
+}
+
+var outputKinds = map[string]ir.OutputKind{
+	"user_output":            ir.UserOutput,
+	"buffer_mutation":        ir.BufferMutation,
+	"parameter_mutation":     ir.ParameterMutation,
+	"user_input_mutation":    ir.UserInputMutation,
+	"token":                  ir.TokenOutput,
+	"loss_output":            ir.LossOutput,
+	"gradient_to_parameter":  ir.GradientOutput,
+	"gradient_to_user_input": ir.GradientOutput,
+}
+
+func mutates(k ir.OutputKind) bool {
+	return k == ir.BufferMutation || k == ir.ParameterMutation || k == ir.UserInputMutation
+}
+
+// countInputs counts the leaves the caller passes.
+func countInputs(m *ir.Method) (n int) {
+	for _, in := range m.Inputs {
+		if in.Kind == ir.UserInput || in.Kind == ir.ConstantInput {
+			n++
+		}
+	}
+	return n
+}
+
+// countOutputs counts the leaves the caller gets.
+func countOutputs(m *ir.Method) (n int) {
+	for _, out := range m.Outputs {
+		switch out.Kind {
+		case ir.UserOutput, ir.LossOutput:
+			n++
+		}
+	}
+	return n
+}

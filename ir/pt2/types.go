@@ -1,0 +1,175 @@
+package pt2
+
+import (
+	"math"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// maxRank bounds the dimensions of a tensor; PyTorch's own bound is 64.
+const maxRank = 64
+
+// valueType returns the type that the graph records for the value a names.
+func (c *converter) valueType(s *scope, a *wireArg) (ir.Type, error) {
+	switch a.tag {
+	case "as_tensor":
+		t, ok := s.wire.tensors[a.name]
+		if !ok {
+			return ir.Type{}, problem("the graph records no type for %q", a.name)
+		}
+		typ, err := c.tensorType(t)
+		if err != nil {
+			return ir.Type{}, within(err, "value %q", a.name)
+		}
+		return typ, nil
+	case "as_sym_int":
+		w, ok := s.wire.ints[a.name]
+		if !ok {
+			return ir.Type{Kind: ir.IntKind}, nil
+		}
+		e, err := c.expr(w)
+		if err != nil {
+			return ir.Type{}, within(err, "value %q", a.name)
+		}
+		return ir.SymInt(e), nil
+	case "as_sym_float":
+		return ir.Type{Kind: ir.FloatKind}, nil
+	case "as_sym_bool":
+		return ir.Type{Kind: ir.BoolKind}, nil
+	case "as_custom_obj":
+		return ir.Type{Kind: ir.CustomKind, Class: s.wire.classes[a.name]}, nil
+	}
+	return ir.Type{}, problem("%q is no value but %s", a.name, a.tag)
+}
+
+func (c *converter) tensorType(w *wireTensor) (ir.Type, error) {
+	d, err := dtypeOf(w.dtype)
+	if err != nil {
+		return ir.Type{}, err
+	}
+	if w.layout != layoutStrided {
+		return ir.Type{}, problem("tensors of layout %s are not supported", layoutName(w.layout)).
+			hint("make them dense in the model")
+	}
+	if len(w.sizes) != len(w.strides) || len(w.sizes) > maxRank {
+		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(w.sizes), len(w.strides))
+	}
+	t := ir.Type{Kind: ir.TensorKind, DType: d}
+	if t.Sizes, err = c.exprList(w.sizes); err != nil {
+		return ir.Type{}, err
+	}
+	if t.Strides, err = c.exprList(w.strides); err != nil {
+		return ir.Type{}, err
+	}
+	if t.Offset, err = c.expr(w.offset); err != nil {
+		return ir.Type{}, err
+	}
+	if err := notNegative(t); err != nil {
+		return ir.Type{}, err
+	}
+	return t, nil
+}
+
+// notNegative checks the constant sizes, strides and offset of a tensor, and
+// that the number of elements fits 63 bits.
+func notNegative(t ir.Type) error {
+	numel := int64(1)
+	for i, e := range t.Sizes {
+		if n, ok := e.Const(); ok {
+			if n < 0 {
+				return problem("a tensor has the size %d", n)
+			}
+			if n > 0 {
+				if numel > math.MaxInt64/16/n {
+					return problem("a tensor has more elements than 64 bits can count")
+				}
+				numel *= n
+			}
+		}
+		if n, ok := t.Strides[i].Const(); ok && n < 0 {
+			return problem("a tensor has the stride %d", n)
+		}
+	}
+	if n, ok := t.Offset.Const(); ok && n < 0 {
+		return problem("a tensor has the storage offset %d", n)
+	}
+	return nil
+}
+
+func (c *converter) exprList(ws []wireSym) ([]sym.Expr, error) {
+	es := make([]sym.Expr, len(ws))
+	for i, w := range ws {
+		e, err := c.expr(w)
+		if err != nil {
+			return nil, err
+		}
+		es[i] = e
+	}
+	return es, nil
+}
+
+func (c *converter) expr(w wireSym) (sym.Expr, error) {
+	if w.expr == "" {
+		return sym.Int(w.n), nil
+	}
+	if e, ok := c.exprs[w.expr]; ok {
+		return e, nil
+	}
+	var bad error
+	e, err := sym.ParseSrepr(w.expr, func(name string) *sym.Symbol {
+		s, err := c.symbol(name, w.expr)
+		bad = firstError(bad, err)
+		return s
+	})
+	if err = firstError(bad, err); err != nil {
+		p := problem("bad size expression %s", w.expr)
+		p.Err = err
+		return sym.Expr{}, p
+	}
+	c.exprs[w.expr] = e
+	return e, nil
+}
+
+// symbol returns the symbol called name. One that range_constraints does not
+// mention has the range its assumptions in srepr give it.
+func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
+	if s := c.symbols[name]; s != nil {
+		return s, nil
+	}
+	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+	r := c.wire.ranges[name]
+	switch {
+	case r.hasLo:
+		lo = r.lo
+	case strings.Contains(srepr, "Symbol('"+name+"', positive=True"):
+		lo = 1
+	case strings.Contains(srepr, "Symbol('"+name+"', nonnegative=True"):
+		lo = 0
+	}
+	if r.hasHi {
+		hi = r.hi
+	}
+	var err error
+	switch {
+	case !identifier(name):
+		err, name = problem("the symbol name %q is no identifier", name), "bad"
+	case lo > hi:
+		err, lo = problem("the symbol %s has the empty range [%d, %d]", name, lo, hi), hi
+	}
+	s := sym.NewSymbol(name, lo, hi)
+	c.symbols[name] = s
+	c.order = append(c.order, s)
+	return s, err
+}
+
+func identifier(name string) bool {
+	for i, r := range name {
+		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) < 256
+}
