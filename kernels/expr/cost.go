@@ -1,0 +1,54 @@
+package expr
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// typicalExtent stands in for extents that have no bound.
+const typicalExtent = 64
+
+// Cost estimates the operations it takes to evaluate e once, its shared nodes
+// computed once. Reductions count with their extents (dynamic ones with their
+// upper bounds), functions with their bodies, loads as one operation.
+func Cost(e *Expr) float64 { return costOf(e, map[*Expr]bool{}) }
+
+func costOf(e *Expr, seen map[*Expr]bool) float64 {
+	if seen[e] {
+		return 0
+	}
+	seen[e] = true
+	var c float64
+	for _, a := range e.Args {
+		c += costOf(a, seen)
+	}
+	for _, d := range e.defs() {
+		c += costOf(d, seen)
+	}
+	switch e.Op {
+	case OpConst, OpIndex, OpLocal, OpScalar:
+		return c
+	case OpReduce:
+		c++
+		for _, v := range e.Vars {
+			c *= Count(Extent(v))
+		}
+		return c
+	case OpCall:
+		return c + Cost(e.Fn.Body)
+	case OpDiv, OpRem, OpSqrt:
+		return c + 4
+	}
+	return c + 1
+}
+
+// Count returns the value of an extent, its upper bound if it is dynamic, and
+// some typical value if it has none.
+func Count(x sym.Expr) float64 {
+	_, hi := x.Bounds()
+	if hi == math.MaxInt64 {
+		return typicalExtent
+	}
+	return math.Max(float64(hi), 0)
+}
