@@ -9,6 +9,7 @@ Every case is checked while it is written: both archives are loaded back, run, a
 import copy
 import json
 import os
+import re
 import shutil
 from collections import Counter
 
@@ -129,7 +130,8 @@ def _compare(folder, model, want, got):
                     raise AssertionError(f"{where}: {a!r} became {b!r}")
                 continue
             torch.testing.assert_close(b, a, equal_nan=True, msg=lambda m: f"{where}: {m}")
-            if a.stride() != b.stride() and a.numel():
+            # Decompositions may lay out a result otherwise.
+            if model == "model.pt2" and a.stride() != b.stride():
                 raise AssertionError(f"{where}: strides {a.stride()} became {b.stride()}")
             if a.dtype.is_floating_point and a.numel():
                 gap = (a.double() - b.double()).abs()
@@ -174,15 +176,16 @@ def _same_bits(a, b):
 
 
 def _nodes(program):
-    """Call nodes of the graph and of the graphs nested in it."""
+    """Nodes of the graph and of the graphs nested in it."""
     for module in program.graph_module.modules():
         if isinstance(module, torch.fx.GraphModule):
-            yield from (n for n in module.graph.nodes if n.op == "call_function")
+            yield from module.graph.nodes
 
 
 def _make_reproducible(program):
-    """Takes from the nodes' history what differs from run to run: absolute paths, and memory addresses as names of graphs."""
+    """Takes from the nodes' history what differs from run to run: absolute paths, and the names of graphs (memory addresses, counters)."""
     numbers = {}  # address -> order of appearance
+    captured = {}  # counter of a file name that captured source goes by -> order of appearance
     done = set()  # sources are shared between nodes
 
     def number(source):
@@ -195,9 +198,16 @@ def _make_reproducible(program):
         for older in source.from_node:
             number(older)
 
+    def rename(match):
+        file = match[1]
+        if file.startswith("<eval_with_key>"):
+            return f'File "<eval_with_key>.{captured.setdefault(file, len(captured))}"'
+        file = os.path.normpath(file)
+        return f'File "{file.removeprefix(ROOT + os.sep)}"'
+
     for node in _nodes(program):
         if node.meta.get("stack_trace"):
-            node.meta["stack_trace"] = node.meta["stack_trace"].replace(ROOT + os.sep, "")
+            node.meta["stack_trace"] = re.sub(r'File "([^"]*)"', rename, node.meta["stack_trace"])
         for source in node.meta.get("from_node") or ():
             number(source)
 
@@ -206,7 +216,7 @@ def _operators(program):
     def name(target):
         return str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
 
-    return dict(sorted(Counter(name(n.target) for n in _nodes(program)).items()))
+    return dict(sorted(Counter(name(n.target) for n in _nodes(program) if n.op == "call_function").items()))
 
 
 def _macs(program):

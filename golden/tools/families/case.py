@@ -1,0 +1,30 @@
+"""What the functions of the families return."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+
+@dataclass
+class Case:
+    """A model and the calls to record of it; the fields are the parameters of record.record."""
+
+    model: nn.Module
+    args: tuple = ()
+    kwargs: dict = field(default_factory=dict)
+    runs: list = field(default_factory=list)
+    label: Any = None
+    dynamic_shapes: Any = None
+    stateful: bool = False
+
+
+def function(f):
+    """A module without state that computes f."""
+    cls = type("Function", (nn.Module,), {"forward": staticmethod(f), "__module__": f.__module__})
+    return cls()
+
+
+def run(*args, label=None, **kwargs):
+    """A further call."""
+    return dict(args=args, kwargs=kwargs, label=label)

@@ -1,0 +1,92 @@
+"""Gather, scatter and sort."""
+
+import torch
+from torch import nn
+
+from .case import Case, function
+
+
+def embedding() -> Case:
+    """Rows of a table by int64 and by int32 indices; the padding row."""
+    table = nn.Embedding(6, 3, padding_idx=0)
+
+    class Lookup(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = table
+
+        def forward(self, a, b):
+            return self.table(a), self.table(b)
+
+    return Case(Lookup(), (torch.tensor([[5, 0, 2], [2, 2, 1]]), torch.tensor([3, 0], dtype=torch.int32)))
+
+
+def index_several() -> Case:
+    """Several index tensors, broadcast with each other; adjacent, and with a slice between; negative indices."""
+
+    def forward(x, i, j):
+        return x[i, j], x[i, :, j], x[:, i, j], x[-1 - i]
+
+    return Case(function(forward), (torch.randn(3, 4, 5), torch.tensor([[0], [2]]), torch.tensor([1, 3, 0])))
+
+
+def index_put() -> Case:
+    """Written at several index tensors, broadcast; with accumulation where indices repeat."""
+
+    def forward(x, i, j, repeated, v):
+        y = x.clone()
+        y[i, j] = v
+        return y, x.index_put((repeated,), v, accumulate=True)
+
+    indices = torch.tensor([[0], [3]]), torch.tensor([1, 2, 0]), torch.tensor([3, 1, 3])
+    return Case(function(forward), (torch.randn(4, 3), *indices, torch.randn(3)))
+
+
+def gather_scatter() -> Case:
+    """gather, scatter of a value, scatter_add with repeated indices, index_select, index_add."""
+
+    def forward(x, index):
+        return (
+            x.gather(1, index),
+            x.scatter(1, index[:, :1], 9.0),
+            x.scatter_add(0, index, x[:, :2] * 2),
+            x.index_select(1, index[0]),
+            x.index_add(0, index[:, 0], x, alpha=2),
+        )
+
+    return Case(function(forward), (torch.randn(3, 4), torch.tensor([[0, 2], [1, 1], [2, 0]])))
+
+
+def sort_stable() -> Case:
+    """Equal values keep their order, ascending and descending, along the first and the last dimension; NaN counts as largest."""
+
+    def forward(x, n):
+        return (
+            *torch.sort(x, stable=True, dim=1),
+            *torch.sort(x, stable=True, dim=1, descending=True),
+            *torch.sort(n, stable=True, dim=0, descending=True),
+            torch.argsort(n, dim=-1, stable=True),
+        )
+
+    nan, inf = float("nan"), float("inf")
+    x = torch.tensor([[2.0, 1.0, 2.0, nan, -0.0, 0.0, 1.0, inf], [nan, 3.0, -inf, nan, 3.0, -1.0, 3.0, -1.0]])
+    return Case(function(forward), (x, torch.randint(-2, 3, (6, 5))))
+
+
+def sort_scalar_and_long() -> Case:
+    """A 0-d tensor, a single element, int8, bool, and 200 values with many equal ones."""
+
+    def forward(s, one, b, flags, long):
+        return *s.sort(), *one.sort(), *b.sort(descending=True, stable=True), *flags.sort(stable=True), *long.sort(stable=True)
+
+    small = torch.tensor(3.0), torch.tensor([1]), torch.tensor([-128, 127, 0, 127, -1], dtype=torch.int8), torch.rand(9) > 0.5
+    return Case(function(forward), (*small, torch.randint(0, 20, (200,)).float()))
+
+
+def argmax_ties() -> Case:
+    """The first of equal extremes wins; min and max with indices; of the whole tensor and with keepdim."""
+
+    def forward(x):
+        return x.argmax(1), x.argmin(0, keepdim=True), x.argmax(), *x.max(1), *x.min(0, keepdim=True), x.amax((0, 1))
+
+    return Case(function(forward), (torch.randint(0, 3, (4, 6)).float(),))

@@ -1,0 +1,226 @@
+"""Layers of networks."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .case import Case, function
+
+
+def linear() -> Case:
+    """A matrix product with bias, two leading dimensions."""
+    return Case(nn.Linear(5, 3), (torch.randn(2, 3, 5),))
+
+
+def matmul_kinds() -> Case:
+    """matmul by rank: vectors, matrix and vector, batches, broadcast batches; addmm with alpha and beta; einsum."""
+
+    def forward(v, w, m, b):
+        return (
+            v @ w,
+            m @ v,
+            v @ b,
+            b @ m.t(),
+            b[:, None] @ b[None],
+            torch.addmm(v, m, b[0], beta=0.5, alpha=2.0),
+            torch.einsum("bij,kj->bki", b, m),
+        )
+
+    return Case(function(forward), (torch.randn(3), torch.randn(3), torch.randn(4, 3), torch.randn(2, 3, 3)))
+
+
+class LeNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 3, 5, padding=2)
+        self.conv2 = nn.Conv2d(3, 4, 3)
+        self.fc1 = nn.Linear(16, 10)
+        self.fc2 = nn.Linear(10, 5)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        return self.fc2(F.relu(self.fc1(x.flatten(1))))
+
+
+def lenet() -> Case:
+    """Convolutions with activation and pooling, then two linear layers: a small LeNet."""
+    return Case(LeNet(), (torch.randn(1, 1, 12, 12),))
+
+
+def conv_batch_norm() -> Case:
+    """Batch norm with running statistics after a convolution with and one without bias, then added to the input."""
+    body = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU6(), nn.Conv2d(4, 2, 1, bias=False), nn.BatchNorm2d(2))
+    for norm in (body[1], body[4]):
+        norm.running_mean.normal_()
+        norm.running_var.uniform_(0.5, 2)
+        nn.init.normal_(norm.weight)
+        nn.init.normal_(norm.bias)
+
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = body
+
+        def forward(self, x):
+            return x + self.body(x)
+
+    return Case(Residual(), (torch.randn(1, 2, 5, 4),))
+
+
+def conv_grouped() -> Case:
+    """Two groups; depthwise with two filters to a channel; a pointwise convolution after."""
+    model = nn.Sequential(nn.Conv2d(4, 6, 3, groups=2), nn.Conv2d(6, 12, 3, groups=6, padding=1), nn.Conv2d(12, 3, 1))
+    return Case(model, (torch.randn(2, 4, 6, 5),))
+
+
+def conv_dilated() -> Case:
+    """Dilation, stride and padding that differ by dimension."""
+    return Case(nn.Conv2d(2, 3, (3, 2), stride=(2, 1), padding=(1, 2), dilation=(2, 3)), (torch.randn(1, 2, 9, 7),))
+
+
+class AsymmetricPad(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(2, 3, 3, stride=2)
+        self.same = nn.Conv2d(3, 2, (2, 4), padding="same")
+
+    def forward(self, x):
+        return self.same(self.conv(F.pad(x, (0, 1, 2, 1))))
+
+
+def conv_asymmetric_pad() -> Case:
+    """Padding that differs from side to side: a pad before a strided convolution, and "same" with even kernels."""
+    return Case(AsymmetricPad(), (torch.randn(1, 2, 7, 8),))
+
+
+def conv1d() -> Case:
+    """One-dimensional convolution with stride and padding, without a batch dimension too."""
+
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv1d(2, 3, 4, stride=2, padding=1)
+
+        def forward(self, x):
+            return self.conv(x), self.conv(x[1])
+
+    return Case(Twice(), (torch.randn(2, 2, 9),))
+
+
+def conv_transpose() -> Case:
+    """Transposed convolution with stride, padding, output padding and groups."""
+    return Case(nn.ConvTranspose2d(4, 6, 3, stride=(2, 3), padding=1, output_padding=(1, 0), groups=2), (torch.randn(1, 4, 3, 3),))
+
+
+def channels_last_conv() -> Case:
+    """Input and weights in channels_last memory; the result keeps it."""
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)).to(memory_format=torch.channels_last)
+    return Case(model, (torch.randn(1, 3, 4, 6).contiguous(memory_format=torch.channels_last),))
+
+
+class Recurrent(nn.Module):
+    """The layer alone; state starts at zero."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def lstm() -> Case:
+    """One layer, sequence first; all outputs and the last hidden and cell state."""
+    return Case(Recurrent(nn.LSTM(3, 4)), (torch.randn(3, 2, 3),))
+
+
+def lstm_bidirectional() -> Case:
+    """Forwards and backwards, batch first."""
+    return Case(Recurrent(nn.LSTM(3, 2, bidirectional=True, batch_first=True)), (torch.randn(2, 2, 3),))
+
+
+def gru() -> Case:
+    """One layer; the reset gate acts after the recurrent product with its bias."""
+    return Case(Recurrent(nn.GRU(3, 4)), (torch.randn(2, 1, 3),))
+
+
+def layer_norm_gelu() -> Case:
+    """Layer norm over the last two dimensions and over the last; gelu exact and by tanh."""
+
+    def forward(x, weight, bias):
+        y = F.gelu(F.layer_norm(x, (3, 8), weight, bias))
+        return y, F.gelu(F.layer_norm(y, (8,)), approximate="tanh")
+
+    return Case(function(forward), (torch.randn(2, 3, 8), torch.randn(3, 8), torch.randn(3, 8)))
+
+
+def attention_causal() -> Case:
+    """Scaled dot product attention, causal: two heads of four tokens."""
+
+    def forward(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    return Case(function(forward), tuple(torch.randn(1, 2, 4, 3) for _ in range(3)))
+
+
+def attention_mask() -> Case:
+    """Scaled dot product attention with a boolean mask and with an additive one; more keys than queries; own scale."""
+
+    def forward(q, k, v, allowed, bias):
+        attend = F.scaled_dot_product_attention
+        return attend(q, k, v, attn_mask=allowed), attend(q, k, v, attn_mask=bias, scale=0.3)
+
+    allowed = torch.tensor([[True, True, False, False, True], [True, False, True, True, False]])
+    qkv = torch.randn(1, 2, 2, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 3)
+    return Case(function(forward), (*qkv, allowed, torch.randn(2, 5)))
+
+
+def softmax_middle() -> Case:
+    """softmax over a middle dimension, log_softmax over the first, large values without overflow."""
+
+    def forward(x):
+        return torch.softmax(x, 1), torch.log_softmax(x, 0), torch.softmax(x * 100, -1)
+
+    return Case(function(forward), (torch.randn(2, 5, 3),))
+
+
+def reduce_dims() -> Case:
+    """mean, sum, amax, variance and norm over several dimensions, adjacent and not, with and without keepdim."""
+
+    def forward(x):
+        return (
+            x.mean((0, 2)),
+            x.sum((1, 2), keepdim=True),
+            x.mean(),
+            x.sum(-1),
+            x.amax((0, 1), keepdim=True),
+            x.var((1, 2)),
+            x.std(0, correction=0),
+            torch.linalg.vector_norm(x, dim=(0, 2)),
+            x.prod(1),
+            x.cumsum(2),
+        )
+
+    return Case(function(forward), (torch.randn(2, 3, 4),))
+
+
+def activations() -> Case:
+    """The common activations over a range of values."""
+
+    def forward(x):
+        return (
+            F.relu6(x),
+            F.leaky_relu(x, 0.1),
+            F.elu(x),
+            F.silu(x),
+            F.hardswish(x),
+            F.hardsigmoid(x),
+            F.softplus(x),
+            F.mish(x),
+            F.selu(x),
+            F.hardtanh(x, -0.5, 2),
+            F.prelu(x, torch.tensor([0.25])),
+        )
+
+    return Case(function(forward), (torch.linspace(-30, 30, 25),))

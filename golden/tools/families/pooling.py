@@ -1,0 +1,81 @@
+"""Pooling, with the borders that are easy to get wrong; resizing."""
+
+import torch
+from torch.nn import functional as F
+
+from .case import Case, function
+
+
+def max_pool1d() -> Case:
+    """Ceiling, padding, dilation; padding never wins over negative values; without a batch dimension."""
+
+    def forward(x):
+        return (
+            F.max_pool1d(x, 3, 2, ceil_mode=True),
+            F.max_pool1d(x, 3, 2, padding=1),
+            F.max_pool1d(x[0], 2, 3, dilation=2, ceil_mode=True),
+        )
+
+    return Case(function(forward), (torch.randn(2, 3, 8) - 3,))
+
+
+def max_pool2d() -> Case:
+    """Ceiling, padding, dilation, kernels by dimension, and indices of the maxima (the first of equal ones)."""
+
+    def forward(x):
+        return (
+            F.max_pool2d(x, 3, 2, ceil_mode=True),
+            F.max_pool2d(x, 3, 2, padding=1, ceil_mode=True),
+            F.max_pool2d(x, (2, 3), (1, 2), padding=(1, 0), dilation=(2, 1)),
+            *F.max_pool2d(x.round(), 2, 2, ceil_mode=True, return_indices=True),
+        )
+
+    return Case(function(forward), (torch.randn(1, 2, 6, 7) - 3,))
+
+
+def avg_pool2d() -> Case:
+    """Padding counted and not, ceiling (a window beyond the padding counts only what it may), own divisor."""
+
+    def forward(x):
+        return (
+            F.avg_pool2d(x, 3, 2, padding=1),
+            F.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False),
+            F.avg_pool2d(x, 3, 2, padding=1, ceil_mode=True),
+            F.avg_pool2d(x, 3, 2, padding=1, ceil_mode=True, count_include_pad=False),
+            F.avg_pool2d(x, (2, 3), (3, 1), padding=(0, 1), divisor_override=5),
+        )
+
+    return Case(function(forward), (torch.randn(1, 2, 6, 8),))
+
+
+def avg_pool1d() -> Case:
+    """Padding counted and not, with ceiling."""
+
+    def forward(x):
+        return F.avg_pool1d(x, 3, 2, padding=1), F.avg_pool1d(x, 3, 2, padding=1, ceil_mode=True, count_include_pad=False)
+
+    return Case(function(forward), (torch.randn(1, 2, 8),))
+
+
+def adaptive_avg_pool() -> Case:
+    """To one value, and to a size that does not divide the input's (windows overlap)."""
+
+    def forward(x):
+        return F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (3, 2)), F.adaptive_avg_pool1d(x[:, 0], 4)
+
+    return Case(function(forward), (torch.randn(1, 2, 7, 6),))
+
+
+def resize() -> Case:
+    """Nearest and bilinear, with and without aligned corners; reflected and replicated borders."""
+
+    def forward(x):
+        return (
+            F.interpolate(x, scale_factor=2, mode="nearest"),
+            F.interpolate(x, size=(5, 7), mode="bilinear", align_corners=False),
+            F.interpolate(x, size=(5, 7), mode="bilinear", align_corners=True),
+            F.pad(x, (1, 2, 0, 1), mode="reflect"),
+            F.pad(x, (1, 1, 2, 0), mode="replicate"),
+        )
+
+    return Case(function(forward), (torch.randn(1, 2, 3, 4),))

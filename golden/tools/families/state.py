@@ -1,0 +1,84 @@
+"""Buffers and inputs that a call changes; shared parameters."""
+
+import torch
+from torch import nn
+
+from .case import Case, run
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        before = self.total * 1
+        self.calls.add_(1)
+        self.total += x
+        return before, self.total / self.calls
+
+
+def mutated_buffer() -> Case:
+    """Two buffers carry a running mean; the old value is read before it is overwritten."""
+    return Case(Counter(), (torch.randn(3),), runs=[run(torch.randn(3)) for _ in range(3)], stateful=True)
+
+
+class Cache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4, 2))
+
+    def forward(self, x, position):
+        self.cache.index_copy_(0, position, x)
+        return self.cache @ x.t()
+
+
+def cache() -> Case:
+    """A row of a buffer is replaced at a position that is an input; the whole buffer is read after."""
+    at = [torch.tensor([i]) for i in (0, 1, 3, 1)]
+    return Case(Cache(), (torch.randn(1, 2), at[0]), runs=[run(torch.randn(1, 2), p) for p in at[1:]], stateful=True)
+
+
+class MutatedInput(nn.Module):
+    def forward(self, x, y):
+        before = x + y
+        x.mul_(2)
+        y[1:].zero_()
+        return before, x - y
+
+
+def mutated_input() -> Case:
+    """Two inputs are changed in place, one of them in part."""
+    return Case(MutatedInput(), (torch.randn(3), torch.randn(3)))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(7, 4)
+        self.head = nn.Linear(4, 7, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, tokens):
+        return self.head(torch.tanh(self.embed(tokens)))
+
+
+def tied_weights() -> Case:
+    """One parameter under two names: embedding and head."""
+    return Case(Tied(), (torch.tensor([[3, 0, 6]]),))
+
+
+class Constants(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("offset", torch.arange(4.0), persistent=False)
+        self.plain = torch.tensor([0.5, 2.0, -1.0, 3.0])
+
+    def forward(self, x):
+        return x * self.plain + self.offset + torch.tensor([1.0, 0.0, 0.0, 1.0])
+
+
+def constants() -> Case:
+    """A buffer that is not saved with the state, a plain attribute, a tensor made in forward."""
+    return Case(Constants(), (torch.randn(2, 4),))
