@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// node is a buffer to be placed: a root that is not External.
+type node struct {
+	id     BufferID
+	size   int64
+	align  int64 // strictest of the root and its views
+	memory int
+	live   []Span
+	edges  []edge // the nodes it may not overlap freely, in order of index
+}
+
+// edge leads to a node of the same memory whose lifetime meets. The two must be
+// disjoint, except that, if inPlace, the other one may instead start exactly
+// delta bytes after this one.
+type edge struct {
+	to      int
+	inPlace bool
+	delta   int64
+}
+
+// pairing is a permitted in-place pair at one of the steps at which both lives
+// meet.
+type pairing struct {
+	step     int
+	dst, src int   // nodes
+	delta    int64 // where src starts, counted from dst's start
+}
+
+// analysis is what the planners know of a problem.
+type analysis struct {
+	problem *Problem
+	flow    *flow
+	nodes   []node
+	pairs   []pairing // those that some edge permits, by step, dst, src
+}
+
+// analyse validates the problem and finds lifetimes and conflicts.
+func analyse(p *Problem) (*analysis, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	a := &analysis{problem: p, flow: newFlow(p.regions())}
+	touches := p.touches()
+	nodeOf := make([]int, len(p.Buffers))
+	live := newLiveness(a.flow)
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		nodeOf[i] = -1
+		if b.Alias != nil || b.External {
+			continue
+		}
+		spans, err := live.spans(b.Region, touches[i])
+		if err != nil {
+			return nil, fmt.Errorf("plan: %s: %w", p.label(BufferID(i)), err)
+		}
+		nodeOf[i] = len(a.nodes)
+		a.nodes = append(a.nodes, node{id: BufferID(i), size: b.Size, align: max(b.Align, 1), memory: b.Memory, live: spans})
+	}
+	for i := range p.Buffers {
+		if root, _ := p.Root(BufferID(i)); nodeOf[root] >= 0 {
+			// View offsets are multiples of the view's alignment, so aligning
+			// the root aligns the view.
+			n := &a.nodes[nodeOf[root]]
+			n.align = max(n.align, p.Buffers[i].Align)
+		}
+	}
+	a.findEdges(a.safeShares(touches, nodeOf))
+	return a, nil
+}
+
+// pairKey is an unordered pair of nodes.
+type pairKey struct{ low, high int }
+
+func keyOf(i, j int) pairKey { return pairKey{min(i, j), max(i, j)} }
+
+// safeShares returns the shares that are harmless at their own step. Src's last
+// use is there and Dst's first, so nothing is lost; both are touched through
+// the named buffers alone, so nothing but the pair itself, of which the kernel
+// has given its word, meets in memory.
+func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pairing {
+	p := a.problem
+	find := func(id BufferID, step int) touch {
+		i, _ := slices.BinarySearchFunc(touches[id], step, func(t touch, s int) int { return t.step - s })
+		return touches[id][i] // validateShare has seen to it that there is one
+	}
+	shares := make(map[pairKey][]pairing)
+	for _, s := range p.Shares {
+		dstRoot, dstOff := p.Root(s.Dst)
+		srcRoot, srcOff := p.Root(s.Src)
+		dst, src := nodeOf[dstRoot], nodeOf[srcRoot]
+		if dst < 0 || src < 0 || dst == src || p.Buffers[s.Dst].Size == 0 || p.Buffers[s.Src].Size == 0 {
+			continue
+		}
+		d, r := find(dstRoot, s.Step), find(srcRoot, s.Step)
+		if r.writes || r.liveAfter || d.liveBefore || d.only != s.Dst || r.only != s.Src {
+			continue
+		}
+		pr := pairing{step: s.Step, dst: dst, src: src, delta: dstOff - srcOff}
+		key := keyOf(dst, src)
+		if !slices.Contains(shares[key], pr) {
+			shares[key] = append(shares[key], pr)
+		}
+	}
+	return shares
+}
+
+// findEdges connects all nodes whose lifetimes meet.
+func (a *analysis) findEdges(shares map[pairKey][]pairing) {
+	type nodeSpan struct {
+		Span
+		node int
+	}
+	var spans []nodeSpan
+	for i, n := range a.nodes {
+		if n.size == 0 {
+			continue // covers no byte, so it conflicts with nothing
+		}
+		for _, s := range n.live {
+			spans = append(spans, nodeSpan{s, i})
+		}
+	}
+	slices.SortStableFunc(spans, func(x, y nodeSpan) int { return cmp.Compare(x.First, y.First) })
+	met := make([][]int, len(a.nodes))
+	var active []nodeSpan
+	for _, s := range spans {
+		active = slices.DeleteFunc(active, func(o nodeSpan) bool { return o.Last < s.First })
+		for _, o := range active {
+			if o.node != s.node && a.nodes[o.node].memory == a.nodes[s.node].memory {
+				met[s.node] = append(met[s.node], o.node)
+				met[o.node] = append(met[o.node], s.node)
+			}
+		}
+		active = append(active, s)
+	}
+	for i := range a.nodes {
+		slices.Sort(met[i])
+		for _, j := range slices.Compact(met[i]) {
+			e := edge{to: j}
+			if pairs := shares[keyOf(i, j)]; coversMeeting(a.nodes[i].live, a.nodes[j].live, pairs) {
+				e.inPlace, e.delta = true, pairs[0].delta
+				if pairs[0].dst != i {
+					e.delta = -e.delta
+				}
+				if i < j {
+					a.pairs = append(a.pairs, pairs...)
+				}
+			}
+			a.nodes[i].edges = append(a.nodes[i].edges, e)
+		}
+	}
+	slices.SortFunc(a.pairs, func(x, y pairing) int {
+		return cmp.Or(x.step-y.step, x.dst-y.dst, x.src-y.src)
+	})
+}
+
+// coversMeeting reports whether x and y meet only at steps of the pairings, and
+// these agree on the distance between the two. Several pairings are the rule
+// for a result that both arms of a Cond write, and for carried values, where
+// each of the two is written over the other.
+func coversMeeting(x, y []Span, pairs []pairing) bool {
+	if len(pairs) == 0 {
+		return false
+	}
+	distance := func(p pairing) int64 { // from the node with the lower index
+		if p.dst < p.src {
+			return p.delta
+		}
+		return -p.delta
+	}
+	for _, p := range pairs[1:] {
+		if distance(p) != distance(pairs[0]) {
+			return false
+		}
+	}
+	meeting := 0
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		if first, last := max(x[i].First, y[j].First), min(x[i].Last, y[j].Last); first <= last {
+			meeting += last - first + 1
+		}
+		if x[i].Last < y[j].Last {
+			i++
+		} else {
+			j++
+		}
+	}
+	// Each pairing's step touches both and so is one at which they meet.
+	return meeting == len(pairs)
+}
