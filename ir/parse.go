@@ -248,6 +248,9 @@ func (ps *parser) digest() Blob {
 	}
 	ps.expect(",")
 	size := ps.integer("the size of the data")
+	if size < 0 {
+		ps.fail(d.pos, "data has the size %d", size)
+	}
 	ps.expect(")")
 	key := fmt.Sprintf("%s %d", d.text, size)
 	b, ok := ps.blobs[key]

@@ -46,11 +46,18 @@ import (
 // start of their SHA-256. An element that decimal digits do not give exactly,
 // such as a NaN with a payload, is written as its bits, 0x….
 //
+// A program that does not verify prints too, with nil where something is
+// missing.
+//
 // The error is that of w or of reading a constant.
 func Print(w io.Writer, p *Program) error {
 	pr := newPrinter()
 	pr.printf("program %s\n", strconv.Quote(p.Source))
 	for _, m := range p.Methods {
+		if m == nil || m.Graph == nil {
+			pr.str("\nmethod nil\n")
+			continue
+		}
 		pr.method(m)
 	}
 	if _, err := w.Write(pr.buf.Bytes()); err != nil {
@@ -93,9 +100,12 @@ type printer struct {
 	err     error // first failure to read a constant
 	indent  int
 	digests digestCache
+	around  map[*Graph]bool // the graphs being printed
 }
 
-func newPrinter() *printer { return &printer{digests: digestCache{}} }
+func newPrinter() *printer {
+	return &printer{digests: digestCache{}, around: map[*Graph]bool{}}
+}
 
 func (pr *printer) printf(format string, args ...any) { fmt.Fprintf(&pr.buf, format, args...) }
 
@@ -136,6 +146,10 @@ func (pr *printer) method(m *Method) {
 }
 
 func (pr *printer) symbol(s *sym.Symbol) {
+	if s == nil {
+		pr.str("symbol nil")
+		return
+	}
 	lo, hi := s.Lo.String(), s.Hi.String()
 	if s.Lo.Is(math.MinInt64) {
 		lo = "-inf"
@@ -192,8 +206,7 @@ func (pr *printer) input(v *Value, spec InputSpec) {
 		pr.str(" = ")
 		pr.arg(spec.Fixed)
 	}
-	// The constant's name is as a rule the target.
-	pr.constant(v, spec.Target)
+	pr.constant(v, spec.Target) // the constant's name is as a rule the target
 	pr.str("\n")
 }
 
@@ -210,10 +223,10 @@ func (pr *printer) constants(g *Graph) {
 // constant prints the data of v if it has any, with those of the constant's
 // name and type that differ from what the line says already.
 func (pr *printer) constant(v *Value, name string) {
-	c := v.Const
-	if c == nil {
+	if v == nil || v.Const == nil {
 		return
 	}
+	c := v.Const
 	pr.str(" =")
 	if c.Name != name {
 		pr.printf(" named %s", strconv.Quote(c.Name))
@@ -231,6 +244,8 @@ func (pr *printer) constant(v *Value, name string) {
 
 // body prints nodes and outputs; specs is nil for a region.
 func (pr *printer) body(g *Graph, specs []OutputSpec) {
+	pr.around[g] = true
+	defer delete(pr.around, g)
 	for _, n := range g.Nodes {
 		pr.line()
 		pr.node(n)
@@ -268,6 +283,10 @@ func (pr *printer) outputSpec(s OutputSpec) {
 }
 
 func (pr *printer) node(n *Node) {
+	if n == nil {
+		pr.str("nil\n")
+		return
+	}
 	first := ""
 	for i, v := range n.Outputs {
 		if i > 0 {
@@ -314,6 +333,10 @@ func (pr *printer) node(n *Node) {
 
 func (pr *printer) region(g *Graph) {
 	pr.line()
+	if g == nil || pr.around[g] { // Verify reports it
+		pr.str("region nil\n")
+		return
+	}
 	pr.str("region (")
 	for i, v := range g.Inputs {
 		if i > 0 {
@@ -332,6 +355,10 @@ func (pr *printer) region(g *Graph) {
 
 // def prints a value where it is defined.
 func (pr *printer) def(v *Value) {
+	if v == nil {
+		pr.str("nil")
+		return
+	}
 	pr.printf("%s: ", valueText(v.Name))
 	pr.typ(v.Type)
 }

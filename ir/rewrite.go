@@ -161,7 +161,7 @@ func (rw *Rewriter) visit(e *Emitter, n *Node) {
 		err = fmt.Errorf("%d replacements for %d outputs", len(repl), len(n.Outputs))
 	}
 	if err != nil {
-		rw.errs = append(rw.errs, NodeError(n, err))
+		rw.errs = append(rw.errs, ErrorAt("", n, err))
 		e.nodes, keep = e.nodes[:first], true
 	}
 	if keep {
@@ -182,15 +182,6 @@ func (rw *Rewriter) visit(e *Emitter, n *Node) {
 			rw.gone[v] = n
 		}
 	}
-}
-
-// NodeError says at which node err occurred: its name, operator and place in
-// the Python source.
-func NodeError(n *Node, err error) error {
-	if n.Loc == (Location{}) {
-		return fmt.Errorf("node %s (%s): %w", n.Name, n.Op, err)
-	}
-	return fmt.Errorf("node %s (%s) at %v: %w", n.Name, n.Op, n.Loc, err)
 }
 
 func (rw *Rewriter) remap(n *Node) {
@@ -216,7 +207,7 @@ func (rw *Rewriter) remapDeep(n *Node) {
 func (rw *Rewriter) lookup(v *Value) Arg {
 	if n := rw.gone[v]; n != nil {
 		delete(rw.gone, v) // say it once
-		rw.errs = append(rw.errs, NodeError(n, fmt.Errorf("its output %%%s is used but was replaced by nothing", v.Name)))
+		rw.errs = append(rw.errs, ErrorAt("", n, fmt.Errorf("its output %%%s is used but was replaced by nothing", v.Name)))
 	}
 	a, ok := rw.subst[v]
 	if !ok {

@@ -63,7 +63,7 @@ type verifier struct {
 func (vf *verifier) errorf(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	if vf.node != nil {
-		err = NodeError(vf.node, err)
+		err = ErrorAt("", vf.node, err)
 	}
 	vf.errs = append(vf.errs, fmt.Errorf("method %s: %w", vf.method.Name, err))
 }

@@ -112,23 +112,11 @@ func (vf *verifier) data(v *Value) {
 		vf.errorf("%%%s is a %v, its data a %v", v.Name, v.Type, c.Type)
 		return
 	}
-	if c.Data == nil || len(c.Type.Strides) != len(c.Type.Sizes) || c.Type.Kind != TensorKind {
+	if c.Data == nil {
 		return
 	}
-	last, ok := c.Type.Offset.Const()
-	empty := false
-	for i, size := range c.Type.Sizes {
-		n, known := size.Const()
-		stride, fixed := c.Type.Strides[i].Const()
-		ok = ok && known && fixed
-		empty = empty || n == 0
-		last += (n - 1) * stride
-	}
-	switch width := int64(c.Type.DType.Size()); {
-	case !ok:
-		vf.errorf("the data of %%%s has a symbolic size", v.Name)
-	case !empty && (last+1)*width > c.Data.Size():
-		vf.errorf("the data of %%%s needs %d bytes, its storage has %d", v.Name, (last+1)*width, c.Data.Size())
+	if err := CheckConstant(c); err != nil {
+		vf.errorf("the data of %%%s: %w", v.Name, err)
 	}
 }
 
@@ -162,6 +150,9 @@ func (vf *verifier) typ(t Type, what string) {
 }
 
 func (vf *verifier) expr(e sym.Expr, notNegative bool, part string, i int, what string) {
+	if e.Undefined() {
+		vf.errorf("%s %d of %s is undefined: it overflows or divides by 0", part, i, what)
+	}
 	if n, ok := e.Const(); ok && n < 0 && notNegative {
 		vf.errorf("%s %d of %s is %d", part, i, what, n)
 	}

@@ -72,10 +72,12 @@ func runFile(t *testing.T, file string, pass func(*ir.Program) error) {
 	if !ok {
 		t.Fatalf("%s has no file “%s”; have:\n%s", file, got.Name, got.Data)
 	}
-	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(string(got.Data))); diff != "" {
+	if diff := cmp.Diff(lines(want), lines(string(got.Data))); diff != "" {
 		t.Errorf("%s (-want +got):\n%s\nwhole %s:\n%s", file, diff, got.Name, got.Data)
 	}
 }
+
+func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
 // apply returns the text of what pass makes of input, or the error of pass.
 // Faults of the test itself, and programs that do not verify, end the test.
