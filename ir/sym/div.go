@@ -104,6 +104,11 @@ func negative(b Expr) bool {
 // for a constant k, it returns that and true.
 func quotient(a, b Expr) (q, r Expr, k int64, ok bool) {
 	q, r = divide(a, b)
+	if next, ok := recombineOnce(r); ok {
+		// Reducing coefficients has made two halves of a division meet.
+		p, r, k, ok := quotient(recombine(next), b)
+		return addScaled(q, p, 1), r, k, ok
+	}
 	if k, ok = multiple(r, b); ok {
 		return q, r, k, true
 	}
@@ -226,7 +231,7 @@ func mergeDivs(r, b Expr) (x, d Expr, ok bool) {
 	if div == nil {
 		return Expr{}, Expr{}, false
 	}
-	x = addScaled(div.Args[0], mul(t, div.Args[1]), 1)
+	x = recombine(addScaled(div.Args[0], mul(t, div.Args[1]), 1))
 	d = mul(div.Args[1], b)
 	return x, d, !x.Undefined() && !d.Undefined()
 }
@@ -254,7 +259,7 @@ func dropMods(r, b Expr) (Expr, bool) {
 			break
 		}
 	}
-	return out, found
+	return recombine(out), found
 }
 
 // without returns mono without its i-th factor.

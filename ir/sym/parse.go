@@ -177,7 +177,7 @@ func (p *parser) sum() (Expr, error) {
 // binary one to the whole term.
 func (p *parser) term(negate, binary bool) (Expr, error) {
 	e, err := p.factor(negate)
-	whole := negate && binary
+	all := negate && binary
 	for err == nil {
 		div, mod := p.accept("//"), false
 		if !div {
@@ -191,11 +191,11 @@ func (p *parser) term(negate, binary bool) (Expr, error) {
 			break
 		}
 		switch {
-		case div && whole:
+		case div && all:
 			e = Neg(FloorDiv(Neg(e), f))
 		case div:
 			e = FloorDiv(e, f)
-		case mod && whole:
+		case mod && all:
 			e = Neg(Mod(Neg(e), f))
 		case mod:
 			e = Mod(e, f)

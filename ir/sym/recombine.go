@@ -3,7 +3,7 @@ package sym
 // recombine puts quotients and remainders of the same division back together:
 //
 //	k*d*(x//d) + k*(x mod d)               = k*x
-//	k*d*((x//d) mod n) + k*(x mod d)       = k*(x mod (d*n))   with n > 0
+//	k*d*((x//d + z) mod n) + k*(x mod d)   = k*((x + d*z) mod (d*n))   with n > 0
 //
 // Here k is any product. Every step leaves fewer atoms.
 func recombine(e Expr) Expr {
@@ -94,7 +94,7 @@ func shareDivision(a, b Expr) bool {
 	return false
 }
 
-// withMod looks for a term t.coef * k * d * ((x//d) mod n).
+// withMod looks for a term t.coef * k * d * (y mod n), y = q + z.
 func (m remainder) withMod(i int) (Expr, bool) {
 	if isSum(m.d) {
 		return Expr{}, false
@@ -105,24 +105,21 @@ func (m remainder) withMod(i int) (Expr, bool) {
 	}
 	for j, u := range m.e.t {
 		for p, b := range u.mono {
-			if j == i || b.Kind != ModAtom {
+			if j == i || b.Kind != ModAtom || !mulTerm(Int(u.coef), 1, without(u.mono, p)).Equal(want) {
 				continue
 			}
-			n := b.Args[1]
-			if !mulTerm(Int(u.coef), 1, without(u.mono, p)).Equal(want) || !NonNegative(addScaled(n, Int(1), -1)) {
+			y, n := b.Args[0], b.Args[1]
+			if !NonNegative(addScaled(n, Int(1), -1)) {
 				continue
 			}
-			if other := Mod(m.q, n).only(); other == nil || !other.equal(b) {
-				continue
-			}
-			dn := mul(m.d, n)
-			if dn.Undefined() {
-				continue
-			}
+			z := addScaled(y, m.q, -1)
+			x := Mod(addScaled(m.x, mul(m.d, z), 1), mul(m.d, n))
 			r := addScaled(m.e, Expr{t: []term{m.t}}, -1)
 			r = addScaled(r, Expr{t: []term{u}}, -1)
-			r = addScaled(r, mulTerm(Mod(m.x, dn), m.t.coef, m.k), 1)
-			return r, !r.Undefined() && r.size() < m.e.size()
+			r = addScaled(r, mulTerm(x, m.t.coef, m.k), 1)
+			if !r.Undefined() && r.size() < m.e.size() {
+				return r, true
+			}
 		}
 	}
 	return Expr{}, false
