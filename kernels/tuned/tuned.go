@@ -46,7 +46,8 @@ type Instance struct {
 	// Packed constants follow them.
 	Operands []int
 	Packed   []Packed
-	Epilogue *Epilogue // nil: the plain result
+	Epilogue *Epilogue // nil: the plain result; set by lower/native
+	Channels Channels  // how an epilogue finds the channel of a result
 	Scratch  sym.Expr  // bytes, zero if none
 	MACs     sym.Expr  // multiply-accumulates, for reports and specialisation
 	Cost     float64   // estimated time in arbitrary units, for choosing among instances
@@ -77,8 +78,8 @@ type Epilogue struct {
 	DType ir.DType // of the stored result
 }
 
-// Channels tells how an epilogue's channel follows from the flat position o:
-// (o / Inner) % Count.
+// Channels tells how a result's channel follows from its flat position o in
+// the output: (o / Inner) % Count.
 type Channels struct{ Inner, Count sym.Expr }
 
 // Select returns the cheapest instance of kernels for r, or nil if none
@@ -92,4 +93,13 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		}
 	}
 	return best
+}
+
+// Key is equal for epilogues that are the same code.
+func (e *Epilogue) Key() string {
+	key := e.DType.Short() + " " + e.Body.String()
+	for _, d := range e.Extra {
+		key += " " + d.Short()
+	}
+	return key
 }

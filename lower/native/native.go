@@ -144,6 +144,8 @@ type (
 		Message string
 		From    []Origin
 	}
+	// Poison overwrites a dead buffer. Only tests ask for it (Options.Poison).
+	Poison struct{ Buf *Buffer }
 )
 
 func (*Call) isStmt()   {}
@@ -152,6 +154,7 @@ func (*While) isStmt()  {}
 func (*For) isStmt()    {}
 func (*Let) isStmt()    {}
 func (*Assert) isStmt() {}
+func (*Poison) isStmt() {}
 
 // Origin is a graph node that a statement came from.
 type Origin struct {
@@ -168,4 +171,5 @@ type Kernel struct {
 	Loop   *loop.Func
 	Tuned  *tuned.Instance // its Params' Values are constants or expressions of Kernel.Params
 	Doc    string          // what it computes, one line
+	Copy   bool            // a plain copy of its second buffer to its first
 }

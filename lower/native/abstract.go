@@ -1,0 +1,288 @@
+package native
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// skeleton is a kernel with its integers taken out: extents, strides, offsets
+// and dynamic sizes are holes. Kernels with equal keys differ in their holes
+// only.
+type skeleton struct {
+	key    string
+	holes  []*sym.Symbol
+	values []sym.Expr   // what each hole stands for; mentions sizes of the method at most
+	consts []*expr.Expr // scalar holes: floating constants, as expr.OpScalar by position
+	fn     *loop.Func
+}
+
+// abstract takes the integers out of fn.
+func abstract(fn *loop.Func) *skeleton {
+	a := &abstracter{s: &skeleton{}, inner: map[*sym.Symbol]sym.Expr{}, rank: map[*sym.Symbol]int{}, locals: map[*expr.Var]*expr.Var{}, order: map[*expr.Var]int{}}
+	out := &loop.Func{Name: fn.Name, Scalars: fn.Scalars}
+	a.scalars = len(fn.Scalars)
+	for _, b := range fn.Bufs {
+		b.Len = a.index(b.Len)
+		fmt.Fprintf(&a.key, "%s/%d/%d;", b.DType.Short(), b.Role, b.Init)
+		out.Bufs = append(out.Bufs, b)
+	}
+	out.Body = a.block(fn.Body)
+	a.s.fn = out
+	a.s.key = a.key.String()
+	return a.s
+}
+
+// abstracter walks a function once, writing its structure to key and its
+// integers to the skeleton.
+type abstracter struct {
+	s       *skeleton
+	key     strings.Builder
+	inner   map[*sym.Symbol]sym.Expr // symbols bound in the function, and what replaces them
+	rank    map[*sym.Symbol]int      // order in which they are bound
+	locals  map[*expr.Var]*expr.Var
+	order   map[*expr.Var]int
+	scalars int // scalar parameters the function had before
+}
+
+func (a *abstracter) hole(v sym.Expr) sym.Expr {
+	lo, hi := v.Bounds()
+	h := sym.NewSymbol(fmt.Sprintf("p%d", len(a.s.holes)), lo, hi)
+	a.s.holes = append(a.s.holes, h)
+	a.s.values = append(a.s.values, v)
+	a.key.WriteByte('#')
+	return h.Expr()
+}
+
+// number abstracts a quantity that is constant in the function; 0 and 1 are
+// structure.
+func (a *abstracter) number(v sym.Expr) sym.Expr {
+	if v.Is(0) || v.Is(1) {
+		a.key.WriteString(v.String())
+		return v
+	}
+	return a.hole(v)
+}
+
+func (a *abstracter) bound(e sym.Expr) bool {
+	for _, s := range e.Symbols() {
+		if _, ok := a.inner[s]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// index abstracts an index expression: for every product of loop variables its
+// factor, then the constant part.
+func (a *abstracter) index(e sym.Expr) sym.Expr {
+	type part struct {
+		key    string
+		atoms  []sym.Atom
+		factor sym.Expr
+	}
+	parts := map[string]*part{}
+	for _, t := range e.Terms() {
+		p := &part{factor: sym.Int(t.Coef)}
+		for _, at := range t.Atoms {
+			x := atomExpr(at)
+			if a.bound(x) {
+				p.atoms = append(p.atoms, at)
+				p.key += a.atomKey(at) + "*"
+			} else {
+				p.factor = sym.Mul(p.factor, x)
+			}
+		}
+		if q := parts[p.key]; q != nil {
+			q.factor = sym.Add(q.factor, p.factor)
+		} else {
+			parts[p.key] = p
+		}
+	}
+	keys := make([]string, 0, len(parts))
+	for k := range parts {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	sum := sym.Int(0)
+	a.key.WriteByte('(')
+	for _, k := range keys {
+		p := parts[k]
+		prod := a.number(p.factor)
+		for _, at := range p.atoms {
+			prod = sym.Mul(prod, a.atom(at))
+		}
+		sum = sym.Add(sum, prod)
+		a.key.WriteByte('+')
+	}
+	a.key.WriteByte(')')
+	return sum
+}
+
+// atomKey names an atom by structure, for ordering before it is abstracted.
+func (a *abstracter) atomKey(at sym.Atom) string {
+	if at.Kind == sym.SymbolAtom {
+		return fmt.Sprintf("v%03d", a.rank[at.Sym])
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "x%d(", at.Kind)
+	for _, x := range at.Args {
+		for _, s := range x.Symbols() {
+			if _, ok := a.inner[s]; ok {
+				fmt.Fprintf(&b, "v%03d ", a.rank[s])
+			}
+		}
+		b.WriteByte(',')
+	}
+	return b.String()
+}
+
+func (a *abstracter) atom(at sym.Atom) sym.Expr {
+	if at.Kind == sym.SymbolAtom {
+		fmt.Fprintf(&a.key, "v%d", a.rank[at.Sym])
+		return a.inner[at.Sym]
+	}
+	fmt.Fprintf(&a.key, "x%d", at.Kind)
+	args := make([]sym.Expr, len(at.Args))
+	for i, x := range at.Args {
+		args[i] = a.index(x)
+	}
+	at.Args = args
+	return atomExpr(at)
+}
+
+func atomExpr(at sym.Atom) sym.Expr {
+	switch at.Kind {
+	case sym.SymbolAtom:
+		return at.Sym.Expr()
+	case sym.FloorDivAtom:
+		return sym.FloorDiv(at.Args[0], at.Args[1])
+	case sym.ModAtom:
+		return sym.Mod(at.Args[0], at.Args[1])
+	case sym.MaxAtom:
+		return sym.Max(at.Args...)
+	case sym.MinAtom:
+		return sym.Min(at.Args...)
+	}
+	return sym.FloorDiv(sym.Int(1), sym.Int(0)) // undefined stays undefined
+}
+
+// bind introduces a symbol bound in the function.
+func (a *abstracter) bind(s *sym.Symbol, extent sym.Expr) *sym.Symbol {
+	v := sym.NewVar(s.Name, extent)
+	a.rank[s] = len(a.rank)
+	a.inner[s] = v.Expr()
+	return v
+}
+
+func (a *abstracter) block(stmts []loop.Stmt) []loop.Stmt {
+	out := make([]loop.Stmt, len(stmts))
+	a.key.WriteByte('{')
+	for i, s := range stmts {
+		out[i] = a.stmt(s)
+		a.key.WriteByte(';')
+	}
+	a.key.WriteByte('}')
+	return out
+}
+
+func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
+	switch s := s.(type) {
+	case *loop.For:
+		fmt.Fprintf(&a.key, "for%t%t", s.Strip, s.Unroll)
+		n := *s
+		if s.Unroll {
+			fmt.Fprintf(&a.key, "%s", s.Extent.Key()) // the text depends on it
+		} else {
+			n.Extent = a.index(s.Extent)
+		}
+		n.Var = a.bind(s.Var, n.Extent)
+		n.Body = a.block(s.Body)
+		return &n
+	case *loop.While:
+		a.key.WriteString("while")
+		return &loop.While{Cond: a.value(s.Cond), Body: a.block(s.Body)}
+	case *loop.If:
+		a.key.WriteString("if")
+		return &loop.If{Cond: a.value(s.Cond), Then: a.block(s.Then), Else: a.block(s.Else)}
+	case *loop.Let:
+		v := *s.Var
+		a.locals[s.Var], a.order[s.Var] = &v, len(a.order)
+		fmt.Fprintf(&a.key, "let%t%s%d=", s.Mutable, v.DType.Short(), v.Len)
+		n := &loop.Let{Var: &v, Mutable: s.Mutable}
+		if s.Value != nil {
+			n.Value = a.value(s.Value)
+		}
+		return n
+	case *loop.Assign:
+		fmt.Fprintf(&a.key, "set%d", a.local(s.Var))
+		return &loop.Assign{Var: a.locals[s.Var], At: a.index(s.At), Value: a.value(s.Value)}
+	case *loop.LetIndex:
+		a.key.WriteString("idx")
+		val := a.value(s.Value)
+		_, hi := s.Sym.Expr().Bounds()
+		v := a.bind(s.Sym, sym.Int(hi+1))
+		return &loop.LetIndex{Sym: v, Value: val}
+	case *loop.Store:
+		fmt.Fprintf(&a.key, "st%d", s.Buf)
+		return &loop.Store{Buf: s.Buf, At: a.index(s.At), Value: a.value(s.Value)}
+	case *loop.Break:
+		a.key.WriteString("break")
+	}
+	return s
+}
+
+// local returns the number of a local: locals are numbered as declared.
+func (a *abstracter) local(v *expr.Var) int { return a.order[v] }
+
+// value abstracts a scalar expression: index expressions and floating
+// constants.
+func (a *abstracter) value(e *expr.Expr) *expr.Expr {
+	fmt.Fprintf(&a.key, "%d:%s", e.Op, e.DType.Short())
+	n := *e
+	switch e.Op {
+	case expr.OpConst:
+		if e.DType.IsFloat() && e.Float != 0 && e.Float != 1 {
+			a.key.WriteByte('$')
+			n = expr.Expr{Op: expr.OpScalar, DType: e.DType, Buf: a.scalars + len(a.s.consts)}
+			a.s.consts = append(a.s.consts, e)
+		} else {
+			fmt.Fprintf(&a.key, "%d,%x", e.Int, e.Float)
+		}
+	case expr.OpIndex:
+		n.Idx = a.index(e.Idx)
+	case expr.OpLocal:
+		fmt.Fprintf(&a.key, "l%d", a.local(e.Var))
+		if v := a.locals[e.Var]; v != nil {
+			n.Var = v
+		}
+		n.Coords = a.indices(e.Coords)
+	case expr.OpLoad, expr.OpScalar:
+		fmt.Fprintf(&a.key, "b%d", e.Buf)
+		n.Coords = a.indices(e.Coords)
+	case expr.OpCall:
+		a.key.WriteString(e.Fn.Name)
+	}
+	if len(e.Args) > 0 {
+		n.Args = make([]*expr.Expr, len(e.Args))
+		a.key.WriteByte('[')
+		for i, x := range e.Args {
+			n.Args[i] = a.value(x)
+			a.key.WriteByte(',')
+		}
+		a.key.WriteByte(']')
+	}
+	return &n
+}
+
+func (a *abstracter) indices(list []sym.Expr) []sym.Expr {
+	out := make([]sym.Expr, len(list))
+	for i, x := range list {
+		out[i] = a.index(x)
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package native
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// access is one use of a buffer by a statement.
+type access struct {
+	buf         **Buffer // where the statement refers to it
+	read, write bool
+}
+
+// accesses returns the buffers a statement uses itself, nested blocks left out.
+func accesses(s Stmt) []access {
+	var list []access
+	read := func(bufs []*Buffer) {
+		for i := range bufs {
+			list = append(list, access{buf: &bufs[i], read: true})
+		}
+	}
+	switch s := s.(type) {
+	case *Call:
+		for i := range s.Args {
+			r, w := s.Kernel.uses(i)
+			list = append(list, access{buf: &s.Args[i], read: r, write: w})
+		}
+	case *Cond:
+		list = append(list, access{buf: &s.Pred, read: true})
+	case *Let:
+		read(s.Args)
+	case *Assert:
+		read(s.Args)
+	}
+	return list
+}
+
+// uses tells how the kernel uses its operand i.
+func (k *Kernel) uses(i int) (read, write bool) {
+	if k.Tuned != nil {
+		n := 1 + len(k.Tuned.Operands) + len(k.Tuned.Packed)
+		if k.Tuned.Epilogue != nil {
+			n += len(k.Tuned.Epilogue.Extra)
+		}
+		return i > 0 && i < n, i == 0 || i >= n
+	}
+	switch k.Loop.Bufs[i].Role {
+	case loop.In:
+		return true, false
+	case loop.InOut:
+		return true, true
+	}
+	return false, true
+}
+
+// IsScratch reports whether operand i is scratch memory.
+func (k *Kernel) IsScratch(i int) bool {
+	r, w := k.uses(i)
+	if k.Tuned != nil {
+		return !r && w && i > 0
+	}
+	return k.Loop.Bufs[i].Role == loop.Scratch
+}
+
+// blocks returns the nested blocks of a statement with their order of
+// execution.
+func blocks(s Stmt) []*[]Stmt {
+	switch s := s.(type) {
+	case *Cond:
+		return []*[]Stmt{&s.Then, &s.Else}
+	case *While:
+		return []*[]Stmt{&s.Head, &s.Body}
+	case *For:
+		return []*[]Stmt{&s.Body}
+	}
+	return nil
+}
+
+// eachAccess calls f for every use in s, nested ones included, in program
+// order. The predicate of a While is used after its head.
+func eachAccess(s Stmt, f func(access)) {
+	for _, a := range accesses(s) {
+		f(a)
+	}
+	for i, block := range blocks(s) {
+		for _, t := range *block {
+			eachAccess(t, f)
+		}
+		if w, ok := s.(*While); ok && i == 0 {
+			f(access{buf: &w.Pred, read: true})
+		}
+	}
+}
+
+// overlap reports whether two buffers may share memory.
+func overlap(a, b *Buffer) bool {
+	if rootOf(a) != rootOf(b) {
+		return false
+	}
+	return !sym.LessEq(sym.Add(a.At, a.Len), b.At) && !sym.LessEq(sym.Add(b.At, b.Len), a.At)
+}
+
+// sameMemory reports whether two buffers are the same run of memory.
+func sameMemory(a, b *Buffer) bool {
+	return rootOf(a) == rootOf(b) && a.At.Equal(b.At) && a.Len.Equal(b.Len)
+}

@@ -1,0 +1,184 @@
+package native
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// Build turns a program in the Backend dialect (functional, every node in the
+// table) into native form and plans its memory.
+func Build(p *ir.Program, opt Options) (*Program, error) {
+	prog := &Program{Source: p.Source}
+	state := map[string]*Buffer{}
+	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: map[string]bool{}}
+	for _, m := range p.Methods {
+		b := newBuilder(opt, prog, m, state, consts)
+		if err := b.method(m); err != nil {
+			return nil, err
+		}
+	}
+	prog.Consts = consts.list
+	share(prog, opt.Target)
+	for _, m := range prog.Methods {
+		if err := place(m, opt.Planner); err != nil {
+			return nil, err
+		}
+	}
+	return prog, nil
+}
+
+// builder builds one method.
+type builder struct {
+	opt    Options
+	prog   *Program
+	source *ir.Method
+	m      *Method
+	state  map[string]*Buffer // by qualified name, over all methods
+	consts *constPool
+
+	facts   map[*ir.Node]*facts
+	users   map[*ir.Value][]*ir.Node // distinct readers; nil for a graph's outputs
+	want    map[*ir.Value]bool       // has a buffer
+	evals   map[*ir.Value]float64    // evaluations per element if inlined
+	forms   map[*ir.Value]*form      // values without a buffer
+	bufs    map[*ir.Value]*Buffer
+	scalars map[*ir.Value]*expr.Var // run-time numbers
+	mutable map[*ir.Value]bool      // inputs that the method writes back
+
+	block *[]Stmt
+}
+
+func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buffer, consts *constPool) *builder {
+	return &builder{
+		opt: opt, prog: prog, source: m, state: state, consts: consts,
+		m:     &Method{Name: m.Name, Symbols: m.Symbols},
+		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
+		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
+		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
+		scalars: map[*ir.Value]*expr.Var{}, mutable: map[*ir.Value]bool{},
+	}
+}
+
+func (b *builder) method(m *ir.Method) error {
+	b.prog.Methods = append(b.prog.Methods, b.m)
+	b.block = &b.m.Body
+	for i, v := range m.Graph.Inputs {
+		b.mutable[v] = mutation(m, i) != nil
+	}
+	if err := b.gather(m.Graph, 0); err != nil {
+		return err
+	}
+	if len(b.opt.Kernels) > 0 {
+		b.selectTuned(m.Graph)
+	}
+	b.decide(m.Graph)
+	if err := b.inputs(m); err != nil {
+		return err
+	}
+	if err := b.graph(m.Graph); err != nil {
+		return err
+	}
+	if err := b.outputs(m); err != nil {
+		return err
+	}
+	forwardCopies(b.m)
+	return collectBuffers(b.m)
+}
+
+// gather binds every node to the table and collects who reads what.
+func (b *builder) gather(g *ir.Graph, depth int) error {
+	for _, n := range g.Nodes {
+		f := &facts{node: n, depth: depth}
+		b.facts[n] = f
+		for _, a := range n.Args {
+			ir.EachRef(a.Value, func(v *ir.Value) { b.uses(v, n) })
+		}
+		if len(n.Regions) > 0 {
+			for _, r := range n.Regions {
+				if err := b.gather(r, depth+1); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		c, err := b.opt.Table.Bind(n)
+		if err != nil {
+			return b.errorAt(n, err)
+		}
+		f.call, f.operands = c, c.Operands()
+		if f.tensors, err = tensorsOf(c); err != nil {
+			return b.errorAt(n, err)
+		}
+		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && !c.Op.Effect {
+			return b.errorAt(n, fmt.Errorf("the operator has no kernel; it should have been decomposed"))
+		}
+	}
+	for _, a := range g.Outputs {
+		ir.EachRef(a, func(v *ir.Value) { b.uses(v, nil) })
+	}
+	return nil
+}
+
+func (b *builder) uses(v *ir.Value, n *ir.Node) {
+	for _, u := range b.users[v] {
+		if u == n && n != nil {
+			return
+		}
+	}
+	b.users[v] = append(b.users[v], n)
+}
+
+// selectTuned asks the tuned kernels for every call that computes something.
+func (b *builder) selectTuned(g *ir.Graph) {
+	for _, n := range g.Nodes {
+		f := b.facts[n]
+		for _, r := range n.Regions {
+			b.selectTuned(r)
+		}
+		if f.call == nil || f.absorbed || f.call.Op.View != nil || len(n.Outputs) != 1 {
+			continue
+		}
+		f.instance = tuned.Select(b.opt.Kernels, &tuned.Request{
+			Call: f.call, Target: b.opt.Target,
+			Const: func(k int) ([]byte, bool) { return constBytes(f.call.Operands()[k]) },
+		})
+		if f.instance == nil {
+			continue
+		}
+		f.operands = nil
+		for _, k := range f.instance.Operands {
+			f.operands = append(f.operands, f.call.Operands()[k])
+		}
+		b.findEpilogue(f)
+	}
+}
+
+// errorAt adds to an error which node it is about.
+func (b *builder) errorAt(n *ir.Node, err error) error {
+	return ir.ErrorAt(b.prog.Source, n, err)
+}
+
+// numel returns the elements of a value.
+func numel(v *ir.Value) sym.Expr { return v.Type.Numel() }
+
+// uniform returns the tensor expression of a constant all of whose elements
+// are the same (every scalar constant), so that it needs no memory.
+func (b *builder) uniform(v *ir.Value) (expr.Tensor, bool) {
+	if v.Const == nil || b.mutable[v] {
+		return expr.Tensor{}, false
+	}
+	data, ok := constBytes(v)
+	if !ok {
+		return expr.Tensor{}, false
+	}
+	x, ok := sameElement(v.Type.DType, data)
+	if !ok {
+		return expr.Tensor{}, false
+	}
+	return expr.Tensor{DType: v.Type.DType, Vars: varsOf(v.Type), Body: x}, true
+}

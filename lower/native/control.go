@@ -1,0 +1,198 @@
+package native
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// control emits a node with regions. Results of regions first get buffers of
+// their own and are then copied to where they belong; forwardCopies removes
+// the copies that are not needed. That order is what makes loops right: every
+// result of a body exists before a carried value changes.
+func (b *builder) control(n *ir.Node) error {
+	switch n.Op {
+	case "higher_order.cond":
+		return b.cond(n)
+	case "higher_order.while_loop":
+		return b.while(n)
+	case "higher_order.scan":
+		return b.scan(n)
+	}
+	return fmt.Errorf("control flow %s is not supported", n.Op)
+}
+
+// inBlock emits g, then what after emits, into a block of its own.
+func (b *builder) inBlock(g *ir.Graph, after func() error) (stmts []Stmt, err error) {
+	outer := b.block
+	b.block = &stmts
+	defer func() { b.block = outer }()
+	if err := b.graph(g); err != nil {
+		return nil, err
+	}
+	err = after()
+	return stmts, err
+}
+
+// region emits g and copies its results to dsts.
+func (b *builder) region(g *ir.Graph, dsts []*Buffer, from []Origin) ([]Stmt, error) {
+	return b.inBlock(g, func() error {
+		srcs := make([]*Buffer, len(dsts))
+		for i := range dsts {
+			src, err := b.result(g.Outputs[i])
+			if err != nil {
+				return err
+			}
+			srcs[i] = b.saved(src, dsts, i, from)
+		}
+		for i, dst := range dsts {
+			b.copy(dst, srcs[i], from)
+		}
+		return nil
+	})
+}
+
+// saved returns src, or a copy of it if it lies in the memory of another
+// result than its own: writing that one first would change it.
+func (b *builder) saved(src *Buffer, dsts []*Buffer, own int, from []Origin) *Buffer {
+	for i, dst := range dsts {
+		if i != own && rootOf(src) == rootOf(dst) {
+			tmp := *src
+			tmp.Name, tmp.Root, tmp.At, tmp.Storage = src.Name+"_old", nil, sym.Expr{}, Arena
+			b.copy(&tmp, src, from)
+			return &tmp
+		}
+	}
+	return src
+}
+
+// result returns the buffer of a region's output.
+func (b *builder) result(a ir.Arg) (*Buffer, error) {
+	ref, ok := a.(ir.Ref)
+	if !ok || ref.Value.Type.Kind != ir.TensorKind {
+		return nil, fmt.Errorf("a region returns something that is no tensor")
+	}
+	return b.buffer(ref.Value), nil
+}
+
+func rootOf(b *Buffer) *Buffer {
+	if b.Root != nil {
+		return b.Root
+	}
+	return b
+}
+
+// results gives every result of n a buffer, unread ones too, since the regions
+// write them.
+func (b *builder) results(n *ir.Node) []*Buffer {
+	bufs := make([]*Buffer, len(n.Outputs))
+	for i, v := range n.Outputs {
+		bufs[i] = b.fresh(v)
+	}
+	return bufs
+}
+
+func (b *builder) cond(n *ir.Node) error {
+	ref, ok := n.Args[0].Value.(ir.Ref)
+	if !ok || ref.Value.Type.Kind != ir.TensorKind {
+		return fmt.Errorf("the predicate is no tensor")
+	}
+	from := []Origin{originOf(n)}
+	outs := b.results(n)
+	c := &Cond{Pred: b.buffer(ref.Value), From: from}
+	var err error
+	if c.Then, err = b.region(n.Regions[0], outs, from); err != nil {
+		return err
+	}
+	if c.Else, err = b.region(n.Regions[1], outs, from); err != nil {
+		return err
+	}
+	b.emit(c)
+	return nil
+}
+
+// while: the results double as the carried values.
+func (b *builder) while(n *ir.Node) error {
+	head, body := n.Regions[0], n.Regions[1]
+	from := []Origin{originOf(n)}
+	carried := b.results(n)
+	inits, ok := n.Args[0].Value.(ir.List)
+	if !ok || len(inits) != len(carried) {
+		return fmt.Errorf("carried values do not match the results")
+	}
+	for i, a := range inits {
+		src, err := b.result(a)
+		if err != nil {
+			return err
+		}
+		b.copy(carried[i], src, from)
+		b.bufs[head.Inputs[i]], b.bufs[body.Inputs[i]] = carried[i], carried[i]
+	}
+	w := &While{From: from}
+	var err error
+	if w.Head, err = b.inBlock(head, func() error {
+		w.Pred, err = b.result(head.Outputs[0])
+		return err
+	}); err != nil {
+		return err
+	}
+	if w.Body, err = b.region(body, carried, from); err != nil {
+		return err
+	}
+	b.emit(w)
+	return nil
+}
+
+// scan args are the lists init and xs and the bool reverse; the region takes
+// the carried values and one slice of each xs along dimension 0, and returns
+// the new carried values and one slice of each stacked result.
+func (b *builder) scan(n *ir.Node) error {
+	body := n.Regions[0]
+	from := []Origin{originOf(n)}
+	inits, _ := n.Arg("init").(ir.List)
+	xs, _ := n.Arg("xs").(ir.List)
+	reverse, _ := n.Arg("reverse").(ir.BoolArg)
+	if len(xs) == 0 || len(body.Inputs) != len(inits)+len(xs) {
+		return fmt.Errorf("the region's parameters do not match the operands")
+	}
+	outs := b.results(n)
+	var extent sym.Expr
+	for i, a := range xs {
+		ref, ok := a.(ir.Ref)
+		if !ok {
+			return fmt.Errorf("operand %d is no tensor", i)
+		}
+		extent = ref.Value.Type.Sizes[0]
+	}
+	f := &For{Var: sym.NewVar("t", extent), Extent: extent, Reverse: bool(reverse), From: from}
+	slice := func(of *Buffer, v *ir.Value, name string) *Buffer {
+		return viewOf(of, name, v.Type.Sizes, sym.Mul(f.Var.Expr(), numel(v)))
+	}
+	dsts := make([]*Buffer, len(outs))
+	for i, a := range inits {
+		src, err := b.result(a)
+		if err != nil {
+			return err
+		}
+		b.copy(outs[i], src, from)
+		b.bufs[body.Inputs[i]], dsts[i] = outs[i], outs[i]
+	}
+	for i, a := range xs {
+		in := body.Inputs[len(inits)+i]
+		b.bufs[in] = slice(b.buffer(a.(ir.Ref).Value), in, in.Name)
+	}
+	for i := len(inits); i < len(outs); i++ {
+		ref, ok := body.Outputs[i].(ir.Ref)
+		if !ok {
+			return fmt.Errorf("the region returns something that is no tensor")
+		}
+		dsts[i] = slice(outs[i], ref.Value, outs[i].Name+"_t")
+	}
+	var err error
+	if f.Body, err = b.region(body, dsts, from); err != nil {
+		return err
+	}
+	b.emit(f)
+	return nil
+}

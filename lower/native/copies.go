@@ -1,0 +1,213 @@
+package native
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/schedule"
+)
+
+// forwardCopies removes copies whose source can be made in the destination:
+// results of branches and loop bodies, new state, user outputs, parts of a
+// concatenation. It is the one place where such copies are avoided.
+func forwardCopies(m *Method) { forwardBlock(m, &m.Body) }
+
+func forwardBlock(m *Method, block *[]Stmt) {
+	for _, s := range *block {
+		for _, nested := range blocks(s) {
+			forwardBlock(m, nested)
+		}
+	}
+	for i := len(*block) - 1; i >= 0; i-- {
+		c, ok := isCopy((*block)[i])
+		if !ok {
+			continue
+		}
+		if !sameMemory(c.Args[0], c.Args[1]) && !forward(m, *block, i, c.Args[0], c.Args[1]) {
+			continue
+		}
+		*block = append((*block)[:i:i], (*block)[i+1:]...)
+	}
+	dropTrivial(block)
+}
+
+// dropTrivial removes copies that forwarding made copies of a run to itself.
+func dropTrivial(block *[]Stmt) {
+	kept := (*block)[:0]
+	for _, s := range *block {
+		if c, ok := isCopy(s); ok && sameMemory(c.Args[0], c.Args[1]) {
+			continue
+		}
+		kept = append(kept, s)
+	}
+	*block = kept
+}
+
+// forward makes src's memory that of dst, if no step between src's first write
+// and the copy at i needs what dst held, and no later one changes dst while
+// src is still read. It reports whether it did.
+func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
+	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType || !src.Len.Equal(dst.Len) {
+		return false
+	}
+	first := -1
+	for j := 0; j < i && first < 0; j++ {
+		if touches(block[j], src) {
+			first = j
+		}
+	}
+	if first < 0 || usesOutside(m, block, src) || !known(block[first:], dst.At) {
+		return false
+	}
+	if !writesFirst(block[first], src) || !inPlaceAt(block[first], src, dst) {
+		return false
+	}
+	for j := first + 1; j < i; j++ {
+		if touchesOverlap(block[j], dst) {
+			return false
+		}
+	}
+	changed := false
+	for j := i + 1; j < len(block); j++ {
+		if touches(block[j], src) && (changed || writes(block[j], src) || writesOverlap(block[j], dst)) {
+			return false
+		}
+		changed = changed || writesOverlap(block[j], dst)
+	}
+	for _, s := range block {
+		rebase(s, src, dst)
+	}
+	return true
+}
+
+// rebase replaces src, and views of it, by the same parts of dst.
+func rebase(s Stmt, src, dst *Buffer) {
+	eachAccess(s, func(a access) {
+		switch b := *a.buf; {
+		case b == src:
+			*a.buf = viewAt(b, dst, sym.Expr{})
+		case b.Root == src:
+			*a.buf = viewAt(b, dst, b.At)
+		}
+	})
+}
+
+// viewAt returns b as the part of dst that starts at element at.
+func viewAt(b, dst *Buffer, at sym.Expr) *Buffer {
+	if at.IsZero() && b.Len.Equal(dst.Len) && dst.Root == nil {
+		return dst
+	}
+	v := viewOf(dst, b.Name, b.Sizes, at)
+	v.DType = b.DType
+	return v
+}
+
+// some reports whether f holds for a use in s.
+func some(s Stmt, f func(access) bool) bool {
+	found := false
+	eachAccess(s, func(a access) { found = found || f(a) })
+	return found
+}
+
+func touches(s Stmt, b *Buffer) bool {
+	return some(s, func(a access) bool { return rootOf(*a.buf) == b })
+}
+
+func writes(s Stmt, b *Buffer) bool {
+	return some(s, func(a access) bool { return a.write && rootOf(*a.buf) == b })
+}
+
+func touchesOverlap(s Stmt, b *Buffer) bool {
+	return some(s, func(a access) bool { return overlap(*a.buf, b) })
+}
+
+func writesOverlap(s Stmt, b *Buffer) bool {
+	return some(s, func(a access) bool { return a.write && overlap(*a.buf, b) })
+}
+
+// writesFirst reports whether the first use of src in s is a write, in each
+// arm of a Cond that uses it.
+func writesFirst(s Stmt, src *Buffer) bool {
+	switch s := s.(type) {
+	case *Call:
+		return writes(s, src) && !some(s, func(a access) bool { return a.read && !a.write && rootOf(*a.buf) == src })
+	case *Cond:
+		for _, arm := range blocks(s) {
+			for _, t := range *arm {
+				if touches(t, src) {
+					if !writesFirst(t, src) {
+						return false
+					}
+					break
+				}
+			}
+		}
+		return rootOf(s.Pred) != src
+	}
+	return false
+}
+
+// inPlaceAt reports whether s may write src into dst's memory although it may
+// read dst: it does not read it, or is a kernel that reads each element before
+// it overwrites it, or the copy of dst itself.
+func inPlaceAt(s Stmt, src, dst *Buffer) bool {
+	c, ok := s.(*Call)
+	if !ok {
+		return !touchesOverlap(s, dst)
+	}
+	out := -1
+	for i, b := range c.Args {
+		if b == src {
+			out = i
+		}
+	}
+	for i, b := range c.Args {
+		if !overlap(b, dst) {
+			continue
+		}
+		if out < 0 || c.Kernel.Loop == nil || !sameMemory(b, dst) || !schedule.InPlace(c.Kernel.Loop, out, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// usesOutside reports whether b is used by a statement that is not in block.
+func usesOutside(m *Method, block []Stmt, b *Buffer) bool {
+	inside := map[Stmt]bool{}
+	for _, s := range block {
+		inside[s] = true
+	}
+	var visit func(list []Stmt) bool
+	visit = func(list []Stmt) bool {
+		for _, s := range list {
+			if inside[s] {
+				continue
+			}
+			for _, a := range accesses(s) {
+				if rootOf(*a.buf) == b {
+					return true
+				}
+			}
+			if w, ok := s.(*While); ok && rootOf(w.Pred) == b {
+				return true
+			}
+			for _, nested := range blocks(s) {
+				if visit(*nested) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return visit(m.Body)
+}
+
+// known reports whether a position can be computed before the statements run:
+// it mentions no number that they read.
+func known(stmts []Stmt, at sym.Expr) bool {
+	for _, s := range stmts {
+		if l, ok := s.(*Let); ok && l.Sym != nil && at.Uses(l.Sym) {
+			return false
+		}
+	}
+	return true
+}

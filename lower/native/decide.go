@@ -1,0 +1,174 @@
+package native
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// facts is what the builder knows of a node before it emits anything.
+type facts struct {
+	node     *ir.Node
+	call     *ops.Call // nil for control flow
+	tensors  []expr.Tensor
+	instance *tuned.Instance
+	operands []*ir.Value // tensor values the chosen form reads, epilogue included
+	epilogue *chain      // of a tuned node
+	absorbed bool        // part of another node's epilogue
+	ends     *facts      // of the last absorbed node: the tuned node it belongs to
+	depth    int         // nesting of the graph it stands in
+}
+
+// repeatable bounds what may be computed more than once for want of a buffer:
+// views, casts, constants, one operation.
+const repeatable = 2
+
+// decide chooses, for every value of g and its regions, whether it gets a
+// buffer of its own or is inlined into what reads it.
+//
+// The rule: a value is inlined if that evaluates each of its elements at most
+// once in all, or if evaluating it is next to free. evals counts evaluations
+// per element; it is known when a node is met, because nodes are met backwards.
+func (b *builder) decide(g *ir.Graph) {
+	for _, out := range g.Outputs {
+		ir.EachRef(out, b.demand)
+	}
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		n := g.Nodes[i]
+		f := b.facts[n]
+		if f.call == nil {
+			for _, r := range n.Regions {
+				b.decide(r)
+			}
+			for _, a := range n.Args {
+				ir.EachRef(a.Value, b.demand)
+			}
+			continue
+		}
+		b.decideNode(f)
+	}
+}
+
+// demand gives v a buffer.
+func (b *builder) demand(v *ir.Value) {
+	if v.Type.Kind == ir.TensorKind {
+		b.want[v] = true
+	}
+}
+
+func (b *builder) decideNode(f *facts) {
+	switch {
+	case f.ends != nil:
+		for _, v := range f.ends.operands {
+			b.demand(v)
+		}
+		return
+	case f.absorbed || f.epilogue != nil:
+		return
+	case f.instance != nil || f.call.Op.Loops != nil:
+		for _, v := range f.operands {
+			b.demand(v)
+		}
+		return
+	case f.tensors == nil: // a scalar
+		for _, v := range f.call.Operands() {
+			b.demand(v)
+		}
+		return
+	}
+	for i, t := range f.tensors {
+		v := f.node.Output(i)
+		if v == nil || (!b.want[v] && b.evals[v] == 0) {
+			continue // nobody reads it
+		}
+		evals := b.evals[v]
+		if evals > 1 && b.price(t) > repeatable {
+			b.demand(v)
+		}
+		if b.want[v] {
+			if f.call.Op.View != nil && b.isRun(f, t, v) {
+				b.demand(f.call.Operands()[loadOf(t).Buf])
+				continue
+			}
+			evals = 1
+		}
+		b.charge(f, t, v, evals)
+	}
+}
+
+// charge adds to the operands of t what evaluating v costs them.
+func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
+	loads := b.reads(t)
+	for k, u := range f.call.Operands() {
+		times, ok := loads[k]
+		if !ok {
+			continue
+		}
+		def := b.facts[u.Def]
+		if def == nil || def.call == nil || def.tensors == nil || def.instance != nil || def.absorbed {
+			b.demand(u) // an input, a constant or something only a call can make
+			continue
+		}
+		if def.depth != f.depth && b.price(def.tensors[u.Index]) > repeatable {
+			b.demand(u) // do not repeat it in every iteration of a loop
+		}
+		b.evals[u] += evals * times * b.number(v.Type.Numel()) / max(b.number(u.Type.Numel()), 1)
+	}
+}
+
+// price counts the operations per element of t's own expression.
+func (b *builder) price(t expr.Tensor) float64 {
+	return expr.Cost(t.Body)
+}
+
+// reads returns for every operand how often it is read per element of t.
+func (b *builder) reads(t expr.Tensor) map[int]float64 {
+	return reads(t, b.number)
+}
+
+// number estimates a symbolic quantity: dynamic sizes count as a middling
+// value of their range.
+func (b *builder) number(e sym.Expr) float64 {
+	n, err := e.Eval(func(s *sym.Symbol) (int64, bool) {
+		lo, hi := s.Expr().Bounds()
+		return min(max(lo, 16), hi), true
+	})
+	if err != nil {
+		return 1
+	}
+	return float64(n)
+}
+
+// isRun reports whether view v is a dense run of its operand's elements, so
+// that it needs no copy.
+func (b *builder) isRun(f *facts, t expr.Tensor, v *ir.Value) bool {
+	_, ok := runStart(t, f.call.Operands(), v)
+	return ok
+}
+
+// runStart returns where in the operand's elements a view starts if it is a
+// dense run.
+func runStart(t expr.Tensor, operands []*ir.Value, v *ir.Value) (sym.Expr, bool) {
+	load := loadOf(t)
+	if load == nil {
+		return sym.Expr{}, false
+	}
+	src := flat(operands[load.Buf].Type.Sizes, load.Coords)
+	start := sym.Sub(src, flat(v.Type.Sizes, symExprs(t.Vars)))
+	for _, s := range t.Vars {
+		if start.Uses(s) {
+			return sym.Expr{}, false
+		}
+	}
+	return start, true
+}
+
+// loadOf returns the single load that makes up a view's body.
+func loadOf(t expr.Tensor) *expr.Expr {
+	if t.Body.Op == expr.OpLoad {
+		return t.Body
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package native
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// graph emits the statements of g into the current block.
+func (b *builder) graph(g *ir.Graph) error {
+	for _, n := range g.Nodes {
+		if err := b.node(b.facts[n]); err != nil {
+			return b.errorAt(n, err)
+		}
+	}
+	return nil
+}
+
+func (b *builder) node(f *facts) error {
+	switch {
+	case f.call == nil:
+		return b.control(f.node)
+	case f.ends != nil:
+		return b.tuned(f.ends)
+	case f.absorbed || f.epilogue != nil:
+		return nil
+	case f.instance != nil:
+		return b.tuned(f)
+	case f.tensors != nil:
+		return b.compute(f)
+	case f.call.Op.Loops != nil:
+		return b.loops(f)
+	case f.call.Op.Effect:
+		return b.effect(f)
+	}
+	return b.scalar(f)
+}
+
+// compute handles a node with a tensor expression: values that were decided to
+// be inlined become forms, the others kernels, those of one domain together.
+func (b *builder) compute(f *facts) error {
+	type group struct {
+		key   string
+		vals  []*ir.Value
+		forms []*form
+	}
+	var groups []*group
+	for i, t := range f.tensors {
+		v := f.node.Output(i)
+		if v == nil || (!b.want[v] && b.evals[v] == 0) {
+			continue
+		}
+		if b.want[v] && f.call.Op.View != nil {
+			if ok := b.alias(f, t, v); ok {
+				continue
+			}
+		}
+		fm, err := b.formOf(f.node, f.call, t)
+		if err != nil {
+			return err
+		}
+		if !b.want[v] {
+			b.forms[v] = fm
+			continue
+		}
+		key := sizesKey(v.Type.Sizes)
+		var g *group
+		for _, x := range groups {
+			if x.key == key {
+				g = x
+			}
+		}
+		if g == nil {
+			g = &group{key: key}
+			groups = append(groups, g)
+		}
+		g.vals, g.forms = append(g.vals, v), append(g.forms, fm)
+	}
+	for _, g := range groups {
+		if err := b.kernel(g.vals, g.forms); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alias makes v a view of its operand's buffer if it is a dense run of it.
+func (b *builder) alias(f *facts, t expr.Tensor, v *ir.Value) bool {
+	start, ok := runStart(t, f.call.Operands(), v)
+	if !ok {
+		return false
+	}
+	src := f.call.Operands()[loadOf(t).Buf]
+	if b.forms[src] != nil {
+		return false
+	}
+	b.bufs[v] = viewOf(b.buffer(src), v.Name, v.Type.Sizes, start)
+	return true
+}
+
+// viewOf returns the run of of's elements that begins at element start.
+func viewOf(of *Buffer, name string, sizes []sym.Expr, start sym.Expr) *Buffer {
+	root := of
+	if of.Root != nil {
+		root, start = of.Root, sym.Add(of.At, start)
+	}
+	v := &Buffer{Name: name, DType: of.DType, Sizes: sizes, Len: sym.Mul(sizes...), Storage: root.Storage, Root: root, At: start}
+	v.MaxLen = bound(v.Len)
+	return v
+}
+
+// bound returns the largest value of a size, -1 if it is unbounded.
+func bound(e sym.Expr) int64 {
+	_, hi := e.Bounds()
+	if hi > 1<<40 {
+		return -1
+	}
+	return max(hi, 0)
+}
+
+// kernel schedules and calls one kernel that computes vals.
+func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
+	var outs []expr.Tensor
+	var args []*ir.Value
+	var scalars []*ir.Value
+	var from []Origin
+	for _, f := range forms {
+		t := f.tensor
+		t.Body = renumber(t.Body,
+			func(k int) int { return add(&args, f.args[k]) },
+			func(k int) int { return add(&scalars, f.scalars[k]) })
+		outs = append(outs, t)
+		for _, o := range f.from {
+			from = appendOrigin(from, o)
+		}
+	}
+	infos := make([]schedule.OperandInfo, len(args))
+	for i, v := range args {
+		infos[i] = schedule.OperandInfo{Name: v.Name, DType: v.Type.DType, Sizes: v.Type.Sizes}
+	}
+	fn, err := schedule.Build(kernelName(from), outs, infos, schedule.Options{})
+	if err != nil {
+		return err
+	}
+	return b.call(fn, vals, args, scalars, from)
+}
+
+// call emits a call of a loop kernel whose buffers are vals' (fresh), args'
+// and scratch.
+func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Origin) error {
+	c := &Call{Kernel: &Kernel{Name: fn.Name, Loop: fn, Doc: docOf(from)}, From: from}
+	for i, buf := range fn.Bufs {
+		switch {
+		case i < len(vals):
+			out := b.fresh(vals[i])
+			if buf.Role == loop.InOut {
+				b.copy(out, b.buffer(args[buf.Init-len(vals)]), from)
+			}
+			c.Args = append(c.Args, out)
+		case i < len(vals)+len(args):
+			c.Args = append(c.Args, b.buffer(args[i-len(vals)]))
+		default:
+			c.Args = append(c.Args, &Buffer{Name: buf.Name, DType: buf.DType, Sizes: []sym.Expr{buf.Len}, Len: buf.Len, MaxLen: bound(buf.Len)})
+		}
+	}
+	for _, s := range scalars {
+		x, err := b.scalarValue(s)
+		if err != nil {
+			return err
+		}
+		c.Scalars = append(c.Scalars, x)
+	}
+	b.emit(c)
+	return nil
+}
+
+// loops handles a node with an imperative body.
+func (b *builder) loops(f *facts) error {
+	fn, err := f.call.Op.Loops(f.call)
+	if err != nil {
+		return err
+	}
+	for _, v := range f.node.Outputs {
+		if v == nil {
+			return fmt.Errorf("a result without a value")
+		}
+	}
+	return b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(), []Origin{originOf(f.node)})
+}
+
+// tuned emits the call of a tuned kernel.
+func (b *builder) tuned(f *facts) error {
+	in := f.instance
+	out := f.node.Output(0)
+	from := []Origin{originOf(f.node)}
+	if f.epilogue != nil {
+		out = f.epilogue.out
+		for _, n := range f.epilogue.nodes {
+			from = append(from, originOf(n))
+		}
+	}
+	if !b.want[out] && b.evals[out] == 0 {
+		return nil // nobody reads it
+	}
+	name := kernelName(from)
+	c := &Call{Kernel: &Kernel{Name: name, Tuned: in, Doc: docOf(from)}, From: from}
+	c.Args = append(c.Args, b.fresh(out))
+	operands := f.operands
+	for _, v := range operands[:len(in.Operands)] {
+		c.Args = append(c.Args, b.buffer(v))
+	}
+	for _, p := range in.Packed {
+		c.Args = append(c.Args, b.packed(f.call, p))
+	}
+	for _, v := range operands[len(in.Operands):] {
+		c.Args = append(c.Args, b.buffer(v))
+	}
+	if n := bound(in.Scratch); n != 0 {
+		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: ir.Uint8, Sizes: []sym.Expr{in.Scratch}, Len: in.Scratch, MaxLen: n})
+	}
+	b.emit(c)
+	return nil
+}
+
+// packed returns the buffer of a constant made by a tuned kernel's Match.
+func (b *builder) packed(c *ops.Call, p tuned.Packed) *Buffer {
+	var from []string
+	for _, k := range p.From {
+		from = append(from, constName(c.Operands()[k]))
+	}
+	n := sym.Int(int64(len(p.Data) / p.DType.Size()))
+	return b.weight(strings.Join(from, "_"), p.DType, []sym.Expr{n}, p.Data)
+}
+
+// fresh gives v a new buffer in the arena.
+func (b *builder) fresh(v *ir.Value) *Buffer {
+	buf := newBuffer(v)
+	b.bufs[v] = buf
+	return buf
+}
+
+func newBuffer(v *ir.Value) *Buffer {
+	return &Buffer{Name: v.Name, DType: v.Type.DType, Sizes: v.Type.Sizes, Len: v.Type.Numel(), MaxLen: bound(v.Type.Numel())}
+}
+
+// buffer returns the buffer that holds v.
+func (b *builder) buffer(v *ir.Value) *Buffer {
+	if buf := b.bufs[v]; buf != nil {
+		return buf
+	}
+	if v.Const != nil {
+		if data, ok := constBytes(v); ok {
+			buf := b.weight(constName(v), v.Type.DType, v.Type.Sizes, data)
+			b.bufs[v] = buf
+			return buf
+		}
+	}
+	panic("native: value " + v.Name + " has no buffer") // decide gave it none though something reads it
+}
+
+// copy emits a copy between dense buffers of equal length.
+func (b *builder) copy(dst, src *Buffer, from []Origin) {
+	if dst == src {
+		return
+	}
+	b.emit(&Call{Kernel: copyKernel(dst.DType, dst.Len), Args: []*Buffer{dst, src}, From: from})
+}
+
+// copyKernel returns a kernel that copies n elements.
+func copyKernel(d ir.DType, n sym.Expr) *Kernel {
+	i := sym.NewVar("i", n)
+	x := &expr.Expr{Op: expr.OpLoad, DType: d, Buf: 1, Coords: []sym.Expr{i.Expr()}}
+	fn := &loop.Func{Name: "copy", Syms: n.Symbols(), Bufs: []loop.Buf{
+		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d, Role: loop.In, Len: n}},
+
+		Body: []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{
+			&loop.Store{Buf: 0, At: i.Expr(), Value: x}}}}}
+	return &Kernel{Name: "copy", Loop: fn, Doc: "copy", Copy: true}
+}
+
+// isCopy reports whether c is one of copyKernel's.
+func isCopy(s Stmt) (*Call, bool) {
+	c, ok := s.(*Call)
+	return c, ok && c.Kernel.Copy
+}
+
+func (b *builder) emit(s Stmt) { *b.block = append(*b.block, s) }
+
+func sizesKey(sizes []sym.Expr) string {
+	var s strings.Builder
+	for _, e := range sizes {
+		s.WriteString(e.Key())
+		s.WriteByte(',')
+	}
+	return s.String()
+}

@@ -1,0 +1,103 @@
+package native
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// chain is a run of pointwise nodes computed where a tuned kernel stores its
+// results.
+type chain struct {
+	nodes []*ir.Node
+	out   *ir.Value // what the kernel stores in the end
+	extra []*ir.Value
+}
+
+// findEpilogue extends tuned node f by the pointwise nodes that alone read its
+// result, as long as each reads it at the position it writes, and its other
+// operands at that position or at the result's channel. The kernel then stands
+// where the last of them stood, so that all their operands are there.
+func (b *builder) findEpilogue(f *facts) {
+	in := f.instance
+	v := f.node.Output(0)
+	o := sym.NewVar("o", v.Type.Numel())
+	c := sym.NewVar("c", in.Channels.Count)
+	acc := &expr.Var{Name: "acc", DType: v.Type.DType}
+	ep := &tuned.Epilogue{Acc: acc, O: o, C: c, DType: v.Type.DType,
+		Body: &expr.Expr{Op: expr.OpLocal, DType: acc.DType, Var: acc}}
+	ch := &chain{out: v}
+	for {
+		next := b.soleReader(ch.out)
+		if next == nil || next.depth != f.depth || len(next.tensors) != 1 || next.instance != nil {
+			break
+		}
+		body, extra, ok := b.epilogueStep(next, ch, ep, in.Channels)
+		if !ok {
+			break
+		}
+		ep.Body, ep.DType = body, next.tensors[0].DType
+		ch.extra = extra
+		ch.out = next.node.Output(0)
+		ch.nodes = append(ch.nodes, next.node)
+		next.absorbed = true
+	}
+	if ch.nodes == nil {
+		return
+	}
+	ep.Body = expr.Simplify(ep.Body)
+	for _, x := range ch.extra {
+		ep.Extra = append(ep.Extra, x.Type.DType)
+	}
+	in.Epilogue, f.epilogue = ep, ch
+	b.facts[ch.nodes[len(ch.nodes)-1]].ends = f
+	f.operands = append(f.operands, ch.extra...)
+}
+
+// epilogueStep rewrites the expression of node next in terms of the epilogue's
+// symbols, or reports that it cannot.
+func (b *builder) epilogueStep(next *facts, ch *chain, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
+	t := next.tensors[0]
+	extra := append([]*ir.Value(nil), ch.extra...)
+	pos := flat(next.node.Output(0).Type.Sizes, symExprs(t.Vars))
+	channel := sym.Mod(sym.FloorDiv(pos, channels.Inner), channels.Count)
+	ok := true
+	body := expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+		switch e.Op {
+		case expr.OpReduce, expr.OpIndex, expr.OpScalar:
+			ok = false
+		case expr.OpLoad:
+			u := next.call.Operands()[e.Buf]
+			at := flat(u.Type.Sizes, e.Coords)
+			if u == ch.out {
+				ok = ok && at.Equal(pos)
+				return ep.Body
+			}
+			if t, uniform := b.uniform(u); uniform {
+				return t.Body
+			}
+			switch {
+			case at.Equal(pos):
+				at = ep.O.Expr()
+			case at.Equal(channel):
+				at = ep.C.Expr()
+			default:
+				ok = false
+			}
+			return &expr.Expr{Op: expr.OpLoad, DType: e.DType, Buf: add(&extra, u), Coords: []sym.Expr{at}}
+		}
+		return e
+	})
+	return body, extra, ok
+}
+
+// soleReader returns the node that alone reads v, nil if there are several, or
+// v leaves the graph.
+func (b *builder) soleReader(v *ir.Value) *facts {
+	us := b.users[v]
+	if len(us) != 1 || us[0] == nil {
+		return nil
+	}
+	return b.facts[us[0]]
+}

@@ -1,0 +1,153 @@
+package native
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// mutation returns the output that writes input i back, nil if none does.
+func mutation(m *ir.Method, i int) ir.Arg {
+	for k, out := range m.Outputs {
+		switch out.Kind {
+		case ir.BufferMutation, ir.ParameterMutation:
+			if m.Inputs[i].Kind != ir.UserInput && m.Inputs[i].Target == out.Target {
+				return m.Graph.Outputs[k]
+			}
+		case ir.UserInputMutation:
+			if m.Inputs[i].Kind == ir.UserInput && m.Graph.Inputs[i].Name == out.Target {
+				return m.Graph.Outputs[k]
+			}
+		}
+	}
+	return nil
+}
+
+// inputs makes a port of every user input and a state buffer of every mutated
+// buffer.
+func (b *builder) inputs(m *ir.Method) error {
+	for i, v := range m.Graph.Inputs {
+		spec := m.Inputs[i]
+		mutated := mutation(m, i) != nil
+		switch spec.Kind {
+		case ir.UserInput:
+			p := Port{Name: v.Name, Type: v.Type, Mutated: mutated}
+			switch v.Type.Kind {
+			case ir.TensorKind:
+				p.Buf = newBuffer(v)
+				p.Buf.Storage = Input
+				b.bufs[v] = p.Buf
+			case ir.IntKind:
+				if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 && v.Type.Expr.Equal(syms[0].Expr()) {
+					p.Sym = syms[0]
+				}
+			case ir.FloatKind, ir.BoolKind:
+				p.Var = b.scalarVar(v)
+			}
+			b.m.Inputs = append(b.m.Inputs, p)
+		case ir.ConstantInput:
+			b.m.Inputs = append(b.m.Inputs, Port{Name: v.Name, Type: v.Type, Value: spec.Fixed})
+		case ir.Buffer, ir.Parameter:
+			if mutated {
+				if err := b.stateBuffer(v, spec); err != nil {
+					return err
+				}
+			}
+		case ir.TensorConstant:
+		default:
+			return fmt.Errorf("%s: input %s: tokens and custom objects are not supported", b.prog.Source, v.Name)
+		}
+	}
+	return nil
+}
+
+func (b *builder) scalarVar(v *ir.Value) *expr.Var {
+	d := ir.Float64
+	if v.Type.Kind == ir.BoolKind {
+		d = ir.Bool
+	}
+	x := &expr.Var{Name: v.Name, DType: d}
+	b.scalars[v] = x
+	return x
+}
+
+// stateBuffer gives a mutated buffer its place in the state; methods that
+// mutate the same buffer share it.
+func (b *builder) stateBuffer(v *ir.Value, spec ir.InputSpec) error {
+	buf := b.state[spec.Target]
+	if buf == nil {
+		data, ok := constBytes(v)
+		if !ok {
+			return fmt.Errorf("%s: buffer %s has no initial value", b.prog.Source, spec.Target)
+		}
+		buf = newBuffer(v)
+		buf.Name, buf.Storage = identifier(spec.Target), State
+		buf.Const = b.consts.add(spec.Target, v.Type.DType, data)
+		b.state[spec.Target] = buf
+		b.prog.State = append(b.prog.State, buf)
+	}
+	b.bufs[v] = buf
+	return nil
+}
+
+// outputs copies every result to where the caller finds it, and new state to
+// its place, in this order: a write to state follows every read of the old
+// value.
+func (b *builder) outputs(m *ir.Method) error {
+	for k, out := range m.Outputs {
+		if out.Kind != ir.UserOutput {
+			continue
+		}
+		if err := b.output(m.Graph.Outputs[k], len(b.m.Outputs)); err != nil {
+			return err
+		}
+	}
+	var dsts, srcs []*Buffer
+	for i, v := range m.Graph.Inputs {
+		if a := mutation(m, i); a != nil {
+			src, err := b.result(a)
+			if err != nil {
+				return fmt.Errorf("%s: new value of %s: %w", b.prog.Source, v.Name, err)
+			}
+			dsts, srcs = append(dsts, b.bufs[v]), append(srcs, src)
+		}
+	}
+	for i, src := range srcs {
+		srcs[i] = b.saved(src, dsts, i, nil)
+	}
+	for i, dst := range dsts {
+		b.copy(dst, srcs[i], nil)
+	}
+	return nil
+}
+
+func (b *builder) output(a ir.Arg, i int) error {
+	p := Port{Name: fmt.Sprintf("out%d", i)}
+	ref, ok := a.(ir.Ref)
+	if !ok {
+		p.Value = a
+		b.m.Outputs = append(b.m.Outputs, p)
+		return nil
+	}
+	v := ref.Value
+	p.Type = v.Type
+	switch v.Type.Kind {
+	case ir.TensorKind:
+		p.Buf = newBuffer(v)
+		p.Buf.Name, p.Buf.Storage = p.Name, Output
+		b.copy(p.Buf, b.buffer(v), nil)
+	case ir.IntKind:
+		if !v.Type.HasExpr {
+			return fmt.Errorf("%s: output %d is an integer the compiler cannot follow", b.prog.Source, i)
+		}
+	case ir.FloatKind, ir.BoolKind:
+		if p.Var = b.scalars[v]; p.Var == nil {
+			return fmt.Errorf("%s: output %d is a scalar that is not computed", b.prog.Source, i)
+		}
+	default:
+		return fmt.Errorf("%s: output %d is neither a tensor nor a number", b.prog.Source, i)
+	}
+	b.m.Outputs = append(b.m.Outputs, p)
+	return nil
+}

@@ -1,0 +1,61 @@
+package native
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// maxNamed is how many operators a fused kernel's name lists.
+const maxNamed = 4
+
+// kernelName names a kernel after the operators fused in it, views left out
+// where there is something better to say.
+func kernelName(from []Origin) string {
+	var names []string
+	for _, o := range from {
+		name := strings.Trim(ir.OpBase(o.Op), "_")
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed-1], names[len(names)-1])
+	}
+	return identifier(strings.Join(names, "_"))
+}
+
+// docOf says in a line what a kernel computes.
+func docOf(from []Origin) string {
+	ops := make([]string, len(from))
+	for i, o := range from {
+		ops[i] = strings.TrimPrefix(o.Op, "aten.")
+	}
+	return strings.Join(ops, ", ")
+}
+
+// identifier makes s a C and Go identifier.
+func identifier(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '_'
+	}, s)
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		s = "v" + s
+	}
+	return s
+}
+
+// unique returns base or base_2, base_3, …, whichever is not taken, and takes it.
+func unique(taken map[string]bool, base string) string {
+	name := base
+	for i := 2; taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	taken[name] = true
+	return name
+}

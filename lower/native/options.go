@@ -1,0 +1,18 @@
+package native
+
+import (
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/plan"
+)
+
+// Options steer Build.
+type Options struct {
+	Table   *ops.Table
+	Kernels []*tuned.Kernel // candidates for selection; nil: definitions only
+	Target  tuned.Target
+	Planner plan.Planner
+	// Poison makes the program overwrite every buffer after its last use, so
+	// that reading one that is dead shows.
+	Poison bool
+}

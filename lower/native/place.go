@@ -1,0 +1,194 @@
+package native
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/plan"
+)
+
+// arenaAlign is the alignment of every buffer in the arena, in bytes.
+const arenaAlign = 16
+
+// place plans the arena of m and checks the plan.
+func place(m *Method, planner plan.Planner) error {
+	l := &layout{p: &plan.Problem{}, ids: map[*Buffer]plan.BufferID{}}
+	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
+	l.block(m.Body, 0)
+	l.p.Regions[0].Last = l.step - 1
+	l.homes()
+	m.Problem, m.Bank = l.p, l.ids
+	pl, err := planner.Plan(l.p)
+	if err != nil {
+		return fmt.Errorf("planning memory: %w", err)
+	}
+	if err := plan.Check(l.p, pl); err != nil {
+		return fmt.Errorf("the memory plan is wrong, which is a defect of etgen: %w", err)
+	}
+	m.Plan = pl
+	for buf, id := range l.ids {
+		buf.Offset = pl.Offsets[id]
+	}
+	return nil
+}
+
+// layout turns statements into steps.
+type layout struct {
+	p    *plan.Problem
+	ids  map[*Buffer]plan.BufferID
+	step int
+	// regions in which each buffer is used, to find the one it belongs to
+	used map[plan.BufferID][]int
+}
+
+func (l *layout) block(stmts []Stmt, region int) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *Cond:
+			l.read(s.Pred, region)
+			l.step++
+			c := l.open(plan.Cond, region)
+			for _, arm := range [][]Stmt{s.Then, s.Else} {
+				r := l.open(plan.Body, c)
+				l.block(arm, r)
+				l.close(r)
+			}
+			l.close(c)
+		case *While:
+			w := l.open(plan.Loop, region)
+			t := l.open(plan.Test, w)
+			l.block(s.Head, t)
+			l.read(s.Pred, t)
+			l.step++
+			l.close(t)
+			r := l.open(plan.Body, w)
+			l.block(s.Body, r)
+			l.close(r)
+			l.close(w)
+		case *For:
+			f := l.open(plan.Loop, region)
+			r := l.open(plan.Body, f)
+			l.block(s.Body, r)
+			l.close(r)
+			l.close(f)
+		default:
+			l.leaf(s, region)
+		}
+	}
+}
+
+func (l *layout) open(kind plan.RegionKind, parent int) int {
+	l.p.Regions = append(l.p.Regions, plan.Region{Kind: kind, Parent: parent, First: l.step})
+	return len(l.p.Regions) - 1
+}
+
+func (l *layout) close(r int) { l.p.Regions[r].Last = l.step - 1 }
+
+// leaf makes one step of a statement without blocks.
+func (l *layout) leaf(s Stmt, region int) {
+	list := accesses(s)
+	for _, a := range list {
+		if a.read {
+			l.read(*a.buf, region)
+		}
+		if a.write {
+			l.write(*a.buf, region)
+		}
+	}
+	if c, ok := s.(*Call); ok && c.Kernel.Loop != nil {
+		l.shares(c)
+	}
+	l.step++
+}
+
+// shares tells the planner which results of c may lie over which operands.
+func (l *layout) shares(c *Call) {
+	for i, out := range c.Args {
+		if _, w := c.Kernel.uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena {
+			continue
+		}
+		for j, in := range c.Args {
+			if r, w := c.Kernel.uses(j); !r || w || in.Storage != Arena {
+				continue
+			}
+			if schedule.InPlace(c.Kernel.Loop, i, j) {
+				l.p.Shares = append(l.p.Shares, plan.Share{Step: l.step, Dst: l.id(out), Src: l.id(in)})
+			}
+		}
+	}
+}
+
+func (l *layout) read(b *Buffer, region int) {
+	if b.Storage == Arena {
+		id := l.id(b)
+		l.p.Buffers[id].Reads = append(l.p.Buffers[id].Reads, l.step)
+		l.use(b, region)
+	}
+}
+
+func (l *layout) write(b *Buffer, region int) {
+	if b.Storage == Arena {
+		id := l.id(b)
+		l.p.Buffers[id].Writes = append(l.p.Buffers[id].Writes, l.step)
+		l.use(b, region)
+	}
+}
+
+func (l *layout) use(b *Buffer, region int) {
+	if l.used == nil {
+		l.used = map[plan.BufferID][]int{}
+	}
+	id := l.id(rootOf(b))
+	l.used[id] = append(l.used[id], region)
+}
+
+// id returns the planner's number of b. A view whose position is not constant
+// stands for its whole root.
+func (l *layout) id(b *Buffer) plan.BufferID {
+	if b.Root != nil {
+		if _, ok := b.At.Const(); !ok {
+			return l.id(b.Root)
+		}
+	}
+	if id, ok := l.ids[b]; ok {
+		return id
+	}
+	elem := int64(b.DType.Size())
+	pb := plan.Buffer{Name: b.Name, Size: b.MaxLen * elem, Align: arenaAlign}
+	if b.Root != nil {
+		at, _ := b.At.Const()
+		pb.Alias = &plan.Alias{Of: l.id(b.Root), Offset: at * elem}
+		pb.Align = elem
+	}
+	id := plan.BufferID(len(l.p.Buffers))
+	l.p.Buffers = append(l.p.Buffers, pb)
+	l.ids[b] = id
+	return id
+}
+
+// homes gives every buffer the innermost region that holds all its uses.
+func (l *layout) homes() {
+	for id, regions := range l.used {
+		home := regions[0]
+		for _, r := range regions[1:] {
+			for !l.inside(r, home) {
+				home = l.p.Regions[home].Parent
+			}
+		}
+		// The item of a Cond or Loop is a body; the buffer belongs to the one
+		// around if it is used in several.
+		for k := l.p.Regions[home].Kind; k == plan.Cond; k = l.p.Regions[home].Kind {
+			home = l.p.Regions[home].Parent
+		}
+		l.p.Buffers[id].Region = home
+	}
+}
+
+func (l *layout) inside(r, home int) bool {
+	for ; r >= 0; r = l.p.Regions[r].Parent {
+		if r == home {
+			return true
+		}
+	}
+	return false
+}
