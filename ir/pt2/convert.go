@@ -16,6 +16,7 @@ type converter struct {
 	symbols map[string]*sym.Symbol
 	order   []*sym.Symbol // in order of first appearance
 	exprs   map[string]sym.Expr
+	stored  map[ir.InputSpec]*ir.Value // inputs that have data
 }
 
 // method converts the program to a method called name.
@@ -24,6 +25,7 @@ func (w *wireProgram) method(name string, ws *weights) (*ir.Method, error) {
 	c := &converter{
 		wire: w, weights: ws, names: ir.NewNames(m),
 		symbols: map[string]*sym.Symbol{}, exprs: map[string]sym.Expr{},
+		stored: map[ir.InputSpec]*ir.Value{},
 	}
 	var err error
 	if m.Graph, m.Inputs, err = c.graph(&w.graph, w.inputs, true); err != nil {
@@ -69,7 +71,9 @@ func (c *converter) graph(w *wireGraph, specs []wireSpec, top bool) (*ir.Graph, 
 			if err != nil {
 				return nil, nil, err
 			}
-			g.Inputs, inputs = append(g.Inputs, v), append(inputs, spec)
+			if v != nil {
+				g.Inputs, inputs = append(g.Inputs, v), append(inputs, spec)
+			}
 			continue
 		}
 		v, err := c.input(s, a, "arg")

@@ -26,7 +26,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
-	if e.Member != "" {
+	if e.Member != "" && e.Member != e.File {
 		fmt.Fprintf(&b, " (%s)", e.Member)
 	}
 	switch {

@@ -129,7 +129,11 @@ func ReadZip(r io.ReaderAt, size int64, name string) (*ir.Program, error) {
 // as NAME_weights_config.json with its raw files, NAME.pt (not in DIR itself),
 // serialized_state_dict.pt or serialized_state_dict.json.
 func ReadFS(fsys fs.FS, name string) (*ir.Program, error) {
-	return (&archive{FS: fsys}).program(name, path.Base(name))
+	source := path.Base(name)
+	if source == "." {
+		source = "model"
+	}
+	return (&archive{FS: fsys}).program(name, source)
 }
 
 func inFile(err error, name string) error {

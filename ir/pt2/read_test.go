@@ -2,6 +2,7 @@ package pt2
 
 import (
 	"archive/zip"
+	"bytes"
 	"flag"
 	"io"
 	"io/fs"
@@ -58,11 +59,18 @@ func TestListings(t *testing.T) {
 
 // unpack returns a zip's files.
 func unpack(t testing.TB, file string) fstest.MapFS {
-	z, err := zip.OpenReader(file)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
+	return unpackBytes(t, data)
+}
+
+func unpackBytes(t testing.TB, data []byte) fstest.MapFS {
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	files := fstest.MapFS{}
 	for _, f := range z.File {
 		r, err := f.Open()
@@ -204,28 +212,36 @@ func pack(t testing.TB, files fstest.MapFS, method uint16) string {
 	return b.String()
 }
 
+// TestSharedStorage checks that tensors on one storage share the Blob.
 func TestSharedStorage(t *testing.T) {
-	for _, f := range []string{"testdata/tied-2.6.pt2", "testdata/linear.pt2"} {
-		p, c, err := Read(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		for _, v := range p.Methods[0].Graph.Inputs {
-			if k := v.Const; k != nil && k.Data.Size() < 1 {
-				t.Errorf("%s: %s has no data", f, k.Name)
-			}
+	files := unpack(t, "testdata/linear.pt2")
+	config := rootOf(files) + "/data/weights/model_weights_config.json"
+	text := string(files[config].Data)
+	files[config] = &fstest.MapFile{Data: []byte(strings.Replace(text, "weight_1", "weight_0", 1))}
+	data := pack(t, files, zip.Store)
+	inZip, err := ReadZip(strings.NewReader(data), int64(len(data)), "shared.pt2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder, err := ReadFS(files, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*ir.Program{inZip, inFolder} {
+		in := p.Methods[0].Graph.Inputs
+		if in[0].Const.Data != in[1].Const.Data {
+			t.Error("two tensors on one storage have different blobs")
 		}
 	}
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, name := range []string{"models/lstm_bidir", "models/hf_llama", "models/tv_resnet18", "models-torch2.6/lstm"} {
+	for _, name := range []string{"models/lstm_bidir", "models/hf_llama", "models/tv_mobilenet_v2", "models-torch2.6/lstm"} {
 		file := filepath.Join(sharedDir, name, "model.core.pt2")
-		if _, err := os.Stat(file); err != nil {
-			b.Skip("the recorded cases are not beside the repository")
-		}
 		b.Run(name, func(b *testing.B) {
+			if _, err := os.Stat(file); err != nil {
+				b.Skip("the recorded cases are not beside the repository")
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				_, c, err := Read(file)

@@ -1,11 +1,13 @@
 package pt2
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +84,27 @@ func checkArchive(file string) error {
 			return fmt.Errorf("%s has %d bytes, want %d", m.Inputs[i].Target, len(data), want)
 		}
 	}
-	return compareMeta(m, filepath.Join(filepath.Dir(file), "meta.json"))
+	err = compareMeta(m, filepath.Join(filepath.Dir(file), "meta.json"))
+	rel, _ := filepath.Rel(sharedDir, filepath.Dir(file))
+	if want, ok := differing[filepath.ToSlash(rel)]; ok {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("expected a difference in %q, got %v", want, err)
+		}
+		return nil
+	}
+	return err
+}
+
+// differing are the cases whose recording does not agree with the archive
+// itself, with a part of what they differ in.
+var differing = map[string]string{
+	// The exporter was given a contiguous copy of the input.
+	"ops/nn.functional.embedding_bag/17": "recorded strides [10 2]",
+	// The kernel for CPU picks other strides than its meta function.
+	"ops/nn.functional.scaled_dot_product_attention/0": "recorded strides [24 8 1]",
+	// PyTorch's meta function gives the result of unique along a dimension the
+	// shape of the input with the new size in place of one dimension too many.
+	"ops/unique_consecutive/54": "f32[5, u0, 5, 5], recorded",
 }
 
 // recorded is an input or output in meta.json.
@@ -157,11 +179,37 @@ func compareType(t ir.Type, want recorded) error {
 			return fmt.Errorf("%v, recorded shape %v", t, want.Shape)
 		}
 	}
+	if dynamic || !fillsStorage(t) {
+		return nil // a recorded output is a copy, dense even if the result is not
+	}
 	for d, e := range t.Strides {
 		// Strides of dimensions of size 1 do not matter.
-		if n, ok := e.Const(); ok && !dynamic && want.Strides != nil && n != want.Strides[d] && want.Shape[d] > 1 {
+		if n, _ := e.Const(); want.Strides != nil && n != want.Strides[d] && want.Shape[d] > 1 {
 			return fmt.Errorf("%v, recorded strides %v", t, want.Strides)
 		}
 	}
 	return nil
+}
+
+// fillsStorage reports whether the elements of t lie without gaps and overlaps
+// in some order of dimensions.
+func fillsStorage(t ir.Type) bool {
+	type dim struct{ size, stride int64 }
+	var dims []dim
+	for i, e := range t.Sizes {
+		size, _ := e.Const()
+		stride, _ := t.Strides[i].Const()
+		if size > 1 {
+			dims = append(dims, dim{size, stride})
+		}
+	}
+	slices.SortFunc(dims, func(a, b dim) int { return cmp.Compare(a.stride, b.stride) })
+	want := int64(1)
+	for _, d := range dims {
+		if d.stride != want {
+			return false
+		}
+		want *= d.size
+	}
+	return true
 }

@@ -40,12 +40,18 @@ func literalType(a ir.Arg) ir.Type {
 }
 
 // specInput makes the value and the specification of an input of the whole
-// program, with the data of parameters, buffers and constants.
+// program, with the data of parameters, buffers and constants. The value is
+// nil if the input is another name for one made before: strict exports of
+// torch 2.6 list a tied parameter twice under the same qualified name.
 func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.InputSpec, error) {
 	spec := ir.InputSpec{Target: w.target}
 	base := w.arg.name
 	if base == "" {
 		base = "arg"
+	}
+	kind, ok := inputKinds[w.tag]
+	if !ok {
+		return nil, spec, problem("unknown kind of input %q", w.tag)
 	}
 	if a.name != "" && w.arg.name != a.name {
 		return nil, spec, problem("the graph's input %q stands where its signature has %q", a.name, w.arg.name)
@@ -54,34 +60,47 @@ func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.In
 	if err != nil {
 		return nil, spec, err
 	}
-	switch w.tag {
-	case "user_input":
+	switch spec.Kind = kind; kind {
+	case ir.UserInput:
 		if a.name == "" {
 			spec.Kind, spec.Fixed = ir.ConstantInput, a.lit
 		}
-	case "constant_input":
-		spec.Kind, spec.Fixed = ir.ConstantInput, w.arg.lit
-		if w.arg.lit == nil {
+	case ir.ConstantInput:
+		if spec.Fixed = w.arg.lit; spec.Fixed == nil {
 			return nil, spec, problem("the constant input %q has no value", w.arg.name)
 		}
-	case "parameter":
-		spec.Kind = ir.Parameter
+	case ir.Parameter:
 		err = c.data(v, w.target, false)
-	case "buffer":
-		spec.Kind, spec.Persistent = ir.Buffer, w.persistent
+	case ir.Buffer:
+		spec.Persistent = w.persistent
 		err = c.data(v, w.target, !w.persistent)
-	case "tensor_constant":
-		spec.Kind = ir.TensorConstant
+	case ir.TensorConstant:
 		err = c.data(v, w.target, true)
-	case "token":
-		spec.Kind = ir.TokenInput
+	case ir.TokenInput:
 		v.Type = ir.Type{Kind: ir.TokenKind}
-	case "custom_obj":
-		spec.Kind = ir.CustomInput
-	default:
-		err = problem("unknown kind of input %q", w.tag)
 	}
-	return v, spec, err
+	if err != nil || v.Const == nil {
+		return v, spec, err
+	}
+	if first := c.stored[spec]; first != nil {
+		if !first.Type.Equal(v.Type) {
+			return nil, spec, problem("the inputs %q and %q are both %q and differ in type", first.Name, v.Name, w.target)
+		}
+		s.values[a.name] = first
+		return nil, spec, nil
+	}
+	c.stored[spec] = v
+	return v, spec, nil
+}
+
+var inputKinds = map[string]ir.InputKind{
+	"user_input":      ir.UserInput,
+	"constant_input":  ir.ConstantInput,
+	"parameter":       ir.Parameter,
+	"buffer":          ir.Buffer,
+	"tensor_constant": ir.TensorConstant,
+	"token":           ir.TokenInput,
+	"custom_obj":      ir.CustomInput,
 }
 
 // data finds the constant that fills v. inConstants tells in which of the two
@@ -121,8 +140,8 @@ func (c *converter) outputSpecs(m *ir.Method) ([]ir.OutputSpec, error) {
 			return nil, problem("unknown kind of output %q", w.tag)
 		}
 		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
-		if ref, ok := m.Graph.Outputs[i].(ir.Ref); ok && w.arg.name != ref.Value.Name {
-			return nil, problem("the graph's output %q stands where its signature has %q", ref.Value.Name, w.arg.name)
+		if name := c.wire.graph.outputs[i].name; w.arg.name != name {
+			return nil, problem("the graph's output %q stands where its signature has %q", name, w.arg.name)
 		}
 		if !mutates(kind) {
 			continue

@@ -93,7 +93,7 @@ func (s *store) open(a *archive) error {
 		if !a.exists(name) {
 			continue
 		}
-		save, err := s.open1(a, name)
+		save, err := s.openSave(a, name)
 		if err != nil {
 			return err
 		}
@@ -107,8 +107,8 @@ func (s *store) open(a *archive) error {
 	return nil
 }
 
-// open1 opens the torch.save archive called name once.
-func (s *store) open1(a *archive, name string) (*torchSave, error) {
+// openSave opens the torch.save archive called name once.
+func (s *store) openSave(a *archive, name string) (*torchSave, error) {
 	if t := s.saves[name]; t != nil {
 		return t, nil
 	}
@@ -183,7 +183,7 @@ func (s *store) constant(a *archive, name string, t *storedTensor) (*ir.Constant
 		k.Data, err = t.save.storage(t.saved.storage)
 	case t.pickle:
 		var save *torchSave
-		if save, err = s.open1(a, t.file); err != nil {
+		if save, err = s.openSave(a, t.file); err != nil {
 			return nil, err
 		}
 		saved, ok := save.root.(*savedTensor)
@@ -210,8 +210,11 @@ func (s *store) constant(a *archive, name string, t *storedTensor) (*ir.Constant
 		e = &Error{Problem: err.Error(), Hint: "the file is damaged; export the model again"}
 	}
 	e.Node = name
-	if e.Member == "" {
+	switch {
+	case e.Member == "":
 		e.Member = t.file
+	case !strings.HasPrefix(e.Member, t.file): // of an archive inside
+		e.Member = t.file + "/" + e.Member
 	}
 	return nil, e
 }
@@ -228,7 +231,7 @@ func staticType(w *wireTensor) (ir.Type, error) {
 	return (&converter{}).tensorType(w)
 }
 
-// denseType makes the type of a saved tensor.
+// savedType makes the type of a tensor that torch.save wrote.
 func savedType(d ir.DType, sizes, strides []int64, offset int64) (ir.Type, error) {
 	if len(sizes) != len(strides) || len(sizes) > maxRank {
 		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(sizes), len(strides))
