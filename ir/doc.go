@@ -9,5 +9,11 @@
 //
 // Invariants, checked by Verify: every name is unique in its graph and the
 // graphs around it, every value is defined before use, and every value has
-// exactly one definition: a graph input, a constant or a node output.
+// exactly one definition: a graph input, a constant or a node output. A node
+// and one of its outputs may have the same name. Every symbol that a type
+// mentions is in Method.Symbols. Each region of a control-flow operator has an
+// input for each operand that the operator hands on.
+//
+// Print and Parse give a program a text form; passes change graphs through a
+// Rewriter.
 package ir
