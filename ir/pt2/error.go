@@ -9,7 +9,7 @@ import (
 )
 
 // Error says what is wrong with a model file and where. Every error the
-// package returns is one, except those of the file system about path itself.
+// package returns is one.
 type Error struct {
 	File    string      // base name of the model file
 	Member  string      // the file inside it, "" if that does not matter

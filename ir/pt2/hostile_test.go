@@ -98,10 +98,10 @@ func edited(t *testing.T, archive, file, old, repl string) fstest.MapFS {
 		if filepath.Base(name) != file {
 			continue
 		}
-		text := strings.Replace(string(f.Data), old, repl, 1)
-		if text == string(f.Data) {
+		if !strings.Contains(string(f.Data), old) {
 			t.Fatalf("%s has no %q", file, old)
 		}
+		text := strings.Replace(string(f.Data), old, repl, 1)
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 		return files
 	}

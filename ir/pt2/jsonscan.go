@@ -137,11 +137,10 @@ func (s *scanner) null() bool {
 
 // rawString consumes a string and returns it with its quotes and escapes.
 func (s *scanner) rawString() []byte {
-	start := s.pos
 	if s.expect('"'); s.err != nil {
 		return nil
 	}
-	start = s.pos - 1
+	start := s.pos - 1
 	for {
 		i := bytes.IndexByte(s.data[s.pos:], '"')
 		if i < 0 {

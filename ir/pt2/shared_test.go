@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/etgen/etgen/ir"
 )
 
@@ -55,6 +57,32 @@ func TestReadsEveryArchive(t *testing.T) {
 	}
 	close(work)
 	wg.Wait()
+}
+
+// TestReadsUnpackedArchives compares small archives with their unpacked files.
+func TestReadsUnpackedArchives(t *testing.T) {
+	n := 0
+	for _, f := range sharedFiles(t) {
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(f))), "models") || info.Size() > 64<<10 {
+			continue
+		}
+		n++
+		p, err := ReadFS(unpack(t, f), ".")
+		if err != nil {
+			t.Errorf("%s: %v", f, err)
+			continue
+		}
+		if diff := gocmp.Diff(textOf(t, f), textWithoutSource(p)); diff != "" {
+			t.Errorf("%s:\n%s", f, diff)
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d archives", n)
+	}
 }
 
 func checkArchive(file string) error {
