@@ -236,8 +236,8 @@ func TestSharedStorage(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, name := range []string{"models/lstm_bidir", "models/hf_llama", "models/tv_mobilenet_v2", "models-torch2.6/lstm"} {
-		file := filepath.Join(sharedDir, name, "model.core.pt2")
+	for _, name := range []string{"models/lstm_bidir/model.core.pt2", "models/hf_llama/model.core.pt2", "models/tv_resnet18/model.pt2", "models-torch2.6/lstm/model.core.pt2"} {
+		file := filepath.Join(sharedDir, name)
 		b.Run(name, func(b *testing.B) {
 			if _, err := os.Stat(file); err != nil {
 				b.Skip("the recorded cases are not beside the repository")
