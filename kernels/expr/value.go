@@ -115,6 +115,19 @@ func Wrap(d ir.DType, n int64) int64 {
 	return n
 }
 
+// IntRange returns the smallest and the largest value of integer dtype d as
+// Const holds them.
+func IntRange(d ir.DType) (lowest, highest int64) {
+	bits := uint(8 * d.Size())
+	switch {
+	case d == ir.Uint64:
+		return 0, -1
+	case d.IsUnsigned():
+		return 0, 1<<bits - 1
+	}
+	return -1 << (bits - 1), 1<<(bits-1) - 1
+}
+
 func boolValue(b bool) Value {
 	if b {
 		return Value{I: 1}

@@ -1,0 +1,107 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+type intFn = func(*frame) int64
+
+// index compiles an index expression.
+func (c *compiler) index(e sym.Expr) intFn {
+	if n, ok := e.Const(); ok {
+		return func(*frame) int64 { return n }
+	}
+	if e.Undefined() {
+		fail("index expression overflows")
+	}
+	var sum intFn
+	for _, t := range e.Terms() {
+		f := c.term(t)
+		if sum == nil {
+			sum = f
+			continue
+		}
+		g := sum
+		if len(t.Atoms) == 0 {
+			n := t.Coef
+			sum = func(fr *frame) int64 { return g(fr) + n }
+			continue
+		}
+		sum = func(fr *frame) int64 { return g(fr) + f(fr) }
+	}
+	return sum
+}
+
+func (c *compiler) term(t sym.Term) intFn {
+	coef := t.Coef
+	if len(t.Atoms) == 0 {
+		return func(*frame) int64 { return coef }
+	}
+	if len(t.Atoms) == 1 && t.Atoms[0].Kind == sym.SymbolAtom {
+		slot := c.boundSymbol(t.Atoms[0].Sym)
+		if coef == 1 {
+			return func(fr *frame) int64 { return fr.ints[slot] }
+		}
+		return func(fr *frame) int64 { return coef * fr.ints[slot] }
+	}
+	product := c.atom(t.Atoms[0])
+	for _, a := range t.Atoms[1:] {
+		x, y := product, c.atom(a)
+		product = func(fr *frame) int64 { return x(fr) * y(fr) }
+	}
+	if coef == 1 {
+		return product
+	}
+	return func(fr *frame) int64 { return coef * product(fr) }
+}
+
+func (c *compiler) boundSymbol(s *sym.Symbol) int {
+	slot, ok := c.syms[s]
+	if !ok {
+		fail("symbol %s is not bound", s.Name)
+	}
+	return slot
+}
+
+func (c *compiler) atom(a sym.Atom) intFn {
+	switch a.Kind {
+	case sym.SymbolAtom:
+		slot := c.boundSymbol(a.Sym)
+		return func(fr *frame) int64 { return fr.ints[slot] }
+	case sym.FloorDivAtom, sym.ModAtom:
+		x, y := c.index(a.Args[0]), c.index(a.Args[1])
+		if a.Kind == sym.ModAtom {
+			return func(fr *frame) int64 { _, m := floorDiv(x(fr), y(fr)); return m }
+		}
+		return func(fr *frame) int64 { q, _ := floorDiv(x(fr), y(fr)); return q }
+	case sym.MaxAtom, sym.MinAtom:
+		best := c.index(a.Args[0])
+		for _, arg := range a.Args[1:] {
+			x, y := best, c.index(arg)
+			if a.Kind == sym.MaxAtom {
+				best = func(fr *frame) int64 { return max(x(fr), y(fr)) }
+			} else {
+				best = func(fr *frame) int64 { return min(x(fr), y(fr)) }
+			}
+		}
+		return best
+	}
+	fail("index expression is undefined")
+	return nil
+}
+
+// floorDiv returns the quotient rounded to minus infinity and the remainder
+// with the sign of b.
+func floorDiv(a, b int64) (q, m int64) {
+	if b == 0 || a == math.MinInt64 && b == -1 {
+		fail("index division of %d by %d", a, b)
+	}
+	q, m = a/b, a%b
+	if m != 0 && (m < 0) != (b < 0) {
+		q--
+		m += b
+	}
+	return q, m
+}

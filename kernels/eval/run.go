@@ -1,0 +1,167 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// Program is a compiled function. It may run several times and in several
+// goroutines at once.
+type Program struct {
+	f         *loop.Func
+	body      block
+	ints      int // slots of symbols, integer and Bool locals
+	f64s      int
+	f32s      int
+	symSlots  []int // of f.Syms
+	usesEmpty bool
+}
+
+// frame is the state of a run.
+type frame struct {
+	ints    []int64
+	f64s    []float64
+	f32s    []float32
+	bufs    [][]byte
+	lens    []int64 // elements
+	scalars []Value
+}
+
+// stop is what a failing operation panics with; Run recovers it.
+type stop struct{ err error }
+
+func fail(format string, args ...any) { panic(stop{fmt.Errorf(format, args...)}) }
+
+// Run compiles and runs f. bufs are its buffers, syms the values of its
+// Syms, scalars those of its Scalars. Access outside of a buffer, division by
+// zero and arguments that do not fit f are errors.
+func Run(f *loop.Func, bufs [][]byte, syms []int64, scalars []Value) error {
+	p, err := Compile(f)
+	if err != nil {
+		return err
+	}
+	return p.Run(bufs, syms, scalars)
+}
+
+// Run executes the program; see the function Run.
+func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) (err error) {
+	f := p.f
+	if len(bufs) != len(f.Bufs) || len(syms) != len(f.Syms) || len(scalars) != len(f.Scalars) {
+		return fmt.Errorf("%s: got %d buffers, %d sizes and %d scalars, want %d, %d and %d",
+			f.Name, len(bufs), len(syms), len(scalars), len(f.Bufs), len(f.Syms), len(f.Scalars))
+	}
+	fr := &frame{
+		ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s),
+		bufs: bufs, lens: make([]int64, len(bufs)), scalars: scalars,
+	}
+	for i, s := range p.symSlots {
+		fr.ints[s] = syms[i]
+	}
+	for i, b := range bufs {
+		size := f.Bufs[i].DType.Size()
+		if len(b)%size != 0 {
+			return fmt.Errorf("%s: buffer %s has %d bytes, no multiple of %d", f.Name, f.Bufs[i].Name, len(b), size)
+		}
+		fr.lens[i] = int64(len(b) / size)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			s, ok := r.(stop)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("%s: %w", f.Name, s.err)
+		}
+	}()
+	p.body.run(fr)
+	return nil
+}
+
+// block is a sequence of compiled statements.
+type block []func(*frame) (broke bool)
+
+// run executes the statements and reports whether a Break was met.
+func (b block) run(fr *frame) bool {
+	for _, s := range b {
+		if s(fr) {
+			return true
+		}
+	}
+	return false
+}
+
+// Compile prepares f. It fails if f is not well formed.
+func Compile(f *loop.Func) (p *Program, err error) {
+	p = &Program{f: f}
+	c := &compiler{p: p, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{}, fns: map[*expr.Func]*function{}}
+	defer func() {
+		if r := recover(); r != nil {
+			s, ok := r.(stop)
+			if !ok {
+				panic(r)
+			}
+			p, err = nil, fmt.Errorf("%s: %w", f.Name, s.err)
+		}
+	}()
+	for _, s := range f.Syms {
+		p.symSlots = append(p.symSlots, c.symbol(s))
+	}
+	p.body = c.block(f.Body)
+	return p, nil
+}
+
+// EvalFunc returns fn of args.
+func EvalFunc(fn *expr.Func, args ...Value) (Value, error) {
+	run, err := CompileFunc(fn)
+	if err != nil {
+		return Value{}, err
+	}
+	return run(args...), nil
+}
+
+// CompileFunc returns a function that computes fn. It is for one goroutine.
+func CompileFunc(fn *expr.Func) (func(args ...Value) Value, error) {
+	d := fn.Body.DType
+	out := &expr.Var{Name: "out", DType: d}
+	call := &expr.Expr{Op: expr.OpCall, DType: d, Fn: fn}
+	f := &loop.Func{Name: fn.Name}
+	for i, p := range fn.Params {
+		f.Scalars = append(f.Scalars, p)
+		call.Args = append(call.Args, expr.ScalarRef(i, p.DType))
+	}
+	f.Body = []loop.Stmt{&loop.Let{Var: out, Value: call}}
+	p := &Program{f: f}
+	c := &compiler{p: p, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{}, fns: map[*expr.Func]*function{}}
+	var err error
+	func() {
+		defer func() {
+			if r := recover(); r != nil {
+				s, ok := r.(stop)
+				if !ok {
+					panic(r)
+				}
+				err = s.err
+			}
+		}()
+		p.body = c.block(f.Body)
+	}()
+	if err != nil {
+		return nil, err
+	}
+	slot := c.vars[out]
+	fr := &frame{ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s), scalars: make([]Value, len(fn.Params))}
+	return func(args ...Value) Value {
+		copy(fr.scalars, args)
+		p.body.run(fr)
+		switch kindOf(d) {
+		case f64Kind:
+			return Value{F: fr.f64s[slot]}
+		case f32Kind:
+			return Value{F: float64(fr.f32s[slot])}
+		}
+		return Value{I: fr.ints[slot]}
+	}, nil
+}

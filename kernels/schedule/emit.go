@@ -1,0 +1,160 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+type scheduler struct {
+	f          *loop.Func
+	opts       Options
+	free       expr.Free
+	costs      map[*expr.Expr]float64
+	isHarmless map[*expr.Expr]bool
+	loopVars   map[*sym.Symbol]bool
+}
+
+func newScheduler(f *loop.Func, opts Options) *scheduler {
+	return &scheduler{f: f, opts: opts, costs: map[*expr.Expr]float64{}, isHarmless: map[*expr.Expr]bool{}, loopVars: map[*sym.Symbol]bool{}}
+}
+
+// run emits the nests.
+func (s *scheduler) run(nests []*nest) []loop.Stmt {
+	var sure []*expr.Expr
+	for _, n := range nests {
+		sure = append(sure, n.roots...)
+	}
+	for _, n := range nests {
+		for _, v := range n.vars {
+			s.loopVars[v] = true
+		}
+		for _, r := range n.roots {
+			expr.Walk(r, func(e *expr.Expr) {
+				for _, v := range e.Vars {
+					s.loopVars[v] = true
+				}
+			})
+		}
+	}
+	top := s.newBlock(nil, nil, false, sure)
+	for _, n := range nests {
+		if slices.ContainsFunc(n.vars, maybeEmpty) {
+			top.sure = map[*expr.Expr]bool{} // nothing need be evaluated
+			top.reduces = nil
+		}
+	}
+	for _, n := range nests {
+		s.loops(top, s.order(n.vars, n.roots), n.roots, true, func(b *block) {
+			for i, r := range n.roots {
+				v := s.value(r, b)
+				b.stmts = append(b.stmts, &loop.Store{Buf: n.outs[i], At: n.at, Value: v})
+			}
+		})
+	}
+	return top.stmts
+}
+
+// loops appends to b loops over vars, within which roots are evaluated; body
+// fills the innermost block.
+func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, strip bool, body func(*block)) {
+	if len(vars) == 0 {
+		body(b)
+		return
+	}
+	in := s.newBlock(b, vars[0], false, roots)
+	if slices.ContainsFunc(vars[1:], maybeEmpty) {
+		in.sure = map[*expr.Expr]bool{}
+		in.reduces = nil
+	}
+	s.loops(in, vars[1:], roots, strip, body)
+	b.stmts = append(b.stmts, &loop.For{Var: vars[0], Extent: expr.Extent(vars[0]), Body: in.stmts, Strip: strip})
+}
+
+// value returns an expression for e that may stand in a statement of at,
+// having emitted what has to be known before.
+func (s *scheduler) value(e *expr.Expr, at *block) *expr.Expr {
+	if v := at.value(e); v != nil {
+		return v
+	}
+	home := s.home(e, at)
+	switch {
+	case e.Op == expr.OpReduce:
+		s.reduce(e, home)
+		return home.values[e]
+	case s.worthLocal(e, home, at):
+		v := s.build(e, home)
+		if !trivial(v) {
+			local := s.local("t", e)
+			home.stmts = append(home.stmts, &loop.Let{Var: local, Value: v})
+			v = expr.Get(local)
+		}
+		home.values[e] = v
+		return v
+	}
+	return s.build(e, at)
+}
+
+// build returns e in terms of values in at.
+func (s *scheduler) build(e *expr.Expr, at *block) *expr.Expr {
+	for _, d := range dataIndices(e) {
+		s.index(d, at)
+	}
+	if e.Op == expr.OpSelect {
+		return s.choice(e, at)
+	}
+	if len(e.Args) == 0 {
+		return e
+	}
+	c := *e
+	c.Args = make([]*expr.Expr, len(e.Args))
+	for i, a := range e.Args {
+		c.Args[i] = s.value(a, at)
+	}
+	return &c
+}
+
+// index makes the data-dependent index d known in at.
+func (s *scheduler) index(d *sym.Symbol, at *block) {
+	if at.knows(d) {
+		return
+	}
+	def := expr.DefOf(d)
+	home := s.home(def, at)
+	v := home.value(def)
+	if v == nil {
+		v = s.build(def, home)
+		home.values[def] = expr.Idx(def.DType, d.Expr())
+	}
+	home.stmts = append(home.stmts, &loop.LetIndex{Sym: d, Value: v})
+	home.indices[d] = true
+}
+
+// choice returns the value of a Select: as an expression if its arms need no
+// statements, else a local that an If sets.
+func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
+	cond := s.value(e.Args[0], at)
+	then := s.newBlock(at, nil, true, e.Args[1:2])
+	a := s.value(e.Args[1], then)
+	other := s.newBlock(at, nil, true, e.Args[2:3])
+	b := s.value(e.Args[2], other)
+	if len(then.stmts) == 0 && len(other.stmts) == 0 {
+		return expr.Select(cond, a, b)
+	}
+	t := s.local("t", e)
+	at.stmts = append(at.stmts,
+		&loop.Let{Var: t, Mutable: true},
+		&loop.If{
+			Cond: cond,
+			Then: append(then.stmts, &loop.Assign{Var: t, Value: a}),
+			Else: append(other.stmts, &loop.Assign{Var: t, Value: b}),
+		})
+	return expr.Get(t)
+}
+
+// local makes a local variable for e.
+func (s *scheduler) local(base string, e *expr.Expr) *expr.Var {
+	return &expr.Var{Name: base, DType: e.DType}
+}
