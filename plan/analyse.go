@@ -80,10 +80,12 @@ type pairKey struct{ low, high int }
 
 func keyOf(i, j int) pairKey { return pairKey{min(i, j), max(i, j)} }
 
-// safeShares returns the shares that are harmless at their own step. Src's last
-// use is there and Dst's first, so nothing is lost; both are touched through
-// the named buffers alone, so nothing but the pair itself, of which the kernel
-// has given its word, meets in memory.
+// safeShares returns the shares that are harmless at their own step. It is the
+// last to want Src's root, so nothing is lost; it touches both roots through the
+// named buffers alone, so nothing but the pair itself, of which the kernel has
+// given its word, meets in memory. That Dst's root holds nothing yet when Src's
+// does need not be asked here: on a path where both do, they also meet at the
+// earlier step that wrote the later of the two, and coversMeeting finds that.
 func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pairing {
 	p := a.problem
 	find := func(id BufferID, step int) touch {
@@ -99,7 +101,7 @@ func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pai
 			continue
 		}
 		d, r := find(dstRoot, s.Step), find(srcRoot, s.Step)
-		if r.writes || r.liveAfter || d.liveBefore || d.only != s.Dst || r.only != s.Src {
+		if r.writes || r.liveAfter || d.only != s.Dst || r.only != s.Src {
 			continue
 		}
 		pr := pairing{step: s.Step, dst: dst, src: src, delta: dstOff - srcOff}

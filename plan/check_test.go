@@ -88,6 +88,46 @@ func TestCheckFindsFaults(t *testing.T) {
 	}
 }
 
+// A share speaks for two buffers. What the step does to their roots through
+// other views it does not cover.
+func TestCheckShareCoversNoOtherView(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		other        BufferID // root of the other view
+		read, write  bool
+		wantOverlaps bool
+	}{
+		{"no other view used", 0, false, false, false},
+		{"source root read", 0, true, false, true},
+		{"source root written", 0, false, true, true},
+		{"result root read", 1, true, false, true},
+		{"result root written", 1, false, true, true},
+	} {
+		other := Buffer{Name: "other", Size: 4, Alias: &Alias{tt.other, 4}}
+		if tt.read {
+			other.Reads = []int{1}
+		}
+		if tt.write {
+			other.Writes = []int{1}
+		}
+		p := &Problem{Buffers: []Buffer{
+			{Name: "src", Size: 8, Writes: []int{0}},
+			{Name: "dst", Size: 8, Reads: []int{2}},
+			{Name: "src half", Size: 4, Alias: &Alias{0, 0}, Reads: []int{1}},
+			{Name: "dst half", Size: 4, Alias: &Alias{1, 0}, Writes: []int{1}},
+			other,
+		}, Shares: []Share{{1, 3, 2}}}
+		err := Check(p, &Plan{Offsets: []int64{0, 0, 0, 0, 4}, Memories: []Memory{{8, 1}}})
+		if (err != nil) != tt.wantOverlaps {
+			t.Errorf("%s: error %v", tt.name, err)
+		}
+		pl, err := Greedy{}.Plan(p)
+		if err != nil || (pl.Size() == 16) != tt.wantOverlaps {
+			t.Errorf("%s: planned %v, %v", tt.name, pl, err)
+		}
+	}
+}
+
 // Arms and loops: faults that show on one path only.
 func TestCheckFollowsAllPaths(t *testing.T) {
 	arms := root(6, Region{Cond, 0, 1, 4}, Region{Body, 1, 1, 2}, Region{Body, 1, 3, 4})

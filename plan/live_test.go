@@ -126,6 +126,7 @@ func TestDead(t *testing.T) {
 			{Name: "b", Size: 4, Writes: []int{0}, Reads: []int{1}}, // before the cond
 			{Name: "c", Size: 4, Writes: []int{0}, Reads: []int{8}},
 			{Name: "x", Size: 4, Writes: []int{0}, Reads: []int{9}, External: true},
+			{Name: "d", Size: 4, Writes: []int{0}, Reads: []int{4, 7}}, // at the end of both arms
 		},
 		Regions: root(9, Region{Cond, 0, 2, 7}, Region{Body, 1, 2, 4}, Region{Body, 1, 5, 7}),
 	}
@@ -133,7 +134,7 @@ func TestDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "[[] [] [1] [] [0] [0 1] [] [] [] [2]]"
+	want := "[[] [] [1] [] [0] [0 1] [] [] [4] [2]]"
 	if got := fmt.Sprint(dead); got != want {
 		t.Errorf("dead %s, want %s", got, want)
 	}

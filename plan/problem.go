@@ -78,7 +78,7 @@ type Buffer struct {
 // very byte at which Src starts although both are in use at Step. It is the
 // kernel's word that it has read a byte of Src before it writes Dst there, for
 // the sizes at hand. It has effect only if it is safe: Step is the last to want
-// Src's root and the first to write Dst's, and touches neither of the two
+// Src's root, finds nothing in Dst's root yet, and touches neither of the two
 // through another view. Giving a share that turns out unsafe is no error.
 type Share struct {
 	Step     int

@@ -140,3 +140,26 @@ func TestChainThroughUnplaced(t *testing.T) {
 		t.Errorf("offsets %v, want a, b and c at 64", pl.Offsets)
 	}
 }
+
+// In place is not taken where it makes the whole larger: dst would start in the
+// last quarter of src and stick out, while there is room below.
+func TestInPlaceOnlyIfFree(t *testing.T) {
+	p := &Problem{Buffers: []Buffer{
+		{Name: "x", Size: 80, Writes: []int{0}, Reads: []int{1}},
+		{Name: "src", Size: 64, Writes: []int{1}},
+		{Name: "end", Size: 16, Alias: &Alias{1, 48}, Reads: []int{2}},
+		{Name: "dst", Size: 40, Writes: []int{2}, Reads: []int{3}},
+	}, Shares: []Share{{2, 3, 2}}}
+	for _, pn := range []Planner{Greedy{}, Best{}} {
+		pl, err := pn.Plan(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(p, pl); err != nil {
+			t.Fatal(err)
+		}
+		if pl.Size() != 144 || pl.Offsets[3] != 0 {
+			t.Errorf("%T: %d bytes, offsets %v; want 144, dst at 0", pn, pl.Size(), pl.Offsets)
+		}
+	}
+}
