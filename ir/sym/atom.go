@@ -62,6 +62,8 @@ func mix(h, x uint64) uint64 {
 	return h ^ h>>29
 }
 
+func (a *atom) isDivision() bool { return a.Kind == FloorDivAtom || a.Kind == ModAtom }
+
 func (a *atom) equal(b *atom) bool {
 	if a == b {
 		return true

@@ -17,14 +17,13 @@ func FloorDiv(a, b Expr) Expr {
 	if s, ok := scale(r, b); ok {
 		return Add(q, FloorDiv(s.y, s.n))
 	}
-	positive := NonNegative(addScaled(b, Int(1), -1))
 	// (x//m + t)//b = (x + t*m)//(m*b) with b > 0
-	if x, d, ok := mergeDivs(r, b); ok && positive {
+	if x, d, ok := mergeDivs(r, b); ok && positive(b) {
 		return Add(q, FloorDiv(x, d))
 	}
 	// (x mod (b*n))//b = (x//b) mod n with b, n > 0
-	if m := r.only(); m != nil && m.Kind == ModAtom && positive {
-		if n, ok := divideExact(m.Args[1], b); ok && NonNegative(addScaled(n, Int(1), -1)) {
+	if m := r.only(); m != nil && m.Kind == ModAtom {
+		if n, ok := divideExact(m.Args[1], b); ok && positive(n) && positive(b) {
 			return Add(q, Mod(FloorDiv(m.Args[0], b), n))
 		}
 	}
@@ -99,6 +98,9 @@ func negative(b Expr) bool {
 	}
 	return b.interval().hi < 0
 }
+
+// positive reports whether b > 0 is provable.
+func positive(b Expr) bool { return NonNegative(addScaled(b, Int(1), -1)) }
 
 // quotient returns q and r with a = q*b + r. If k*b ≤ r < (k+1)*b is provable
 // for a constant k, it returns that and true.
@@ -203,7 +205,7 @@ func scaleBy(g, r, b Expr) (scaled, bool) {
 		return scaled{g: g, y: y, n: n}, true
 	}
 	k, ok := multiple(rem, g)
-	if !ok || !NonNegative(addScaled(n, Int(1), -1)) {
+	if !ok || !positive(n) {
 		return scaled{}, false
 	}
 	y = addScaled(y, Int(k), 1)

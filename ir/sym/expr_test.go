@@ -11,7 +11,7 @@ type names map[string]*Symbol
 func (n names) symbol(name string) *Symbol { return n[name] }
 
 // testNames holds sizes s0, s1, s2 ≥ 1, u of any value, i < 4, j < 6, k < 8,
-// and loop variables a < s0, b < s1, c < s2.
+// and loop variables a < s0, b < s1, c < s2, ab < s0*s1.
 func testNames() names {
 	n := names{}
 	add := func(s *Symbol) { n[s.Name] = s }
@@ -27,6 +27,8 @@ func testNames() names {
 	add(NewVar("a", n["s0"].Expr()))
 	add(NewVar("b", n["s1"].Expr()))
 	add(NewVar("c", n["s2"].Expr()))
+	// the rows of a convolution: kernel 3, stride 2, padding 1 over s0 rows
+	add(NewVar("o", Add(FloorDiv(Add(n["s0"].Expr(), Int(-1)), Int(2)), Int(1))))
 	add(NewVar("ab", Mul(n["s0"].Expr(), n["s1"].Expr())))
 	return n
 }

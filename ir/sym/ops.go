@@ -28,9 +28,8 @@ func Mul(xs ...Expr) Expr {
 
 // CeilDiv returns a/b rounded to plus infinity.
 func CeilDiv(a, b Expr) Expr {
-	if n, ok := b.Const(); ok && n > 0 {
-		// The same as below in the form in which sizes are usually written.
-		return FloorDiv(addScaled(a, Int(n-1), 1), b)
+	if positive(b) { // the form without negative numbers
+		return FloorDiv(addScaled(addScaled(a, b, 1), Int(1), -1), b)
 	}
 	return Neg(FloorDiv(Neg(a), b))
 }
@@ -75,8 +74,7 @@ func undominated(kind AtomKind, args []Expr) []Expr {
 	kept := args[:0]
 next:
 	for i, x := range args {
-		for j, y := range args[i+1:] {
-			_ = j
+		for _, y := range args[i+1:] {
 			if beyond(kind, y, x) {
 				continue next
 			}

@@ -10,7 +10,7 @@ import (
 const (
 	maxParseBytes = 1 << 16
 	maxParseDepth = 100
-	maxParseTerms = 1 << 10 // summands of any sum
+	maxParseTerms = 1 << 8  // summands of any sum
 	maxParseSize  = 1 << 14 // atoms in the tree
 )
 

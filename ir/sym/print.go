@@ -8,7 +8,7 @@ import (
 
 // String returns e in Python's notation: "4*s77 + 1", "(i + 3)//2", "i % 4",
 // "max(a, b)". Parse reads it back.
-func (e Expr) String() string { return string(e.AppendText(nil)) }
+func (e Expr) String() string { return string(e.append(nil)) }
 
 // Key returns a text that two expressions share if and only if they are Equal,
 // provided that no two symbols share a name.
@@ -39,8 +39,8 @@ func (e Expr) display() []term {
 	return out
 }
 
-// AppendText appends String to b.
-func (e Expr) AppendText(b []byte) []byte {
+// append appends String to b.
+func (e Expr) append(b []byte) []byte {
 	if len(e.t) == 0 {
 		return strconv.AppendInt(b, e.c, 10)
 	}
@@ -71,7 +71,7 @@ func (t term) append(b []byte, first bool) []byte {
 		}
 		// A division next to another factor needs parentheses, as it does
 		// behind a minus sign: -(i//2) is not (-i)//2.
-		group := (a.Kind == FloorDivAtom || a.Kind == ModAtom) && (len(t.mono) > 1 || t.coef != 1)
+		group := a.isDivision() && (len(t.mono) > 1 || t.coef != 1)
 		if group {
 			b = append(b, '(')
 		}
@@ -116,15 +116,15 @@ func (a *atom) append(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = x.AppendText(b)
+		b = x.append(b)
 	}
 	return append(b, ')')
 }
 
 // appendOperand appends e in parentheses unless it is a single token or call.
 func (e Expr) appendOperand(b []byte) []byte {
-	if a := e.only(); len(e.t) == 0 && e.c >= 0 || a != nil && a.Kind != FloorDivAtom && a.Kind != ModAtom {
-		return e.AppendText(b)
+	if a := e.only(); len(e.t) == 0 && e.c >= 0 || a != nil && !a.isDivision() {
+		return e.append(b)
 	}
-	return append(e.AppendText(append(b, '(')), ')')
+	return append(e.append(append(b, '(')), ')')
 }

@@ -37,14 +37,14 @@ const (
 type prover struct{ budget int }
 
 // lower returns a constant that e is never below. It stops when that is at
-// least want.
+// least want, or when want is out of reach; math.MaxInt64 asks for the best.
 func (p *prover) lower(e Expr, want int64) int64 {
 	r := e.interval()
 	lo := r.lo
-	if lo >= want || r.hi < want && r.hi < 0 && want <= 0 || len(e.t) == 0 || len(e.t) > proofTerms || !e.correlated() {
+	if lo >= want || r.hi < want && want != math.MaxInt64 {
 		return lo
 	}
-	if p.budget <= 0 {
+	if p.budget <= 0 || len(e.t) > proofTerms || !e.correlated() {
 		return lo
 	}
 	p.budget--
@@ -186,7 +186,7 @@ func (p *prover) eliminateDiv(a *atom, coef, rest Expr, sign int, want int64) (i
 		}
 		return 0, false
 	}
-	l := p.lower(e, max(mulSat(want, n), want))
+	l := p.lower(e, mulSat(want, n))
 	if l == math.MinInt64 {
 		return 0, false
 	}

@@ -1,5 +1,8 @@
 package sym
 
+// recombineTerms is the length of the longest sum in which halves are sought.
+const recombineTerms = 64
+
 // recombine puts quotients and remainders of the same division back together:
 //
 //	k*d*(x//d) + k*(x mod d)               = k*x
@@ -17,12 +20,12 @@ func recombine(e Expr) Expr {
 }
 
 func recombineOnce(e Expr) (Expr, bool) {
-	if len(e.t) < 2 {
+	if len(e.t) < 2 || len(e.t) > recombineTerms {
 		return e, false
 	}
 	for i, t := range e.t {
 		for j, a := range t.mono {
-			if a.Kind != ModAtom || !hasPartner(e, i) {
+			if a.Kind != ModAtom || !hasPartner(e, i, a) {
 				continue
 			}
 			m := remainder{e: e, t: t, x: a.Args[0], d: a.Args[1], k: without(t.mono, j)}
@@ -38,16 +41,16 @@ func recombineOnce(e Expr) (Expr, bool) {
 	return e, false
 }
 
-// hasPartner reports whether a term other than the i-th has a division in it
-// and a coefficient that is a multiple of the i-th's.
-func hasPartner(e Expr, i int) bool {
+// hasPartner reports whether a term other than the i-th has a coefficient that
+// is a multiple of the i-th's, and a division in it of some symbol of a.
+func hasPartner(e Expr, i int, a *atom) bool {
 	coef := e.t[i].coef
 	for j, t := range e.t {
 		if j == i || coef != -1 && t.coef%coef != 0 {
 			continue
 		}
-		for _, a := range t.mono {
-			if a.Kind == FloorDivAtom || a.Kind == ModAtom {
+		for _, b := range t.mono {
+			if b.isDivision() && b.uses&a.uses != 0 {
 				return true
 			}
 		}
@@ -80,7 +83,7 @@ func (m remainder) withQuotient() (Expr, bool) {
 func shareDivision(a, b Expr) bool {
 	for _, t := range a.t {
 		for _, f := range t.mono {
-			if f.Kind != FloorDivAtom && f.Kind != ModAtom {
+			if !f.isDivision() {
 				continue
 			}
 			for _, u := range b.t {
@@ -109,7 +112,7 @@ func (m remainder) withMod(i int) (Expr, bool) {
 				continue
 			}
 			y, n := b.Args[0], b.Args[1]
-			if !NonNegative(addScaled(n, Int(1), -1)) {
+			if !positive(n) {
 				continue
 			}
 			z := addScaled(y, m.q, -1)

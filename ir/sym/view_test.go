@@ -155,7 +155,7 @@ func TestReshapeChain(t *testing.T) {
 		first := shape()
 		start := vars(first)
 		index, from := start, first
-		for range 1 + r.IntN(3) {
+		for range 1 + r.IntN(4) {
 			to := shape()
 			index, from = unflatten(flatten(index, from), to), to
 		}

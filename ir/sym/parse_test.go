@@ -1,0 +1,191 @@
+package sym
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestParseErrors(t *testing.T) {
+	n := testNames()
+	for in, want := range map[string]string{
+		"":                           "unexpected end",
+		"1 +":                        "unexpected end",
+		"(1":                         `expected ")"`,
+		"1 2":                        `unexpected '2'`,
+		"what":                       `unknown symbol "what"`,
+		"sin(u)":                     `unknown function "sin"`,
+		"max()":                      `unexpected ')'`,
+		"u/2":                        `unexpected '/'`,
+		"99999999999999999999":       "does not fit 64 bits",
+		"9223372036854775808":        "does not fit 64 bits",
+		strings.Repeat("(", 1000):    "nested deeper",
+		strings.Repeat("1 + ", 1e5):  "longer than",
+		strings.Repeat("max(u,", 99): "unexpected end",
+		strings.Repeat("(u + v + p + a + b + c + i)*", 30) + "1": "grows too large",
+	} {
+		if e, err := Parse(in, n.symbol); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, %v; want %s", in, e, err, want)
+		}
+	}
+}
+
+func TestParseSrepr(t *testing.T) {
+	n := testNames()
+	s := func(text string) string {
+		for _, name := range []string{"s0", "s1"} {
+			text = strings.ReplaceAll(text, name, "Symbol('"+name+"', positive=True, integer=True)")
+		}
+		return strings.ReplaceAll(text, "u0", "Symbol('u', integer=True)")
+	}
+	for in, want := range map[string]string{
+		"Integer(-3)":                          "-3",
+		"s0":                                   "s0",
+		"Mul(Integer(4), Pow(s0, Integer(2)))": "4*s0*s0",
+		"Add(Mul(Integer(80), FloorDiv(Add(s0, Integer(-1)), Integer(2))), Integer(80))":        "80*((s0 + 1)//2)",
+		"Add(Mod(Mul(Integer(2), s0), Integer(3)), Integer(1))":                                 "(2*s0) % 3 + 1",
+		"Mul(Integer(8), Max(Integer(1), Add(FloorDiv(Add(s0, Integer(-1)), Integer(2)), -1)))": "",
+		"Max(Integer(1), u0)":                                   "max(u, 1)",
+		"Min(Integer(1), s0, s1)":                               "1",
+		"PythonMod(u0, Integer(-3))":                            "u % -3",
+		"ModularIndexing(u0, Integer(4), Integer(8))":           "(u//4) % 8",
+		"CeilToInt(IntTrueDiv(s0, Integer(4)))":                 "(s0 + 3)//4",
+		"FloorToInt(IntTrueDiv(s0, s1))":                        "s0//s1",
+		"FloorToInt(Mul(Rational(1, 2), s0))":                   "s0//2",
+		"ceiling(Add(Rational(1, 2), Mul(Rational(1, 3), s0)))": "(2*s0 + 8)//6",
+		"TruncToInt(IntTrueDiv(s0, Integer(2)))":                "s0//2",
+		"TruncToInt(IntTrueDiv(u0, Integer(2)))":                "max(u, 0)//2 - max(-u, 0)//2",
+		"floor(Mul(s0, Pow(s1, Integer(-1))))":                  "s0//s1",
+		"CleanDiv(Mul(Integer(2), s0), Integer(2))":             "s0",
+		"CeilDiv(u0, s0)":                                       "(u - 1)//s0 + 1",
+		"PowByNatural(Integer(2), Integer(10))":                 "1024",
+		"LShift(u0, Integer(3))":                                "8*u",
+		"RShift(u0, Integer(3))":                                "u//8",
+		"Identity(u0)":                                          "u",
+		"Add()":                                                 "0",
+	} {
+		e, err := ParseSrepr(s(in), n.symbol)
+		if want == "" {
+			if err == nil || !strings.Contains(err.Error(), "expected an expression") {
+				t.Errorf("%s: %v, %v", in, e, err)
+			}
+			continue
+		}
+		if err != nil || !e.Equal(n.parse(t, want)) {
+			t.Errorf("%s: %v, %v; want %s", in, e, err, want)
+		}
+	}
+}
+
+func TestParseSreprErrors(t *testing.T) {
+	n := testNames()
+	for in, want := range map[string]string{
+		"": "expected an expression",
+		"GreaterThan(Symbol('u', integer=True), Integer(2))": "GreaterThan is a boolean",
+		"And(true, false)":                            "And is a boolean",
+		"Float('2.0', precision=53)":                  "Float is a floating-point value",
+		"Symbol('u')":                                 `symbol "u" is a floating-point value`,
+		"Symbol('u', integer=False)":                  "floating-point",
+		"Symbol('nope', integer=True)":                `unknown symbol "nope"`,
+		"Symbol('u, integer=True)":                    "does not end",
+		"Symbol(u)":                                   "expected a quoted name",
+		"Symbol('u', integer=maybe)":                  "expected True or False",
+		"IntTrueDiv(Integer(4), Integer(2))":          "floating-point",
+		"Rational(1, 2)":                              "fraction",
+		"Rational(1, 0)":                              "denominator 0",
+		"Pow(Integer(2), Integer(1000))":              "exponent",
+		"Pow(Integer(2), Symbol('s0', integer=True))": "exponent",
+		"Mod(Integer(1))":                             "Mod of 1 arguments, not 2",
+		"Max()":                                       "Max of nothing",
+		"Integer(x)":                                  "expected digits",
+		"Integer(99999999999999999999)":               "does not fit",
+		"Integer(1) Integer(2)":                       "unexpected",
+		"oo":                                          "not finite",
+		"exit(Integer(1))":                            `unknown function "exit"`,
+		"__import__('os')":                            "expected an expression",
+		"LShift(Integer(1), Integer(64))":             "shift by 64",
+		"FloorDiv(Integer(1), IntTrueDiv(Integer(1), Integer(2)))":      "floating-point",
+		"TruncToInt(IntTrueDiv(Integer(1), Symbol('u', integer=True)))": "sign is not known",
+		strings.Repeat("Add(", 1e4):                                     "nested deeper",
+		strings.Repeat("A", 1e6):                                        "longer than",
+		strings.Repeat("Pow(Add(FloorDiv(", 30) + "Symbol('u', integer=True)" +
+			strings.Repeat(", Integer(3)), Symbol('v', integer=True)), Integer(3))", 30): "grows too large",
+	} {
+		if e, err := ParseSrepr(in, n.symbol); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, %v; want %s", in, e, err, want)
+		}
+	}
+}
+
+// anyName makes a symbol for every name asked for.
+func anyName() func(string) *Symbol {
+	n := names{}
+	return func(name string) *Symbol {
+		if n[name] == nil {
+			lo, hi := int64(1), int64(math.MaxInt64)
+			if name > "m" {
+				lo, hi = -5, 12
+			}
+			n[name] = NewSymbol(name, lo, hi)
+		}
+		return n[name]
+	}
+}
+
+// checkText requires that an accepted expression prints to what reads back equal.
+func checkText(t *testing.T, e Expr, symbol func(string) *Symbol) {
+	e.Bounds()
+	e.Symbols()
+	back, err := Parse(e.String(), symbol)
+	if err != nil {
+		if strings.Contains(err.Error(), "too large") || strings.Contains(err.Error(), "longer") || strings.Contains(err.Error(), "deeper") {
+			return
+		}
+		t.Fatalf("%s: %v", e, err)
+	}
+	env := func(s *Symbol) (int64, bool) { return min(int64(len(s.Name)), 12), true }
+	v, err1 := e.Eval(env)
+	w, err2 := back.Eval(env)
+	if err1 == nil && err2 == nil && v != w {
+		t.Fatalf("%s = %d reads back as %s = %d", e, v, back, w)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"4*s77 + 1", "(i + 3)//2 - i % 4", "max(a, -b)*min(1, c)", "-9223372036854775808", "a - b//3*c % 2", "undefined()"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		symbol := anyName()
+		if e, err := Parse(s, symbol); err == nil {
+			checkText(t, e, symbol)
+		}
+	})
+}
+
+func FuzzParseSrepr(f *testing.F) {
+	for _, s := range []string{
+		"Add(Mul(Integer(80), FloorDiv(Add(Symbol('s16', positive=True, integer=True), Integer(-1)), Integer(2))), Integer(80))",
+		"CeilToInt(IntTrueDiv(Mul(Integer(2), Symbol('s39', integer=True)), Integer(3)))",
+		"ModularIndexing(Max(Integer(1), Symbol('u', integer=True)), Integer(4), Pow(Integer(2), Integer(5)))",
+		"floor(Mul(Rational(1, 2), Symbol('u', integer=True)))",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		symbol := anyName()
+		if e, err := ParseSrepr(s, symbol); err == nil {
+			for _, u := range e.Symbols() {
+				if !isIdentifier(u.Name) {
+					return
+				}
+			}
+			checkText(t, e, symbol)
+		}
+	})
+}
+
+func isIdentifier(s string) bool {
+	p := scanner{s: s}
+	return s != "" && p.word() == s && p.pos == len(s)
+}
