@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -16,6 +19,7 @@ type Call struct {
 	operands []*ir.Value // tensor operands in argument order, lists flattened, None left out
 	scalars  []*ir.Value // run-time scalar operands (FloatKind, BoolKind, IntKind without expression)
 	first    []int       // first operand of each argument, -1 if it has none
+	node     *ir.Node
 }
 
 // Arg returns the argument called name; it must be in the schema.
@@ -29,6 +33,32 @@ func (c *Call) index(name string) int {
 	}
 	panic("ops: " + c.Op.sch.Name + " has no argument " + name) // a defect of the entry, caught by the table's test
 }
+
+// Errorf returns an error that names the operator.
+func (c *Call) Errorf(format string, args ...any) error {
+	return c.wrap(fmt.Errorf(format, args...))
+}
+
+// wrap makes err an error of the call, once.
+func (c *Call) wrap(err error) error {
+	var ce *CallError
+	if errors.As(err, &ce) {
+		return err
+	}
+	return &CallError{Op: c.Op.sch.Name, Err: err}
+}
+
+// CallError is an error in a call of operator Op. Whoever knows the node adds
+// its name and location.
+type CallError struct {
+	Op  string
+	Err error
+}
+
+func (e *CallError) Error() string { return e.Op + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *CallError) Unwrap() error { return e.Err }
 
 // Operands returns the tensor operands: Load.Buf indexes them.
 func (c *Call) Operands() []*ir.Value { return c.operands }
@@ -57,6 +87,14 @@ func (c *Call) Tensors(name string) []ir.Type {
 		ts[i] = c.operands[c.Operand(name)+i].Type
 	}
 	return ts
+}
+
+// Value returns the value of an argument that refers to one, else nil.
+func (c *Call) Value(name string) *ir.Value {
+	if r, ok := c.Arg(name).(ir.Ref); ok {
+		return r.Value
+	}
+	return nil
 }
 
 // Load returns the element of a tensor argument at coords.

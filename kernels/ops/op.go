@@ -8,7 +8,7 @@ import (
 )
 
 // Op is one entry of the table. Infer is always there, and at least one of
-// Compute, Loops, Decompose, View and Value.
+// Compute, Loops, Decompose, View, Value, ScalarOp and Effect.
 type Op struct {
 	// Schema is the operator's ATen schema line, as in
 	// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor".
@@ -30,13 +30,18 @@ type Op struct {
 	// value per result.
 	Decompose func(*Builder, *Call) ([]*ir.Value, error)
 
-	// View tells how each result aliases an operand.
+	// View tells how each result aliases an operand. It returns nil for a call
+	// that makes a copy, as contiguous may; then another form is there.
 	View func(*Call) ([]View, error)
 
 	// Value computes the result of an operator on scalars (sym_size.int,
-	// _operator.mul): an integer expression. Operators on run-time floats and
-	// bools give a ScalarOp instead.
+	// _operator.mul) as an integer expression over the method's symbols. It
+	// is used if the call has no run-time scalar operands.
 	Value func(*Call) (sym.Expr, error)
+
+	// ScalarOp gives the result of an operator on scalars that is known only
+	// at run time, as an expression over Call.Scalars and sizes.
+	ScalarOp func(*Call) (*expr.Expr, error)
 
 	// Effect is set for operators that are kept though nobody uses their
 	// results: assertions.

@@ -147,7 +147,7 @@ func (s *Schema) String() string {
 			rets[i] += " " + r.Name
 		}
 	}
-	if len(rets) == 1 && s.Returns[0].Name == "" {
+	if len(rets) == 1 && s.Returns[0].Name == "" && s.Returns[0].Type.Base().Name != "()" {
 		b.WriteString(rets[0])
 	} else {
 		b.WriteString("(" + strings.Join(rets, ", ") + ")")

@@ -117,7 +117,11 @@ func (p *schemaParser) schema() *Schema {
 			p.accept(",")
 		}
 	} else {
-		s.Returns = []Param{{Type: p.typ()}}
+		r := Param{Type: p.typ()}
+		if p.space(); p.pos < len(p.text) {
+			r.Name = p.word("")
+		}
+		s.Returns = []Param{r}
 	}
 	p.space()
 	if p.err == nil && p.pos != len(p.text) {

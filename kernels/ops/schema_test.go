@@ -68,7 +68,7 @@ func TestParseSchema(t *testing.T) {
 func TestParseSchemaErrors(t *testing.T) {
 	for _, line := range []string{
 		"", "aten", "aten::", "aten::f", "aten::f(", "aten::f(Tensor", "aten::f(Tensor x", "aten::f(Tensor x=",
-		"aten::f() -> ", "aten::f(Tensor x) Tensor", "aten::f(Tensor x y) -> Tensor", "aten::f(Tensor x) -> Tensor z",
+		"aten::f() -> ", "aten::f(Tensor x) Tensor", "aten::f(Tensor x y) -> Tensor", "aten::f(Tensor x) -> Tensor z w",
 		"aten::f(str x=\"a) -> Tensor", "aten::f(int[x] y) -> Tensor", "aten::f(Tensor(a x) -> Tensor", "aten::f(int x=$) -> int",
 	} {
 		if s, err := ParseSchema(line); err == nil {

@@ -1,0 +1,19 @@
+package ops
+
+// groups lists the families of the standard table, a file each.
+func groups() [][]Op {
+	return [][]Op{
+		arithmeticOps(),
+		activationOps(),
+		comparisonOps(),
+		roundingOps(),
+		transcendentalOps(),
+		selectionOps(),
+		copyOps(),
+		creationOps(),
+		reductionOps(),
+		cumulativeOps(),
+		scalarOps(),
+		assertionOps(),
+	}
+}

@@ -1,0 +1,9 @@
+package ops
+
+// tensorGroups lists the families that move elements about or combine many of
+// them.
+func tensorGroups() [][]Op {
+	return [][]Op{
+		viewOps(),
+	}
+}

@@ -1,0 +1,149 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// activationOps are the elementwise functions of neural networks.
+func activationOps() []Op {
+	return []Op{
+		unary("aten::relu(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr { return expr.Max(like(x, 0), x) }),
+		unary("aten::relu6(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr { return between(x, like(x, 0), like(x, 6)) }, domain(-3, 9)),
+		pointwise("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "self", noBool,
+			func(p *point) *expr.Expr { return between(p.x[0], p.num("min_val"), p.num("max_val")) }, with(), with("min_val", -2, "max_val", 2)),
+		clampOp("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "self min max",
+			with("min", -1, "max", 1), with("min", 1, "max", nil), with("min", nil, "max", 1), with("min", 2, "max", 1)),
+		clampOp("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "self min max"),
+		clampOp("aten::clamp_min(Tensor self, Scalar min) -> Tensor", "self min"),
+		clampOp("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "self min"),
+		clampOp("aten::clamp_max(Tensor self, Scalar max) -> Tensor", "self max"),
+		clampOp("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "self max"),
+		clampOp("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "self min max", with("min", -1, "max", 1)),
+		clampOp("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "self min max"),
+
+		unary("aten::sigmoid(Tensor self) -> Tensor", toFloat, fn("sigmoid")),
+		unary("aten::special_expit(Tensor self) -> Tensor", toFloat, fn("sigmoid")),
+		unary("aten::silu(Tensor self) -> Tensor", floatOnly, silu),
+		unary("aten::mish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return expr.Mul(x, fn("tanh")(softplus(x, like(x, 1), like(x, 20))))
+		}),
+		unary("aten::hardsigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return expr.Div(between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6)), like(x, 6))
+		}, domain(-5, 5)),
+		unary("aten::hardswish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return expr.Div(expr.Mul(x, between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6))), like(x, 6))
+		}, domain(-5, 5)),
+		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self", floatOnly, gelu, with(), with("approximate", "tanh")),
+		pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
+			return leaky(p.x[0], p.num("negative_slope"))
+		}, with(), with("negative_slope", 0.25)),
+		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight", floatOnly, func(p *point) *expr.Expr {
+			return leaky(p.x[0], p.x[1])
+		}),
+		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
+			func(p *point) *expr.Expr {
+				return elu(p.x[0], p.num("alpha"), p.num("scale"), p.num("input_scale"))
+			}, with(), with("alpha", 0.5, "scale", 2, "input_scale", 1.5)),
+		unary("aten::selu(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return elu(x, like(x, 1.6732632423543772848170429916717), like(x, 1.0507009873554804934193349852946), like(x, 1))
+		}),
+		pointwise("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
+			a := p.num("alpha")
+			return elu(p.x[0], a, p.konst(1), expr.Div(p.konst(1), a))
+		}, with(), with("alpha", 0.5)),
+		pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "self", floatOnly,
+			func(p *point) *expr.Expr { return softplus(p.x[0], p.num("beta"), p.num("threshold")) },
+			with(), with("beta", 2, "threshold", 3)),
+		unary("aten::log_sigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return expr.Sub(expr.Min(like(x, 0), x), fn("log1p")(fn("exp")(expr.Neg(expr.Abs(x)))))
+		}),
+		pointwise("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
+			x, l := p.x[0], p.num("lambd")
+			inside := expr.And(expr.Ge(x, expr.Neg(l)), expr.Le(x, l))
+			return expr.Select(inside, p.konst(0), x)
+		}),
+		pointwise("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
+			x, l := p.x[0], p.num("lambd")
+			return expr.Select(expr.Gt(x, l), expr.Sub(x, l),
+				expr.Select(expr.Lt(x, expr.Neg(l)), expr.Add(x, l), expr.Mul(x, p.konst(0))))
+		}),
+		pointwise("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "self", noBool, func(p *point) *expr.Expr {
+			x := p.x[0]
+			return expr.Select(expr.Le(x, p.num("threshold")), p.num("value"), x)
+		}, with("threshold", 1, "value", 2)),
+		pointwise("aten::logit(Tensor self, float? eps=None) -> Tensor", "self", toFloat, func(p *point) *expr.Expr {
+			x := p.x[0]
+			if p.c.Has("eps") {
+				e := p.num("eps")
+				x = between(x, e, expr.Sub(p.konst(1), e))
+			}
+			return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
+		}, domain(0.05, 0.95), with(), with("eps", 0.1)),
+	}
+}
+
+// between limits x to lo..hi, hi first if they cross; a NaN in x stays. lo and
+// hi are numbers.
+func between(x, lo, hi *expr.Expr) *expr.Expr { return expr.Min(hi, expr.Max(lo, x)) }
+
+// clampOp limits self to bounds that may be absent.
+func clampOp(schema, operands string, opts ...option) Op {
+	hasMin := operands != "self max"
+	return pointwise(schema, operands, same, func(p *point) *expr.Expr {
+		x := p.x[0]
+		lo, hi := p.x[1], p.x[len(p.x)-1]
+		if x.DType == ir.Bool { // only for the order of false and true
+			return clampBool(p, hasMin)
+		}
+		if hasMin && lo != nil {
+			x = maxNaN(x, lo)
+		}
+		if (!hasMin || len(p.x) == 3) && hi != nil {
+			x = minNaN(x, hi)
+		}
+		return x
+	}, opts...)
+}
+
+func clampBool(p *point, hasMin bool) *expr.Expr {
+	x := p.x[0]
+	if hasMin && p.x[1] != nil {
+		x = expr.Or(x, p.x[1])
+	}
+	if hi := p.x[len(p.x)-1]; (!hasMin || len(p.x) == 3) && hi != nil {
+		x = expr.And(x, hi)
+	}
+	return x
+}
+
+func silu(x *expr.Expr) *expr.Expr {
+	return expr.Div(x, expr.Add(like(x, 1), fn("exp")(expr.Neg(x))))
+}
+
+func gelu(p *point) *expr.Expr {
+	x, one, half := p.x[0], p.konst(1), p.konst(0.5)
+	if p.c.Str("approximate") == "tanh" {
+		cube := expr.Mul(expr.Mul(x, x), x)
+		inner := expr.Mul(p.konst(math.Sqrt2*2/math.SqrtPi*0.5), expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
+		return expr.Mul(expr.Mul(half, x), expr.Add(one, fn("tanh")(inner)))
+	}
+	return expr.Mul(expr.Mul(x, half), expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2)))))
+}
+
+func leaky(x, slope *expr.Expr) *expr.Expr {
+	return expr.Select(expr.Gt(x, like(x, 0)), x, expr.Mul(x, slope))
+}
+
+func elu(x, alpha, scale, inputScale *expr.Expr) *expr.Expr {
+	neg := expr.Mul(fn("expm1")(expr.Mul(x, inputScale)), expr.Mul(alpha, scale))
+	return expr.Select(expr.Le(x, like(x, 0)), neg, expr.Mul(x, scale))
+}
+
+// softplus is log(1 + exp(βx))/β, x itself where βx is above the threshold.
+func softplus(x, beta, threshold *expr.Expr) *expr.Expr {
+	bx := expr.Mul(x, beta)
+	return expr.Select(expr.Gt(bx, threshold), x, expr.Div(fn("log1p")(fn("exp")(bx)), beta))
+}

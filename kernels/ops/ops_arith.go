@@ -1,0 +1,218 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// arithmeticOps are the elementwise operators of arithmetic.
+func arithmeticOps() []Op {
+	add := func(p *point) *expr.Expr { return addAlpha(p, p.x[0], p.x[1]) }
+	sub := func(p *point) *expr.Expr { return subAlpha(p, p.x[0], p.x[1]) }
+	rsub := func(p *point) *expr.Expr { return subAlpha(p, p.x[1], p.x[0]) }
+	alpha := with("alpha", 2)
+	return []Op{
+		pointwise("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "self other", same, add, with(), alpha),
+		pointwise("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "self other", same, add, with(), alpha),
+		pointwise("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "self other", noBool, sub, with(), alpha),
+		pointwise("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "self other", noBool, sub, with(), alpha),
+		pointwise("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "self other", noBool, rsub, with(), alpha),
+		pointwise("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "self other", noBool, rsub, with(), alpha),
+		binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", same, multiply),
+		binary("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", same, multiply),
+		binary("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, expr.Div),
+		binary("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", toFloat, expr.Div),
+		binary("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, expr.Div),
+		divMode("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
+		divMode("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor"),
+		binary("aten::floor_divide(Tensor self, Tensor other) -> Tensor", noBool, floorDivide),
+		binary("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", noBool, floorDivide),
+		binary("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", noBool, remainderC),
+		binary("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", noBool, remainderC),
+		binary("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", noBool, floorMod),
+		binary("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", noBool, floorMod),
+		binary("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", noBool, floorMod),
+
+		unary("aten::neg(Tensor self) -> Tensor", noBool, expr.Neg),
+		unary("aten::abs(Tensor self) -> Tensor", noBool, absolute),
+		unary("aten::square(Tensor self) -> Tensor", same, func(x *expr.Expr) *expr.Expr { return multiply(x, x) }),
+		unary("aten::reciprocal(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr { return expr.Div(like(x, 1), x) }, domain(0.5, 4)),
+		unary("aten::sign(Tensor self) -> Tensor", same, sign),
+		unary("aten::sgn(Tensor self) -> Tensor", same, sign),
+
+		binary("aten::maximum(Tensor self, Tensor other) -> Tensor", same, maxNaN),
+		binary("aten::minimum(Tensor self, Tensor other) -> Tensor", same, minNaN),
+		binary("aten::max.other(Tensor self, Tensor other) -> Tensor", same, maxNaN),
+		binary("aten::min.other(Tensor self, Tensor other) -> Tensor", same, minNaN),
+		binary("aten::fmax(Tensor self, Tensor other) -> Tensor", same, func(a, b *expr.Expr) *expr.Expr {
+			return expr.Select(expr.IsNaN(b), a, expr.Max(a, b))
+		}),
+		binary("aten::fmin(Tensor self, Tensor other) -> Tensor", same, func(a, b *expr.Expr) *expr.Expr {
+			return expr.Select(expr.IsNaN(b), a, expr.Min(a, b))
+		}),
+
+		pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", noBool,
+			func(p *point) *expr.Expr {
+				return expr.Add(p.x[0], expr.Mul(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
+			}, with(), with("value", 3)),
+		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", floatOnly,
+			func(p *point) *expr.Expr {
+				return expr.Add(p.x[0], expr.Div(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
+			}, domain(0.5, 4), with(), with("value", 0.5)),
+		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "self end", floatOnly,
+			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) }, with("weight", 0.25), with("weight", 0.75)),
+		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "self end weight", floatOnly,
+			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }, domain(0, 1)),
+	}
+}
+
+// multiply is the product, on bool the conjunction.
+func multiply(a, b *expr.Expr) *expr.Expr {
+	if a.DType == ir.Bool {
+		return expr.And(a, b)
+	}
+	return expr.Mul(a, b)
+}
+
+// addAlpha is a + alpha·b, on bool a ∨ b.
+func addAlpha(p *point, a, b *expr.Expr) *expr.Expr {
+	b = multiply(p.num("alpha"), b)
+	if p.dt == ir.Bool {
+		return expr.Or(a, b)
+	}
+	return expr.Add(a, b)
+}
+
+func subAlpha(p *point, a, b *expr.Expr) *expr.Expr {
+	return expr.Sub(a, expr.Mul(p.num("alpha"), b))
+}
+
+func absolute(x *expr.Expr) *expr.Expr {
+	if x.DType.IsUnsigned() {
+		return x
+	}
+	return expr.Abs(x)
+}
+
+// sign is -1, 0 or 1; NaN gives 0.
+func sign(x *expr.Expr) *expr.Expr {
+	if x.DType == ir.Bool {
+		return x
+	}
+	zero := like(x, 0)
+	pos := expr.Cast(x.DType, expr.Lt(zero, x))
+	if x.DType.IsUnsigned() {
+		return pos
+	}
+	return expr.Sub(pos, expr.Cast(x.DType, expr.Lt(x, zero)))
+}
+
+// maxNaN is the larger operand, NaN if either is.
+func maxNaN(a, b *expr.Expr) *expr.Expr { return expr.Select(expr.IsNaN(a), a, expr.Max(a, b)) }
+
+// minNaN is the smaller operand, NaN if either is.
+func minNaN(a, b *expr.Expr) *expr.Expr { return expr.Select(expr.IsNaN(a), a, expr.Min(a, b)) }
+
+// lerp interpolates from the nearer end, as PyTorch does.
+func lerp(a, b, w *expr.Expr) *expr.Expr {
+	d := expr.Sub(b, a)
+	return expr.Select(expr.Lt(expr.Abs(w), like(w, 0.5)),
+		expr.Add(a, expr.Mul(w, d)),
+		expr.Sub(b, expr.Mul(d, expr.Sub(like(w, 1), w))))
+}
+
+// divMode is the division that rounds as its rounding_mode says.
+func divMode(schema string) Op {
+	round := func(d ir.DType) (ir.DType, ir.DType, bool) { return opmath(d), d, d != ir.Bool }
+	var op Op
+	byMode := func(c *Call) Op {
+		switch c.Str("rounding_mode") {
+		case "trunc":
+			return binary(schema, round, truncDivide)
+		case "floor":
+			return binary(schema, round, floorDivide)
+		}
+		return binary(schema, toFloat, expr.Div)
+	}
+	check := func(c *Call) error {
+		switch m := c.Str("rounding_mode"); m {
+		case "", "trunc", "floor":
+			return nil
+		default:
+			return c.Errorf("rounding_mode %q is neither trunc nor floor", m)
+		}
+	}
+	op = pointwise(schema, "self other", round, nil, domain(1, 9),
+		with("rounding_mode", "trunc"), with("rounding_mode", "floor"), with("rounding_mode", nil))
+	op.Infer = func(c *Call) ([]ir.Type, error) {
+		if err := check(c); err != nil {
+			return nil, err
+		}
+		return byMode(c).Infer(c)
+	}
+	op.Compute = func(c *Call) ([]expr.Tensor, error) { return byMode(c).Compute(c) }
+	return op
+}
+
+// guardZero evaluates f only for a divisor other than zero; an integer divided
+// by zero is 0 (eager PyTorch raises).
+func guardZero(b *expr.Expr, f func() *expr.Expr) *expr.Expr {
+	if b.DType.IsFloat() || b.Op == expr.OpConst && b.Int != 0 {
+		return f()
+	}
+	return expr.Select(expr.Eq(b, like(b, 0)), like(b, 0), f())
+}
+
+// truncDivide is a/b rounded towards zero.
+func truncDivide(a, b *expr.Expr) *expr.Expr {
+	if a.DType.IsFloat() {
+		return expr.Trunc(expr.Div(a, b))
+	}
+	return guardZero(b, func() *expr.Expr { return expr.Div(a, b) })
+}
+
+// remainderC is the remainder with the sign of a.
+func remainderC(a, b *expr.Expr) *expr.Expr {
+	return guardZero(b, func() *expr.Expr { return expr.Rem(a, b) })
+}
+
+// opposite reports whether a and b, both not zero, have different signs.
+func opposite(a, b *expr.Expr) *expr.Expr {
+	return expr.Xor(expr.Lt(a, like(a, 0)), expr.Lt(b, like(b, 0)))
+}
+
+// floorMod is the remainder with the sign of b.
+func floorMod(a, b *expr.Expr) *expr.Expr {
+	return guardZero(b, func() *expr.Expr {
+		m := expr.Rem(a, b)
+		if a.DType.IsUnsigned() {
+			return m
+		}
+		fix := expr.And(expr.Ne(m, like(m, 0)), opposite(m, b))
+		return expr.Select(fix, expr.Add(m, b), m)
+	})
+}
+
+// floorDivide is a/b rounded down, as Python's //: on floats by way of the
+// exact remainder.
+func floorDivide(a, b *expr.Expr) *expr.Expr {
+	if !a.DType.IsFloat() {
+		return guardZero(b, func() *expr.Expr {
+			q := expr.Div(a, b)
+			if a.DType.IsUnsigned() {
+				return q
+			}
+			fix := expr.And(expr.Ne(expr.Rem(a, b), like(a, 0)), opposite(a, b))
+			return expr.Select(fix, expr.Sub(q, like(q, 1)), q)
+		})
+	}
+	zero, one := like(a, 0), like(a, 1)
+	m := expr.Rem(a, b)
+	q := expr.Div(expr.Sub(a, m), b)
+	q = expr.Select(expr.And(expr.Ne(m, zero), opposite(m, b)), expr.Sub(q, one), q)
+	f := expr.Floor(q)
+	f = expr.Select(expr.Gt(expr.Sub(q, f), like(a, 0.5)), expr.Add(f, one), f)
+	// A quotient of zero has the sign of a/b, division by zero gives a/b.
+	simple := expr.Div(a, b)
+	return expr.Select(expr.Eq(b, zero), simple, expr.Select(expr.Eq(q, zero), expr.Mul(simple, zero), f))
+}

@@ -1,0 +1,127 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+type binaryFn = func(a, b *expr.Expr) *expr.Expr
+
+// comparisonOps are comparisons, logic and operators on bits.
+func comparisonOps() []Op {
+	var ops []Op
+	for _, x := range []struct {
+		name string
+		f    binaryFn
+	}{
+		{"eq", expr.Eq}, {"ne", expr.Ne}, {"lt", expr.Lt}, {"le", expr.Le}, {"gt", expr.Gt}, {"ge", expr.Ge},
+	} {
+		ops = append(ops,
+			binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor", toBool, comparable(x.f), domain(-2, 2)),
+			binary("aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool, comparable(x.f), domain(-2, 2)))
+	}
+	for _, x := range []struct {
+		name string
+		f    binaryFn
+	}{
+		{"and", expr.And}, {"or", expr.Or}, {"xor", expr.Xor},
+	} {
+		for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Scalar(Tensor self, Scalar other)"} {
+			ops = append(ops,
+				binary("aten::bitwise_"+x.name+form+" -> Tensor", intOrBool, x.f),
+				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool, x.f))
+		}
+		ops = append(ops,
+			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", intOrBool, x.f),
+			binary("aten::logical_"+x.name+"(Tensor self, Tensor other) -> Tensor", logical, x.f))
+	}
+	for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Scalar(Tensor self, Scalar other)"} {
+		ops = append(ops,
+			binary("aten::__lshift__"+form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)),
+			binary("aten::__rshift__"+form+" -> Tensor", intOnly, shiftRight, domain(0, 7)))
+	}
+	for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
+		ops = append(ops,
+			binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)),
+			binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight, domain(0, 7)))
+	}
+	return append(ops,
+		unary("aten::bitwise_not(Tensor self) -> Tensor", intOrBool, expr.Not),
+		unary("aten::logical_not(Tensor self) -> Tensor", logical, expr.Not),
+		unary("aten::isnan(Tensor self) -> Tensor", toBool, expr.IsNaN),
+		unary("aten::isinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, true) }),
+		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, false) }),
+		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, false, true) }),
+		unary("aten::isfinite(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
+			if !x.DType.IsFloat() {
+				return expr.Bool(true)
+			}
+			return expr.Not(expr.Or(expr.IsNaN(x), isInf(x, true, true)))
+		}),
+		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit),
+	)
+}
+
+// intOnly keeps integers and rejects the rest.
+var intOnly rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, d.IsInt() }
+
+// comparable compares bools as numbers.
+func comparable(f binaryFn) binaryFn {
+	return func(a, b *expr.Expr) *expr.Expr {
+		if a.DType == ir.Bool {
+			a, b = expr.Cast(ir.Uint8, a), expr.Cast(ir.Uint8, b)
+		}
+		return f(a, b)
+	}
+}
+
+func isInf(x *expr.Expr, pos, neg bool) *expr.Expr {
+	if !x.DType.IsFloat() {
+		return expr.Bool(false)
+	}
+	r := expr.Bool(false)
+	if pos {
+		r = expr.Or(r, expr.Eq(x, expr.Float(x.DType, inf)))
+	}
+	if neg {
+		r = expr.Or(r, expr.Eq(x, expr.Float(x.DType, -inf)))
+	}
+	return r
+}
+
+// bitsOf returns the signed integer dtype of the size of a float dtype.
+func bitsOf(d ir.DType) ir.DType {
+	if d == ir.Float64 {
+		return ir.Int64
+	}
+	return ir.Int32
+}
+
+// signbit reads the sign, also that of zeros and NaN.
+func signbit(x *expr.Expr) *expr.Expr {
+	switch {
+	case x.DType.IsFloat():
+		b := expr.Bitcast(bitsOf(x.DType), x)
+		return expr.Lt(b, like(b, 0))
+	case x.DType == ir.Bool || x.DType.IsUnsigned():
+		return expr.Bool(false)
+	}
+	return expr.Lt(x, like(x, 0))
+}
+
+// shiftLeft gives 0 for shifts outside of the type's bits.
+func shiftLeft(a, b *expr.Expr) *expr.Expr {
+	bits := like(b, float64(8*b.DType.Size()))
+	out := expr.Or(expr.Lt(b, like(b, 0)), expr.Ge(b, bits))
+	return expr.Select(out, like(a, 0), expr.Shl(a, b))
+}
+
+// shiftRight gives the sign (0 or -1) for shifts outside of the type's bits.
+func shiftRight(a, b *expr.Expr) *expr.Expr {
+	last := like(b, float64(8*b.DType.Size()-1))
+	out := expr.Or(expr.Lt(b, like(b, 0)), expr.Gt(b, last))
+	if a.DType.IsUnsigned() {
+		return expr.Select(out, like(a, 0), expr.Shr(a, b))
+	}
+	return expr.Shr(a, expr.Select(out, last, b))
+}

@@ -1,0 +1,241 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// copyOps copy, convert or just rename a tensor.
+func copyOps() []Op {
+	var ops []Op
+	for _, s := range []string{
+		"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+		"aten::alias_copy(Tensor self) -> Tensor",
+		"aten::detach_copy(Tensor self) -> Tensor",
+		"aten::lift_fresh_copy(Tensor self) -> Tensor",
+		"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+	} {
+		ops = append(ops, converting(s, "self", copyType))
+	}
+	for _, s := range []string{
+		"aten::alias(Tensor(a) self) -> Tensor(a)",
+		"aten::detach(Tensor(a) self) -> Tensor(a)",
+		"aten::lift(Tensor self) -> Tensor",
+		"aten::positive(Tensor(a) self) -> Tensor(a)",
+		"aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+		"aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
+		"aten::resolve_neg(Tensor(a) self) -> Tensor(a)",
+	} {
+		ops = append(ops, maybeCopy(s, func(c *Call) (ir.Type, error) { return c.Tensor("self"), nil }))
+	}
+	for _, s := range []string{
+		"aten::dropout(Tensor input, float p, bool train) -> Tensor",
+		"aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+		"aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
+		"aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+	} {
+		ops = append(ops, maybeCopy(s, dropoutType))
+	}
+	for _, s := range []string{
+		"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+		"aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+		"aten::type_as(Tensor self, Tensor other) -> Tensor",
+	} {
+		ops = append(ops, maybeCopy(s, toType))
+	}
+	return append(ops,
+		converting("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "src", func(c *Call) (ir.Type, error) {
+			t := c.Tensor("self")
+			if _, ok := Broadcast(t, c.Tensor("src")); !ok || c.Tensor("src").Rank() > t.Rank() {
+				return t, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("src"), t}))
+			}
+			return likeType(t, t.DType), nil
+		}),
+		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value", fillType),
+		converting("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", "value", fillType),
+	)
+}
+
+func fillType(c *Call) (ir.Type, error) {
+	if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
+		return ir.Type{}, c.Errorf("the value has %d dimensions, not 0", c.operands[k].Type.Rank())
+	}
+	return likeType(c.Tensor("self"), c.Tensor("self").DType), nil
+}
+
+// likeType is the type of empty_like(t) of dtype d in preserve_format.
+func likeType(t ir.Type, d ir.DType) ir.Type {
+	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes, Strides: likeStrides(t)}
+}
+
+// formatted is the type of a copy of t as dtype d in a memory_format argument;
+// absent, it is def.
+func (c *Call) formatted(t ir.Type, d ir.DType, def ir.MemoryFormat) (ir.Type, error) {
+	f := def
+	if c.Op.sch.Index("memory_format") >= 0 {
+		if m, ok := c.Arg("memory_format").(ir.MemoryFormat); ok {
+			f = m
+		}
+	}
+	rank := map[ir.MemoryFormat]int{ir.ChannelsLast: 4, ir.ChannelsLast3d: 5}[f]
+	switch {
+	case rank == 0 && f == ir.ContiguousFormat:
+		return ir.TensorOf(d, t.Sizes...), nil
+	case rank == 0:
+		return likeType(t, d), nil
+	case t.Rank() != rank:
+		return t, c.Errorf("memory_format channels last needs %d dimensions, the tensor has %d", rank, t.Rank())
+	}
+	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes, Strides: channelsLastStrides(t.Sizes)}, nil
+}
+
+// copyType is the result type of clone and _to_copy.
+func copyType(c *Call) (ir.Type, error) {
+	t, d := c.Tensor("self"), c.Tensor("self").DType
+	if c.Op.sch.Index("dtype") >= 0 {
+		d = c.DType("dtype", d)
+	}
+	return c.formatted(t, d, ir.PreserveFormat)
+}
+
+// toType is the result type of contiguous and to: self itself where it already
+// is as wanted.
+func toType(c *Call) (ir.Type, error) {
+	t, d := c.Tensor("self"), c.Tensor("self").DType
+	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
+	def := ir.PreserveFormat
+	switch {
+	case has("dtype"):
+		d = c.DType("dtype", d)
+	case has("other"):
+		d = c.Tensor("other").DType
+	default:
+		def = ir.ContiguousFormat
+		if m, _ := c.Arg("memory_format").(ir.MemoryFormat); m == ir.PreserveFormat {
+			return t, c.Errorf("preserve_format is no format to make contiguous")
+		}
+	}
+	u, err := c.formatted(t, d, def)
+	if err != nil {
+		return t, err
+	}
+	asked := false // a format other than preserve
+	if has("memory_format") {
+		m, given := c.Arg("memory_format").(ir.MemoryFormat)
+		asked = given && m != ir.PreserveFormat
+	}
+	inPlace := d == t.DType && !(has("copy") && c.Bool("copy"))
+	if inPlace && (!asked && def == ir.PreserveFormat || sameStrides(t, u)) {
+		return t, nil
+	}
+	return u, nil
+}
+
+// sameStrides reports whether t has u's strides where they matter.
+func sameStrides(t, u ir.Type) bool {
+	for i, s := range t.Sizes {
+		if s.IsZero() {
+			return true
+		}
+		if !s.Is(1) && !t.Strides[i].Equal(u.Strides[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func dropoutType(c *Call) (ir.Type, error) {
+	if p, err := c.Float("p"); c.Bool("train") && (err != nil || p != 0) {
+		return ir.Type{}, c.Errorf("dropout in training mode is random; export the model after model.eval()")
+	}
+	return c.Tensor("input"), nil
+}
+
+// converting is an operator whose result's elements are those of one argument,
+// broadcast and converted to the result's dtype.
+func converting(schema, operand string, typ func(*Call) (ir.Type, error)) Op {
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			out := c.Outs[0]
+			vars, coords := indexVars(out.Sizes)
+			x := c.elem(operand, out.Sizes, coords)
+			if x == nil {
+				x = c.number(c.Arg(operand), out.DType)
+			}
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
+		},
+		Samples: bySchema(schema, sampleConverting),
+	}
+}
+
+// elem returns the element of a tensor argument, broadcast to sizes, at
+// coords; nil if the argument is no tensor.
+func (c *Call) elem(name string, sizes, coords []sym.Expr) *expr.Expr {
+	k := c.Operand(name)
+	if k < 0 {
+		return nil
+	}
+	return c.LoadAt(k, broadcastCoords(c.operands[k].Type, sizes, coords)...)
+}
+
+// maybeCopy is an operator that returns its first argument itself if that has
+// the type wanted, else a copy of that type.
+func maybeCopy(schema string, typ func(*Call) (ir.Type, error)) Op {
+	op := converting(schema, firstArg(schema), typ)
+	op.View = func(c *Call) ([]View, error) {
+		if !c.Outs[0].Equal(c.operands[0].Type) || c.Op.sch.Index("copy") >= 0 && c.Bool("copy") {
+			return nil, nil
+		}
+		return []View{{Of: 0, Map: func(coords []sym.Expr) []sym.Expr { return coords }}}, nil
+	}
+	return op
+}
+
+// firstArg returns the name of the first argument of a schema.
+func firstArg(schema string) string {
+	s, err := ParseSchema(schema)
+	if err != nil || len(s.Args) == 0 {
+		return "" // NewTable tells
+	}
+	return s.Args[0].Name
+}
+
+// sampleConverting makes samples of operators that copy.
+func sampleConverting(r *Rand, s *Schema) []Sample {
+	var out []Sample
+	for i, d := range sampleDTypes {
+		shape := r.Shape(r.IntN(4))
+		var args []any
+		for j, p := range s.Args {
+			switch {
+			case p.Type.Name == "Tensor" && j == 0:
+				args = append(args, p.Name, Tensor(d, Values{}, shape...))
+			case p.Type.Name == "Tensor" && p.Name == "value":
+				args = append(args, p.Name, Tensor(d, Values{}))
+			case p.Type.Name == "Tensor":
+				args = append(args, p.Name, Tensor(sampleDTypes[(i+3)%len(sampleDTypes)], Values{}, r.BroadcastShape(shape)...))
+			case p.Type.Name == "ScalarType":
+				args = append(args, p.Name, sampleDTypes[(i+4)%len(sampleDTypes)])
+			case p.Type.Name == "Scalar":
+				args = append(args, p.Name, 2)
+			case p.Type.Name == "Device" && !p.HasDefault:
+				args = append(args, p.Name, ir.Device("cpu"))
+			case p.Name == "p":
+				args = append(args, p.Name, 0.5)
+			case p.Name == "train":
+				args = append(args, p.Name, false)
+			}
+		}
+		out = append(out, NewSample(args...))
+	}
+	return out
+}

@@ -1,0 +1,338 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+const (
+	factoryTail     = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+	factoryTailLike = factoryTail + ", MemoryFormat? memory_format=None"
+)
+
+// creationOps make tensors out of nothing. What empty leaves undefined is 0.
+func creationOps() []Op {
+	zero := func(*Call, ir.DType) ir.Arg { return ir.Int(0) }
+	one := func(*Call, ir.DType) ir.Arg { return ir.Int(1) }
+	fill := func(c *Call, _ ir.DType) ir.Arg { return c.Arg("fill_value") }
+	return []Op{
+		filled("aten::full(SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill),
+		filled("aten::zeros(SymInt[] size, "+factoryTail+") -> Tensor", zero),
+		filled("aten::ones(SymInt[] size, "+factoryTail+") -> Tensor", one),
+		filled("aten::empty.memory_format(SymInt[] size, "+factoryTailLike+") -> Tensor", zero),
+		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero),
+		filled("aten::empty_permuted(SymInt[] size, int[] physical_layout, "+factoryTail+") -> Tensor", zero),
+		filled("aten::full_like(Tensor self, Scalar fill_value, "+factoryTailLike+") -> Tensor", fill),
+		filled("aten::zeros_like(Tensor self, "+factoryTailLike+") -> Tensor", zero),
+		filled("aten::ones_like(Tensor self, "+factoryTailLike+") -> Tensor", one),
+		filled("aten::empty_like(Tensor self, "+factoryTailLike+") -> Tensor", zero),
+		filled("aten::zero(Tensor self) -> Tensor", zero),
+		filled("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill),
+		filled("aten::new_zeros(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero),
+		filled("aten::new_ones(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", one),
+		filled("aten::new_empty(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero),
+		filled("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero),
+		filled("aten::scalar_tensor(Scalar s, "+factoryTail+") -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
+
+		arange("aten::arange(Scalar end, " + factoryTail + ") -> Tensor"),
+		arange("aten::arange.start(Scalar start, Scalar end, " + factoryTail + ") -> Tensor"),
+		arange("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " + factoryTail + ") -> Tensor"),
+		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor"),
+		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor"),
+		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail + ") -> Tensor"),
+	}
+}
+
+// filled is a factory of tensors whose elements are all value.
+func filled(schema string, value func(*Call, ir.DType) ir.Arg) Op {
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(filledType(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			if out.DType.IsComplex() {
+				return nil, c.Errorf("not yet defined on %s", out.DType)
+			}
+			vars, _ := indexVars(out.Sizes)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType), out.DType)}}, nil
+		},
+		Samples: bySchema(schema, sampleFactory),
+	}
+}
+
+func filledType(c *Call) (ir.Type, error) {
+	s := c.Op.sch
+	has := func(name string) bool { return s.Index(name) >= 0 }
+	d := defaultFloat
+	switch {
+	case has("self"):
+		d = c.Tensor("self").DType
+	case has("fill_value"):
+		d = numberDType(c.Arg("fill_value"))
+	}
+	if has("dtype") {
+		d = c.DType("dtype", d)
+	}
+	if !has("size") {
+		if !has("self") {
+			return ir.TensorOf(d), nil
+		}
+		return c.formatted(c.Tensor("self"), d, ir.PreserveFormat)
+	}
+	sizes, err := c.sizes("size")
+	if err != nil {
+		return ir.Type{}, err
+	}
+	t := ir.TensorOf(d, sizes...)
+	switch {
+	case has("stride"):
+		if t.Strides, err = c.SymInts("stride"); err == nil && len(t.Strides) != len(sizes) {
+			err = c.Errorf("%d strides for %d sizes", len(t.Strides), len(sizes))
+		}
+	case has("physical_layout"):
+		t.Strides, err = c.physicalStrides(sizes)
+	case has("memory_format"):
+		t, err = c.formatted(t, d, ir.ContiguousFormat)
+	}
+	return t, err
+}
+
+// sizes returns a SymInt[] argument of sizes, none negative.
+func (c *Call) sizes(name string) ([]sym.Expr, error) {
+	sizes, err := c.SymInts(name)
+	for _, s := range sizes {
+		if n, ok := s.Const(); ok && n < 0 {
+			return nil, c.Errorf("size %d", n)
+		}
+	}
+	return sizes, err
+}
+
+// physicalStrides returns the strides of empty_permuted.
+func (c *Call) physicalStrides(sizes []sym.Expr) ([]sym.Expr, error) {
+	layout, err := c.Ints("physical_layout")
+	if err != nil {
+		return nil, err
+	}
+	strides, seen := make([]sym.Expr, len(sizes)), make([]bool, len(sizes))
+	if len(layout) != len(sizes) {
+		return nil, c.Errorf("a layout of %d dimensions for %d sizes", len(layout), len(sizes))
+	}
+	next := sym.Int(1)
+	for i := len(layout) - 1; i >= 0; i-- {
+		d, err := c.wrapDim(layout[i], len(sizes))
+		if err != nil {
+			return nil, err
+		}
+		if seen[d] {
+			return nil, c.Errorf("dimension %d is twice in the layout", d)
+		}
+		seen[d] = true
+		strides[d] = next
+		next = sym.Mul(next, sym.Max(sizes[d], sym.Int(1)))
+	}
+	return strides, nil
+}
+
+// bound returns a number argument of a factory, def if the schema has none.
+func (c *Call) bound(name string, def ir.Arg) ir.Arg {
+	if c.Op.sch.Index(name) < 0 {
+		return def
+	}
+	return c.Arg(name)
+}
+
+// arange counts from start in steps to before end.
+func arange(schema string) Op {
+	args := func(c *Call) [3]ir.Arg {
+		return [3]ir.Arg{c.bound("start", ir.Int(0)), c.bound("end", nil), c.bound("step", ir.Int(1))}
+	}
+	infer := func(c *Call) (ir.Type, error) {
+		d := ir.Int64
+		for _, a := range args(c) {
+			if numberDType(a).IsFloat() {
+				d = defaultFloat
+			}
+		}
+		n, err := c.arangeLen(args(c))
+		return ir.TensorOf(c.DType("dtype", d), n), err
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out, a := c.Outs[0], args(c)
+			vars, coords := indexVars(out.Sizes)
+			dt := ir.Int64
+			if out.DType.IsFloat() {
+				dt = ir.Float64
+				if wholeFloat32(a[0]) && wholeFloat32(a[2]) {
+					dt = ir.Float32
+				}
+			}
+			body := expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]), c.number(a[2], dt)))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}}, nil
+		},
+		Samples: bySchema(schema, sampleFactory),
+	}
+}
+
+// wholeFloat32 reports whether a is an integer that Float32 holds with room to
+// count in.
+func wholeFloat32(a ir.Arg) bool {
+	switch a := a.(type) {
+	case ir.Int:
+		return a > -1<<16 && a < 1<<16
+	case ir.Float:
+		return float64(a) == math.Trunc(float64(a)) && math.Abs(float64(a)) < 1<<16
+	}
+	return false
+}
+
+// arangeLen returns ceil((end - start) / step).
+func (c *Call) arangeLen(a [3]ir.Arg) (sym.Expr, error) {
+	var es [3]sym.Expr
+	var fs [3]float64
+	ints := true
+	for i, x := range a {
+		if f, ok := x.(ir.Float); ok {
+			fs[i], ints = float64(f), false
+			continue
+		}
+		e, err := c.symInt([]string{"start", "end", "step"}[i], x)
+		if err != nil {
+			return e, err
+		}
+		n, ok := e.Const()
+		if !ok && !ints {
+			return e, c.Errorf("a float step over a dynamic size")
+		}
+		es[i], fs[i] = e, float64(n)
+	}
+	step, stepKnown := es[2].Const()
+	if ints {
+		switch {
+		case !stepKnown || step == 0:
+			return sym.Expr{}, c.Errorf("step is zero or not constant")
+		case step > 0:
+			return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0)), nil
+		}
+		return sym.Max(sym.CeilDiv(sym.Sub(es[0], es[1]), sym.Neg(es[2])), sym.Int(0)), nil
+	}
+	for i, e := range es {
+		if _, ok := e.Const(); !ok {
+			return e, c.Errorf("argument %d is a dynamic size beside a float", i)
+		}
+	}
+	n := math.Ceil((fs[1] - fs[0]) / fs[2])
+	if !(n >= 0 && n < 1<<40) {
+		return sym.Expr{}, c.Errorf("from %v to %v in steps of %v", fs[0], fs[1], fs[2])
+	}
+	return sym.Int(int64(n)), nil
+}
+
+// eye is the identity matrix.
+func eye(schema string) Op {
+	infer := func(c *Call) (ir.Type, error) {
+		n, err := c.SymInt("n")
+		if err != nil {
+			return ir.Type{}, err
+		}
+		m := n
+		if c.Op.sch.Index("m") >= 0 {
+			if m, err = c.SymInt("m"); err != nil {
+				return ir.Type{}, err
+			}
+		}
+		return ir.TensorOf(c.DType("dtype", defaultFloat), n, m), nil
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			vars, ij := indexVars(out.Sizes)
+			eq := expr.Eq(expr.Idx(ir.Int64, ij[0]), expr.Idx(ir.Int64, ij[1]))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, eq)}}, nil
+		},
+		Samples: bySchema(schema, sampleFactory),
+	}
+}
+
+// linspace spaces evenly from start to end, both included, counting from the
+// nearer end as PyTorch does.
+func linspace(schema string) Op {
+	infer := func(c *Call) (ir.Type, error) {
+		n, err := c.Int("steps")
+		if err == nil && n < 0 {
+			err = c.Errorf("%d steps", n)
+		}
+		return ir.StaticTensor(c.DType("dtype", defaultFloat), n), err
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			a, err := c.Float("start")
+			if err != nil {
+				return nil, err
+			}
+			b, err := c.Float("end")
+			if err != nil {
+				return nil, err
+			}
+			n, _ := out.Sizes[0].Const()
+			vars, coords := indexVars(out.Sizes)
+			dt := ir.Float64
+			if out.DType.IsFloat() {
+				dt = opmath(out.DType)
+			}
+			step := expr.Num(dt, (b-a)/math.Max(float64(n-1), 1))
+			up := expr.Add(expr.Num(dt, a), expr.Mul(step, expr.Idx(dt, coords[0])))
+			down := expr.Sub(expr.Num(dt, b), expr.Mul(step, expr.Idx(dt, sym.Sub(sym.Int(n-1), coords[0]))))
+			body := expr.Select(expr.IdxLt(coords[0], sym.Int((n+1)/2)), up, down)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}}, nil
+		},
+		Samples: bySchema(schema, sampleFactory),
+	}
+}
+
+// sampleFactory makes samples of factories.
+func sampleFactory(r *Rand, s *Schema) []Sample {
+	var out []Sample
+	for _, d := range sampleDTypes {
+		var args []any
+		for _, p := range s.Args {
+			switch p.Name {
+			case "self":
+				args = append(args, "self", Tensor(d, Values{}, r.Shape(3)...))
+			case "size":
+				args = append(args, "size", []int64{2, 3})
+			case "stride":
+				args = append(args, "stride", []int64{1, 2})
+			case "physical_layout":
+				args = append(args, "physical_layout", []int64{1, 0})
+			case "fill_value", "s":
+				args = append(args, p.Name, ir.Int(r.IntN(2)))
+			case "start":
+				args = append(args, "start", 1)
+			case "end":
+				args = append(args, "end", ir.Int(8+r.IntN(5)))
+			case "step":
+				args = append(args, "step", 2)
+			case "n", "m", "steps":
+				args = append(args, p.Name, ir.Int(r.Dim()))
+			case "dtype":
+				if d != ir.Bool {
+					args = append(args, "dtype", d)
+				}
+			}
+		}
+		out = append(out, NewSample(args...))
+	}
+	return out
+}

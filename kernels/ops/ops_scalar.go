@@ -1,0 +1,254 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// symIntOp defines an integer by the expression in its result's type
+// (Builder.SymInt).
+const symIntOp = "etgen.sym_int.default"
+
+// scalarOps are the operators on Python numbers.
+func scalarOps() []Op {
+	return []Op{
+		{
+			Schema: "etgen::sym_int() -> SymInt",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				if t := c.node.Output(0); t != nil && t.Type.HasExpr {
+					return []ir.Type{t.Type}, nil
+				}
+				return nil, c.Errorf("its result has no expression")
+			},
+			Value: func(c *Call) (sym.Expr, error) { return c.node.Output(0).Type.Expr, nil },
+		},
+
+		sizeOf("aten::sym_size.int(Tensor self, int dim) -> SymInt", func(t ir.Type, d int) sym.Expr { return t.Sizes[d] }),
+		sizeOf("aten::sym_stride.int(Tensor self, int dim) -> SymInt", func(t ir.Type, d int) sym.Expr { return t.Strides[d] }),
+		integer("aten::sym_numel(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) { return c.Tensor("self").Numel(), nil }),
+		integer("aten::sym_storage_offset(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) { return c.Tensor("self").Offset, nil }),
+
+		arith("_operator::add(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Add(a, b) }, expr.Add),
+		arith("_operator::sub(Scalar a, Scalar b) -> Scalar", sym.Sub, expr.Sub),
+		arith("_operator::mul(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Mul(a, b) }, expr.Mul),
+		arith("_operator::floordiv(Scalar a, Scalar b) -> Scalar", sym.FloorDiv, floorDivide),
+		arith("_operator::mod(Scalar a, Scalar b) -> Scalar", sym.Mod, floorMod),
+		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Max(a, b) }, expr.Max),
+		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) }, expr.Min),
+		arith("_operator::pow(Scalar a, Scalar b) -> Scalar", symPow, power),
+		arith("_operator::and_(Scalar a, Scalar b) -> Scalar", nil, expr.And),
+		arith("_operator::or_(Scalar a, Scalar b) -> Scalar", nil, expr.Or),
+		scalarUnary("_operator::neg(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
+		scalarUnary("torch::sym_not(Scalar a) -> bool", ir.BoolKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
+		scalarUnary("torch::sym_float(Scalar a) -> float", ir.FloatKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
+		scalarUnary("torch::sym_int(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
+		scalarUnary("math::trunc(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
+		scalarUnary("math::floor(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Floor)),
+		scalarUnary("math::ceil(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Ceil)),
+		scalarUnary("_operator::pos(Scalar a) -> Scalar", ir.NoneKind, func(a sym.Expr) sym.Expr { return a }, func(x *expr.Expr) *expr.Expr { return x }),
+		{
+			Schema: "_operator::truediv(Scalar a, Scalar b) -> float",
+			Infer:  scalarType(ir.FloatKind),
+			ScalarOp: func(c *Call) (*expr.Expr, error) {
+				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)), nil
+			},
+		},
+		{
+			Schema:   "torch::sym_sqrt(Scalar a) -> float",
+			Infer:    scalarType(ir.FloatKind),
+			ScalarOp: func(c *Call) (*expr.Expr, error) { return expr.Sqrt(c.number(c.Arg("a"), ir.Float64)), nil },
+		},
+		item("aten::item(Tensor self) -> Scalar"),
+		item("aten::_local_scalar_dense(Tensor self) -> Scalar"),
+
+		scalarCompare("_operator::eq(Scalar a, Scalar b) -> bool", expr.Eq),
+		scalarCompare("_operator::ne(Scalar a, Scalar b) -> bool", expr.Ne),
+		scalarCompare("_operator::lt(Scalar a, Scalar b) -> bool", expr.Lt),
+		scalarCompare("_operator::le(Scalar a, Scalar b) -> bool", expr.Le),
+		scalarCompare("_operator::gt(Scalar a, Scalar b) -> bool", expr.Gt),
+		scalarCompare("_operator::ge(Scalar a, Scalar b) -> bool", expr.Ge),
+	}
+}
+
+// integer is an operator whose result is an integer known to the compiler.
+func integer(schema string, value func(*Call) (sym.Expr, error)) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			e, err := value(c)
+			return []ir.Type{ir.SymInt(e)}, err
+		},
+		Value: value,
+	}
+}
+
+// sizeOf is an operator that reads something of dimension dim of self.
+func sizeOf(schema string, f func(t ir.Type, dim int) sym.Expr) Op {
+	return integer(schema, func(c *Call) (sym.Expr, error) {
+		d, err := c.dim("dim", c.Tensor("self").Rank())
+		if err != nil {
+			return sym.Expr{}, err
+		}
+		return f(c.Tensor("self"), d), nil
+	})
+}
+
+// numbers returns the common kind of number arguments in Python's arithmetic:
+// int if all are int (or bool), else float.
+func (c *Call) numbers(names ...string) ir.Kind {
+	kind := ir.BoolKind
+	for _, name := range names {
+		switch d := numberDType(c.Arg(name)); {
+		case d.IsFloat():
+			return ir.FloatKind
+		case d.IsInt():
+			kind = ir.IntKind
+		}
+	}
+	return kind
+}
+
+// known returns the integer arguments as expressions if all are known to the
+// compiler.
+func (c *Call) known(names ...string) ([]sym.Expr, bool) {
+	var es []sym.Expr
+	for _, name := range names {
+		if c.numbers(name) == ir.FloatKind {
+			return nil, false
+		}
+		e, err := c.SymInt(name)
+		if err != nil {
+			return nil, false
+		}
+		es = append(es, e)
+	}
+	return es, true
+}
+
+// scalarType infers one scalar of a kind: what the graph says of it, which may
+// be a symbol that only this node defines, else just the kind.
+func scalarType(kind ir.Kind) func(*Call) ([]ir.Type, error) {
+	return func(c *Call) ([]ir.Type, error) {
+		if v := c.node.Output(0); v != nil && v.Type.Kind == kind {
+			return []ir.Type{v.Type}, nil
+		}
+		return []ir.Type{{Kind: kind}}, nil
+	}
+}
+
+// arith is an operator on two numbers that gives a number of their kind. value
+// is nil if it has no form on index expressions.
+func arith(schema string, value func(a, b sym.Expr) sym.Expr, f func(a, b *expr.Expr) *expr.Expr) Op {
+	op := Op{Schema: schema}
+	op.Infer = func(c *Call) ([]ir.Type, error) {
+		if es, ok := c.known("a", "b"); ok && value != nil {
+			if e := value(es[0], es[1]); !e.Undefined() {
+				return []ir.Type{ir.SymInt(e)}, nil
+			}
+		}
+		return scalarType(c.numbers("a", "b"))(c)
+	}
+	if value != nil {
+		op.Value = func(c *Call) (sym.Expr, error) {
+			es, ok := c.known("a", "b")
+			if !ok {
+				return sym.Expr{}, c.Errorf("its operands are no integers known to the compiler")
+			}
+			return value(es[0], es[1]), nil
+		}
+	}
+	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
+		d := scalarDType(c.numbers("a", "b"))
+		return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+	}
+	return op
+}
+
+// scalarUnary is an operator on one number; its result is of the kind given,
+// for NoneKind of the operand's.
+func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr, f func(*expr.Expr) *expr.Expr) Op {
+	op := Op{Schema: schema}
+	op.Infer = func(c *Call) ([]ir.Type, error) {
+		if es, ok := c.known("a"); ok && value != nil {
+			return []ir.Type{ir.SymInt(value(es[0]))}, nil
+		}
+		if kind == ir.NoneKind {
+			return scalarType(c.numbers("a"))(c)
+		}
+		return scalarType(kind)(c)
+	}
+	if value != nil {
+		op.Value = func(c *Call) (sym.Expr, error) {
+			e, err := c.SymInt("a")
+			return value(e), err
+		}
+	}
+	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
+		return f(c.number(c.Arg("a"), scalarDType(c.numbers("a")))), nil
+	}
+	return op
+}
+
+// scalarCompare is a comparison of two numbers.
+func scalarCompare(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
+	return Op{
+		Schema: schema,
+		Infer:  scalarType(ir.BoolKind),
+		ScalarOp: func(c *Call) (*expr.Expr, error) {
+			d := scalarDType(c.numbers("a", "b"))
+			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+		},
+	}
+}
+
+// toIndex rounds a float to an integer.
+func toIndex(round func(*expr.Expr) *expr.Expr) func(*expr.Expr) *expr.Expr {
+	return func(x *expr.Expr) *expr.Expr {
+		if !x.DType.IsFloat() {
+			return expr.Cast(ir.Int64, x)
+		}
+		return expr.Cast(ir.Int64, round(x))
+	}
+}
+
+// item reads the only element of a tensor.
+func item(schema string) Op {
+	kind := func(c *Call) ir.Kind {
+		switch d := c.Tensor("self").DType; {
+		case d == ir.Bool:
+			return ir.BoolKind
+		case d.IsInt():
+			return ir.IntKind
+		}
+		return ir.FloatKind
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			if n, ok := c.Tensor("self").Numel().Const(); ok && n != 1 {
+				return nil, c.Errorf("the tensor has %d elements, not one", n)
+			}
+			return scalarType(kind(c))(c)
+		},
+		ScalarOp: func(c *Call) (*expr.Expr, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			return expr.Cast(scalarDType(kind(c)), c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
+		},
+	}
+}
+
+// symPow returns a**b for a small constant b.
+func symPow(a, b sym.Expr) sym.Expr {
+	n, ok := b.Const()
+	if !ok || n < 0 || n > 8 {
+		return sym.FloorDiv(sym.Int(1), sym.Int(0)) // undefined: left to run time
+	}
+	e := sym.Int(1)
+	for range n {
+		e = sym.Mul(e, a)
+	}
+	return e
+}

@@ -1,0 +1,169 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// transcendentalOps are roots, powers, exponentials and their like.
+func transcendentalOps() []Op {
+	return []Op{
+		unary("aten::sqrt(Tensor self) -> Tensor", toFloat, expr.Sqrt, domain(0, 9)),
+		unary("aten::rsqrt(Tensor self) -> Tensor", toFloat, rsqrt, domain(0.1, 9)),
+		unary("aten::exp(Tensor self) -> Tensor", toFloat, fn("exp")),
+		unary("aten::exp2(Tensor self) -> Tensor", toFloat, fn("exp2")),
+		unary("aten::expm1(Tensor self) -> Tensor", toFloat, fn("expm1")),
+		unary("aten::log(Tensor self) -> Tensor", toFloat, fn("log"), domain(0.01, 9)),
+		unary("aten::log2(Tensor self) -> Tensor", toFloat, fn("log2"), domain(0.01, 9)),
+		unary("aten::log10(Tensor self) -> Tensor", toFloat, fn("log10"), domain(0.01, 9)),
+		unary("aten::log1p(Tensor self) -> Tensor", toFloat, fn("log1p"), domain(-0.9, 9)),
+		unary("aten::sin(Tensor self) -> Tensor", toFloat, fn("sin")),
+		unary("aten::cos(Tensor self) -> Tensor", toFloat, fn("cos")),
+		unary("aten::tan(Tensor self) -> Tensor", toFloat, fn("tan"), domain(-1.5, 1.5)),
+		unary("aten::asin(Tensor self) -> Tensor", toFloat, fn("asin"), domain(-1, 1)),
+		unary("aten::acos(Tensor self) -> Tensor", toFloat, fn("acos"), domain(-1, 1)),
+		unary("aten::atan(Tensor self) -> Tensor", toFloat, fn("atan")),
+		unary("aten::sinh(Tensor self) -> Tensor", toFloat, fn("sinh")),
+		unary("aten::cosh(Tensor self) -> Tensor", toFloat, fn("cosh")),
+		unary("aten::tanh(Tensor self) -> Tensor", toFloat, fn("tanh")),
+		unary("aten::asinh(Tensor self) -> Tensor", toFloat, fn("asinh")),
+		unary("aten::acosh(Tensor self) -> Tensor", toFloat, fn("acosh"), domain(1, 9)),
+		unary("aten::atanh(Tensor self) -> Tensor", toFloat, fn("atanh"), domain(-0.9, 0.9)),
+		unary("aten::erf(Tensor self) -> Tensor", toFloat, fn("erf")),
+		unary("aten::erfc(Tensor self) -> Tensor", toFloat, fn("erfc")),
+		unary("aten::special_erf(Tensor self) -> Tensor", toFloat, fn("erf")),
+		unary("aten::special_erfc(Tensor self) -> Tensor", toFloat, fn("erfc")),
+		unary("aten::special_expm1(Tensor self) -> Tensor", toFloat, fn("expm1")),
+		unary("aten::special_exp2(Tensor self) -> Tensor", toFloat, fn("exp2")),
+		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p"), domain(-0.9, 9)),
+		unary("aten::deg2rad(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr { return expr.Mul(x, like(x, math.Pi/180)) }),
+		unary("aten::rad2deg(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr { return expr.Mul(x, like(x, 180/math.Pi)) }),
+		unary("aten::sinc(Tensor self) -> Tensor", toFloat, sinc),
+		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc),
+
+		powOp("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", with()),
+		powOp("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+			with("exponent", 2), with("exponent", 3), with("exponent", 0), with("exponent", 1), with("exponent", 7)),
+		powOp("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with("self", 2)),
+		binary("aten::atan2(Tensor self, Tensor other) -> Tensor", toFloat, fn2("atan2")),
+		binary("aten::hypot(Tensor self, Tensor other) -> Tensor", floatOnly, hypot),
+		binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, copysign),
+		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat, copysign),
+		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly, func(a, b *expr.Expr) *expr.Expr { return logAddExp(a, b) }),
+		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy, domain(0.1, 4)),
+		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy, domain(0.1, 4)),
+		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy, domain(0.1, 4)),
+	}
+}
+
+func powOp(schema string, opts ...option) Op {
+	return pointwise(schema, "self exponent", same, func(p *point) *expr.Expr { return power(p.x[0], p.x[1]) },
+		append(opts, domain(0.25, 3))...)
+}
+
+func rsqrt(x *expr.Expr) *expr.Expr { return expr.Div(like(x, 1), expr.Sqrt(x)) }
+
+func sinc(x *expr.Expr) *expr.Expr {
+	px := expr.Mul(x, like(x, math.Pi))
+	return expr.Select(expr.Eq(x, like(x, 0)), like(x, 1), expr.Div(fn("sin")(px), px))
+}
+
+// hypot scales by the larger operand, so that squares do not overflow.
+func hypot(a, b *expr.Expr) *expr.Expr {
+	a, b = expr.Abs(a), expr.Abs(b)
+	big, small := maxNaN(a, b), minNaN(a, b)
+	r := expr.Div(small, big)
+	h := expr.Mul(big, expr.Sqrt(expr.Add(like(a, 1), expr.Mul(r, r))))
+	flat := expr.Or(expr.Eq(big, like(a, 0)), expr.Eq(big, like(a, inf)))
+	anyInf := expr.Or(isInf(a, true, false), isInf(b, true, false))
+	return expr.Select(anyInf, like(a, inf), expr.Select(flat, big, h))
+}
+
+func copysign(a, b *expr.Expr) *expr.Expr {
+	m := expr.Abs(a)
+	return expr.Select(signbit(b), expr.Neg(m), m)
+}
+
+// logAddExp is log(exp(a) + exp(b)) without overflow.
+func logAddExp(a, b *expr.Expr) *expr.Expr {
+	m := maxNaN(a, b)
+	r := expr.Add(m, fn("log1p")(fn("exp")(expr.Neg(expr.Abs(expr.Sub(a, b))))))
+	same := expr.And(expr.Eq(a, b), isInf(a, true, true))
+	return expr.Select(same, a, r)
+}
+
+// xlogy is a·log(b), 0 where a is 0 unless b is NaN.
+func xlogy(a, b *expr.Expr) *expr.Expr {
+	r := expr.Mul(a, fn("log")(b))
+	return expr.Select(expr.IsNaN(b), b, expr.Select(expr.Eq(a, like(a, 0)), like(a, 0), r))
+}
+
+// power is a to the power of b. The exponents that PyTorch treats apart are
+// products and roots.
+func power(a, b *expr.Expr) *expr.Expr {
+	switch {
+	case a.DType == ir.Bool:
+		return expr.Or(a, expr.Not(b))
+	case !a.DType.IsFloat():
+		return intPower(a, b)
+	case b.Op != expr.OpConst:
+		return fn2("pow")(a, b)
+	}
+	recip := func(x *expr.Expr) *expr.Expr { return expr.Div(like(x, 1), x) }
+	switch square := expr.Mul(a, a); b.Float {
+	case 0:
+		return like(a, 1)
+	case 1:
+		return a
+	case 2:
+		return square
+	case 3:
+		return expr.Mul(square, a)
+	case 0.5:
+		return expr.Sqrt(a)
+	case -0.5:
+		return rsqrt(a)
+	case -1:
+		return recip(a)
+	case -2:
+		return recip(square)
+	}
+	return fn2("pow")(a, b)
+}
+
+// intPower squares and multiplies, wrapping around. A negative exponent gives
+// what truncating a reciprocal gives: ±1 for bases ±1, else 0.
+func intPower(a, b *expr.Expr) *expr.Expr {
+	one := like(a, 1)
+	if b.Op == expr.OpConst && b.Int >= 0 {
+		r, sq := one, a
+		for n := b.Int; n > 0; n >>= 1 {
+			if n&1 != 0 {
+				r = expr.Mul(r, sq)
+			}
+			if n > 1 {
+				sq = expr.Mul(sq, sq)
+			}
+		}
+		return r
+	}
+	r, sq := one, a
+	bits := 8 * a.DType.Size()
+	if !a.DType.IsUnsigned() {
+		bits--
+	}
+	for i := range bits {
+		bit := expr.And(expr.Shr(b, like(b, float64(i))), like(b, 1))
+		r = expr.Mul(r, expr.Select(expr.Ne(bit, like(b, 0)), sq, one))
+		sq = expr.Mul(sq, sq)
+	}
+	if a.DType.IsUnsigned() {
+		return r
+	}
+	odd := expr.Ne(expr.And(b, like(b, 1)), like(b, 0))
+	neg := expr.Select(expr.Eq(a, one), one,
+		expr.Select(expr.Eq(a, like(a, -1)), expr.Select(odd, like(a, -1), one), like(a, 0)))
+	return expr.Select(expr.Lt(b, like(b, 0)), neg, r)
+}

@@ -1,0 +1,216 @@
+package ops
+
+import (
+	enc "encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/half"
+)
+
+// Sample is one call that exercises an entry.
+type Sample struct {
+	Inputs []Input // one per value the arguments refer to
+	Args   []ir.NamedArg
+}
+
+// Input is a tensor or scalar operand of a sample.
+type Input struct {
+	Value  *ir.Value
+	Values Values
+}
+
+// Values says what numbers an input takes.
+type Values struct {
+	Lo, Hi float64 // range, both included; both zero: chosen by dtype
+	// Special mixes in NaN, infinities and signed zeros where the dtype has them.
+	Special bool
+	// Distinct makes all elements different (a permutation of steps of Lo..Hi).
+	Distinct bool
+	// NonZero avoids 0.
+	NonZero bool
+}
+
+// Rand varies samples; the same seed gives the same ones.
+type Rand struct{ *rand.Rand }
+
+// NewRand returns a source of samples.
+func NewRand(seed uint64) *Rand { return &Rand{rand.New(rand.NewPCG(seed, 1))} }
+
+// Dim returns a small size.
+func (r *Rand) Dim() int64 { return 1 + r.Int64N(6) }
+
+// Shape returns rank small sizes.
+func (r *Rand) Shape(rank int) []int64 {
+	s := make([]int64, rank)
+	for i := range s {
+		s[i] = r.Dim()
+	}
+	return s
+}
+
+// BroadcastShape returns sizes that broadcast to shape.
+func (r *Rand) BroadcastShape(shape []int64) []int64 {
+	s := slices.Clone(shape[r.IntN(len(shape)+1):])
+	for i := range s {
+		if r.IntN(3) == 0 {
+			s[i] = 1
+		}
+	}
+	return s
+}
+
+// Tensor is a dense tensor operand of a sample under construction.
+func Tensor(d ir.DType, v Values, shape ...int64) Input {
+	return Input{Value: &ir.Value{Type: ir.StaticTensor(d, shape...)}, Values: v}
+}
+
+// FloatScalar is a run-time float operand of a sample.
+func FloatScalar(v Values) Input {
+	return Input{Value: &ir.Value{Type: ir.Type{Kind: ir.FloatKind}}, Values: v}
+}
+
+// NewSample makes a sample of arguments given as name, value, name, value, …;
+// a value is an Input, a []Input, an ir.Arg or what ToArg takes.
+func NewSample(args ...any) Sample {
+	var s Sample
+	for i := 0; i+1 < len(args); i += 2 {
+		s.Args = append(s.Args, ir.NamedArg{Name: args[i].(string), Value: s.arg(args[i+1])})
+	}
+	return s
+}
+
+func (s *Sample) arg(x any) ir.Arg {
+	switch x := x.(type) {
+	case Input:
+		x.Value.Name = "x" + itoa(len(s.Inputs))
+		s.Inputs = append(s.Inputs, x)
+		return ir.Ref{Value: x.Value}
+	case []Input:
+		list := make(ir.List, len(x))
+		for i, in := range x {
+			list[i] = s.arg(in)
+		}
+		return list
+	}
+	a, err := ToArg(x)
+	if err != nil {
+		panic("ops: sample: " + err.Error()) // a defect of the entry, found by the table's test
+	}
+	return a
+}
+
+// bySchema gives samples the entry's schema.
+func bySchema(schema string, f func(*Rand, *Schema) []Sample) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		s, err := ParseSchema(schema)
+		if err != nil {
+			return nil // NewTable tells
+		}
+		return f(r, s)
+	}
+}
+
+// Node returns the sample as a node that calls op.
+func (s Sample) Node(op *Op) *ir.Node {
+	return &ir.Node{Name: "sample", Op: op.Name(), Args: s.Args}
+}
+
+// Data returns the little-endian bytes of an input: row-major elements, or one
+// scalar (int64, float64, a bool byte).
+func (in Input) Data(r *Rand) []byte {
+	d, n := in.Value.Type.DType, int64(1)
+	if in.Value.Type.Kind == ir.TensorKind {
+		n, _ = in.Value.Type.Numel().Const()
+	} else {
+		d = scalarDType(in.Value.Type.Kind)
+	}
+	var order []int
+	if in.Values.Distinct {
+		order = r.Perm(int(n))
+	}
+	var out []byte
+	for i := range int(n) {
+		x := in.Values.draw(r, d)
+		if order != nil {
+			lo, hi := in.Values.bounds(d)
+			x = lo + float64(order[i])*(hi-lo)/float64(max(n-1, 1))
+			if !d.IsFloat() {
+				x = lo + float64(order[i])
+			}
+		}
+		out = AppendElement(out, d, x)
+	}
+	return out
+}
+
+func (v Values) bounds(d ir.DType) (lo, hi float64) {
+	switch {
+	case v.Lo != 0 || v.Hi != 0:
+		return v.Lo, v.Hi
+	case d == ir.Bool:
+		return 0, 1
+	case d.IsUnsigned():
+		return 0, 20
+	case d.IsInt():
+		return -10, 10
+	}
+	return -3, 3
+}
+
+func (v Values) draw(r *Rand, d ir.DType) float64 {
+	lo, hi := v.bounds(d)
+	for {
+		if v.Special && d.IsFloat() && r.IntN(5) == 0 {
+			all := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1)}
+			return all[r.IntN(len(all))]
+		}
+		x := lo + r.Float64()*(hi-lo)
+		if !d.IsFloat() {
+			lo, hi := math.Ceil(lo), math.Floor(hi)
+			x = lo + math.Floor(r.Float64()*(hi-lo+1))
+		}
+		if !v.NonZero || x != 0 {
+			return x
+		}
+	}
+}
+
+// AppendElement appends x as a little-endian element of a real dtype.
+func AppendElement(b []byte, d ir.DType, x float64) []byte {
+	le := enc.LittleEndian
+	switch d {
+	case ir.Bool:
+		if x != 0 {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	case ir.Float64:
+		return le.AppendUint64(b, math.Float64bits(x))
+	case ir.Float32:
+		return le.AppendUint32(b, math.Float32bits(float32(x)))
+	case ir.Float16, ir.BFloat16:
+		return le.AppendUint16(b, half.FromFloat32(d, float32(x)))
+	}
+	n := uint64(int64(x))
+	switch d.Size() {
+	case 1:
+		return append(b, byte(n))
+	case 2:
+		return le.AppendUint16(b, uint16(n))
+	case 4:
+		return le.AppendUint32(b, uint32(n))
+	}
+	return le.AppendUint64(b, n)
+}
+
+// symbolic returns t with its first size made a symbol, for tests of
+// inference on dynamic sizes.
+func symbolic(t ir.Type, s *sym.Symbol) ir.Type {
+	sizes := slices.Clone(t.Sizes)
+	sizes[0] = s.Expr()
+	return ir.TensorOf(t.DType, sizes...)
+}

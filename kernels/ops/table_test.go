@@ -1,0 +1,113 @@
+package ops
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// TestStandard builds the table.
+func TestStandard(t *testing.T) {
+	if _, err := NewTable(groups()...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSchemasArePyTorchs compares every entry's schema with PyTorch's.
+func TestSchemasArePyTorchs(t *testing.T) {
+	data, err := os.ReadFile("../../../shared/reference/aten_schemas_2.14.txt")
+	if err != nil {
+		t.Skip("../shared/reference is not here: ", err)
+	}
+	theirs := map[string]string{}
+	for _, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "*"))
+		if s, err := ParseSchema(line); err == nil {
+			theirs[s.Name] = s.String()
+		}
+	}
+	table := Standard()
+	for _, name := range table.Names() {
+		op, _ := table.Lookup(name)
+		switch want, ok := theirs[name]; {
+		case !ok && (strings.HasPrefix(name, "aten.") || strings.HasPrefix(name, "prims.")):
+			t.Errorf("%s: PyTorch has no such operator", name)
+		case ok && op.ParsedSchema().String() != want:
+			t.Errorf("%s:\n  ours %s\ntheirs %s", name, op.ParsedSchema(), want)
+		}
+	}
+}
+
+func TestFunctional(t *testing.T) {
+	table := Standard()
+	for name, want := range map[string]string{
+		"aten.add_.Tensor": "aten.add.Tensor", "aten.relu_.default": "aten.relu.default", "aten.copy_.default": "aten.copy.default",
+		"aten.__iand__.Tensor": "aten.__and__.Tensor", "aten.detach_.default": "aten.detach.default",
+		"aten.add.Tensor": "", "aten.nothing_.default": "", "aten.__and__.Tensor": "", "add_": "", "": "",
+	} {
+		got, ok := table.Functional(name)
+		if ok != (want != "") || got.Name != want {
+			t.Errorf("Functional(%q) = %v, %v, want %q", name, got, ok, want)
+		}
+		if want != "" {
+			if op, ok := table.Lookup(name); !ok || op.Name() != want {
+				t.Errorf("Lookup(%q) = %v, %v", name, op, ok)
+			}
+		}
+	}
+}
+
+func TestNewTableErrors(t *testing.T) {
+	ok := unary("aten::f(Tensor self) -> Tensor", same, nil)
+	noInfer, noMeaning := ok, ok
+	noInfer.Infer, noMeaning.Compute = nil, nil
+	for name, ops := range map[string][]Op{
+		"twice": {ok, ok}, "schema": {{Schema: "nonsense"}}, "infer": {noInfer}, "meaning": {noMeaning},
+	} {
+		if _, err := NewTable(ops); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestBindErrors(t *testing.T) {
+	x := &ir.Value{Name: "x", Type: ir.StaticTensor(ir.Float32, 2, 3)}
+	y := &ir.Value{Name: "y", Type: ir.StaticTensor(ir.Float32, 4, 3)}
+	s := &ir.Value{Name: "s", Type: ir.Type{Kind: ir.StringKind}}
+	ref := func(v *ir.Value) ir.Arg { return ir.Ref{Value: v} }
+	for _, tt := range []struct {
+		op   string
+		args []ir.NamedArg
+		want string
+	}{
+		{"aten.nothing.default", nil, "not supported"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}}, "other is missing"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Value: ref(y)}}, "[2, 3] and [4, 3] do not broadcast"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Value: ref(s)}}, "a string is no Tensor"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Name: "self", Value: ref(x)}}, "given twice"},
+		{"aten.add.Tensor", []ir.NamedArg{{Name: "foo", Value: ref(x)}}, `called "foo"`},
+		{"aten.relu.default", []ir.NamedArg{{Value: ref(x)}, {Value: ref(x)}}, "more than 1"},
+		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(2)}}}, "dimension 2"},
+		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(1), ir.Int(-1)}}}, "twice"},
+		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.Str("a")}}, "is no int[1]"},
+		{"aten.neg.default", []ir.NamedArg{{Value: ir.None{}}}, "None is no Tensor"},
+	} {
+		_, err := Standard().Bind(&ir.Node{Op: tt.op, Args: tt.args})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.op, err, tt.want)
+		}
+	}
+}
+
+func TestBindDefaults(t *testing.T) {
+	x := &ir.Value{Name: "x", Type: ir.StaticTensor(ir.Float32, 2, 3)}
+	c, err := Standard().Bind(&ir.Node{Op: "aten.add.Tensor", Args: []ir.NamedArg{{Value: ir.Ref{Value: x}}, {Name: "other", Value: ir.Int(2)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Arg("alpha") != ir.Int(1) || len(c.Operands()) != 1 || c.Operand("other") != -1 || !c.Outs[0].Equal(x.Type) {
+		t.Errorf("got %+v", c)
+	}
+}

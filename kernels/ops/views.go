@@ -1,0 +1,361 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// aliases gives the results of a view of argument self.
+type aliases func(c *Call) ([]alias, error)
+
+// single makes the aliases of an operator with one result.
+func single(f func(c *Call, t ir.Type) (alias, error)) aliases {
+	return func(c *Call) ([]alias, error) {
+		a, err := f(c, c.Tensor("self"))
+		if err != nil {
+			return nil, err
+		}
+		return []alias{a}, nil
+	}
+}
+
+// view is an entry whose results share the memory of argument self.
+func view(schema string, f aliases, samples func(*Rand) []Sample) Op {
+	return Op{
+		Schema:  schema,
+		Samples: samples,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			as, err := f(c)
+			ts := make([]ir.Type, len(as))
+			for i, a := range as {
+				ts[i] = a.Type
+			}
+			return ts, err
+		},
+		View: func(c *Call) ([]View, error) {
+			as, err := f(c)
+			vs := make([]View, len(as))
+			for i, a := range as {
+				vs[i] = View{Of: c.Operand("self"), Map: a.at}
+			}
+			return vs, err
+		},
+	}
+}
+
+// copied is an entry whose results are copies of what view would give.
+func copied(schema string, f aliases, samples func(*Rand) []Sample) Op {
+	return Op{
+		Schema:  schema,
+		Samples: samples,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			as, err := f(c)
+			ts := make([]ir.Type, len(as))
+			for i, a := range as {
+				ts[i] = a.Dense()
+			}
+			return ts, err
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			as, err := f(c)
+			out := make([]expr.Tensor, len(as))
+			for i, a := range as {
+				vars, coords := indexVars(a.Sizes)
+				out[i] = expr.Tensor{DType: a.DType, Vars: vars, Body: c.Load("self", a.at(coords)...)}
+			}
+			return out, err
+		},
+	}
+}
+
+// viewOps are the operators that look at the elements of a tensor in another
+// way, and their copying twins.
+func viewOps() []Op {
+	var out []Op
+	for _, f := range viewForms() {
+		out = append(out, view(f.schema, f.of, f.samples))
+		if f.copy != "" {
+			out = append(out, copied(f.copy, f.of, f.samples))
+		}
+	}
+	return append(out,
+		copied("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", splitView, splitSamples),
+		copied("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")),
+		copied("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView, chunkSamples),
+		reshapes("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", argSizes("shape"), reshapeSamples("shape")),
+		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", otherSizes, likeSamples(6, 2, 3)),
+		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flattenSizes, flattenSamples),
+		reshapes("aten::ravel(Tensor(a) self) -> Tensor(a)", func(*Call, ir.Type) ([]sym.Expr, error) {
+			return []sym.Expr{sym.Int(-1)}, nil
+		}, selfSamples(2)),
+	)
+}
+
+// viewForm is a view and the copying operator of the same meaning.
+type viewForm struct {
+	schema, copy string
+	of           aliases
+	samples      func(*Rand) []Sample
+}
+
+func viewForms() []viewForm {
+	return []viewForm{
+		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(strictView), reshapeSamples("size")},
+		{"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", "aten::view_copy(Tensor self, SymInt[] size) -> Tensor", single(strictView), reshapeSamples("size")},
+		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(viewAs), likeSamples(6, 2, 3)},
+		{"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", "aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor", single(reshapeAlias), stridedSamples(false)},
+		{"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", "", single(unflattenView), unflattenSamples},
+		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)", "aten::permute_copy(Tensor self, int[] dims) -> Tensor", single(permuteView), permuteSamples},
+		{"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor", single(transposeView("dim0", "dim1")), transposeSamples("dim0", "dim1")},
+		{"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "", single(transposeView("dim0", "dim1")), transposeSamples("dim0", "dim1")},
+		{"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "", single(transposeView("axis0", "axis1")), transposeSamples("axis0", "axis1")},
+		{"aten::t(Tensor(a) self) -> Tensor(a)", "aten::t_copy(Tensor self) -> Tensor", single(tView), selfSamples(2)},
+		{"aten::numpy_T(Tensor(a) self) -> Tensor(a)", "", single(reversedView), selfSamples(3)},
+		{"aten::mT(Tensor(a) self) -> Tensor(a)", "", single(matrixView), selfSamples(3)},
+		{"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "", single(movedimView), movedimSamples(true)},
+		{"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "", single(movedimView), movedimSamples(false)},
+		{"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "", single(movedimView), movedimSamples(true)},
+		{"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "", single(movedimView), movedimSamples(false)},
+		{"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", "aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", single(expandView), expandSamples},
+		{"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(expandView), expandSamples},
+		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(expandAs), likeSamples(1, 4, 3)},
+		{"aten::squeeze(Tensor(a) self) -> Tensor(a)", "aten::squeeze_copy(Tensor self) -> Tensor", single(squeezeAll), squeezeSamples("")},
+		{"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", single(squeezeDims), squeezeSamples("int")},
+		{"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", "aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", single(squeezeDims), squeezeSamples("list")},
+		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", "aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", single(unsqueezeView), unsqueezeSamples},
+		{"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", "aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor", single(selectView), selectSamples},
+		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", single(sliceView), sliceSamples},
+		{"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", "aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", single(narrowView), narrowSamples},
+		{"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", "aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", single(diagonalView), diagonalSamples},
+		{"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", "aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor", single(unfoldView), unfoldSamples},
+		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", single(stridedView), stridedSamples(true)},
+		{"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbindView, unbindSamples},
+		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", splitView, splitSamples},
+		{"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", "", splitSizesView("split_size"), splitSizesSamples("split_size")},
+		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")},
+		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", "", chunkView, chunkSamples},
+		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", "", sectionsView, sectionsSamples},
+		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", "", indicesView, indicesSamples},
+	}
+}
+
+func permuteView(c *Call, t ir.Type) (alias, error) {
+	ns, err := c.Ints("dims")
+	if err != nil {
+		return alias{}, err
+	}
+	if len(ns) != t.Rank() {
+		return alias{}, c.Errorf("%d dimensions for a tensor with %d", len(ns), t.Rank())
+	}
+	perm := make([]int, len(ns))
+	for i, n := range ns {
+		d, err := c.wrapDim(n, t.Rank())
+		if err != nil {
+			return alias{}, err
+		}
+		if slices.Contains(perm[:i], d) {
+			return alias{}, c.Errorf("dimension %d is given twice", d)
+		}
+		perm[i] = d
+	}
+	return permuted(t, perm), nil
+}
+
+func transposeView(dim0, dim1 string) func(*Call, ir.Type) (alias, error) {
+	return func(c *Call, t ir.Type) (alias, error) {
+		a, err := c.dim(dim0, t.Rank())
+		if err != nil {
+			return alias{}, err
+		}
+		b, err := c.dim(dim1, t.Rank())
+		return swapped(t, a, b), err
+	}
+}
+
+func tView(c *Call, t ir.Type) (alias, error) {
+	switch {
+	case t.Rank() > 2:
+		return alias{}, c.Errorf("a tensor with %d dimensions", t.Rank())
+	case t.Rank() < 2:
+		return self(t), nil
+	}
+	return swapped(t, 0, 1), nil
+}
+
+func reversedView(_ *Call, t ir.Type) (alias, error) {
+	perm := upTo(t.Rank())
+	slices.Reverse(perm)
+	return permuted(t, perm), nil
+}
+
+func matrixView(c *Call, t ir.Type) (alias, error) {
+	if t.Rank() < 2 {
+		return alias{}, c.Errorf("a tensor with %d dimensions is no matrix", t.Rank())
+	}
+	return swapped(t, t.Rank()-2, t.Rank()-1), nil
+}
+
+func movedimView(c *Call, t ir.Type) (alias, error) {
+	src, err := c.Ints("source")
+	if err != nil {
+		return alias{}, err
+	}
+	dst, err := c.Ints("destination")
+	if err != nil {
+		return alias{}, err
+	}
+	if len(src) != len(dst) {
+		return alias{}, c.Errorf("%d sources and %d destinations", len(src), len(dst))
+	}
+	perm := make([]int, t.Rank())
+	for i := range perm {
+		perm[i] = -1
+	}
+	var moved []int
+	for i := range src {
+		s, err := c.wrapDim(src[i], t.Rank())
+		if err != nil {
+			return alias{}, err
+		}
+		d, err := c.wrapDim(dst[i], t.Rank())
+		if err != nil {
+			return alias{}, err
+		}
+		if t.Rank() == 0 {
+			return self(t), nil
+		}
+		if perm[d] >= 0 || slices.Contains(moved, s) {
+			return alias{}, c.Errorf("a dimension is given twice")
+		}
+		perm[d] = s
+		moved = append(moved, s)
+	}
+	next := 0
+	for d := range perm {
+		if perm[d] >= 0 {
+			continue
+		}
+		for slices.Contains(moved, next) {
+			next++
+		}
+		perm[d] = next
+		next++
+	}
+	return permuted(t, perm), nil
+}
+
+func expandView(c *Call, t ir.Type) (alias, error) {
+	sizes, err := c.SymInts("size")
+	if err != nil {
+		return alias{}, err
+	}
+	return expanded(c, t, sizes)
+}
+
+func expandAs(c *Call, t ir.Type) (alias, error) {
+	return expanded(c, t, c.Tensor("other").Sizes)
+}
+
+func squeezeAll(_ *Call, t ir.Type) (alias, error) {
+	return squeezed(t, allOf(t.Rank())), nil
+}
+
+// allOf returns the set of all n dimensions.
+func allOf(n int) []bool { return slices.Repeat([]bool{true}, n) }
+
+func squeezeDims(c *Call, t ir.Type) (alias, error) {
+	drop, err := c.dims("dim", t.Rank(), false)
+	if err != nil {
+		return alias{}, err
+	}
+	return squeezed(t, drop), nil
+}
+
+func unsqueezeView(c *Call, t ir.Type) (alias, error) {
+	d, err := c.dim("dim", t.Rank()+1)
+	if err != nil {
+		return alias{}, err
+	}
+	return unsqueezed(t, d), nil
+}
+
+func selectView(c *Call, t ir.Type) (alias, error) {
+	d, err := c.dim("dim", t.Rank())
+	if err != nil {
+		return alias{}, err
+	}
+	i, err := c.SymInt("index")
+	if err != nil {
+		return alias{}, err
+	}
+	return selected(c, t, d, i)
+}
+
+// diagonalDims returns the arguments of the diagonal operators.
+func diagonalDims(c *Call, t ir.Type) (offset int64, d1, d2 int, err error) {
+	if offset, err = c.Int("offset"); err != nil {
+		return
+	}
+	if d1, err = c.dim("dim1", t.Rank()); err != nil {
+		return
+	}
+	if d2, err = c.dim("dim2", t.Rank()); err != nil {
+		return
+	}
+	if d1 == d2 {
+		err = c.Errorf("both dimensions of the diagonal are %d", d1)
+	}
+	return
+}
+
+func diagonalView(c *Call, t ir.Type) (alias, error) {
+	offset, d1, d2, err := diagonalDims(c, t)
+	if err != nil {
+		return alias{}, err
+	}
+	return diagonalOf(t, offset, d1, d2), nil
+}
+
+func unfoldView(c *Call, t ir.Type) (alias, error) {
+	d, err := c.dim("dimension", t.Rank())
+	if err != nil {
+		return alias{}, err
+	}
+	size, err := c.Int("size")
+	if err != nil {
+		return alias{}, err
+	}
+	step, err := c.Int("step")
+	if err != nil {
+		return alias{}, err
+	}
+	return windowed(c, t, d, size, step)
+}
+
+func stridedView(c *Call, t ir.Type) (alias, error) {
+	offset := t.Offset
+	if c.Has("storage_offset") {
+		var err error
+		if offset, err = c.SymInt("storage_offset"); err != nil {
+			return alias{}, err
+		}
+	}
+	return stridedAt(c, t, offset)
+}
+
+func reshapeAlias(c *Call, t ir.Type) (alias, error) { return stridedAt(c, t, t.Offset) }
+
+func stridedAt(c *Call, t ir.Type, offset sym.Expr) (alias, error) {
+	sizes, err := c.SymInts("size")
+	if err != nil {
+		return alias{}, err
+	}
+	strides, err := c.SymInts("stride")
+	if err != nil {
+		return alias{}, err
+	}
+	return c.strided(t, sizes, strides, offset)
+}

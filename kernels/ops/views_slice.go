@@ -1,0 +1,259 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// sliceBounds resolves Python's start and end of a dimension of the given
+// size: absent ones are its ends, negative ones count from the end, and both
+// are kept inside.
+func (c *Call) sliceBounds(size sym.Expr) (start, n, step sym.Expr, err error) {
+	bound := func(name string, def sym.Expr) (sym.Expr, error) {
+		if !c.Has(name) {
+			return def, nil
+		}
+		e, err := c.SymInt(name)
+		if err != nil {
+			return e, err
+		}
+		if k, ok := e.Const(); ok && k == math.MaxInt64 {
+			return size, nil
+		}
+		if sym.Less(e, sym.Int(0)) {
+			e = sym.Max(sym.Add(e, size), sym.Int(0))
+		}
+		return sym.Min(e, size), nil
+	}
+	if start, err = bound("start", sym.Int(0)); err != nil {
+		return
+	}
+	end, err := bound("end", size)
+	if err != nil {
+		return
+	}
+	if step, err = c.SymInt("step"); err != nil {
+		return
+	}
+	if !sym.Less(sym.Int(0), step) {
+		err = c.Errorf("a step of %s", step)
+		return
+	}
+	n = sym.Max(sym.CeilDiv(sym.Sub(end, start), step), sym.Int(0))
+	return
+}
+
+func sliceView(c *Call, t ir.Type) (alias, error) {
+	d, start, n, step, err := c.sliceOf(t)
+	if err != nil {
+		return alias{}, err
+	}
+	return stepped(t, d, start, n, step), nil
+}
+
+// sliceOf returns what the arguments of a slice of t mean.
+func (c *Call) sliceOf(t ir.Type) (d int, start, n, step sym.Expr, err error) {
+	if t.Rank() == 0 {
+		err = c.Errorf("a tensor without dimensions has no slices")
+		return
+	}
+	if d, err = c.dim("dim", t.Rank()); err != nil {
+		return
+	}
+	start, n, step, err = c.sliceBounds(t.Sizes[d])
+	return
+}
+
+func narrowView(c *Call, t ir.Type) (alias, error) {
+	if t.Rank() == 0 {
+		return alias{}, c.Errorf("a tensor without dimensions has no slices")
+	}
+	d, err := c.dim("dim", t.Rank())
+	if err != nil {
+		return alias{}, err
+	}
+	start, err := c.SymInt("start")
+	if err != nil {
+		return alias{}, err
+	}
+	n, err := c.SymInt("length")
+	if err != nil {
+		return alias{}, err
+	}
+	if sym.Less(start, sym.Int(0)) {
+		start = sym.Add(start, t.Sizes[d])
+	}
+	if sym.Less(n, sym.Int(0)) || sym.Less(t.Sizes[d], sym.Add(start, n)) {
+		return alias{}, c.Errorf("%s elements from %s on of %s", n, start, t.Sizes[d])
+	}
+	return stepped(t, d, start, n, sym.Int(1)), nil
+}
+
+// parts cuts dimension d of t into runs of the given lengths.
+func parts(t ir.Type, d int, lengths []sym.Expr) []alias {
+	out := make([]alias, len(lengths))
+	var at sym.Expr
+	for i, n := range lengths {
+		out[i] = stepped(t, d, at, n, sym.Int(1))
+		at = sym.Add(at, n)
+	}
+	return out
+}
+
+// splitDim returns the dimension that a splitting operator cuts.
+func (c *Call) splitDim(t ir.Type) (int, error) {
+	if t.Rank() == 0 {
+		return 0, c.Errorf("a tensor without dimensions cannot be split")
+	}
+	return c.dim("dim", t.Rank())
+}
+
+func splitView(c *Call) ([]alias, error) {
+	t := c.Tensor("self")
+	d, err := c.splitDim(t)
+	if err != nil {
+		return nil, err
+	}
+	size, err := c.SymInt("split_size")
+	if err != nil {
+		return nil, err
+	}
+	return c.evenParts(t, d, size)
+}
+
+// evenParts cuts dimension d into runs of size elements and a rest.
+func (c *Call) evenParts(t ir.Type, d int, size sym.Expr) ([]alias, error) {
+	total := t.Sizes[d]
+	if size.IsZero() && total.IsZero() {
+		return parts(t, d, []sym.Expr{{}}), nil
+	}
+	if !sym.Less(sym.Int(0), size) {
+		return nil, c.Errorf("runs of %s elements", size)
+	}
+	n, ok := sym.Max(sym.CeilDiv(total, size), sym.Int(1)).Const()
+	if !ok {
+		return nil, c.Errorf("how many runs of %s make %s is not known", size, total)
+	}
+	lengths := make([]sym.Expr, n)
+	for i := range lengths {
+		lengths[i] = size
+	}
+	lengths[n-1] = sym.Sub(total, sym.Mul(size, sym.Int(n-1)))
+	return parts(t, d, lengths), nil
+}
+
+func splitSizesView(arg string) aliases {
+	return func(c *Call) ([]alias, error) {
+		t := c.Tensor("self")
+		d, err := c.splitDim(t)
+		if err != nil {
+			return nil, err
+		}
+		lengths, err := c.SymInts(arg)
+		if err != nil {
+			return nil, err
+		}
+		if sum := sym.Add(lengths...); differ(sum, t.Sizes[d]) {
+			return nil, c.Errorf("runs of %s elements in all, of a dimension of %s", sum, t.Sizes[d])
+		}
+		return parts(t, d, lengths), nil
+	}
+}
+
+func chunkView(c *Call) ([]alias, error) {
+	t := c.Tensor("self")
+	d, err := c.splitDim(t)
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.Int("chunks")
+	if err != nil {
+		return nil, err
+	}
+	if n <= 0 {
+		return nil, c.Errorf("%d chunks", n)
+	}
+	if t.Sizes[d].IsZero() {
+		return parts(t, d, make([]sym.Expr, n)), nil
+	}
+	return c.evenParts(t, d, sym.CeilDiv(t.Sizes[d], sym.Int(n)))
+}
+
+func sectionsView(c *Call) ([]alias, error) {
+	t := c.Tensor("self")
+	d, err := c.splitDim(t)
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.Int("sections")
+	if err != nil {
+		return nil, err
+	}
+	if n <= 0 {
+		return nil, c.Errorf("%d sections", n)
+	}
+	total, ok := t.Sizes[d].Const()
+	lengths := make([]sym.Expr, n)
+	for i := range lengths {
+		if !ok { // the first get one more
+			lengths[i] = sym.FloorDiv(sym.Add(t.Sizes[d], sym.Int(n-1-int64(i))), sym.Int(n))
+			continue
+		}
+		lengths[i] = sym.Int(total / n)
+		if int64(i) < total%n {
+			lengths[i] = sym.Int(total/n + 1)
+		}
+	}
+	return parts(t, d, lengths), nil
+}
+
+func indicesView(c *Call) ([]alias, error) {
+	t := c.Tensor("self")
+	d, err := c.splitDim(t)
+	if err != nil {
+		return nil, err
+	}
+	at, err := c.SymInts("indices")
+	if err != nil {
+		return nil, err
+	}
+	size := t.Sizes[d]
+	inside := func(e sym.Expr) sym.Expr { // as a slice takes its bounds
+		if sym.Less(e, sym.Int(0)) {
+			e = sym.Max(sym.Add(e, size), sym.Int(0))
+		}
+		return sym.Min(e, size)
+	}
+	var out []alias
+	var from sym.Expr
+	for _, to := range append(at, size) {
+		to = inside(to)
+		out = append(out, stepped(t, d, from, sym.Max(sym.Sub(to, from), sym.Int(0)), sym.Int(1)))
+		from = to
+	}
+	return out, nil
+}
+
+func unbindView(c *Call) ([]alias, error) {
+	t := c.Tensor("self")
+	if t.Rank() == 0 {
+		return nil, c.Errorf("a tensor without dimensions cannot be unbound")
+	}
+	d, err := c.dim("dim", t.Rank())
+	if err != nil {
+		return nil, err
+	}
+	n, ok := t.Sizes[d].Const()
+	if !ok {
+		return nil, c.Errorf("how many slices a dimension of %s has is not known", t.Sizes[d])
+	}
+	out := make([]alias, n)
+	for i := range out {
+		if out[i], err = selected(c, t, d, sym.Int(int64(i))); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
