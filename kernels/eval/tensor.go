@@ -164,10 +164,8 @@ func (r *reference) load(e *expr.Expr) (Value, error) {
 
 func (r *reference) reduce(e *expr.Expr, params map[*expr.Var]Value) (Value, error) {
 	d := e.Args[0].DType
-	var acc Value
-	if e.Kind == expr.ReduceProd {
-		acc = expr.Convert(Value{I: 1}, ir.Int64, d)
-	}
+	first := expr.Neutral(e.Kind, d)
+	acc := Value{I: first.Int, F: first.Float}
 	n, best := int64(0), int64(0)
 	err := r.each(e.Vars, func() error {
 		v, err := r.expr(e.Args[0], params)
@@ -186,7 +184,7 @@ func (r *reference) reduce(e *expr.Expr, params map[*expr.Var]Value) (Value, err
 			}
 			better, _ := expr.Apply(op, ir.Bool, d, v, acc)
 			nan := v.F != v.F && acc.F == acc.F
-			if n == 0 || better.I != 0 || nan {
+			if better.I != 0 || nan {
 				acc, best = v, n
 			}
 		}

@@ -80,9 +80,15 @@ func (c *compiler) store(s *loop.Store) func(*frame) bool {
 	}
 }
 
+// maxParams is the most parameters a scalar function has.
+const maxParams = 4
+
 // call compiles the arguments of a call and the function; the returned
 // statement runs it.
 func (c *compiler) call(e *expr.Expr) (*function, func(*frame)) {
+	if len(e.Args) > maxParams {
+		fail("%s has %d parameters", e.Fn.Name, len(e.Args))
+	}
 	fn := c.fns[e.Fn]
 	if fn == nil {
 		fn = &function{}
@@ -126,16 +132,15 @@ func (c *compiler) call(e *expr.Expr) (*function, func(*frame)) {
 		args = append(args, a)
 	}
 	return fn, func(fr *frame) {
-		var vals [4]Value
-		got := append(vals[:0], make([]Value, max(0, len(args)-len(vals)))...)[:0]
-		for _, a := range args {
+		var got [maxParams]Value // an argument may call the same function
+		for k, a := range args {
 			switch a.kind {
 			case f32Kind:
-				got = append(got, Value{F: float64(a.s(fr))})
+				got[k].F = float64(a.s(fr))
 			case f64Kind:
-				got = append(got, Value{F: a.d(fr)})
+				got[k].F = a.d(fr)
 			default:
-				got = append(got, Value{I: a.i(fr)})
+				got[k].I = a.i(fr)
 			}
 		}
 		for k, a := range args {

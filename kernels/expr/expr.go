@@ -71,7 +71,7 @@ const (
 // ReduceKind is how a Reduce combines.
 type ReduceKind uint8
 
-// The reductions. Initial values: Sum 0, Prod 1, Max and Min the first value.
+// The reductions. Over no values they give Neutral.
 // Max and Min give NaN if any value is NaN. ArgMax and ArgMin give the Int64
 // position (row-major over Vars) of the first extremum, the first NaN if any.
 const (

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -91,35 +90,11 @@ var accNames = map[expr.ReduceKind]string{
 
 func (s *scheduler) accumulator(r *expr.Expr) accumulator {
 	d := r.Args[0].DType
-	a := accumulator{kind: r.Kind, vars: r.Vars, acc: s.local(accNames[r.Kind], r.Args[0]), init: neutral(r.Kind, d)}
+	a := accumulator{kind: r.Kind, vars: r.Vars, acc: s.local(accNames[r.Kind], r.Args[0]), init: expr.Neutral(r.Kind, d)}
 	if isArg(r.Kind) {
 		a.pos = s.local("pos", r)
 	}
 	return a
-}
-
-// neutral returns what changes nothing when combined with any value.
-func neutral(k expr.ReduceKind, d ir.DType) *expr.Expr {
-	switch k {
-	case expr.ReduceSum:
-		return expr.Num(d, 0)
-	case expr.ReduceProd:
-		return expr.Num(d, 1)
-	}
-	low := k == expr.ReduceMax || k == expr.ReduceArgMax
-	switch {
-	case d.IsFloat() && low:
-		return expr.Float(d, math.Inf(-1))
-	case d.IsFloat():
-		return expr.Float(d, math.Inf(1))
-	case d == ir.Bool:
-		return expr.Bool(!low)
-	}
-	lowest, highest := expr.IntRange(d)
-	if low {
-		return expr.Int(d, lowest)
-	}
-	return expr.Int(d, highest)
 }
 
 func (a accumulator) declare() []loop.Stmt {
