@@ -15,7 +15,10 @@ func bindArgs(op *Op, n *ir.Node) (*Call, error) {
 	for _, a := range n.Args {
 		i := pos
 		if a.Name != "" {
-			if i = s.Index(a.Name); i < 0 {
+			if i = s.Index(a.Name); i < 0 && a.Name == "self" && n.Op != s.Name {
+				i = 0 // dropout_ calls "self" what dropout calls "input"
+			}
+			if i < 0 {
 				return nil, c.Errorf("no argument is called %q", a.Name)
 			}
 		} else if i >= len(s.Args) {

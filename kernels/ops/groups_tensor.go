@@ -5,5 +5,7 @@ package ops
 func tensorGroups() [][]Op {
 	return [][]Op{
 		viewOps(),
+		matmulOps(),
+		softmaxOps(),
 	}
 }

@@ -53,7 +53,10 @@ func copyOps() []Op {
 			if _, ok := Broadcast(t, c.Tensor("src")); !ok || c.Tensor("src").Rank() > t.Rank() {
 				return t, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("src"), t}))
 			}
-			return likeType(t, t.DType), nil
+			if t.Numel().IsZero() {
+				t.Offset = sym.Expr{} // PyTorch does not clone a storage of no bytes
+			}
+			return t, nil // a clone of self's storage: strides and offset too
 		}),
 		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value", fillType),
 		converting("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", "value", fillType),

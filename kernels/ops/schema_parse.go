@@ -76,12 +76,15 @@ func (p *schemaParser) word(extra string) string {
 	return p.text[start:min(p.pos, len(p.text))]
 }
 
+// python are the namespaces of Python functions, which have no overloads.
+var python = map[string]bool{"_operator": true, "math": true, "torch": true}
+
 func (p *schemaParser) schema() *Schema {
 	s := &Schema{}
 	ns := p.word(".")
 	p.expect("::")
 	name := p.word(".")
-	if !strings.Contains(name, ".") {
+	if !strings.Contains(name, ".") && !python[ns] {
 		name += ".default"
 	}
 	s.Name = ns + "." + name

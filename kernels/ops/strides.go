@@ -53,6 +53,9 @@ func pointwiseStrides(sizes []sym.Expr, ts []ir.Type) []sym.Expr {
 	if strides, ok := sameLayout(sizes, ts); ok {
 		return strides
 	}
+	if rowMajor(sizes, ts) {
+		return ir.Contiguous(sizes)
+	}
 	n := len(sizes)
 	// over holds the strides over the broadcast dimensions, 0 where an operand
 	// is repeated.
@@ -146,6 +149,20 @@ func sameLayout(sizes []sym.Expr, ts []ir.Type) ([]sym.Expr, bool) {
 		return ts[0].Strides, true
 	}
 	return nil, false
+}
+
+// rowMajor is FakeTensor's short cut for operands that are all row-major and
+// of which one has the common shape. It differs from the long way only for
+// tensors without elements.
+func rowMajor(sizes []sym.Expr, ts []ir.Type) bool {
+	whole := false
+	for _, t := range ts {
+		whole = whole || slices.EqualFunc(t.Sizes, sizes, sym.Expr.Equal)
+		if !t.IsContiguous() {
+			return false
+		}
+	}
+	return whole
 }
 
 // less reports whether a < b for certain.

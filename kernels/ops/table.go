@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // Standard returns the table of every operator etgen has.
@@ -104,7 +105,8 @@ func (op *Op) Name() string { return op.sch.Name }
 
 // Bind binds the arguments of n by name, or by position where they have none,
 // fills in defaults, checks their kinds and infers the result types. Of an
-// in-place operator it binds the functional form.
+// in-place operator it binds the functional form; the result's type is that of
+// the argument written to.
 func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	op, ok := t.Lookup(n.Op)
 	if !ok {
@@ -116,6 +118,16 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	}
 	if c.Outs, err = op.Infer(c); err != nil {
 		return nil, c.wrap(err)
+	}
+	if op.sch.Name == n.Op {
+		return c, nil
+	}
+	if f, ok := t.Functional(n.Op); ok && !f.Rebind {
+		self := c.Args[f.Mutated].(ir.Ref).Value.Type
+		if !slices.EqualFunc(c.Outs[0].Sizes, self.Sizes, sym.Expr.Equal) {
+			return nil, c.Errorf("a result of %s does not fit in place of %s", describeSizes(c.Outs[:1]), describeSizes([]ir.Type{self}))
+		}
+		c.Outs[0] = self
 	}
 	return c, nil
 }

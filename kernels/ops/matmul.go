@@ -1,0 +1,269 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// inner is the sum over k < n of a(k)·b(k) in the compute dtype m.
+func inner(m ir.DType, n sym.Expr, term func(k sym.Expr) (a, b *expr.Expr)) *expr.Expr {
+	k := sym.NewVar("k", n)
+	a, b := term(k.Expr())
+	return expr.Sum([]*sym.Symbol{k}, expr.Mul(expr.Cast(m, a), expr.Cast(m, b)))
+}
+
+// product describes a matrix product: its operands, the sizes of the result
+// and what is summed over.
+type product struct {
+	schema string
+	// setup checks the operands and returns the sizes of the result, the extent
+	// of the sum, and what is multiplied for element at of the result.
+	setup func(c *Call) (sizes []sym.Expr, n sym.Expr, err error)
+	term  func(c *Call, at []sym.Expr, k sym.Expr) (a, b *expr.Expr)
+	a, b  string // the arguments multiplied: they share a dtype
+	// add names the argument that is added after scaling by beta, the product
+	// having been scaled by alpha.
+	add       string
+	decompose func(*Builder, *Call) ([]*ir.Value, error)
+	samples   func(r *Rand) []Sample
+}
+
+func (p product) op() Op {
+	return Op{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose, Samples: p.samples}
+}
+
+func (p product) infer(c *Call) ([]ir.Type, error) {
+	d := c.Tensor(p.a).DType
+	if e := c.Tensor(p.b).DType; d != e {
+		return nil, c.Errorf("the product of %s and %s", d, e)
+	}
+	if d == ir.Bool {
+		return nil, c.Errorf("not defined on %s", d)
+	}
+	sizes, _, err := p.setup(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.add != "" && c.Has(p.add) {
+		t := c.Tensor(p.add)
+		if t.DType != d {
+			return nil, c.Errorf("%s of %s added to a product of %s", p.add, t.DType, d)
+		}
+		if both, ok := Broadcast(t, ir.Type{Sizes: sizes}); !ok || len(both) != len(sizes) {
+			return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, {Sizes: sizes}}))
+		}
+	}
+	return []ir.Type{ir.TensorOf(d, sizes...)}, nil
+}
+
+func (p product) compute(c *Call) ([]expr.Tensor, error) {
+	if err := c.real(); err != nil {
+		return nil, err
+	}
+	_, n, err := p.setup(c)
+	if err != nil {
+		return nil, err
+	}
+	out := c.Outs[0]
+	vars, at := indexVars(out.Sizes)
+	m := opmath(out.DType)
+	y := inner(m, n, func(k sym.Expr) (a, b *expr.Expr) { return p.term(c, at, k) })
+	if p.add != "" && c.Has(p.add) {
+		z := expr.Cast(m, c.elem(p.add, out.Sizes, at))
+		if c.Op.sch.Index("beta") >= 0 {
+			beta := c.number(c.Arg("beta"), m)
+			y = scaled(y, c.number(c.Arg("alpha"), m))
+			if isNumber(beta, 0) { // what is not added may be NaN
+				z = nil
+			} else {
+				z = scaled(z, beta)
+			}
+		}
+		if z != nil {
+			y = expr.Add(y, z)
+		}
+	}
+	return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, y)}}, nil
+}
+
+func scaled(x, by *expr.Expr) *expr.Expr {
+	if isNumber(by, 1) {
+		return x
+	}
+	return expr.Mul(by, x)
+}
+
+// isNumber reports whether e is the constant x.
+func isNumber(e *expr.Expr, x float64) bool {
+	if e.Op != expr.OpConst {
+		return false
+	}
+	if e.DType.IsFloat() {
+		return e.Float == x
+	}
+	return float64(e.Int) == x
+}
+
+// matrices makes the setup of operands with the given ranks and dimensions
+// that must agree: a's last dimension with b's one before the last, or its
+// only one, and any before those.
+func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr, error) {
+	return func(c *Call) ([]sym.Expr, sym.Expr, error) {
+		x, y := c.Tensor(a), c.Tensor(b)
+		if x.Rank() != ra || y.Rank() != rb {
+			return nil, sym.Expr{}, c.Errorf("%s and %s have %d and %d dimensions, not %d and %d", a, b, x.Rank(), y.Rank(), ra, rb)
+		}
+		kx, ky := ra-1, max(rb-2, 0)
+		bad := differ(x.Sizes[kx], y.Sizes[ky])
+		for d := range ra - 2 {
+			bad = bad || differ(x.Sizes[d], y.Sizes[d])
+		}
+		if bad {
+			return nil, sym.Expr{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
+		}
+		sizes := slices.Clone(x.Sizes[:kx])
+		if rb >= 2 {
+			sizes = append(sizes, y.Sizes[rb-1])
+		}
+		return sizes, x.Sizes[kx], nil
+	}
+}
+
+// contract makes the term of matrices: a[…, i, k]·b[…, k, j].
+func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
+	return func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
+		x := append(slices.Clone(at[:ra-1]), k)
+		y := append(slices.Clone(at[:max(rb-2, 0)]), k)
+		if rb >= 2 {
+			y = append(y, at[len(at)-1])
+		}
+		return c.Load(a, x...), c.Load(b, y...)
+	}
+}
+
+// matmulOps are the products of vectors, matrices and batches of them.
+func matmulOps() []Op {
+	plain := func(schema, a, b string, ra, rb int, add string) Op {
+		return product{schema: schema, a: a, b: b, add: add, setup: matrices(a, b, ra, rb), term: contract(a, b, ra, rb),
+			samples: productSamples(a, b, ra, rb, add)}.op()
+	}
+	return []Op{
+		plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 2, 2, ""),
+		plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 3, 3, ""),
+		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, ""),
+		plain("aten::dot(Tensor self, Tensor tensor) -> Tensor", "self", "tensor", 1, 1, ""),
+		plain("aten::vdot(Tensor self, Tensor other) -> Tensor", "self", "other", 1, 1, ""),
+		plain("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat1", "mat2", 2, 2, "self"),
+		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self"),
+		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self"),
+		linearProduct().op(),
+		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", matmulType, matmul, matmulSamples),
+		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addbmmType, addbmm, productSamples("batch1", "batch2", 3, 3, "self row")),
+		binaryOuter("aten::outer(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
+		binaryOuter("aten::ger(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
+	}
+}
+
+// composite is an entry that is a graph of others.
+func composite(schema string, typ func(*Call) (ir.Type, error), f func(*Builder, *Call) *ir.Value, samples func(*Rand) []Sample) Op {
+	return Op{
+		Schema:  schema,
+		Samples: samples,
+		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			return []*ir.Value{f(b, c)}, nil
+		},
+	}
+}
+
+// binaryOuter multiplies every element of a vector with every one of another.
+func binaryOuter(schema, a, b string) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			x, y := c.Tensor(a), c.Tensor(b)
+			d, err := c.Promote(a, b)
+			if err == nil && (x.Rank() != 1 || y.Rank() != 1) {
+				err = c.Errorf("%d and %d dimensions, not vectors", x.Rank(), y.Rank())
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(d, x.Sizes[0], y.Sizes[0])}, nil
+		},
+		Decompose: func(bl *Builder, c *Call) ([]*ir.Value, error) {
+			x := bl.Op("aten.unsqueeze.default", c.Value(a), 1)
+			return []*ir.Value{bl.Op("aten.mul.Tensor", x, c.Value(b))}, nil
+		},
+		Samples: times(2, func(r *Rand) Sample { return NewSample(a, f32(r.Dim()), b, f32(r.Dim())) }),
+	}
+}
+
+// linearProduct is input · weightᵀ + bias, over the last dimension of input.
+func linearProduct() product {
+	return product{
+		schema: "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+		a:      "input", b: "weight", add: "bias",
+		setup: func(c *Call) ([]sym.Expr, sym.Expr, error) {
+			x, w := c.Tensor("input"), c.Tensor("weight")
+			if x.Rank() == 0 || w.Rank() != 1 && w.Rank() != 2 {
+				return nil, sym.Expr{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, w}))
+			}
+			n := x.Sizes[x.Rank()-1]
+			if differ(n, w.Sizes[w.Rank()-1]) {
+				return nil, sym.Expr{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, w}))
+			}
+			return slices.Concat(x.Sizes[:x.Rank()-1], w.Sizes[:w.Rank()-1]), n, nil
+		},
+		term: func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
+			n := c.Tensor("input").Rank() - 1
+			return c.Load("input", append(slices.Clone(at[:n]), k)...), c.Load("weight", append(slices.Clone(at[n:]), k)...)
+		},
+		decompose: linear,
+		samples: func(r *Rand) []Sample {
+			var out []Sample
+			for rank := 1; rank <= 4; rank++ {
+				shape := r.Shape(rank)
+				k, m := shape[rank-1], r.Dim()
+				args := []any{"input", f32(shape...), "weight", f32(m, k)}
+				if rank != 2 {
+					args = append(args, "bias", f32(m))
+				}
+				out = append(out, NewSample(args...))
+			}
+			for _, d := range []ir.DType{ir.Float16, ir.BFloat16, ir.Float64} {
+				out = append(out, NewSample("input", Tensor(d, Values{}, 2, 7), "weight", Tensor(d, Values{}, 3, 7), "bias", Tensor(d, Values{}, 3)))
+			}
+			return append(out, NewSample("input", f32(3, 4), "weight", f32(4)))
+		},
+	}
+}
+
+// linear folds the leading dimensions into one and multiplies matrices.
+func linear(b *Builder, c *Call) ([]*ir.Value, error) {
+	x, w, bias := c.Value("input"), c.Value("weight"), c.Value("bias")
+	if w.Type.Rank() == 1 {
+		y := b.Op("aten.matmul.default", x, w)
+		if bias != nil {
+			y = b.Op("aten.add.Tensor", y, bias)
+		}
+		return []*ir.Value{y}, nil
+	}
+	if x.Type.Rank() != 2 {
+		x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:x.Type.Rank()-1]...), w.Type.Sizes[1]})
+	}
+	wt := b.Op("aten.permute.default", w, []int{1, 0})
+	var y *ir.Value
+	if bias != nil {
+		y = b.Op("aten.addmm.default", bias, x, wt)
+	} else {
+		y = b.Op("aten.mm.default", x, wt)
+	}
+	if c.Outs[0].Rank() != 2 {
+		y = b.Op("aten.view.default", y, c.Outs[0].Sizes)
+	}
+	return []*ir.Value{y}, nil
+}
