@@ -10,52 +10,76 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 )
 
-// skeleton is a kernel with its integers taken out: extents, strides, offsets
-// and dynamic sizes are holes. Kernels with equal keys differ in their holes
-// only.
+// skeleton is what abstract finds: a kernel's structure, and the integers and
+// floating constants that were taken out of it in the order of the text.
+// Kernels with equal keys differ in these only.
 type skeleton struct {
 	key    string
-	holes  []*sym.Symbol
-	values []sym.Expr   // what each hole stands for; mentions sizes of the method at most
-	consts []*expr.Expr // scalar holes: floating constants, as expr.OpScalar by position
-	fn     *loop.Func
+	ints   []sym.Expr   // extents, strides, offsets, dynamic sizes
+	consts []*expr.Expr // floating constants
 }
 
-// abstract takes the integers out of fn.
+// abstract takes the numbers out of fn.
 func abstract(fn *loop.Func) *skeleton {
-	a := &abstracter{s: &skeleton{}, inner: map[*sym.Symbol]sym.Expr{}, rank: map[*sym.Symbol]int{}, locals: map[*expr.Var]*expr.Var{}, order: map[*expr.Var]int{}}
-	out := &loop.Func{Name: fn.Name, Scalars: fn.Scalars}
-	a.scalars = len(fn.Scalars)
-	for _, b := range fn.Bufs {
-		b.Len = a.index(b.Len)
-		fmt.Fprintf(&a.key, "%s/%d/%d;", b.DType.Short(), b.Role, b.Init)
-		out.Bufs = append(out.Bufs, b)
+	s := &skeleton{}
+	a := newAbstracter(len(fn.Scalars))
+	a.takeInt = func(v sym.Expr) sym.Expr {
+		s.ints = append(s.ints, v)
+		return v
 	}
-	out.Body = a.block(fn.Body)
-	a.s.fn = out
-	a.s.key = a.key.String()
-	return a.s
+	a.takeConst = func(c *expr.Expr) *expr.Expr {
+		s.consts = append(s.consts, c)
+		return c
+	}
+	a.function(fn)
+	s.key = a.key.String()
+	return s
 }
 
-// abstracter walks a function once, writing its structure to key and its
-// integers to the skeleton.
+// refill returns fn with its numbers replaced, given in abstract's order.
+func refill(fn *loop.Func, ints []sym.Expr, consts []*expr.Expr) *loop.Func {
+	a := newAbstracter(len(fn.Scalars))
+	a.takeInt = func(sym.Expr) sym.Expr {
+		v := ints[0]
+		ints = ints[1:]
+		return v
+	}
+	a.takeConst = func(*expr.Expr) *expr.Expr {
+		c := consts[0]
+		consts = consts[1:]
+		return c
+	}
+	return a.function(fn)
+}
+
+// abstracter walks a function, writes its structure to key, and rebuilds it
+// with the numbers that takeInt and takeConst put in place of the old.
 type abstracter struct {
-	s       *skeleton
+	takeInt   func(sym.Expr) sym.Expr
+	takeConst func(*expr.Expr) *expr.Expr
+
 	key     strings.Builder
 	inner   map[*sym.Symbol]sym.Expr // symbols bound in the function, and what replaces them
 	rank    map[*sym.Symbol]int      // order in which they are bound
 	locals  map[*expr.Var]*expr.Var
 	order   map[*expr.Var]int
-	scalars int // scalar parameters the function had before
+	scalars int // scalar parameters the function has
 }
 
-func (a *abstracter) hole(v sym.Expr) sym.Expr {
-	lo, hi := v.Bounds()
-	h := sym.NewSymbol(fmt.Sprintf("p%d", len(a.s.holes)), lo, hi)
-	a.s.holes = append(a.s.holes, h)
-	a.s.values = append(a.s.values, v)
-	a.key.WriteByte('#')
-	return h.Expr()
+func newAbstracter(scalars int) *abstracter {
+	return &abstracter{inner: map[*sym.Symbol]sym.Expr{}, rank: map[*sym.Symbol]int{},
+		locals: map[*expr.Var]*expr.Var{}, order: map[*expr.Var]int{}, scalars: scalars}
+}
+
+func (a *abstracter) function(fn *loop.Func) *loop.Func {
+	out := &loop.Func{Name: fn.Name, Scalars: fn.Scalars}
+	for _, b := range fn.Bufs {
+		fmt.Fprintf(&a.key, "%s/%d/%d;", b.DType.Short(), b.Role, b.Init)
+		b.Len = a.index(b.Len)
+		out.Bufs = append(out.Bufs, b)
+	}
+	out.Body = a.block(fn.Body)
+	return out
 }
 
 // number abstracts a quantity that is constant in the function; 0 and 1 are
@@ -65,7 +89,8 @@ func (a *abstracter) number(v sym.Expr) sym.Expr {
 		a.key.WriteString(v.String())
 		return v
 	}
-	return a.hole(v)
+	a.key.WriteByte('#')
+	return a.takeInt(v)
 }
 
 func (a *abstracter) bound(e sym.Expr) bool {
@@ -224,8 +249,7 @@ func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 	case *loop.LetIndex:
 		a.key.WriteString("idx")
 		val := a.value(s.Value)
-		_, hi := s.Sym.Expr().Bounds()
-		v := a.bind(s.Sym, sym.Int(hi+1))
+		v := a.bind(s.Sym, a.index(expr.Extent(s.Sym)))
 		return &loop.LetIndex{Sym: v, Value: val}
 	case *loop.Store:
 		fmt.Fprintf(&a.key, "st%d", s.Buf)
@@ -248,8 +272,7 @@ func (a *abstracter) value(e *expr.Expr) *expr.Expr {
 	case expr.OpConst:
 		if e.DType.IsFloat() && e.Float != 0 && e.Float != 1 {
 			a.key.WriteByte('$')
-			n = expr.Expr{Op: expr.OpScalar, DType: e.DType, Buf: a.scalars + len(a.s.consts)}
-			a.s.consts = append(a.s.consts, e)
+			return a.takeConst(e)
 		} else {
 			fmt.Fprintf(&a.key, "%d,%x", e.Int, e.Float)
 		}

@@ -25,7 +25,7 @@ func Build(p *ir.Program, opt Options) (*Program, error) {
 	prog.Consts = consts.list
 	share(prog, opt.Target)
 	for _, m := range prog.Methods {
-		if err := place(m, opt.Planner); err != nil {
+		if err := place(m, opt); err != nil {
 			return nil, err
 		}
 	}

@@ -3,10 +3,12 @@ package native
 import (
 	"bytes"
 	"crypto/sha256"
+	"math"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/half"
 )
 
 // constPool keeps one Const for equal data of one dtype.
@@ -42,7 +44,7 @@ func constBytes(v *ir.Value) ([]byte, bool) {
 	if v.Const == nil {
 		return nil, false
 	}
-	data, err := ir.ReadConstant(v.Const)
+	data, err := ir.Tensor(v.Const)
 	return data, err == nil
 }
 
@@ -57,8 +59,31 @@ func constName(v *ir.Value) string {
 // sameElement returns the element that all of data is made of.
 func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
 	n := d.Size()
-	if len(data) < n || d.IsComplex() || !bytes.Equal(data[n:], data[:len(data)-n]) {
+	if len(data) < n || !(d == ir.Bool || d.IsInt() || half.Is(d) || d == ir.Float32 || d == ir.Float64) || !bytes.Equal(data[n:], data[:len(data)-n]) {
 		return nil, false
 	}
-	return expr.FromBytes(d, data[:n])
+	return element(d, data[:n]), true
+}
+
+// element reads one little-endian element as a constant expression.
+func element(d ir.DType, b []byte) *expr.Expr {
+	var bits uint64
+	for i, x := range b {
+		bits |= uint64(x) << (8 * i)
+	}
+	switch d {
+	case ir.Bool:
+		return expr.Bool(bits != 0)
+	case ir.Float32:
+		return expr.Float(d, float64(math.Float32frombits(uint32(bits))))
+	case ir.Float64:
+		return expr.Float(d, math.Float64frombits(bits))
+	case ir.Float16, ir.BFloat16:
+		return expr.Float(d, float64(half.ToFloat32(d, uint16(bits))))
+	}
+	shift := 64 - 8*d.Size()
+	if d.IsUnsigned() {
+		return expr.Int(d, int64(bits<<shift>>shift))
+	}
+	return expr.Int(d, int64(bits)<<shift>>shift)
 }

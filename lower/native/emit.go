@@ -143,9 +143,13 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 	}
 	infos := make([]schedule.OperandInfo, len(args))
 	for i, v := range args {
-		infos[i] = schedule.OperandInfo{Name: v.Name, DType: v.Type.DType, Sizes: v.Type.Sizes}
+		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes}
 	}
-	fn, err := schedule.Build(kernelName(from), outs, infos, schedule.Options{})
+	var opts schedule.Options
+	for _, s := range scalars {
+		opts.Scalars = append(opts.Scalars, scalarDType(s))
+	}
+	fn, err := schedule.Build(kernelName(from), outs, infos, opts)
 	if err != nil {
 		return err
 	}

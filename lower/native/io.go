@@ -63,11 +63,7 @@ func (b *builder) inputs(m *ir.Method) error {
 }
 
 func (b *builder) scalarVar(v *ir.Value) *expr.Var {
-	d := ir.Float64
-	if v.Type.Kind == ir.BoolKind {
-		d = ir.Bool
-	}
-	x := &expr.Var{Name: v.Name, DType: d}
+	x := &expr.Var{Name: v.Name, DType: scalarDType(v)}
 	b.scalars[v] = x
 	return x
 }

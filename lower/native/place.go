@@ -11,14 +11,14 @@ import (
 const arenaAlign = 16
 
 // place plans the arena of m and checks the plan.
-func place(m *Method, planner plan.Planner) error {
-	l := &layout{p: &plan.Problem{}, ids: map[*Buffer]plan.BufferID{}}
+func place(m *Method, opt Options) error {
+	l := &layout{p: &plan.Problem{}, ids: map[*Buffer]plan.BufferID{}, steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
 	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
 	l.block(m.Body, 0)
 	l.p.Regions[0].Last = l.step - 1
 	l.homes()
 	m.Problem, m.Bank = l.p, l.ids
-	pl, err := planner.Plan(l.p)
+	pl, err := opt.Planner.Plan(l.p)
 	if err != nil {
 		return fmt.Errorf("planning memory: %w", err)
 	}
@@ -29,6 +29,9 @@ func place(m *Method, planner plan.Planner) error {
 	for buf, id := range l.ids {
 		buf.Offset = pl.Offsets[id]
 	}
+	if opt.Poison {
+		return poison(m, l)
+	}
 	return nil
 }
 
@@ -37,12 +40,15 @@ type layout struct {
 	p    *plan.Problem
 	ids  map[*Buffer]plan.BufferID
 	step int
+	// steps has the step a statement is, for a While that of its test
+	steps map[Stmt]int
 	// regions in which each buffer is used, to find the one it belongs to
 	used map[plan.BufferID][]int
 }
 
 func (l *layout) block(stmts []Stmt, region int) {
 	for _, s := range stmts {
+		l.steps[s] = l.step
 		switch s := s.(type) {
 		case *Cond:
 			l.read(s.Pred, region)
@@ -58,6 +64,7 @@ func (l *layout) block(stmts []Stmt, region int) {
 			w := l.open(plan.Loop, region)
 			t := l.open(plan.Test, w)
 			l.block(s.Head, t)
+			l.steps[s] = l.step
 			l.read(s.Pred, t)
 			l.step++
 			l.close(t)
@@ -66,6 +73,7 @@ func (l *layout) block(stmts []Stmt, region int) {
 			l.close(r)
 			l.close(w)
 		case *For:
+			l.begin(s, region)
 			f := l.open(plan.Loop, region)
 			r := l.open(plan.Body, f)
 			l.block(s.Body, r)
@@ -118,6 +126,23 @@ func (l *layout) shares(c *Call) {
 	}
 }
 
+// begin makes the step before a loop the first write of what the loop fills
+// part by part: from then on the memory is taken, though nothing is in it yet.
+func (l *layout) begin(f *For, region int) {
+	for _, s := range f.Body {
+		eachAccess(s, func(a access) {
+			b := *a.buf
+			if !a.write || b.Storage != Arena || b.Root == nil || !b.At.Uses(f.Var) {
+				return
+			}
+			if id := l.id(b.Root); len(l.p.Buffers[id].Writes) == 0 {
+				l.write(b.Root, region)
+			}
+		})
+	}
+	l.step++
+}
+
 func (l *layout) read(b *Buffer, region int) {
 	if b.Storage == Arena {
 		id := l.id(b)
@@ -129,15 +154,15 @@ func (l *layout) read(b *Buffer, region int) {
 func (l *layout) write(b *Buffer, region int) {
 	if b.Storage == Arena {
 		id := l.id(b)
+		if b != rootOf(b) && l.id(rootOf(b)) == id { // a part, at a position that varies
+			l.p.Buffers[id].Reads = append(l.p.Buffers[id].Reads, l.step)
+		}
 		l.p.Buffers[id].Writes = append(l.p.Buffers[id].Writes, l.step)
 		l.use(b, region)
 	}
 }
 
 func (l *layout) use(b *Buffer, region int) {
-	if l.used == nil {
-		l.used = map[plan.BufferID][]int{}
-	}
 	id := l.id(rootOf(b))
 	l.used[id] = append(l.used[id], region)
 }

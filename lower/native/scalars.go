@@ -33,3 +33,14 @@ func (b *builder) scalarValue(v *ir.Value) (*expr.Expr, error) {
 	}
 	return nil, fmt.Errorf("scalar %s is not computed", v.Name)
 }
+
+// scalarDType returns the dtype a run-time scalar is passed as.
+func scalarDType(v *ir.Value) ir.DType {
+	switch v.Type.Kind {
+	case ir.BoolKind:
+		return ir.Bool
+	case ir.IntKind:
+		return ir.Int64
+	}
+	return ir.Float64
+}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -31,7 +32,7 @@ func share(p *Program, target tuned.Target) {
 	for _, c := range calls {
 		in := newInstance(c)
 		if target.Speed && work(c.Kernel) > hotShare*total {
-			for _, v := range in.skel.values {
+			for _, v := range in.skel.ints {
 				in.key += "," + v.Key()
 			}
 		}
@@ -81,9 +82,7 @@ func newInstance(c *Call) *instance {
 	in.key = "tuned " + t.Kernel.Name
 	for _, p := range t.Params {
 		in.key += " " + p.Name
-		lo, hi := p.Value.Bounds()
-		in.skel.holes = append(in.skel.holes, sym.NewSymbol(p.Name, lo, hi))
-		in.skel.values = append(in.skel.values, p.Value)
+		in.skel.ints = append(in.skel.ints, p.Value)
 	}
 	if t.Epilogue != nil {
 		in.key += " epilogue " + t.Epilogue.Key()
@@ -93,44 +92,20 @@ func newInstance(c *Call) *instance {
 
 // merge makes one kernel of calls with equal skeletons.
 func merge(group []*instance) *Kernel {
-	first := group[0].skel
 	k := *group[0].call.Kernel
 	k.Params = nil
-	params := map[string]*sym.Symbol{} // by the values it takes in all calls
-	repl := map[*sym.Symbol]sym.Expr{}
-	for h, hole := range first.holes {
-		same, key := true, ""
-		lo, hi := hole.Expr().Bounds()
-		for _, in := range group {
-			v := in.skel.values[h]
-			same = same && v.Equal(first.values[h])
-			key += v.Key() + ","
-			l, u := v.Bounds()
-			lo, hi = min(lo, l), max(hi, u)
-		}
-		if _, isConst := first.values[h].Const(); same && isConst {
-			repl[hole] = first.values[h]
-			continue
-		}
-		p := params[key]
-		if p == nil {
-			p = sym.NewSymbol(paramName(first, h, len(k.Params)), lo, hi)
-			params[key] = p
-			k.Params = append(k.Params, p)
-			for _, in := range group {
-				in.call.Ints = append(in.call.Ints, in.skel.values[h])
-			}
-		}
-		repl[hole] = p.Expr()
-	}
+	ints := mergeInts(group, &k)
 	if k.Loop != nil {
-		k.Loop = instantiate(first, repl, mergeConsts(group, &k))
+		scalars := k.Loop.Scalars
+		consts, added := mergeConsts(group, len(scalars))
+		k.Loop = refill(k.Loop, ints, consts)
+		k.Loop.Scalars = append(scalars[:len(scalars):len(scalars)], added...)
 		k.Loop.Syms = k.Params
 	} else {
 		t := *k.Tuned
 		t.Params = append([]tuned.Param(nil), t.Params...)
 		for i := range t.Params {
-			t.Params[i].Value = repl[first.holes[i]]
+			t.Params[i].Value = ints[i]
 		}
 		k.Tuned = &t
 	}
@@ -140,65 +115,71 @@ func merge(group []*instance) *Kernel {
 	return &k
 }
 
-// paramName keeps the names that mean something: dynamic sizes and a tuned
-// kernel's own.
-func paramName(s *skeleton, hole, n int) string {
-	if syms := s.values[hole].Symbols(); len(syms) == 1 && s.values[hole].Equal(syms[0].Expr()) {
-		return identifier(syms[0].Name)
-	}
-	if s.fn == nil {
-		return s.holes[hole].Name
-	}
-	return fmt.Sprintf("n%d", n)
-}
-
-// mergeConsts decides for every floating constant whether it stays one.
-// It returns what replaces scalar hole i.
-func mergeConsts(group []*instance, k *Kernel) []*expr.Expr {
-	first := group[0].skel
-	had := 0
-	if k.Loop != nil {
-		had = len(k.Loop.Scalars)
-	}
-	out := make([]*expr.Expr, len(first.consts))
-	var added []*expr.Var
-	for i, c := range first.consts {
-		same := true
+// mergeInts decides for every integer whether it stays a constant or becomes
+// a parameter of k, and gives the calls their values.
+func mergeInts(group []*instance, k *Kernel) []sym.Expr {
+	params := map[string]*sym.Symbol{} // by the values in all calls
+	ints := make([]sym.Expr, len(group[0].skel.ints))
+	for h, v := range group[0].skel.ints {
+		same, key := true, ""
+		lo, hi := v.Bounds()
 		for _, in := range group {
-			x := in.skel.consts[i]
-			same = same && x.Float == c.Float
+			u := in.skel.ints[h]
+			same = same && u.Equal(v)
+			key += u.Key() + ","
+			l, h := u.Bounds()
+			lo, hi = min(lo, l), max(hi, h)
 		}
-		if same {
-			out[i] = c
+		if _, isConst := v.Const(); same && isConst {
+			ints[h] = v
 			continue
 		}
-		v := &expr.Var{Name: fmt.Sprintf("c%d", len(added)), DType: c.DType}
-		out[i] = &expr.Expr{Op: expr.OpScalar, DType: c.DType, Buf: had + len(added)}
-		added = append(added, v)
+		p := params[key]
+		if p == nil {
+			p = sym.NewSymbol(paramName(k, v, same, h), lo, hi)
+			params[key] = p
+			k.Params = append(k.Params, p)
+			for _, in := range group {
+				in.call.Ints = append(in.call.Ints, in.skel.ints[h])
+			}
+		}
+		ints[h] = p.Expr()
+	}
+	return ints
+}
+
+// paramName keeps the names that mean something: a tuned kernel's own and
+// those of dynamic sizes.
+func paramName(k *Kernel, v sym.Expr, same bool, i int) string {
+	if k.Tuned != nil {
+		return k.Tuned.Params[i].Name
+	}
+	if syms := v.Symbols(); same && len(syms) == 1 && v.Equal(syms[0].Expr()) {
+		return identifier(syms[0].Name)
+	}
+	return fmt.Sprintf("n%d", len(k.Params))
+}
+
+// mergeConsts decides for every floating constant whether it stays one or
+// becomes a scalar parameter, and gives the calls their values. had is the
+// number of scalar parameters there are already.
+func mergeConsts(group []*instance, had int) (consts []*expr.Expr, added []*expr.Var) {
+	for i, c := range group[0].skel.consts {
+		same := true
+		for _, in := range group {
+			same = same && math.Float64bits(in.skel.consts[i].Float) == math.Float64bits(c.Float)
+		}
+		if same {
+			consts = append(consts, c)
+			continue
+		}
+		consts = append(consts, expr.ScalarRef(had+len(added), c.DType))
+		added = append(added, &expr.Var{Name: fmt.Sprintf("c%d", len(added)), DType: c.DType})
 		for _, in := range group {
 			in.call.Scalars = append(in.call.Scalars, in.skel.consts[i])
 		}
 	}
-	first.fn.Scalars = append(first.fn.Scalars[:had:had], added...)
-	return out
-}
-
-// instantiate fills the holes of a skeleton.
-func instantiate(s *skeleton, repl map[*sym.Symbol]sym.Expr, consts []*expr.Expr) *loop.Func {
-	had := len(s.fn.Scalars)
-	for _, c := range consts {
-		if c.Op == expr.OpScalar {
-			had--
-		}
-	}
-	return loop.Rewrite(s.fn,
-		func(h *sym.Symbol) (sym.Expr, bool) { e, ok := repl[h]; return e, ok },
-		func(e *expr.Expr) *expr.Expr {
-			if e.Op == expr.OpScalar && e.Buf >= had {
-				return consts[e.Buf-had]
-			}
-			return e
-		})
+	return consts, added
 }
 
 // work estimates the operations of a kernel, for finding the hot ones.
@@ -210,5 +191,21 @@ func work(k *Kernel) float64 {
 	if k.Tuned != nil {
 		return 2 * size(k.Tuned.MACs)
 	}
-	return loop.Work(k.Loop, size)
+	return loopWork(k.Loop.Body, size)
+}
+
+// loopWork estimates the operations of a block.
+func loopWork(body []loop.Stmt, size func(sym.Expr) float64) float64 {
+	sum := 0.0
+	for _, s := range body {
+		loop.Exprs(s, func(e *expr.Expr) { sum += expr.Cost(e) })
+		times := 1.0
+		if f, ok := s.(*loop.For); ok {
+			times = size(f.Extent)
+		}
+		for _, nested := range loop.Blocks(s) {
+			sum += times * loopWork(nested, size)
+		}
+	}
+	return sum
 }

@@ -1,0 +1,114 @@
+// Package compile is the whole way from a model file to a generated package:
+// read, lower, build the native form, print.
+package compile
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/c"
+	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/plan"
+)
+
+// Options steer a compilation.
+type Options struct {
+	Name     string // package name and prefix; "" derives it from the model's file name
+	Lang     string // "c" or "go"
+	Target   string // "generic" or a CPU such as "cortex-m4"
+	Optimize string // "speed" or "size"; "" is size for MCU targets, else speed
+	Planner  plan.Planner
+	Poison   bool // tests: overwrite dead buffers; with plan.Disjoint only
+	Untuned  bool // tests: definitions only
+	// After, if not nil, sees the program after every pass and may return
+	// lower.Stop.
+	After func(lower.Pass, *ir.Program) error
+}
+
+// Read opens a model file. The closer holds the weights: close it after
+// compiling.
+func Read(path string) (*ir.Program, io.Closer, error) { return pt2.Read(path) }
+
+// Lower brings p, in place, into the dialect the native form is built from.
+func Lower(p *ir.Program, opt Options) error {
+	ctx := &lower.Context{Table: ops.Standard()}
+	return lower.Backend.Run(ctx, p, opt.After)
+}
+
+// Native lowers p and builds its native form.
+func Native(p *ir.Program, opt Options) (*native.Program, error) {
+	if err := Lower(p, opt); err != nil {
+		return nil, err
+	}
+	nopt := native.Options{Table: ops.Standard(), Planner: opt.Planner, Poison: opt.Poison}
+	if nopt.Planner == nil {
+		nopt.Planner = plan.Best{}
+	}
+	if !opt.Untuned {
+		nopt.Kernels = tuned.Standard()
+	}
+	nopt.Target = opt.target()
+	return native.Build(p, nopt)
+}
+
+func (opt Options) target() tuned.Target {
+	t := tuned.Target{Lang: opt.Lang, Name: opt.Target}
+	if t.Name == "" {
+		t.Name = "generic"
+	}
+	t.Speed = opt.Optimize == "speed" || opt.Optimize == "" && !isMCU(t.Name)
+	return t
+}
+
+// isMCU reports whether a target is a microcontroller, where code size counts
+// first.
+func isMCU(target string) bool {
+	return strings.HasPrefix(target, "cortex-m") || strings.HasPrefix(target, "riscv32") || target == "mcu"
+}
+
+// Package lowers p and prints it as source files.
+func Package(p *ir.Program, opt Options) (*codegen.Package, error) {
+	if opt.Name == "" {
+		opt.Name = NameOf(p.Source)
+	}
+	np, err := Native(p, opt)
+	if err != nil {
+		return nil, err
+	}
+	switch opt.Lang {
+	case "c":
+		return c.Generate(np, c.Options{Name: opt.Name})
+	case "go":
+		return golang.Generate(np, golang.Options{Name: opt.Name})
+	}
+	return nil, fmt.Errorf("output language %q is unknown: take c or go", opt.Lang)
+}
+
+// NameOf derives a package name from a model's file name: "My-Net.pt2" gives
+// "my_net".
+func NameOf(file string) string {
+	base := filepath.Base(file)
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '_'
+	}, base)
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "model_" + name
+	}
+	return name
+}

@@ -1,0 +1,47 @@
+package native
+
+import "fmt"
+
+// collectBuffers lists the buffers of m in order of first use, with names that
+// are unique in the method.
+func collectBuffers(m *Method) error {
+	c := &collector{m: m, seen: map[*Buffer]bool{}, names: map[string]bool{"arena": true, "state": true, "sizes": true}}
+	for _, ports := range [][]Port{m.Inputs, m.Outputs} {
+		for i := range ports {
+			ports[i].Name = unique(c.names, identifier(ports[i].Name))
+			if b := ports[i].Buf; b != nil {
+				c.seen[b] = true
+				b.Name = ports[i].Name
+				m.Buffers = append(m.Buffers, b)
+			}
+		}
+	}
+	for _, s := range m.Body {
+		eachAccess(s, func(a access) { c.add(*a.buf) })
+	}
+	return c.err
+}
+
+type collector struct {
+	m     *Method
+	seen  map[*Buffer]bool
+	names map[string]bool
+	err   error
+}
+
+func (c *collector) add(b *Buffer) {
+	if c.seen[b] {
+		return
+	}
+	c.seen[b] = true
+	if b.Root != nil {
+		c.add(b.Root)
+	}
+	if b.Storage != State && b.Storage != Weight {
+		b.Name = unique(c.names, identifier(b.Name))
+	}
+	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
+		c.err = fmt.Errorf("the size of %s, %s elements, has no bound: export the model with a maximum for its dynamic dimensions (torch.export.Dim(name, max=…))", b.Name, b.Len)
+	}
+	c.m.Buffers = append(c.m.Buffers, b)
+}
