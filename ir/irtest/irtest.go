@@ -29,6 +29,20 @@ var update = flag.Bool("update", false, "rewrite the expected output in test fil
 // out too. With -update it writes output or error instead of comparing.
 func RunTxtar(t *testing.T, glob string, pass func(*ir.Program) error) {
 	t.Helper()
+	RunText(t, glob, func(p *ir.Program) (string, error) {
+		if err := pass(p); err != nil {
+			return "", err
+		}
+		if err := ir.Verify(p); err != nil {
+			t.Fatalf("after the pass: %v\n%v", err, p)
+		}
+		return p.String(), nil
+	})
+}
+
+// RunText is RunTxtar for what gives a text of another kind than a program.
+func RunText(t *testing.T, glob string, render func(*ir.Program) (string, error)) {
+	t.Helper()
 	files, err := filepath.Glob(glob)
 	if err != nil {
 		t.Fatal(err)
@@ -38,11 +52,11 @@ func RunTxtar(t *testing.T, glob string, pass func(*ir.Program) error) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) { runFile(t, file, pass) })
+		t.Run(name, func(t *testing.T) { runFile(t, file, render) })
 	}
 }
 
-func runFile(t *testing.T, file string, pass func(*ir.Program) error) {
+func runFile(t *testing.T, file string, render func(*ir.Program) (string, error)) {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +70,7 @@ func runFile(t *testing.T, file string, pass func(*ir.Program) error) {
 		t.Fatalf("%s has no file “input”", file)
 	}
 	got := txtar.File{Name: "output"}
-	if text, err := apply(t, file, input, pass); err != nil {
+	if text, err := render(Parse(t, file, input)); err != nil {
 		got = txtar.File{Name: "error", Data: []byte(err.Error() + "\n")}
 	} else {
 		got.Data = []byte(text)
@@ -78,19 +92,6 @@ func runFile(t *testing.T, file string, pass func(*ir.Program) error) {
 }
 
 func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
-
-// apply returns the text of what pass makes of input, or the error of pass.
-// Faults of the test itself, and programs that do not verify, end the test.
-func apply(t *testing.T, file, input string, pass func(*ir.Program) error) (string, error) {
-	p := Parse(t, file, input)
-	if err := pass(p); err != nil {
-		return "", err
-	}
-	if err := ir.Verify(p); err != nil {
-		t.Fatalf("after the pass: %v\n%v", err, p)
-	}
-	return p.String(), nil
-}
 
 // Parse returns the program that text is the text form of; what is wrong with
 // it ends the test. name stands in messages.
