@@ -7,5 +7,6 @@ func tensorGroups() [][]Op {
 		viewOps(),
 		matmulOps(),
 		softmaxOps(),
+		normOps(),
 	}
 }

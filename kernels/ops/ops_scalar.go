@@ -159,7 +159,7 @@ func arith(schema string, value func(a, b sym.Expr) sym.Expr, f func(a, b *expr.
 		}
 	}
 	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
-		d := scalarDType(c.numbers("a", "b"))
+		d := ScalarDType(c.numbers("a", "b"))
 		return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
 	}
 	return op
@@ -185,7 +185,7 @@ func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr, f f
 		}
 	}
 	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
-		return f(c.number(c.Arg("a"), scalarDType(c.numbers("a")))), nil
+		return f(c.number(c.Arg("a"), ScalarDType(c.numbers("a")))), nil
 	}
 	return op
 }
@@ -196,7 +196,7 @@ func scalarCompare(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
 		Schema: schema,
 		Infer:  scalarType(ir.BoolKind),
 		ScalarOp: func(c *Call) (*expr.Expr, error) {
-			d := scalarDType(c.numbers("a", "b"))
+			d := ScalarDType(c.numbers("a", "b"))
 			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
 		},
 	}
@@ -235,7 +235,7 @@ func item(schema string) Op {
 			if err := c.real(); err != nil {
 				return nil, err
 			}
-			return expr.Cast(scalarDType(kind(c)), c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
+			return expr.Cast(ScalarDType(kind(c)), c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
 		},
 	}
 }

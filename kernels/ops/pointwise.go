@@ -194,15 +194,15 @@ func (c *Call) number(a ir.Arg, d ir.DType) *expr.Expr {
 		}
 		for i, v := range c.scalars {
 			if v == a.Value {
-				return expr.Cast(d, expr.ScalarRef(i, scalarDType(t.Kind)))
+				return expr.Cast(d, expr.ScalarRef(i, ScalarDType(t.Kind)))
 			}
 		}
 	}
 	return expr.Num(d, 0) // not reached: Bind checks kinds, real rejects complex
 }
 
-// scalarDType is the dtype in which kernels take a run-time scalar.
-func scalarDType(k ir.Kind) ir.DType {
+// ScalarDType is the dtype in which kernels take a run-time scalar.
+func ScalarDType(k ir.Kind) ir.DType {
 	switch k {
 	case ir.IntKind:
 		return ir.Int64

@@ -126,7 +126,7 @@ func (in Input) Data(r *Rand) []byte {
 	if in.Value.Type.Kind == ir.TensorKind {
 		n, _ = in.Value.Type.Numel().Const()
 	} else {
-		d = scalarDType(in.Value.Type.Kind)
+		d = ScalarDType(in.Value.Type.Kind)
 	}
 	var order []int
 	if in.Values.Distinct {

@@ -19,7 +19,7 @@ func (r *softmaxRow) exp() *expr.Expr { return fn("exp")(expr.Sub(r.x, r.max)) }
 // rowwise is an entry that maps self along dimension dim. The largest element
 // is subtracted before exp, so that nothing overflows; a row of -inf gives NaN
 // as in PyTorch.
-func rowwise(schema string, dtype func(*Call) (ir.DType, error), f func(*softmaxRow) *expr.Expr) Op {
+func rowwise(schema string, dtype func(*Call) (ir.DType, error), f func(*softmaxRow) *expr.Expr, args ...any) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -62,20 +62,26 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error), f func(*softmax
 			r.sum = expr.Sum(v, fn("exp")(expr.Sub(x, r.max)))
 			return []expr.Tensor{{DType: out, Vars: vars, Body: expr.Cast(out, f(r))}}, nil
 		},
-		Samples: softmaxSamples,
+		Samples: softmaxSamples(args...),
 	}
 }
 
-func softmaxSamples(r *Rand) []Sample {
-	var out []Sample
-	for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16} {
-		out = append(out, NewSample("self", Tensor(d, Values{}, r.Shape(3)...), "dim", i%3-1))
+// softmaxSamples vary self and dim; more arguments go with them.
+func softmaxSamples(more ...any) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		sample := func(x Input, dim int) Sample {
+			return NewSample(append([]any{"self", x, "dim", dim}, more...)...)
+		}
+		var out []Sample
+		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16} {
+			out = append(out, sample(Tensor(d, Values{}, r.Shape(3)...), i%3-1))
+		}
+		return append(out,
+			sample(Tensor(ir.Float32, Values{Lo: -200, Hi: 200}, 3, 17), -1),
+			sample(Tensor(ir.Float32, Values{Special: true}, 8, 6), 1),
+			sample(f32(), 0),
+		)
 	}
-	return append(out,
-		NewSample("self", Tensor(ir.Float32, Values{Lo: -200, Hi: 200}, 3, 17), "dim", -1),
-		NewSample("self", Tensor(ir.Float32, Values{Special: true}, 8, 6), "dim", 1),
-		NewSample("self", f32(), "dim", 0),
-	)
 }
 
 // softmaxOps are softmax and its logarithm.
@@ -90,41 +96,41 @@ func softmaxOps() []Op {
 		}
 		return ir.Float32, nil
 	}
-	given := func(c *Call) (ir.DType, error) { return c.DType("dtype", c.Tensor("self").DType), nil }
 	soft := func(r *softmaxRow) *expr.Expr { return expr.Div(r.exp(), r.sum) }
 	log := func(r *softmaxRow) *expr.Expr { return expr.Sub(expr.Sub(r.x, r.max), fn("log")(r.sum)) }
 	safe := func(r *softmaxRow) *expr.Expr { // rows without anything to choose from are 0
 		return expr.Select(expr.Eq(r.max, like(r.max, -inf)), like(r.max, 0), soft(r))
 	}
-	ops := []Op{
-		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, soft),
-		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, log),
-		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", given, safe),
-		rowwise("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", given, soft),
-		rowwise("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", given, log),
-		rowwise("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", given, soft),
-		rowwise("aten::special_log_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", given, log),
+	return []Op{
+		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, soft, "half_to_float", false),
+		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, log, "half_to_float", false),
+		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", askedFor, safe),
+		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
+		softmaxAs("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
+		softmaxAs("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
+		softmaxAs("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
 	}
-	for i, name := range []string{"_softmax", "_log_softmax"} {
-		samples := ops[i].Samples
-		ops[i].Samples = func(r *Rand) []Sample {
-			out := samples(r)
-			for j := range out {
-				out[j].Args = append(out[j].Args, ir.NamedArg{Name: "half_to_float", Value: ir.BoolArg(false)})
-			}
-			return out
+}
+
+// askedFor is the dtype argument, else self's.
+func askedFor(c *Call) (ir.DType, error) { return c.DType("dtype", c.Tensor("self").DType), nil }
+
+// softmaxAs is op of self converted to the dtype asked for.
+func softmaxAs(schema, op string) Op {
+	typ := func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		d, _ := askedFor(c)
+		if !d.IsFloat() {
+			return t, c.Errorf("not defined on %s", d)
 		}
-		_ = name
+		_, err := c.dim("dim", t.Rank())
+		return ir.TensorOf(d, t.Sizes...), err
 	}
-	for i, op := range []string{"aten._softmax.default", "aten._log_softmax.default"} {
-		ops[3+i].Decompose = func(b *Builder, c *Call) ([]*ir.Value, error) {
-			x := c.Value("self")
-			if d := c.Outs[0].DType; d != x.Type.DType {
-				x = b.Op("aten._to_copy.default", x, Kw("dtype", d))
-			}
-			return []*ir.Value{b.Op(op, x, c.Arg("dim"), false)}, nil
+	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
+		x := c.Value("self")
+		if d := c.Outs[0].DType; d != x.Type.DType {
+			x = b.Op("aten._to_copy.default", x, Kw("dtype", d))
 		}
-		ops[3+i].Compute = nil
-	}
-	return ops
+		return b.Op(op, x, c.Arg("dim"), false)
+	}, softmaxSamples())
 }

@@ -1,0 +1,314 @@
+// Package interp runs graphs of the operator table directly, node by node,
+// through kernels/eval: slow, with no planning and no fusion. It folds
+// constants, and it is what the table is checked with.
+package interp
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/schedule"
+)
+
+// Value is what a value of the graph is at run time.
+type Value struct {
+	Kind   ir.Kind
+	Tensor eval.Operand // of a tensor: dense, row-major
+	Scalar expr.Value   // of an int (I), bool (I) or float (F)
+	Object any          // of a string, a None and the like: the literal
+}
+
+// Tensor returns a tensor value.
+func Tensor(d ir.DType, sizes []int64, data []byte) Value {
+	return Value{Kind: ir.TensorKind, Tensor: eval.Operand{DType: d, Sizes: sizes, Data: data}}
+}
+
+// Machine runs the nodes of one method.
+type Machine struct {
+	Table *ops.Table
+	// Naive evaluates tensor expressions straight from their meaning instead of
+	// by way of loops.
+	Naive bool
+
+	env  map[*ir.Value]Value
+	syms map[*sym.Symbol]int64
+}
+
+// New returns a machine that knows no values yet.
+func New(t *ops.Table) *Machine {
+	return &Machine{Table: t, env: map[*ir.Value]Value{}, syms: map[*sym.Symbol]int64{}}
+}
+
+// Set gives v the value x. A dynamic size of v's type that is a symbol of its
+// own takes its value from x.
+func (m *Machine) Set(v *ir.Value, x Value) {
+	m.env[v] = x
+	switch x.Kind {
+	case ir.TensorKind:
+		for d, s := range v.Type.Sizes {
+			if d < len(x.Tensor.Sizes) {
+				m.bind(s, x.Tensor.Sizes[d])
+			}
+		}
+	case ir.IntKind:
+		if v.Type.HasExpr {
+			m.bind(v.Type.Expr, x.Scalar.I)
+		}
+	}
+}
+
+func (m *Machine) bind(e sym.Expr, n int64) {
+	if ss := e.Symbols(); len(ss) == 1 && e.Equal(ss[0].Expr()) {
+		m.syms[ss[0]] = n
+	}
+}
+
+// Get returns the value of v.
+func (m *Machine) Get(v *ir.Value) (Value, error) {
+	if x, ok := m.env[v]; ok {
+		return x, nil
+	}
+	if v.Const != nil {
+		x, err := m.constant(v.Const)
+		if err == nil {
+			m.env[v] = x
+		}
+		return x, err
+	}
+	if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
+		n, err := m.size(v.Type.Expr)
+		return Value{Kind: ir.IntKind, Scalar: expr.Value{I: n}}, err
+	}
+	return Value{}, fmt.Errorf("%%%s has no value", v.Name)
+}
+
+// Arg returns the value of an argument.
+func (m *Machine) Arg(a ir.Arg) (Value, error) {
+	switch a := a.(type) {
+	case ir.Ref:
+		return m.Get(a.Value)
+	case ir.Int:
+		return Value{Kind: ir.IntKind, Scalar: expr.Value{I: int64(a)}}, nil
+	case ir.Float:
+		return Value{Kind: ir.FloatKind, Scalar: expr.Value{F: float64(a)}}, nil
+	case ir.BoolArg:
+		v := Value{Kind: ir.BoolKind}
+		if a {
+			v.Scalar.I = 1
+		}
+		return v, nil
+	}
+	return Value{Object: a}, nil
+}
+
+func (m *Machine) size(e sym.Expr) (int64, error) {
+	return e.Eval(func(s *sym.Symbol) (int64, bool) {
+		n, ok := m.syms[s]
+		return n, ok
+	})
+}
+
+func (m *Machine) sizes(es []sym.Expr) ([]int64, error) {
+	out := make([]int64, len(es))
+	for i, e := range es {
+		var err error
+		if out[i], err = m.size(e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Node runs one node, whose operands have values.
+func (m *Machine) Node(n *ir.Node) error {
+	if err := m.node(n); err != nil {
+		return ir.ErrorAt("", n, err)
+	}
+	return nil
+}
+
+func (m *Machine) node(n *ir.Node) error {
+	if done, err := m.control(n); done || err != nil {
+		return err
+	}
+	c, err := m.Table.Bind(n)
+	if err != nil {
+		return err
+	}
+	outs, err := m.call(c)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Outputs {
+		if v != nil && i < len(outs) {
+			m.Set(v, outs[i])
+		}
+	}
+	return nil
+}
+
+// Call returns the results of a bound call, whose operands have values.
+func (m *Machine) call(c *ops.Call) ([]Value, error) {
+	op := c.Op
+	if op.View != nil {
+		views, err := op.View(c)
+		if err != nil {
+			return nil, err
+		}
+		if views != nil {
+			return m.views(c, views)
+		}
+	}
+	switch {
+	case op.Effect:
+		return nil, m.effect(c)
+	case op.Value != nil && len(c.Scalars()) == 0 && (op.ScalarOp == nil || c.Outs[0].HasExpr):
+		e, err := op.Value(c)
+		if err != nil {
+			return nil, err
+		}
+		n, err := m.size(e)
+		return []Value{{Kind: ir.IntKind, Scalar: expr.Value{I: n}}}, err
+	case op.ScalarOp != nil:
+		e, err := op.ScalarOp(c)
+		if err != nil {
+			return nil, err
+		}
+		x, err := m.scalar(c, e)
+		return []Value{{Kind: c.Outs[0].Kind, Scalar: x}}, err
+	case op.Compute != nil:
+		ts, err := op.Compute(c)
+		if err != nil {
+			return nil, err
+		}
+		return m.tensors(c, ts)
+	case op.Loops != nil:
+		return m.loops(c)
+	}
+	return m.decompose(c)
+}
+
+func (m *Machine) effect(c *ops.Call) error {
+	if c.Op.ScalarOp == nil {
+		return nil
+	}
+	e, err := c.Op.ScalarOp(c)
+	if err != nil {
+		return err
+	}
+	x, err := m.scalar(c, e)
+	if err == nil && x.I == 0 {
+		err = fmt.Errorf("assertion failed")
+	}
+	return err
+}
+
+// scalar evaluates a scalar expression over the operands of c.
+func (m *Machine) scalar(c *ops.Call, e *expr.Expr) (expr.Value, error) {
+	in, scalars, err := m.operands(c)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	out, err := eval.Tensor(expr.Tensor{DType: e.DType, Body: e}, in, m.syms, scalars)
+	if err != nil {
+		return expr.Value{}, err
+	}
+	return eval.Get(e.DType, out.Data, 0), nil
+}
+
+func (m *Machine) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
+	var in []eval.Operand
+	var scalars []expr.Value
+	for _, v := range c.Operands() {
+		x, err := m.Get(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		in = append(in, x.Tensor)
+	}
+	for _, v := range c.Scalars() {
+		x, err := m.Get(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		scalars = append(scalars, x.Scalar)
+	}
+	return in, scalars, nil
+}
+
+// views copies what the views show.
+func (m *Machine) views(c *ops.Call, views []ops.View) ([]Value, error) {
+	var ts []expr.Tensor
+	for i, v := range views {
+		t := expr.Tensor{DType: c.Outs[i].DType}
+		var coords []sym.Expr
+		for d, s := range c.Outs[i].Sizes {
+			x := sym.NewVar(fmt.Sprintf("i%d", d), s)
+			t.Vars = append(t.Vars, x)
+			coords = append(coords, x.Expr())
+		}
+		t.Body = c.LoadAt(v.Of, v.Map(coords)...)
+		ts = append(ts, t)
+	}
+	return m.tensors(c, ts)
+}
+
+// tensors evaluates tensor expressions over the operands of c.
+func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
+	in, scalars, err := m.operands(c)
+	if err != nil {
+		return nil, err
+	}
+	if m.Naive {
+		outs := make([]Value, len(ts))
+		for i, t := range ts {
+			o, err := eval.Tensor(t, in, m.syms, scalars)
+			if err != nil {
+				return nil, err
+			}
+			outs[i] = Value{Kind: ir.TensorKind, Tensor: o}
+		}
+		return outs, nil
+	}
+	infos := make([]schedule.OperandInfo, len(in))
+	for i, v := range c.Operands() {
+		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes}
+	}
+	opts := schedule.Options{}
+	for _, v := range c.Scalars() {
+		opts.Scalars = append(opts.Scalars, ops.ScalarDType(v.Type.Kind))
+	}
+	f, err := schedule.Build("kernel", ts, infos, opts)
+	if err != nil {
+		return nil, err
+	}
+	return m.run(c, f, in, scalars)
+}
+
+// decompose runs what c decomposes into.
+func (m *Machine) decompose(c *ops.Call) ([]Value, error) {
+	var outs []*ir.Value
+	g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil, func(e *ir.Emitter) (_ []ir.Arg, err error) {
+		outs, err = ops.NewBuilder(m.Table, e).Decompose(c)
+		return nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range g.Nodes {
+		if err := m.Node(n); err != nil {
+			return nil, err
+		}
+	}
+	vals := make([]Value, len(outs))
+	for i, v := range outs {
+		if vals[i], err = m.Get(v); err != nil {
+			return nil, err
+		}
+	}
+	return vals, nil
+}

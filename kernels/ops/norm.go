@@ -1,0 +1,266 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// moments returns the mean and the biased variance of x over n elements, in
+// two passes. x is called with fresh reduction variables for each pass.
+func moments(m ir.DType, n sym.Expr, x func() (*expr.Expr, []*sym.Symbol)) (mean, variance *expr.Expr) {
+	count := expr.Idx(m, n)
+	v, over := x()
+	mean = expr.Div(expr.Sum(over, v), count)
+	v, over = x()
+	d := expr.Sub(v, mean)
+	return mean, expr.Div(expr.Sum(over, expr.Mul(d, d)), count)
+}
+
+// inverseStd returns 1/sqrt(variance + eps).
+func inverseStd(variance *expr.Expr, eps float64) *expr.Expr {
+	return rsqrt(expr.Add(variance, like(variance, eps)))
+}
+
+// affine returns x·weight + bias, either of which may be nil.
+func affine(x, weight, bias *expr.Expr) *expr.Expr {
+	if weight != nil {
+		x = expr.Mul(x, weight)
+	}
+	if bias != nil {
+		x = expr.Add(x, bias)
+	}
+	return x
+}
+
+// paramAt returns element at of an optional parameter in dtype m, or nil.
+func (c *Call) paramAt(name string, m ir.DType, at ...sym.Expr) *expr.Expr {
+	k := c.Operand(name)
+	if k < 0 {
+		return nil
+	}
+	return expr.Cast(m, c.LoadAt(k, at...))
+}
+
+// floatInput returns the type of a normalisation's input.
+func (c *Call) floatInput() (ir.Type, error) {
+	t := c.Tensor("input")
+	if !t.DType.IsFloat() {
+		return t, c.Errorf("not defined on %s", t.DType)
+	}
+	return t, nil
+}
+
+// param checks that an optional parameter has the given sizes.
+func (c *Call) param(name string, sizes ...sym.Expr) error {
+	k := c.Operand(name)
+	if k < 0 {
+		return nil
+	}
+	if t := c.operands[k].Type; !slices.EqualFunc(t.Sizes, sizes, func(a, b sym.Expr) bool { return !differ(a, b) }) {
+		return c.Errorf("%s has %s, not %s", name, describeSizes([]ir.Type{t}), describeSizes([]ir.Type{{Sizes: sizes}}))
+	}
+	return nil
+}
+
+// statsDType is the dtype of the means a normalisation returns: that of the
+// parameters where they are wider than the input.
+func (c *Call) statsDType(params ...string) ir.DType {
+	for _, p := range params {
+		if k := c.Operand(p); k >= 0 {
+			return c.operands[k].Type.DType
+		}
+	}
+	return c.Tensor("input").DType
+}
+
+// normOps are the normalisations.
+func normOps() []Op {
+	return []Op{
+		nativeLayerNorm(),
+		layerNorm(),
+		rmsNorm(),
+		nativeGroupNorm(),
+		groupNorm(),
+		batchNormEval(),
+		batchNormStats(),
+		batchNorm(),
+		instanceNorm(),
+	}
+}
+
+// trailing returns the number of dimensions of t before those that
+// normalized_shape names.
+func (c *Call) trailing(t ir.Type) (int, error) {
+	shape, err := c.SymInts("normalized_shape")
+	if err != nil {
+		return 0, err
+	}
+	lead := t.Rank() - len(shape)
+	if lead < 0 || len(shape) == 0 || !slices.EqualFunc(t.Sizes[lead:], shape, func(a, b sym.Expr) bool { return !differ(a, b) }) {
+		return 0, c.Errorf("normalized_shape %s of an input of %s", describeSizes([]ir.Type{{Sizes: shape}}), describeSizes([]ir.Type{t}))
+	}
+	for _, name := range []string{"weight", "bias"} {
+		if c.Op.sch.Index(name) < 0 {
+			continue
+		}
+		if err := c.param(name, shape...); err != nil {
+			return 0, err
+		}
+	}
+	return lead, nil
+}
+
+// overTrailing returns the input at the leading coordinates lead, over all
+// trailing ones, in dtype m.
+func (c *Call) overTrailing(m ir.DType, lead []sym.Expr) (*expr.Expr, []*sym.Symbol) {
+	t := c.Tensor("input")
+	at := slices.Clone(lead)
+	var over []*sym.Symbol
+	for d := len(lead); d < t.Rank(); d++ {
+		v := sym.NewVar("r"+itoa(d), t.Sizes[d])
+		over = append(over, v)
+		at = append(at, v.Expr())
+	}
+	return expr.Cast(m, c.Load("input", at...)), over
+}
+
+func nativeLayerNorm() Op {
+	return Op{
+		Schema: "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, err := c.floatInput()
+			if err != nil {
+				return nil, err
+			}
+			lead, err := c.trailing(t)
+			if err != nil {
+				return nil, err
+			}
+			stats := slices.Clone(t.Sizes)
+			for d := lead; d < len(stats); d++ {
+				stats[d] = sym.Int(1)
+			}
+			s := ir.TensorOf(c.statsDType("weight", "bias"), stats...)
+			return []ir.Type{ir.TensorOf(t.DType, t.Sizes...), s, s}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			t := c.Tensor("input")
+			lead, err := c.trailing(t)
+			if err != nil {
+				return nil, err
+			}
+			eps, err := c.Float("eps")
+			if err != nil {
+				return nil, err
+			}
+			m := opmath(t.DType)
+			stats := func(at []sym.Expr) (mean, rstd *expr.Expr) {
+				mean, v := moments(m, sym.Mul(t.Sizes[lead:]...), func() (*expr.Expr, []*sym.Symbol) { return c.overTrailing(m, at[:lead]) })
+				return mean, inverseStd(v, eps)
+			}
+			vars, at := indexVars(t.Sizes)
+			mean, rstd := stats(at)
+			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean), rstd)
+			y := affine(x, c.paramAt("weight", m, at[lead:]...), c.paramAt("bias", m, at[lead:]...))
+			out := []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}
+			for i := 1; i <= 2; i++ {
+				d := c.Outs[i].DType
+				vars, at := indexVars(c.Outs[i].Sizes)
+				mean, rstd := stats(at)
+				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
+			}
+			return out, nil
+		},
+		Samples: layerNormSamples("weight", "bias", "eps"),
+	}
+}
+
+// layerNormSamples give the optional arguments named in turn; weight and bias
+// are given as None where the schema demands them.
+func layerNormSamples(names ...string) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		var out []Sample
+		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16} {
+			shape := r.Shape(3)
+			norm := shape[1+i%2:]
+			args := []any{"input", Tensor(d, Values{}, shape...), "normalized_shape", norm}
+			for j, name := range names {
+				switch {
+				case name == "eps":
+					args = append(args, name, 1e-5)
+				case (i+j)%3 == 0:
+					args = append(args, name, nil)
+				default:
+					args = append(args, name, Tensor(d, Values{}, norm...))
+				}
+			}
+			out = append(out, NewSample(args...))
+		}
+		return out
+	}
+}
+
+func layerNorm() Op {
+	typ := func(c *Call) (ir.Type, error) {
+		t, err := c.floatInput()
+		if err == nil {
+			_, err = c.trailing(t)
+		}
+		return ir.TensorOf(t.DType, t.Sizes...), err
+	}
+	return composite("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+		typ, func(b *Builder, c *Call) *ir.Value {
+			return b.Op("aten.native_layer_norm.default", c.Value("input"), c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
+		}, layerNormSamples("weight", "bias", "eps"))
+}
+
+func rmsNorm() Op {
+	return Op{
+		Schema: "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, err := c.floatInput()
+			if err != nil {
+				return nil, err
+			}
+			_, err = c.trailing(t)
+			return one(ir.TensorOf(t.DType, t.Sizes...), err)
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			t := c.Tensor("input")
+			lead, err := c.trailing(t)
+			if err != nil {
+				return nil, err
+			}
+			m := opmath(t.DType)
+			eps := epsilon(m)
+			if c.Has("eps") {
+				if eps, err = c.Float("eps"); err != nil {
+					return nil, err
+				}
+			}
+			vars, at := indexVars(t.Sizes)
+			v, over := c.overTrailing(m, at[:lead])
+			mean := expr.Div(expr.Sum(over, expr.Mul(v, v)), expr.Idx(m, sym.Mul(t.Sizes[lead:]...)))
+			y := expr.Mul(expr.Cast(m, c.Load("input", at...)), inverseStd(mean, eps))
+			y = affine(y, c.paramAt("weight", m, at[lead:]...), nil)
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
+		},
+		Samples: layerNormSamples("weight", "eps"),
+	}
+}
+
+// epsilon returns the difference between 1 and the next value of a float dtype.
+func epsilon(d ir.DType) float64 {
+	switch d {
+	case ir.Float64:
+		return 0x1p-52
+	case ir.Float16:
+		return 0x1p-10
+	case ir.BFloat16:
+		return 0x1p-7
+	}
+	return 0x1p-23
+}
