@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -171,8 +173,13 @@ func truncDivide(a, b *expr.Expr) *expr.Expr {
 	return guardZero(b, func() *expr.Expr { return expr.Div(a, b) })
 }
 
-// remainderC is the remainder with the sign of a.
+// remainderC is the remainder with the sign of a. On floats it is NaN where a/b
+// overflows, as PyTorch's vector code has it.
 func remainderC(a, b *expr.Expr) *expr.Expr {
+	if a.DType.IsFloat() {
+		over := expr.Eq(expr.Abs(expr.Div(a, b)), like(a, inf))
+		return expr.Select(over, like(a, math.NaN()), expr.Rem(a, b))
+	}
 	return guardZero(b, func() *expr.Expr { return expr.Rem(a, b) })
 }
 
@@ -184,7 +191,7 @@ func opposite(a, b *expr.Expr) *expr.Expr {
 // floorMod is the remainder with the sign of b.
 func floorMod(a, b *expr.Expr) *expr.Expr {
 	return guardZero(b, func() *expr.Expr {
-		m := expr.Rem(a, b)
+		m := remainderC(a, b)
 		if a.DType.IsUnsigned() {
 			return m
 		}
@@ -207,7 +214,7 @@ func floorDivide(a, b *expr.Expr) *expr.Expr {
 		})
 	}
 	zero, one := like(a, 0), like(a, 1)
-	m := expr.Rem(a, b)
+	m := remainderC(a, b)
 	q := expr.Div(expr.Sub(a, m), b)
 	q = expr.Select(expr.And(expr.Ne(m, zero), opposite(m, b)), expr.Sub(q, one), q)
 	f := expr.Floor(q)
