@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
@@ -10,8 +11,8 @@ import (
 // Context is what passes know besides the program.
 type Context struct {
 	Table *ops.Table
-	// Keep tells which composite operators the target has kernels for, so
-	// that decomposition leaves them whole.
+	// Keep tells which operators the target takes as they are, so that
+	// decomposition leaves them whole: HasKernel, IsCore, … Nil is HasKernel.
 	Keep func(op *ops.Op) bool
 }
 
@@ -35,11 +36,11 @@ func Concat(ps ...Pipeline) Pipeline {
 }
 
 // Run runs the passes on p. After, if not nil, sees the program after each
-// one; it may stop the run by returning Stop.
+// one; it may stop the run by returning Stop. Errors name the program's file.
 func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program) error) error {
 	for _, pass := range pl {
 		if err := pass.Run(ctx, p); err != nil {
-			return err
+			return inFile(p.Source, err)
 		}
 		if after == nil {
 			continue
@@ -54,4 +55,44 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 }
 
 // Stop ends a run early without an error.
-var Stop = fmt.Errorf("stop")
+var Stop = errors.New("stop")
+
+// inFile adds the name of the model file to the errors about nodes in err.
+func inFile(file string, err error) error {
+	switch e := err.(type) {
+	case *ir.Error:
+		if e.File == "" {
+			e.File = file
+		}
+	case interface{ Unwrap() []error }:
+		for _, x := range e.Unwrap() {
+			inFile(file, x)
+		}
+	case interface{ Unwrap() error }:
+		inFile(file, e.Unwrap())
+	}
+	return err
+}
+
+// perMethod makes a pass of what is done to each method; the error joins
+// those of all.
+func perMethod(f func(*Context, *ir.Method) error) func(*Context, *ir.Program) error {
+	return func(ctx *Context, p *ir.Program) error {
+		var errs []error
+		for _, m := range p.Methods {
+			errs = append(errs, f(ctx, m))
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// visitor is a Rewriter's Visit.
+type visitor = func(*ir.Emitter, *ir.Node) (repl []*ir.Value, keep bool, err error)
+
+// perNode makes a pass of a visitor of every node; make is called once for
+// each method.
+func perNode(make func(*Context, *ir.Method) visitor) func(*Context, *ir.Program) error {
+	return perMethod(func(ctx *Context, m *ir.Method) error {
+		return (&ir.Rewriter{Visit: make(ctx, m)}).Run(m)
+	})
+}

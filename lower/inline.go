@@ -1,0 +1,82 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// InlineWrappers replaces wrap_with_set_grad_enabled, wrap_with_autocast and
+// with_effects by what they wrap.
+var InlineWrappers = Pass{
+	Name: "inline-wrappers",
+	Doc:  "inline regions that only switch gradients or autocast, and unwrap with_effects",
+	Run: perNode(func(*Context, *ir.Method) visitor {
+		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			switch n.Op {
+			case "higher_order.wrap_with_set_grad_enabled":
+				return inlineRegion(e, n, n.Regions[0], operandsOf(n)[1:])
+			case "higher_order.wrap_with_autocast":
+				operands := operandsOf(n)
+				if operands[2] != ir.BoolArg(false) {
+					return nil, false, fmt.Errorf("autocast changes the dtypes of what is in it; export the model without it, or run_decompositions() before saving")
+				}
+				return inlineRegion(e, n, n.Regions[0], operands[4:])
+			case "higher_order.with_effects":
+				return unwrapEffects(e, n)
+			}
+			return nil, true, nil
+		}
+	}),
+}
+
+// operandsOf returns the operands of a control-flow node in order, lists
+// flattened.
+func operandsOf(n *ir.Node) []ir.Arg {
+	var out []ir.Arg
+	for _, a := range n.Args {
+		if list, ok := a.Value.(ir.List); ok {
+			out = append(out, list...)
+		} else {
+			out = append(out, a.Value)
+		}
+	}
+	return out
+}
+
+// inlineRegion replaces n by region r, one of its own, with the region's
+// inputs bound to operands.
+func inlineRegion(e *ir.Emitter, n *ir.Node, r *ir.Graph, operands []ir.Arg) ([]*ir.Value, bool, error) {
+	if len(operands) != len(r.Inputs) {
+		return nil, false, fmt.Errorf("%d operands for a region with %d inputs", len(operands), len(r.Inputs))
+	}
+	for i, in := range r.Inputs {
+		e.SubstituteArg(in, operands[i])
+	}
+	r.Inputs = nil
+	for i, out := range e.Inline(r, nil) {
+		if v := n.Output(i); v != nil {
+			e.SubstituteArg(v, out)
+		}
+	}
+	return nil, false, nil
+}
+
+// unwrapEffects replaces with_effects(token, op, arguments…) by op itself: a
+// graph's order is the order of effects.
+func unwrapEffects(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	if len(n.Args) < 2 {
+		return nil, false, fmt.Errorf("it has %d operands, want a token and an operator", len(n.Args))
+	}
+	op, ok := n.Args[1].Value.(ir.OpArg)
+	token, isRef := n.Args[0].Value.(ir.Ref)
+	if !ok || !isRef || len(n.Outputs) == 0 {
+		return nil, false, fmt.Errorf("its operands are no token and operator")
+	}
+	if first := n.Outputs[0]; first != nil {
+		e.Substitute(first, token.Value)
+	}
+	n.Op, n.Args, n.Outputs = string(op), n.Args[2:], n.Outputs[1:]
+	e.Append(n)
+	return nil, false, nil
+}

@@ -1,0 +1,45 @@
+package lower
+
+// Functional makes a program as torch.export wrote it functional: no wrappers
+// around parts of the graph, regions that capture what they read, no in-place
+// operators.
+var Functional = Pipeline{
+	InlineWrappers,
+	Capture,
+}
+
+// ToCore brings a program to the operators the target keeps; with
+// Context.Keep = IsCore these are the Core ATen operators. Types keep the
+// strides that eager PyTorch has.
+var ToCore = Concat(Functional, Pipeline{
+	Decompose,
+	RemoveNoOps,
+	DeadCode,
+})
+
+// ToEdge is what the .pte writer starts from: Core ATen with dead and doubled
+// work removed.
+var ToEdge = Concat(ToCore, Pipeline{
+	DeadCode,
+})
+
+// Backend is what native form is built from: every tensor dense and row-major,
+// every operator one that has a kernel.
+var Backend = Concat(ToCore, Pipeline{
+	Dense,
+	RemoveNoOps,
+	DeadCode,
+})
+
+// Passes lists every pass once, in the order of Backend.
+func Passes() []Pass {
+	var all []Pass
+	seen := map[string]bool{}
+	for _, p := range Concat(Backend, ToEdge) {
+		if !seen[p.Name] {
+			seen[p.Name] = true
+			all = append(all, p)
+		}
+	}
+	return all
+}

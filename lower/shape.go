@@ -1,0 +1,40 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// sameSizes reports whether two lists of sizes are certainly equal.
+func sameSizes(a, b []sym.Expr) bool { return slices.EqualFunc(a, b, sym.Expr.Equal) }
+
+// sameShape reports whether two types have equal kind, dtype and sizes where
+// they are constants. Sizes that differ in form only may be equal: PyTorch
+// traced the program with them so.
+func sameShape(t, u ir.Type) bool {
+	if t.Kind != u.Kind || t.DType != u.DType || len(t.Sizes) != len(u.Sizes) {
+		return false
+	}
+	for i := range t.Sizes {
+		if d, ok := sym.Sub(t.Sizes[i], u.Sizes[i]).Const(); ok && d != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// newVars makes a variable for each dimension of a tensor, and the expressions
+// that are them.
+func newVars(sizes []sym.Expr) (vars []*sym.Symbol, coords []sym.Expr) {
+	for range sizes {
+		vars = append(vars, nil)
+		coords = append(coords, sym.Expr{})
+	}
+	for d, s := range sizes {
+		vars[d] = sym.NewVar("c"+string(rune('a'+d%26)), s)
+		coords[d] = vars[d].Expr()
+	}
+	return vars, coords
+}
