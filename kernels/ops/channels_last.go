@@ -19,7 +19,7 @@ func suggestsChannelsLast(t ir.Type) bool {
 	}
 	least := sym.Int(0)
 	for _, d := range append(order, 0) {
-		if t.Sizes[d].IsZero() || sym.Less(t.Strides[d], least) {
+		if t.Sizes[d].IsZero() || !sym.LessEq(least, t.Strides[d]) {
 			return false
 		}
 		if d == 0 && least.Equal(t.Strides[1]) {

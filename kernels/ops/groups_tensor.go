@@ -8,5 +8,7 @@ func tensorGroups() [][]Op {
 		matmulOps(),
 		softmaxOps(),
 		normOps(),
+		convOps(),
+		poolOps(),
 	}
 }

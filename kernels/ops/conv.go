@@ -1,0 +1,226 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// convolution is one call of aten::convolution, checked.
+type convolution struct {
+	x, w                                ir.Type
+	stride, pad, dilation, outPad, kern []sym.Expr // by spatial dimension
+	groups                              sym.Expr
+	transposed                          bool
+}
+
+// spatialArg returns a list argument with one element per spatial dimension;
+// a single one stands for all.
+func (c *Call) spatialArg(name string, n int) ([]sym.Expr, error) {
+	es, err := c.SymInts(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(es) == 1 && n != 1 {
+		es = slices.Repeat(es, n)
+	}
+	if len(es) != n {
+		return nil, c.Errorf("%s has %d elements for %d spatial dimensions", name, len(es), n)
+	}
+	return es, nil
+}
+
+// convOf reads the arguments of a convolution: batch, channels and n spatial
+// dimensions.
+func convOf(c *Call) (*convolution, error) {
+	cv := &convolution{x: c.Tensor("input"), w: c.Tensor("weight"), transposed: c.Bool("transposed")}
+	n := cv.w.Rank() - 2
+	if n < 1 || cv.x.Rank() != n+2 {
+		return nil, c.Errorf("an input with %d dimensions and a weight with %d", cv.x.Rank(), cv.w.Rank())
+	}
+	if cv.x.DType != cv.w.DType {
+		return nil, c.Errorf("an input of %s and a weight of %s", cv.x.DType, cv.w.DType)
+	}
+	cv.kern = cv.w.Sizes[2:]
+	for _, a := range []struct {
+		name string
+		to   *[]sym.Expr
+	}{{"stride", &cv.stride}, {"padding", &cv.pad}, {"dilation", &cv.dilation}, {"output_padding", &cv.outPad}} {
+		var err error
+		if *a.to, err = c.spatialArg(a.name, n); err != nil {
+			return nil, err
+		}
+	}
+	for d := range n {
+		if !sym.Less(sym.Int(0), cv.stride[d]) || !sym.Less(sym.Int(0), cv.dilation[d]) {
+			return nil, c.Errorf("a stride of %s and a dilation of %s", cv.stride[d], cv.dilation[d])
+		}
+	}
+	var err error
+	if cv.groups, err = c.SymInt("groups"); err != nil {
+		return nil, err
+	}
+	if !sym.Less(sym.Int(0), cv.groups) {
+		return nil, c.Errorf("%s groups", cv.groups)
+	}
+	want := sym.Mul(cv.w.Sizes[1], cv.groups)
+	if cv.transposed {
+		want = cv.w.Sizes[0]
+	}
+	if differ(cv.x.Sizes[1], want) {
+		return nil, c.Errorf("an input of %s channels, the weight is for %s", cv.x.Sizes[1], want)
+	}
+	if g, ok := cv.groups.Const(); ok && differ(sym.Mod(cv.w.Sizes[0], sym.Int(g)), sym.Int(0)) {
+		return nil, c.Errorf("%s channels do not make %d groups", cv.w.Sizes[0], g)
+	}
+	return cv, c.param("bias", cv.outChannels())
+}
+
+func (cv *convolution) outChannels() sym.Expr {
+	if cv.transposed {
+		return sym.Mul(cv.w.Sizes[1], cv.groups)
+	}
+	return cv.w.Sizes[0]
+}
+
+// outType is the type of the result: channels last if the input or the weight
+// is.
+func (cv *convolution) outType(c *Call) (ir.Type, error) {
+	sizes := []sym.Expr{cv.x.Sizes[0], cv.outChannels()}
+	for d, k := range cv.kern {
+		l := cv.x.Sizes[2+d]
+		reach := sym.Mul(cv.dilation[d], sym.Sub(k, sym.Int(1)))
+		var o sym.Expr
+		if cv.transposed {
+			o = sym.Add(sym.Mul(sym.Sub(l, sym.Int(1)), cv.stride[d]), sym.Mul(sym.Int(-2), cv.pad[d]), reach, cv.outPad[d], sym.Int(1))
+		} else {
+			o = sym.Add(sym.FloorDiv(sym.Sub(sym.Add(l, sym.Mul(sym.Int(2), cv.pad[d])), sym.Add(reach, sym.Int(1))), cv.stride[d]), sym.Int(1))
+		}
+		if sym.Less(o, sym.Int(0)) {
+			return ir.Type{}, c.Errorf("a kernel of %s is larger than the padded input of %s", k, l)
+		}
+		sizes = append(sizes, o)
+	}
+	t := ir.TensorOf(cv.x.DType, sizes...)
+	if suggestsChannelsLast(cv.x) || suggestsChannelsLast(cv.w) {
+		t.Strides = channelsLastStrides(sizes)
+	}
+	return t, nil
+}
+
+// compute returns element at of the result.
+func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
+	m := opmath(cv.x.DType)
+	var over []*sym.Symbol
+	each := func(name string, n sym.Expr) sym.Expr {
+		if n.Is(1) {
+			return sym.Expr{}
+		}
+		v := sym.NewVar(name, n)
+		over = append(over, v)
+		return v.Expr()
+	}
+	// A group takes perIn channels of the input to perOut of the output.
+	perIn, perOut := cv.w.Sizes[1], sym.FloorDiv(cv.w.Sizes[0], cv.groups)
+	if cv.transposed {
+		perIn, perOut = perOut, perIn
+	}
+	ci := each("c", perIn)
+	group := sym.Expr{}
+	if !cv.groups.Is(1) {
+		group = sym.FloorDiv(at[1], perOut)
+	}
+	in := sym.Add(sym.Mul(group, perIn), ci)
+	xs, ws := []sym.Expr{at[0], in}, []sym.Expr{at[1], ci}
+	if cv.transposed {
+		ws = []sym.Expr{in, sym.Sub(at[1], sym.Mul(group, perOut))}
+	}
+	guard := expr.Bool(true)
+	for d, n := range cv.kern {
+		k := each("k"+itoa(d), n)
+		ws = append(ws, k)
+		i := sym.Sub(sym.Add(sym.Mul(at[2+d], cv.stride[d]), sym.Mul(k, cv.dilation[d])), cv.pad[d])
+		if cv.transposed {
+			i = sym.Sub(sym.Add(at[2+d], cv.pad[d]), sym.Mul(k, cv.dilation[d]))
+			guard = expr.And(guard, expr.IdxLe(sym.Mod(i, cv.stride[d]), sym.Int(0)))
+			i = sym.FloorDiv(i, cv.stride[d])
+		}
+		guard = expr.And(guard, expr.InRange(i, sym.Int(0), cv.x.Sizes[2+d]))
+		xs = append(xs, i)
+	}
+	x := expr.Select(guard, expr.Cast(m, c.Load("input", xs...)), expr.Num(m, 0))
+	y := expr.Sum(over, expr.Mul(x, expr.Cast(m, c.Load("weight", ws...))))
+	return affine(y, nil, c.paramAt("bias", m, at[1]))
+}
+
+const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"
+
+// convOps are the convolutions.
+func convOps() []Op {
+	ops := []Op{
+		convEntry(convolutionSchema),
+		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+			"benchmark", false, "deterministic", false, "cudnn_enabled", true, "allow_tf32", true),
+		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
+			"benchmark", false, "deterministic", false, "cudnn_enabled", true),
+	}
+	return append(ops, convComposites()...)
+}
+
+func convEntry(schema string, more ...any) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			cv, err := convOf(c)
+			if err != nil {
+				return nil, err
+			}
+			return one(cv.outType(c))
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			cv, err := convOf(c)
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(c.Outs[0].Sizes)
+			return []expr.Tensor{{DType: cv.x.DType, Vars: vars, Body: expr.Cast(cv.x.DType, cv.compute(c, at))}}, nil
+		},
+		Samples: func(r *Rand) []Sample { return convSamples(r, more...) },
+	}
+}
+
+func convSamples(r *Rand, more ...any) []Sample {
+	var out []Sample
+	add := func(d ir.DType, x, w []int64, bias bool, stride, pad, dil []int64, transposed bool, outPad []int64, groups int64) {
+		args := []any{"input", Tensor(d, Values{}, x...), "weight", Tensor(d, Values{}, w...)}
+		if n := w[0]; bias {
+			if transposed {
+				n = w[1] * groups
+			}
+			args = append(args, "bias", Tensor(d, Values{}, n))
+		} else {
+			args = append(args, "bias", nil)
+		}
+		args = append(args, "stride", stride, "padding", pad, "dilation", dil, "transposed", transposed, "output_padding", outPad, "groups", groups)
+		out = append(out, NewSample(append(args, more...)...))
+	}
+	f := ir.Float32
+	zero := []int64{0, 0}
+	add(f, []int64{2, 3, 9}, []int64{4, 3, 3}, true, []int64{2}, []int64{1}, []int64{1}, false, zero[:1], 1)
+	add(f, []int64{1, 2, 8, 7}, []int64{3, 2, 3, 2}, false, []int64{1, 2}, []int64{0, 1}, []int64{2, 1}, false, zero, 1)
+	add(f, []int64{2, 4, 5, 6}, []int64{6, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, zero, 2)
+	add(f, []int64{1, 3, 6, 6}, []int64{6, 1, 3, 3}, true, []int64{2, 2}, []int64{1, 1}, []int64{1, 1}, false, zero, 3)
+	add(f, []int64{2, 5, 3, r.Dim()}, []int64{4, 5, 1, 1}, true, []int64{1}, []int64{0}, []int64{1}, false, []int64{0}, 1)
+	add(f, []int64{1, 2, 4, 5, 3}, []int64{3, 2, 2, 3, 2}, true, []int64{1, 2, 1}, []int64{0, 1, 1}, []int64{1, 1, 2}, false, []int64{0, 0, 0}, 1)
+	add(f, []int64{2, 3, 5}, []int64{3, 2, 4}, true, []int64{2}, []int64{1}, []int64{1}, true, []int64{1}, 1)
+	add(f, []int64{1, 4, 3, 4}, []int64{4, 3, 3, 2}, true, []int64{2, 3}, []int64{1, 0}, []int64{1, 2}, true, []int64{1, 0}, 2)
+	for _, d := range []ir.DType{ir.Float64, ir.Float16, ir.BFloat16, ir.Int64} {
+		add(d, []int64{1, 2, 5, 5}, []int64{2, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, zero, 1)
+	}
+	return out
+}

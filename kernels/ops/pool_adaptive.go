@@ -1,0 +1,174 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// adaptive is a pooling of the last n dimensions to given sizes: window o
+// covers the elements from floor(o·L/O) up to ceil((o+1)·L/O).
+type adaptive struct {
+	x   ir.Type
+	n   int
+	out []sym.Expr
+}
+
+func adaptiveOf(c *Call, n int) (*adaptive, error) {
+	a := &adaptive{x: c.Tensor("self"), n: n}
+	if r := a.x.Rank(); r != n+1 && r != n+2 {
+		return nil, c.Errorf("an input with %d dimensions", r)
+	}
+	var err error
+	if a.out, err = c.spatialArg("output_size", n); err != nil {
+		return nil, err
+	}
+	for _, o := range a.out {
+		if sym.Less(o, sym.Int(0)) {
+			return nil, c.Errorf("an output size of %s", o)
+		}
+	}
+	return a, nil
+}
+
+func (a *adaptive) outType(d ir.DType) ir.Type {
+	sizes := slices.Concat(a.x.Sizes[:a.x.Rank()-a.n], a.out)
+	t := ir.TensorOf(d, sizes...)
+	if suggestsChannelsLast(a.x) {
+		t.Strides = channelsLastStrides(sizes)
+	}
+	return t
+}
+
+// span returns the window of output coordinate o in spatial dimension d: its
+// start, its length, and the greatest length of any.
+func (a *adaptive) span(d int, o sym.Expr) (start, length, most sym.Expr) {
+	l, n := a.x.Sizes[a.x.Rank()-a.n+d], a.out[d]
+	if sym.Mod(l, n).IsZero() {
+		k := sym.FloorDiv(l, n)
+		return sym.Mul(o, k), k, k
+	}
+	start = sym.FloorDiv(sym.Mul(o, l), n)
+	end := sym.CeilDiv(sym.Mul(sym.Add(o, sym.Int(1)), l), n)
+	most = sym.Add(sym.FloorDiv(l, n), sym.Int(2))
+	if lc, ok := l.Const(); ok {
+		if nc, ok := n.Const(); ok && nc > 0 {
+			longest := int64(0)
+			for i := range nc {
+				longest = max(longest, ((i+1)*lc+nc-1)/nc-i*lc/nc)
+			}
+			most = sym.Int(longest)
+		}
+	}
+	return start, sym.Sub(end, start), most
+}
+
+// avg returns the mean of each window.
+func (a *adaptive) avg(c *Call) []expr.Tensor {
+	m, lead := opmath(a.x.DType), a.x.Rank()-a.n
+	vars, at := indexVars(c.Outs[0].Sizes)
+	in := slices.Clone(at[:lead])
+	var over []*sym.Symbol
+	guard, count := expr.Bool(true), sym.Int(1)
+	for d := range a.n {
+		start, length, most := a.span(d, at[lead+d])
+		k := sym.NewVar("k"+itoa(d), most)
+		over = append(over, k)
+		in = append(in, sym.Add(start, k.Expr()))
+		guard = expr.And(guard, expr.IdxLt(k.Expr(), length))
+		count = sym.Mul(count, length)
+	}
+	sum := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+	y := expr.Div(sum, expr.Idx(m, count))
+	return []expr.Tensor{{DType: a.x.DType, Vars: vars, Body: expr.Cast(a.x.DType, y)}}
+}
+
+// max returns the largest element of each window and its position in the
+// flattened spatial dimensions. Positions behind a shorter window count as its
+// last one.
+func (a *adaptive) max(c *Call) []expr.Tensor {
+	lead := a.x.Rank() - a.n
+	vars, at := indexVars(c.Outs[0].Sizes)
+	starts, lengths, mosts := make([]sym.Expr, a.n), make([]sym.Expr, a.n), make([]sym.Expr, a.n)
+	for d := range a.n {
+		starts[d], lengths[d], mosts[d] = a.span(d, at[lead+d])
+	}
+	inside := func(k []sym.Expr) []sym.Expr {
+		in := slices.Clone(at[:lead])
+		for d := range a.n {
+			in = append(in, sym.Add(starts[d], sym.Min(k[d], sym.Sub(lengths[d], sym.Int(1)))))
+		}
+		return in
+	}
+	window := func(name string) ([]*sym.Symbol, *expr.Expr) {
+		over, k := make([]*sym.Symbol, a.n), make([]sym.Expr, a.n)
+		for d := range a.n {
+			over[d] = sym.NewVar(name+itoa(d), mosts[d])
+			k[d] = over[d].Expr()
+		}
+		return over, c.Load("self", inside(k)...)
+	}
+	over, x := window("k")
+	out := []expr.Tensor{{DType: a.x.DType, Vars: vars, Body: expr.MaxOf(over, x)}}
+	over, x = window("m")
+	best := expr.Bind("best", expr.ArgMax(over, x), sym.Mul(mosts...))
+	flat := flatIndex(a.x.Sizes[lead:], inside(unflatten(best.Expr(), mosts))[lead:])
+	return append(out, expr.Tensor{DType: ir.Int64, Vars: vars, Body: expr.Idx(ir.Int64, flat)})
+}
+
+func adaptiveEntry(schema string, n int, indices bool) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, err := adaptiveOf(c, n)
+			if err != nil {
+				return nil, err
+			}
+			ts := []ir.Type{a.outType(a.x.DType)}
+			if indices {
+				ts = append(ts, a.outType(ir.Int64))
+			}
+			return ts, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			a, err := adaptiveOf(c, n)
+			if err != nil {
+				return nil, err
+			}
+			if indices {
+				return a.max(c), nil
+			}
+			return a.avg(c), nil
+		},
+		Samples: func(r *Rand) []Sample {
+			var out []Sample
+			for i, size := range []int{1, 2, 3, 7} {
+				shape := []int64{2, 3}
+				for range n {
+					shape = append(shape, 4+r.Int64N(4))
+				}
+				out = append(out, NewSample("self", Tensor([]ir.DType{ir.Float32, ir.Float16}[i%2], Values{}, shape[i%2:]...), "output_size", slices.Repeat([]int{size}, n)))
+			}
+			return out
+		},
+	}
+}
+
+// adaptiveOps are the poolings to a given size.
+func adaptiveOps() []Op {
+	return []Op{
+		adaptiveEntry("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", 1, false),
+		adaptiveEntry("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2, false),
+		adaptiveEntry("aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", 3, false),
+		adaptiveEntry("aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2, false),
+		adaptiveEntry("aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", 3, false),
+		adaptiveEntry("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", 1, true),
+		adaptiveEntry("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", 2, true),
+		adaptiveEntry("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", 3, true),
+	}
+}
