@@ -1,0 +1,208 @@
+// Package compare decides whether an output agrees with the recorded one.
+package compare
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/half"
+)
+
+// Tolerance is what a float element may be off. An element passes if
+//
+//	|got - want| ≤ atol + rtol·|want| + 4·eps·sqrt(Terms)·max|want| + 4·Slack
+//
+// with PyTorch's assert_close values for atol and rtol and eps of the dtype.
+type Tolerance struct {
+	Terms int64   // longest reduction in the program, 1 if it has none
+	Slack float64 // what PyTorch's exported program deviates from eager
+	// Exact asks for the same bits (NaNs may differ in theirs).
+	Exact bool
+}
+
+// Miss is the first element, or the form, in which an output is wrong.
+type Miss struct {
+	Problem string // of the form: dtype, shape, kind; "" if an element is wrong
+	Element int64  // row-major position
+	Index   []int64
+	Got     string
+	Want    string
+	Limit   float64 // largest difference allowed; 0 for exact values
+	Bad     int64   // elements that are wrong
+	Of      int64   // elements
+}
+
+func (m *Miss) Error() string {
+	if m.Problem != "" {
+		return m.Problem
+	}
+	limit := ""
+	if m.Limit > 0 {
+		limit = fmt.Sprintf(" (limit %.3g)", m.Limit)
+	}
+	return fmt.Sprintf("element %d at %v is %s, want %s%s; %d of %d are wrong",
+		m.Element, m.Index, m.Got, m.Want, limit, m.Bad, m.Of)
+}
+
+// Values compares an output with the recorded one; nil means they agree.
+func Values(got, want tensor.Value, tol Tolerance) *Miss {
+	if want.Tensor == nil || got.Tensor == nil {
+		return scalars(got, want, tol)
+	}
+	g, w := got.Tensor, want.Tensor
+	switch {
+	case g.DType != w.DType || !slices.Equal(g.Shape, w.Shape):
+		return &Miss{Problem: fmt.Sprintf("it is %v, want %v", g, w)}
+	case len(g.Data) != len(w.Data):
+		return &Miss{Problem: fmt.Sprintf("it has %d bytes, want %d", len(g.Data), len(w.Data))}
+	}
+	limits, ok := limitsOf(w.DType)
+	if !ok {
+		return integers(g, w)
+	}
+	return floats(Floats(g), Floats(w), w, limits, tol)
+}
+
+// scalars compares Python numbers: floats as float64 tensors, anything else
+// exactly.
+func scalars(got, want tensor.Value, tol Tolerance) *Miss {
+	g, gotFloat := got.Scalar.(ir.Float)
+	w, wantFloat := want.Scalar.(ir.Float)
+	if got.Tensor == nil && want.Tensor == nil && gotFloat && wantFloat {
+		limits, _ := limitsOf(ir.Float64)
+		return floats([]float64{float64(g)}, []float64{float64(w)}, &tensor.Tensor{DType: ir.Float64}, limits, tol)
+	}
+	if got.Tensor != nil || want.Tensor != nil || got.Scalar != want.Scalar {
+		return &Miss{Problem: fmt.Sprintf("it is %v, want %v", got, want)}
+	}
+	return nil
+}
+
+type limits struct{ atol, rtol, eps float64 }
+
+// limitsOf returns the limits of a float or complex dtype.
+func limitsOf(d ir.DType) (limits, bool) {
+	switch d {
+	case ir.Float64, ir.Complex128:
+		return limits{1e-7, 1e-7, 0x1p-52}, true
+	case ir.Float32, ir.Complex64:
+		return limits{1e-5, 1.3e-6, 0x1p-23}, true
+	case ir.Float16, ir.Complex32:
+		return limits{1e-5, 1e-3, 0x1p-10}, true
+	case ir.BFloat16:
+		return limits{1e-5, 1.6e-2, 0x1p-7}, true
+	}
+	return limits{}, false
+}
+
+// integers compares elements that have no rounding.
+func integers(got, want *tensor.Tensor) *Miss {
+	var miss *Miss
+	item := want.DType.Size()
+	for i := range want.Len() {
+		g, w := got.Data[int(i)*item:][:item], want.Data[int(i)*item:][:item]
+		if slices.Equal(g, w) {
+			continue
+		}
+		if miss == nil {
+			miss = &Miss{Element: i, Index: index(i, want.Shape), Of: want.Len(),
+				Got: integerText(want.DType, g), Want: integerText(want.DType, w)}
+		}
+		miss.Bad++
+	}
+	return miss
+}
+
+func integerText(d ir.DType, b []byte) string {
+	var wide [8]byte
+	copy(wide[:], b)
+	n := binary.LittleEndian.Uint64(wide[:])
+	if d == ir.Bool && n <= 1 {
+		return fmt.Sprint(n == 1)
+	}
+	if d.IsInt() && !d.IsUnsigned() {
+		shift := 64 - 8*len(b)
+		return fmt.Sprint(int64(n<<shift) >> shift)
+	}
+	return fmt.Sprint(n)
+}
+
+func floats(got, want []float64, like *tensor.Tensor, l limits, tol Tolerance) *Miss {
+	largest := 0.0
+	for _, w := range want {
+		if !math.IsInf(w, 0) && !math.IsNaN(w) {
+			largest = max(largest, math.Abs(w))
+		}
+	}
+	base := l.atol + 4*l.eps*math.Sqrt(float64(max(tol.Terms, 1)))*largest + 4*tol.Slack
+	var miss *Miss
+	for i, w := range want {
+		limit := base + l.rtol*math.Abs(w)
+		if tol.Exact {
+			limit = 0
+		}
+		if near(got[i], w, limit) {
+			continue
+		}
+		if miss == nil {
+			at := int64(i)
+			if like.DType.IsComplex() {
+				at /= 2
+			}
+			miss = &Miss{Element: at, Index: index(at, like.Shape), Limit: limit, Of: int64(len(want)),
+				Got: fmt.Sprint(got[i]), Want: fmt.Sprint(w)}
+		}
+		miss.Bad++
+	}
+	return miss
+}
+
+func near(got, want, limit float64) bool {
+	switch {
+	case math.IsNaN(want) || math.IsNaN(got):
+		return math.IsNaN(want) && math.IsNaN(got)
+	case math.IsInf(want, 0) || math.IsInf(got, 0) || limit == 0:
+		return math.Float64bits(got) == math.Float64bits(want)
+	}
+	return math.Abs(got-want) <= limit
+}
+
+// index is the position of a row-major element.
+func index(at int64, shape []int64) []int64 {
+	out := make([]int64, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		out[i] = at % shape[i]
+		at /= shape[i]
+	}
+	return out
+}
+
+// Floats returns the elements of a float tensor; a complex element counts as
+// two.
+func Floats(t *tensor.Tensor) []float64 {
+	item := t.DType.Size()
+	if t.DType.IsComplex() {
+		item /= 2
+	}
+	out := make([]float64, 0, len(t.Data)/item)
+	for b := t.Data; len(b) >= item; b = b[item:] {
+		out = append(out, float(t.DType, b))
+	}
+	return out
+}
+
+func float(d ir.DType, b []byte) float64 {
+	switch d {
+	case ir.Float64, ir.Complex128:
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	case ir.Float32, ir.Complex64:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	case ir.Complex32:
+		d = ir.Float16
+	}
+	return float64(half.ToFloat32(d, binary.LittleEndian.Uint16(b)))
+}

@@ -1,0 +1,174 @@
+package tensor
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// npyMagic opens every .npy file; a version and the header's length follow.
+const npyMagic = "\x93NUMPY"
+
+// npyNames are NumPy's names of dtypes without the byte order.
+var npyNames = []struct {
+	name string
+	d    ir.DType
+}{
+	{"b1", ir.Bool}, {"u1", ir.Uint8}, {"i1", ir.Int8}, {"i2", ir.Int16}, {"i4", ir.Int32}, {"i8", ir.Int64},
+	{"u2", ir.Uint16}, {"u4", ir.Uint32}, {"u8", ir.Uint64},
+	{"f2", ir.Float16}, {"f4", ir.Float32}, {"f8", ir.Float64}, {"c8", ir.Complex64}, {"c16", ir.Complex128},
+}
+
+// ParseNPY reads a .npy file: version 1 to 3, little endian or single bytes,
+// C or Fortran order.
+func ParseNPY(data []byte) (*Tensor, error) {
+	header, body, err := npyHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	p := &literal{text: header}
+	t := &Tensor{}
+	fortran, seen := false, map[string]bool{}
+	p.expect('{')
+	for !p.accept('}') && p.err == nil {
+		key := p.str()
+		p.expect(':')
+		switch key {
+		case "descr":
+			t.DType, err = npyDType(p.str())
+			if err != nil && p.err == nil {
+				return nil, err
+			}
+		case "fortran_order":
+			fortran = p.boolean()
+		case "shape":
+			t.Shape = p.ints()
+		default:
+			p.fail("unknown key %q", key)
+		}
+		seen[key] = true
+		if !p.accept(',') {
+			p.expect('}')
+			break
+		}
+	}
+	if p.err == nil && (!seen["descr"] || !seen["shape"] || !seen["fortran_order"]) {
+		p.fail("needs descr, fortran_order and shape")
+	}
+	if p.err == nil && strings.TrimSpace(p.text) != "" {
+		p.fail("goes on after its end")
+	}
+	if p.err != nil {
+		return nil, fmt.Errorf("npy header: %w", p.err)
+	}
+	t.Data = body
+	if err := t.Check(); err != nil {
+		return nil, fmt.Errorf("npy: %w", err)
+	}
+	if fortran {
+		t.Data = fromFortran(t)
+	}
+	return t, nil
+}
+
+// npyHeader splits a file into the header's text and the elements.
+func npyHeader(data []byte) (string, []byte, error) {
+	if !bytes.HasPrefix(data, []byte(npyMagic)) || len(data) < 10 {
+		return "", nil, fmt.Errorf("it is no .npy file")
+	}
+	start, length := 10, int64(binary.LittleEndian.Uint16(data[8:]))
+	switch data[6] {
+	case 1:
+	case 2, 3:
+		if len(data) < 12 {
+			return "", nil, fmt.Errorf("npy: the header ends early")
+		}
+		start, length = 12, int64(binary.LittleEndian.Uint32(data[8:]))
+	default:
+		return "", nil, fmt.Errorf("npy: version %d is unknown", data[6])
+	}
+	if length > int64(len(data)-start) {
+		return "", nil, fmt.Errorf("npy: the header ends early")
+	}
+	end := start + int(length)
+	return string(data[start:end]), data[end:], nil
+}
+
+func npyDType(descr string) (ir.DType, error) {
+	if descr == "" {
+		return ir.InvalidDType, fmt.Errorf("npy: the dtype is empty")
+	}
+	order, name := descr[0], descr[1:]
+	for _, n := range npyNames {
+		if n.name == name && (order == '<' || order == '=' || order == '|' && n.d.Size() == 1) {
+			return n.d, nil
+		}
+	}
+	return ir.InvalidDType, fmt.Errorf("npy: dtype %q is not supported: save it little endian with a plain dtype", descr)
+}
+
+// fromFortran returns the elements in row-major order.
+func fromFortran(t *Tensor) []byte {
+	item := int64(t.DType.Size())
+	strides := make([]int64, len(t.Shape))
+	s := int64(1)
+	for i, n := range t.Shape {
+		strides[i] = s
+		s *= n
+	}
+	out := make([]byte, 0, len(t.Data))
+	index := make([]int64, len(t.Shape))
+	for range t.Len() {
+		at := int64(0)
+		for i, x := range index {
+			at += x * strides[i]
+		}
+		out = append(out, t.Data[at*item:(at+1)*item]...)
+		for i := len(index) - 1; i >= 0; i-- {
+			if index[i]++; index[i] < t.Shape[i] {
+				break
+			}
+			index[i] = 0
+		}
+	}
+	return out
+}
+
+// FormatNPY returns t as a .npy file of version 1. NumPy has no bfloat16 and no
+// 8-bit floats: those are an error.
+func FormatNPY(t *Tensor) ([]byte, error) {
+	i := slices.IndexFunc(npyNames, func(n struct {
+		name string
+		d    ir.DType
+	}) bool {
+		return n.d == t.DType
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("npy: NumPy has no %v; write a raw .bin", t.DType)
+	}
+	order := "<"
+	if t.DType.Size() == 1 {
+		order = "|"
+	}
+	sizes := make([]string, len(t.Shape))
+	for i, s := range t.Shape {
+		sizes[i] = strconv.FormatInt(s, 10)
+	}
+	shape := strings.Join(sizes, ", ")
+	if len(sizes) == 1 {
+		shape += ","
+	}
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, npyNames[i].name, shape)
+	// The elements begin at a multiple of 64; a newline ends the header.
+	pad := 63 - (10+len(header))%64
+	header += strings.Repeat(" ", pad) + "\n"
+	out := append([]byte(npyMagic), 1, 0)
+	out = binary.LittleEndian.AppendUint16(out, uint16(len(header)))
+	out = append(out, header...)
+	return append(out, t.Data...), nil
+}
