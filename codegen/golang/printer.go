@@ -1,0 +1,121 @@
+package golang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// printer writes the body of one Go function as text; go/format lays it out.
+type printer struct {
+	unit    *unit
+	b       *strings.Builder
+	scope   *scope
+	bufs    []string // names of the buffers that Loads and Stores index
+	scalars []string // that Scalars index
+	syms    map[*sym.Symbol]string
+	vars    map[*expr.Var]string
+	used    *uses
+	// fusible tells that the function has floating additions, into which Go
+	// could fuse a product.
+	fusible bool
+}
+
+func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {
+	p := &printer{unit: u, b: &strings.Builder{}, scope: newScope(&u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}}
+	p.used = findUses(body, results)
+	p.fusible = p.used.adds
+	return p
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.b, format+"\n", args...) }
+
+func (p *printer) helper(name string) string { return p.unit.helper(name) }
+
+// math returns a function of package math.
+func (p *printer) math(name string) string {
+	p.unit.imports["math"] = true
+	return "math." + name
+}
+
+func (p *printer) index(e sym.Expr, prec int) string {
+	x := indexer{name: p.symName, helper: p.helper}
+	return x.print(e, prec)
+}
+
+func (p *printer) symName(s *sym.Symbol) string {
+	name, ok := p.syms[s]
+	if !ok {
+		fail("symbol %s is not bound", s.Name)
+	}
+	return name
+}
+
+func (p *printer) varName(v *expr.Var) string {
+	name, ok := p.vars[v]
+	if !ok {
+		fail("local %s is used before it is declared", v.Name)
+	}
+	return name
+}
+
+func (p *printer) buf(k int) string {
+	if k < 0 || k >= len(p.bufs) {
+		fail("buffer %d does not exist", k)
+	}
+	return p.bufs[k]
+}
+
+func (p *printer) scalar(e *expr.Expr) string {
+	if e.Buf < 0 || e.Buf >= len(p.scalars) {
+		fail("scalar %d does not exist", e.Buf)
+	}
+	return p.scalars[e.Buf]
+}
+
+// element is the buffer element that e loads.
+func (p *printer) element(e *expr.Expr) string {
+	if len(e.Coords) != 1 {
+		fail("load of buffer %d has %d coordinates", e.Buf, len(e.Coords))
+	}
+	return p.buf(e.Buf) + "[" + p.index(e.Coords[0], precAny) + "]"
+}
+
+// uses tells which locals and symbols a function reads: Go does not accept
+// variables that nobody reads.
+type uses struct {
+	vars map[*expr.Var]bool
+	syms map[*sym.Symbol]bool
+	adds bool
+}
+
+func findUses(body []loop.Stmt, results []*expr.Expr) *uses {
+	u := &uses{vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{}}
+	index := func(e sym.Expr) {
+		for _, s := range e.Symbols() {
+			u.syms[s] = true
+		}
+	}
+	value := func(e *expr.Expr) {
+		expr.Walk(e, func(e *expr.Expr) {
+			if e.Op == expr.OpLocal {
+				u.vars[e.Var] = true
+			}
+			if (e.Op == expr.OpAdd || e.Op == expr.OpSub) && e.DType.IsFloat() {
+				u.adds = true
+			}
+		})
+	}
+	loop.Walk(body, func(s loop.Stmt) {
+		loop.Indices(s, index)
+		loop.Exprs(s, value)
+	})
+	for _, r := range results {
+		value(r)
+		expr.Walk(r, func(e *expr.Expr) { e.Indices(index) })
+	}
+	return u
+}

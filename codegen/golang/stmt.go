@@ -1,0 +1,208 @@
+package golang
+
+import (
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// block writes statements in a scope of their own.
+func (p *printer) block(body []loop.Stmt) {
+	p.scope = newScope(p.scope)
+	for _, s := range body {
+		p.stmt(s)
+	}
+	p.scope = p.scope.outer
+}
+
+func (p *printer) stmt(s loop.Stmt) {
+	switch s := s.(type) {
+	case *loop.For:
+		if !p.strips(s) {
+			p.loop(s)
+		}
+	case *loop.While:
+		p.while(s)
+	case *loop.If:
+		p.line("if %s {", p.arg(s.Cond))
+		p.block(s.Then)
+		if len(s.Else) > 0 {
+			p.line("} else {")
+			p.block(s.Else)
+		}
+		p.line("}")
+	case *loop.Let:
+		p.let(s)
+	case *loop.Assign:
+		if !p.used.vars[s.Var] {
+			return
+		}
+		dst := p.varName(s.Var)
+		if s.Var.Len > 0 {
+			dst += "[" + p.index(s.At, precAny) + "]"
+		}
+		p.set(dst, s.Value, func(e *expr.Expr) bool { return s.Var.Len == 0 && e.Op == expr.OpLocal && e.Var == s.Var })
+	case *loop.LetIndex:
+		if !p.used.syms[s.Sym] {
+			return
+		}
+		v := "int(" + p.arg(s.Value) + ")"
+		p.syms[s.Sym] = p.scope.take(camel(s.Sym.Name))
+		p.line("%s := %s", p.syms[s.Sym], v)
+	case *loop.Store:
+		dst := p.buf(s.Buf) + "[" + p.index(s.At, precAny) + "]"
+		p.set(dst, s.Value, func(*expr.Expr) bool { return false })
+	case *loop.Break:
+		p.line("break")
+	default:
+		fail("unknown statement %T", s)
+	}
+}
+
+func (p *printer) loop(s *loop.For) {
+	extent := p.index(s.Extent, precAny)
+	p.scope = newScope(p.scope)
+	if p.used.syms[s.Var] {
+		p.syms[s.Var] = p.scope.take(camel(s.Var.Name))
+		p.line("for %s := range %s {", p.syms[s.Var], extent)
+	} else {
+		p.line("for range %s {", extent)
+	}
+	p.block(s.Body)
+	p.line("}")
+	p.scope = p.scope.outer
+}
+
+// while writes the condition in the loop's head unless it takes statements.
+func (p *printer) while(s *loop.While) {
+	outer := p.b
+	p.b = &strings.Builder{}
+	cond := p.arg(s.Cond)
+	before := p.b.String()
+	p.b = outer
+	if before == "" {
+		p.line("for %s {", cond)
+	} else {
+		p.line("for {")
+		p.b.WriteString(before)
+		p.line("if !(%s) {\nbreak\n}", cond)
+	}
+	p.block(s.Body)
+	p.line("}")
+}
+
+func (p *printer) let(s *loop.Let) {
+	v := s.Var
+	if !p.used.vars[v] {
+		return
+	}
+	t := goType(v.DType)
+	declare := func() string {
+		p.vars[v] = p.scope.take(camel(v.Name))
+		return p.vars[v]
+	}
+	switch {
+	case v.Len > 0:
+		if s.Value != nil {
+			fail("array %s is declared with a value", v.Name)
+		}
+		p.line("var %s [%d]%s", declare(), v.Len, t)
+	case s.Value == nil || isZero(s.Value):
+		p.line("var %s %s", declare(), t)
+	case s.Value.Op == expr.OpConst:
+		text := p.unit.typedLiteral(s.Value)
+		p.line("%s := %s", declare(), text)
+	case s.Value.Op == expr.OpSelect:
+		p.chosen(s.Value, declare)
+	default:
+		text := p.arg(s.Value)
+		p.line("%s := %s", declare(), text)
+	}
+}
+
+func isZero(e *expr.Expr) bool {
+	if e.Op != expr.OpConst {
+		return false
+	}
+	if e.DType.IsFloat() {
+		return e.Float == 0 && 1/e.Float > 0
+	}
+	return e.Int == 0 && e.DType != ir.Bool
+}
+
+// set writes the assignment of e to dst. same tells whether an expression is
+// dst itself.
+func (p *printer) set(dst string, e *expr.Expr, same func(*expr.Expr) bool) {
+	switch {
+	case same(e):
+	case e.Op == expr.OpSelect && same(e.Args[2]):
+		p.line("if %s {", p.arg(e.Args[0]))
+		p.set(dst, e.Args[1], same)
+		p.line("}")
+	case e.Op == expr.OpSelect:
+		p.line("if %s {", p.arg(e.Args[0]))
+		p.set(dst, e.Args[1], same)
+		p.line("} else {")
+		p.set(dst, e.Args[2], same)
+		p.line("}")
+	case (e.Op == expr.OpAdd || e.Op == expr.OpMul) && e.DType != ir.Bool && same(e.Args[0]):
+		op := "+"
+		if e.Op == expr.OpMul {
+			op = "*"
+		}
+		if op == "*" && e.DType.IsFloat() && p.fusible {
+			p.line("%s = %s", dst, p.arg(e))
+			return
+		}
+		p.line("%s %s= %s", dst, op, p.arg(e.Args[1]))
+	default:
+		p.line("%s = %s", dst, p.arg(e))
+	}
+}
+
+// choice writes a Select as statements that set a new variable, whose name it
+// returns.
+func (p *printer) choice(e *expr.Expr) string {
+	return p.chosen(e, func() string { return p.scope.take("v") })
+}
+
+// chosen declares a variable with the value of a Select. declare gives its
+// name, which the value does not see.
+func (p *printer) chosen(e *expr.Expr, declare func() string) string {
+	cond, a, b := e.Args[0], e.Args[1], e.Args[2]
+	t := goType(e.DType)
+	never := func(*expr.Expr) bool { return false }
+	test := p.arg(cond)
+	if simple(b) {
+		var init string
+		if b.Op == expr.OpConst {
+			init = p.unit.typedLiteral(b)
+		} else {
+			init = p.arg(b)
+		}
+		name := declare()
+		if isZero(b) {
+			p.line("var %s %s", name, t)
+		} else {
+			p.line("%s := %s", name, init)
+		}
+		p.line("if %s {", test)
+		p.set(name, a, never)
+		p.line("}")
+		return name
+	}
+	name := declare()
+	p.line("var %s %s\nif %s {", name, t, test)
+	p.set(name, a, never)
+	p.line("} else {")
+	p.set(name, b, never)
+	p.line("}")
+	return name
+}
+
+// simple reports whether e may be evaluated in vain and costs nothing.
+func simple(e *expr.Expr) bool {
+	return e.Op == expr.OpConst || e.Op == expr.OpScalar || e.Op == expr.OpLocal && e.Var.Len == 0
+}

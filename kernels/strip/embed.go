@@ -1,0 +1,8 @@
+package strip
+
+import "embed"
+
+// Source is the source of this package.
+//
+//go:embed *.go
+var Source embed.FS

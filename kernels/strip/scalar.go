@@ -1,0 +1,86 @@
+package strip
+
+import "math"
+
+// Greater returns a > b ? a : b: the second if they are not ordered.
+func Greater[T Real](a, b T) T {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+// Lesser returns a < b ? a : b: the second if they are not ordered.
+func Lesser[T Real](a, b T) T {
+	if a < b {
+		return a
+	}
+	return b
+}
+
+// Abs returns the magnitude of an integer, wrapping around.
+func Abs[T Int](x T) T {
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+// Number returns 1 for true, 0 for false.
+func Number[T Real](b bool) T {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// FloorDiv returns a/b rounded to minus infinity.
+func FloorDiv(a, b int) int {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+// FloorMod returns a - b*floor(a/b), which has the sign of b.
+func FloorMod(a, b int) int {
+	m := a % b
+	if m != 0 && (m < 0) != (b < 0) {
+		m += b
+	}
+	return m
+}
+
+// ToInt returns x without its fraction. Beyond the range of int64 it gives the
+// bits of a uint64, and beyond that or for NaN the smallest int64.
+func ToInt(x float64) int64 {
+	switch {
+	case x >= -0x1p63 && x < 0x1p63:
+		return int64(x)
+	case x >= 0x1p63 && x < 0x1p64:
+		return int64(x-0x1p63) ^ math.MinInt64
+	}
+	return math.MinInt64
+}
+
+// FMA32 returns a*b + c rounded once. The sum, whose exact error is known, is
+// rounded to odd in float64, so that rounding on to float32 does no harm.
+func FMA32(a, b, c float32) float32 {
+	p := float64(float64(a) * float64(b)) // exact: 48 bits
+	s := p + float64(c)
+	t := s - p
+	e := (p - (s - t)) + (float64(c) - t) // the exact error of s
+	if e == 0 || e != e || math.IsInf(s, 0) {
+		return float32(s)
+	}
+	bits := math.Float64bits(s)
+	switch {
+	case bits&1 != 0:
+	case (e > 0) == (s > 0):
+		bits++
+	default:
+		bits--
+	}
+	return float32(math.Float64frombits(bits))
+}
