@@ -6,6 +6,7 @@ package lower
 var Functional = Pipeline{
 	InlineWrappers,
 	Capture,
+	Functionalise,
 }
 
 // ToCore brings a program to the operators the target keeps; with

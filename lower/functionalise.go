@@ -1,0 +1,284 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/alias"
+)
+
+// Functionalise replaces in-place operators by functional ones. After a write
+// every tensor that shares the memory is made anew from it when it is next
+// read. Buffers, parameters and user inputs that are written to become
+// outputs of kind mutation. What a region writes to outside of itself becomes
+// a further result of the control-flow node, of loops a carried value.
+var Functionalise = Pass{
+	Name: "functionalise",
+	Doc:  "replace in-place operators; written buffers and inputs become outputs",
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		if !writes(ctx.Table, m.Graph) {
+			return nil
+		}
+		if err := exposeViews(ctx.Table, m); err != nil {
+			return err
+		}
+		f := &functionaliser{
+			table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
+			now: map[*alias.Alias]state{}, version: map[*ir.Value]int{}, args: map[*ir.Node][]ir.NamedArg{},
+		}
+		return f.run()
+	}),
+}
+
+// writes reports whether any node of g writes to an operand.
+func writes(t *ops.Table, g *ir.Graph) bool {
+	found := false
+	g.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			if !found {
+				_, found = alias.Writes(t, n)
+			}
+		}
+	})
+	return found
+}
+
+// functionaliser walks a graph in order and builds it anew.
+type functionaliser struct {
+	table  *ops.Table
+	method *ir.Method
+	set    *alias.Set // of the graph as it was
+
+	now     map[*alias.Alias]state
+	version map[*ir.Value]int // of a root's memory: the number of the last write to it, 0 before any
+	clock   int               // numbers writes
+
+	args map[*ir.Node][]ir.NamedArg // operands of view nodes as they were emitted
+	errs []error
+}
+
+// state is the value that an alias had at a version of its memory.
+type state struct {
+	value   *ir.Value
+	version int
+}
+
+func (f *functionaliser) run() error {
+	m := f.method
+	g, err := ir.BuildGraph(ir.NewNames(m), m.Graph.Inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+		out := f.graph(e, m.Graph)
+		return f.mutations(e, out)
+	})
+	if err != nil {
+		return err
+	}
+	g.Constants = m.Graph.Constants
+	m.Graph = g
+	return errors.Join(f.errs...)
+}
+
+// graph emits the nodes of g and returns what it returns.
+func (f *functionaliser) graph(e *ir.Emitter, g *ir.Graph) []ir.Arg {
+	for _, n := range g.Nodes {
+		e.Loc = n.Loc
+		if err := f.node(e, n); err != nil {
+			f.errs = append(f.errs, ir.ErrorAt("", n, err))
+		}
+	}
+	out := make([]ir.Arg, len(g.Outputs))
+	for i, a := range g.Outputs {
+		out[i] = f.resolve(e, a)
+	}
+	return out
+}
+
+// mutations adds an output for every input that was written to.
+func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error) {
+	m := f.method
+	known := map[ir.OutputSpec]bool{}
+	for _, spec := range m.Outputs {
+		known[spec] = true
+	}
+	var specs []ir.OutputSpec
+	var values []ir.Arg
+	for i, v := range m.Graph.Inputs {
+		if f.version[v] == 0 {
+			continue
+		}
+		spec := ir.OutputSpec{Target: m.Inputs[i].Target}
+		switch m.Inputs[i].Kind {
+		case ir.Buffer:
+			spec.Kind = ir.BufferMutation
+		case ir.Parameter:
+			spec.Kind = ir.ParameterMutation
+		case ir.UserInput:
+			spec.Kind, spec.Target = ir.UserInputMutation, v.Name
+		default:
+			continue // a constant: every call begins with its value
+		}
+		if err := f.alone(i); err != nil {
+			return nil, err
+		}
+		if !known[spec] {
+			specs = append(specs, spec)
+			values = append(values, ir.Ref{Value: f.current(e, f.set.Of(v))})
+		}
+	}
+	m.Outputs = append(specs, m.Outputs...)
+	return append(values, out...), nil
+}
+
+// alone checks that the memory of a written input is no other input's too.
+func (f *functionaliser) alone(i int) error {
+	v := f.method.Graph.Inputs[i]
+	if v.Const == nil || v.Const.Data == nil || v.Const.Data.Size() == 0 {
+		return nil
+	}
+	for k, w := range f.method.Graph.Inputs {
+		if k != i && w.Const != nil && sameBlob(w.Const.Data, v.Const.Data) {
+			return fmt.Errorf("method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
+				f.method.Name, f.method.Inputs[i].Target, f.method.Inputs[k].Target)
+		}
+	}
+	return nil
+}
+
+func (f *functionaliser) node(e *ir.Emitter, n *ir.Node) error {
+	if len(n.Regions) > 0 {
+		return f.control(e, n)
+	}
+	if w, ok := alias.Writes(f.table, n); ok {
+		return f.write(e, n, w)
+	}
+	for i := range n.Args {
+		n.Args[i].Value = f.resolve(e, n.Args[i].Value)
+	}
+	e.Append(n)
+	for _, v := range n.Outputs {
+		if v == nil || v.Type.Kind != ir.TensorKind {
+			continue
+		}
+		if a := f.set.Of(v); a.Parent != nil {
+			f.now[a] = state{v, f.version[a.Root]}
+			f.args[n] = n.Args
+		}
+	}
+	return nil
+}
+
+// resolve replaces tensors by what they are now.
+func (f *functionaliser) resolve(e *ir.Emitter, a ir.Arg) ir.Arg {
+	return ir.MapRefs(a, func(v *ir.Value) ir.Arg {
+		if v.Type.Kind != ir.TensorKind {
+			return ir.Ref{Value: v}
+		}
+		return ir.Ref{Value: f.current(e, f.set.Of(v))}
+	})
+}
+
+// current returns the value that a has now. If its memory was written to since
+// a was last read, it is made anew from its root.
+func (f *functionaliser) current(e *ir.Emitter, a *alias.Alias) *ir.Value {
+	version := f.version[a.Root]
+	if s, ok := f.now[a]; ok && s.version == version {
+		return s.value
+	}
+	if a.Parent == nil {
+		return a.Root // never written to
+	}
+	p := f.current(e, a.Parent)
+	types := make([]ir.Type, len(a.Node.Outputs))
+	for i, v := range a.Node.Outputs {
+		if v != nil {
+			types[i] = v.Type
+		}
+	}
+	again := e.Emit(a.Node.Op, withOperand(f.args[a.Node], a.View.Of, p), types...)
+	for i, v := range a.Node.Outputs {
+		if v != nil {
+			f.now[f.set.Of(v)] = state{again.Outputs[i], version}
+		}
+	}
+	return f.now[a].value
+}
+
+// withOperand returns args with tensor operand k replaced.
+func withOperand(args []ir.NamedArg, k int, by *ir.Value) []ir.NamedArg {
+	out := make([]ir.NamedArg, len(args))
+	for i, a := range args {
+		out[i] = ir.NamedArg{Name: a.Name, Value: ir.MapRefs(a.Value, func(v *ir.Value) ir.Arg {
+			if v.Type.Kind == ir.TensorKind {
+				if k == 0 {
+					v = by
+				}
+				k--
+			}
+			return ir.Ref{Value: v}
+		})}
+	}
+	return out
+}
+
+// write emits the functional form of an in-place node and makes its result
+// what the target is from now on.
+func (f *functionaliser) write(e *ir.Emitter, n *ir.Node, w alias.Write) error {
+	b := ops.NewBuilder(f.table, e)
+	target := f.set.Of(w.Target)
+	old := f.current(e, target).Type
+	call := &ir.Node{Op: w.Functional}
+	for _, a := range n.Args {
+		call.Args = append(call.Args, ir.NamedArg{Name: a.Name, Value: f.resolve(e, a.Value)})
+	}
+	c, err := f.table.Bind(call)
+	if err != nil {
+		return err
+	}
+	if len(c.Outs) != 1 || !sameShape(c.Outs[0], withDType(old, c.Outs[0].DType)) {
+		return fmt.Errorf("its result does not fit what it writes to")
+	}
+	v := e.Emit(w.Functional, call.Args, withDType(old, c.Outs[0].DType)).Outputs[0]
+	if v.Type.DType != old.DType {
+		cast, err := b.Call("aten._to_copy.default", v, ops.Kw("dtype", old.DType))
+		if err != nil {
+			return err
+		}
+		v = cast[0]
+		v.Type = old
+	}
+	return f.store(b, target, v)
+}
+
+// withDType returns t with another dtype.
+func withDType(t ir.Type, d ir.DType) ir.Type {
+	t.DType = d
+	return t
+}
+
+// store makes v the value of a, and through a of its root.
+func (f *functionaliser) store(b *ops.Builder, a *alias.Alias, v *ir.Value) error {
+	if a.Parent == nil {
+		f.clock++
+		f.version[a.Root] = f.clock
+	} else {
+		base := f.current(b.Emitter, a.Parent)
+		written, err := writeThrough(b, a, base, v)
+		if err != nil {
+			return err
+		}
+		if err := f.store(b, a.Parent, written); err != nil {
+			return err
+		}
+	}
+	f.now[a] = state{v, f.version[a.Root]}
+	return nil
+}
+
+// scope runs what emits a region: values made in it are forgotten after.
+func (f *functionaliser) scope(do func()) {
+	now, version := maps.Clone(f.now), maps.Clone(f.version)
+	do()
+	f.now, f.version = now, version
+}
