@@ -1,0 +1,136 @@
+package math
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// quadrant returns r and the integer n (of which the last two bits matter)
+// with x = n·π/2 + r, |r| ≤ π/4.
+func (f form) quadrant(x node) (r, n node) {
+	if f == f32 {
+		return f.quadrant32(x)
+	}
+	return f.quadrant64(x)
+}
+
+// halfPi is π/2 in parts that, but for the last, have so few bits that their
+// products with n are exact.
+var (
+	halfPi32 = [3]float64{0x1.921ep+0, 0x1.b544p-16, 0x1.0b4611a62633145c06ep-34}
+	halfPi64 = [3]float64{0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e03707344a4p-69}
+)
+
+func (f form) cody(x node, parts [3]float64) (r, n node) {
+	nf, n := f.nearest(mul(x, f.c(2/math.Pi)))
+	r = x
+	for _, p := range parts {
+		r = sub(r, mul(nf, f.c(p)))
+	}
+	return r, n
+}
+
+// Beyond these arguments n has too many bits for the parts above.
+const (
+	near32 = 400
+	near64 = 1 << 20
+)
+
+func (f form) quadrant32(x node) (r, n node) {
+	r, n = f.cody(x, halfPi32)
+	far := expr.Not(expr.Le(abs(x), f.c(near32)))
+	fr, fn := farQuadrant(x)
+	return sel(far, fr, r), sel(far, fn, n)
+}
+
+// quadrant64 gives way beyond near64: it first takes off multiples of the
+// rounded 2π, which is off by up to |x|·2^-53.
+func (f form) quadrant64(x node) (r, n node) {
+	far := expr.Not(expr.Le(abs(x), f.c(near64)))
+	return f.cody(sel(far, expr.Rem(x, f.c(2*math.Pi)), x), halfPi64)
+}
+
+// twoOverPi is 2/π after the point in words of 32 bits, led by a zero word.
+var twoOverPi = [8]int64{0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB}
+
+// farQuadrant is the quadrant of any float32 with |x| ≥ near32, by the method
+// of Payne and Hanek: x is m·2^e; of m·2^e·2/π only the bits below 4 matter,
+// and 96 bits of 2/π from there on give the remainder to 62 bits.
+func farQuadrant(x node) (r, n node) {
+	u32 := func(k int64) node { return expr.Int(ir.Uint32, k) }
+	wide := func(a node) node { return expr.Cast(ir.Uint64, a) }
+	bits := expr.And(expr.Bitcast(ir.Uint32, x), u32(0x7fffffff))
+	m := expr.Or(expr.And(bits, u32(0x7fffff)), u32(0x800000))
+	// The window starts at bit 32 + (e - 2) of the words, e = exponent - 150.
+	start := sub(expr.Shr(bits, u32(23)), u32(150-30))
+	word := expr.Shr(start, u32(5))
+	shift := wide(sub(u32(32), expr.And(start, u32(31))))
+	at := make([]node, 4)
+	for i := range at {
+		at[i] = u32(twoOverPi[4+min(i, 3)])
+		for q := 3; q >= 0; q-- {
+			at[i] = sel(expr.Eq(word, u32(int64(q))), u32(twoOverPi[q+i]), at[i])
+		}
+	}
+	window := func(i int) node {
+		pair := expr.Or(expr.Shl(wide(at[i]), expr.Int(ir.Uint64, 32)), wide(at[i+1]))
+		return wide(expr.Cast(ir.Uint32, expr.Shr(pair, shift)))
+	}
+	wm := wide(m)
+	// The product modulo 4, its point after two bits.
+	y := add(add(expr.Shl(mul(wm, window(0)), expr.Int(ir.Uint64, 32)), mul(wm, window(1))),
+		expr.Shr(mul(wm, window(2)), expr.Int(ir.Uint64, 32)))
+	un := expr.Shr(add(y, expr.Int(ir.Uint64, 1<<61)), expr.Int(ir.Uint64, 62))
+	frac := sub(y, expr.Shl(un, expr.Int(ir.Uint64, 62)))
+	hi := expr.Bitcast(ir.Int32, expr.Cast(ir.Uint32, expr.Shr(frac, expr.Int(ir.Uint64, 32))))
+	lo := expr.Cast(ir.Uint32, frac)
+	turn := add(mul(expr.Cast(ir.Float32, hi), f32.c(0x1p-30)), mul(expr.Cast(ir.Float32, lo), f32.c(0x1p-62)))
+	r = mul(turn, f32.c(math.Pi/2))
+	n = expr.Bitcast(ir.Int32, expr.Cast(ir.Uint32, un))
+	below := lt(x, f32.c(0))
+	nan := expr.Not(lt(abs(x), f32.c(math.Inf(1))))
+	return sel(nan, f32.c(math.NaN()), sel(below, neg(r), r)), sel(below, neg(n), n)
+}
+
+func (f form) sinNear(r node) node {
+	z := mul(r, r)
+	return add(r, mul(mul(r, z), f.poly(z, pick(f, sin32, sin64))))
+}
+
+func (f form) cosNear(r node) node {
+	z := mul(r, r)
+	return add(sub(f.c(1), mul(f.c(0.5), z)), mul(mul(z, z), f.poly(z, pick(f, cos32, cos64))))
+}
+
+func (f form) bit(n node, k int64) node {
+	return expr.Ne(expr.And(n, f.i(k)), f.i(0))
+}
+
+const trigDomain = "; float64 beyond 2^20: absolute error |x|·2^-52"
+
+func (f form) sin() *expr.Func {
+	return f.fn("sin", "sin(x) within 2 ulp"+pick(f, ".", trigDomain+"."), func(x node) node {
+		r, n := f.quadrant(x)
+		y := sel(f.bit(n, 1), f.cosNear(r), f.sinNear(r))
+		return sel(lt(abs(x), f.c(pick(f, 0x1p-12, 0x1p-27))), x, sel(f.bit(n, 2), neg(y), y))
+	})
+}
+
+func (f form) cos() *expr.Func {
+	return f.fn("cos", "cos(x) within 2 ulp"+pick(f, ".", trigDomain+"."), func(x node) node {
+		r, n := f.quadrant(x)
+		y := sel(f.bit(n, 1), f.sinNear(r), f.cosNear(r))
+		return sel(f.bit(add(n, f.i(1)), 2), neg(y), y)
+	})
+}
+
+func (f form) tan() *expr.Func {
+	return f.fn("tan", "tan(x) within 4 ulp"+pick(f, ".", trigDomain+"."), func(x node) node {
+		r, n := f.quadrant(x)
+		s, c := f.sinNear(r), f.cosNear(r)
+		y := sel(f.bit(n, 1), neg(div(c, s)), div(s, c))
+		return sel(lt(abs(x), f.c(pick(f, 0x1p-12, 0x1p-27))), x, y)
+	})
+}
