@@ -199,10 +199,9 @@ func (vf *verifier) arity(n *Node) {
 	var operands []Arg
 	for _, a := range n.Args {
 		switch list, ok := a.Value.(List); {
-		case a.Name != "":
 		case ok:
 			operands = append(operands, list...)
-		default:
+		case a.Name == "": // named ones are attributes
 			operands = append(operands, a.Value)
 		}
 	}

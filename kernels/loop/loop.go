@@ -24,7 +24,7 @@ type Buf struct {
 	Name  string
 	DType ir.DType
 	Role  Role
-	Len   sym.Expr // elements
+	Len   sym.Expr // elements; sym.Inf() where calls differ
 	Init  int      // InOut: index of the buffer whose contents it holds at entry
 }
 

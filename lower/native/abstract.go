@@ -36,7 +36,9 @@ func abstract(fn *loop.Func) *skeleton {
 	return s
 }
 
-// refill returns fn with its numbers replaced, given in abstract's order.
+// refill returns fn with its numbers replaced, given in abstract's order. What
+// buffers hold in all is no number of the text: where it is not the same in
+// all calls, it is not known.
 func refill(fn *loop.Func, ints []sym.Expr, consts []*expr.Expr) *loop.Func {
 	a := newAbstracter(len(fn.Scalars))
 	a.takeInt = func(sym.Expr) sym.Expr {
@@ -75,7 +77,6 @@ func (a *abstracter) function(fn *loop.Func) *loop.Func {
 	out := &loop.Func{Name: fn.Name, Scalars: fn.Scalars}
 	for _, b := range fn.Bufs {
 		fmt.Fprintf(&a.key, "%s/%d/%d;", b.DType.Short(), b.Role, b.Init)
-		b.Len = a.index(b.Len)
 		out.Bufs = append(out.Bufs, b)
 	}
 	out.Body = a.block(fn.Body)

@@ -2,7 +2,6 @@ package native
 
 import (
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // forwardCopies removes copies whose source can be made in the destination:
@@ -45,6 +44,9 @@ func dropTrivial(block *[]Stmt) {
 // and the copy at i needs what dst held, and no later one changes dst while
 // src is still read. It reports whether it did.
 func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
+	if src.Root != nil && src.At.IsZero() && src.Len.Equal(src.Root.Len) {
+		src = src.Root // a reshape of it
+	}
 	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType || !src.Len.Equal(dst.Len) {
 		return false
 	}
@@ -124,7 +126,7 @@ func writesOverlap(s Stmt, b *Buffer) bool {
 }
 
 // writesFirst reports whether the first use of src in s is a write, in each
-// arm of a Cond that uses it.
+// arm of a Cond that uses it. A counted loop may fill it part by part.
 func writesFirst(s Stmt, src *Buffer) bool {
 	switch s := s.(type) {
 	case *Call:
@@ -141,6 +143,8 @@ func writesFirst(s Stmt, src *Buffer) bool {
 			}
 		}
 		return rootOf(s.Pred) != src
+	case *For:
+		return !some(s, func(a access) bool { return a.read && rootOf(*a.buf) == src })
 	}
 	return false
 }
@@ -163,7 +167,7 @@ func inPlaceAt(s Stmt, src, dst *Buffer) bool {
 		if !overlap(b, dst) {
 			continue
 		}
-		if out < 0 || c.Kernel.Loop == nil || !sameMemory(b, dst) || !schedule.InPlace(c.Kernel.Loop, out, i) {
+		if out < 0 || c.Kernel.Loop == nil || !sameMemory(b, dst) || !inPlace(c.Kernel.Loop, out, i) {
 			return false
 		}
 	}

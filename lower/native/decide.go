@@ -21,15 +21,26 @@ type facts struct {
 	depth    int         // nesting of the graph it stands in
 }
 
-// repeatable bounds what may be computed more than once for want of a buffer:
-// views, casts, constants, one operation.
-const repeatable = 2
+// What may be computed more than once for want of a buffer: a view or constant
+// any number of times, one operation a few times.
+const (
+	free        = 1 // price of a load
+	cheap       = 2
+	cheapRepeat = 4
+)
+
+// repeatable reports whether evaluating t so many times per element is better
+// than memory.
+func (b *builder) repeatable(t expr.Tensor, evals float64) bool {
+	price := b.price(t)
+	return evals <= 1 || price <= free || price <= cheap && evals <= cheapRepeat
+}
 
 // decide chooses, for every value of g and its regions, whether it gets a
 // buffer of its own or is inlined into what reads it.
 //
 // The rule: a value is inlined if that evaluates each of its elements at most
-// once in all, or if evaluating it is next to free. evals counts evaluations
+// once in all, or if evaluating it again is next to free. evals counts evaluations
 // per element; it is known when a node is met, because nodes are met backwards.
 func (b *builder) decide(g *ir.Graph) {
 	for _, out := range g.Outputs {
@@ -84,7 +95,7 @@ func (b *builder) decideNode(f *facts) {
 			continue // nobody reads it
 		}
 		evals := b.evals[v]
-		if evals > 1 && b.price(t) > repeatable {
+		if !b.repeatable(t, evals) {
 			b.demand(v)
 		}
 		if b.want[v] {
@@ -111,7 +122,7 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 			b.demand(u) // an input, a constant or something only a call can make
 			continue
 		}
-		if def.depth != f.depth && b.price(def.tensors[u.Index]) > repeatable {
+		if def.depth != f.depth && b.price(def.tensors[u.Index]) > free {
 			b.demand(u) // do not repeat it in every iteration of a loop
 		}
 		b.evals[u] += evals * times * b.number(v.Type.Numel()) / max(b.number(u.Type.Numel()), 1)

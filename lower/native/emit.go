@@ -279,13 +279,18 @@ func (b *builder) copy(dst, src *Buffer, from []Origin) {
 
 // copyKernel returns a kernel that copies n elements.
 func copyKernel(d ir.DType, n sym.Expr) *Kernel {
-	i := sym.NewVar("i", n)
-	x := &expr.Expr{Op: expr.OpLoad, DType: d, Buf: 1, Coords: []sym.Expr{i.Expr()}}
+	store := func(at sym.Expr) loop.Stmt {
+		return &loop.Store{Buf: 0, At: at, Value: expr.At(1, d, at)}
+	}
+	body := []loop.Stmt{store(sym.Int(0))}
+	if !n.Is(1) {
+		i := sym.NewVar("i", n)
+		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{store(i.Expr())}}}
+	}
 	fn := &loop.Func{Name: "copy", Syms: n.Symbols(), Bufs: []loop.Buf{
 		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d, Role: loop.In, Len: n}},
 
-		Body: []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{
-			&loop.Store{Buf: 0, At: i.Expr(), Value: x}}}}}
+		Body: body}
 	return &Kernel{Name: "copy", Loop: fn, Doc: "copy", Copy: true}
 }
 

@@ -68,6 +68,7 @@ type instance struct {
 	call *Call
 	key  string
 	skel *skeleton
+	lens []sym.Expr // of a loop kernel's buffers
 }
 
 func newInstance(c *Call) *instance {
@@ -75,6 +76,9 @@ func newInstance(c *Call) *instance {
 	if c.Kernel.Loop != nil {
 		in.skel = abstract(c.Kernel.Loop)
 		in.key = "loop " + in.skel.key
+		for _, b := range c.Kernel.Loop.Bufs {
+			in.lens = append(in.lens, b.Len)
+		}
 		return in
 	}
 	t := c.Kernel.Tuned
@@ -99,6 +103,14 @@ func merge(group []*instance) *Kernel {
 		scalars := k.Loop.Scalars
 		consts, added := mergeConsts(group, len(scalars))
 		k.Loop = refill(k.Loop, ints, consts)
+		for i := range k.Loop.Bufs {
+			n := &k.Loop.Bufs[i].Len
+			for _, in := range group {
+				if _, ok := n.Const(); !ok || !in.lens[i].Equal(*n) {
+					*n = sym.Inf()
+				}
+			}
+		}
 		k.Loop.Scalars = append(scalars[:len(scalars):len(scalars)], added...)
 		k.Loop.Syms = k.Params
 	} else {
