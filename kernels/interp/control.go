@@ -68,8 +68,8 @@ func (m *Machine) control(n *ir.Node) (done bool, err error) {
 		outs, err = m.scan(n, operands, reverse)
 	case "wrap_with_set_grad_enabled":
 		outs, err = m.wrapped(n, operands, 1)
-	case "wrap_with_autocast":
-		outs, err = m.wrapped(n, operands, 4)
+	case "map_impl":
+		outs, err = m.scan(n, append([]ir.Arg{ir.List{}}, operands...), false)
 	default:
 		err = fmt.Errorf("control flow %s is not supported", kind)
 	}

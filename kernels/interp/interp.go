@@ -61,9 +61,17 @@ func (m *Machine) Set(v *ir.Value, x Value) {
 	}
 }
 
+// bind solves e = n if e is linear in its one symbol.
 func (m *Machine) bind(e sym.Expr, n int64) {
-	if ss := e.Symbols(); len(ss) == 1 && e.Equal(ss[0].Expr()) {
-		m.syms[ss[0]] = n
+	ss := e.Symbols()
+	if len(ss) != 1 {
+		return
+	}
+	coef, rest, linear := e.Coef(ss[0])
+	a, okA := coef.Const()
+	b, okB := rest.Const()
+	if linear && okA && okB && a != 0 && (n-b)%a == 0 {
+		m.syms[ss[0]] = (n - b) / a
 	}
 }
 

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -43,7 +44,7 @@ func (b *Builder) Call(op string, args ...any) ([]*ir.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.Emit(op, named, c.Outs...).Outputs, nil
+	return slices.Clone(b.Emit(op, named, c.Outs...).Outputs), nil
 }
 
 // Named is an argument given by name.

@@ -2,7 +2,7 @@ package ops
 
 // groups lists the families of the standard table, a file each.
 func groups() [][]Op {
-	return [][]Op{
+	return append([][]Op{
 		arithmeticOps(),
 		activationOps(),
 		comparisonOps(),
@@ -13,7 +13,9 @@ func groups() [][]Op {
 		creationOps(),
 		reductionOps(),
 		cumulativeOps(),
+		sortOps(),
+		quantOps(),
 		scalarOps(),
 		assertionOps(),
-	}
+	}, tensorGroups()...)
 }
