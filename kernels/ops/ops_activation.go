@@ -2,8 +2,10 @@ package ops
 
 import (
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -43,6 +45,29 @@ func activationOps() []Op {
 		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight", floatOnly, func(p *point) *expr.Expr {
 			return leaky(p.x[0], p.x[1])
 		}),
+		{
+			Schema:    "aten::prelu(Tensor self, Tensor weight) -> Tensor",
+			Infer:     func(c *Call) ([]ir.Type, error) { return one(likeType(c.Tensor("self"), c.Tensor("self").DType), nil) },
+			Decompose: decomposePReLU,
+			Samples: func(r *Rand) []Sample {
+				return []Sample{
+					NewSample("self", Tensor(ir.Float32, Values{}, 2, 3, 4), "weight", Tensor(ir.Float32, Values{}, 3)),
+					NewSample("self", Tensor(ir.BFloat16, Values{}, 2, 3), "weight", Tensor(ir.BFloat16, Values{}, 1)),
+					NewSample("self", Tensor(ir.Float64, Values{}, 5), "weight", Tensor(ir.Float64, Values{}, 1)),
+				}
+			},
+		},
+		{
+			Schema:    "aten::glu(Tensor self, int dim=-1) -> Tensor",
+			Infer:     func(c *Call) ([]ir.Type, error) { return one(inferGLU(c)) },
+			Decompose: decomposeGLU,
+			Samples: func(r *Rand) []Sample {
+				return []Sample{
+					NewSample("self", Tensor(ir.Float32, Values{}, 2, 6)),
+					NewSample("self", Tensor(ir.Float16, Values{}, 4, 3), "dim", 0),
+				}
+			},
+		},
 		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				return elu(p.x[0], p.num("alpha"), p.num("scale"), p.num("input_scale"))
@@ -146,4 +171,44 @@ func elu(x, alpha, scale, inputScale *expr.Expr) *expr.Expr {
 func softplus(x, beta, threshold *expr.Expr) *expr.Expr {
 	bx := expr.Mul(x, beta)
 	return expr.Select(expr.Gt(bx, threshold), x, expr.Div(fn("log1p")(fn("exp")(bx)), beta))
+}
+
+// decomposePReLU gives the weight the shape of channels: dimension 1.
+func decomposePReLU(b *Builder, c *Call) ([]*ir.Value, error) {
+	t, w := c.Tensor("self"), c.Value("weight")
+	if t.Rank() > 1 && w.Type.Rank() == 1 && !w.Type.Sizes[0].Is(1) {
+		shape := make([]int64, t.Rank())
+		for i := range shape {
+			shape[i] = 1
+		}
+		shape[1] = -1
+		w = b.Op("aten.reshape.default", w, shape)
+	}
+	return []*ir.Value{b.Op("aten._prelu_kernel.default", c.Arg("self"), w)}, nil
+}
+
+func inferGLU(c *Call) (ir.Type, error) {
+	t := c.Tensor("self")
+	d, err := c.dim("dim", t.Rank())
+	if err != nil {
+		return t, err
+	}
+	if t.Rank() == 0 || !sym.Mod(t.Sizes[d], sym.Int(2)).IsZero() {
+		return t, c.Errorf("dimension %d cannot be halved", d)
+	}
+	sizes := slices.Clone(t.Sizes)
+	sizes[d] = sym.FloorDiv(sizes[d], sym.Int(2))
+	return ir.TensorOf(t.DType, sizes...), nil
+}
+
+// decomposeGLU multiplies the first half by the sigmoid of the second.
+func decomposeGLU(b *Builder, c *Call) ([]*ir.Value, error) {
+	d, err := c.dim("dim", c.Tensor("self").Rank())
+	if err != nil {
+		return nil, err
+	}
+	half := c.Outs[0].Sizes[d]
+	first := b.Op("aten.slice.Tensor", c.Arg("self"), d, 0, half)
+	second := b.Op("aten.slice.Tensor", c.Arg("self"), d, half, sym.Mul(half, sym.Int(2)))
+	return []*ir.Value{b.Op("aten.mul.Tensor", first, b.Op("aten.sigmoid.default", second))}, nil
 }

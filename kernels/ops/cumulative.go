@@ -1,0 +1,122 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// cumulativeOps are running reductions along a dimension.
+func cumulativeOps() []Op {
+	return []Op{
+		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 0, expr.Add, Values{}),
+		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 1, expr.Mul, Values{Lo: -2, Hi: 2}),
+		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp, Values{}),
+		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Ge),
+		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Le),
+	}
+}
+
+// cumulative is a running reduction along dimension dim: step gives the new
+// value of the accumulator, which starts as init, from it and the element.
+func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr, v Values) Op {
+	infer := func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		if _, err := c.dim("dim", t.Rank()); err != nil {
+			return t, err
+		}
+		if c.Op.sch.Index("dtype") >= 0 && c.Has("dtype") {
+			return likeType(t, c.DType("dtype", t.DType)), nil
+		}
+		_, d, ok := r(t.DType)
+		if !ok {
+			return t, c.Errorf("not defined on %s", t.DType)
+		}
+		return likeType(t, d), nil
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Loops: func(c *Call) (*loop.Func, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			t, out := c.Tensor("self"), c.Outs[0]
+			d, err := c.dim("dim", t.Rank())
+			if err != nil {
+				return nil, err
+			}
+			l := newLines(t, d)
+			dt := opmath(out.DType)
+			acc := &expr.Var{Name: "acc", DType: dt}
+			at := l.at(l.k.Expr())
+			x := expr.Cast(dt, expr.Cast(out.DType, expr.At(1, t.DType, at)))
+			return &loop.Func{
+				Name: "cumulative", Bufs: c.buffers(),
+				Body: l.each(
+					&loop.Let{Var: acc, Value: expr.Num(dt, init), Mutable: true},
+					l.along(
+						&loop.Assign{Var: acc, Value: step(expr.Get(acc), x)},
+						&loop.Store{Buf: 0, At: at, Value: expr.Cast(out.DType, expr.Get(acc))},
+					)),
+			}, nil
+		},
+		Samples: sampleCumulative(v, func(d ir.DType) bool { _, _, ok := r(d); return ok }),
+	}
+}
+
+// cumulativeExtreme is the running extremum with its place: the last one of
+// equals, and from the first NaN on the last NaN.
+func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			_, err := c.dim("dim", t.Rank())
+			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}, err
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			t := c.Tensor("self")
+			d, err := c.dim("dim", t.Rank())
+			if err != nil {
+				return nil, err
+			}
+			l := newLines(t, d)
+			best, place := &expr.Var{Name: "best", DType: t.DType}, &expr.Var{Name: "place", DType: ir.Int64}
+			at, k := l.at(l.k.Expr()), expr.Idx(ir.Int64, l.k.Expr())
+			x := expr.At(2, t.DType, at)
+			first := expr.Eq(k, expr.Int(ir.Int64, 0))
+			better := expr.Or(expr.IsNaN(x), expr.And(expr.Not(expr.IsNaN(expr.Get(best))), comparable(reaches)(x, expr.Get(best))))
+			return &loop.Func{
+				Name: "cumulative_extreme", Bufs: c.buffers(),
+				Body: l.each(
+					&loop.Let{Var: best, Value: expr.Num(t.DType, 0), Mutable: true},
+					&loop.Let{Var: place, Value: expr.Int(ir.Int64, 0), Mutable: true},
+					l.along(
+						&loop.If{Cond: expr.Or(first, better), Then: []loop.Stmt{
+							&loop.Assign{Var: best, Value: x},
+							&loop.Assign{Var: place, Value: k},
+						}},
+						&loop.Store{Buf: 0, At: at, Value: expr.Get(best)},
+						&loop.Store{Buf: 1, At: at, Value: expr.Get(place)},
+					)),
+			}, nil
+		},
+		Samples: sampleCumulative(Values{}, func(ir.DType) bool { return true }),
+	}
+}
+
+func sampleCumulative(v Values, takes func(ir.DType) bool) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		var out []Sample
+		for i, d := range sampleDTypes {
+			if takes(d) {
+				out = append(out, NewSample("self", Tensor(d, v.forDType(d), r.Shape(3)...), "dim", i%3-1))
+			}
+		}
+		return append(out, NewSample("self", Tensor(ir.Float32, v), "dim", 0))
+	}
+}
