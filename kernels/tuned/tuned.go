@@ -12,13 +12,33 @@ import (
 )
 
 // Kernel is one hand-made kernel.
+//
+// In C it is the function whose text templates/c/NAME.c.tmpl gives. Its buffers
+// are called y (the result), then as Operands says, then as the instance's
+// Packed are, then scratch.
+//
+// In Go it is func F32(y, operands…, packed…, [scratch,] params… int, epilogue
+// func(run []float32, o, c int)): epilogue, if not nil, is called on runs of
+// plain results already stored in y, o being the position of run[0] in y and c
+// its channel.
 type Kernel struct {
-	Name string // of its C template and of its Go function's package, e.g. "conv2d_f32"
-	Go   string // qualified Go function, e.g. "conv.F32"; "" if there is none
+	Name string // of its C template, e.g. "conv2d_f32"
+	Go   string // qualified Go function of a package in gokernels, e.g. "conv.F32"; "" if there is none
+
+	Operands []string // names in the code of the operands that an instance reads
+	Helpers  []string // C templates emitted once, before all kernels that name them
+	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
+	// c for the whole run if false.
+	RunChannels bool
 
 	// Match returns an instance for a call it accepts, or nil. Only dense
 	// row-major operands reach it.
 	Match func(*Request) *Instance
+}
+
+// Standard returns all kernels.
+func Standard() []*Kernel {
+	return []*Kernel{Linear()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -40,7 +60,7 @@ type Target struct {
 type Instance struct {
 	Kernel *Kernel
 	// Params are the integers the code is written in terms of, in the order
-	// of the code's parameters. At a call site they are constants or dynamic.
+	// of the code's parameters; their number and names are the kernel's. At a call site they are constants or dynamic.
 	Params []Param
 	// Operands are the operator's operands the code reads, in its own order.
 	// Packed constants follow them.
@@ -49,6 +69,7 @@ type Instance struct {
 	Epilogue *Epilogue // nil: the plain result; set by lower/native
 	Channels Channels  // how an epilogue finds the channel of a result
 	Scratch  sym.Expr  // bytes, zero if none
+	Tile     Tile      // the same for all kernels of a target
 	MACs     sym.Expr  // multiply-accumulates, for reports and specialisation
 	Cost     float64   // estimated time in arbitrary units, for choosing among instances
 }

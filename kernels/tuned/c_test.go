@@ -1,0 +1,278 @@
+package tuned_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/templates/c"
+)
+
+// batch is a C program that runs many trials: a kernel of its own for each
+// set of constant integers, and shared ones that take them as parameters.
+type batch struct {
+	code, calls strings.Builder
+	seen        map[string]bool
+	input       []byte // what the program reads: every buffer in order
+	outputs     int    // floats the program writes
+}
+
+const prologue = `#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline float ep_relu(float t) { return %s; }
+static inline float ep_clamp(float t) { return %s; }
+static inline float ep_residual(float t, int32_t o, const float *e) { return %s; }
+static inline float ep_scale(float t, int32_t c, const float *e) { return %s; }
+
+`
+
+func newBatch() *batch {
+	b := &batch{seen: map[string]bool{}}
+	var texts []any
+	for _, e := range epilogues()[1:] {
+		texts = append(texts, e.c)
+	}
+	fmt.Fprintf(&b.code, prologue, texts...)
+	return b
+}
+
+// kernel returns the text of tr's kernel as a function called name. With
+// params its integers are parameters, else constants.
+func (tr *trial) kernel(t *testing.T, name string, params bool) string {
+	t.Helper()
+	in := tr.in
+	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}
+	list := []string{"float *y"}
+	for _, x := range in.Kernel.Operands {
+		list = append(list, "const float *"+x)
+	}
+	for _, p := range in.Packed {
+		list = append(list, "const float *"+p.Name)
+	}
+	if len(tr.extra) > 0 {
+		list = append(list, "const float *e")
+	}
+	if !in.Scratch.IsZero() {
+		list = append(list, "void *scratch")
+	}
+	ints := tr.ints(t)
+	for i, p := range in.Params {
+		if params {
+			k.Ints[p.Name] = p.Name
+			list = append(list, "int32_t "+p.Name)
+		} else {
+			k.Ints[p.Name] = fmt.Sprint(ints[i])
+		}
+	}
+	k.Signature = "static void " + name + "(" + strings.Join(list, ", ") + ")"
+	k.Result = func(acc, o, c string) string {
+		switch e := tr.epilogue; {
+		case e == nil:
+			return acc
+		case e.perResult:
+			return fmt.Sprintf("ep_%s(%s, %s, e)", e.name, acc, o)
+		case e.channel:
+			return fmt.Sprintf("ep_%s(%s, %s, e)", e.name, acc, c)
+		default:
+			return fmt.Sprintf("ep_%s(%s)", e.name, acc)
+		}
+	}
+	return text(t, in.Kernel.Name, k)
+}
+
+func text(t *testing.T, name string, k *c.Kernel) string {
+	t.Helper()
+	s, err := c.Text(name, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// add adds a call of tr's kernel.
+func (b *batch) add(t *testing.T, tr *trial, params bool) {
+	epilogue := "plain"
+	if tr.epilogue != nil {
+		epilogue = tr.epilogue.name
+	}
+	name := tr.in.Kernel.Name + "_" + epilogue
+	if !params {
+		name += fmt.Sprintf("_%d", len(b.seen))
+	}
+	for _, h := range tr.in.Kernel.Helpers {
+		if !b.seen[h] {
+			b.seen[h] = true
+			b.code.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Rows: tr.in.Tile.Rows, Cols: tr.in.Tile.Cols, Vector: tr.in.Tile.Vector}) + "\n")
+		}
+	}
+	if !b.seen[name] {
+		b.seen[name] = true
+		b.code.WriteString(tr.kernel(t, name, params) + "\n")
+	}
+	buffers := tr.inputs()
+	if len(tr.extra) > 0 {
+		buffers = append(buffers, tr.extra)
+	}
+	fmt.Fprintf(&b.calls, "    {\n        float *y = take(%d)", len(tr.want))
+	args := []string{"y"}
+	for i, x := range buffers {
+		fmt.Fprintf(&b.calls, ", *b%d = load(%d)", i, len(x))
+		args = append(args, fmt.Sprintf("b%d", i))
+		for _, f := range x {
+			b.input = binary.LittleEndian.AppendUint32(b.input, math.Float32bits(f))
+		}
+	}
+	b.calls.WriteString(";\n")
+	if n := tr.number(t, tr.in.Scratch); n > 0 {
+		fmt.Fprintf(&b.calls, "        void *scratch = take(%d);\n", (n+3)/4)
+		args = append(args, "scratch")
+	}
+	if params {
+		for _, n := range tr.ints(t) {
+			args = append(args, fmt.Sprint(n))
+		}
+	}
+	fmt.Fprintf(&b.calls, "        %s(%s);\n        put(y, %d);\n    }\n", name, strings.Join(args, ", "), len(tr.want))
+	b.outputs += len(tr.want)
+}
+
+const program = `static FILE *in, *out;
+static void *blocks[100000];
+static int used;
+
+/* exactly n floats, so that a sanitizer sees every access outside */
+static float *take(size_t n)
+{
+    float *p = (float *)malloc(n * sizeof(float) + (n == 0));
+    blocks[used++] = p;
+    for (size_t i = 0; i < n; i++) p[i] = 1e30f;
+    return p;
+}
+
+static float *load(size_t n)
+{
+    float *p = take(n);
+    if (fread(p, sizeof(float), n, in) != n) exit(3);
+    return p;
+}
+
+static void put(const float *p, size_t n)
+{
+    if (fwrite(p, sizeof(float), n, out) != n) exit(4);
+    while (used > 0) free(blocks[--used]);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3 || !(in = fopen(argv[1], "rb")) || !(out = fopen(argv[2], "wb"))) return 2;
+%s    return fclose(out) != 0;
+}
+`
+
+// write writes the program and its input to dir.
+func (b *batch) write(t *testing.T, dir string) string {
+	t.Helper()
+	source := filepath.Join(dir, "trials.c")
+	code := b.code.String() + fmt.Sprintf(program, b.calls.String())
+	if err := os.WriteFile(source, []byte(code), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "in.bin"), b.input, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// run builds the program for a target and returns what it writes.
+func (b *batch) run(t *testing.T, target toolchain.Target) []float32 {
+	t.Helper()
+	dir := t.TempDir()
+	exe := filepath.Join(dir, "trials")
+	if err := target.Build(t.Context(), dir, exe, b.write(t, dir)); err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.CommandContext(t.Context(), exe, filepath.Join(dir, "in.bin"), filepath.Join(dir, "out.bin")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "out.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) != 4*b.outputs {
+		t.Fatalf("%d bytes written, want %d", len(data), 4*b.outputs)
+	}
+	return floats(data)
+}
+
+// trialsOf are calls for every kernel.
+func trialsOf(r *rand.Rand, count int) map[string][]*trial {
+	return map[string][]*trial{
+		"linear_f32": linearTrials(r, count),
+	}
+}
+
+// TestC runs trials through the C forms, with vectors and without, under
+// several compilers.
+func TestC(t *testing.T) {
+	native := []string{"-O3", "-march=native"}
+	for _, run := range []struct {
+		compiler toolchain.Target
+		target   string
+	}{
+		{toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc sanitized"), "generic"},
+		{toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc sanitized"), "cortex-m4"},
+		{toolchain.GCC().With(native...).Named("gcc native"), "generic"},
+		{toolchain.GCC().With("-mavx2", "-mfma").Named("gcc avx2"), "generic"},
+		{toolchain.Clang().With(native...).Named("clang native"), "generic"},
+		{toolchain.Clang(), "generic"},
+		{toolchain.Clang(), "cortex-m4"},
+		{toolchain.Clang().With("-O0").Named("clang -O0"), "cortex-m0"},
+		{toolchain.GXX(), "generic"},
+		{toolchain.ClangXX(), "cortex-m4"},
+	} {
+		t.Run(run.compiler.Name+" "+run.target, func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(3, 4))
+			all := epilogues()
+			b := newBatch()
+			sets := trialsOf(r, 30)
+			var done []*trial
+			for _, kernel := range sorted(sets) {
+				for i, tr := range sets[kernel] {
+					tr.epilogue = all[i%len(all)]
+					if !tr.prepare(t, r, tuned.Target{Lang: "c", Name: run.target, Speed: true}) || tr.in.Kernel.Name != kernel {
+						t.Fatalf("%s: not taken by %s", tr.name, kernel)
+					}
+					b.add(t, tr, i%3 != 0)
+					done = append(done, tr)
+				}
+			}
+			got := b.run(t, run.compiler)
+			for _, tr := range done {
+				tr.check(t, got[:len(tr.want)])
+				got = got[len(tr.want):]
+			}
+		})
+	}
+}
+
+func sorted[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

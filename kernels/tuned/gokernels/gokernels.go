@@ -1,0 +1,11 @@
+// Package gokernels carries the source of the tuned Go kernels, which generated
+// packages get a copy of. Each kernel is a package of its own that imports the
+// standard library only.
+package gokernels
+
+import "embed"
+
+// FS has a directory per package: linear/linear.go, …
+//
+//go:embed linear/linear.go
+var FS embed.FS

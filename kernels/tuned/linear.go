@@ -1,0 +1,65 @@
+package tuned
+
+import "github.com/etgen/etgen/ir/sym"
+
+// Linear multiplies the rows of x[m][k] with a constant matrix, packed as
+// w[ceil(n/cols)][k][cols] with zeros in the last panel, and adds bias[n],
+// padded with zeros like w. Only m may be dynamic.
+func Linear() *Kernel {
+	return &Kernel{Name: "linear_f32", Go: "linear.F32", Operands: []string{"x"}, Helpers: []string{"tile_f32"},
+		RunChannels: true, Match: matchLinear}
+}
+
+func matchLinear(r *Request) *Instance {
+	p := productOf(r.Call)
+	if p == nil || !p.batch.Is(1) {
+		return nil
+	}
+	n, ok := p.n.Const()
+	k, ok2 := p.k.Const()
+	if !ok || !ok2 || n == 0 || k == 0 {
+		return nil
+	}
+	data, ok := r.Const(p.w)
+	if !ok {
+		return nil
+	}
+	var bias []float32
+	from := []int{p.w}
+	if p.bias >= 0 {
+		data, ok := r.Const(p.bias)
+		if !ok {
+			return nil
+		}
+		bias, from = floats(data), []int{p.bias}
+	}
+	w := floats(data)
+	sk, _ := p.ws[1].Const()
+	sn, _ := p.ws[2].Const()
+	t := r.Target.tile()
+	at := func(j, i int) float32 { return w[j*int(sn)+i*int(sk)] }
+	return &Instance{
+		Params:   []Param{{"m", p.m}, {"n", p.n}, {"k", p.k}},
+		Operands: []int{p.x},
+		Packed: []Packed{
+			packed("w", panels(int(n), int(k), t.Cols, at), p.w),
+			packed("bias", padded(bias, int(n), t.Cols), from...),
+		},
+		Channels: Channels{Inner: sym.Int(1), Count: p.n},
+		Tile:     t,
+		MACs:     sym.Mul(p.m, p.n, p.k),
+		Cost:     cost(p.m, sym.Int(roundUp(n, t.Cols)), p.k),
+	}
+}
+
+func roundUp(n int64, to int) int64 { return (n + int64(to) - 1) / int64(to) * int64(to) }
+
+// cost is the largest value of the product of xs.
+func cost(xs ...sym.Expr) float64 {
+	c := 1.0
+	for _, x := range xs {
+		_, hi := x.Bounds()
+		c *= float64(hi)
+	}
+	return c
+}

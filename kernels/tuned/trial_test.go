@@ -1,0 +1,191 @@
+package tuned_test
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// trial is one call of an operator, carried out by its definition and by a
+// tuned kernel.
+type trial struct {
+	name     string
+	op       string
+	sample   ops.Sample
+	constant []bool // by input
+	syms     map[*sym.Symbol]int64
+	epilogue *epilogue
+	extra    []float32
+
+	call  *ops.Call
+	in    *tuned.Instance
+	data  [][]byte // of the inputs
+	want  []float32
+	terms float64 // length of the sums
+}
+
+// epilogue is what a trial does to results before they are stored.
+type epilogue struct {
+	name      string
+	perResult bool // the extra operand, if any, is read at the result
+	channel   bool // … or at its channel
+	c         string
+	apply     func(acc, extra float32) float32
+}
+
+func epilogues() []*epilogue {
+	return []*epilogue{
+		nil,
+		{name: "relu", c: "t > 0.0f ? t : 0.0f", apply: func(t, _ float32) float32 { return max(t, 0) }},
+		{name: "clamp", c: "t < -1.0f ? -1.0f : t > 2.0f ? 2.0f : t", apply: func(t, _ float32) float32 { return min(max(t, -1), 2) }},
+		{name: "residual", perResult: true, c: "t + e[o]", apply: func(t, e float32) float32 { return t + e }},
+		{name: "scale", channel: true, c: "t * e[c]", apply: func(t, e float32) float32 { return t * e }},
+	}
+}
+
+// prepare binds the call, draws its data and computes what is wanted. It
+// reports whether a kernel accepts the call for target.
+func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
+	t.Helper()
+	op, ok := ops.Standard().Lookup(tr.op)
+	if !ok {
+		t.Fatalf("%s is not in the table", tr.op)
+	}
+	call, err := ops.Standard().Bind(tr.sample.Node(op))
+	if err != nil {
+		t.Fatalf("%s: %v", tr.name, err)
+	}
+	tr.call = call
+	operands := make([]eval.Operand, len(call.Operands()))
+	for k, v := range call.Operands() {
+		o := eval.Operand{DType: v.Type.DType, Sizes: tr.sizes(t, v.Type)}
+		n := int64(1)
+		for _, s := range o.Sizes {
+			n *= s
+		}
+		for range n {
+			o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(float32(r.NormFloat64())))
+		}
+		operands[k] = o
+		tr.data = append(tr.data, o.Data)
+	}
+	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
+		Const: func(k int) ([]byte, bool) { return tr.data[k], tr.constant[k] }})
+	if tr.in == nil {
+		return false
+	}
+	tensors, err := op.Compute(call)
+	if err != nil {
+		t.Fatalf("%s: %v", tr.name, err)
+	}
+	want, err := eval.Tensor(tensors[0], operands, tr.syms, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", tr.name, err)
+	}
+	tr.want = floats(want.Data)
+	if macs := tr.number(t, tr.in.MACs); len(tr.want) > 0 {
+		tr.terms = float64(macs) / float64(len(tr.want))
+	}
+	tr.finish(t, r)
+	return true
+}
+
+// finish applies the epilogue to what is wanted.
+func (tr *trial) finish(t *testing.T, r *rand.Rand) {
+	e := tr.epilogue
+	if e == nil {
+		return
+	}
+	inner, count := tr.number(t, tr.in.Channels.Inner), tr.number(t, tr.in.Channels.Count)
+	n := 0
+	if e.perResult {
+		n = len(tr.want)
+	} else if e.channel {
+		n = int(count)
+	}
+	for range n {
+		tr.extra = append(tr.extra, float32(r.NormFloat64()))
+	}
+	for o, acc := range tr.want {
+		extra := float32(0)
+		if e.perResult {
+			extra = tr.extra[o]
+		} else if e.channel {
+			extra = tr.extra[int64(o)/inner%count]
+		}
+		tr.want[o] = e.apply(acc, extra)
+	}
+}
+
+func (tr *trial) number(t *testing.T, e sym.Expr) int64 {
+	t.Helper()
+	n, err := e.Eval(func(s *sym.Symbol) (int64, bool) {
+		v, ok := tr.syms[s]
+		return v, ok
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", tr.name, err)
+	}
+	return n
+}
+
+func (tr *trial) sizes(t *testing.T, typ ir.Type) []int64 {
+	out := make([]int64, len(typ.Sizes))
+	for i, s := range typ.Sizes {
+		out[i] = tr.number(t, s)
+	}
+	return out
+}
+
+// ints returns the values of the parameters.
+func (tr *trial) ints(t *testing.T) []int64 {
+	out := make([]int64, len(tr.in.Params))
+	for i, p := range tr.in.Params {
+		out[i] = tr.number(t, p.Value)
+	}
+	return out
+}
+
+// inputs returns what the kernel reads: operands, then packed constants.
+func (tr *trial) inputs() [][]float32 {
+	var out [][]float32
+	for _, k := range tr.in.Operands {
+		out = append(out, floats(tr.data[k]))
+	}
+	for _, p := range tr.in.Packed {
+		out = append(out, floats(p.Data))
+	}
+	return out
+}
+
+// check compares a result with what is wanted, within DESIGN.md's tolerance.
+func (tr *trial) check(t *testing.T, got []float32) {
+	t.Helper()
+	largest := 0.0
+	for _, w := range tr.want {
+		largest = max(largest, math.Abs(float64(w)))
+	}
+	const eps = 1.0 / (1 << 23)
+	for i, w := range tr.want {
+		tol := 1e-5 + 1.3e-6*math.Abs(float64(w)) + 4*eps*math.Sqrt(max(tr.terms, 1))*largest
+		if !(math.Abs(float64(got[i]-w)) <= tol) {
+			t.Errorf("%s: element %d of %d is %g, want %g", tr.name, i, len(tr.want), got[i], w)
+			return
+		}
+	}
+}
+
+func floats(data []byte) []float32 {
+	out := make([]float32, len(data)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return out
+}

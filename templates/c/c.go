@@ -1,0 +1,55 @@
+// Package c holds the C text that is emitted as it stands, tuned kernels above
+// all. A printer fills in a kernel's signature, its integers and its epilogue.
+package c
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+//go:embed *.c.tmpl
+var files embed.FS
+
+// Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with.
+type Kernel struct {
+	// Signature is the head of the function, e.g. "static void fc1(float *y,
+	// const float *x, const float *w, const float *bias, int32_t m)". The
+	// result is called y; operands and packed constants have the names that
+	// the kernel gives them, scratch is "void *scratch".
+	Signature string
+	Index     string            // C type of integers, signed: "int32_t"
+	Ints      map[string]string // every parameter as a C expression: a constant or a name
+	// Rows and Cols are the register tile; Vector asks for vector registers
+	// where the C compiler has them: then it sets the rows.
+	Rows, Cols int
+	Vector     bool
+	// Result returns the C expression of what is stored for the plain result
+	// acc at flat position o of the output, in channel c. All are simple
+	// operands of function calls; an acc may only be used once.
+	Result func(acc, o, c string) string
+}
+
+// Int returns parameter name as a C expression.
+func (k *Kernel) Int(name string) (string, error) {
+	s, ok := k.Ints[name]
+	if !ok {
+		return "", fmt.Errorf("the kernel has no parameter %s", name)
+	}
+	return s, nil
+}
+
+// Text executes the template called name: a tuned kernel's, or that of helpers
+// that tuned kernels name in Kernel.Helpers, which only needs the tile and Index.
+func Text(name string, k *Kernel) (string, error) {
+	t, err := template.New(name+".c.tmpl").Option("missingkey=error").ParseFS(files, "*.c.tmpl")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, k); err != nil {
+		return "", fmt.Errorf("C text of %s: %w", name, err)
+	}
+	return b.String(), nil
+}
