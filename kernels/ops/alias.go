@@ -73,7 +73,9 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 		case sizes[d].Is(-1):
 			return alias{}, c.Errorf("the size of new dimension %d is left open", d)
 		case t.Rank() > 0: // a new dimension has the stride it would have if it were stored
-			stride = sym.Mul(out[d+1], strides[d+1])
+			stride = sym.Mul(t.Sizes[0], t.Strides[0])
+		default:
+			stride = sym.Int(1)
 		}
 		switch {
 		case sizes[d].Is(-1) || sizes[d].Equal(own):

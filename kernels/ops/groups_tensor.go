@@ -10,5 +10,10 @@ func tensorGroups() [][]Op {
 		normOps(),
 		convOps(),
 		poolOps(),
+		joinOps(),
+		rearrangeOps(),
+		padOps(),
+		indexOps(),
+		scatterOps(),
 	}
 }

@@ -143,6 +143,46 @@ func viewStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
 	return strides, v < 0
 }
 
+// tracedStrides are the strides that PyTorch's tracer gives to a view that
+// viewStrides allows: it splits and merges dimensions from the left, and so
+// differs from eager in strides of dimensions of size 1.
+func tracedStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
+	if t.Numel().IsZero() || t.IsContiguous() && (len(sizes) == 1 && t.Rank() > 1 || len(sizes) == 2 && t.Rank() == 1) {
+		return ir.Contiguous(sizes), true
+	}
+	if t.Rank() == 0 {
+		return ir.Contiguous(sizes), true
+	}
+	have, stride := slices.Clone(t.Sizes), slices.Clone(t.Strides)
+	for i, n := range sizes {
+		if i >= len(have) { // only ones are left
+			have, stride = append(have, sym.Int(1)), append(stride, stride[i-1])
+			continue
+		}
+		if n.Equal(have[i]) {
+			continue
+		}
+		end, product := i, have[i]
+		for !sym.Mod(product, n).IsZero() {
+			if end++; end >= len(have) {
+				return nil, false
+			}
+			product = sym.Mul(product, have[end])
+		}
+		least := stride[end]
+		for d := end - 1; d >= i; d-- {
+			if !have[d].Is(1) && less(stride[d], least) {
+				least = stride[d]
+			}
+		}
+		have, stride = slices.Replace(have, i, end+1, product), slices.Replace(stride, i, end+1, least)
+		if inner := sym.FloorDiv(product, n); !inner.Is(1) || !product.Equal(n) {
+			have, stride = slices.Replace(have, i, i+1, n, inner), slices.Replace(stride, i, i+1, sym.Mul(least, inner), least)
+		}
+	}
+	return stride[:len(sizes)], true
+}
+
 // reshaped returns t, viewed with other sizes; the type is dense if no view is
 // possible, and ok false.
 func (c *Call) reshaped(t ir.Type, sizes []sym.Expr) (a alias, ok bool, err error) {
@@ -154,6 +194,9 @@ func (c *Call) reshaped(t ir.Type, sizes []sym.Expr) (a alias, ok bool, err erro
 	strides, ok := viewStrides(t, sizes)
 	if !ok {
 		return alias{ir.TensorOf(t.DType, sizes...), at}, false, nil
+	}
+	if traced, ok := tracedStrides(t, sizes); ok {
+		strides = traced
 	}
 	return alias{restrided(t, sizes, strides), at}, true, nil
 }

@@ -1,0 +1,342 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// boundIndex turns an index read from a tensor into a coordinate of a dimension
+// of size n. Where PyTorch would raise an error because it lies outside, the
+// nearest element is taken, so that no kernel leaves its buffers; wrap lets
+// negative ones count from the end.
+func boundIndex(name string, index *expr.Expr, n sym.Expr, wrap bool) *sym.Symbol {
+	return expr.Bind(name, indexValue(index, n, wrap), n)
+}
+
+func indexValue(index *expr.Expr, n sym.Expr, wrap bool) *expr.Expr {
+	i := expr.Cast(ir.Int64, index)
+	size, zero := expr.Idx(ir.Int64, n), expr.Int(ir.Int64, 0)
+	if wrap {
+		i = expr.Select(expr.Lt(i, zero), expr.Add(i, size), i)
+	}
+	return expr.Max(expr.Min(i, expr.Sub(size, expr.Int(ir.Int64, 1))), zero)
+}
+
+// indexTensor checks that a tensor holds indices.
+func (c *Call) indexTensor(name string) (ir.Type, error) {
+	t := c.Tensor(name)
+	if !t.DType.IsInt() {
+		return t, c.Errorf("%s of dtype %s are no indices", name, t.DType)
+	}
+	return t, nil
+}
+
+// advanced is an indexing by a list of tensors, one per leading dimension of
+// self, None for those that are kept whole.
+type advanced struct {
+	self   ir.Type
+	at     []int      // operand by dimension of self, -1 for None
+	common []sym.Expr // what the index tensors broadcast to
+	first  int        // dimension of the result where common stands
+	sizes  []sym.Expr // of the result
+	mask   int        // operand that is a bool mask, -1 for none
+}
+
+// advancedOf reads the indices argument.
+func advancedOf(c *Call) (*advanced, error) {
+	a := &advanced{self: c.Tensor("self"), mask: -1}
+	list, ok := c.Arg("indices").(ir.List)
+	if !ok {
+		return nil, c.Errorf("indices is no list")
+	}
+	k := c.Operand("indices")
+	var ts []ir.Type
+	var dims []int
+	for d, x := range list {
+		if _, none := x.(ir.None); none {
+			a.at = append(a.at, -1)
+			continue
+		}
+		t := c.operands[k].Type
+		switch {
+		case t.DType == ir.Bool || t.DType == ir.Uint8:
+			a.mask = k
+		case !t.DType.IsInt():
+			return nil, c.Errorf("an index of dtype %s", t.DType)
+		}
+		a.at = append(a.at, k)
+		ts = append(ts, t)
+		dims = append(dims, d)
+		k++
+	}
+	if a.mask >= 0 {
+		return a, nil
+	}
+	if len(a.at) > a.self.Rank() {
+		return nil, c.Errorf("%d indices of a tensor with %d dimensions", len(a.at), a.self.Rank())
+	}
+	for len(a.at) < a.self.Rank() {
+		a.at = append(a.at, -1)
+	}
+	if a.common, ok = Broadcast(ts...); !ok {
+		return nil, c.Errorf("%s do not broadcast", describeSizes(ts))
+	}
+	// Indices that stand together keep their place, others come first.
+	if n := len(dims); n > 0 && dims[n-1]-dims[0] == n-1 {
+		a.first = dims[0]
+	}
+	for d, k := range a.at {
+		if k < 0 {
+			a.sizes = append(a.sizes, a.self.Sizes[d])
+		}
+	}
+	a.sizes = slices.Insert(a.sizes, a.first, a.common...)
+	return a, nil
+}
+
+// coords returns the coordinates in self of element at of the result; index
+// gives the value of an index operand at coordinates of its own.
+func (a *advanced) coords(c *Call, at []sym.Expr, bind func(d int, index *expr.Expr) sym.Expr) []sym.Expr {
+	in := make([]sym.Expr, len(a.at))
+	lead := at[a.first : a.first+len(a.common)]
+	rest := slices.Concat(at[:a.first], at[a.first+len(a.common):])
+	for d, k := range a.at {
+		if k < 0 {
+			in[d], rest = rest[0], rest[1:]
+			continue
+		}
+		in[d] = bind(d, c.LoadAt(k, broadcastCoords(c.operands[k].Type, a.common, lead)...))
+	}
+	return in
+}
+
+func errMask(c *Call) error {
+	return c.Errorf("a mask selects as many elements as it holds, so that the size of the result is known only at run time; use torch.where instead")
+}
+
+// indexEntry is advanced indexing.
+func indexEntry(schema string) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, err := advancedOf(c)
+			if err == nil && a.mask >= 0 {
+				err = errMask(c)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(a.self.DType, a.sizes...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			a, err := advancedOf(c)
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(c.Outs[0].Sizes)
+			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
+				return boundIndex("at"+itoa(d), index, a.self.Sizes[d], true).Expr()
+			})
+			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
+		},
+		Samples: indexSamples,
+	}
+}
+
+// indices is an operand of indices below n.
+func indices(n int64, shape ...int64) Input {
+	return Tensor(ir.Int64, Values{Hi: float64(n - 1)}, shape...).orZero(n)
+}
+
+// orZero makes an index operand of a dimension of size 1 all zeros: the range
+// from 0 to 0 would stand for the default one.
+func (in Input) orZero(n int64) Input {
+	if n <= 1 {
+		in.Values = Values{Lo: -0.5, Hi: 0.5}
+	}
+	return in
+}
+
+func indexSamples(r *Rand) []Sample {
+	a, b, d := 1+r.Dim(), 1+r.Dim(), r.Dim()
+	x := func() Input { return f32(a, b, d) }
+	neg := Tensor(ir.Int64, Values{Lo: float64(-a), Hi: float64(a - 1)}, 4)
+	return []Sample{
+		NewSample("self", x(), "indices", []Input{neg}),
+		NewSample("self", x(), "indices", []Input{indices(a, 3, 1), indices(b, 2)}),
+		withNone(x(), indices(b, 2, 3)),
+		withNone(x(), indices(b, 5), indices(d, 5)),
+		NewSample("self", x(), "indices", []Input{Tensor(ir.Int32, Values{Hi: float64(a - 1)}), indices(b, 2), indices(d, 2)}),
+	}
+}
+
+// withNone is a sample that keeps dimension 0 whole.
+func withNone(x Input, at ...Input) Sample {
+	s := NewSample("self", x, "indices", at)
+	list := s.Args[1].Value.(ir.List)
+	s.Args[1].Value = slices.Insert(list, 0, ir.Arg(ir.None{}))
+	return s
+}
+
+// indexOps read elements at positions that other tensors hold.
+func indexOps() []Op {
+	return []Op{
+		indexEntry("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
+		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
+		indexSelect(),
+		gather(),
+		embedding(),
+		take(),
+	}
+}
+
+func indexSelect() Op {
+	return Op{
+		Schema: "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			idx, err := c.indexTensor("index")
+			if err != nil {
+				return nil, err
+			}
+			d, err := c.dim("dim", t.Rank())
+			if err == nil && idx.Rank() > 1 {
+				err = c.Errorf("an index with %d dimensions", idx.Rank())
+			}
+			if err != nil {
+				return nil, err
+			}
+			sizes := slices.Clone(t.Sizes)
+			if len(sizes) > 0 {
+				sizes[d] = idx.Numel()
+			}
+			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			t, idx := c.Tensor("self"), c.Tensor("index")
+			d, err := c.dim("dim", t.Rank())
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(c.Outs[0].Sizes)
+			if len(at) > 0 {
+				at = slices.Clone(at)
+				at[d] = boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d], false).Expr()
+			}
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", at...)}}, nil
+		},
+		Samples: times(4, func(r *Rand) Sample {
+			shape := r.Shape(3)
+			d := r.IntN(3)
+			return NewSample("self", f32(shape...), "dim", d-3, "index", indices(shape[d], r.Dim()))
+		}),
+	}
+}
+
+// gatherDim checks the index of gather and scatter against self.
+func (c *Call) gatherDim() (d int, err error) {
+	t := c.Tensor("self")
+	idx, err := c.indexTensor("index")
+	if err != nil {
+		return 0, err
+	}
+	if d, err = c.dim("dim", t.Rank()); err != nil {
+		return 0, err
+	}
+	if max(idx.Rank(), 1) != max(t.Rank(), 1) && !idx.Numel().IsZero() {
+		return 0, c.Errorf("an index with %d dimensions of a tensor with %d", idx.Rank(), t.Rank())
+	}
+	return d, nil
+}
+
+func gather() Op {
+	return Op{
+		Schema: "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			if _, err := c.gatherDim(); err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, c.Tensor("index").Sizes...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			t, idx := c.Tensor("self"), c.Tensor("index")
+			d, err := c.gatherDim()
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(idx.Sizes)
+			in := make([]sym.Expr, t.Rank())
+			copy(in, at)
+			if t.Rank() > 0 && !idx.Numel().IsZero() {
+				in[d] = boundIndex("at", c.Load("index", at...), t.Sizes[d], false).Expr()
+			}
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
+		},
+		Samples: times(4, func(r *Rand) Sample {
+			shape := r.Shape(3)
+			d := r.IntN(3)
+			n := shape[d]
+			idx := slices.Clone(shape)
+			idx[d] = r.Dim()
+			idx[(d+1)%3] = 1 + r.Int64N(idx[(d+1)%3])
+			return NewSample("self", f32(shape...), "dim", d, "index", indices(n, idx...))
+		}),
+	}
+}
+
+func embedding() Op {
+	return Op{
+		Schema: "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			w := c.Tensor("weight")
+			idx, err := c.indexTensor("indices")
+			if err == nil && w.Rank() != 2 {
+				err = c.Errorf("a weight with %d dimensions", w.Rank())
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(w.DType, append(slices.Clone(idx.Sizes), w.Sizes[1])...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			w := c.Tensor("weight")
+			vars, at := indexVars(c.Outs[0].Sizes)
+			n := len(at) - 1
+			row := boundIndex("row", c.Load("indices", at[:n]...), w.Sizes[0], false).Expr()
+			return []expr.Tensor{{DType: w.DType, Vars: vars, Body: c.Load("weight", row, at[n])}}, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			n, m := 1+r.Dim(), r.Dim()
+			return []Sample{
+				NewSample("weight", f32(n, m), "indices", indices(n, r.Shape(2)...)),
+				NewSample("weight", Tensor(ir.Float16, Values{}, n, m), "indices", Tensor(ir.Int32, Values{Hi: float64(n - 1)}, 5), "padding_idx", 0),
+				NewSample("weight", f32(n, m), "indices", indices(n)),
+			}
+		},
+	}
+}
+
+// take indexes the flattened tensor.
+func take() Op {
+	return Op{
+		Schema: "aten::take(Tensor self, Tensor index) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			idx, err := c.indexTensor("index")
+			return one(ir.TensorOf(c.Tensor("self").DType, idx.Sizes...), err)
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			t := c.Tensor("self")
+			vars, at := indexVars(c.Outs[0].Sizes)
+			flat := boundIndex("at", c.Load("index", at...), t.Numel(), true)
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", unflatten(flat.Expr(), t.Sizes)...)}}, nil
+		},
+		Samples: times(2, func(r *Rand) Sample {
+			shape := r.Shape(2)
+			n := float64(shape[0] * shape[1])
+			return NewSample("self", f32(shape...), "index", Tensor(ir.Int64, Values{Lo: -n, Hi: n - 1}, r.Shape(2)...))
+		}),
+	}
+}

@@ -1,0 +1,268 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// padArg returns what a pad argument adds: before and after, from the last
+// dimension on.
+func (c *Call) padArg(name string) ([]sym.Expr, error) {
+	t := c.Tensor("self")
+	pad, err := c.SymInts(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(pad)%2 != 0 || len(pad) > 2*t.Rank() {
+		return nil, c.Errorf("padding of %d sides of a tensor with %d dimensions", len(pad), t.Rank())
+	}
+	for d, s := range paddedSizes(t.Sizes, pad) {
+		if sym.Less(s, sym.Int(0)) {
+			return nil, c.Errorf("padding leaves dimension %d of size %s", d, s)
+		}
+	}
+	return pad, nil
+}
+
+// constantPad returns the element at of self padded with a constant.
+func (c *Call) constantPad(pad, at []sym.Expr, value *expr.Expr) *expr.Expr {
+	t := c.Tensor("self")
+	in := slices.Clone(at)
+	guard := expr.Bool(true)
+	for i := 0; i < len(pad); i += 2 {
+		d := t.Rank() - 1 - i/2
+		in[d] = sym.Sub(at[d], pad[i])
+		guard = expr.And(guard, expr.InRange(in[d], sym.Int(0), t.Sizes[d]))
+	}
+	return expr.Select(guard, c.Load("self", in...), value)
+}
+
+// padCoord returns where a padded element comes from: i counts from the first
+// element of the unpadded dimension of size n.
+type padCoord func(i, n sym.Expr) sym.Expr
+
+func reflected(i, n sym.Expr) sym.Expr {
+	i = sym.Max(i, sym.Neg(i))
+	return sym.Min(i, sym.Sub(sym.Sub(sym.Mul(sym.Int(2), n), sym.Int(2)), i))
+}
+
+func replicated(i, n sym.Expr) sym.Expr {
+	return sym.Min(sym.Max(i, sym.Int(0)), sym.Sub(n, sym.Int(1)))
+}
+
+func wrapped(i, n sym.Expr) sym.Expr { return sym.Mod(i, n) }
+
+// padMode returns how the mode called name pads, nil for "constant".
+func (c *Call) padMode(name string) (padCoord, error) {
+	switch name {
+	case "constant":
+		return nil, nil
+	case "reflect":
+		return reflected, nil
+	case "replicate":
+		return replicated, nil
+	case "circular":
+		return wrapped, nil
+	}
+	return nil, c.Errorf("no padding is called %q", name)
+}
+
+// padFrom returns the coordinates of what stands at in the padded tensor.
+func (c *Call) padFrom(pad, at []sym.Expr, f padCoord) []sym.Expr {
+	t := c.Tensor("self")
+	in := slices.Clone(at)
+	for i := 0; i < len(pad); i += 2 {
+		d := t.Rank() - 1 - i/2
+		in[d] = f(sym.Sub(at[d], pad[i]), t.Sizes[d])
+	}
+	return in
+}
+
+// padChecked rejects padding that reflects or wraps beyond the tensor.
+func (c *Call) padChecked(pad []sym.Expr, mode string) error {
+	t := c.Tensor("self")
+	for i, p := range pad {
+		n := t.Sizes[t.Rank()-1-i/2]
+		if mode == "reflect" && sym.LessEq(n, p) || mode == "circular" && sym.Less(n, p) || mode != "constant" && n.IsZero() {
+			return c.Errorf("padding of %s in mode %s of a dimension of size %s", p, mode, n)
+		}
+	}
+	return nil
+}
+
+// padOps add elements around a tensor.
+func padOps() []Op {
+	ops := []Op{
+		{
+			Schema: "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				pad, err := c.padArg("pad")
+				if err != nil {
+					return nil, err
+				}
+				return []ir.Type{paddedType(c.Tensor("self"), pad)}, nil
+			},
+			Compute: func(c *Call) ([]expr.Tensor, error) {
+				if err := c.real(); err != nil {
+					return nil, err
+				}
+				pad, err := c.padArg("pad")
+				if err != nil {
+					return nil, err
+				}
+				vars, at := indexVars(c.Outs[0].Sizes)
+				d := c.Outs[0].DType
+				return []expr.Tensor{{DType: d, Vars: vars, Body: c.constantPad(pad, at, c.number(c.Arg("value"), d))}}, nil
+			},
+			Samples: func(r *Rand) []Sample {
+				return []Sample{
+					NewSample("self", f32(r.Shape(2)...), "pad", []int64{1, 2}),
+					NewSample("self", f32(r.Shape(3)...), "pad", []int64{1, 0, 0, 2, 3, 1}, "value", 2.5),
+					NewSample("self", f32(4, 5), "pad", []int64{-1, 2, 3, -2}, "value", 1),
+					NewSample("self", Tensor(ir.Int64, Values{}, 3), "pad", []int64{2, 2}, "value", 7),
+					NewSample("self", Tensor(ir.Bool, Values{}, 3), "pad", []int64{2, 2}, "value", true),
+				}
+			},
+		},
+		{
+			Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				pad, err := c.padArg("pad")
+				if err != nil {
+					return nil, err
+				}
+				mode := c.Str("mode")
+				if _, err := c.padMode(mode); err != nil {
+					return nil, err
+				}
+				t := paddedType(c.Tensor("self"), pad)
+				if mode == "circular" {
+					t = t.Dense()
+				}
+				return []ir.Type{t}, c.padChecked(pad, mode)
+			},
+			Decompose: decomposePad,
+			Compute: func(c *Call) ([]expr.Tensor, error) {
+				if err := c.real(); err != nil {
+					return nil, err
+				}
+				pad, err := c.padArg("pad")
+				if err != nil {
+					return nil, err
+				}
+				f, err := c.padMode(c.Str("mode"))
+				if err != nil {
+					return nil, err
+				}
+				vars, at := indexVars(c.Outs[0].Sizes)
+				d := c.Outs[0].DType
+				var body *expr.Expr
+				if f == nil {
+					value := expr.Num(d, 0)
+					if c.Has("value") {
+						value = c.number(c.Arg("value"), d)
+					}
+					body = c.constantPad(pad, at, value)
+				} else {
+					body = c.Load("self", c.padFrom(pad, at, f)...)
+				}
+				return []expr.Tensor{{DType: d, Vars: vars, Body: body}}, nil
+			},
+			Samples: func(r *Rand) []Sample {
+				var out []Sample
+				for _, mode := range []string{"constant", "reflect", "replicate", "circular"} {
+					out = append(out,
+						NewSample("self", f32(2, 3+r.Dim()), "pad", []int64{1, 2}, "mode", mode),
+						NewSample("self", f32(1, 2, 4, 5), "pad", []int64{3, 0, 2, 1}, "mode", mode))
+				}
+				return append(out, NewSample("self", f32(2, 3), "pad", []int64{1, 1}, "value", -1.5))
+			},
+		},
+	}
+	for _, e := range []struct {
+		schema, mode string
+		n            int
+	}{
+		{"aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", "reflect", 1},
+		{"aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "reflect", 2},
+		{"aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "reflect", 3},
+		{"aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", "replicate", 1},
+		{"aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", "replicate", 2},
+		{"aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", "replicate", 3},
+	} {
+		ops = append(ops, fixedPad(e.schema, e.mode, e.n))
+	}
+	return ops
+}
+
+// fixedPad pads exactly the last n dimensions.
+func fixedPad(schema, mode string, n int) Op {
+	return moved(schema, func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		pad, err := c.padArg("padding")
+		if err == nil && (len(pad) != 2*n || t.Rank() != n+1 && t.Rank() != n+2) {
+			err = c.Errorf("padding of %d sides of a tensor with %d dimensions", len(pad), t.Rank())
+		}
+		if err == nil {
+			err = c.padChecked(pad, mode)
+		}
+		if err != nil {
+			return t, err
+		}
+		return paddedType(t, pad), nil
+	}, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+		pad, err := c.padArg("padding")
+		if err != nil {
+			return nil, err
+		}
+		f, err := c.padMode(mode)
+		return c.padFrom(pad, at, f), err
+	}, times(2, func(r *Rand) Sample {
+		shape, pad := []int64{2}, []int64{}
+		for range n {
+			shape = append(shape, 4+r.Int64N(3))
+			pad = append(pad, r.Int64N(4), r.Int64N(5)-1)
+		}
+		return NewSample("self", f32(shape...), "padding", pad)
+	}))
+}
+
+// paddedType is t with pad added: channels last if t is.
+func paddedType(t ir.Type, pad []sym.Expr) ir.Type {
+	sizes := paddedSizes(t.Sizes, pad)
+	u := ir.TensorOf(t.DType, sizes...)
+	if suggestsChannelsLast(t) {
+		u.Strides = channelsLastStrides(sizes)
+	}
+	return u
+}
+
+// decomposePad is the pad operator of the mode; circular has none and gathers.
+func decomposePad(b *Builder, c *Call) ([]*ir.Value, error) {
+	mode, x := c.Str("mode"), c.Value("self")
+	if mode == "constant" {
+		value := c.Arg("value")
+		if !c.Has("value") {
+			value = ir.Int(0)
+		}
+		return []*ir.Value{b.Op("aten.constant_pad_nd.default", x, c.Arg("pad"), value)}, nil
+	}
+	pad, err := c.padArg("pad")
+	if err != nil {
+		return nil, err
+	}
+	name := map[string]string{"reflect": "reflection_pad", "replicate": "replication_pad"}[mode]
+	if name != "" {
+		return []*ir.Value{b.Op("aten."+name+itoa(len(pad)/2)+"d.default", x, c.Arg("pad"))}, nil
+	}
+	for i := 0; i < len(pad); i += 2 {
+		d := c.Outs[0].Rank() - 1 - i/2
+		n := x.Type.Sizes[d]
+		idx := b.Op("aten.arange.start", sym.Neg(pad[i]), sym.Add(n, pad[i+1]))
+		x = b.Op("aten.index_select.default", x, d, b.Op("aten.remainder.Scalar", idx, n))
+	}
+	return []*ir.Value{x}, nil
+}

@@ -1,0 +1,402 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// moved is an entry whose result's elements are elements of self: typ gives
+// its type and from the coordinates in self.
+func moved(schema string, typ func(*Call) (ir.Type, error), from func(c *Call, at []sym.Expr) ([]sym.Expr, error), samples func(*Rand) []Sample) Op {
+	return Op{
+		Schema:  schema,
+		Samples: samples,
+		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			vars, at := indexVars(c.Outs[0].Sizes)
+			in, err := from(c, at)
+			if err != nil {
+				return nil, err
+			}
+			return []expr.Tensor{{DType: c.Outs[0].DType, Vars: vars, Body: c.Load("self", in...)}}, nil
+		},
+	}
+}
+
+// rearrangeOps move elements about.
+func rearrangeOps() []Op {
+	like := func(c *Call) (ir.Type, error) { return likeType(c.Tensor("self"), c.Tensor("self").DType), nil }
+	flipType := func(c *Call) (ir.Type, error) {
+		t, _ := like(c)
+		_, err := c.dims("dims", t.Rank(), false)
+		return t, err
+	}
+	side := func(dim int) (func(*Call) (ir.Type, error), func(*Call, []sym.Expr) ([]sym.Expr, error)) {
+		typ := func(c *Call) (ir.Type, error) {
+			t, _ := like(c)
+			if t.Rank() < 2-dim {
+				return t, c.Errorf("a tensor with %d dimensions", t.Rank())
+			}
+			return t, nil
+		}
+		return typ, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+			return reversed(at, c.Tensor("self").Sizes, dim), nil
+		}
+	}
+	lrType, lr := side(1)
+	udType, ud := side(0)
+	return []Op{
+		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip, flipSamples),
+		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr, selfSamples(2)),
+		moved("aten::flipud(Tensor self) -> Tensor", udType, ud, selfSamples(2)),
+		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll, rollSamples),
+		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true), tile, repeatSamples("repeats")),
+		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile, repeatSamples("dims")),
+		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90, rot90Samples),
+		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }),
+		triangle("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(col, row) }),
+		moved("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", shuffleType(true), pixelShuffle, shuffleSamples(true)),
+		moved("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", shuffleType(false), pixelUnshuffle, shuffleSamples(false)),
+		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples),
+		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples),
+	}
+}
+
+// reversed returns at with the coordinates of dims counted from the end.
+func reversed(at, sizes []sym.Expr, dims ...int) []sym.Expr {
+	out := slices.Clone(at)
+	for _, d := range dims {
+		out[d] = sym.Sub(sym.Sub(sizes[d], sym.Int(1)), at[d])
+	}
+	return out
+}
+
+func flip(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	t := c.Tensor("self")
+	set, err := c.dims("dims", t.Rank(), false)
+	if err != nil {
+		return nil, err
+	}
+	for d := range set {
+		if set[d] {
+			at = reversed(at, t.Sizes, d)
+		}
+	}
+	return at, nil
+}
+
+var flipSamples = times(3, func(r *Rand) Sample {
+	return NewSample("self", f32(r.Shape(3)...), "dims", r.Perm(3)[:1+r.IntN(3)])
+})
+
+// roll shifts elements towards the end, those that fall off come in again at
+// the start; without dims along the flattened tensor.
+func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	t := c.Tensor("self")
+	shifts, err := c.SymInts("shifts")
+	if err != nil {
+		return nil, err
+	}
+	dims, err := c.Ints("dims")
+	if err != nil {
+		return nil, err
+	}
+	shifted := func(i, by, n sym.Expr) sym.Expr {
+		if n.IsZero() {
+			return i
+		}
+		return sym.Mod(sym.Sub(i, by), n)
+	}
+	if len(dims) == 0 {
+		if len(shifts) != 1 {
+			return nil, c.Errorf("%d shifts without dims", len(shifts))
+		}
+		return unflatten(shifted(flatIndex(t.Sizes, at), shifts[0], t.Numel()), t.Sizes), nil
+	}
+	if len(dims) != len(shifts) {
+		return nil, c.Errorf("%d shifts along %d dimensions", len(shifts), len(dims))
+	}
+	out := slices.Clone(at)
+	for i, n := range dims {
+		d, err := c.wrapDim(n, t.Rank())
+		if err != nil {
+			return nil, err
+		}
+		if t.Rank() > 0 {
+			out[d] = shifted(out[d], shifts[i], t.Sizes[d])
+		}
+	}
+	return out, nil
+}
+
+func rollSamples(r *Rand) []Sample {
+	return []Sample{
+		NewSample("self", f32(r.Shape(2)...), "shifts", []int{2}),
+		NewSample("self", f32(r.Shape(3)...), "shifts", []int{-2, 7}, "dims", []int{0, -1}),
+		NewSample("self", f32(r.Dim()), "shifts", 1, "dims", 0),
+	}
+}
+
+// repeats returns how often each dimension of the result repeats; where strict
+// there must be one number for each dimension of self.
+func (c *Call) repeats(name string, strict bool) ([]sym.Expr, error) {
+	reps, err := c.SymInts(name)
+	if err != nil {
+		return nil, err
+	}
+	n := c.Tensor("self").Rank()
+	if len(reps) < n {
+		if strict {
+			return nil, c.Errorf("%d repeats of a tensor with %d dimensions", len(reps), n)
+		}
+		reps = slices.Concat(slices.Repeat([]sym.Expr{sym.Int(1)}, n-len(reps)), reps)
+	}
+	for _, k := range reps {
+		if sym.Less(k, sym.Int(0)) {
+			return nil, c.Errorf("%s repeats", k)
+		}
+	}
+	return reps, nil
+}
+
+func repeatType(name string, strict bool) func(*Call) (ir.Type, error) {
+	return func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		reps, err := c.repeats(name, strict)
+		if err != nil {
+			return t, err
+		}
+		sizes := slices.Clone(reps)
+		for i, s := range t.Sizes {
+			d := len(sizes) - t.Rank() + i
+			sizes[d] = sym.Mul(sizes[d], s)
+		}
+		return ir.TensorOf(t.DType, sizes...), nil
+	}
+}
+
+func tile(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	t := c.Tensor("self")
+	in := slices.Clone(at[len(at)-t.Rank():])
+	for d, s := range t.Sizes {
+		if !s.IsZero() {
+			in[d] = sym.Mod(in[d], s)
+		}
+	}
+	return in, nil
+}
+
+func repeatSamples(name string) func(*Rand) []Sample {
+	return times(3, func(r *Rand) Sample {
+		n := r.IntN(3)
+		return NewSample("self", f32(r.Shape(n)...), name, []int{1 + r.IntN(2), r.IntN(4), 1 + r.IntN(2)})
+	})
+}
+
+func rot90Dims(c *Call) (k int64, a, b int, err error) {
+	rank := c.Tensor("self").Rank()
+	dims, err := c.Ints("dims")
+	if err != nil {
+		return
+	}
+	if len(dims) != 2 || rank < 2 {
+		err = c.Errorf("a rotation in %d dimensions of a tensor with %d", len(dims), rank)
+		return
+	}
+	if a, err = c.wrapDim(dims[0], rank); err != nil {
+		return
+	}
+	if b, err = c.wrapDim(dims[1], rank); err != nil {
+		return
+	}
+	if a == b {
+		err = c.Errorf("a rotation in dimension %d alone", a)
+	}
+	if k, err = c.Int("k"); err == nil {
+		k = (k%4 + 4) % 4
+	}
+	return
+}
+
+func rot90Type(c *Call) (ir.Type, error) {
+	t := c.Tensor("self")
+	k, a, b, err := rot90Dims(c)
+	if err != nil {
+		return t, err
+	}
+	if k%2 == 0 {
+		return likeType(t, t.DType), nil
+	}
+	// Eager flips, then transposes.
+	return swapped(likeType(t, t.DType), a, b).Type, nil
+}
+
+func rot90(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	k, a, b, err := rot90Dims(c)
+	if err != nil {
+		return nil, err
+	}
+	sizes := c.Tensor("self").Sizes
+	in := slices.Clone(at)
+	if k%2 == 1 {
+		in[a], in[b] = in[b], in[a]
+	}
+	switch k {
+	case 1:
+		in = reversed(in, sizes, b)
+	case 2:
+		in = reversed(in, sizes, a, b)
+	case 3:
+		in = reversed(in, sizes, a)
+	}
+	return in, nil
+}
+
+var rot90Samples = times(4, func(r *Rand) Sample {
+	p := r.Perm(3)
+	return NewSample("self", f32(r.Shape(3)...), "k", r.IntN(9)-4, "dims", p[:2])
+})
+
+// triangle keeps the elements of matrices for which keep(row + diagonal, col)
+// holds; the others are 0.
+func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			if t.Rank() < 2 {
+				return nil, c.Errorf("a tensor with %d dimensions is no matrix", t.Rank())
+			}
+			return []ir.Type{likeType(t, t.DType)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			t := c.Tensor("self")
+			k, err := c.SymInt("diagonal")
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(t.Sizes)
+			n := len(at)
+			x := expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...), expr.Num(t.DType, 0))
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: x}}, nil
+		},
+		Samples: times(4, func(r *Rand) Sample {
+			d := sampleDTypes[r.IntN(len(sampleDTypes))]
+			return NewSample("self", Tensor(d, Values{}, r.Shape(2+r.IntN(2))...), "diagonal", r.IntN(5)-2)
+		}),
+	}
+}
+
+// shuffleSizes returns the factor of a pixel shuffle and the index of the
+// channel dimension.
+func shuffleSizes(c *Call) (k sym.Expr, ch int, err error) {
+	n, err := c.Int(c.Op.sch.Args[1].Name)
+	if err != nil {
+		return
+	}
+	ch = c.Tensor("self").Rank() - 3
+	if ch < 0 || n < 1 {
+		err = c.Errorf("a factor of %d for a tensor with %d dimensions", n, ch+3)
+	}
+	return sym.Int(n), ch, err
+}
+
+func shuffleType(up bool) func(*Call) (ir.Type, error) {
+	return func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		k, ch, err := shuffleSizes(c)
+		if err != nil {
+			return t, err
+		}
+		sizes := slices.Clone(t.Sizes)
+		kk := sym.Mul(k, k)
+		by := func(d int, n sym.Expr) error {
+			if differ(sym.Mod(sizes[d], n), sym.Int(0)) {
+				return c.Errorf("size %s of dimension %d is no multiple of %s", sizes[d], d, n)
+			}
+			sizes[d] = sym.FloorDiv(sizes[d], n)
+			return nil
+		}
+		if up {
+			err = by(ch, kk)
+			sizes[ch+1], sizes[ch+2] = sym.Mul(sizes[ch+1], k), sym.Mul(sizes[ch+2], k)
+		} else {
+			if err = by(ch+1, k); err == nil {
+				err = by(ch+2, k)
+			}
+			sizes[ch] = sym.Mul(sizes[ch], kk)
+		}
+		u := ir.TensorOf(t.DType, sizes...)
+		if suggestsChannelsLast(t) {
+			u.Strides = channelsLastStrides(sizes)
+		}
+		return u, err
+	}
+}
+
+func pixelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	k, ch, err := shuffleSizes(c)
+	if err != nil {
+		return nil, err
+	}
+	in := slices.Clone(at)
+	in[ch] = sym.Add(sym.Mul(at[ch], k, k), sym.Mul(sym.Mod(at[ch+1], k), k), sym.Mod(at[ch+2], k))
+	in[ch+1], in[ch+2] = sym.FloorDiv(at[ch+1], k), sym.FloorDiv(at[ch+2], k)
+	return in, nil
+}
+
+func pixelUnshuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	k, ch, err := shuffleSizes(c)
+	if err != nil {
+		return nil, err
+	}
+	in := slices.Clone(at)
+	in[ch] = sym.FloorDiv(at[ch], sym.Mul(k, k))
+	in[ch+1] = sym.Add(sym.Mul(at[ch+1], k), sym.FloorDiv(sym.Mod(at[ch], sym.Mul(k, k)), k))
+	in[ch+2] = sym.Add(sym.Mul(at[ch+2], k), sym.Mod(at[ch], k))
+	return in, nil
+}
+
+func shuffleSamples(up bool) func(*Rand) []Sample {
+	return times(2, func(r *Rand) Sample {
+		k, a, b := 1+r.Int64N(3), r.Dim(), r.Dim()
+		if up {
+			return NewSample("self", f32(r.Dim(), k*k*2, a, b), "upscale_factor", k)
+		}
+		return NewSample("self", f32(3, k*a, k*b), "downscale_factor", k)
+	})
+}
+
+func channelShuffleType(c *Call) (ir.Type, error) {
+	t := c.Tensor("self")
+	g, err := c.SymInt("groups")
+	if err != nil {
+		return t, err
+	}
+	if t.Rank() < 3 || !sym.Less(sym.Int(0), g) || differ(sym.Mod(t.Sizes[1], g), sym.Int(0)) {
+		return t, c.Errorf("%s groups of channels of %s", g, describeSizes([]ir.Type{t}))
+	}
+	return ir.TensorOf(t.DType, t.Sizes...), nil
+}
+
+func channelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+	g, err := c.SymInt("groups")
+	if err != nil {
+		return nil, err
+	}
+	per := sym.FloorDiv(c.Tensor("self").Sizes[1], g)
+	in := slices.Clone(at)
+	in[1] = sym.Add(sym.Mul(sym.Mod(at[1], g), per), sym.FloorDiv(at[1], g))
+	return in, nil
+}
+
+var channelShuffleSamples = times(2, func(r *Rand) Sample {
+	g := 1 + r.Int64N(3)
+	return NewSample("self", f32(2, g*r.Dim(), r.Dim(), 2), "groups", g)
+})

@@ -1,0 +1,291 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// update starts the body of an operator that changes elements of a copy of
+// self: buffer 0 is the result and holds self at entry.
+func (c *Call) update(name string) *loop.Func {
+	f := &loop.Func{Name: name, Bufs: c.buffers()}
+	f.Bufs[0].Role, f.Bufs[0].Init = loop.InOut, len(c.Outs)+c.Operand("self")
+	return f
+}
+
+// flatLoad returns the element of operand k at coords, in loop form.
+func (c *Call) flatLoad(k int, coords []sym.Expr) *expr.Expr {
+	t := c.operands[k].Type
+	return expr.At(len(c.Outs)+k, t.DType, flatIndex(t.Sizes, coords))
+}
+
+// bindAt makes index into a coordinate of a dimension of size n and returns the
+// statement that computes it.
+func bindAt(name string, index *expr.Expr, n sym.Expr, wrap bool) (sym.Expr, loop.Stmt) {
+	s := sym.NewVar(name, n)
+	return s.Expr(), &loop.LetIndex{Sym: s, Value: indexValue(index, n, wrap)}
+}
+
+// merge gives the new value of an element from the old one and what is
+// written to it, in the compute dtype.
+type merge func(old, x *expr.Expr) *expr.Expr
+
+func replaced(_, x *expr.Expr) *expr.Expr { return x }
+
+func added(old, x *expr.Expr) *expr.Expr {
+	if old.DType == ir.Bool {
+		return expr.Or(old, x)
+	}
+	return expr.Add(old, x)
+}
+
+func multiplied(old, x *expr.Expr) *expr.Expr {
+	if old.DType == ir.Bool {
+		return expr.And(old, x)
+	}
+	return expr.Mul(old, x)
+}
+
+// write stores the combination of element at of buffer 0 and x.
+func (c *Call) write(at sym.Expr, x *expr.Expr, f merge) loop.Stmt {
+	d := c.Outs[0].DType
+	m := opmath(d)
+	old := expr.Cast(m, expr.At(0, d, at))
+	return &loop.Store{Buf: 0, At: at, Value: expr.Cast(d, f(old, expr.Cast(m, x)))}
+}
+
+// indexPutEntry writes values to the elements that indices select, later ones
+// over earlier ones, or adds them.
+func indexPutEntry(schema string, more ...any) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, err := advancedOf(c)
+			if err != nil {
+				return nil, err
+			}
+			t, v := c.Tensor("self"), c.Tensor("values")
+			if v.DType != t.DType {
+				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
+			}
+			if a.mask >= 0 {
+				if err := maskedPut(c, a); err != nil {
+					return nil, err
+				}
+			} else if both, ok := Broadcast(v, ir.Type{Sizes: a.sizes}); !ok || len(both) != len(a.sizes) {
+				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{v, {Sizes: a.sizes}}))
+			}
+			return []ir.Type{likeType(t, t.DType)}, nil
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			a, err := advancedOf(c)
+			if err != nil {
+				return nil, err
+			}
+			f := c.update("index_put")
+			how := merge(replaced)
+			if c.Bool("accumulate") {
+				how = added
+			}
+			k := c.Operand("values")
+			if a.mask >= 0 {
+				vars, at := indexVars(a.self.Sizes)
+				v := c.flatLoad(k, zeros(c.Tensor("values").Rank()))
+				mask := expr.Cast(ir.Bool, c.flatLoad(a.mask, at[:c.operands[a.mask].Type.Rank()]))
+				f.Body = nest(vars, &loop.If{Cond: mask, Then: []loop.Stmt{c.write(flatIndex(a.self.Sizes, at), v, how)}})
+				return f, nil
+			}
+			vars, at := indexVars(a.sizes)
+			var body []loop.Stmt
+			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
+				e, s := bindAt("at"+itoa(d), c.flat(index), a.self.Sizes[d], true)
+				body = append(body, s)
+				return e
+			})
+			v := c.flatLoad(k, broadcastCoords(c.Tensor("values"), a.sizes, at))
+			body = append(body, c.write(flatIndex(a.self.Sizes, in), v, how))
+			f.Body = nest(vars, body...)
+			return f, nil
+		},
+		Samples: indexPutSamples(more...),
+	}
+}
+
+// flat turns loads of operands at coordinates into loads from buffers.
+func (c *Call) flat(e *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		if e.Op != expr.OpLoad {
+			return e
+		}
+		return c.flatLoad(e.Buf, e.Coords)
+	})
+}
+
+// maskedPut checks index_put with a mask: one mask over the leading dimensions
+// and one value.
+func maskedPut(c *Call, a *advanced) error {
+	m := c.operands[a.mask].Type
+	n, known := c.Tensor("values").Numel().Const()
+	if len(a.at) != 1 || a.at[0] != a.mask || m.Rank() > a.self.Rank() || !known || n != 1 {
+		return errMask(c)
+	}
+	for d, s := range m.Sizes {
+		if differ(s, a.self.Sizes[d]) {
+			return c.Errorf("a mask of %s of a tensor of %s", describeSizes([]ir.Type{m}), describeSizes([]ir.Type{a.self}))
+		}
+	}
+	return nil
+}
+
+func indexPutSamples(more ...any) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		a, b, n := 1+r.Dim(), 1+r.Dim(), r.Dim()
+		var out []Sample
+		for i, d := range []ir.DType{ir.Float32, ir.Float16, ir.Int64, ir.Float64} {
+			x := Tensor(d, Values{}, a, b)
+			var s Sample
+			switch i {
+			case 0:
+				s = NewSample("self", x, "indices", []Input{indices(a, n)}, "values", Tensor(d, Values{}, n, b))
+			case 1:
+				s = NewSample("self", x, "indices", []Input{indices(a, n), indices(b, n)}, "values", Tensor(d, Values{}, n))
+			case 2:
+				s = withNone(x, Tensor(ir.Int64, Values{Lo: float64(-b), Hi: float64(b - 1)}, n))
+				v := Tensor(d, Values{}, 1)
+				s.Args = append(s.Args, ir.NamedArg{Name: "values", Value: s.arg(v)})
+			default:
+				s = NewSample("self", x, "indices", []Input{Tensor(ir.Bool, Values{}, a, b)}, "values", Tensor(d, Values{}))
+			}
+			if i%2 == 1 {
+				s.Args = append(s.Args, ir.NamedArg{Name: "accumulate", Value: ir.BoolArg(true)})
+			}
+			for j := 0; j < len(more); j += 2 {
+				s.Args = append(s.Args, ir.NamedArg{Name: more[j].(string), Value: s.arg(more[j+1])})
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+}
+
+// scatterEntry writes to the elements that index names along dim, one for each
+// element of index, in row-major order. value gives what is written at coords.
+func scatterEntry(schema string, how func(c *Call) (merge, error), value func(c *Call, at []sym.Expr) *expr.Expr, samples func(*Rand) []Sample) Op {
+	return Op{
+		Schema:  schema,
+		Samples: samples,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			if _, err := c.gatherDim(); err != nil {
+				return nil, err
+			}
+			if _, err := how(c); err != nil {
+				return nil, err
+			}
+			t := c.Tensor("self")
+			for _, name := range []string{"src", "source"} {
+				if c.Op.sch.Index(name) >= 0 && c.Tensor(name).DType != t.DType {
+					return nil, c.Errorf("%s of %s for a tensor of %s", name, c.Tensor(name).DType, t.DType)
+				}
+			}
+			return []ir.Type{likeType(t, t.DType)}, nil
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			t, idx := c.Tensor("self"), c.Tensor("index")
+			d, err := c.gatherDim()
+			if err != nil {
+				return nil, err
+			}
+			f := c.update("scatter")
+			if idx.Numel().IsZero() {
+				return f, nil
+			}
+			comb, err := how(c)
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(idx.Sizes)
+			in := make([]sym.Expr, t.Rank())
+			copy(in, at)
+			var body []loop.Stmt
+			if t.Rank() > 0 {
+				e, s := bindAt("at", c.flatLoad(c.Operand("index"), at), t.Sizes[d], false)
+				in[d] = e
+				body = append(body, s)
+			}
+			f.Body = nest(vars, append(body, c.write(flatIndex(t.Sizes, in), value(c, at), comb))...)
+			return f, nil
+		},
+	}
+}
+
+// always makes the how of scatterEntry.
+func always(f merge) func(*Call) (merge, error) {
+	return func(*Call) (merge, error) { return f, nil }
+}
+
+// namedReduce is the reduce argument of scatter: "add" or "multiply".
+func namedReduce(c *Call) (merge, error) {
+	switch how := c.Str("reduce"); how {
+	case "add":
+		return added, nil
+	case "multiply":
+		return multiplied, nil
+	default:
+		return nil, c.Errorf("no reduction is called %q", how)
+	}
+}
+
+func srcValue(c *Call, at []sym.Expr) *expr.Expr {
+	k := c.Operand("src")
+	in := make([]sym.Expr, c.operands[k].Type.Rank())
+	copy(in, at)
+	return c.flatLoad(k, in)
+}
+
+func scalarValue(c *Call, _ []sym.Expr) *expr.Expr {
+	return c.number(c.Arg("value"), opmath(c.Outs[0].DType))
+}
+
+func scatterSamples(src bool, more ...any) func(*Rand) []Sample {
+	return times(4, func(r *Rand) Sample {
+		d := []ir.DType{ir.Float32, ir.Float32, ir.Int32, ir.BFloat16}[r.IntN(4)]
+		shape := r.Shape(3)
+		dim := r.IntN(3)
+		idx := slices.Clone(shape)
+		for i := range idx {
+			idx[i] = 1 + r.Int64N(idx[i])
+		}
+		args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index", indices(shape[dim], idx...)}
+		if src {
+			args = append(args, "src", Tensor(d, Values{}, shape...))
+		} else {
+			args = append(args, "value", 3)
+		}
+		return NewSample(append(args, more...)...)
+	})
+}
+
+// scatterOps write elements at positions that other tensors hold.
+func scatterOps() []Op {
+	ops := []Op{
+		indexPutEntry("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+		indexPutEntry("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+		indexPutEntry("aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor"),
+		scatterEntry("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(replaced), srcValue, scatterSamples(true)),
+		scatterEntry("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", always(replaced), scalarValue, scatterSamples(false)),
+		scatterEntry("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue, scatterSamples(true, "reduce", "add")),
+		scatterEntry("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")),
+		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(added), srcValue, scatterSamples(true)),
+	}
+	return append(ops, viewScatterOps()...)
+}
