@@ -53,7 +53,11 @@ func Values(got, want tensor.Value, tol Tolerance) *Miss {
 	if want.Tensor == nil || got.Tensor == nil {
 		return scalars(got, want, tol)
 	}
-	g, w := got.Tensor, want.Tensor
+	return Tensors(got.Tensor, want.Tensor, tol)
+}
+
+// Tensors compares a tensor with the recorded one; nil means they agree.
+func Tensors(g, w *tensor.Tensor, tol Tolerance) *Miss {
 	switch {
 	case g.DType != w.DType || !slices.Equal(g.Shape, w.Shape):
 		return &Miss{Problem: fmt.Sprintf("it is %v, want %v", g, w)}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The exit codes.
+const (
+	exitOK    = 0
+	exitMiss  = 1 // golden check found a miss
+	exitUsage = 2 // the command line is wrong
+	exitModel = 3 // the model cannot be read, or not be compiled
+	exitOther = 4 // a file cannot be written, a compiler is missing, …
+)
+
+const exitHelp = `Exit codes:
+  0  all went well
+  1  golden check found a miss
+  2  the command line is wrong
+  3  the model cannot be read or compiled
+  4  anything else: a file cannot be written, a C compiler is missing, …`
+
+// exitError is an error that decides the exit code. Err may be nil: then all
+// has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// modelError marks err, if it is one, as the model's fault.
+func modelError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitModel, err}
+}
+
+// report writes err, a line for each thing that is wrong, and returns the exit
+// code.
+func report(err error, to io.Writer, color bool) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitOther
+	if e, ok := errors.AsType[*exitError](err); ok {
+		code = e.code
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
+	prefix := "etgen: "
+	if color {
+		prefix = "\x1b[31m" + prefix + "\x1b[0m"
+	}
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			fmt.Fprintln(to, prefix+line)
+		}
+	}
+	if code == exitUsage {
+		fmt.Fprintln(to, "etgen --help tells more")
+	}
+	return code
+}

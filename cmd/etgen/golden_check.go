@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/golden/conform"
+)
+
+func newGoldenCheck(a *app) *cobra.Command {
+	var via []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check DIR...",
+		Short: "Hold what compiled models compute against recorded outputs",
+		Long: `Check runs every case at or below the folders, each model file in it, each way,
+and compares the outputs with the recorded ones. A line tells of each miss, the
+last line is "N passed, N failed".
+
+A case is a folder with model.pt2 or model.core.pt2, meta.json, and raw inputs
+and outputs; etgen golden record makes one.`,
+		Example: `  etgen golden check golden/cases
+  etgen golden check cases/lenet --via=c --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("DIR is missing: a folder with cases")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			ways, err := waysOf(via)
+			if err != nil {
+				return err
+			}
+			p := a.progress()
+			report, err := conform.Check(cmd.Context(), dirs, ways, func(m conform.Miss) {
+				if !asJSON {
+					p.clear()
+					fmt.Fprintln(a.out, m)
+				}
+			}, p.show)
+			p.clear()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				text, err := json.MarshalIndent(report, "", "  ")
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "%s\n", text)
+			} else {
+				fmt.Fprintln(a.out, report)
+			}
+			if report.Failed > 0 {
+				return &exitError{code: exitMiss}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, eval (the reference interpreter)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
+	fixed(cmd, "via", "c", "go", "eval", "c,go")
+	return cmd
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what the commands share.
+type app struct {
+	out, err io.Writer
+	// tty and color tell of err: whether a person watches, and wants colour.
+	tty, color bool
+}
+
+// Main runs the command line args and returns the exit code.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{out: stdout, err: stderr}
+	if f, ok := stderr.(*os.File); ok {
+		info, err := f.Stat()
+		a.tty = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+		a.color = a.tty && os.Getenv("NO_COLOR") == ""
+	}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return report(root.ExecuteContext(ctx), stderr, a.color)
+}
+
+func newRoot(a *app) *cobra.Command {
+	cmd := newCompile(a)
+	cmd.AddCommand(newGolden(a))
+	// Cobra's own words about a failure would say everything twice.
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
+	return cmd
+}
+
+// exactly is cobra.ExactArgs with words for a user.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usageError("%s is missing", names[len(args)])
+		case len(args) > len(names):
+			return usageError("%q is too much: one %s at a time", args[len(names)], names[len(names)-1])
+		}
+		return nil
+	}
+}
+
+// fixed completes a flag with fixed words.
+func fixed(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag is not defined: a defect of the command
+	}
+}

@@ -1,0 +1,200 @@
+// Package conform holds cases against what models compute: every case, each
+// model file in it, each way.
+package conform
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pt2"
+)
+
+// Miss is one model file of a case that did not give what it should, one way.
+type Miss struct {
+	Case    string `json:"case"`  // folder
+	Model   string `json:"model"` // base name of the model file
+	Way     string `json:"way"`
+	Call    int    `json:"call"`   // -1: the model could not be compiled
+	Output  int    `json:"output"` // index; -1: the call failed
+	Mutated bool   `json:"mutated,omitempty"`
+	Problem string `json:"problem"`
+}
+
+// String is the miss in one line.
+func (m Miss) String() string {
+	where := ""
+	if m.Call > 0 {
+		where = fmt.Sprintf(" call %d", m.Call)
+	}
+	if m.Output >= 0 {
+		kind := "output"
+		if m.Mutated {
+			kind = "input after the call"
+		}
+		where += fmt.Sprintf(" %s %d", kind, m.Output)
+	}
+	return fmt.Sprintf("%s %s via %s%s: %s", m.Case, m.Model, m.Way, where, m.Problem)
+}
+
+// Report counts model files times ways.
+type Report struct {
+	Passed int    `json:"passed"`
+	Failed int    `json:"failed"`
+	Misses []Miss `json:"misses"` // at most one for each model file and way
+}
+
+// String is the last line of a check.
+func (r *Report) String() string { return fmt.Sprintf("%d passed, %d failed", r.Passed, r.Failed) }
+
+// batch is how many models are built into one program.
+const batch = 48
+
+// Check runs every case at or below the roots, each way. Missed, if not nil,
+// sees each miss at once, step each model file done. The error is for roots
+// that cannot be read.
+func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss), step func(done, all int)) (*Report, error) {
+	dirs, err := testcase.Find(roots...)
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("no case at or below %s", strings.Join(roots, ", "))
+	}
+	c := &checker{report: &Report{Misses: []Miss{}}, missed: missed, step: step}
+	for _, dir := range dirs {
+		if err := c.add(dir); err != nil {
+			return nil, err
+		}
+	}
+	c.all = len(c.items) * len(ways)
+	for _, w := range ways {
+		for part := range slices.Chunk(c.items, batch) {
+			c.run(ctx, w, part)
+		}
+	}
+	return c.report, ctx.Err()
+}
+
+// item is one model file of a case.
+type item struct {
+	dir, model string
+}
+
+type checker struct {
+	report    *Report
+	items     []item
+	missed    func(Miss)
+	step      func(done, all int)
+	done, all int
+}
+
+func (c *checker) add(dir string) error {
+	k, err := testcase.Read(dir)
+	if err != nil {
+		return err
+	}
+	for _, m := range k.Models {
+		c.items = append(c.items, item{dir, m})
+	}
+	return nil
+}
+
+// run checks some items one way. Their tensors are in memory only that long.
+func (c *checker) run(ctx context.Context, w way.Way, items []item) {
+	cases := make([]*testcase.Case, len(items))
+	jobs := make([]way.Job, len(items))
+	for i, it := range items {
+		k, err := testcase.Read(it.dir)
+		if err != nil { // it was readable a moment ago
+			jobs[i] = way.Job{Name: it.dir, Open: func() (*ir.Program, io.Closer, error) { return nil, nil, err }}
+			continue
+		}
+		cases[i] = k
+		jobs[i] = Job(k, it.model)
+	}
+	w.Run(ctx, jobs, func(i int, r *way.Result) {
+		miss := check(cases[i], r)
+		c.done++
+		if miss == nil {
+			c.report.Passed++
+		} else {
+			miss.Case, miss.Model, miss.Way = items[i].dir, items[i].model, w.Name()
+			c.report.Failed++
+			c.report.Misses = append(c.report.Misses, *miss)
+			if c.missed != nil {
+				c.missed(*miss)
+			}
+		}
+		if c.step != nil {
+			c.step(c.done, c.all)
+		}
+	})
+}
+
+// Job returns a case's model file with the case's calls.
+func Job(c *testcase.Case, model string) way.Job {
+	path := filepath.Join(c.Dir, model)
+	j := way.Job{
+		Name: filepath.Base(c.Dir),
+		Open: func() (*ir.Program, io.Closer, error) { return pt2.Read(path) },
+	}
+	for i, call := range c.Calls {
+		j.Calls = append(j.Calls, way.Call{Inputs: call.Inputs, Keep: c.Stateful && i > 0})
+	}
+	return j
+}
+
+// check returns the first miss of a result, nil if it is as recorded.
+func check(c *testcase.Case, r *way.Result) *Miss {
+	if r.Err != nil {
+		return &Miss{Call: -1, Output: -1, Problem: FirstLine(r.Err)}
+	}
+	tol := compare.Tolerance{Terms: r.Terms, Slack: c.Slack}
+	for i, want := range c.Calls {
+		got := r.Calls[i]
+		if got.Err != nil {
+			return &Miss{Call: i, Output: -1, Problem: FirstLine(got.Err)}
+		}
+		if len(got.Outputs) != len(want.Outputs) {
+			return &Miss{Call: i, Output: -1, Problem: fmt.Sprintf("%d outputs, want %d", len(got.Outputs), len(want.Outputs))}
+		}
+		for k := range want.Outputs {
+			if miss := compare.Values(got.Outputs[k], want.Outputs[k], tol); miss != nil {
+				return &Miss{Call: i, Output: k, Problem: miss.Error()}
+			}
+		}
+		if miss := checkMutated(i, &got, &want, tol); miss != nil {
+			return miss
+		}
+	}
+	return nil
+}
+
+func checkMutated(i int, got *way.CallResult, want *testcase.Call, tol compare.Tolerance) *Miss {
+	for k, w := range want.Mutated {
+		if w == nil {
+			continue
+		}
+		if got.Mutated[k] == nil {
+			return &Miss{Call: i, Output: k, Mutated: true, Problem: "it is not written"}
+		}
+		if miss := compare.Tensors(got.Mutated[k], w, tol); miss != nil {
+			return &Miss{Call: i, Output: k, Mutated: true, Problem: miss.Error()}
+		}
+	}
+	return nil
+}
+
+// FirstLine is the first line of an error's text.
+func FirstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

@@ -1,0 +1,71 @@
+// Package way runs models in batches: compiled to C, compiled to Go, or by the
+// reference interpreter. All ways take the same jobs and give the same results,
+// so that a test can hold one against another.
+package way
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// Job is a model with the calls to make of it.
+type Job struct {
+	Name string // for package names; need not be unique
+	// Open reads the model anew; compiling changes it. The closer, which may be
+	// nil, holds its weights.
+	Open  func() (*ir.Program, io.Closer, error)
+	Calls []Call
+}
+
+// Call is one call of a model.
+type Call struct {
+	Inputs []tensor.Value
+	Keep   bool // the state is what the call before left; else it is reset
+	Repeat int  // make the call that often and time it; 0 is once
+}
+
+// Result is what came of a [Job].
+type Result struct {
+	Err   error        // the model could not be compiled or built
+	Terms int64        // the longest reduction in the program, at least 1
+	Calls []CallResult // parallel to Job.Calls if Err is nil
+	// Native is the native form, nil for the reference.
+	Native *native.Program
+	// Code and Weights are the bytes of generated text and of constants.
+	Code, Weights int64
+}
+
+// CallResult is what came of a [Call].
+type CallResult struct {
+	Err     error
+	Outputs []tensor.Value
+	Mutated []*tensor.Tensor // parallel to Call.Inputs; nil where the program does not write
+	Fastest time.Duration
+}
+
+// Way is a way to run models. Done is called once per job with its index, in
+// any order but never at the same time.
+type Way interface {
+	Name() string
+	Run(ctx context.Context, jobs []Job, done func(int, *Result))
+}
+
+// guard runs f and turns a panic into an error: one model must not lose the
+// others.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error: %v", r)
+		}
+	}()
+	return f()
+}
+
+// notRun says of a call that the one before it failed and left no state.
+var errNotRun = fmt.Errorf("not run: the call before it failed")
