@@ -22,7 +22,8 @@ func (f form) asinTail(t, z node) node {
 func (f form) asinFar(z node) (s, c node) {
 	root := expr.Sqrt(z)
 	s = f.upper(root)
-	rest := div(sub(z, mul(s, s)), add(root, s)) // √z - s
+	// √z - s; the smallest normal number keeps 0/0 away.
+	rest := div(sub(z, mul(s, s)), add(add(root, s), f.c(math.Ldexp(1, int(1-f.bias)))))
 	return s, add(rest, f.asinTail(root, z))
 }
 

@@ -111,8 +111,3 @@ func (f form) fn2(name, doc, first, second string, body func(a, b node) node) *e
 	a, b := &expr.Var{Name: first, DType: f.d}, &expr.Var{Name: second, DType: f.d}
 	return &expr.Func{Name: name + f.name, Params: []*expr.Var{a, b}, Body: body(expr.Get(a), expr.Get(b)), Doc: doc}
 }
-
-// head returns x with its mantissa cut to n bits.
-func head(x float64, n uint) float64 {
-	return math.Float64frombits(math.Float64bits(x) &^ (1<<(53-n) - 1))
-}

@@ -65,7 +65,7 @@ func (f form) exp2() *expr.Func {
 func (f form) expm1() *expr.Func {
 	return f.fn("expm1", "exp(x) - 1 within 2 ulp.", func(x node) node {
 		_, hi := f.expLimits()
-		r, n := f.expReduce(f.clamp(x, -float64(f.man)-4, hi+1))
+		r, n := f.expReduce(f.clamp(x, -float64(f.man)-4, hi))
 		// 2^n·(e^r - 1) + (2^n - 1); halved, so that 2^n does not overflow.
 		p := f.expm1Near(r)
 		s := f.pow2(sub(n, f.i(1)))

@@ -56,7 +56,7 @@ func (f form) acosh(log, log1p *expr.Func) *expr.Func {
 		far := add(expr.CallFn(log, x), f.c(math.Ln2))
 		t := sub(x, f.c(1))
 		near := expr.CallFn(log1p, add(t, expr.Sqrt(add(mul(f.c(2), t), mul(t, t)))))
-		return sel(gt(x, f.c(f.large())), far, near)
+		return sel(expr.Ge(x, f.c(1)), sel(gt(x, f.c(f.large())), far, near), f.c(math.NaN()))
 	})
 }
 

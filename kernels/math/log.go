@@ -69,10 +69,20 @@ func (f form) log1p() *expr.Func {
 	})
 }
 
+// pair is a constant as hi + lo, hi of so few bits that products with other
+// such numbers are exact.
+type pair struct{ hi, lo float64 }
+
+// The constants, exactly to the last bit of lo.
+const (
+	log2E32, log2E64   = 0x1.714p+0, 0x1.715476p+0
+	log10E32, log10E64 = 0x1.bcap-2, 0x1.bcb7b1p-2
+	log10of2           = math.Ln2 / math.Ln10
+	octave32, octave64 = 0x1.344p-2, 0x1.34413509f7p-2
+)
+
 // logBase is log(x)/log(base), given 1/log(base) and log(2)/log(base).
-func (f form) logBase(name, doc string, scale, perOctave float64) *expr.Func {
-	bits := pick(f, uint(12), 26)
-	kBits := pick(f, uint(16), 42)
+func (f form) logBase(name, doc string, scale, octave pair) *expr.Func {
 	return f.fn(name, doc, func(x node) node {
 		m, k := f.split(x)
 		g := sub(m, f.c(1))
@@ -80,20 +90,19 @@ func (f form) logBase(name, doc string, scale, perOctave float64) *expr.Func {
 		hfsq, t := f.logParts(g)
 		hi := f.upper(sub(g, hfsq))
 		lo := add(sub(sub(g, hi), hfsq), t)
-		sHi := head(scale, bits)
-		sLo := scale - sHi
-		kHi := head(perOctave, kBits)
-		kLo := perOctave - kHi
-		y := add(add(mul(add(lo, hi), f.c(sLo)), mul(lo, f.c(sHi))), mul(kf, f.c(kLo)))
+		y := add(add(mul(add(lo, hi), f.c(scale.lo)), mul(lo, f.c(scale.hi))), mul(kf, f.c(octave.lo)))
 		// Adding k last loses least: it is exact times its factor.
-		return f.logSpecial(x, add(add(y, mul(hi, f.c(sHi))), mul(kf, f.c(kHi))))
+		return f.logSpecial(x, add(add(y, mul(hi, f.c(scale.hi))), mul(kf, f.c(octave.hi))))
 	})
 }
 
 func (f form) log2() *expr.Func {
-	return f.logBase("log2", "log2(x) within 2 ulp.", math.Log2E, 1)
+	scale := pick(f, pair{log2E32, math.Log2E - log2E32}, pair{log2E64, math.Log2E - log2E64})
+	return f.logBase("log2", "log2(x) within 2 ulp.", scale, pair{1, 0})
 }
 
 func (f form) log10() *expr.Func {
-	return f.logBase("log10", "log10(x) within 2 ulp.", math.Log10E, math.Ln2/math.Ln10)
+	scale := pick(f, pair{log10E32, math.Log10E - log10E32}, pair{log10E64, math.Log10E - log10E64})
+	octave := pick(f, pair{octave32, log10of2 - octave32}, pair{octave64, log10of2 - octave64})
+	return f.logBase("log10", "log10(x) within 2 ulp.", scale, octave)
 }

@@ -6,8 +6,12 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// logOf2Third is 2/(3·ln2).
-const logOf2Third = 2 / (3 * math.Ln2)
+// third is 2/(3·ln2).
+const (
+	third                = 2 / (3 * math.Ln2)
+	third32, third64     = 0x1.ec6p-1, 0x1.ec709dp-1
+	ln2Half32, ln2Half64 = 0x1.62ep-1, 0x1.62e42ep-1
+)
 
 // log2Parts returns log2(x) for finite x > 0 as hi + lo, hi of half the bits,
 // with about ten bits more than the format has.
@@ -35,10 +39,9 @@ func (f form) log2Parts(x node) (hi, lo node) {
 	ph := f.upper(add(p, q))
 	pl := sub(q, sub(ph, p))
 	// Times 2/(3·ln2), plus the exponent.
-	chF := head(logOf2Third, pick(f, uint(11), 26))
-	ch, cl := f.c(chF), f.c(logOf2Third-chF)
-	wh := mul(ch, ph)
-	wl := add(mul(cl, ph), mul(pl, f.c(logOf2Third)))
+	c := pick(f, pair{third32, third - third32}, pair{third64, third - third64})
+	wh := mul(f.c(c.hi), ph)
+	wl := add(mul(f.c(c.lo), ph), mul(pl, f.c(third)))
 	kf := f.float(k)
 	hi = f.upper(add(add(wh, wl), kf))
 	return hi, sub(wl, sub(sub(hi, kf), wh))
@@ -50,9 +53,9 @@ func (f form) exp2Parts(hi, lo node) node {
 	rest := sub(hi, nf)
 	th := f.upper(add(rest, lo))
 	tl := sub(lo, sub(th, rest))
-	lnH := head(math.Ln2, pick(f, uint(11), 26))
-	u := mul(th, f.c(lnH))
-	v := add(mul(tl, f.c(math.Ln2)), mul(th, f.c(math.Ln2-lnH)))
+	ln2 := pick(f, pair{ln2Half32, math.Ln2 - ln2Half32}, pair{ln2Half64, math.Ln2 - ln2Half64})
+	u := mul(th, f.c(ln2.hi))
+	v := add(mul(tl, f.c(math.Ln2)), mul(th, f.c(ln2.lo)))
 	z := add(u, v)
 	w := sub(v, sub(z, u))
 	p := add(z, add(w, add(mul(mul(z, z), f.poly(z, pick(f, exp32, exp64))), mul(z, w))))

@@ -108,10 +108,15 @@ func (f form) bit(n node, k int64) node {
 	return expr.Ne(expr.And(n, f.i(k)), f.i(0))
 }
 
-const trigDomain = "; float64 beyond 2^20: absolute error |x|·2^-52"
+// trigDoc states the error of near, in ulp, and what follows beyond the range
+// of the fast reduction.
+func (f form) trigDoc(name, near, far string) string {
+	return name + " within " + pick(f, far+" ulp ("+near+" up to |x| = 400).",
+		near+" ulp up to |x| = 2^20; beyond it a relative error of 2^-52 in x.")
+}
 
 func (f form) sin() *expr.Func {
-	return f.fn("sin", "sin(x) within 2 ulp"+pick(f, ".", trigDomain+"."), func(x node) node {
+	return f.fn("sin", f.trigDoc("sin(x)", "2", "3"), func(x node) node {
 		r, n := f.quadrant(x)
 		y := sel(f.bit(n, 1), f.cosNear(r), f.sinNear(r))
 		return sel(lt(abs(x), f.c(pick(f, 0x1p-12, 0x1p-27))), x, sel(f.bit(n, 2), neg(y), y))
@@ -119,7 +124,7 @@ func (f form) sin() *expr.Func {
 }
 
 func (f form) cos() *expr.Func {
-	return f.fn("cos", "cos(x) within 2 ulp"+pick(f, ".", trigDomain+"."), func(x node) node {
+	return f.fn("cos", f.trigDoc("cos(x)", "2", "3"), func(x node) node {
 		r, n := f.quadrant(x)
 		y := sel(f.bit(n, 1), f.sinNear(r), f.cosNear(r))
 		return sel(f.bit(add(n, f.i(1)), 2), neg(y), y)
@@ -127,7 +132,7 @@ func (f form) cos() *expr.Func {
 }
 
 func (f form) tan() *expr.Func {
-	return f.fn("tan", "tan(x) within 4 ulp"+pick(f, ".", trigDomain+"."), func(x node) node {
+	return f.fn("tan", f.trigDoc("tan(x)", "4", "5"), func(x node) node {
 		r, n := f.quadrant(x)
 		s, c := f.sinNear(r), f.cosNear(r)
 		y := sel(f.bit(n, 1), neg(div(c, s)), div(s, c))
