@@ -13,6 +13,7 @@ var Functional = Pipeline{
 // Context.Keep = IsCore these are the Core ATen operators. Types keep the
 // strides that eager PyTorch has.
 var ToCore = Concat(Functional, Pipeline{
+	FoldBatchNorm,
 	Decompose,
 	RemoveNoOps,
 	DeadCode,
@@ -21,6 +22,8 @@ var ToCore = Concat(Functional, Pipeline{
 // ToEdge is what the .pte writer starts from: Core ATen with dead and doubled
 // work removed.
 var ToEdge = Concat(ToCore, Pipeline{
+	FoldConstants,
+	CommonSubexpressions,
 	DeadCode,
 })
 
@@ -29,6 +32,9 @@ var ToEdge = Concat(ToCore, Pipeline{
 var Backend = Concat(ToCore, Pipeline{
 	Dense,
 	RemoveNoOps,
+	FoldConstants,
+	Simplify,
+	CommonSubexpressions,
 	DeadCode,
 })
 

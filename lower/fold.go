@@ -1,0 +1,282 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// foldSlack is by how many bytes folding may make the constants of a program
+// grow, each time.
+const foldSlack = 1024
+
+// FoldConstants computes nodes whose operands are constants, and puts the
+// region of a cond whose predicate is constant in its place. It does not fold
+// what would make the program bigger: nodes that hang together by constants
+// are folded if the results that others read take no more bytes than the
+// constants that nobody else needs, give or take foldSlack; if not, those of
+// them are that alone do not make it bigger. Permuting, reshaping or scaling
+// weights passes; a large mask made of a few numbers does not. Views of
+// constants share the data.
+var FoldConstants = Pass{
+	Name: "fold-constants",
+	Doc:  "compute what depends on constants only, unless the program grows by it",
+	Run: func(ctx *Context, p *ir.Program) error {
+		written := writtenState(p)
+		return perMethod(func(ctx *Context, m *ir.Method) error {
+			f := newFolder(ctx.Table, m, constants(m, written))
+			f.choose()
+			return (&ir.Rewriter{Visit: f.visit}).Run(m)
+		})(ctx, p)
+	},
+}
+
+type folder struct {
+	table    *ops.Table
+	machine  *interp.Machine
+	constant map[*ir.Value]bool
+	uses     map[*ir.Value]int
+	nodes    []*ir.Node // candidates: every operand is constant
+	fold     map[*ir.Node]bool
+}
+
+func newFolder(t *ops.Table, m *ir.Method, constant map[*ir.Value]bool) *folder {
+	f := &folder{table: t, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph), fold: map[*ir.Node]bool{}}
+	f.collect(m.Graph)
+	return f
+}
+
+// collect finds the candidates.
+func (f *folder) collect(g *ir.Graph) {
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			f.collect(r)
+		}
+		if f.foldable(n) {
+			f.nodes = append(f.nodes, n)
+			for _, v := range n.Outputs {
+				f.constant[v] = true
+			}
+		}
+	}
+}
+
+func (f *folder) foldable(n *ir.Node) bool {
+	if len(n.Regions) > 0 || hasEffect(f.table, n) || drawsRandom(n.Op) {
+		return false
+	}
+	for _, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		if _, ok := denseBytes(v.Type); !ok {
+			return false
+		}
+	}
+	for _, a := range n.Args {
+		ok := true
+		ir.EachRef(a.Value, func(v *ir.Value) { ok = ok && (f.constant[v] || knownInt(v)) })
+		if !ok {
+			return false
+		}
+	}
+	c, err := f.table.Bind(n)
+	return err == nil && HasKernel(c.Op)
+}
+
+// knownInt reports whether v is an integer constant.
+func knownInt(v *ir.Value) bool {
+	if v.Type.Kind != ir.IntKind || !v.Type.HasExpr {
+		return false
+	}
+	_, ok := v.Type.Expr.Const()
+	return ok
+}
+
+// operands calls do for every tensor operand of n, once for each time it is
+// given.
+func operands(n *ir.Node, do func(*ir.Value)) {
+	for _, a := range n.Args {
+		ir.EachRef(a.Value, func(v *ir.Value) {
+			if v.Type.Kind == ir.TensorKind {
+				do(v)
+			}
+		})
+	}
+}
+
+// choose decides which candidates to fold.
+func (f *folder) choose() {
+	for _, group := range f.groups() {
+		if grown(f.cost(group)) {
+			f.chooseSingly(group)
+			continue
+		}
+		for _, n := range group {
+			f.fold[n] = true
+		}
+	}
+}
+
+func grown(stored, freed int64) bool { return stored > freed+foldSlack }
+
+// groups returns the candidates that hang together by constants, in order.
+func (f *folder) groups() [][]*ir.Node {
+	parent := make([]int, len(f.nodes))
+	var find func(int) int
+	find = func(i int) int {
+		if parent[i] != i {
+			parent[i] = find(parent[i])
+		}
+		return parent[i]
+	}
+	first := map[*ir.Value]int{} // the candidate that a constant was met at
+	for i, n := range f.nodes {
+		parent[i] = i
+		join := func(v *ir.Value) {
+			if k, ok := first[v]; ok {
+				parent[find(i)] = find(k)
+			} else {
+				first[v] = i
+			}
+		}
+		operands(n, join)
+		for _, v := range n.Outputs {
+			if v != nil {
+				join(v)
+			}
+		}
+	}
+	index := map[int]int{}
+	var groups [][]*ir.Node
+	for i, n := range f.nodes {
+		root := find(i)
+		at, ok := index[root]
+		if !ok {
+			at = len(groups)
+			index[root] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], n)
+	}
+	return groups
+}
+
+// cost returns the bytes of the results of nodes that others read, and of the
+// constants that others do not.
+func (f *folder) cost(nodes []*ir.Node) (stored, freed int64) {
+	inside := map[*ir.Value]int{} // uses by nodes
+	var order []*ir.Value
+	for _, n := range nodes {
+		operands(n, func(v *ir.Value) {
+			if inside[v] == 0 {
+				order = append(order, v)
+			}
+			inside[v]++
+		})
+	}
+	made := map[*ir.Value]bool{}
+	for _, n := range nodes {
+		for _, v := range n.Outputs {
+			if v == nil {
+				continue
+			}
+			made[v] = true
+			if f.uses[v] > inside[v] {
+				n, _ := denseBytes(v.Type)
+				stored += n
+			}
+		}
+	}
+	for _, v := range order {
+		if !made[v] && f.uses[v] == inside[v] {
+			n, _ := denseBytes(v.Type)
+			if v.Const != nil && v.Const.Data != nil {
+				n = min(n, v.Const.Data.Size())
+			}
+			freed += n
+		}
+	}
+	return stored, freed
+}
+
+// chooseSingly folds those of a group that alone do not make the program
+// bigger.
+func (f *folder) chooseSingly(group []*ir.Node) {
+	left := map[*ir.Value]bool{} // results that stay computed at run time
+	for _, n := range group {
+		ok := true
+		operands(n, func(v *ir.Value) { ok = ok && !left[v] })
+		if ok && !grown(f.cost([]*ir.Node{n})) {
+			f.fold[n] = true
+			continue
+		}
+		for _, v := range n.Outputs {
+			left[v] = true
+		}
+	}
+}
+
+func (f *folder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	if n.Op == "higher_order.cond" {
+		return f.cond(e, n)
+	}
+	if !f.fold[n] {
+		return nil, true, nil
+	}
+	c, err := f.table.Bind(n)
+	if err != nil {
+		return nil, true, nil
+	}
+	repl := make([]*ir.Value, len(n.Outputs))
+	if v := n.Output(0); len(n.Outputs) == 1 && v != nil {
+		if k, ok := restride(c, v.Type); ok {
+			repl[0] = e.Constant(v.Name, k)
+			repl[0].Type = v.Type
+			return repl, false, nil
+		}
+	}
+	if slices.ContainsFunc(c.Operands(), func(v *ir.Value) bool { return v.Const == nil }) {
+		return nil, true, nil // what it reads could not be folded
+	}
+	if err := f.machine.Node(n); err != nil {
+		return nil, true, nil // left to run time, which reports it
+	}
+	for i, v := range n.Outputs {
+		if v == nil || f.uses[v] == 0 {
+			continue
+		}
+		x, err := f.machine.Get(v)
+		if err != nil {
+			return nil, true, nil
+		}
+		t := v.Type
+		t.Strides, t.Offset = ir.Contiguous(t.Sizes), sym.Expr{}
+		repl[i] = e.Constant(v.Name, &ir.Constant{Type: t, Data: ir.Bytes(x.Tensor.Data)})
+		repl[i].Type = v.Type
+	}
+	return repl, false, nil
+}
+
+// cond replaces a cond whose predicate is a constant by the region it chooses.
+func (f *folder) cond(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	ref, ok := n.Args[0].Value.(ir.Ref)
+	if !ok || ref.Value.Const == nil || ref.Value.Def != nil || !f.constant[ref.Value] && !isFolded(ref.Value) {
+		return nil, true, nil
+	}
+	data, err := ir.Tensor(ref.Value.Const)
+	if err != nil || len(data) != 1 {
+		return nil, true, nil
+	}
+	chosen := n.Regions[1]
+	if data[0] != 0 {
+		chosen = n.Regions[0]
+	}
+	return inlineRegion(e, n, chosen, nil)
+}
+
+// isFolded reports whether v is a constant of no name: one that folding made.
+func isFolded(v *ir.Value) bool { return v.Const != nil && v.Const.Name == "" }

@@ -1,0 +1,249 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Simplify merges nodes that follow each other: two permutations of dimensions
+// into one, two changes of shape into one, zero padding into the convolution
+// or average pooling that reads it. Tensors must be dense.
+var Simplify = Pass{
+	Name: "simplify",
+	Doc:  "merge consecutive permutes and views, and padding into convolutions and pools",
+	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
+		s := &simplifier{table: ctx.Table}
+		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			c, err := ctx.Table.Bind(n)
+			if err != nil || len(n.Regions) > 0 || len(n.Outputs) != 1 || n.Outputs[0] == nil {
+				return nil, true, nil
+			}
+			b := ops.NewBuilder(ctx.Table, e)
+			for _, rule := range []rule{s.permutes, s.reshapes, s.padding} {
+				v, err := rule(b, n, c)
+				if err != nil {
+					return nil, false, err
+				}
+				if v != nil {
+					v.Type = n.Outputs[0].Type
+					return []*ir.Value{v}, false, nil
+				}
+			}
+			return nil, true, nil
+		}
+	}),
+}
+
+// rule returns what may stand for n's result, nil if the rule does not apply.
+type rule func(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error)
+
+type simplifier struct{ table *ops.Table }
+
+// definition returns the bound node that defines v, nil if there is none.
+func (s *simplifier) definition(v *ir.Value) *ops.Call {
+	if v == nil || v.Def == nil || len(v.Def.Regions) > 0 || len(v.Def.Outputs) != 1 {
+		return nil
+	}
+	c, err := s.table.Bind(v.Def)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// permutation returns the order in which c puts its operand's dimensions: its
+// dimension i is the operand's perm[i].
+func permutation(c *ops.Call) (operand *ir.Value, perm []int, ok bool) {
+	if c.Op.View == nil || len(c.Outs) != 1 {
+		return nil, nil, false
+	}
+	k, from, vars, ok := reads(c)
+	if !ok || len(from) != len(vars) || len(vars) < 2 {
+		return nil, nil, false
+	}
+	operand = c.Operands()[k]
+	perm = make([]int, len(vars))
+	for i, v := range vars {
+		d := slices.IndexFunc(from, v.Equal)
+		if d < 0 || slices.Contains(perm[:i], d) || !operand.Type.Sizes[d].Equal(c.Outs[0].Sizes[i]) {
+			return nil, nil, false
+		}
+		perm[i] = d
+	}
+	return operand, perm, true
+}
+
+func (s *simplifier) permutes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+	x, outer, ok := permutation(c)
+	if !ok {
+		return nil, nil
+	}
+	def := s.definition(x)
+	if def == nil {
+		return nil, nil
+	}
+	x, inner, ok := permutation(def)
+	if !ok {
+		return nil, nil
+	}
+	both := make([]int, len(outer))
+	identity := true
+	for i, d := range outer {
+		both[i] = inner[d]
+		identity = identity && both[i] == i
+	}
+	if identity {
+		return x, nil
+	}
+	return call(b, "aten.permute.default", x, both)
+}
+
+// reshaped returns the operand whose elements c gives in the same row-major
+// order.
+func reshaped(c *ops.Call) (*ir.Value, bool) {
+	if c.Op.View == nil || len(c.Outs) != 1 {
+		return nil, false
+	}
+	k, from, vars, ok := reads(c)
+	if !ok {
+		return nil, false
+	}
+	x := c.Operands()[k]
+	if !x.Type.Numel().Equal(c.Outs[0].Numel()) {
+		return nil, false
+	}
+	return x, flatten(x.Type.Sizes, from).Equal(flatten(c.Outs[0].Sizes, vars))
+}
+
+func (s *simplifier) reshapes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+	x, ok := reshaped(c)
+	if !ok {
+		return nil, nil
+	}
+	def := s.definition(x)
+	if def == nil {
+		return nil, nil
+	}
+	if x, ok = reshaped(def); !ok {
+		return nil, nil
+	}
+	if sameSizes(x.Type.Sizes, n.Outputs[0].Type.Sizes) {
+		return x, nil
+	}
+	return call(b, "aten.view.default", x, n.Outputs[0].Type.Sizes)
+}
+
+// call emits an operator with one result.
+func call(b *ops.Builder, op string, args ...any) (*ir.Value, error) {
+	vs, err := b.Call(op, args...)
+	if err != nil {
+		return nil, err
+	}
+	return vs[0], nil
+}
+
+// padding makes zeros that were put evenly around the spatial dimensions part
+// of the padding of the convolution or average pooling that reads them.
+func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+	input, spatial := "input", 0
+	switch n.Op {
+	case "aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default":
+		spatial = c.Outs[0].Rank() - 2
+	case "aten.convolution.default":
+		if c.Bool("transposed") {
+			return nil, nil
+		}
+		spatial = c.Outs[0].Rank() - 2
+	case "aten.avg_pool1d.default", "aten.avg_pool2d.default", "aten.avg_pool3d.default":
+		input = "self"
+		spatial = int(ir.OpBase(n.Op)[len("avg_pool")] - '0')
+		if c.Bool("ceil_mode") || !c.Bool("count_include_pad") {
+			return nil, nil
+		}
+	default:
+		return nil, nil
+	}
+	x := c.Value(input)
+	pad := s.definition(x)
+	if pad == nil || x.Type.Rank() <= spatial {
+		return nil, nil
+	}
+	amounts, ok := zeroPadding(pad, spatial)
+	if !ok {
+		return nil, nil
+	}
+	old, err := c.Ints("padding")
+	if err != nil {
+		return nil, nil
+	}
+	if len(old) == 1 {
+		old = slices.Repeat(old, spatial)
+	}
+	if len(old) != spatial {
+		return nil, nil
+	}
+	for d := range old {
+		old[d] += amounts[d]
+	}
+	if input == "self" { // pools take at most half a window of padding
+		kernel, err := c.Ints("kernel_size")
+		if err != nil {
+			return nil, nil
+		}
+		if len(kernel) == 1 {
+			kernel = slices.Repeat(kernel, spatial)
+		}
+		for d := range kernel {
+			if 2*old[d] > kernel[d] {
+				return nil, nil
+			}
+		}
+	}
+	args := slices.Clone(n.Args)
+	out := &ir.Node{Op: n.Op, Args: args}
+	for i, p := range c.Op.ParsedSchema().Args { // all by name
+		if i < len(args) && args[i].Name == "" {
+			args[i].Name = p.Name
+		}
+	}
+	list, err := ops.ToArg(old)
+	if err != nil {
+		return nil, err
+	}
+	out.SetArg("padding", list)
+	out.SetArg(input, ir.Ref{Value: pad.Value("self")})
+	return b.Emit(out.Op, out.Args, n.Outputs[0].Type).Outputs[0], nil
+}
+
+// zeroPadding returns by how much c pads each of the last spatial dimensions
+// with zeros, as much before as behind.
+func zeroPadding(c *ops.Call, spatial int) ([]int64, bool) {
+	switch c.Op.Name() {
+	case "aten.pad.default":
+		if c.Str("mode") != "constant" {
+			return nil, false
+		}
+	case "aten.constant_pad_nd.default":
+	default:
+		return nil, false
+	}
+	if c.Has("value") {
+		if v, err := c.Float("value"); err != nil || v != 0 {
+			return nil, false
+		}
+	}
+	pads, err := c.Ints("pad")
+	if err != nil || len(pads) > 2*spatial || len(pads)%2 != 0 {
+		return nil, false
+	}
+	out := make([]int64, spatial)
+	for i := 0; i < len(pads); i += 2 {
+		if pads[i] != pads[i+1] || pads[i] < 0 {
+			return nil, false
+		}
+		out[spatial-1-i/2] = pads[i]
+	}
+	return out, true
+}
