@@ -17,7 +17,8 @@ import (
 // Reference runs the lowered graph node by node with the interpreter: slow, and
 // without anything that comes after lowering.
 type Reference struct {
-	Naive bool // evaluate the definitions themselves, not the loops made of them
+	Naive    bool           // evaluate the definitions themselves, not the loops made of them
+	Pipeline lower.Pipeline // how the graph is lowered; nil is lower.Backend
 }
 
 // Name is "eval".
@@ -43,7 +44,11 @@ func (w Reference) job(j Job, r *Result) error {
 		defer closer.Close()
 	}
 	table := ops.Standard()
-	if err := lower.Backend.Run(&lower.Context{Table: table}, p, nil); err != nil {
+	pipeline := w.Pipeline
+	if pipeline == nil {
+		pipeline = lower.Backend
+	}
+	if err := pipeline.Run(&lower.Context{Table: table}, p, nil); err != nil {
 		return err
 	}
 	r.Terms = Terms(table, p)

@@ -49,12 +49,10 @@ func (m *Machine) control(n *ir.Node) (done bool, err error) {
 	if len(n.Regions) == 0 {
 		return false, nil
 	}
-	var operands, named []ir.Arg
+	var operands []ir.Arg
 	for _, a := range n.Args {
-		if a.Name == "" {
+		if _, ok := a.Value.(ir.List); ok || a.Name == "" { // init and xs of a scan may be named
 			operands = append(operands, a.Value)
-		} else {
-			named = append(named, a.Value)
 		}
 	}
 	var outs []Value
@@ -64,8 +62,7 @@ func (m *Machine) control(n *ir.Node) (done bool, err error) {
 	case "while_loop":
 		outs, err = m.while(n, operands)
 	case "scan":
-		reverse := len(named) == 2 && named[1] == ir.BoolArg(true)
-		outs, err = m.scan(n, operands, reverse)
+		outs, err = m.scan(n, operands, n.Arg("reverse") == ir.BoolArg(true))
 	case "wrap_with_set_grad_enabled":
 		outs, err = m.wrapped(n, operands, 1)
 	case "map_impl":
