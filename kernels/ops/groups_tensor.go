@@ -15,5 +15,7 @@ func tensorGroups() [][]Op {
 		padOps(),
 		indexOps(),
 		scatterOps(),
+		attentionOps(),
+		rnnOps(),
 	}
 }

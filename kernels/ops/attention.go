@@ -1,0 +1,177 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// attentionOps is softmax(query·keyᵀ·scale + mask)·value.
+func attentionOps() []Op {
+	return []Op{{
+		Schema:    "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+		Infer:     attentionType,
+		Decompose: attention,
+		Samples:   attentionSamples,
+	}}
+}
+
+func attentionType(c *Call) ([]ir.Type, error) {
+	q, k, v := c.Tensor("query"), c.Tensor("key"), c.Tensor("value")
+	ts := []ir.Type{q, k, v}
+	n := q.Rank()
+	if n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) || differ(k.Sizes[n-2], v.Sizes[n-2]) {
+		return nil, c.Errorf("%s do not fit as query, key and value", describeSizes(ts))
+	}
+	if q.DType != k.DType || q.DType != v.DType || !q.DType.IsFloat() {
+		return nil, c.Errorf("query, key and value of %s, %s and %s", q.DType, k.DType, v.DType)
+	}
+	if p, err := c.Float("dropout_p"); err != nil || p != 0 {
+		return nil, c.Errorf("attention with dropout is random; export the model after model.eval()")
+	}
+	if c.Bool("is_causal") && c.Has("attn_mask") {
+		return nil, c.Errorf("both attn_mask and is_causal are given")
+	}
+	if c.Bool("enable_gqa") {
+		if n < 3 {
+			return nil, c.Errorf("enable_gqa without heads")
+		}
+		for i, t := range ts[1:] {
+			if !sym.Mod(q.Sizes[n-3], t.Sizes[n-3]).IsZero() {
+				return nil, c.Errorf("%s heads of %s do not repeat to %s", t.Sizes[n-3], []string{"key", "value"}[i], q.Sizes[n-3])
+			}
+			ts[i+1] = ir.Type{Sizes: slices.Concat(t.Sizes[:n-3], q.Sizes[n-3:n-2], t.Sizes[n-2:])}
+		}
+	}
+	lead := make([]ir.Type, 3)
+	for i, t := range ts {
+		lead[i] = ir.Type{Sizes: t.Sizes[:n-2]}
+	}
+	batch, ok := Broadcast(lead...)
+	if !ok {
+		return nil, c.Errorf("%s do not broadcast", describeSizes(ts))
+	}
+	if c.Has("attn_mask") {
+		m := c.Tensor("attn_mask")
+		scores := ir.Type{Sizes: append(slices.Clone(batch), q.Sizes[n-2], k.Sizes[n-2])}
+		if both, ok := Broadcast(m, scores); !ok || len(both) != n || m.DType != ir.Bool && !m.DType.IsFloat() {
+			return nil, c.Errorf("a mask of %s and %s for scores of %s", m.DType, describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
+		}
+	}
+	out := ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...)
+	if flash(c, q, k, v) {
+		out = likeType(q, q.DType)
+	}
+	return []ir.Type{out}, nil
+}
+
+// flash reports whether PyTorch takes its fused CPU kernel.
+func flash(c *Call, q, k, v ir.Type) bool {
+	if q.Rank() != 4 {
+		return false
+	}
+	for _, t := range []ir.Type{k, v} {
+		for _, d := range []int{0, 1, 3} {
+			if !t.Sizes[d].Equal(q.Sizes[d]) {
+				return false
+			}
+		}
+	}
+	for _, t := range []ir.Type{q, k, v} {
+		if t.Numel().IsZero() || !t.Strides[3].Is(1) {
+			return false
+		}
+	}
+	if !c.Has("attn_mask") {
+		return true
+	}
+	r := c.Tensor("attn_mask").Rank()
+	return r == 2 || r == 4
+}
+
+// attention computes narrow floats in Float32 throughout and rounds once.
+func attention(b *Builder, c *Call) ([]*ir.Value, error) {
+	d := c.Outs[0].DType
+	m := opmath(d)
+	wide := func(x *ir.Value) *ir.Value {
+		if x.Type.DType == m {
+			return x
+		}
+		return b.Op("aten._to_copy.default", x, Kw("dtype", m))
+	}
+	q, k, v := wide(c.Value("query")), wide(c.Value("key")), wide(c.Value("value"))
+	n := q.Type.Rank()
+	if c.Bool("enable_gqa") {
+		heads := q.Type.Sizes[n-3]
+		k, v = repeatHeads(b, k, heads), repeatHeads(b, v, heads)
+	}
+	var scale any
+	switch e, static := q.Type.Sizes[n-1].Const(); {
+	case c.Has("scale"):
+		scale = c.Arg("scale")
+	case !static:
+		return nil, c.Errorf("the scale of an embedding size %s is not known; pass scale", q.Type.Sizes[n-1])
+	default:
+		scale = 1 / math.Sqrt(float64(e))
+	}
+	q = b.Op("aten.mul.Scalar", q, scale)
+	scores := b.Op("aten.matmul.default", q, b.Op("aten.transpose.int", k, -2, -1))
+	rows, cols := scores.Type.Sizes[n-2], scores.Type.Sizes[n-1]
+	masked := func(keep *ir.Value) {
+		none := b.Op("aten.full.default", []int{}, math.Inf(-1), Kw("dtype", m))
+		scores = b.Op("aten.where.self", keep, scores, none)
+	}
+	softmax := "aten._softmax.default"
+	args := []any{-1, false}
+	switch mask := c.Value("attn_mask"); {
+	case c.Bool("is_causal"):
+		i := b.Op("aten.unsqueeze.default", b.Op("aten.arange.default", rows), 1)
+		masked(b.Op("aten.ge.Tensor", i, b.Op("aten.arange.default", cols)))
+	case mask == nil:
+	case mask.Type.DType == ir.Bool:
+		masked(mask)
+	default:
+		scores = b.Op("aten.add.Tensor", scores, wide(mask))
+	}
+	if c.Has("attn_mask") { // a row may be masked as a whole
+		softmax, args = "aten._safe_softmax.default", args[:1]
+	}
+	p := b.Op(softmax, append([]any{scores}, args...)...)
+	y := b.Op("aten.matmul.default", p, v)
+	if d != m {
+		y = b.Op("aten._to_copy.default", y, Kw("dtype", d))
+	}
+	return []*ir.Value{y}, nil
+}
+
+// repeatHeads repeats each head of x, in the dimension before the last two, so
+// that there are as many as heads.
+func repeatHeads(b *Builder, x *ir.Value, heads sym.Expr) *ir.Value {
+	s := x.Type.Sizes
+	n := len(s)
+	if s[n-3].Equal(heads) {
+		return x
+	}
+	times := sym.FloorDiv(heads, s[n-3])
+	y := b.Op("aten.unsqueeze.default", x, n-2)
+	y = b.Op("aten.expand.default", y, slices.Concat(s[:n-2], []sym.Expr{times}, s[n-2:]))
+	return b.Op("aten.reshape.default", y, slices.Concat(s[:n-3], []sym.Expr{heads}, s[n-2:]))
+}
+
+func attentionSamples(r *Rand) []Sample {
+	b, h, l, s, e := r.Dim(), r.Dim(), r.Dim(), r.Dim(), r.Dim()
+	qkv := func(d ir.DType, more ...any) Sample {
+		return NewSample(append([]any{"query", Tensor(d, Values{}, b, h, l, e), "key", Tensor(d, Values{}, b, h, s, e), "value", Tensor(d, Values{}, b, h, s, 3)}, more...)...)
+	}
+	return []Sample{
+		qkv(ir.Float32),
+		qkv(ir.Float32, "is_causal", true, "scale", 0.5),
+		qkv(ir.Float32, "attn_mask", Tensor(ir.Bool, Values{}, l, s)),
+		qkv(ir.Float32, "attn_mask", f32(b, 1, l, s)),
+		qkv(ir.BFloat16),
+		NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, e), "enable_gqa", true),
+		NewSample("query", f32(l, e), "key", f32(s, e), "value", f32(s, e)),
+	}
+}

@@ -1,0 +1,283 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// cell is a recurrent cell: gates tells how many rows of the weights there are
+// for each hidden element, state how many carried tensors.
+type cell struct {
+	gates int64
+	state int
+	// merge says that the biases of input and hidden state may be added up
+	// beforehand.
+	merge bool
+	// step gives the new state from the input's part of the gates, the state,
+	// and the transposed hidden weight and its bias (nil if merged or absent).
+	step func(b *Builder, x *ir.Value, state []*ir.Value, weight, bias *ir.Value) []*ir.Value
+}
+
+// hidden adds the hidden state's part to x, the input's.
+func hidden(b *Builder, x, h, weight *ir.Value) *ir.Value {
+	return b.Op("aten.addmm.default", x, h, weight)
+}
+
+// split cuts dimension 1 into n parts of equal size.
+func split(b *Builder, x *ir.Value, n int64) []*ir.Value {
+	return b.Ops("aten.split.Tensor", x, sym.FloorDiv(x.Type.Sizes[1], sym.Int(n)), 1)
+}
+
+func lstmStep(b *Builder, x *ir.Value, state []*ir.Value, weight, _ *ir.Value) []*ir.Value {
+	g := split(b, hidden(b, x, state[0], weight), 4)
+	in, forget, out := b.Op("aten.sigmoid.default", g[0]), b.Op("aten.sigmoid.default", g[1]), b.Op("aten.sigmoid.default", g[3])
+	c := b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", forget, state[1]), b.Op("aten.mul.Tensor", in, b.Op("aten.tanh.default", g[2])))
+	return []*ir.Value{b.Op("aten.mul.Tensor", out, b.Op("aten.tanh.default", c)), c}
+}
+
+func gruStep(b *Builder, x *ir.Value, state []*ir.Value, weight, bias *ir.Value) []*ir.Value {
+	h := state[0]
+	var y *ir.Value
+	if bias != nil {
+		y = hidden(b, bias, h, weight)
+	} else {
+		y = b.Op("aten.mm.default", h, weight)
+	}
+	gx, gh := split(b, x, 3), split(b, y, 3)
+	reset := b.Op("aten.sigmoid.default", b.Op("aten.add.Tensor", gx[0], gh[0]))
+	update := b.Op("aten.sigmoid.default", b.Op("aten.add.Tensor", gx[1], gh[1]))
+	n := b.Op("aten.tanh.default", b.Op("aten.add.Tensor", gx[2], b.Op("aten.mul.Tensor", reset, gh[2])))
+	return []*ir.Value{b.Op("aten.add.Tensor", n, b.Op("aten.mul.Tensor", update, b.Op("aten.sub.Tensor", h, n)))}
+}
+
+func simpleStep(activation string) func(*Builder, *ir.Value, []*ir.Value, *ir.Value, *ir.Value) []*ir.Value {
+	return func(b *Builder, x *ir.Value, state []*ir.Value, weight, _ *ir.Value) []*ir.Value {
+		return []*ir.Value{b.Op(activation, hidden(b, x, state[0], weight))}
+	}
+}
+
+// rnnOps are the recurrent networks.
+func rnnOps() []Op {
+	return []Op{
+		recurrent("aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+			cell{gates: 4, state: 2, merge: true, step: lstmStep}),
+		recurrent("aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+			cell{gates: 3, state: 1, step: gruStep}),
+		recurrent("aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+			cell{gates: 1, state: 1, merge: true, step: simpleStep("aten.tanh.default")}),
+		recurrent("aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+			cell{gates: 1, state: 1, merge: true, step: simpleStep("aten.relu.default")}),
+	}
+}
+
+// network is a call of a recurrent network, checked.
+type network struct {
+	cell
+	layers, dirs int
+	biases       bool
+	first        bool // the input's dimension 0 is the batch
+	x            ir.Type
+	state0       []*ir.Value   // initial state: [layers·dirs, batch, size]
+	params       [][]*ir.Value // by layer and direction: weights of input and hidden state, their biases, projection
+}
+
+func (cl cell) of(c *Call) (*network, error) {
+	n := &network{cell: cl, dirs: 1, biases: c.Bool("has_biases"), first: c.Bool("batch_first"), x: c.Tensor("input")}
+	layers, err := c.Int("num_layers")
+	if err != nil {
+		return nil, err
+	}
+	if c.Bool("bidirectional") {
+		n.dirs = 2
+	}
+	n.layers = int(layers)
+	if p, err := c.Float("dropout"); c.Bool("train") && n.layers > 1 && (err != nil || p != 0) {
+		return nil, c.Errorf("dropout in training mode is random; export the model after model.eval()")
+	}
+	values := func(name string) []*ir.Value {
+		k := c.Operand(name)
+		if k < 0 {
+			return nil
+		}
+		if list, ok := c.Arg(name).(ir.List); ok {
+			return c.operands[k : k+len(list)]
+		}
+		return c.operands[k : k+1]
+	}
+	n.state0 = values("hx")
+	params := values("params")
+	per := 2
+	if n.biases {
+		per = 4
+	}
+	switch total := int(layers) * n.dirs; {
+	case layers < 1 || n.x.Rank() != 3 || len(n.state0) != cl.state:
+		return nil, c.Errorf("%d layers, an input with %d dimensions, %d tensors of state", layers, n.x.Rank(), len(n.state0))
+	case len(params) == total*(per+1) && cl.state == 2:
+		per++
+	case len(params) != total*per:
+		return nil, c.Errorf("%d parameters for %d layers in %d directions", len(params), layers, n.dirs)
+	}
+	for p := range slices.Chunk(params, per) {
+		h := n.state0[0].Type
+		if h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 || differ(p[0].Type.Sizes[0], p[1].Type.Sizes[0]) ||
+			differ(p[1].Type.Sizes[1], h.Sizes[2]) {
+			return nil, c.Errorf("weights of %s for a state of %s", describeSizes([]ir.Type{p[0].Type, p[1].Type}), describeSizes([]ir.Type{h}))
+		}
+		n.params = append(n.params, p)
+	}
+	return n, nil
+}
+
+// recurrent is the entry of a network of cells. The input's part of the gates
+// of all steps is one matrix product; a scan over the steps does the rest.
+func recurrent(schema string, cl cell) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			n, err := cl.of(c)
+			if err != nil {
+				return nil, err
+			}
+			t := n.x
+			last := n.state0[0].Type.Sizes[2]
+			out := ir.TensorOf(t.DType, t.Sizes[0], t.Sizes[1], sym.Mul(last, sym.Int(int64(n.dirs))))
+			if n.first {
+				out = swapped(ir.TensorOf(t.DType, t.Sizes[1], t.Sizes[0], out.Sizes[2]), 0, 1).Type
+			}
+			ts := []ir.Type{out}
+			for _, s := range n.state0 {
+				ts = append(ts, s.Type.Dense())
+			}
+			return ts, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			n, err := cl.of(c)
+			if err != nil {
+				return nil, err
+			}
+			return n.build(b, c.Value("input"))
+		},
+		Samples: func(r *Rand) []Sample {
+			var out []Sample
+			for i := range 4 {
+				out = append(out, cl.sample(r, i))
+			}
+			return out
+		},
+	}
+}
+
+// build emits the network over input.
+func (n *network) build(b *Builder, input *ir.Value) ([]*ir.Value, error) {
+	seq := input
+	if n.first {
+		seq = b.Op("aten.transpose.int", seq, 0, 1)
+	}
+	finals := make([][]*ir.Value, n.state) // by kind of state, then layer and direction
+	for l := range n.layers {
+		var ys []*ir.Value
+		for d := range n.dirs {
+			at := l*n.dirs + d
+			y, last, err := n.layer(b, seq, at, d == 1)
+			if err != nil {
+				return nil, err
+			}
+			ys = append(ys, y)
+			for i, v := range last {
+				finals[i] = append(finals[i], v)
+			}
+		}
+		seq = ys[0]
+		if n.dirs > 1 {
+			seq = b.Op("aten.cat.default", ys, 2)
+		}
+	}
+	if n.first {
+		seq = b.Op("aten.transpose.int", seq, 0, 1)
+	}
+	out := []*ir.Value{seq}
+	for _, vs := range finals {
+		out = append(out, b.Op("aten.stack.default", vs, 0))
+	}
+	return out, nil
+}
+
+// layer walks seq, [steps, batch, features], in one direction and returns the
+// hidden states of all steps and the last state.
+func (n *network) layer(b *Builder, seq *ir.Value, at int, reverse bool) (y *ir.Value, last []*ir.Value, err error) {
+	p := n.params[at]
+	var bias, hiddenBias, proj *ir.Value
+	rest := p[2:]
+	if n.biases {
+		bias, hiddenBias, rest = rest[0], rest[1], rest[2:]
+		if n.merge {
+			bias, hiddenBias = b.Op("aten.add.Tensor", bias, hiddenBias), nil
+		}
+	}
+	if len(rest) > 0 {
+		proj = b.Op("aten.permute.default", rest[0], []int{1, 0})
+	}
+	x := b.Op("aten.linear.default", seq, p[0], bias)
+	weight := b.Op("aten.permute.default", p[1], []int{1, 0})
+	var init []*ir.Value
+	for _, s := range n.state0 {
+		init = append(init, b.Op("aten.select.int", s, 0, at))
+	}
+	last, ys, err := b.Scan(init, []*ir.Value{x}, reverse, func(b *Builder, carry, x []*ir.Value) (next, yields []*ir.Value) {
+		next = n.step(b, x[0], carry, weight, hiddenBias)
+		if proj != nil {
+			next[0] = b.Op("aten.mm.default", next[0], proj)
+		}
+		return next, next[:1]
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return ys[0], last, nil
+}
+
+// sample i varies layers, directions, biases, layout and projection.
+func (cl cell) sample(r *Rand, i int) Sample {
+	steps, batch, features, size := 1+r.Dim(), r.Dim(), r.Dim(), r.Dim()
+	dirs, layers := int64(1+i%2), int64(1+i/2)
+	biases, first := i != 1, i == 2
+	shape := []int64{steps, batch, features}
+	if first {
+		shape = []int64{batch, steps, features}
+	}
+	v := Values{Lo: -0.9, Hi: 0.9}
+	in := func(shape ...int64) Input { return Tensor(ir.Float32, v, shape...) }
+	out := size
+	projects := cl.state == 2 && i == 3
+	if projects {
+		out = 2
+	}
+	args := []any{"input", in(shape...)}
+	h := in(layers*dirs, batch, out)
+	if cl.state == 2 {
+		args = append(args, "hx", []Input{h, in(layers*dirs, batch, size)})
+	} else {
+		args = append(args, "hx", h)
+	}
+	var params []Input
+	for l := range layers {
+		for range dirs {
+			n := features
+			if l > 0 {
+				n = out * dirs
+			}
+			params = append(params, in(cl.gates*size, n), in(cl.gates*size, out))
+			if biases {
+				params = append(params, in(cl.gates*size), in(cl.gates*size))
+			}
+			if projects {
+				params = append(params, in(out, size))
+			}
+		}
+	}
+	return NewSample(append(args, "params", params, "has_biases", biases, "num_layers", layers, "dropout", 0.0,
+		"train", false, "bidirectional", dirs == 2, "batch_first", first)...)
+}
