@@ -12,7 +12,7 @@ import (
 
 // literal returns the constant e as Go text and whether the text is an untyped
 // constant, which only has e's type where the context gives it.
-func (u *unit) literal(e *expr.Expr) (text string, untyped bool) {
+func literal(e *expr.Expr) (text string, untyped bool) {
 	d := e.DType
 	switch {
 	case d == ir.Bool:
@@ -24,10 +24,10 @@ func (u *unit) literal(e *expr.Expr) (text string, untyped bool) {
 	case d.IsInt():
 		return strconv.FormatInt(e.Int, 10), true
 	}
-	return u.float(d, e.Float)
+	return floatLiteral(d, e.Float)
 }
 
-func (u *unit) float(d ir.DType, x float64) (text string, untyped bool) {
+func floatLiteral(d ir.DType, x float64) (text string, untyped bool) {
 	switch {
 	case math.IsNaN(x):
 		text = "math.NaN()"
@@ -44,7 +44,6 @@ func (u *unit) float(d ir.DType, x float64) (text string, untyped bool) {
 	default:
 		fail("Go output has no constants of dtype %s", d)
 	}
-	u.imports["math"] = true
 	if d == ir.Float32 {
 		text = "float32(" + text + ")"
 	}
@@ -52,8 +51,8 @@ func (u *unit) float(d ir.DType, x float64) (text string, untyped bool) {
 }
 
 // typedLiteral is literal with a conversion where the text has no type.
-func (u *unit) typedLiteral(e *expr.Expr) string {
-	text, untyped := u.literal(e)
+func typedLiteral(e *expr.Expr) string {
+	text, untyped := literal(e)
 	if untyped && !(e.DType == ir.Float64 && isFloatText(text)) {
 		return goType(e.DType) + "(" + text + ")"
 	}

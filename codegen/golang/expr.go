@@ -26,7 +26,7 @@ func (p *printer) arg(e *expr.Expr) string { return p.value(e, precAny) }
 func (p *printer) expr(e *expr.Expr) text {
 	switch e.Op {
 	case expr.OpConst:
-		s, _ := p.unit.literal(e)
+		s, _ := literal(e)
 		if strings.HasPrefix(s, "-") {
 			return text{s, precUnary - 1}
 		}
@@ -220,7 +220,7 @@ func (p *printer) integer(e *expr.Expr) text {
 		}
 		left := p.value(a, precMul)
 		if a.Op == expr.OpConst {
-			left = p.unit.typedLiteral(a)
+			left = typedLiteral(a)
 		}
 		n := e.Args[1]
 		if n.Op != expr.OpConst && !n.DType.IsUnsigned() {
@@ -249,7 +249,7 @@ func (p *printer) cast(e *expr.Expr) text {
 	}
 	s := p.arg(x)
 	if x.Op == expr.OpConst {
-		s = p.unit.typedLiteral(x)
+		s = typedLiteral(x)
 	}
 	return text{convertText(p, from, to, s), precUnary}
 }
@@ -291,7 +291,7 @@ func (p *printer) bitcast(e *expr.Expr) text {
 	x := e.Args[0]
 	s, from := p.arg(x), x.DType
 	if x.Op == expr.OpConst {
-		s = p.unit.typedLiteral(x)
+		s = typedLiteral(x)
 	}
 	switch from {
 	case ir.Float32, ir.Float64:

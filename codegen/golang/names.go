@@ -1,11 +1,12 @@
 package golang
 
 import (
-	"fmt"
 	"go/token"
 	"go/types"
 	"strings"
 	"unicode"
+
+	"github.com/etgen/etgen/codegen"
 )
 
 // camel makes s, in any style, an unexported Go identifier: "conv2d_relu" gives
@@ -40,34 +41,26 @@ func pascal(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// scope is a set of names that are in use.
-type scope struct {
-	outer *scope
-	names map[string]bool
+// newScope returns the scope of package-level names. Keywords and predeclared
+// identifiers are never free in it, nor are the packages the output imports.
+func newScope() *codegen.Scope {
+	s := codegen.NewScope(nil)
+	s.Reserve(types.Universe.Names()...)
+	for t := token.BREAK; t <= token.VAR; t++ {
+		s.Reserve(t.String())
+	}
+	for name := range packages {
+		s.Reserve(name)
+	}
+	s.Reserve("init", "main", "_")
+	return s
 }
 
-func newScope(outer *scope) *scope { return &scope{outer: outer, names: map[string]bool{}} }
-
-func (s *scope) has(name string) bool {
-	for ; s != nil; s = s.outer {
-		if s.names[name] {
-			return true
-		}
+// packageName makes a Go package name of s: lower-case letters and digits.
+func packageName(s string) string {
+	name := strings.ToLower(camel(s))
+	if reserved := newScope(); reserved.Has(name) || name == "kernels" || name == "memory" || name == "support" || name == "weights" {
+		name += "model"
 	}
-	return false
-}
-
-// take returns base, or base2, base3, …, whichever is free, and takes it.
-// Keywords and predeclared identifiers are never free.
-func (s *scope) take(base string) string {
-	name := base
-	for i := 2; s.has(name) || reserved(name); i++ {
-		name = fmt.Sprintf("%s%d", base, i)
-	}
-	s.names[name] = true
 	return name
-}
-
-func reserved(name string) bool {
-	return token.IsKeyword(name) || types.Universe.Lookup(name) != nil || name == "math" || name == "init" || name == "_"
 }

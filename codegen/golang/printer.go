@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -13,7 +14,7 @@ import (
 type printer struct {
 	unit    *unit
 	b       *strings.Builder
-	scope   *scope
+	scope   *codegen.Scope
 	bufs    []string // names of the buffers that Loads and Stores index
 	scalars []string // that Scalars index
 	syms    map[*sym.Symbol]string
@@ -25,7 +26,7 @@ type printer struct {
 }
 
 func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {
-	p := &printer{unit: u, b: &strings.Builder{}, scope: newScope(&u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}}
+	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}}
 	p.used = findUses(body, results)
 	p.fusible = p.used.adds
 	return p
@@ -36,10 +37,7 @@ func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.b, format+"\n
 func (p *printer) helper(name string) string { return p.unit.helper(name) }
 
 // math returns a function of package math.
-func (p *printer) math(name string) string {
-	p.unit.imports["math"] = true
-	return "math." + name
-}
+func (p *printer) math(name string) string { return "math." + name }
 
 func (p *printer) index(e sym.Expr, prec int) string {
 	x := indexer{name: p.symName, helper: p.helper}

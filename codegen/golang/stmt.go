@@ -3,6 +3,7 @@ package golang
 import (
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -10,11 +11,16 @@ import (
 
 // block writes statements in a scope of their own.
 func (p *printer) block(body []loop.Stmt) {
-	p.scope = newScope(p.scope)
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
+	p.stmts(body)
+	p.scope = outer
+}
+
+func (p *printer) stmts(body []loop.Stmt) {
 	for _, s := range body {
 		p.stmt(s)
 	}
-	p.scope = p.scope.outer
 }
 
 func (p *printer) stmt(s loop.Stmt) {
@@ -49,7 +55,7 @@ func (p *printer) stmt(s loop.Stmt) {
 			return
 		}
 		v := "int(" + p.arg(s.Value) + ")"
-		p.syms[s.Sym] = p.scope.take(camel(s.Sym.Name))
+		p.syms[s.Sym] = p.scope.Take(camel(s.Sym.Name))
 		p.line("%s := %s", p.syms[s.Sym], v)
 	case *loop.Store:
 		dst := p.buf(s.Buf) + "[" + p.index(s.At, precAny) + "]"
@@ -63,16 +69,17 @@ func (p *printer) stmt(s loop.Stmt) {
 
 func (p *printer) loop(s *loop.For) {
 	extent := p.index(s.Extent, precAny)
-	p.scope = newScope(p.scope)
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
 	if p.used.syms[s.Var] {
-		p.syms[s.Var] = p.scope.take(camel(s.Var.Name))
+		p.syms[s.Var] = p.scope.Take(camel(s.Var.Name))
 		p.line("for %s := range %s {", p.syms[s.Var], extent)
 	} else {
 		p.line("for range %s {", extent)
 	}
 	p.block(s.Body)
 	p.line("}")
-	p.scope = p.scope.outer
+	p.scope = outer
 }
 
 // while writes the condition in the loop's head unless it takes statements.
@@ -100,7 +107,7 @@ func (p *printer) let(s *loop.Let) {
 	}
 	t := goType(v.DType)
 	declare := func() string {
-		p.vars[v] = p.scope.take(camel(v.Name))
+		p.vars[v] = p.scope.Take(camel(v.Name))
 		return p.vars[v]
 	}
 	switch {
@@ -112,7 +119,7 @@ func (p *printer) let(s *loop.Let) {
 	case s.Value == nil || isZero(s.Value):
 		p.line("var %s %s", declare(), t)
 	case s.Value.Op == expr.OpConst:
-		text := p.unit.typedLiteral(s.Value)
+		text := typedLiteral(s.Value)
 		p.line("%s := %s", declare(), text)
 	case s.Value.Op == expr.OpSelect:
 		p.chosen(s.Value, declare)
@@ -165,7 +172,7 @@ func (p *printer) set(dst string, e *expr.Expr, same func(*expr.Expr) bool) {
 // choice writes a Select as statements that set a new variable, whose name it
 // returns.
 func (p *printer) choice(e *expr.Expr) string {
-	return p.chosen(e, func() string { return p.scope.take("v") })
+	return p.chosen(e, func() string { return p.scope.Take("v") })
 }
 
 // chosen declares a variable with the value of a Select. declare gives its
@@ -178,7 +185,7 @@ func (p *printer) chosen(e *expr.Expr, declare func() string) string {
 	if simple(b) {
 		var init string
 		if b.Op == expr.OpConst {
-			init = p.unit.typedLiteral(b)
+			init = typedLiteral(b)
 		} else {
 			init = p.arg(b)
 		}

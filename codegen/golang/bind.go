@@ -1,0 +1,182 @@
+package golang
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// bind determines the dynamic sizes from those the caller gives, and checks
+// the inputs and outputs against them.
+func (p *methodPrinter) bind() []jen.Code {
+	var code []jen.Code
+	used := p.usedSymbols()
+	for _, s := range p.binding.Solved {
+		code = append(code, p.solve(s, used[s.Sym])...)
+	}
+	for _, d := range p.binding.Checks {
+		name, value := p.dim(d)
+		code = append(code, p.reject(fmt.Sprintf("%s != %s", value, p.index(d.Size, precCompare+1)),
+			fmt.Sprintf("%s is %%d, want %%d", name), value, p.index(d.Size, precAny)))
+	}
+	for _, port := range p.m.Inputs {
+		if port.Buf != nil {
+			code = append(code, p.length(port, "!=")...)
+		}
+	}
+	for _, port := range p.m.Outputs {
+		if port.Buf != nil {
+			code = append(code, p.length(port, "<")...)
+		}
+	}
+	return code
+}
+
+// usedSymbols tells which of the bound symbols the method's code mentions.
+func (p *methodPrinter) usedSymbols() map[*sym.Symbol]bool {
+	used := map[*sym.Symbol]bool{}
+	note := func(e sym.Expr) {
+		for _, s := range e.Symbols() {
+			used[s] = true
+		}
+	}
+	for _, ports := range [][]native.Port{p.m.Inputs, p.m.Outputs} {
+		for _, port := range ports {
+			if port.Buf != nil {
+				note(port.Buf.Len)
+			} else if port.Type.HasExpr {
+				note(port.Type.Expr)
+			}
+		}
+	}
+	for _, b := range p.m.Buffers {
+		note(b.Len)
+		note(b.At)
+	}
+	for _, d := range p.binding.Out {
+		note(d.Size)
+	}
+	for _, d := range p.binding.Checks {
+		note(d.Size)
+	}
+	for _, s := range p.binding.Solved {
+		note(s.Rest)
+	}
+	codegen.Walk(p.m.Body, func(s native.Stmt) {
+		mark := func(s *sym.Symbol) { used[s] = true }
+		switch s := s.(type) {
+		case *native.Call:
+			for _, e := range s.Ints {
+				note(e)
+			}
+			for _, x := range s.Scalars {
+				exprSymbols(x, mark)
+			}
+		case *native.For:
+			note(s.Extent)
+		case *native.Let:
+			exprSymbols(s.Value, mark)
+		case *native.Assert:
+			exprSymbols(s.Cond, mark)
+		}
+	})
+	return used
+}
+
+// dim returns how messages call a dynamic number and its value.
+func (p *methodPrinter) dim(d codegen.Dim) (name, value string) {
+	port := p.m.Inputs[d.Port]
+	if d.Axis < 0 {
+		if port.Sym != nil {
+			value = p.symName(port.Sym)
+		} else {
+			value = camel(port.Name)
+		}
+		return port.Name, value
+	}
+	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name), "sizes." + p.sizes[dimKey{false, d.Port, d.Axis}]
+}
+
+// solve binds a symbol and checks its bounds.
+func (p *methodPrinter) solve(s codegen.Solve, used bool) []jen.Code {
+	var code []jen.Code
+	text := ""
+	if s.Dim.Axis >= 0 || p.m.Inputs[s.Dim.Port].Sym != s.Sym {
+		_, value := p.dim(s.Dim)
+		text = value
+		if !s.Rest.IsZero() {
+			text += " - " + p.index(s.Rest, precAdd+1)
+		}
+		if s.Coef != 1 {
+			if !s.Rest.IsZero() {
+				text = "(" + text + ")"
+			}
+			text = fmt.Sprintf("%s / %d", text, s.Coef)
+		}
+		lo, hi := s.Sym.Expr().Bounds()
+		if !used && lo == math.MinInt64 && hi == math.MaxInt64 {
+			return nil
+		}
+		name := p.scope.Take(camel(s.Sym.Name))
+		p.syms[s.Sym] = name
+		code = append(code, jen.Id(name).Op(":=").Op(text))
+	}
+	return append(code, p.bounds(s)...)
+}
+
+// bounds checks a symbol's bounds.
+func (p *methodPrinter) bounds(s codegen.Solve) []jen.Code {
+	lo, hi := s.Sym.Expr().Bounds()
+	name, value := p.dim(s.Dim)
+	v := p.symName(s.Sym)
+	if !s.Bare() {
+		name, value = fmt.Sprintf("%s for %s", s.Sym.Name, name), v
+	}
+	switch {
+	case lo == math.MinInt64 && hi == math.MaxInt64:
+		return nil
+	case hi == math.MaxInt64:
+		return []jen.Code{p.reject(fmt.Sprintf("%s < %d", v, lo), fmt.Sprintf("%s is %%d, want at least %d", name, lo), value)}
+	case lo == math.MinInt64:
+		return []jen.Code{p.reject(fmt.Sprintf("%s > %d", v, hi), fmt.Sprintf("%s is %%d, want at most %d", name, hi), value)}
+	}
+	return []jen.Code{p.reject(fmt.Sprintf("%s < %d || %s > %d", v, lo, v, hi), fmt.Sprintf("%s is %%d, want %d to %d", name, lo, hi), value)}
+}
+
+// reject returns ErrShape if cond holds.
+func (p *methodPrinter) reject(cond, format string, args ...string) jen.Code {
+	return jen.If(jen.Op(cond)).Block(p.errorf("ErrShape", format, args...))
+}
+
+// length checks the length of a slice that a tensor of dynamic size is in, and
+// cuts off what is more. A size that is only known later counts with its bound.
+func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
+	b := port.Buf
+	if _, ok := b.Len.Const(); ok {
+		return nil
+	}
+	name := p.exprs[b]
+	want := ""
+	for _, s := range b.Len.Symbols() {
+		if _, ok := p.syms[s]; !ok {
+			want = fmt.Sprint(b.MaxLen)
+		}
+	}
+	if want != "" {
+		return []jen.Code{p.reject(fmt.Sprintf("len(%s) < %s", name, want),
+			fmt.Sprintf("%s has %%d elements, want at least %s", port.Name, want), "len("+name+")")}
+	}
+	want = p.index(b.Len, precCompare+1)
+	least := ""
+	if op == "<" {
+		least = "at least "
+	}
+	code := []jen.Code{p.reject(fmt.Sprintf("len(%s) %s %s", name, op, want),
+		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name, least), "len("+name+")", p.index(b.Len, precAny))}
+	return code
+}

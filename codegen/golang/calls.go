@@ -1,0 +1,255 @@
+package golang
+
+import (
+	"fmt"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// block prints statements, each behind the declarations of the buffers that
+// are first used there.
+func (p *methodPrinter) block(stmts []native.Stmt) []jen.Code {
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
+	defer func() { p.scope = outer }()
+	var code []jen.Code
+	for _, s := range stmts {
+		for _, b := range p.declare[s] {
+			if d := p.declaration(b); d != nil {
+				code = append(code, d)
+			}
+		}
+		code = append(code, p.stmt(s)...)
+	}
+	return code
+}
+
+// declaration gives a buffer a local variable; buffers that are nowhere but in
+// views have none.
+func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
+	if !p.mentioned(b) {
+		return nil
+	}
+	n, start := p.index(b.Len, precAny), ""
+	var value string
+	switch root := codegen.Root(b); {
+	case root.Storage != native.Arena:
+		start = p.index(b.At, precAny)
+		end := p.index(sym.Add(b.At, b.Len), precAny)
+		value = fmt.Sprintf("%s[%s:%s]", p.rootExpr(root), start, end)
+		if b.DType != root.DType {
+			fail("buffer %s of %s is a view of %s", b.Name, b.DType, root.DType)
+		}
+	default:
+		value = fmt.Sprintf("view[%s](m.arena, %s, %s)", goType(b.DType), p.offset(b), n)
+	}
+	name := p.scope.Take(camel(b.Name))
+	p.exprs[b] = name
+	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(b.Sizes, nil))
+}
+
+// rootExpr is a caller's tensor, a state or a weight as something to slice.
+func (p *methodPrinter) rootExpr(b *native.Buffer) string {
+	switch b.Storage {
+	case native.State:
+		return "m." + p.g.state[b]
+	case native.Weight:
+		return "w." + p.g.fields[b.Const]
+	}
+	s := p.exprs[b]
+	if len(s) > 3 && s[len(s)-3:] == "[:]" {
+		return s[:len(s)-3]
+	}
+	return s
+}
+
+// mentioned reports whether a statement has b itself as operand.
+func (p *methodPrinter) mentioned(b *native.Buffer) bool {
+	found := false
+	codegen.Walk(p.m.Body, func(s native.Stmt) {
+		for _, o := range codegen.Operands(s) {
+			found = found || o == b && !isPoison(s)
+		}
+	})
+	return found
+}
+
+func isPoison(s native.Stmt) bool { _, ok := s.(*native.Poison); return ok }
+
+// offset is where b begins in the arena, in bytes.
+func (p *methodPrinter) offset(b *native.Buffer) string {
+	root := codegen.Root(b)
+	return p.index(sym.Add(sym.Int(root.Offset), sym.Mul(b.At, sym.Int(int64(b.DType.Size())))), precAny)
+}
+
+// operand is a buffer as an argument.
+func (p *methodPrinter) operand(b *native.Buffer) string {
+	if s, ok := p.exprs[b]; ok {
+		return s
+	}
+	switch {
+	case b.Root != nil || b.Storage == native.Arena:
+		fail("buffer %s is used before it is declared", b.Name)
+	case b.Storage == native.State:
+		return p.rootExpr(b) + "[:]"
+	}
+	return p.rootExpr(b)
+}
+
+func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
+	switch s := s.(type) {
+	case *native.Call:
+		return p.origin(s.From, p.lines(func() jen.Code { return p.call(s) }))
+	case *native.Cond:
+		code := jen.If(jen.Op(p.operand(s.Pred)).Index(jen.Lit(0))).Block(p.block(s.Then)...)
+		if len(s.Else) > 0 {
+			code.Else().Block(p.block(s.Else)...)
+		}
+		return p.origin(s.From, []jen.Code{code})
+	case *native.While:
+		return p.origin(s.From, []jen.Code{p.while(s)})
+	case *native.For:
+		return p.origin(s.From, []jen.Code{p.loop(s)})
+	case *native.Let:
+		return p.origin(s.From, p.lines(func() jen.Code { return p.let(s) }))
+	case *native.Assert:
+		return p.origin(s.From, p.lines(func() jen.Code {
+			p.operands(s.Args)
+			cond := expr.Not(s.Cond)
+			return jen.If(jen.Op(p.arg(cond))).Block(p.assertion(s.Message))
+		}))
+	case *native.Poison:
+		b := s.Buf
+		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Op(p.offset(b)), jen.Op(p.index(b.Len, precAny)), jen.Lit(b.DType.Size()))}
+	}
+	fail("unknown statement %T", s)
+	return nil
+}
+
+// origin puts a comment with the Python line before code.
+func (p *methodPrinter) origin(from []native.Origin, code []jen.Code) []jen.Code {
+	text := codegen.OriginText(from)
+	if text == "" {
+		return code
+	}
+	return append([]jen.Code{jen.Comment(text)}, code...)
+}
+
+func (p *methodPrinter) assertion(message string) jen.Code {
+	return p.errorf("ErrAssert", "%s", fmt.Sprintf("%q", message))
+}
+
+// operands makes Loads of the next expression index args.
+func (p *methodPrinter) operands(args []*native.Buffer) {
+	p.bufs = nil
+	for _, b := range args {
+		p.bufs = append(p.bufs, p.operand(b))
+	}
+}
+
+func (p *methodPrinter) call(s *native.Call) jen.Code {
+	var args []jen.Code
+	for _, b := range s.Args {
+		args = append(args, jen.Op(p.operand(b)))
+	}
+	if s.Kernel.Copy {
+		return jen.Copy(args[0], args[1])
+	}
+	for _, e := range s.Ints {
+		args = append(args, jen.Op(p.index(e, precAny)))
+	}
+	for _, x := range s.Scalars {
+		args = append(args, jen.Op(p.arg(x)))
+	}
+	return jen.Id(p.g.names[s.Kernel]).Call(args...)
+}
+
+func (p *methodPrinter) while(s *native.While) jen.Code {
+	if len(s.Head) == 0 {
+		return jen.For(jen.Op(p.operand(s.Pred)).Index(jen.Lit(0))).Block(p.block(s.Body)...)
+	}
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
+	defer func() { p.scope = outer }()
+	var body []jen.Code
+	for _, h := range s.Head { // in the scope of the loop's body
+		for _, b := range p.declare[h] {
+			if d := p.declaration(b); d != nil {
+				body = append(body, d)
+			}
+		}
+		body = append(body, p.stmt(h)...)
+	}
+	body = append(body, jen.If(jen.Op("!"+p.operand(s.Pred)).Index(jen.Lit(0))).Block(jen.Break()))
+	return jen.For().Block(append(body, p.block(s.Body)...)...)
+}
+
+func (p *methodPrinter) loop(s *native.For) jen.Code {
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
+	defer func() { p.scope = outer }()
+	extent := p.index(s.Extent, precAdd)
+	v := p.scope.Take(camel(s.Var.Name))
+	p.syms[s.Var] = v
+	body := p.block(s.Body)
+	switch {
+	case s.Reverse:
+		return jen.For(jen.Id(v).Op(":=").Op(extent).Op("-").Lit(1), jen.Id(v).Op(">=").Lit(0), jen.Id(v).Op("--")).Block(body...)
+	case !p.loopVarUsed(s):
+		return jen.For(jen.Range().Op(extent)).Block(body...)
+	}
+	return jen.For(jen.Id(v).Op(":=").Range().Op(extent)).Block(body...)
+}
+
+// loopVarUsed reports whether what is printed of the body mentions the
+// variable.
+func (p *methodPrinter) loopVarUsed(s *native.For) bool {
+	found := false
+	note := func(used bool) { found = found || used }
+	codegen.Walk(s.Body, func(st native.Stmt) {
+		for _, b := range codegen.Operands(st) {
+			note(b.At.Uses(s.Var) || b.Len.Uses(s.Var))
+		}
+		switch st := st.(type) {
+		case *native.Call:
+			for _, e := range st.Ints {
+				note(e.Uses(s.Var))
+			}
+			for _, x := range st.Scalars {
+				note(usesSymbol(x, s.Var))
+			}
+		case *native.For:
+			note(st.Extent.Uses(s.Var))
+		case *native.Let:
+			note(usesSymbol(st.Value, s.Var))
+		case *native.Assert:
+			note(usesSymbol(st.Cond, s.Var))
+		}
+	})
+	return found
+}
+
+// let reads a run-time scalar. What is read and not used stays visible to the
+// compiler as such.
+func (p *methodPrinter) let(s *native.Let) jen.Code {
+	p.operands(s.Args)
+	value := p.arg(s.Value)
+	if s.Value.Op == expr.OpConst {
+		value = typedLiteral(s.Value)
+	}
+	var name string
+	if s.Sym != nil {
+		name = p.scope.Take(camel(s.Sym.Name))
+		p.syms[s.Sym] = name
+		value = "int(" + value + ")"
+	} else {
+		name = p.scope.Take(camel(s.Var.Name))
+		p.vars[s.Var] = name
+	}
+	return jen.Id(name).Op(":=").Op(value)
+}

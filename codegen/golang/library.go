@@ -1,0 +1,223 @@
+package golang
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// library is the source of a Go package from which functions are copied into
+// the output, each with what it depends on.
+type library struct {
+	name  string
+	info  *types.Info
+	scope *types.Scope
+	decls []*libDecl
+	byObj map[types.Object]*libDecl
+}
+
+// libDecl is a package-level declaration of a library.
+type libDecl struct {
+	objs []types.Object
+	file *libFile
+	node ast.Decl
+	uses []types.Object // package-level objects of the library
+}
+
+type libFile struct {
+	base int // of the file's positions
+	src  []byte
+}
+
+// noImports makes every import fail: names of this package resolve without.
+type noImports struct{}
+
+func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not needed") }
+
+// openLibrary reads the Go files of a directory, tests left out.
+func openLibrary(source fs.FS, dir string) (*library, error) {
+	paths, err := fs.Glob(source, dir+"/*.go")
+	if err != nil {
+		return nil, err
+	}
+	fset := token.NewFileSet()
+	lib := &library{byObj: map[types.Object]*libDecl{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	var files []*ast.File
+	var texts []*libFile
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		src, err := fs.ReadFile(source, path)
+		if err != nil {
+			return nil, err
+		}
+		f, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+		texts = append(texts, &libFile{base: fset.File(f.FileStart).Base(), src: src})
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no Go source in %s", dir)
+	}
+	lib.name = files[0].Name.Name
+	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
+	pkg, _ := conf.Check(lib.name, fset, files, lib.info) // imports fail, by intention
+	lib.scope = pkg.Scope()
+	for i, f := range files {
+		for _, d := range f.Decls {
+			lib.add(texts[i], d)
+		}
+	}
+	return lib, nil
+}
+
+func (lib *library) add(f *libFile, d ast.Decl) {
+	if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+		return
+	}
+	ld := &libDecl{file: f, node: d}
+	ast.Inspect(d, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if obj := lib.info.Defs[id]; obj != nil && obj.Parent() == lib.scope {
+			ld.objs = append(ld.objs, obj)
+			lib.byObj[obj] = ld
+		}
+		if obj := lib.info.Uses[id]; obj != nil && obj.Parent() == lib.scope && !slices.Contains(ld.uses, obj) {
+			ld.uses = append(ld.uses, obj)
+		}
+		return true
+	})
+	lib.decls = append(lib.decls, ld)
+}
+
+// closure returns the declarations of names and of all they depend on, in the
+// order of the source.
+func (lib *library) closure(names []string) ([]*libDecl, error) {
+	need := map[*libDecl]bool{}
+	var visit func(obj types.Object)
+	visit = func(obj types.Object) {
+		d := lib.byObj[obj]
+		if d == nil || need[d] {
+			return
+		}
+		need[d] = true
+		for _, o := range d.uses {
+			visit(o)
+		}
+	}
+	for _, name := range names {
+		obj := lib.scope.Lookup(name)
+		if obj == nil {
+			return nil, fmt.Errorf("package %s has no %s", lib.name, name)
+		}
+		visit(obj)
+	}
+	var out []*libDecl
+	for _, d := range lib.decls {
+		if need[d] {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// text returns the source of d with the library's package-level names replaced.
+func (lib *library) text(d *libDecl, rename func(string) string) string {
+	start, end := d.node.Pos(), d.node.End()
+	if doc := docOf(d.node); doc != nil {
+		start = doc.Pos()
+	}
+	type edit struct {
+		at, end int
+		text    string
+	}
+	var edits []edit
+	offset := func(p token.Pos) int { return int(p) - d.file.base }
+	ast.Inspect(d.node, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		obj := lib.info.Defs[id]
+		if obj == nil {
+			obj = lib.info.Uses[id]
+		}
+		if obj != nil && obj.Parent() == lib.scope {
+			edits = append(edits, edit{offset(id.Pos()), offset(id.End()), rename(id.Name)})
+		}
+		return true
+	})
+	if doc := docOf(d.node); doc != nil && len(d.objs) > 0 {
+		name := d.objs[0].Name()
+		if first := doc.List[0]; strings.HasPrefix(first.Text, "// "+name+" ") {
+			at := offset(first.Pos()) + len("// ")
+			edits = append([]edit{{at, at + len(name), rename(name)}}, edits...)
+		}
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return a.at - b.at })
+	var b strings.Builder
+	at := offset(start)
+	for _, e := range edits {
+		b.Write(d.file.src[at:e.at])
+		b.WriteString(e.text)
+		at = e.end
+	}
+	b.Write(d.file.src[at:offset(end)])
+	return b.String()
+}
+
+// params returns the parameters of a function, nil if there is no such.
+func (lib *library) params(fn string) []param {
+	obj := lib.scope.Lookup(fn)
+	d, ok := lib.byObj[obj]
+	if !ok {
+		return nil
+	}
+	f, ok := d.node.(*ast.FuncDecl)
+	if !ok {
+		return nil
+	}
+	var out []param
+	for _, field := range f.Type.Params.List {
+		typ := string(d.file.src[int(field.Type.Pos())-d.file.base : int(field.Type.End())-d.file.base])
+		for _, n := range field.Names {
+			out = append(out, param{n.Name, typ})
+		}
+	}
+	return out
+}
+
+func docOf(d ast.Decl) *ast.CommentGroup {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return d.Doc
+	case *ast.GenDecl:
+		return d.Doc
+	}
+	return nil
+}
+
+// unexported returns an exported name of a library as the output spells it:
+// "FMA32" gives "fma32", "ToInt" gives "toInt".
+func unexported(name string) string {
+	n := 0
+	for n < len(name) && name[n] >= 'A' && name[n] <= 'Z' {
+		n++
+	}
+	if n > 1 && n < len(name) && name[n] >= 'a' && name[n] <= 'z' {
+		n-- // the last capital begins a word
+	}
+	return strings.ToLower(name[:n]) + name[n:]
+}

@@ -1,0 +1,102 @@
+package golang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/templates/golang"
+)
+
+// memory prints memory.go, the one file that is unsafe, nil if there is
+// neither an arena nor weights.
+func (g *generator) memory() ([]byte, error) {
+	lib, err := openLibrary(golang.Source, ".")
+	if err != nil {
+		return nil, err
+	}
+	var roots []string
+	if g.arenaSize() > 0 {
+		roots = append(roots, "newArena", "view")
+	}
+	if g.weights.Size > 0 {
+		roots = append(roots, "elements")
+	}
+	if g.poisons() {
+		roots = append(roots, "poison")
+	}
+	if roots == nil {
+		return nil, nil
+	}
+	decls, err := lib.closure(roots)
+	if err != nil {
+		return nil, err
+	}
+	var parts []string
+	for _, d := range decls {
+		parts = append(parts, lib.text(d, func(name string) string { return name }))
+	}
+	return g.unit.file(g.header(), strings.Join(parts, "\n\n"))
+}
+
+// arenaSize returns the bytes of arena that the methods need, which they use
+// one after the other.
+func (g *generator) arenaSize() int64 {
+	size := int64(0)
+	for _, m := range g.p.Methods {
+		if m.Plan != nil {
+			size = max(size, m.Plan.Size())
+		}
+	}
+	return size
+}
+
+func (g *generator) poisons() bool {
+	found := false
+	for _, m := range g.p.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			_, ok := s.(*native.Poison)
+			found = found || ok
+		})
+	}
+	return found
+}
+
+// weightsFile prints weights.go, nil if there are no weights.
+func (g *generator) weightsFile() ([]byte, error) {
+	if g.weights.Size == 0 {
+		return nil, nil
+	}
+	var fields, inits strings.Builder
+	for _, w := range g.weights.Consts {
+		n := len(w.Data) / w.DType.Size()
+		from := ""
+		if w.From != "" {
+			from = " // " + codegen.PlainText(w.From)
+		}
+		fmt.Fprintf(&fields, "%s []%s%s\n", g.fields[w.Const], goType(w.DType), from)
+		fmt.Fprintf(&inits, "%s: elements[%s](weightData, %d, %d),\n", g.fields[w.Const], goType(w.DType), w.Offset, n)
+	}
+	text := fmt.Sprintf(`// weightData is the constants one after the other, little-endian.
+//
+//go:embed weights.bin
+var weightData string
+
+// weights are the constants of the model.
+type weights struct {
+%s}
+
+// loadWeights returns the weights, which all models share.
+var loadWeights = sync.OnceValue(func() *weights {
+	return &weights{
+%s}
+})
+`, fields.String(), inits.String())
+	data, err := g.unit.file(g.header(), text)
+	if err != nil {
+		return nil, err
+	}
+	// An embedded file needs package embed imported, for its effect alone.
+	return []byte(strings.Replace(string(data), "import \"sync\"\n", "import (\n\t_ \"embed\"\n\t\"sync\"\n)\n", 1)), nil
+}

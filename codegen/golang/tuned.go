@@ -1,0 +1,190 @@
+package golang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// tunedSource is a package of tuned kernels that the output gets a copy of.
+type tunedSource struct {
+	lib   *library
+	names map[string]string // package-level names by what they are called here
+	roots []string          // functions called
+}
+
+// tunedFunction returns the name of the Go function of a tuned kernel, whose
+// source it adds to the output.
+func (g *generator) tunedFunction(k *tuned.Kernel) (*tunedSource, string, error) {
+	dir, fn, ok := strings.Cut(k.Go, ".")
+	if !ok {
+		return nil, "", fmt.Errorf("tuned kernel %s has no Go form", k.Name)
+	}
+	var src *tunedSource
+	for _, t := range g.tuned {
+		if t.lib.name == dir {
+			src = t
+		}
+	}
+	if src == nil {
+		lib, err := openLibrary(gokernels.FS, dir)
+		if err != nil {
+			return nil, "", err
+		}
+		src = &tunedSource{lib: lib, names: map[string]string{}}
+		g.tuned = append(g.tuned, src)
+	}
+	if src.names[fn] == "" {
+		src.names[fn] = g.unit.scope.Take(camel(dir + fn))
+	}
+	for _, r := range src.roots {
+		if r == fn {
+			return src, src.names[fn], nil
+		}
+	}
+	src.roots = append(src.roots, fn)
+	return src, src.names[fn], nil
+}
+
+// tunedFile prints the functions of a tuned package that are called.
+func (g *generator) tunedFile(t *tunedSource) ([]byte, error) {
+	decls, err := t.lib.closure(t.roots)
+	if err != nil {
+		return nil, err
+	}
+	rename := func(name string) string {
+		if t.names[name] == "" {
+			local := unexported(name)
+			if g.unit.scope.Has(local) {
+				local = camel(t.lib.name + "_" + name)
+			}
+			t.names[name] = g.unit.scope.Take(local)
+		}
+		return t.names[name]
+	}
+	var parts []string
+	for _, d := range decls {
+		parts = append(parts, t.lib.text(d, rename))
+	}
+	return g.unit.file(g.header(), strings.Join(parts, "\n\n"))
+}
+
+// tunedKernel prints the function of a kernel that calls tuned code, with the
+// epilogue if it has one.
+func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
+	in := k.Tuned
+	src, fn, err := g.tunedFunction(in.Kernel)
+	if err != nil {
+		return "", err
+	}
+	sig := src.lib.params(strings.TrimPrefix(in.Kernel.Go, src.lib.name+"."))
+	buffers := 1 + len(in.Kernel.Operands) + len(in.Packed)
+	if !in.Scratch.IsZero() {
+		buffers++
+	}
+	if len(sig) != buffers+len(in.Params)+1 {
+		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d", in.Kernel.Name, in.Kernel.Go, len(sig), buffers+len(in.Params)+1)
+	}
+	p := g.unit.newPrinter(nil)
+	var params []param
+	var args []string
+	add := func(name, typ string) string {
+		n := p.scope.Take(camel(name))
+		params = append(params, param{n, typ})
+		return n
+	}
+	scratch := !in.Scratch.IsZero()
+	for i, s := range sig[:buffers] {
+		if i < buffers-1 || !scratch {
+			args = append(args, add(s.name, s.typ))
+		}
+	}
+	var extra []string
+	if e := in.Epilogue; e != nil {
+		for i, d := range e.Extra {
+			extra = append(extra, add(extraName(i, len(e.Extra)), "[]"+goType(d)))
+		}
+	}
+	if scratch {
+		args = append(args, add("scratch", sig[buffers-1].typ))
+	}
+	for _, s := range k.Params {
+		p.syms[s] = add(s.Name, "int")
+	}
+	for _, x := range in.Params {
+		args = append(args, p.index(x.Value, precAny))
+	}
+	epilogue := "nil"
+	if in.Epilogue != nil {
+		epilogue = p.epilogue(in, sig[0].typ, extra)
+	}
+	var b strings.Builder
+	b.WriteString(comment(g.names[k] + ": " + k.Doc))
+	fmt.Fprintf(&b, "func %s(%s) {\n%s(%s, %s)\n}\n", g.names[k], signature(params), fn, strings.Join(args, ", "), epilogue)
+	return b.String(), nil
+}
+
+func extraName(i, n int) string {
+	if n == 1 {
+		return "z"
+	}
+	return fmt.Sprintf("z%d", i)
+}
+
+// epilogue returns a function literal that applies in's epilogue to a run of
+// results.
+func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) string {
+	e := in.Epilogue
+	if "[]"+goType(e.DType) != typ || e.Acc.DType != e.DType {
+		fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
+	}
+	count := sym.NewSymbol("n", 0, 1<<40)
+	o := sym.NewSymbol("o", 0, 1<<40)
+	c := sym.NewSymbol("c", 0, 1<<40)
+	i := sym.NewVar("i", count.Expr())
+	channel := c.Expr()
+	if in.Kernel.RunChannels {
+		channel = sym.Add(channel, i.Expr())
+	}
+	m := map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()), e.C: channel}
+	body := expr.SubstIndex(shiftLoads(e.Body, 1), m)
+	acc := *e.Acc
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Strip: true, Body: []loop.Stmt{
+		&loop.Let{Var: e.Acc, Value: &expr.Expr{Op: expr.OpLoad, DType: acc.DType, Buf: 0, Coords: []sym.Expr{i.Expr()}}},
+		&loop.Store{Buf: 0, At: i.Expr(), Value: body},
+	}}}
+	q := p.unit.newPrinter(loops)
+	q.scope = codegen.NewScope(p.scope)
+	run := q.scope.Take("run")
+	q.bufs = append([]string{run}, extra...)
+	q.syms[count] = "len(" + run + ")"
+	q.syms[o], q.syms[c] = q.scope.Take("o"), q.scope.Take("c")
+	q.stmts(loops)
+	on, cn := q.syms[o], q.syms[c]
+	if !usesSymbol(body, o) {
+		on = "_"
+	}
+	if !usesSymbol(body, c) {
+		cn = "_"
+	}
+	return fmt.Sprintf("func(%s %s, %s, %s int) {\n%s}", run, typ, on, cn, q.b)
+}
+
+// shiftLoads adds n to the numbers of the buffers that e loads from.
+func shiftLoads(e *expr.Expr, n int) *expr.Expr {
+	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		if e.Op != expr.OpLoad {
+			return e
+		}
+		c := *e
+		c.Buf += n
+		return &c
+	})
+}

@@ -1,0 +1,172 @@
+package golang
+
+import (
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/kernels/strip"
+)
+
+// unit is the output package while it is put together.
+type unit struct {
+	name    string
+	scope   *codegen.Scope // package-level identifiers
+	strip   *library
+	helpers map[string]string // functions of package strip by the names they have here
+	funcs   map[string]string // scalar functions likewise
+	bodies  []string          // of the scalar functions
+}
+
+func newUnit(name string) (*unit, error) {
+	lib, err := openLibrary(strip.Source, ".")
+	if err != nil {
+		return nil, err
+	}
+	return &unit{
+		name: name, scope: newScope(),
+		strip: lib, helpers: map[string]string{}, funcs: map[string]string{},
+	}, nil
+}
+
+// helper returns the name that a function of package strip has in the output,
+// and sees to it that it is there.
+func (u *unit) helper(name string) string {
+	if u.helpers[name] == "" {
+		u.helpers[name] = u.scope.Take(unexported(name))
+	}
+	return u.helpers[name]
+}
+
+// function returns the name of a scalar function, which it prints at first use.
+func (u *unit) function(fn *expr.Func) string {
+	if name := u.funcs[fn.Name]; name != "" {
+		return name
+	}
+	name := u.scope.Take(camel(fn.Name))
+	u.funcs[fn.Name] = name
+	body, result := schedule.Function(fn)
+	p := u.newPrinter(body, result)
+	params := make([]param, len(fn.Params))
+	for i, v := range fn.Params {
+		p.vars[v] = p.scope.Take(camel(v.Name))
+		params[i] = param{p.vars[v], goType(v.DType)}
+	}
+	p.stmts(body)
+	ret := p.result(result)
+	doc := fn.Doc
+	if doc == "" {
+		doc = fn.Name
+	}
+	u.bodies = append(u.bodies, fmt.Sprintf("%sfunc %s(%s) %s {\n%s%s}\n",
+		comment(name+": "+doc), name, signature(params), goType(fn.Body.DType), p.b, ret))
+	return name
+}
+
+// result returns the statements that return e.
+func (p *printer) result(e *expr.Expr) string {
+	if e.Op == expr.OpSelect {
+		outer := p.b
+		p.b = &strings.Builder{}
+		cond := p.arg(e.Args[0])
+		head := p.b.String()
+		p.b = outer
+		return head + "if " + cond + " {\n" + p.result(e.Args[1]) + "}\n" + p.result(e.Args[2])
+	}
+	outer := p.b
+	p.b = &strings.Builder{}
+	v := p.arg(e)
+	head := p.b.String()
+	p.b = outer
+	return head + "return " + v + "\n"
+}
+
+// param is a parameter of a function.
+type param struct{ name, typ string }
+
+// signature lists parameters, those of one type together.
+func signature(params []param) string {
+	var b strings.Builder
+	for i, p := range params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.name)
+		if i+1 == len(params) || params[i+1].typ != p.typ {
+			b.WriteString(" " + p.typ)
+		}
+	}
+	return b.String()
+}
+
+// comment makes a line comment of s.
+func comment(s string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(s, "\n") {
+		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// packages are what generated files may import, by name. No identifier of the
+// output has one of these names.
+var packages = map[string]string{
+	"binary": "encoding/binary", "bits": "math/bits", "errors": "errors", "fmt": "fmt",
+	"math": "math", "sync": "sync", "unsafe": "unsafe",
+}
+
+// file puts a formatted file together from its declarations, with the imports
+// they need. doc is the text before the package clause.
+func (u *unit) file(doc string, decls string) ([]byte, error) {
+	clause := "package " + u.name + "\n\n"
+	f, err := parser.ParseFile(token.NewFileSet(), "", clause+decls, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
+	}
+	paths := map[string]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if id, ok := sel.X.(*ast.Ident); ok && packages[id.Name] != "" {
+				paths[packages[id.Name]] = true
+			}
+		}
+		return true
+	})
+	var b strings.Builder
+	b.WriteString(doc + clause)
+	switch list := slices.Sorted(maps.Keys(paths)); len(list) {
+	case 0:
+	case 1:
+		fmt.Fprintf(&b, "import %q\n\n", list[0])
+	default:
+		b.WriteString("import (\n")
+		for _, path := range list {
+			fmt.Fprintf(&b, "%q\n", path)
+		}
+		b.WriteString(")\n\n")
+	}
+	b.WriteString(decls)
+	return format.Source([]byte(b.String()))
+}
+
+// support returns the copied and printed functions that the kernels call, ""
+// if there are none.
+func (u *unit) support() (string, error) {
+	decls, err := u.strip.closure(slices.Sorted(maps.Keys(u.helpers)))
+	if err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, d := range decls {
+		parts = append(parts, u.strip.text(d, u.helper))
+	}
+	return strings.Join(append(parts, u.bodies...), "\n\n"), nil
+}

@@ -1,0 +1,10 @@
+// Package golang is Go code that generated packages get a copy of: access to
+// memory as typed slices.
+package golang
+
+import "embed"
+
+// Source is the source of this package.
+//
+//go:embed memory.go
+var Source embed.FS
