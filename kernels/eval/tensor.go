@@ -98,8 +98,29 @@ func (r *reference) index(x sym.Expr) (int64, error) {
 	return n, err
 }
 
-// expr evaluates e; params are the values of the locals of a function.
-func (r *reference) expr(e *expr.Expr, params map[*expr.Var]Value) (Value, error) {
+// fnCall is a call of a scalar function. Its values depend on the parameters
+// alone, so each is computed once.
+type fnCall struct {
+	params map[*expr.Var]Value
+	known  map[*expr.Expr]Value
+}
+
+// expr evaluates e, inside a function f is its call.
+func (r *reference) expr(e *expr.Expr, f *fnCall) (Value, error) {
+	if f == nil || len(e.Args) == 0 {
+		return r.compute(e, f)
+	}
+	if v, ok := f.known[e]; ok {
+		return v, nil
+	}
+	v, err := r.compute(e, f)
+	if err == nil {
+		f.known[e] = v
+	}
+	return v, err
+}
+
+func (r *reference) compute(e *expr.Expr, f *fnCall) (Value, error) {
 	switch e.Op {
 	case expr.OpConst:
 		return Value{I: e.Int, F: e.Float}, nil
@@ -109,37 +130,38 @@ func (r *reference) expr(e *expr.Expr, params map[*expr.Var]Value) (Value, error
 	case expr.OpLoad:
 		return r.load(e)
 	case expr.OpLocal:
-		v, ok := params[e.Var]
-		if !ok {
-			return v, fmt.Errorf("local %s has no value", e.Var.Name)
+		if f != nil {
+			if v, ok := f.params[e.Var]; ok {
+				return v, nil
+			}
 		}
-		return v, nil
+		return Value{}, fmt.Errorf("local %s has no value", e.Var.Name)
 	case expr.OpScalar:
 		return r.scalars[e.Buf], nil
 	case expr.OpReduce:
-		return r.reduce(e, params)
+		return r.reduce(e, f)
 	case expr.OpSelect:
-		c, err := r.expr(e.Args[0], params)
+		c, err := r.expr(e.Args[0], f)
 		if err != nil {
 			return c, err
 		}
 		if c.I != 0 {
-			return r.expr(e.Args[1], params)
+			return r.expr(e.Args[1], f)
 		}
-		return r.expr(e.Args[2], params)
+		return r.expr(e.Args[2], f)
 	}
 	args := make([]Value, len(e.Args))
 	for i, a := range e.Args {
-		v, err := r.expr(a, params)
+		v, err := r.expr(a, f)
 		if err != nil {
 			return v, err
 		}
 		args[i] = v
 	}
 	if e.Op == expr.OpCall {
-		inner := map[*expr.Var]Value{}
+		inner := &fnCall{map[*expr.Var]Value{}, map[*expr.Expr]Value{}}
 		for i, p := range e.Fn.Params {
-			inner[p] = args[i]
+			inner.params[p] = args[i]
 		}
 		return r.expr(e.Fn.Body, inner)
 	}
@@ -162,13 +184,13 @@ func (r *reference) load(e *expr.Expr) (Value, error) {
 	return Get(o.DType, o.Data, at), nil
 }
 
-func (r *reference) reduce(e *expr.Expr, params map[*expr.Var]Value) (Value, error) {
+func (r *reference) reduce(e *expr.Expr, f *fnCall) (Value, error) {
 	d := e.Args[0].DType
 	first := expr.Neutral(e.Kind, d)
 	acc := Value{I: first.Int, F: first.Float}
 	n, best := int64(0), int64(0)
 	err := r.each(e.Vars, func() error {
-		v, err := r.expr(e.Args[0], params)
+		v, err := r.expr(e.Args[0], f)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // additions.
 func TestSamples(t *testing.T) {
 	table := ops.Standard()
-	var total int
+	total := 0
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
 		if op.Samples == nil {
@@ -23,17 +23,19 @@ func TestSamples(t *testing.T) {
 			}
 			continue
 		}
-		r := ops.NewRand(1)
-		samples := op.Samples(r)
-		if len(samples) == 0 {
-			t.Errorf("%s: no samples", name)
-		}
-		for i, s := range samples {
-			total++
-			if err := checkSample(table, op, s, r); err != nil {
-				t.Errorf("%s, sample %d (%s): %v", name, i, sampleArgs(s), err)
+		t.Run(name, func(t *testing.T) {
+			r := ops.NewRand(1)
+			samples := op.Samples(r)
+			if len(samples) == 0 {
+				t.Error("no samples")
 			}
-		}
+			for i, s := range samples {
+				total++
+				if err := checkSample(table, op, s, r); err != nil {
+					t.Errorf("sample %d (%s): %v", i, sampleArgs(s), err)
+				}
+			}
+		})
 	}
 	t.Logf("%d samples of %d operators", total, len(table.Names()))
 }

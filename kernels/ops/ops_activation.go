@@ -155,7 +155,9 @@ func gelu(p *point) *expr.Expr {
 		inner := expr.Mul(p.konst(math.Sqrt2*2/math.SqrtPi*0.5), expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
 		return expr.Mul(expr.Mul(half, x), expr.Add(one, fn("tanh")(inner)))
 	}
-	return expr.Mul(expr.Mul(x, half), expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2)))))
+	y := expr.Mul(expr.Mul(x, expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2))))), half)
+	// PyTorch's vector code gives NaN for infinity.
+	return expr.Select(expr.Eq(x, p.konst(inf)), p.konst(math.NaN()), y)
 }
 
 func leaky(x, slope *expr.Expr) *expr.Expr {

@@ -42,16 +42,16 @@ func reductionOps() []Op {
 		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin},
 		{schema: "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: maxAt, more: index},
 		{schema: "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: minAt, more: index},
-		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: position, nonEmpty: true, body: argmax},
-		{schema: "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: position, nonEmpty: true, body: argmin},
+		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: toInt64, nonEmpty: true, body: argmax},
+		{schema: "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: toInt64, nonEmpty: true, body: argmin},
 		{schema: "aten::any(Tensor self) -> Tensor", rule: truth, body: anyOf},
 		{schema: "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: anyOf},
 		{schema: "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: anyOf},
 		{schema: "aten::all(Tensor self) -> Tensor", rule: truth, body: allOf},
 		{schema: "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: allOf},
 		{schema: "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: allOf},
-		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: position, emptyIsAll: true, body: countNonzero},
-		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: position, body: countNonzero},
+		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: toInt64, emptyIsAll: true, body: countNonzero},
+		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64, body: countNonzero},
 		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", rule: toFloat, emptyIsAll: true, body: logsumexp},
 		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 			rule: floatOnly, emptyIsAll: true, body: vectorNorm,
@@ -74,8 +74,8 @@ var (
 	}
 	// exact neither computes nor rounds.
 	exact rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, true }
-	// position gives an index or a count.
-	position rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, ir.Int64, true }
+	// toInt64 gives an index or a count.
+	toInt64 rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, ir.Int64, true }
 	// truth gives bool, for uint8 uint8.
 	truth rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
 		if d == ir.Uint8 {

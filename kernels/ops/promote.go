@@ -114,14 +114,14 @@ func (p *promotion) tensor(t ir.Type) {
 func (p *promotion) number(d ir.DType) { p.add(&p.wrapped, d) }
 
 func (p *promotion) result() (ir.DType, bool) {
-	d, ok := combine(p.zero, p.wrapped)
+	d, ok := combineCategories(p.zero, p.wrapped)
 	if ok {
-		d, ok = combine(p.dims, d)
+		d, ok = combineCategories(p.dims, d)
 	}
 	return d, ok && !p.bad
 }
 
-func combine(higher, lower ir.DType) (ir.DType, bool) {
+func combineCategories(higher, lower ir.DType) (ir.DType, bool) {
 	switch {
 	case higher.IsComplex():
 		return higher, true
