@@ -219,7 +219,10 @@ func (b *batch) run(t *testing.T, target toolchain.Target) []float32 {
 // trialsOf are calls for every kernel.
 func trialsOf(r *rand.Rand, count int) map[string][]*trial {
 	return map[string][]*trial{
-		"linear_f32": linearTrials(r, count),
+		"linear_f32":           linearTrials(r, count),
+		"matmul_f32":           matmulTrials(r, count),
+		"conv2d_f32":           convTrials(r, count, false),
+		"depthwise_conv2d_f32": convTrials(r, count, true),
 	}
 }
 

@@ -1,12 +1,16 @@
 package tuned
 
-import "github.com/etgen/etgen/ir/sym"
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+)
 
 // Linear multiplies the rows of x[m][k] with a constant matrix, packed as
 // w[ceil(n/cols)][k][cols] with zeros in the last panel, and adds bias[n],
 // padded with zeros like w. Only m may be dynamic.
 func Linear() *Kernel {
-	return &Kernel{Name: "linear_f32", Go: "linear.F32", Operands: []string{"x"}, Helpers: []string{"tile_f32"},
+	return &Kernel{Name: "linear_f32", Go: "linear.F32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32"},
 		RunChannels: true, Match: matchLinear}
 }
 
@@ -24,14 +28,15 @@ func matchLinear(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	var bias []float32
-	from := []int{p.w}
+	bias, from := make([]float32, n), p.w
 	if p.bias >= 0 {
 		data, ok := r.Const(p.bias)
 		if !ok {
 			return nil
 		}
-		bias, from = floats(data), []int{p.bias}
+		if bias, from = floats(data), p.bias; len(bias) == 1 {
+			bias = slices.Repeat(bias, int(n))
+		}
 	}
 	w := floats(data)
 	sk, _ := p.ws[1].Const()
@@ -43,7 +48,7 @@ func matchLinear(r *Request) *Instance {
 		Operands: []int{p.x},
 		Packed: []Packed{
 			packed("w", panels(int(n), int(k), t.Cols, at), p.w),
-			packed("bias", padded(bias, int(n), t.Cols), from...),
+			packed("bias", padded(bias, t.Cols), from),
 		},
 		Channels: Channels{Inner: sym.Int(1), Count: p.n},
 		Tile:     t,

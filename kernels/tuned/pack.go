@@ -20,17 +20,10 @@ func panels(n, k, cols int, at func(n, k int) float32) []float32 {
 	return out
 }
 
-// padded returns bias[n] with zeros up to a multiple of cols; one element
-// stands for all, none for zeros.
-func padded(bias []float32, n, cols int) []float32 {
-	out := make([]float32, (n+cols-1)/cols*cols)
-	if len(bias) == 1 {
-		for j := range n {
-			out[j] = bias[0]
-		}
-		return out
-	}
-	copy(out, bias)
+// padded returns xs with zeros up to a multiple of cols.
+func padded(xs []float32, cols int) []float32 {
+	out := make([]float32, (len(xs)+cols-1)/cols*cols)
+	copy(out, xs)
 	return out
 }
 

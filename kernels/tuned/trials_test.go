@@ -61,3 +61,76 @@ func linearTrials(r *rand.Rand, count int) []*trial {
 	}
 	return out
 }
+
+// matmulTrials are products of two operands that are not constant.
+func matmulTrials(r *rand.Rand, count int) []*trial {
+	var out []*trial
+	for i := range count {
+		b, m, n, k := 1+r.Int64N(3), size(r), 1+size(r), size(r)
+		tr := &trial{syms: map[*sym.Symbol]int64{}}
+		rows := sym.Int(m)
+		if i%4 == 3 {
+			s := sym.NewSymbol("s", 1, 64)
+			tr.syms[s] = m
+			rows = s.Expr()
+		}
+		switch i % 3 {
+		case 0:
+			tr.op, tr.sample = "aten.mm.default", ops.NewSample("self", operand(rows, sym.Int(k)), "mat2", static(k, n))
+		case 1:
+			tr.op, tr.sample = "aten.bmm.default", ops.NewSample("self", operand(sym.Int(b), rows, sym.Int(k)), "mat2", static(b, k, n))
+		case 2:
+			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", operand(sym.Int(b), rows, sym.Int(k)), "weight", static(n, k))
+		}
+		tr.constant = []bool{false, false}
+		tr.name = fmt.Sprintf("%s %d: b %d, m %d, n %d, k %d", tr.op, i, b, m, n, k)
+		out = append(out, tr)
+	}
+	return out
+}
+
+// convTrials are convolutions with constant weights.
+func convTrials(r *rand.Rand, count int, depthwise bool) []*trial {
+	var out []*trial
+	for i := 0; len(out) < count; i++ {
+		dims := 1 + min(r.IntN(4), 1)
+		groups, cin, cout := int64(1), pick[int64](r, 1, 2, 3, 5, 8), pick[int64](r, 4, 5, 8, 16, 17)
+		if depthwise {
+			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
+		} else if i%4 == 0 {
+			groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
+		}
+		batch := 1 + r.Int64N(2)
+		x, w := []int64{batch, groups * cin}, []int64{groups * cout, cin}
+		var stride, pad, dilation []int64
+		fits := true
+		for range dims {
+			in, kernel := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2, 3, 3, 5, 10)
+			s, d := pick[int64](r, 1, 1, 2, 3), pick[int64](r, 1, 1, 2, 3)
+			p := pick(r, 0, 0, 1, kernel/2, kernel, kernel+2)
+			fits = fits && in+2*p >= (kernel-1)*d+1
+			x, w = append(x, in), append(w, kernel)
+			stride, pad, dilation = append(stride, s), append(pad, p), append(dilation, d)
+		}
+		if !fits {
+			continue
+		}
+		tr := &trial{op: "aten.convolution.default", syms: map[*sym.Symbol]int64{}}
+		input := static(x...)
+		if i%5 == 4 {
+			s := sym.NewSymbol("s", 1, 64)
+			tr.syms[s] = batch
+			input = operand(append([]sym.Expr{s.Expr()}, ir.Ints(x[1:])...)...)
+		}
+		var bias any
+		if i%3 > 0 {
+			bias = static(groups * cout)
+		}
+		tr.sample = ops.NewSample("input", input, "weight", static(w...), "bias", bias, "stride", stride, "padding", pad,
+			"dilation", dilation, "transposed", false, "output_padding", make([]int64, dims), "groups", groups)
+		tr.constant = []bool{false, true, true}
+		tr.name = fmt.Sprintf("convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, groups %d", i, x, w, stride, pad, dilation, groups)
+		out = append(out, tr)
+	}
+	return out
+}

@@ -38,7 +38,7 @@ type Kernel struct {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear()}
+	return []*Kernel{Linear(), Matmul(), Conv2D(), DepthwiseConv2D()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -60,7 +60,8 @@ type Target struct {
 type Instance struct {
 	Kernel *Kernel
 	// Params are the integers the code is written in terms of, in the order
-	// of the code's parameters; their number and names are the kernel's. At a call site they are constants or dynamic.
+	// of the code's parameters; their number and names are the kernel's. At a
+	// call site they are constants or dynamic.
 	Params []Param
 	// Operands are the operator's operands the code reads, in its own order.
 	// Packed constants follow them.

@@ -1,0 +1,201 @@
+package tuned
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Conv2D is the convolution of one or two spatial dimensions with constant
+// weights, packed as w[group][ceil(cout/cols)][kh][kw][cin][cols], cin and cout
+// being channels per group, with zeros for the channels missing in a last
+// panel; bias is padded likewise. Input and output are addressed by strides
+// over batch, channel, row and column.
+func Conv2D() *Kernel {
+	return &Kernel{Name: "conv2d_f32", Go: "conv.F32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32", "taps"},
+		Match: matchConv}
+}
+
+// DepthwiseConv2D is the convolution in which every channel is a group of its
+// own and makes mult output channels; w is [channels·mult][kh][kw].
+func DepthwiseConv2D() *Kernel {
+	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "window_f32"},
+		Match: matchDepthwise}
+}
+
+func matchConv(r *Request) *Instance {
+	cv := convolutionOf(r)
+	if cv == nil || cv.groups > 1 && cv.cin == 1 {
+		return nil
+	}
+	t := r.Target.tile()
+	if 4*cv.cout < t.Cols { // mostly zeros
+		return nil
+	}
+	cv.orient(r.Target)
+	cols := int(roundUp(int64(cv.cout), t.Cols))
+	taps := cv.axes[0].kernel * cv.axes[1].kernel * cv.cin
+	var w, bias []float32
+	for g := range cv.groups {
+		first := g * cv.cout
+		w = append(w, panels(cv.cout, taps, t.Cols, func(n, k int) float32 {
+			return cv.weight(first+n, k%cv.cin, k/cv.cin)
+		})...)
+		bias = append(bias, padded(cv.bias[first:first+cv.cout], t.Cols)...)
+	}
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	in := cv.instance(t, []Param{{"groups", n(cv.groups)}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}}, w, bias)
+	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
+	return in
+}
+
+func matchDepthwise(r *Request) *Instance {
+	cv := convolutionOf(r)
+	if cv == nil || cv.groups == 1 || cv.cin != 1 {
+		return nil
+	}
+	cv.orient(r.Target)
+	channels := cv.groups * cv.cout
+	taps := cv.axes[0].kernel * cv.axes[1].kernel
+	w := panels(channels, taps, 1, func(n, k int) float32 { return cv.weight(n, 0, k) })
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w, cv.bias)
+	in.Cost = cost(in.MACs)
+	return in
+}
+
+// convolution is a call of aten::convolution of float32 with constant weights.
+type convolution struct {
+	x, w, b           int // operands, b the bias or -1
+	batch             sym.Expr
+	groups, cin, cout int // channels per group
+	axes              [2]axis
+	weights, bias     []float32 // bias is zero if there is none
+	swapped           bool      // axes are columns, rows
+	kernel            [2]int    // rows and columns of weights
+}
+
+// axis is one spatial dimension.
+type axis struct {
+	in, out               sym.Expr
+	kernel                int
+	stride, pad, dilation sym.Expr
+	inStride, outStride   sym.Expr
+}
+
+// convolutionOf reads r as a convolution, or returns nil.
+func convolutionOf(r *Request) *convolution {
+	c := r.Call
+	switch c.Op.Name() {
+	case "aten.convolution.default", "aten._convolution.default", "aten._convolution.deprecated":
+	default:
+		return nil
+	}
+	x, w := c.Tensor("input"), c.Tensor("weight")
+	if c.Bool("transposed") || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
+		return nil
+	}
+	sizes, ok := w.StaticSizes()
+	groups, err := c.Int("groups")
+	if !ok || err != nil || w.Numel().IsZero() {
+		return nil
+	}
+	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"), batch: x.Sizes[0],
+		groups: int(groups), cin: int(sizes[1]), cout: int(sizes[0] / groups), kernel: [2]int{1, int(sizes[2])}}
+	if len(sizes) == 4 {
+		cv.kernel = [2]int{int(sizes[2]), int(sizes[3])}
+	}
+	if !cv.constants(r) || !cv.spatial(c) {
+		return nil
+	}
+	return cv
+}
+
+// constants reads weights and bias.
+func (cv *convolution) constants(r *Request) bool {
+	data, ok := r.Const(cv.w)
+	cv.weights = floats(data)
+	cv.bias = make([]float32, cv.groups*cv.cout)
+	if ok && cv.b >= 0 {
+		data, ok = r.Const(cv.b)
+		cv.bias = floats(data)
+	}
+	return ok
+}
+
+// spatial fills in the axes: a missing first one has size 1. If the kernel is
+// one tap that moves by one, rows and columns are one long row.
+func (cv *convolution) spatial(c *ops.Call) bool {
+	x, y := c.Tensor("input"), c.Outs[0]
+	n := x.Rank() - 2
+	one := sym.Int(1)
+	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one, inStride: one, outStride: one}
+	point := true
+	for d := range n {
+		a := &cv.axes[2-n+d]
+		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: cv.kernel[2-n+d], inStride: one, outStride: one}
+		for _, arg := range []struct {
+			name string
+			to   *sym.Expr
+		}{{"stride", &a.stride}, {"padding", &a.pad}, {"dilation", &a.dilation}} {
+			es, err := c.SymInts(arg.name)
+			if err != nil || len(es) != 1 && len(es) != n {
+				return false
+			}
+			*arg.to = es[min(d, len(es)-1)]
+		}
+		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero()
+	}
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	rows.inStride, rows.outStride = cols.in, cols.out
+	if point {
+		cols.in, cols.out = sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
+		rows.in, rows.out = one, one
+	}
+	return true
+}
+
+// orient lets the longer axis be the inner one if the other is shorter than a
+// tile: only C code can, Go's epilogue works on runs of columns.
+func (cv *convolution) orient(t Target) {
+	rows, cols := cv.axes[0].out, cv.axes[1].out
+	if t.Lang == "c" && sym.Less(cols, rows) && sym.Less(cols, sym.Int(8)) {
+		cv.axes[0], cv.axes[1] = cv.axes[1], cv.axes[0]
+		cv.swapped = true
+	}
+}
+
+// weight returns the weight from input channel in of the group to output
+// channel out, at tap number k in row-major order of the axes.
+func (cv *convolution) weight(out, in, k int) float32 {
+	i, j := k/cv.axes[1].kernel, k%cv.axes[1].kernel
+	if cv.swapped {
+		i, j = j, i
+	}
+	return cv.weights[((out*cv.cin+in)*cv.kernel[0]+i)*cv.kernel[1]+j]
+}
+
+// instance makes the instance whose parameters begin with batch and own.
+func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instance {
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
+	area, outArea := sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
+	inChannels, outChannels := sym.Int(int64(cv.groups*cv.cin)), sym.Int(int64(cv.groups*cv.cout))
+	from := cv.w
+	if cv.b >= 0 {
+		from = cv.b
+	}
+	params := append([]Param{{"batch", cv.batch}}, own...)
+	return &Instance{
+		Params: append(params,
+			Param{"ih", rows.in}, Param{"iw", cols.in}, Param{"oh", rows.out}, Param{"ow", cols.out},
+			Param{"kh", kh}, Param{"kw", kw}, Param{"sh", rows.stride}, Param{"sw", cols.stride},
+			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
+			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", area}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
+			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", outArea}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
+		Operands: []int{cv.x},
+		Packed:   []Packed{packed("w", w, cv.w), packed("bias", bias, from)},
+		Channels: Channels{Inner: outArea, Count: outChannels},
+		Tile:     t,
+		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, sym.Int(int64(cv.cin))),
+	}
+}

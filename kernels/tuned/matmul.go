@@ -1,0 +1,32 @@
+package tuned
+
+import "github.com/etgen/etgen/ir/sym"
+
+// Matmul multiplies a batch of pairs of matrices, both given by strides: x over
+// batch, row and k, w over batch, k and column. All sizes may be dynamic.
+func Matmul() *Kernel {
+	return &Kernel{Name: "matmul_f32", Go: "matmul.F32", Operands: []string{"x", "w"}, Helpers: []string{"tile", "tile_f32"},
+		RunChannels: true, Match: matchMatmul}
+}
+
+func matchMatmul(r *Request) *Instance {
+	p := productOf(r.Call)
+	if p == nil || p.bias >= 0 || p.n.Is(1) {
+		return nil
+	}
+	t := r.Target.tile()
+	in := &Instance{
+		Params: []Param{{"batch", p.batch}, {"m", p.m}, {"n", p.n}, {"k", p.k},
+			{"xb", p.xs[0]}, {"xm", p.xs[1]}, {"xk", p.xs[2]}, {"wb", p.ws[0]}, {"wk", p.ws[1]}, {"wn", p.ws[2]}},
+		Operands: []int{p.x, p.w},
+		Channels: Channels{Inner: sym.Int(1), Count: p.n},
+		Tile:     t,
+		MACs:     sym.Mul(p.batch, p.m, p.n, p.k),
+		// Reading and copying w once comes on top.
+		Cost: cost(p.batch, sym.Add(p.m, sym.Int(int64(t.Rows))), sym.Add(p.n, sym.Int(int64(t.Cols-1))), p.k),
+	}
+	if r.Target.Lang == "c" { // the copy of some columns
+		in.Scratch = sym.Mul(p.k, sym.Int(int64(4*t.Cols)))
+	}
+	return in
+}
