@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -104,7 +105,7 @@ func (c *Call) Load(name string, coords ...sym.Expr) *expr.Expr {
 
 // LoadAt returns the element of operand k at coords.
 func (c *Call) LoadAt(k int, coords ...sym.Expr) *expr.Expr {
-	return &expr.Expr{Op: expr.OpLoad, DType: c.operands[k].Type.DType, Buf: k, Coords: coords}
+	return &expr.Expr{Op: expr.OpLoad, DType: c.operands[k].Type.DType, Buf: k, Coords: slices.Clone(coords)}
 }
 
 // Int returns an int argument, which must be a constant.
