@@ -4,6 +4,7 @@
 package interp
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
@@ -113,7 +114,16 @@ func (m *Machine) Arg(a ir.Arg) (Value, error) {
 	return Value{Object: a}, nil
 }
 
+// ErrUnknownSize is the error for a size that follows neither from the sizes of
+// inputs nor from a scalar: one that the data of a tensor decides.
+var ErrUnknownSize = errors.New("a size depends on data")
+
 func (m *Machine) size(e sym.Expr) (int64, error) {
+	for _, s := range e.Symbols() {
+		if _, ok := m.syms[s]; !ok {
+			return 0, fmt.Errorf("%s: %w", s.Name, ErrUnknownSize)
+		}
+	}
 	return e.Eval(func(s *sym.Symbol) (int64, bool) {
 		n, ok := m.syms[s]
 		return n, ok

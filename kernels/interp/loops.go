@@ -47,7 +47,7 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 	for _, s := range f.Syms {
 		n, ok := m.syms[s]
 		if !ok {
-			return nil, fmt.Errorf("size %s is not known", s.Name)
+			return nil, fmt.Errorf("%s: %w", s.Name, ErrUnknownSize)
 		}
 		syms = append(syms, n)
 	}
