@@ -445,4 +445,3 @@ func tolerance(d ir.DType, ref, largest, floor float64, longest int64) float64 {
 	}
 	return b[0] + b[1]*math.Abs(ref) + 4*b[2]*math.Sqrt(float64(longest))*largest + 4*floor
 }
-
