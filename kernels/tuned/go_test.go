@@ -7,12 +7,15 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/conv"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/depthwise"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/linear"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/matmul"
 )
 
 // goFuncs are the Go forms by the names that kernels give.
 func goFuncs() map[string]any {
-	return map[string]any{"linear.F32": linear.F32}
+	return map[string]any{"linear.F32": linear.F32, "matmul.F32": matmul.F32, "conv.F32": conv.F32, "depthwise.F32": depthwise.F32}
 }
 
 // runGo calls the Go form of a trial's kernel.
@@ -57,20 +60,21 @@ func (tr *trial) runGo(t *testing.T) []float32 {
 	return y
 }
 
-// testGo runs trials, each with every epilogue in turn, through the Go form.
-func testGo(t *testing.T, kernel string, trials []*trial) {
+// TestGo runs trials, each with every epilogue in turn, through the Go forms.
+func TestGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := epilogues()
-	for i, tr := range trials {
-		tr.epilogue = all[i%len(all)]
-		if !tr.prepare(t, r, tuned.Target{Lang: "go", Name: "generic", Speed: true}) || tr.in.Kernel.Name != kernel {
-			t.Errorf("%s: not taken by %s", tr.name, kernel)
-			continue
-		}
-		tr.check(t, tr.runGo(t))
+	sets := trialsOf(r, 100)
+	for _, kernel := range sorted(sets) {
+		t.Run(kernel, func(t *testing.T) {
+			for i, tr := range sets[kernel] {
+				tr.epilogue = all[i%len(all)]
+				if !tr.prepare(t, r, tuned.Target{Lang: "go", Name: "generic", Speed: true}) || tr.in.Kernel.Name != kernel {
+					t.Errorf("%s: not taken by %s", tr.name, kernel)
+					continue
+				}
+				tr.check(t, tr.runGo(t))
+			}
+		})
 	}
-}
-
-func TestLinearGo(t *testing.T) {
-	testGo(t, "linear_f32", linearTrials(rand.New(rand.NewPCG(1, 1)), 100))
 }

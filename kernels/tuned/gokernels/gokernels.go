@@ -7,5 +7,5 @@ import "embed"
 
 // FS has a directory per package: linear/linear.go, …
 //
-//go:embed linear/linear.go
+//go:embed conv/conv.go depthwise/depthwise.go linear/linear.go matmul/matmul.go
 var FS embed.FS

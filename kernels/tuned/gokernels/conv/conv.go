@@ -1,0 +1,152 @@
+// Package conv convolves images with packed constant weights.
+package conv
+
+// cols is the number of output channels of a panel of packed weights.
+const cols = 4
+
+// F32 convolves batch images of groups·cin channels, ih rows and iw columns into
+// groups·cout channels of oh rows and ow columns. The kernel has kh rows and kw
+// columns of taps, dh and dw apart, and moves by sh and sw; the image is
+// surrounded by ph and pw zeros. The weights are packed:
+// w[groups][ceil(cout/4)][kh][kw][cin][4], zero where there is no channel; bias
+// is padded likewise. xb, xc, xh, xw are the steps of x over batch, channels,
+// rows and columns, yb, yc, yh those of y, whose columns are neighbours: yw is 1.
+// The epilogue, if not nil, is applied to each run of finished results: o is the
+// position of run[0] in y, c the channel of all of the run.
+func F32(y, x, w, bias []float32, batch, groups, cin, cout, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw,
+	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
+	panels := (cout + cols - 1) / cols * cols
+	taps := kh * kw * cin
+	s := sum{channels: cin, columns: kw, xc: xc, xh: dh * xh, xw: dw * xw, wh: kw * cin * cols, next: sw * xw}
+	// Output columns left..right-1 see all kernel columns.
+	left := (pw + sw - 1) / sw
+	right := 0
+	if reach := iw + pw - (kw-1)*dw; reach > 0 {
+		right = min(ow, (reach-1)/sw+1)
+	}
+	for b := range batch {
+		for g := range groups {
+			for j := 0; j < cout; j += cols {
+				first := g*panels + j
+				panel := w[first*taps : (first+cols)*taps]
+				start := (*[cols]float32)(bias[first:])
+				channel := g*cout + j
+				count := min(cols, cout-j)
+				for p := range oh {
+					r, rows := window(p*sh-ph, ih, kh, dh)
+					s.rows = rows
+					image := b*xb + g*cin*xc + (p*sh-ph+r*dh)*xh
+					o := b*yb + channel*yc + p*yh
+					for q := 0; q < ow; {
+						r0, r1 := *start, *start
+						pair := q >= left && q+2 <= right
+						c, columns := 0, kw
+						if !pair {
+							c, columns = window(q*sw-pw, iw, kw, dw)
+						}
+						s.columns = columns
+						if rows > 0 && columns > 0 {
+							at, tap := image+(q*sw-pw+c*dw)*xw, (r*kw+c)*cin*cols
+							if pair {
+								s.two(&r0, &r1, x[at:], panel[tap:])
+							} else {
+								s.one(&r0, x[at:], panel[tap:])
+							}
+						}
+						for i, v := range r0[:count] {
+							y[o+i*yc+q*yw] = v
+						}
+						q++
+						if pair {
+							for i, v := range r1[:count] {
+								y[o+i*yc+q*yw] = v
+							}
+							q++
+						}
+					}
+					if epilogue != nil {
+						for i := range count {
+							epilogue(y[o+i*yc:o+i*yc+ow], o+i*yc, channel+i)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// window returns which of n taps, d apart from position p on, lie in 0..size-1:
+// the first, and how many.
+func window(p, size, n, d int) (first, count int) {
+	if p < 0 {
+		first = (d - 1 - p) / d
+	}
+	end := 0
+	if p < size {
+		end = min(n, (size-p+d-1)/d)
+	}
+	if end <= first {
+		return 0, 0
+	}
+	return first, end - first
+}
+
+// sum is the shape of what is summed: rows and columns of taps over all
+// channels, with the steps of x and w.
+type sum struct {
+	rows, columns, channels int
+	xc, xh, xw              int
+	wh                      int
+	next                    int // step of x to the next column of y
+}
+
+// two adds the sums of two neighbouring columns of y to r0 and r1.
+func (s *sum) two(r0, r1 *[cols]float32, x, w []float32) {
+	a0, a1, a2, a3 := r0[0], r0[1], r0[2], r0[3]
+	b0, b1, b2, b3 := r1[0], r1[1], r1[2], r1[3]
+	xc, next, n := s.xc, s.next, s.channels
+	for r := range s.rows {
+		for c := range s.columns {
+			at := r*s.xh + c*s.xw
+			tap := w[r*s.wh+c*n*cols:][:n*cols]
+			for len(tap) >= cols {
+				u, v := x[at], x[at+next]
+				w0, w1, w2, w3 := tap[0], tap[1], tap[2], tap[3]
+				a0 += u * w0
+				a1 += u * w1
+				a2 += u * w2
+				a3 += u * w3
+				b0 += v * w0
+				b1 += v * w1
+				b2 += v * w2
+				b3 += v * w3
+				tap = tap[cols:]
+				at += xc
+			}
+		}
+	}
+	*r0 = [cols]float32{a0, a1, a2, a3}
+	*r1 = [cols]float32{b0, b1, b2, b3}
+}
+
+// one adds the sums of one column of y to r0.
+func (s *sum) one(r0 *[cols]float32, x, w []float32) {
+	a0, a1, a2, a3 := r0[0], r0[1], r0[2], r0[3]
+	n := s.channels
+	for r := range s.rows {
+		for c := range s.columns {
+			at := r*s.xh + c*s.xw
+			tap := w[r*s.wh+c*n*cols:][:n*cols]
+			for len(tap) >= cols {
+				u := x[at]
+				a0 += u * tap[0]
+				a1 += u * tap[1]
+				a2 += u * tap[2]
+				a3 += u * tap[3]
+				tap = tap[cols:]
+				at += s.xc
+			}
+		}
+	}
+	*r0 = [cols]float32{a0, a1, a2, a3}
+}
