@@ -3,6 +3,7 @@ package schedule
 import (
 	"slices"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -154,7 +155,10 @@ func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
 	return expr.Get(t)
 }
 
-// local makes a local variable for e.
+// local makes a local variable for e; rename makes its name unique.
 func (s *scheduler) local(base string, e *expr.Expr) *expr.Var {
+	if e.DType == ir.Bool && base == "t" {
+		base = "ok"
+	}
 	return &expr.Var{Name: base, DType: e.DType}
 }

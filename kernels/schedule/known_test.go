@@ -1,13 +1,19 @@
 package schedule_test
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata")
 
 func newVars(sizes ...sym.Expr) []*sym.Symbol {
 	names := "abcdefgh"
@@ -55,24 +61,98 @@ func softmax(sizes []sym.Expr, d int) expr.Tensor {
 	return expr.Tensor{DType: ir.Float32, Vars: vars, Body: expr.Div(num, sum)}
 }
 
+// layerNorm over the last of two dimensions with affine parameters.
+func layerNorm(n, c sym.Expr) expr.Tensor {
+	v := newVars(n, c)
+	f32 := ir.Float32
+	x := func(j sym.Expr) *expr.Expr { return expr.At(0, f32, v[0].Expr(), j) }
+	count := expr.Cast(f32, expr.Idx(ir.Int64, c))
+	over := func(f func(x *expr.Expr) *expr.Expr) *expr.Expr {
+		r := sym.NewVar("r", c)
+		return expr.Div(expr.Sum([]*sym.Symbol{r}, f(x(r.Expr()))), count)
+	}
+	mean := func() *expr.Expr { return over(func(x *expr.Expr) *expr.Expr { return x }) }
+	variance := over(func(x *expr.Expr) *expr.Expr { d := expr.Sub(x, mean()); return expr.Mul(d, d) })
+	scale := expr.Div(expr.At(1, f32, v[1].Expr()), expr.Sqrt(expr.Add(variance, expr.Float(f32, 1e-5))))
+	return expr.Tensor{DType: f32, Vars: v, Body: expr.Add(expr.Mul(expr.Sub(x(v[1].Expr()), mean()), scale), expr.At(2, f32, v[1].Expr()))}
+}
+
+// poolIndices is the position of the maximum pool takes.
+func poolIndices(c, h, w, window, stride, pad int64) expr.Tensor {
+	p := pool(c, h, w, window, stride, pad)
+	body := expr.ArgMax(p.Body.Vars, p.Body.Args[0])
+	return expr.Tensor{DType: ir.Int64, Vars: p.Vars, Body: body}
+}
+
+// conv is a 3×3 convolution with padding, bias and ReLU.
+func conv(n sym.Expr, ci, co, h, w int64) expr.Tensor {
+	f32 := ir.Float32
+	v := newVars(n, sym.Int(co), sym.Int(h), sym.Int(w))
+	c, kh, kw := sym.NewVar("c", sym.Int(ci)), sym.NewVar("kh", sym.Int(3)), sym.NewVar("kw", sym.Int(3))
+	y := sym.Sub(sym.Add(v[2].Expr(), kh.Expr()), sym.Int(1))
+	x := sym.Sub(sym.Add(v[3].Expr(), kw.Expr()), sym.Int(1))
+	in := expr.And(expr.InRange(y, sym.Int(0), sym.Int(h)), expr.InRange(x, sym.Int(0), sym.Int(w)))
+	px := expr.Select(in, expr.At(0, f32, v[0].Expr(), c.Expr(), y, x), expr.Float(f32, 0))
+	weight := expr.At(1, f32, v[1].Expr(), c.Expr(), kh.Expr(), kw.Expr())
+	sum := expr.Sum([]*sym.Symbol{c, kh, kw}, expr.Mul(px, weight))
+	return expr.Tensor{DType: f32, Vars: v, Body: expr.Max(expr.Add(sum, expr.At(2, f32, v[1].Expr())), expr.Float(f32, 0))}
+}
+
+// embedding gathers rows and adds positions.
+func embedding(rows, dim int64, n sym.Expr) expr.Tensor {
+	v := newVars(n, sym.Int(dim))
+	row := expr.Bind("row", expr.At(0, ir.Int64, v[0].Expr()), sym.Int(rows))
+	return expr.Tensor{DType: ir.Float32, Vars: v, Body: expr.Add(expr.At(1, ir.Float32, row.Expr(), v[1].Expr()), expr.At(2, ir.Float32, v[0].Expr(), v[1].Expr()))}
+}
+
+// TestShapes compares the loops of known operators with testdata/NAME.txt.
 func TestShapes(t *testing.T) {
-	n := sym.NewSymbol("s0", 1, 100)
+	n := sym.NewSymbol("s0", 1, 100).Expr()
+	f32 := func(sizes ...sym.Expr) schedule.OperandInfo {
+		return schedule.OperandInfo{DType: ir.Float32, Sizes: sizes}
+	}
+	i64 := func(sizes ...sym.Expr) schedule.OperandInfo {
+		return schedule.OperandInfo{DType: ir.Int64, Sizes: sizes}
+	}
+	eight := sym.Int(8)
+	same := newVars(n, sym.Int(3), sym.Int(4))
 	for _, c := range []struct {
 		name     string
 		outs     []expr.Tensor
 		operands []schedule.OperandInfo
-		want     string
 	}{
-		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n.Expr(), sym.Int(4), sym.Int(5)}, 2)},
-			[]schedule.OperandInfo{{DType: ir.Float32, Sizes: []sym.Expr{n.Expr(), sym.Int(4), sym.Int(5)}}}, ""},
-		{"softmax_mid", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{{DType: ir.Float32, Sizes: ints(3, 4, 5)}}, ""},
+		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)}, []schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}},
+		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 5)...)}},
+		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight), f32(eight), f32(eight)}},
+		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)}, []schedule.OperandInfo{f32(ints(3, 8, 8)...)}},
+		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3), eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}},
+		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n), f32(sym.Int(10), eight), f32(n, eight)}},
+		{"add", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, exprs(same)...))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))}},
+		{"add_bias", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, same[1].Expr()))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))}},
 	} {
-		f, err := schedule.Build(c.name, c.outs, c.operands, schedule.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := f.String(); got != c.want {
-			t.Errorf("%s:\n%s", c.name, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			f, err := schedule.Build(c.name, c.outs, c.operands, schedule.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", c.name+".txt")
+			if *update {
+				if err := os.WriteFile(path, []byte(f.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.String(); got != string(want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+			if r := loop.Verify(f); len(r.Errors) > 0 {
+				t.Errorf("%v", r.Errors)
+			}
+		})
 	}
 }

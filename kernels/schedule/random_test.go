@@ -301,6 +301,9 @@ func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedul
 		}
 		return out
 	}
+	if r := loop.Verify(f); len(r.Errors) > 0 {
+		t.Fatalf("%s: %v\n%s", name, r.Errors, dump())
+	}
 	if err := eval.Run(f, bufs, values, scalars); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, dump())
 	}
