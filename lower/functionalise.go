@@ -19,7 +19,7 @@ var Functionalise = Pass{
 	Name: "functionalise",
 	Doc:  "replace in-place operators; written buffers and inputs become outputs",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		if !writes(ctx.Table, m.Graph) {
+		if nameTargets(ctx.Table, m.Graph); !writes(ctx.Table, m.Graph) {
 			return nil
 		}
 		if err := exposeViews(ctx.Table, m); err != nil {
@@ -31,6 +31,24 @@ var Functionalise = Pass{
 		}
 		return f.run()
 	}),
+}
+
+// nameTargets gives the written argument of in-place nodes the name it has in
+// the functional form: PyTorch always calls it self.
+func nameTargets(t *ops.Table, g *ir.Graph) {
+	g.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			op, ok := t.Lookup(n.Op)
+			if !ok || op.Name() == n.Op || op.ParsedSchema().Index("self") >= 0 {
+				continue
+			}
+			for i := range n.Args {
+				if n.Args[i].Name == "self" {
+					n.Args[i].Name = op.ParsedSchema().Args[0].Name
+				}
+			}
+		}
+	})
 }
 
 // writes reports whether any node of g writes to an operand.

@@ -57,8 +57,17 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 // Stop ends a run early without an error.
 var Stop = errors.New("stop")
 
-// inFile adds the name of the model file to the errors about nodes in err.
+// inFile adds the name of the model file to err, to each of the errors about
+// nodes in it.
 func inFile(file string, err error) error {
+	if _, ok := errors.AsType[*ir.Error](err); !ok && file != "" {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	nameFile(file, err)
+	return err
+}
+
+func nameFile(file string, err error) {
 	switch e := err.(type) {
 	case *ir.Error:
 		if e.File == "" {
@@ -66,12 +75,11 @@ func inFile(file string, err error) error {
 		}
 	case interface{ Unwrap() []error }:
 		for _, x := range e.Unwrap() {
-			inFile(file, x)
+			nameFile(file, x)
 		}
 	case interface{ Unwrap() error }:
-		inFile(file, e.Unwrap())
+		nameFile(file, e.Unwrap())
 	}
-	return err
 }
 
 // perMethod makes a pass of what is done to each method; the error joins

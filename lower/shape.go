@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -25,16 +26,15 @@ func sameShape(t, u ir.Type) bool {
 	return true
 }
 
-// newVars makes a variable for each dimension of a tensor, and the expressions
-// that are them.
+// newVars makes a variable for each dimension of a tensor, and the coordinates
+// they run through; that in a dimension of size 1 is 0.
 func newVars(sizes []sym.Expr) (vars []*sym.Symbol, coords []sym.Expr) {
-	for range sizes {
-		vars = append(vars, nil)
-		coords = append(coords, sym.Expr{})
-	}
+	vars, coords = make([]*sym.Symbol, len(sizes)), make([]sym.Expr, len(sizes))
 	for d, s := range sizes {
-		vars[d] = sym.NewVar("c"+string(rune('a'+d%26)), s)
-		coords[d] = vars[d].Expr()
+		vars[d] = sym.NewVar("c"+strconv.Itoa(d), s)
+		if !s.Is(1) {
+			coords[d] = vars[d].Expr()
+		}
 	}
 	return vars, coords
 }

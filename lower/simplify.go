@@ -66,11 +66,16 @@ func permutation(c *ops.Call) (operand *ir.Value, perm []int, ok bool) {
 	operand = c.Operands()[k]
 	perm = make([]int, len(vars))
 	for i, v := range vars {
-		d := slices.IndexFunc(from, v.Equal)
-		if d < 0 || slices.Contains(perm[:i], d) || !operand.Type.Sizes[d].Equal(c.Outs[0].Sizes[i]) {
+		perm[i] = -1
+		for d, x := range from {
+			if x.Equal(v) && operand.Type.Sizes[d].Equal(c.Outs[0].Sizes[i]) && !slices.Contains(perm[:i], d) {
+				perm[i] = d
+				break
+			}
+		}
+		if perm[i] < 0 {
 			return nil, nil, false
 		}
-		perm[i] = d
 	}
 	return operand, perm, true
 }

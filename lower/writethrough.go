@@ -110,7 +110,7 @@ func (w *viewWrite) selected() *ir.Value {
 			if k >= d {
 				other++
 			}
-			ok = ok && (w.at[other].Equal(w.coords[k]) || w.sizes[k].Is(1)) && w.sizes[k].Equal(w.from[other])
+			ok = ok && w.at[other].Equal(w.coords[k]) && w.sizes[k].Equal(w.from[other])
 		}
 		if ok {
 			return w.b.Op("aten.select_scatter.default", w.base, w.v, d, w.at[d])
@@ -126,7 +126,7 @@ func (w *viewWrite) sliced() *ir.Value {
 	}
 	dim := -1
 	for d := range w.at {
-		if (w.at[d].Equal(w.coords[d]) || w.sizes[d].Is(1) && w.at[d].IsZero()) && w.sizes[d].Equal(w.from[d]) {
+		if w.at[d].Equal(w.coords[d]) && w.sizes[d].Equal(w.from[d]) {
 			continue
 		}
 		if dim >= 0 {

@@ -1,0 +1,87 @@
+package lower
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/irtest"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Every pass has a folder of cases in testdata.
+func TestPasses(t *testing.T) {
+	ctx := &Context{Table: ops.Standard()}
+	known := map[string]bool{}
+	for _, pass := range Passes() {
+		known[pass.Name] = true
+		t.Run(pass.Name, func(t *testing.T) {
+			irtest.RunTxtar(t, filepath.Join("testdata", pass.Name, "*.txtar"), func(p *ir.Program) error {
+				return Pipeline{pass}.Run(ctx, p, nil)
+			})
+		})
+	}
+	entries, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !known[e.Name()] {
+			t.Errorf("testdata/%s is of no pass", e.Name())
+		}
+	}
+}
+
+func TestPipelineRun(t *testing.T) {
+	var seen []string
+	note := func(name string, err error) Pass {
+		return Pass{Name: name, Run: func(*Context, *ir.Program) error {
+			seen = append(seen, name)
+			return err
+		}}
+	}
+	fault := &ir.Error{Node: "n", Op: "o", Err: errors.New("bad")}
+	after := func(stop string, with error) func(Pass, *ir.Program) error {
+		return func(p Pass, _ *ir.Program) error {
+			if p.Name == stop {
+				return with
+			}
+			return nil
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		pl    Pipeline
+		after func(Pass, *ir.Program) error
+		want  string
+		seen  int
+	}{
+		{"all", Pipeline{note("a", nil), note("b", nil)}, nil, "", 2},
+		{"stop", Pipeline{note("a", nil), note("b", nil)}, after("a", Stop), "", 1},
+		{"after fails", Pipeline{note("a", nil), note("b", nil)}, after("a", errors.New("no")), "after a: no", 1},
+		{"fails", Pipeline{note("a", errors.Join(fault, errors.New("too"))), note("b", nil)}, nil, "m.pt2: node n (o): bad\ntoo", 1},
+	} {
+		seen = nil
+		err := tt.pl.Run(&Context{}, &ir.Program{Source: "m.pt2"}, tt.after)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want || len(seen) != tt.seen {
+			t.Errorf("%s: error %q after %v, want %q after %d passes", tt.name, got, seen, tt.want, tt.seen)
+		}
+	}
+}
+
+// Names of passes are what users type; each occurs once.
+func TestPassNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range Passes() {
+		if p.Name == "" || p.Doc == "" || p.Run == nil || seen[p.Name] {
+			t.Errorf("pass %q is incomplete or there twice", p.Name)
+		}
+		seen[p.Name] = true
+	}
+}
