@@ -2,6 +2,7 @@ package native
 
 import (
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // forwardCopies removes copies whose source can be made in the destination:
@@ -167,7 +168,7 @@ func inPlaceAt(s Stmt, src, dst *Buffer) bool {
 		if !overlap(b, dst) {
 			continue
 		}
-		if out < 0 || c.Kernel.Loop == nil || !sameMemory(b, dst) || !inPlace(c.Kernel.Loop, out, i) {
+		if out < 0 || c.Kernel.Loop == nil || !sameMemory(b, dst) || !schedule.InPlace(c.Kernel.Loop, out, i) {
 			return false
 		}
 	}

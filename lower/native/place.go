@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"github.com/etgen/etgen/kernels/schedule"
 
 	"github.com/etgen/etgen/plan"
 )
@@ -118,7 +119,7 @@ func (l *layout) shares(c *Call) {
 			if r, w := c.Kernel.uses(j); !r || w || in.Storage != Arena {
 				continue
 			}
-			if inPlace(c.Kernel.Loop, i, j) {
+			if schedule.InPlace(c.Kernel.Loop, i, j) {
 				l.p.Shares = append(l.p.Shares, plan.Share{Step: l.step, Dst: l.id(out), Src: l.id(in)})
 			}
 		}
