@@ -6,6 +6,7 @@ package interp
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -35,8 +36,9 @@ type Machine struct {
 	// by way of loops.
 	Naive bool
 
-	env  map[*ir.Value]Value
-	syms map[*sym.Symbol]int64
+	env     map[*ir.Value]Value
+	syms    map[*sym.Symbol]int64
+	longest int64 // elements of the longest reduction run
 }
 
 // New returns a machine that knows no values yet.
@@ -277,6 +279,9 @@ func (m *Machine) views(c *ops.Call, views []ops.View) ([]Value, error) {
 
 // tensors evaluates tensor expressions over the operands of c.
 func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
+	for _, t := range ts {
+		m.measure(t.Body)
+	}
 	in, scalars, err := m.operands(c)
 	if err != nil {
 		return nil, err
@@ -307,6 +312,22 @@ func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
 	return m.run(c, f, in, scalars)
 }
 
+// measure notes the longest reduction in e.
+func (m *Machine) measure(e *expr.Expr) {
+	expr.Walk(e, func(e *expr.Expr) {
+		if e.Op != expr.OpReduce {
+			return
+		}
+		n := int64(1)
+		for _, v := range e.Vars {
+			if k, err := m.size(expr.Extent(v)); err == nil {
+				n *= k
+			}
+		}
+		m.longest = max(m.longest, n)
+	})
+}
+
 // decompose runs what c decomposes into.
 func (m *Machine) decompose(c *ops.Call) ([]Value, error) {
 	var outs []*ir.Value
@@ -327,6 +348,24 @@ func (m *Machine) decompose(c *ops.Call) ([]Value, error) {
 		if vals[i], err = m.Get(v); err != nil {
 			return nil, err
 		}
+		if err := m.check(vals[i], c.Outs[i]); err != nil {
+			return nil, fmt.Errorf("%s decomposes into result %d %w", c.Op.Name(), i, err)
+		}
 	}
 	return vals, nil
+}
+
+// check tells whether x is of tensor type t.
+func (m *Machine) check(x Value, t ir.Type) error {
+	if t.Kind != ir.TensorKind {
+		return nil
+	}
+	sizes, err := m.sizes(t.Sizes)
+	if err != nil {
+		return err
+	}
+	if x.Tensor.DType != t.DType || !slices.Equal(x.Tensor.Sizes, sizes) {
+		return fmt.Errorf("of %v%v, inferred is %v%v", x.Tensor.DType, x.Tensor.Sizes, t.DType, sizes)
+	}
+	return nil
 }

@@ -4,11 +4,16 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
 )
+
+// poison fills results and scratch before a kernel runs: nobody may rely on
+// zeros.
+const poison = 0x5a
 
 // loops runs an operator's imperative body.
 func (m *Machine) loops(c *ops.Call) ([]Value, error) {
@@ -36,12 +41,21 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 		if err != nil {
 			return nil, err
 		}
-		bufs = append(bufs, make([]byte, n*int64(b.DType.Size())))
+		fresh := make([]byte, n*int64(b.DType.Size()))
+		for j := range fresh {
+			fresh[j] = poison
+		}
+		bufs = append(bufs, fresh)
 	}
 	for i, b := range f.Bufs {
 		if b.Role == loop.InOut {
 			copy(bufs[i], bufs[b.Init])
 		}
+	}
+	if len(f.Syms) == 0 { // an entry's own body leaves them to us
+		g := *f
+		g.Syms = freeSymbols(f)
+		f = &g
 	}
 	var syms []int64
 	for _, s := range f.Syms {
@@ -64,56 +78,37 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 	return outs, nil
 }
 
-// constant reads a constant's elements in row-major order.
-func (m *Machine) constant(c *ir.Constant) (Value, error) {
-	t := c.Type
-	sizes, err := m.sizes(t.Sizes)
-	if err != nil {
-		return Value{}, err
+// freeSymbols returns the dynamic sizes that f refers to, in order of
+// appearance.
+func freeSymbols(f *loop.Func) []*sym.Symbol {
+	bound := map[*sym.Symbol]bool{}
+	var free []*sym.Symbol
+	note := func(e sym.Expr) {
+		for _, s := range e.Symbols() {
+			if !bound[s] {
+				bound[s] = true
+				free = append(free, s)
+			}
+		}
 	}
-	strides, err := m.sizes(t.Strides)
-	if err != nil {
-		return Value{}, err
-	}
-	offset, err := m.size(t.Offset)
-	if err != nil {
-		return Value{}, err
-	}
-	all := make([]byte, c.Data.Size())
-	if _, err := c.Data.ReadAt(all, 0); err != nil && len(all) > 0 {
-		return Value{}, fmt.Errorf("constant %s: %w", c.Name, err)
-	}
-	data, err := Gather(all, int64(t.DType.Size()), sizes, strides, offset)
-	if err != nil {
-		return Value{}, fmt.Errorf("constant %s: %w", c.Name, err)
-	}
-	return Tensor(t.DType, sizes, data), nil
+	loop.Walk(f.Body, func(s loop.Stmt) {
+		switch s := s.(type) {
+		case *loop.For:
+			bound[s.Var] = true
+		case *loop.LetIndex:
+			bound[s.Sym] = true
+		}
+	})
+	loop.Walk(f.Body, func(s loop.Stmt) { loop.Indices(s, note) })
+	return free
 }
 
-// Gather returns the elements of a strided tensor in row-major order. Strides
-// and offset count elements of the given size in bytes.
-func Gather(storage []byte, size int64, sizes, strides []int64, offset int64) ([]byte, error) {
-	n := int64(1)
-	for _, s := range sizes {
-		n *= s
+// constant reads a constant's elements in row-major order.
+func (m *Machine) constant(c *ir.Constant) (Value, error) {
+	sizes, err := m.sizes(c.Type.Sizes)
+	if err != nil {
+		return Value{}, err
 	}
-	out := make([]byte, 0, n*size)
-	index := make([]int64, len(sizes))
-	for range n {
-		at := offset
-		for d, i := range index {
-			at += i * strides[d]
-		}
-		if at < 0 || (at+1)*size > int64(len(storage)) {
-			return nil, fmt.Errorf("element %v is outside of the storage", index)
-		}
-		out = append(out, storage[at*size:(at+1)*size]...)
-		for d := len(index) - 1; d >= 0; d-- {
-			if index[d]++; index[d] < sizes[d] {
-				break
-			}
-			index[d] = 0
-		}
-	}
-	return out, nil
+	data, err := ir.Tensor(c)
+	return Tensor(c.Type.DType, sizes, data), err
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// TestSamples runs every entry's samples, by way of loops and straight from the
-// meaning of its expressions, and wants the same bytes up to the order of
-// additions.
+// TestSamples runs the samples of every entry in each form it has: its
+// expressions by their meaning and by way of loops, its view, its own loops, its
+// decomposition. All must agree up to the order of additions.
 func TestSamples(t *testing.T) {
 	table := ops.Standard()
 	total := 0
@@ -52,57 +52,71 @@ func sampleArgs(s ops.Sample) string {
 	return out
 }
 
+// checkSample runs s in every form its entry has.
 func checkSample(table *ops.Table, op *ops.Op, s ops.Sample, r *ops.Rand) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	n := s.Node(op)
-	c, err := table.Bind(n)
+	c, err := table.Bind(s.Node(op))
 	if err != nil {
 		return err
 	}
-	for i, t := range c.Outs {
-		n.Outputs = append(n.Outputs, &ir.Value{Name: fmt.Sprint("out", i), Type: t})
+	m := New(table)
+	for _, in := range s.Inputs {
+		m.Set(in.Value, inputValue(in, in.Data(r)))
 	}
-	data := make([][]byte, len(s.Inputs))
-	for i, in := range s.Inputs {
-		data[i] = in.Data(r)
-	}
-	var results [2][]Value
-	for k := range results {
-		m := New(table)
-		m.Naive = k == 1
-		for i, in := range s.Inputs {
-			m.Set(in.Value, inputValue(in, data[i]))
+	var first []Value
+	form := func(name string, run func() ([]Value, error)) {
+		if err != nil {
+			return
 		}
-		if err := m.Node(n); err != nil {
-			return err
+		outs, e := run()
+		if e == nil && len(outs) != len(c.Outs) {
+			e = fmt.Errorf("%d results for %d", len(outs), len(c.Outs))
 		}
-		for _, v := range n.Outputs {
-			x, err := m.Get(v)
-			if err != nil {
-				return err
+		for i := 0; i < len(outs) && e == nil; i++ {
+			if e = m.check(outs[i], c.Outs[i]); e == nil && first != nil {
+				if msg := differ(c.Outs[i].DType, outs[i].Tensor.Data, first[i].Tensor.Data, 0, m.longest); msg != "" {
+					e = fmt.Errorf("result %d %s", i, msg)
+				}
 			}
-			results[k] = append(results[k], x)
+		}
+		if e != nil {
+			err = fmt.Errorf("by %s: %w", name, e)
+		}
+		if first == nil {
+			first = outs
 		}
 	}
-	for i, x := range results[0] {
-		if x.Kind != ir.TensorKind {
-			if x.Scalar != results[1][i].Scalar {
-				return fmt.Errorf("result %d is %v by loops, %v by meaning", i, x, results[1][i])
-			}
-			continue
+	compute := func() ([]Value, error) {
+		ts, err := op.Compute(c)
+		if err != nil {
+			return nil, err
 		}
-		if x.Tensor.DType != c.Outs[i].DType {
-			return fmt.Errorf("result %d is %v, inferred %v", i, x.Tensor.DType, c.Outs[i].DType)
-		}
-		if msg := differ(x.Tensor.DType, x.Tensor.Data, results[1][i].Tensor.Data, 0); msg != "" {
-			return fmt.Errorf("result %d by loops %s by meaning", i, msg)
+		return m.tensors(c, ts)
+	}
+	if op.Compute != nil {
+		m.Naive = true
+		form("meaning", compute)
+		m.Naive = false
+		form("loops", compute)
+	}
+	if op.View != nil {
+		if views, e := op.View(c); e != nil || views != nil {
+			form("view", func() ([]Value, error) { return m.views(c, views) })
+		} else if op.Compute == nil && op.Loops == nil && op.Decompose == nil {
+			return fmt.Errorf("a copy has no meaning")
 		}
 	}
-	return nil
+	if op.Loops != nil {
+		form("its loops", func() ([]Value, error) { return m.loops(c) })
+	}
+	if op.Decompose != nil {
+		form("decomposition", func() ([]Value, error) { return m.decompose(c) })
+	}
+	return err
 }
 
 func inputValue(in ops.Input, data []byte) Value {

@@ -123,7 +123,7 @@ func TestScan(t *testing.T) {
 			wantYs = ints([]int64{4, 2}, -116, -220, -115, -218, -112, -214, -107, -208)
 		}
 		for i, want := range []Value{wantLast, wantYs} {
-			if msg := differ(ir.Int64, outs[i].Tensor.Data, want.Tensor.Data, 0); msg != "" {
+			if msg := differ(ir.Int64, outs[i].Tensor.Data, want.Tensor.Data, 0, 1); msg != "" {
 				t.Errorf("reverse %v: output %d %s", reverse, i, msg)
 			}
 		}
