@@ -1,12 +1,128 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
 
-func newCompile(*app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "etgen",
-		Short: "Compile PyTorch programs to C and Go",
-		Long:  exitHelp,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/plan"
+)
+
+// compileFlags are the flags of every command that compiles.
+type compileFlags struct {
+	target, optimize, plan string
+}
+
+func (f *compileFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.target, "target", "generic", "the CPU: generic, cortex-m4, …")
+	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
+	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, or disjoint (nothing shares memory)")
+	fixed(cmd, "target", "generic", "cortex-m0", "cortex-m4", "riscv32")
+	fixed(cmd, "optimize", "size", "speed")
+	fixed(cmd, "plan", "best", "greedy", "disjoint")
+}
+
+func (f *compileFlags) options() (compile.Options, error) {
+	opt := compile.Options{Target: f.target, Optimize: f.optimize}
+	switch f.optimize {
+	case "", "size", "speed":
+	default:
+		return opt, usageError("--optimize=%s is unknown: take size or speed", f.optimize)
 	}
+	switch f.plan {
+	case "best":
+		opt.Planner = plan.Best{}
+	case "greedy":
+		opt.Planner = plan.Greedy{}
+	case "disjoint":
+		opt.Planner = plan.Disjoint{}
+	default:
+		return opt, usageError("--plan=%s is unknown: take best, greedy or disjoint", f.plan)
+	}
+	return opt, nil
+}
+
+func newCompile(a *app) *cobra.Command {
+	var lang, dir, name string
+	var flags compileFlags
+	cmd := &cobra.Command{
+		Use:   "etgen MODEL --lang=c|go -o DIR",
+		Short: "Compile PyTorch programs ahead of time to C and Go",
+		Long: `Etgen compiles what torch.export.save writes to a freestanding C99 package or a
+Go package that imports the standard library only.
+
+MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
+
+` + exitHelp,
+		Example: `  etgen model.pt2 --lang=c -o out/
+  etgen model.pt2 --lang=c --target=cortex-m4 -o out/
+  etgen model.pt2 --lang=go --name=lenet -o lenet/
+  //go:generate go tool etgen model.pt2 --lang=go -o .`,
+		Args: exactly("MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().NFlag() == 0 && !looksLikeModel(args[0]) {
+				return usageError("%q is neither a command nor a model", args[0])
+			}
+			opt, err := flags.options()
+			if err != nil {
+				return err
+			}
+			switch lang {
+			case "c", "go":
+				opt.Lang = lang
+			case "":
+				return usageError("--lang is missing: c or go")
+			default:
+				return usageError("--lang=%s is unknown: take c or go", lang)
+			}
+			if dir == "" {
+				return usageError("-o is missing: the folder to write to")
+			}
+			if name != "" && compile.NameOf(name) != name {
+				return usageError("--name=%s is no name for a package: take lower-case letters, digits and underscores, not a digit first", name)
+			}
+			opt.Name = name
+			pkg, err := compileFile(args[0], opt)
+			if err != nil {
+				return modelError(err)
+			}
+			if err := pkg.Write(dir); err != nil {
+				return err
+			}
+			if a.tty {
+				for _, f := range pkg.Files {
+					fmt.Fprintf(a.err, "%9d  %s\n", len(f.Data), filepath.Join(dir, f.Name))
+				}
+			}
+			return nil
+		},
+		// A model is no misspelt command, and files complete.
+		DisableSuggestions: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"pt2", "json"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c or go")
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
+	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's)")
+	flags.add(cmd)
+	fixed(cmd, "lang", "c", "go")
+	return cmd
+}
+
+func looksLikeModel(arg string) bool { return strings.ContainsAny(arg, "./\\") }
+
+// compileFile reads and compiles a model.
+func compileFile(path string, opt compile.Options) (*codegen.Package, error) {
+	p, closer, err := compile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	return compile.Package(p, opt)
 }

@@ -9,6 +9,6 @@ func newGolden(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newGoldenCheck(a))
+	cmd.AddCommand(newGoldenCheck(a), newGoldenRecord(a))
 	return cmd
 }

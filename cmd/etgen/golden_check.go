@@ -12,6 +12,7 @@ import (
 func newGoldenCheck(a *app) *cobra.Command {
 	var via []string
 	var asJSON bool
+	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR...",
 		Short: "Hold what compiled models compute against recorded outputs",
@@ -30,7 +31,11 @@ and outputs; etgen golden record makes one.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			ways, err := waysOf(via)
+			opt, err := flags.options()
+			if err != nil {
+				return err
+			}
+			ways, err := waysOf(via, opt)
 			if err != nil {
 				return err
 			}
@@ -62,6 +67,7 @@ and outputs; etgen golden record makes one.`,
 	}
 	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
+	flags.add(cmd)
 	fixed(cmd, "via", "c", "go", "eval", "c,go")
 	return cmd
 }

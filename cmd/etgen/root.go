@@ -32,7 +32,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
-	cmd.AddCommand(newGolden(a))
+	cmd.AddCommand(newRun(a), newInspect(a), newLower(a), newGolden(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })

@@ -1,22 +1,38 @@
 package main
 
 import (
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/way"
 )
 
-// waysOf turns the words of --via into ways.
-func waysOf(words []string) ([]way.Way, error) {
+// wayNames are the words of --via.
+const wayNames = "c, go, eval"
+
+// wayOf turns a word of --via into a way.
+func wayOf(word string, opt compile.Options) (way.Way, error) {
+	settings := way.Settings{Options: opt}
+	switch word {
+	case "c":
+		return way.C{Settings: settings}, nil
+	case "go":
+		return way.Go{Settings: settings}, nil
+	case "eval":
+		return way.Reference{}, nil
+	}
+	return nil, usageError("--via=%s is unknown: take %s", word, wayNames)
+}
+
+func waysOf(words []string, opt compile.Options) ([]way.Way, error) {
 	var ways []way.Way
 	for _, word := range words {
-		switch word {
-		case "eval":
-			ways = append(ways, way.Reference{})
-		default:
-			return nil, usageError("--via=%s is unknown: take c, go or eval", word)
+		w, err := wayOf(word, opt)
+		if err != nil {
+			return nil, err
 		}
+		ways = append(ways, w)
 	}
 	if len(ways) == 0 {
-		return nil, usageError("--via is empty: take c, go or eval")
+		return nil, usageError("--via is empty: take %s", wayNames)
 	}
 	return ways, nil
 }

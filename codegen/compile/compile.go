@@ -39,13 +39,15 @@ type Options struct {
 func Read(path string) (*ir.Program, io.Closer, error) { return pt2.Read(path) }
 
 // Lower brings p, in place, into the dialect the native form is built from.
-func Lower(p *ir.Program, opt Options) error {
+func Lower(p *ir.Program, opt Options) (err error) {
+	defer internal(p, &err)
 	ctx := &lower.Context{Table: ops.Standard()}
 	return lower.Backend.Run(ctx, p, opt.After)
 }
 
 // Native lowers p and builds its native form.
-func Native(p *ir.Program, opt Options) (*native.Program, error) {
+func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
+	defer internal(p, &err)
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
@@ -77,12 +79,18 @@ func isMCU(target string) bool {
 
 // Package lowers p and prints it as source files.
 func Package(p *ir.Program, opt Options) (*codegen.Package, error) {
-	if opt.Name == "" {
-		opt.Name = NameOf(p.Source)
-	}
 	np, err := Native(p, opt)
 	if err != nil {
 		return nil, err
+	}
+	return Print(np, opt)
+}
+
+// Print prints a native program as source files.
+func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
+	defer internal(&ir.Program{Source: np.Source}, &err)
+	if opt.Name == "" {
+		opt.Name = NameOf(np.Source)
 	}
 	switch opt.Lang {
 	case "c":
@@ -91,6 +99,14 @@ func Package(p *ir.Program, opt Options) (*codegen.Package, error) {
 		return golang.Generate(np, golang.Options{Name: opt.Name})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c or go", opt.Lang)
+}
+
+// internal turns a panic, which is a defect of ours, into an error: no panic
+// reaches a user.
+func internal(p *ir.Program, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: internal error: %v; this is a defect of etgen, please report it with the model", p.Source, r)
+	}
 }
 
 // NameOf derives a package name from a model's file name: "My-Net.pt2" gives

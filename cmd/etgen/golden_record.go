@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/golden/record"
+)
+
+func newGoldenRecord(a *app) *cobra.Command {
+	var inputs []string
+	var dir, via string
+	var seed uint64
+	var flags compileFlags
+	cmd := &cobra.Command{
+		Use:   "record MODEL -o DIR",
+		Short: "Make a case of your own model",
+		Long: `Record runs a model once and writes a case that golden check takes: the model, the
+inputs, and what it computed. Without -i the inputs are random, dynamic sizes at
+their smallest. The outputs are etgen's own: the case watches over changes, it
+does not prove that etgen agrees with PyTorch. For that, replace the output files
+by PyTorch's.`,
+		Example: `  etgen golden record model.pt2 -o testdata/model
+  etgen golden record model.pt2 -i x.npy -o testdata/model --via=go`,
+		Args: exactly("MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dir == "" {
+				return usageError("-o is missing: the folder to write to")
+			}
+			opt, err := flags.options()
+			if err != nil {
+				return err
+			}
+			w, err := wayOf(via, opt)
+			if err != nil {
+				return err
+			}
+			var in *record.Given
+			if len(inputs) > 0 {
+				in, err = record.Inputs(args[0], inputs)
+			} else {
+				in, err = record.Random(args[0], seed)
+			}
+			if err != nil {
+				return modelError(err)
+			}
+			out, err := record.Run(cmd.Context(), w, args[0], in.Values)
+			if err != nil {
+				return modelError(err)
+			}
+			if err := record.Case(dir, args[0], in.Values, out, w.Name()); err != nil {
+				return err
+			}
+			if a.tty {
+				fmt.Fprintf(a.err, "%s: %d inputs, %d outputs\n", dir, len(in.Values), len(out.Outputs))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
+	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, eval (the reference interpreter)")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
+	flags.add(cmd)
+	fixed(cmd, "via", "c", "go", "eval")
+	return cmd
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower"
+)
+
+func newLower(a *app) *cobra.Command {
+	var dump, stop, lang string
+	var flags compileFlags
+	cmd := &cobra.Command{
+		Use:   "lower MODEL",
+		Short: "Show the program after a pass",
+		Long: `Lower prints the program in its text form as the passes leave it: after one pass,
+after all of them, or in native form. Without flags it prints the input of
+native form. --stop-after ends the run there and prints what is there, to find
+the pass that goes wrong.
+
+The passes, in order:
+` + passList(),
+		Example: `  etgen lower model.pt2 --dump-after=decompose
+  etgen lower model.pt2 --dump-after=all > passes.txt
+  etgen lower model.pt2 --dump-after=native --lang=c`,
+		Args: exactly("MODEL"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			opt, err := flags.options()
+			if err != nil {
+				return err
+			}
+			for flag, pass := range map[string]string{"stop-after": stop, "dump-after": dump} {
+				words := append(passNames(), "all", "native")
+				if flag == "stop-after" {
+					words = passNames()
+				}
+				if pass != "" && !slices.Contains(words, pass) {
+					return usageError("--%s=%s is unknown: take %s", flag, pass, strings.Join(words, ", "))
+				}
+			}
+			opt.Lang = lang
+			return modelError(a.lower(args[0], opt, dump, stop))
+		},
+	}
+	cmd.Flags().StringVar(&dump, "dump-after", "", "print the program after this pass; all: after each; native: the native form")
+	cmd.Flags().StringVar(&stop, "stop-after", "", "run no pass after this one")
+	cmd.Flags().StringVar(&lang, "lang", "c", "the output language that native form is for: c or go")
+	flags.add(cmd)
+	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
+	fixed(cmd, "stop-after", passNames()...)
+	fixed(cmd, "lang", "c", "go")
+	return cmd
+}
+
+func passNames() []string {
+	var names []string
+	for _, p := range lower.Backend {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func passList() string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, p := range lower.Backend {
+		if !seen[p.Name] {
+			seen[p.Name] = true
+			fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Doc)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// lower runs the passes and prints programs as they come.
+func (a *app) lower(path string, opt compile.Options, dump, stop string) error {
+	p, closer, err := compile.Read(path)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	opt.After = func(pass lower.Pass, p *ir.Program) error {
+		switch {
+		case dump == "all":
+			fmt.Fprintf(a.out, "# after %s\n%v\n", pass.Name, p)
+		case dump == pass.Name:
+			fmt.Fprint(a.out, p)
+		case stop == pass.Name && dump == "":
+			fmt.Fprint(a.out, p)
+		}
+		if stop == pass.Name {
+			return lower.Stop
+		}
+		return nil
+	}
+	if dump == "native" || dump == "all" && stop == "" {
+		np, err := compile.Native(p, opt)
+		if err != nil {
+			return err
+		}
+		if dump == "all" {
+			fmt.Fprintln(a.out, "# native form")
+		}
+		fmt.Fprint(a.out, np)
+		return nil
+	}
+	if err := compile.Lower(p, opt); err != nil {
+		return err
+	}
+	if dump == "" && stop == "" {
+		fmt.Fprint(a.out, p)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package way
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/session"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+)
+
+// Settings are what the compiled ways share.
+type Settings struct {
+	Options compile.Options // Lang and Name are set by the way
+	Limit   time.Duration   // for one call; 0: a minute
+	// Keep is the folder to build in; "": a temporary one, removed afterwards.
+	Keep string
+}
+
+// unit is a job on its way through a batch.
+type unit struct {
+	index  int // among the jobs
+	name   string
+	dir    string // of its package
+	result *Result
+	pkg    *codegen.Package
+	layout *layout
+}
+
+// builder turns the units that were compiled into one program. A unit that does
+// not build gets its error in result.Err and is left out; model numbers are
+// indexes into the units that are returned.
+type builder func(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error)
+
+// runBatch compiles, builds and runs jobs.
+func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build builder, done func(int, *Result)) {
+	fail := func(err error) {
+		for i := range jobs {
+			done(i, &Result{Err: err})
+		}
+	}
+	dir := s.Keep
+	if dir == "" {
+		temp, err := os.MkdirTemp("", "etgen-")
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer os.RemoveAll(temp)
+		dir = temp
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		fail(err)
+		return
+	}
+	units := make([]*unit, len(jobs))
+	parallel(len(jobs), func(i int) {
+		u := &unit{index: i, name: fmt.Sprintf("m%d_%s", i, compile.NameOf(jobs[i].Name)), result: &Result{}}
+		u.dir = filepath.Join(dir, fmt.Sprintf("m%d", i))
+		units[i] = u
+		if u.result.Err = ctx.Err(); u.result.Err == nil {
+			u.result.Err = guard(func() error { return u.compile(jobs[i], s.Options, lang) })
+		}
+	})
+	var ready []*unit
+	for _, u := range units {
+		if u.result.Err != nil {
+			done(u.index, u.result)
+			continue
+		}
+		ready = append(ready, u)
+	}
+	if len(ready) == 0 {
+		return
+	}
+	program, built, err := build(ctx, dir, ready)
+	if err != nil {
+		for _, u := range ready {
+			if u.result.Err == nil {
+				u.result.Err = err
+			}
+		}
+		built = nil
+	}
+	for _, u := range ready {
+		if u.result.Err != nil {
+			done(u.index, u.result)
+		}
+	}
+	if len(built) > 0 {
+		runUnits(ctx, s, program, built, jobs, done)
+	}
+}
+
+// compile makes the unit's package and writes it into its folder.
+func (u *unit) compile(j Job, opt compile.Options, lang string) error {
+	p, closer, err := j.Open()
+	if err != nil {
+		return err
+	}
+	if closer != nil {
+		defer closer.Close()
+	}
+	opt.Lang, opt.Name = lang, u.name
+	after := opt.After
+	last := lower.Backend[len(lower.Backend)-1].Name
+	opt.After = func(pass lower.Pass, p *ir.Program) error {
+		if pass.Name == last {
+			u.result.Terms = Terms(ops.Standard(), p)
+		}
+		if after != nil {
+			return after(pass, p)
+		}
+		return nil
+	}
+	np, err := compile.Native(p, opt)
+	if err != nil {
+		return err
+	}
+	if u.pkg, err = compile.Print(np, opt); err != nil {
+		return err
+	}
+	u.result.Native = np
+	u.result.Weights = codegen.LayOut(np).Size
+	for _, f := range u.pkg.Files {
+		u.result.Code += int64(len(f.Data))
+	}
+	if u.layout, err = newLayout(np.Methods[0]); err != nil {
+		return err
+	}
+	return u.pkg.Write(u.dir)
+}
+
+// parallel calls f for 0 … n-1 on all processors.
+func parallel(n int, f func(int)) {
+	var wait sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.NumCPU()) {
+		wait.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+}
+
+// runUnits makes the calls of all units.
+func runUnits(ctx context.Context, s Settings, program *session.Program, units []*unit, jobs []Job, done func(int, *Result)) {
+	program.Limit = s.Limit
+	if program.Limit == 0 {
+		program.Limit = time.Minute
+	}
+	model, call := 0, 0
+	failed := false // the call before
+	current := func() (*unit, *Call) {
+		for model < len(units) && call == len(jobs[units[model].index].Calls) {
+			done(units[model].index, units[model].result)
+			model, call, failed = model+1, 0, false
+		}
+		if model == len(units) {
+			return nil, nil
+		}
+		return units[model], &jobs[units[model].index].Calls[call]
+	}
+	finish := func(u *unit, r CallResult) {
+		failed = r.Err != nil
+		u.result.Calls = append(u.result.Calls, r)
+		call++
+	}
+	program.Run(ctx, func() *session.Request {
+		for {
+			u, c := current()
+			if u == nil {
+				return nil
+			}
+			if c.Keep && failed {
+				finish(u, CallResult{Err: errNotRun})
+				continue
+			}
+			args, err := u.layout.arguments(*c)
+			if err != nil {
+				finish(u, CallResult{Err: err})
+				continue
+			}
+			return &session.Request{Model: model, Reset: !c.Keep, Repeat: c.Repeat, Args: args}
+		}
+	}, func(a *session.Answer, err error) {
+		u, c := current()
+		switch {
+		case err != nil:
+			finish(u, CallResult{Err: err})
+		case a.Status != 0:
+			finish(u, CallResult{Err: statusError(a)})
+		default:
+			finish(u, u.layout.result(*c, a))
+		}
+	})
+}
+
+func statusError(a *session.Answer) error {
+	if a.Message != "" {
+		return fmt.Errorf("the call fails: %s", a.Message)
+	}
+	return fmt.Errorf("the call fails: status %d", a.Status)
+}
