@@ -140,24 +140,24 @@ func bitcast(v Value, from, to ir.DType) Value {
 }
 
 func toBits(d ir.DType, v Value) uint64 {
-	switch d {
-	case ir.Float64:
+	switch {
+	case d == ir.Float64:
 		return math.Float64bits(v.F)
-	case ir.Float32:
+	case d == ir.Float32:
 		return uint64(math.Float32bits(float32(v.F)))
-	case ir.Float16, ir.BFloat16:
+	case IsNarrow(d):
 		return uint64(narrowBits(d, v.F))
 	}
 	return uint64(v.I)
 }
 
 func fromBits(d ir.DType, b uint64) Value {
-	switch d {
-	case ir.Float64:
+	switch {
+	case d == ir.Float64:
 		return Value{F: math.Float64frombits(b)}
-	case ir.Float32:
+	case d == ir.Float32:
 		return Value{F: float64(math.Float32frombits(uint32(b)))}
-	case ir.Float16, ir.BFloat16:
+	case IsNarrow(d):
 		return Value{F: narrowValue(d, uint16(b))}
 	}
 	return Value{I: Wrap(d, int64(b))}
@@ -270,8 +270,6 @@ func applyInt(op Op, d ir.DType, args []Value) (Value, error) {
 		default:
 			r = a >> uint(b)
 		}
-	case OpFMA:
-		r = a*b + args[2].I
 	default:
 		return Value{}, fmt.Errorf("no operation %s on %s", op, d)
 	}
