@@ -15,6 +15,8 @@ func tensorGroups() [][]Op {
 		padOps(),
 		indexOps(),
 		scatterOps(),
+		upsampleOps(),
+		gridOps(),
 		attentionOps(),
 		rnnOps(),
 	}

@@ -1,0 +1,358 @@
+package ops
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// tap is one input element that a resampled one is made of, along one
+// dimension: its coordinate and its weight (nil for 1).
+type tap struct {
+	at     sym.Expr
+	weight *expr.Expr
+}
+
+// axis is one resampled dimension.
+type axis struct {
+	in, out sym.Expr
+	scale   float64 // input elements per output element as the caller gave it, 0 if not
+	align   bool    // corners are aligned
+}
+
+// step returns the distance of two outputs in input elements, in dtype m.
+func (a axis) step(m ir.DType) *expr.Expr {
+	if a.align {
+		n, one := expr.Idx(m, sym.Sub(a.out, sym.Int(1))), sym.Int(1)
+		if a.out.Is(1) {
+			return expr.Num(m, 0)
+		}
+		d := expr.Div(expr.Idx(m, sym.Sub(a.in, one)), n)
+		if sym.Less(one, a.out) {
+			return d
+		}
+		return expr.Select(expr.Gt(n, expr.Num(m, 0)), d, expr.Num(m, 0))
+	}
+	if a.scale > 0 {
+		return expr.Num(m, a.scale)
+	}
+	return expr.Div(expr.Idx(m, a.in), expr.Idx(m, a.out))
+}
+
+// source returns where output o lies among the inputs.
+func (a axis) source(m ir.DType, o sym.Expr) *expr.Expr {
+	x := expr.Idx(m, o)
+	if a.align {
+		return expr.Mul(a.step(m), x)
+	}
+	half := expr.Num(m, 0.5)
+	return expr.Sub(expr.Mul(a.step(m), expr.Add(x, half)), half)
+}
+
+// clamped binds the coordinate floor(x) + k, kept inside.
+func (a axis) clamped(name string, floor *expr.Expr, k int64) sym.Expr {
+	i := expr.Add(expr.Cast(ir.Int64, floor), expr.Int(ir.Int64, k))
+	return boundIndex(name, i, a.in, false).Expr()
+}
+
+// interpolation gives the taps of output o.
+type interpolation func(a axis, m ir.DType, name string, o sym.Expr) []tap
+
+// nearestTaps takes the element that holds the output's start (shift 0) or
+// middle (shift ½).
+func nearestTaps(shift float64) interpolation {
+	return func(a axis, _ ir.DType, name string, o sym.Expr) []tap {
+		if a.in.Equal(a.out) {
+			return []tap{{at: o}}
+		}
+		if k, ok := sym.FloorDiv(a.out, a.in).Const(); ok && k == 2 && a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
+			return []tap{{at: sym.FloorDiv(o, sym.Int(2))}}
+		}
+		if even, ok := a.evenNearest(o, shift); ok {
+			return []tap{{at: even}}
+		}
+		m := ir.Float32 // whatever the dtype
+		x := expr.Idx(m, o)
+		if shift != 0 {
+			x = expr.Add(x, expr.Num(m, shift))
+		}
+		return []tap{{at: a.clamped(name, expr.Floor(expr.Mul(x, a.step(m))), 0)}}
+	}
+}
+
+// evenNearest returns the nearest index as integer arithmetic if that gives
+// what PyTorch's Float32 arithmetic does for every output.
+func (a axis) evenNearest(o sym.Expr, shift float64) (sym.Expr, bool) {
+	in, okIn := a.in.Const()
+	out, okOut := a.out.Const()
+	if !okIn || !okOut || out > 1<<16 {
+		return o, false
+	}
+	step := float32(in) / float32(out)
+	if a.scale > 0 {
+		step = float32(a.scale)
+	}
+	odd := int64(2 * shift)
+	for i := range out {
+		x := float32(i)
+		if shift != 0 {
+			x += float32(shift)
+		}
+		src := min(int64(math.Floor(float64(float32(x*step)))), in-1)
+		if src != (2*i+odd)*in/(2*out) {
+			return o, false
+		}
+	}
+	return sym.FloorDiv(sym.Mul(sym.Add(sym.Mul(sym.Int(2), o), sym.Int(odd)), a.in), sym.Mul(sym.Int(2), a.out)), true
+}
+
+// linearTaps weighs the two elements around the output.
+func linearTaps(a axis, m ir.DType, name string, o sym.Expr) []tap {
+	if a.in.Equal(a.out) {
+		return []tap{{at: o}}
+	}
+	zero := expr.Num(m, 0)
+	x := a.source(m, o)
+	if !a.align {
+		x = expr.Max(x, zero)
+	}
+	floor := expr.Min(expr.Floor(x), expr.Idx(m, sym.Sub(a.in, sym.Int(1))))
+	right := expr.Min(expr.Max(expr.Sub(x, floor), zero), expr.Num(m, 1))
+	return []tap{
+		{a.clamped(name+"_0", floor, 0), expr.Sub(expr.Num(m, 1), right)},
+		{a.clamped(name+"_1", floor, 1), right},
+	}
+}
+
+// cubicWeights are those of the four elements around a point t behind the
+// second: Keys' kernel with a = -0.75.
+func cubicWeights(t *expr.Expr) []*expr.Expr {
+	const a = -0.75
+	m := t.DType
+	num := func(x float64) *expr.Expr { return expr.Num(m, x) }
+	near := func(x *expr.Expr) *expr.Expr { // |x| ≤ 1
+		y := expr.Sub(expr.Mul(num(a+2), x), num(a+3))
+		return expr.Add(expr.Mul(expr.Mul(y, x), x), num(1))
+	}
+	far := func(x *expr.Expr) *expr.Expr { // 1 < |x| < 2
+		y := expr.Sub(expr.Mul(num(a), x), num(5*a))
+		y = expr.Add(expr.Mul(y, x), num(8*a))
+		return expr.Sub(expr.Mul(y, x), num(4*a))
+	}
+	rest := expr.Sub(num(1), t)
+	return []*expr.Expr{far(expr.Add(t, num(1))), near(t), near(rest), far(expr.Add(rest, num(1)))}
+}
+
+func cubicTaps(a axis, m ir.DType, name string, o sym.Expr) []tap {
+	if a.in.Equal(a.out) && !a.align && a.scale == 0 {
+		return []tap{{at: o}}
+	}
+	x := a.source(m, o)
+	floor := expr.Min(expr.Floor(x), expr.Idx(m, sym.Sub(a.in, sym.Int(1))))
+	t := expr.Min(expr.Max(expr.Sub(x, floor), expr.Num(m, 0)), expr.Num(m, 1))
+	var taps []tap
+	for k, w := range cubicWeights(t) {
+		taps = append(taps, tap{a.clamped(name+"_"+itoa(k), floor, int64(k-1)), w})
+	}
+	return taps
+}
+
+// resample returns the element of the named operand that taps along its last
+// dimensions make, the leading coordinates being lead.
+func (c *Call) resample(name string, m ir.DType, lead []sym.Expr, taps [][]tap) *expr.Expr {
+	if len(taps) == 0 {
+		return expr.Cast(m, c.Load(name, lead...))
+	}
+	var sum *expr.Expr
+	for _, t := range taps[0] {
+		x := c.resample(name, m, append(slices.Clone(lead), t.at), taps[1:])
+		if t.weight != nil {
+			x = expr.Mul(t.weight, x)
+		}
+		if sum == nil {
+			sum = x
+		} else {
+			sum = expr.Add(sum, x)
+		}
+	}
+	return sum
+}
+
+// upsampleAxes reads the arguments: the last n dimensions are resampled.
+func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
+	t, s := c.Tensor(input), c.Op.sch
+	if t.Rank() != n+2 {
+		return nil, c.Errorf("an input with %d dimensions", t.Rank())
+	}
+	axes := make([]axis, n)
+	factors := make([]float64, n)
+	if s.Index("scale_factors") >= 0 && c.Has("scale_factors") {
+		list, _ := c.Arg("scale_factors").(ir.List)
+		if len(list) != n {
+			return nil, c.Errorf("%d scale factors for %d dimensions", len(list), n)
+		}
+		for d, x := range list {
+			f, ok := x.(ir.Float)
+			if !ok || f <= 0 {
+				return nil, c.Errorf("scale factor %v", x)
+			}
+			factors[d] = float64(f)
+		}
+	}
+	for d, name := range [][]string{nil, {"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}}[n] {
+		if s.Index(name) >= 0 && c.Has(name) {
+			f, err := c.Float(name)
+			if err != nil {
+				return nil, err
+			}
+			factors[d] = f
+		}
+	}
+	var sizes []sym.Expr
+	if c.Has("output_size") {
+		var err error
+		if sizes, err = c.spatialArg("output_size", n); err != nil {
+			return nil, err
+		}
+	}
+	for d := range n {
+		a := &axes[d]
+		a.in = t.Sizes[2+d]
+		a.align = s.Index("align_corners") >= 0 && c.Bool("align_corners")
+		if factors[d] > 0 {
+			a.scale = 1 / factors[d]
+		}
+		switch in, static := a.in.Const(); {
+		case sizes != nil:
+			a.out = sizes[d]
+		case factors[d] == 0:
+			return nil, c.Errorf("neither output_size nor scale_factors")
+		case static:
+			a.out = sym.Int(int64(float64(in) * factors[d]))
+		case factors[d] == math.Trunc(factors[d]):
+			a.out = sym.Mul(a.in, sym.Int(int64(factors[d])))
+		default:
+			return nil, c.Errorf("a scale factor of %g for a size %s that is not constant", factors[d], a.in)
+		}
+		if sym.LessEq(a.out, sym.Int(0)) || sym.LessEq(a.in, sym.Int(0)) {
+			return nil, c.Errorf("an input size of %s and an output size of %s", a.in, a.out)
+		}
+	}
+	return axes, nil
+}
+
+// upsample is an entry that resamples the last n dimensions.
+func upsample(schema string, n int, f interpolation, floats bool) Op {
+	input := "self"
+	if strings.Contains(schema, "Tensor input") {
+		input = "input"
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			axes, err := upsampleAxes(c, input, n)
+			if err != nil {
+				return nil, err
+			}
+			t := c.Tensor(input)
+			if floats && !t.DType.IsFloat() {
+				return nil, c.Errorf("not defined on %s", t.DType)
+			}
+			sizes := slices.Clone(t.Sizes[:2])
+			for _, a := range axes {
+				sizes = append(sizes, a.out)
+			}
+			u := ir.TensorOf(t.DType, sizes...)
+			if suggestsChannelsLast(t) {
+				u.Strides = channelsLastStrides(sizes)
+			}
+			return []ir.Type{u}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			axes, err := upsampleAxes(c, input, n)
+			if err != nil {
+				return nil, err
+			}
+			d := c.Outs[0].DType
+			m := opmath(d)
+			vars, at := indexVars(c.Outs[0].Sizes)
+			taps := make([][]tap, n)
+			for i, a := range axes {
+				taps[i] = f(a, m, "at"+itoa(i), at[2+i])
+			}
+			return []expr.Tensor{{DType: d, Vars: vars, Body: expr.Cast(d, c.resample(input, m, at[:2], taps))}}, nil
+		},
+		Samples: upsampleSamples(schema, input, n, floats),
+	}
+}
+
+func upsampleSamples(schema, input string, n int, floats bool) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		s, err := ParseSchema(schema)
+		if err != nil {
+			return nil
+		}
+		var out []Sample
+		for i, scale := range []float64{2, 1.5, 0.6, 3} {
+			d := []ir.DType{ir.Float32, ir.Float32, ir.BFloat16, ir.Float64}[i]
+			if !floats && i == 3 {
+				d = ir.Uint8
+			}
+			shape := []int64{1, 2}
+			var sizes []int64
+			for range n {
+				shape = append(shape, 3+r.Int64N(4))
+				sizes = append(sizes, int64(float64(shape[len(shape)-1])*scale))
+			}
+			args := []any{input, Tensor(d, Values{}, shape...)}
+			if s.Index("align_corners") >= 0 {
+				args = append(args, "align_corners", i%2 == 1)
+			}
+			if s.Index("scale_factors") >= 0 && i%2 == 0 {
+				args = append(args, "output_size", nil, "scale_factors", slices.Repeat([]float64{scale}, n))
+			} else {
+				args = append(args, "output_size", sizes)
+				if s.Index("scale_factors") >= 0 {
+					args = append(args, "scale_factors", nil)
+				}
+			}
+			out = append(out, NewSample(args...))
+		}
+		return out
+	}
+}
+
+// upsampleOps resample images.
+func upsampleOps() []Op {
+	exact := nearestTaps(0.5)
+	near := nearestTaps(0)
+	return []Op{
+		upsample("aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", 1, near, false),
+		upsample("aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 1, near, false),
+		upsample("aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", 2, near, false),
+		upsample("aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 2, near, false),
+		upsample("aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", 3, near, false),
+		upsample("aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 3, near, false),
+		upsample("aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", 1, exact, false),
+		upsample("aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 1, exact, false),
+		upsample("aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", 2, exact, false),
+		upsample("aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 2, exact, false),
+		upsample("aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", 3, exact, false),
+		upsample("aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", 3, exact, false),
+		upsample("aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", 1, linearTaps, true),
+		upsample("aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 1, linearTaps, true),
+		upsample("aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", 2, linearTaps, true),
+		upsample("aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 2, linearTaps, true),
+		upsample("aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", 3, linearTaps, true),
+		upsample("aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 3, linearTaps, true),
+		upsample("aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", 2, cubicTaps, true),
+		upsample("aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", 2, cubicTaps, true),
+	}
+}
