@@ -7,12 +7,12 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 )
 
-// ScanOp is the operator of a counted loop, as torch's: its operands are the
-// lists of carried values, of tensors walked along dimension 0, and of other
-// operands. Its region takes the carried values, an element of each walked
-// tensor and the others, and returns new carried values and what each step
-// yields; the node's results are the last carried values and what was yielded
-// stacked along dimension 0.
+// ScanOp is the operator of a counted loop: its arguments are init, the list of
+// carried values, xs, the list of tensors walked along dimension 0, and the
+// bool reverse. Its region takes the carried values and an element of each
+// walked tensor, captures what else it needs, and returns new carried values
+// and what each step yields; the node's results are the last carried values
+// and what was yielded stacked along dimension 0.
 const ScanOp = "higher_order.scan"
 
 // Scan emits a loop over dimension 0 of xs, from the end if reverse (what it
@@ -72,9 +72,8 @@ func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder,
 		}
 		return list
 	}
-	args := []ir.NamedArg{{Value: refs(init)}, {Value: refs(xs)}, {Value: ir.List{}}}
-	if reverse {
-		args = append(args, ir.NamedArg{Name: "dim", Value: ir.Int(0)}, ir.NamedArg{Name: "reverse", Value: ir.BoolArg(true)})
+	args := []ir.NamedArg{
+		{Name: "init", Value: refs(init)}, {Name: "xs", Value: refs(xs)}, {Name: "reverse", Value: ir.BoolArg(reverse)},
 	}
 	n := b.Emit(ScanOp, args, types...)
 	n.Regions = []*ir.Graph{g}
