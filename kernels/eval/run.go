@@ -11,13 +11,12 @@ import (
 // Program is a compiled function. It may run several times and in several
 // goroutines at once.
 type Program struct {
-	f         *loop.Func
-	body      block
-	ints      int // slots of symbols, integer and Bool locals
-	f64s      int
-	f32s      int
-	symSlots  []int // of f.Syms
-	usesEmpty bool
+	f        *loop.Func
+	body     block
+	ints     int // slots of symbols, integer and Bool locals
+	f64s     int
+	f32s     int
+	symSlots []int // of f.Syms
 }
 
 // frame is the state of a run.
@@ -47,16 +46,13 @@ func Run(f *loop.Func, bufs [][]byte, syms []int64, scalars []Value) error {
 }
 
 // Run executes the program; see the function Run.
-func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) (err error) {
+func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) error {
 	f := p.f
 	if len(bufs) != len(f.Bufs) || len(syms) != len(f.Syms) || len(scalars) != len(f.Scalars) {
 		return fmt.Errorf("%s: got %d buffers, %d sizes and %d scalars, want %d, %d and %d",
 			f.Name, len(bufs), len(syms), len(scalars), len(f.Bufs), len(f.Syms), len(f.Scalars))
 	}
-	fr := &frame{
-		ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s),
-		bufs: bufs, lens: make([]int64, len(bufs)), scalars: scalars,
-	}
+	fr := p.frame(bufs, scalars)
 	for i, s := range p.symSlots {
 		fr.ints[s] = syms[i]
 	}
@@ -67,17 +63,7 @@ func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) (err error) 
 		}
 		fr.lens[i] = int64(len(b) / size)
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			s, ok := r.(stop)
-			if !ok {
-				panic(r)
-			}
-			err = fmt.Errorf("%s: %w", f.Name, s.err)
-		}
-	}()
-	p.body.run(fr)
-	return nil
+	return guard(f.Name, func() { p.body.run(fr) })
 }
 
 // block is a sequence of compiled statements.
@@ -93,69 +79,67 @@ func (b block) run(fr *frame) bool {
 	return false
 }
 
-// Compile prepares f. It fails if f is not well formed.
-func Compile(f *loop.Func) (p *Program, err error) {
-	p = &Program{f: f}
-	c := &compiler{p: p, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{}, fns: map[*expr.Func]*function{}}
+// guard runs f, which may fail, and returns with what.
+func guard(name string, f func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s, ok := r.(stop)
 			if !ok {
 				panic(r)
 			}
-			p, err = nil, fmt.Errorf("%s: %w", f.Name, s.err)
+			err = fmt.Errorf("%s: %w", name, s.err)
 		}
 	}()
-	for _, s := range f.Syms {
-		p.symSlots = append(p.symSlots, c.symbol(s))
-	}
-	p.body = c.block(f.Body)
-	return p, nil
+	f()
+	return nil
 }
 
-// EvalFunc returns fn of args.
-func EvalFunc(fn *expr.Func, args ...Value) (Value, error) {
-	run, err := CompileFunc(fn)
+func newCompiler(f *loop.Func) *compiler {
+	return &compiler{p: &Program{f: f}, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{}, fns: map[*expr.Func]*function{}}
+}
+
+// Compile prepares f. It fails if f is not well formed.
+func Compile(f *loop.Func) (*Program, error) {
+	c := newCompiler(f)
+	err := guard(f.Name, func() {
+		for _, s := range f.Syms {
+			c.p.symSlots = append(c.p.symSlots, c.symbol(s))
+		}
+		c.p.body = c.block(f.Body)
+	})
 	if err != nil {
-		return Value{}, err
+		return nil, err
 	}
-	return run(args...), nil
+	return c.p, nil
+}
+
+// frame returns the state of a run over bufs.
+func (p *Program) frame(bufs [][]byte, scalars []Value) *frame {
+	return &frame{
+		ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s),
+		bufs: bufs, lens: make([]int64, len(bufs)), scalars: scalars,
+	}
 }
 
 // CompileFunc returns a function that computes fn. It is for one goroutine.
 func CompileFunc(fn *expr.Func) (func(args ...Value) Value, error) {
 	d := fn.Body.DType
 	out := &expr.Var{Name: "out", DType: d}
-	call := &expr.Expr{Op: expr.OpCall, DType: d, Fn: fn}
-	f := &loop.Func{Name: fn.Name}
+	f := &loop.Func{Name: fn.Name, Scalars: fn.Params}
+	args := make([]*expr.Expr, len(fn.Params))
 	for i, p := range fn.Params {
-		f.Scalars = append(f.Scalars, p)
-		call.Args = append(call.Args, expr.ScalarRef(i, p.DType))
+		args[i] = expr.ScalarRef(i, p.DType)
 	}
-	f.Body = []loop.Stmt{&loop.Let{Var: out, Value: call}}
-	p := &Program{f: f}
-	c := &compiler{p: p, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{}, fns: map[*expr.Func]*function{}}
-	var err error
-	func() {
-		defer func() {
-			if r := recover(); r != nil {
-				s, ok := r.(stop)
-				if !ok {
-					panic(r)
-				}
-				err = s.err
-			}
-		}()
-		p.body = c.block(f.Body)
-	}()
-	if err != nil {
+	f.Body = []loop.Stmt{&loop.Let{Var: out, Value: expr.CallFn(fn, args...)}}
+	c := newCompiler(f)
+	if err := guard(fn.Name, func() { c.p.body = c.block(f.Body) }); err != nil {
 		return nil, err
 	}
 	slot := c.vars[out]
-	fr := &frame{ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s), scalars: make([]Value, len(fn.Params))}
+	fr := c.p.frame(nil, make([]Value, len(fn.Params)))
 	return func(args ...Value) Value {
 		copy(fr.scalars, args)
-		p.body.run(fr)
+		c.p.body.run(fr)
 		switch kindOf(d) {
 		case f64Kind:
 			return Value{F: fr.f64s[slot]}

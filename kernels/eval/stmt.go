@@ -229,8 +229,8 @@ func (c *compiler) element(v *expr.Var, at sym.Expr) func(*frame) int64 {
 type function struct {
 	params []int
 	body   block
-	result *expr.Expr
-	i      func(*frame) int64
-	s      func(*frame) float32
-	d      func(*frame) float64
+	// The result, by its kind.
+	i func(*frame) int64
+	s func(*frame) float32
+	d func(*frame) float64
 }

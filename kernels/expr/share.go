@@ -19,7 +19,6 @@ type Sharer struct {
 	heights map[*Expr]int
 	vars    map[string]*sym.Symbol
 	symIDs  map[*sym.Symbol]int
-	symByID []*sym.Symbol
 	data    map[string]*sym.Symbol
 }
 
