@@ -76,6 +76,15 @@ func (b *builder) result(a ir.Arg) (*Buffer, error) {
 	return b.buffer(ref.Value), nil
 }
 
+// carry gives a carried value its initial value a.
+func (b *builder) carry(dst *Buffer, a ir.Arg, from []Origin) error {
+	ref, ok := a.(ir.Ref)
+	if !ok || ref.Value.Type.Kind != ir.TensorKind {
+		return fmt.Errorf("a loop carries something that is no tensor")
+	}
+	return b.initialise(dst, ref.Value, from)
+}
+
 func rootOf(b *Buffer) *Buffer {
 	if b.Root != nil {
 		return b.Root
@@ -122,11 +131,9 @@ func (b *builder) while(n *ir.Node) error {
 		return fmt.Errorf("carried values do not match the results")
 	}
 	for i, a := range inits {
-		src, err := b.result(a)
-		if err != nil {
+		if err := b.carry(carried[i], a, from); err != nil {
 			return err
 		}
-		b.copy(carried[i], src, from)
 		b.bufs[head.Inputs[i]], b.bufs[body.Inputs[i]] = carried[i], carried[i]
 	}
 	w := &While{From: from}
@@ -171,11 +178,9 @@ func (b *builder) scan(n *ir.Node) error {
 	}
 	dsts := make([]*Buffer, len(outs))
 	for i, a := range inits {
-		src, err := b.result(a)
-		if err != nil {
+		if err := b.carry(outs[i], a, from); err != nil {
 			return err
 		}
-		b.copy(outs[i], src, from)
 		b.bufs[body.Inputs[i]], dsts[i] = outs[i], outs[i]
 	}
 	for i, a := range xs {

@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -167,13 +169,20 @@ func runStart(t expr.Tensor, operands []*ir.Value, v *ir.Value) (sym.Expr, bool)
 		return sym.Expr{}, false
 	}
 	src := flat(operands[load.Buf].Type.Sizes, load.Coords)
-	start := sym.Sub(src, flat(v.Type.Sizes, symExprs(t.Vars)))
+	start := unitVars(sym.Sub(src, flat(v.Type.Sizes, symExprs(t.Vars))), t.Vars)
 	for _, s := range t.Vars {
 		if start.Uses(s) {
 			return sym.Expr{}, false
 		}
 	}
 	return start, true
+}
+
+// unitVars sets loop variables that have only one value to it.
+func unitVars(e sym.Expr, vars []*sym.Symbol) sym.Expr {
+	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+		return sym.Expr{}, expr.Extent(s).Is(1) && slices.Contains(vars, s)
+	})
 }
 
 // loadOf returns the single load that makes up a view's body.

@@ -277,6 +277,21 @@ func (b *builder) copy(dst, src *Buffer, from []Origin) {
 	b.emit(&Call{Kernel: copyKernel(dst.DType, dst.Len), Args: []*Buffer{dst, src}, From: from})
 }
 
+// initialise gives dst the value v, which may be a constant without memory.
+func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) error {
+	t, ok := b.uniform(v)
+	if !ok {
+		b.copy(dst, b.buffer(v), from)
+		return nil
+	}
+	fn, err := schedule.Build("fill", []expr.Tensor{t}, nil, schedule.Options{})
+	if err != nil {
+		return err
+	}
+	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: "fill"}, Args: []*Buffer{dst}, From: from})
+	return nil
+}
+
 // copyKernel returns a kernel that copies n elements.
 func copyKernel(d ir.DType, n sym.Expr) *Kernel {
 	store := func(at sym.Expr) loop.Stmt {

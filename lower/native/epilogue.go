@@ -60,7 +60,7 @@ func (b *builder) findEpilogue(f *facts) {
 func (b *builder) epilogueStep(next *facts, ch *chain, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
 	t := next.tensors[0]
 	extra := append([]*ir.Value(nil), ch.extra...)
-	pos := flat(next.node.Output(0).Type.Sizes, symExprs(t.Vars))
+	pos := unitVars(flat(next.node.Output(0).Type.Sizes, symExprs(t.Vars)), t.Vars)
 	channel := sym.Mod(sym.FloorDiv(pos, channels.Inner), channels.Count)
 	ok := true
 	body := expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
@@ -69,7 +69,7 @@ func (b *builder) epilogueStep(next *facts, ch *chain, ep *tuned.Epilogue, chann
 			ok = false
 		case expr.OpLoad:
 			u := next.call.Operands()[e.Buf]
-			at := flat(u.Type.Sizes, e.Coords)
+			at := unitVars(flat(u.Type.Sizes, e.Coords), t.Vars)
 			if u == ch.out {
 				ok = ok && at.Equal(pos)
 				return ep.Body

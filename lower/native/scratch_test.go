@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/plan"
 )
@@ -26,9 +27,16 @@ func TestScratch(t *testing.T) {
 	if os.Getenv("V") != "" {
 		fmt.Println(p)
 	}
-	np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}})
+	np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: kern(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fmt.Println(np)
+}
+
+func kern() []*tuned.Kernel {
+	if os.Getenv("T") == "" {
+		return nil
+	}
+	return tuned.Standard()
 }

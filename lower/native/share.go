@@ -97,6 +97,11 @@ func newInstance(c *Call) *instance {
 // merge makes one kernel of calls with equal skeletons.
 func merge(group []*instance) *Kernel {
 	k := *group[0].call.Kernel
+	for _, in := range group {
+		if in.call.Kernel.Copy { // say what it is, not what it came from
+			k = *in.call.Kernel
+		}
+	}
 	k.Params = nil
 	ints := mergeInts(group, &k)
 	if k.Loop != nil {
