@@ -1,0 +1,125 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// compositeOps are written in terms of others.
+func compositeOps() []Op {
+	pair := func(r *Rand) []Sample {
+		a, b := Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 3, 4), Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4)
+		return []Sample{NewSample("self", a, "other", b)}
+	}
+	return []Op{
+		{
+			Schema: "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				d, err := c.Promote("self", "other")
+				return []ir.Type{ir.TensorOf(d)}, err
+			},
+			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+				d := b.Op("aten.sub.Tensor", c.Arg("self"), c.Arg("other"))
+				return []*ir.Value{b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"))}, nil
+			},
+			Samples: pair,
+		},
+		{
+			Schema: "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				d, err := c.Promote("self", "other")
+				if _, float, _ := toFloat(d); err == nil {
+					d = float
+				}
+				t, ok := pointwiseType(d, c.Tensor("self"), c.Tensor("other"))
+				if err == nil && !ok {
+					err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("self"), c.Tensor("other")}))
+				}
+				return []ir.Type{t}, err
+			},
+			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+				return []*ir.Value{b.Op("aten.mul.Tensor", c.Arg("self"), b.Op("aten.pow.Scalar", 2.0, c.Arg("other")))}, nil
+			},
+			Samples: pair,
+		},
+		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+			"self other", toBool, isClose, with(), with("rtol", 0.5, "atol", 0.25, "equal_nan", true)),
+		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
+		floatPower("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
+		floatPower("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor"),
+		{
+			Schema: "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				p, err := c.Float("p")
+				if err != nil {
+					return nil, err
+				}
+				if c.dropoutRandom() {
+					return nil, c.Errorf("dropout with probability %v in training mode is random; export the model after model.eval()", p)
+				}
+				t := c.Tensor("input")
+				return []ir.Type{likeType(t, t.DType), likeType(t, ir.Bool)}, nil
+			},
+			Compute: func(c *Call) ([]expr.Tensor, error) {
+				// Training with probability 1 drops everything.
+				keep := expr.Bool(!c.Bool("train") || !c.dropsAll())
+				var ts []expr.Tensor
+				for i, out := range c.Outs {
+					vars, coords := indexVars(out.Sizes)
+					body := keep
+					if i == 0 {
+						x := c.Load("input", coords...)
+						body = expr.Select(keep, x, like(x, 0))
+					}
+					ts = append(ts, expr.Tensor{DType: out.DType, Vars: vars, Body: body})
+				}
+				return ts, nil
+			},
+			Samples: func(r *Rand) []Sample {
+				return []Sample{
+					NewSample("input", Tensor(ir.Float32, Values{}, 3, 4), "p", 0.5, "train", false),
+					NewSample("input", Tensor(ir.Float32, Values{}, 3, 4), "p", 1.0, "train", true),
+				}
+			},
+		},
+	}
+}
+
+// dropsAll reports whether the probability of being dropped is 1.
+func (c *Call) dropsAll() bool {
+	p, err := c.Float("p")
+	return err == nil && p == 1
+}
+
+func (c *Call) dropoutRandom() bool {
+	p, err := c.Float("p")
+	return c.Bool("train") && (err != nil || p != 0 && p != 1)
+}
+
+// isClose is |a - b| ≤ atol + rtol·|b|, infinities only if equal.
+func isClose(p *point) *expr.Expr {
+	a, b := p.x[0], p.x[1]
+	if a.DType == ir.Bool {
+		return expr.Not(expr.Xor(a, b))
+	}
+	equal := expr.Eq(a, b)
+	fd := a.DType
+	if !fd.IsFloat() {
+		fd = defaultFloat
+	}
+	num := func(name string) *expr.Expr { return p.c.number(p.c.Arg(name), fd) }
+	bound := expr.Add(num("atol"), expr.Mul(num("rtol"), expr.Cast(fd, absolute(b))))
+	diff := expr.Cast(fd, absolute(expr.Sub(a, b)))
+	finite := expr.Lt(diff, expr.Float(fd, inf))
+	r := expr.Or(equal, expr.And(finite, expr.Le(diff, bound)))
+	if p.c.Bool("equal_nan") {
+		r = expr.Or(r, expr.And(expr.IsNaN(a), expr.IsNaN(b)))
+	}
+	return r
+}
+
+// floatPower computes in double precision.
+func floatPower(schema string) Op {
+	double := func(ir.DType) (ir.DType, ir.DType, bool) { return ir.Float64, ir.Float64, true }
+	return pointwise(schema, "self exponent", double, func(p *point) *expr.Expr { return power(p.x[0], p.x[1]) }, domain(0.25, 3))
+}
