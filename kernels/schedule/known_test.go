@@ -4,10 +4,12 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
@@ -105,6 +107,12 @@ func embedding(rows, dim int64, n sym.Expr) expr.Tensor {
 	return expr.Tensor{DType: ir.Float32, Vars: v, Body: expr.Add(expr.At(1, ir.Float32, row.Expr(), v[1].Expr()), expr.At(2, ir.Float32, v[0].Expr(), v[1].Expr()))}
 }
 
+// rowTotal is the sum of row i of a matrix.
+func rowTotal(i, columns sym.Expr) *expr.Expr {
+	r := sym.NewVar("r", columns)
+	return expr.Sum([]*sym.Symbol{r}, expr.At(0, ir.Float32, i, r.Expr()))
+}
+
 // TestShapes compares the loops of known operators with testdata/NAME.txt.
 func TestShapes(t *testing.T) {
 	n := sym.NewSymbol("s0", 1, 100).Expr()
@@ -120,20 +128,22 @@ func TestShapes(t *testing.T) {
 		name     string
 		outs     []expr.Tensor
 		operands []schedule.OperandInfo
+		lanes    int
 	}{
-		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)}, []schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}},
-		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 5)...)}},
-		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight), f32(eight), f32(eight)}},
-		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)}, []schedule.OperandInfo{f32(ints(3, 8, 8)...)}},
-		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3), eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}},
-		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n), f32(sym.Int(10), eight), f32(n, eight)}},
+		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)}, []schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}, 0},
+		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 5)...)}, 0},
+		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight), f32(eight), f32(eight)}, 0},
+		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)}, []schedule.OperandInfo{f32(ints(3, 8, 8)...)}, 0},
+		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3), eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}, 0},
+		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n), f32(sym.Int(10), eight), f32(n, eight)}, 0},
 		{"add", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, exprs(same)...))}},
-			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))}, 0},
 		{"add_bias", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, same[1].Expr()))}},
-			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))}, 0},
+		{"row_sum_lanes", []expr.Tensor{{DType: ir.Float32, Vars: same[:1], Body: rowTotal(same[0].Expr(), sym.Int(18))}}, []schedule.OperandInfo{f32(n, sym.Int(18))}, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := schedule.Build(c.name, c.outs, c.operands, schedule.Options{})
+			f, err := schedule.Build(c.name, c.outs, c.operands, schedule.Options{Lanes: c.lanes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,5 +164,44 @@ func TestShapes(t *testing.T) {
 				t.Errorf("%v", r.Errors)
 			}
 		})
+	}
+}
+
+// Sums in lanes cover every element, whatever the length.
+func TestLanes(t *testing.T) {
+	columns := sym.NewSymbol("n", 0, 100)
+	row := sym.NewVar("i", sym.Int(3))
+	out := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{row}, Body: rowTotal(row.Expr(), columns.Expr())}
+	operands := []schedule.OperandInfo{{DType: ir.Float32, Sizes: []sym.Expr{sym.Int(3), columns.Expr()}}}
+	for n := range int64(20) {
+		x := eval.Operand{DType: ir.Float32, Sizes: []int64{3, n}, Data: make([]byte, 12*n)}
+		for i := range 3 * n {
+			eval.Put(ir.Float32, x.Data, i, eval.Value{F: float64(i*i%17 + 1)})
+		}
+		f := checkOuts(t, "lanes", []expr.Tensor{out}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{columns: n}, schedule.Options{Lanes: 4})
+		if !strings.Contains(f.String(), "part f32[4]") {
+			t.Fatalf("no lanes:\n%s", f)
+		}
+	}
+}
+
+// What a loop that may not run would load must not be loaded before it, even if
+// it does not change in the loop; nor what only a guard allows.
+func TestHoisting(t *testing.T) {
+	n := sym.NewSymbol("n", 0, 9)
+	i := sym.NewVar("i", n.Expr())
+	first := expr.At(0, ir.Float32, sym.Int(0))
+	last := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{i}, Body: expr.Sqrt(first)}
+	operands := []schedule.OperandInfo{{DType: ir.Float32, Sizes: []sym.Expr{n.Expr()}}}
+	for size := range int64(3) {
+		x := eval.Operand{DType: ir.Float32, Sizes: []int64{size}, Data: make([]byte, 4*size)}
+		checkOuts(t, "empty", []expr.Tensor{last}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{n: size}, schedule.Options{})
+	}
+	j := sym.NewVar("j", sym.Int(4))
+	some := expr.Gt(expr.Idx(ir.Int64, n.Expr()), expr.Int(ir.Int64, 0))
+	guarded := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{j}, Body: expr.Select(some, expr.Add(first, expr.Sqrt(first)), expr.Float(ir.Float32, 1))}
+	for size := range int64(3) {
+		x := eval.Operand{DType: ir.Float32, Sizes: []int64{size}, Data: make([]byte, 4*size)}
+		checkOuts(t, "guarded", []expr.Tensor{guarded}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{n: size}, schedule.Options{})
 	}
 }

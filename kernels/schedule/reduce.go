@@ -13,21 +13,25 @@ import (
 // that are needed there too.
 func (s *scheduler) reduce(e *expr.Expr, b *block) {
 	group := s.companions(e, b)
-	var accs []accumulator
+	strip := true
 	var bodies []*expr.Expr
+	for _, r := range group {
+		strip = strip && !isArg(r.Kind)
+		bodies = append(bodies, r.Args[0])
+	}
+	vars := e.Vars
+	if strip { // else the first of equal values counts
+		vars = s.order(vars, bodies)
+	}
+	if len(group) == 1 && s.laneable(e, vars) {
+		s.lanes(e, vars, b)
+		return
+	}
+	var accs []accumulator
 	for _, r := range group {
 		acc := s.accumulator(r)
 		b.stmts = append(b.stmts, acc.declare()...)
 		accs = append(accs, acc)
-		bodies = append(bodies, r.Args[0])
-	}
-	vars := e.Vars
-	strip := true
-	for _, r := range group {
-		strip = strip && !isArg(r.Kind)
-	}
-	if strip {
-		vars = s.order(vars, bodies)
 	}
 	s.loops(b, vars, bodies, strip, func(in *block) {
 		for i, body := range bodies {
