@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -280,80 +279,4 @@ func CallFn(fn *Func, args ...*Expr) *Expr {
 		}
 	}
 	return &Expr{Op: OpCall, DType: fn.Body.DType, Fn: fn, Args: args}
-}
-
-// Sum adds body over all values of vars. Narrow floats are accumulated in
-// Float32 and rounded once.
-func Sum(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceSum, vars, body) }
-
-// Prod multiplies body over all values of vars.
-func Prod(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceProd, vars, body) }
-
-// MaxOf returns the largest body over vars, NaN if there is one; on Bool: any.
-func MaxOf(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceMax, vars, body) }
-
-// MinOf returns the smallest body over vars, NaN if there is one; on Bool: all.
-func MinOf(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceMin, vars, body) }
-
-// ArgMax returns the Int64 position of the first largest body.
-func ArgMax(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceArgMax, vars, body) }
-
-// ArgMin returns the Int64 position of the first smallest body.
-func ArgMin(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceArgMin, vars, body) }
-
-// Reduction combines body over all values of vars, which it binds. Without
-// vars it is body itself (0 for ArgMax and ArgMin).
-func Reduction(kind ReduceKind, vars []*sym.Symbol, body *Expr) *Expr {
-	arg := kind == ReduceArgMax || kind == ReduceArgMin
-	d := body.DType
-	switch {
-	case len(vars) == 0 && arg:
-		return Int(ir.Int64, 0)
-	case len(vars) == 0:
-		return body
-	case !castable(d) || d == ir.Bool && (kind == ReduceSum || kind == ReduceProd):
-		panic(fmt.Sprintf("expr: %s over %s", kind, d))
-	case IsNarrow(d):
-		r := Reduction(kind, vars, Cast(ir.Float32, body))
-		if arg {
-			return r
-		}
-		return Cast(d, r)
-	case arg:
-		if d == ir.Bool { // Bool has no order of its own
-			body = Cast(ir.Uint8, body)
-		}
-		d = ir.Int64
-	}
-	return &Expr{Op: OpReduce, DType: d, Kind: kind, Vars: vars, Args: []*Expr{body}}
-}
-
-// InRange returns lo <= idx < hi, as a constant if that can be told.
-func InRange(idx, lo, hi sym.Expr) *Expr {
-	return And(IdxLe(lo, idx), IdxLt(idx, hi))
-}
-
-// IdxLt returns a < b of index expressions, as a constant if that can be told.
-func IdxLt(a, b sym.Expr) *Expr { return idxCompare(OpLt, a, b, 1) }
-
-// IdxLe returns a <= b of index expressions, as a constant if that can be told.
-func IdxLe(a, b sym.Expr) *Expr { return idxCompare(OpLe, a, b, 0) }
-
-// idxCompare returns a op b, which means b - a >= gap.
-func idxCompare(op Op, a, b sym.Expr, gap int64) *Expr {
-	if sym.NonNegative(sym.Sub(sym.Sub(b, a), sym.Int(gap))) {
-		return Bool(true)
-	}
-	if sym.NonNegative(sym.Sub(sym.Sub(a, b), sym.Int(1-gap))) {
-		return Bool(false)
-	}
-	d := ir.Int64
-	if fitsInt32(a) && fitsInt32(b) {
-		d = ir.Int32
-	}
-	return comparison(op, Idx(d, a), Idx(d, b))
-}
-
-func fitsInt32(e sym.Expr) bool {
-	return sym.NonNegative(sym.Sub(sym.Int(math.MaxInt32), e)) && sym.NonNegative(sym.Sub(e, sym.Int(math.MinInt32)))
 }

@@ -1,0 +1,128 @@
+package expr
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// Convert gives v of dtype from as dtype to. Floats outside the range of an
+// integer type give some value of it.
+func Convert(v Value, from, to ir.DType) Value {
+	switch {
+	case from.IsFloat() && to.IsFloat():
+		return Value{F: RoundTo(to, v.F)}
+	case from.IsFloat() && to == ir.Bool:
+		return boolValue(v.F != 0)
+	case from.IsFloat():
+		return Value{I: Wrap(to, floatToInt(v.F))}
+	case to.IsFloat() && from == ir.Uint64:
+		return Value{F: intToFloat(to, uint64(v.I), false)}
+	case to.IsFloat() && v.I < 0:
+		return Value{F: intToFloat(to, -uint64(v.I), true)}
+	case to.IsFloat():
+		return Value{F: intToFloat(to, uint64(v.I), false)}
+	case to == ir.Bool:
+		return boolValue(v.I != 0)
+	}
+	return Value{I: Wrap(to, v.I)}
+}
+
+// floatToInt truncates; outside of ±2^63 it gives bits of a uint64 or the
+// smallest integer, as x86 does.
+func floatToInt(x float64) int64 {
+	switch {
+	case x >= -0x1p63 && x < 0x1p63:
+		return int64(x)
+	case x >= 0x1p63 && x < 0x1p64:
+		return int64(uint64(x))
+	}
+	return math.MinInt64
+}
+
+// intToFloat rounds once, also to float32.
+func intToFloat(d ir.DType, mag uint64, neg bool) float64 {
+	var f float64
+	if d == ir.Float64 {
+		f = float64(mag)
+	} else {
+		f = RoundTo(d, float64(float32(mag)))
+	}
+	if neg {
+		f = -f
+	}
+	return f
+}
+
+// Wrap reduces n to the range of integer dtype d, two's complement. Bool is
+// n != 0.
+func Wrap(d ir.DType, n int64) int64 {
+	switch d {
+	case ir.Bool:
+		if n != 0 {
+			return 1
+		}
+		return 0
+	case ir.Int8:
+		return int64(int8(n))
+	case ir.Uint8:
+		return int64(uint8(n))
+	case ir.Int16:
+		return int64(int16(n))
+	case ir.Uint16:
+		return int64(uint16(n))
+	case ir.Int32:
+		return int64(int32(n))
+	case ir.Uint32:
+		return int64(uint32(n))
+	}
+	return n
+}
+
+// IntRange returns the smallest and the largest value of integer dtype d as
+// Const holds them.
+func IntRange(d ir.DType) (lowest, highest int64) {
+	bits := uint(8 * d.Size())
+	switch {
+	case d == ir.Uint64:
+		return 0, -1
+	case d.IsUnsigned():
+		return 0, 1<<bits - 1
+	}
+	return -1 << (bits - 1), 1<<(bits-1) - 1
+}
+
+func boolValue(b bool) Value {
+	if b {
+		return Value{I: 1}
+	}
+	return Value{}
+}
+
+func bitcast(v Value, from, to ir.DType) Value {
+	return fromBits(to, toBits(from, v))
+}
+
+func toBits(d ir.DType, v Value) uint64 {
+	switch {
+	case d == ir.Float64:
+		return math.Float64bits(v.F)
+	case d == ir.Float32:
+		return uint64(math.Float32bits(float32(v.F)))
+	case IsNarrow(d):
+		return uint64(narrowBits(d, v.F))
+	}
+	return uint64(v.I)
+}
+
+func fromBits(d ir.DType, b uint64) Value {
+	switch {
+	case d == ir.Float64:
+		return Value{F: math.Float64frombits(b)}
+	case d == ir.Float32:
+		return Value{F: float64(math.Float32frombits(uint32(b)))}
+	case IsNarrow(d):
+		return Value{F: narrowValue(d, uint16(b))}
+	}
+	return Value{I: Wrap(d, int64(b))}
+}
