@@ -1,0 +1,168 @@
+// Package c prints native form as a C99 package that needs nothing but a
+// compiler: <stddef.h>, <stdint.h>, <stdbool.h>, no library.
+//
+// Generate is the door. The package it makes has NAME.h, the interface; NAME.c,
+// kernels and methods; and NAME_weights.c, or, for larger weights, NAME_weights.S
+// and NAME_weights.bin.
+package c
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// Options steer Generate.
+type Options struct {
+	// Name is the prefix of every external name and the base of the file
+	// names: an identifier in lower case.
+	Name string
+	// Generator is named in the head of every file; "" is "etgen".
+	Generator string
+}
+
+// maxInline is up to how many bytes weights are written as C arrays, which are
+// readable but slow to compile.
+const maxInline = 64 << 10
+
+// Generate prints p. The same program gives the same bytes.
+func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
+	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name || keywords()[opt.Name] {
+		return nil, fmt.Errorf("%q cannot be the name of a C package: it must be an identifier that is no keyword", opt.Name)
+	}
+	if opt.Generator == "" {
+		opt.Generator = "etgen"
+	}
+	g := &gen{
+		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
+		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
+		macros: map[string]string{}, consts: map[*native.Const]string{}, kernels: map[*native.Kernel]*kernel{},
+		fields: map[*native.Buffer]string{},
+	}
+	if err := g.run(); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Source, err)
+	}
+	return g.files(), nil
+}
+
+// gen is the state of one Generate.
+type gen struct {
+	p      *native.Program
+	opt    Options
+	prefix string
+	upper  string
+	names  *codegen.Scope // of the file scope
+	idx    ctype
+
+	weights *codegen.Weights
+	consts  map[*native.Const]string
+	fields  map[*native.Buffer]string // of the state struct
+	kernels map[*native.Kernel]*kernel
+	methods []*method
+
+	macros     map[string]string // constants defined as macros, by name
+	macroOrder []string
+	support    support
+	kernelText writer
+	methodText writer
+	err        error
+}
+
+// fail notes an error; the first one counts.
+func (g *gen) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+}
+
+func (g *gen) run() error {
+	for k := range keywords() {
+		g.names.Reserve(k)
+	}
+	g.names.Reserve(g.prefix+"_status", g.prefix+"_state", g.prefix+"_reset", g.prefix+"_weights")
+	if err := g.checkTypes(); err != nil {
+		return err
+	}
+	if err := g.loadSupport(); err != nil {
+		return err
+	}
+	if err := g.signatures(); err != nil {
+		return err
+	}
+	for _, c := range g.weights.Consts {
+		g.consts[c.Const] = g.names.Take(g.prefix + "_" + c.Name)
+	}
+	g.stateFields()
+	g.analyseKernels()
+	for _, k := range g.p.Kernels {
+		g.kernel(k)
+	}
+	for _, m := range g.methods {
+		g.method(m)
+	}
+	if len(g.fields) > 0 {
+		g.reset()
+	}
+	return g.err
+}
+
+// checkTypes reports dtypes that have no C form.
+func (g *gen) checkTypes() error {
+	var errs []error
+	seen := map[string]bool{}
+	check := func(b *native.Buffer) {
+		if _, ok := typeOf(b.DType); !ok && !seen[b.DType.String()] {
+			seen[b.DType.String()] = true
+			errs = append(errs, fmt.Errorf("%s: C output has no dtype %s", b.Name, b.DType))
+		}
+	}
+	for _, m := range g.p.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			for _, b := range codegen.Operands(s) {
+				check(b)
+			}
+		})
+		for _, p := range append(m.Inputs[:len(m.Inputs):len(m.Inputs)], m.Outputs...) {
+			if p.Buf != nil {
+				check(p.Buf)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// macro returns the name of the macro for a number that C has no literal for.
+func (g *gen) macro(word string, t ctype) string {
+	one, zero := "1.0f", "0.0f"
+	if t == tF64 {
+		word += "_F64"
+		one, zero = "1.0", "0.0"
+	}
+	name := g.upper + "_" + word
+	if _, ok := g.macros[name]; !ok {
+		value := one
+		if strings.HasPrefix(word, "NAN") {
+			value = zero
+		}
+		g.macros[name] = "(" + value + " / " + zero + ")"
+		g.macroOrder = append(g.macroOrder, name)
+	}
+	return name
+}
+
+// function returns the name of a scalar function, which from now on is part of
+// the package.
+func (g *gen) function(fn *expr.Func) string {
+	key := "func " + fn.Name
+	if c, ok := g.support.names[key]; ok {
+		return c
+	}
+	cname := g.names.Take(g.prefix + "_" + fn.Name)
+	g.support.names[key] = cname
+	g.support.texts = append(g.support.texts, g.functionText(fn, cname))
+	return cname
+}

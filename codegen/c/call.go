@@ -1,0 +1,298 @@
+package c
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// statements prints a block of a method.
+func (b *body) statements(stmts []native.Stmt) {
+	for _, s := range stmts {
+		b.remark(s)
+		b.declare(b.decls[s])
+		b.statement(s)
+		b.fresh = false
+	}
+}
+
+// nested prints a block with a scope of its own.
+func (b *body) nested(stmts []native.Stmt) {
+	b.inside(func() { b.statements(stmts) })
+}
+
+func (b *body) inside(f func()) {
+	outer := b.scope
+	b.scope = codegen.NewScope(outer)
+	b.w.indent++
+	b.fresh = true
+	f()
+	b.w.indent--
+	b.scope = outer
+}
+
+// remark prints where s comes from, unless the statement before comes from the
+// same place.
+func (b *body) remark(s native.Stmt) {
+	text := codegen.OriginText(origin(s))
+	if text == "" || text == b.comment {
+		return
+	}
+	if !b.fresh {
+		b.w.blank()
+	}
+	b.w.comment(text)
+	b.comment = text
+}
+
+func origin(s native.Stmt) []native.Origin {
+	switch s := s.(type) {
+	case *native.Call:
+		return s.From
+	case *native.Cond:
+		return s.From
+	case *native.While:
+		return s.From
+	case *native.For:
+		return s.From
+	case *native.Let:
+		return s.From
+	case *native.Assert:
+		return s.From
+	}
+	return nil
+}
+
+// declare prints the locals for buffers that are first used here.
+func (b *body) declare(bufs []*native.Buffer) {
+	for _, buf := range bufs {
+		if buf.Root != nil && b.uses[buf] < 2 {
+			continue // written where it is used
+		}
+		if buf.Root != nil && buf.At.IsZero() && buf.DType == buf.Root.DType {
+			continue // the root's own name does
+		}
+		constant := ""
+		if b.isConst(buf) {
+			constant = "const "
+		}
+		t, _ := storageOf(buf.DType)
+		name := b.scope.Take(buf.Name)
+		var value string
+		if buf.Root == nil {
+			value = fmt.Sprintf("(%s *)(%s + %d)", t, arenaBase, buf.Offset)
+			if buf.Offset == 0 {
+				value = fmt.Sprintf("(%s *)%s", t, arenaBase)
+			}
+		} else {
+			value = b.view(buf)
+		}
+		b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value, codegen.ShapeText(buf.Sizes, b.sizeText))
+		b.bufs[buf] = name
+	}
+}
+
+// sizeText words a dynamic size of a local buffer in terms of what is in scope.
+func (b *body) sizeText(e sym.Expr) string {
+	for _, s := range e.Symbols() {
+		if _, ok := b.syms[s]; !ok {
+			return e.String()
+		}
+	}
+	return b.index(e).s
+}
+
+func (b *body) isConst(buf *native.Buffer) bool {
+	root := codegen.Root(buf)
+	if root.Storage == native.Weight {
+		return true
+	}
+	for _, p := range b.m.Inputs {
+		if p.Buf == root {
+			return !p.Mutated
+		}
+	}
+	return false
+}
+
+// view returns the pointer to where a view starts.
+func (b *body) view(buf *native.Buffer) string {
+	s := b.pointer(buf.Root)
+	if !buf.At.IsZero() {
+		s += " + " + b.index(buf.At).at(precAdd+1)
+		if c := b.index(buf.At); c.p == precAdd && !strings.HasPrefix(c.s, "-") && !strings.Contains(c.s, " - ") {
+			s = b.pointer(buf.Root) + " + " + c.s
+		}
+	}
+	if buf.DType.Size() == buf.Root.DType.Size() && sameStorage(buf, buf.Root) {
+		return s
+	}
+	t, _ := storageOf(buf.DType)
+	constant := ""
+	if b.isConst(buf) {
+		constant = "const "
+	}
+	// At counts elements of the view's own type.
+	s = fmt.Sprintf("(%s%s *)(%svoid *)%s", constant, t, constant, b.pointer(buf.Root))
+	if !buf.At.IsZero() {
+		s += " + " + b.index(buf.At).at(precAdd+1)
+	}
+	return s
+}
+
+func sameStorage(x, y *native.Buffer) bool {
+	a, _ := storageOf(x.DType)
+	c, _ := storageOf(y.DType)
+	return a == c
+}
+
+// pointer returns a pointer to a buffer's first element.
+func (b *body) pointer(buf *native.Buffer) string {
+	if s, ok := b.bufs[buf]; ok {
+		return s
+	}
+	if buf.Root != nil {
+		return b.view(buf)
+	}
+	if buf.Storage == native.Weight {
+		if s, ok := b.g.consts[buf.Const]; ok {
+			return s
+		}
+	}
+	b.g.fail(fmt.Errorf("%s: buffer %s has no place", b.where, buf.Name))
+	return "NULL"
+}
+
+// call prints the call of a kernel.
+func (b *body) call(c *native.Call) {
+	info := b.g.kernels[c.Kernel]
+	if info == nil || len(c.Args) != len(info.dtypes) || len(c.Ints) != len(c.Kernel.Params) {
+		b.g.fail(fmt.Errorf("%s: call of kernel %s does not fit it", b.where, c.Kernel.Name))
+		return
+	}
+	var args []string
+	for i, buf := range c.Args {
+		if info.dropArg[i] {
+			continue
+		}
+		arg := b.pointer(buf)
+		want, _ := storageOf(info.dtypes[i])
+		if have, _ := storageOf(buf.DType); have != want {
+			arg = fmt.Sprintf("(%s *)(void *)(%s)", want, arg)
+			if !codegen.Written(c.Kernel, i) {
+				arg = fmt.Sprintf("(const %s *)(const void *)(%s)", want, b.pointer(buf))
+			}
+		}
+		args = append(args, arg)
+	}
+	for i, e := range c.Ints {
+		if !info.dropInt[i] {
+			args = append(args, b.index(e).s)
+		}
+	}
+	for i, e := range c.Scalars {
+		if i < len(info.dropNum) && !info.dropNum[i] {
+			t, _ := typeOf(c.Kernel.Loop.Scalars[i].DType)
+			args = append(args, b.assign(e, t).s)
+		}
+	}
+	b.w.line("%s(%s);", info.name, strings.Join(args, ", "))
+}
+
+// statement prints s without its remark.
+func (b *body) statement(s native.Stmt) {
+	switch s := s.(type) {
+	case *native.Call:
+		b.call(s)
+	case *native.Cond:
+		b.w.line("if (%s[0] != 0) {", b.pointer(s.Pred))
+		b.nested(s.Then)
+		if len(s.Else) > 0 {
+			b.w.line("} else {")
+			b.nested(s.Else)
+		}
+		b.w.line("}")
+	case *native.While:
+		b.while(s)
+	case *native.For:
+		b.count(s)
+	case *native.Let:
+		b.letScalar(s)
+	case *native.Assert:
+		b.printer.bufs = b.operands(s.Args)
+		b.w.line("/* %s */", codegen.PlainText(s.Message))
+		b.guard(negated(b.expr(s.Cond)), "ERR_ASSERT")
+	case *native.Poison:
+		t, _ := storageOf(s.Buf.DType)
+		n := b.index(s.Buf.Len)
+		b.w.line("%s(%s, sizeof(%s) * (size_t)%s);", b.g.helper("poison"), b.pointer(s.Buf), t, n.at(precUnary))
+	default:
+		b.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", b.where, s))
+	}
+}
+
+func negated(c code) string { return "!" + c.at(precUnary) }
+
+func (b *body) while(s *native.While) {
+	if len(s.Head) == 0 {
+		b.w.line("while (%s[0] != 0) {", b.pointer(s.Pred))
+		b.nested(s.Body)
+		b.w.line("}")
+		return
+	}
+	b.w.line("for (;;) {")
+	b.inside(func() {
+		b.statements(s.Head)
+		b.w.open("if (%s[0] == 0) {", b.pointer(s.Pred))
+		b.w.line("break;")
+		b.w.close()
+		b.statements(s.Body)
+	})
+	b.w.line("}")
+}
+
+func (b *body) count(s *native.For) {
+	extent := b.index(s.Extent)
+	outer := b.scope
+	b.scope = codegen.NewScope(outer)
+	i := b.scope.Take(s.Var.Name)
+	b.syms[s.Var] = i
+	if s.Reverse {
+		b.w.line("for (%s %s = %s - 1; %s >= 0; %s--) {", b.g.idx, i, extent.at(precAdd), i, i)
+	} else {
+		b.w.line("for (%s %s = 0; %s < %s; %s++) {", b.g.idx, i, i, extent.at(precShift), i)
+	}
+	b.nested(s.Body)
+	b.w.line("}")
+	b.scope = outer
+}
+
+// letScalar prints a number read at run time.
+func (b *body) letScalar(s *native.Let) {
+	b.printer.bufs = b.operands(s.Args)
+	value := b.expr(s.Value)
+	if s.Sym != nil {
+		name := b.scope.Take(s.Sym.Name)
+		b.w.line("const %s %s = %s;", b.g.idx, name, convert(value, b.g.idx).s)
+		b.syms[s.Sym] = name
+		return
+	}
+	t, _ := typeOf(s.Var.DType)
+	name := b.scope.Take(s.Var.Name)
+	b.w.line("const %s %s = %s;", t, name, convert(value, t).s)
+	b.vars[s.Var] = name
+}
+
+func (b *body) operands(bufs []*native.Buffer) []operand {
+	out := make([]operand, len(bufs))
+	for i, buf := range bufs {
+		out[i] = operand{b.pointer(buf), buf.DType}
+		if strings.Contains(out[i].name, " ") {
+			out[i].name = "(" + out[i].name + ")"
+		}
+	}
+	return out
+}

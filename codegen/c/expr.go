@@ -1,0 +1,180 @@
+package c
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// operand is a buffer as expressions read it.
+type operand struct {
+	name  string
+	dtype ir.DType
+}
+
+// printer prints expressions and statements where some names are known.
+type printer struct {
+	g        *gen
+	w        *writer
+	where    string // for messages
+	scope    *codegen.Scope
+	vars     map[*expr.Var]string
+	syms     map[*sym.Symbol]string
+	unrolled map[*sym.Symbol]sym.Expr // loop variables of unrolled loops
+	bufs     []operand
+	scalars  []code
+}
+
+// expr prints e: C code whose value is exactly that of e. Its type may be
+// another one that holds the value; assign converts it.
+func (p *printer) expr(e *expr.Expr) code {
+	t, ok := typeOf(e.DType)
+	if !ok {
+		return p.unsupported(e)
+	}
+	switch e.Op {
+	case expr.OpConst:
+		return p.g.constant(e)
+	case expr.OpIndex:
+		return p.index(e.Idx)
+	case expr.OpLoad:
+		return p.load(e, t)
+	case expr.OpLocal:
+		return p.local(e, t)
+	case expr.OpScalar:
+		if e.Buf < len(p.scalars) {
+			return p.scalars[e.Buf]
+		}
+	case expr.OpSelect:
+		return p.choice(e)
+	case expr.OpCall:
+		return p.call(e, t)
+	case expr.OpCast:
+		return p.cast(e, t)
+	case expr.OpBitcast:
+		return p.bitcast(e, t)
+	case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
+		return p.comparison(e)
+	case expr.OpReduce:
+	default:
+		switch {
+		case e.DType == ir.Bool:
+			return p.logic(e)
+		case t.isInt() && e.DType.IsInt():
+			return p.integer(e, t)
+		case e.DType == ir.Float32 || e.DType == ir.Float64:
+			return p.float(e, t)
+		}
+	}
+	return p.unsupported(e)
+}
+
+func (p *printer) unsupported(e *expr.Expr) code {
+	p.g.fail(fmt.Errorf("%s: the C printer cannot print %s of %s", p.where, e.Op, e.DType))
+	return intLiteral(0, tI32)
+}
+
+func (p *printer) load(e *expr.Expr, t ctype) code {
+	if e.Buf >= len(p.bufs) || len(e.Coords) != 1 {
+		return p.unsupported(e)
+	}
+	b := p.bufs[e.Buf]
+	x := name(b.name+"["+p.index(e.Coords[0]).s+"]", t)
+	return p.loaded(x, e.DType)
+}
+
+// loaded makes a value of what is in memory.
+func (p *printer) loaded(x code, d ir.DType) code {
+	if d == ir.Bool {
+		return join("!=", name(x.s, tU8), intLiteral(0, tI32), tBool)
+	}
+	return x
+}
+
+func (p *printer) local(e *expr.Expr, t ctype) code {
+	s, ok := p.vars[e.Var]
+	if !ok {
+		p.g.fail(fmt.Errorf("%s: local %s is not known here", p.where, e.Var.Name))
+	}
+	if len(e.Coords) == 1 {
+		s += "[" + p.index(e.Coords[0]).s + "]"
+	}
+	return name(s, t)
+}
+
+// assign prints e for a place of type t, converted only where C would not do it
+// silently and exactly.
+func (p *printer) assign(e *expr.Expr, t ctype) code {
+	return convert(p.expr(e), t)
+}
+
+func convert(c code, t ctype) code {
+	if c.literal || t.holdsAll(c.t) {
+		return c
+	}
+	return cast(t, c)
+}
+
+func (p *printer) choice(e *expr.Expr) code {
+	var t ctype
+	a, b := p.sameType(e.Args[1], e.Args[2])
+	if t = a.t; a.t != b.t {
+		t = promote(a.t, b.t)
+	}
+	return ternary(p.expr(e.Args[0]), a, b, t)
+}
+
+func (p *printer) call(e *expr.Expr, t ctype) code {
+	args := make([]code, len(e.Args))
+	for i, a := range e.Args {
+		pt, _ := typeOf(e.Fn.Params[i].DType)
+		args[i] = p.assign(a, pt)
+	}
+	return call(p.g.function(e.Fn), t, args...)
+}
+
+var comparisons = map[expr.Op]string{
+	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">", expr.OpGe: ">=",
+}
+
+func (p *printer) comparison(e *expr.Expr) code {
+	x, y := e.Args[0], e.Args[1]
+	if expr.IsNarrow(x.DType) {
+		x, y = expr.Cast(ir.Float32, x), expr.Cast(ir.Float32, y)
+	}
+	a, b := p.sameType(x, y)
+	return join(comparisons[e.Op], a, b, tBool)
+}
+
+func (p *printer) logic(e *expr.Expr) code {
+	switch e.Op {
+	case expr.OpNot:
+		return code{s: "!" + p.expr(e.Args[0]).at(precUnary), p: precUnary, t: tBool}
+	case expr.OpAnd:
+		return join("&&", p.expr(e.Args[0]), p.expr(e.Args[1]), tBool)
+	case expr.OpOr:
+		return join("||", p.expr(e.Args[0]), p.expr(e.Args[1]), tBool)
+	case expr.OpXor:
+		return join("!=", p.expr(e.Args[0]), p.expr(e.Args[1]), tBool)
+	}
+	return p.unsupported(e)
+}
+
+func (p *printer) bitcast(e *expr.Expr, t ctype) code {
+	a := e.Args[0]
+	from, ok := typeOf(a.DType)
+	if !ok {
+		return p.unsupported(e)
+	}
+	switch {
+	case t.isInt() && from.isInt():
+		return cast(t, p.expr(a))
+	case t.isInt():
+		bits := call(p.g.helper("bits", a.DType), unsigned(a.DType), p.assign(a, from))
+		return convert(bits, t)
+	}
+	return call(p.g.helper("from_bits", e.DType), t, convert(p.expr(a), unsigned(e.DType)))
+}

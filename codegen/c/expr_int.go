@@ -1,0 +1,187 @@
+package c
+
+import (
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+var arithmetic = map[expr.Op]string{
+	expr.OpAdd: "+", expr.OpSub: "-", expr.OpMul: "*",
+	expr.OpAnd: "&", expr.OpOr: "|", expr.OpXor: "^",
+}
+
+// integer prints integer arithmetic. C's signed arithmetic must not overflow,
+// so what may is computed in an unsigned type and converted back.
+func (p *printer) integer(e *expr.Expr, t ctype) code {
+	switch e.Op {
+	case expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpNeg:
+		return p.wrapping(e, t)
+	case expr.OpAnd, expr.OpOr, expr.OpXor:
+		x, y := p.sameType(e.Args[0], e.Args[1])
+		return join(arithmetic[e.Op], x, y, promote(x.t, y.t))
+	case expr.OpNot:
+		x := p.expr(e.Args[0])
+		c := code{s: "~" + x.at(precUnary), p: precUnary, t: promote(x.t, x.t)}
+		if t.isSigned() || c.t == t {
+			return c
+		}
+		return cast(t, c)
+	case expr.OpShl:
+		return convert(p.modular(e), t)
+	case expr.OpShr:
+		x := p.expr(e.Args[0])
+		if x.literal && !x.t.isSigned() {
+			x = convert(x, t)
+		}
+		return join(">>", x, p.expr(e.Args[1]), promote(x.t, x.t))
+	case expr.OpMin, expr.OpMax:
+		return p.extremum(e, t)
+	case expr.OpAbs:
+		return p.absolute(e, t)
+	case expr.OpDiv, expr.OpRem:
+		return p.quotient(e, t)
+	case expr.OpFMA:
+		return p.expr(expr.Add(expr.Mul(e.Args[0], e.Args[1]), e.Args[2]))
+	}
+	return p.unsupported(e)
+}
+
+// sameType prints two operands of one dtype so that C compares or combines them
+// in a type that holds both.
+func (p *printer) sameType(x, y *expr.Expr) (a, b code) {
+	a, b = p.expr(x), p.expr(y)
+	t, _ := typeOf(x.DType)
+	if t == tU32 || t == tU64 {
+		a, b = convert(a, t), convert(b, t)
+	}
+	return a, b
+}
+
+// plain prints e without wrapping, if its range and those of its operands show
+// that C's arithmetic is exact.
+func (p *printer) plain(e *expr.Expr) (code, bool) {
+	r, ok := valueRange(e)
+	if !ok {
+		return code{}, false
+	}
+	t, _ := typeOf(e.DType)
+	if e.Op == expr.OpNeg {
+		x := p.expr(e.Args[0])
+		c := negate(x)
+		return c, r.in(rangeOf(c.t)) && c.t.isSigned()
+	}
+	ex, ey := e.Args[0], e.Args[1]
+	op := arithmetic[e.Op]
+	// x + -3 is x - 3.
+	if e.Op == expr.OpAdd && ey.Op == expr.OpConst && ey.Int < 0 && t.isSigned() {
+		op, ey = "-", expr.Int(ey.DType, -ey.Int)
+		if ey.Int < 0 {
+			return code{}, false
+		}
+	}
+	x, y := p.sameType(ex, ey)
+	ct := promote(x.t, y.t)
+	if !r.in(rangeOf(ct)) {
+		if ct = t; !r.in(rangeOf(ct)) || ct.bits() < 32 {
+			return code{}, false
+		}
+		x = cast(ct, x)
+	}
+	return join(op, x, y, ct), true
+}
+
+// wrapping prints e so that it wraps around as its dtype does.
+func (p *printer) wrapping(e *expr.Expr, t ctype) code {
+	c, ok := p.plain(e)
+	switch r, known := valueRange(e); {
+	case ok && known && r.in(rangeOf(t)):
+		return c
+	case ok && t.bits() < 32:
+		return cast(t, c)
+	}
+	return convert(p.modular(e), t)
+}
+
+// modular prints code of an unsigned type whose value is that of e modulo two
+// to the power of e's bits: for what is about to be cut off anyway.
+func (p *printer) modular(e *expr.Expr) code {
+	u := unsigned(e.DType)
+	switch e.Op {
+	case expr.OpConst:
+		if e.Int >= 0 {
+			return intLiteral(e.Int, u)
+		}
+	case expr.OpAdd, expr.OpSub, expr.OpMul:
+		if c, ok := p.plain(e); ok && c.t != u {
+			return cast(u, c)
+		}
+		op, y := arithmetic[e.Op], e.Args[1]
+		if e.Op == expr.OpAdd && y.Op == expr.OpConst && y.Int < 0 && -y.Int > 0 && e.DType.Size() < 8 {
+			return join("-", p.modular(e.Args[0]), intLiteral(-y.Int, u), u)
+		}
+		return join(op, p.modular(e.Args[0]), p.modular(y), u)
+	case expr.OpNeg:
+		if c, ok := p.plain(e); ok {
+			return cast(u, c)
+		}
+		return join("-", intLiteral(0, u), p.modular(e.Args[0]), u)
+	case expr.OpShl:
+		return join("<<", p.modular(e.Args[0]), p.expr(e.Args[1]), u)
+	}
+	return convertExactly(p.expr(e), u)
+}
+
+// convertExactly converts to an unsigned type with a cast unless c has it.
+func convertExactly(c code, u ctype) code {
+	if c.t == u {
+		return c
+	}
+	return cast(u, c)
+}
+
+func (p *printer) extremum(e *expr.Expr, t ctype) code {
+	op, word := ">", "max"
+	if e.Op == expr.OpMin {
+		op, word = "<", "min"
+	}
+	x, y := p.sameType(e.Args[0], e.Args[1])
+	if x.simple() && y.simple() {
+		return ternary(join(op, x, y, tBool), x, y, promote(x.t, y.t))
+	}
+	d := e.DType
+	if d.Size() < 4 { // one helper for all that int holds
+		d, t = wideInt, tI32
+	}
+	return call(p.g.helper(word, d), t, convert(x, t), convert(y, t))
+}
+
+func (p *printer) absolute(e *expr.Expr, t ctype) code {
+	x := p.expr(e.Args[0])
+	if !t.isSigned() {
+		return x
+	}
+	if r, ok := intRange(e.Args[0]); x.simple() && ok && r.lo > rangeOf(t).lo {
+		return ternary(join("<", x, intLiteral(0, tI32), tBool), negate(x), x, promote(x.t, x.t))
+	}
+	return call(p.g.helper("abs", e.DType), t, convert(x, t))
+}
+
+// quotient prints a division or remainder. The divisors 0 and, of the smallest
+// number, -1 have no result in C.
+func (p *printer) quotient(e *expr.Expr, t ctype) code {
+	op, word := "/", "div"
+	if e.Op == expr.OpRem {
+		op, word = "%", "rem"
+	}
+	x, y := p.sameType(e.Args[0], e.Args[1])
+	a, aok := intRange(e.Args[0])
+	b, bok := intRange(e.Args[1])
+	nonzero := bok && (b.lo > 0 || b.hi < 0)
+	fits := !t.isSigned() || aok && a.lo > rangeOf(t).lo || bok && (b.lo > -1 || b.hi < -1)
+	if nonzero && fits {
+		return join(op, x, y, promote(x.t, y.t))
+	}
+	if t.bits() < 32 {
+		return convert(call(p.g.helper(word, wideInt), tI32, x, y), t)
+	}
+	return call(p.g.helper(word, e.DType), t, convert(x, t), convert(y, t))
+}

@@ -1,0 +1,199 @@
+package c
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/template"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+	ctext "github.com/etgen/etgen/templates/c"
+)
+
+// helperNames are the helper functions' names, by template, given the short
+// names of their dtypes.
+var helperNames = map[string]string{
+	"min": "min_%s", "max": "max_%s", "abs": "abs_%s", "div": "div_%s", "rem": "rem_%s",
+	"floor_div": "floor_div_%s", "floor_mod": "floor_mod_%s",
+	"trunc": "trunc_%s", "floor": "floor_%s", "ceil": "ceil_%s", "round": "round_%s",
+	"sqrt": "sqrt_%s", "fma": "fma_%s", "bits": "%s_bits", "from_bits": "%s_from_bits",
+	"widen": "%s_to_f32", "narrow": "f32_to_%s", "to_int": "%s_to_%s",
+	"aligned": "aligned", "poison": "poison",
+}
+
+// support is the functions that the package's code calls and that are emitted
+// only then: each after those it calls itself.
+type support struct {
+	tmpl  *template.Template
+	names map[string]string // C names, by template and dtypes, or by function
+	texts []string
+}
+
+func (g *gen) loadSupport() error {
+	t := template.New("").Funcs(template.FuncMap{"use": g.use})
+	t, err := t.ParseFS(ctext.Helpers, "helpers/*.tmpl")
+	if err != nil {
+		return err
+	}
+	g.support = support{tmpl: t, names: map[string]string{}}
+	return nil
+}
+
+// helper returns the name of a helper function for dtypes, which from now on is
+// part of the package.
+func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
+	data := helperData{}
+	var shorts []any
+	for i, d := range dtypes {
+		t := typeInfoOf(d)
+		if i == 0 {
+			data.T = t
+		} else {
+			data.V = t
+		}
+		shorts = append(shorts, t.Short)
+	}
+	name := fmt.Sprintf(helperNames[tmpl], shorts...)
+	if c, ok := g.support.names[name]; ok {
+		return c
+	}
+	data.Name = g.names.Take(g.prefix + "_" + name)
+	g.support.names[name] = data.Name
+	var b strings.Builder
+	if err := g.support.tmpl.ExecuteTemplate(&b, tmpl, data); err != nil {
+		g.fail(err)
+	}
+	g.support.texts = append(g.support.texts, strings.TrimSpace(b.String())+"\n")
+	return data.Name
+}
+
+// use is helper for templates: dtypes are typeInfos or short names.
+func (g *gen) use(tmpl string, types ...any) (string, error) {
+	var dtypes []ir.DType
+	for _, t := range types {
+		short := fmt.Sprint(t)
+		if ti, ok := t.(typeInfo); ok {
+			short = ti.Short
+		}
+		d, ok := ir.ParseDType(short)
+		if !ok {
+			return "", fmt.Errorf("helper %s: no dtype %s", tmpl, short)
+		}
+		dtypes = append(dtypes, d)
+	}
+	return g.helper(tmpl, dtypes...), nil
+}
+
+// helperData is what a helper's template sees.
+type helperData struct {
+	Name string
+	T, V typeInfo
+}
+
+// typeInfo describes a dtype to templates. Constants are C text.
+type typeInfo struct {
+	Name, Short string // PyTorch's names
+	C           string // its C type
+	U, I        string // unsigned and signed type arithmetic on its bits is done in
+	Bits        int
+	Signed      bool
+	Float       bool
+	Min, Top    string // smallest value; one over the largest, as a float without suffix
+
+	// Floats.
+	Suffix                                  string // of literals
+	Zero, One, Half, Big                    string // Big: from where on all numbers are integers
+	Mantissa, Bias, SignBit                 int
+	Magnitude, Infinity, Implicit, Fraction string // masks
+
+	// Narrow floats.
+	Inf, Fnuz         bool
+	ExpMask           string
+	NaN, Max, InfBits string
+	Shift, Rebias     int // to float32's mantissa and bias
+	MinExp            int
+	Unit              string // smallest subnormal
+	_                 struct{}
+}
+
+func typeInfoOf(d ir.DType) typeInfo {
+	t, _ := typeOf(d)
+	info := typeInfo{Name: d.String(), Short: d.Short(), C: t.String(), U: unsigned(d).String(),
+		I: "int32_t", Bits: 8 * d.Size(), Signed: t.isSigned(), Float: d.IsFloat()}
+	if d.Size() == 8 {
+		info.I = "int64_t"
+	}
+	switch {
+	case d.IsInt():
+		top := math.Ldexp(1, info.Bits)
+		info.Min = "0"
+		if info.Signed {
+			top /= 2
+			info.Min = fmt.Sprintf("INT%d_MIN", info.Bits)
+		}
+		info.Top = floatText(top, tF64)
+		if !strings.Contains(info.Top, ".") {
+			info.Top = fmt.Sprintf("%.1f", top)
+		}
+	case expr.IsNarrow(d):
+		info.narrow(d)
+	case d.IsFloat():
+		info.wide(t)
+	}
+	return info
+}
+
+func (info *typeInfo) wide(t ctype) {
+	info.Mantissa, info.Bias, info.SignBit = 52, 1023, 63
+	if t == tF32 {
+		info.Suffix = "f"
+		info.Mantissa, info.Bias, info.SignBit = 23, 127, 31
+	}
+	text := func(x float64) string {
+		if x > 1 {
+			return fmt.Sprintf("%.1f", x) + info.Suffix
+		}
+		return floatText(x, t)
+	}
+	info.Zero, info.One, info.Half = text(0), text(1), text(0.5)
+	info.Big = text(math.Ldexp(1, info.Mantissa))
+	hex := func(x uint64) string { return hexLiteral(x, info.Bits/8) }
+	info.Implicit = hex(1 << info.Mantissa)
+	info.Fraction = hex(1<<info.Mantissa - 1)
+	info.Magnitude = hex(1<<info.SignBit - 1)
+	info.Infinity = hex(uint64(2*info.Bias+1) << info.Mantissa)
+}
+
+// narrow fills in the layout of a narrow float. Float8E8M0FNU needs none of it.
+func (info *typeInfo) narrow(d ir.DType) {
+	exp, man, bias := 0, 0, 0
+	nan, largest := 0, 0
+	switch d {
+	case ir.Float16:
+		exp, man, bias, nan, largest = 5, 10, 15, 0x7e00, 0x7bff
+		info.Inf = true
+	case ir.BFloat16:
+		exp, man, bias, nan, largest = 8, 7, 127, 0x7fc0, 0x7f7f
+		info.Inf = true
+	case ir.Float8E5M2:
+		exp, man, bias, nan, largest = 5, 2, 15, 0x7f, 0x7b
+		info.Inf = true
+	case ir.Float8E4M3FN:
+		exp, man, bias, nan, largest = 4, 3, 7, 0x7f, 0x7e
+	case ir.Float8E5M2FNUZ:
+		exp, man, bias, nan, largest = 5, 2, 16, 0x80, 0x7f
+		info.Fnuz = true
+	case ir.Float8E4M3FNUZ:
+		exp, man, bias, nan, largest = 4, 3, 8, 0x80, 0x7f
+		info.Fnuz = true
+	default:
+		return
+	}
+	hex := func(x int) string { return hexLiteral(uint64(x), d.Size()) + "u" }
+	info.Mantissa, info.Bias, info.SignBit = man, bias, exp+man
+	info.ExpMask, info.Fraction, info.Magnitude = hex(1<<exp-1), hex(1<<man-1), hex(1<<(exp+man)-1)
+	info.NaN, info.Max, info.InfBits = hex(nan), hex(largest), hex(largest+1)
+	info.Shift, info.Rebias, info.MinExp = 23-man, 127-bias, 1-bias
+	info.Unit = floatText(math.Ldexp(1, 1-bias-man), tF32)
+}

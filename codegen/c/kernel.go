@@ -1,0 +1,181 @@
+package c
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// kernel is a kernel with its C name and what its calls have in common.
+type kernel struct {
+	name     string
+	dtypes   []ir.DType // of the operands
+	apart    []bool     // written operands that no other operand of any call overlaps
+	dropArg  []bool     // parameters the text does not use
+	dropInt  []bool
+	dropNum  []bool
+	anyCalls bool
+}
+
+// analyseKernels names the kernels and finds out what holds for all their
+// calls.
+func (g *gen) analyseKernels() {
+	for _, k := range g.p.Kernels {
+		info := &kernel{name: g.names.Take(g.prefix + "_" + k.Name), dropInt: make([]bool, len(k.Params))}
+		g.kernels[k] = info
+		if k.Loop != nil {
+			info.dropNum = make([]bool, len(k.Loop.Scalars))
+			for _, b := range k.Loop.Bufs {
+				info.dtypes = append(info.dtypes, b.DType)
+			}
+		}
+	}
+	for _, m := range g.p.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			if c, ok := s.(*native.Call); ok && !elided(c) {
+				g.analyseCall(c)
+			}
+		})
+	}
+}
+
+// elided reports whether a call does nothing: a copy of memory to itself.
+func elided(c *native.Call) bool {
+	return c.Kernel.Copy && codegen.SameMemory(c.Args[0], c.Args[1])
+}
+
+func (g *gen) analyseCall(c *native.Call) {
+	info := g.kernels[c.Kernel]
+	if info == nil {
+		g.fail(fmt.Errorf("kernel %s is called but not listed", c.Kernel.Name))
+		return
+	}
+	if !info.anyCalls {
+		info.anyCalls = true
+		info.apart = make([]bool, len(c.Args))
+		info.dropArg = make([]bool, len(c.Args))
+		for i := range c.Args {
+			info.apart[i] = codegen.Written(c.Kernel, i)
+		}
+		if c.Kernel.Loop == nil {
+			for _, b := range c.Args {
+				info.dtypes = append(info.dtypes, b.DType)
+			}
+		}
+	}
+	for i := range c.Args {
+		for j := range c.Args {
+			if i != j && codegen.MayOverlap(c.Args[i], c.Args[j]) {
+				info.apart[i] = false
+			}
+		}
+	}
+}
+
+// kernel prints k's function.
+func (g *gen) kernel(k *native.Kernel) {
+	info := g.kernels[k]
+	if !info.anyCalls {
+		return
+	}
+	if k.Tuned != nil {
+		g.tuned(k, info)
+		return
+	}
+	p := &printer{g: g, w: &writer{indent: 1}, where: "kernel " + k.Name,
+		scope: codegen.NewScope(g.names), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+	var decls []string
+	var drops []*bool
+	add := func(decl, name string, drop *bool) {
+		decls, drops = append(decls, decl+name), append(drops, drop)
+	}
+	for i, b := range k.Loop.Bufs {
+		name := p.scope.Take(b.Name)
+		p.bufs = append(p.bufs, operand{name, b.DType})
+		add(g.operandDecl(info, i, codegen.Written(k, i)), name, &info.dropArg[i])
+	}
+	for i, s := range k.Params {
+		name := p.scope.Take(s.Name)
+		p.syms[s] = name
+		add(g.idx.String()+" ", name, &info.dropInt[i])
+	}
+	for i, v := range k.Loop.Scalars {
+		t, _ := typeOf(v.DType)
+		c := name(p.scope.Take(v.Name), t)
+		p.scalars = append(p.scalars, c)
+		add(t.String()+" ", c.s, &info.dropNum[i])
+	}
+	p.block(k.Loop.Body)
+	body := p.w.b.String()
+	kept := decls[:0:0]
+	for i, d := range decls {
+		if *drops[i] = !mentions(body, d[strings.LastIndexAny(d, " *")+1:]); !*drops[i] {
+			kept = append(kept, d)
+		}
+	}
+	w := &g.kernelText
+	w.blank()
+	if k.Doc != "" {
+		w.comment(codegen.PlainText(k.Doc))
+	}
+	w.line("static void %s(%s)", info.name, paramList(kept))
+	w.raw("{")
+	w.b.WriteString(body)
+	w.raw("}")
+}
+
+// operandDecl is the declaration of operand i up to its name.
+func (g *gen) operandDecl(info *kernel, i int, written bool) string {
+	t, _ := storageOf(info.dtypes[i])
+	switch {
+	case !written:
+		return "const " + t.String() + " *"
+	case info.apart[i] && len(info.dtypes) > 1:
+		return t.String() + " *restrict "
+	}
+	return t.String() + " *"
+}
+
+func paramList(decls []string) string {
+	if len(decls) == 0 {
+		return "void"
+	}
+	return strings.Join(decls, ", ")
+}
+
+// mentions reports whether an identifier occurs in C text.
+func mentions(text, ident string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(ident) + `\b`).MatchString(text)
+}
+
+// functionText prints a scalar function.
+func (g *gen) functionText(fn *expr.Func, cname string) string {
+	p := &printer{g: g, w: &writer{indent: 1}, where: "function " + fn.Name,
+		scope: codegen.NewScope(g.names), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+	var decls []string
+	for _, v := range fn.Params {
+		t, _ := typeOf(v.DType)
+		p.vars[v] = p.scope.Take(v.Name)
+		decls = append(decls, t.String()+" "+p.vars[v])
+	}
+	ret, _ := typeOf(fn.Body.DType)
+	body, result := schedule.Function(fn)
+	p.block(body)
+	p.w.line("return %s;", p.assign(result, ret).s)
+	w := &writer{}
+	if fn.Doc != "" {
+		w.comment(codegen.PlainText(fn.Doc))
+	}
+	w.line("static inline %s %s(%s)", ret, cname, paramList(decls))
+	w.raw("{")
+	w.b.WriteString(p.w.b.String())
+	w.raw("}")
+	return w.b.String()
+}

@@ -1,0 +1,205 @@
+package c
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// body prints the statements of one method.
+type body struct {
+	*printer
+	m       *method
+	decls   map[native.Stmt][]*native.Buffer
+	uses    map[*native.Buffer]int
+	bufs    map[*native.Buffer]string // C expressions for pointers to buffers
+	comment string                    // the last one
+	fresh   bool                      // nothing stands in the block yet
+}
+
+// method prints m's function.
+func (g *gen) method(m *method) {
+	pruned := *m.Method
+	pruned.Body = prune(m.Body)
+	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name,
+		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+	b := &body{printer: p, m: m, decls: codegen.Declarations(&pruned),
+		uses: map[*native.Buffer]int{}, bufs: map[*native.Buffer]string{}, fresh: true}
+	codegen.Walk(pruned.Body, func(s native.Stmt) {
+		for _, buf := range codegen.Operands(s) {
+			b.uses[buf]++
+		}
+	})
+	b.ports()
+	b.checkArguments()
+	b.bindSizes()
+	if b.usesArena() {
+		b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam)
+		b.fresh = false
+	}
+	b.statements(pruned.Body)
+	b.results()
+	if !b.fresh {
+		b.w.blank()
+	}
+	b.w.line("return %s_OK;", g.upper)
+
+	w := &g.methodText
+	w.blank()
+	w.line("%s", g.prototype(m))
+	w.raw("{")
+	w.b.WriteString(b.w.b.String())
+	w.raw("}")
+}
+
+// prune leaves out the copies of memory to itself.
+func prune(stmts []native.Stmt) []native.Stmt {
+	out := make([]native.Stmt, 0, len(stmts))
+	for _, s := range stmts {
+		switch t := s.(type) {
+		case *native.Call:
+			if elided(t) {
+				continue
+			}
+		case *native.Cond:
+			c := *t
+			c.Then, c.Else = prune(t.Then), prune(t.Else)
+			s = &c
+		case *native.While:
+			c := *t
+			c.Head, c.Body = prune(t.Head), prune(t.Body)
+			s = &c
+		case *native.For:
+			c := *t
+			c.Body = prune(t.Body)
+			s = &c
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// ports makes the caller's memory known.
+func (b *body) ports() {
+	for i, p := range b.m.Inputs {
+		switch {
+		case p.Buf != nil:
+			b.bufs[p.Buf] = b.m.in[i]
+		case p.Var != nil:
+			b.vars[p.Var] = b.m.in[i]
+		}
+	}
+	for i, p := range b.m.Outputs {
+		if p.Buf != nil {
+			b.bufs[p.Buf] = b.m.out[i]
+		}
+	}
+	for buf, name := range b.g.fields {
+		b.bufs[buf] = stateParam + "->" + name
+	}
+}
+
+func (b *body) usesArena() bool {
+	for _, bufs := range b.decls {
+		if slices.ContainsFunc(bufs, func(x *native.Buffer) bool { return x.Root == nil }) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkArguments prints the test of all pointers.
+func (b *body) checkArguments() {
+	var tests []string
+	for _, p := range b.g.params(b.m) {
+		switch {
+		case p.name == arenaParam:
+			tests = append(tests, fmt.Sprintf("!%s(%s, %s_ARENA_ALIGN)", b.g.helper("aligned"), p.name, b.g.upper))
+		case p.elem > 0:
+			tests = append(tests, fmt.Sprintf("!%s(%s, %d)", b.g.helper("aligned"), p.name, p.elem))
+		}
+	}
+	b.guard(strings.Join(tests, " || "), "ERR_ARGUMENT")
+}
+
+// guard prints a return of an error if test holds; "" never does.
+func (b *body) guard(test, status string) {
+	if test == "" {
+		return
+	}
+	b.w.open("if (%s) {", test)
+	b.w.line("return %s_%s;", b.g.upper, status)
+	b.w.close()
+	b.fresh = false
+}
+
+// dim returns the value the caller gives for a dynamic number.
+func (b *body) dim(d codegen.Dim) code {
+	if d.Axis < 0 {
+		return name(b.m.in[d.Port], tI64)
+	}
+	return name(sizesParam+"->"+b.m.fields[field{false, d.Port, d.Axis}], b.g.idx)
+}
+
+// bindSizes prints what checks the dynamic sizes and makes them known under
+// their names.
+func (b *body) bindSizes() {
+	idx := b.g.idx
+	for _, s := range b.m.binding.Solved {
+		v := b.dim(s.Dim)
+		b.guard(outside(v, s.Dim.Size), "ERR_SHAPE")
+		x := convert(v, idx)
+		if !s.Rest.IsZero() {
+			x = join("-", x, b.index(s.Rest), idx)
+		}
+		if s.Coef != 1 {
+			x = join("/", x, intLiteral(s.Coef, idx), idx)
+		}
+		b.syms[s.Sym] = b.scope.Take(s.Sym.Name)
+		b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s)
+		if _, known := s.Rest.Const(); !known {
+			b.guard(outside(name(b.syms[s.Sym], idx), s.Sym.Expr()), "ERR_SHAPE")
+		}
+		b.fresh = false
+	}
+	var tests []string
+	for _, d := range b.m.binding.Checks {
+		tests = append(tests, join("!=", b.dim(d), b.index(d.Size), tBool).s)
+	}
+	b.guard(strings.Join(tests, " || "), "ERR_SHAPE")
+}
+
+// outside returns the test that v is not between the bounds of e.
+func outside(v code, e sym.Expr) string {
+	lo, hi := e.Bounds()
+	var tests []string
+	if lo != math.MinInt64 {
+		tests = append(tests, join("<", v, intLiteral(lo, v.t), tBool).s)
+	}
+	if hi != math.MaxInt64 {
+		tests = append(tests, join(">", v, intLiteral(hi, v.t), tBool).s)
+	}
+	return strings.Join(tests, " || ")
+}
+
+// results writes the numbers that are results: scalars and sizes.
+func (b *body) results() {
+	for i, p := range b.m.Outputs {
+		switch name := b.m.out[i]; {
+		case name == "" || p.Buf != nil:
+		case p.Var != nil:
+			b.w.line("*%s = %s;", name, b.local(expr.Get(p.Var), tI32).s)
+		default:
+			b.w.line("*%s = %s;", name, b.index(p.Type.Expr).s)
+		}
+	}
+	for _, d := range b.m.binding.Out {
+		b.w.line("%s->%s = %s;", sizesParam, b.m.fields[field{true, d.Port, d.Axis}], b.index(d.Size).s)
+	}
+}

@@ -1,0 +1,202 @@
+package c
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// method is a method with its C names.
+type method struct {
+	*native.Method
+	name    string
+	binding *codegen.Binding
+	scope   *codegen.Scope // of the function: its parameters
+	in, out []string       // names of the ports, "" for those left out
+	fields  map[field]string
+	state   bool
+	arena   int64
+}
+
+// field is a member of a sizes struct.
+type field struct {
+	output     bool
+	port, axis int
+}
+
+const (
+	sizesParam = "sizes"
+	stateParam = "state"
+	arenaParam = "arena"
+	arenaBase  = "mem" // the arena as bytes
+)
+
+// signatures names the methods and their parameters.
+func (g *gen) signatures() error {
+	for _, nm := range g.p.Methods {
+		binding, err := codegen.Bind(nm)
+		if err != nil {
+			return err
+		}
+		m := &method{
+			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name),
+			scope: codegen.NewScope(g.names), fields: map[field]string{}, arena: codegen.ArenaSize(nm),
+		}
+		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
+		for i, p := range nm.Inputs {
+			name := ""
+			if isArgument(p) || p.Value == nil && p.Type.Kind == ir.IntKind && hasDim(binding.In, i) {
+				name = m.scope.Take(p.Name)
+			}
+			m.in = append(m.in, name)
+		}
+		for _, p := range nm.Outputs {
+			name := ""
+			if isResult(p) {
+				base := p.Name
+				if len(nm.Outputs) == 1 && base == "out0" {
+					base = "out"
+				}
+				name = m.scope.Take(base)
+			}
+			m.out = append(m.out, name)
+		}
+		m.sizeFields()
+		codegen.Walk(nm.Body, func(s native.Stmt) {
+			for _, b := range codegen.Operands(s) {
+				m.state = m.state || codegen.Root(b).Storage == native.State
+			}
+		})
+		if len(m.fields) > 0 {
+			g.names.Take(m.name + "_sizes")
+		}
+		g.methods = append(g.methods, m)
+	}
+	return nil
+}
+
+// isArgument reports whether an input is passed; fixed ones are not.
+func isArgument(p native.Port) bool {
+	return p.Value == nil && (p.Buf != nil || p.Sym != nil || p.Var != nil)
+}
+
+// isResult reports whether an output is passed; numbers known to the compiler
+// are not.
+func isResult(p native.Port) bool {
+	if p.Value != nil {
+		return false
+	}
+	_, known := p.Type.Expr.Const()
+	return p.Buf != nil || p.Var != nil || p.Type.Kind == ir.IntKind && p.Type.HasExpr && !known
+}
+
+func hasDim(dims []codegen.Dim, port int) bool {
+	for _, d := range dims {
+		if _, known := d.Size.Const(); d.Port == port && !known {
+			return true
+		}
+	}
+	return false
+}
+
+// sizeFields names the members of the method's sizes struct.
+func (m *method) sizeFields() {
+	scope := codegen.NewScope(nil)
+	add := func(output bool, names []string, dims []codegen.Dim) {
+		for _, d := range dims {
+			if d.Axis >= 0 {
+				m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", names[d.Port], d.Axis))
+			}
+		}
+	}
+	add(false, m.in, m.binding.In)
+	add(true, m.out, m.binding.Out)
+}
+
+// param is a parameter of a method.
+type param struct {
+	decl string // "const float *x"
+	name string
+	elem int // of pointers: bytes of an element, for alignment; else 0
+}
+
+// params returns the parameters of m in order: inputs, outputs, sizes, state,
+// arena.
+func (g *gen) params(m *method) []param {
+	var out []param
+	for i, p := range m.Inputs {
+		switch name := m.in[i]; {
+		case name == "":
+		case p.Buf != nil:
+			constant := "const "
+			if p.Mutated {
+				constant = ""
+			}
+			out = append(out, pointer(constant, p.Buf.DType, name))
+		case p.Var != nil:
+			t, _ := typeOf(p.Var.DType)
+			out = append(out, param{decl: t.String() + " " + name, name: name})
+		default:
+			out = append(out, param{decl: "int64_t " + name, name: name})
+		}
+	}
+	for i, p := range m.Outputs {
+		switch name := m.out[i]; {
+		case name == "":
+		case p.Buf != nil:
+			out = append(out, pointer("", p.Buf.DType, name))
+		case p.Var != nil:
+			t, _ := typeOf(p.Var.DType)
+			out = append(out, param{decl: t.String() + " *" + name, name: name, elem: max(1, p.Var.DType.Size())})
+		default:
+			out = append(out, param{decl: "int64_t *" + name, name: name, elem: 8})
+		}
+	}
+	if len(m.fields) > 0 {
+		out = append(out, param{decl: m.name + "_sizes *" + sizesParam, name: sizesParam, elem: g.idx.bits() / 8})
+	}
+	if m.state {
+		out = append(out, param{decl: g.prefix + "_state *" + stateParam, name: stateParam, elem: g.stateAlign()})
+	}
+	if m.arena > 0 {
+		out = append(out, param{decl: "void *" + arenaParam, name: arenaParam})
+	}
+	return out
+}
+
+func pointer(constant string, d ir.DType, name string) param {
+	t, _ := storageOf(d)
+	return param{decl: constant + t.String() + " *" + name, name: name, elem: d.Size()}
+}
+
+// prototype returns the declaration of m without what ends it.
+func (g *gen) prototype(m *method) string {
+	s := g.prefix + "_status " + m.name + "("
+	params := g.params(m)
+	if len(params) == 0 {
+		return s + "void)"
+	}
+	for i, p := range params {
+		if i > 0 {
+			s += ", "
+		}
+		s += p.decl
+	}
+	return s + ")"
+}
+
+// dimText words a dynamic size in comments: by the member of the sizes struct
+// that has the value.
+func (m *method) dimText(output bool, port int, sizes []sym.Expr) func(sym.Expr) string {
+	return func(e sym.Expr) string {
+		for axis, s := range sizes {
+			if name, ok := m.fields[field{output, port, axis}]; ok && s.Equal(e) {
+				return name
+			}
+		}
+		return e.String()
+	}
+}

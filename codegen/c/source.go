@@ -1,0 +1,131 @@
+package c
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+)
+
+// source puts NAME.c together from what is printed.
+func (g *gen) source() string {
+	w := &writer{}
+	w.raw("/* " + g.banner(g.prefix+".c") + " */")
+	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
+	g.languageMacros(w)
+	if len(g.macroOrder) > 0 {
+		w.blank()
+		for _, m := range g.macroOrder {
+			w.raw("#define " + m + " " + g.macros[m])
+		}
+	}
+	g.weightDeclarations(w)
+	for _, t := range g.support.texts {
+		w.blank()
+		w.b.WriteString(t)
+	}
+	w.b.WriteString(g.kernelText.b.String())
+	w.b.WriteString(g.methodText.b.String())
+	return w.b.String()
+}
+
+// languageMacros lets C++ read what only C has.
+func (g *gen) languageMacros(w *writer) {
+	if strings.Contains(g.kernelText.b.String(), "*restrict ") {
+		w.blank()
+		w.raw("#ifdef __cplusplus")
+		w.raw("#define restrict __restrict")
+		w.raw("#endif")
+	}
+}
+
+// weightDeclarations makes the constants known to NAME.c under their names.
+func (g *gen) weightDeclarations(w *writer) {
+	if len(g.weights.Consts) == 0 {
+		return
+	}
+	w.blank()
+	if g.inline() {
+		w.raw(fmt.Sprintf("/* Weights, in %s_weights.c. */", g.prefix))
+		for _, c := range g.weights.Consts {
+			t, _ := storageOf(c.DType)
+			w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const], max(1, elements(c.Const))))
+		}
+		return
+	}
+	w.raw(fmt.Sprintf("/* Weights, little-endian, in %s_weights.bin. */", g.prefix))
+	w.raw(fmt.Sprintf("extern const uint8_t %s_weights[%s_WEIGHTS_SIZE];", g.prefix, g.upper))
+	w.blank()
+	for _, c := range g.weights.Consts {
+		t, _ := storageOf(c.DType)
+		at := fmt.Sprintf("%s_weights", g.prefix)
+		if c.Offset > 0 {
+			at = fmt.Sprintf("(%s + %d)", at, c.Offset)
+		}
+		w.line("static const %s *const %s = (const %s *)(const void *)%s;", t, g.consts[c.Const], t, at)
+	}
+}
+
+// stateFields names the members of the state struct.
+func (g *gen) stateFields() {
+	scope := codegen.NewScope(nil)
+	for k := range keywords() {
+		scope.Reserve(k)
+	}
+	for _, b := range g.p.State {
+		g.fields[b] = scope.Take(b.Name)
+	}
+}
+
+// stateAlign is the alignment of the state struct.
+func (g *gen) stateAlign() int {
+	align := 1
+	for _, b := range g.p.State {
+		align = max(align, b.DType.Size())
+	}
+	return align
+}
+
+func (g *gen) stateStruct(w *writer) {
+	w.raw(fmt.Sprintf("/* What the model remembers between calls. %s_reset gives it its first value. */", g.prefix))
+	w.raw("typedef struct {")
+	for _, b := range g.p.State {
+		t, _ := storageOf(b.DType)
+		w.raw(fmt.Sprintf("    %s %s[%d]; /* %s %s */", t, g.fields[b], max(1, b.MaxLen), b.DType, codegen.ShapeText(b.Sizes, nil)))
+	}
+	w.raw(fmt.Sprintf("} %s_state;", g.prefix))
+	w.blank()
+	w.raw(fmt.Sprintf("void %s_reset(%s_state *state);", g.prefix, g.prefix))
+}
+
+// reset prints the function that gives the state its first value.
+func (g *gen) reset() {
+	w := &g.methodText
+	w.blank()
+	w.raw(fmt.Sprintf("void %s_reset(%s_state *state)", g.prefix, g.prefix))
+	w.raw("{")
+	w.indent++
+	w.open("if (state == NULL) {")
+	w.line("return;")
+	w.close()
+	for _, b := range g.p.State {
+		if b.MaxLen == 0 {
+			continue
+		}
+		field := "state->" + g.fields[b]
+		value, uniform := codegen.Uniform(b.Const)
+		switch {
+		case uniform && b.MaxLen == 1:
+			w.line("%s[0] = %s;", field, elementText(value, b.DType))
+		case uniform:
+			w.open("for (%s i = 0; i < %d; i++) {", g.idx, b.MaxLen)
+			w.line("%s[i] = %s;", field, elementText(value, b.DType))
+			w.close()
+		default:
+			w.open("for (%s i = 0; i < %d; i++) {", g.idx, b.MaxLen)
+			w.line("%s[i] = %s[i];", field, g.consts[b.Const])
+			w.close()
+		}
+	}
+	w.close()
+}

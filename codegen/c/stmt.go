@@ -1,0 +1,196 @@
+package c
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// maxUnrolled is how many copies of a body Unroll may make.
+const maxUnrolled = 64
+
+// block prints statements of the loop form.
+func (p *printer) block(body []loop.Stmt) {
+	for _, s := range body {
+		p.stmt(s)
+	}
+}
+
+// nested prints a block with a scope of its own.
+func (p *printer) nested(body []loop.Stmt) {
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
+	p.w.indent++
+	p.block(body)
+	p.w.indent--
+	p.scope = outer
+}
+
+func (p *printer) stmt(s loop.Stmt) {
+	switch s := s.(type) {
+	case *loop.For:
+		p.loop(s)
+	case *loop.While:
+		p.w.line("while (%s) {", p.expr(s.Cond).s)
+		p.nested(s.Body)
+		p.w.line("}")
+	case *loop.If:
+		p.branch("", s)
+	case *loop.Let:
+		p.let(s)
+	case *loop.Assign:
+		p.set(s)
+	case *loop.LetIndex:
+		value := convert(p.expr(s.Value), p.g.idx)
+		name := p.scope.Take(s.Sym.Name)
+		p.syms[s.Sym] = name
+		p.w.line("const %s %s = %s;", p.g.idx, name, value.s)
+	case *loop.Store:
+		p.store(s)
+	case *loop.Break:
+		p.w.line("break;")
+	default:
+		p.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", p.where, s))
+	}
+}
+
+func (p *printer) loop(s *loop.For) {
+	if n, ok := s.Extent.Const(); ok && s.Unroll && n <= maxUnrolled && !breaks(s.Body) {
+		p.unroll(s, n)
+		return
+	}
+	extent := p.index(s.Extent)
+	outer := p.scope
+	p.scope = codegen.NewScope(outer)
+	i := p.scope.Take(s.Var.Name)
+	p.syms[s.Var] = i
+	p.w.line("for (%s %s = 0; %s < %s; %s++) {", p.g.idx, i, i, extent.at(precShift), i)
+	p.nested(s.Body)
+	p.w.line("}")
+	p.scope = outer
+}
+
+// unroll prints the body once for every value of the variable.
+func (p *printer) unroll(s *loop.For, n int64) {
+	outer := p.unrolled
+	for i := range n {
+		p.unrolled = map[*sym.Symbol]sym.Expr{s.Var: sym.Int(i)}
+		maps.Copy(p.unrolled, outer)
+		p.block(s.Body)
+	}
+	p.unrolled = outer
+}
+
+// breaks reports whether body leaves the loop it is the body of.
+func breaks(body []loop.Stmt) bool {
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.Break:
+			return true
+		case *loop.If:
+			if breaks(s.Then) || breaks(s.Else) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// branch prints an If; before is what stands in front of it in its line.
+func (p *printer) branch(before string, s *loop.If) {
+	p.w.line("%sif (%s) {", before, p.expr(s.Cond).s)
+	p.nested(s.Then)
+	if len(s.Else) == 1 {
+		if next, ok := s.Else[0].(*loop.If); ok {
+			p.branch("} else ", next)
+			return
+		}
+	}
+	if len(s.Else) > 0 {
+		p.w.line("} else {")
+		p.nested(s.Else)
+	}
+	p.w.line("}")
+}
+
+func (p *printer) let(s *loop.Let) {
+	t, ok := typeOf(s.Var.DType)
+	if !ok {
+		p.g.fail(fmt.Errorf("%s: local %s has dtype %s", p.where, s.Var.Name, s.Var.DType))
+	}
+	value := ""
+	if s.Value != nil {
+		value = " = " + p.assign(s.Value, t).s
+	}
+	name := p.scope.Take(s.Var.Name)
+	p.vars[s.Var] = name
+	switch {
+	case s.Var.Len > 0:
+		p.w.line("%s %s[%d];", t, name, s.Var.Len)
+	case s.Value != nil && !s.Mutable:
+		p.w.line("const %s %s%s;", t, name, value)
+	default:
+		p.w.line("%s %s%s;", t, name, value)
+	}
+}
+
+// set prints an assignment to a local, with += and the like where they fit.
+func (p *printer) set(s *loop.Assign) {
+	t, _ := typeOf(s.Var.DType)
+	target, ok := p.vars[s.Var]
+	if !ok {
+		p.g.fail(fmt.Errorf("%s: local %s is assigned before it is declared", p.where, s.Var.Name))
+	}
+	if s.Var.Len > 0 {
+		target += "[" + p.index(s.At).s + "]"
+	}
+	if op, rest := p.update(s, t); op != "" {
+		p.w.line("%s %s= %s;", target, op, rest)
+		return
+	}
+	p.w.line("%s = %s;", target, p.assign(s.Value, t).s)
+}
+
+// update returns the operator and right side of "v op= rest", if that is what s
+// does and C computes it exactly so.
+func (p *printer) update(s *loop.Assign, t ctype) (op, rest string) {
+	e := s.Value
+	if e.Op != expr.OpAdd && e.Op != expr.OpSub && e.Op != expr.OpMul {
+		return "", ""
+	}
+	x, y := e.Args[0], e.Args[1]
+	same := x.Op == expr.OpLocal && x.Var == s.Var && (s.Var.Len == 0 || len(x.Coords) == 1 && x.Coords[0].Equal(s.At))
+	if !same || e.Op == expr.OpAdd && y.Op == expr.OpConst && y.Float < 0 {
+		return "", ""
+	}
+	switch {
+	case t == tF32 || t == tF64 || t == tU32 || t == tU64:
+		return arithmetic[e.Op], p.assign(y, t).s
+	case t == tI32 || t == tI64:
+		if r, ok := valueRange(e); ok && r.in(rangeOf(t)) {
+			return arithmetic[e.Op], p.assign(y, t).s
+		}
+	}
+	return "", ""
+}
+
+func (p *printer) store(s *loop.Store) {
+	if s.Buf >= len(p.bufs) {
+		p.g.fail(fmt.Errorf("%s: store to buffer %d of %d", p.where, s.Buf, len(p.bufs)))
+		return
+	}
+	b := p.bufs[s.Buf]
+	t, _ := storageOf(b.dtype)
+	value := p.expr(s.Value)
+	if value.t != tBool {
+		value = convert(value, t)
+	}
+	if value.literal && value.t == tBool {
+		value = code{s: map[string]string{"true": "1", "false": "0"}[value.s], p: precPostfix, t: t, literal: true}
+	}
+	p.w.line("%s[%s] = %s;", b.name, p.index(s.At).s, value.s)
+}

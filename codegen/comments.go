@@ -1,0 +1,81 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// TypeText describes a value's type in comments, e.g. "float32 [1, 28, 28]";
+// dim words a dynamic size.
+func TypeText(t ir.Type, dim func(sym.Expr) string) string {
+	switch t.Kind {
+	case ir.TensorKind:
+		return t.DType.String() + " " + ShapeText(t.Sizes, dim)
+	case ir.IntKind:
+		return "int"
+	case ir.FloatKind:
+		return "float"
+	case ir.BoolKind:
+		return "bool"
+	}
+	return "none"
+}
+
+// ShapeText is "[1, 28, 28]".
+func ShapeText(sizes []sym.Expr, dim func(sym.Expr) string) string {
+	list := make([]string, len(sizes))
+	for i, s := range sizes {
+		if _, ok := s.Const(); ok || dim == nil {
+			list[i] = s.String()
+		} else {
+			list[i] = dim(s)
+		}
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// OriginText says in a line where a statement comes from: the Python line,
+// else the module, and the operators, e.g. "lenet.py:14: conv2d, relu". It is
+// "" if nothing is known.
+func OriginText(from []native.Origin) string {
+	var parts []string
+	for i := 0; i < len(from); {
+		place := placeText(from[i].Loc)
+		var ops []string
+		for ; i < len(from) && placeText(from[i].Loc) == place; i++ {
+			if op := ir.OpBase(from[i].Op); len(ops) == 0 || ops[len(ops)-1] != op {
+				ops = append(ops, op)
+			}
+		}
+		text := strings.Join(ops, ", ")
+		if place != "" {
+			text = place + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	return PlainText(strings.Join(parts, "; "))
+}
+
+func placeText(l ir.Location) string {
+	if l.File != "" {
+		return fmt.Sprintf("%s:%d", l.File, l.Line)
+	}
+	return l.Module
+}
+
+// PlainText makes s fit for a comment of one line, in C and in Go.
+func PlainText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.ReplaceAll(s, "*/", "* /")
+	s = strings.ReplaceAll(s, "/*", "/ *")
+	return strings.TrimRight(s, "\\ ")
+}

@@ -1,0 +1,82 @@
+package codegen
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// MayOverlap reports whether two buffers may share memory. Inputs, outputs and
+// the arena are apart: that is what the caller promises.
+func MayOverlap(a, b *native.Buffer) bool {
+	ra, rb := Root(a), Root(b)
+	if ra == rb {
+		x, y := start(a), start(b)
+		return !sym.LessEq(sym.Add(x, a.Len), y) && !sym.LessEq(sym.Add(y, b.Len), x)
+	}
+	if ra.Storage != native.Arena || rb.Storage != native.Arena {
+		return false
+	}
+	alo, ahi := arenaBytes(a)
+	blo, bhi := arenaBytes(b)
+	return alo < bhi && blo < ahi
+}
+
+// SameMemory reports whether two buffers are the same run of bytes.
+func SameMemory(a, b *native.Buffer) bool {
+	if !a.Len.Equal(b.Len) || a.DType.Size() != b.DType.Size() {
+		return false
+	}
+	ra, rb := Root(a), Root(b)
+	if ra == rb {
+		return start(a).Equal(start(b))
+	}
+	if ra.Storage != native.Arena || rb.Storage != native.Arena {
+		return false
+	}
+	x, xok := start(a).Const()
+	y, yok := start(b).Const()
+	size := int64(a.DType.Size())
+	return xok && yok && ra.Offset+x*size == rb.Offset+y*size
+}
+
+// start returns where b starts in its root, in elements.
+func start(b *native.Buffer) sym.Expr {
+	if b.Root == nil {
+		return sym.Int(0)
+	}
+	return b.At
+}
+
+// arenaBytes returns the bytes of the arena that b may lie in.
+func arenaBytes(b *native.Buffer) (lo, hi int64) {
+	root := Root(b)
+	size := int64(b.DType.Size())
+	if at, ok := start(b).Const(); ok {
+		lo = root.Offset + at*size
+		return lo, lo + b.MaxLen*size
+	}
+	return root.Offset, root.Offset + root.MaxLen*int64(root.DType.Size())
+}
+
+// ArenaSize returns the bytes of arena that m needs.
+func ArenaSize(m *native.Method) int64 {
+	if m.Plan == nil {
+		return 0
+	}
+	return m.Plan.Size()
+}
+
+// ArenaAlign returns what the arenas of all methods must be aligned to, at
+// least 1.
+func ArenaAlign(p *native.Program) int64 {
+	align := int64(1)
+	for _, m := range p.Methods {
+		if m.Plan == nil {
+			continue
+		}
+		for _, mem := range m.Plan.Memories {
+			align = max(align, mem.Align)
+		}
+	}
+	return align
+}

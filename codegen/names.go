@@ -1,0 +1,73 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Identifier makes s an identifier of C and Go: other characters than ASCII
+// letters and digits become underscores, none of them at the start or doubled.
+func Identifier(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "_"):
+			b.WriteByte('_')
+		}
+	}
+	name := strings.TrimRight(b.String(), "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "v" + name
+	}
+	return name
+}
+
+// Scope is a set of names in use, nested as blocks are.
+type Scope struct {
+	outer *Scope
+	names map[string]bool
+}
+
+// NewScope returns a scope inside outer, which may be nil.
+func NewScope(outer *Scope) *Scope {
+	return &Scope{outer: outer, names: map[string]bool{}}
+}
+
+// Reserve marks names as taken.
+func (s *Scope) Reserve(names ...string) {
+	for _, n := range names {
+		s.names[n] = true
+	}
+}
+
+// Has reports whether name is taken here or in a scope around.
+func (s *Scope) Has(name string) bool {
+	for ; s != nil; s = s.outer {
+		if s.names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// Take returns Identifier(base), with a number behind it if that is taken, and
+// takes it.
+func (s *Scope) Take(base string) string {
+	base = Identifier(base)
+	name := base
+	for i := 2; s.Has(name); i++ {
+		name = fmt.Sprintf("%s%s%d", base, separator(base), i)
+	}
+	s.names[name] = true
+	return name
+}
+
+// separator stands between a name and a number: "t2", but "x1_2".
+func separator(base string) string {
+	if last := base[len(base)-1]; last >= '0' && last <= '9' {
+		return "_"
+	}
+	return ""
+}
