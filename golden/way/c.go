@@ -1,14 +1,253 @@
 package way
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/golden/session"
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower/native"
+)
 
 // C compiles models to C and runs them in one program.
-type C struct{ Settings Settings }
+type C struct {
+	Settings Settings
+	// Target is the compiler; the zero value is gcc -O1. Generated code has to
+	// pass it without a warning.
+	Target toolchain.Target
+	// Env is added to the environment of the program.
+	Env []string
+}
 
 // Name is "c".
 func (C) Name() string { return "c" }
 
 // Run implements [Way].
 func (w C) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
-	runBatch(ctx, w.Settings, "c", jobs, nil, done)
+	runBatch(ctx, w.Settings, "c", jobs, w.build, done)
+}
+
+func (w C) target() toolchain.Target {
+	if w.Target.Compiler == "" {
+		return toolchain.GCC().With("-O1")
+	}
+	return w.Target
+}
+
+// build compiles each unit as one translation unit and links all of them.
+func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
+	target := w.target()
+	if _, err := toolchain.Find(target.Compiler); err != nil {
+		return nil, nil, err
+	}
+	runner, err := session.WriteC(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects := make([][]string, len(units))
+	parallel(len(units), func(i int) {
+		u := units[i]
+		u.result.Err = guard(func() (err error) {
+			objects[i], err = u.buildC(ctx, target.With("-I"+dir))
+			return err
+		})
+	})
+	var ready []*unit
+	var all []string
+	for i, u := range units {
+		if u.result.Err == nil {
+			ready = append(ready, u)
+			all = append(all, objects[i]...)
+		}
+	}
+	if len(ready) == 0 {
+		return nil, nil, ctx.Err()
+	}
+	table := filepath.Join(dir, "table.c")
+	if err := os.WriteFile(table, []byte(cTable(ready)), 0o666); err != nil {
+		return nil, nil, err
+	}
+	common, err := target.Compile(ctx, dir, runner, table)
+	if err != nil {
+		return nil, nil, err
+	}
+	exe := filepath.Join(dir, "models.exe")
+	if err := target.Link(ctx, exe, append(common, all...)); err != nil {
+		return nil, nil, err
+	}
+	return &session.Program{Command: []string{exe}, Env: w.Env}, ready, nil
+}
+
+// buildC compiles the unit's package and its glue.
+func (u *unit) buildC(ctx context.Context, target toolchain.Target) ([]string, error) {
+	header := u.pkg.File(u.name + ".h")
+	if header == nil {
+		return nil, fmt.Errorf("the generated package has no %s.h", u.name)
+	}
+	api, err := readCHeader(string(header), u.name, u.layout.method.Name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := u.cGlue(api)
+	if err != nil {
+		return nil, err
+	}
+	glue := filepath.Join(u.dir, "glue.c")
+	if err := os.WriteFile(glue, []byte(text), 0o666); err != nil {
+		return nil, err
+	}
+	sources := []string{glue}
+	for _, f := range u.pkg.Files {
+		if strings.HasSuffix(f.Name, ".S") {
+			sources = append(sources, filepath.Join(u.dir, f.Name))
+		}
+	}
+	objects, err := target.Compile(ctx, u.dir, sources...)
+	if err != nil && ctx.Err() == nil {
+		err = diagnostic(err, filepath.Dir(u.dir))
+	}
+	return objects, err
+}
+
+// diagnostic is the first message of a failed compilation in dir.
+func diagnostic(err error, dir string) error {
+	for line := range strings.Lines(err.Error()) {
+		if strings.Contains(line, "error:") || strings.Contains(line, "Error:") {
+			line = strings.TrimPrefix(strings.TrimSpace(line), dir+string(filepath.Separator))
+			return fmt.Errorf("the C compiler: %s", line)
+		}
+	}
+	return err
+}
+
+// cGlue writes the file that holds the unit's package and the function that
+// calls it.
+func (u *unit) cGlue(api *cAPI) (string, error) {
+	var before, fill, args, after []string
+	params := api.params
+	take := func(what string) (cParam, error) {
+		if len(params) == 0 {
+			return cParam{}, fmt.Errorf("%s_%s has no parameter for %s", u.name, u.layout.method.Name, what)
+		}
+		p := params[0]
+		params = params[1:]
+		return p, nil
+	}
+	next := 0 // argument on the wire
+	for _, p := range u.layout.method.Inputs {
+		if isConstant(p) {
+			continue
+		}
+		if !cFixed(p) {
+			c, err := take(p.Name)
+			if err != nil {
+				return "", err
+			}
+			args = append(args, c.value(next))
+		}
+		next++
+	}
+	for _, p := range u.layout.method.Outputs {
+		if p.Buf == nil && !isNumber(p) {
+			continue
+		}
+		c, err := take(p.Name)
+		if err != nil {
+			return "", err
+		}
+		if p.Buf != nil {
+			args = append(args, c.value(next))
+		} else {
+			before = append(before, fmt.Sprintf("%s number%d = 0;", c.base, next))
+			args = append(args, fmt.Sprintf("&number%d", next))
+			wide := "int64_t"
+			if p.Type.Kind == ir.FloatKind {
+				wide = "double"
+			}
+			after = append(after, fmt.Sprintf("*(%s *)args[%d] = (%s)number%d;", wide, next, wide, next))
+		}
+		next++
+	}
+	for _, c := range params {
+		switch {
+		case c.base == u.name+"_"+u.layout.method.Name+"_sizes":
+			if len(api.sizes) != u.layout.dims() {
+				return "", fmt.Errorf("%s has %d members, the model has %d dynamic dimensions", c.base, len(api.sizes), u.layout.dims())
+			}
+			before = append(before, fmt.Sprintf("int64_t *dims = (int64_t *)args[%d];", next), c.base+" sizes;")
+			for i, f := range api.sizes {
+				fill = append(fill, fmt.Sprintf("sizes.%s = (%s)dims[%d];", f.name, f.base, i))
+				after = append(after, fmt.Sprintf("dims[%d] = (int64_t)sizes.%s;", i, f.name))
+			}
+			args = append(args, "&sizes")
+		case c.base == u.name+"_state":
+			before = append(before, "static "+c.base+" state;")
+			args = append(args, "&state")
+		case c.base == "void" && c.pointer:
+			args = append(args, "arena")
+		default:
+			return "", fmt.Errorf("parameter %q is unknown", c.text)
+		}
+	}
+	return u.cGlueText(api, append(before, fill...), args, after), nil
+}
+
+func (u *unit) cGlueText(api *cAPI, before, args, after []string) string {
+	var b strings.Builder
+	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
+	for _, f := range u.pkg.Files {
+		if strings.HasSuffix(f.Name, ".c") {
+			line("#include %q", f.Name)
+		}
+	}
+	line("#include <stdlib.h>\n#include \"runner.h\"\n")
+	line("int call%d(void **args, int reset, runner_clock *clock, uint64_t *took);", u.index)
+	line("int call%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{", u.index)
+	upper := strings.ToUpper(u.name)
+	line("\tvoid *block, *arena = runner_aligned(%s_ARENA_SIZE, %s_ARENA_ALIGN, &block);", upper, upper)
+	line("\t%s_status status;\n\tuint64_t start;", u.name)
+	for _, s := range before {
+		line("\t%s", s)
+	}
+	line("\t(void)args, (void)arena, (void)reset;")
+	if api.reset && slices.Contains(args, "&state") {
+		line("\tif (reset) {\n\t\t%s_reset(&state);\n\t}", u.name)
+	}
+	line("\tstart = clock();")
+	line("\tstatus = %s_%s(%s);", u.name, u.layout.method.Name, strings.Join(args, ", "))
+	line("\t*took = clock() - start;")
+	for _, s := range after {
+		line("\t%s", s)
+	}
+	line("\tfree(block);\n\treturn (int)status;\n}")
+	return b.String()
+}
+
+// cFixed reports whether an input is a number with one value only, which the
+// C function does not take.
+func cFixed(p native.Port) bool {
+	if p.Buf != nil || p.Sym != nil || p.Var != nil {
+		return false
+	}
+	_, fixed := p.Type.Expr.Const()
+	return p.Type.Kind != ir.IntKind || fixed
+}
+
+func cTable(units []*unit) string {
+	var b strings.Builder
+	b.WriteString("#include \"runner.h\"\n\n")
+	for _, u := range units {
+		fmt.Fprintf(&b, "runner_model call%d;\n", u.index)
+	}
+	b.WriteString("\nrunner_model *const runner_models[] = {\n")
+	for _, u := range units {
+		fmt.Fprintf(&b, "\tcall%d,\n", u.index)
+	}
+	fmt.Fprintf(&b, "};\n\nconst uint32_t runner_count = %d;\n", len(units))
+	return b.String()
 }

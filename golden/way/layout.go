@@ -86,10 +86,18 @@ func (l *layout) arguments(c Call) ([]session.Arg, error) {
 	return args, nil
 }
 
-// isNumber reports whether an output is a number that the call computes.
-func isNumber(p native.Port) bool {
-	return p.Buf == nil && p.Value == nil
+// literal returns an output that is the same in every call, nil if it is not.
+func literal(p native.Port) ir.Arg {
+	if p.Value == nil && p.Type.Kind == ir.IntKind && p.Type.HasExpr {
+		if n, ok := p.Type.Expr.Const(); ok {
+			return ir.Int(n)
+		}
+	}
+	return p.Value
 }
+
+// isNumber reports whether an output is a number that the call computes.
+func isNumber(p native.Port) bool { return p.Buf == nil && literal(p) == nil }
 
 // isConstant reports whether an input is part of the program, not of a call.
 func isConstant(p native.Port) bool {
@@ -204,7 +212,7 @@ func (l *layout) result(c Call, a *session.Answer) CallResult {
 		dims = blocks[len(blocks)-1][8*len(l.sizes.In):]
 	}
 	for i, p := range l.method.Outputs {
-		v := tensor.Value{Scalar: p.Value}
+		v := tensor.Value{Scalar: literal(p)}
 		switch {
 		case p.Buf != nil:
 			t, err := l.output(i, next(), dims)

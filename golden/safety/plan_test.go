@@ -1,0 +1,136 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/plan"
+)
+
+// batch is how many models are built into one program.
+const batch = 48
+
+// allCases returns a job for each model file of the checked-in cases.
+func allCases(t *testing.T) (jobs []way.Job, names []string) {
+	t.Helper()
+	dirs, err := testcase.Find("../cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		c, err := testcase.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range c.Models {
+			jobs = append(jobs, conform.Job(c, m))
+			names = append(names, strings.TrimPrefix(dir, "../cases/")+"/"+m)
+		}
+	}
+	return jobs, names
+}
+
+// runAll runs jobs in batches and returns the results in their order.
+func runAll(ctx context.Context, w way.Way, jobs []way.Job) []*way.Result {
+	results := make([]*way.Result, len(jobs))
+	at := 0
+	for part := range slices.Chunk(jobs, batch) {
+		w.Run(ctx, part, func(i int, r *way.Result) { results[at+i] = r })
+		at += len(part)
+	}
+	return results
+}
+
+// A plan is right if nobody notices it: with every buffer at a place of its own
+// and dead buffers overwritten a program gives the same bytes. The checker that
+// runs on every compile may share the planner's wrong beliefs, this cannot.
+func TestPlannedAndPoisonedAgree(t *testing.T) {
+	jobs, names := allCases(t)
+	poisoned := compile.Options{Planner: plan.Disjoint{}, Poison: true}
+	planned := compile.Options{Planner: plan.Best{}}
+	for _, c := range []struct {
+		name              string
+		planned, poisoned way.Way
+	}{
+		{"c", way.C{Settings: way.Settings{Options: planned}}, way.C{Settings: way.Settings{Options: poisoned}, Target: withoutWarnings()}},
+		{"go", way.Go{Settings: way.Settings{Options: planned}}, way.Go{Settings: way.Settings{Options: poisoned}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first := runAll(t.Context(), c.planned, jobs)
+			second := runAll(t.Context(), c.poisoned, jobs)
+			for i := range jobs {
+				if err := sameBytes(first[i], second[i]); err != nil {
+					t.Errorf("%s: %v", names[i], err)
+				}
+			}
+		})
+	}
+}
+
+// withoutWarnings is the compiler of [way.C] without -Werror: the code that
+// poisons is for tests only.
+func withoutWarnings() toolchain.Target {
+	return toolchain.GCC().With("-O1", "-Wno-error")
+}
+
+// sameBytes compares two runs of the same job.
+func sameBytes(a, b *way.Result) error {
+	if err := failure(a, b); err != nil {
+		return err
+	}
+	for i := range a.Calls {
+		if err := sameCall(&a.Calls[i], &b.Calls[i], compare.Tolerance{Exact: true}); err != nil {
+			return fmt.Errorf("call %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// failure is the first error of two results, or that they differ in form.
+func failure(a, b *way.Result) error {
+	for _, r := range []*way.Result{a, b} {
+		if r.Err != nil {
+			return r.Err
+		}
+		for i, c := range r.Calls {
+			if c.Err != nil {
+				return fmt.Errorf("call %d: %w", i, c.Err)
+			}
+		}
+	}
+	if len(a.Calls) != len(b.Calls) {
+		return fmt.Errorf("%d calls and %d", len(a.Calls), len(b.Calls))
+	}
+	return nil
+}
+
+func sameCall(a, b *way.CallResult, tol compare.Tolerance) error {
+	if len(a.Outputs) != len(b.Outputs) {
+		return fmt.Errorf("%d outputs and %d", len(a.Outputs), len(b.Outputs))
+	}
+	for k := range a.Outputs {
+		if miss := compare.Values(b.Outputs[k], a.Outputs[k], tol); miss != nil {
+			return fmt.Errorf("output %d: %v", k, miss)
+		}
+	}
+	for k, t := range a.Mutated {
+		if (t == nil) != (b.Mutated[k] == nil) {
+			return fmt.Errorf("input %d is written one time only", k)
+		}
+		if t != nil {
+			if miss := compare.Tensors(b.Mutated[k], t, tol); miss != nil {
+				return fmt.Errorf("input %d after the call: %v", k, miss)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package way
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// cAPI is what a generated header declares of a method.
+type cAPI struct {
+	params []cParam
+	sizes  []cParam // members of its sizes struct
+	reset  bool
+}
+
+// cParam is a parameter or a member: "const float *x".
+type cParam struct {
+	text    string
+	name    string
+	base    string // type without const and *
+	pointer bool
+}
+
+// readCHeader finds the declarations of a method in the text that a user of the
+// package reads.
+func readCHeader(text, prefix, method string) (*cAPI, error) {
+	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
+	name := prefix + "_" + method
+	proto := regexp.MustCompile(prefix + `_status\s+` + name + `\s*\(([^)]*)\)\s*;`).FindStringSubmatch(text)
+	if proto == nil {
+		return nil, fmt.Errorf("the generated header does not declare %s", name)
+	}
+	api := &cAPI{reset: regexp.MustCompile(`\b` + prefix + `_reset\s*\(`).MatchString(text)}
+	for part := range strings.SplitSeq(proto[1], ",") {
+		if part = strings.TrimSpace(part); part != "void" {
+			p, err := parseCParam(part)
+			if err != nil {
+				return nil, err
+			}
+			api.params = append(api.params, p)
+		}
+	}
+	members := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + name + `_sizes\s*;`).FindStringSubmatch(text)
+	if members == nil {
+		return api, nil
+	}
+	for part := range strings.SplitSeq(members[1], ";") {
+		if part = strings.TrimSpace(part); part != "" {
+			p, err := parseCParam(part)
+			if err != nil {
+				return nil, err
+			}
+			api.sizes = append(api.sizes, p)
+		}
+	}
+	return api, nil
+}
+
+func parseCParam(text string) (cParam, error) {
+	m := regexp.MustCompile(`^(?:const\s+)?(\w+)\s*(\*?)\s*(\w+)$`).FindStringSubmatch(text)
+	if m == nil {
+		return cParam{}, fmt.Errorf("the generated header declares %q, which cannot be read", text)
+	}
+	return cParam{text: text, base: m[1], pointer: m[2] != "", name: m[3]}, nil
+}
+
+// value is wire argument i as the parameter's type.
+func (p cParam) value(i int) string {
+	switch {
+	case p.pointer:
+		return fmt.Sprintf("(%s *)args[%d]", p.base, i)
+	case p.base == "bool":
+		return fmt.Sprintf("*(const int64_t *)args[%d] != 0", i)
+	case p.base == "float" || p.base == "double":
+		return fmt.Sprintf("(%s)*(const double *)args[%d]", p.base, i)
+	}
+	return fmt.Sprintf("(%s)*(const int64_t *)args[%d]", p.base, i)
+}
