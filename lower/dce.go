@@ -63,8 +63,9 @@ func (d *deadCode) prune(n *ir.Node) {
 	case "higher_order.cond":
 		first = 0
 	case "higher_order.scan":
-		init, _ := n.Arg("init").(ir.List)
-		first = len(init)
+		if init, ok := n.Arg("init").(ir.List); ok {
+			first = len(init)
+		}
 	}
 	for i := len(n.Outputs) - 1; i >= first; i-- {
 		if v := n.Outputs[i]; v != nil && d.live[v] {
