@@ -100,6 +100,19 @@ func text(t *testing.T, name string, k *c.Kernel) string {
 	return s
 }
 
+// helpers returns the helpers of a kernel that the program does not have yet.
+func (b *batch) helpers(t *testing.T, in *tuned.Instance) string {
+	t.Helper()
+	out := ""
+	for _, h := range in.Kernel.Helpers {
+		if !b.seen[h] {
+			b.seen[h] = true
+			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}) + "\n"
+		}
+	}
+	return out
+}
+
 // add adds a call of tr's kernel.
 func (b *batch) add(t *testing.T, tr *trial, params bool) {
 	epilogue := "plain"
@@ -110,12 +123,7 @@ func (b *batch) add(t *testing.T, tr *trial, params bool) {
 	if !params {
 		name += fmt.Sprintf("_%d", len(b.seen))
 	}
-	for _, h := range tr.in.Kernel.Helpers {
-		if !b.seen[h] {
-			b.seen[h] = true
-			b.code.WriteString(text(t, h, &c.Kernel{Index: "int32_t", Rows: tr.in.Tile.Rows, Cols: tr.in.Tile.Cols, Vector: tr.in.Tile.Vector}) + "\n")
-		}
-	}
+	b.code.WriteString(b.helpers(t, tr.in))
 	if !b.seen[name] {
 		b.seen[name] = true
 		b.code.WriteString(tr.kernel(t, name, params) + "\n")
@@ -250,7 +258,7 @@ func TestC(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			all := epilogues()
 			b := newBatch()
-			sets := trialsOf(r, 30)
+			sets := trialsOf(r, 20)
 			var done []*trial
 			for _, kernel := range sorted(sets) {
 				for i, tr := range sets[kernel] {
@@ -258,7 +266,7 @@ func TestC(t *testing.T) {
 					if !tr.prepare(t, r, tuned.Target{Lang: "c", Name: run.target, Speed: true}) || tr.in.Kernel.Name != kernel {
 						t.Fatalf("%s: not taken by %s", tr.name, kernel)
 					}
-					b.add(t, tr, i%3 != 0)
+					b.add(t, tr, i%4 != 0)
 					done = append(done, tr)
 				}
 			}

@@ -24,11 +24,12 @@ type trial struct {
 	epilogue *epilogue
 	extra    []float32
 
-	call  *ops.Call
-	in    *tuned.Instance
-	data  [][]byte // of the inputs
-	want  []float32
-	terms float64 // length of the sums
+	call     *ops.Call
+	in       *tuned.Instance
+	operands []eval.Operand
+	buffers  [][]float32 // what the kernel reads
+	want     []float32
+	terms    float64 // length of the sums
 }
 
 // epilogue is what a trial does to results before they are stored.
@@ -50,9 +51,9 @@ func epilogues() []*epilogue {
 	}
 }
 
-// prepare binds the call, draws its data and computes what is wanted. It
-// reports whether a kernel accepts the call for target.
-func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
+// bind binds the call, draws its data and selects a kernel. It reports whether
+// one accepts the call for target.
+func (tr *trial) bind(t *testing.T, r *rand.Rand, target tuned.Target) bool {
 	t.Helper()
 	op, ok := ops.Standard().Lookup(tr.op)
 	if !ok {
@@ -63,8 +64,7 @@ func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
 	tr.call = call
-	operands := make([]eval.Operand, len(call.Operands()))
-	for k, v := range call.Operands() {
+	for _, v := range call.Operands() {
 		o := eval.Operand{DType: v.Type.DType, Sizes: tr.sizes(t, v.Type)}
 		n := int64(1)
 		for _, s := range o.Sizes {
@@ -73,19 +73,24 @@ func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
 		for range n {
 			o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(float32(r.NormFloat64())))
 		}
-		operands[k] = o
-		tr.data = append(tr.data, o.Data)
+		tr.operands = append(tr.operands, o)
 	}
 	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
-		Const: func(k int) ([]byte, bool) { return tr.data[k], tr.constant[k] }})
-	if tr.in == nil {
+		Const: func(k int) ([]byte, bool) { return tr.operands[k].Data, tr.constant[k] }})
+	return tr.in != nil
+}
+
+// prepare binds and computes what is wanted.
+func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
+	t.Helper()
+	if !tr.bind(t, r, target) {
 		return false
 	}
-	tensors, err := op.Compute(call)
+	tensors, err := tr.call.Op.Compute(tr.call)
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
-	want, err := eval.Tensor(tensors[0], operands, tr.syms, nil)
+	want, err := eval.Tensor(tensors[0], tr.operands, tr.syms, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
@@ -154,10 +159,13 @@ func (tr *trial) ints(t *testing.T) []int64 {
 }
 
 // inputs returns what the kernel reads: operands, then packed constants.
-func (tr *trial) inputs() [][]float32 {
-	var out [][]float32
+func (tr *trial) inputs() (out [][]float32) {
+	if tr.buffers != nil {
+		return tr.buffers
+	}
+	defer func() { tr.buffers = out }()
 	for _, k := range tr.in.Operands {
-		out = append(out, floats(tr.data[k]))
+		out = append(out, floats(tr.operands[k].Data))
 	}
 	for _, p := range tr.in.Packed {
 		out = append(out, floats(p.Data))

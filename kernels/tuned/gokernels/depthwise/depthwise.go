@@ -13,10 +13,12 @@ package depthwise
 func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw,
 	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
 	// Output columns left..right-1 see all kernel columns.
-	left := (pw + sw - 1) / sw
-	right := 0
+	left, right := (pw+sw-1)/sw, 0
 	if reach := iw + pw - (kw-1)*dw; reach > 0 {
 		right = min(ow, (reach-1)/sw+1)
+	}
+	if left >= right {
+		left, right = ow, ow
 	}
 	for b := range batch {
 		for j := range channels * mult {
@@ -26,23 +28,23 @@ func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw,
 				at := b*xb + j/mult*xc + (top+r*dh)*xh
 				taps := w[(j*kh+r)*kw:][:rows*kw]
 				o := b*yb + j*yc + p*yh
-				run := y[o : o+(ow-1)*yw+1]
-				for q := 0; q < ow; {
-					start := q*sw - pw
-					if q >= left && q+4 <= right && rows > 0 {
-						four(run[q*yw:], yw, bias[j], x[at+start*xw:], sw*xw, dh*xh, dw*xw, taps, kw)
-						q += 4
-						continue
-					}
-					c, columns := window(start, iw, kw, dw)
-					sum := bias[j]
-					for r := range rows {
-						for i := range columns {
-							sum += x[at+r*dh*xh+(start+(c+i)*dw)*xw] * taps[r*kw+c+i]
+				run := y[o : o+ow]
+				for q := range run {
+					run[q] = bias[j]
+				}
+				if rows > 0 && left < right {
+					inside(run[left:right], x[at+(left*sw-pw)*xw:], taps, kw, sw*xw, dh*xh, dw*xw)
+				}
+				for _, edge := range [...][2]int{{0, left}, {right, ow}} {
+					for q := edge[0]; q < edge[1]; q++ {
+						start := q*sw - pw
+						c, columns := window(start, iw, kw, dw)
+						for r := range rows {
+							for i := c; i < c+columns; i++ {
+								run[q] += x[at+r*dh*xh+(start+i*dw)*xw] * taps[r*kw+i]
+							}
 						}
 					}
-					run[q*yw] = sum
-					q++
 				}
 				if epilogue != nil {
 					epilogue(run, o, j)
@@ -52,23 +54,50 @@ func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw,
 	}
 }
 
-// four computes four neighbouring results, yw apart in y and step apart in x,
-// from rows of kw taps, xh and xw apart in x.
-func four(y []float32, yw int, bias float32, x []float32, step, xh, xw int, taps []float32, kw int) {
-	a0, a1, a2, a3 := bias, bias, bias, bias
+// inside adds rows of kw taps, xh and xw apart in x, to results that see all of
+// them and are step apart in x.
+func inside(run, x, taps []float32, kw, step, xh, xw int) {
 	for row := 0; len(taps) >= kw; row += xh {
-		at := row
-		for _, t := range taps[:kw] {
-			v := x[at : at+3*step+1]
-			a0 += t * v[0]
-			a1 += t * v[step]
-			a2 += t * v[2*step]
-			a3 += t * v[3*step]
-			at += xw
+		c := 0
+		for ; c+3 <= kw; c += 3 {
+			three(run, x[row+c*xw:], step, xw, taps[c], taps[c+1], taps[c+2])
+		}
+		for ; c < kw; c++ {
+			one(run, x[row+c*xw:], step, taps[c])
 		}
 		taps = taps[kw:]
 	}
-	y[0], y[yw], y[2*yw], y[3*yw] = a0, a1, a2, a3
+}
+
+// three adds three taps, xw apart in x.
+func three(run, x []float32, step, xw int, t0, t1, t2 float32) {
+	n := len(run)
+	x1, x2 := x[xw:], x[2*xw:]
+	if step == 1 {
+		x, x1, x2 = x[:n], x1[:n], x2[:n]
+		for i, v := range run {
+			run[i] = v + t0*x[i] + t1*x1[i] + t2*x2[i]
+		}
+		return
+	}
+	at := 0
+	for i, v := range run {
+		run[i] = v + t0*x[at] + t1*x1[at] + t2*x2[at]
+		at += step
+	}
+}
+
+// one adds one tap.
+func one(run, x []float32, step int, t float32) {
+	if step == 1 {
+		for i, v := range x[:len(run)] {
+			run[i] += t * v
+		}
+		return
+	}
+	for i := range run {
+		run[i] += t * x[i*step]
+	}
 }
 
 // window returns which of n taps, d apart from position p on, lie in 0..size-1:

@@ -1,0 +1,105 @@
+package tuned_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// object compiles kernels for target, once each with parameters, and returns
+// the object file.
+func object(t *testing.T, compiler toolchain.Target, target tuned.Target, kernels ...string) string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(5, 6))
+	sets := trialsOf(r, 1)
+	b := newBatch()
+	var text strings.Builder
+	text.WriteString("#include <stddef.h>\n#include <stdint.h>\n\n")
+	for _, k := range kernels {
+		tr := sets[k][0]
+		if !tr.prepare(t, r, target) {
+			t.Fatalf("%s: not taken", tr.name)
+		}
+		text.WriteString(b.helpers(t, tr.in))
+		text.WriteString(strings.Replace(tr.kernel(t, "run_"+k, true), "static void", "void", 1))
+	}
+	dir := t.TempDir()
+	source := filepath.Join(dir, "kernels.c")
+	if err := os.WriteFile(source, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	// Functions called by others only would need no prototype.
+	objects, err := compiler.Compile(t.Context(), dir, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects[0]
+}
+
+// TestFusedMultiplyAdd counts the instructions that gcc does not emit unless
+// told under -std=c99.
+func TestFusedMultiplyAdd(t *testing.T) {
+	for _, c := range []struct {
+		compiler    toolchain.Target
+		objdump     string
+		target      string
+		instruction string
+		want        int // at least: one for every sum of the tiles
+	}{
+		{toolchain.GCC().With("-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`, 12},
+		{toolchain.GCC().With("-O3", "-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`, 12},
+		{toolchain.Clang().With("-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`, 12},
+		{toolchain.CortexM4(), "arm-none-eabi-objdump", "cortex-m4", `\bvfma\.f32\b`, 16},
+		{toolchain.CortexM4().With("-Os"), "arm-none-eabi-objdump", "cortex-m4", `\bvfma\.f32\b`, 16},
+	} {
+		t.Run(c.compiler.Name+" "+strings.Join(c.compiler.Flags[max(0, len(c.compiler.Flags)-3):], " "), func(t *testing.T) {
+			for kernel, want := range map[string]int{"linear_f32": c.want, "conv2d_f32": c.want, "depthwise_conv2d_f32": 1} {
+				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target}, kernel)
+				out, err := exec.CommandContext(t.Context(), c.objdump, "-d", o).Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := len(regexp.MustCompile(c.instruction).FindAll(out, -1)); n < want {
+					t.Errorf("%s has %d fused multiply-adds, want %d or more", kernel, n, want)
+				}
+			}
+		})
+	}
+}
+
+// TestCodeSize bounds what the kernels of a small convolutional network take.
+func TestCodeSize(t *testing.T) {
+	for _, c := range []struct {
+		compiler toolchain.Target
+		target   string
+		most     uint64 // bytes
+	}{
+		{toolchain.CortexM4(), "cortex-m4", 3300},
+		{toolchain.CortexM4().With("-Os"), "cortex-m4", 2500},
+		{toolchain.CortexM0().With("-Os"), "cortex-m0", 2500},
+		{toolchain.RISCV32().With("-Os"), "riscv32", 3000},
+	} {
+		o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target}, "conv2d_f32", "depthwise_conv2d_f32", "linear_f32")
+		image, err := toolchain.ReadELF(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := image.Sizes().Text
+		t.Logf("%s: %d bytes", c.target, n)
+		if n > c.most {
+			t.Errorf("convolution, depthwise convolution and linear take %d bytes on %s, want %d at most", n, c.target, c.most)
+		}
+		for _, name := range image.Undef {
+			if strings.Contains(name, "ddf") || strings.Contains(name, "df") && strings.HasPrefix(name, "__aeabi_d") || strings.HasPrefix(name, "mem") {
+				t.Errorf("%s needs %s", c.target, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package tuned_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+func convCall(x, w []int64, stride, pad []int64, groups int64, more ...any) ops.Sample {
+	args := []any{"input", static(x...), "weight", static(w...), "bias", nil, "stride", stride, "padding", pad,
+		"dilation", []int64{1}, "transposed", false, "output_padding", []int64{0}, "groups", groups}
+	for i := 0; i < len(more); i += 2 {
+		for k := range args {
+			if args[k] == more[i] {
+				args[k+1] = more[i+1]
+			}
+		}
+	}
+	return ops.NewSample(args...)
+}
+
+// TestSelect checks which kernel takes a call, if any, and how much work it says
+// that is.
+func TestSelect(t *testing.T) {
+	double := func(sizes ...int64) ops.Input { return ops.Tensor(ir.Float64, ops.Values{}, sizes...) }
+	one := []int64{1, 1}
+	zero := []int64{0, 0}
+	for _, c := range []struct {
+		name     string
+		op       string
+		sample   ops.Sample
+		constant []bool
+		kernel   string // "" if the definition is used
+		macs     int64
+	}{
+		{"constant weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, true}, "linear_f32", 105},
+		{"variable weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, false}, "matmul_f32", 105},
+		{"variable bias", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5), "bias", static(7)), []bool{false, true, false}, "", 0},
+		{"vector weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(5)), []bool{false, true}, "", 0},
+		{"matrix added", "aten.addmm.default", ops.NewSample("self", static(3, 7), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
+		{"column added", "aten.addmm.default", ops.NewSample("self", static(3, 1), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
+		{"square column added", "aten.addmm.default", ops.NewSample("self", static(7, 1), "mat1", static(7, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
+		{"scaled", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5), "mat2", static(5, 7), "alpha", 2), []bool{true, false, true}, "", 0},
+		{"scaled sum", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5), "mat2", static(5, 7), "beta", 0), []bool{true, false, true}, "", 0},
+		{"double", "aten.mm.default", ops.NewSample("self", double(3, 5), "mat2", double(5, 7)), []bool{false, true}, "", 0},
+		{"integers", "aten.mm.default", ops.NewSample("self", ops.Tensor(ir.Int32, ops.Values{}, 3, 5), "mat2", ops.Tensor(ir.Int32, ops.Values{}, 5, 7)), []bool{false, false}, "", 0},
+		{"constant on the left", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 7)), []bool{true, false}, "matmul_f32", 105},
+		{"column vector", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 1)), []bool{false, false}, "", 0},
+		{"batch", "aten.bmm.default", ops.NewSample("self", static(2, 3, 5), "mat2", static(2, 5, 7)), []bool{false, true}, "matmul_f32", 210},
+		{"constant matrix, vector", "aten.mv.default", ops.NewSample("self", static(7, 5), "vec", static(5)), []bool{true, false}, "linear_f32", 35},
+		{"nothing to sum", "aten.mm.default", ops.NewSample("self", static(3, 0), "mat2", static(0, 7)), []bool{false, true}, "", 0},
+		{"elementwise", "aten.add.Tensor", ops.NewSample("self", static(3), "other", static(3)), []bool{false, true}, "", 0},
+
+		{"convolution", "aten.convolution.default", convCall([]int64{2, 3, 6, 5}, []int64{8, 3, 3, 2}, one, zero, 1), []bool{false, true}, "conv2d_f32", 2 * 8 * 4 * 4 * 18},
+		{"one dimension", "aten.convolution.default", convCall([]int64{2, 3, 6}, []int64{8, 3, 3}, one[:1], zero[:1], 1), []bool{false, true}, "conv2d_f32", 2 * 8 * 4 * 9},
+		{"three dimensions", "aten.convolution.default", convCall([]int64{1, 3, 6, 6, 6}, []int64{8, 3, 3, 3, 3}, []int64{1, 1, 1}, []int64{0, 0, 0}, 1, "output_padding", []int64{0, 0, 0}), []bool{false, true}, "", 0},
+		{"groups", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{8, 3, 3, 3}, one, zero, 2), []bool{false, true}, "conv2d_f32", 8 * 9 * 27},
+		{"small groups", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{2, 3, 3, 3}, one, zero, 2), []bool{false, true}, "", 0},
+		{"depthwise", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{12, 1, 3, 3}, one, one, 6), []bool{false, true}, "depthwise_conv2d_f32", 12 * 25 * 9},
+		{"variable weights", "aten.convolution.default", convCall([]int64{2, 3, 6, 5}, []int64{8, 3, 3, 2}, one, zero, 1), []bool{false, false}, "", 0},
+		{"transposed", "aten.convolution.default", convCall([]int64{2, 3, 6, 5}, []int64{3, 8, 3, 2}, one, zero, 1, "transposed", true), []bool{false, true}, "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr := &trial{name: c.name, op: c.op, sample: c.sample, constant: c.constant, syms: map[*sym.Symbol]int64{}}
+			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Lang: "c", Name: "generic", Speed: true})
+			switch {
+			case tr.in == nil && c.kernel != "":
+				t.Errorf("the definition is used, want %s", c.kernel)
+			case tr.in == nil:
+			case tr.in.Kernel.Name != c.kernel:
+				t.Errorf("taken by %s, want %q", tr.in.Kernel.Name, c.kernel)
+			case !tr.in.MACs.Is(c.macs):
+				t.Errorf("%s multiply-accumulates, want %d", tr.in.MACs, c.macs)
+			}
+		})
+	}
+}
+
+// TestParams checks that an instance has its kernel's operands and that Go and
+// C agree on everything but tiles, scratch and the order of axes.
+func TestParams(t *testing.T) {
+	names := map[string][]string{}
+	for _, lang := range []string{"c", "go"} {
+		r := rand.New(rand.NewPCG(1, 1))
+		for _, trials := range trialsOf(r, 5) {
+			for _, tr := range trials {
+				if !tr.bind(t, r, tuned.Target{Lang: lang, Name: "generic"}) {
+					t.Fatalf("%s: not taken", tr.name)
+				}
+				k := tr.in.Kernel
+				if len(tr.in.Operands) != len(k.Operands) {
+					t.Errorf("%s reads %d operands and names %d", k.Name, len(tr.in.Operands), len(k.Operands))
+				}
+				var list []string
+				for _, p := range tr.in.Params {
+					list = append(list, p.Name)
+				}
+				if had := names[k.Name]; had == nil {
+					names[k.Name] = list
+				} else if len(had) != len(list) {
+					t.Errorf("%s has parameters %v and %v", k.Name, had, list)
+				}
+			}
+		}
+	}
+	if len(names) != len(tuned.Standard()) {
+		t.Errorf("%d kernels tried of %d", len(names), len(tuned.Standard()))
+	}
+}
