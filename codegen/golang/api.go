@@ -40,17 +40,21 @@ func (g *generator) api() ([]byte, error) {
 }
 
 func (g *generator) errorVars(f *jen.File) {
-	if len(g.errors) == 0 {
-		return
-	}
-	f.Comment("Errors that methods return, wrapped in a description.")
 	var defs []jen.Code
 	for _, e := range []struct{ name, text string }{{"ErrShape", "wrong shape"}, {"ErrAssert", "assertion failed"}} {
 		if g.errors[e.name] {
 			defs = append(defs, jen.Id(e.name).Op("=").Qual("errors", "New").Call(jen.Lit(g.unit.name+": "+e.text)))
 		}
 	}
-	f.Var().Defs(defs...)
+	switch len(defs) {
+	case 0:
+	case 1:
+		f.Comment("What methods return on bad arguments, wrapped in a description.")
+		f.Var().Add(defs...)
+	default:
+		f.Comment("What methods return, wrapped in a description.")
+		f.Var().Defs(defs...)
+	}
 }
 
 // modelType prints Model, New and Reset.

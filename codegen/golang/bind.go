@@ -29,8 +29,9 @@ func (p *methodPrinter) bind() []jen.Code {
 			code = append(code, p.length(port, "!=")...)
 		}
 	}
-	for _, port := range p.m.Outputs {
+	for i, port := range p.m.Outputs {
 		if port.Buf != nil {
+			port.Name = p.outName(i)
 			code = append(code, p.length(port, "<")...)
 		}
 	}

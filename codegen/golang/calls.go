@@ -11,22 +11,58 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// block prints statements, each behind the declarations of the buffers that
-// are first used there.
+// block prints the statements of a block in a scope of its own.
 func (p *methodPrinter) block(stmts []native.Stmt) []jen.Code {
 	outer := p.scope
 	p.scope = codegen.NewScope(outer)
 	defer func() { p.scope = outer }()
+	return p.steps(stmts)
+}
+
+// steps prints statements: of each the Python line it comes from, unless that
+// is the one before's or the surrounding statement's, the declarations of the
+// buffers that are first used there, and the statement itself.
+func (p *methodPrinter) steps(stmts []native.Stmt) []jen.Code {
 	var code []jen.Code
-	for _, s := range stmts {
+	around := p.from
+	last := around
+	for i, s := range stmts {
+		from := originText(s)
+		if from != "" && from != last {
+			if i > 0 {
+				code = append(code, jen.Line())
+			}
+			code = append(code, jen.Comment(from))
+			last = from
+		}
 		for _, b := range p.declare[s] {
 			if d := p.declaration(b); d != nil {
 				code = append(code, d)
 			}
 		}
+		p.from = last
 		code = append(code, p.stmt(s)...)
+		p.from = around
 	}
 	return code
+}
+
+func originText(s native.Stmt) string {
+	switch s := s.(type) {
+	case *native.Call:
+		return codegen.OriginText(s.From)
+	case *native.Cond:
+		return codegen.OriginText(s.From)
+	case *native.While:
+		return codegen.OriginText(s.From)
+	case *native.For:
+		return codegen.OriginText(s.From)
+	case *native.Let:
+		return codegen.OriginText(s.From)
+	case *native.Assert:
+		return codegen.OriginText(s.From)
+	}
+	return ""
 }
 
 // declaration gives a buffer a local variable; buffers that are nowhere but in
@@ -104,40 +140,30 @@ func (p *methodPrinter) operand(b *native.Buffer) string {
 func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	switch s := s.(type) {
 	case *native.Call:
-		return p.origin(s.From, p.lines(func() jen.Code { return p.call(s) }))
+		return p.lines(func() jen.Code { return p.call(s) })
 	case *native.Cond:
 		code := jen.If(jen.Op(p.operand(s.Pred)).Index(jen.Lit(0))).Block(p.block(s.Then)...)
 		if len(s.Else) > 0 {
 			code.Else().Block(p.block(s.Else)...)
 		}
-		return p.origin(s.From, []jen.Code{code})
+		return []jen.Code{code}
 	case *native.While:
-		return p.origin(s.From, []jen.Code{p.while(s)})
+		return []jen.Code{p.while(s)}
 	case *native.For:
-		return p.origin(s.From, []jen.Code{p.loop(s)})
+		return []jen.Code{p.loop(s)}
 	case *native.Let:
-		return p.origin(s.From, p.lines(func() jen.Code { return p.let(s) }))
+		return p.lines(func() jen.Code { return p.let(s) })
 	case *native.Assert:
-		return p.origin(s.From, p.lines(func() jen.Code {
+		return p.lines(func() jen.Code {
 			p.operands(s.Args)
-			cond := expr.Not(s.Cond)
-			return jen.If(jen.Op(p.arg(cond))).Block(p.assertion(s.Message))
-		}))
+			return jen.If(jen.Op(p.arg(expr.Not(s.Cond)))).Block(p.assertion(s.Message))
+		})
 	case *native.Poison:
 		b := s.Buf
 		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Op(p.offset(b)), jen.Op(p.index(b.Len, precAny)), jen.Lit(b.DType.Size()))}
 	}
 	fail("unknown statement %T", s)
 	return nil
-}
-
-// origin puts a comment with the Python line before code.
-func (p *methodPrinter) origin(from []native.Origin, code []jen.Code) []jen.Code {
-	text := codegen.OriginText(from)
-	if text == "" {
-		return code
-	}
-	return append([]jen.Code{jen.Comment(text)}, code...)
 }
 
 func (p *methodPrinter) assertion(message string) jen.Code {
@@ -176,16 +202,11 @@ func (p *methodPrinter) while(s *native.While) jen.Code {
 	outer := p.scope
 	p.scope = codegen.NewScope(outer)
 	defer func() { p.scope = outer }()
-	var body []jen.Code
-	for _, h := range s.Head { // in the scope of the loop's body
-		for _, b := range p.declare[h] {
-			if d := p.declaration(b); d != nil {
-				body = append(body, d)
-			}
-		}
-		body = append(body, p.stmt(h)...)
-	}
+	body := p.steps(s.Head)
 	body = append(body, jen.If(jen.Op("!"+p.operand(s.Pred)).Index(jen.Lit(0))).Block(jen.Break()))
+	if len(s.Body) > 0 {
+		body = append(body, jen.Line())
+	}
 	return jen.For().Block(append(body, p.block(s.Body)...)...)
 }
 

@@ -18,7 +18,23 @@ func (t text) at(prec int) string { return paren(t.s, t.prec, prec) }
 
 // value returns e as an operand where precedence prec is needed. What Go has no
 // expression for (a choice) is written as statements before.
-func (p *printer) value(e *expr.Expr, prec int) string { return p.expr(e).at(prec) }
+func (p *printer) value(e *expr.Expr, prec int) string {
+	t := p.expr(e)
+	if prec > precAny && len(t.s) >= maxText && e.DType.IsFloat() && e.Op >= expr.OpAdd && e.Op <= expr.OpDiv {
+		t = p.name(t)
+	}
+	return t.at(prec)
+}
+
+// maxText is the length of an operand that gets a name of its own.
+const maxText = 70
+
+// name gives an expression a name, before the statement it is part of.
+func (p *printer) name(t text) text {
+	name := p.scope.Take("s")
+	p.line("%s := %s", name, t.s)
+	return text{name, precUnary}
+}
 
 // arg returns e where any expression may stand.
 func (p *printer) arg(e *expr.Expr) string { return p.value(e, precAny) }
@@ -110,6 +126,9 @@ func (p *printer) float(e *expr.Expr) text {
 	t := goType(e.DType)
 	switch e.Op {
 	case expr.OpAdd:
+		if y := e.Args[1]; y.Op == expr.OpConst && y.Float < 0 {
+			return text{p.value(e.Args[0], precAdd) + " - " + p.value(expr.Neg(y), precAdd+1), precAdd}
+		}
 		return p.binary("+", precAdd, e)
 	case expr.OpSub:
 		return p.binary("-", precAdd, e)
@@ -244,6 +263,9 @@ func (p *printer) cast(e *expr.Expr) text {
 	if isHalf(from) { // all but float32 by way of it
 		return text{convertText(p, ir.Float32, to, p.helper(halfName(from)+"ToF32")+"("+p.arg(x)+")"), precUnary}
 	}
+	if x.Op == expr.OpIndex && to != ir.Bool && !isHalf(to) {
+		return text{goType(to) + "(" + p.index(x.Idx, precAny) + ")", precUnary}
+	}
 	if to == ir.Bool {
 		return text{p.value(x, precCompare+1) + " != 0", precCompare}
 	}
@@ -264,7 +286,7 @@ func convertText(p *printer, from, to ir.DType, s string) string {
 	case isHalf(to):
 		return p.helper("F32To"+halfName(to)) + "(" + convertText(p, from, ir.Float32, s) + ")"
 	case from == ir.Bool:
-		return p.helper("Number") + "[" + t + "](" + s + ")"
+		return p.helper("FromBool") + "[" + t + "](" + s + ")"
 	case to == ir.Bool:
 		return s + " != 0"
 	case from.IsFloat() && to.IsInt():
@@ -293,27 +315,28 @@ func (p *printer) bitcast(e *expr.Expr) text {
 	if x.Op == expr.OpConst {
 		s = typedLiteral(x)
 	}
-	switch from {
-	case ir.Float32, ir.Float64:
+	switch {
+	case goType(from) == goType(e.DType):
+		return p.expr(x)
+	case from == ir.Bool:
+		return text{p.helper("FromBool") + "[" + goType(e.DType) + "](" + s + ")", precUnary}
+	case e.DType == ir.Bool:
+		return text{p.value(x, precCompare+1) + " != 0", precCompare}
+	}
+	if from == ir.Float32 || from == ir.Float64 {
 		s, from = p.math(bitsName(from)+"bits")+"("+s+")", unsignedOf(from)
 	}
-	switch e.DType {
-	case ir.Float32, ir.Float64:
-		if u := unsignedOf(e.DType); from != u {
-			s = goType(u) + "(" + s + ")"
-		}
-		return text{p.math(bitsName(e.DType)+"frombits") + "(" + s + ")", precUnary}
-	case ir.Bool:
-		return text{"(" + s + ") != 0", precCompare}
+	to := e.DType
+	if to == ir.Float32 || to == ir.Float64 {
+		to = unsignedOf(to)
 	}
-	if from == ir.Bool {
-		return text{p.helper("Number") + "[" + goType(e.DType) + "](" + s + ")", precUnary}
+	if from != to {
+		s = goType(to) + "(" + s + ")"
 	}
-	if goType(from) != goType(e.DType) {
-		s = goType(e.DType) + "(" + s + ")"
-		return text{s, precUnary}
+	if to != e.DType && !isHalf(e.DType) {
+		s = p.math(bitsName(e.DType)+"frombits") + "(" + s + ")"
 	}
-	return text{"(" + s + ")", precUnary}
+	return text{s, precUnary}
 }
 
 func bitsName(d ir.DType) string {

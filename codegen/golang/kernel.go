@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/kernels/loop"
 )
 
@@ -14,7 +15,7 @@ func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
 	var params []param
 	for _, b := range f.Bufs {
 		n := p.scope.Take(camel(b.Name))
-		p.bufs = append(p.bufs, n)
+		p.bufs, p.lens = append(p.bufs, n), append(p.lens, b.Len)
 		params = append(params, param{n, "[]" + goType(b.DType)})
 	}
 	for _, s := range f.Syms {
@@ -30,8 +31,8 @@ func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
 	p.stmts(f.Body)
 	var b strings.Builder
 	if doc != "" {
-		b.WriteString(comment(name + ": " + doc))
+		b.WriteString(comment(name + " computes " + codegen.PlainText(doc) + "."))
 	}
-	fmt.Fprintf(&b, "func %s(%s) {\n%s}\n", name, signature(params), p.b)
+	fmt.Fprintf(&b, "func %s(%s) {\n%s%s}\n", name, signature(params), p.declareTemps(), p.b)
 	return b.String()
 }

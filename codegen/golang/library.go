@@ -20,6 +20,8 @@ type library struct {
 	scope *types.Scope
 	decls []*libDecl
 	byObj map[types.Object]*libDecl
+	// methods are those of a type: who takes the type gets them all.
+	methods map[types.Object][]*libDecl
 }
 
 // libDecl is a package-level declaration of a library.
@@ -47,7 +49,7 @@ func openLibrary(source fs.FS, dir string) (*library, error) {
 		return nil, err
 	}
 	fset := token.NewFileSet()
-	lib := &library{byObj: map[types.Object]*libDecl{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	lib := &library{byObj: map[types.Object]*libDecl{}, methods: map[types.Object][]*libDecl{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
 	var files []*ast.File
 	var texts []*libFile
 	for _, path := range paths {
@@ -100,6 +102,16 @@ func (lib *library) add(f *libFile, d ast.Decl) {
 		return true
 	})
 	lib.decls = append(lib.decls, ld)
+	if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+		ast.Inspect(f.Recv, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if t, ok := lib.info.Uses[id].(*types.TypeName); ok && t.Parent() == lib.scope {
+					lib.methods[t] = append(lib.methods[t], ld)
+				}
+			}
+			return true
+		})
+	}
 }
 
 // closure returns the declarations of names and of all they depend on, in the
@@ -115,6 +127,14 @@ func (lib *library) closure(names []string) ([]*libDecl, error) {
 		need[d] = true
 		for _, o := range d.uses {
 			visit(o)
+		}
+		for _, o := range d.objs {
+			for _, m := range lib.methods[o] {
+				need[m] = true
+				for _, o := range m.uses {
+					visit(o)
+				}
+			}
 		}
 	}
 	for _, name := range names {

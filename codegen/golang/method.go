@@ -24,6 +24,7 @@ type methodPrinter struct {
 	exprs   map[*native.Buffer]string
 	declare map[native.Stmt][]*native.Buffer
 	zero    []jen.Code // results that stand before an error
+	from    string     // the Python line of the statement around
 }
 
 // dimKey is a dimension of an input or output.
@@ -50,14 +51,16 @@ func (g *generator) method(m *native.Method) ([]jen.Code, error) {
 	}
 	params, results := p.signature()
 	body := p.bind()
-	stmts := p.block(m.Body)
 	if p.readsWeights() {
 		body = append(body, jen.Id("w").Op(":=").Id("m").Dot("weights"))
 	}
-	body = append(body, stmts...)
+	if len(body) > 0 {
+		body = append(body, jen.Line())
+	}
+	body = append(body, p.steps(m.Body)...)
 	body = append(body, p.finish()...)
-	code = append(code, jen.Line(), jen.Op(strings.TrimSuffix(p.doc(), "\n")), jen.Line(),
-		jen.Func().Params(jen.Id("m").Op("*").Id("Model")).Id(p.name).Params(params...).Add(results).Block(body...))
+	code = append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id("Model")).Id(p.name).
+		Params(jen.Op(signature(params))).Add(results).Block(body...))
 	return code, nil
 }
 
@@ -71,13 +74,17 @@ func (p *methodPrinter) sizesType() []jen.Code {
 			if d.Axis < 0 {
 				continue
 			}
-			name := fields.Take(fmt.Sprintf("%s%d", pascal(ports[d.Port].Name), d.Axis))
+			port := ports[d.Port].Name
+			if out {
+				port = p.outName(d.Port)
+			}
+			name := fields.Take(fmt.Sprintf("%sDim%d", pascal(port), d.Axis))
 			p.sizes[dimKey{out, d.Port, d.Axis}] = name
 			if head != "" {
 				list = append(list, jen.Comment(head))
 				head = ""
 			}
-			list = append(list, jen.Id(name).Int().Comment(fmt.Sprintf("dimension %d of %s: %s", d.Axis, ports[d.Port].Name, dimText(d.Size))))
+			list = append(list, jen.Id(name).Int().Comment(fmt.Sprintf("dimension %d of %s: %s", d.Axis, port, dimText(d.Size))))
 		}
 	}
 	add(p.m.Inputs, p.binding.In, false, "Set by the caller.")
@@ -88,8 +95,8 @@ func (p *methodPrinter) sizesType() []jen.Code {
 	if list == nil {
 		return nil
 	}
-	return []jen.Code{jen.Line(), jen.Comment(fmt.Sprintf("%sSizes has the dynamic dimensions of a call of %s.", p.name, p.name)), jen.Line(),
-		jen.Type().Id(p.name + "Sizes").Struct(list...)}
+	return []jen.Code{jen.Commentf("%sSizes has the dynamic dimensions of a call of %s.", p.name, p.name).Line().
+		Type().Id(p.name + "Sizes").Struct(list...)}
 }
 
 // dimText words a dynamic size.
@@ -105,12 +112,13 @@ func dimText(e sym.Expr) string {
 }
 
 // signature names the parameters and returns them with the results.
-func (p *methodPrinter) signature() (params []jen.Code, results *jen.Statement) {
+func (p *methodPrinter) signature() (params []param, results *jen.Statement) {
 	for _, port := range p.m.Inputs {
 		params = append(params, p.param(port)...)
 	}
 	var list []jen.Code
-	for _, port := range p.m.Outputs {
+	for i, port := range p.m.Outputs {
+		port.Name = p.outName(i)
 		params = append(params, p.tensorParam(port)...)
 		if t := numberType(port); t != "" {
 			list = append(list, jen.Id(t))
@@ -118,12 +126,20 @@ func (p *methodPrinter) signature() (params []jen.Code, results *jen.Statement) 
 		}
 	}
 	if len(p.sizes) > 0 {
-		params = append(params, jen.Id("sizes").Op("*").Id(p.name+"Sizes"))
+		params = append(params, param{"sizes", "*" + p.name + "Sizes"})
 	}
 	if list == nil {
 		return params, jen.Error()
 	}
 	return params, jen.Params(append(list, jen.Error())...)
+}
+
+// outName is what output i is called: "out" if there is no other.
+func (p *methodPrinter) outName(i int) string {
+	if len(p.m.Outputs) == 1 && p.m.Outputs[0].Name == "out0" {
+		return "out"
+	}
+	return p.m.Outputs[i].Name
 }
 
 // numberType returns the Go type of an output that is a number, "" if it is
@@ -163,7 +179,7 @@ func zeroOf(goType string) string {
 
 // param declares an input; constants that the model was exported with are
 // none.
-func (p *methodPrinter) param(port native.Port) []jen.Code {
+func (p *methodPrinter) param(port native.Port) []param {
 	if port.Buf != nil {
 		return p.tensorParam(port)
 	}
@@ -181,11 +197,11 @@ func (p *methodPrinter) param(port native.Port) []jen.Code {
 			t = "int64"
 		}
 	}
-	return []jen.Code{jen.Id(name).Id(t)}
+	return []param{{name, t}}
 }
 
 // tensorParam declares a tensor: a pointer to an array if its size is fixed.
-func (p *methodPrinter) tensorParam(port native.Port) []jen.Code {
+func (p *methodPrinter) tensorParam(port native.Port) []param {
 	b := port.Buf
 	if b == nil {
 		return nil
@@ -193,10 +209,10 @@ func (p *methodPrinter) tensorParam(port native.Port) []jen.Code {
 	name := p.scope.Take(camel(port.Name))
 	if n, ok := b.Len.Const(); ok {
 		p.exprs[b] = name + "[:]"
-		return []jen.Code{jen.Id(name).Op("*").Index(jen.Lit(int(n))).Id(goType(b.DType))}
+		return []param{{name, fmt.Sprintf("*[%d]%s", n, goType(b.DType))}}
 	}
 	p.exprs[b] = name
-	return []jen.Code{jen.Id(name).Index().Id(goType(b.DType))}
+	return []param{{name, "[]" + goType(b.DType)}}
 }
 
 // doc is the method's documentation.

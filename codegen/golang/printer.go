@@ -15,7 +15,10 @@ type printer struct {
 	unit    *unit
 	b       *strings.Builder
 	scope   *codegen.Scope
-	bufs    []string // names of the buffers that Loads and Stores index
+	top     *codegen.Scope // of the function
+	bufs    []string       // names of the buffers that Loads and Stores index
+	lens    []sym.Expr     // their elements, as far as known
+	temps   []temp
 	scalars []string // that Scalars index
 	syms    map[*sym.Symbol]string
 	vars    map[*expr.Var]string
@@ -27,6 +30,7 @@ type printer struct {
 
 func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {
 	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}}
+	p.top = p.scope
 	p.used = findUses(body, results)
 	p.fusible = p.used.adds
 	return p
@@ -88,10 +92,12 @@ type uses struct {
 	vars map[*expr.Var]bool
 	syms map[*sym.Symbol]bool
 	adds bool
+	// names are the names that locals would like to have.
+	names map[string]bool
 }
 
 func findUses(body []loop.Stmt, results []*expr.Expr) *uses {
-	u := &uses{vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{}}
+	u := &uses{vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{}, names: map[string]bool{}}
 	index := func(e sym.Expr) {
 		for _, s := range e.Symbols() {
 			u.syms[s] = true
@@ -110,6 +116,14 @@ func findUses(body []loop.Stmt, results []*expr.Expr) *uses {
 	loop.Walk(body, func(s loop.Stmt) {
 		loop.Indices(s, index)
 		loop.Exprs(s, value)
+		switch s := s.(type) {
+		case *loop.For:
+			u.names[camel(s.Var.Name)] = true
+		case *loop.Let:
+			u.names[camel(s.Var.Name)] = true
+		case *loop.LetIndex:
+			u.names[camel(s.Sym.Name)] = true
+		}
 	})
 	for _, r := range results {
 		value(r)

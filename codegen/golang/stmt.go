@@ -34,11 +34,7 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.If:
 		p.line("if %s {", p.arg(s.Cond))
 		p.block(s.Then)
-		if len(s.Else) > 0 {
-			p.line("} else {")
-			p.block(s.Else)
-		}
-		p.line("}")
+		p.otherwise(len(s.Else) == 1 && isIf(s.Else[0]), len(s.Else) == 0, func() { p.block(s.Else) })
 	case *loop.Let:
 		p.let(s)
 	case *loop.Assign:
@@ -69,6 +65,9 @@ func (p *printer) stmt(s loop.Stmt) {
 
 func (p *printer) loop(s *loop.For) {
 	extent := p.index(s.Extent, precAny)
+	if n, ok := strings.CutPrefix(extent, "len("); ok && strings.Count(n, ")") == 1 && n[len(n)-1] == ')' {
+		extent = n[:len(n)-1]
+	}
 	outer := p.scope
 	p.scope = codegen.NewScope(outer)
 	if p.used.syms[s.Var] {
@@ -151,9 +150,7 @@ func (p *printer) set(dst string, e *expr.Expr, same func(*expr.Expr) bool) {
 	case e.Op == expr.OpSelect:
 		p.line("if %s {", p.arg(e.Args[0]))
 		p.set(dst, e.Args[1], same)
-		p.line("} else {")
-		p.set(dst, e.Args[2], same)
-		p.line("}")
+		p.otherwise(e.Args[2].Op == expr.OpSelect, false, func() { p.set(dst, e.Args[2], same) })
 	case (e.Op == expr.OpAdd || e.Op == expr.OpMul) && e.DType != ir.Bool && same(e.Args[0]):
 		op := "+"
 		if e.Op == expr.OpMul {
@@ -203,11 +200,29 @@ func (p *printer) chosen(e *expr.Expr, declare func() string) string {
 	name := declare()
 	p.line("var %s %s\nif %s {", name, t, test)
 	p.set(name, a, never)
-	p.line("} else {")
-	p.set(name, b, never)
-	p.line("}")
+	p.otherwise(b.Op == expr.OpSelect, false, func() { p.set(name, b, never) })
 	return name
 }
+
+// otherwise ends an if statement with what f writes as the else branch: if that
+// is a choice that begins with its condition, as an else if.
+func (p *printer) otherwise(choice, empty bool, f func()) {
+	outer := p.b
+	p.b = &strings.Builder{}
+	f()
+	body := p.b.String()
+	p.b = outer
+	switch {
+	case empty:
+		p.line("}")
+	case choice && strings.HasPrefix(body, "if "):
+		p.b.WriteString("} else " + body)
+	default:
+		p.b.WriteString("} else {\n" + body + "}\n")
+	}
+}
+
+func isIf(s loop.Stmt) bool { _, ok := s.(*loop.If); return ok }
 
 // simple reports whether e may be evaluated in vain and costs nothing.
 func simple(e *expr.Expr) bool {

@@ -122,11 +122,11 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		args = append(args, p.index(x.Value, precAny))
 	}
 	epilogue := "nil"
-	if in.Epilogue != nil {
+	if e := in.Epilogue; e != nil && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
 		epilogue = p.epilogue(in, sig[0].typ, extra)
 	}
 	var b strings.Builder
-	b.WriteString(comment(g.names[k] + ": " + k.Doc))
+	b.WriteString(comment(g.names[k] + " computes " + codegen.PlainText(k.Doc) + "."))
 	fmt.Fprintf(&b, "func %s(%s) {\n%s(%s, %s)\n}\n", g.names[k], signature(params), fn, strings.Join(args, ", "), epilogue)
 	return b.String(), nil
 }
@@ -154,12 +154,22 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 		channel = sym.Add(channel, i.Expr())
 	}
 	m := map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()), e.C: channel}
+	result := &expr.Expr{Op: expr.OpLoad, DType: e.Acc.DType, Buf: 0, Coords: []sym.Expr{i.Expr()}}
 	body := expr.SubstIndex(shiftLoads(e.Body, 1), m)
-	acc := *e.Acc
-	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Strip: true, Body: []loop.Stmt{
-		&loop.Let{Var: e.Acc, Value: &expr.Expr{Op: expr.OpLoad, DType: acc.DType, Buf: 0, Coords: []sym.Expr{i.Expr()}}},
-		&loop.Store{Buf: 0, At: i.Expr(), Value: body},
-	}}}
+	var steps []loop.Stmt
+	if reads(body, e.Acc) > 1 {
+		steps = append(steps, &loop.Let{Var: e.Acc, Value: result})
+	} else {
+		body = expr.Rewrite(body, func(x *expr.Expr) *expr.Expr {
+			if x.Op == expr.OpLocal && x.Var == e.Acc {
+				return result
+			}
+			return x
+		})
+	}
+	steps = append(steps, &loop.Store{Buf: 0, At: i.Expr(), Value: body})
+	// Runs are short: no strips.
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps}}
 	q := p.unit.newPrinter(loops)
 	q.scope = codegen.NewScope(p.scope)
 	run := q.scope.Take("run")
@@ -187,4 +197,16 @@ func shiftLoads(e *expr.Expr, n int) *expr.Expr {
 		c.Buf += n
 		return &c
 	})
+}
+
+// reads counts where e reads v.
+func reads(e *expr.Expr, v *expr.Var) int {
+	if e.Op == expr.OpLocal && e.Var == v {
+		return 1
+	}
+	n := 0
+	for _, a := range e.Args {
+		n += reads(a, v)
+	}
+	return n
 }

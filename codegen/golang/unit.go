@@ -39,11 +39,28 @@ func newUnit(name string) (*unit, error) {
 
 // helper returns the name that a function of package strip has in the output,
 // and sees to it that it is there.
-func (u *unit) helper(name string) string {
+func (u *unit) helper(name string) string { return u.helperAs(name, unexported(name)) }
+
+// helperAs is helper for a function that is better called something else.
+func (u *unit) helperAs(name, local string) string {
 	if u.helpers[name] == "" {
-		u.helpers[name] = u.scope.Take(unexported(name))
+		u.helpers[name] = u.scope.Take(local)
 	}
 	return u.helpers[name]
+}
+
+// vectorFunction returns the name of a function that applies fn to vectors.
+func (u *unit) vectorFunction(fn *expr.Func) string {
+	key := "vec " + fn.Name
+	if name := u.funcs[key]; name != "" {
+		return name
+	}
+	scalar := u.function(fn)
+	name := u.scope.Take(camel("vec_" + fn.Name))
+	u.funcs[key] = name
+	u.bodies = append(u.bodies, fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\nfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
+		name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType)))
+	return name
 }
 
 // function returns the name of a scalar function, which it prints at first use.
@@ -67,7 +84,7 @@ func (u *unit) function(fn *expr.Func) string {
 		doc = fn.Name
 	}
 	u.bodies = append(u.bodies, fmt.Sprintf("%sfunc %s(%s) %s {\n%s%s}\n",
-		comment(name+": "+doc), name, signature(params), goType(fn.Body.DType), p.b, ret))
+		comment(name+" returns "+strings.TrimSuffix(doc, ".")+"."), name, signature(params), goType(fn.Body.DType), p.b, ret))
 	return name
 }
 

@@ -11,17 +11,17 @@
 // rounded first.
 package strip
 
-// Max is the number of elements that readers of loops give a primitive at a
+// Size is the number of elements that readers of loops give a primitive at a
 // time: temporaries of this size stay in the first-level cache.
-const Max = 512
+const Size = 512
 
 // Float is the element types with fractions.
 type Float interface{ float32 | float64 }
 
-// Int is the integer element types.
-type Int interface {
+// Integer is the integer element types.
+type Integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// Real is the element types with arithmetic and order.
-type Real interface{ Int | Float }
+// Numeric is the element types with arithmetic and order.
+type Numeric interface{ Integer | Float }

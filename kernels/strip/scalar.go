@@ -3,7 +3,7 @@ package strip
 import "math"
 
 // Greater returns a > b ? a : b: the second if they are not ordered.
-func Greater[T Real](a, b T) T {
+func Greater[T Numeric](a, b T) T {
 	if a > b {
 		return a
 	}
@@ -11,7 +11,7 @@ func Greater[T Real](a, b T) T {
 }
 
 // Lesser returns a < b ? a : b: the second if they are not ordered.
-func Lesser[T Real](a, b T) T {
+func Lesser[T Numeric](a, b T) T {
 	if a < b {
 		return a
 	}
@@ -19,15 +19,15 @@ func Lesser[T Real](a, b T) T {
 }
 
 // Abs returns the magnitude of an integer, wrapping around.
-func Abs[T Int](x T) T {
+func Abs[T Integer](x T) T {
 	if x < 0 {
 		return -x
 	}
 	return x
 }
 
-// Number returns 1 for true, 0 for false.
-func Number[T Real](b bool) T {
+// FromBool returns 1 for true, 0 for false.
+func FromBool[T Numeric](b bool) T {
 	if b {
 		return 1
 	}

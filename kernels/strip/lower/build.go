@@ -1,0 +1,300 @@
+package lower
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// value is an operand before temporaries are shared: of Kind Temp, Temp counts
+// the values computed, each by one call.
+type value = Operand
+
+type builder struct {
+	v       *sym.Symbol
+	length  func(int) (sym.Expr, bool)
+	calls   []Call
+	values  int
+	vars    map[*expr.Var]value
+	scalars map[*expr.Var]bool // locals of the loop that are the same in all iterations
+	syms    map[*sym.Symbol]value
+	memo    map[*expr.Expr]value
+	accs    []*expr.Var
+	guarded bool // in the arm of a Select
+}
+
+// body lowers the statements of the loop; it reports false if one has no form
+// in calls.
+func (b *builder) body(stmts []loop.Stmt) bool {
+	for _, s := range stmts {
+		if st, ok := s.(*loop.Store); ok && b.loads(stmts, st) {
+			return false
+		}
+	}
+	for _, s := range stmts {
+		b.memo = map[*expr.Expr]value{}
+		if !b.stmt(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// loads reports whether some statement loads from the buffer that st stores
+// to, other than st itself what it overwrites.
+func (b *builder) loads(stmts []loop.Stmt, st *loop.Store) bool {
+	found := false
+	for _, s := range stmts {
+		if o, ok := s.(*loop.Store); ok && s != st && o.Buf == st.Buf {
+			return true
+		}
+		loop.Exprs(s, func(e *expr.Expr) {
+			expr.Walk(e, func(e *expr.Expr) {
+				if e.Op == expr.OpLoad && e.Buf == st.Buf {
+					found = found || s != loop.Stmt(st) || !e.Coords[0].Equal(st.At)
+				}
+			})
+		})
+	}
+	return found
+}
+
+func (b *builder) stmt(s loop.Stmt) bool {
+	switch s := s.(type) {
+	case *loop.Let:
+		return b.let(s)
+	case *loop.LetIndex:
+		x, ok := b.expr(s.Value)
+		if !ok || x.Invariant() {
+			return false
+		}
+		b.syms[s.Sym] = b.keep(x)
+		return true
+	case *loop.Assign:
+		return b.reduce(s)
+	case *loop.Store:
+		return b.store(s)
+	}
+	return false
+}
+
+func (b *builder) let(s *loop.Let) bool {
+	if s.Value == nil || s.Mutable || s.Var.Len > 0 {
+		return false
+	}
+	if !b.varies(s.Value) {
+		b.calls = append(b.calls, Call{Let: s})
+		b.scalars[s.Var] = true
+		return true
+	}
+	x, ok := b.expr(s.Value)
+	if !ok {
+		return false
+	}
+	b.vars[s.Var] = b.keep(x)
+	return true
+}
+
+// keep makes sure that a value can be used later: a run of a buffer could be
+// overwritten by then if something is stored in its place.
+func (b *builder) keep(x value) value {
+	if x.Kind != Run {
+		return x
+	}
+	return b.call(Call{Prim: "Copy", Args: []Operand{x}}, x.DType)
+}
+
+// call adds a call that computes a new value of dtype d.
+func (b *builder) call(c Call, d ir.DType) value {
+	c.Dst = Operand{Kind: Temp, DType: d, Temp: b.values}
+	b.values++
+	b.calls = append(b.calls, c)
+	return c.Dst
+}
+
+func (b *builder) store(s *loop.Store) bool {
+	coef, rest, ok := b.linear(s.At)
+	if !ok {
+		return false
+	}
+	x, ok := b.expr(s.Value)
+	if !ok {
+		return false
+	}
+	if x.Kind == Index {
+		return false
+	}
+	if coef.Is(1) {
+		b.into(Operand{Kind: Run, DType: x.DType, Buf: s.Buf, At: s.At}, x)
+		return true
+	}
+	if coef.IsZero() {
+		return false
+	}
+	if x.Kind == Scalar {
+		x = b.call(Call{Prim: "Fill", Args: []Operand{x}}, x.DType)
+	}
+	b.calls = append(b.calls, Call{Prim: "Store", Dst: Operand{Kind: Whole, DType: x.DType, Buf: s.Buf},
+		Args: []Operand{index(sym.Add(rest, sym.Mul(coef, b.v.Expr()))), index(coef), x}})
+	return true
+}
+
+// into makes x, a value just computed, the contents of dst.
+func (b *builder) into(dst, x value) {
+	last := len(b.calls) - 1
+	switch {
+	case x.Kind == Scalar:
+		b.calls = append(b.calls, Call{Prim: "Fill", Dst: dst, Args: []Operand{x}})
+	case x.Kind == Temp && last >= 0 && b.calls[last].Dst.Kind == Temp && b.calls[last].Dst.Temp == x.Temp && !b.named(x):
+		b.calls[last].Dst = dst
+	default:
+		b.calls = append(b.calls, Call{Prim: "Copy", Dst: dst, Args: []Operand{x}})
+	}
+}
+
+// named reports whether a local holds x, so that it may be used again.
+func (b *builder) named(x value) bool {
+	same := func(v value) bool { return v.Kind == Temp && v.Temp == x.Temp }
+	for _, v := range b.vars {
+		if same(v) {
+			return true
+		}
+	}
+	for _, v := range b.syms {
+		if same(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func index(e sym.Expr) Operand { return Operand{Kind: Index, DType: ir.Int64, At: e} }
+
+// reduce lowers acc = acc op x.
+func (b *builder) reduce(s *loop.Assign) bool {
+	acc := s.Var
+	if acc.Len > 0 || b.scalars[acc] {
+		return false
+	}
+	if _, own := b.vars[acc]; own {
+		return false
+	}
+	prim, x := reduction(acc, s.Value)
+	if prim == "" || uses(x, acc) || !b.varies(x) {
+		return false
+	}
+	for _, a := range b.accs {
+		if a == acc {
+			return false
+		}
+	}
+	b.accs = append(b.accs, acc)
+	if prim == "Sum" && x.Op == expr.OpMul && b.varies(x.Args[0]) && b.varies(x.Args[1]) {
+		p, ok := b.expr(x.Args[0])
+		q, ok2 := b.expr(x.Args[1])
+		if !ok || !ok2 {
+			return false
+		}
+		b.calls = append(b.calls, Call{Prim: "Dot", Acc: acc, Args: []Operand{p, q}})
+		return true
+	}
+	v, ok := b.expr(x)
+	if !ok {
+		return false
+	}
+	b.calls = append(b.calls, Call{Prim: prim, Acc: acc, Args: []Operand{v}})
+	return true
+}
+
+// reduction returns the primitive that e, the new value of acc, stands for,
+// and what is combined; "" if there is none.
+func reduction(acc *expr.Var, e *expr.Expr) (string, *expr.Expr) {
+	isAcc := func(e *expr.Expr) bool { return e.Op == expr.OpLocal && e.Var == acc }
+	if e.Op == expr.OpSelect {
+		return extremum(e, isAcc)
+	}
+	if len(e.Args) != 2 || !isAcc(e.Args[0]) {
+		return "", nil
+	}
+	x := e.Args[1]
+	switch {
+	case e.Op == expr.OpAdd && e.DType.IsFloat():
+		return "Sum", x
+	case e.Op == expr.OpAdd:
+		return "SumInt", x
+	case e.Op == expr.OpOr && e.DType == ir.Bool:
+		return "Any", x
+	case e.Op == expr.OpAnd && e.DType == ir.Bool:
+		return "All", x
+	case e.Op == expr.OpMax && e.DType.IsInt():
+		return "Largest", x
+	case e.Op == expr.OpMin && e.DType.IsInt():
+		return "Smallest", x
+	}
+	return "", nil
+}
+
+// extremum recognises x > acc || x != x ? x : acc, for integers without the
+// test for NaN.
+func extremum(e *expr.Expr, isAcc func(*expr.Expr) bool) (string, *expr.Expr) {
+	cond, x := e.Args[0], e.Args[1]
+	if !isAcc(e.Args[2]) {
+		return "", nil
+	}
+	if x.DType.IsFloat() {
+		if cond.Op != expr.OpOr {
+			return "", nil
+		}
+		nan := cond.Args[1]
+		if nan.Op != expr.OpNe || !expr.Equal(nan.Args[0], x) || !expr.Equal(nan.Args[1], x) {
+			return "", nil
+		}
+		cond = cond.Args[0]
+	}
+	if len(cond.Args) != 2 || !expr.Equal(cond.Args[0], x) || !isAcc(cond.Args[1]) {
+		return "", nil
+	}
+	switch cond.Op {
+	case expr.OpGt:
+		return "Largest", x
+	case expr.OpLt:
+		return "Smallest", x
+	}
+	return "", nil
+}
+
+func uses(e *expr.Expr, v *expr.Var) bool {
+	found := false
+	expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.OpLocal && e.Var == v })
+	return found
+}
+
+// varies reports whether e depends on the iteration.
+func (b *builder) varies(e *expr.Expr) bool {
+	found := false
+	expr.Walk(e, func(e *expr.Expr) {
+		if e.Op == expr.OpLocal {
+			_, own := b.vars[e.Var]
+			found = found || own
+		}
+		e.Indices(func(x sym.Expr) { found = found || b.indexVaries(x) })
+	})
+	return found
+}
+
+func (b *builder) indexVaries(x sym.Expr) bool {
+	for _, s := range x.Symbols() {
+		if _, own := b.syms[s]; own || s == b.v {
+			return true
+		}
+	}
+	return false
+}
+
+// linear splits an index into coef·v + rest, which are the same in all
+// iterations.
+func (b *builder) linear(x sym.Expr) (coef, rest sym.Expr, ok bool) {
+	coef, rest, ok = x.Coef(b.v)
+	return coef, rest, ok && !b.indexVaries(coef) && !b.indexVaries(rest)
+}
