@@ -111,7 +111,7 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 			return b.errorAt(n, err)
 		}
 		f.call, f.operands = c, c.Operands()
-		if f.tensors, err = tensorsOf(c); err != nil {
+		if f.tensors, f.view, err = tensorsOf(c); err != nil {
 			return b.errorAt(n, err)
 		}
 		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && !c.Op.Effect {
@@ -140,7 +140,7 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		for _, r := range n.Regions {
 			b.selectTuned(r)
 		}
-		if f.call == nil || f.absorbed || f.call.Op.View != nil || len(n.Outputs) != 1 {
+		if f.call == nil || f.absorbed || f.view || len(n.Outputs) != 1 {
 			continue
 		}
 		f.instance = tuned.Select(b.opt.Kernels, &tuned.Request{

@@ -15,6 +15,7 @@ type facts struct {
 	node     *ir.Node
 	call     *ops.Call // nil for control flow
 	tensors  []expr.Tensor
+	view     bool // tensors are views of operands
 	instance *tuned.Instance
 	operands []*ir.Value // tensor values the chosen form reads, epilogue included
 	epilogue *chain      // of a tuned node
@@ -101,7 +102,7 @@ func (b *builder) decideNode(f *facts) {
 			b.demand(v)
 		}
 		if b.want[v] {
-			if f.call.Op.View != nil && b.isRun(f, t, v) {
+			if f.view && b.isRun(f, t, v) {
 				b.demand(f.call.Operands()[loadOf(t).Buf])
 				continue
 			}

@@ -57,7 +57,7 @@ func (b *builder) compute(f *facts) error {
 		if v == nil || (!b.want[v] && b.evals[v] == 0) {
 			continue
 		}
-		if b.want[v] && f.call.Op.View != nil {
+		if b.want[v] && f.view {
 			if ok := b.alias(f, t, v); ok {
 				continue
 			}

@@ -30,7 +30,7 @@ func (b *builder) findEpilogue(f *facts) {
 	ch := &chain{out: v}
 	for {
 		next := b.soleReader(ch.out)
-		if next == nil || next.depth != f.depth || len(next.tensors) != 1 || next.instance != nil {
+		if next == nil || next.absorbed || next.depth != f.depth || len(next.tensors) != 1 || next.instance != nil {
 			break
 		}
 		body, extra, ok := b.epilogueStep(next, ch, ep, in.Channels)

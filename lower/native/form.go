@@ -94,25 +94,27 @@ func add(list *[]*ir.Value, v *ir.Value) int {
 	return len(*list) - 1
 }
 
-// tensorsOf returns a node's results as expressions, views included; nil if it
-// has no such definition.
-func tensorsOf(c *ops.Call) ([]expr.Tensor, error) {
-	switch {
-	case c.Op.View != nil:
+// tensorsOf returns a node's results as expressions, and whether they are views
+// of operands; nil if it has no such definition. An operator that is sometimes
+// a view and sometimes a copy gives no views in the second case.
+func tensorsOf(c *ops.Call) (ts []expr.Tensor, view bool, err error) {
+	if c.Op.View != nil {
 		views, err := c.Op.View(c)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		ts := make([]expr.Tensor, len(views))
 		for i, v := range views {
 			vars := varsOf(c.Outs[i])
-			ts[i] = expr.Tensor{DType: c.Outs[i].DType, Vars: vars, Body: c.LoadAt(v.Of, v.Map(symExprs(vars))...)}
+			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars, Body: c.LoadAt(v.Of, v.Map(symExprs(vars))...)})
 		}
-		return ts, nil
-	case c.Op.Compute != nil:
-		return c.Op.Compute(c)
+		if ts != nil {
+			return ts, true, nil
+		}
 	}
-	return nil, nil
+	if c.Op.Compute != nil {
+		ts, err = c.Op.Compute(c)
+	}
+	return ts, false, err
 }
 
 // varsOf makes one loop variable per dimension of a tensor.

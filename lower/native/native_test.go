@@ -14,7 +14,7 @@ import (
 // buffer, which copies go, which kernels are shared.
 func TestBuild(t *testing.T) {
 	irtest.RunText(t, "testdata/*.txtar", func(p *ir.Program) (string, error) {
-		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Target: tuned.Target{Lang: "c", Name: "generic"}})
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic"}})
 		if err != nil {
 			return "", err
 		}
