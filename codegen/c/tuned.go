@@ -67,7 +67,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	if k.Doc != "" {
 		w.comment(codegen.PlainText(k.Doc))
 	}
-	w.line("static void %s(%s)", info.name, paramList(kept))
+	w.line("%s", strings.TrimSpace(fmt.Sprintf("%s static void %s(%s)", in.Kernel.Head, info.name, paramList(kept))))
 	w.raw(strings.Trim(body, "\n"))
 }
 

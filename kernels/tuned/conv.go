@@ -19,7 +19,7 @@ func Conv2D() *Kernel {
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "window_f32"},
-		Match: matchDepthwise}
+		Head: "TILE_FUSED", Match: matchDepthwise}
 }
 
 func matchConv(r *Request) *Instance {

@@ -1,5 +1,5 @@
 // Package c holds the C text that is emitted as it stands, tuned kernels above
-// all. A printer fills in a kernel's signature, its integers and its epilogue.
+// all. A printer fills in a kernel's integers and its epilogue.
 package c
 
 import (
@@ -12,15 +12,13 @@ import (
 //go:embed *.c.tmpl
 var files embed.FS
 
-// Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with.
+// Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with. The
+// template is the function's body; its printer writes the head, in which the
+// result is called y, operands and packed constants have the names that the
+// kernel gives them, and scratch is "void *scratch".
 type Kernel struct {
-	// Signature is the head of the function, e.g. "static void fc1(float *y,
-	// const float *x, const float *w, const float *bias, int32_t m)". The
-	// result is called y; operands and packed constants have the names that
-	// the kernel gives them, scratch is "void *scratch".
-	Signature string
-	Index     string            // C type of integers, signed: "int32_t"
-	Ints      map[string]string // every parameter as a C expression: a constant or a name
+	Index string            // C type of integers, signed: "int32_t"
+	Ints  map[string]string // every parameter as a C expression: a constant or a name
 	// Rows and Cols are the register tile; Vector asks for vector registers
 	// where the C compiler has them: then it sets the rows.
 	Rows, Cols int
@@ -49,7 +47,7 @@ func Text(name string, k *Kernel) (string, error) {
 	}
 	var b strings.Builder
 	if err := t.Execute(&b, k); err != nil {
-		return "", fmt.Errorf("C text of %s: %w", name, err)
+		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
 	return b.String(), nil
 }
