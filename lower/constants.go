@@ -79,6 +79,6 @@ func restride(c *ops.Call, out ir.Type) (k *ir.Constant, ok bool) {
 		return nil, false
 	}
 	t.Offset = at
-	k = &ir.Constant{Type: t, Data: src.Data}
+	k = &ir.Constant{Name: src.Name, Type: t, Data: src.Data}
 	return k, ir.CheckConstant(k) == nil
 }

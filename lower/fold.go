@@ -234,8 +234,7 @@ func (f *folder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 	repl := make([]*ir.Value, len(n.Outputs))
 	if v := n.Output(0); len(n.Outputs) == 1 && v != nil {
 		if k, ok := restride(c, v.Type); ok {
-			repl[0] = e.Constant(v.Name, k)
-			repl[0].Type = v.Type
+			repl[0] = f.made(e, v, k)
 			return repl, false, nil
 		}
 	}
@@ -255,16 +254,23 @@ func (f *folder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 		}
 		t := v.Type
 		t.Strides, t.Offset = ir.Contiguous(t.Sizes), sym.Expr{}
-		repl[i] = e.Constant(v.Name, &ir.Constant{Type: t, Data: ir.Bytes(x.Tensor.Data)})
-		repl[i].Type = v.Type
+		repl[i] = f.made(e, v, &ir.Constant{Type: t, Data: ir.Bytes(x.Tensor.Data)})
 	}
 	return repl, false, nil
+}
+
+// made returns the constant that v is.
+func (f *folder) made(e *ir.Emitter, v *ir.Value, k *ir.Constant) *ir.Value {
+	c := e.Constant(v.Name, k)
+	c.Type = v.Type
+	f.constant[c] = true
+	return c
 }
 
 // cond replaces a cond whose predicate is a constant by the region it chooses.
 func (f *folder) cond(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 	ref, ok := n.Args[0].Value.(ir.Ref)
-	if !ok || ref.Value.Const == nil || ref.Value.Def != nil || !f.constant[ref.Value] && !isFolded(ref.Value) {
+	if !ok || ref.Value.Const == nil || !f.constant[ref.Value] {
 		return nil, true, nil
 	}
 	data, err := ir.Tensor(ref.Value.Const)
@@ -277,6 +283,3 @@ func (f *folder) cond(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 	}
 	return inlineRegion(e, n, chosen, nil)
 }
-
-// isFolded reports whether v is a constant of no name: one that folding made.
-func isFolded(v *ir.Value) bool { return v.Const != nil && v.Const.Name == "" }

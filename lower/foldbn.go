@@ -95,11 +95,12 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) (*layer, bool) {
 	if !ok {
 		return nil, false
 	}
-	bias := make([]float64, channels)
+	bias, biasName := make([]float64, channels), ""
 	if c.Has("bias") {
 		if bias, ok = f.data(c.Value("bias"), d); !ok {
 			return nil, false
 		}
+		biasName = c.Value("bias").Const.Name
 	}
 	if len(bias) != channels || len(scale) != channels || len(weight)%form.elements() != 0 {
 		return nil, false
@@ -110,7 +111,10 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) (*layer, bool) {
 	for k := range bias {
 		bias[k] = bias[k]*scale[k] + shift[k]
 	}
-	return &layer{weight: constantOf(w.Type, weight), bias: constantOf(ir.StaticTensor(d, int64(channels)), bias)}, true
+	return &layer{
+		weight: constantOf(w.Const.Name, w.Type, weight),
+		bias:   constantOf(biasName, ir.StaticTensor(d, int64(channels)), bias),
+	}, true
 }
 
 // affine returns the factor and summand that norm comes down to for each
@@ -218,9 +222,10 @@ func (f *normFolder) data(v *ir.Value, d ir.DType) ([]float64, bool) {
 	return out, true
 }
 
-// constantOf returns a float32 or float64 constant of type t.
-func constantOf(t ir.Type, xs []float64) *ir.Constant {
-	var raw []byte
+// constantOf returns a float32 or float64 constant of type t. Its name tells
+// what it was made of.
+func constantOf(name string, t ir.Type, xs []float64) *ir.Constant {
+	raw := make([]byte, 0, len(xs)*t.DType.Size())
 	for _, x := range xs {
 		if t.DType == ir.Float64 {
 			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(x))
@@ -228,7 +233,7 @@ func constantOf(t ir.Type, xs []float64) *ir.Constant {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
 		}
 	}
-	return &ir.Constant{Type: t.Dense(), Data: ir.Bytes(raw)}
+	return &ir.Constant{Name: name, Type: t.Dense(), Data: ir.Bytes(raw)}
 }
 
 func (f *normFolder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {

@@ -2,32 +2,60 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 )
 
 // InlineWrappers replaces wrap_with_set_grad_enabled, wrap_with_autocast and
-// with_effects by what they wrap.
+// with_effects by what they wrap. The casts that autocast makes are written
+// out.
 var InlineWrappers = Pass{
 	Name: "inline-wrappers",
 	Doc:  "inline regions that only switch gradients or autocast, and unwrap with_effects",
-	Run: perNode(func(*Context, *ir.Method) visitor {
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		a := &autocaster{table: ctx.Table, settled: map[*ir.Node]bool{}}
+		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 			switch n.Op {
 			case "higher_order.wrap_with_set_grad_enabled":
 				return inlineRegion(e, n, n.Regions[0], operandsOf(n)[1:])
 			case "higher_order.wrap_with_autocast":
-				operands := operandsOf(n)
-				if operands[2] != ir.BoolArg(false) {
-					return nil, false, fmt.Errorf("autocast changes the dtypes of what is in it; export the model without it, or run_decompositions() before saving")
-				}
-				return inlineRegion(e, n, n.Regions[0], operands[4:])
+				return a.inline(e, n)
 			case "higher_order.with_effects":
 				return unwrapEffects(e, n)
 			}
+			if a.used {
+				retype(ctx.Table, n) // torch records the dtypes outside of autocast
+			}
 			return nil, true, nil
+		}}
+		if err := rw.Run(m); err != nil {
+			return err
 		}
+		dropTokens(m)
+		return nil
 	}),
+}
+
+// dropTokens takes the tokens that only pass through from the signature.
+func dropTokens(m *ir.Method) {
+	uses := ir.Uses(m.Graph)
+	passed := map[*ir.Value]bool{}
+	for i := len(m.Outputs) - 1; i >= 0; i-- {
+		ref, ok := m.Graph.Outputs[i].(ir.Ref)
+		if m.Outputs[i].Kind != ir.TokenOutput || !ok || ref.Value.Def != nil || uses[ref.Value] > 1 {
+			continue
+		}
+		passed[ref.Value] = true
+		m.Outputs = slices.Delete(m.Outputs, i, i+1)
+		m.Graph.Outputs = slices.Delete(m.Graph.Outputs, i, i+1)
+	}
+	for i := len(m.Inputs) - 1; i >= 0; i-- {
+		if m.Inputs[i].Kind == ir.TokenInput && passed[m.Graph.Inputs[i]] {
+			m.Inputs = slices.Delete(m.Inputs, i, i+1)
+			m.Graph.Inputs = slices.Delete(m.Graph.Inputs, i, i+1)
+		}
+	}
 }
 
 // operandsOf returns the operands of a control-flow node in order, lists

@@ -1,0 +1,34 @@
+package lower
+
+import (
+	"testing"
+
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+func TestNearest(t *testing.T) {
+	for op, want := range map[string]string{
+		"aten.relu.out":          "aten.relu.default",
+		"aten._softmaxx.default": "aten._softmax.default",
+		"aten.ab.default":        "",
+		"aten.unheard_of":        "",
+	} {
+		if got := nearest(ops.Standard(), op); got != want {
+			t.Errorf("nearest(%s) = %q, want %q", op, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "ac", 1}, {"kitten", "sitting", 3}} {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
+		}
+		if got := distance(tt.b, tt.a); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.b, tt.a, got, tt.want)
+		}
+	}
+}
