@@ -42,7 +42,7 @@ func bindArgs(op *Op, n *ir.Node) (*Call, error) {
 				return nil, c.Errorf("argument %s is missing", p.Name)
 			}
 		}
-		arg, err := fit(p.Type, c.Args[i])
+		arg, err := fit(p.Type, c.Args[i], op.numbers)
 		if err != nil {
 			return nil, c.Errorf("argument %s: %v", p.Name, err)
 		}
@@ -73,15 +73,15 @@ func (c *Call) collect() {
 
 // fit checks that a may stand for an argument of type t. One number for a
 // list of fixed size stands for that many.
-func fit(t *SchemaType, a ir.Arg) (ir.Arg, error) {
+func fit(t *SchemaType, a ir.Arg, numbers bool) (ir.Arg, error) {
 	if _, none := a.(ir.None); none {
 		if t.Optional {
 			return a, nil
 		}
-		return nil, fmt.Errorf("None is no %s", t)
+		return nil, fmt.Errorf("a None is no %s", t)
 	}
 	if !t.IsList() {
-		if !fits(t, a) {
+		if !fits(t, a, numbers) {
 			return nil, fmt.Errorf("%s is no %s", describe(a), t)
 		}
 		return a, nil
@@ -89,7 +89,7 @@ func fit(t *SchemaType, a ir.Arg) (ir.Arg, error) {
 	elem := t.Elems[0]
 	list, ok := a.(ir.List)
 	if !ok {
-		if t.Size == 0 || !fits(elem, a) {
+		if t.Size == 0 || !fits(elem, a, numbers) {
 			return nil, fmt.Errorf("%s is no %s", describe(a), t)
 		}
 		list = make(ir.List, t.Size)
@@ -102,17 +102,17 @@ func fit(t *SchemaType, a ir.Arg) (ir.Arg, error) {
 		if _, none := x.(ir.None); none && elem.Optional {
 			continue
 		}
-		if !fits(elem, x) {
+		if !fits(elem, x, numbers) {
 			return nil, fmt.Errorf("element %d: %s is no %s", i, describe(x), elem)
 		}
 	}
 	return list, nil
 }
 
-// fits tells whether a may stand for an argument of a type that is no list. A
-// number may stand for a Tensor: PyTorch makes it a tensor without dimensions
-// that counts as a Python number in promotion.
-func fits(t *SchemaType, a ir.Arg) bool {
+// fits tells whether a may stand for an argument of a type that is no list. In
+// elementwise operators (numbers) a number may stand for a Tensor: PyTorch makes
+// it a tensor without dimensions that counts as a Python number in promotion.
+func fits(t *SchemaType, a ir.Arg, numbers bool) bool {
 	kind := ir.NoneKind
 	if r, ok := a.(ir.Ref); ok {
 		kind = r.Value.Type.Kind
@@ -132,7 +132,7 @@ func fits(t *SchemaType, a ir.Arg) bool {
 	ok := true
 	switch t.Name {
 	case "Tensor":
-		ok = kind == ir.TensorKind || isInt || isFloat || isBool || isComplex
+		ok = kind == ir.TensorKind || numbers && (isInt || isFloat || isBool || isComplex)
 	case "Scalar", "number":
 		ok = isInt || isFloat || isBool || isComplex
 	case "int", "SymInt":

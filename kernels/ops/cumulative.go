@@ -38,16 +38,13 @@ func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr
 		Schema: schema,
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			t, out := c.Tensor("self"), c.Outs[0]
 			d, err := c.dim("dim", t.Rank())
 			if err != nil {
 				return nil, err
 			}
 			l := newLines(t, d)
-			dt := opmath(out.DType)
+			dt := accumulator(out.DType)
 			acc := &expr.Var{Name: "acc", DType: dt}
 			at := l.at(l.k.Expr())
 			x := expr.Cast(dt, expr.Cast(out.DType, expr.At(1, t.DType, at)))
@@ -76,9 +73,6 @@ func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) 
 			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}, err
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			t := c.Tensor("self")
 			d, err := c.dim("dim", t.Rank())
 			if err != nil {

@@ -51,7 +51,8 @@ type Op struct {
 	// arguments that r varies. Tests run each through eval, C and Go.
 	Samples func(r *Rand) []Sample
 
-	sch *Schema
+	sch     *Schema
+	numbers bool // a number may stand for a Tensor argument
 }
 
 // View is a result that shares its operand's memory: element c of the result

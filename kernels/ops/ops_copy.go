@@ -165,9 +165,6 @@ func converting(schema, operand string, typ func(*Call) (ir.Type, error)) Op {
 		Schema: schema,
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			x := c.elem(operand, out.Sizes, coords)

@@ -53,9 +53,6 @@ func filled(schema string, value func(*Call, ir.DType) ir.Arg) Op {
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(filledType(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			out := c.Outs[0]
-			if out.DType.IsComplex() {
-				return nil, c.Errorf("not yet defined on %s", out.DType)
-			}
 			vars, _ := indexVars(out.Sizes)
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType), out.DType)}}, nil
 		},

@@ -76,7 +76,11 @@ func quantize(schema string) Op {
 				return nil, c.Errorf("the input is %s, not a float", t.DType)
 			}
 			_, err := c.channelAxis()
-			return []ir.Type{likeType(t, c.DType("dtype", ir.InvalidDType))}, err
+			d := c.DType("dtype", ir.InvalidDType)
+			if err == nil && !d.IsInt() {
+				err = c.Errorf("the result would be %s, not an integer", d)
+			}
+			return []ir.Type{likeType(t, d)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			axis, err := c.channelAxis()
@@ -109,7 +113,11 @@ func dequantize(schema string) Op {
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			_, err := c.channelAxis()
-			return []ir.Type{likeType(c.Tensor("input"), c.DType("out_dtype", ir.Float32))}, err
+			d := c.DType("out_dtype", ir.Float32)
+			if err == nil && !d.IsFloat() {
+				err = c.Errorf("the result would be %s, not a float", d)
+			}
+			return []ir.Type{likeType(c.Tensor("input"), d)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			axis, err := c.channelAxis()

@@ -37,8 +37,8 @@ func scalarOps() []Op {
 		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Max(a, b) }, expr.Max),
 		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) }, expr.Min),
 		arith("_operator::pow(Scalar a, Scalar b) -> Scalar", symPow, power),
-		arith("_operator::and_(Scalar a, Scalar b) -> Scalar", nil, expr.And),
-		arith("_operator::or_(Scalar a, Scalar b) -> Scalar", nil, expr.Or),
+		bitwise("_operator::and_(Scalar a, Scalar b) -> Scalar", expr.And),
+		bitwise("_operator::or_(Scalar a, Scalar b) -> Scalar", expr.Or),
 		scalarUnary("_operator::neg(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
 		scalarUnary("torch::sym_not(Scalar a) -> bool", ir.BoolKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
 		scalarUnary("torch::sym_float(Scalar a) -> float", ir.FloatKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
@@ -87,6 +87,9 @@ func integer(schema string, value func(*Call) (sym.Expr, error)) Op {
 func sizeOf(schema string, f func(t ir.Type, dim int) sym.Expr) Op {
 	return integer(schema, func(c *Call) (sym.Expr, error) {
 		d, err := c.dim("dim", c.Tensor("self").Rank())
+		if err == nil && c.Tensor("self").Rank() == 0 {
+			err = c.Errorf("the tensor has no dimensions")
+		}
 		if err != nil {
 			return sym.Expr{}, err
 		}
@@ -107,6 +110,14 @@ func (c *Call) numbers(names ...string) ir.Kind {
 		}
 	}
 	return kind
+}
+
+// arithmeticKind is numbers for arithmetic, in which a bool is an int.
+func (c *Call) arithmeticKind(names ...string) ir.Kind {
+	if k := c.numbers(names...); k != ir.BoolKind {
+		return k
+	}
+	return ir.IntKind
 }
 
 // known returns the integer arguments as expressions if all are known to the
@@ -147,7 +158,7 @@ func arith(schema string, value func(a, b sym.Expr) sym.Expr, f func(a, b *expr.
 				return []ir.Type{ir.SymInt(e)}, nil
 			}
 		}
-		return scalarType(c.numbers("a", "b"))(c)
+		return scalarType(c.arithmeticKind("a", "b"))(c)
 	}
 	if value != nil {
 		op.Value = func(c *Call) (sym.Expr, error) {
@@ -159,10 +170,28 @@ func arith(schema string, value func(a, b sym.Expr) sym.Expr, f func(a, b *expr.
 		}
 	}
 	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
-		d := ScalarDType(c.numbers("a", "b"))
+		d := ScalarDType(c.arithmeticKind("a", "b"))
 		return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
 	}
 	return op
+}
+
+// bitwise is an operator on two ints or two bools.
+func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			k := c.numbers("a", "b")
+			if k == ir.FloatKind {
+				return nil, c.Errorf("not defined on float")
+			}
+			return scalarType(k)(c)
+		},
+		ScalarOp: func(c *Call) (*expr.Expr, error) {
+			d := ScalarDType(c.numbers("a", "b"))
+			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+		},
+	}
 }
 
 // scalarUnary is an operator on one number; its result is of the kind given,
@@ -174,7 +203,7 @@ func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr, f f
 			return []ir.Type{ir.SymInt(value(es[0]))}, nil
 		}
 		if kind == ir.NoneKind {
-			return scalarType(c.numbers("a"))(c)
+			return scalarType(c.arithmeticKind("a"))(c)
 		}
 		return scalarType(kind)(c)
 	}
@@ -185,7 +214,7 @@ func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr, f f
 		}
 	}
 	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
-		return f(c.number(c.Arg("a"), ScalarDType(c.numbers("a")))), nil
+		return f(c.number(c.Arg("a"), ScalarDType(c.arithmeticKind("a")))), nil
 	}
 	return op
 }
@@ -196,7 +225,7 @@ func scalarCompare(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
 		Schema: schema,
 		Infer:  scalarType(ir.BoolKind),
 		ScalarOp: func(c *Call) (*expr.Expr, error) {
-			d := ScalarDType(c.numbers("a", "b"))
+			d := ScalarDType(c.arithmeticKind("a", "b"))
 			return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
 		},
 	}
@@ -232,9 +261,6 @@ func item(schema string) Op {
 			return scalarType(kind(c))(c)
 		},
 		ScalarOp: func(c *Call) (*expr.Expr, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			return expr.Cast(ScalarDType(kind(c)), c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
 		},
 	}

@@ -29,6 +29,9 @@ func search(schema, sequence string) Op {
 			return seq, c.Errorf("the sequence has no dimension")
 		}
 		k := c.Operand("self")
+		if seq.Rank() > 1 && (k < 0 || sequence == "boundaries") {
+			return seq, c.Errorf("boundaries with %d dimensions", seq.Rank())
+		}
 		if k < 0 {
 			return ir.TensorOf(d), nil
 		}
@@ -48,9 +51,6 @@ func search(schema, sequence string) Op {
 		Schema: schema,
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			d, err := c.Promote("self", sequence)
 			if err != nil {
 				return nil, err

@@ -93,7 +93,7 @@ func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr, 
 	for _, o := range opts {
 		o(e)
 	}
-	return Op{Schema: schema, Infer: e.infer, Compute: e.compute, Samples: bySchema(schema, e.samples)}
+	return Op{Schema: schema, numbers: true, Infer: e.infer, Compute: e.compute, Samples: bySchema(schema, e.samples)}
 }
 
 // unary is a pointwise operator of argument self.
@@ -148,9 +148,6 @@ func (e *elementwise) compute(c *Call) ([]expr.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.real(); err != nil {
-		return nil, err
-	}
 	vars, coords := indexVars(c.Outs[0].Sizes)
 	p := &point{c: c, dt: dt, coords: coords}
 	for i, name := range e.names {
@@ -168,14 +165,38 @@ func (e *elementwise) compute(c *Call) ([]expr.Tensor, error) {
 	return []expr.Tensor{{DType: d, Vars: vars, Body: expr.Cast(d, e.body(p))}}, nil
 }
 
-// real returns an error if an operand is complex.
+// real returns an error if an operand, a number or a result is complex.
 func (c *Call) real() error {
 	for _, v := range c.operands {
 		if v.Type.DType.IsComplex() {
 			return c.Errorf("not yet defined on %s", v.Type.DType)
 		}
 	}
+	for _, t := range c.Outs {
+		if t.DType.IsComplex() {
+			return c.Errorf("not yet defined on %s", t.DType)
+		}
+	}
+	for _, a := range c.Args {
+		if _, ok := a.(ir.Complex); ok {
+			return c.Errorf("not yet defined on complex numbers")
+		}
+	}
 	return nil
+}
+
+// onReals makes f, a form of an entry, reject complex numbers.
+func onReals[T any](f func(*Call) (T, error)) func(*Call) (T, error) {
+	if f == nil {
+		return nil
+	}
+	return func(c *Call) (T, error) {
+		if err := c.real(); err != nil {
+			var none T
+			return none, err
+		}
+		return f(c)
+	}
 }
 
 // number returns a number argument as a value of dtype d.

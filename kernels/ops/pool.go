@@ -180,6 +180,9 @@ func avgPoolEntry(schema string, n int) Op {
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			p, err := poolOf(c, n)
+			if err == nil && p.x.DType == ir.Bool {
+				err = c.Errorf("not defined on bool")
+			}
 			if err != nil {
 				return nil, err
 			}

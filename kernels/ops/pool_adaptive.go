@@ -54,7 +54,7 @@ func (a *adaptive) span(d int, o sym.Expr) (start, length, most sym.Expr) {
 	end := sym.CeilDiv(sym.Mul(sym.Add(o, sym.Int(1)), l), n)
 	most = sym.Add(sym.FloorDiv(l, n), sym.Int(2))
 	if lc, ok := l.Const(); ok {
-		if nc, ok := n.Const(); ok && nc > 0 {
+		if nc, ok := n.Const(); ok && nc > 0 && nc < 1<<16 {
 			longest := int64(0)
 			for i := range nc {
 				longest = max(longest, ((i+1)*lc+nc-1)/nc-i*lc/nc)
@@ -123,6 +123,9 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			a, err := adaptiveOf(c, n)
+			if err == nil && !indices && !a.x.DType.IsFloat() && !a.x.DType.IsComplex() {
+				err = c.Errorf("not defined on %s", a.x.DType)
+			}
 			if err != nil {
 				return nil, err
 			}

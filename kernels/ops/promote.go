@@ -64,19 +64,6 @@ func complexOf(d ir.DType) ir.DType {
 	return ir.Complex64
 }
 
-// realOf returns the dtype of the parts of complex d, d itself otherwise.
-func realOf(d ir.DType) ir.DType {
-	switch d {
-	case ir.Complex32:
-		return ir.Float16
-	case ir.Complex64:
-		return ir.Float32
-	case ir.Complex128:
-		return ir.Float64
-	}
-	return d
-}
-
 // opmath returns the dtype in which PyTorch computes on d: Float32 for the
 // narrow floats, which are rounded once at the end of an operator.
 func opmath(d ir.DType) ir.DType {

@@ -37,7 +37,7 @@ func rearrangeOps() []Op {
 	side := func(dim int) (func(*Call) (ir.Type, error), func(*Call, []sym.Expr) ([]sym.Expr, error)) {
 		typ := func(c *Call) (ir.Type, error) {
 			t, _ := like(c)
-			if t.Rank() < 2-dim {
+			if t.Rank() <= dim {
 				return t, c.Errorf("a tensor with %d dimensions", t.Rank())
 			}
 			return t, nil

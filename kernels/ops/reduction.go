@@ -10,9 +10,10 @@ import (
 // definition.
 type reduction struct {
 	c     *Call
-	over  []bool // by dimension of self: reduced
-	keep  bool   // reduced dimensions stay with size 1
-	dt    ir.DType
+	over  []bool   // by dimension of self: reduced
+	keep  bool     // reduced dimensions stay with size 1
+	in    ir.DType // what elements of self are converted to first
+	dt    ir.DType // compute dtype
 	out   ir.DType
 	coord []sym.Expr    // of an element of self
 	vars  []*sym.Symbol // of the result
@@ -20,7 +21,9 @@ type reduction struct {
 }
 
 // x returns the element of self in the compute dtype.
-func (r *reduction) x() *expr.Expr { return expr.Cast(r.dt, r.c.Load("self", r.coord...)) }
+func (r *reduction) x() *expr.Expr {
+	return expr.Cast(r.dt, expr.Cast(r.in, r.c.Load("self", r.coord...)))
+}
 
 // again returns r with reduction variables of its own, for a second reduction
 // inside the first.
@@ -107,14 +110,23 @@ func (d reducer) setup(c *Call) (*reduction, error) {
 		return nil, c.Errorf("not defined on %s", from)
 	}
 	if s.Index("dtype") >= 0 && c.Has("dtype") { // what is asked for is not promoted
-		r.dt, r.out = opmath(from), from
+		r.dt, r.out = accumulator(from), from
 	}
+	r.in = from
 	if n, ok := r.count().Const(); ok && n == 0 && d.nonEmpty {
 		if m, ok := r.outNumel().Const(); !ok || m != 0 {
 			return nil, c.Errorf("reduces over no elements")
 		}
 	}
 	return r, nil
+}
+
+// accumulator returns the dtype in which sums and products of dtype d are kept.
+func accumulator(d ir.DType) ir.DType {
+	if d == ir.Bool {
+		return ir.Int64 // not zero: true
+	}
+	return opmath(d)
 }
 
 func (r *reduction) outSizes() []sym.Expr {
@@ -149,9 +161,6 @@ func (d reducer) infer(c *Call) ([]ir.Type, error) {
 }
 
 func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
-	if err := c.real(); err != nil {
-		return nil, err
-	}
 	r, err := d.setup(c)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/half"
 )
 
@@ -205,12 +204,4 @@ func AppendElement(b []byte, d ir.DType, x float64) []byte {
 		return le.AppendUint32(b, uint32(n))
 	}
 	return le.AppendUint64(b, n)
-}
-
-// symbolic returns t with its first size made a symbol, for tests of
-// inference on dynamic sizes.
-func symbolic(t ir.Type, s *sym.Symbol) ir.Type {
-	sizes := slices.Clone(t.Sizes)
-	sizes[0] = s.Expr()
-	return ir.TensorOf(t.DType, sizes...)
 }

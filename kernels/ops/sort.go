@@ -54,9 +54,6 @@ func sortOp(schema string) Op {
 			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}, err
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			d, err := c.dim("dim", c.Tensor("self").Rank())
 			if err != nil {
 				return nil, err

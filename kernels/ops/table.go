@@ -40,6 +40,7 @@ func NewTable(groups ...[]Op) (*Table, error) {
 				op.Value == nil && op.ScalarOp == nil && !op.Effect:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
+			op.Compute, op.Loops, op.ScalarOp = onReals(op.Compute), onReals(op.Loops), onReals(op.ScalarOp)
 			t.byName[s.Name] = &op
 			t.names = append(t.names, s.Name)
 		}

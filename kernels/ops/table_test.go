@@ -92,7 +92,7 @@ func TestBindErrors(t *testing.T) {
 		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(2)}}}, "dimension 2"},
 		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(1), ir.Int(-1)}}}, "twice"},
 		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.Str("a")}}, "is no int[1]"},
-		{"aten.neg.default", []ir.NamedArg{{Value: ir.None{}}}, "None is no Tensor"},
+		{"aten.neg.default", []ir.NamedArg{{Value: ir.None{}}}, "a None is no Tensor"},
 	} {
 		_, err := Standard().Bind(&ir.Node{Op: tt.op, Args: tt.args})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

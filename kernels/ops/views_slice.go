@@ -162,6 +162,9 @@ func splitSizesView(arg string) aliases {
 	}
 }
 
+// maxParts bounds what a bad argument may cost.
+const maxParts = 1 << 16
+
 func chunkView(c *Call) ([]alias, error) {
 	t := c.Tensor("self")
 	d, err := c.splitDim(t)
@@ -172,7 +175,7 @@ func chunkView(c *Call) ([]alias, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n <= 0 {
+	if n <= 0 || n > maxParts {
 		return nil, c.Errorf("%d chunks", n)
 	}
 	if t.Sizes[d].IsZero() {
@@ -191,7 +194,7 @@ func sectionsView(c *Call) ([]alias, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n <= 0 {
+	if n <= 0 || n > maxParts {
 		return nil, c.Errorf("%d sections", n)
 	}
 	total, ok := t.Sizes[d].Const()
