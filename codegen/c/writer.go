@@ -103,7 +103,7 @@ func wrap(s string, width int) []string {
 }
 
 // nestingCost is how many columns of line a level of brackets is worth.
-const nestingCost = 16
+const nestingCost = 40
 
 // breakAt returns the position of the space at which to break s.
 func breakAt(s string, width int) int {
