@@ -13,10 +13,15 @@ import (
 
 // block prints the statements of a block in a scope of its own.
 func (p *methodPrinter) block(stmts []native.Stmt) []jen.Code {
-	outer := p.scope
-	p.scope = codegen.NewScope(outer)
-	defer func() { p.scope = outer }()
+	defer p.enter()()
 	return p.steps(stmts)
+}
+
+// enter begins a block of Go; what it returns ends it.
+func (p *methodPrinter) enter() (leave func()) {
+	outer, views := p.scope, len(p.views)
+	p.scope = codegen.NewScope(outer)
+	return func() { p.scope, p.views = outer, p.views[:views] }
 }
 
 // steps prints statements: of each the Python line it comes from, unless that
@@ -71,6 +76,10 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	if !p.mentioned(b) {
 		return nil
 	}
+	if same := p.sameView(b); same != "" {
+		p.exprs[b] = same
+		return nil
+	}
 	n, start := p.index(b.Len, precAny), ""
 	var value string
 	switch root := codegen.Root(b); {
@@ -86,7 +95,25 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	}
 	name := p.scope.Take(camel(b.Name))
 	p.exprs[b] = name
+	p.views = append(p.views, b)
 	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(b.Sizes, nil))
+}
+
+// sameView returns what a buffer that is exactly b is called, "" if there is
+// none in sight.
+func (p *methodPrinter) sameView(b *native.Buffer) string {
+	if b.Root == nil {
+		return ""
+	}
+	if r := b.Root; b.At.IsZero() && b.Len.Equal(r.Len) && b.DType == r.DType && r.Storage != native.Arena {
+		return p.operand(r)
+	}
+	for _, v := range p.views {
+		if codegen.Root(v) == b.Root && v.At.Equal(b.At) && v.Len.Equal(b.Len) && v.DType == b.DType {
+			return p.exprs[v]
+		}
+	}
+	return ""
 }
 
 // rootExpr is a caller's tensor, a state or a weight as something to slice.
@@ -199,9 +226,7 @@ func (p *methodPrinter) while(s *native.While) jen.Code {
 	if len(s.Head) == 0 {
 		return jen.For(jen.Op(p.operand(s.Pred)).Index(jen.Lit(0))).Block(p.block(s.Body)...)
 	}
-	outer := p.scope
-	p.scope = codegen.NewScope(outer)
-	defer func() { p.scope = outer }()
+	defer p.enter()()
 	body := p.steps(s.Head)
 	body = append(body, jen.If(jen.Op("!"+p.operand(s.Pred)).Index(jen.Lit(0))).Block(jen.Break()))
 	if len(s.Body) > 0 {
@@ -211,9 +236,7 @@ func (p *methodPrinter) while(s *native.While) jen.Code {
 }
 
 func (p *methodPrinter) loop(s *native.For) jen.Code {
-	outer := p.scope
-	p.scope = codegen.NewScope(outer)
-	defer func() { p.scope = outer }()
+	defer p.enter()()
 	extent := p.index(s.Extent, precAdd)
 	v := p.scope.Take(camel(s.Var.Name))
 	p.syms[s.Var] = v

@@ -23,8 +23,9 @@ type methodPrinter struct {
 	sizes   map[dimKey]string // fields of the Sizes struct
 	exprs   map[*native.Buffer]string
 	declare map[native.Stmt][]*native.Buffer
-	zero    []jen.Code // results that stand before an error
-	from    string     // the Python line of the statement around
+	views   []*native.Buffer // that have locals here
+	zero    []jen.Code       // results that stand before an error
+	from    string           // the Python line of the statement around
 }
 
 // dimKey is a dimension of an input or output.

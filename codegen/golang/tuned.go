@@ -121,13 +121,20 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	for _, x := range in.Params {
 		args = append(args, p.index(x.Value, precAny))
 	}
+	named := "" // what a long list of numbers means
+	if len(in.Params) > 4 {
+		for i, x := range in.Params {
+			named += sig[buffers+i].name + "=" + p.index(x.Value, precUnary) + " "
+		}
+		named = comment(named)
+	}
 	epilogue := "nil"
 	if e := in.Epilogue; e != nil && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
 		epilogue = p.epilogue(in, sig[0].typ, extra)
 	}
 	var b strings.Builder
 	b.WriteString(comment(g.names[k] + " computes " + codegen.PlainText(k.Doc) + "."))
-	fmt.Fprintf(&b, "func %s(%s) {\n%s(%s, %s)\n}\n", g.names[k], signature(params), fn, strings.Join(args, ", "), epilogue)
+	fmt.Fprintf(&b, "func %s(%s) {\n%s%s(%s, %s)\n}\n", g.names[k], signature(params), named, fn, strings.Join(args, ", "), epilogue)
 	return b.String(), nil
 }
 

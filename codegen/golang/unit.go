@@ -124,12 +124,19 @@ func signature(params []param) string {
 	return b.String()
 }
 
-// comment makes a line comment of s.
+// comment makes line comments of s, of up to 80 characters where there are
+// spaces.
 func comment(s string) string {
 	var b strings.Builder
-	for line := range strings.SplitSeq(s, "\n") {
-		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+	line := "//"
+	for _, word := range strings.Fields(s) {
+		if len(line)+1+len(word) > 80 && line != "//" {
+			b.WriteString(line + "\n")
+			line = "//"
+		}
+		line += " " + word
 	}
+	b.WriteString(line + "\n")
 	return b.String()
 }
 

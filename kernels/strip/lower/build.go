@@ -22,14 +22,19 @@ type builder struct {
 	memo    map[*expr.Expr]value
 	accs    []*expr.Var
 	guarded bool // in the arm of a Select
+	// overwrites tells that something is stored before the last statement.
+	overwrites bool
 }
 
 // body lowers the statements of the loop; it reports false if one has no form
 // in calls.
 func (b *builder) body(stmts []loop.Stmt) bool {
-	for _, s := range stmts {
-		if st, ok := s.(*loop.Store); ok && b.loads(stmts, st) {
-			return false
+	for i, s := range stmts {
+		if st, ok := s.(*loop.Store); ok {
+			if b.loads(stmts, st) {
+				return false
+			}
+			b.overwrites = b.overwrites || i < len(stmts)-1
 		}
 	}
 	for _, s := range stmts {
@@ -99,7 +104,7 @@ func (b *builder) let(s *loop.Let) bool {
 // keep makes sure that a value can be used later: a run of a buffer could be
 // overwritten by then if something is stored in its place.
 func (b *builder) keep(x value) value {
-	if x.Kind != Run {
+	if x.Kind != Run || !b.overwrites {
 		return x
 	}
 	return b.call(Call{Prim: "Copy", Args: []Operand{x}}, x.DType)

@@ -63,8 +63,11 @@ type Operand struct {
 	Value *expr.Expr
 }
 
-// shortest is the fewest iterations that are worth calls.
-const shortest = 16
+// The fewest iterations that are worth calls, in general and to copy.
+const (
+	shortest     = 32
+	shortestCopy = 4
+)
 
 // Loop returns s as calls, or nil if it has to run element by element: it has
 // inner loops or conditions, operations without a primitive, or too few
@@ -75,13 +78,13 @@ func Loop(s *loop.For, length func(buf int) (sym.Expr, bool)) *Code {
 	if !s.Strip {
 		return nil
 	}
-	_, most := s.Extent.Bounds()
-	if most < shortest {
-		return nil
-	}
 	b := &builder{v: s.Var, length: length, vars: map[*expr.Var]value{}, syms: map[*sym.Symbol]value{},
 		scalars: map[*expr.Var]bool{}, memo: map[*expr.Expr]value{}}
 	if !b.body(s.Body) {
+		return nil
+	}
+	_, most := s.Extent.Bounds()
+	if most < shortest && !(most >= shortestCopy && len(b.calls) == 1 && b.calls[0].Prim == "Copy") {
 		return nil
 	}
 	c := &Code{Var: s.Var, Extent: s.Extent, TempLen: min(most, strip.Size)}
