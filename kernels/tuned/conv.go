@@ -43,7 +43,12 @@ func matchConv(r *Request) *Instance {
 		bias = append(bias, padded(cv.bias[first:first+cv.cout], t.Cols)...)
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	in := cv.instance(t, []Param{{"groups", n(cv.groups)}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}}, w, bias)
+	// The longer of input channels and kernel columns is summed innermost.
+	channel, column := 2, 1
+	if cv.cin < cv.axes[1].kernel {
+		channel, column = 1, 2
+	}
+	in := cv.instance(t, []Param{{"groups", n(cv.groups)}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}, {"chan", n(channel)}, {"col", n(column)}}, w, bias)
 	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
 	return in
 }
@@ -184,12 +189,18 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instanc
 	if cv.b >= 0 {
 		from = cv.b
 	}
+	// Output columns left..right-1 see all kernel columns.
+	one := sym.Int(1)
+	left := sym.CeilDiv(cols.pad, cols.stride)
+	reach := sym.Sub(sym.Add(cols.in, cols.pad), sym.Mul(sym.Sub(kw, one), cols.dilation))
+	right := sym.Max(sym.Int(0), sym.Min(cols.out, sym.Add(sym.FloorDiv(sym.Sub(reach, one), cols.stride), one)))
 	params := append([]Param{{"batch", cv.batch}}, own...)
 	return &Instance{
 		Params: append(params,
 			Param{"ih", rows.in}, Param{"iw", cols.in}, Param{"oh", rows.out}, Param{"ow", cols.out},
 			Param{"kh", kh}, Param{"kw", kw}, Param{"sh", rows.stride}, Param{"sw", cols.stride},
 			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
+			Param{"left", left}, Param{"right", right},
 			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", area}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
 			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", outArea}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
 		Operands: []int{cv.x},

@@ -5,6 +5,7 @@ package c
 import (
 	"embed"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/template"
 )
@@ -38,6 +39,42 @@ func (k *Kernel) Int(name string) (string, error) {
 	return s, nil
 }
 
+// One reports whether parameter name is the constant 1.
+func (k *Kernel) One(name string) bool { return k.Ints[name] == "1" }
+
+// Mul returns a product of factors: names of parameters or C text. Constants
+// are multiplied, ones left out.
+func (k *Kernel) Mul(factors ...string) string {
+	number := int64(1)
+	var rest []string
+	for _, f := range factors {
+		if s, ok := k.Ints[f]; ok {
+			f = s
+		}
+		if n, err := strconv.ParseInt(f, 10, 64); err == nil {
+			number *= n
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	switch {
+	case number == 0 || rest == nil:
+		return strconv.FormatInt(number, 10)
+	case number != 1:
+		rest = append(rest, strconv.FormatInt(number, 10))
+	}
+	return strings.Join(rest, " * ")
+}
+
+// Sub returns C text minus parameter name.
+func (k *Kernel) Sub(text, name string) (string, error) {
+	s, err := k.Int(name)
+	if err != nil || s == "0" {
+		return text, err
+	}
+	return text + " - " + s, nil
+}
+
 // Text executes the template called name: a tuned kernel's, or that of helpers
 // that tuned kernels name in Kernel.Helpers, which only needs the tile and Index.
 func Text(name string, k *Kernel) (string, error) {
@@ -49,5 +86,33 @@ func Text(name string, k *Kernel) (string, error) {
 	if err := t.Execute(&b, k); err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
-	return b.String(), nil
+	return indent(b.String()), nil
+}
+
+// indent indents text by the depth of its braces, so that a template may leave
+// loops out. Directives stand at the margin, the further lines of a comment
+// below its first word.
+func indent(text string) string {
+	var b strings.Builder
+	depth, comment := 0, false
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		in := depth
+		if strings.HasPrefix(line, "}") {
+			in--
+		}
+		switch {
+		case line == "":
+		case comment:
+			b.WriteString(strings.Repeat("    ", depth) + "   ")
+		case !strings.HasPrefix(line, "#"):
+			b.WriteString(strings.Repeat("    ", in))
+		}
+		b.WriteString(line + "\n")
+		depth += strings.Count(line, "{") - strings.Count(line, "}")
+		if opened, closed := strings.LastIndex(line, "/*"), strings.LastIndex(line, "*/"); opened != closed {
+			comment = opened > closed
+		}
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }

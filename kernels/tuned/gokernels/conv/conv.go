@@ -9,21 +9,20 @@ const cols = 4
 // columns of taps, dh and dw apart, and moves by sh and sw; the image is
 // surrounded by ph and pw zeros. The weights are packed:
 // w[groups][ceil(cout/4)][kh][kw][cin][4], zero where there is no channel; bias
-// is padded likewise. xb, xc, xh, xw are the steps of x over batch, channels,
+// is padded likewise. The sum runs over rows of taps outermost; chanAt and colAt,
+// 1 and 2 or 2 and 1, tell where channels and columns are, 2 being innermost.
+// Output columns left..right-1 see all kernel columns. xb, xc, xh, xw are the steps of x over batch, channels,
 // rows and columns, yb, yc, yh those of y, whose columns are neighbours: yw is 1.
 // The epilogue, if not nil, is applied to each run of finished results: o is the
 // position of run[0] in y, c the channel of all of the run.
-func F32(y, x, w, bias []float32, batch, groups, cin, cout, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw,
+func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right,
 	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
 	panels := (cout + cols - 1) / cols * cols
 	taps := kh * kw * cin
-	s := sum{channels: cin, columns: kw, xc: xc, xh: dh * xh, xw: dw * xw, wh: kw * cin * cols, next: sw * xw}
-	// Output columns left..right-1 see all kernel columns.
-	left := (pw + sw - 1) / sw
-	right := 0
-	if reach := iw + pw - (kw-1)*dw; reach > 0 {
-		right = min(ow, (reach-1)/sw+1)
-	}
+	s := sum{next: sw * xw}
+	s.x[0], s.w[0] = dh*xh, kw*cin*cols
+	s.n[chanAt], s.x[chanAt], s.w[chanAt] = cin, xc, cols
+	s.x[colAt], s.w[colAt] = dw*xw, cin*cols
 	for b := range batch {
 		for g := range groups {
 			for j := 0; j < cout; j += cols {
@@ -34,7 +33,7 @@ func F32(y, x, w, bias []float32, batch, groups, cin, cout, ih, iw, oh, ow, kh, 
 				count := min(cols, cout-j)
 				for p := range oh {
 					r, rows := window(p*sh-ph, ih, kh, dh)
-					s.rows = rows
+					s.n[0] = rows
 					image := b*xb + g*cin*xc + (p*sh-ph+r*dh)*xh
 					o := b*yb + channel*yc + p*yh
 					for q := 0; q < ow; {
@@ -44,7 +43,7 @@ func F32(y, x, w, bias []float32, batch, groups, cin, cout, ih, iw, oh, ow, kh, 
 						if !pair {
 							c, columns = window(q*sw-pw, iw, kw, dw)
 						}
-						s.columns = columns
+						s.n[colAt] = columns
 						if rows > 0 && columns > 0 {
 							at, tap := image+(q*sw-pw+c*dw)*xw, (r*kw+c)*cin*cols
 							if pair {
@@ -91,37 +90,35 @@ func window(p, size, n, d int) (first, count int) {
 	return first, end - first
 }
 
-// sum is the shape of what is summed: rows and columns of taps over all
-// channels, with the steps of x and w.
+// sum is a sum over three nested loops: their extents, and their steps in x
+// and w.
 type sum struct {
-	rows, columns, channels int
-	xc, xh, xw              int
-	wh                      int
-	next                    int // step of x to the next column of y
+	n, x, w [3]int
+	next    int // step of x to the next column of y
 }
 
 // two adds the sums of two neighbouring columns of y to r0 and r1.
 func (s *sum) two(r0, r1 *[cols]float32, x, w []float32) {
 	a0, a1, a2, a3 := r0[0], r0[1], r0[2], r0[3]
 	b0, b1, b2, b3 := r1[0], r1[1], r1[2], r1[3]
-	xc, next, n := s.xc, s.next, s.channels
-	for r := range s.rows {
-		for c := range s.columns {
-			at := r*s.xh + c*s.xw
-			tap := w[r*s.wh+c*n*cols:][:n*cols]
-			for len(tap) >= cols {
+	next, dx, dw, n := s.next, s.x[2], s.w[2], s.n[2]
+	for r := range s.n[0] {
+		for c := range s.n[1] {
+			at := r*s.x[0] + c*s.x[1]
+			tap := r*s.w[0] + c*s.w[1]
+			for range n {
 				u, v := x[at], x[at+next]
-				w0, w1, w2, w3 := tap[0], tap[1], tap[2], tap[3]
-				a0 += u * w0
-				a1 += u * w1
-				a2 += u * w2
-				a3 += u * w3
-				b0 += v * w0
-				b1 += v * w1
-				b2 += v * w2
-				b3 += v * w3
-				tap = tap[cols:]
-				at += xc
+				t := (*[cols]float32)(w[tap:])
+				a0 += u * t[0]
+				a1 += u * t[1]
+				a2 += u * t[2]
+				a3 += u * t[3]
+				b0 += v * t[0]
+				b1 += v * t[1]
+				b2 += v * t[2]
+				b3 += v * t[3]
+				tap += dw
+				at += dx
 			}
 		}
 	}
@@ -132,19 +129,20 @@ func (s *sum) two(r0, r1 *[cols]float32, x, w []float32) {
 // one adds the sums of one column of y to r0.
 func (s *sum) one(r0 *[cols]float32, x, w []float32) {
 	a0, a1, a2, a3 := r0[0], r0[1], r0[2], r0[3]
-	n := s.channels
-	for r := range s.rows {
-		for c := range s.columns {
-			at := r*s.xh + c*s.xw
-			tap := w[r*s.wh+c*n*cols:][:n*cols]
-			for len(tap) >= cols {
+	dx, dw, n := s.x[2], s.w[2], s.n[2]
+	for r := range s.n[0] {
+		for c := range s.n[1] {
+			at := r*s.x[0] + c*s.x[1]
+			tap := r*s.w[0] + c*s.w[1]
+			for range n {
 				u := x[at]
-				a0 += u * tap[0]
-				a1 += u * tap[1]
-				a2 += u * tap[2]
-				a3 += u * tap[3]
-				tap = tap[cols:]
-				at += s.xc
+				t := (*[cols]float32)(w[tap:])
+				a0 += u * t[0]
+				a1 += u * t[1]
+				a2 += u * t[2]
+				a3 += u * t[3]
+				tap += dw
+				at += dx
 			}
 		}
 	}

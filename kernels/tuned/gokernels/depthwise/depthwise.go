@@ -4,19 +4,14 @@ package depthwise
 // F32 convolves batch images of so many channels, ih rows and iw columns into
 // channels·mult channels of oh rows and ow columns, output channel j from input
 // channel j/mult. The kernel has kh rows and kw columns of taps, dh and dw apart,
-// and moves by sh and sw; the image is surrounded by ph and pw zeros. The weights
-// are w[channels·mult][kh][kw]. xb, xc, xh, xw are the steps of x over batch,
+// and moves by sh and sw; the image is surrounded by ph and pw zeros; output columns
+// left..right-1 see all kernel columns. The weights are w[channels·mult][kh][kw]. xb, xc, xh, xw are the steps of x over batch,
 // channels, rows and columns, yb, yc, yh those of y, whose columns are
 // neighbours: yw is 1. The epilogue, if not nil, is applied to each run of
 // finished results: o is the position of run[0] in y, c the channel of all of
 // the run.
-func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw,
+func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right,
 	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
-	// Output columns left..right-1 see all kernel columns.
-	left, right := (pw+sw-1)/sw, 0
-	if reach := iw + pw - (kw-1)*dw; reach > 0 {
-		right = min(ow, (reach-1)/sw+1)
-	}
 	if left >= right {
 		left, right = ow, ow
 	}
