@@ -2,7 +2,7 @@ package native
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
@@ -103,41 +103,63 @@ func (a *abstracter) bound(e sym.Expr) bool {
 	return false
 }
 
-// index abstracts an index expression: for every product of loop variables its
-// factor, then the constant part.
-func (a *abstracter) index(e sym.Expr) sym.Expr {
-	type part struct {
-		key    string
-		atoms  []sym.Atom
-		factor sym.Expr
-	}
-	parts := map[string]*part{}
+// part is a product of atoms that depend on variables, with its factor.
+type part struct {
+	id, shape string // which product it is, and what it looks like without its numbers
+	atoms     []sym.Atom
+	factor    sym.Expr
+}
+
+// parts splits an index expression by products of variables, in an order that
+// depends on numbers only where nothing else tells products apart.
+func (a *abstracter) parts(e sym.Expr) []*part {
+	var list []*part
+	byID := map[string]*part{}
 	for _, t := range e.Terms() {
 		p := &part{factor: sym.Int(t.Coef)}
 		for _, at := range t.Atoms {
 			x := atomExpr(at)
-			if a.bound(x) {
-				p.atoms = append(p.atoms, at)
-				p.key += a.atomKey(at) + "*"
-			} else {
+			if !a.bound(x) {
 				p.factor = sym.Mul(p.factor, x)
+				continue
 			}
+			p.atoms = append(p.atoms, at)
+			p.id += x.Key() + "*"
+			p.shape += a.shape(at) + "*"
 		}
-		if q := parts[p.key]; q != nil {
+		if q := byID[p.id]; q != nil {
 			q.factor = sym.Add(q.factor, p.factor)
-		} else {
-			parts[p.key] = p
+			continue
 		}
+		byID[p.id] = p
+		list = append(list, p)
 	}
-	keys := make([]string, 0, len(parts))
-	for k := range parts {
-		keys = append(keys, k)
+	slices.SortStableFunc(list, func(p, q *part) int { return strings.Compare(p.shape, q.shape) })
+	return list
+}
+
+// shape names an atom by its structure.
+func (a *abstracter) shape(at sym.Atom) string {
+	if at.Kind == sym.SymbolAtom {
+		return fmt.Sprintf("v%03d", a.rank[at.Sym])
 	}
-	sort.Strings(keys)
+	s := fmt.Sprintf("x%d", at.Kind)
+	for _, x := range at.Args {
+		s += "("
+		for _, p := range a.parts(x) {
+			s += p.shape + "+"
+		}
+		s += ")"
+	}
+	return s
+}
+
+// index abstracts an index expression: for every product of loop variables its
+// factor, then the constant part.
+func (a *abstracter) index(e sym.Expr) sym.Expr {
 	sum := sym.Int(0)
 	a.key.WriteByte('(')
-	for _, k := range keys {
-		p := parts[k]
+	for _, p := range a.parts(e) {
 		prod := a.number(p.factor)
 		for _, at := range p.atoms {
 			prod = sym.Mul(prod, a.atom(at))
@@ -147,24 +169,6 @@ func (a *abstracter) index(e sym.Expr) sym.Expr {
 	}
 	a.key.WriteByte(')')
 	return sum
-}
-
-// atomKey names an atom by structure, for ordering before it is abstracted.
-func (a *abstracter) atomKey(at sym.Atom) string {
-	if at.Kind == sym.SymbolAtom {
-		return fmt.Sprintf("v%03d", a.rank[at.Sym])
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "x%d(", at.Kind)
-	for _, x := range at.Args {
-		for _, s := range x.Symbols() {
-			if _, ok := a.inner[s]; ok {
-				fmt.Fprintf(&b, "v%03d ", a.rank[s])
-			}
-		}
-		b.WriteByte(',')
-	}
-	return b.String()
 }
 
 func (a *abstracter) atom(at sym.Atom) sym.Expr {
