@@ -39,7 +39,7 @@ func TestParseErrors(t *testing.T) {
 		{head + "input %x: f32[2] offset(1, 2)", "a tensor has one offset"},
 		{head + "input %x: int()", "an int has one value"},
 		{head + "symbol s in 1", "want “[”, have “1”"},
-		{head + "symbol s in [1]", "want symbol s in [low, high]"},
+		{head + "symbol s in [1]", "test:3: want “,”, have “]”"},
 		{head + "symbol s in [1, 2] symbol s in [1, 2]", "symbol s is declared twice"},
 		{head + "symbol s in [1, t]", "t"},
 		{head + "const %c: f32[1] = [one]", "one is no element of type float32"},

@@ -3,38 +3,40 @@ package ir
 import (
 	"regexp"
 	"strconv"
+
+	"github.com/etgen/etgen/ir/text"
 )
 
 // def parses "%name: type" and brings the value into scope.
 func (ps *parser) def() *Value {
-	t := ps.want(valueToken, "a value to define")
-	ps.expect(":")
-	v := &Value{Name: t.text, Type: ps.typ()}
+	t := ps.Want(text.Value, "a value to define")
+	ps.Expect(":")
+	v := &Value{Name: t.Text, Type: ps.typ()}
 	for _, s := range ps.scopes {
-		if s[t.text] != nil {
-			ps.fail(t.pos, "%v is defined twice", t)
+		if s[t.Text] != nil {
+			ps.Fail(t.Pos, "%v is defined twice", t)
 		}
 	}
-	ps.scopes[len(ps.scopes)-1][t.text] = v
+	ps.scopes[len(ps.scopes)-1][t.Text] = v
 	return v
 }
 
-func (ps *parser) use(t token) *Value {
+func (ps *parser) use(t text.Token) *Value {
 	for i := len(ps.scopes) - 1; i >= 0; i-- {
-		if v := ps.scopes[i][t.text]; v != nil {
+		if v := ps.scopes[i][t.Text]; v != nil {
 			return v
 		}
 	}
-	ps.fail(t.pos, "%v is used but not defined above", t)
+	ps.Fail(t.Pos, "%v is used but not defined above", t)
 	return nil
 }
 
 // body parses nodes and the return line. With specs it is that of a method.
 func (ps *parser) body(g *Graph, specs *[]OutputSpec) {
-	for !ps.acceptName("return") {
+	for !ps.AcceptName("return") {
 		g.Nodes = append(g.Nodes, ps.node())
 	}
-	ps.list("(", ")", func() {
+	ps.List("(", ")", func() {
 		if specs != nil {
 			*specs = append(*specs, ps.outputSpec())
 		}
@@ -43,50 +45,50 @@ func (ps *parser) body(g *Graph, specs *[]OutputSpec) {
 }
 
 func (ps *parser) outputSpec() OutputSpec {
-	t := ps.peek()
-	kind := indexOf(outputWords[:], t.text)
+	t := ps.Peek()
+	kind := indexOf(outputWords[:], t.Text)
 	switch {
-	case t.kind == nameToken && t.text == "user":
+	case t.Kind == text.Name && t.Text == "user":
 		kind = int(UserOutput)
-	case t.kind != nameToken || kind < 0:
+	case t.Kind != text.Name || kind < 0:
 		return OutputSpec{}
 	}
-	ps.next()
+	ps.Next()
 	spec := OutputSpec{Kind: OutputKind(kind)}
-	if ps.peek().kind == stringToken {
-		spec.Target = ps.next().text
+	if ps.Peek().Kind == text.String {
+		spec.Target = ps.Next().Text
 	}
-	ps.expect("=")
+	ps.Expect("=")
 	return spec
 }
 
 func (ps *parser) node() *Node {
-	defer ps.enter()()
+	defer ps.Enter()()
 	n := &Node{}
 	// The outputs come into scope behind the regions.
 	ps.scopes = append(ps.scopes, map[string]*Value{})
-	if ps.accept("(") {
-		ps.expect(")")
+	if ps.Accept("(") {
+		ps.Expect(")")
 	} else {
 		for {
 			n.Outputs = append(n.Outputs, ps.output(n))
-			if !ps.accept(",") {
+			if !ps.Accept(",") {
 				break
 			}
 		}
 	}
 	outputs := ps.scopes[len(ps.scopes)-1]
 	ps.scopes = ps.scopes[:len(ps.scopes)-1]
-	ps.expect("=")
-	n.Op = ps.nameOrString("an operator")
-	if ps.accept(":") {
-		n.Name, n.Op = n.Op, ps.nameOrString("an operator")
+	ps.Expect("=")
+	n.Op = ps.NameOrString("an operator")
+	if ps.Accept(":") {
+		n.Name, n.Op = n.Op, ps.NameOrString("an operator")
 	} else if v := firstOutput(n); v != nil {
 		n.Name = v.Name
 	}
-	ps.list("(", ")", func() { n.Args = append(n.Args, ps.namedArg()) })
-	n.Loc = parseLocation(ps.comment())
-	for ps.acceptName("region") {
+	ps.List("(", ")", func() { n.Args = append(n.Args, ps.namedArg()) })
+	n.Loc = parseLocation(ps.Comment())
+	for ps.AcceptName("region") {
 		n.Regions = append(n.Regions, ps.region())
 	}
 	scope := ps.scopes[len(ps.scopes)-1]
@@ -106,7 +108,7 @@ func firstOutput(n *Node) *Value {
 }
 
 func (ps *parser) output(n *Node) *Value {
-	if t := ps.peek(); t.kind != valueToken && ps.acceptName("none") {
+	if t := ps.Peek(); t.Kind != text.Value && ps.AcceptName("none") {
 		return nil
 	}
 	v := ps.def()
@@ -115,12 +117,12 @@ func (ps *parser) output(n *Node) *Value {
 }
 
 func (ps *parser) namedArg() NamedArg {
-	t := ps.peek()
-	if t.kind == nameToken || t.kind == stringToken {
-		if ps.scan(skip(ps.src, t.end)).is("=") {
-			ps.next()
-			ps.expect("=")
-			return NamedArg{t.text, ps.arg()}
+	t := ps.Peek()
+	if t.Kind == text.Name || t.Kind == text.String {
+		if ps.After(t).Is("=") {
+			ps.Next()
+			ps.Expect("=")
+			return NamedArg{t.Text, ps.arg()}
 		}
 	}
 	return NamedArg{"", ps.arg()}
@@ -129,13 +131,13 @@ func (ps *parser) namedArg() NamedArg {
 func (ps *parser) region() *Graph {
 	g := &Graph{}
 	ps.scopes = append(ps.scopes, map[string]*Value{})
-	ps.list("(", ")", func() { g.Inputs = append(g.Inputs, ps.def()) })
-	ps.expect("{")
-	for ps.acceptName("const") {
+	ps.List("(", ")", func() { g.Inputs = append(g.Inputs, ps.def()) })
+	ps.Expect("{")
+	for ps.AcceptName("const") {
 		g.Constants = append(g.Constants, ps.constant())
 	}
 	ps.body(g, nil)
-	ps.expect("}")
+	ps.Expect("}")
 	ps.scopes = ps.scopes[:len(ps.scopes)-1]
 	return g
 }

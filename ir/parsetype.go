@@ -5,25 +5,26 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/text"
 )
 
 func (ps *parser) typ() Type {
-	t := ps.want(nameToken, "a type")
-	if d, ok := ParseDType(t.text); ok && d.Short() == t.text {
+	t := ps.Want(text.Name, "a type")
+	if d, ok := ParseDType(t.Text); ok && d.Short() == t.Text {
 		return ps.tensorType(d)
 	}
-	kind := Kind(max(0, indexOf(kindWords[:], t.text)))
+	kind := Kind(max(0, indexOf(kindWords[:], t.Text)))
 	typ := Type{Kind: kind}
 	switch {
-	case kind == TensorKind, kind == NoneKind && t.text != kindWords[NoneKind]:
-		ps.fail(t.pos, "%s is no type", t.text)
-	case kind == CustomKind && ps.accept("("):
-		typ.Class = ps.want(stringToken, "the quoted class").text
-		ps.expect(")")
-	case kind == IntKind && ps.peek().is("("):
+	case kind == TensorKind, kind == NoneKind && t.Text != kindWords[NoneKind]:
+		ps.Fail(t.Pos, "%s is no type", t.Text)
+	case kind == CustomKind && ps.Accept("("):
+		typ.Class = ps.Want(text.String, "the quoted class").Text
+		ps.Expect(")")
+	case kind == IntKind && ps.Peek().Is("("):
 		es := ps.exprs("(", ")")
 		if len(es) != 1 {
-			ps.fail(t.pos, "an int has one value")
+			ps.Fail(t.Pos, "an int has one value")
 		}
 		typ.Expr, typ.HasExpr = es[0], true
 	}
@@ -32,17 +33,17 @@ func (ps *parser) typ() Type {
 
 func (ps *parser) tensorType(d DType) Type {
 	t := Type{Kind: TensorKind, DType: d, Sizes: ps.exprs("[", "]")}
-	if pos := ps.pos; ps.peek().is("[") {
+	if pos := ps.Pos; ps.Peek().Is("[") {
 		if t.Strides = ps.exprs("[", "]"); len(t.Strides) != len(t.Sizes) {
-			ps.fail(pos, "%d strides for %d sizes", len(t.Strides), len(t.Sizes))
+			ps.Fail(pos, "%d strides for %d sizes", len(t.Strides), len(t.Sizes))
 		}
 	} else {
 		t.Strides = Contiguous(t.Sizes)
 	}
-	if pos := ps.pos; ps.acceptName("offset") {
+	if pos := ps.Pos; ps.AcceptName("offset") {
 		es := ps.exprs("(", ")")
 		if len(es) != 1 {
-			ps.fail(pos, "a tensor has one offset")
+			ps.Fail(pos, "a tensor has one offset")
 		}
 		t.Offset = es[0]
 	}
@@ -52,7 +53,7 @@ func (ps *parser) tensorType(d DType) Type {
 // exprs parses a list of expressions over the symbols of the method.
 func (ps *parser) exprs(open, shut string) []sym.Expr {
 	es := []sym.Expr{}
-	for _, item := range ps.rawList(open, shut) {
+	for _, item := range ps.RawList(open, shut) {
 		es = append(es, ps.expr(item))
 	}
 	return es
@@ -60,74 +61,74 @@ func (ps *parser) exprs(open, shut string) []sym.Expr {
 
 // arg parses an argument.
 func (ps *parser) arg() Arg {
-	defer ps.enter()()
-	t := ps.peek()
+	defer ps.Enter()()
+	t := ps.Peek()
 	switch {
-	case t.is("["):
+	case t.Is("["):
 		out := List{}
-		ps.list("[", "]", func() { out = append(out, ps.arg()) })
+		ps.List("[", "]", func() { out = append(out, ps.arg()) })
 		return out
-	case t.kind == valueToken:
-		return Ref{ps.use(ps.next())}
-	case t.kind == stringToken:
-		return Str(ps.next().text)
-	case t.kind == numberToken && !isFloatText(t.text):
-		return Int(ps.integer("an integer"))
-	case t.kind == numberToken:
+	case t.Kind == text.Value:
+		return Ref{ps.use(ps.Next())}
+	case t.Kind == text.String:
+		return Str(ps.Next().Text)
+	case t.Kind == text.Number && !isFloatText(t.Text):
+		return Int(ps.Integer("an integer"))
+	case t.Kind == text.Number:
 		return Float(ps.float())
-	case t.kind != nameToken:
-		ps.fail(t.pos, "want an argument, have %v", t)
+	case t.Kind != text.Name:
+		ps.Fail(t.Pos, "want an argument, have %v", t)
 	}
-	if isFloatText(t.text) {
+	if isFloatText(t.Text) {
 		return Float(ps.float())
 	}
-	ps.next()
+	ps.Next()
 	return ps.wordArg(t)
 }
 
 // wordArg parses the argument that begins with the word t.
-func (ps *parser) wordArg(t token) Arg {
-	if d, ok := ParseDType(t.text); ok && d.Short() == t.text {
+func (ps *parser) wordArg(t text.Token) Arg {
+	if d, ok := ParseDType(t.Text); ok && d.Short() == t.Text {
 		return DTypeArg(d)
 	}
-	if i := indexOf(formatWords[:], t.text); i > 0 {
+	if i := indexOf(formatWords[:], t.Text); i > 0 {
 		return MemoryFormat(i)
 	}
-	switch t.text {
+	switch t.Text {
 	case "none":
 		return None{}
 	case "true", "false":
-		return BoolArg(t.text == "true")
+		return BoolArg(t.Text == "true")
 	}
-	ps.expect("(")
+	ps.Expect("(")
 	var a Arg
-	switch t.text {
+	switch t.Text {
 	case "complex":
 		re := ps.float()
-		ps.expect(",")
+		ps.Expect(",")
 		a = Complex(complex(re, ps.float()))
 	case "layout":
-		a = LayoutArg(ps.integer("a layout"))
+		a = LayoutArg(ps.Integer("a layout"))
 	case "device":
-		a = Device(ps.want(stringToken, "a quoted device").text)
+		a = Device(ps.Want(text.String, "a quoted device").Text)
 	case "memory_format":
 		a = MemoryFormat(ps.byte("a memory format"))
 	case "dtype":
 		a = DTypeArg(ps.byte("a dtype"))
 	case "op":
-		a = OpArg(ps.nameOrString("an operator"))
+		a = OpArg(ps.NameOrString("an operator"))
 	default:
-		ps.fail(t.pos, "want an argument, have %v", t)
+		ps.Fail(t.Pos, "want an argument, have %v", t)
 	}
-	ps.expect(")")
+	ps.Expect(")")
 	return a
 }
 
 func (ps *parser) byte(what string) uint8 {
-	pos := ps.pos
-	n := ps.integer(what)
+	pos := ps.Pos
+	n := ps.Integer(what)
 	if n < 0 || n > 255 {
-		ps.fail(pos, "%d is not %s", n, what)
+		ps.Fail(pos, "%d is not %s", n, what)
 	}
 	return uint8(n)
 }
@@ -142,10 +143,10 @@ func isFloatText(s string) bool {
 }
 
 func (ps *parser) float() float64 {
-	t := ps.next()
-	x, err := strconv.ParseFloat(t.text, 64)
-	if err != nil || t.kind != numberToken && t.kind != nameToken {
-		ps.fail(t.pos, "want a float, have %v", t)
+	t := ps.Next()
+	x, err := strconv.ParseFloat(t.Text, 64)
+	if err != nil || t.Kind != text.Number && t.Kind != text.Name {
+		ps.Fail(t.Pos, "want a float, have %v", t)
 	}
 	return x
 }

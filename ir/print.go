@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/text"
 )
 
 // Print writes p in the text form, which Parse reads:
@@ -136,14 +136,7 @@ func (pr *printer) symbol(s *sym.Symbol) {
 		pr.str("symbol nil")
 		return
 	}
-	lo, hi := s.Lo.String(), s.Hi.String()
-	if s.Lo.Is(math.MinInt64) {
-		lo = "-inf"
-	}
-	if s.Hi.Equal(sym.Inf()) {
-		hi = "inf"
-	}
-	pr.printf("symbol %s in [%s, %s]", s.Name, lo, hi)
+	pr.printf("symbol %s in %s", s.Name, text.Range(s))
 }
 
 func (pr *printer) tree(word string, t *Tree) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/text"
 )
 
 // String returns the type in the text form, e.g. "f32[s77, 8]".
@@ -153,15 +154,10 @@ func dtypeText(d DType) string {
 	return d.Short()
 }
 
-func nameText(s string) string {
-	if isName(s) {
-		return s
-	}
-	return strconv.Quote(s)
-}
+func nameText(s string) string { return text.Quoted(s) }
 
 func valueText(s string) string {
-	if isValueName(s) {
+	if text.IsValueName(s) {
 		return "%" + s
 	}
 	return "%" + strconv.Quote(s)
