@@ -68,7 +68,7 @@ int main(void)
 `
 
 // naiveC returns plain C for a trial, without bias, as a function called name.
-func (tr *trial) naiveC(t *testing.T, name string) string {
+func (tr *trial) naiveC(t testing.TB, name string) string {
 	size := func(arg string) []int64 { return tr.sizes(t, tr.call.Tensor(arg)) }
 	switch tr.in.Kernel.Name {
 	case "linear_f32":
@@ -125,7 +125,7 @@ func (tr *trial) naiveC(t *testing.T, name string) string {
 // BenchmarkC times the C kernels against plain loops, at gcc -O3
 // -march=native.
 func BenchmarkC(b *testing.B) {
-	t := &testing.T{}
+	t := testing.TB(b)
 	r := rand.New(rand.NewPCG(7, 8))
 	set := newBatch()
 	var code, calls strings.Builder
@@ -183,7 +183,7 @@ func BenchmarkC(b *testing.B) {
 
 // BenchmarkGo times the Go kernels.
 func BenchmarkGo(b *testing.B) {
-	t := &testing.T{}
+	t := testing.TB(b)
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, tr := range benchmarks() {
 		if !tr.bind(t, r, tuned.Target{Lang: "go", Name: "generic", Speed: true}) {

@@ -49,7 +49,7 @@ func newBatch() *batch {
 
 // kernel returns the text of tr's kernel as a function called name. With
 // params its integers are parameters, else constants.
-func (tr *trial) kernel(t *testing.T, name string, params bool) string {
+func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	t.Helper()
 	in := tr.in
 	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}
@@ -91,7 +91,7 @@ func (tr *trial) kernel(t *testing.T, name string, params bool) string {
 	return head + text(t, in.Kernel.Name, k)
 }
 
-func text(t *testing.T, name string, k *c.Kernel) string {
+func text(t testing.TB, name string, k *c.Kernel) string {
 	t.Helper()
 	s, err := c.Text(name, k)
 	if err != nil {
@@ -101,7 +101,7 @@ func text(t *testing.T, name string, k *c.Kernel) string {
 }
 
 // helpers returns the helpers of a kernel that the program does not have yet.
-func (b *batch) helpers(t *testing.T, in *tuned.Instance) string {
+func (b *batch) helpers(t testing.TB, in *tuned.Instance) string {
 	t.Helper()
 	out := ""
 	for _, h := range in.Kernel.Helpers {
@@ -114,7 +114,7 @@ func (b *batch) helpers(t *testing.T, in *tuned.Instance) string {
 }
 
 // add adds a call of tr's kernel.
-func (b *batch) add(t *testing.T, tr *trial, params bool) {
+func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	epilogue := "plain"
 	if tr.epilogue != nil {
 		epilogue = tr.epilogue.name
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 `
 
 // write writes the program and its input to dir.
-func (b *batch) write(t *testing.T, dir string) string {
+func (b *batch) write(t testing.TB, dir string) string {
 	t.Helper()
 	source := filepath.Join(dir, "trials.c")
 	code := b.code.String() + fmt.Sprintf(program, b.calls.String())
@@ -203,7 +203,7 @@ func (b *batch) write(t *testing.T, dir string) string {
 }
 
 // run builds the program for a target and returns what it writes.
-func (b *batch) run(t *testing.T, target toolchain.Target) []float32 {
+func (b *batch) run(t testing.TB, target toolchain.Target) []float32 {
 	t.Helper()
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "trials")

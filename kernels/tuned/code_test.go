@@ -15,7 +15,7 @@ import (
 
 // object compiles kernels for target, once each with parameters, and returns
 // the object file.
-func object(t *testing.T, compiler toolchain.Target, target tuned.Target, kernels ...string) string {
+func object(t testing.TB, compiler toolchain.Target, target tuned.Target, kernels ...string) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
 	sets := trialsOf(r, 1)

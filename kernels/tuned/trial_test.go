@@ -53,7 +53,7 @@ func epilogues() []*epilogue {
 
 // bind binds the call, draws its data and selects a kernel. It reports whether
 // one accepts the call for target.
-func (tr *trial) bind(t *testing.T, r *rand.Rand, target tuned.Target) bool {
+func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	t.Helper()
 	op, ok := ops.Standard().Lookup(tr.op)
 	if !ok {
@@ -81,7 +81,7 @@ func (tr *trial) bind(t *testing.T, r *rand.Rand, target tuned.Target) bool {
 }
 
 // prepare binds and computes what is wanted.
-func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
+func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	t.Helper()
 	if !tr.bind(t, r, target) {
 		return false
@@ -103,7 +103,7 @@ func (tr *trial) prepare(t *testing.T, r *rand.Rand, target tuned.Target) bool {
 }
 
 // finish applies the epilogue to what is wanted.
-func (tr *trial) finish(t *testing.T, r *rand.Rand) {
+func (tr *trial) finish(t testing.TB, r *rand.Rand) {
 	e := tr.epilogue
 	if e == nil {
 		return
@@ -129,7 +129,7 @@ func (tr *trial) finish(t *testing.T, r *rand.Rand) {
 	}
 }
 
-func (tr *trial) number(t *testing.T, e sym.Expr) int64 {
+func (tr *trial) number(t testing.TB, e sym.Expr) int64 {
 	t.Helper()
 	n, err := e.Eval(func(s *sym.Symbol) (int64, bool) {
 		v, ok := tr.syms[s]
@@ -141,7 +141,7 @@ func (tr *trial) number(t *testing.T, e sym.Expr) int64 {
 	return n
 }
 
-func (tr *trial) sizes(t *testing.T, typ ir.Type) []int64 {
+func (tr *trial) sizes(t testing.TB, typ ir.Type) []int64 {
 	out := make([]int64, len(typ.Sizes))
 	for i, s := range typ.Sizes {
 		out[i] = tr.number(t, s)
@@ -150,7 +150,7 @@ func (tr *trial) sizes(t *testing.T, typ ir.Type) []int64 {
 }
 
 // ints returns the values of the parameters.
-func (tr *trial) ints(t *testing.T) []int64 {
+func (tr *trial) ints(t testing.TB) []int64 {
 	out := make([]int64, len(tr.in.Params))
 	for i, p := range tr.in.Params {
 		out[i] = tr.number(t, p.Value)
@@ -174,7 +174,7 @@ func (tr *trial) inputs() (out [][]float32) {
 }
 
 // check compares a result with what is wanted, within DESIGN.md's tolerance.
-func (tr *trial) check(t *testing.T, got []float32) {
+func (tr *trial) check(t testing.TB, got []float32) {
 	t.Helper()
 	largest := 0.0
 	for _, w := range tr.want {

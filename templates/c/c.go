@@ -97,7 +97,7 @@ func indent(text string) string {
 	depth, comment := 0, false
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
-		in := depth
+		in := depth // never negative: the text's braces are balanced
 		if strings.HasPrefix(line, "}") {
 			in--
 		}
