@@ -33,8 +33,8 @@ var Decompose = Pass{
 }
 
 // decompose replaces the calls that when selects and that have a
-// decomposition, and what comes of them. Nodes that do not bind to the table
-// stay as they are.
+// decomposition or are views, and what comes of them. Nodes that do not bind
+// to the table stay as they are.
 func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) error {
 	for depth := 0; ; depth++ {
 		changed := false
@@ -43,8 +43,16 @@ func decompose(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) error {
 				return nil, true, nil
 			}
 			c, err := t.Bind(n)
-			if err != nil || c.Op.Decompose == nil || !when(c) {
+			if err != nil || !when(c) {
 				return nil, true, nil
+			}
+			if c.Op.Decompose == nil {
+				if c.Op.View == nil {
+					return nil, true, nil
+				}
+				repl, err := coreViews(ops.NewBuilder(t, e), n, c)
+				changed = changed || repl != nil
+				return repl, repl == nil, err
 			}
 			if depth > maxDepth {
 				return nil, false, fmt.Errorf("it decomposes without end")

@@ -91,11 +91,7 @@ func resolveStorage(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 	}
 	// A scatter gives the whole storage back, in its order.
 	written := b.Emit(n.Op, n.Args, ordered[0].Type)
-	back := make([]int, len(perm))
-	for i, d := range perm {
-		back[d] = i
-	}
-	out, err := b.Call("aten.permute.default", written.Outputs[0], back)
+	out, err := b.Call("aten.permute.default", written.Outputs[0], inverse(perm))
 	return out, false, err
 }
 

@@ -31,7 +31,7 @@ var coreNames = sync.OnceValue(func() map[string]bool {
 })
 
 // IsCore keeps the operators of Core ATen, what is outside of ATen, and what
-// has no decomposition.
+// has no decomposition and is no view.
 func IsCore(op *ops.Op) bool {
-	return coreNames()[op.Name()] || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil
+	return coreNames()[op.Name()] || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
 }

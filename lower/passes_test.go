@@ -14,7 +14,7 @@ import (
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
 	ctx := &Context{Table: ops.Standard()}
-	known := map[string]bool{}
+	known := map[string]bool{"to-core": true}
 	for _, pass := range Passes() {
 		known[pass.Name] = true
 		t.Run(pass.Name, func(t *testing.T) {
@@ -32,6 +32,11 @@ func TestPasses(t *testing.T) {
 			t.Errorf("testdata/%s is of no pass", e.Name())
 		}
 	}
+}
+
+func TestToCore(t *testing.T) {
+	ctx := &Context{Table: ops.Standard(), Keep: IsCore}
+	irtest.RunTxtar(t, "testdata/to-core/*.txtar", func(p *ir.Program) error { return ToCore.Run(ctx, p, nil) })
 }
 
 func TestPipelineRun(t *testing.T) {

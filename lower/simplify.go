@@ -53,43 +53,32 @@ func (s *simplifier) definition(v *ir.Value) *ops.Call {
 	return c
 }
 
-// permutation returns the order in which c puts its operand's dimensions: its
-// dimension i is the operand's perm[i].
-func permutation(c *ops.Call) (operand *ir.Value, perm []int, ok bool) {
-	if c.Op.View == nil || len(c.Outs) != 1 {
-		return nil, nil, false
+// view returns the operand that c, a view with one result, shows, and how.
+func view(c *ops.Call) (*ir.Value, *placement) {
+	if c == nil || c.Op.View == nil || len(c.Outs) != 1 {
+		return nil, nil
 	}
-	k, from, vars, ok := reads(c)
-	if !ok || len(from) != len(vars) || len(vars) < 2 {
-		return nil, nil, false
+	views, err := c.Op.View(c)
+	if err != nil || len(views) != 1 {
+		return nil, nil
 	}
-	operand = c.Operands()[k]
-	perm = make([]int, len(vars))
-	for i, v := range vars {
-		perm[i] = -1
-		for d, x := range from {
-			if x.Equal(v) && operand.Type.Sizes[d].Equal(c.Outs[0].Sizes[i]) && !slices.Contains(perm[:i], d) {
-				perm[i] = d
-				break
-			}
-		}
-		if perm[i] < 0 {
-			return nil, nil, false
-		}
-	}
-	return operand, perm, true
+	x := c.Operands()[views[0].Of]
+	return x, place(c.Outs[0].Sizes, x.Type.Sizes, views[0].Map)
 }
 
 func (s *simplifier) permutes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
-	x, outer, ok := permutation(c)
+	x, p := view(c)
+	if p == nil {
+		return nil, nil
+	}
+	outer, ok := p.permuted()
 	if !ok {
 		return nil, nil
 	}
-	def := s.definition(x)
-	if def == nil {
+	if x, p = view(s.definition(x)); p == nil {
 		return nil, nil
 	}
-	x, inner, ok := permutation(def)
+	inner, ok := p.permuted()
 	if !ok {
 		return nil, nil
 	}
@@ -105,48 +94,18 @@ func (s *simplifier) permutes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Valu
 	return call(b, "aten.permute.default", x, both)
 }
 
-// reshaped returns the operand whose elements c gives in the same row-major
-// order.
-func reshaped(c *ops.Call) (*ir.Value, bool) {
-	if c.Op.View == nil || len(c.Outs) != 1 {
-		return nil, false
-	}
-	k, from, vars, ok := reads(c)
-	if !ok {
-		return nil, false
-	}
-	x := c.Operands()[k]
-	if !x.Type.Numel().Equal(c.Outs[0].Numel()) {
-		return nil, false
-	}
-	return x, flatten(x.Type.Sizes, from).Equal(flatten(c.Outs[0].Sizes, vars))
-}
-
 func (s *simplifier) reshapes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
-	x, ok := reshaped(c)
-	if !ok {
+	x, p := view(c)
+	if p == nil || !p.whole() {
 		return nil, nil
 	}
-	def := s.definition(x)
-	if def == nil {
-		return nil, nil
-	}
-	if x, ok = reshaped(def); !ok {
+	if x, p = view(s.definition(x)); p == nil || !p.whole() {
 		return nil, nil
 	}
 	if sameSizes(x.Type.Sizes, n.Outputs[0].Type.Sizes) {
 		return x, nil
 	}
 	return call(b, "aten.view.default", x, n.Outputs[0].Type.Sizes)
-}
-
-// call emits an operator with one result.
-func call(b *ops.Builder, op string, args ...any) (*ir.Value, error) {
-	vs, err := b.Call(op, args...)
-	if err != nil {
-		return nil, err
-	}
-	return vs[0], nil
 }
 
 // padding makes zeros that were put evenly around the spatial dimensions part

@@ -19,8 +19,7 @@ const maxPassWeight = 128 << 10
 
 // Every pass leaves a program that verifies and computes the same: the
 // interpreter runs what each has made, from where the graph is functional on,
-// and is held against what PyTorch recorded. Models with operators that are
-// not in the table are left out.
+// and is held against what PyTorch recorded. So are Core ATen and Edge.
 func TestEveryPass(t *testing.T) {
 	roots := []string{"../cases"}
 	for _, dir := range []string{"../../../shared/models", "../../../shared/models-torch2.6"} {
@@ -30,11 +29,45 @@ func TestEveryPass(t *testing.T) {
 		}
 		roots = append(roots, dir)
 	}
+	runs := 0
+	eachSmall(t, roots, func(c *testcase.Case, model string, steps []int) {
+		pipelines := []lower.Pipeline{lower.Concat(keepCore, lower.ToEdge)}
+		for _, n := range steps {
+			pipelines = append(pipelines, lower.Backend[:n])
+		}
+		for _, pl := range pipelines {
+			runs++
+			var miss *Miss
+			w := way.Reference{Pipeline: verified(pl)}
+			w.Run(t.Context(), []way.Job{Job(c, model)}, func(_ int, r *way.Result) { miss = check(c, r) })
+			if miss != nil {
+				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl), pl[len(pl)-1].Name, miss.Problem)
+				break // the passes behind it can only repeat it
+			}
+		}
+	})
+	t.Logf("%d runs", runs)
+	if runs < 200 {
+		t.Errorf("only %d runs", runs)
+	}
+}
+
+// keepCore asks for Core ATen.
+var keepCore = lower.Pipeline{{Name: "keep-core", Run: func(ctx *lower.Context, _ *ir.Program) error {
+	ctx.Keep = lower.IsCore
+	return nil
+}}}
+
+// eachSmall calls f for the small model files of all cases at or below roots.
+// Steps are the numbers of passes of lower.Backend after which the program is
+// another than before, from where it is functional on. Models with operators
+// that are not in the table are left out; TestReference tells of them.
+func eachSmall(t *testing.T, roots []string, f func(c *testcase.Case, model string, steps []int)) {
 	dirs, err := testcase.Find(roots...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran, unsupported := 0, 0
+	unsupported := 0
 	for _, dir := range dirs {
 		c, err := testcase.Read(dir)
 		if err != nil {
@@ -44,32 +77,17 @@ func TestEveryPass(t *testing.T) {
 			if info, err := os.Stat(filepath.Join(dir, model)); err != nil || info.Size() > maxPassWeight {
 				continue
 			}
-			job := Job(c, model)
-			steps, err := changing(job)
+			steps, err := changing(Job(c, model))
 			if err != nil {
 				unsupported++
 				continue
 			}
-			for _, n := range steps {
-				ran++
-				w := way.Reference{Pipeline: verified(lower.Backend[:n])}
-				var miss *Miss
-				w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) { miss = check(c, r) })
-				if miss != nil {
-					t.Errorf("%s %s after %s: %s", dir, model, lower.Backend[n-1].Name, miss.Problem)
-					break // the passes behind it can only repeat it
-				}
-			}
+			f(c, model, steps)
 		}
 	}
-	t.Logf("%d runs; %d models are not supported", ran, unsupported)
-	if ran < 200 {
-		t.Errorf("only %d runs", ran)
-	}
+	t.Logf("%d models are not supported", unsupported)
 }
 
-// changing returns after how many passes of lower.Backend the program is
-// another than before, from where it is functional on.
 func changing(j way.Job) ([]int, error) {
 	p, closer, err := j.Open()
 	if err != nil {

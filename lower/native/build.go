@@ -44,6 +44,7 @@ type builder struct {
 	facts   map[*ir.Node]*facts
 	users   map[*ir.Value][]*ir.Node // distinct readers; nil for a graph's outputs
 	want    map[*ir.Value]bool       // has a buffer
+	read    map[*ir.Value]bool       // by something that is emitted
 	evals   map[*ir.Value]float64    // evaluations per element if inlined
 	forms   map[*ir.Value]*form      // values without a buffer
 	bufs    map[*ir.Value]*Buffer
@@ -58,7 +59,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		opt: opt, prog: prog, source: m, state: state, consts: consts,
 		m:     &Method{Name: m.Name, Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
-		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
+		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, read: map[*ir.Value]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Var{}, mutable: map[*ir.Value]bool{},
 	}

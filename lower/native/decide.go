@@ -94,7 +94,7 @@ func (b *builder) decideNode(f *facts) {
 	}
 	for i, t := range f.tensors {
 		v := f.node.Output(i)
-		if v == nil || (!b.want[v] && b.evals[v] == 0) {
+		if v == nil || (!b.want[v] && !b.read[v]) {
 			continue // nobody reads it
 		}
 		evals := b.evals[v]
@@ -128,6 +128,7 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 		if def.depth != f.depth && b.price(def.tensors[u.Index]) > free {
 			b.demand(u) // do not repeat it in every iteration of a loop
 		}
+		b.read[u] = true
 		b.evals[u] += evals * times * b.number(v.Type.Numel()) / max(b.number(u.Type.Numel()), 1)
 	}
 }

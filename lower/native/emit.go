@@ -54,7 +54,7 @@ func (b *builder) compute(f *facts) error {
 	var groups []*group
 	for i, t := range f.tensors {
 		v := f.node.Output(i)
-		if v == nil || (!b.want[v] && b.evals[v] == 0) {
+		if v == nil || (!b.want[v] && !b.read[v]) {
 			continue
 		}
 		if b.want[v] && f.view {
@@ -210,7 +210,7 @@ func (b *builder) tuned(f *facts) error {
 			from = append(from, originOf(n))
 		}
 	}
-	if !b.want[out] && b.evals[out] == 0 {
+	if !b.want[out] && !b.read[out] {
 		return nil // nobody reads it
 	}
 	name := kernelName(from)

@@ -1,0 +1,208 @@
+package lower
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// placement tells where the elements of a tensor lie in another one that it
+// shows (part of): element coords of it is element at of the base.
+type placement struct {
+	sizes, base []sym.Expr // of the tensor, of its base
+	vars        []*sym.Symbol
+	coords, at  []sym.Expr
+}
+
+// place returns the placement that where describes, a map from coordinates in
+// the tensor to coordinates in the base.
+func place(sizes, base []sym.Expr, where func([]sym.Expr) []sym.Expr) *placement {
+	p := &placement{sizes: sizes, base: base}
+	p.vars, p.coords = newVars(sizes)
+	p.at = where(p.coords)
+	return p
+}
+
+// whole reports whether the tensor is all of the base in row-major order.
+func (p *placement) whole() bool {
+	return sym.Mul(p.sizes...).Equal(sym.Mul(p.base...)) && flatten(p.base, p.at).Equal(flatten(p.sizes, p.coords))
+}
+
+// identity reports whether the tensor is the base as it is.
+func (p *placement) identity() bool { return sameSizes(p.sizes, p.base) && p.whole() }
+
+// flatten returns the row-major position of coords.
+func flatten(sizes, coords []sym.Expr) sym.Expr {
+	var at sym.Expr
+	for d, c := range coords {
+		if !sizes[d].Is(1) {
+			at = sym.Add(sym.Mul(at, sizes[d]), c)
+		}
+	}
+	return at
+}
+
+// permuted reports whether the tensor is all of the base with its dimensions
+// in another order: dimension i of it is dimension perm[i] of the base.
+func (p *placement) permuted() (perm []int, ok bool) {
+	if len(p.base) != len(p.sizes) {
+		return nil, false
+	}
+	used := make([]bool, len(p.base))
+	for k, c := range p.coords {
+		found := -1
+		for d, x := range p.at {
+			if !used[d] && x.Equal(c) && p.sizes[k].Equal(p.base[d]) {
+				found = d
+				break
+			}
+		}
+		if found < 0 {
+			return nil, false
+		}
+		used[found] = true
+		perm = append(perm, found)
+	}
+	return perm, true
+}
+
+// selected reports whether the tensor is what the base has at one index of
+// dimension dim.
+func (p *placement) selected() (dim int, index sym.Expr, ok bool) {
+	if len(p.sizes) != len(p.base)-1 {
+		return 0, sym.Expr{}, false
+	}
+	for d := range p.at {
+		if p.varies(p.at[d]) {
+			continue
+		}
+		ok := true
+		for k := range p.coords {
+			other := k
+			if k >= d {
+				other++
+			}
+			ok = ok && p.at[other].Equal(p.coords[k]) && p.sizes[k].Equal(p.base[other])
+		}
+		if ok {
+			return d, p.at[d], true
+		}
+	}
+	return 0, sym.Expr{}, false
+}
+
+// sliced reports whether the tensor is every step-th element of dimension dim
+// of the base, from start on up to before end.
+func (p *placement) sliced() (dim int, start, end, step sym.Expr, ok bool) {
+	if len(p.sizes) != len(p.base) {
+		return 0, start, end, step, false
+	}
+	dim = -1
+	for d := range p.at {
+		if p.at[d].Equal(p.coords[d]) && p.sizes[d].Equal(p.base[d]) {
+			continue
+		}
+		if dim >= 0 {
+			return 0, start, end, step, false
+		}
+		dim = d
+	}
+	if dim < 0 {
+		return 0, start, end, step, false
+	}
+	n := p.sizes[dim]
+	step, start, ok = p.at[dim].Coef(p.vars[dim])
+	if n.Is(1) || n.IsZero() {
+		step = sym.Int(1)
+	}
+	if !ok || p.varies(start) || p.varies(step) || sym.LessEq(step, sym.Int(0)) {
+		return 0, start, end, step, false
+	}
+	end = start
+	if !n.IsZero() {
+		end = sym.Add(start, sym.Mul(sym.Sub(n, sym.Int(1)), step), sym.Int(1))
+	}
+	return dim, start, end, step, true
+}
+
+// diagonal reports whether the last dimension of the tensor runs through
+// dimensions dim1 and dim2 of the base at once, the latter offset ahead.
+func (p *placement) diagonal() (offset sym.Expr, dim1, dim2 int, ok bool) {
+	last := len(p.sizes) - 1
+	if len(p.sizes) != len(p.base)-1 || last < 0 {
+		return offset, 0, 0, false
+	}
+	var dims []int
+	var offsets []sym.Expr
+	k := 0
+	for d, x := range p.at {
+		one, rest, ok := x.Coef(p.vars[last])
+		switch {
+		case ok && one.Is(1) && !p.varies(rest) && len(dims) < 2:
+			dims, offsets = append(dims, d), append(offsets, rest)
+		case k < last && x.Equal(p.coords[k]) && p.sizes[k].Equal(p.base[d]):
+			k++
+		default:
+			return offset, 0, 0, false
+		}
+	}
+	if len(dims) != 2 || k != last {
+		return offset, 0, 0, false
+	}
+	return sym.Sub(offsets[1], offsets[0]), dims[0], dims[1], true
+}
+
+// expanded reports whether the tensor is the base with dimensions of size 1
+// repeated and new dimensions in front.
+func (p *placement) expanded() bool {
+	skip := len(p.sizes) - len(p.base)
+	if skip < 0 {
+		return false
+	}
+	for d, x := range p.at {
+		if !(x.IsZero() && p.base[d].Is(1)) && !(x.Equal(p.coords[skip+d]) && p.base[d].Equal(p.sizes[skip+d])) {
+			return false
+		}
+	}
+	return true
+}
+
+// repeats reports whether several elements of the tensor are one of the base
+// because a dimension does not matter.
+func (p *placement) repeats() bool {
+	for k, v := range p.vars {
+		used := p.sizes[k].Is(1)
+		for _, x := range p.at {
+			used = used || x.Uses(v)
+		}
+		if !used {
+			return true
+		}
+	}
+	return false
+}
+
+// strided returns the strides and the offset at which the elements lie in
+// storage that holds the base with the given ones; ok is false if there are
+// none.
+func (p *placement) strided(baseStrides []sym.Expr, baseOffset sym.Expr) (strides []sym.Expr, offset sym.Expr, ok bool) {
+	at := baseOffset
+	for d, x := range p.at {
+		at = sym.Add(at, sym.Mul(x, baseStrides[d]))
+	}
+	strides = make([]sym.Expr, len(p.vars))
+	for k, v := range p.vars {
+		if strides[k], at, ok = at.Coef(v); !ok || p.varies(strides[k]) {
+			return nil, at, false
+		}
+	}
+	return strides, at, true
+}
+
+// varies reports whether x depends on where in the tensor one is.
+func (p *placement) varies(x sym.Expr) bool {
+	for _, v := range p.vars {
+		if x.Uses(v) {
+			return true
+		}
+	}
+	return false
+}
