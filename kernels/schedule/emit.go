@@ -125,7 +125,12 @@ func (s *scheduler) index(d *sym.Symbol, at *block) {
 	def := expr.DefOf(d)
 	home := s.home(def, at)
 	v := home.value(def)
-	if v == nil {
+	switch {
+	case v != nil:
+	case def.Op == expr.OpReduce:
+		s.reduce(def, home)
+		v = home.values[def]
+	default:
 		v = s.build(def, home)
 		home.values[def] = expr.Idx(def.DType, d.Expr())
 	}
