@@ -157,6 +157,12 @@ func (g *gen) methodDoc(w *writer, m *method) {
 		}
 		rows = append(rows, row{m.out[i], text})
 	}
+	if len(m.fields) > 0 {
+		rows = append(rows, row{sizesParam, "both the dynamic sizes"})
+	}
+	if m.state {
+		rows = append(rows, row{stateParam, "both what is remembered between calls"})
+	}
 	if m.arena > 0 {
 		rows = append(rows, row{arenaParam, fmt.Sprintf("%s_ARENA_SIZE bytes, aligned to %s_ARENA_ALIGN", g.upper, g.upper)})
 	}

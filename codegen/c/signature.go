@@ -105,15 +105,15 @@ func hasDim(dims []codegen.Dim, port int) bool {
 // sizeFields names the members of the method's sizes struct.
 func (m *method) sizeFields() {
 	scope := codegen.NewScope(nil)
-	add := func(output bool, names []string, dims []codegen.Dim) {
+	add := func(output bool, ports []native.Port, dims []codegen.Dim) {
 		for _, d := range dims {
 			if d.Axis >= 0 {
-				m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", names[d.Port], d.Axis))
+				m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", ports[d.Port].Name, d.Axis))
 			}
 		}
 	}
-	add(false, m.in, m.binding.In)
-	add(true, m.out, m.binding.Out)
+	add(false, m.Inputs, m.binding.In)
+	add(true, m.Outputs, m.binding.Out)
 }
 
 // param is a parameter of a method.
