@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -29,10 +31,10 @@ func comparisonOps() []Op {
 		for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Scalar(Tensor self, Scalar other)"} {
 			ops = append(ops,
 				binary("aten::bitwise_"+x.name+form+" -> Tensor", intOrBool, x.f),
-				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool, x.f))
+				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool, x.f).core(sameAs("aten.bitwise_"+x.name+form[:strings.Index(form, "(")])))
 		}
 		ops = append(ops,
-			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", intOrBool, x.f),
+			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", intOrBool, x.f).core(swapped2("aten.bitwise_"+x.name+".Scalar")),
 			binary("aten::logical_"+x.name+"(Tensor self, Tensor other) -> Tensor", logical, x.f))
 	}
 	for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Scalar(Tensor self, Scalar other)"} {
@@ -50,14 +52,14 @@ func comparisonOps() []Op {
 		unary("aten::logical_not(Tensor self) -> Tensor", logical, expr.Not),
 		unary("aten::isnan(Tensor self) -> Tensor", toBool, expr.IsNaN),
 		unary("aten::isinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, true) }),
-		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, false) }),
-		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, false, true) }),
+		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, false) }).core(infCore(inf)),
+		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, false, true) }).core(infCore(-inf)),
 		unary("aten::isfinite(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
 			if !x.DType.IsFloat() {
 				return expr.Bool(true)
 			}
 			return expr.Not(expr.Or(expr.IsNaN(x), isInf(x, true, true)))
-		}),
+		}).core(isFiniteCore),
 		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit),
 	)
 }

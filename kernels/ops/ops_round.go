@@ -3,6 +3,7 @@ package ops
 import (
 	"math"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -22,11 +23,11 @@ func roundingOps() []Op {
 		unary("aten::floor(Tensor self) -> Tensor", noBool, whole(expr.Floor)),
 		unary("aten::ceil(Tensor self) -> Tensor", noBool, whole(expr.Ceil)),
 		unary("aten::trunc(Tensor self) -> Tensor", noBool, whole(expr.Trunc)),
-		unary("aten::fix(Tensor self) -> Tensor", noBool, whole(expr.Trunc)),
+		unary("aten::fix(Tensor self) -> Tensor", noBool, whole(expr.Trunc)).core(sameAs("aten.trunc.default")),
 		unary("aten::round(Tensor self) -> Tensor", noBool, whole(expr.Round)),
 		pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", "self", noBool, roundDecimals,
-			with("decimals", 2), with("decimals", -1), with("decimals", 0)),
-		unary("aten::frac(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr { return expr.Sub(x, expr.Trunc(x)) }),
+			with("decimals", 2), with("decimals", -1), with("decimals", 0)).core(opmathForm(roundDecimalsCore)),
+		unary("aten::frac(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr { return expr.Sub(x, expr.Trunc(x)) }).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value { return b.sub(x, b.Op("aten.trunc.default", x)) })),
 	}
 }
 

@@ -10,13 +10,13 @@ func selectionOps() []Op {
 	choose := func(p *point) *expr.Expr { return expr.Select(expr.Cast(ir.Bool, p.x[0]), p.x[1], p.x[2]) }
 	return []Op{
 		pointwise("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", "?condition self other", same, choose),
-		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", "?condition self other", same, choose),
-		pointwise("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", "?condition self other", same, choose),
-		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", "?condition self other", same, choose),
-		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"),
-		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor"),
+		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", "?condition self other", same, choose).core(whereCore),
+		pointwise("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", "?condition self other", same, choose).core(whereCore),
+		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", "?condition self other", same, choose).core(whereCore),
+		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(maskedFillCore),
+		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(maskedFillCore),
 		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, nanToNum,
-			with(), with("nan", 1.5, "posinf", 7.0, "neginf", -7.0)),
+			with(), with("nan", 1.5, "posinf", 7.0, "neginf", -7.0)).core(nanToNumCore),
 		pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", "self values", same, func(p *point) *expr.Expr {
 			x := p.x[0]
 			if x.DType == ir.Bool {

@@ -93,7 +93,7 @@ func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr, 
 	for _, o := range opts {
 		o(e)
 	}
-	return Op{Schema: schema, numbers: true, Infer: e.infer, Compute: e.compute, Samples: bySchema(schema, e.samples)}
+	return Op{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute, Samples: bySchema(schema, e.samples)}
 }
 
 // unary is a pointwise operator of argument self.
