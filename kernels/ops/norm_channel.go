@@ -119,7 +119,7 @@ func batchNormStats() Op {
 			if !c.Bool("training") {
 				return nil, c.Errorf("neither statistics nor training: there is nothing to normalise with")
 			}
-			s := ir.TensorOf(opmath(t.DType), t.Sizes[1])
+			s := ir.TensorOf(c.statsDType("weight", "bias"), t.Sizes[1])
 			return []ir.Type{batchNormType(t), s, s}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
@@ -143,7 +143,8 @@ func batchNormStats() Op {
 			for i := 1; i <= 2; i++ {
 				vars, at := indexVars(c.Outs[i].Sizes)
 				mean, rstd := stats(at[0])
-				out = append(out, expr.Tensor{DType: m, Vars: vars, Body: []*expr.Expr{mean, rstd}[i-1]})
+				d := c.Outs[i].DType
+				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
 			}
 			return out, nil
 		},

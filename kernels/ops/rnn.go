@@ -250,8 +250,11 @@ func (cl cell) sample(r *Rand, i int) Sample {
 	}
 	v := Values{Lo: -0.9, Hi: 0.9}
 	in := func(shape ...int64) Input { return Tensor(ir.Float32, v, shape...) }
-	out := size
 	projects := cl.state == 2 && i == 3
+	if projects {
+		size += 2 // must be more than what is projected to
+	}
+	out := size
 	if projects {
 		out = 2
 	}

@@ -287,5 +287,5 @@ func scatterOps() []Op {
 		scatterEntry("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")),
 		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(added), srcValue, scatterSamples(true)),
 	}
-	return append(ops, viewScatterOps()...)
+	return slices.Concat(ops, indexUpdateOps(), viewScatterOps())
 }

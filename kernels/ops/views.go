@@ -82,9 +82,9 @@ func viewOps() []Op {
 		}
 	}
 	return append(out,
-		copied("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", splitView, splitSamples),
-		copied("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")),
-		copied("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView, chunkSamples),
+		view("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", splitView, splitSamples),
+		view("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")),
+		view("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView, chunkSamples),
 		reshapes("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", argSizes("shape"), reshapeSamples("shape")),
 		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", otherSizes, likeSamples(6, 2, 3)),
 		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flattenSizes, flattenSamples),
