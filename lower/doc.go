@@ -1,4 +1,16 @@
 // Package lower turns a program as PyTorch exported it into the dialects the
-// back ends take: ATen, Core ATen, Edge, Backend. Each step is a Pass, one per
-// file; each pipeline is one exported value.
+// back ends take. Each step is a Pass, one per file; each pipeline (Functional,
+// ToCore, ToEdge, Backend) is one exported value.
+//
+// What holds where:
+//
+//   - after Functional: no node writes to an operand; state and inputs that are
+//     written to are outputs of kind mutation; regions capture what they read,
+//     and cond, while_loop and scan have the form that Capture describes;
+//   - after Decompose: every operator is in the table and one the target keeps;
+//     types still have the strides of eager PyTorch;
+//   - after Dense: strides mean nothing any more.
+//
+// A pass has its cases in testdata/NAME: a program and what the pass makes of
+// it. go test ./lower -update writes what it makes now.
 package lower

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -148,6 +150,21 @@ func (p *placement) diagonal() (offset sym.Expr, dim1, dim2 int, ok bool) {
 		return offset, 0, 0, false
 	}
 	return sym.Sub(offsets[1], offsets[0]), dims[0], dims[1], true
+}
+
+// fixed returns a dimension of the base of which the tensor shows one index, -1
+// if there is none.
+func (p *placement) fixed() int {
+	return slices.IndexFunc(p.at, func(x sym.Expr) bool { return !p.varies(x) })
+}
+
+// without returns where the tensor lies in what the base has at the one index
+// of dimension dim that it shows.
+func (p *placement) without(dim int) *placement {
+	q := *p
+	q.base = slices.Delete(slices.Clone(p.base), dim, dim+1)
+	q.at = slices.Delete(slices.Clone(p.at), dim, dim+1)
+	return &q
 }
 
 // expanded reports whether the tensor is the base with dimensions of size 1

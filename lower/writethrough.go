@@ -50,10 +50,27 @@ func scatter(b *ops.Builder, p *placement, base, v *ir.Value) (*ir.Value, error)
 	if p.repeats() {
 		return nil, fmt.Errorf("it writes to an expanded tensor, several elements of which lie at one place; clone() it before")
 	}
+	if dim := p.fixed(); dim >= 0 {
+		return scatterAt(b, p, base, v, dim)
+	}
 	if strides, offset, ok := p.strided(base.Type.Strides, base.Type.Offset); ok {
 		return call(b, "aten.as_strided_scatter.default", base, v, p.sizes, strides, offset)
 	}
 	return nil, nil
+}
+
+// scatterAt is scatter into what base has at the one index of dimension dim
+// that p shows.
+func scatterAt(b *ops.Builder, p *placement, base, v *ir.Value, dim int) (*ir.Value, error) {
+	part, err := call(b, "aten.select.int", base, dim, p.at[dim])
+	if err != nil {
+		return nil, err
+	}
+	written, err := scatter(b, p.without(dim), part, v)
+	if written == nil || err != nil {
+		return nil, err
+	}
+	return call(b, "aten.select_scatter.default", base, written, dim, p.at[dim])
 }
 
 // inverse returns the inverse of a permutation.

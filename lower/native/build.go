@@ -115,7 +115,7 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 		if f.tensors, f.view, err = tensorsOf(c); err != nil {
 			return b.errorAt(n, err)
 		}
-		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && !c.Op.Effect {
+		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil && !c.Op.Effect {
 			return b.errorAt(n, fmt.Errorf("the operator has no kernel; it should have been decomposed"))
 		}
 	}
