@@ -146,7 +146,13 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		}
 		f.instance = tuned.Select(b.opt.Kernels, &tuned.Request{
 			Call: f.call, Target: b.opt.Target,
-			Const: func(k int) ([]byte, bool) { return constBytes(f.call.Operands()[k]) },
+			Const: func(k int) ([]byte, bool) {
+				v := f.call.Operands()[k]
+				if b.mutable[v] {
+					return nil, false
+				}
+				return constBytes(v)
+			},
 		})
 		if f.instance == nil {
 			continue

@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -28,21 +30,31 @@ func (b *builder) findEpilogue(f *facts) {
 	ep := &tuned.Epilogue{Acc: acc, O: o, C: c, DType: v.Type.DType,
 		Body: &expr.Expr{Op: expr.OpLocal, DType: acc.DType, Var: acc}}
 	ch := &chain{out: v}
-	for {
-		next := b.soleReader(ch.out)
+	done, kept := ep.Body, ch.extra
+	var tail []*facts // nodes that join only if a later one gives a result the kernel can store
+	for out := ch.out; ; {
+		next := b.soleReader(out)
 		if next == nil || next.absorbed || next.depth != f.depth || len(next.tensors) != 1 || next.instance != nil {
 			break
 		}
-		body, extra, ok := b.epilogueStep(next, ch, ep, in.Channels)
+		body, extra, ok := b.epilogueStep(next, out, ch.extra, ep, in.Channels)
 		if !ok {
 			break
 		}
-		ep.Body, ep.DType = body, next.tensors[0].DType
-		ch.extra = extra
-		ch.out = next.node.Output(0)
-		ch.nodes = append(ch.nodes, next.node)
-		next.absorbed = true
+		out = next.node.Output(0)
+		tail = append(tail, next)
+		ep.Body, ch.extra = body, extra
+		if !b.storable(acc.DType, out.Type.DType) {
+			continue
+		}
+		for _, x := range tail {
+			x.absorbed = true
+			ch.nodes = append(ch.nodes, x.node)
+		}
+		tail, ch.out, ep.DType = nil, out, out.Type.DType
+		done, kept = body, extra
 	}
+	ep.Body, ch.extra = done, kept
 	if ch.nodes == nil {
 		return
 	}
@@ -57,9 +69,9 @@ func (b *builder) findEpilogue(f *facts) {
 
 // epilogueStep rewrites the expression of node next in terms of the epilogue's
 // symbols, or reports that it cannot.
-func (b *builder) epilogueStep(next *facts, ch *chain, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
+func (b *builder) epilogueStep(next *facts, result *ir.Value, extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
 	t := next.tensors[0]
-	extra := append([]*ir.Value(nil), ch.extra...)
+	extra = slices.Clone(extra)
 	pos := unitVars(flat(next.node.Output(0).Type.Sizes, symExprs(t.Vars)), t.Vars)
 	channel := sym.Mod(sym.FloorDiv(pos, channels.Inner), channels.Count)
 	ok := true
@@ -70,7 +82,7 @@ func (b *builder) epilogueStep(next *facts, ch *chain, ep *tuned.Epilogue, chann
 		case expr.OpLoad:
 			u := next.call.Operands()[e.Buf]
 			at := unitVars(flat(u.Type.Sizes, e.Coords), t.Vars)
-			if u == ch.out {
+			if u == result {
 				ok = ok && at.Equal(pos)
 				return ep.Body
 			}
@@ -90,6 +102,12 @@ func (b *builder) epilogueStep(next *facts, ch *chain, ep *tuned.Epilogue, chann
 		return e
 	})
 	return body, extra, ok
+}
+
+// storable reports whether a tuned kernel whose sums are of dtype acc can store
+// results of dtype d. In Go an epilogue works on results where they are.
+func (b *builder) storable(acc, d ir.DType) bool {
+	return acc == d || b.opt.Target.Lang != "go"
 }
 
 // soleReader returns the node that alone reads v, nil if there are several, or

@@ -139,6 +139,9 @@ func mergeInts(group []*instance, k *Kernel) []sym.Expr {
 	ints := make([]sym.Expr, len(group[0].skel.ints))
 	for h, v := range group[0].skel.ints {
 		same, key := true, ""
+		if k.Tuned != nil { // parameters that mean different things stay apart
+			key = k.Tuned.Params[h].Name
+		}
 		lo, hi := v.Bounds()
 		for _, in := range group {
 			u := in.skel.ints[h]
