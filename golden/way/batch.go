@@ -27,17 +27,18 @@ type Settings struct {
 
 // unit is a job on its way through a batch.
 type unit struct {
-	index  int // among the jobs
-	name   string
-	dir    string // of its package
-	result *Result
-	pkg    *codegen.Package
-	layout *layout
+	index   int // among the jobs
+	name    string
+	dir     string // of its package
+	result  *Result
+	pkg     *codegen.Package
+	layouts []*layout // of its methods
+	first   int       // model number of its first method
 }
 
 // builder turns the units that were compiled into one program. A unit that does
-// not build gets its error in result.Err and is left out; model numbers are
-// indexes into the units that are returned.
+// not build gets its error in result.Err and is left out; model numbers count
+// the methods of the units that are returned.
 type builder func(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error)
 
 // runBatch compiles, builds and runs jobs.
@@ -96,6 +97,11 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 			done(u.index, u.result)
 		}
 	}
+	models := 0
+	for _, u := range built {
+		u.first = models
+		models += len(u.layouts)
+	}
 	if len(built) > 0 {
 		runUnits(ctx, s, program, built, jobs, done)
 	}
@@ -134,8 +140,12 @@ func (u *unit) compile(j Job, opt compile.Options, lang string) error {
 	for _, f := range u.pkg.Files {
 		u.result.Code += int64(len(f.Data))
 	}
-	if u.layout, err = newLayout(np.Methods[0]); err != nil {
-		return err
+	for _, m := range np.Methods {
+		l, err := newLayout(m)
+		if err != nil {
+			return err
+		}
+		u.layouts = append(u.layouts, l)
 	}
 	return u.pkg.Write(u.dir)
 }
@@ -164,17 +174,17 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 	if program.Limit == 0 {
 		program.Limit = time.Minute
 	}
-	model, call := 0, 0
-	failed := false // the call before
+	at, call := 0, 0 // unit, and call of it
+	failed := false  // the call before
 	current := func() (*unit, *Call) {
-		for model < len(units) && call == len(jobs[units[model].index].Calls) {
-			done(units[model].index, units[model].result)
-			model, call, failed = model+1, 0, false
+		for at < len(units) && call == len(jobs[units[at].index].Calls) {
+			done(units[at].index, units[at].result)
+			at, call, failed = at+1, 0, false
 		}
-		if model == len(units) {
+		if at == len(units) {
 			return nil, nil
 		}
-		return units[model], &jobs[units[model].index].Calls[call]
+		return units[at], &jobs[units[at].index].Calls[call]
 	}
 	finish := func(u *unit, r CallResult) {
 		failed = r.Err != nil
@@ -191,12 +201,12 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 				finish(u, CallResult{Err: errNotRun})
 				continue
 			}
-			args, err := u.layout.arguments(*c)
+			args, err := u.layouts[c.Method].arguments(*c)
 			if err != nil {
 				finish(u, CallResult{Err: err})
 				continue
 			}
-			return &session.Request{Model: model, Reset: !c.Keep, Repeat: c.Repeat, Args: args}
+			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat, Args: args}
 		}
 	}, func(a *session.Answer, err error) {
 		u, c := current()
@@ -206,7 +216,7 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 		case a.Status != 0:
 			finish(u, CallResult{Err: statusError(a)})
 		default:
-			finish(u, u.layout.result(*c, a))
+			finish(u, u.layouts[c.Method].result(*c, a))
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/golden/session"
@@ -89,13 +88,17 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target) ([]string, e
 	if header == nil {
 		return nil, fmt.Errorf("the generated package has no %s.h", u.name)
 	}
-	api, err := readCHeader(string(header), u.name, u.layout.method.Name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := u.cGlue(api)
-	if err != nil {
-		return nil, err
+	text := u.cGlueHead()
+	for i, l := range u.layouts {
+		api, err := readCHeader(string(header), u.name, l.method.Name)
+		if err != nil {
+			return nil, err
+		}
+		call, err := u.cGlue(api, i)
+		if err != nil {
+			return nil, err
+		}
+		text += call
 	}
 	glue := filepath.Join(u.dir, "glue.c")
 	if err := os.WriteFile(glue, []byte(text), 0o666); err != nil {
@@ -125,21 +128,40 @@ func diagnostic(err error, dir string) error {
 	return err
 }
 
-// cGlue writes the file that holds the unit's package and the function that
-// calls it.
-func (u *unit) cGlue(api *cAPI) (string, error) {
+// cGlueHead begins the file that holds the unit's package and the functions
+// that call it.
+func (u *unit) cGlueHead() string {
+	var b strings.Builder
+	for _, f := range u.pkg.Files {
+		if strings.HasSuffix(f.Name, ".c") {
+			fmt.Fprintf(&b, "#include %q\n", f.Name)
+		}
+	}
+	b.WriteString("#include <stdlib.h>\n#include \"runner.h\"\n")
+	for i := range u.layouts {
+		fmt.Fprintf(&b, "runner_model call%d_%d;\n", u.index, i)
+	}
+	if strings.Contains(string(u.pkg.File(u.name+".h")), u.name+"_state;") {
+		fmt.Fprintf(&b, "\nstatic %s_state state;\n", u.name)
+	}
+	return b.String()
+}
+
+// cGlue writes the function that calls a method.
+func (u *unit) cGlue(api *cAPI, method int) (string, error) {
+	l := u.layouts[method]
 	var before, fill, args, after []string
 	params := api.params
 	take := func(what string) (cParam, error) {
 		if len(params) == 0 {
-			return cParam{}, fmt.Errorf("%s_%s has no parameter for %s", u.name, u.layout.method.Name, what)
+			return cParam{}, fmt.Errorf("%s_%s has no parameter for %s", u.name, l.method.Name, what)
 		}
 		p := params[0]
 		params = params[1:]
 		return p, nil
 	}
 	next := 0 // argument on the wire
-	for _, p := range u.layout.method.Inputs {
+	for _, p := range l.method.Inputs {
 		if isConstant(p) {
 			continue
 		}
@@ -152,7 +174,7 @@ func (u *unit) cGlue(api *cAPI) (string, error) {
 		}
 		next++
 	}
-	for _, p := range u.layout.method.Outputs {
+	for _, p := range l.method.Outputs {
 		if p.Buf == nil && !isNumber(p) {
 			continue
 		}
@@ -175,9 +197,9 @@ func (u *unit) cGlue(api *cAPI) (string, error) {
 	}
 	for _, c := range params {
 		switch {
-		case c.base == u.name+"_"+u.layout.method.Name+"_sizes":
-			if len(api.sizes) != u.layout.dims() {
-				return "", fmt.Errorf("%s has %d members, the model has %d dynamic dimensions", c.base, len(api.sizes), u.layout.dims())
+		case c.base == u.name+"_"+l.method.Name+"_sizes":
+			if len(api.sizes) != l.dims() {
+				return "", fmt.Errorf("%s has %d members, the model has %d dynamic dimensions", c.base, len(api.sizes), l.dims())
 			}
 			before = append(before, fmt.Sprintf("int64_t *dims = (int64_t *)args[%d];", next), c.base+" sizes;")
 			for i, f := range api.sizes {
@@ -186,7 +208,6 @@ func (u *unit) cGlue(api *cAPI) (string, error) {
 			}
 			args = append(args, "&sizes")
 		case c.base == u.name+"_state":
-			before = append(before, "static "+c.base+" state;")
 			args = append(args, "&state")
 		case c.base == "void" && c.pointer:
 			args = append(args, "arena")
@@ -194,20 +215,13 @@ func (u *unit) cGlue(api *cAPI) (string, error) {
 			return "", fmt.Errorf("parameter %q is unknown", c.text)
 		}
 	}
-	return u.cGlueText(api, append(before, fill...), args, after), nil
+	return u.cGlueText(api, method, append(before, fill...), args, after), nil
 }
 
-func (u *unit) cGlueText(api *cAPI, before, args, after []string) string {
+func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
-	for _, f := range u.pkg.Files {
-		if strings.HasSuffix(f.Name, ".c") {
-			line("#include %q", f.Name)
-		}
-	}
-	line("#include <stdlib.h>\n#include \"runner.h\"\n")
-	line("int call%d(void **args, int reset, runner_clock *clock, uint64_t *took);", u.index)
-	line("int call%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{", u.index)
+	line("\nint call%d_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{", u.index, method)
 	upper := strings.ToUpper(u.name)
 	line("\tvoid *block, *arena = runner_aligned(%s_ARENA_SIZE, %s_ARENA_ALIGN, &block);", upper, upper)
 	line("\t%s_status status;\n\tuint64_t start;", u.name)
@@ -215,11 +229,11 @@ func (u *unit) cGlueText(api *cAPI, before, args, after []string) string {
 		line("\t%s", s)
 	}
 	line("\t(void)args, (void)arena, (void)reset;")
-	if api.reset && slices.Contains(args, "&state") {
+	if api.reset {
 		line("\tif (reset) {\n\t\t%s_reset(&state);\n\t}", u.name)
 	}
 	line("\tstart = clock();")
-	line("\tstatus = %s_%s(%s);", u.name, u.layout.method.Name, strings.Join(args, ", "))
+	line("\tstatus = %s_%s(%s);", u.name, u.layouts[method].method.Name, strings.Join(args, ", "))
 	line("\t*took = clock() - start;")
 	for _, s := range after {
 		line("\t%s", s)
@@ -241,13 +255,14 @@ func cFixed(p native.Port) bool {
 func cTable(units []*unit) string {
 	var b strings.Builder
 	b.WriteString("#include \"runner.h\"\n\n")
+	var names []string
 	for _, u := range units {
-		fmt.Fprintf(&b, "runner_model call%d;\n", u.index)
+		for i := range u.layouts {
+			names = append(names, fmt.Sprintf("call%d_%d", u.index, i))
+			fmt.Fprintf(&b, "runner_model %s;\n", names[len(names)-1])
+		}
 	}
-	b.WriteString("\nrunner_model *const runner_models[] = {\n")
-	for _, u := range units {
-		fmt.Fprintf(&b, "\tcall%d,\n", u.index)
-	}
-	fmt.Fprintf(&b, "};\n\nconst uint32_t runner_count = %d;\n", len(units))
+	fmt.Fprintf(&b, "\nrunner_model *const runner_models[] = {\n\t%s\n};\n\n", strings.Join(names, ",\n\t"))
+	fmt.Fprintf(&b, "const uint32_t runner_count = %d;\n", len(names))
 	return b.String()
 }

@@ -52,7 +52,6 @@ func (w Reference) job(j Job, r *Result) error {
 		return err
 	}
 	r.Terms = Terms(table, p)
-	m := p.Methods[0]
 	var state map[string]interp.Value
 	for _, c := range j.Calls {
 		var cr CallResult
@@ -62,7 +61,7 @@ func (w Reference) job(j Job, r *Result) error {
 			if !c.Keep {
 				state = map[string]interp.Value{}
 			}
-			cr.Err = guard(func() error { return w.call(table, m, c, state, &cr) })
+			cr.Err = guard(func() error { return w.call(table, p.Methods[c.Method], c, state, &cr) })
 			if cr.Err != nil {
 				state = nil
 			}

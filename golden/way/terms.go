@@ -10,21 +10,22 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// Terms returns the number of values that the longest reduction in a lowered
-// program combines, dynamic sizes at their bounds; at least 1. An operator that
-// is defined by loops counts with the longest of them.
-func Terms(t *ops.Table, p *ir.Program) int64 {
-	longest := int64(1)
-	for _, m := range p.Methods {
+// Terms returns, for each method of a lowered program, the number of values
+// that its longest reduction combines, dynamic sizes at their bounds; at least
+// 1. An operator that is defined by loops counts with the longest of them.
+func Terms(t *ops.Table, p *ir.Program) []int64 {
+	all := make([]int64, len(p.Methods))
+	for i, m := range p.Methods {
+		all[i] = 1
 		m.Graph.Walk(func(g *ir.Graph) {
 			for _, n := range g.Nodes {
 				if len(n.Regions) == 0 {
-					longest = max(longest, nodeTerms(t, n, 0))
+					all[i] = max(all[i], nodeTerms(t, n, 0))
 				}
 			}
 		})
 	}
-	return longest
+	return all
 }
 
 // maxNesting bounds how deep definitions are followed.

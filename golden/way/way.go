@@ -25,6 +25,7 @@ type Job struct {
 
 // Call is one call of a model.
 type Call struct {
+	Method int // index among the program's methods
 	Inputs []tensor.Value
 	Keep   bool // the state is what the call before left; else it is reset
 	Repeat int  // make the call that often and time it; 0 is once
@@ -33,7 +34,7 @@ type Call struct {
 // Result is what came of a [Job].
 type Result struct {
 	Err   error        // the model could not be compiled or built
-	Terms int64        // the longest reduction in the program, at least 1
+	Terms []int64      // of each method: its longest reduction, at least 1
 	Calls []CallResult // parallel to Job.Calls if Err is nil
 	// Native is the native form, nil for the reference.
 	Native *native.Program

@@ -1,0 +1,253 @@
+package way
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// goAPI is what a generated package declares.
+type goAPI struct {
+	methods []*goMethod
+	sizes   map[string][]string // fields of the Sizes structs, by type
+	reset   bool
+}
+
+// goMethod is a method of Model.
+type goMethod struct {
+	name    string
+	params  []string // types
+	results []string // types, the error left out
+	sizes   []string // fields of its Sizes struct
+}
+
+// method finds the method of the model in the package.
+func (api *goAPI) method(name string) (*goMethod, error) {
+	for _, m := range api.methods {
+		if !strings.EqualFold(m.name, strings.ReplaceAll(name, "_", "")) {
+			continue
+		}
+		n := len(m.results)
+		if n == 0 || m.results[n-1] != "error" {
+			return nil, fmt.Errorf("method %s does not return an error last", m.name)
+		}
+		found := *m
+		found.results = m.results[:n-1]
+		found.sizes = api.sizes[m.name+"Sizes"]
+		return &found, nil
+	}
+	return nil, fmt.Errorf("the generated package has no method for %s", name)
+}
+
+func (u *unit) goAPI() (*goAPI, error) {
+	api := &goAPI{sizes: map[string][]string{}}
+	for _, f := range u.pkg.Files {
+		if !strings.HasSuffix(f.Name, ".go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Data, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil || !d.Name.IsExported() {
+					continue
+				}
+				if d.Name.Name == "Reset" {
+					api.reset = true
+					continue
+				}
+				api.methods = append(api.methods, &goMethod{
+					name: d.Name.Name, params: fieldTypes(d.Type.Params), results: fieldTypes(d.Type.Results)})
+			case *ast.GenDecl:
+				api.readSizes(d)
+			}
+		}
+	}
+	return api, nil
+}
+
+// readSizes reads the fields of Sizes structs.
+func (api *goAPI) readSizes(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		t, ok := spec.(*ast.TypeSpec)
+		if !ok || !strings.HasSuffix(t.Name.Name, "Sizes") {
+			continue
+		}
+		if s, ok := t.Type.(*ast.StructType); ok {
+			for _, f := range s.Fields.List {
+				for _, name := range f.Names {
+					api.sizes[t.Name.Name] = append(api.sizes[t.Name.Name], name.Name)
+				}
+			}
+		}
+	}
+}
+
+// fieldTypes returns the type of every parameter.
+func fieldTypes(list *ast.FieldList) []string {
+	var types []string
+	if list == nil {
+		return nil
+	}
+	for _, f := range list.List {
+		var b bytes.Buffer
+		format.Node(&b, token.NewFileSet(), f.Type)
+		for range max(len(f.Names), 1) {
+			types = append(types, b.String())
+		}
+	}
+	return types
+}
+
+// goCall writes a function of type model for a method of the unit.
+func (u *unit) goCall(api *goMethod, method int) (string, error) {
+	l := u.layouts[method]
+	var before, args, results, after []string
+	params := api.params
+	next := 0 // argument on the wire
+	take := func() (string, error) {
+		if len(params) == 0 {
+			return "", fmt.Errorf("method %s has fewer parameters than the model", api.name)
+		}
+		t := params[0]
+		params = params[1:]
+		return t, nil
+	}
+	for _, p := range l.method.Inputs {
+		if isConstant(p) {
+			continue
+		}
+		t, err := take()
+		if err != nil {
+			return "", err
+		}
+		args = append(args, goValue(t, next))
+		next++
+	}
+	for _, p := range l.method.Outputs {
+		switch {
+		case p.Buf != nil:
+			t, err := take()
+			if err != nil {
+				return "", err
+			}
+			args = append(args, goValue(t, next))
+			next++
+		case hasResult(p):
+			if len(results) == len(api.results) {
+				return "", fmt.Errorf("method %s has fewer results than the model", api.name)
+			}
+			if !isNumber(p) {
+				results = append(results, "_")
+				continue
+			}
+			name := fmt.Sprintf("r%d", len(results))
+			after = append(after, goStore(api.results[len(results)], name, next))
+			results = append(results, name)
+			next++
+		}
+	}
+	if l.dims() > 0 {
+		if _, err := take(); err != nil {
+			return "", err
+		}
+		if len(api.sizes) != l.dims() {
+			return "", fmt.Errorf("the Sizes of method %s have %d fields, the model has %d dynamic dimensions", api.name, len(api.sizes), l.dims())
+		}
+		before = append(before, fmt.Sprintf("dims := slice[int64](args[%d])", next), fmt.Sprintf("sizes := pkg.%sSizes{}", api.name))
+		for i, f := range api.sizes {
+			before = append(before, fmt.Sprintf("sizes.%s = int(dims[%d])", f, i))
+			after = append(after, fmt.Sprintf("dims[%d] = int64(sizes.%s)", i, f))
+		}
+		args = append(args, "&sizes")
+	}
+	if len(params) > 0 || len(results) != len(api.results) {
+		return "", fmt.Errorf("method %s has more parameters or results than the model", api.name)
+	}
+	return fmt.Sprintf(goGlueCall, u.index, method, u.index, strings.Join(before, "\n"),
+		strings.Join(append(results, "err"), ", "), u.index, api.name, strings.Join(args, ", "), strings.Join(after, "\n")), nil
+}
+
+const goGlueHead = `package main
+
+import (
+	"time"
+
+	pkg "models/m%d"
+)
+
+var model%d *pkg.Model
+
+func prepare%d(reset bool) {
+	if model%d == nil {
+		model%d = pkg.New()
+	}
+	if model := model%d; reset {
+		%s
+	}
+}
+`
+
+const goGlueCall = `
+func call%d_%d(args [][]byte, reset bool) (time.Duration, error) {
+	prepare%d(reset)
+	%s
+	start := time.Now()
+	%s := model%d.%s(%s)
+	took := time.Since(start)
+	%s
+	return took, err
+}
+`
+
+func (u *unit) goReset(api *goAPI) string {
+	if !api.reset {
+		return "_ = model // it has no state"
+	}
+	return "model.Reset()"
+}
+
+// hasResult reports whether an output is returned: numbers, constant ones too.
+func hasResult(p native.Port) bool {
+	switch p.Value.(type) {
+	case nil, ir.Int, ir.Float, ir.BoolArg:
+		return p.Buf == nil
+	}
+	return false
+}
+
+// goValue is wire argument i as a Go value of type t.
+func goValue(t string, i int) string {
+	switch {
+	case strings.HasPrefix(t, "[]"):
+		return fmt.Sprintf("slice[%s](args[%d])", t[2:], i)
+	case strings.HasPrefix(t, "*"):
+		return fmt.Sprintf("at[%s](args[%d])", t[1:], i)
+	case t == "bool":
+		return fmt.Sprintf("*at[int64](args[%d]) != 0", i)
+	case strings.HasPrefix(t, "float"):
+		return fmt.Sprintf("%s(*at[float64](args[%d]))", t, i)
+	}
+	return fmt.Sprintf("%s(*at[int64](args[%d]))", t, i)
+}
+
+// goStore puts a result of type t into wire argument i.
+func goStore(t, name string, i int) string {
+	switch {
+	case t == "bool":
+		return fmt.Sprintf("*at[int64](args[%d]) = 0\nif %s { *at[int64](args[%d]) = 1 }", i, name, i)
+	case strings.HasPrefix(t, "float"):
+		return fmt.Sprintf("*at[float64](args[%d]) = float64(%s)", i, name)
+	}
+	return fmt.Sprintf("*at[int64](args[%d]) = int64(%s)", i, name)
+}
