@@ -55,6 +55,8 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 }
 
 // Stop ends a run early without an error.
+//
+//lint:ignore ST1012 like fs.SkipAll it is no failure
 var Stop = errors.New("stop")
 
 // inFile adds the name of the model file to err, to each of the errors about
