@@ -169,6 +169,7 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 		}
 	}
 	if want != "" {
+		p.late[b] = true
 		return []jen.Code{p.reject(fmt.Sprintf("len(%s) < %s", name, want),
 			fmt.Sprintf("%s has %%d elements, want at least %s", port.Name, want), "len("+name+")")}
 	}
@@ -179,5 +180,8 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 	}
 	code := []jen.Code{p.reject(fmt.Sprintf("len(%s) %s %s", name, op, want),
 		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name, least), "len("+name+")", p.index(b.Len, precAny))}
+	if op == "<" {
+		code = append(code, jen.Id(name).Op("=").Id(name).Index(jen.Op(":"+p.index(b.Len, precAny))))
+	}
 	return code
 }

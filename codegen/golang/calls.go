@@ -153,6 +153,9 @@ func (p *methodPrinter) offset(b *native.Buffer) string {
 // operand is a buffer as an argument.
 func (p *methodPrinter) operand(b *native.Buffer) string {
 	if s, ok := p.exprs[b]; ok {
+		if p.late[b] {
+			s += "[:" + p.index(b.Len, precAny) + "]"
+		}
 		return s
 	}
 	switch {

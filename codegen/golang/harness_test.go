@@ -168,7 +168,7 @@ func command(t *testing.T, dir string, input []byte, name string, args ...string
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s %v: %v\n%s", name, args, err, tail(stderr.String()))
+		t.Fatalf("%s %v: %v\n%s%s", name, args, err, tail(stderr.String()), tail(stdout.String()))
 	}
 	return stdout.Bytes()
 }

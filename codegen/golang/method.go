@@ -3,6 +3,7 @@ package golang
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dave/jennifer/jen"
@@ -22,6 +23,7 @@ type methodPrinter struct {
 	binding *codegen.Binding
 	sizes   map[dimKey]string // fields of the Sizes struct
 	exprs   map[*native.Buffer]string
+	late    map[*native.Buffer]bool // outputs whose size is only known at run time
 	declare map[native.Stmt][]*native.Buffer
 	views   []*native.Buffer // that have locals here
 	zero    []jen.Code       // results that stand before an error
@@ -42,7 +44,7 @@ func (g *generator) method(m *native.Method) ([]jen.Code, error) {
 	}
 	p := &methodPrinter{
 		printer: g.unit.newPrinter(nil), g: g, m: m, name: pascal(m.Name), binding: binding,
-		sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m),
+		sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, late: map[*native.Buffer]bool{}, declare: codegen.Declarations(m),
 	}
 	p.scope.Reserve("m", "w", "sizes")
 	g.unit.scope.Reserve(p.name)
@@ -220,14 +222,14 @@ func (p *methodPrinter) tensorParam(port native.Port) []param {
 func (p *methodPrinter) doc() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name)
-	half := ir.InvalidDType
+	var halves []ir.DType
 	row := func(name string, port native.Port, notes ...string) {
 		text := codegen.TypeText(port.Type, nil)
 		if port.Path != "" {
 			notes = append([]string{port.Path}, notes...)
 		}
-		if port.Buf != nil && isHalf(port.Buf.DType) {
-			half = port.Buf.DType
+		if port.Buf != nil && isHalf(port.Buf.DType) && !slices.Contains(halves, port.Buf.DType) {
+			halves = append(halves, port.Buf.DType)
 		}
 		if len(notes) > 0 {
 			text += " (" + codegen.PlainText(strings.Join(notes, "; ")) + ")"
@@ -253,11 +255,12 @@ func (p *methodPrinter) doc() string {
 			row("result", port)
 		}
 	}
-	b.WriteString("//\n// Tensors are row-major and must not overlap.")
-	if half != ir.InvalidDType {
-		fmt.Fprintf(&b, " Elements of %s are given by\n// their bits: %s and %s convert.", half, p.halfFunc(half, true), p.halfFunc(half, false))
+	b.WriteString("//\n")
+	notes := "Tensors are row-major and must not overlap."
+	for _, d := range halves {
+		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d, p.halfFunc(d, true), p.halfFunc(d, false))
 	}
-	b.WriteString("\n")
+	b.WriteString(comment(notes))
 	return b.String()
 }
 
