@@ -136,7 +136,7 @@ func (pr *printer) symbol(s *sym.Symbol) {
 		pr.str("symbol nil")
 		return
 	}
-	pr.printf("symbol %s in %s", s.Name, text.Range(s))
+	pr.printf("symbol %s in %s", s.Name, text.Range(s, nil))
 }
 
 func (pr *printer) tree(word string, t *Tree) {

@@ -50,9 +50,10 @@ scan:
 	return e
 }
 
-// Range returns "[lo, hi]" for the bounds of s; inf and -inf are no bound.
-func Range(s *sym.Symbol) string {
-	lo, hi := s.Lo.String(), s.Hi.String()
+// Range returns "[lo, hi]" for the bounds of s; inf and -inf are no bound. The
+// symbols in them are called by names, which may be nil.
+func Range(s *sym.Symbol, names *Names[*sym.Symbol]) string {
+	lo, hi := IndexString(s.Lo, names), IndexString(s.Hi, names)
 	if s.Lo.Is(math.MinInt64) {
 		lo = "-inf"
 	}
@@ -65,6 +66,8 @@ func Range(s *sym.Symbol) string {
 // Symbol consumes what Range writes and returns a new symbol called name with
 // these bounds.
 func (l *Lexer) Symbol(name string, symbol func(name string) *sym.Symbol) *sym.Symbol {
+	defer func(infix bool) { l.Infix = infix }(l.Infix)
+	l.Infix = false // -inf is one token
 	s := &sym.Symbol{Name: name, Lo: sym.Int(math.MinInt64), Hi: sym.Inf()}
 	bound := func(to *sym.Expr, without string) {
 		t := l.Peek()

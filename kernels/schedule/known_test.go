@@ -179,7 +179,7 @@ func TestLanes(t *testing.T) {
 			eval.Put(ir.Float32, x.Data, i, eval.Value{F: float64(i*i%17 + 1)})
 		}
 		f := checkOuts(t, "lanes", []expr.Tensor{out}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{columns: n}, schedule.Options{Lanes: 4})
-		if !strings.Contains(f.String(), "part f32[4]") {
+		if !strings.Contains(f.String(), "part: f32[4]") {
 			t.Fatalf("no lanes:\n%s", f)
 		}
 	}
