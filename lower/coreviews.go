@@ -40,21 +40,14 @@ func coreViews(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 }
 
 // coreCopy returns the result of a call of an operator that makes a view where
-// it can (reshape, to) and here makes a copy of its first operand.
+// strides allow it (reshape) and here copies its operand.
 func coreCopy(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 	old := n.Output(0)
-	if len(n.Outputs) != 1 || old == nil || len(c.Operands()) == 0 {
+	if len(n.Outputs) != 1 || old == nil || len(c.Operands()) == 0 || c.Operands()[0].Type.DType != old.Type.DType {
 		return nil, nil
 	}
-	x := c.Operands()[0]
-	var out *ir.Value
-	var err error
-	if x.Type.DType != old.Type.DType {
-		out, err = call(b, "aten._to_copy.default", x, ops.Kw("dtype", old.Type.DType))
-	} else {
-		out, err = call(b, "aten.clone.default", x, ops.Kw("memory_format", ir.ContiguousFormat))
-	}
-	if err == nil && !sameSizes(x.Type.Sizes, old.Type.Sizes) {
+	out, err := call(b, "aten.clone.default", c.Operands()[0], ops.Kw("memory_format", ir.ContiguousFormat))
+	if err == nil {
 		out, err = call(b, "aten.view.default", out, old.Type.Sizes)
 	}
 	if err != nil {
