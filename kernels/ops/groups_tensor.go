@@ -19,5 +19,8 @@ func tensorGroups() [][]Op {
 		gridOps(),
 		attentionOps(),
 		rnnOps(),
+		diagonalOps(),
+		unfoldOps(),
+		tensorCompositeOps(),
 	}
 }

@@ -91,6 +91,10 @@ func narrowView(c *Call, t ir.Type) (alias, error) {
 	return stepped(t, d, start, n, sym.Int(1)), nil
 }
 
+// maxParts bounds the results of one operator, so that a wrong number does not
+// take all memory.
+const maxParts = 1 << 16
+
 // parts cuts dimension d of t into runs of the given lengths.
 func parts(t ir.Type, d int, lengths []sym.Expr) []alias {
 	out := make([]alias, len(lengths))
@@ -136,6 +140,9 @@ func (c *Call) evenParts(t ir.Type, d int, size sym.Expr) ([]alias, error) {
 	if !ok {
 		return nil, c.Errorf("how many runs of %s make %s is not known", size, total)
 	}
+	if n > maxParts {
+		return nil, c.Errorf("%d runs", n)
+	}
 	lengths := make([]sym.Expr, n)
 	for i := range lengths {
 		lengths[i] = size
@@ -161,9 +168,6 @@ func splitSizesView(arg string) aliases {
 		return parts(t, d, lengths), nil
 	}
 }
-
-// maxParts bounds what a bad argument may cost.
-const maxParts = 1 << 16
 
 func chunkView(c *Call) ([]alias, error) {
 	t := c.Tensor("self")
@@ -251,6 +255,9 @@ func unbindView(c *Call) ([]alias, error) {
 	n, ok := t.Sizes[d].Const()
 	if !ok {
 		return nil, c.Errorf("how many slices a dimension of %s has is not known", t.Sizes[d])
+	}
+	if n > maxParts {
+		return nil, c.Errorf("%d slices", n)
 	}
 	out := make([]alias, n)
 	for i := range out {

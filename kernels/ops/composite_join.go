@@ -1,0 +1,259 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// spread is an entry whose result holds self's elements where from finds one,
+// and 0 elsewhere.
+func spread(schema string, typ func(*Call) (ir.Type, error), from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error), samples func(*Rand) []Sample) Op {
+	return Op{
+		Schema:  schema,
+		Samples: samples,
+		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			d := c.Outs[0].DType
+			vars, at := indexVars(c.Outs[0].Sizes)
+			in, guard, err := from(c, at)
+			if err != nil {
+				return nil, err
+			}
+			x := expr.Select(guard, c.Load("self", in...), expr.Num(d, 0))
+			return []expr.Tensor{{DType: d, Vars: vars, Body: x}}, nil
+		},
+	}
+}
+
+// idxEq returns a == b.
+func idxEq(a, b sym.Expr) *expr.Expr { return expr.And(expr.IdxLe(a, b), expr.IdxLe(b, a)) }
+
+// diagEmbedArgs returns the offset and the two dimensions of the result.
+func diagEmbedArgs(c *Call) (offset int64, d1, d2 int, err error) {
+	n := c.Tensor("self").Rank() + 1
+	if n < 2 {
+		err = c.Errorf("a tensor without dimensions")
+		return
+	}
+	if offset, err = c.Int("offset"); err != nil {
+		return
+	}
+	if d1, err = c.dim("dim1", n); err != nil {
+		return
+	}
+	if d2, err = c.dim("dim2", n); err == nil && d1 == d2 {
+		err = c.Errorf("both dimensions are %d", d1)
+	}
+	return
+}
+
+// diagonalOps put tensors on diagonals and take them off.
+func diagonalOps() []Op {
+	return []Op{
+		spread("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", func(c *Call) (ir.Type, error) {
+			t := c.Tensor("self")
+			offset, d1, d2, err := diagEmbedArgs(c)
+			if err != nil {
+				return t, err
+			}
+			n := sym.Add(t.Sizes[t.Rank()-1], sym.Int(max(offset, -offset)))
+			sizes := slices.Clone(t.Sizes[:t.Rank()-1])
+			for _, d := range []int{min(d1, d2), max(d1, d2)} {
+				sizes = slices.Insert(sizes, d, n)
+			}
+			return ir.TensorOf(t.DType, sizes...), nil
+		}, func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
+			offset, d1, d2, err := diagEmbedArgs(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			var in []sym.Expr
+			for d, x := range at {
+				if d != d1 && d != d2 {
+					in = append(in, x)
+				}
+			}
+			k := sym.Sub(at[d1], sym.Int(max(-offset, 0)))
+			guard := expr.And(idxEq(k, sym.Sub(at[d2], sym.Int(max(offset, 0)))), expr.IdxLe(sym.Int(0), k))
+			return append(in, k), guard, nil
+		}, times(3, func(r *Rand) Sample {
+			return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(5)-2, "dim1", 0, "dim2", -1)
+		})),
+		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor", func(c *Call) (ir.Type, error) {
+			t := c.Tensor("self")
+			k, err := c.Int("diagonal")
+			switch {
+			case err != nil:
+				return t, err
+			case t.Rank() == 1:
+				n := sym.Add(t.Sizes[0], sym.Int(max(k, -k)))
+				return ir.TensorOf(t.DType, n, n), nil
+			case t.Rank() == 2:
+				return diagonalOf(t, k, 0, 1).Dense(), nil
+			}
+			return t, c.Errorf("a tensor with %d dimensions", t.Rank())
+		}, func(b *Builder, c *Call) *ir.Value {
+			if c.Tensor("self").Rank() == 1 {
+				return b.Op("aten.diag_embed.default", c.Value("self"), c.Arg("diagonal"))
+			}
+			return b.Op("aten.diagonal_copy.default", c.Value("self"), c.Arg("diagonal"))
+		}, times(4, func(r *Rand) Sample {
+			return NewSample("self", f32(r.Shape(1+r.IntN(2))...), "diagonal", r.IntN(5)-2)
+		})),
+		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor", func(c *Call) (ir.Type, error) {
+			t := c.Tensor("self")
+			k, err := c.Int("offset")
+			n := sym.Add(t.Numel(), sym.Int(max(k, -k)))
+			return ir.TensorOf(t.DType, n, n), err
+		}, func(b *Builder, c *Call) *ir.Value {
+			return b.Op("aten.diag_embed.default", b.Op("aten.reshape.default", c.Value("self"), []int{-1}), c.Arg("offset"))
+		}, times(2, func(r *Rand) Sample { return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(3)-1) })),
+	}
+}
+
+// unfoldOps take images apart into columns and put them together again.
+func unfoldOps() []Op {
+	return []Op{im2col(), col2im()}
+}
+
+// columns are the arguments of im2col and col2im.
+type columns struct {
+	kern, dilation, pad, stride []sym.Expr
+	blocks                      []sym.Expr // positions of the kernel by dimension
+}
+
+func columnsOf(c *Call, image []sym.Expr) (*columns, error) {
+	cl := &columns{}
+	for _, a := range []struct {
+		name string
+		to   *[]sym.Expr
+	}{{"kernel_size", &cl.kern}, {"dilation", &cl.dilation}, {"padding", &cl.pad}, {"stride", &cl.stride}} {
+		var err error
+		if *a.to, err = c.spatialArg(a.name, 2); err != nil {
+			return nil, err
+		}
+	}
+	for d := range 2 {
+		if !sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) || !sym.Less(sym.Int(0), cl.kern[d]) {
+			return nil, c.Errorf("kernel %s, stride %s, dilation %s", cl.kern[d], cl.stride[d], cl.dilation[d])
+		}
+		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
+		n := sym.Add(sym.FloorDiv(sym.Sub(sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])), reach), cl.stride[d]), sym.Int(1))
+		if sym.Less(n, sym.Int(1)) {
+			return nil, c.Errorf("a kernel of %s is larger than the padded image of %s", cl.kern[d], image[d])
+		}
+		cl.blocks = append(cl.blocks, n)
+	}
+	return cl, nil
+}
+
+func im2col() Op {
+	setup := func(c *Call) (*columns, error) {
+		t := c.Tensor("self")
+		if t.Rank() != 3 && t.Rank() != 4 {
+			return nil, c.Errorf("an image with %d dimensions", t.Rank())
+		}
+		return columnsOf(c, t.Sizes[t.Rank()-2:])
+	}
+	typ := func(c *Call) (ir.Type, error) {
+		cl, err := setup(c)
+		if err != nil {
+			return ir.Type{}, err
+		}
+		t := c.Tensor("self")
+		n := t.Rank() - 3
+		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]), sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...), nil
+	}
+	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", typ,
+		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
+			cl, err := setup(c)
+			if err != nil {
+				return nil, nil, err
+			}
+			t := c.Tensor("self")
+			n := t.Rank() - 3
+			row := unflatten(at[n], []sym.Expr{t.Sizes[n], cl.kern[0], cl.kern[1]})
+			block := unflatten(at[n+1], cl.blocks)
+			in := append(slices.Clone(at[:n]), row[0])
+			guard := expr.Bool(true)
+			for d := range 2 {
+				i := sym.Sub(sym.Add(sym.Mul(block[d], cl.stride[d]), sym.Mul(row[1+d], cl.dilation[d])), cl.pad[d])
+				guard = expr.And(guard, expr.InRange(i, sym.Int(0), t.Sizes[n+1+d]))
+				in = append(in, i)
+			}
+			return in, guard, nil
+		}, times(3, func(r *Rand) Sample {
+			return NewSample("self", f32(2, r.Dim(), 5+r.Dim(), 5+r.Dim()), "kernel_size", []int{2, 3}, "dilation", []int{1 + r.IntN(2), 1}, "padding", []int{r.IntN(2), 1}, "stride", []int{1, 1 + r.IntN(2)})
+		}))
+}
+
+// col2im adds up what the columns hold for each pixel.
+func col2im() Op {
+	setup := func(c *Call) (cl *columns, channels sym.Expr, image []sym.Expr, err error) {
+		t := c.Tensor("self")
+		if image, err = c.spatialArg("output_size", 2); err != nil {
+			return
+		}
+		if cl, err = columnsOf(c, image); err != nil {
+			return
+		}
+		k := sym.Mul(cl.kern...)
+		if t.Rank() != 2 && t.Rank() != 3 || differ(t.Sizes[max(t.Rank(), 1)-1], sym.Mul(cl.blocks...)) || differ(sym.Mod(t.Sizes[max(t.Rank()-2, 0)], k), sym.Int(0)) {
+			err = c.Errorf("columns of %s for %s kernel positions of %s elements", describeSizes([]ir.Type{t}), sym.Mul(cl.blocks...), k)
+			return
+		}
+		return cl, sym.FloorDiv(t.Sizes[t.Rank()-2], k), image, nil
+	}
+	return Op{
+		Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			_, channels, image, err := setup(c)
+			if err != nil {
+				return nil, err
+			}
+			t := c.Tensor("self")
+			return []ir.Type{ir.TensorOf(t.DType, slices.Concat(t.Sizes[:t.Rank()-2], []sym.Expr{channels}, image)...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			if err := c.real(); err != nil {
+				return nil, err
+			}
+			cl, _, _, err := setup(c)
+			if err != nil {
+				return nil, err
+			}
+			t := c.Tensor("self")
+			m := opmath(t.DType)
+			vars, at := indexVars(c.Outs[0].Sizes)
+			n := t.Rank() - 2
+			var over []*sym.Symbol
+			var k, block []sym.Expr
+			guard := expr.Bool(true)
+			for d := range 2 {
+				v := sym.NewVar("k"+itoa(d), cl.kern[d])
+				over = append(over, v)
+				k = append(k, v.Expr())
+				x := sym.Sub(sym.Add(at[n+1+d], cl.pad[d]), sym.Mul(v.Expr(), cl.dilation[d]))
+				q := sym.FloorDiv(x, cl.stride[d])
+				block = append(block, q)
+				guard = expr.And(guard, expr.And(expr.IdxLe(sym.Mod(x, cl.stride[d]), sym.Int(0)), expr.InRange(q, sym.Int(0), cl.blocks[d])))
+			}
+			row := flatIndex([]sym.Expr{sym.Int(1), cl.kern[0], cl.kern[1]}, []sym.Expr{at[n], k[0], k[1]})
+			in := append(slices.Clone(at[:n]), row, flatIndex(cl.blocks, block))
+			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
+		},
+		Samples: times(3, func(r *Rand) Sample {
+			// 6×7 pixels, a kernel of 2×3 and padding 1.
+			s := 1 + r.Int64N(2)
+			blocks := ((6+2-2)/s + 1) * ((7+2-3)/s + 1)
+			return NewSample("self", f32(2, 3*6, blocks), "output_size", []int{6, 7}, "kernel_size", []int{2, 3}, "dilation", []int{1, 1}, "padding", []int{1, 1}, "stride", []int64{s, s})
+		}),
+	}
+}

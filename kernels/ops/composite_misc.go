@@ -1,0 +1,351 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// tensorCompositeOps are composites of products, gathers and joins.
+func tensorCompositeOps() []Op {
+	return []Op{
+		takeAlongDim(), oneHot(), differences(), weightNorm(), repeatEach(), inner2(),
+		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
+		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", "indexing", "xy"),
+	}
+}
+
+// takeAlongDim is gather with both operands broadcast.
+func takeAlongDim() Op {
+	sizes := func(c *Call) (self, idx []sym.Expr, d int, err error) {
+		t, i := c.Tensor("self"), c.Tensor("indices")
+		if !c.Has("dim") {
+			return []sym.Expr{t.Numel()}, []sym.Expr{i.Numel()}, 0, nil
+		}
+		if d, err = c.dim("dim", t.Rank()); err != nil {
+			return
+		}
+		if t.Rank() != i.Rank() || t.Rank() == 0 {
+			err = c.Errorf("%s do not fit", describeSizes([]ir.Type{t, i}))
+			return
+		}
+		self, idx = slices.Clone(t.Sizes), slices.Clone(i.Sizes)
+		self[d], idx[d] = sym.Int(1), sym.Int(1)
+		both, ok := Broadcast(ir.Type{Sizes: self}, ir.Type{Sizes: idx})
+		if !ok {
+			err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, i}))
+			return
+		}
+		self, idx = both, slices.Clone(both)
+		self[d], idx[d] = t.Sizes[d], i.Sizes[d]
+		return
+	}
+	return composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", func(c *Call) (ir.Type, error) {
+		_, idx, _, err := sizes(c)
+		return ir.TensorOf(c.Tensor("self").DType, idx...), err
+	}, func(b *Builder, c *Call) *ir.Value {
+		self, idx, d, _ := sizes(c) // Infer has checked
+		fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
+			if !c.Has("dim") {
+				return b.Op("aten.reshape.default", x, []int{-1})
+			}
+			return b.Op("aten.expand.default", x, sizes)
+		}
+		return b.Op("aten.gather.default", fit(c.Value("self"), self), d, fit(c.Value("indices"), idx))
+	}, func(r *Rand) []Sample {
+		a, b := r.Dim(), r.Dim()
+		return []Sample{
+			NewSample("self", f32(a, b), "indices", indices(b, a, 2), "dim", 1),
+			NewSample("self", f32(a, b), "indices", indices(a, 3, 1), "dim", 0),
+			NewSample("self", f32(a, b), "indices", indices(a*b, 2, 2)),
+		}
+	})
+}
+
+func oneHot() Op {
+	return Op{
+		Schema: "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			n, err := c.Int("num_classes")
+			switch {
+			case err != nil:
+				return nil, err
+			case n <= 0:
+				return nil, c.Errorf("the number of classes follows from the data; pass num_classes")
+			case t.DType != ir.Int64:
+				return nil, c.Errorf("not defined on %s", t.DType)
+			}
+			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			vars, at := indexVars(c.Outs[0].Sizes)
+			n := len(at) - 1
+			hot := expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
+			return []expr.Tensor{{DType: ir.Int64, Vars: vars, Body: expr.Cast(ir.Int64, hot)}}, nil
+		},
+		Samples: times(2, func(r *Rand) Sample { return NewSample("self", indices(5, r.Shape(r.IntN(3))...), "num_classes", 5) }),
+	}
+}
+
+// differences is torch.diff.
+func differences() Op {
+	typ := func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		n, err := c.Int("n")
+		if err != nil {
+			return t, err
+		}
+		d, err := c.dim("dim", t.Rank())
+		if err != nil {
+			return t, err
+		}
+		if t.Rank() == 0 || n < 0 || n > maxParts {
+			return t, c.Errorf("difference %d of a tensor with %d dimensions", n, t.Rank())
+		}
+		sizes := slices.Clone(t.Sizes)
+		for _, name := range []string{"prepend", "append"} {
+			if !c.Has(name) {
+				continue
+			}
+			u := c.Tensor(name)
+			if u.DType != t.DType || u.Rank() != t.Rank() {
+				return t, c.Errorf("%s of %s and %s", name, u.DType, describeSizes([]ir.Type{u}))
+			}
+			sizes[d] = sym.Add(sizes[d], u.Sizes[d])
+		}
+		sizes[d] = sym.Max(sym.Sub(sizes[d], sym.Int(n)), sym.Int(0))
+		return ir.TensorOf(t.DType, sizes...), nil
+	}
+	return composite("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", typ, func(b *Builder, c *Call) *ir.Value {
+		x := c.Value("self")
+		n, _ := c.Int("n") // Infer has checked
+		d, _ := c.dim("dim", x.Type.Rank())
+		var parts []*ir.Value
+		for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
+			if v != nil {
+				parts = append(parts, v)
+			}
+		}
+		if len(parts) > 1 {
+			x = b.Op("aten.cat.default", parts, d)
+		}
+		op := "aten.sub.Tensor"
+		if x.Type.DType == ir.Bool {
+			op = "aten.logical_xor.default"
+		}
+		for range n {
+			if x.Type.Sizes[d].IsZero() {
+				break
+			}
+			m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
+			x = b.Op(op, b.Op("aten.narrow.default", x, d, 1, m), b.Op("aten.narrow.default", x, d, 0, m))
+		}
+		if n == 0 {
+			x = b.Op("aten.clone.default", x, Kw("memory_format", ir.ContiguousFormat))
+		}
+		return x
+	}, func(r *Rand) []Sample {
+		return []Sample{
+			NewSample("self", f32(4, 5)),
+			NewSample("self", f32(5, r.Dim()), "n", 2, "dim", 0),
+			NewSample("self", f32(2, 5), "prepend", f32(2, 1), "append", f32(2, 2)),
+			NewSample("self", Tensor(ir.Bool, Values{}, 6)),
+		}
+	})
+}
+
+// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
+func weightNorm() Op {
+	return Op{
+		Schema: "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			v, g := c.Tensor("v"), c.Tensor("g")
+			d, err := c.Int("dim")
+			if err == nil && d != -1 {
+				_, err = c.wrapDim(d, v.Rank())
+			}
+			if both, ok := Broadcast(v, g); err == nil && (!v.DType.IsFloat() || g.DType != v.DType || !ok || len(both) != v.Rank()) {
+				err = c.Errorf("weights of %s and %s: %s", v.DType, g.DType, describeSizes([]ir.Type{v, g}))
+			}
+			return one(ir.TensorOf(v.DType, v.Sizes...), err)
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			v, g := c.Tensor("v"), c.Tensor("g")
+			keep := -1
+			if d, err := c.Int("dim"); err != nil {
+				return nil, err
+			} else if d != -1 {
+				if keep, err = c.wrapDim(d, v.Rank()); err != nil {
+					return nil, err
+				}
+			}
+			m := opmath(v.DType)
+			vars, at := indexVars(v.Sizes)
+			in := slices.Clone(at)
+			var over []*sym.Symbol
+			for d, s := range v.Sizes {
+				if d != keep {
+					r := sym.NewVar("r"+itoa(d), s)
+					over = append(over, r)
+					in[d] = r.Expr()
+				}
+			}
+			x := expr.Cast(m, c.Load("v", in...))
+			norm := expr.Sqrt(expr.Sum(over, expr.Mul(x, x)))
+			scale := expr.Div(expr.Cast(m, c.Load("g", broadcastCoords(g, v.Sizes, at)...)), norm)
+			y := expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
+			return []expr.Tensor{{DType: v.DType, Vars: vars, Body: expr.Cast(v.DType, y)}}, nil
+		},
+		Samples: times(2, func(r *Rand) Sample {
+			shape := r.Shape(3)
+			return NewSample("v", f32(shape...), "g", f32(shape[0], 1, 1))
+		}),
+	}
+}
+
+// repeatEach repeats each element, or each slice along dim.
+func repeatEach() Op {
+	setup := func(c *Call) (t ir.Type, d int, n sym.Expr, err error) {
+		t = c.Tensor("self")
+		if !c.Has("dim") {
+			t = ir.TensorOf(t.DType, t.Numel())
+		} else if d, err = c.dim("dim", t.Rank()); err != nil {
+			return
+		}
+		if n, err = c.SymInt("repeats"); err == nil && sym.Less(n, sym.Int(0)) {
+			err = c.Errorf("%s repeats", n)
+		}
+		return
+	}
+	return moved("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(c *Call) (ir.Type, error) {
+		t, d, n, err := setup(c)
+		if err != nil || t.Rank() == 0 {
+			return t, err
+		}
+		sizes := slices.Clone(t.Sizes)
+		sizes[d] = sym.Mul(sizes[d], n)
+		return ir.TensorOf(t.DType, sizes...), nil
+	}, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+		_, d, n, err := setup(c)
+		if err != nil || len(at) == 0 {
+			return at, err
+		}
+		in := slices.Clone(at)
+		if !n.IsZero() {
+			in[d] = sym.FloorDiv(at[d], n)
+		}
+		if !c.Has("dim") {
+			in = unflatten(in[0], c.Tensor("self").Sizes)
+		}
+		return in, nil
+	}, func(r *Rand) []Sample {
+		return []Sample{
+			NewSample("self", f32(r.Shape(2)...), "repeats", 3),
+			NewSample("self", f32(r.Shape(3)...), "repeats", 2, "dim", 1),
+		}
+	})
+}
+
+// inner2 is torch.inner: a product over the last dimensions of both.
+func inner2() Op {
+	return composite("aten::inner(Tensor self, Tensor other) -> Tensor", func(c *Call) (ir.Type, error) {
+		x, y := c.Tensor("self"), c.Tensor("other")
+		switch {
+		case x.DType != y.DType:
+			return x, c.Errorf("the product of %s and %s", x.DType, y.DType)
+		case x.Rank() == 0:
+			return y.Dense(), nil
+		case y.Rank() == 0:
+			return x.Dense(), nil
+		case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
+			return x, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
+		}
+		return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1], y.Sizes[:y.Rank()-1])...), nil
+	}, func(b *Builder, c *Call) *ir.Value {
+		x, y := c.Value("self"), c.Value("other")
+		if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
+			return b.Op("aten.mul.Tensor", x, y)
+		}
+		k := x.Type.Sizes[x.Type.Rank()-1]
+		rows := func(v *ir.Value) *ir.Value {
+			return b.Op("aten.reshape.default", v, []sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
+		}
+		p := b.Op("aten.mm.default", rows(x), b.Op("aten.permute.default", rows(y), []int{1, 0}))
+		return b.Op("aten.view.default", p, c.Outs[0].Sizes)
+	}, func(r *Rand) []Sample {
+		k := r.Dim()
+		return []Sample{
+			NewSample("self", f32(k), "other", f32(k)),
+			NewSample("self", f32(2, 3, k), "other", f32(r.Dim(), k)),
+		}
+	})
+}
+
+// meshgrid expands vectors to a grid, one result for each.
+func meshgrid(schema string, more ...any) Op {
+	grid := func(c *Call) (sizes []sym.Expr, axis func(i int) int, err error) {
+		ts := c.Tensors("tensors")
+		for _, t := range ts {
+			if t.Rank() > 1 || t.DType != ts[0].DType {
+				return nil, nil, c.Errorf("a grid of %s and %s", t.DType, describeSizes([]ir.Type{t}))
+			}
+			sizes = append(sizes, t.Numel())
+		}
+		xy := c.Op.sch.Index("indexing") >= 0 && c.Str("indexing") == "xy" && len(ts) > 1
+		axis = func(i int) int {
+			if xy && i < 2 {
+				return 1 - i
+			}
+			return i
+		}
+		if xy {
+			sizes[0], sizes[1] = sizes[1], sizes[0]
+		}
+		return sizes, axis, nil
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			sizes, axis, err := grid(c)
+			if err != nil {
+				return nil, err
+			}
+			var out []ir.Type
+			for i, t := range c.Tensors("tensors") {
+				a := restrided(t, sizes, make([]sym.Expr, len(sizes)))
+				if d := axis(i); t.Rank() == 1 {
+					a.Strides[d] = t.Strides[0]
+				} else {
+					a.Strides[d] = sym.Int(1)
+				}
+				for d, s := range sizes { // a view keeps the stride of a dimension of size 1
+					if s.Is(1) && d != axis(i) {
+						a.Strides[d] = sym.Int(1)
+					}
+				}
+				out = append(out, a)
+			}
+			return out, nil
+		},
+		View: func(c *Call) ([]View, error) {
+			_, axis, err := grid(c)
+			if err != nil {
+				return nil, err
+			}
+			var out []View
+			for i, t := range c.Tensors("tensors") {
+				rank := t.Rank()
+				out = append(out, View{Of: c.Operand("tensors") + i, Map: func(at []sym.Expr) []sym.Expr {
+					return at[axis(i) : axis(i)+1][:rank]
+				}})
+			}
+			return out, nil
+		},
+		Samples: times(2, func(r *Rand) Sample {
+			return NewSample(append([]any{"tensors", []Input{f32(1 + r.Dim()), f32(1 + r.Dim()), f32(1 + r.Dim())}}, more...)...)
+		}),
+	}
+}
