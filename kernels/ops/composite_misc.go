@@ -11,7 +11,7 @@ import (
 // tensorCompositeOps are composites of products, gathers and joins.
 func tensorCompositeOps() []Op {
 	return []Op{
-		takeAlongDim(), oneHot(), differences(), weightNorm(), repeatEach(), inner2(),
+		takeAlongDim(), oneHot(), differences(), weightNorm(), repeatEach(), innerProduct(),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
 		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", "indexing", "xy"),
 	}
@@ -249,8 +249,8 @@ func repeatEach() Op {
 	})
 }
 
-// inner2 is torch.inner: a product over the last dimensions of both.
-func inner2() Op {
+// innerProduct is torch.inner: a product over the last dimensions of both.
+func innerProduct() Op {
 	return composite("aten::inner(Tensor self, Tensor other) -> Tensor", func(c *Call) (ir.Type, error) {
 		x, y := c.Tensor("self"), c.Tensor("other")
 		switch {

@@ -6,6 +6,7 @@ func tensorGroups() [][]Op {
 	return [][]Op{
 		viewOps(),
 		matmulOps(),
+		einsumOps(),
 		softmaxOps(),
 		normOps(),
 		convOps(),

@@ -1,0 +1,280 @@
+package ops
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// einsum is a parsed equation over operands. Labels are letters; those of an
+// ellipsis are negative, -1 the last.
+type einsum struct {
+	in    [][]int          // labels of each operand's dimensions
+	out   []int            // of the result
+	sizes map[int]sym.Expr // of each label: that of the operand in which it is not 1
+}
+
+// parseEinsum reads the equation of c.
+func parseEinsum(c *Call) (*einsum, error) {
+	ts := c.Tensors("tensors")
+	text := strings.ReplaceAll(c.Str("equation"), " ", "")
+	left, right, explicit := strings.Cut(text, "->")
+	terms := strings.Split(left, ",")
+	if len(terms) != len(ts) || len(ts) == 0 {
+		return nil, c.Errorf("equation %q is for %d operands, not %d", text, len(terms), len(ts))
+	}
+	e := &einsum{sizes: map[int]sym.Expr{}}
+	count, dots := map[int]int{}, 0
+	for i, term := range terms {
+		labels, err := einsumLabels(c, term, ts[i].Rank())
+		if err != nil {
+			return nil, err
+		}
+		if len(labels) != ts[i].Rank() {
+			return nil, c.Errorf("%q names %d dimensions of an operand with %d", term, len(labels), ts[i].Rank())
+		}
+		for d, l := range labels {
+			s := ts[i].Sizes[d]
+			if have, ok := e.sizes[l]; !ok || have.Is(1) {
+				e.sizes[l] = s
+			} else if !s.Is(1) && differ(have, s) {
+				return nil, c.Errorf("%q has sizes %s and %s for one label", text, have, s)
+			}
+			count[l]++
+			dots = max(dots, -l)
+		}
+		e.in = append(e.in, labels)
+	}
+	if explicit {
+		labels, err := einsumLabels(c, right, dots+len(strings.ReplaceAll(right, "...", "")))
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range labels {
+			if count[l] == 0 || slices.Contains(labels[:i], l) {
+				return nil, c.Errorf("the result of %q names a dimension that no operand has, or one twice", text)
+			}
+		}
+		e.out = labels
+		return e, nil
+	}
+	for l := -dots; l < 0; l++ {
+		e.out = append(e.out, l)
+	}
+	for l := range 'z' + 1 { // in the order of letters, capitals first
+		if count[int(l)] == 1 {
+			e.out = append(e.out, int(l))
+		}
+	}
+	return e, nil
+}
+
+// einsumLabels returns the labels of a term for a tensor of the given rank.
+func einsumLabels(c *Call, term string, rank int) ([]int, error) {
+	before, after, dots := strings.Cut(term, "...")
+	var labels []int
+	add := func(s string) error {
+		for _, r := range s {
+			if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+				return c.Errorf("%q in %q is no label", r, term)
+			}
+			labels = append(labels, int(r))
+		}
+		return nil
+	}
+	if err := add(before); err != nil {
+		return nil, err
+	}
+	if dots {
+		for l := min(len(before)+len(after)-rank, 0); l < 0; l++ {
+			labels = append(labels, l)
+		}
+	}
+	return labels, add(after)
+}
+
+// keep returns the labels that are still needed after operand k.
+func (e *einsum) keep(k int) []int { return slices.Concat(append([][]int{e.out}, e.in[k+1:]...)...) }
+
+// without returns labels, each once, for which drop is false.
+func without(labels []int, drop func(l int) bool) []int {
+	var out []int
+	for _, l := range labels {
+		if !drop(l) && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// pairing sorts the labels of two operands: in both and kept, in both and
+// summed, in one alone.
+func pairing(a, b, keep []int) (batch, sum, onlyA, onlyB []int) {
+	in := func(set []int) func(int) bool { return func(l int) bool { return slices.Contains(set, l) } }
+	batch = without(a, func(l int) bool { return !in(b)(l) || !in(keep)(l) })
+	sum = without(a, func(l int) bool { return !in(b)(l) || in(keep)(l) })
+	onlyA = without(a, func(l int) bool { return in(b)(l) || !in(keep)(l) })
+	onlyB = without(b, func(l int) bool { return in(a)(l) || !in(keep)(l) })
+	return
+}
+
+// result returns the type of the result: dimensions of the last product in
+// the order it leaves them, permuted.
+func (e *einsum) result(c *Call) (ir.Type, error) {
+	ts := c.Tensors("tensors")
+	for _, t := range ts {
+		if t.DType != ts[0].DType {
+			return t, c.Errorf("the product of %s and %s", ts[0].DType, t.DType)
+		}
+	}
+	labels, t := e.in[0], ts[0]
+	for { // dimensions that are given twice leave their diagonal, at the end
+		i, j := repeated(labels)
+		if i < 0 {
+			break
+		}
+		t = diagonalOf(t, 0, i, j).Type
+		labels = diagonalLabels(labels, i, j)
+	}
+	for k := 1; k < len(e.in); k++ {
+		batch, _, a, b := pairing(labels, without(e.in[k], func(int) bool { return false }), e.keep(k))
+		labels = slices.Concat(batch, a, b)
+		t = ir.TensorOf(t.DType, e.of(labels)...)
+	}
+	if rest := without(labels, func(l int) bool { return !slices.Contains(e.out, l) }); len(rest) < len(labels) {
+		labels = rest
+		t = ir.TensorOf(t.DType, e.of(labels)...)
+	}
+	return permuted(t, places(labels, e.out)).Type, nil
+}
+
+func (e *einsum) of(labels []int) []sym.Expr {
+	out := make([]sym.Expr, len(labels))
+	for i, l := range labels {
+		out[i] = e.sizes[l]
+	}
+	return out
+}
+
+// repeated returns the places of a label that occurs twice, -1 for none.
+func repeated(labels []int) (int, int) {
+	for i, l := range labels {
+		if j := slices.Index(labels[i+1:], l); j >= 0 {
+			return i, i + 1 + j
+		}
+	}
+	return -1, -1
+}
+
+// diagonalLabels returns the labels after the diagonal of dimensions i and j
+// was taken.
+func diagonalLabels(labels []int, i, j int) []int {
+	out := slices.Delete(slices.Delete(slices.Clone(labels), j, j+1), i, i+1)
+	return append(out, labels[i])
+}
+
+// places returns where in labels each of want is.
+func places(labels, want []int) []int {
+	out := make([]int, len(want))
+	for i, l := range want {
+		out[i] = slices.Index(labels, l)
+	}
+	return out
+}
+
+// build emits the products from left to right.
+func (e *einsum) build(b *Builder, xs []*ir.Value) *ir.Value {
+	x, labels := e.operand(b, xs, 0)
+	for k := 1; k < len(xs); k++ {
+		y, other := e.operand(b, xs, k)
+		x, labels = e.product(b, x, y, labels, other, e.keep(k))
+	}
+	x, labels = sumOut(b, x, labels, e.out)
+	return b.Op("aten.permute.default", x, places(labels, e.out))
+}
+
+// operand returns operand k without repeated labels.
+func (e *einsum) operand(b *Builder, xs []*ir.Value, k int) (*ir.Value, []int) {
+	x, labels := xs[k], e.in[k]
+	for {
+		i, j := repeated(labels)
+		if i < 0 {
+			return x, labels
+		}
+		x, labels = b.Op("aten.diagonal.default", x, 0, i, j), diagonalLabels(labels, i, j)
+	}
+}
+
+// sumOut sums over the dimensions that are not kept.
+func sumOut(b *Builder, x *ir.Value, labels, keep []int) (*ir.Value, []int) {
+	var dims, rest []int
+	for i, l := range labels {
+		if slices.Contains(keep, l) {
+			rest = append(rest, l)
+		} else {
+			dims = append(dims, i)
+		}
+	}
+	if len(dims) == 0 {
+		return x, labels
+	}
+	return b.Op("aten.sum.dim_IntList", x, dims, Kw("dtype", x.Type.DType)), rest
+}
+
+// product multiplies two operands as batches of matrices.
+func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Value, []int) {
+	x, lx = sumOut(b, x, lx, slices.Concat(ly, keep))
+	y, ly = sumOut(b, y, ly, slices.Concat(lx, keep))
+	batch, sum, onlyX, onlyY := pairing(lx, ly, keep)
+	bring := func(v *ir.Value, labels []int, groups ...[]int) *ir.Value {
+		order := slices.Concat(groups...)
+		v = b.Op("aten.permute.default", v, places(labels, order))
+		if want := e.of(order); !slices.EqualFunc(v.Type.Sizes, want, sym.Expr.Equal) {
+			v = b.Op("aten.expand.default", v, want)
+		}
+		var sizes []sym.Expr
+		for _, g := range groups {
+			sizes = append(sizes, sym.Mul(e.of(g)...))
+		}
+		return b.Op("aten.reshape.default", v, sizes)
+	}
+	p := b.Op("aten.bmm.default", bring(x, lx, batch, onlyX, sum), bring(y, ly, batch, sum, onlyY))
+	labels := slices.Concat(batch, onlyX, onlyY)
+	return b.Op("aten.view.default", p, e.of(labels)), labels
+}
+
+// einsumOps is torch.einsum.
+func einsumOps() []Op {
+	return []Op{composite("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", func(c *Call) (ir.Type, error) {
+		e, err := parseEinsum(c)
+		if err != nil {
+			return ir.Type{}, err
+		}
+		return e.result(c)
+	}, func(b *Builder, c *Call) *ir.Value {
+		e, err := parseEinsum(c)
+		if err != nil {
+			panic(buildFailure{err})
+		}
+		return e.build(b, c.Operands())
+	}, func(r *Rand) []Sample {
+		i, j, k, l := 1+r.Dim(), 1+r.Dim(), 1+r.Dim(), 1+r.Dim()
+		of := func(eq string, xs ...Input) Sample { return NewSample("equation", eq, "tensors", xs) }
+		return []Sample{
+			of("ij,jk->ik", f32(i, j), f32(j, k)),
+			of("bhid, bhjd -> bhij", f32(2, 3, i, l), f32(2, 3, j, l)),
+			of("ij->ji", f32(i, j)),
+			of("ijk->k", f32(i, j, k)),
+			of("ii->i", f32(i, i)),
+			of("ii", f32(i, i)),
+			of("i,j", f32(i), f32(j)),
+			of("ij,ij", f32(i, j), f32(i, j)),
+			of("...ij,...jk->...ik", f32(3, i, j), f32(2, 1, j, k)),
+			of("bn,anm,bm->ba", f32(2, j), f32(k, j, l), f32(2, l)),
+			of("ijk,kl->lji", f32(i, j, k), f32(k, l)),
+			of("ij,k->ki", f32(i, j), f32(k)),
+		}
+	})}
+}
