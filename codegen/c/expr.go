@@ -26,6 +26,8 @@ type printer struct {
 	unrolled map[*sym.Symbol]sym.Expr // loop variables of unrolled loops
 	bufs     []operand
 	scalars  []code
+	guarded  int                 // over 0: what is printed is not evaluated in any case
+	spilled  map[*expr.Expr]code // parts of this statement's expressions that became locals
 }
 
 // expr prints e: C code whose value is exactly that of e. Its type may be
@@ -34,6 +36,9 @@ func (p *printer) expr(e *expr.Expr) code {
 	t, ok := typeOf(e.DType)
 	if !ok {
 		return p.unsupported(e)
+	}
+	if c, ok := p.spilled[e]; ok {
+		return c
 	}
 	switch e.Op {
 	case expr.OpConst:
@@ -120,11 +125,14 @@ func convert(c code, t ctype) code {
 
 func (p *printer) choice(e *expr.Expr) code {
 	var t ctype
+	cond := p.expr(e.Args[0])
+	p.guarded++
 	a, b := p.sameType(e.Args[1], e.Args[2])
+	p.guarded--
 	if t = a.t; a.t != b.t {
 		t = promote(a.t, b.t)
 	}
-	return ternary(p.expr(e.Args[0]), a, b, t)
+	return ternary(cond, a, b, t)
 }
 
 func (p *printer) call(e *expr.Expr, t ctype) code {
@@ -200,9 +208,9 @@ func (p *printer) logic(e *expr.Expr) code {
 	case expr.OpNot:
 		return code{s: "!" + p.expr(e.Args[0]).at(precUnary), p: precUnary, t: tBool}
 	case expr.OpAnd:
-		return join("&&", p.expr(e.Args[0]), p.expr(e.Args[1]), tBool)
+		return p.lazy("&&", e)
 	case expr.OpOr:
-		return join("||", p.expr(e.Args[0]), p.expr(e.Args[1]), tBool)
+		return p.lazy("||", e)
 	case expr.OpXor:
 		a, b := p.expr(e.Args[0]), p.expr(e.Args[1])
 		if a.s == b.s {
@@ -213,6 +221,46 @@ func (p *printer) logic(e *expr.Expr) code {
 	return p.unsupported(e)
 }
 
+// lazy prints an operator that may leave its second operand alone.
+func (p *printer) lazy(op string, e *expr.Expr) code {
+	a := p.expr(e.Args[0])
+	p.guarded++
+	b := p.expr(e.Args[1])
+	p.guarded--
+	return join(op, a, b, tBool)
+}
+
+// spillFrom and spillLeast are the lengths of text from which on an operator's
+// operands are taken apart, and that of the operand that becomes a local.
+const (
+	spillFrom  = 72
+	spillLeast = 24
+)
+
+// spill makes the longest of an operator's operands a local if they are too long
+// to read in one line.
+func (p *printer) spill(list []*expr.Expr, args []code) {
+	total, longest := 0, 0
+	for i, a := range args {
+		total += len(a.s)
+		if len(a.s) > len(args[longest].s) {
+			longest = i
+		}
+	}
+	if p.guarded > 0 || total < spillFrom || len(args[longest].s) < spillLeast {
+		return
+	}
+	e := list[longest]
+	t, _ := typeOf(e.DType)
+	local := p.scope.Take("t")
+	p.w.line("const %s %s = %s;", t, local, convert(args[longest], t).s)
+	args[longest] = name(local, t)
+	if p.spilled == nil {
+		p.spilled = map[*expr.Expr]code{}
+	}
+	p.spilled[e] = args[longest]
+}
+
 func (p *printer) bitcast(e *expr.Expr, t ctype) code {
 	a := e.Args[0]
 	from, ok := typeOf(a.DType)
@@ -221,10 +269,15 @@ func (p *printer) bitcast(e *expr.Expr, t ctype) code {
 	}
 	switch {
 	case t.isInt() && from.isInt():
-		return cast(t, p.expr(a))
+		return cast(t, p.modular(a))
 	case t.isInt():
-		bits := call(p.g.helper("bits", a.DType), unsigned(a.DType), p.assign(a, from))
-		return convert(bits, t)
+		return convert(p.bits(a), t)
 	}
-	return call(p.g.helper("from_bits", e.DType), t, convert(p.expr(a), unsigned(e.DType)))
+	return call(p.g.helper("from_bits", e.DType), t, p.modular(a))
+}
+
+// bits prints the bits of a Float32 or Float64.
+func (p *printer) bits(a *expr.Expr) code {
+	t, _ := typeOf(a.DType)
+	return call(p.g.helper("bits", a.DType), unsigned(a.DType), p.assign(a, t))
 }

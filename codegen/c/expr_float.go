@@ -14,6 +14,7 @@ func (p *printer) float(e *expr.Expr, t ctype) code {
 	for i, a := range e.Args {
 		args[i] = p.expr(a)
 	}
+	p.spill(e.Args, args)
 	switch e.Op {
 	case expr.OpAdd:
 		if y := e.Args[1]; y.Op == expr.OpConst && y.Float < 0 {
@@ -21,6 +22,9 @@ func (p *printer) float(e *expr.Expr, t ctype) code {
 		}
 		return join("+", args[0], args[1], t)
 	case expr.OpSub:
+		if y := e.Args[1]; y.Op == expr.OpConst && y.Float < 0 {
+			return join("+", args[0], p.g.float(-y.Float, y.DType), t)
+		}
 		return join("-", args[0], args[1], t)
 	case expr.OpMul:
 		return join("*", args[0], args[1], t)

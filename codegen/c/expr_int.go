@@ -1,6 +1,7 @@
 package c
 
 import (
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -16,6 +17,9 @@ func (p *printer) integer(e *expr.Expr, t ctype) code {
 	case expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpNeg:
 		return p.wrapping(e, t)
 	case expr.OpAnd, expr.OpOr, expr.OpXor:
+		if hasBits(e) && t.bits() >= 32 {
+			return convertExactly(p.modular(e), t)
+		}
 		x, y := p.sameType(e.Args[0], e.Args[1])
 		return join(arithmetic[e.Op], x, y, promote(x.t, y.t))
 	case expr.OpNot:
@@ -78,6 +82,12 @@ func (p *printer) plain(e *expr.Expr) (code, bool) {
 			return code{}, false
 		}
 	}
+	if e.Op == expr.OpSub && ey.Op == expr.OpConst && ey.Int < 0 && t.isSigned() {
+		op, ey = "+", expr.Int(ey.DType, -ey.Int)
+		if ey.Int < 0 {
+			return code{}, false
+		}
+	}
 	x, y := p.sameType(ex, ey)
 	ct := promote(x.t, y.t)
 	if !r.in(rangeOf(ct)) {
@@ -126,8 +136,44 @@ func (p *printer) modular(e *expr.Expr) code {
 		return join("-", intLiteral(0, u), p.modular(e.Args[0]), u)
 	case expr.OpShl:
 		return join("<<", p.modular(e.Args[0]), p.expr(e.Args[1]), u)
+	case expr.OpAnd, expr.OpOr, expr.OpXor:
+		if e.DType.IsInt() {
+			return join(arithmetic[e.Op], p.mask(e.Args[0]), p.mask(e.Args[1]), u)
+		}
+	case expr.OpBitcast:
+		a := e.Args[0]
+		if a.DType == ir.Float32 || a.DType == ir.Float64 {
+			return p.bits(a)
+		}
+		if a.DType.IsInt() && a.DType.Size() >= 4 {
+			return p.modular(a)
+		}
 	}
 	return convertExactly(p.expr(e), u)
+}
+
+// mask prints an operand of a bit operation: constants in hexadecimal.
+func (p *printer) mask(e *expr.Expr) code {
+	if e.Op != expr.OpConst || e.Int >= 0 && e.Int < 10 {
+		return p.modular(e)
+	}
+	u := unsigned(e.DType)
+	bits := uint64(e.Int)
+	if u == tU32 {
+		bits = uint64(uint32(e.Int))
+	}
+	return code{s: hexLiteral(bits, u.bits()/8) + "u", p: precPostfix, t: u, literal: true}
+}
+
+// hasBits reports whether the bits of a float are looked at in e.
+func hasBits(e *expr.Expr) bool {
+	switch e.Op {
+	case expr.OpBitcast:
+		return e.Args[0].DType.IsFloat()
+	case expr.OpAnd, expr.OpOr, expr.OpXor, expr.OpAdd, expr.OpSub, expr.OpShl:
+		return hasBits(e.Args[0]) || hasBits(e.Args[1])
+	}
+	return false
 }
 
 // convertExactly converts to an unsigned type with a cast unless c has it.

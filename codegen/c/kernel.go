@@ -112,7 +112,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		p.scalars = append(p.scalars, c)
 		add(t.String()+" ", c.s, &info.dropNum[i])
 	}
-	p.block(k.Loop.Body)
+	p.block(withoutDead(k.Loop.Body))
 	body := p.w.b.String()
 	kept := decls[:0:0]
 	for i, d := range decls {
@@ -167,8 +167,8 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	}
 	ret, _ := typeOf(fn.Body.DType)
 	body, result := schedule.Function(fn)
-	p.block(body)
-	p.w.line("return %s;", p.assign(result, ret).s)
+	p.block(withoutDead(body, result))
+	p.returns(result, ret)
 	w := &writer{}
 	if fn.Doc != "" {
 		w.comment(codegen.PlainText(fn.Doc))
@@ -178,4 +178,26 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	w.b.WriteString(p.w.b.String())
 	w.raw("}")
 	return w.b.String()
+}
+
+// returns prints what makes a function return e: for a choice, the first arm
+// under its condition, then the other.
+func (p *printer) returns(e *expr.Expr, t ctype) {
+	p.spilled = nil
+	if e.Op == expr.OpSelect && (e.Args[1].Op == expr.OpSelect || e.Args[2].Op == expr.OpSelect) {
+		p.w.line("if (%s) {", p.expr(e.Args[0]).s)
+		outer := p.scope
+		p.scope = codegen.NewScope(outer)
+		p.w.indent++
+		p.returns(e.Args[1], t)
+		p.w.closeWith("}")
+		p.scope = outer
+		p.returns(e.Args[2], t)
+		return
+	}
+	v := p.expr(e)
+	if v.t != tBool {
+		v = convert(v, t)
+	}
+	p.w.line("return %s;", v.s)
 }

@@ -67,7 +67,12 @@ func (g *gen) signatures() error {
 		m.sizeFields()
 		codegen.Walk(nm.Body, func(s native.Stmt) {
 			for _, b := range codegen.Operands(s) {
-				m.state = m.state || codegen.Root(b).Storage == native.State
+				switch codegen.Root(b).Storage {
+				case native.State:
+					m.state = true
+				case native.Arena: // buffers without elements have a place too
+					m.arena = max(m.arena, 1)
+				}
 			}
 		})
 		if len(m.fields) > 0 {

@@ -31,11 +31,15 @@ func (p *printer) nested(body []loop.Stmt) {
 }
 
 func (p *printer) stmt(s loop.Stmt) {
+	p.spilled = nil
 	switch s := s.(type) {
 	case *loop.For:
 		p.loop(s)
 	case *loop.While:
-		p.w.line("while (%s) {", p.expr(s.Cond).s)
+		p.guarded++ // it is evaluated again and again
+		cond := p.expr(s.Cond)
+		p.guarded--
+		p.w.line("while (%s) {", cond.s)
 		p.nested(s.Body)
 		p.w.line("}")
 	case *loop.If:
@@ -59,7 +63,7 @@ func (p *printer) stmt(s loop.Stmt) {
 }
 
 func (p *printer) loop(s *loop.For) {
-	if n, ok := s.Extent.Const(); ok && s.Unroll && n <= maxUnrolled && !breaks(s.Body) {
+	if n, ok := s.Extent.Const(); ok && (s.Unroll && n <= maxUnrolled || n == 1) && !breaks(s.Body) {
 		p.unroll(s, n)
 		return
 	}
@@ -102,7 +106,13 @@ func breaks(body []loop.Stmt) bool {
 
 // branch prints an If; before is what stands in front of it in its line.
 func (p *printer) branch(before string, s *loop.If) {
-	p.w.line("%sif (%s) {", before, p.expr(s.Cond).s)
+	outer := p.guarded
+	if before != "" {
+		p.guarded++ // a local would stand in the block before
+	}
+	cond := p.expr(s.Cond)
+	p.guarded = outer
+	p.w.line("%sif (%s) {", before, cond.s)
 	p.nested(s.Then)
 	if len(s.Else) == 1 {
 		if next, ok := s.Else[0].(*loop.If); ok {

@@ -149,12 +149,11 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	}
 	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}
 	stmts, value := schedule.Function(fn)
-	p.block(stmts)
-	v := p.expr(value)
-	if v.t != tBool {
-		v = convert(v, ret)
+	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
+		return result{call: func(acc, _, _ string) string { return acc }}
 	}
-	p.w.line("return %s;", v.s)
+	p.block(withoutDead(stmts, value))
+	p.returns(value, ret)
 	body := p.w.b.String()
 	kept := decls[:0:0]
 	used := make([]bool, len(decls))
@@ -164,12 +163,21 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 		}
 	}
 	w := &writer{}
-	cname := g.names.Take(info.name + "_result")
+	key := "result " + ret.String() + " " + paramList(kept) + " " + body
+	cname, done := g.support.names[key]
+	if !done {
+		cname = g.names.Take(g.prefix + "_result")
+		g.support.names[key] = cname
+	}
 	w.line("static inline %s %s(%s)", ret, cname, paramList(kept))
 	w.raw("{")
 	w.b.WriteString(body)
 	w.raw("}")
-	return result{text: w.b.String(), call: func(acc, o, c string) string {
+	text := w.b.String()
+	if done {
+		text = ""
+	}
+	return result{text: text, call: func(acc, o, c string) string {
 		all := append([]string{acc, o, c}, extras...)
 		var args []string
 		for i, a := range all {

@@ -94,7 +94,7 @@ func wrap(s string, width int) []string {
 			break
 		}
 		out = append(out, s[:at])
-		s = s[at+1:]
+		s = strings.TrimPrefix(s[at:], " ")
 		if len(out) == 1 {
 			width -= 4
 		}
@@ -102,45 +102,73 @@ func wrap(s string, width int) []string {
 	return append(out, s)
 }
 
-// nestingCost is how many columns of line a level of brackets is worth.
-const nestingCost = 40
+// What a line break costs, in columns that the line falls short of its width.
+const (
+	nestingCost   = 40 // per level of parentheses
+	subscriptCost = 80 // for a break within an index
+	bindingCost   = 3  // per level of precedence of the operator
+	assignCost    = 50 // for a break behind an assignment
+	parenCost     = 60 // for a break behind an opening parenthesis
+	farCost       = 10 // per column beyond the width
+)
 
-// breakAt returns the position of the space at which to break s.
+// breakAt returns the position at which to break s, -1 if there is none.
 func breakAt(s string, width int) int {
 	best, bestCost := -1, 0
 	depth := 0
-	for i := 0; i < min(len(s), width+1); i++ {
+	for i := range len(s) {
+		cost, ok := 0, false
 		switch s[i] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
+		case '(', '{':
+			depth += nestingCost
+			cost, ok = parenCost, s[i] == '(' && i+1 < len(s) && s[i+1] != ')' && (i == 0 || s[i-1] != ' ')
+		case '[':
+			depth += subscriptCost
+		case ')', '}':
+			depth -= nestingCost
+		case ']':
+			depth -= subscriptCost
 		case ' ':
-			if i < 8 || !breakable(s, i) {
-				continue
-			}
-			cost := nestingCost*depth + width - i
-			if best < 0 || cost <= bestCost {
-				best, bestCost = i, cost
-			}
+			cost, ok = breakCost(s, i)
+		}
+		at := i
+		if s[i] == '(' {
+			at++
+		}
+		if !ok || at < 8 {
+			continue
+		}
+		cost += depth
+		if at <= width {
+			cost += width - at
+		} else {
+			cost += farCost * (at - width)
+		}
+		if best < 0 || cost <= bestCost {
+			best, bestCost = at, cost
 		}
 	}
 	return best
 }
 
-// breakable reports whether a line may end before the space at i.
-func breakable(s string, i int) bool {
-	if s[i-1] == ',' || s[i-1] == ';' {
-		return true
+// breakCost reports whether a line may end before the space at i, and what
+// that costs.
+func breakCost(s string, i int) (int, bool) {
+	switch {
+	case i < 2:
+		return 0, false
+	case s[i-1] == ',':
+		return 0, true
+	case s[i-2] == ' ' && s[i-1] == '=':
+		return assignCost, true
 	}
 	op, _, ok := strings.Cut(s[i+1:], " ")
 	if !ok {
-		return false
+		return 0, false
 	}
 	if op == "?" || op == ":" {
-		return true
+		return 0, true
 	}
-	_, binary := opPrec[op]
-	// "const float *x" and "a = *p" have no operator there.
-	return binary && !(op == "*" && strings.HasPrefix(s, "const "))
+	p, binary := opPrec[op]
+	return bindingCost * int(p), binary
 }
