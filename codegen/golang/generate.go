@@ -58,7 +58,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 	if err := add("weights.go", weights, err); err != nil {
 		return nil, err
 	}
-	if g.weights.Size > 0 {
+	if len(g.weights.Consts) > 0 {
 		add("weights.bin", g.weights.Block(), nil)
 	}
 	return pkg, nil

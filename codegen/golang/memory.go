@@ -20,7 +20,7 @@ func (g *generator) memory() ([]byte, error) {
 	if g.arenaSize() > 0 {
 		roots = append(roots, "newArena", "view")
 	}
-	if g.weights.Size > 0 {
+	if len(g.weights.Consts) > 0 {
 		roots = append(roots, "elements")
 	}
 	if g.poisons() {
@@ -65,7 +65,7 @@ func (g *generator) poisons() bool {
 
 // weightsFile prints weights.go, nil if there are no weights.
 func (g *generator) weightsFile() ([]byte, error) {
-	if g.weights.Size == 0 {
+	if len(g.weights.Consts) == 0 {
 		return nil, nil
 	}
 	var fields, inits strings.Builder

@@ -183,16 +183,37 @@ func TestExpressions(t *testing.T) {
 	check(t, cases)
 }
 
-// check runs cases through eval and as Go, and compares all buffers.
+// unstripped returns f with loops that run element by element.
+func unstripped(f *loop.Func) *loop.Func {
+	c := *f
+	same := func(e *expr.Expr) *expr.Expr { return e }
+	c.Body = loop.MapAll(f.Body, same, func(e sym.Expr) sym.Expr { return e })
+	loop.Walk(c.Body, func(s loop.Stmt) {
+		if l, ok := s.(*loop.For); ok {
+			l.Strip = false
+		}
+	})
+	return &c
+}
+
+// check runs cases through eval, element by element, and as Go, and compares all buffers.
 func check(t *testing.T, cases []*kernelCase) {
 	t.Helper()
 	got := runKernels(t, cases)
 	for k, c := range cases {
 		want := c.clone()
-		if err := eval.Run(c.fn, want, c.syms, c.scalars); err != nil {
+		if err := eval.Run(unstripped(c.fn), want, c.syms, c.scalars); err != nil {
 			t.Fatalf("%s: %v\n%s", c.name, err, c.fn)
 		}
+		strips := c.clone()
+		if err := eval.Run(c.fn, strips, c.syms, c.scalars); err != nil {
+			t.Fatalf("%s in strips: %v\n%s", c.name, err, c.fn)
+		}
 		for b := range want {
+			if i := firstDifference(c.fn.Bufs[b].DType, strips[b], want[b]); i >= 0 {
+				t.Errorf("%s: eval gives another element %d of %s in strips\n%s", c.name, i, c.fn.Bufs[b].Name, c.fn)
+				break
+			}
 			d := c.fn.Bufs[b].DType
 			if i := firstDifference(d, got[k][b], want[b]); i >= 0 {
 				t.Errorf("%s: element %d of %s is %v, want %v\n%s", c.name, i, c.fn.Bufs[b].Name,

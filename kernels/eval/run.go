@@ -16,6 +16,7 @@ type Program struct {
 	ints     int // slots of symbols, integer and Bool locals
 	f64s     int
 	f32s     int
+	vectors  int   // between primitives
 	symSlots []int // of f.Syms
 }
 
@@ -27,6 +28,7 @@ type frame struct {
 	bufs    [][]byte
 	lens    []int64 // elements
 	scalars []Value
+	vectors []any // slices of what vectors of their dtypes hold, made when needed
 }
 
 // stop is what a failing operation panics with; Run recovers it.
@@ -118,6 +120,7 @@ func (p *Program) frame(bufs [][]byte, scalars []Value) *frame {
 	return &frame{
 		ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s),
 		bufs: bufs, lens: make([]int64, len(bufs)), scalars: scalars,
+		vectors: make([]any, p.vectors),
 	}
 }
 

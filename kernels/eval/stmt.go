@@ -132,9 +132,11 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 	return nil
 }
 
-// loop compiles a counted loop. The place to run innermost Strip loops by the
-// vector primitives of kernels/strip is here.
+// loop compiles a counted loop.
 func (c *compiler) loop(s *loop.For) func(*frame) bool {
+	if run := c.strips(s); run != nil {
+		return run
+	}
 	extent := c.index(s.Extent)
 	slot := c.symbol(s.Var)
 	body := c.block(s.Body)

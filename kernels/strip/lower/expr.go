@@ -83,7 +83,7 @@ func (b *builder) varying(e *expr.Expr) (value, bool) {
 	case expr.OpCast:
 		return b.cast(e)
 	case expr.OpCall:
-		if len(e.Args) != 1 {
+		if d := e.DType; len(e.Args) != 1 || d != e.Args[0].DType || d != ir.Float32 && d != ir.Float64 {
 			return value{}, false
 		}
 		x, ok := b.expr(e.Args[0])

@@ -1,0 +1,136 @@
+package eval
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/strip"
+	"github.com/etgen/etgen/kernels/strip/lower"
+)
+
+// strips compiles an innermost loop into vector primitives, nil if it has to
+// run element by element. Buffers are bytes, so that runs of them are decoded
+// into vectors and encoded from them.
+func (c *compiler) strips(s *loop.For) func(*frame) bool {
+	code := lower.Loop(s, func(k int) (sym.Expr, bool) {
+		if k < 0 || k >= len(c.p.f.Bufs) {
+			return sym.Expr{}, false
+		}
+		return c.p.f.Bufs[k].Len, true
+	})
+	if code == nil {
+		return nil
+	}
+	extent := c.index(code.Extent)
+	slot := c.symbol(code.Var)
+	v := &vectors{compiler: c}
+	for range code.Temps {
+		v.temps = append(v.temps, v.vector())
+	}
+	var calls []step
+	for i := range code.Calls {
+		calls = append(calls, v.call(&code.Calls[i]))
+	}
+	whole := code.Whole
+	return func(fr *frame) bool {
+		count := extent(fr)
+		size := int64(strip.Size)
+		if whole {
+			size = max(count, 1)
+		}
+		for i := int64(0); i < count; i += size {
+			fr.ints[slot] = i
+			n := int(min(size, count-i))
+			for _, f := range calls {
+				f(fr, n)
+			}
+		}
+		return false
+	}
+}
+
+// vectors compiles the calls of a strip.
+type vectors struct {
+	*compiler
+	temps []int
+}
+
+// vector reserves a vector in the frame.
+func (c *compiler) vector() int {
+	c.p.vectors++
+	return c.p.vectors - 1
+}
+
+// element is the types that vectors have elements of. Narrow floats are held
+// by their bits.
+type element interface {
+	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+}
+
+// room returns n elements of vector slot.
+func room[T element](fr *frame, slot, n int) []T {
+	v, _ := fr.vectors[slot].([]T)
+	if cap(v) < n {
+		v = make([]T, max(n, strip.Size))
+		fr.vectors[slot] = v
+	}
+	return v[:n]
+}
+
+// operand compiles a vector operand: what it returns gives its elements.
+func operand[T element](v *vectors, o lower.Operand) func(fr *frame, n int) []T {
+	switch o.Kind {
+	case lower.Temp:
+		slot := v.temps[o.Temp]
+		return func(fr *frame, n int) []T { return room[T](fr, slot, n) }
+	case lower.Run:
+		k, at, slot := o.Buf, v.index(o.At), v.vector()
+		return func(fr *frame, n int) []T {
+			x := room[T](fr, slot, n)
+			decode(x, v.run(fr, k, at(fr), n, o.DType.Size()))
+			return x
+		}
+	}
+	fail("operand of kind %d where a vector is needed", o.Kind)
+	return nil
+}
+
+// run returns the bytes of n elements from first on.
+func (v *vectors) run(fr *frame, k int, first int64, n, size int) []byte {
+	if first < 0 || first+int64(n) > fr.lens[k] {
+		fail("access to elements %d to %d of buffer %s, which has %d", first, first+int64(n)-1, v.p.f.Bufs[k].Name, fr.lens[k])
+	}
+	return fr.bufs[k][first*int64(size) : (first+int64(n))*int64(size)]
+}
+
+// result compiles a destination: take gives the elements to set, put stores
+// them where they belong.
+func result[T element](v *vectors, o lower.Operand) (take func(fr *frame, n int) []T, put func(fr *frame, x []T)) {
+	if o.Kind == lower.Temp {
+		return operand[T](v, o), func(*frame, []T) {}
+	}
+	k, at, slot := o.Buf, v.index(o.At), v.vector()
+	return func(fr *frame, n int) []T { return room[T](fr, slot, n) },
+		func(fr *frame, x []T) { encode(v.run(fr, k, at(fr), len(x), o.DType.Size()), x) }
+}
+
+// element returns the bytes of element i of a buffer.
+func (v *vectors) element(fr *frame, o lower.Operand, i int64) []byte {
+	return v.run(fr, o.Buf, i, 1, o.DType.Size())
+}
+
+// scalar compiles an operand that is the same in all iterations.
+func scalar[T element](v *vectors, o lower.Operand) func(*frame) T {
+	x := v.value(o.Value)
+	d := o.DType
+	return func(fr *frame) T { return held[T](d, x(fr)) }
+}
+
+// held returns x as vectors of d hold it.
+func held[T element](d ir.DType, x Value) T {
+	var b [8]byte
+	Put(d, b[:d.Size()], 0, x)
+	var out [1]T
+	decode(out[:], b[:d.Size()])
+	return out[0]
+}
