@@ -10,7 +10,6 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/lower/native"
 )
 
 // api prints the file with the type Model.
