@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -16,7 +18,11 @@ func copyOps() []Op {
 		"aten::lift_fresh_copy(Tensor self) -> Tensor",
 		"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
 	} {
-		ops = append(ops, converting(s, "self", copyType))
+		op := converting(s, "self", copyType)
+		if strings.Contains(s, "detach_copy") || strings.Contains(s, "alias_copy") {
+			op = op.core(sameAs("aten.clone.default"))
+		}
+		ops = append(ops, op)
 	}
 	for _, s := range []string{
 		"aten::alias(Tensor(a) self) -> Tensor(a)",
@@ -58,7 +64,7 @@ func copyOps() []Op {
 			}
 			return t, nil // a clone of self's storage: strides and offset too
 		}),
-		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value", fillType),
+		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value", fillType).core(fillCore),
 		converting("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", "value", fillType),
 	)
 }
@@ -191,13 +197,30 @@ func (c *Call) elem(name string, sizes, coords []sym.Expr) *expr.Expr {
 // the type wanted, else a copy of that type.
 func maybeCopy(schema string, typ func(*Call) (ir.Type, error)) Op {
 	op := converting(schema, firstArg(schema), typ)
+	copies := func(c *Call) bool {
+		return !c.Outs[0].Equal(c.operands[0].Type) || c.Op.sch.Index("copy") >= 0 && c.Bool("copy")
+	}
 	op.View = func(c *Call) ([]View, error) {
-		if !c.Outs[0].Equal(c.operands[0].Type) || c.Op.sch.Index("copy") >= 0 && c.Bool("copy") {
+		if copies(c) {
 			return nil, nil
 		}
 		return []View{{Of: 0, Map: func(coords []sym.Expr) []sym.Expr { return coords }}}, nil
 	}
-	return op
+	return op.core(func(b *Builder, c *Call) *ir.Value {
+		if !copies(c) {
+			return c.operands[0]
+		}
+		format := ir.PreserveFormat
+		switch out := c.Outs[0]; {
+		case sameStrides(out, ir.TensorOf(out.DType, out.Sizes...)):
+			format = ir.ContiguousFormat
+		case isChannelsLast(out) && out.Rank() == 4:
+			format = ir.ChannelsLast
+		case isChannelsLast(out):
+			format = ir.ChannelsLast3d
+		}
+		return b.Op("aten._to_copy.default", c.operands[0], Kw("dtype", c.Outs[0].DType), Kw("memory_format", format))
+	})
 }
 
 // firstArg returns the name of the first argument of a schema.

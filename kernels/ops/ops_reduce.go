@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -29,17 +31,17 @@ func reductionOps() []Op {
 
 	var ops []Op
 	for _, d := range []reducer{
-		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: sum},
+		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: sum, core: decomposed(sumCore)},
 		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
-		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: nansum},
+		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: nansum, core: decomposed(nansumCore)},
 		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod, values: Values{Lo: -2, Hi: 2}},
 		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod, values: Values{Lo: -2, Hi: 2}},
 		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, body: mean},
 		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, emptyIsAll: true, body: mean},
 		{schema: "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", rule: exact, emptyIsAll: true, nonEmpty: true, body: amax},
 		{schema: "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", rule: exact, emptyIsAll: true, nonEmpty: true, body: amin},
-		{schema: "aten::max(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amax},
-		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin},
+		{schema: "aten::max(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amax, core: decomposed(sameAs("aten.amax.default"))},
+		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin, core: decomposed(sameAs("aten.amin.default"))},
 		{schema: "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: maxAt, more: index},
 		{schema: "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: minAt, more: index},
 		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: toInt64, nonEmpty: true, body: argmax},
@@ -47,15 +49,15 @@ func reductionOps() []Op {
 		{schema: "aten::any(Tensor self) -> Tensor", rule: truth, body: anyOf},
 		{schema: "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: anyOf},
 		{schema: "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: anyOf},
-		{schema: "aten::all(Tensor self) -> Tensor", rule: truth, body: allOf},
-		{schema: "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: allOf},
-		{schema: "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: allOf},
-		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: toInt64, emptyIsAll: true, body: countNonzero},
-		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64, body: countNonzero},
-		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", rule: toFloat, emptyIsAll: true, body: logsumexp},
+		{schema: "aten::all(Tensor self) -> Tensor", rule: truth, body: allOf, core: decomposed(allCore("aten.any.default", false))},
+		{schema: "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: allOf, core: decomposed(allCore("aten.any.dim", true))},
+		{schema: "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: allOf, core: decomposed(allCore("aten.any.dims", true))},
+		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: toInt64, emptyIsAll: true, body: countNonzero, core: decomposed(countCore)},
+		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64, body: countNonzero, core: decomposed(countCore)},
+		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", rule: toFloat, emptyIsAll: true, body: logsumexp, core: decomposed(logsumexpCore)},
 		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 			rule: floatOnly, emptyIsAll: true, body: vectorNorm,
-			with: [][]any{{"ord", 2}, {"ord", 1}, {"ord", 0}, {"ord", inf}, {"ord", -inf}, {"ord", 3}}, values: Values{Lo: 0.5, Hi: 2}},
+			with: [][]any{{"ord", 2}, {"ord", 1}, {"ord", 0}, {"ord", inf}, {"ord", -inf}, {"ord", 3}}, values: Values{Lo: 0.5, Hi: 2}, core: decomposed(vectorNormCore)},
 	} {
 		ops = append(ops, d.op())
 	}
@@ -141,6 +143,7 @@ func aminmax() Op {
 		body: func(r *reduction) ([]*expr.Expr, error) {
 			return exprs(expr.MinOf(r.red, r.x()), expr.MaxOf(r.red, r.x()))
 		},
+		core: aminmaxCore,
 	}.op()
 }
 
@@ -167,7 +170,12 @@ func varianceOps() []Op {
 			{".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)", [][]any{nil, {"unbiased", false}}},
 			{".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)", [][]any{nil, {"correction", 0}}},
 		} {
+			var core func(*Builder, *Call) ([]*ir.Value, error)
+			if f.name != "var" || !strings.HasPrefix(form.args, ".") {
+				core = varianceCore(f.std, f.means)
+			}
 			ops = append(ops, reducer{
+				core:   core,
 				schema: "aten::" + f.name + form.args + " -> " + ret, rule: floatOnly, emptyIsAll: true, more: more, with: form.with,
 				body: func(r *reduction) ([]*expr.Expr, error) { return variance(r, f.std, f.means) },
 			}.op())

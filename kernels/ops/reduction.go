@@ -72,10 +72,11 @@ type reducer struct {
 	more     []ir.DType                               // dtypes of results beyond the first; InvalidDType: as the first
 	with     [][]any                                  // arguments in tests
 	values   Values
+	core     func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
 }
 
 func (d reducer) op() Op {
-	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Samples: bySchema(d.schema, d.samples)}
+	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core, Samples: bySchema(d.schema, d.samples)}
 }
 
 // setup finds out over which dimensions c reduces and in what dtypes.
