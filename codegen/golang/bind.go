@@ -7,7 +7,6 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/etgen/etgen/codegen"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -15,9 +14,8 @@ import (
 // the inputs and outputs against them.
 func (p *methodPrinter) bind() []jen.Code {
 	var code []jen.Code
-	used := p.usedSymbols()
 	for _, s := range p.binding.Solved {
-		code = append(code, p.solve(s, used[s.Sym])...)
+		code = append(code, p.solve(s)...)
 	}
 	for _, d := range p.binding.Checks {
 		name, value := p.dim(d)
@@ -38,57 +36,6 @@ func (p *methodPrinter) bind() []jen.Code {
 	return code
 }
 
-// usedSymbols tells which of the bound symbols the method's code mentions.
-func (p *methodPrinter) usedSymbols() map[*sym.Symbol]bool {
-	used := map[*sym.Symbol]bool{}
-	note := func(e sym.Expr) {
-		for _, s := range e.Symbols() {
-			used[s] = true
-		}
-	}
-	for _, ports := range [][]native.Port{p.m.Inputs, p.m.Outputs} {
-		for _, port := range ports {
-			if port.Buf != nil {
-				note(port.Buf.Len)
-			} else if port.Type.HasExpr {
-				note(port.Type.Expr)
-			}
-		}
-	}
-	for _, b := range p.m.Buffers {
-		note(b.Len)
-		note(b.At)
-	}
-	for _, d := range p.binding.Out {
-		note(d.Size)
-	}
-	for _, d := range p.binding.Checks {
-		note(d.Size)
-	}
-	for _, s := range p.binding.Solved {
-		note(s.Rest)
-	}
-	codegen.Walk(p.m.Body, func(s native.Stmt) {
-		mark := func(s *sym.Symbol) { used[s] = true }
-		switch s := s.(type) {
-		case *native.Call:
-			for _, e := range s.Ints {
-				note(e)
-			}
-			for _, x := range s.Scalars {
-				exprSymbols(x, mark)
-			}
-		case *native.For:
-			note(s.Extent)
-		case *native.Let:
-			exprSymbols(s.Value, mark)
-		case *native.Assert:
-			exprSymbols(s.Cond, mark)
-		}
-	})
-	return used
-}
-
 // dim returns how messages call a dynamic number and its value.
 func (p *methodPrinter) dim(d codegen.Dim) (name, value string) {
 	port := p.m.Inputs[d.Port]
@@ -104,7 +51,7 @@ func (p *methodPrinter) dim(d codegen.Dim) (name, value string) {
 }
 
 // solve binds a symbol and checks its bounds.
-func (p *methodPrinter) solve(s codegen.Solve, used bool) []jen.Code {
+func (p *methodPrinter) solve(s codegen.Solve) []jen.Code {
 	var code []jen.Code
 	text := ""
 	if s.Dim.Axis >= 0 || p.m.Inputs[s.Dim.Port].Sym != s.Sym {
@@ -119,8 +66,7 @@ func (p *methodPrinter) solve(s codegen.Solve, used bool) []jen.Code {
 			}
 			text = fmt.Sprintf("%s / %d", text, s.Coef)
 		}
-		lo, hi := s.Sym.Expr().Bounds()
-		if !used && lo == math.MinInt64 && hi == math.MaxInt64 {
+		if !p.alive(s.Sym) {
 			return nil
 		}
 		name := p.scope.Take(camel(s.Sym.Name))

@@ -30,24 +30,32 @@ func (p *methodPrinter) enter() (leave func()) {
 func (p *methodPrinter) steps(stmts []native.Stmt) []jen.Code {
 	var code []jen.Code
 	around := p.from
+	defer func() { p.from = around }()
 	last := around
-	for i, s := range stmts {
+	for _, s := range stmts {
 		from := originText(s)
-		if from != "" && from != last {
-			if i > 0 {
+		if from == "" {
+			from = last
+		}
+		var step []jen.Code
+		for _, b := range p.declare[s] {
+			if d := p.declaration(b); d != nil {
+				step = append(step, d)
+			}
+		}
+		p.from = from
+		step = append(step, p.stmt(s)...)
+		if len(step) == 0 {
+			continue
+		}
+		if from != last {
+			if len(code) > 0 {
 				code = append(code, jen.Line())
 			}
 			code = append(code, jen.Comment(from))
 			last = from
 		}
-		for _, b := range p.declare[s] {
-			if d := p.declaration(b); d != nil {
-				code = append(code, d)
-			}
-		}
-		p.from = last
-		code = append(code, p.stmt(s)...)
-		p.from = around
+		code = append(code, step...)
 	}
 	return code
 }
@@ -182,6 +190,9 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	case *native.For:
 		return []jen.Code{p.loop(s)}
 	case *native.Let:
+		if s.Sym != nil && !p.alive(s.Sym) || s.Sym == nil && !p.alive(s.Var) {
+			return nil
+		}
 		return p.lines(func() jen.Code { return p.let(s) })
 	case *native.Assert:
 		return p.lines(func() jen.Code {
@@ -247,42 +258,13 @@ func (p *methodPrinter) loop(s *native.For) jen.Code {
 	switch {
 	case s.Reverse:
 		return jen.For(jen.Id(v).Op(":=").Op(extent).Op("-").Lit(1), jen.Id(v).Op(">=").Lit(0), jen.Id(v).Op("--")).Block(body...)
-	case !p.loopVarUsed(s):
+	case !p.alive(s.Var):
 		return jen.For(jen.Range().Op(extent)).Block(body...)
 	}
 	return jen.For(jen.Id(v).Op(":=").Range().Op(extent)).Block(body...)
 }
 
-// loopVarUsed reports whether what is printed of the body mentions the
-// variable.
-func (p *methodPrinter) loopVarUsed(s *native.For) bool {
-	found := false
-	note := func(used bool) { found = found || used }
-	codegen.Walk(s.Body, func(st native.Stmt) {
-		for _, b := range codegen.Operands(st) {
-			note(b.At.Uses(s.Var) || b.Len.Uses(s.Var))
-		}
-		switch st := st.(type) {
-		case *native.Call:
-			for _, e := range st.Ints {
-				note(e.Uses(s.Var))
-			}
-			for _, x := range st.Scalars {
-				note(usesSymbol(x, s.Var))
-			}
-		case *native.For:
-			note(st.Extent.Uses(s.Var))
-		case *native.Let:
-			note(usesSymbol(st.Value, s.Var))
-		case *native.Assert:
-			note(usesSymbol(st.Cond, s.Var))
-		}
-	})
-	return found
-}
-
-// let reads a run-time scalar. What is read and not used stays visible to the
-// compiler as such.
+// let reads a run-time scalar.
 func (p *methodPrinter) let(s *native.Let) jen.Code {
 	p.operands(s.Args)
 	value := p.arg(s.Value)

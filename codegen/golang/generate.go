@@ -20,6 +20,11 @@ type Options struct {
 // put in them. It fails if p has something that Go cannot express, such as
 // elements of a type that Go output does not know.
 func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", p.Source, err)
+		}
+	}()
 	defer catch(&err)
 	g, err := newGenerator(p, opt)
 	if err != nil {

@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type methodPrinter struct {
 	views   []*native.Buffer // that have locals here
 	zero    []jen.Code       // results that stand before an error
 	from    string           // the Python line of the statement around
+	live    map[any]bool     // symbols and locals that are read; nil: not known yet
 }
 
 // dimKey is a dimension of an input or output.
@@ -36,22 +38,41 @@ type dimKey struct {
 	port, axis int
 }
 
-// method prints a method and its Sizes type.
-func (g *generator) method(m *native.Method) ([]jen.Code, error) {
+// method prints a method and its Sizes type. Go does not accept variables that
+// nobody reads, so it is printed again without those that turn out to be some.
+func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("method %s: %w", m.Name, err)
+		}
+	}()
+	defer catch(&err)
 	binding, err := codegen.Bind(m)
 	if err != nil {
 		return nil, err
 	}
-	p := &methodPrinter{
-		printer: g.unit.newPrinter(nil), g: g, m: m, name: pascal(m.Name), binding: binding,
-		sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, late: map[*native.Buffer]bool{}, declare: codegen.Declarations(m),
+	g.unit.scope.Reserve(pascal(m.Name))
+	var live map[any]bool
+	for {
+		p := &methodPrinter{
+			printer: g.unit.newPrinter(nil), g: g, m: m, name: pascal(m.Name), binding: binding, live: live,
+			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, late: map[*native.Buffer]bool{},
+			declare: codegen.Declarations(m),
+		}
+		p.scope.Reserve("m", "w", "sizes")
+		code = p.print()
+		if maps.Equal(live, p.reads) {
+			return code, nil
+		}
+		live = p.reads
 	}
-	p.scope.Reserve("m", "w", "sizes")
-	g.unit.scope.Reserve(p.name)
-	var code []jen.Code
-	if s := p.sizesType(); s != nil {
-		code = append(code, s...)
-	}
+}
+
+// alive reports whether a symbol or local is worth a variable.
+func (p *methodPrinter) alive(x any) bool { return p.live == nil || p.live[x] }
+
+func (p *methodPrinter) print() []jen.Code {
+	code := p.sizesType()
 	params, results := p.signature()
 	body := p.bind()
 	if p.readsWeights() {
@@ -60,11 +81,10 @@ func (g *generator) method(m *native.Method) ([]jen.Code, error) {
 	if len(body) > 0 {
 		body = append(body, jen.Line())
 	}
-	body = append(body, p.steps(m.Body)...)
+	body = append(body, p.steps(p.m.Body)...)
 	body = append(body, p.finish()...)
-	code = append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id("Model")).Id(p.name).
+	return append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id("Model")).Id(p.name).
 		Params(jen.Op(signature(params))).Add(results).Block(body...))
-	return code, nil
 }
 
 // sizesType prints the type that tells a method's dynamic sizes, nil if there

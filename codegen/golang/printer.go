@@ -23,13 +23,14 @@ type printer struct {
 	syms    map[*sym.Symbol]string
 	vars    map[*expr.Var]string
 	used    *uses
+	reads   map[any]bool // the symbols and locals that the text mentions
 	// fusible tells that the function has floating additions, into which Go
 	// could fuse a product.
 	fusible bool
 }
 
 func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {
-	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}}
+	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}, reads: map[any]bool{}}
 	p.top = p.scope
 	p.used = findUses(body, results)
 	p.fusible = p.used.adds
@@ -53,6 +54,7 @@ func (p *printer) symName(s *sym.Symbol) string {
 	if !ok {
 		fail("symbol %s is not bound", s.Name)
 	}
+	p.reads[s] = true
 	return name
 }
 
@@ -61,6 +63,7 @@ func (p *printer) varName(v *expr.Var) string {
 	if !ok {
 		fail("local %s is used before it is declared", v.Name)
 	}
+	p.reads[v] = true
 	return name
 }
 

@@ -208,6 +208,8 @@ func dynamic() handMade {
 			&native.Let{Sym: hot, Value: expr.Cast(ir.Int64, expr.At(0, f32, sym.Int(0))), Args: []*native.Buffer{y}, From: at(2, "item")},
 			&native.Assert{Cond: expr.Le(expr.Idx(ir.Int64, hot.Expr()), expr.Idx(ir.Int64, n.Expr())), Message: "too many"},
 			&native.Let{Var: level, Value: expr.Select(expr.Gt(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 1)), expr.Get(gain), expr.Float(ir.Float64, -1)), Args: []*native.Buffer{y}},
+			&native.Let{Var: local("idle", ir.Float64), Value: expr.Float(ir.Float64, 3)},
+			&native.Let{Sym: sym.NewSymbol("u1", 0, 5), Value: expr.Int(ir.Int64, 3)},
 			&native.Call{Kernel: scale, Args: []*native.Buffer{tmp, x}, Ints: []sym.Expr{x.Len}, Scalars: []*expr.Expr{expr.Cast(f32, expr.Get(gain))}, From: at(3, "mul")},
 			&native.Call{Kernel: add, Args: []*native.Buffer{out, tmp}, Ints: []sym.Expr{x.Len}, From: at(4, "add")},
 			&native.Call{Kernel: add, Args: []*native.Buffer{few, head}, Ints: []sym.Expr{hot.Expr()}, From: at(5, "add")},

@@ -5,19 +5,11 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// exprSymbols calls f for the symbols that e mentions.
-func exprSymbols(e *expr.Expr, f func(*sym.Symbol)) {
-	expr.Walk(e, func(e *expr.Expr) {
-		e.Indices(func(x sym.Expr) {
-			for _, s := range x.Symbols() {
-				f(s)
-			}
-		})
-	})
-}
-
+// usesSymbol reports whether an index in e mentions s.
 func usesSymbol(e *expr.Expr, s *sym.Symbol) bool {
 	found := false
-	exprSymbols(e, func(t *sym.Symbol) { found = found || t == s })
+	expr.Walk(e, func(e *expr.Expr) {
+		e.Indices(func(x sym.Expr) { found = found || x.Uses(s) })
+	})
 	return found
 }
