@@ -110,14 +110,27 @@ func without(labels []int, drop func(l int) bool) []int {
 }
 
 // pairing sorts the labels of two operands: in both and kept, in both and
-// summed, in one alone.
-func pairing(a, b, keep []int) (batch, sum, onlyA, onlyB []int) {
+// summed, in one alone; each in the order of the result. If all that b alone
+// has comes first there, b is to be the left factor.
+func (e *einsum) pairing(a, b, keep []int) (batch, sum, onlyA, onlyB []int, swap bool) {
 	in := func(set []int) func(int) bool { return func(l int) bool { return slices.Contains(set, l) } }
 	batch = without(a, func(l int) bool { return !in(b)(l) || !in(keep)(l) })
 	sum = without(a, func(l int) bool { return !in(b)(l) || in(keep)(l) })
 	onlyA = without(a, func(l int) bool { return in(b)(l) || !in(keep)(l) })
 	onlyB = without(b, func(l int) bool { return in(a)(l) || !in(keep)(l) })
+	for _, set := range [][]int{batch, sum, onlyA, onlyB} {
+		slices.SortFunc(set, func(x, y int) int { return e.rank(x) - e.rank(y) })
+	}
+	swap = len(onlyA) > 0 && len(onlyB) > 0 && e.rank(onlyB[len(onlyB)-1]) < e.rank(onlyA[0])
 	return
+}
+
+// rank orders labels: those of the result as they stand there, then the others.
+func (e *einsum) rank(l int) int {
+	if i := slices.Index(e.out, l); i >= 0 {
+		return i
+	}
+	return len(e.out) + 'z' + l
 }
 
 // result returns the type of the result: dimensions of the last product in
@@ -129,17 +142,13 @@ func (e *einsum) result(c *Call) (ir.Type, error) {
 			return t, c.Errorf("the product of %s and %s", ts[0].DType, t.DType)
 		}
 	}
-	labels, t := e.in[0], ts[0]
-	for { // dimensions that are given twice leave their diagonal, at the end
-		i, j := repeated(labels)
-		if i < 0 {
-			break
-		}
-		t = diagonalOf(t, 0, i, j).Type
-		labels = diagonalLabels(labels, i, j)
-	}
+	t, labels, _ := e.single(ts[0], e.in[0])
 	for k := 1; k < len(e.in); k++ {
-		batch, _, a, b := pairing(labels, without(e.in[k], func(int) bool { return false }), e.keep(k))
+		_, other, _ := e.single(ts[k], e.in[k])
+		batch, _, a, b, swap := e.pairing(labels, other, e.keep(k))
+		if swap {
+			a, b = b, a
+		}
 		labels = slices.Concat(batch, a, b)
 		t = ir.TensorOf(t.DType, e.of(labels)...)
 	}
@@ -158,21 +167,28 @@ func (e *einsum) of(labels []int) []sym.Expr {
 	return out
 }
 
-// repeated returns the places of a label that occurs twice, -1 for none.
-func repeated(labels []int) (int, int) {
-	for i, l := range labels {
-		if j := slices.Index(labels[i+1:], l); j >= 0 {
-			return i, i + 1 + j
+// single returns t with each label once: dimensions that share one leave their
+// diagonal, at the end, and those of size 1 that broadcast are dropped. views
+// are the calls that make it, the value left out.
+func (e *einsum) single(t ir.Type, labels []int) (ir.Type, []int, [][]any) {
+	var views [][]any
+	for i := 0; i < len(labels); {
+		l := labels[i]
+		j := i + 1 + slices.Index(labels[i+1:], l)
+		switch {
+		case j > i:
+			views = append(views, []any{"aten.diagonal.default", 0, i, j})
+			t = diagonalOf(t, 0, i, j).Type
+			labels = append(slices.Delete(slices.Delete(slices.Clone(labels), j, j+1), i, i+1), l)
+		case t.Sizes[i].Is(1) && !e.sizes[l].Is(1):
+			views = append(views, []any{"aten.select.int", i, 0})
+			t = restrided(t, slices.Delete(slices.Clone(t.Sizes), i, i+1), slices.Delete(slices.Clone(t.Strides), i, i+1))
+			labels = slices.Delete(slices.Clone(labels), i, i+1)
+		default:
+			i++
 		}
 	}
-	return -1, -1
-}
-
-// diagonalLabels returns the labels after the diagonal of dimensions i and j
-// was taken.
-func diagonalLabels(labels []int, i, j int) []int {
-	out := slices.Delete(slices.Delete(slices.Clone(labels), j, j+1), i, i+1)
-	return append(out, labels[i])
+	return t, labels, views
 }
 
 // places returns where in labels each of want is.
@@ -195,16 +211,14 @@ func (e *einsum) build(b *Builder, xs []*ir.Value) *ir.Value {
 	return b.Op("aten.permute.default", x, places(labels, e.out))
 }
 
-// operand returns operand k without repeated labels.
+// operand returns operand k with each label once.
 func (e *einsum) operand(b *Builder, xs []*ir.Value, k int) (*ir.Value, []int) {
-	x, labels := xs[k], e.in[k]
-	for {
-		i, j := repeated(labels)
-		if i < 0 {
-			return x, labels
-		}
-		x, labels = b.Op("aten.diagonal.default", x, 0, i, j), diagonalLabels(labels, i, j)
+	x := xs[k]
+	_, labels, views := e.single(x.Type, e.in[k])
+	for _, v := range views {
+		x = b.Op(v[0].(string), append([]any{x}, v[1:]...)...)
 	}
+	return x, labels
 }
 
 // sumOut sums over the dimensions that are not kept.
@@ -227,13 +241,13 @@ func sumOut(b *Builder, x *ir.Value, labels, keep []int) (*ir.Value, []int) {
 func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Value, []int) {
 	x, lx = sumOut(b, x, lx, slices.Concat(ly, keep))
 	y, ly = sumOut(b, y, ly, slices.Concat(lx, keep))
-	batch, sum, onlyX, onlyY := pairing(lx, ly, keep)
+	batch, sum, onlyX, onlyY, swap := e.pairing(lx, ly, keep)
+	if swap {
+		x, y, lx, ly, onlyX, onlyY = y, x, ly, lx, onlyY, onlyX
+	}
 	bring := func(v *ir.Value, labels []int, groups ...[]int) *ir.Value {
 		order := slices.Concat(groups...)
 		v = b.Op("aten.permute.default", v, places(labels, order))
-		if want := e.of(order); !slices.EqualFunc(v.Type.Sizes, want, sym.Expr.Equal) {
-			v = b.Op("aten.expand.default", v, want)
-		}
 		var sizes []sym.Expr
 		for _, g := range groups {
 			sizes = append(sizes, sym.Mul(e.of(g)...))

@@ -20,6 +20,7 @@ func tensorGroups() [][]Op {
 		gridOps(),
 		attentionOps(),
 		rnnOps(),
+		cellOps(),
 		diagonalOps(),
 		unfoldOps(),
 		tensorCompositeOps(),

@@ -104,54 +104,6 @@ func batchNormSamples(stats bool, more ...any) func(*Rand) []Sample {
 	}
 }
 
-// batchNormStats normalises with the statistics of the batch itself.
-func batchNormStats() Op {
-	return Op{
-		Schema: "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.channels()
-			if err == nil {
-				err = c.perChannel(t, "weight", "bias")
-			}
-			if err != nil {
-				return nil, err
-			}
-			if !c.Bool("training") {
-				return nil, c.Errorf("neither statistics nor training: there is nothing to normalise with")
-			}
-			s := ir.TensorOf(c.statsDType("weight", "bias"), t.Sizes[1])
-			return []ir.Type{batchNormType(t), s, s}, nil
-		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			t := c.Tensor("input")
-			eps, err := c.Float("eps")
-			if err != nil {
-				return nil, err
-			}
-			m := opmath(t.DType)
-			over := allOf(t.Rank())
-			over[1] = false
-			stats := func(ch sym.Expr) (mean, rstd *expr.Expr) {
-				mean, v := moments(m, countOver(t, over), func() (*expr.Expr, []*sym.Symbol) { return c.inputOver(m, over, ch) })
-				return mean, inverseStd(v, eps)
-			}
-			vars, at := indexVars(t.Sizes)
-			mean, rstd := stats(at[1])
-			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean), rstd)
-			y := affine(x, c.paramAt("weight", m, at[1]), c.paramAt("bias", m, at[1]))
-			out := []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}
-			for i := 1; i <= 2; i++ {
-				vars, at := indexVars(c.Outs[i].Sizes)
-				mean, rstd := stats(at[0])
-				d := c.Outs[i].DType
-				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
-			}
-			return out, nil
-		},
-		Samples: batchNormSamples(false, "training", true, "momentum", 0.1, "eps", 1e-3),
-	}
-}
-
 // countOver returns the number of elements in the marked dimensions of t.
 func countOver(t ir.Type, over []bool) sym.Expr {
 	n := sym.Int(1)
