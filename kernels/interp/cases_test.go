@@ -84,7 +84,7 @@ func TestCases(t *testing.T) {
 	if n > 0 {
 		t.Errorf("%d cases fail", n)
 	}
-	if passed < 300 {
+	if passed < 1300 {
 		t.Errorf("only %d cases pass", passed)
 	}
 }
