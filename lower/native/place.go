@@ -12,11 +12,7 @@ const arenaAlign = 16
 
 // place plans the arena of m and checks the plan.
 func place(m *Method, opt Options) error {
-	l := &layout{p: &plan.Problem{}, ids: map[*Buffer]plan.BufferID{}, steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
-	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
-	l.block(m.Body, 0)
-	l.p.Regions[0].Last = l.step - 1
-	l.homes()
+	l := newLayout(m)
 	m.Problem, m.Bank = l.p, l.ids
 	pl, err := opt.Planner.Plan(l.p)
 	if err != nil {
@@ -46,8 +42,21 @@ type layout struct {
 	used map[plan.BufferID][]int
 }
 
+// newLayout states what the arena of m must hold.
+func newLayout(m *Method) *layout {
+	l := &layout{p: &plan.Problem{}, ids: map[*Buffer]plan.BufferID{}, steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
+	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
+	l.block(m.Body, 0)
+	l.p.Regions[0].Last = l.step - 1
+	l.homes()
+	return l
+}
+
 func (l *layout) block(stmts []Stmt, region int) {
 	for _, s := range stmts {
+		if _, ok := s.(*Poison); ok {
+			continue // put in when the plan was made
+		}
 		l.steps[s] = l.step
 		switch s := s.(type) {
 		case *Cond:

@@ -3,189 +3,269 @@ package native
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/text"
+	"github.com/etgen/etgen/kernels/expr"
 )
 
-// Print writes p as text: for every method its buffers and statements, then
-// the kernels.
+// Print writes p in the text form, which Parse reads:
+//
+//	program "net.pt2"
+//
+//	const w "lin.weight": f32[32] = data(5fd924625f6ab16a, 128)
+//	state n: f32[1] = n
+//
+//	method forward {
+//	  symbol s0 in [1, 64]
+//	  input x: f32[s0, 8]
+//	  input k: int(s1) binds s1
+//	  output out0: f32[s0, 4]
+//	  output out1: int = 3
+//	  arena 2048 align 16
+//	  buffer t: f32[s0, 4] at 0
+//	  weight w: f32[4, 8]
+//	  view row: f32[4] = t[4]
+//
+//	  t = linear(x, w, m=s0)  # net.py:12 in lin linear=aten.linear.default
+//	  state.n = add(state.n, 0.5f32)
+//	  if p {
+//	    out0 = copy(t)
+//	  } else {
+//	  }
+//	  do {
+//	    p = less(i)
+//	  } while p {
+//	  }
+//	  for i < 4 reverse {
+//	  }
+//	  let u0 = k[0]
+//	  let v: f64 = x[0]*0.5 using (x, t)
+//	  assert u0 > 0, "must be positive"
+//	}
+//
+//	# add.Tensor
+//	kernel add(inout n: f32[1] from x, x: f32[1], c0: f32) {
+//	  …
+//	}
+//
+// Results of a call are the buffers it only writes, scratch left out; a call
+// without any begins with "() =". Its arguments are the other buffers in the
+// kernel's order, the integers by name, the scalars. A comment behind a
+// statement tells where it came from: places in Python, each with the nodes
+// there and their operators; one above a kernel what it computes. A view shows
+// its root and the element it begins at; it is declared as soon as the symbols
+// in that are known. "using" lists the buffers of an expression where they are
+// not those it reads in the order it reads them. loop.Func.String describes
+// loop kernels, tunedText the others; ir.Print types and data.
+//
+// Names are changed where two of a kind in one place are equal.
 func Print(w io.Writer, p *Program) error {
-	pr := &printer{}
-	for _, c := range p.Consts {
-		pr.line("const %s: %s[%d]", c.Name, c.DType.Short(), len(c.Data)/c.DType.Size())
-	}
-	for _, s := range p.State {
-		pr.line("state %s", bufferText(s))
-	}
-	for _, m := range p.Methods {
-		pr.method(m)
-	}
-	for _, k := range p.Kernels {
-		pr.kernel(k)
-	}
+	pr := newPrinter()
+	pr.program(p)
 	_, err := io.WriteString(w, pr.b.String())
 	return err
 }
 
 // String returns the text form.
 func (p *Program) String() string {
-	var b strings.Builder
-	_ = Print(&b, p) // a strings.Builder does not fail
-	return b.String()
+	pr := newPrinter()
+	pr.program(p)
+	return pr.b.String()
 }
+
+// statePrefix stands before the names of state in methods.
+const statePrefix = "state."
 
 type printer struct {
 	b      strings.Builder
 	indent int
+	// constants are the program's
+	constants []*Const
+	// of the method
+	symbols *text.Names[*sym.Symbol]
+	buffers *text.Names[*Buffer]
+	values  *text.Names[*expr.Var]
+	views   []*Buffer // whose declaration waits for symbols
+	weights []*Buffer // declared, each once
+	known   map[*sym.Symbol]bool
 }
 
-func (pr *printer) line(format string, args ...any) {
+func newPrinter() *printer {
+	return &printer{buffers: text.NewNames[*Buffer]()}
+}
+
+// line writes a line, followed by its origins.
+func (pr *printer) line(from []Origin, format string, args ...any) {
 	pr.b.WriteString(strings.Repeat("  ", pr.indent))
-	fmt.Fprintf(&pr.b, format+"\n", args...)
+	fmt.Fprintf(&pr.b, format, args...)
+	if len(from) > 0 {
+		pr.b.WriteString("  # " + originsText(from))
+	}
+	pr.b.WriteByte('\n')
+}
+
+func (pr *printer) program(p *Program) {
+	pr.line(nil, "program %s", strconv.Quote(p.Source))
+	if len(p.Consts)+len(p.State) > 0 {
+		pr.line(nil, "")
+	}
+	pr.constants = p.Consts
+	for _, c := range p.Consts {
+		from := ""
+		if c.From != c.Name {
+			from = " " + strconv.Quote(c.From)
+		}
+		pr.line(nil, "const %s%s: %s[%d] = %s", c.Name, from, c.DType.Short(), len(c.Data)/c.DType.Size(), ir.DataString(c.DType, c.Data))
+	}
+	for _, s := range p.State {
+		name := strings.TrimPrefix(pr.buffers.Declare(s, statePrefix+s.Name), statePrefix)
+		pr.line(nil, "state %s: %s = %s", name, pr.typeText(s), s.Const.Name)
+	}
+	for _, m := range p.Methods {
+		pr.line(nil, "")
+		pr.method(m)
+	}
+	for _, k := range p.Kernels {
+		pr.line(nil, "")
+		pr.kernel(k)
+	}
+}
+
+func (pr *printer) index(x sym.Expr) string { return text.IndexString(x, pr.symbols) }
+
+func (pr *printer) buffer(b *Buffer) string { return pr.buffers.Of(b, b.Name) }
+
+// typeText is "f32[4, s0]".
+func (pr *printer) typeText(b *Buffer) string {
+	sizes := make([]string, len(b.Sizes))
+	for i, n := range b.Sizes {
+		sizes[i] = pr.index(n)
+	}
+	return b.DType.Short() + "[" + strings.Join(sizes, ", ") + "]"
 }
 
 func (pr *printer) method(m *Method) {
-	var in, out []string
-	for _, p := range m.Inputs {
-		in = append(in, portText(p))
+	pr.symbols, pr.values = text.NewNames[*sym.Symbol](), text.NewNames[*expr.Var]()
+	pr.buffers.Open()
+	defer pr.buffers.Close()
+	pr.known = map[*sym.Symbol]bool{}
+	pr.line(nil, "method %s {", text.Quoted(m.Name))
+	pr.indent++
+	for _, s := range m.Symbols {
+		pr.line(nil, "symbol %s in %s", pr.symbols.Declare(s, s.Name), text.Range(s, pr.symbols))
+		pr.known[s] = true
 	}
-	for _, p := range m.Outputs {
-		out = append(out, portText(p))
+	for i := range m.Inputs {
+		pr.port("input", &m.Inputs[i])
 	}
-	arena := ""
+	eachLet(m.Body, func(s *Let) {
+		if s.Var != nil {
+			pr.values.Declare(s.Var, s.Var.Name)
+		}
+	})
+	for i := range m.Outputs {
+		pr.port("output", &m.Outputs[i])
+	}
 	if m.Plan != nil {
-		arena = fmt.Sprintf(" arena=%d", m.Plan.Size())
+		for _, mem := range m.Plan.Memories {
+			pr.line(nil, "arena %d align %d", mem.Size, mem.Align)
+		}
 	}
-	pr.line("method %s(%s) -> (%s)%s {", m.Name, strings.Join(in, ", "), strings.Join(out, ", "), arena)
-	pr.indent++
+	pr.views, pr.weights = nil, nil
 	for _, b := range m.Buffers {
-		if b.Storage == Arena && b.Root == nil {
-			pr.line("%s at %d", bufferText(b), b.Offset)
-		}
+		pr.declare(b)
 	}
-	pr.block(m.Body)
+	pr.showViews()
+	if len(m.Body) > 0 && len(m.Inputs)+len(m.Outputs)+len(m.Buffers) > 0 {
+		pr.b.WriteByte('\n')
+	}
+	pr.stmts(m.Body)
 	pr.indent--
-	pr.line("}")
+	pr.line(nil, "}")
 }
 
-func portText(p Port) string {
-	switch {
-	case p.Buf != nil:
-		return bufferText(p.Buf)
-	case p.Value != nil:
-		return fmt.Sprintf("%s = %v", p.Name, p.Value)
-	case p.Sym != nil:
-		return fmt.Sprintf("%s: int %s", p.Name, p.Sym.Name)
-	case p.Type.HasExpr:
-		return fmt.Sprintf("%s: int = %s", p.Name, p.Type.Expr)
-	}
-	return p.Name
-}
-
-// bufferText is "name: f32[4, s0]".
-func bufferText(b *Buffer) string {
-	return fmt.Sprintf("%s: %s[%s]", b.Name, b.DType.Short(), exprList(b.Sizes))
-}
-
-// operandText is a buffer as an argument: its name, for views "root+at".
-func operandText(b *Buffer) string {
-	if b.Root == nil {
-		return b.Name
-	}
-	if b.At.IsZero() {
-		return fmt.Sprintf("%s:%s", b.Root.Name, b.Name)
-	}
-	return fmt.Sprintf("%s[%s]:%s", b.Root.Name, b.At, b.Name)
-}
-
-func exprList(es []sym.Expr) string {
-	list := make([]string, len(es))
-	for i, e := range es {
-		list[i] = e.String()
-	}
-	return strings.Join(list, ", ")
-}
-
-func (pr *printer) block(stmts []Stmt) {
+func eachLet(stmts []Stmt, f func(*Let)) {
 	for _, s := range stmts {
-		pr.stmt(s)
-	}
-}
-
-func (pr *printer) nested(stmts []Stmt) {
-	pr.indent++
-	pr.block(stmts)
-	pr.indent--
-}
-
-func (pr *printer) stmt(s Stmt) {
-	switch s := s.(type) {
-	case *Call:
-		pr.call(s)
-	case *Cond:
-		pr.line("if %s {", operandText(s.Pred))
-		pr.nested(s.Then)
-		pr.line("} else {")
-		pr.nested(s.Else)
-		pr.line("}")
-	case *While:
-		pr.line("while {")
-		pr.nested(s.Head)
-		pr.line("} %s {", operandText(s.Pred))
-		pr.nested(s.Body)
-		pr.line("}")
-	case *For:
-		dir := ""
-		if s.Reverse {
-			dir = " reverse"
+		if l, ok := s.(*Let); ok {
+			f(l)
 		}
-		pr.line("for %s < %s%s {", s.Var.Name, s.Extent, dir)
-		pr.nested(s.Body)
-		pr.line("}")
-	case *Let:
-		pr.line("let %s", s.Value)
-	case *Assert:
-		pr.line("assert %s, %q", s.Cond, s.Message)
-	case *Poison:
-		pr.line("poison %s", operandText(s.Buf))
-	}
-}
-
-func (pr *printer) call(c *Call) {
-	var outs, ins []string
-	for i, b := range c.Args {
-		if r, w := c.Kernel.uses(i); w && !r && !c.Kernel.IsScratch(i) {
-			outs = append(outs, operandText(b))
-		} else {
-			ins = append(ins, operandText(b))
+		for _, nested := range blocks(s) {
+			eachLet(*nested, f)
 		}
 	}
-	for i, e := range c.Ints {
-		ins = append(ins, fmt.Sprintf("%s=%s", c.Kernel.Params[i].Name, e))
-	}
-	for _, x := range c.Scalars {
-		ins = append(ins, x.String())
-	}
-	at := ""
-	if len(c.From) > 0 {
-		at = "  # " + c.From[0].Loc.String()
-	}
-	pr.line("%s = %s(%s)%s", strings.Join(outs, ", "), c.Kernel.Name, strings.Join(ins, ", "), at)
 }
 
-func (pr *printer) kernel(k *Kernel) {
-	if k.Loop != nil {
-		pr.line("kernel %s", strings.TrimRight(k.Loop.String(), "\n"))
-		return
+func (pr *printer) port(word string, p *Port) {
+	name := text.Quoted(p.Name)
+	if p.Buf != nil {
+		name = pr.buffers.Declare(p.Buf, p.Name)
 	}
-	params := make([]string, len(k.Tuned.Params))
-	for i, p := range k.Tuned.Params {
-		params[i] = fmt.Sprintf("%s=%s", p.Name, p.Value)
+	s := fmt.Sprintf("%s %s: %s", word, name, p.Type)
+	if p.Path != "" {
+		s += " " + strconv.Quote(p.Path)
 	}
-	ep := ""
-	if k.Tuned.Epilogue != nil {
-		ep = " then " + k.Tuned.Epilogue.Body.String()
+	if p.Mutated {
+		s += " mutated"
 	}
-	pr.line("kernel %s: tuned %s(%s)%s", k.Name, k.Tuned.Kernel.Name, strings.Join(params, ", "), ep)
+	switch {
+	case p.Sym != nil:
+		s += " binds " + pr.symbols.Of(p.Sym, p.Sym.Name)
+	case p.Var != nil && word == "input":
+		s += fmt.Sprintf(" binds %s: %s", pr.values.Declare(p.Var, p.Var.Name), p.Var.DType.Short())
+	case p.Var != nil:
+		s += " reads " + pr.values.Of(p.Var, p.Var.Name)
+	}
+	if p.Value != nil {
+		s += " = " + ir.ArgString(p.Value)
+	}
+	pr.line(nil, "%s", s)
+}
+
+// declare prints the declaration of a buffer that is no port. That of a view
+// may have to wait.
+func (pr *printer) declare(b *Buffer) {
+	switch {
+	case b.Root != nil:
+		pr.views = append(pr.views, b)
+	case b.Storage == Arena:
+		pr.line(nil, "buffer %s: %s at %d", pr.buffers.Declare(b, b.Name), pr.typeText(b), b.Offset)
+	case b.Storage == Weight:
+		shape := pr.typeText(b)
+		for _, w := range pr.weights {
+			if w.Const == b.Const && pr.typeText(w) == shape { // one buffer as well
+				pr.buffers.Alias(b, w)
+				return
+			}
+		}
+		pr.weights = append(pr.weights, b)
+		data := ""
+		name := pr.buffers.Declare(b, b.Name)
+		if b.Const.Name != name {
+			data = " = " + b.Const.Name
+		}
+		pr.line(nil, "weight %s: %s%s", name, shape, data)
+	}
+}
+
+// showViews prints the declarations of views whose symbols are known by now.
+func (pr *printer) showViews() {
+	var wait []*Buffer
+	for _, b := range pr.views {
+		ready := true
+		for _, e := range append([]sym.Expr{b.At}, b.Sizes...) {
+			for _, s := range e.Symbols() {
+				ready = ready && pr.known[s]
+			}
+		}
+		if !ready {
+			wait = append(wait, b)
+			continue
+		}
+		pr.line(nil, "view %s: %s = %s[%s]", pr.buffers.Declare(b, b.Name), pr.typeText(b), pr.buffer(b.Root), pr.index(b.At))
+	}
+	pr.views = wait
 }

@@ -1,0 +1,340 @@
+package native
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/ir/text"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// block parses statements up to and including the closing brace; what they
+// declare ends with it.
+func (p *parser) block() []Stmt {
+	defer p.Enter()()
+	open := len(p.undo)
+	var list []Stmt
+	for !p.Accept("}") {
+		if s := p.stmt(); s != nil {
+			list = append(list, s)
+		}
+	}
+	p.close(open)
+	return list
+}
+
+// stmt parses a statement or, returning nil, the declaration of a view.
+func (p *parser) stmt() Stmt {
+	t := p.Peek()
+	next := p.After(t)
+	if t.Is("(") || next.Is("=") || next.Is(",") {
+		return p.call()
+	}
+	p.Want(text.Name, "a statement")
+	switch t.Text {
+	case "view":
+		p.view()
+		return nil
+	case "if":
+		s := &Cond{Pred: p.pred()}
+		p.Expect("{")
+		s.From = p.origins()
+		s.Then = p.block()
+		p.Keyword("else")
+		p.Expect("{")
+		s.Else = p.block()
+		return s
+	case "do":
+		s := &While{}
+		p.Expect("{")
+		s.From = p.origins()
+		s.Head = p.block()
+		p.Keyword("while")
+		s.Pred = p.pred()
+		p.Expect("{")
+		s.Body = p.block()
+		return s
+	case "for":
+		return p.loop()
+	case "let":
+		return p.let()
+	case "assert":
+		s := &Assert{}
+		s.Cond, s.Args = p.value(ir.Bool)
+		p.Expect(",")
+		s.Message = p.Want(text.String, "a quoted message").Text
+		p.using(s.Cond, &s.Args)
+		s.From = p.origins()
+		return s
+	case "poison":
+		return &Poison{Buf: p.buffer()}
+	}
+	p.Fail(t.Pos, "want a statement, have %v", t)
+	return nil
+}
+
+// pred consumes the name of a Bool buffer.
+func (p *parser) pred() *Buffer {
+	pos := p.Peek().Pos
+	b := p.buffer()
+	if b.DType != ir.Bool {
+		p.Fail(pos, "a condition of type %s", b.DType)
+	}
+	return b
+}
+
+func (p *parser) loop() Stmt {
+	open := len(p.undo)
+	t := p.Want(text.Name, "a loop variable")
+	p.Expect("<")
+	s := &For{Extent: p.Index(p.symbol)}
+	if p.AcceptName("in") {
+		s.Var = p.Symbol(t.Text, p.symbol)
+	} else {
+		s.Var = sym.NewVar(t.Text, s.Extent)
+	}
+	s.Reverse = p.AcceptName("reverse")
+	declare(p, p.symbols, t, s.Var)
+	p.Expect("{")
+	s.From = p.origins()
+	s.Body = p.block()
+	p.close(open)
+	return s
+}
+
+// let parses "let v: f32 = x", "let u0 = x" of a symbol of the method, and
+// "let u0 in [0, 9] = x" of one that is declared here.
+func (p *parser) let() Stmt {
+	s := &Let{}
+	t := p.Want(text.Name, "a variable or symbol")
+	d := ir.InvalidDType
+	switch next := p.Peek(); {
+	case next.Is(":"):
+		p.Next()
+		s.Var = p.variable(t)
+		d = s.Var.DType
+	case next.Text == "in":
+		p.Next()
+		s.Sym = p.Symbol(t.Text, p.symbol)
+	default:
+		if s.Sym = p.symbols[t.Text]; s.Sym == nil {
+			p.Fail(t.Pos, "there is no symbol %s", t.Text)
+		}
+	}
+	p.Expect("=")
+	s.Value, s.Args = p.value(d)
+	if s.Sym != nil && !s.Value.DType.IsInt() {
+		p.Fail(t.Pos, "symbol %s gets a value of type %s", t.Text, s.Value.DType)
+	}
+	if s.Sym != nil && p.symbols[t.Text] == nil {
+		declare(p, p.symbols, t, s.Sym)
+	}
+	p.using(s.Value, &s.Args)
+	s.From = p.origins()
+	return s
+}
+
+// value parses an expression of dtype d and returns the buffers its loads
+// index.
+func (p *parser) value(d ir.DType) (*expr.Expr, []*Buffer) {
+	var args []*Buffer
+	e := expr.Parse(p.Lexer, d, expr.Scope{
+		Value: func(name string) *expr.Expr {
+			if v := p.values[name]; v != nil {
+				return expr.Get(v)
+			}
+			return nil
+		},
+		Element: func(name string) *expr.Expr {
+			b := p.buffers[name]
+			if b == nil {
+				return nil
+			}
+			return expr.At(position(&args, b), b.DType)
+		},
+		Symbol: p.symbol,
+		Func:   scalarFunc,
+	})
+	return e, args
+}
+
+// position returns the index of b in list, which it is appended to if missing.
+func position(list *[]*Buffer, b *Buffer) int {
+	for i, x := range *list {
+		if x == b {
+			return i
+		}
+	}
+	*list = append(*list, b)
+	return len(*list) - 1
+}
+
+// using parses the list of buffers of e, if one follows, and makes it *args.
+func (p *parser) using(e *expr.Expr, args *[]*Buffer) {
+	if !p.AcceptName("using") {
+		return
+	}
+	pos := p.Pos
+	var list []*Buffer
+	p.List("(", ")", func() { list = append(list, p.buffer()) })
+	n := len(list)
+	numbers := make([]int, len(*args))
+	for i, b := range *args {
+		if numbers[i] = position(&list, b); numbers[i] >= n {
+			p.Fail(pos, "%s is missing in the list", b.Name)
+		}
+	}
+	*args = list
+	expr.Walk(e, func(e *expr.Expr) {
+		if e.Op == expr.OpLoad {
+			e.Buf = numbers[e.Buf]
+		}
+	})
+}
+
+func (p *parser) call() Stmt {
+	c := &Call{}
+	var results []*Buffer
+	if p.Accept("(") {
+		p.Expect(")")
+	} else {
+		p.commas(func() { results = append(results, p.buffer()) })
+	}
+	p.Expect("=")
+	t := p.Peek()
+	k := p.kernels[p.NameOrString("a kernel")]
+	if k == nil {
+		p.Fail(t.Pos, "there is no kernel %s", t.Text)
+	}
+	c.Kernel = k
+	a := &arguments{parser: p, k: k, call: c, results: results}
+	p.List("(", ")", func() { a.next() })
+	if !a.fill() || len(a.results) > 0 || len(c.Ints) != len(k.Params) || k.Loop != nil && len(c.Scalars) != len(k.Loop.Scalars) {
+		p.Fail(t.Pos, "the results or arguments of %s are too few or too many", t.Text)
+	}
+	p.checkTypes(t, c)
+	c.From = p.origins()
+	return c
+}
+
+// arguments puts the buffers of a call into the kernel's order.
+type arguments struct {
+	*parser
+	k       *Kernel
+	call    *Call
+	results []*Buffer // still to be placed
+}
+
+// operands returns the number of buffers that k takes; of a tuned kernel
+// without its scratch.
+func (k *Kernel) operands() int {
+	if k.Loop != nil {
+		return len(k.Loop.Bufs)
+	}
+	n := 1 + len(k.Tuned.Operands) + len(k.Tuned.Packed)
+	if k.Tuned.Epilogue != nil {
+		n += len(k.Tuned.Epilogue.Extra)
+	}
+	return n
+}
+
+// fill places the results that come next and reports whether all buffers are
+// there.
+func (a *arguments) fill() bool {
+	n := a.k.operands()
+	for len(a.call.Args) < n && a.k.isResult(len(a.call.Args)) && len(a.results) > 0 {
+		a.call.Args = append(a.call.Args, a.results[0])
+		a.results = a.results[1:]
+	}
+	have := len(a.call.Args)
+	return have == n || a.k.Tuned != nil && have == n+1
+}
+
+// next parses an argument.
+func (a *arguments) next() {
+	t := a.Peek()
+	a.Infix = true // == is one token
+	named := t.Kind == text.Name && a.After(t).Is("=")
+	a.Infix = false
+	switch {
+	case named:
+		a.Next()
+		a.Expect("=")
+		if i := len(a.call.Ints); i >= len(a.k.Params) || a.k.Params[i].Name != t.Text {
+			a.Fail(t.Pos, "%s has no parameter %s here", a.k.Name, t.Text)
+		}
+		a.call.Ints = append(a.call.Ints, a.Index(a.symbol))
+	case !a.fill() || a.k.Tuned != nil && len(a.call.Args) == a.k.operands() && len(a.call.Ints) == 0:
+		if len(a.call.Args) < a.k.operands() && a.k.isResult(len(a.call.Args)) {
+			a.Fail(t.Pos, "%s has more results", a.k.Name)
+		}
+		a.call.Args = append(a.call.Args, a.buffer())
+	case a.k.Loop != nil && len(a.call.Scalars) < len(a.k.Loop.Scalars):
+		x, args := a.value(a.k.Loop.Scalars[len(a.call.Scalars)].DType)
+		if len(args) > 0 {
+			a.Fail(t.Pos, "an argument reads memory: use let")
+		}
+		a.call.Scalars = append(a.call.Scalars, x)
+	default:
+		a.Fail(t.Pos, "%s takes fewer arguments", a.k.Name)
+	}
+}
+
+// checkTypes fails unless the buffers of c have the dtypes its kernel wants.
+func (p *parser) checkTypes(t text.Token, c *Call) {
+	for i, b := range c.Args {
+		want := b.DType
+		switch tu := c.Kernel.Tuned; {
+		case c.Kernel.Loop != nil:
+			want = c.Kernel.Loop.Bufs[i].DType
+		case i > len(tu.Operands) && i <= len(tu.Operands)+len(tu.Packed):
+			want = tu.Packed[i-1-len(tu.Operands)].DType
+		case tu.Epilogue != nil && i == 0:
+			want = tu.Epilogue.DType
+		}
+		if b.DType != want {
+			p.Fail(t.Pos, "%s is %s, %s wants %s", b.Name, b.DType, t.Text, want)
+		}
+	}
+}
+
+// originWord is a word of what originsText writes.
+var originWord = regexp.MustCompile(`^(?:"(?:[^"\\]|\\.)*"|[^\s"])+`)
+
+// originPair is a node and its operator.
+var originPair = regexp.MustCompile(`^("(?:[^"\\]|\\.)*"|[\w.]+)=("(?:[^"\\]|\\.)*"|[\w.]+)$`)
+
+// origins consumes the comment behind a statement, if it tells origins.
+func (p *parser) origins() []Origin {
+	rest := p.Comment()
+	var list []Origin
+	var loc ir.Location
+	var place []string // words of a location
+	for rest != "" {
+		w := originWord.FindString(rest)
+		if w == "" {
+			return nil // some other comment
+		}
+		rest = strings.TrimLeft(rest[len(w):], " ")
+		m := originPair.FindStringSubmatch(w)
+		if n := len(place); m == nil || n > 0 && place[n-1] == "in" {
+			place = append(place, w)
+			continue
+		}
+		if place != nil {
+			loc, place = ir.ParseLocation(strings.Join(place, " ")), nil
+		}
+		list = append(list, Origin{Node: unquoted(m[1]), Op: unquoted(m[2]), Loc: loc})
+	}
+	return list
+}
+
+func unquoted(s string) string {
+	if t, err := strconv.Unquote(s); err == nil {
+		return t
+	}
+	return s
+}
