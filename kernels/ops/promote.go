@@ -29,7 +29,7 @@ func promoteTypes(a, b ir.DType) (d ir.DType, ok bool) {
 	if ra == 0 || rb == 0 {
 		return ir.InvalidDType, false // the 8-bit floats
 	}
-	if ra > rb || ra == rb && a.IsUnsigned() {
+	if ra > rb || ra == rb && b.IsUnsigned() {
 		a, b, ra, rb = b, a, rb, ra
 	}
 	switch { // b is the higher one, or the signed one of equal size

@@ -214,6 +214,7 @@ func rot90Dims(c *Call) (k int64, a, b int, err error) {
 	}
 	if a == b {
 		err = c.Errorf("a rotation in dimension %d alone", a)
+		return
 	}
 	if k, err = c.Int("k"); err == nil {
 		k = (k%4 + 4) % 4
