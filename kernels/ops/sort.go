@@ -12,17 +12,8 @@ func sortOps() []Op {
 	return []Op{
 		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
 		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
-		{
-			Schema: "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				_, err := c.dim("dim", c.Tensor("self").Rank())
-				return []ir.Type{likeType(c.Tensor("self"), ir.Int64)}, err
-			},
-			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-				return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:], nil
-			},
-			Samples: sampleSort("dim", "descending"),
-		},
+		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "dim", "descending"),
+		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", "stable", "dim", "descending"),
 		{
 			Schema: "aten::msort(Tensor self) -> Tensor",
 			Infer: func(c *Call) ([]ir.Type, error) {
@@ -61,6 +52,21 @@ func sortOp(schema string) Op {
 			return mergeSort(c, d, c.Bool("descending")), nil
 		},
 		Samples: sampleSort("dim", "descending"),
+	}
+}
+
+// argsortOp gives the indices of a sort, which is always stable.
+func argsortOp(schema string, sampled ...string) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			_, err := c.dim("dim", c.Tensor("self").Rank())
+			return []ir.Type{likeType(c.Tensor("self"), ir.Int64)}, err
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:], nil
+		},
+		Samples: sampleSort(sampled...),
 	}
 }
 
