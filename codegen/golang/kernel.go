@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"go/token"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -53,7 +54,7 @@ func joinFirst(body string) string {
 			break
 		}
 		name, init := "", ""
-		if f := strings.Fields(lines[i]); len(f) == 3 && f[0] == "var" && f[2] != "bool" && !strings.Contains(f[2], "[") {
+		if f := strings.Fields(lines[i]); len(f) == 3 && f[0] == token.VAR.String() && f[2] != "bool" && !strings.Contains(f[2], "[") {
 			name, init = f[1], "0"
 		} else if n, v, ok := strings.Cut(lines[i], " := "); ok && !strings.Contains(n, " ") {
 			name, init = n, v
