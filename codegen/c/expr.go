@@ -154,53 +154,11 @@ func (p *printer) comparison(e *expr.Expr) code {
 		x, y = expr.Cast(ir.Float32, x), expr.Cast(ir.Float32, y)
 	}
 	a, b := p.sameType(x, y)
-	if truth, known := decided(e.Op, x, y, a.s == b.s); known {
-		return truth
+	if a.s == b.s && !x.DType.IsFloat() { // compilers warn
+		truth := e.Op == expr.OpEq || e.Op == expr.OpLe || e.Op == expr.OpGe
+		return p.g.constant(expr.Bool(truth))
 	}
 	return join(comparisons[e.Op], a, b, tBool)
-}
-
-// decided returns the outcome of a comparison of integers that is always the
-// same, which compilers warn about; same tells that x and y are one value.
-func decided(op expr.Op, x, y *expr.Expr, same bool) (code, bool) {
-	if x.DType.IsFloat() {
-		return code{}, false
-	}
-	a, aok := intRange(x)
-	b, bok := intRange(y)
-	var less, equal, more bool // what is possible
-	switch {
-	case same:
-		equal = true
-	case aok && bok:
-		less, more = a.lo < b.hi, a.hi > b.lo
-		equal = a.lo <= b.hi && b.lo <= a.hi
-	case bok && b.hi == 0 && b.lo == 0: // uint64 with 0
-		equal, more = true, true
-	case aok && a.hi == 0 && a.lo == 0:
-		equal, less = true, true
-	default:
-		return code{}, false
-	}
-	var yes, no bool
-	switch op {
-	case expr.OpEq, expr.OpNe:
-		yes, no = equal, less || more
-	case expr.OpLt, expr.OpGe:
-		yes, no = less, equal || more
-	case expr.OpLe, expr.OpGt:
-		yes, no = less || equal, more
-	}
-	if op == expr.OpNe || op == expr.OpGe || op == expr.OpGt {
-		yes, no = no, yes
-	}
-	switch {
-	case yes == no:
-		return code{}, false
-	case yes:
-		return intLiteral(1, tBool), true
-	}
-	return intLiteral(0, tBool), true
 }
 
 func (p *printer) logic(e *expr.Expr) code {

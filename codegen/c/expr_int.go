@@ -190,6 +190,9 @@ func (p *printer) extremum(e *expr.Expr, t ctype) code {
 		op, word = "<", "min"
 	}
 	x, y := p.sameType(e.Args[0], e.Args[1])
+	if x.s == y.s {
+		return x
+	}
 	if x.simple() && y.simple() {
 		return ternary(join(op, x, y, tBool), x, y, promote(x.t, y.t))
 	}

@@ -112,7 +112,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		p.scalars = append(p.scalars, c)
 		add(t.String()+" ", c.s, &info.dropNum[i])
 	}
-	p.block(withoutDead(k.Loop.Body))
+	p.block(withoutDead(settled(k.Loop.Body)))
 	body := p.w.b.String()
 	kept := decls[:0:0]
 	for i, d := range decls {
@@ -167,6 +167,7 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	}
 	ret, _ := typeOf(fn.Body.DType)
 	body, result := schedule.Function(fn)
+	body, result = settled(body), settle(result)
 	p.block(withoutDead(body, result))
 	p.returns(result, ret)
 	w := &writer{}
