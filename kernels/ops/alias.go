@@ -66,7 +66,7 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 	}
 	out, strides := slices.Clone(sizes), make([]sym.Expr, len(sizes))
 	for d := len(sizes) - 1; d >= 0; d-- {
-		own, stride := sym.Int(1), sym.Int(0)
+		own, stride := sym.Int(1), sym.Int(1)
 		switch {
 		case d >= n:
 			own, stride = t.Sizes[d-n], t.Strides[d-n]
@@ -74,8 +74,6 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 			return alias{}, c.Errorf("the size of new dimension %d is left open", d)
 		case t.Rank() > 0: // a new dimension has the stride it would have if it were stored
 			stride = sym.Mul(t.Sizes[0], t.Strides[0])
-		default:
-			stride = sym.Int(1)
 		}
 		switch {
 		case sizes[d].Is(-1) || sizes[d].Equal(own):
