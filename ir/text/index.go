@@ -22,7 +22,7 @@ scan:
 		t := l.Peek()
 		switch {
 		case t.Is("("):
-			if operand && l.Src[end-1] == ')' {
+			if operand && (t.Pos > end || l.Src[end-1] == ')') {
 				break scan
 			}
 			depth++

@@ -124,21 +124,23 @@ func Quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-func (l *Lexer) skipBlanks() {
-	for l.Pos < len(l.Src) {
-		switch l.Src[l.Pos] {
+// skip returns the offset of the first byte of a token at or behind pos.
+func (l *Lexer) skip(pos int) int {
+	for pos < len(l.Src) {
+		switch l.Src[pos] {
 		case ' ', '\t', '\r', '\n':
-			l.Pos++
+			pos++
 		case '#':
-			if i := strings.IndexByte(l.Src[l.Pos:], '\n'); i >= 0 {
-				l.Pos += i
+			if i := strings.IndexByte(l.Src[pos:], '\n'); i >= 0 {
+				pos += i
 			} else {
-				l.Pos = len(l.Src)
+				pos = len(l.Src)
 			}
 		default:
-			return
+			return pos
 		}
 	}
+	return pos
 }
 
 // Comment consumes and returns the comment in the rest of the line, if nothing
@@ -154,17 +156,10 @@ func (l *Lexer) Comment() string {
 }
 
 // Peek returns the next token without consuming it.
-func (l *Lexer) Peek() Token {
-	l.skipBlanks()
-	return l.scan(l.Pos)
-}
+func (l *Lexer) Peek() Token { return l.scan(l.skip(l.Pos)) }
 
 // After returns the token that follows t, without consuming anything.
-func (l *Lexer) After(t Token) Token {
-	ahead := *l
-	ahead.Pos = t.End
-	return ahead.Peek()
-}
+func (l *Lexer) After(t Token) Token { return l.scan(l.skip(t.End)) }
 
 // Next consumes a token.
 func (l *Lexer) Next() Token {

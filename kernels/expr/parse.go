@@ -258,6 +258,9 @@ func (p *parser) literal(t token) *Expr {
 
 func (p *parser) name(t token) *Expr {
 	next := p.Peek()
+	if next.Pos > t.End { // that of something else
+		next = token{}
+	}
 	switch {
 	case t.Text == "true" || t.Text == "false":
 		return Bool(t.Text == "true")
