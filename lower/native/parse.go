@@ -40,11 +40,12 @@ type parser struct {
 	kernels map[string]*Kernel
 
 	// of the method
-	m       *Method
-	symbols map[string]*sym.Symbol
-	buffers map[string]*Buffer
-	values  map[string]*expr.Var
-	undo    []func() // takes back the declarations of open blocks, in order
+	m        *Method
+	symbols  map[string]*sym.Symbol
+	buffers  map[string]*Buffer
+	values   map[string]*expr.Var
+	declared []*Buffer // in the order of the text, used or not
+	undo     []func()  // takes back the declarations of open blocks, in order
 }
 
 // declare adds a name until its block ends.

@@ -34,7 +34,7 @@ func (p *parser) kernel() bool {
 		k.Loop = loop.ParseFunc(p.Lexer, scalarFunc)
 		k.Name, k.Params = k.Loop.Name, k.Loop.Syms
 	}
-	if k.Copy && (k.Loop == nil || len(k.Loop.Bufs) != 2 || k.Loop.Bufs[0].Role != loop.Out || k.Loop.Bufs[1].Role != loop.In) {
+	if k.Copy && !isCopyForm(k.Loop) {
 		p.Fail(t.Pos, "%s is no copy", k.Name)
 	}
 	if p.kernels[k.Name] != nil {
@@ -43,6 +43,12 @@ func (p *parser) kernel() bool {
 	p.kernels[k.Name] = k
 	p.prog.Kernels = append(p.prog.Kernels, k)
 	return true
+}
+
+// isCopyForm reports whether f has the operands of a copy.
+func isCopyForm(f *loop.Func) bool {
+	return f != nil && len(f.Bufs) == 2 && f.Bufs[0].Role == loop.Out && f.Bufs[1].Role == loop.In &&
+		f.Bufs[0].DType == f.Bufs[1].DType && len(f.Scalars) == 0
 }
 
 // afterParens returns what follows the parameters in their line.

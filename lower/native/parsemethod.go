@@ -12,7 +12,7 @@ func (p *parser) method() {
 	p.Keyword("method")
 	p.m = &Method{Name: p.NameOrString("a method name")}
 	p.symbols, p.values, p.undo = map[string]*sym.Symbol{}, map[string]*expr.Var{}, nil
-	p.buffers = map[string]*Buffer{}
+	p.buffers, p.declared = map[string]*Buffer{}, nil
 	for name, b := range p.state {
 		p.buffers[name] = b
 	}
@@ -28,7 +28,7 @@ func (p *parser) method() {
 		}
 		p.m.Outputs[i].Var = v
 	}
-	p.listBuffers(h.buffers)
+	p.listBuffers()
 	if h.memories != nil {
 		p.plan(h.memories)
 	}
@@ -39,7 +39,6 @@ func (p *parser) method() {
 type header struct {
 	outputs  map[int]text.Token // variables that outputs read, declared below
 	memories []plan.Memory
-	buffers  []*Buffer // declared, used or not
 }
 
 // headerLine parses a line above the statements, if there is another.
@@ -74,10 +73,10 @@ func (p *parser) headerLine(h *header) bool {
 		h.memories = append(h.memories, mem)
 	case "buffer", "weight":
 		p.Next()
-		h.buffers = append(h.buffers, p.bufferLine(t.Text == "weight"))
+		p.bufferLine(t.Text == "weight")
 	case "view":
 		p.Next()
-		h.buffers = append(h.buffers, p.view())
+		p.view()
 	default:
 		return false
 	}
@@ -128,7 +127,7 @@ func (p *parser) variable(t text.Token) *expr.Var {
 
 // bufferLine parses "name: f32[4] at 0" of the arena and "name: f32[4] = const"
 // of a weight, whose constant is called like it if none is named.
-func (p *parser) bufferLine(weight bool) *Buffer {
+func (p *parser) bufferLine(weight bool) {
 	t := p.Want(text.Name, "a buffer")
 	p.Expect(":")
 	b := p.shape(t.Text)
@@ -138,8 +137,8 @@ func (p *parser) bufferLine(weight bool) *Buffer {
 		if b.MaxLen < 0 {
 			p.Fail(t.Pos, "the size of %s has no bound", t.Text)
 		}
-		declare(p, p.buffers, t, b)
-		return b
+		p.declareBuffer(t, b)
+		return
 	}
 	b.Storage = Weight
 	if p.Accept("=") {
@@ -151,12 +150,16 @@ func (p *parser) bufferLine(weight bool) *Buffer {
 	if n, ok := b.Len.Const(); !ok || b.DType != b.Const.DType || n*int64(b.DType.Size()) != int64(len(b.Const.Data)) {
 		p.Fail(t.Pos, "%s and its constant differ in type", t.Text)
 	}
+	p.declareBuffer(t, b)
+}
+
+func (p *parser) declareBuffer(t text.Token, b *Buffer) {
 	declare(p, p.buffers, t, b)
-	return b
+	p.declared = append(p.declared, b)
 }
 
 // view parses "name: f32[4] = root[at]".
-func (p *parser) view() *Buffer {
+func (p *parser) view() {
 	t := p.Want(text.Name, "a buffer")
 	p.Expect(":")
 	b := p.shape(t.Text)
@@ -169,8 +172,7 @@ func (p *parser) view() *Buffer {
 	p.Expect("[")
 	b.At = p.Index(p.symbol)
 	p.Expect("]")
-	declare(p, p.buffers, t, b)
-	return b
+	p.declareBuffer(t, b)
 }
 
 // buffer consumes the name of a buffer.
@@ -185,7 +187,7 @@ func (p *parser) buffer() *Buffer {
 
 // listBuffers lists the buffers of the method in order of first use, then
 // those declared that no statement uses.
-func (p *parser) listBuffers(declared []*Buffer) {
+func (p *parser) listBuffers() {
 	seen := map[*Buffer]bool{}
 	var add func(*Buffer)
 	add = func(b *Buffer) {
@@ -208,7 +210,7 @@ func (p *parser) listBuffers(declared []*Buffer) {
 	for _, s := range p.m.Body {
 		eachAccess(s, func(a access) { add(*a.buf) })
 	}
-	for _, b := range declared {
+	for _, b := range p.declared {
 		add(b)
 	}
 }
