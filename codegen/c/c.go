@@ -56,6 +56,7 @@ type gen struct {
 	prefix string
 	upper  string
 	names  *codegen.Scope // of the file scope
+	locals *codegen.Scope // what no local may be called besides: names of helpers
 	idx    ctype
 
 	weights *codegen.Weights
@@ -84,6 +85,8 @@ func (g *gen) run() error {
 		g.names.Reserve(k)
 	}
 	g.names.Reserve(g.prefix+"_status", g.prefix+"_state", g.prefix+"_reset", g.prefix+"_weights")
+	g.locals = codegen.NewScope(g.names)
+	g.locals.Reserve(helperWords()...)
 	if err := g.checkTypes(); err != nil {
 		return err
 	}

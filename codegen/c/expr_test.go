@@ -23,9 +23,8 @@ var allTypes = []ir.DType{
 
 // exprGen makes random expressions. Operand 1+k is a buffer of allTypes[k].
 type exprGen struct {
-	r     *rand.Rand
-	i     *sym.Symbol
-	depth int
+	r *rand.Rand
+	i *sym.Symbol
 }
 
 func (g *exprGen) leaf(d ir.DType) *expr.Expr {

@@ -208,7 +208,7 @@ func valueText(a ir.Arg) string {
 // sizesStruct declares the dynamic sizes of m.
 func (g *gen) sizesStruct(w *writer, m *method) {
 	w.raw(fmt.Sprintf("/* The dynamic sizes of a call of %s. */", m.name))
-	w.raw("typedef struct {")
+	var rows []row
 	for _, d := range m.binding.In {
 		if d.Axis >= 0 {
 			lo, hi := d.Size.Bounds()
@@ -216,11 +216,24 @@ func (g *gen) sizesStruct(w *writer, m *method) {
 			if hi != math.MaxInt64 {
 				bounds = fmt.Sprintf("%d to %d", lo, hi)
 			}
-			w.raw(fmt.Sprintf("    %s %s; /* in: %s */", g.idx, m.fields[field{false, d.Port, d.Axis}], bounds))
+			rows = append(rows, row{fmt.Sprintf("%s %s;", g.idx, m.fields[field{false, d.Port, d.Axis}]), "in: " + bounds})
 		}
 	}
 	for _, d := range m.binding.Out {
-		w.raw(fmt.Sprintf("    %s %s; /* out */", g.idx, m.fields[field{true, d.Port, d.Axis}]))
+		rows = append(rows, row{fmt.Sprintf("%s %s;", g.idx, m.fields[field{true, d.Port, d.Axis}]), "out"})
 	}
-	w.raw(fmt.Sprintf("} %s_sizes;", m.name))
+	structure(w, m.name+"_sizes", rows)
+}
+
+// structure declares a struct type with a comment for every member.
+func structure(w *writer, name string, members []row) {
+	width := 0
+	for _, m := range members {
+		width = max(width, len(m.name))
+	}
+	w.raw("typedef struct {")
+	for _, m := range members {
+		w.raw(fmt.Sprintf("    %-*s /* %s */", width, m.name, codegen.PlainText(m.text)))
+	}
+	w.raw("} " + name + ";")
 }

@@ -22,6 +22,26 @@ var helperNames = map[string]string{
 	"aligned": "aligned", "poison": "poison",
 }
 
+// helperWords returns the names that helper functions may have.
+func helperWords() []string {
+	var words []string
+	for _, format := range helperNames {
+		for a := ir.Bool; a.Size() > 0; a++ {
+			switch strings.Count(format, "%s") {
+			case 0:
+				words = append(words, format)
+			case 1:
+				words = append(words, fmt.Sprintf(format, a.Short()))
+			case 2:
+				for b := ir.Bool; b.Size() > 0; b++ {
+					words = append(words, fmt.Sprintf(format, a.Short(), b.Short()))
+				}
+			}
+		}
+	}
+	return words
+}
+
 // support is the functions that the package's code calls and that are emitted
 // only then: each after those it calls itself.
 type support struct {

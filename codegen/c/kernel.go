@@ -90,7 +90,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		return
 	}
 	p := &printer{g: g, w: &writer{indent: 1}, where: "kernel " + k.Name,
-		scope: codegen.NewScope(g.names), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
 	var decls []string
 	var drops []*bool
 	add := func(decl, name string, drop *bool) {
@@ -158,7 +158,7 @@ func mentions(text, ident string) bool {
 // functionText prints a scalar function.
 func (g *gen) functionText(fn *expr.Func, cname string) string {
 	p := &printer{g: g, w: &writer{indent: 1}, where: "function " + fn.Name,
-		scope: codegen.NewScope(g.names), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
 	var decls []string
 	for _, v := range fn.Params {
 		t, _ := typeOf(v.DType)

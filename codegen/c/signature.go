@@ -43,7 +43,7 @@ func (g *gen) signatures() error {
 		}
 		m := &method{
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name),
-			scope: codegen.NewScope(g.names), fields: map[field]string{}, arena: codegen.ArenaSize(nm),
+			scope: codegen.NewScope(g.locals), fields: map[field]string{}, arena: codegen.ArenaSize(nm),
 		}
 		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
 		for i, p := range nm.Inputs {

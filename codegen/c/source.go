@@ -88,12 +88,12 @@ func (g *gen) stateAlign() int {
 
 func (g *gen) stateStruct(w *writer) {
 	w.raw(fmt.Sprintf("/* What the model remembers between calls. %s_reset gives it its first value. */", g.prefix))
-	w.raw("typedef struct {")
+	var rows []row
 	for _, b := range g.p.State {
 		t, _ := storageOf(b.DType)
-		w.raw(fmt.Sprintf("    %s %s[%d]; /* %s %s */", t, g.fields[b], max(1, b.MaxLen), b.DType, codegen.ShapeText(b.Sizes, nil)))
+		rows = append(rows, row{fmt.Sprintf("%s %s[%d];", t, g.fields[b], max(1, b.MaxLen)), b.DType.String() + " " + codegen.ShapeText(b.Sizes, nil)})
 	}
-	w.raw(fmt.Sprintf("} %s_state;", g.prefix))
+	structure(w, g.prefix+"_state", rows)
 	w.blank()
 	w.raw(fmt.Sprintf("void %s_reset(%s_state *state);", g.prefix, g.prefix))
 }

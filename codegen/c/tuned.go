@@ -24,7 +24,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		return
 	}
 	text := &ctext.Kernel{Index: g.idx.String(), Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}
-	p := &printer{g: g, where: "kernel " + k.Name, scope: codegen.NewScope(g.names), syms: map[*sym.Symbol]string{}}
+	p := &printer{g: g, where: "kernel " + k.Name, scope: codegen.NewScope(g.locals), syms: map[*sym.Symbol]string{}}
 	p.scope.Reserve(names...)
 	for _, s := range k.Params {
 		p.syms[s] = p.scope.Take(intName(in, s))
@@ -133,7 +133,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	if ep == nil {
 		return result{call: func(acc, _, _ string) string { return acc }}
 	}
-	p := &printer{g: g, w: &writer{indent: 1}, where: "epilogue of " + info.name, scope: codegen.NewScope(g.names),
+	p := &printer{g: g, w: &writer{indent: 1}, where: "epilogue of " + info.name, scope: codegen.NewScope(g.locals),
 		vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
 	acc, _ := typeOf(ep.Acc.DType)
 	ret, _ := storageOf(ep.DType)

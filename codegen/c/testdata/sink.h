@@ -30,16 +30,16 @@ typedef enum {
 /* What the model remembers between calls. sink_reset gives it its first value. */
 typedef struct {
     int64_t calls[1]; /* int64 [] */
-    float ramp[4]; /* float32 [4] */
+    float ramp[4];    /* float32 [4] */
 } sink_state;
 
 void sink_reset(sink_state *state);
 
 /* The dynamic sizes of a call of sink_forward. */
 typedef struct {
-    int32_t x_dim0; /* in: 1 to 8 */
+    int32_t x_dim0;      /* in: 1 to 8 */
     int32_t double_dim0; /* in: 2 to 16 */
-    int32_t out0_dim0; /* out */
+    int32_t out0_dim0;   /* out */
 } sink_forward_sizes;
 
 /*
