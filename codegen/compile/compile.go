@@ -113,18 +113,10 @@ func internal(p *ir.Program, err *error) {
 // "my_net".
 func NameOf(file string) string {
 	base := filepath.Base(file)
-	base = strings.TrimSuffix(base, filepath.Ext(base))
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '_'
-	}, base)
-	if name == "" || name[0] >= '0' && name[0] <= '9' {
-		name = "model_" + name
+	stem := strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
+	stem = strings.TrimLeftFunc(stem, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	if stem == "" || stem[0] <= '9' {
+		stem = "model" + stem
 	}
-	return name
+	return codegen.Identifier(stem)
 }
