@@ -161,7 +161,7 @@ func (g *exprGen) truncated(d, from ir.DType, x *expr.Expr) *expr.Expr {
 // TestExpressions compiles random expressions of every dtype and compares every
 // result with eval's, bit by bit, under the sanitizers.
 func TestExpressions(t *testing.T) {
-	const perType, elements = 12, 24
+	const perType, elements = 8, 24
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &native.Program{Source: "random"}
 	ins := make([]*native.Buffer, len(allTypes))
