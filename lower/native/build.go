@@ -48,8 +48,8 @@ type builder struct {
 	evals   map[*ir.Value]float64    // evaluations per element if inlined
 	forms   map[*ir.Value]*form      // values without a buffer
 	bufs    map[*ir.Value]*Buffer
-	scalars map[*ir.Value]*expr.Var // run-time numbers
-	mutable map[*ir.Value]bool      // inputs that the method writes back
+	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
+	mutable map[*ir.Value]bool       // inputs that the method writes back
 
 	block *[]Stmt
 }
@@ -61,7 +61,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, read: map[*ir.Value]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
-		scalars: map[*ir.Value]*expr.Var{}, mutable: map[*ir.Value]bool{},
+		scalars: map[*ir.Value]*expr.Expr{}, mutable: map[*ir.Value]bool{},
 	}
 }
 

@@ -64,7 +64,7 @@ func (b *builder) inputs(m *ir.Method) error {
 
 func (b *builder) scalarVar(v *ir.Value) *expr.Var {
 	x := &expr.Var{Name: v.Name, DType: scalarDType(v)}
-	b.scalars[v] = x
+	b.scalars[v] = expr.Get(x)
 	return x
 }
 
@@ -138,8 +138,15 @@ func (b *builder) output(a ir.Arg, i int) error {
 			return fmt.Errorf("%s: output %d is an integer the compiler cannot follow", b.prog.Source, i)
 		}
 	case ir.FloatKind, ir.BoolKind:
-		if p.Var = b.scalars[v]; p.Var == nil {
-			return fmt.Errorf("%s: output %d is a scalar that is not computed", b.prog.Source, i)
+		switch x := b.scalars[v]; {
+		case x == nil:
+			return fmt.Errorf("%s: output %d is a number that is not computed", b.prog.Source, i)
+		case x.Op == expr.OpLocal:
+			p.Var = x.Var
+		case v.Type.Kind == ir.BoolKind:
+			p.Value = ir.BoolArg(x.Int != 0)
+		default:
+			p.Value = ir.Float(x.Float)
 		}
 	default:
 		return fmt.Errorf("%s: output %d is neither a tensor nor a number", b.prog.Source, i)

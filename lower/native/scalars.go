@@ -2,8 +2,10 @@ package native
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -25,15 +27,36 @@ func (b *builder) scalar(f *facts) error {
 		if err != nil {
 			return err
 		}
-		let := &Let{Value: value, Args: args, From: []Origin{originOf(f.node)}}
+		from := []Origin{originOf(f.node)}
 		if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 && v.Type.Expr.Equal(syms[0].Expr()) {
-			let.Sym = syms[0]
+			b.bind(v.Name, syms[0], value, args, from)
+		} else if value.Op == expr.OpConst {
+			b.scalars[v] = value
 		} else {
-			let.Var = b.scalarVar(v)
+			b.emit(&Let{Var: b.scalarVar(v), Value: value, Args: args, From: from})
 		}
-		b.emit(let)
 	}
 	return nil
+}
+
+// bind gives symbol s its value. Everything compiled relies on the declared
+// range of s, the assertions about it in the model included, so the number
+// itself is tested first.
+func (b *builder) bind(name string, s *sym.Symbol, value *expr.Expr, args []*Buffer, from []Origin) {
+	x := &expr.Var{Name: name, DType: ir.Int64}
+	b.emit(&Let{Var: x, Value: expr.Cast(ir.Int64, value), Args: args, From: from})
+	ok := expr.Bool(true)
+	lo, hi := s.Expr().Bounds()
+	if lo > math.MinInt64 {
+		ok = expr.And(ok, expr.Ge(expr.Get(x), expr.Int(ir.Int64, lo)))
+	}
+	if hi < math.MaxInt64 {
+		ok = expr.And(ok, expr.Le(expr.Get(x), expr.Int(ir.Int64, hi)))
+	}
+	if ok.Op != expr.OpConst {
+		b.emit(&Assert{Cond: ok, Message: fmt.Sprintf("%s is in its range", name), From: from})
+	}
+	b.emit(&Let{Sym: s, Value: expr.Get(x), From: from})
 }
 
 // scalarExpr returns what a node on numbers computes, its operands being
@@ -88,7 +111,7 @@ func (b *builder) effect(f *facts) error {
 // scalarValue returns a run-time scalar operand as an expression.
 func (b *builder) scalarValue(v *ir.Value) (*expr.Expr, error) {
 	if x := b.scalars[v]; x != nil {
-		return expr.Get(x), nil
+		return x, nil
 	}
 	if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
 		return expr.Idx(ir.Int64, v.Type.Expr), nil
