@@ -1,0 +1,66 @@
+package boards
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/toolchain"
+)
+
+// Smaller cores than the board's: packages are built for them without a warning
+// and need nothing but the compiler's own library.
+func TestBuilds(t *testing.T) {
+	for _, target := range []toolchain.Target{toolchain.CortexM0(), toolchain.RISCV32()} {
+		for _, m := range onBoard {
+			t.Run(target.Name+"/"+modelName(m.dir), func(t *testing.T) {
+				skipWithout(t, target.Compiler)
+				sizes := link(t, generate(t, readCase(t, m.dir), target), target)
+				t.Logf("%+v", sizes)
+			})
+		}
+	}
+}
+
+// doubles is the case whose model has float64 values.
+const doubles = "promotion"
+
+// Every case is built for the Cortex-M4: there is no operator that needs a
+// library or, unless the model says so, doubles.
+func TestEveryCaseLinks(t *testing.T) {
+	target := toolchain.CortexM4()
+	skipWithout(t, target.Compiler)
+	dirs, err := testcase.Find(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			link(t, generate(t, readCase(t, dir), target), target)
+		})
+	}
+}
+
+// link builds a package on its own.
+func link(t *testing.T, g *generated, target toolchain.Target) toolchain.Sizes {
+	t.Helper()
+	dir := t.TempDir()
+	elf, err := baremetal.Link(t.Context(), target, dir, g.sources, g.entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := toolchain.ReadELF(elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(image.Undef) > 0 {
+		t.Errorf("undefined: %v", image.Undef)
+	}
+	if found := image.DoubleHelpers(); len(found) > 0 && filepath.Base(g.kase.Dir) != doubles {
+		t.Errorf("double-precision functions are linked: %v", found)
+	}
+	checkFrames(t, g, dir)
+	return image.Sizes()
+}

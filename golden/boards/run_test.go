@@ -1,0 +1,142 @@
+package boards
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/toolchain"
+)
+
+const (
+	timeLimit = 2 * time.Minute // for all calls of a model in the emulator
+	maxFrame  = 256             // bytes of stack that one function takes
+	maxStack  = 768             // bytes of stack that a call takes in all
+)
+
+// onBoard are the models that run on the board, with what they may take of the
+// arena. Classifiers must name every recorded input by its label.
+var onBoard = []struct {
+	dir      string
+	arena    int64 // bytes at most
+	classify bool
+}{
+	{shared + "/kws_trained", 64000, true},
+	{shared + "/mlperf_kws_dscnn", 64000, false},
+	{shared + "/lenet", 18816, false},
+	{ours + "/digits", 10240, true},
+	{ours + "/lenet", 2048, false},
+	{ours + "/lstm", 1024, false},
+	{ours + "/attention_causal", 4096, false},
+	{ours + "/cache", 1024, false},
+}
+
+// modelName is the end of a case's path: "cases/digits".
+func modelName(dir string) string {
+	return filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
+}
+
+// Models run on a Cortex-M4 as PyTorch says, within their limits, and compute
+// nothing in double precision, which that core has no instructions for.
+func TestCortexM4(t *testing.T) {
+	target := toolchain.CortexM4()
+	skipWithout(t, target.Compiler, "qemu-system-arm")
+	var rows []row
+	for _, m := range onBoard {
+		t.Run(modelName(m.dir), func(t *testing.T) {
+			g := generate(t, readCase(t, m.dir), target)
+			dir := t.TempDir()
+			report, err := g.execute(t.Context(), target, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Doubles) > 0 {
+				t.Errorf("double-precision functions are linked: %v", report.Doubles)
+			}
+			if g.arena.Size > m.arena {
+				t.Errorf("the arena has %d bytes, at most %d are wanted", g.arena.Size, m.arena)
+			}
+			checkFrames(t, g, dir)
+			if report.Stack > maxStack {
+				t.Errorf("a call takes %d bytes of stack, at most %d are wanted", report.Stack, maxStack)
+			}
+			checkOutputs(t, g, report, m.classify)
+			rows = append(rows, newRow(modelName(m.dir), g, report))
+		})
+	}
+	checkSizes(t, target, rows)
+}
+
+// checkFrames holds the stack frames of the generated functions, which were
+// compiled in dir, against the limit.
+func checkFrames(t *testing.T, g *generated, dir string) {
+	t.Helper()
+	frames, err := toolchain.StackFrames(filepath.Join(dir, g.name+".o"))
+	if err != nil || len(frames) == 0 {
+		t.Fatalf("%d stack frames, error %v", len(frames), err)
+	}
+	for _, f := range frames {
+		if !f.Bounded || f.Bytes > maxFrame {
+			t.Errorf("function %s takes %d bytes of stack, bounded: %t; at most %d are wanted", f.Function, f.Bytes, f.Bounded, maxFrame)
+		}
+	}
+}
+
+// checkOutputs compares every call with what PyTorch gave.
+func checkOutputs(t *testing.T, g *generated, report *baremetal.Report, classify bool) {
+	t.Helper()
+	tol := compare.Tolerance{Terms: g.terms, Slack: g.kase.Slack}
+	named := 0
+	for i, call := range g.kase.Calls {
+		got := report.Runs[i]
+		if got.Status != 0 {
+			t.Fatalf("call %d: status %d", i, got.Status)
+		}
+		var want []*tensor.Tensor // the harness prints in the order of the arguments
+		for _, m := range call.Mutated {
+			if m != nil {
+				want = append(want, m)
+			}
+		}
+		for _, o := range call.Outputs {
+			if o.Tensor != nil {
+				want = append(want, o.Tensor)
+			}
+		}
+		if len(got.Outputs) != len(want) {
+			t.Fatalf("call %d: %d outputs, want %d", i, len(got.Outputs), len(want))
+		}
+		for k, w := range want {
+			read := *w
+			read.Data = got.Outputs[k]
+			if miss := compare.Tensors(&read, w, tol); miss != nil {
+				t.Errorf("call %d, output %d: %v", i, k, miss)
+			}
+			if k == 0 && classify && class(&read, g.kase.Labels) == call.Label {
+				named++
+			}
+		}
+	}
+	if !classify {
+		return
+	}
+	t.Logf("%d of %d recordings are named rightly", named, len(g.kase.Calls))
+	if named != len(g.kase.Calls) || named < 10 {
+		t.Errorf("%d of %d recordings are named rightly, want all of at least 10", named, len(g.kase.Calls))
+	}
+}
+
+// class is the label of the largest element.
+func class(t *tensor.Tensor, labels []string) string {
+	values := compare.Floats(t)
+	best := slices.Index(values, slices.Max(values))
+	if best >= len(labels) {
+		return fmt.Sprint(best)
+	}
+	return labels[best]
+}
