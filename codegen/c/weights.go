@@ -144,9 +144,7 @@ _%[2]s:
     .incbin %[3]s_WEIGHTS_FILE
     .size %[2]s, . - %[2]s
 #ifdef __linux__ /* elsewhere no other object has it, and linkers warn of a mixture */
-#ifdef __linux__
     .section .note.GNU-stack, "", %%progbits
-#endif
 #endif
 #endif
 `, g.banner(symbol+".S"), symbol, g.upper)
