@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -138,7 +139,9 @@ func (u *unit) compile(j Job, opt compile.Options, lang string) error {
 	u.result.Native = np
 	u.result.Weights = codegen.LayOut(np).Size
 	for _, f := range u.pkg.Files {
-		u.result.Code += int64(len(f.Data))
+		if isSource(f.Name) {
+			u.result.Code += int64(len(f.Data))
+		}
 	}
 	for _, m := range np.Methods {
 		l, err := newLayout(m)
@@ -148,6 +151,11 @@ func (u *unit) compile(j Job, opt compile.Options, lang string) error {
 		u.layouts = append(u.layouts, l)
 	}
 	return u.pkg.Write(u.dir)
+}
+
+// isSource tells program text from weights.
+func isSource(name string) bool {
+	return !strings.HasSuffix(name, ".bin") && !strings.Contains(name, "weights")
 }
 
 // parallel calls f for 0 … n-1 on all processors.

@@ -38,7 +38,8 @@ type Result struct {
 	Calls []CallResult // parallel to Job.Calls if Err is nil
 	// Native is the native form, nil for the reference.
 	Native *native.Program
-	// Code and Weights are the bytes of generated text and of constants.
+	// Code and Weights are the bytes of generated source, weights left out, and
+	// of constants.
 	Code, Weights int64
 }
 
