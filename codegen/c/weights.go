@@ -144,6 +144,8 @@ _%[2]s:
     .incbin %[3]s_WEIGHTS_FILE
     .size %[2]s, . - %[2]s
 #ifdef __linux__ /* elsewhere no other object has it, and linkers warn of a mixture */
+    .section .note.GNU-stack, "", %%progbits
+#endif
 #endif
 `, g.banner(symbol+".S"), symbol, g.upper)
 	return b.String()
