@@ -1,0 +1,80 @@
+package safety
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/toolchain"
+)
+
+// The C of every case is free of warnings: with gcc and clang, as C++ with
+// both, and on machines of 32 bits. (gcc on the host is what cases run with.)
+func TestWarnings(t *testing.T) {
+	dirs, err := testcase.Find("../cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := []toolchain.Target{
+		toolchain.Clang().With("-fsyntax-only"), toolchain.GXX().With("-fsyntax-only"), toolchain.ClangXX().With("-fsyntax-only"),
+		toolchain.CortexM4().With("-O1"), toolchain.RISCV32().With("-O1"),
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			sources := writePackage(t, filepath.Join(dir, "model.pt2"))
+			errs := make([]error, len(targets))
+			var wait sync.WaitGroup
+			for i, target := range targets {
+				objects := t.TempDir()
+				wait.Go(func() { _, errs[i] = target.Compile(t.Context(), objects, sources...) })
+			}
+			wait.Wait()
+			for i, err := range errs {
+				if err != nil {
+					t.Error(diagnostics(targets[i].Name, err))
+				}
+			}
+		})
+	}
+}
+
+func writePackage(t *testing.T, model string) (sources []string) {
+	t.Helper()
+	p, closer, err := compile.Read(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	pkg, err := compile.Package(p, compile.Options{Lang: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := pkg.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range pkg.Files {
+		if ext := filepath.Ext(f.Name); ext == ".c" || ext == ".S" {
+			sources = append(sources, filepath.Join(dir, f.Name))
+		}
+	}
+	return sources
+}
+
+// diagnostics is a compiler's first few messages.
+func diagnostics(target string, err error) string {
+	text := ""
+	for line := range strings.Lines(err.Error()) {
+		if strings.Contains(line, "error:") && strings.Count(text, "\n") < 3 {
+			text += line
+		}
+	}
+	if text == "" {
+		text = err.Error()
+	}
+	return fmt.Sprintf("%s: %s", target, text)
+}
