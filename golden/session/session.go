@@ -5,16 +5,18 @@
 //
 // On the wire all numbers are little endian. A request is
 //
-//	u32 model, u32 flags (1: reset the state), u32 repeat, u32 number of arguments,
+//	u32 model, u32 flags (1: reset the state), u32 repeat, u64 nanoseconds, u32 number of arguments,
 //	per argument u32 mode (1 in, 2 out, 3 both), u64 length, and the bytes unless it is out
 //
 // and an answer
 //
-//	u32 status, u64 nanoseconds of the fastest repetition, u64 length of a message, the message,
+//	u32 status, u64 length of a message, the message, u64 length of the times and the times,
 //	per argument that is not in: u64 length and the bytes
 //
 // A request makes the call repeat times (at least once) with the same
-// arguments; the answer is that of the last.
+// arguments, and then until so many nanoseconds have gone by or 65536 calls are
+// made; the answer is that of the last. The times are u64 nanoseconds, one for
+// each call.
 package session
 
 import (
@@ -51,7 +53,8 @@ type Arg struct {
 type Request struct {
 	Model  int
 	Reset  bool
-	Repeat int
+	Repeat int           // calls to make at least
+	For    time.Duration // and for how long
 	Args   []Arg
 }
 
@@ -59,8 +62,8 @@ type Request struct {
 type Answer struct {
 	Status  int
 	Message string
-	Fastest time.Duration
-	Outputs [][]byte // of the Out and InOut arguments, in order
+	Times   []time.Duration // of each repetition
+	Outputs [][]byte        // of the Out and InOut arguments, in order
 }
 
 // Program is an executable that speaks the protocol.
@@ -195,9 +198,11 @@ func (r *Request) encode() []byte {
 	if r.Reset {
 		flags = 1
 	}
-	for _, x := range []uint32{uint32(r.Model), flags, uint32(max(r.Repeat, 1)), uint32(len(r.Args))} {
+	for _, x := range []uint32{uint32(r.Model), flags, uint32(max(r.Repeat, 1))} {
 		b = le.AppendUint32(b, x)
 	}
+	b = le.AppendUint64(b, uint64(max(r.For, 0)))
+	b = le.AppendUint32(b, uint32(len(r.Args)))
 	for _, a := range r.Args {
 		b = le.AppendUint32(b, uint32(a.Mode))
 		if a.Mode == Out {
@@ -214,19 +219,23 @@ func decode(r io.Reader, req *Request, budget int64) (*Answer, error) {
 	if budget == 0 {
 		budget = 4 << 30
 	}
-	head := make([]byte, 12)
+	head := make([]byte, 4)
 	if _, err := io.ReadFull(r, head); err != nil {
 		return nil, err
 	}
-	a := &Answer{
-		Status:  int(int32(binary.LittleEndian.Uint32(head))),
-		Fastest: time.Duration(binary.LittleEndian.Uint64(head[4:])),
-	}
+	a := &Answer{Status: int(int32(binary.LittleEndian.Uint32(head)))}
 	message, err := block(r, &budget)
 	if err != nil {
 		return nil, err
 	}
 	a.Message = string(message)
+	times, err := block(r, &budget)
+	if err != nil {
+		return nil, err
+	}
+	for ; len(times) >= 8; times = times[8:] {
+		a.Times = append(a.Times, time.Duration(binary.LittleEndian.Uint64(times)))
+	}
 	for _, arg := range req.Args {
 		if arg.Mode == In {
 			continue

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,8 +91,8 @@ func TestRun(t *testing.T) {
 				for _, o := range a.Outputs {
 					out = append(out, int32(binary.LittleEndian.Uint32(o)))
 				}
-				if a.Fastest < 7 {
-					t.Errorf("took %v", a.Fastest)
+				if len(a.Times) != max(requests[i].Repeat, 1) || slices.Min(a.Times) < 7 {
+					t.Errorf("took %v", a.Times)
 				}
 				failed := a.Status != 0
 				got = append(got, fmt.Sprint(failed, out))

@@ -214,7 +214,7 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 				finish(u, CallResult{Err: err})
 				continue
 			}
-			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat, Args: args}
+			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat, For: c.For, Args: args}
 		}
 	}, func(a *session.Answer, err error) {
 		u, c := current()

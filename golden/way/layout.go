@@ -193,7 +193,7 @@ func (l *layout) encodeDims(c Call) []byte {
 
 // result reads what a call gave.
 func (l *layout) result(c Call, a *session.Answer) CallResult {
-	r := CallResult{Fastest: a.Fastest, Mutated: make([]*tensor.Tensor, len(c.Inputs))}
+	r := CallResult{Times: a.Times, Mutated: make([]*tensor.Tensor, len(c.Inputs))}
 	blocks := a.Outputs
 	next := func() []byte {
 		b := blocks[0]

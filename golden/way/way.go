@@ -28,7 +28,10 @@ type Call struct {
 	Method int // index among the program's methods
 	Inputs []tensor.Value
 	Keep   bool // the state is what the call before left; else it is reset
-	Repeat int  // make the call that often and time it; 0 is once
+	// Repeat makes the call that often (0 is once), and For goes on for so long
+	// but not over 65536 calls.
+	Repeat int
+	For    time.Duration
 }
 
 // Result is what came of a [Job].
@@ -48,7 +51,7 @@ type CallResult struct {
 	Err     error
 	Outputs []tensor.Value
 	Mutated []*tensor.Tensor // parallel to Call.Inputs; nil where the program does not write
-	Fastest time.Duration
+	Times   []time.Duration  // of each repetition; nil for the reference
 }
 
 // Way is a way to run models. Done is called once per job with its index, in

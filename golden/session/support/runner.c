@@ -9,7 +9,7 @@
 
 #include "runner.h"
 
-enum { MODE_IN = 1, MODE_OUT = 2, MODE_INOUT = 3, JUNK = 0xA5 };
+enum { MODE_IN = 1, MODE_OUT = 2, MODE_INOUT = 3, JUNK = 0xA5, MAX_TIMES = 65536 };
 
 struct argument {
 	uint32_t mode;
@@ -82,11 +82,19 @@ static struct argument get_argument(void)
 	return a;
 }
 
-static void answer_request(uint32_t model, int reset, uint32_t repeat, uint32_t count)
+static void put_block(const void *from, size_t n)
+{
+	uint64_t size = n;
+	put(&size, sizeof size);
+	put(from, n);
+}
+
+static void answer_request(uint32_t model, int reset, uint32_t repeat, uint64_t span, uint32_t count)
 {
 	struct argument *args = (struct argument *)allocate(count * sizeof *args);
 	void **data = (void **)allocate(count * sizeof *data);
-	uint64_t fastest = UINT64_MAX, size;
+	static uint64_t times[MAX_TIMES];
+	uint64_t start = nanoseconds();
 	int32_t status = 0;
 	uint32_t i, k;
 
@@ -97,8 +105,7 @@ static void answer_request(uint32_t model, int reset, uint32_t repeat, uint32_t 
 	if (model >= runner_count) {
 		fail("no such model");
 	}
-	for (k = 0; k < repeat; k++) {
-		uint64_t took = 0;
+	for (k = 0; k < MAX_TIMES && (k < repeat || nanoseconds() - start < span); k++) {
 		for (i = 0; i < count; i++) {
 			if (args[i].mode == MODE_OUT) {
 				memset(args[i].data, JUNK, args[i].size);
@@ -106,20 +113,14 @@ static void answer_request(uint32_t model, int reset, uint32_t repeat, uint32_t 
 				memcpy(args[i].data, args[i].given, args[i].size);
 			}
 		}
-		status = (int32_t)runner_models[model](data, reset && k == 0, nanoseconds, &took);
-		if (took < fastest) {
-			fastest = took;
-		}
+		status = (int32_t)runner_models[model](data, reset && k == 0, nanoseconds, &times[k]);
 	}
 	put(&status, sizeof status);
-	put(&fastest, sizeof fastest);
-	size = 0;
-	put(&size, sizeof size);
+	put_block("", 0);
+	put_block(times, k * sizeof *times);
 	for (i = 0; i < count; i++) {
 		if (args[i].mode != MODE_IN) {
-			size = args[i].size;
-			put(&size, sizeof size);
-			put(args[i].data, args[i].size);
+			put_block(args[i].data, args[i].size);
 		}
 		free(args[i].given);
 		free(args[i].data);
@@ -131,9 +132,12 @@ static void answer_request(uint32_t model, int reset, uint32_t repeat, uint32_t 
 
 int main(void)
 {
-	uint32_t head[4];
+	uint32_t head[3], count;
+	uint64_t span;
 	for (;;) {
 		get(head, sizeof head);
-		answer_request(head[0], (int)(head[1] & 1u), head[2], head[3]);
+		get(&span, sizeof span);
+		get(&count, sizeof count);
+		answer_request(head[0], (int)(head[1] & 1u), head[2], span, count);
 	}
 }
