@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/schedule"
 )
@@ -63,8 +65,10 @@ func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
 	if !writesFirst(block[first], src) || !inPlaceAt(block[first], src, dst) {
 		return false
 	}
+	// What outlives the call changes only once nothing can fail any more.
+	lasting := dst.Storage == State || dst.Storage == Input
 	for j := first + 1; j < i; j++ {
-		if touchesOverlap(block[j], dst) {
+		if touchesOverlap(block[j], dst) || lasting && mayFail(block[j]) {
 			return false
 		}
 	}
@@ -124,6 +128,19 @@ func touchesOverlap(s Stmt, b *Buffer) bool {
 
 func writesOverlap(s Stmt, b *Buffer) bool {
 	return some(s, func(a access) bool { return a.write && overlap(*a.buf, b) })
+}
+
+// mayFail reports whether s can end the method early.
+func mayFail(s Stmt) bool {
+	if _, ok := s.(*Assert); ok {
+		return true
+	}
+	for _, nested := range blocks(s) {
+		if slices.ContainsFunc(*nested, mayFail) {
+			return true
+		}
+	}
+	return false
 }
 
 // writesFirst reports whether the first use of src in s is a write, in each
