@@ -163,7 +163,8 @@ func (w weights) channel(i int) int {
 	return i/(w.per*w.inner)/w.rows*w.per + i/w.inner%w.per
 }
 
-// weightForm recognises a layer.
+// weightForm recognises a layer whose result has its channels in dimension 1,
+// where batch norm expects them: not one without a batch.
 func weightForm(c *ops.Call) (form weights, ok bool) {
 	if c.Op.ParsedSchema().Index("weight") < 0 || c.Value("weight") == nil || len(c.Outs) != 1 {
 		return form, false
@@ -181,10 +182,11 @@ func weightForm(c *ops.Call) (form weights, ok bool) {
 	case "linear":
 		ok = c.Outs[0].Rank() == 2
 	case "conv1d", "conv2d", "conv3d":
+		ok = c.Outs[0].Rank() == len(sizes)
 	case "conv_transpose1d", "conv_transpose2d", "conv_transpose3d":
-		transposed = true
+		transposed, ok = true, c.Outs[0].Rank() == len(sizes)
 	case "convolution":
-		transposed = c.Bool("transposed")
+		transposed, ok = c.Bool("transposed"), c.Outs[0].Rank() == len(sizes)
 	default:
 		ok = false
 	}
