@@ -23,6 +23,7 @@ type block struct {
 	uses    map[*expr.Expr]int        // how many places below use a node
 	sure    map[*expr.Expr]bool       // evaluated whenever the block runs
 	reduces []*expr.Expr              // the reductions among sure, in order
+	choices []*expr.Expr              // the Selects likewise
 }
 
 func (s *scheduler) newBlock(parent *block, v *sym.Symbol, guard bool, roots []*expr.Expr) *block {
@@ -33,10 +34,20 @@ func (s *scheduler) newBlock(parent *block, v *sym.Symbol, guard bool, roots []*
 	}
 	for _, r := range roots {
 		b.count(r)
-		b.certain(r)
+		s.certain(r, b.sure, func(e *expr.Expr) {
+			switch e.Op {
+			case expr.OpReduce:
+				b.reduces = append(b.reduces, e)
+			case expr.OpSelect:
+				b.choices = append(b.choices, e)
+			}
+		})
 	}
 	return b
 }
+
+// unsure notes that nothing need be evaluated when the block runs.
+func (b *block) unsure() { b.sure, b.reduces, b.choices = map[*expr.Expr]bool{}, nil, nil }
 
 // count adds a use of e.
 func (b *block) count(e *expr.Expr) {
@@ -52,29 +63,52 @@ func (b *block) count(e *expr.Expr) {
 	}
 }
 
-// certain notes that e is evaluated whenever the block runs.
-func (b *block) certain(e *expr.Expr) {
-	if b.sure[e] {
+// certain adds to sure what is evaluated whenever e is, and calls f for each
+// of these nodes.
+func (s *scheduler) certain(e *expr.Expr, sure map[*expr.Expr]bool, f func(*expr.Expr)) {
+	if sure[e] {
 		return
 	}
-	b.sure[e] = true
+	sure[e] = true
+	f(e)
 	for _, d := range definitions(e) {
-		b.certain(d)
+		s.certain(d, sure, f)
 	}
-	args := e.Args
-	if e.Op == expr.OpSelect {
-		args = args[:1]
-	}
-	if e.Op == expr.OpReduce {
-		b.reduces = append(b.reduces, e)
-		if !slices.ContainsFunc(e.Vars, maybeEmpty) {
-			b.certain(e.Args[0])
+	switch e.Op {
+	case expr.OpSelect:
+		s.certain(e.Args[0], sure, f)
+		for _, x := range s.inBothArms(e) {
+			if !sure[x] {
+				sure[x] = true
+				f(x)
+			}
 		}
-		return
+	case expr.OpReduce:
+		if !slices.ContainsFunc(e.Vars, maybeEmpty) {
+			s.certain(e.Args[0], sure, f)
+		}
+	default:
+		for _, a := range e.Args {
+			s.certain(a, sure, f)
+		}
 	}
-	for _, a := range args {
-		b.certain(a)
+}
+
+// inBothArms returns what a Select evaluates whichever arm it chooses.
+func (s *scheduler) inBothArms(e *expr.Expr) []*expr.Expr {
+	if list, ok := s.both[e]; ok {
+		return list
 	}
+	other := map[*expr.Expr]bool{}
+	s.certain(e.Args[2], other, func(*expr.Expr) {})
+	var list []*expr.Expr
+	s.certain(e.Args[1], map[*expr.Expr]bool{}, func(x *expr.Expr) {
+		if other[x] {
+			list = append(list, x)
+		}
+	})
+	s.both[e] = list
+	return list
 }
 
 // maybeEmpty reports whether a loop may have no iteration.

@@ -15,11 +15,16 @@ type scheduler struct {
 	free       expr.Free
 	costs      map[*expr.Expr]float64
 	isHarmless map[*expr.Expr]bool
+	hasReduce  map[*expr.Expr]bool
+	both       map[*expr.Expr][]*expr.Expr // of a Select: what either arm evaluates
 	loopVars   map[*sym.Symbol]bool
 }
 
 func newScheduler(f *loop.Func, opts Options) *scheduler {
-	return &scheduler{f: f, opts: opts, costs: map[*expr.Expr]float64{}, isHarmless: map[*expr.Expr]bool{}, loopVars: map[*sym.Symbol]bool{}}
+	return &scheduler{
+		f: f, opts: opts, costs: map[*expr.Expr]float64{}, isHarmless: map[*expr.Expr]bool{}, hasReduce: map[*expr.Expr]bool{},
+		both: map[*expr.Expr][]*expr.Expr{}, loopVars: map[*sym.Symbol]bool{},
+	}
 }
 
 // run emits the nests.
@@ -43,8 +48,7 @@ func (s *scheduler) run(nests []*nest) []loop.Stmt {
 	top := s.newBlock(nil, nil, false, sure)
 	for _, n := range nests {
 		if slices.ContainsFunc(n.vars, maybeEmpty) {
-			top.sure = map[*expr.Expr]bool{} // nothing need be evaluated
-			top.reduces = nil
+			top.unsure()
 		}
 	}
 	for _, n := range nests {
@@ -67,8 +71,7 @@ func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, stri
 	}
 	in := s.newBlock(b, vars[0], false, roots)
 	if slices.ContainsFunc(vars[1:], maybeEmpty) {
-		in.sure = map[*expr.Expr]bool{}
-		in.reduces = nil
+		in.unsure()
 	}
 	s.loops(in, vars[1:], roots, strip, body)
 	b.stmts = append(b.stmts, &loop.For{Var: vars[0], Extent: expr.Extent(vars[0]), Body: in.stmts, Strip: strip})
@@ -86,16 +89,20 @@ func (s *scheduler) value(e *expr.Expr, at *block) *expr.Expr {
 		s.reduce(e, home)
 		return home.values[e]
 	case s.worthLocal(e, home, at):
-		v := s.build(e, home)
-		if !trivial(v) {
-			local := s.local("t", e)
-			home.stmts = append(home.stmts, &loop.Let{Var: local, Value: v})
-			v = expr.Get(local)
-		}
-		home.values[e] = v
-		return v
+		s.keep(e, s.build(e, home), home)
+		return home.values[e]
 	}
 	return s.build(e, at)
+}
+
+// keep makes e known in b as v, in a local unless v is as good as one.
+func (s *scheduler) keep(e, v *expr.Expr, b *block) {
+	if !trivial(v) {
+		local := s.local("t", e)
+		b.stmts = append(b.stmts, &loop.Let{Var: local, Value: v})
+		v = expr.Get(local)
+	}
+	b.values[e] = v
 }
 
 // build returns e in terms of values in at.
@@ -136,28 +143,6 @@ func (s *scheduler) index(d *sym.Symbol, at *block) {
 	}
 	home.stmts = append(home.stmts, &loop.LetIndex{Sym: d, Value: v})
 	home.indices[d] = true
-}
-
-// choice returns the value of a Select: as an expression if its arms need no
-// statements, else a local that an If sets.
-func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
-	cond := s.value(e.Args[0], at)
-	then := s.newBlock(at, nil, true, e.Args[1:2])
-	a := s.value(e.Args[1], then)
-	other := s.newBlock(at, nil, true, e.Args[2:3])
-	b := s.value(e.Args[2], other)
-	if len(then.stmts) == 0 && len(other.stmts) == 0 {
-		return expr.Select(cond, a, b)
-	}
-	t := s.local("t", e)
-	at.stmts = append(at.stmts,
-		&loop.Let{Var: t, Mutable: true},
-		&loop.If{
-			Cond: cond,
-			Then: append(then.stmts, &loop.Assign{Var: t, Value: a}),
-			Else: append(other.stmts, &loop.Assign{Var: t, Value: b}),
-		})
-	return expr.Get(t)
 }
 
 // local makes a local variable for e; rename makes its name unique.

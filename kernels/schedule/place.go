@@ -8,26 +8,45 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// home returns the outermost block, from at outwards, where e may be evaluated.
+// home returns the outermost block, from at outwards, where e is best
+// evaluated: before an arm if what is not in the arm needs it too, before a
+// loop, which would repeat it, unless it is dear and an arm in between may not
+// need it at all.
 func (s *scheduler) home(e *expr.Expr, at *block) *block {
-	for at.parent != nil && s.mayLeave(e, at) {
-		at = at.parent
+	best, cheap := at, true
+	for b := at; b.parent != nil && s.mayLeave(e, b); b = b.parent {
+		switch {
+		case b.guard && (b.parent.sure[e] || b.parent.uses[e] > b.uses[e] && !s.reduces(e)):
+			best, cheap = b.parent, true
+		case b.guard:
+			cheap = cheap && s.cheap(e)
+		case cheap:
+			best = b.parent
+		}
 	}
-	return at
+	return best
 }
 
 // mayLeave reports whether e, needed in b, may be evaluated before b: it does
 // not depend on b's variable, and evaluating it is harmless if b is not run.
 func (s *scheduler) mayLeave(e *expr.Expr, b *block) bool {
 	switch {
-	case b.guard && b.parent.sure[e]:
-		return true
 	case b.guard:
-		return s.harmless(e) && s.cheap(e)
+		return b.parent.sure[e] || s.harmless(e)
 	case slices.Contains(s.free.Of(e), b.v):
 		return false
 	}
 	return !maybeEmpty(b.v) || s.harmless(e)
+}
+
+// reduces reports whether there is a reduction in e.
+func (s *scheduler) reduces(e *expr.Expr) bool {
+	found, ok := s.hasReduce[e]
+	if !ok {
+		expr.Walk(e, func(n *expr.Expr) { found = found || n.Op == expr.OpReduce })
+		s.hasReduce[e] = found
+	}
+	return found
 }
 
 // harmless reports whether e may be evaluated where nobody asked for it: no
@@ -58,6 +77,8 @@ func (s *scheduler) harmlessNode(e *expr.Expr) bool {
 		return e.Args[1].Op == expr.OpConst
 	case expr.OpCast:
 		return e.DType.IsFloat() || !e.Args[0].DType.IsFloat()
+	case expr.OpCall:
+		return s.harmless(e.Fn.Body)
 	}
 	return true
 }
