@@ -90,18 +90,15 @@ var compareOps = map[expr.Op]string{
 	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">", expr.OpGe: ">=",
 }
 
-// binary writes a left-associative operation.
+// binary writes a left-associative operation; a comparison is not an operand
+// of another.
 func (p *printer) binary(op string, prec int, e *expr.Expr) text {
-	a := p.operand(e.Args[0], prec)
-	return text{a + " " + op + " " + p.operand(e.Args[1], prec+1), prec}
-}
-
-// operand is value; a comparison is not an operand of another.
-func (p *printer) operand(e *expr.Expr, prec int) string {
+	left := prec
 	if prec == precCompare {
-		prec++
+		left++
 	}
-	return p.value(e, prec)
+	a := p.value(e.Args[0], left)
+	return text{a + " " + op + " " + p.value(e.Args[1], prec+1), prec}
 }
 
 func (p *printer) boolean(e *expr.Expr) text {

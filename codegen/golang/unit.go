@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
-	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/strip"
 )
 
@@ -47,63 +45,6 @@ func (u *unit) helperAs(name, local string) string {
 		u.helpers[name] = u.scope.Take(local)
 	}
 	return u.helpers[name]
-}
-
-// vectorFunction returns the name of a function that applies fn to vectors.
-func (u *unit) vectorFunction(fn *expr.Func) string {
-	key := "vec " + fn.Name
-	if name := u.funcs[key]; name != "" {
-		return name
-	}
-	scalar := u.function(fn)
-	name := u.scope.Take(camel("vec_" + fn.Name))
-	u.funcs[key] = name
-	u.bodies = append(u.bodies, fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\nfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
-		name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType)))
-	return name
-}
-
-// function returns the name of a scalar function, which it prints at first use.
-func (u *unit) function(fn *expr.Func) string {
-	if name := u.funcs[fn.Name]; name != "" {
-		return name
-	}
-	name := u.scope.Take(camel(fn.Name))
-	u.funcs[fn.Name] = name
-	body, result := schedule.Function(fn)
-	p := u.newPrinter(body, result)
-	params := make([]param, len(fn.Params))
-	for i, v := range fn.Params {
-		p.vars[v] = p.scope.Take(camel(v.Name))
-		params[i] = param{p.vars[v], goType(v.DType)}
-	}
-	p.stmts(body)
-	ret := p.result(result)
-	doc := fn.Doc
-	if doc == "" {
-		doc = fn.Name
-	}
-	u.bodies = append(u.bodies, fmt.Sprintf("%sfunc %s(%s) %s {\n%s%s}\n",
-		comment(name+" returns "+strings.TrimSuffix(doc, ".")+"."), name, signature(params), goType(fn.Body.DType), p.b, ret))
-	return name
-}
-
-// result returns the statements that return e.
-func (p *printer) result(e *expr.Expr) string {
-	if e.Op == expr.OpSelect {
-		outer := p.b
-		p.b = &strings.Builder{}
-		cond := p.arg(e.Args[0])
-		head := p.b.String()
-		p.b = outer
-		return head + "if " + cond + " {\n" + p.result(e.Args[1]) + "}\n" + p.result(e.Args[2])
-	}
-	outer := p.b
-	p.b = &strings.Builder{}
-	v := p.arg(e)
-	head := p.b.String()
-	p.b = outer
-	return head + "return " + v + "\n"
 }
 
 // param is a parameter of a function.
