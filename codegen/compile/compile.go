@@ -42,6 +42,9 @@ func Read(path string) (*ir.Program, io.Closer, error) { return pt2.Read(path) }
 func Lower(p *ir.Program, opt Options) (err error) {
 	defer internal(p, &err)
 	ctx := &lower.Context{Table: ops.Standard()}
+	if err := checkTypes(ctx.Table, p); err != nil {
+		return err
+	}
 	return lower.Backend.Run(ctx, p, opt.After)
 }
 
