@@ -84,7 +84,10 @@ func (b *body) declare(bufs []*native.Buffer) {
 		var value string
 		if buf.Root == nil {
 			value = fmt.Sprintf("(%s *)(%s + %d)", t, arenaBase, buf.Offset)
-			if buf.Offset == 0 {
+			switch {
+			case buf.MaxLen == 0: // it has no place in the arena
+				value = "NULL"
+			case buf.Offset == 0:
 				value = fmt.Sprintf("(%s *)%s", t, arenaBase)
 			}
 		} else {
@@ -102,6 +105,9 @@ func (b *body) sizeText(e sym.Expr) string {
 			return e.String()
 		}
 	}
+	needed := b.needed
+	b.needed = nil // a comment needs nothing
+	defer func() { b.needed = needed }()
 	return b.index(e).s
 }
 

@@ -21,6 +21,25 @@ type body struct {
 	bufs    map[*native.Buffer]string // C expressions for pointers to buffers
 	comment string                    // the last one
 	fresh   bool                      // nothing stands in the block yet
+	sizes   []declared                // in order
+}
+
+// declared is where in the text the local for a dynamic size is declared.
+type declared struct {
+	sym      *sym.Symbol
+	from, to int
+}
+
+// text returns what is printed but for declarations of sizes that nothing
+// mentions, about which compilers warn.
+func (b *body) text() string {
+	text := b.w.b.String()
+	for _, d := range slices.Backward(b.sizes) {
+		if !b.needed[d.sym] {
+			text = text[:d.from] + text[d.to:]
+		}
+	}
+	return text
 }
 
 // method prints m's function.
@@ -28,7 +47,8 @@ func (g *gen) method(m *method) {
 	pruned := *m.Method
 	pruned.Body = prune(m.Body)
 	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name,
-		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
+		syms: map[*sym.Symbol]string{}, needed: map[*sym.Symbol]bool{}}
 	b := &body{printer: p, m: m, decls: codegen.Declarations(&pruned),
 		uses: map[*native.Buffer]int{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	codegen.Walk(pruned.Body, func(s native.Stmt) {
@@ -54,7 +74,7 @@ func (g *gen) method(m *method) {
 	w.blank()
 	w.line("%s", g.prototype(m))
 	w.raw("{")
-	w.b.WriteString(b.w.b.String())
+	w.b.WriteString(b.text())
 	w.raw("}")
 }
 
@@ -107,7 +127,7 @@ func (b *body) ports() {
 
 func (b *body) usesArena() bool {
 	for _, bufs := range b.decls {
-		if slices.ContainsFunc(bufs, func(x *native.Buffer) bool { return x.Root == nil }) {
+		if slices.ContainsFunc(bufs, func(x *native.Buffer) bool { return x.Root == nil && x.MaxLen != 0 }) {
 			return true
 		}
 	}
@@ -162,8 +182,11 @@ func (b *body) bindSizes() {
 			x = join("/", x, intLiteral(s.Coef, idx), idx)
 		}
 		b.syms[s.Sym] = b.scope.Take(s.Sym.Name)
+		from := b.w.b.Len()
 		b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s)
+		b.sizes = append(b.sizes, declared{s.Sym, from, b.w.b.Len()})
 		if _, known := s.Rest.Const(); !known {
+			b.needed[s.Sym] = true
 			b.guard(outside(name(b.syms[s.Sym], idx), s.Sym.Expr()), "ERR_SHAPE")
 		}
 		b.fresh = false

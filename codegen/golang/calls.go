@@ -98,6 +98,8 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 		if b.DType != root.DType {
 			fail("buffer %s of %s is a view of %s", b.Name, b.DType, root.DType)
 		}
+	case root.MaxLen == 0: // it has no place in the arena
+		value = fmt.Sprintf("[]%s(nil)", goType(b.DType))
 	default:
 		value = fmt.Sprintf("view[%s](m.arena, %s, %s)", goType(b.DType), p.offset(b), n)
 	}

@@ -61,7 +61,7 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code = p.print()
-		if maps.Equal(live, p.reads) {
+		if live != nil && maps.Equal(live, p.reads) {
 			return code, nil
 		}
 		live = p.reads

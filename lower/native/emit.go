@@ -315,7 +315,28 @@ func isCopy(s Stmt) (*Call, bool) {
 	return c, ok && c.Kernel.Copy
 }
 
-func (b *builder) emit(s Stmt) { *b.block = append(*b.block, s) }
+// emit appends a statement, unless it is a call that writes no element.
+func (b *builder) emit(s Stmt) {
+	if c, ok := s.(*Call); ok && writesNothing(c) {
+		return
+	}
+	*b.block = append(*b.block, s)
+}
+
+// writesNothing reports whether everything that c writes is empty.
+func writesNothing(c *Call) bool {
+	for i, a := range c.Args {
+		written := i == 0
+		if c.Kernel.Loop != nil {
+			role := c.Kernel.Loop.Bufs[i].Role
+			written = role == loop.Out || role == loop.InOut
+		}
+		if written && !a.Len.IsZero() {
+			return false
+		}
+	}
+	return true
+}
 
 func sizesKey(sizes []sym.Expr) string {
 	var s strings.Builder

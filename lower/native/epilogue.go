@@ -70,6 +70,9 @@ func (b *builder) findEpilogue(f *facts) {
 // epilogueStep rewrites the expression of node next in terms of the epilogue's
 // symbols, or reports that it cannot.
 func (b *builder) epilogueStep(next *facts, result *ir.Value, extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
+	if !numel(next.node.Output(0)).Equal(numel(result)) {
+		return nil, nil, false // a part of the result, which the kernel would store whole
+	}
 	t := next.tensors[0]
 	extra = slices.Clone(extra)
 	pos := unitVars(flat(next.node.Output(0).Type.Sizes, symExprs(t.Vars)), t.Vars)

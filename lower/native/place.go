@@ -121,11 +121,11 @@ func (l *layout) leaf(s Stmt, region int) {
 // shares tells the planner which results of c may lie over which operands.
 func (l *layout) shares(c *Call) {
 	for i, out := range c.Args {
-		if _, w := c.Kernel.uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena {
+		if _, w := c.Kernel.uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena || out.MaxLen == 0 {
 			continue
 		}
 		for j, in := range c.Args {
-			if r, w := c.Kernel.uses(j); !r || w || in.Storage != Arena {
+			if r, w := c.Kernel.uses(j); !r || w || in.Storage != Arena || in.MaxLen == 0 {
 				continue
 			}
 			if schedule.InPlace(c.Kernel.Loop, i, j) {
@@ -152,8 +152,10 @@ func (l *layout) begin(f *For, region int) {
 	l.step++
 }
 
+// read notes a read of b. What is empty needs no place, and nothing may have
+// written to it.
 func (l *layout) read(b *Buffer, region int) {
-	if b.Storage == Arena {
+	if b.Storage == Arena && b.MaxLen != 0 {
 		id := l.id(b)
 		l.p.Buffers[id].Reads = append(l.p.Buffers[id].Reads, l.step)
 		l.use(b, region)
@@ -161,7 +163,7 @@ func (l *layout) read(b *Buffer, region int) {
 }
 
 func (l *layout) write(b *Buffer, region int) {
-	if b.Storage == Arena {
+	if b.Storage == Arena && b.MaxLen != 0 {
 		id := l.id(b)
 		if b != rootOf(b) && l.id(rootOf(b)) == id { // a part, at a position that varies
 			l.p.Buffers[id].Reads = append(l.p.Buffers[id].Reads, l.step)
