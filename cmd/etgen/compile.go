@@ -27,8 +27,22 @@ func (f *compileFlags) add(cmd *cobra.Command) {
 	fixed(cmd, "plan", "best", "greedy", "disjoint")
 }
 
+// generator is the command as generated files name it: with the flags that make
+// a difference, without paths.
+func (f *compileFlags) generator() string {
+	text := "etgen"
+	for _, flag := range []struct{ name, value, usual string }{
+		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"plan", f.plan, "best"},
+	} {
+		if flag.value != flag.usual {
+			text += " --" + flag.name + "=" + flag.value
+		}
+	}
+	return text
+}
+
 func (f *compileFlags) options() (compile.Options, error) {
-	opt := compile.Options{Target: f.target, Optimize: f.optimize}
+	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator()}
 	switch f.optimize {
 	case "", "size", "speed":
 	default:

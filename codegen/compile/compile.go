@@ -22,13 +22,17 @@ import (
 
 // Options steer a compilation.
 type Options struct {
-	Name     string // package name and prefix; "" derives it from the model's file name
-	Lang     string // "c" or "go"
-	Target   string // "generic" or a CPU such as "cortex-m4"
-	Optimize string // "speed" or "size"; "" is size for MCU targets, else speed
-	Planner  plan.Planner
-	Poison   bool // tests: overwrite dead buffers; with plan.Disjoint only
-	Untuned  bool // tests: definitions only
+	Name   string // package name and prefix; "" derives it from the model's file name
+	Lang   string // "c" or "go"
+	Target string // "generic" or a CPU such as "cortex-m4"
+	// Generator is named in the head of every file, so that a reader can make
+	// them again; "" is "etgen". No absolute paths: the same input gives the
+	// same bytes everywhere.
+	Generator string
+	Optimize  string // "speed" or "size"; "" is size for MCU targets, else speed
+	Planner   plan.Planner
+	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
+	Untuned   bool // tests: definitions only
 	// After, if not nil, sees the program after every pass and may return
 	// lower.Stop.
 	After func(lower.Pass, *ir.Program) error
@@ -97,9 +101,9 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: opt.Name})
+		return c.Generate(np, c.Options{Name: opt.Name, Generator: opt.Generator})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: opt.Name})
+		return golang.Generate(np, golang.Options{Name: opt.Name, Generator: opt.Generator})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c or go", opt.Lang)
 }
