@@ -127,6 +127,9 @@ func convert(c code, t ctype) code {
 func (p *printer) choice(e *expr.Expr) code {
 	var t ctype
 	cond := p.expr(e.Args[0])
+	if cond.literal {
+		return p.expr(e.Args[map[string]int{"true": 1, "false": 2}[cond.s]])
+	}
 	p.guarded++
 	a, b := p.sameType(e.Args[1], e.Args[2])
 	p.guarded--

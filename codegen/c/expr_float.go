@@ -94,7 +94,12 @@ func (p *printer) resize(e, a *expr.Expr, t ctype) code {
 	r, ok := intRange(a)
 	switch {
 	case t == tU32 || t == tU64:
-		return convertExactly(p.modularIfShort(a, t), t)
+		c := p.modularIfShort(a, t)
+		if t == tU32 && (c.t == tI8 || c.t == tI16) && !c.literal {
+			// gcc warns about arithmetic on what is cast from these.
+			return call(p.g.helper("unsigned"), t, c)
+		}
+		return convertExactly(c, t)
 	case ok && r.in(rangeOf(t)):
 		return p.expr(a)
 	case t.bits() < 64 && a.DType.IsInt():

@@ -33,8 +33,8 @@ func (p *printer) integer(e *expr.Expr, t ctype) code {
 		return convert(p.modular(e), t)
 	case expr.OpShr:
 		x := p.expr(e.Args[0])
-		if x.literal && !x.t.isSigned() {
-			x = convert(x, t)
+		if t.bits() == 64 { // the shift may be wider than the value's range needs
+			x = convertExactly(x, t)
 		}
 		return join(">>", x, p.expr(e.Args[1]), promote(x.t, x.t))
 	case expr.OpMin, expr.OpMax:

@@ -19,7 +19,7 @@ var helperNames = map[string]string{
 	"trunc": "trunc_%s", "floor": "floor_%s", "ceil": "ceil_%s", "round": "round_%s",
 	"sqrt": "sqrt_%s", "fma": "fma_%s", "bits": "%s_bits", "from_bits": "%s_from_bits",
 	"widen": "%s_to_f32", "narrow": "f32_to_%s", "to_int": "%s_to_%s",
-	"aligned": "aligned", "poison": "poison",
+	"aligned": "aligned", "poison": "poison", "unsigned": "i32_to_u32",
 }
 
 // helperWords returns the names that helper functions may have.

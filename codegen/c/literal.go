@@ -10,6 +10,9 @@ import (
 	"github.com/etgen/etgen/kernels/half"
 )
 
+// wideLiteral is in front of small numbers of type uint64_t.
+const wideLiteral = "(uint64_t)"
+
 // intLiteral returns n as a literal of an integer type.
 func intLiteral(n int64, t ctype) code {
 	lit := func(s string, t ctype) code {
@@ -24,6 +27,8 @@ func intLiteral(n int64, t ctype) code {
 		return lit("false", tBool)
 	case t == tBool:
 		return lit("true", tBool)
+	case t == tU64 && uint64(n) <= math.MaxUint32: // the number alone would be narrower
+		return code{s: wideLiteral + strconv.FormatInt(n, 10), p: precUnary, t: tU64, literal: true}
 	case t == tU64:
 		return lit(strconv.FormatUint(uint64(n), 10)+"u", tU64)
 	case t == tU32:

@@ -126,8 +126,9 @@ func sources(dir string, pkg *codegen.Package) []string {
 	return out
 }
 
-// strict compiles the package with every compiler and all warnings as errors.
-func strict(t *testing.T, dir string, pkg *codegen.Package) {
+// strict compiles the package with every compiler and all warnings as errors,
+// but for what flags switch off.
+func strict(t *testing.T, dir string, pkg *codegen.Package, flags ...string) {
 	t.Helper()
 	targets := []toolchain.Target{
 		toolchain.GCC(), toolchain.Clang(), toolchain.CortexM4(), toolchain.CortexM0(), toolchain.RISCV32(),
@@ -135,6 +136,7 @@ func strict(t *testing.T, dir string, pkg *codegen.Package) {
 	}
 	for _, target := range targets {
 		files := sources(dir, pkg)
+		target = target.With(flags...)
 		if strings.HasSuffix(target.Compiler, "++") {
 			files = files[:1] // assembler stays assembler
 			target = target.With("-x", "c++")

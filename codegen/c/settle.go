@@ -15,9 +15,12 @@ func settled(body []loop.Stmt) []loop.Stmt {
 
 func settle(e *expr.Expr) *expr.Expr {
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		if c := folded(e); c != nil {
+			return c
+		}
 		switch e.Op {
 		case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
-			if truth, known := decided(e.Op, e.Args[0], e.Args[1], sameLeaf(e.Args[0], e.Args[1])); known {
+			if truth, known := decided(e.Op, e.Args[0], e.Args[1]); known {
 				return expr.Bool(truth)
 			}
 		case expr.OpSelect:
@@ -28,17 +31,36 @@ func settle(e *expr.Expr) *expr.Expr {
 			if e.DType == ir.Bool {
 				return logical(e)
 			}
-		case expr.OpNot:
-			if e.Args[0].Op == expr.OpConst {
-				return expr.Not(e.Args[0])
+		case expr.OpXor:
+			if e.DType == ir.Bool && same(e.Args[0], e.Args[1]) {
+				return expr.Bool(false)
 			}
 		case expr.OpMin, expr.OpMax:
-			if sameLeaf(e.Args[0], e.Args[1]) {
+			if same(e.Args[0], e.Args[1]) {
 				return e.Args[0]
 			}
 		}
 		return e
 	})
+}
+
+// folded returns the value of an operation on constants, nil if it has none.
+func folded(e *expr.Expr) *expr.Expr {
+	if len(e.Args) == 0 || e.Op == expr.OpCall || e.Op == expr.OpReduce {
+		return nil
+	}
+	vals := make([]expr.Value, len(e.Args))
+	for i, a := range e.Args {
+		if a.Op != expr.OpConst {
+			return nil
+		}
+		vals[i] = expr.Value{I: a.Int, F: a.Float}
+	}
+	v, err := expr.Apply(e.Op, e.DType, e.Args[0].DType, vals...)
+	if err != nil {
+		return nil
+	}
+	return &expr.Expr{Op: expr.OpConst, DType: e.DType, Int: v.I, Float: v.F}
 }
 
 // logical simplifies And and Or with a constant operand.
@@ -55,41 +77,28 @@ func logical(e *expr.Expr) *expr.Expr {
 	return e
 }
 
-// sameLeaf reports whether two expressions read the same thing.
-func sameLeaf(x, y *expr.Expr) bool {
+// same reports whether two expressions are the same computation.
+func same(x, y *expr.Expr) bool {
 	if x == y {
 		return true
 	}
-	if x.Op != y.Op || len(x.Args) > 0 || len(y.Args) > 0 || len(x.Coords) != len(y.Coords) {
-		return false
-	}
-	for i, c := range x.Coords {
-		if !c.Equal(y.Coords[i]) {
-			return false
-		}
-	}
-	switch x.Op {
-	case expr.OpLoad, expr.OpScalar:
-		return x.Buf == y.Buf
-	case expr.OpLocal:
-		return x.Var == y.Var
-	case expr.OpIndex:
-		return x.Idx.Equal(y.Idx)
-	}
-	return false
+	return x.Op == y.Op && x.DType == y.DType && len(x.Args) == len(y.Args) && expr.Equal(x, y)
 }
 
 // decided returns the outcome of a comparison of integers that is always the
-// same; same tells that x and y are one value.
-func decided(op expr.Op, x, y *expr.Expr, same bool) (truth, known bool) {
+// same.
+func decided(op expr.Op, x, y *expr.Expr) (truth, known bool) {
 	if x.DType.IsFloat() {
 		return false, false
+	}
+	if (op == expr.OpEq || op == expr.OpNe) && (neverEqual(x, y) || neverEqual(y, x)) {
+		return op == expr.OpNe, true
 	}
 	a, aok := intRange(x)
 	b, bok := intRange(y)
 	var less, equal, more bool // what is possible
 	switch {
-	case same:
+	case same(x, y):
 		equal = true
 	case aok && bok:
 		less, more = a.lo < b.hi, a.hi > b.lo
@@ -114,4 +123,30 @@ func decided(op expr.Op, x, y *expr.Expr, same bool) (truth, known bool) {
 		yes, no = no, yes
 	}
 	return yes, yes != no
+}
+
+// neverEqual reports whether bits that x has or lacks keep it from being the
+// constant y.
+func neverEqual(x, y *expr.Expr) bool {
+	if y.Op != expr.OpConst {
+		return false
+	}
+	for x.Op == expr.OpCast && x.Args[0].DType.IsInt() {
+		t, _ := typeOf(x.DType)
+		if r, ok := intRange(x.Args[0]); !ok || !r.in(rangeOf(t)) {
+			return false
+		}
+		x = x.Args[0]
+	}
+	if x.Op != expr.OpAnd && x.Op != expr.OpOr || !x.DType.IsInt() {
+		return false
+	}
+	for _, a := range x.Args {
+		switch {
+		case a.Op != expr.OpConst:
+		case x.Op == expr.OpOr && a.Int&^y.Int != 0, x.Op == expr.OpAnd && y.Int&^a.Int != 0:
+			return true
+		}
+	}
+	return false
 }

@@ -58,6 +58,9 @@ var opPrec = map[string]prec{
 // shifts and comparisons, and around && beside ||.
 func join(op string, a, b code, t ctype) code {
 	p := opPrec[op]
+	if p != precShift {
+		a, b = shortLiteral(a, b), shortLiteral(b, a)
+	}
 	left, right := p, p+1
 	switch p {
 	case precShift, precAnd, precXor, precOr:
@@ -76,6 +79,15 @@ func join(op string, a, b code, t ctype) code {
 		left, right = precAndAlso, precOr
 	}
 	return code{s: a.at(left) + " " + op + " " + b.at(right), p: p, t: t}
+}
+
+// shortLiteral writes a small number without its cast if what it meets makes C
+// widen it anyway.
+func shortLiteral(c, other code) code {
+	if n, wide := strings.CutPrefix(c.s, wideLiteral); wide && c.literal && !other.literal && other.t == tU64 {
+		c.s, c.p = n+"u", precPostfix
+	}
+	return c
 }
 
 func hasOp(s, op string) bool { return strings.Contains(s, " "+op+" ") }

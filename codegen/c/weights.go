@@ -95,7 +95,7 @@ func elementText(data []byte, d ir.DType) string {
 		shift := uint(64 - t.bits())
 		return intLiteral(int64(bits<<shift)>>shift, t).s
 	}
-	return intLiteral(int64(bits), t).s
+	return strings.TrimPrefix(intLiteral(int64(bits), t).s, wideLiteral)
 }
 
 // numberText is floatText for any number.

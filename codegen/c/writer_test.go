@@ -33,7 +33,7 @@ func TestIntLiteral(t *testing.T) {
 		t    ctype
 		want string
 	}{
-		{-5, tI32, "-5"}, {-1 << 31, tI32, "INT32_MIN"}, {-1 << 63, tI64, "INT64_MIN"}, {-1, tU64, "18446744073709551615u"},
+		{-5, tI32, "-5"}, {-1 << 31, tI32, "INT32_MIN"}, {-1 << 63, tI64, "INT64_MIN"}, {-1, tU64, "18446744073709551615u"}, {7, tU64, "(uint64_t)7"},
 		{1 << 40, tI64, "1099511627776"}, {1, tBool, "true"}, {4294967295, tU32, "4294967295u"},
 	} {
 		if got := intLiteral(tc.n, tc.t).s; got != tc.want {
