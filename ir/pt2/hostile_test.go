@@ -115,6 +115,7 @@ func TestBadGraphs(t *testing.T) {
 		linear = "testdata/linear.pt2"
 		old    = "testdata/tied-2.6.pt2"
 		dyn    = "testdata/dynamic.pt2"
+		scan   = "testdata/scan-2.6.pt2"
 	)
 	for name, c := range map[string]struct {
 		archive, old, repl string
@@ -160,10 +161,12 @@ func TestBadGraphs(t *testing.T) {
 		"bad json":        {linear, `"nodes": [`, `"nodes": [,`, []string{"bad JSON", "model.json"}},
 		"trailing":        {linear, `"guards_code": []}`, `"guards_code": []}}`, []string{"after the end"}},
 		"device":          {old, `"torch.ops.aten.relu.default"`, `""`, []string{"no target"}},
+		"region results": {scan, `"outputs": [{"as_tensor": {"name": "add"}}, {"as_tensor": {"name": "clone"}}]`, `"outputs": [{"as_tensor": {"name": "add"}}]`,
+			[]string{"scan", "region 0 returns 1 values, want 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := "model.json"
-			if c.archive == old {
+			if c.archive == old || c.archive == scan {
 				file = oldGraph
 			}
 			_, err := ReadFS(edited(t, c.archive, file, c.old, c.repl), ".")

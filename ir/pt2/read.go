@@ -165,6 +165,9 @@ func (a *archive) program(name, source string) (*ir.Program, error) {
 		}
 		p.Methods = append(p.Methods, m)
 	}
+	if err := ir.Verify(p); err != nil {
+		return nil, &Error{File: source, Problem: "the graph is not well formed", Err: err}
+	}
 	return p, nil
 }
 
