@@ -88,9 +88,9 @@ func printInfo(to io.Writer, info *compile.Info) {
 		for _, o := range m.Operators {
 			missing := ""
 			if !o.Supported {
-				missing = "not supported"
+				missing = "\tnot supported"
 			}
-			fmt.Fprintf(w, "  %6d\t%s\t%s\t%s\n", o.Count, o.Name, strings.Join(o.DTypes, " "), missing)
+			fmt.Fprintf(w, "  %6d\t%s\t%s%s\n", o.Count, o.Name, strings.Join(o.DTypes, " "), missing)
 		}
 	}
 	if len(info.Problems) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -35,8 +36,18 @@ func newRoot(a *app) *cobra.Command {
 	cmd.AddCommand(newRun(a), newInspect(a), newLower(a), newGolden(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.Version = version()
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	return cmd
+}
+
+// version is that of the module, as the Go tool stamps it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
 }
 
 // exactly is cobra.ExactArgs with words for a user.

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"etgen": main})
+}
+
+// The scripts under testdata run the command as users do. Each finds the
+// checked-in cases at $CASES.
+func TestScripts(t *testing.T) {
+	cases, err := filepath.Abs("../../golden/cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CASES", cases)
+			env.Setenv("HOME", home) // the Go compiler's cache
+			return nil
+		},
+	})
+}
+
+// Exit codes are as --help says.
+func TestExitCodes(t *testing.T) {
+	const lenet = "../../golden/cases/lenet/model.pt2"
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		args string
+		says string // on stderr
+	}{
+		{exitOK, "--help", ""},
+		{exitOK, "help run", ""},
+		{exitOK, "--version", ""},
+		{exitOK, "inspect " + lenet, ""},
+		{exitUsage, "", "MODEL is missing"},
+		{exitUsage, "inspcet", `"inspcet" is neither a command nor a model`},
+		{exitUsage, lenet, "--lang is missing"},
+		{exitUsage, lenet + " --lang=rust -o x", "--lang=rust is unknown"},
+		{exitUsage, lenet + " --lang=c", "-o is missing"},
+		{exitUsage, lenet + " --lang=c -o x --optimize=much", "--optimize=much is unknown"},
+		{exitUsage, lenet + " --lang=c -o x --plan=none", "--plan=none is unknown"},
+		{exitUsage, lenet + " --lang=c -o x --name=A-b", "--name=A-b is no name"},
+		{exitUsage, lenet + " b.pt2 --lang=c -o x", `"b.pt2" is too much`},
+		{exitUsage, "--nonsense", "unknown flag: --nonsense"},
+		{exitUsage, "run " + lenet, "-o is missing"},
+		{exitUsage, "run " + lenet + " -o x --via=rust", "--via=rust is unknown"},
+		{exitUsage, "golden check", "DIR is missing"},
+		{exitUsage, "golden nonsense", "nonsense"},
+		{exitUsage, "lower " + lenet + " --dump-after=nonsense", "--dump-after=nonsense is unknown"},
+		{exitModel, "absent.pt2 --lang=c -o x", "absent.pt2: cannot open it"},
+		{exitModel, "inspect " + file, "neither a .pt2 archive"},
+		{exitModel, "run " + lenet + " -o x", "input x (f32[1, 1, 12, 12]) is not given"},
+		{exitModel, "run " + lenet + " -o x -i " + file, "has 0"},
+		{exitOther, lenet + " --lang=c -o " + filepath.Join(file, "x"), "not a directory"},
+		{exitOther, "golden check absent", "no such file"},
+	} {
+		var out, stderr bytes.Buffer
+		code := Main(t.Context(), strings.Fields(c.args), &out, &stderr)
+		if code != c.code || !strings.Contains(stderr.String(), c.says) {
+			t.Errorf("etgen %s: exit code %d, want %d, and a word of %q:\n%s", c.args, code, c.code, c.says, stderr.String())
+		}
+		if c.code != exitOK && out.Len() > 0 {
+			t.Errorf("etgen %s: a failure writes to standard output:\n%s", c.args, out.String())
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, stderr bytes.Buffer
+	code := Main(ctx, []string{"golden", "check", "../../golden/cases/add"}, &out, &stderr)
+	if code == exitOK || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+}
+
+// Every command that the documents at the top name is one, with those flags.
+func TestDocumentedCommands(t *testing.T) {
+	found := 0
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "RATIONALE.md"} {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:`etgen|go run ./cmd/etgen) ([^`#\n]+)").FindAllStringSubmatch(string(text), -1) {
+			found++
+			checkCommand(t, name, strings.ReplaceAll(m[1], `\|`, "|"))
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d commands are documented", found)
+	}
+}
+
+func checkCommand(t *testing.T, where, line string) {
+	root := newRoot(&app{})
+	cmd, rest, err := root.Find(strings.Fields(line))
+	if err != nil {
+		cmd, rest = root, strings.Fields(line)
+	}
+	if cmd == root && len(rest) > 0 && !looksLikeModel(rest[0]) && rest[0] != "MODEL" && rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
+		t.Errorf("%s: etgen %s: there is no command %s", where, line, rest[0])
+	}
+	for _, word := range rest {
+		flag, _, _ := strings.Cut(word, "=")
+		switch {
+		case strings.HasPrefix(flag, "--"):
+			if cmd.Flags().Lookup(flag[2:]) == nil && cmd.InheritedFlags().Lookup(flag[2:]) == nil && flag != "--help" {
+				t.Errorf("%s: etgen %s: there is no flag %s", where, line, flag)
+			}
+		case strings.HasPrefix(flag, "-") && len(flag) == 2:
+			if cmd.Flags().ShorthandLookup(flag[1:]) == nil {
+				t.Errorf("%s: etgen %s: there is no flag %s", where, line, flag)
+			}
+		}
+	}
+}
+
+// Every command has a line on what it does, and those that do something an
+// example.
+func TestHelp(t *testing.T) {
+	root := newRoot(&app{})
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Short == "" || cmd.RunE == nil || len(cmd.Commands()) == 0 && cmd.Example == "" {
+			t.Errorf("%s has no help", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+}
