@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/etgen/etgen/golden/testcase"
+)
+
+// goal is the time that etgen may take for a model.
+const goal = time.Second
+
+// etgenTable runs the command on every model file, for each language.
+func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	command := filepath.Join(dir, "etgen")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", command, "github.com/etgen/etgen/cmd/etgen")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	t := &table{
+		title:  "etgen itself",
+		legend: fmt.Sprintf("median time of %d runs of the command, and its peak memory; ! is above %v", s.compile, goal),
+		head:   []string{"model", "C ms", "C MB", "Go ms", "Go MB", "Go:C"},
+	}
+	slow, files := 0, 0
+	for _, c := range cases {
+		for _, model := range c.Models {
+			row := []string{nameOf(c.Dir) + "/" + model}
+			var took [2]time.Duration
+			for i, lang := range []string{"c", "go"} {
+				files++
+				median, peak, err := measure(ctx, s.compile, command, filepath.Join(c.Dir, model), "--lang="+lang, "--name=model", "-o", filepath.Join(dir, lang))
+				if err != nil {
+					row = append(row, "failed", none)
+					t.notes = append(t.notes, fmt.Sprintf("%s, %s: %v", row[0], lang, err))
+					continue
+				}
+				mark := ""
+				if median > goal {
+					mark = "! "
+					slow++
+				}
+				took[i] = median
+				row = append(row, mark+fmt.Sprintf("%.0f", median.Seconds()*1e3), megabytes(peak))
+			}
+			t.row(append(row, ratio(took[1].Seconds(), took[0].Seconds()))...)
+		}
+	}
+	t.notes = append(t.notes, fmt.Sprintf("%d of %d above %v", slow, files, goal))
+	return t, ctx.Err()
+}
+
+// measure runs a command some times; the memory is the most of all runs, in
+// bytes, 0 if the system does not tell.
+func measure(ctx context.Context, runs int, command string, args ...string) (median time.Duration, peak int64, err error) {
+	var times []time.Duration
+	for range max(runs, 1) {
+		cmd := exec.CommandContext(ctx, command, args...)
+		start := time.Now()
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			return 0, 0, fmt.Errorf("%w: %s", err, text)
+		}
+		times = append(times, time.Since(start))
+		peak = max(peak, peakMemory(cmd.ProcessState))
+	}
+	return newSample(times).median(), peak, nil
+}
+
+func megabytes(n int64) string {
+	if n == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.0f", float64(n)/1e6)
+}

@@ -1,0 +1,133 @@
+// Command bench measures etgen and what it generates, and prints tables: the
+// time and memory etgen takes for a model, how fast the generated C and Go run,
+// and how large they are. Nothing is written but temporary files.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/testcase"
+)
+
+const usage = `Usage: go run ./golden/bench [flags] [DIR...]
+
+Measures etgen and what it generates, for the cases at or below each DIR; by
+default for the models that etgen has to carry, else for two of golden/cases.
+
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// settings say what to measure.
+type settings struct {
+	tables  string        // which, and in what order
+	models  string        // pattern
+	span    time.Duration // for one model, one way
+	compile int           // runs of etgen
+}
+
+// report is one table of some cases.
+type report func(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error)
+
+func run(ctx context.Context, args []string, out, messages io.Writer) error {
+	s := &settings{}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(messages)
+	flags.StringVar(&s.tables, "tables", "etgen,run,size", "the tables to print: `LIST` of etgen, run, size")
+	flags.StringVar(&s.models, "models", "", "only models whose folder matches this `REGEXP`")
+	flags.DurationVar(&s.span, "for", 200*time.Millisecond, "how long to run each model each way")
+	flags.IntVar(&s.compile, "compile", 3, "how often to run etgen on each model")
+	flags.Usage = func() {
+		fmt.Fprint(messages, usage)
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	reports := map[string]report{"etgen": etgenTable, "run": runTable, "size": sizeTable}
+	names := strings.Split(s.tables, ",")
+	for _, name := range names {
+		if reports[name] == nil {
+			return fmt.Errorf("-tables: %q is no table: take etgen, run, size", name)
+		}
+	}
+	cases, err := s.cases(flags.Args())
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		t, err := reports[name](ctx, s, cases)
+		if err != nil {
+			return err
+		}
+		t.print(out)
+	}
+	return nil
+}
+
+// cases reads the cases to measure.
+func (s *settings) cases(roots []string) ([]*testcase.Case, error) {
+	pattern, err := regexp.Compile(s.models)
+	if err != nil {
+		return nil, fmt.Errorf("-models: %w", err)
+	}
+	if len(roots) == 0 {
+		roots = standard()
+	}
+	dirs, err := testcase.Find(roots...)
+	if err != nil {
+		return nil, err
+	}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !pattern.MatchString(nameOf(dir)) })
+	if len(dirs) == 0 {
+		return nil, errors.New("no model matches")
+	}
+	var cases []*testcase.Case
+	for _, dir := range dirs {
+		c, err := testcase.Read(dir)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+// standard are the folders that are measured if none is asked for. The working
+// directory is the repository.
+func standard() []string {
+	const shared = "../shared"
+	if _, err := os.Stat(shared); err == nil {
+		return append(conform.Carried(shared), "golden/cases/digits")
+	}
+	return []string{"golden/cases/digits", "golden/cases/lenet"}
+}
+
+// nameOf is the end of a case's path: "models/lenet".
+func nameOf(dir string) string {
+	return filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir))
+}
