@@ -13,6 +13,10 @@ import (
 // grow, each time.
 const foldSlack = 1024
 
+// foldLimit is how many bytes each result of a node may take, if it is larger
+// than all operands: a model can ask for more than the machine has.
+const foldLimit = 64 << 20
+
 // FoldConstants computes nodes whose operands are constants, and puts the
 // region of a cond whose predicate is constant in its place. It does not fold
 // what would make the program bigger: nodes that hang together by constants
@@ -20,7 +24,8 @@ const foldSlack = 1024
 // constants that nobody else needs, give or take foldSlack; if not, those of
 // them are that alone do not make it bigger. Permuting, reshaping or scaling
 // weights passes; a large mask made of a few numbers does not. Views of
-// constants share the data.
+// constants share the data. What takes very much memory on the way is not
+// folded either.
 var FoldConstants = Pass{
 	Name: "fold-constants",
 	Doc:  "compute what depends on constants only, unless the program grows by it",
@@ -68,11 +73,13 @@ func (f *folder) foldable(n *ir.Node) bool {
 	if len(n.Regions) > 0 || hasEffect(f.table, n) || drawsRandom(n.Op) {
 		return false
 	}
+	most := int64(foldLimit)
+	operands(n, func(v *ir.Value) { most = max(most, storedBytes(v)) })
 	for _, v := range n.Outputs {
 		if v == nil {
 			continue
 		}
-		if _, ok := denseBytes(v.Type); !ok {
+		if b, ok := denseBytes(v.Type); !ok || b > most {
 			return false
 		}
 	}
@@ -85,6 +92,16 @@ func (f *folder) foldable(n *ir.Node) bool {
 	}
 	c, err := f.table.Bind(n)
 	return err == nil && HasKernel(c.Op)
+}
+
+// storedBytes returns what a constant takes: less than its elements if it repeats
+// some.
+func storedBytes(v *ir.Value) int64 {
+	n, _ := denseBytes(v.Type)
+	if v.Const != nil && v.Const.Data != nil {
+		n = min(n, v.Const.Data.Size())
+	}
+	return n
 }
 
 // knownInt reports whether v is an integer constant.
@@ -193,11 +210,7 @@ func (f *folder) cost(nodes []*ir.Node) (stored, freed int64) {
 	}
 	for _, v := range order {
 		if !made[v] && f.uses[v] == inside[v] {
-			n, _ := denseBytes(v.Type)
-			if v.Const != nil && v.Const.Data != nil {
-				n = min(n, v.Const.Data.Size())
-			}
-			freed += n
+			freed += storedBytes(v)
 		}
 	}
 	return stored, freed
