@@ -82,10 +82,6 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) (*layer, bool) {
 	if d != ir.Float32 && d != ir.Float64 || f.uses[w] != 1 {
 		return nil, false
 	}
-	weight, ok := f.data(w, d)
-	if !ok {
-		return nil, false
-	}
 	eps, err := norm.Float("eps")
 	if err != nil {
 		return nil, false
@@ -102,17 +98,18 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) (*layer, bool) {
 		}
 		biasName = c.Value("bias").Const.Name
 	}
-	if len(bias) != channels || len(scale) != channels || len(weight)%form.elements() != 0 {
+	if len(bias) != channels || len(scale) != channels {
 		return nil, false
 	}
-	for i := range weight {
-		weight[i] *= scale[form.channel(i)]
+	weight, ok := f.scaled(w, form, scale)
+	if !ok {
+		return nil, false
 	}
 	for k := range bias {
 		bias[k] = bias[k]*scale[k] + shift[k]
 	}
 	return &layer{
-		weight: constantOf(w.Const.Name, w.Type, weight),
+		weight: &ir.Constant{Name: w.Const.Name, Type: w.Type.Dense(), Data: ir.Bytes(weight)},
 		bias:   constantOf(biasName, ir.StaticTensor(d, int64(channels)), bias),
 	}, true
 }
@@ -155,9 +152,6 @@ func (f *normFolder) affine(norm *ops.Call, d ir.DType, channels int, eps float6
 type weights struct {
 	channels, per, inner, rows int
 }
-
-// elements returns the elements of the weight that one row has.
-func (w weights) elements() int { return max(w.per*w.inner, 1) }
 
 func (w weights) channel(i int) int {
 	return i/(w.per*w.inner)/w.rows*w.per + i/w.inner%w.per
@@ -204,13 +198,48 @@ func weightForm(c *ops.Call) (form weights, ok bool) {
 	return weights{channels: int(sizes[1] * groups), per: int(sizes[1]), inner: inner, rows: int(sizes[0] / groups)}, sizes[1] > 0 && inner > 0
 }
 
-// data returns the elements of a constant of dtype d.
-func (f *normFolder) data(v *ir.Value, d ir.DType) ([]float64, bool) {
+// scaled returns the storage of a constant weight whose elements are
+// multiplied by the scale of their channel.
+func (f *normFolder) scaled(w *ir.Value, form weights, scale []float64) ([]byte, bool) {
+	d := w.Type.DType
+	raw, ok := f.raw(w, d)
+	run := form.inner * d.Size() // bytes that have one channel
+	if !ok || run == 0 || len(raw)%(run*form.per) != 0 {
+		return nil, false
+	}
+	for at := 0; at < len(raw); at += run {
+		scaleRun(d, raw[at:at+run], scale[form.channel(at/d.Size())])
+	}
+	return raw, true
+}
+
+// scaleRun multiplies xs, elements of dtype d, by s.
+func scaleRun(d ir.DType, xs []byte, s float64) {
+	le := binary.LittleEndian
+	if d == ir.Float64 {
+		for i := 0; i < len(xs); i += 8 {
+			le.PutUint64(xs[i:], math.Float64bits(math.Float64frombits(le.Uint64(xs[i:]))*s))
+		}
+		return
+	}
+	for i := 0; i < len(xs); i += 4 {
+		le.PutUint32(xs[i:], math.Float32bits(float32(float64(math.Float32frombits(le.Uint32(xs[i:])))*s)))
+	}
+}
+
+// raw returns the elements of a constant of dtype d in memory of their own.
+func (f *normFolder) raw(v *ir.Value, d ir.DType) ([]byte, bool) {
 	if v == nil || !f.constant[v] || v.Type.DType != d {
 		return nil, false
 	}
 	raw, err := ir.Tensor(v.Const)
-	if err != nil {
+	return raw, err == nil
+}
+
+// data returns the elements of a constant of dtype d.
+func (f *normFolder) data(v *ir.Value, d ir.DType) ([]float64, bool) {
+	raw, ok := f.raw(v, d)
+	if !ok {
 		return nil, false
 	}
 	out := make([]float64, len(raw)/d.Size())

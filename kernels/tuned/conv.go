@@ -28,7 +28,7 @@ func matchConv(r *Request) *Instance {
 		return nil
 	}
 	t := r.Target.tile()
-	if 4*cv.cout < t.Cols { // mostly zeros
+	if 4*cv.cout < t.Cols || !cv.constants(r) { // mostly zeros
 		return nil
 	}
 	cv.orient(r.Target)
@@ -55,7 +55,7 @@ func matchConv(r *Request) *Instance {
 
 func matchDepthwise(r *Request) *Instance {
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups == 1 || cv.cin != 1 {
+	if cv == nil || cv.groups == 1 || cv.cin != 1 || !cv.constants(r) {
 		return nil
 	}
 	cv.orient(r.Target)
@@ -68,13 +68,13 @@ func matchDepthwise(r *Request) *Instance {
 	return in
 }
 
-// convolution is a call of aten::convolution of float32 with constant weights.
+// convolution is a call of aten::convolution of float32.
 type convolution struct {
 	x, w, b           int // operands, b the bias or -1
 	batch             sym.Expr
 	groups, cin, cout int // channels per group
 	axes              [2]axis
-	weights, bias     []float32 // bias is zero if there is none
+	weights, bias     []float32 // once constants has read them; bias is zero if there is none
 	swapped           bool      // axes are columns, rows
 	kernel            [2]int    // rows and columns of weights
 }
@@ -109,13 +109,14 @@ func convolutionOf(r *Request) *convolution {
 	if len(sizes) == 4 {
 		cv.kernel = [2]int{int(sizes[2]), int(sizes[3])}
 	}
-	if !cv.constants(r) || !cv.spatial(c) {
+	if !cv.spatial(c) {
 		return nil
 	}
 	return cv
 }
 
-// constants reads weights and bias.
+// constants reads weights and bias, if they are constant. It is the last of the
+// conditions that a kernel has: there may be many megabytes.
 func (cv *convolution) constants(r *Request) bool {
 	data, ok := r.Const(cv.w)
 	cv.weights = floats(data)
@@ -185,9 +186,9 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instanc
 	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
 	area, outArea := sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
 	inChannels, outChannels := sym.Int(int64(cv.groups*cv.cin)), sym.Int(int64(cv.groups*cv.cout))
-	from := cv.w
+	var from []int // none: zeros
 	if cv.b >= 0 {
-		from = cv.b
+		from = []int{cv.b}
 	}
 	// Output columns left..right-1 see all kernel columns.
 	one := sym.Int(1)
@@ -204,7 +205,7 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instanc
 			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", area}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
 			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", outArea}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
 		Operands: []int{cv.x},
-		Packed:   []Packed{packed("w", w, cv.w), packed("bias", bias, from)},
+		Packed:   []Packed{packed("w", w, cv.w), packed("bias", bias, from...)},
 		Channels: Channels{Inner: outArea, Count: outChannels},
 		Tile:     t,
 		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, sym.Int(int64(cv.cin))),
