@@ -10,7 +10,7 @@ import (
 )
 
 // CommonSubexpressions replaces a node by an earlier one with the same
-// operator and arguments that is visible from it. Nodes with effects, random
+// operator and arguments that is visible from it. Nodes with effects, unknown
 // ones and control flow are left alone. The program must be functional.
 var CommonSubexpressions = Pass{
 	Name: "common-subexpressions",
@@ -41,7 +41,7 @@ func (c *cse) locate(g *ir.Graph) {
 }
 
 func (c *cse) visit(_ *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-	if len(n.Regions) > 0 || hasEffect(c.table, n) || drawsRandom(n.Op) {
+	if len(n.Regions) > 0 || hasEffect(c.table, n) {
 		return nil, true, nil
 	}
 	call, err := c.table.Bind(n)

@@ -70,7 +70,7 @@ func (f *folder) collect(g *ir.Graph) {
 }
 
 func (f *folder) foldable(n *ir.Node) bool {
-	if len(n.Regions) > 0 || hasEffect(f.table, n) || drawsRandom(n.Op) {
+	if len(n.Regions) > 0 || hasEffect(f.table, n) {
 		return false
 	}
 	most := int64(foldLimit)

@@ -34,13 +34,15 @@ The passes, in order:
 			if err != nil {
 				return err
 			}
-			for flag, pass := range map[string]string{"stop-after": stop, "dump-after": dump} {
-				words := append(passNames(), "all", "native")
-				if flag == "stop-after" {
-					words = passNames()
-				}
-				if pass != "" && !slices.Contains(words, pass) {
-					return usageError("--%s=%s is unknown: take %s", flag, pass, strings.Join(words, ", "))
+			for _, f := range []struct {
+				name, pass string
+				words      []string
+			}{
+				{"stop-after", stop, passNames()},
+				{"dump-after", dump, append(passNames(), "all", "native")},
+			} {
+				if f.pass != "" && !slices.Contains(f.words, f.pass) {
+					return usageError("--%s=%s is unknown: take %s", f.name, f.pass, strings.Join(f.words, ", "))
 				}
 			}
 			opt.Lang = lang

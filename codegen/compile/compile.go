@@ -45,6 +45,9 @@ func Read(path string) (*ir.Program, io.Closer, error) { return pt2.Read(path) }
 // Lower brings p, in place, into the dialect the native form is built from.
 func Lower(p *ir.Program, opt Options) (err error) {
 	defer internal(p, &err)
+	if err := ir.Verify(p); err != nil {
+		return err
+	}
 	ctx := &lower.Context{Table: ops.Standard()}
 	if err := checkTypes(ctx.Table, p); err != nil {
 		return err

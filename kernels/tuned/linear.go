@@ -28,13 +28,12 @@ func matchLinear(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	bias, from := make([]float32, n), p.w
+	bias := make([]float32, n)
+	var from, added []int
 	if p.bias >= 0 {
-		data, ok := r.Const(p.bias)
-		if !ok {
-			return nil
-		}
-		if bias, from = floats(data), p.bias; len(bias) == 1 {
+		if data, ok := r.Const(p.bias); !ok || !p.addsRow(r.Call) {
+			added = []int{p.bias}
+		} else if bias, from = floats(data), []int{p.bias}; len(bias) == 1 {
 			bias = slices.Repeat(bias, int(n))
 		}
 	}
@@ -46,9 +45,10 @@ func matchLinear(r *Request) *Instance {
 	return &Instance{
 		Params:   []Param{{"m", p.m}, {"n", p.n}, {"k", p.k}},
 		Operands: []int{p.x},
+		Added:    added,
 		Packed: []Packed{
 			packed("w", panels(int(n), int(k), t.Cols, at), p.w),
-			packed("bias", padded(bias, t.Cols), from),
+			packed("bias", padded(bias, t.Cols), from...),
 		},
 		Channels: Channels{Inner: sym.Int(1), Count: p.n},
 		Tile:     t,

@@ -11,7 +11,7 @@ func Matmul() *Kernel {
 
 func matchMatmul(r *Request) *Instance {
 	p := productOf(r.Call)
-	if p == nil || p.bias >= 0 || p.n.Is(1) || p.k.IsZero() {
+	if p == nil || p.n.Is(1) || p.k.IsZero() {
 		return nil
 	}
 	t := r.Target.tile()
@@ -24,6 +24,9 @@ func matchMatmul(r *Request) *Instance {
 		MACs:     sym.Mul(p.batch, p.m, p.n, p.k),
 		// Reading and copying w once comes on top.
 		Cost: cost(p.batch, sym.Add(p.m, sym.Int(int64(t.Rows))), sym.Add(p.n, sym.Int(int64(t.Cols-1))), p.k),
+	}
+	if p.bias >= 0 {
+		in.Added = []int{p.bias}
 	}
 	if r.Target.Lang == "c" { // the copy of some columns
 		in.Scratch = sym.Mul(p.k, sym.Int(int64(4*t.Cols)))

@@ -1,6 +1,8 @@
 package tuned
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -36,7 +38,7 @@ func productOf(c *ops.Call) *product {
 	case "aten.linear.default":
 		p = rows(c)
 	}
-	if p == nil || !allFloat32(c) || !scaledByOne(c) || !p.addsRow(c) {
+	if p == nil || !allFloat32(c) || !scaledByOne(c) || !p.addsRow(c) && !p.addsAll(c) {
 		return nil
 	}
 	return p
@@ -94,6 +96,11 @@ func (p *product) addsRow(c *ops.Call) bool {
 	n := c.Operands()[p.bias].Type.Numel()
 	s := c.Operands()[p.bias].Type.Sizes
 	return n.Is(1) || n.Equal(p.n) && len(s) > 0 && s[len(s)-1].Equal(p.n)
+}
+
+// addsAll reports whether what is added has an element for every result.
+func (p *product) addsAll(c *ops.Call) bool {
+	return slices.EqualFunc(c.Operands()[p.bias].Type.Sizes, c.Outs[0].Sizes, sym.Expr.Equal)
 }
 
 // scaledByOne reports whether a call that may scale product and summand does not.

@@ -67,6 +67,10 @@ type Instance struct {
 	// Operands are the operator's operands the code reads, in its own order.
 	// Packed constants follow them.
 	Operands []int
+	// Added are operands that the code does not know: the epilogue adds them
+	// to its results. Each has an element for every result, for every channel,
+	// or one in all.
+	Added    []int
 	Packed   []Packed
 	Epilogue *Epilogue // nil: the plain result; set by lower/native
 	Channels Channels  // how an epilogue finds the channel of a result
@@ -87,7 +91,7 @@ type Packed struct {
 	Name  string // of the code's parameter, e.g. "w"
 	DType ir.DType
 	Data  []byte
-	From  []int // operands it was made of
+	From  []int // operands it was made of; nil for zeros
 }
 
 // Epilogue is an expression applied to every result before it is stored. It

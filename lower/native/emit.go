@@ -239,6 +239,9 @@ func (b *builder) packed(c *ops.Call, p tuned.Packed) *Buffer {
 	for _, k := range p.From {
 		from = append(from, constName(c.Operands()[k]))
 	}
+	if from == nil {
+		from = []string{"zero_" + p.Name}
+	}
 	n := sym.Int(int64(len(p.Data) / p.DType.Size()))
 	return b.weight(strings.Join(from, "_"), p.DType, []sym.Expr{n}, p.Data)
 }

@@ -30,6 +30,18 @@ func (b *builder) findEpilogue(f *facts) {
 	ep := &tuned.Epilogue{Acc: acc, O: o, C: c, DType: v.Type.DType,
 		Body: &expr.Expr{Op: expr.OpLocal, DType: acc.DType, Var: acc}}
 	ch := &chain{out: v}
+	for _, k := range in.Added {
+		u := f.call.Operands()[k]
+		var at sym.Expr
+		switch {
+		case numel(u).Is(1):
+		case numel(u).Equal(numel(v)):
+			at = o.Expr()
+		default:
+			at = c.Expr()
+		}
+		ep.Body = expr.Add(ep.Body, expr.At(add(&ch.extra, u), u.Type.DType, at))
+	}
 	done, kept := ep.Body, ch.extra
 	var tail []*facts // nodes that join only if a later one gives a result the kernel can store
 	for out := ch.out; ; {
@@ -55,16 +67,19 @@ func (b *builder) findEpilogue(f *facts) {
 		done, kept = body, extra
 	}
 	ep.Body, ch.extra = done, kept
-	if ch.nodes == nil {
+	if ch.nodes == nil && in.Added == nil {
 		return
 	}
 	ep.Body = expr.Simplify(ep.Body)
 	for _, x := range ch.extra {
 		ep.Extra = append(ep.Extra, x.Type.DType)
 	}
-	in.Epilogue, f.epilogue = ep, ch
-	b.facts[ch.nodes[len(ch.nodes)-1]].ends = f
+	in.Epilogue = ep
 	f.operands = append(f.operands, ch.extra...)
+	if ch.nodes != nil {
+		f.epilogue = ch
+		b.facts[ch.nodes[len(ch.nodes)-1]].ends = f
+	}
 }
 
 // epilogueStep rewrites the expression of node next in terms of the epilogue's

@@ -170,8 +170,9 @@ func (p *parser) packed() tuned.Packed {
 		c := p.constNamed()
 		x.DType, x.Data = c.DType, c.Data
 	}
-	p.Keyword("from")
-	x.From = p.ints()
+	if p.AcceptName("from") {
+		x.From = p.ints()
+	}
 	return x
 }
 

@@ -59,7 +59,11 @@ func (pr *printer) tuned(in *tuned.Instance) {
 	pr.line(nil, "params %s", strings.Join(params, ", "))
 	pr.line(nil, "operands %s", intList(in.Operands))
 	for _, p := range in.Packed {
-		pr.line(nil, "packed %s = %s from %s", p.Name, pr.packed(p), intList(p.From))
+		from := ""
+		if p.From != nil {
+			from = " from " + intList(p.From)
+		}
+		pr.line(nil, "packed %s = %s%s", p.Name, pr.packed(p), from)
 	}
 	pr.line(nil, "channels %s, %s", pr.index(in.Channels.Inner), pr.index(in.Channels.Count))
 	if !in.Scratch.IsZero() {
