@@ -1,0 +1,97 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/ir"
+)
+
+const cases = "../cases/"
+
+func TestInputs(t *testing.T) {
+	x := cases + "dynamic_batch/input_0.bin"
+	data, err := os.ReadFile(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := Inputs(cases+"dynamic_batch/model.pt2", []string{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := given.Values[0].Tensor
+	if given.NPY || got.Len()*4 != int64(len(data)) || got.Shape[0] < 1 {
+		t.Errorf("%v, npy %t", got, given.NPY)
+	}
+	file, err := tensor.FormatNPY(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	npy := filepath.Join(t.TempDir(), "x.npy")
+	if err := os.WriteFile(npy, file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Inputs(cases+"dynamic_batch/model.pt2", []string{npy})
+	if err != nil || !again.NPY || !cmp.Equal(got, again.Values[0].Tensor) {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+// Numbers that are part of the program are not asked for.
+func TestInputsLeaveOutConstants(t *testing.T) {
+	given, err := Inputs(cases+"scalar_inputs/model.pt2", []string{cases + "scalar_inputs/input_0.bin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []ir.Arg{nil, ir.Int(3), ir.Float(0.5), ir.BoolArg(true), ir.Str("clip")}
+	for i, v := range given.Values {
+		if v.Scalar != want[i] {
+			t.Errorf("input %d is %v, want %v", i, v, want[i])
+		}
+	}
+}
+
+func TestInputErrors(t *testing.T) {
+	model := cases + "add/model.pt2"
+	file := cases + "add/input_0.bin"
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{nil, "is not given"},
+		{[]string{file}, "is not given"},
+		{[]string{file, cases + "add/input_1.bin", file}, "too much"},
+		{[]string{file, "absent.bin"}, "no such file"},
+		{[]string{file, cases + "add/meta.json"}, "the model takes"},
+	} {
+		_, err := Inputs(model, c.words)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.words, err, c.want)
+		}
+	}
+}
+
+// The same seed draws the same.
+func TestRandom(t *testing.T) {
+	for _, name := range []string{"dynamic_two", "embedding", "scalar_inputs", "where_mask"} {
+		a, err := Random(cases+name+"/model.pt2", 3)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b, err := Random(cases+name+"/model.pt2", 3)
+		if err != nil || !cmp.Equal(a, b) {
+			t.Errorf("%s: the same seed draws another: %v", name, err)
+		}
+		for _, v := range a.Values {
+			if v.Tensor != nil && v.Tensor.Check() != nil {
+				t.Errorf("%s: %v", name, v.Tensor.Check())
+			}
+		}
+	}
+}
