@@ -52,7 +52,7 @@ func (g *generator) errorVars(f *jen.File) {
 	switch len(defs) {
 	case 0:
 	case 1:
-		f.Comment("What methods return on bad arguments, wrapped in a description.")
+		f.Comment("What methods return, wrapped in a description.")
 		f.Var().Add(defs...)
 	default:
 		f.Comment("What methods return, wrapped in a description.")
@@ -65,8 +65,14 @@ func (g *generator) modelType(f *jen.File) {
 	var fields []jen.Code
 	var inits []jen.Code
 	if size := g.arenaSize(); size > 0 {
-		fields = append(fields, jen.Id("arena").Index().Byte())
-		inits = append(inits, jen.Id("arena").Op(":").Id("newArena").Call(jen.Lit(int(size))))
+		alloc := jen.Id("newArena").Call(jen.Lit(int(size)))
+		elem := "byte"
+		if !g.views() {
+			elem = goType(g.arena)
+			alloc = jen.Make(jen.Index().Id(elem), jen.Lit((int(size)+g.arena.Size()-1)/g.arena.Size()))
+		}
+		fields = append(fields, jen.Id("arena").Index().Id(elem).Comment("what tensors share between calls of kernels"))
+		inits = append(inits, jen.Id("arena").Op(":").Add(alloc))
 	}
 	if len(g.weights.Consts) > 0 {
 		fields = append(fields, jen.Id("weights").Op("*").Id("weights"))

@@ -100,10 +100,21 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 		}
 	case root.MaxLen == 0: // it has no place in the arena
 		value = fmt.Sprintf("[]%s(nil)", goType(b.DType))
+	case !p.g.views():
+		start = ""
+		at := sym.Add(sym.Int(root.Offset/int64(b.DType.Size())), b.At)
+		if !at.IsZero() {
+			start = p.index(at, precAny)
+		}
+		value = fmt.Sprintf("m.arena[%s:%s]", start, p.index(sym.Add(at, b.Len), precAny))
 	default:
 		value = fmt.Sprintf("view[%s](m.arena, %s, %s)", goType(b.DType), p.offset(b), n)
 	}
-	name := p.scope.Take(camel(b.Name))
+	name := camel(b.Name)
+	if p.g.unit.scope.Has(name) {
+		name += "Out" // beside the function that computes it
+	}
+	name = p.scope.Take(name)
 	p.exprs[b] = name
 	p.views = append(p.views, b)
 	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(b.Sizes, nil))

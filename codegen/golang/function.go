@@ -44,7 +44,7 @@ func (u *unit) function(fn *expr.Func) string {
 		doc = fn.Name
 	}
 	u.bodies = append(u.bodies, fmt.Sprintf("%sfunc %s(%s) %s {\n%s}\n",
-		comment(name+" returns "+strings.TrimSuffix(doc, ".")+"."), name, signature(params), goType(fn.Body.DType), p.b))
+		comment(name+" returns "+strings.TrimSuffix(doc, ".")+"."), name, signature(params), goType(fn.Body.DType), joinVars(p.b.String())))
 	return name
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -82,6 +83,7 @@ type generator struct {
 	state     map[*native.Buffer]string // fields of Model
 	names     map[*native.Kernel]string
 	tuned     []*tunedSource // in order of first use
+	arena     ir.DType       // of all buffers in the arena; Uint8 if they differ: then they are views
 	errors    map[string]bool
 }
 
@@ -97,6 +99,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 	}
 	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison")
+	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())
 	for _, w := range g.weights.Consts {
 		g.fields[w.Const] = fields.Take(camel(w.Name))

@@ -3,7 +3,9 @@ package golang
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/kernels/loop"
@@ -30,16 +32,23 @@ func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
 		params = append(params, param{n, goType(v.DType)})
 	}
 	p.stmts(f.Body)
-	var b strings.Builder
-	if doc != "" {
-		b.WriteString(comment(name + " computes " + codegen.PlainText(doc) + "."))
+	return kernelDoc(name, doc) + fmt.Sprintf("func %s(%s) {\n%s%s}\n", name, signature(params), p.declareTemps(), joinVars(joinFirst(p.b.String())))
+}
+
+// kernelDoc is the comment of a kernel that does what doc lists.
+func kernelDoc(name, doc string) string {
+	if doc == "" || doc == name {
+		return ""
 	}
-	fmt.Fprintf(&b, "func %s(%s) {\n%s%s}\n", name, signature(params), p.declareTemps(), joinFirst(p.b.String()))
-	return b.String()
+	parts := strings.Split(codegen.PlainText(doc), ", ")
+	for i, part := range parts {
+		parts[i] = strings.TrimSuffix(part, ".default")
+	}
+	return comment(name + " computes " + strings.Join(parts, ", ") + ".")
 }
 
 // joinFirst declares variables with their first value where that is a call of
-// a primitive on their initial value, in the next line:
+// a primitive on their initial value, before which nobody reads them:
 //
 //	var sum float32
 //	sum = vecSum(sum, x)
@@ -47,23 +56,58 @@ func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
 // is sum := vecSum(0, x).
 func joinFirst(body string) string {
 	lines := strings.Split(body, "\n")
+	for i, line := range lines {
+		name, init, ok := declared(line)
+		if !ok {
+			continue
+		}
+		for k, next := range lines[i+1:] {
+			head, args, ok := strings.Cut(next, "("+name+", ")
+			if fn, isSet := strings.CutPrefix(head, name+" = vec"); ok && isSet && !strings.ContainsAny(fn, "( ") {
+				lines[i+1+k] = name + " := vec" + fn + "(" + init + ", " + args
+				lines[i] = ""
+				break
+			}
+			if strings.ContainsAny(next, "{}") || mentions(next, name) {
+				break
+			}
+		}
+	}
+	return strings.Join(slices.DeleteFunc(lines[:len(lines)-1], func(s string) bool { return s == "" }), "\n") + "\n"
+}
+
+// declared returns the variable that a line declares, and its value.
+func declared(line string) (name, init string, ok bool) {
+	if f := strings.Fields(line); len(f) == 3 && f[0] == token.VAR.String() && f[2] != "bool" && !strings.Contains(f[2], "[") {
+		return f[1], "0", true
+	}
+	name, init, ok = strings.Cut(line, " := ")
+	return name, init, ok && !strings.Contains(name, " ")
+}
+
+// mentions reports whether a line of Go has the identifier name.
+func mentions(line, name string) bool {
+	return slices.Contains(strings.FieldsFunc(line, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), name)
+}
+
+// joinVars declares neighbouring variables of one type together.
+func joinVars(body string) string {
+	lines := strings.Split(body, "\n")
 	var out []string
-	for i := 0; i < len(lines); i++ {
-		out = append(out, lines[i])
-		if i+1 == len(lines) {
-			break
+	typ := "" // of the declaration that out ends with
+	for _, line := range lines {
+		f := strings.Fields(line)
+		isVar := len(f) == 3 && f[0] == token.VAR.String() && !strings.Contains(line, "=")
+		if isVar && f[2] == typ {
+			last := len(out) - 1
+			out[last] = strings.TrimSuffix(out[last], " "+typ) + ", " + f[1] + " " + typ
+			continue
 		}
-		name, init := "", ""
-		if f := strings.Fields(lines[i]); len(f) == 3 && f[0] == token.VAR.String() && f[2] != "bool" && !strings.Contains(f[2], "[") {
-			name, init = f[1], "0"
-		} else if n, v, ok := strings.Cut(lines[i], " := "); ok && !strings.Contains(n, " ") {
-			name, init = n, v
+		typ = ""
+		if isVar {
+			typ = f[2]
 		}
-		head, args, ok := strings.Cut(lines[i+1], "("+name+", ")
-		if fn, isSet := strings.CutPrefix(head, name+" = vec"); ok && isSet && name != "" && !strings.ContainsAny(fn, "( ") {
-			out[len(out)-1] = name + " := vec" + fn + "(" + init + ", " + args
-			i++
-		}
+		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/templates/golang"
 )
@@ -17,7 +18,7 @@ func (g *generator) memory() ([]byte, error) {
 		return nil, err
 	}
 	var roots []string
-	if g.arenaSize() > 0 {
+	if g.arenaSize() > 0 && g.views() {
 		roots = append(roots, "newArena", "view")
 	}
 	if len(g.weights.Consts) > 0 {
@@ -51,6 +52,34 @@ func (g *generator) arenaSize() int64 {
 	}
 	return size
 }
+
+// arenaType returns the type of the elements of all buffers in the arena,
+// Uint8 if they are not all of one.
+func (g *generator) arenaType() ir.DType {
+	d := ir.Uint8
+	first, same := true, !g.poisons()
+	for _, m := range g.p.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			for _, b := range codegen.Operands(s) {
+				root := codegen.Root(b)
+				if root.Storage != native.Arena || root.MaxLen == 0 {
+					continue
+				}
+				if first {
+					d, first = b.DType, false
+				}
+				same = same && goType(b.DType) == goType(d) && goType(root.DType) == goType(d) && root.Offset%int64(d.Size()) == 0
+			}
+		})
+	}
+	if !same {
+		return ir.Uint8
+	}
+	return d
+}
+
+// views reports whether the arena is bytes that buffers are views of.
+func (g *generator) views() bool { return g.arena == ir.Uint8 }
 
 func (g *generator) poisons() bool {
 	found := false

@@ -29,6 +29,7 @@ type methodPrinter struct {
 	views   []*native.Buffer // that have locals here
 	zero    []jen.Code       // results that stand before an error
 	from    string           // the Python line of the statement around
+	fails   bool             // the method has errors to return
 	live    map[any]bool     // symbols and locals that are read; nil: not known yet
 }
 
@@ -280,6 +281,9 @@ func (p *methodPrinter) doc() string {
 	for _, d := range halves {
 		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d, p.halfFunc(d, true), p.halfFunc(d, false))
 	}
+	if !p.fails {
+		notes += " The error is always nil."
+	}
 	b.WriteString(comment(notes))
 	return b.String()
 }
@@ -363,11 +367,10 @@ func (p *methodPrinter) readsWeights() bool {
 
 // errorf returns an error that wraps one of the package's.
 func (p *methodPrinter) errorf(kind, format string, args ...string) jen.Code {
-	p.g.errors[kind] = true
-	list := []jen.Code{jen.Lit(format + ": %w")}
+	p.g.errors[kind], p.fails = true, true
+	list := []jen.Code{jen.Lit("%w: " + format), jen.Id(kind)}
 	for _, a := range args {
 		list = append(list, jen.Op(a))
 	}
-	list = append(list, jen.Id(kind))
 	return jen.Return(append(append([]jen.Code(nil), p.zero...), jen.Qual("fmt", "Errorf").Call(list...))...)
 }

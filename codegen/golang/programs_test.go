@@ -254,14 +254,14 @@ func TestModel(t *testing.T) {
 		want      string
 		is        error
 	}{
-		{x, y, out, 5, ForwardSizes{XDim0: 0, XDim1: 5, YDim0: 700}, "dimension 0 of x is 0, want 1 to 1000: dynamic: wrong shape", ErrShape},
-		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 4, YDim0: 700}, "dimension 1 of x is 4, want 3: dynamic: wrong shape", ErrShape},
-		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 99, YDim0: 700}, "s1 for dimension 1 of x is 49, want 0 to 10: dynamic: wrong shape", ErrShape},
-		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 699}, "dimension 0 of y is 699, want 700: dynamic: wrong shape", ErrShape},
-		{x, y, out, 101, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "count is 101, want 0 to 100: dynamic: wrong shape", ErrShape},
-		{x[1:], y, out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "x has 3499 elements, want 3500: dynamic: wrong shape", ErrShape},
-		{x, y, out[:9], 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "out0 has 9 elements, want at least 3500: dynamic: wrong shape", ErrShape},
-		{x, y[:0], out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "y has 0 elements, want 700: dynamic: wrong shape", ErrShape},
+		{x, y, out, 5, ForwardSizes{XDim0: 0, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: dimension 0 of x is 0, want 1 to 1000", ErrShape},
+		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 4, YDim0: 700}, "dynamic: wrong shape: dimension 1 of x is 4, want 3", ErrShape},
+		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 99, YDim0: 700}, "dynamic: wrong shape: s1 for dimension 1 of x is 49, want 0 to 10", ErrShape},
+		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 699}, "dynamic: wrong shape: dimension 0 of y is 699, want 700", ErrShape},
+		{x, y, out, 101, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: count is 101, want 0 to 100", ErrShape},
+		{x[1:], y, out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: x has 3499 elements, want 3500", ErrShape},
+		{x, y, out[:9], 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: out0 has 9 elements, want at least 3500", ErrShape},
+		{x, y[:0], out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: y has 0 elements, want 700", ErrShape},
 	} {
 		_, _, _, err := m.Forward(c.x, c.y, 2, c.count, c.out, few, &c.sizes)
 		if err == nil || err.Error() != c.want || !errors.Is(err, c.is) {
@@ -269,7 +269,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	y[0] = -1
-	if _, _, _, err := m.Forward(x, y, 2, 5, out, few, &sizes); !errors.Is(err, ErrAssert) || err.Error() != "y[0] is negative: 100%: dynamic: assertion failed" {
+	if _, _, _, err := m.Forward(x, y, 2, 5, out, few, &sizes); !errors.Is(err, ErrAssert) || err.Error() != "dynamic: assertion failed: y[0] is negative: 100%" {
 		t.Errorf("got error %v", err)
 	}
 }

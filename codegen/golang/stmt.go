@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -26,7 +27,7 @@ func (p *printer) stmts(body []loop.Stmt) {
 func (p *printer) stmt(s loop.Stmt) {
 	switch s := s.(type) {
 	case *loop.For:
-		if !p.strips(s) {
+		if !p.clears(s) && !p.strips(s) {
 			p.loop(s)
 		}
 	case *loop.While:
@@ -55,12 +56,43 @@ func (p *printer) stmt(s loop.Stmt) {
 		p.line("%s := %s", p.syms[s.Sym], v)
 	case *loop.Store:
 		dst := p.buf(s.Buf) + "[" + p.index(s.At, precAny) + "]"
-		p.set(dst, s.Value, func(*expr.Expr) bool { return false })
+		p.set(dst, s.Value, func(e *expr.Expr) bool {
+			return e.Op == expr.OpLoad && e.Buf == s.Buf && len(e.Coords) == 1 && e.Coords[0].Equal(s.At)
+		})
 	case *loop.Break:
 		p.line("break")
 	default:
 		fail("unknown statement %T", s)
 	}
+}
+
+// clears writes a loop that sets neighbouring elements to zero.
+func (p *printer) clears(s *loop.For) bool {
+	if len(s.Body) != 1 {
+		return false
+	}
+	st, ok := s.Body[0].(*loop.Store)
+	if !ok || !isZero(st.Value) {
+		return false
+	}
+	coef, first, ok := st.At.Coef(s.Var)
+	if lo, _ := s.Extent.Bounds(); !ok || !coef.Is(1) || first.Uses(s.Var) || lo < 0 {
+		return false
+	}
+	from, to := "", ""
+	if !first.IsZero() {
+		from = p.index(first, precAny)
+	}
+	end := sym.Add(first, s.Extent)
+	if st.Buf >= len(p.lens) || !p.lens[st.Buf].Equal(end) {
+		to = p.index(end, precAny)
+	}
+	dst := p.buf(st.Buf)
+	if from+to != "" {
+		dst += "[" + from + ":" + to + "]"
+	}
+	p.line("clear(%s)", dst)
+	return true
 }
 
 func (p *printer) loop(s *loop.For) {
@@ -151,19 +183,33 @@ func (p *printer) set(dst string, e *expr.Expr, same func(*expr.Expr) bool) {
 		p.line("if %s {", p.arg(e.Args[0]))
 		p.set(dst, e.Args[1], same)
 		p.otherwise(e.Args[2].Op == expr.OpSelect, false, func() { p.set(dst, e.Args[2], same) })
-	case (e.Op == expr.OpAdd || e.Op == expr.OpMul) && e.DType != ir.Bool && same(e.Args[0]):
-		op := "+"
-		if e.Op == expr.OpMul {
-			op = "*"
+	case p.limits(e) && same(e.Args[1]) && e.Args[0].Op == expr.OpConst:
+		op := "<" // c > dst ? c : dst
+		if e.Op == expr.OpMin {
+			op = ">"
 		}
-		if op == "*" && e.DType.IsFloat() && p.fusible {
-			p.line("%s = %s", dst, p.arg(e))
-			return
-		}
-		p.line("%s %s= %s", dst, op, p.arg(e.Args[1]))
+		limit := p.arg(e.Args[0])
+		p.line("if %s %s %s {\n%s = %s\n}", dst, op, limit, dst, limit)
+	case p.updates(e) && same(e.Args[0]):
+		p.line("%s %s= %s", dst, updateOps[e.Op], p.arg(e.Args[1]))
+	case p.updates(e) && e.Op != expr.OpSub && same(e.Args[1]):
+		p.line("%s %s= %s", dst, updateOps[e.Op], p.arg(e.Args[0]))
 	default:
 		p.line("%s = %s", dst, p.arg(e))
 	}
+}
+
+var updateOps = map[expr.Op]string{expr.OpAdd: "+", expr.OpSub: "-", expr.OpMul: "*"}
+
+// updates reports whether there is an assignment that does e.
+func (p *printer) updates(e *expr.Expr) bool {
+	return updateOps[e.Op] != "" && e.DType != ir.Bool && !isHalf(e.DType) && !(e.Op == expr.OpMul && e.DType.IsFloat() && p.fusible)
+}
+
+// limits reports whether e is the lesser or greater of two floats, which
+// package cmp and the builtins order in other ways.
+func (p *printer) limits(e *expr.Expr) bool {
+	return (e.Op == expr.OpMin || e.Op == expr.OpMax) && (e.DType == ir.Float32 || e.DType == ir.Float64)
 }
 
 // choice writes a Select as statements that set a new variable, whose name it

@@ -132,10 +132,7 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	if e := in.Epilogue; e != nil && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
 		epilogue = p.epilogue(in, sig[0].typ, extra)
 	}
-	var b strings.Builder
-	b.WriteString(comment(g.names[k] + " computes " + codegen.PlainText(k.Doc) + "."))
-	fmt.Fprintf(&b, "func %s(%s) {\n%s%s(%s, %s)\n}\n", g.names[k], signature(params), named, fn, strings.Join(args, ", "), epilogue)
-	return b.String(), nil
+	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s%s(%s, %s)\n}\n", g.names[k], signature(params), named, fn, strings.Join(args, ", "), epilogue), nil
 }
 
 func extraName(i, n int) string {

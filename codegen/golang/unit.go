@@ -85,7 +85,7 @@ func comment(s string) string {
 // output has one of these names.
 var packages = map[string]string{
 	"binary": "encoding/binary", "bits": "math/bits", "errors": "errors", "fmt": "fmt",
-	"math": "math", "sync": "sync", "unsafe": "unsafe",
+	"cmp": "cmp", "math": "math", "sync": "sync", "unsafe": "unsafe",
 }
 
 // file puts a formatted file together from its declarations, with the imports

@@ -1,9 +1,12 @@
 package strip
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Greater returns a > b ? a : b: the second if they are not ordered.
-func Greater[T Numeric](a, b T) T {
+func Greater[T cmp.Ordered](a, b T) T {
 	if a > b {
 		return a
 	}
@@ -11,7 +14,7 @@ func Greater[T Numeric](a, b T) T {
 }
 
 // Lesser returns a < b ? a : b: the second if they are not ordered.
-func Lesser[T Numeric](a, b T) T {
+func Lesser[T cmp.Ordered](a, b T) T {
 	if a < b {
 		return a
 	}
