@@ -100,6 +100,9 @@ func (e *eager) while(n *ir.Node, carried, rest []memory) ([]memory, error) {
 }
 
 func (e *eager) scan(n *ir.Node, carry, xs, rest []memory, reverse bool) ([]memory, error) {
+	for i := range xs {
+		xs[i] = xs[i].copied() // a write to one in the body comes too late
+	}
 	steps := xs[0].sizes[0]
 	stacked := make([]memory, len(n.Outputs)-len(carry))
 	for s := range steps {

@@ -29,6 +29,7 @@ func Generate(table *ops.Table, seed uint64) (*ir.Program, error) {
 		m.Symbols = []*sym.Symbol{g.batch}
 	}
 	g.main = dtypes[weighted(r, []int{60, 10, 12, 4, 7, 7})]
+	g.mix = mixes[seed%uint64(len(mixes))]
 	graph, err := ir.BuildGraph(g.names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
 		g.b = ops.NewBuilder(table, e)
 		if g.batch != nil { // an input to tell it by
@@ -57,6 +58,14 @@ func Generate(table *ops.Table, seed uint64) (*ir.Program, error) {
 
 var dtypes = []ir.DType{ir.Float32, ir.Float64, ir.Int64, ir.Bool, ir.Float16, ir.BFloat16}
 
+// mixes are how often operators of each family are tried: in the order of
+// families.
+var mixes = [][]int{
+	{26, 22, 8, 12, 5, 9, 5, 7, 9, 6},  // a bit of all
+	{26, 14, 4, 4, 3, 30, 22, 2, 2, 2}, // products and what follows them
+	{16, 22, 8, 8, 2, 3, 1, 5, 22, 20}, // control flow, writes and views
+}
+
 // generator makes one method.
 type generator struct {
 	r      *rand.Rand
@@ -64,6 +73,7 @@ type generator struct {
 	m      *ir.Method
 	names  *ir.Names
 	main   ir.DType    // of most tensors
+	mix    []int       // of families
 	batch  *sym.Symbol // the dynamic size; nil if all are constant
 	inputs []*ir.Value // of the method
 	live   []*ir.Value // tensors that may be used
@@ -230,27 +240,9 @@ func dim(v *ir.Value, d int) int64 {
 
 // step emits something. A call that does not fit its operands is left out.
 func (g *generator) step() {
-	families := []struct {
-		weight int
-		make   func() error
-	}{
-		{26, g.pointwise},
-		{22, g.view},
-		{8, g.join},
-		{12, g.reduce},
-		{5, g.normalise},
-		{9, g.product},
-		{5, g.spatial},
-		{7, g.selecting},
-		{9, g.write},
-		{6, g.control},
-	}
-	weights := make([]int, len(families))
-	for i, f := range families {
-		weights[i] = f.weight
-	}
+	families := []func() error{g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting, g.write, g.control}
 	for range 5 {
-		if families[weighted(g.r, weights)].make() == nil {
+		if families[weighted(g.r, g.mix)]() == nil {
 			return
 		}
 	}

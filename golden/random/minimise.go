@@ -115,11 +115,11 @@ func substitute(m *ir.Method, names *ir.Names, n *ir.Node, v *ir.Value, toOperan
 
 // minimiseCompiled is minimise for a variant, all changes of a round at once.
 // A variant that must give the same bits as another is tried with that one.
-func minimiseCompiled(ctx context.Context, p *ir.Program, how string, v int) *ir.Program {
+func minimiseCompiled(ctx context.Context, p *ir.Program, how string, all []variant, v int) *ir.Program {
 	table := ops.Standard()
-	vs := []variant{variants[v]}
+	vs := []variant{all[v]}
 	if like := vs[0].like; like >= 0 {
-		vs = []variant{variants[like], variants[v]}
+		vs = []variant{all[like], all[v]}
 		vs[1].like = 0
 	}
 	for range 30 {

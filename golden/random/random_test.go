@@ -12,9 +12,10 @@ import (
 )
 
 var (
-	number = flag.Int("random.n", 150, "programs to make")
+	number = flag.Int("random.n", 24, "programs to make")
 	first  = flag.Uint64("random.seed", 1, "seed of the first")
 	skipC  = flag.Bool("random.inside", false, "leave out the compilers")
+	asan   = flag.Bool("random.sanitize", false, "run under sanitizers, and no other way")
 	spell  = flag.Bool("random.v", false, "tell why programs are left out")
 )
 
@@ -59,18 +60,22 @@ func TestRandom(t *testing.T) {
 	if *skipC {
 		return
 	}
+	ways := variants
+	if *asan {
+		ways = sanitized
+	}
 	told := map[string]bool{}
 	for part := range slices.Chunk(good, 8*perBundle) {
-		for i, errs := range checkCompiled(t.Context(), part, variants) {
+		for i, errs := range checkCompiled(t.Context(), part, ways) {
 			for v, err := range errs {
 				if err == nil {
 					continue
 				}
 				if p := part[i].p; told[kind(err)] {
-					t.Errorf("%s: %v", variants[v].name, err)
+					t.Errorf("%s: %v", ways[v].name, err)
 				} else {
 					told[kind(err)] = true
-					t.Errorf("%s: %v\n%s", variants[v].name, err, minimiseCompiled(t.Context(), p, kind(err), v))
+					t.Errorf("%s: %v\n%s", ways[v].name, err, minimiseCompiled(t.Context(), p, kind(err), ways, v))
 				}
 				break
 			}

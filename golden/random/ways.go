@@ -100,19 +100,27 @@ type variant struct {
 	lang string
 	opt  compile.Options
 	like int // index of the variant that must give the same bits; -1: none
+	// sanitized is C under AddressSanitizer and UndefinedBehaviorSanitizer.
+	sanitized bool
 }
 
 // variants are the ways all programs go.
 var variants = []variant{
-	{"c", "c", compile.Options{Untuned: true}, -1},
-	{"c poisoned", "c", compile.Options{Untuned: true, Planner: plan.Disjoint{}, Poison: true}, 0},
-	{"c tuned", "c", compile.Options{}, -1},
-	{"c tuned poisoned", "c", compile.Options{Planner: plan.Disjoint{}, Poison: true}, 2},
-	{"c tuned size", "c", compile.Options{Optimize: "size"}, -1},
-	{"go", "go", compile.Options{Untuned: true}, -1},
-	{"go tuned", "go", compile.Options{}, -1},
-	{"go tuned poisoned", "go", compile.Options{Planner: plan.Disjoint{}, Poison: true}, 6},
-	{"go size", "go", compile.Options{Untuned: true, Optimize: "size"}, -1},
+	{name: "c", lang: "c", opt: compile.Options{Untuned: true}, like: -1},
+	{name: "c poisoned", lang: "c", opt: compile.Options{Untuned: true, Planner: plan.Disjoint{}, Poison: true}, like: 0},
+	{name: "c tuned", lang: "c", opt: compile.Options{}, like: -1},
+	{name: "c tuned poisoned", lang: "c", opt: compile.Options{Planner: plan.Disjoint{}, Poison: true}, like: 2},
+	{name: "c tuned size", lang: "c", opt: compile.Options{Optimize: "size"}, like: -1},
+	{name: "go", lang: "go", opt: compile.Options{Untuned: true}, like: -1},
+	{name: "go tuned", lang: "go", opt: compile.Options{}, like: -1},
+	{name: "go tuned poisoned", lang: "go", opt: compile.Options{Planner: plan.Disjoint{}, Poison: true}, like: 6},
+	{name: "go size", lang: "go", opt: compile.Options{Untuned: true, Optimize: "size"}, like: -1},
+}
+
+// sanitized is for long runs.
+var sanitized = []variant{
+	{name: "c sanitized", lang: "c", opt: compile.Options{Untuned: true}, like: -1, sanitized: true},
+	{name: "c tuned sanitized", lang: "c", opt: compile.Options{}, like: -1, sanitized: true},
 }
 
 func (v variant) way() way.Way {
@@ -121,7 +129,11 @@ func (v variant) way() way.Way {
 		return way.Go{Settings: s}
 	}
 	w := way.C{Settings: s}
-	if v.opt.Poison {
+	switch {
+	case v.sanitized:
+		w.Target = toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers")
+		w.Env = []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"}
+	case v.opt.Poison:
 		w.Target = toolchain.GCC().With("-O1", "-Wno-error")
 	}
 	return w
