@@ -25,22 +25,11 @@ func place(sizes, base []sym.Expr, where func([]sym.Expr) []sym.Expr) *placement
 
 // whole reports whether the tensor is all of the base in row-major order.
 func (p *placement) whole() bool {
-	return sym.Mul(p.sizes...).Equal(sym.Mul(p.base...)) && flatten(p.base, p.at).Equal(flatten(p.sizes, p.coords))
+	return sym.Mul(p.sizes...).Equal(sym.Mul(p.base...)) && sym.RowMajor(p.base, p.at).Equal(sym.RowMajor(p.sizes, p.coords))
 }
 
 // identity reports whether the tensor is the base as it is.
 func (p *placement) identity() bool { return sameSizes(p.sizes, p.base) && p.whole() }
-
-// flatten returns the row-major position of coords.
-func flatten(sizes, coords []sym.Expr) sym.Expr {
-	var at sym.Expr
-	for d, c := range coords {
-		if !sizes[d].Is(1) {
-			at = sym.Add(sym.Mul(at, sizes[d]), c)
-		}
-	}
-	return at
-}
 
 // permuted reports whether the tensor is all of the base with its dimensions
 // in another order: dimension i of it is dimension perm[i] of the base.

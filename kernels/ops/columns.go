@@ -135,8 +135,8 @@ func col2im() Op {
 				block = append(block, q)
 				guard = expr.And(guard, expr.And(expr.IdxLe(sym.Mod(x, cl.stride[d]), sym.Int(0)), expr.InRange(q, sym.Int(0), cl.blocks[d])))
 			}
-			row := flatIndex([]sym.Expr{sym.Int(1), cl.kern[0], cl.kern[1]}, []sym.Expr{at[n], k[0], k[1]})
-			in := append(slices.Clone(at[:n]), row, flatIndex(cl.blocks, block))
+			row := sym.Add(sym.Mul(at[n], cl.kern[0], cl.kern[1]), sym.RowMajor(cl.kern[:], k[:]))
+			in := append(slices.Clone(at[:n]), row, sym.RowMajor(cl.blocks, block))
 			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
 		},

@@ -85,8 +85,8 @@ func catLoops(c *Call) (*loop.Func, error) {
 		vars, coords := indexVars(t.Sizes)
 		to := slices.Clone(coords)
 		to[dim] = sym.Add(to[dim], at)
-		x := expr.At(1+k, t.DType, flatIndex(t.Sizes, coords))
-		f.Body = append(f.Body, nest(vars, &loop.Store{Buf: 0, At: flatIndex(out.Sizes, to), Value: expr.Cast(out.DType, x)})...)
+		x := expr.At(1+k, t.DType, sym.RowMajor(t.Sizes, coords))
+		f.Body = append(f.Body, nest(vars, &loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, to), Value: expr.Cast(out.DType, x)})...)
 		at = sym.Add(at, t.Sizes[dim])
 	}
 	return f, nil

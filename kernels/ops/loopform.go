@@ -44,12 +44,3 @@ func indexDType(n sym.Expr) ir.DType {
 	}
 	return ir.Int64
 }
-
-// flat returns the position in row-major data of the element at coords.
-func flat(sizes, coords []sym.Expr) sym.Expr {
-	at := sym.Int(0)
-	for d, i := range coords {
-		at = sym.Add(sym.Mul(at, sizes[d]), i)
-	}
-	return at
-}

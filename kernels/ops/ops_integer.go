@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -27,7 +28,7 @@ func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
 		vars, coords := indexVars(out.Sizes)
 		load := func(name string) *expr.Expr {
 			k := c.Operand(name)
-			at := flat(c.operands[k].Type.Sizes, broadcastCoords(c.operands[k].Type, out.Sizes, coords))
+			at := sym.RowMajor(c.operands[k].Type.Sizes, broadcastCoords(c.operands[k].Type, out.Sizes, coords))
 			return expr.Cast(d, expr.At(1+k, c.operands[k].Type.DType, at))
 		}
 		for _, name := range []string{"self", "other"} {
@@ -44,7 +45,7 @@ func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
 				x.set(y.get()),
 				y.set(rest.get()),
 			}},
-			&loop.Store{Buf: 0, At: flat(out.Sizes, coords), Value: result(a, b, x.get())},
+			&loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, coords), Value: result(a, b, x.get())},
 		}
 		for i := len(vars) - 1; i >= 0; i-- {
 			body = []loop.Stmt{&loop.For{Var: vars[i], Extent: out.Sizes[i], Body: body}}

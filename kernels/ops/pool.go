@@ -141,7 +141,7 @@ func (p *pool) maxPool(c *Call) []expr.Tensor {
 		over, x := window("m")
 		best := expr.Bind("best", expr.ArgMax(over, x), sym.Mul(p.kern...))
 		in := inside(unflatten(best.Expr(), p.kern))[lead:]
-		flat := flatIndex(p.x.Sizes[lead:], in)
+		flat := sym.RowMajor(p.x.Sizes[lead:], in)
 		out = append(out, expr.Tensor{DType: ir.Int64, Vars: vars, Body: expr.Idx(ir.Int64, flat)})
 	}
 	return out

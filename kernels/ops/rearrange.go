@@ -114,7 +114,7 @@ func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 		if len(shifts) != 1 {
 			return nil, c.Errorf("%d shifts without dims", len(shifts))
 		}
-		return unflatten(shifted(flatIndex(t.Sizes, at), shifts[0], t.Numel()), t.Sizes), nil
+		return unflatten(shifted(sym.RowMajor(t.Sizes, at), shifts[0], t.Numel()), t.Sizes), nil
 	}
 	if len(dims) != len(shifts) {
 		return nil, c.Errorf("%d shifts along %d dimensions", len(shifts), len(dims))

@@ -7,17 +7,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 )
 
-// flatIndex returns the row-major position of coords in a tensor of the given
-// sizes.
-func flatIndex(sizes, coords []sym.Expr) sym.Expr {
-	var at sym.Expr
-	for d, c := range coords {
-		at = sym.Add(sym.Mul(at, sizes[d]), c)
-	}
-	return at
-}
-
-// unflatten is the inverse of flatIndex.
+// unflatten is the inverse of sym.RowMajor.
 func unflatten(at sym.Expr, sizes []sym.Expr) []sym.Expr {
 	coords := make([]sym.Expr, len(sizes))
 	for d := len(sizes) - 1; d >= 0; d-- {
@@ -62,7 +52,7 @@ func reshapeCoords(from, to, coords []sym.Expr) []sym.Expr {
 				q = p
 			}
 		}
-		copy(out[i0:], unflatten(flatIndex(to[j0:j], coords[j0:j]), from[i0:i]))
+		copy(out[i0:], unflatten(sym.RowMajor(to[j0:j], coords[j0:j]), from[i0:i]))
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func (c *Call) update(name string) *loop.Func {
 // flatLoad returns the element of operand k at coords, in loop form.
 func (c *Call) flatLoad(k int, coords []sym.Expr) *expr.Expr {
 	t := c.operands[k].Type
-	return expr.At(len(c.Outs)+k, t.DType, flatIndex(t.Sizes, coords))
+	return expr.At(len(c.Outs)+k, t.DType, sym.RowMajor(t.Sizes, coords))
 }
 
 // bindAt makes index into a coordinate of a dimension of size n and returns the
@@ -99,7 +99,7 @@ func indexPutEntry(schema string, more ...any) Op {
 				vars, at := indexVars(a.self.Sizes)
 				v := c.flatLoad(k, zeros(c.Tensor("values").Rank()))
 				mask := expr.Cast(ir.Bool, c.flatLoad(a.mask, at[:c.operands[a.mask].Type.Rank()]))
-				f.Body = nest(vars, &loop.If{Cond: mask, Then: []loop.Stmt{c.write(flatIndex(a.self.Sizes, at), v, how)}})
+				f.Body = nest(vars, &loop.If{Cond: mask, Then: []loop.Stmt{c.write(sym.RowMajor(a.self.Sizes, at), v, how)}})
 				return f, nil
 			}
 			vars, at := indexVars(a.sizes)
@@ -110,7 +110,7 @@ func indexPutEntry(schema string, more ...any) Op {
 				return e
 			})
 			v := c.flatLoad(k, broadcastCoords(c.Tensor("values"), a.sizes, at))
-			body = append(body, c.write(flatIndex(a.self.Sizes, in), v, how))
+			body = append(body, c.write(sym.RowMajor(a.self.Sizes, in), v, how))
 			f.Body = nest(vars, body...)
 			return f, nil
 		},
@@ -222,7 +222,7 @@ func scatterEntry(schema string, how func(c *Call) (merge, error), value func(c 
 				in[d] = e
 				body = append(body, s)
 			}
-			f.Body = nest(vars, append(body, c.write(flatIndex(t.Sizes, in), value(c, at), comb))...)
+			f.Body = nest(vars, append(body, c.write(sym.RowMajor(t.Sizes, in), value(c, at), comb))...)
 			return f, nil
 		},
 	}

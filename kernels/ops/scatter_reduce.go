@@ -30,7 +30,7 @@ func (c *Call) indexTargets(sizes []sym.Expr, dim int) *targets {
 		i, s := bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name == "aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
 		to[dim], t.bind = i, []loop.Stmt{s}
 	}
-	t.flat = flatIndex(self.Sizes, to)
+	t.flat = sym.RowMajor(self.Sizes, to)
 	return t
 }
 
@@ -45,7 +45,7 @@ func (c *Call) scatterTargets(dim int) *targets {
 		i, s := bindAt("at", c.flatLoad(c.Operand("index"), t.at), self.Sizes[dim], false)
 		to[dim], t.bind = i, []loop.Stmt{s}
 	}
-	t.flat = flatIndex(self.Sizes, to)
+	t.flat = sym.RowMajor(self.Sizes, to)
 	return t
 }
 
@@ -357,7 +357,7 @@ func maskedScatter() Op {
 				k := c.Operand(name)
 				return c.flatLoad(k, broadcastCoords(c.operands[k].Type, out.Sizes, at))
 			}
-			flat := flatIndex(out.Sizes, at)
+			flat := sym.RowMajor(out.Sizes, at)
 			next := &expr.Var{Name: "next", DType: ir.Int64}
 			from, s := bindAt("from", expr.Get(next), src.Numel(), false)
 			f.Body = append([]loop.Stmt{&loop.Let{Var: next, Value: expr.Int(ir.Int64, 0), Mutable: true}}, nest(vars, &loop.If{

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
 )
 
@@ -34,7 +35,7 @@ func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error), samp
 			f := c.update("scatter")
 			vars, at := indexVars(a.Sizes)
 			x := c.flatLoad(c.Operand("src"), broadcastCoords(c.Tensor("src"), a.Sizes, at))
-			f.Body = nest(vars, c.write(flatIndex(t.Sizes, a.at(at)), x, replaced))
+			f.Body = nest(vars, c.write(sym.RowMajor(t.Sizes, a.at(at)), x, replaced))
 			return f, nil
 		},
 	}

@@ -62,17 +62,8 @@ func newNest(size []sym.Expr) *nest {
 			coords[d] = v.Expr()
 		}
 	}
-	n.at = offset(coords, size)
+	n.at = sym.RowMajor(size, coords)
 	return n
-}
-
-// offset returns the row-major position of coords.
-func offset(coords, sizes []sym.Expr) sym.Expr {
-	var at sym.Expr
-	for d := range coords {
-		at = sym.Add(sym.Mul(at, sizes[d]), coords[d])
-	}
-	return at
 }
 
 func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []OperandInfo, opts Options) (*expr.Expr, error) {
@@ -98,7 +89,7 @@ func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []Operand
 		}
 		c := *e
 		c.Buf = firstIn + e.Buf
-		c.Coords = []sym.Expr{offset(e.Coords, operands[e.Buf].Sizes)}
+		c.Coords = []sym.Expr{sym.RowMajor(operands[e.Buf].Sizes, e.Coords)}
 		return &c
 	})
 	return body, err

@@ -172,7 +172,7 @@ func (a accumulator) position() sym.Expr {
 	for i, v := range a.vars {
 		coords[i], sizes[i] = v.Expr(), expr.Extent(v)
 	}
-	return offset(coords, sizes)
+	return sym.RowMajor(sizes, coords)
 }
 
 func boolExtremum(k expr.ReduceKind, a, b *expr.Expr) *expr.Expr {

@@ -170,8 +170,8 @@ func runStart(t expr.Tensor, operands []*ir.Value, v *ir.Value) (sym.Expr, bool)
 	if load == nil {
 		return sym.Expr{}, false
 	}
-	src := flat(operands[load.Buf].Type.Sizes, load.Coords)
-	start := unitVars(sym.Sub(src, flat(v.Type.Sizes, symExprs(t.Vars))), t.Vars)
+	src := sym.RowMajor(operands[load.Buf].Type.Sizes, load.Coords)
+	start := unitVars(sym.Sub(src, sym.RowMajor(v.Type.Sizes, symExprs(t.Vars))), t.Vars)
 	for _, s := range t.Vars {
 		if start.Uses(s) {
 			return sym.Expr{}, false

@@ -144,15 +144,6 @@ func symExprs(vars []*sym.Symbol) []sym.Expr {
 	return es
 }
 
-// flat returns the row-major position of coords in a dense tensor.
-func flat(sizes []sym.Expr, coords []sym.Expr) sym.Expr {
-	off := sym.Int(0)
-	for i, c := range coords {
-		off = sym.Add(sym.Mul(off, sizes[i]), c)
-	}
-	return off
-}
-
 func originOf(n *ir.Node) Origin { return Origin{Node: n.Name, Op: n.Op, Loc: n.Loc} }
 
 func appendOrigin(list []Origin, o Origin) []Origin {
