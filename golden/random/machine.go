@@ -323,13 +323,13 @@ func (m *machine) expr(e *expr.Expr, args []*native.Buffer) (expr.Value, error) 
 			return &y
 		case x.Op == expr.OpLocal && !seen[x.Var]:
 			seen[x.Var] = true
-			v, c := m.vars[x.Var], expr.Int(ir.Int64, 0)
-			if x.Var.DType.IsFloat() {
+			v := m.vars[x.Var]
+			c := expr.Int(x.Var.DType, v.I)
+			switch {
+			case x.Var.DType.IsFloat():
 				c = expr.Float(x.Var.DType, v.F)
-			} else if x.Var.DType == ir.Bool {
+			case x.Var.DType == ir.Bool:
 				c = expr.Bool(v.I != 0)
-			} else {
-				c = expr.Int(x.Var.DType, v.I)
 			}
 			f.Body = append(f.Body, &loop.Let{Var: x.Var, Value: c})
 		}
