@@ -75,6 +75,10 @@ func (b *body) declare(bufs []*native.Buffer) {
 		if buf.Root != nil && buf.At.IsZero() && buf.DType == buf.Root.DType {
 			continue // the root's own name does
 		}
+		if buf.Root == nil && buf.MaxLen == 0 {
+			b.bufs[buf] = "NULL" // it has no place in the arena
+			continue
+		}
 		constant := ""
 		if b.isConst(buf) {
 			constant = "const "
@@ -84,10 +88,7 @@ func (b *body) declare(bufs []*native.Buffer) {
 		var value string
 		if buf.Root == nil {
 			value = fmt.Sprintf("(%s *)(%s + %d)", t, arenaBase, buf.Offset)
-			switch {
-			case buf.MaxLen == 0: // it has no place in the arena
-				value = "NULL"
-			case buf.Offset == 0:
+			if buf.Offset == 0 {
 				value = fmt.Sprintf("(%s *)%s", t, arenaBase)
 			}
 		} else {
