@@ -22,12 +22,12 @@ type temp struct {
 
 // strips writes an innermost loop as calls of vector primitives if it can be.
 func (p *printer) strips(s *loop.For) bool {
-	code := lower.Loop(s, func(k int) (sym.Expr, bool) {
+	code := lower.Loop(s, lower.Options{Length: func(k int) (sym.Expr, bool) {
 		if k < 0 || k >= len(p.lens) {
 			return sym.Expr{}, false
 		}
 		return p.lens[k], true
-	})
+	}})
 	if code == nil {
 		return false
 	}

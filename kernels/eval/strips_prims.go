@@ -20,6 +20,9 @@ func (v *vectors) call(c *lower.Call) step {
 	if c.Prim == "Apply" {
 		return v.apply(c)
 	}
+	if f := bitsCall(v, c); f != nil {
+		return f
+	}
 	d := c.Dst.DType
 	for _, a := range c.Args {
 		if a.Kind == lower.Temp || a.Kind == lower.Run {
@@ -143,8 +146,57 @@ func halfCall(v *vectors, c *lower.Call) step {
 	return moveCall[uint16](v, c)
 }
 
+// bitsCall compiles primitives between floats and their bits, nil if c is none.
+func bitsCall(v *vectors, c *lower.Call) step {
+	type key struct {
+		prim string
+		d    ir.DType
+	}
+	switch (key{c.Prim, c.Dst.DType}) {
+	case key{"Float32Bits", ir.Int32}:
+		return convert(v, c, strip.Float32Bits[int32])
+	case key{"Float32Bits", ir.Uint32}:
+		return convert(v, c, strip.Float32Bits[uint32])
+	case key{"Float64Bits", ir.Int64}:
+		return convert(v, c, strip.Float64Bits[int64])
+	case key{"Float64Bits", ir.Uint64}:
+		return convert(v, c, strip.Float64Bits[uint64])
+	case key{"BitsFloat32", ir.Float32}:
+		if c.Args[0].DType == ir.Int32 {
+			return convert(v, c, strip.BitsFloat32[int32])
+		}
+		return convert(v, c, strip.BitsFloat32[uint32])
+	case key{"BitsFloat64", ir.Float64}:
+		if c.Args[0].DType == ir.Int64 {
+			return convert(v, c, strip.BitsFloat64[int64])
+		}
+		return convert(v, c, strip.BitsFloat64[uint64])
+	}
+	return nil
+}
+
 func intCall[T strip.Integer](v *vectors, c *lower.Call) step {
 	switch c.Prim {
+	case "BitAnd":
+		return binary2(v, c, strip.BitAnd[T])
+	case "BitAndScalar":
+		return second(v, c, strip.BitAndScalar[T])
+	case "BitOr":
+		return binary2(v, c, strip.BitOr[T])
+	case "BitOrScalar":
+		return second(v, c, strip.BitOrScalar[T])
+	case "BitXor":
+		return binary2(v, c, strip.BitXor[T])
+	case "BitXorScalar":
+		return second(v, c, strip.BitXorScalar[T])
+	case "Shl":
+		return binary2(v, c, strip.Shl[T])
+	case "Shr":
+		return binary2(v, c, strip.Shr[T])
+	case "ShlScalar":
+		return second(v, c, strip.ShlScalar[T])
+	case "ShrScalar":
+		return second(v, c, strip.ShrScalar[T])
 	case "AbsInt":
 		return unary(v, c, strip.AbsInt[T])
 	case "SumInt":
@@ -187,6 +239,10 @@ func floatCall[T strip.Float](v *vectors, c *lower.Call) step {
 		return second(v, c, strip.DivScalar[T])
 	case "ScalarDiv":
 		return first(v, c, strip.ScalarDiv[T])
+	case "Mod":
+		return binary2(v, c, strip.Mod[T])
+	case "ModScalar":
+		return second(v, c, strip.ModScalar[T])
 	case "AbsFloat":
 		return unary(v, c, strip.AbsFloat[T])
 	case "Sqrt":

@@ -82,6 +82,22 @@ func ScalarDiv[T Float](dst []T, s T, a []T) {
 	}
 }
 
+// Mod sets dst[i] to the remainder of a[i] / b[i], with the sign of a[i].
+func Mod[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = T(math.Mod(float64(a[i]), float64(b[i])))
+	}
+}
+
+// ModScalar sets dst[i] to the remainder of a[i] / s, with the sign of a[i].
+func ModScalar[T Float](dst, a []T, s T) {
+	a = a[:len(dst)]
+	for i := range dst {
+		dst[i] = T(math.Mod(float64(a[i]), float64(s)))
+	}
+}
+
 // Max sets dst[i] = a[i] > b[i] ? a[i] : b[i].
 func Max[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
