@@ -13,13 +13,14 @@ type value = Operand
 
 type builder struct {
 	v       *sym.Symbol
-	length  func(int) (sym.Expr, bool)
+	opts    Options
 	calls   []Call
 	values  int
 	vars    map[*expr.Var]value
 	scalars map[*expr.Var]bool // locals of the loop that are the same in all iterations
 	syms    map[*sym.Symbol]value
 	memo    map[*expr.Expr]value
+	bodies  map[*expr.Func]*expr.Expr // of inlined functions, equal nodes shared
 	accs    []*expr.Var
 	guarded bool // in the arm of a Select
 	// overwrites tells that something is stored before the last statement.

@@ -52,7 +52,7 @@ func (b *builder) harmless(e *expr.Expr) bool {
 
 // inRange reports whether the position of a load is always in its buffer.
 func (b *builder) inRange(e *expr.Expr) bool {
-	n, ok := b.length(e.Buf)
+	n, ok := b.opts.Length(e.Buf)
 	if !ok || !sym.NonNegative(e.Coords[0]) || !sym.Less(e.Coords[0], n) {
 		return false
 	}
@@ -82,7 +82,14 @@ func (b *builder) varying(e *expr.Expr) (value, bool) {
 		return b.choice(e)
 	case expr.OpCast:
 		return b.cast(e)
+	case expr.OpBitcast:
+		return b.bitcast(e)
 	case expr.OpCall:
+		if b.opts.Inline {
+			if x, ok := b.inline(e); ok {
+				return x, true
+			}
+		}
 		if d := e.DType; len(e.Args) != 1 || d != e.Args[0].DType || d != ir.Float32 && d != ir.Float64 {
 			return value{}, false
 		}
@@ -201,6 +208,61 @@ func (b *builder) cast(e *expr.Expr) (value, bool) {
 		return one("Truncate", x, to), true
 	}
 	return one("Convert", x, to), true
+}
+
+// bitcast lowers a change of type that keeps the bits.
+func (b *builder) bitcast(e *expr.Expr) (value, bool) {
+	x, ok := b.expr(e.Args[0])
+	if !ok {
+		return value{}, false
+	}
+	from, to := x.DType, e.DType
+	prim := ""
+	switch {
+	case from == to:
+		return x, true
+	case from.IsInt() && to.IsInt():
+		prim = "Convert"
+	case from == ir.Float32 && to.IsInt():
+		prim = "Float32Bits"
+	case from == ir.Float64 && to.IsInt():
+		prim = "Float64Bits"
+	case from.IsInt() && to == ir.Float32:
+		prim = "BitsFloat32"
+	case from.IsInt() && to == ir.Float64:
+		prim = "BitsFloat64"
+	}
+	return b.op(prim, to, x), prim != ""
+}
+
+// inline lowers the body of a scalar function.
+func (b *builder) inline(e *expr.Expr) (value, bool) {
+	calls, values := len(b.calls), b.values
+	args := make([]value, len(e.Args))
+	for i, a := range e.Args {
+		x, ok := b.expr(a)
+		if !ok {
+			return value{}, false
+		}
+		args[i] = b.vector(x)
+	}
+	body := b.bodies[e.Fn]
+	if body == nil {
+		body = expr.NewSharer().Share(e.Fn.Body)
+		b.bodies[e.Fn] = body
+	}
+	memo, vars := b.memo, b.vars
+	b.memo, b.vars = map[*expr.Expr]value{}, map[*expr.Var]value{}
+	for i, p := range e.Fn.Params {
+		b.vars[p] = args[i]
+	}
+	x, ok := b.expr(body)
+	b.memo, b.vars = memo, vars
+	if !ok {
+		b.calls, b.values = b.calls[:calls], values
+		return value{}, false
+	}
+	return x, true
 }
 
 // numeric reports whether d is a type strip.Numeric has.

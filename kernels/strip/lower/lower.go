@@ -69,17 +69,25 @@ const (
 	shortestCopy = 4
 )
 
+// Options tell Loop about the reader.
+type Options struct {
+	// Length gives the elements of a buffer if they are known: loads that a
+	// condition guards may only be made unconditionally where they are in range.
+	Length func(buf int) (sym.Expr, bool)
+	// Inline lowers the bodies of scalar functions: for readers to whom calling
+	// one for an element is dearer than computing both arms of its Selects.
+	Inline bool
+}
+
 // Loop returns s as calls, or nil if it has to run element by element: it has
 // inner loops or conditions, operations without a primitive, or too few
-// iterations. length gives the elements of a buffer if they are known: loads
-// that a condition guards may only be made unconditionally where they are in
-// range.
-func Loop(s *loop.For, length func(buf int) (sym.Expr, bool)) *Code {
+// iterations.
+func Loop(s *loop.For, opts Options) *Code {
 	if !s.Strip {
 		return nil
 	}
-	b := &builder{v: s.Var, length: length, vars: map[*expr.Var]value{}, syms: map[*sym.Symbol]value{},
-		scalars: map[*expr.Var]bool{}, memo: map[*expr.Expr]value{}}
+	b := &builder{v: s.Var, opts: opts, vars: map[*expr.Var]value{}, syms: map[*sym.Symbol]value{},
+		scalars: map[*expr.Var]bool{}, memo: map[*expr.Expr]value{}, bodies: map[*expr.Func]*expr.Expr{}}
 	if !b.body(s.Body) {
 		return nil
 	}

@@ -16,6 +16,16 @@ var binaries = map[expr.Op]forms{
 	expr.OpDiv: {"Div", "DivScalar", "ScalarDiv"},
 	expr.OpMax: {"Max", "MaxScalar", "ScalarMax"},
 	expr.OpMin: {"Min", "MinScalar", "ScalarMin"},
+	expr.OpRem: {"Mod", "ModScalar", ""},
+}
+
+// bitwise are operations on integers.
+var bitwise = map[expr.Op]forms{
+	expr.OpAnd: {"BitAnd", "BitAndScalar", "BitAndScalar"},
+	expr.OpOr:  {"BitOr", "BitOrScalar", "BitOrScalar"},
+	expr.OpXor: {"BitXor", "BitXorScalar", "BitXorScalar"},
+	expr.OpShl: {"Shl", "ShlScalar", ""},
+	expr.OpShr: {"Shr", "ShrScalar", ""},
 }
 
 var floatUnaries = map[expr.Op]string{
@@ -46,7 +56,10 @@ func (b *builder) arith(e *expr.Expr, args []value) (value, bool) {
 		return b.op("FMAF64", d, args...), true
 	}
 	f, ok := binaries[e.Op]
-	if !ok || e.Op == expr.OpDiv && d.IsInt() {
+	if d.IsInt() && !ok {
+		f, ok = bitwise[e.Op]
+	}
+	if !ok || (e.Op == expr.OpDiv || e.Op == expr.OpRem) && d.IsInt() {
 		return value{}, false
 	}
 	switch x, y := args[0], args[1]; {
@@ -54,6 +67,8 @@ func (b *builder) arith(e *expr.Expr, args []value) (value, bool) {
 		return b.op(f.second, d, x, y), true
 	case x.Invariant() && f.first == f.second:
 		return b.op(f.first, d, y, x), true
+	case x.Invariant() && f.first == "":
+		return b.op(f.vectors, d, b.vector(x), y), true
 	case x.Invariant():
 		return b.op(f.first, d, x, y), true
 	default:
