@@ -7,7 +7,7 @@ func add(out, in []float32) {
 	out[0] = in[0] + 1
 }
 
-// sum computes sum.default.
+// sum computes sum.
 func sum(out, in []float32) {
 	var sum2 float32
 	for i := range 3 {
@@ -16,7 +16,7 @@ func sum(out, in []float32) {
 	out[0] = sum2
 }
 
-// rollAdd computes roll.default, add.Tensor.
+// rollAdd computes roll, add.Tensor.
 func rollAdd(out, in0, in1 []float32) {
 	t := in1[0]
 	for i := range 4 {

@@ -12,18 +12,18 @@ import (
 	"fmt"
 )
 
-// What methods return on bad arguments, wrapped in a description.
+// What methods return, wrapped in a description.
 var ErrShape = errors.New("dynamicbatch: wrong shape")
 
 // Model is an instance of the model with the memory it needs.
 type Model struct {
-	arena   []byte
+	arena   []float32 // what tensors share between calls of kernels
 	weights *weights
 }
 
 // New returns a Model.
 func New() *Model {
-	return &Model{arena: newArena(320), weights: loadWeights()}
+	return &Model{arena: make([]float32, 80), weights: loadWeights()}
 }
 
 // ForwardSizes has the dynamic dimensions of a call of Forward.
@@ -48,23 +48,23 @@ type ForwardSizes struct {
 func (m *Model) Forward(x, out0 []float32, out1 *[2]float32, out2 []float32, sizes *ForwardSizes) (int, error) {
 	s77 := sizes.XDim0
 	if s77 < 1 || s77 > 16 {
-		return 0, fmt.Errorf("dimension 0 of x is %d, want 1 to 16: %w", sizes.XDim0, ErrShape)
+		return 0, fmt.Errorf("%w: dimension 0 of x is %d, want 1 to 16", ErrShape, sizes.XDim0)
 	}
 	if len(x) != 4*s77 {
-		return 0, fmt.Errorf("x has %d elements, want %d: %w", len(x), 4*s77, ErrShape)
+		return 0, fmt.Errorf("%w: x has %d elements, want %d", ErrShape, len(x), 4*s77)
 	}
 	if len(out0) < 2*s77 {
-		return 0, fmt.Errorf("out0 has %d elements, want at least %d: %w", len(out0), 2*s77, ErrShape)
+		return 0, fmt.Errorf("%w: out0 has %d elements, want at least %d", ErrShape, len(out0), 2*s77)
 	}
 	out0 = out0[:2*s77]
 	if len(out2) < 2*s77 {
-		return 0, fmt.Errorf("out2 has %d elements, want at least %d: %w", len(out2), 2*s77, ErrShape)
+		return 0, fmt.Errorf("%w: out2 has %d elements, want at least %d", ErrShape, len(out2), 2*s77)
 	}
 	out2 = out2[:2*s77]
 	w := m.weights
 
 	// control.py:18: linear, relu
-	relu := view[float32](m.arena, 0, 5*s77) // [s77, 5]
+	relu := m.arena[:5*s77] // [s77, 5]
 	linearRelu(relu, x, w.hiddenWeight, w.hiddenBias, s77)
 
 	// control.py:18: linear

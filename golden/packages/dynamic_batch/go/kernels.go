@@ -2,16 +2,18 @@
 
 package dynamicbatch
 
-// linearRelu computes linear.default, relu.default.
+// linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32, m int) {
 	linearF32(y, x, w, bias, m, 5, 4, func(run []float32, _, _ int) {
 		for i := range run {
-			run[i] = greater(0, run[i])
+			if run[i] < 0 {
+				run[i] = 0
+			}
 		}
 	})
 }
 
-// linear computes linear.default.
+// linear computes linear.
 func linear(y, x, w, bias []float32, m int) {
 	linearF32(y, x, w, bias, m, 2, 5, nil)
 }

@@ -4,19 +4,21 @@ package lenet
 
 import "math"
 
-// convolutionRelu computes convolution.default, relu.default.
+// convolutionRelu computes convolution, relu.
 func convolutionRelu(y, x, w, bias []float32) {
 	// batch=1 groups=1 cin=1 cout=3 chanAt=1 colAt=2 ih=12 iw=12 oh=12 ow=12 kh=5
 	// kw=5 sh=1 sw=1 dh=1 dw=1 ph=2 pw=2 left=2 right=10 xb=144 xc=144 xh=12 xw=1
 	// yb=432 yc=144 yh=12 yw=1
 	convF32(y, x, w, bias, 1, 1, 1, 3, 1, 2, 12, 12, 12, 12, 5, 5, 1, 1, 1, 1, 2, 2, 2, 10, 144, 144, 12, 1, 432, 144, 12, 1, func(run []float32, _, _ int) {
 		for i := range run {
-			run[i] = greater(0, run[i])
+			if run[i] < 0 {
+				run[i] = 0
+			}
 		}
 	})
 }
 
-// maxPool2d computes max_pool2d.default.
+// maxPool2d computes max_pool2d.
 func maxPool2d(out, in []float32) {
 	for i := range 18 {
 		for j := range 6 {
@@ -34,19 +36,21 @@ func maxPool2d(out, in []float32) {
 	}
 }
 
-// convolutionRelu2 computes convolution.default, relu.default.
+// convolutionRelu2 computes convolution, relu.
 func convolutionRelu2(y, x, w, bias []float32) {
 	// batch=1 groups=1 cin=3 cout=4 chanAt=2 colAt=1 ih=6 iw=6 oh=4 ow=4 kh=3 kw=3
 	// sh=1 sw=1 dh=1 dw=1 ph=0 pw=0 left=0 right=4 xb=108 xc=36 xh=6 xw=1 yb=64
 	// yc=16 yh=4 yw=1
 	convF32(y, x, w, bias, 1, 1, 3, 4, 2, 1, 6, 6, 4, 4, 3, 3, 1, 1, 1, 1, 0, 0, 0, 4, 108, 36, 6, 1, 64, 16, 4, 1, func(run []float32, _, _ int) {
 		for i := range run {
-			run[i] = greater(0, run[i])
+			if run[i] < 0 {
+				run[i] = 0
+			}
 		}
 	})
 }
 
-// maxPool2d2 computes max_pool2d.default.
+// maxPool2d2 computes max_pool2d.
 func maxPool2d2(out, in []float32) {
 	for i := range 8 {
 		for j := range 2 {
@@ -64,16 +68,18 @@ func maxPool2d2(out, in []float32) {
 	}
 }
 
-// linearRelu computes linear.default, relu.default.
+// linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32) {
 	linearF32(y, x, w, bias, 1, 10, 16, func(run []float32, _, _ int) {
 		for i := range run {
-			run[i] = greater(0, run[i])
+			if run[i] < 0 {
+				run[i] = 0
+			}
 		}
 	})
 }
 
-// linear computes linear.default.
+// linear computes linear.
 func linear(y, x, w, bias []float32) {
 	linearF32(y, x, w, bias, 1, 5, 10, nil)
 }

@@ -9,13 +9,13 @@ package lenet
 
 // Model is an instance of the model with the memory it needs.
 type Model struct {
-	arena   []byte
+	arena   []float32 // what tensors share between calls of kernels
 	weights *weights
 }
 
 // New returns a Model.
 func New() *Model {
-	return &Model{arena: newArena(1728), weights: loadWeights()}
+	return &Model{arena: make([]float32, 432), weights: loadWeights()}
 }
 
 // Forward runs the model's method forward.
@@ -23,28 +23,28 @@ func New() *Model {
 //   - x: float32 [1, 1, 12, 12]
 //   - out: float32 [1, 5] (written)
 //
-// Tensors are row-major and must not overlap.
+// Tensors are row-major and must not overlap. The error is always nil.
 func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 	w := m.weights
 
 	// layers.py:41: convolution, relu
-	relu := view[float32](m.arena, 0, 432) // [1, 3, 12, 12]
+	relu := m.arena[:432] // [1, 3, 12, 12]
 	convolutionRelu(relu, x[:], w.conv1Weight, w.conv1Bias)
 
 	// layers.py:41: max_pool2d
-	maxPool2d3 := view[float32](m.arena, 0, 108) // [1, 3, 6, 6]
-	maxPool2d(maxPool2d3, relu)
+	maxPool2dOut := m.arena[:108] // [1, 3, 6, 6]
+	maxPool2d(maxPool2dOut, relu)
 
 	// layers.py:42: convolution, relu
-	relu1 := view[float32](m.arena, 432, 64) // [1, 4, 4, 4]
-	convolutionRelu2(relu1, maxPool2d3, w.conv2Weight, w.conv2Bias)
+	relu1 := m.arena[108:172] // [1, 4, 4, 4]
+	convolutionRelu2(relu1, maxPool2dOut, w.conv2Weight, w.conv2Bias)
 
 	// layers.py:42: max_pool2d
-	maxPool2d1 := view[float32](m.arena, 432, 16) // [1, 4, 2, 2]
+	maxPool2d1 := m.arena[108:124] // [1, 4, 2, 2]
 	maxPool2d2(maxPool2d1, relu1)
 
 	// layers.py:43: linear, relu
-	relu2 := view[float32](m.arena, 0, 10) // [1, 10]
+	relu2 := m.arena[:10] // [1, 10]
 	linearRelu(relu2, maxPool2d1, w.fc1Weight, w.fc1Bias)
 
 	// layers.py:43: linear

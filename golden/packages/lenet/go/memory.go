@@ -9,19 +9,6 @@ type element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// newArena returns size bytes, aligned for every type of element.
-func newArena(size int) []byte {
-	words := make([]uint64, (size+7)/8)
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)
-}
-
-// view returns the n elements that begin at byte off of the arena.
-func view[T element](arena []byte, off, n int) []T {
-	var x T
-	b := arena[off : off+n*int(unsafe.Sizeof(x))]
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
-}
-
 // elements returns the n elements that begin at byte off of data. They share
 // its memory, and must not be written, where this machine reads them as they
 // are there.
