@@ -27,6 +27,7 @@ type printer struct {
 	unrolled map[*sym.Symbol]sym.Expr // loop variables of unrolled loops
 	bufs     []operand
 	scalars  []code
+	ranges   ranges
 	guarded  int                 // over 0: what is printed is not evaluated in any case
 	spilled  map[*expr.Expr]code // parts of this statement's expressions that became locals
 }
@@ -212,15 +213,7 @@ func (p *printer) spill(list []*expr.Expr, args []code) {
 	if p.guarded > 0 || total < spillFrom || len(args[longest].s) < spillLeast {
 		return
 	}
-	e := list[longest]
-	t, _ := typeOf(e.DType)
-	local := p.scope.Take("t")
-	p.w.line("const %s %s = %s;", t, local, convert(args[longest], t).s)
-	args[longest] = name(local, t)
-	if p.spilled == nil {
-		p.spilled = map[*expr.Expr]code{}
-	}
-	p.spilled[e] = args[longest]
+	args[longest] = p.localFor(list[longest], args[longest])
 }
 
 func (p *printer) bitcast(e *expr.Expr, t ctype) code {

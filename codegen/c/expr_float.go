@@ -91,7 +91,7 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 
 // resize converts between integers.
 func (p *printer) resize(e, a *expr.Expr, t ctype) code {
-	r, ok := intRange(a)
+	r, ok := p.ranges.intRange(a)
 	switch {
 	case t == tU32 || t == tU64:
 		c := p.modularIfShort(a, t)
@@ -127,7 +127,7 @@ func (p *printer) modularIfShort(a *expr.Expr, t ctype) code {
 // not fit: C leaves that undefined.
 func (p *printer) truncate(a *expr.Expr, t ctype) code {
 	from, _ := typeOf(a.DType)
-	if r, ok := floatRange(a); ok && r.in(rangeOf(t)) {
+	if r, ok := p.ranges.floatRange(a); ok && r.in(rangeOf(t)) {
 		return cast(t, p.expr(a))
 	}
 	to := ir.Int32

@@ -63,11 +63,11 @@ func (p *printer) sameType(x, y *expr.Expr) (a, b code) {
 // plain prints e without wrapping, if its range and those of its operands show
 // that C's arithmetic is exact.
 func (p *printer) plain(e *expr.Expr) (code, bool) {
-	r, ok := valueRange(e)
-	if !ok {
+	t, _ := typeOf(e.DType)
+	r, ok := p.ranges.valueRange(e)
+	if !ok || !r.in(rangeOf(promote(t, t))) {
 		return code{}, false
 	}
-	t, _ := typeOf(e.DType)
 	if e.Op == expr.OpNeg {
 		x := p.expr(e.Args[0])
 		c := negate(x)
@@ -102,7 +102,7 @@ func (p *printer) plain(e *expr.Expr) (code, bool) {
 // wrapping prints e so that it wraps around as its dtype does.
 func (p *printer) wrapping(e *expr.Expr, t ctype) code {
 	c, ok := p.plain(e)
-	switch r, known := valueRange(e); {
+	switch r, known := p.ranges.valueRange(e); {
 	case ok && known && r.in(rangeOf(t)):
 		return c
 	case ok && t.bits() < 32:
@@ -115,6 +115,9 @@ func (p *printer) wrapping(e *expr.Expr, t ctype) code {
 // to the power of e's bits: for what is about to be cut off anyway.
 func (p *printer) modular(e *expr.Expr) code {
 	u := unsigned(e.DType)
+	if c, ok := p.spilled[e]; ok {
+		return convertExactly(c, u)
+	}
 	switch e.Op {
 	case expr.OpConst:
 		if e.Int >= 0 {
@@ -208,7 +211,7 @@ func (p *printer) absolute(e *expr.Expr, t ctype) code {
 	if !t.isSigned() {
 		return x
 	}
-	if r, ok := intRange(e.Args[0]); x.simple() && ok && r.lo > rangeOf(t).lo {
+	if r, ok := p.ranges.intRange(e.Args[0]); x.simple() && ok && r.lo > rangeOf(t).lo {
 		return ternary(join("<", x, intLiteral(0, tI32), tBool), negate(x), x, promote(x.t, x.t))
 	}
 	return call(p.g.helper("abs", e.DType), t, convert(x, t))
@@ -222,8 +225,8 @@ func (p *printer) quotient(e *expr.Expr, t ctype) code {
 		op, word = "%", "rem"
 	}
 	x, y := p.sameType(e.Args[0], e.Args[1])
-	a, aok := intRange(e.Args[0])
-	b, bok := intRange(e.Args[1])
+	a, aok := p.ranges.intRange(e.Args[0])
+	b, bok := p.ranges.intRange(e.Args[1])
 	nonzero := bok && (b.lo > 0 || b.hi < 0)
 	fits := !t.isSigned() || aok && a.lo > rangeOf(t).lo || bok && (b.lo > -1 || b.hi < -1)
 	if nonzero && fits {

@@ -167,7 +167,7 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	}
 	ret, _ := typeOf(fn.Body.DType)
 	body, result := schedule.Function(fn)
-	body, result = settled(body), settle(result)
+	body, result = settled(body), new(ranges).settle(result)
 	p.block(withoutDead(body, result))
 	p.returns(result, ret)
 	w := &writer{}
@@ -185,6 +185,9 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 // under its condition, then the other.
 func (p *printer) returns(e *expr.Expr, t ctype) {
 	p.spilled = nil
+	if e.Op != expr.OpSelect {
+		p.share(e)
+	}
 	if e.Op == expr.OpSelect && (e.Args[1].Op == expr.OpSelect || e.Args[2].Op == expr.OpSelect) {
 		p.w.line("if (%s) {", p.expr(e.Args[0]).s)
 		outer := p.scope

@@ -202,3 +202,41 @@ func TestLoops(t *testing.T) {
 		got = got[1+len(ref):]
 	}
 }
+
+// TestSharedNodes: an expression whose parts are used many times stays small,
+// and choices in it are still made.
+func TestSharedNodes(t *testing.T) {
+	p := &native.Program{Source: "shared"}
+	chain := func(x []*expr.Expr) *expr.Expr {
+		e := x[0]
+		for i := range 60 {
+			mixed := expr.Xor(e, expr.Shr(e, expr.Int(i64, int64(7+i%20))))
+			e = expr.Add(expr.Mul(mixed, mixed), expr.Select(expr.Lt(mixed, x[1]), expr.Sub(mixed, e), e))
+		}
+		return e
+	}
+	k, m := pointwise(0, i64, i64, 2, loopLen, chain)
+	p.Kernels, p.Methods = []*native.Kernel{k}, []*native.Method{m}
+	r := rand.New(rand.NewPCG(9, 9))
+	data := [][]byte{make([]byte, 8*loopLen), randomElements(r, i64, loopLen), randomElements(r, i64, loopLen)}
+	for n := range int64(loopLen) {
+		e, x := eval.Get(i64, data[1], n).I, eval.Get(i64, data[2], n).I
+		for i := range 60 {
+			mixed, old := e^e>>(7+i%20), e
+			if e = mixed*mixed + old; mixed < x {
+				e = mixed*mixed + mixed - old
+			}
+		}
+		eval.Put(i64, data[0], n, eval.Value{I: e})
+	}
+	dir, pkg := generate(t, p, "shared")
+	if n := len(pkg.File("shared.c")); n > 20000 {
+		t.Fatalf("60 steps are %d bytes of C", n)
+	}
+	strict(t, dir, pkg)
+	s := step{method: "shared_m0", in: data[1:], out: []int{8 * loopLen},
+		args: []string{"(const int64_t *)in[0]", "(const int64_t *)in[1]", "(int64_t *)out[0]"}}
+	main, stdin := mainText("shared", []step{s}, "")
+	got := run(t, dir, pkg, main, stdin, sanitized())
+	compare(t, "gcc", "chain", i64, got[1:], data[0])
+}

@@ -17,23 +17,47 @@ func (r interval) hull(s interval) interval {
 	return interval{min(r.lo, s.lo), max(r.hi, s.hi)}
 }
 
+// ranges knows the ranges of expressions.
+type ranges struct {
+	ints   map[*expr.Expr]known
+	floats map[*expr.Expr]bounds
+}
+
+// known is a range, or that none is known.
+type known struct {
+	interval
+	ok bool
+}
+
+// bounds is a range of floats that are no NaN, or that none is known.
+type bounds struct {
+	lo, hi float64
+	ok     bool
+}
+
 // intRange returns values between which an integer or Bool expression lies. It
 // reports false if all that is known is that it is a uint64.
-func intRange(e *expr.Expr) (interval, bool) {
-	t, ok := typeOf(e.DType)
-	if !ok || !t.isInt() {
-		return interval{}, false
+func (rs *ranges) intRange(e *expr.Expr) (interval, bool) {
+	if k, ok := rs.ints[e]; ok {
+		return k.interval, k.ok
 	}
-	all := rangeOf(t)
-	if r, ok := valueRange(e); ok && r.in(all) {
-		return r, true
+	if rs.ints == nil {
+		rs.ints = map[*expr.Expr]known{}
 	}
-	return all, t != tU64
+	var k known
+	if t, ok := typeOf(e.DType); ok && t.isInt() {
+		k = known{rangeOf(t), t != tU64}
+		if r, ok := rs.valueRange(e); ok && r.in(k.interval) {
+			k = known{r, true}
+		}
+	}
+	rs.ints[e] = k
+	return k.interval, k.ok
 }
 
 // valueRange is the range of e's mathematical value, before it wraps around. It
 // reports false if nothing better than the dtype is known.
-func valueRange(e *expr.Expr) (interval, bool) {
+func (rs *ranges) valueRange(e *expr.Expr) (interval, bool) {
 	switch e.Op {
 	case expr.OpConst:
 		return interval{e.Int, e.Int}, e.DType != ir.Uint64 || e.Int >= 0
@@ -42,24 +66,24 @@ func valueRange(e *expr.Expr) (interval, bool) {
 		return interval{lo, hi}, true
 	case expr.OpCast:
 		if a := e.Args[0]; a.DType.IsInt() || a.DType == ir.Bool {
-			return intRange(a)
+			return rs.intRange(a)
 		}
-		return floatRange(e.Args[0])
+		return rs.floatRange(e.Args[0])
 	case expr.OpSelect:
-		a, aok := intRange(e.Args[1])
-		b, bok := intRange(e.Args[2])
+		a, aok := rs.intRange(e.Args[1])
+		b, bok := rs.intRange(e.Args[2])
 		return a.hull(b), aok && bok
 	}
 	if len(e.Args) == 0 || e.Op >= expr.OpEq && e.Op <= expr.OpGe || !e.Args[0].DType.IsInt() {
 		return interval{}, false
 	}
-	a, ok := intRange(e.Args[0])
+	a, ok := rs.intRange(e.Args[0])
 	if !ok {
 		return interval{}, false
 	}
 	b := a
 	if len(e.Args) > 1 {
-		if b, ok = intRange(e.Args[1]); !ok {
+		if b, ok = rs.intRange(e.Args[1]); !ok {
 			return interval{}, false
 		}
 	}
@@ -127,8 +151,8 @@ func combine(op expr.Op, a, b interval) (interval, bool) {
 
 // floatRange returns integers between which the truncated value of a float
 // expression lies. It reports false if it may be NaN or out of int64.
-func floatRange(e *expr.Expr) (interval, bool) {
-	lo, hi, ok := floatBounds(e)
+func (rs *ranges) floatRange(e *expr.Expr) (interval, bool) {
+	lo, hi, ok := rs.floatBounds(e)
 	if !ok || lo < -0x1p62 || hi > 0x1p62 {
 		return interval{}, false
 	}
@@ -137,20 +161,32 @@ func floatRange(e *expr.Expr) (interval, bool) {
 
 // floatBounds returns what a float expression lies between, NaN excluded. The
 // second operand of Min and Max is taken where the first is NaN.
-func floatBounds(e *expr.Expr) (lo, hi float64, ok bool) {
+func (rs *ranges) floatBounds(e *expr.Expr) (lo, hi float64, ok bool) {
+	if b, ok := rs.floats[e]; ok {
+		return b.lo, b.hi, b.ok
+	}
+	if rs.floats == nil {
+		rs.floats = map[*expr.Expr]bounds{}
+	}
+	lo, hi, ok = rs.boundsOf(e)
+	rs.floats[e] = bounds{lo, hi, ok}
+	return lo, hi, ok
+}
+
+func (rs *ranges) boundsOf(e *expr.Expr) (lo, hi float64, ok bool) {
 	inf := math.Inf(1)
 	switch e.Op {
 	case expr.OpConst:
 		return e.Float, e.Float, e.Float == e.Float
 	case expr.OpRound, expr.OpFloor, expr.OpCeil, expr.OpTrunc:
-		lo, hi, ok = floatBounds(e.Args[0])
+		lo, hi, ok = rs.floatBounds(e.Args[0])
 		return math.Floor(lo), math.Ceil(hi), ok
 	case expr.OpMin, expr.OpMax:
-		l2, h2, ok2 := floatBounds(e.Args[1])
+		l2, h2, ok2 := rs.floatBounds(e.Args[1])
 		if !ok2 {
 			return 0, 0, false
 		}
-		l1, h1, ok1 := floatBounds(e.Args[0])
+		l1, h1, ok1 := rs.floatBounds(e.Args[0])
 		switch {
 		case e.Op == expr.OpMin && !ok1:
 			return -inf, h2, true
@@ -166,14 +202,14 @@ func floatBounds(e *expr.Expr) (lo, hi float64, ok bool) {
 			if expr.IsNarrow(e.DType) || expr.IsNarrow(a.DType) {
 				return 0, 0, false
 			}
-			lo, hi, ok = floatBounds(a)
+			lo, hi, ok = rs.floatBounds(a)
 			return expr.RoundTo(e.DType, lo), expr.RoundTo(e.DType, hi), ok
 		}
-		r, rok := intRange(a)
+		r, rok := rs.intRange(a)
 		return expr.RoundTo(e.DType, float64(r.lo)), expr.RoundTo(e.DType, float64(r.hi)), rok
 	case expr.OpSelect:
-		l1, h1, ok1 := floatBounds(e.Args[1])
-		l2, h2, ok2 := floatBounds(e.Args[2])
+		l1, h1, ok1 := rs.floatBounds(e.Args[1])
+		l2, h2, ok2 := rs.floatBounds(e.Args[2])
 		return min(l1, l2), max(h1, h2), ok1 && ok2
 	}
 	return 0, 0, false

@@ -10,17 +10,18 @@ import (
 // settled returns body with the comparisons decided that always come out the
 // same, about which compilers warn, and with what depends on them.
 func settled(body []loop.Stmt) []loop.Stmt {
-	return loop.MapAll(body, settle, func(x sym.Expr) sym.Expr { return x })
+	rs := &ranges{}
+	return loop.MapAll(body, rs.settle, func(x sym.Expr) sym.Expr { return x })
 }
 
-func settle(e *expr.Expr) *expr.Expr {
+func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		if c := folded(e); c != nil {
 			return c
 		}
 		switch e.Op {
 		case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
-			if truth, known := decided(e.Op, e.Args[0], e.Args[1]); known {
+			if truth, known := rs.decided(e.Op, e.Args[0], e.Args[1]); known {
 				return expr.Bool(truth)
 			}
 		case expr.OpSelect:
@@ -87,15 +88,15 @@ func same(x, y *expr.Expr) bool {
 
 // decided returns the outcome of a comparison of integers that is always the
 // same.
-func decided(op expr.Op, x, y *expr.Expr) (truth, known bool) {
+func (rs *ranges) decided(op expr.Op, x, y *expr.Expr) (truth, known bool) {
 	if x.DType.IsFloat() {
 		return false, false
 	}
-	if (op == expr.OpEq || op == expr.OpNe) && (neverEqual(x, y) || neverEqual(y, x)) {
+	if (op == expr.OpEq || op == expr.OpNe) && (rs.neverEqual(x, y) || rs.neverEqual(y, x)) {
 		return op == expr.OpNe, true
 	}
-	a, aok := intRange(x)
-	b, bok := intRange(y)
+	a, aok := rs.intRange(x)
+	b, bok := rs.intRange(y)
 	var less, equal, more bool // what is possible
 	switch {
 	case same(x, y):
@@ -127,13 +128,13 @@ func decided(op expr.Op, x, y *expr.Expr) (truth, known bool) {
 
 // neverEqual reports whether bits that x has or lacks keep it from being the
 // constant y.
-func neverEqual(x, y *expr.Expr) bool {
+func (rs *ranges) neverEqual(x, y *expr.Expr) bool {
 	if y.Op != expr.OpConst {
 		return false
 	}
 	for x.Op == expr.OpCast && x.Args[0].DType.IsInt() {
 		t, _ := typeOf(x.DType)
-		if r, ok := intRange(x.Args[0]); !ok || !r.in(rangeOf(t)) {
+		if r, ok := rs.intRange(x.Args[0]); !ok || !r.in(rangeOf(t)) {
 			return false
 		}
 		x = x.Args[0]

@@ -32,6 +32,9 @@ func (p *printer) nested(body []loop.Stmt) {
 
 func (p *printer) stmt(s loop.Stmt) {
 	p.spilled = nil
+	if _, again := s.(*loop.While); !again {
+		loop.Exprs(s, p.share)
+	}
 	switch s := s.(type) {
 	case *loop.For:
 		p.loop(s)
@@ -181,7 +184,7 @@ func (p *printer) update(s *loop.Assign, t ctype) (op, rest string) {
 	case t == tF32 || t == tF64 || t == tU32 || t == tU64:
 		return arithmetic[e.Op], p.assign(y, t).s
 	case t == tI32 || t == tI64:
-		if r, ok := valueRange(e); ok && r.in(rangeOf(t)) {
+		if r, ok := p.ranges.valueRange(e); ok && r.in(rangeOf(t)) {
 			return arithmetic[e.Op], p.assign(y, t).s
 		}
 	}

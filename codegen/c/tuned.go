@@ -149,7 +149,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	}
 	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}
 	stmts, value := schedule.Function(fn)
-	stmts, value = settled(stmts), settle(value)
+	stmts, value = settled(stmts), new(ranges).settle(value)
 	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
 		return result{call: func(acc, _, _ string) string { return acc }}
 	}
