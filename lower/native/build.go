@@ -45,6 +45,7 @@ type builder struct {
 	users   map[*ir.Value][]*ir.Node // distinct readers; nil for a graph's outputs
 	want    map[*ir.Value]bool       // has a buffer
 	read    map[*ir.Value]bool       // by something that is emitted
+	rows    map[*ir.Value]bool       // its elements have reductions in common
 	evals   map[*ir.Value]float64    // evaluations per element if inlined
 	forms   map[*ir.Value]*form      // values without a buffer
 	bufs    map[*ir.Value]*Buffer
@@ -59,7 +60,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		opt: opt, prog: prog, source: m, state: state, consts: consts,
 		m:     &Method{Name: m.Name, Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
-		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, read: map[*ir.Value]bool{},
+		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, mutable: map[*ir.Value]bool{},
 	}
@@ -77,6 +78,7 @@ func (b *builder) method(m *ir.Method) error {
 	if len(b.opt.Kernels) > 0 {
 		b.selectTuned(m.Graph)
 	}
+	b.markRows(m.Graph)
 	b.decide(m.Graph)
 	if err := b.inputs(m); err != nil {
 		return err

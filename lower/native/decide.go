@@ -65,6 +65,30 @@ func (b *builder) decide(g *ir.Graph) {
 	}
 }
 
+// markRows finds the values whose elements have reductions in common, in their
+// own expressions or in what may be inlined into these.
+func (b *builder) markRows(g *ir.Graph) {
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			b.markRows(r)
+		}
+		f := b.facts[n]
+		if f.instance != nil || f.absorbed {
+			continue
+		}
+		for i, t := range f.tensors {
+			v := n.Output(i)
+			if v == nil {
+				continue
+			}
+			b.rows[v] = sharesReductions(t)
+			for _, k := range expr.Loads(t.Body) {
+				b.rows[v] = b.rows[v] || b.rows[f.call.Operands()[k]]
+			}
+		}
+	}
+}
+
 // demand gives v a buffer.
 func (b *builder) demand(v *ir.Value) {
 	if v.Type.Kind == ir.TensorKind {
@@ -114,7 +138,7 @@ func (b *builder) decideNode(f *facts) {
 
 // charge adds to the operands of t what evaluating v costs them.
 func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
-	loads := b.reads(t)
+	loads, under := b.reads(t), underReduction(t)
 	for k, u := range f.call.Operands() {
 		times, ok := loads[k]
 		if !ok {
@@ -124,6 +148,9 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 		if def == nil || def.call == nil || def.tensors == nil || def.instance != nil || def.absorbed {
 			b.demand(u) // an input, a constant or something only a call can make
 			continue
+		}
+		if under[k] && b.rows[u] {
+			b.demand(u) // in another order of loops what its elements share would be lost
 		}
 		if def.depth != f.depth && b.price(def.tensors[u.Index]) > free {
 			b.demand(u) // do not repeat it in every iteration of a loop
