@@ -69,7 +69,8 @@ func TestPlannedAndPoisonedAgree(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			first := runAll(t.Context(), c.planned, jobs)
 			second := runAll(t.Context(), c.poisoned, jobs)
-			if n := poisoned(second); n < len(jobs)/2 {
+			// Most cases are a kernel or two and have nothing to poison.
+			if n := poisoned(second); n < len(jobs)/5 {
 				t.Errorf("only %d of %d programs poison anything", n, len(jobs))
 			}
 			for i := range jobs {
