@@ -290,8 +290,15 @@ func convertText(p *printer, from, to ir.DType, s string) string {
 		if from == ir.Float32 {
 			s = "float64(" + s + ")"
 		}
-		s = p.helper("ToInt") + "(" + s + ")"
-		if to == ir.Int64 {
+		through := ir.Int32
+		switch to {
+		case ir.Uint64:
+			through = ir.Uint64
+		case ir.Uint32, ir.Int64:
+			through = ir.Int64
+		}
+		s = p.helper("To"+strings.ToUpper(goType(through)[:1])+goType(through)[1:]) + "(" + s + ")"
+		if to == through {
 			return s
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// Convert gives v of dtype from as dtype to. Floats outside the range of an
-// integer type give some value of it.
+// Convert gives v of dtype from as dtype to.
 func Convert(v Value, from, to ir.DType) Value {
 	switch {
 	case from.IsFloat() && to.IsFloat():
@@ -15,7 +14,7 @@ func Convert(v Value, from, to ir.DType) Value {
 	case from.IsFloat() && to == ir.Bool:
 		return boolValue(v.F != 0)
 	case from.IsFloat():
-		return Value{I: Wrap(to, floatToInt(v.F))}
+		return Value{I: Wrap(to, floatToInt(v.F, to))}
 	case to.IsFloat() && from == ir.Uint64:
 		return Value{F: intToFloat(to, uint64(v.I), false)}
 	case to.IsFloat() && v.I < 0:
@@ -28,16 +27,30 @@ func Convert(v Value, from, to ir.DType) Value {
 	return Value{I: Wrap(to, v.I)}
 }
 
-// floatToInt truncates; outside of ±2^63 it gives bits of a uint64 or the
-// smallest integer, as x86 does.
-func floatToInt(x float64) int64 {
-	switch {
-	case x >= -0x1p63 && x < 0x1p63:
-		return int64(x)
-	case x >= 0x1p63 && x < 0x1p64:
-		return int64(uint64(x))
+// floatToInt truncates x for a conversion to d. What does not fit, and NaN,
+// gives what x86 gives and PyTorch on it: the smallest int32 for types of up to
+// 32 bits but uint32, which keep its low bits; the smallest int64 for uint32
+// and int64; and for uint64 too, above whose range of int64 it is exact.
+func floatToInt(x float64, d ir.DType) int64 {
+	switch d {
+	case ir.Uint32, ir.Int64:
+		if x >= -0x1p63 && x < 0x1p63 {
+			return int64(x)
+		}
+		return math.MinInt64
+	case ir.Uint64:
+		switch {
+		case x >= -0x1p63 && x < 0x1p63:
+			return int64(x)
+		case x >= 0x1p63 && x < 0x1p64:
+			return int64(uint64(x))
+		}
+		return math.MinInt64
 	}
-	return math.MinInt64
+	if x > -0x1p31-1 && x < 0x1p31 {
+		return int64(x)
+	}
+	return math.MinInt32
 }
 
 // intToFloat rounds once, also to float32.

@@ -63,7 +63,7 @@ const (
 	OpGe
 
 	OpSelect // Args[0] (Bool) ? Args[1] : Args[2]; only the chosen one is evaluated, so a Select guards its Loads
-	OpCast   // Args[0] converted to DType: float to integer truncates (saturation is spelled out where wanted), to Bool is != 0, to a narrower float rounds to nearest even
+	OpCast   // Args[0] converted to DType: float to integer truncates (what does not fit: see Convert), to Bool is != 0, to a narrower float rounds to nearest even
 	OpCall   // function Fn of Args
 	OpReduce // Kind over all values of Vars of Args[0]
 )

@@ -48,11 +48,23 @@ func Convert[D, S Numeric](dst []D, a []S) {
 	}
 }
 
-// Truncate sets dst[i] to the integer a[i] without its fraction.
+// Truncate sets dst[i] to the integer a[i] without its fraction, as ToInt32,
+// ToInt64 or ToUint64 does for the type.
 func Truncate[D Integer, S Float](dst []D, a []S) {
 	a = a[:len(dst)]
-	for i := range dst {
-		dst[i] = D(ToInt(float64(a[i])))
+	switch any(D(0)).(type) {
+	case uint64:
+		for i := range dst {
+			dst[i] = D(ToUint64(float64(a[i])))
+		}
+	case uint32, int64:
+		for i := range dst {
+			dst[i] = D(ToInt64(float64(a[i])))
+		}
+	default:
+		for i := range dst {
+			dst[i] = D(ToInt32(float64(a[i])))
+		}
 	}
 }
 

@@ -55,16 +55,31 @@ func FloorMod(a, b int) int {
 	return m
 }
 
-// ToInt returns x without its fraction. Beyond the range of int64 it gives the
-// bits of a uint64, and beyond that or for NaN the smallest int64.
-func ToInt(x float64) int64 {
-	switch {
-	case x >= -0x1p63 && x < 0x1p63:
+// ToInt32 returns x without its fraction, the smallest int32 for what does not
+// fit and NaN.
+func ToInt32(x float64) int32 {
+	if x > -0x1p31-1 && x < 0x1p31 {
+		return int32(x)
+	}
+	return math.MinInt32
+}
+
+// ToInt64 returns x without its fraction, the smallest int64 for what does not
+// fit and NaN.
+func ToInt64(x float64) int64 {
+	if x >= -0x1p63 && x < 0x1p63 {
 		return int64(x)
-	case x >= 0x1p63 && x < 0x1p64:
-		return int64(x-0x1p63) ^ math.MinInt64
 	}
 	return math.MinInt64
+}
+
+// ToUint64 returns x without its fraction: negative numbers wrap around, and
+// what does not fit and NaN give 1<<63.
+func ToUint64(x float64) uint64 {
+	if x >= 0x1p63 && x < 0x1p64 {
+		return uint64(int64(x-0x1p63)) ^ 1<<63
+	}
+	return uint64(ToInt64(x))
 }
 
 // FMA32 returns a*b + c rounded once. The sum, whose exact error is known, is

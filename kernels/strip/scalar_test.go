@@ -63,10 +63,16 @@ func TestFMA32(t *testing.T) {
 }
 
 func TestToInt(t *testing.T) {
-	for _, x := range []float64{0, 1.9, -1.9, 0x1p62, -0x1p63, 0x1p63, 0x1p64, 0x1p63 + 0x1p40, math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
-		want := expr.Convert(expr.Value{F: x}, ir.Float64, ir.Int64).I
-		if got := ToInt(x); got != want {
-			t.Errorf("%g: got %d, want %d", x, got, want)
+	for _, x := range []float64{0, 1.9, -1.9, -0x1p31, -0x1p31 - 0.5, -0x1p31 - 1, 0x1p31 - 0.5, 0x1p31, 0x1p40, 0x1p62, -0x1p63, 0x1p63, 0x1p64, 0x1p63 + 0x1p40, math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+		convert := func(d ir.DType) int64 { return expr.Convert(expr.Value{F: x}, ir.Float64, d).I }
+		if got, want := int64(ToInt32(x)), convert(ir.Int32); got != want {
+			t.Errorf("int32 of %g: got %d, want %d", x, got, want)
+		}
+		if got, want := ToInt64(x), convert(ir.Int64); got != want {
+			t.Errorf("int64 of %g: got %d, want %d", x, got, want)
+		}
+		if got, want := int64(ToUint64(x)), convert(ir.Uint64); got != want {
+			t.Errorf("uint64 of %g: got %d, want %d", x, got, want)
 		}
 	}
 }
