@@ -107,6 +107,16 @@ def promotion() -> Case:
     return Case(function(forward), (*integers, *floats, torch.tensor(3), torch.tensor(1.7, dtype=torch.float64)))
 
 
+def float_to_int() -> Case:
+    """What does not fit an integer type gives what x86 gives: its smallest value, or low bits of the smallest int32."""
+
+    def forward(x):
+        return x.to(torch.int32), x.to(torch.int64), x.to(torch.int16), x.to(torch.int8)
+
+    values = [0.0, 1.9, -1.9, 2.0**31, -(2.0**31), 2.0**40, -(2.0**40), 2.0**62, 3.0e38, float("inf"), float("-inf"), float("nan")]
+    return Case(function(forward), (torch.tensor(values),))
+
+
 def scalars_0d() -> Case:
     """Tensors without dimensions: as operands, as results, as what is indexed out and stacked again."""
 
