@@ -18,7 +18,7 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/etgen ./cmd/etgen
 
 test: setup
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 demo:
 	@golden/toolchain/setup.sh demo
