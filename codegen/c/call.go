@@ -12,9 +12,13 @@ import (
 // statements prints a block of a method.
 func (b *body) statements(stmts []native.Stmt) {
 	for _, s := range stmts {
-		b.remark(s)
-		b.declare(b.decls[s])
-		b.statement(s)
+		if l, ok := s.(*native.Let); ok {
+			b.letScalar(l)
+		} else {
+			b.remark(s)
+			b.declare(b.decls[s])
+			b.statement(s)
+		}
 		b.fresh = false
 	}
 }
@@ -94,7 +98,9 @@ func (b *body) declare(bufs []*native.Buffer) {
 		} else {
 			value = b.view(buf)
 		}
-		b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value, codegen.ShapeText(buf.Sizes, b.sizeText))
+		b.declared(name, func() {
+			b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value, codegen.ShapeText(buf.Sizes, b.sizeText))
+		})
 		b.bufs[buf] = name
 	}
 }
@@ -106,9 +112,6 @@ func (b *body) sizeText(e sym.Expr) string {
 			return e.String()
 		}
 	}
-	needed := b.needed
-	b.needed = nil // a comment needs nothing
-	defer func() { b.needed = needed }()
 	return b.index(e).s
 }
 
@@ -226,8 +229,6 @@ func (b *body) statement(s native.Stmt) {
 		b.while(s)
 	case *native.For:
 		b.count(s)
-	case *native.Let:
-		b.letScalar(s)
 	case *native.Assert:
 		b.printer.bufs = b.operands(s.Args)
 		b.w.line("/* %s */", codegen.PlainText(s.Message))
@@ -239,67 +240,4 @@ func (b *body) statement(s native.Stmt) {
 	default:
 		b.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", b.where, s))
 	}
-}
-
-func negated(c code) string { return "!" + c.at(precUnary) }
-
-func (b *body) while(s *native.While) {
-	if len(s.Head) == 0 {
-		b.w.line("while (%s[0] != 0) {", b.pointer(s.Pred))
-		b.nested(s.Body)
-		b.w.line("}")
-		return
-	}
-	b.w.line("for (;;) {")
-	b.inside(func() {
-		b.statements(s.Head)
-		b.w.open("if (%s[0] == 0) {", b.pointer(s.Pred))
-		b.w.line("break;")
-		b.w.close()
-		b.statements(s.Body)
-	})
-	b.w.line("}")
-}
-
-func (b *body) count(s *native.For) {
-	extent := b.index(s.Extent)
-	outer := b.scope
-	b.scope = codegen.NewScope(outer)
-	i := b.scope.Take(s.Var.Name)
-	b.syms[s.Var] = i
-	if s.Reverse {
-		b.w.line("for (%s %s = %s - 1; %s >= 0; %s--) {", b.g.idx, i, extent.at(precAdd), i, i)
-	} else {
-		b.w.line("for (%s %s = 0; %s < %s; %s++) {", b.g.idx, i, i, extent.at(precShift), i)
-	}
-	b.nested(s.Body)
-	b.w.line("}")
-	b.scope = outer
-}
-
-// letScalar prints a number read at run time.
-func (b *body) letScalar(s *native.Let) {
-	b.printer.bufs = b.operands(s.Args)
-	value := b.expr(s.Value)
-	if s.Sym != nil {
-		name := b.scope.Take(s.Sym.Name)
-		b.w.line("const %s %s = %s;", b.g.idx, name, convert(value, b.g.idx).s)
-		b.syms[s.Sym] = name
-		return
-	}
-	t, _ := typeOf(s.Var.DType)
-	name := b.scope.Take(s.Var.Name)
-	b.w.line("const %s %s = %s;", t, name, convert(value, t).s)
-	b.vars[s.Var] = name
-}
-
-func (b *body) operands(bufs []*native.Buffer) []operand {
-	out := make([]operand, len(bufs))
-	for i, buf := range bufs {
-		out[i] = operand{b.pointer(buf), buf.DType}
-		if strings.Contains(out[i].name, " ") {
-			out[i].name = "(" + out[i].name + ")"
-		}
-	}
-	return out
 }

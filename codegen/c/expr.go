@@ -23,7 +23,6 @@ type printer struct {
 	scope    *codegen.Scope
 	vars     map[*expr.Var]string
 	syms     map[*sym.Symbol]string
-	needed   map[*sym.Symbol]bool     // sizes that code mentions; nil: nobody asks
 	unrolled map[*sym.Symbol]sym.Expr // loop variables of unrolled loops
 	bufs     []operand
 	scalars  []code

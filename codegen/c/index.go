@@ -67,9 +67,6 @@ func (p *printer) atom(a sym.Atom) code {
 			p.g.fail(fmt.Errorf("%s: index %s is not known here", p.where, a.Sym.Name))
 			return intLiteral(0, p.g.idx)
 		}
-		if p.needed != nil {
-			p.needed[a.Sym] = true
-		}
 		return name(s, p.g.idx)
 	case sym.FloorDivAtom, sym.ModAtom:
 		return p.division(a)

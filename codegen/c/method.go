@@ -3,6 +3,7 @@ package c
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,22 +22,31 @@ type body struct {
 	bufs    map[*native.Buffer]string // C expressions for pointers to buffers
 	comment string                    // the last one
 	fresh   bool                      // nothing stands in the block yet
-	sizes   []declared                // in order
+	locals  []localText               // in order of declaration
 }
 
-// declared is where in the text the local for a dynamic size is declared.
-type declared struct {
-	sym      *sym.Symbol
-	from, to int
+// localText is where the declaration of a local stands in the text.
+type localText struct {
+	name       string
+	start, end int
 }
 
-// text returns what is printed but for declarations of sizes that nothing
-// mentions, about which compilers warn.
+// declared prints what declares a local.
+func (b *body) declared(name string, print func()) {
+	start := b.w.b.Len()
+	print()
+	b.locals = append(b.locals, localText{name, start, b.w.b.Len()})
+}
+
+// text returns what is printed, without the declarations of locals that are not
+// used: those of buffers and numbers that no kernel turned out to need.
 func (b *body) text() string {
+	comments := regexp.MustCompile(`/\*.*?\*/`)
 	text := b.w.b.String()
-	for _, d := range slices.Backward(b.sizes) {
-		if !b.needed[d.sym] {
-			text = text[:d.from] + text[d.to:]
+	for _, l := range slices.Backward(b.locals) {
+		rest := text[:l.start] + text[l.end:]
+		if !mentions(comments.ReplaceAllString(rest, ""), l.name) {
+			text = rest
 		}
 	}
 	return text
@@ -47,8 +57,7 @@ func (g *gen) method(m *method) {
 	pruned := *m.Method
 	pruned.Body = prune(m.Body)
 	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name,
-		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
-		syms: map[*sym.Symbol]string{}, needed: map[*sym.Symbol]bool{}}
+		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
 	b := &body{printer: p, m: m, decls: codegen.Declarations(&pruned),
 		uses: map[*native.Buffer]int{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	codegen.Walk(pruned.Body, func(s native.Stmt) {
@@ -60,7 +69,7 @@ func (g *gen) method(m *method) {
 	b.checkArguments()
 	b.bindSizes()
 	if b.usesArena() {
-		b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam)
+		b.declared(arenaBase, func() { b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam) })
 		b.fresh = false
 	}
 	b.statements(pruned.Body)
@@ -182,11 +191,8 @@ func (b *body) bindSizes() {
 			x = join("/", x, intLiteral(s.Coef, idx), idx)
 		}
 		b.syms[s.Sym] = b.scope.Take(s.Sym.Name)
-		from := b.w.b.Len()
-		b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s)
-		b.sizes = append(b.sizes, declared{s.Sym, from, b.w.b.Len()})
+		b.declared(b.syms[s.Sym], func() { b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s) })
 		if _, known := s.Rest.Const(); !known {
-			b.needed[s.Sym] = true
 			b.guard(outside(name(b.syms[s.Sym], idx), s.Sym.Expr()), "ERR_SHAPE")
 		}
 		b.fresh = false

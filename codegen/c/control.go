@@ -1,0 +1,81 @@
+package c
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/lower/native"
+)
+
+func negated(c code) string { return "!" + c.at(precUnary) }
+
+func (b *body) while(s *native.While) {
+	if len(s.Head) == 0 {
+		b.w.line("while (%s[0] != 0) {", b.pointer(s.Pred))
+		b.nested(s.Body)
+		b.w.line("}")
+		return
+	}
+	b.w.line("for (;;) {")
+	b.inside(func() {
+		b.statements(s.Head)
+		b.w.open("if (%s[0] == 0) {", b.pointer(s.Pred))
+		b.w.line("break;")
+		b.w.close()
+		b.statements(s.Body)
+	})
+	b.w.line("}")
+}
+
+func (b *body) count(s *native.For) {
+	extent := b.index(s.Extent)
+	outer := b.scope
+	b.scope = codegen.NewScope(outer)
+	i := b.scope.Take(s.Var.Name)
+	b.syms[s.Var] = i
+	if s.Reverse {
+		b.w.line("for (%s %s = %s - 1; %s >= 0; %s--) {", b.g.idx, i, extent.at(precAdd), i, i)
+	} else {
+		b.w.line("for (%s %s = 0; %s < %s; %s++) {", b.g.idx, i, i, extent.at(precShift), i)
+	}
+	b.nested(s.Body)
+	b.w.line("}")
+	b.scope = outer
+}
+
+// letScalar prints a number read at run time.
+func (b *body) letScalar(s *native.Let) {
+	var local, text string
+	start := b.w.b.Len()
+	b.remark(s)
+	b.declare(b.decls[s])
+	b.printer.bufs = b.operands(s.Args)
+	value := b.expr(s.Value)
+	if s.Sym != nil {
+		local = b.scope.Take(s.Sym.Name)
+		text = fmt.Sprintf("const %s %s = %s;", b.g.idx, local, convert(value, b.g.idx).s)
+		b.syms[s.Sym] = local
+	} else {
+		t, _ := typeOf(s.Var.DType)
+		local = b.scope.Take(s.Var.Name)
+		text = fmt.Sprintf("const %s %s = %s;", t, local, convert(value, t).s)
+		b.vars[s.Var] = local
+	}
+	if len(b.decls[s]) > 0 { // else, without it, what it came from need not be told
+		start = b.w.b.Len()
+	}
+	b.w.line("%s", text)
+	b.locals = append(b.locals, localText{local, start, b.w.b.Len()})
+}
+
+func (b *body) operands(bufs []*native.Buffer) []operand {
+	out := make([]operand, len(bufs))
+	for i, buf := range bufs {
+		out[i] = operand{b.pointer(buf), buf.DType}
+		if strings.Contains(out[i].name, " ") {
+			out[i].name = "(" + out[i].name + ")"
+		}
+	}
+	return out
+}
