@@ -43,9 +43,9 @@ func (d *declarer) block(stmts []native.Stmt, outer []step) {
 		last := len(path) - 1
 		if w, ok := s.(*native.While); ok && len(w.Head) > 0 {
 			// The predicate is read after the head, inside the loop.
-			for k, b := range Blocks(s) {
+			for k, b := range native.Blocks(s) {
 				path[last].block = k
-				d.block(b, path)
+				d.block(*b, path)
 				if k == 0 {
 					d.use(w.Pred, append(slices.Clone(path), step{stmt: w.Head[len(w.Head)-1]}))
 				}
@@ -55,9 +55,9 @@ func (d *declarer) block(stmts []native.Stmt, outer []step) {
 		for _, b := range Operands(s) {
 			d.use(b, path)
 		}
-		for k, b := range Blocks(s) {
+		for k, b := range native.Blocks(s) {
 			path[last].block = k
-			d.block(b, path)
+			d.block(*b, path)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 // MayOverlap reports whether two buffers may share memory. Inputs, outputs and
 // the arena are apart: that is what the caller promises.
 func MayOverlap(a, b *native.Buffer) bool {
-	ra, rb := Root(a), Root(b)
+	ra, rb := native.Root(a), native.Root(b)
 	if ra == rb {
 		x, y := start(a), start(b)
 		return !sym.LessEq(sym.Add(x, a.Len), y) && !sym.LessEq(sym.Add(y, b.Len), x)
@@ -26,7 +26,7 @@ func SameMemory(a, b *native.Buffer) bool {
 	if !a.Len.Equal(b.Len) || a.DType.Size() != b.DType.Size() {
 		return false
 	}
-	ra, rb := Root(a), Root(b)
+	ra, rb := native.Root(a), native.Root(b)
 	if ra == rb {
 		return start(a).Equal(start(b))
 	}
@@ -49,7 +49,7 @@ func start(b *native.Buffer) sym.Expr {
 
 // arenaBytes returns the bytes of the arena that b may lie in.
 func arenaBytes(b *native.Buffer) (lo, hi int64) {
-	root := Root(b)
+	root := native.Root(b)
 	size := int64(b.DType.Size())
 	if at, ok := start(b).Const(); ok {
 		lo = root.Offset + at*size

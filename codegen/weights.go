@@ -26,7 +26,7 @@ type Weight struct {
 func LayOut(p *native.Program) *Weights {
 	used := map[*native.Const]bool{}
 	note := func(b *native.Buffer) {
-		if r := Root(b); r.Storage == native.Weight {
+		if r := native.Root(b); r.Storage == native.Weight {
 			used[r.Const] = true
 		}
 	}

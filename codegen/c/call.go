@@ -116,7 +116,7 @@ func (b *body) sizeText(e sym.Expr) string {
 }
 
 func (b *body) isConst(buf *native.Buffer) bool {
-	root := codegen.Root(buf)
+	root := native.Root(buf)
 	if root.Storage == native.Weight {
 		return true
 	}
@@ -192,7 +192,7 @@ func (b *body) call(c *native.Call) {
 		want, _ := storageOf(info.dtypes[i])
 		if have, _ := storageOf(buf.DType); have != want {
 			arg = fmt.Sprintf("(%s *)(void *)(%s)", want, arg)
-			if !codegen.Written(c.Kernel, i) {
+			if !written(c.Kernel, i) {
 				arg = fmt.Sprintf("(const %s *)(const void *)(%s)", want, b.pointer(buf))
 			}
 		}

@@ -62,7 +62,7 @@ func (g *gen) analyseCall(c *native.Call) {
 		info.apart = make([]bool, len(c.Args))
 		info.dropArg = make([]bool, len(c.Args))
 		for i := range c.Args {
-			info.apart[i] = codegen.Written(c.Kernel, i)
+			info.apart[i] = written(c.Kernel, i)
 		}
 		if c.Kernel.Loop == nil {
 			for _, b := range c.Args {
@@ -99,7 +99,7 @@ func (g *gen) kernel(k *native.Kernel) {
 	for i, b := range k.Loop.Bufs {
 		name := p.scope.Take(b.Name)
 		p.bufs = append(p.bufs, operand{name, b.DType})
-		add(g.operandDecl(info, i, codegen.Written(k, i)), name, &info.dropArg[i])
+		add(g.operandDecl(info, i, written(k, i)), name, &info.dropArg[i])
 	}
 	for i, s := range k.Params {
 		name := p.scope.Take(s.Name)
@@ -204,4 +204,10 @@ func (p *printer) returns(e *expr.Expr, t ctype) {
 		v = convert(v, t)
 	}
 	p.w.line("return %s;", v.s)
+}
+
+// written reports whether a kernel writes its operand i.
+func written(k *native.Kernel, i int) bool {
+	_, w := k.Uses(i)
+	return w
 }

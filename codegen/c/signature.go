@@ -67,7 +67,7 @@ func (g *gen) signatures() error {
 		m.sizeFields()
 		codegen.Walk(nm.Body, func(s native.Stmt) {
 			for _, b := range codegen.Operands(s) {
-				switch codegen.Root(b).Storage {
+				switch native.Root(b).Storage {
 				case native.State:
 					m.state = true
 				case native.Arena: // buffers without elements have a place too

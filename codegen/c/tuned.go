@@ -38,7 +38,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	var decls []string
 	var drops []*bool
 	for i, n := range names {
-		decl := g.operandDecl(info, i, codegen.Written(k, i))
+		decl := g.operandDecl(info, i, written(k, i))
 		if n == scratchName {
 			decl = "void *"
 		}

@@ -90,7 +90,7 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	}
 	n, start := p.index(b.Len, precAny), ""
 	var value string
-	switch root := codegen.Root(b); {
+	switch root := native.Root(b); {
 	case root.Storage != native.Arena:
 		start = p.index(b.At, precAny)
 		end := p.index(sym.Add(b.At, b.Len), precAny)
@@ -130,7 +130,7 @@ func (p *methodPrinter) sameView(b *native.Buffer) string {
 		return p.operand(r)
 	}
 	for _, v := range p.views {
-		if codegen.Root(v) == b.Root && v.At.Equal(b.At) && v.Len.Equal(b.Len) && v.DType == b.DType {
+		if native.Root(v) == b.Root && v.At.Equal(b.At) && v.Len.Equal(b.Len) && v.DType == b.DType {
 			return p.exprs[v]
 		}
 	}
@@ -167,7 +167,7 @@ func isPoison(s native.Stmt) bool { _, ok := s.(*native.Poison); return ok }
 
 // offset is where b begins in the arena, in bytes.
 func (p *methodPrinter) offset(b *native.Buffer) string {
-	root := codegen.Root(b)
+	root := native.Root(b)
 	return p.index(sym.Add(sym.Int(root.Offset), sym.Mul(b.At, sym.Int(int64(b.DType.Size())))), precAny)
 }
 

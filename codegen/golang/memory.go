@@ -61,7 +61,7 @@ func (g *generator) arenaType() ir.DType {
 	for _, m := range g.p.Methods {
 		codegen.Walk(m.Body, func(s native.Stmt) {
 			for _, b := range codegen.Operands(s) {
-				root := codegen.Root(b)
+				root := native.Root(b)
 				if root.Storage != native.Arena || root.MaxLen == 0 {
 					continue
 				}

@@ -359,7 +359,7 @@ func (p *methodPrinter) readsWeights() bool {
 	found := false
 	codegen.Walk(p.m.Body, func(s native.Stmt) {
 		for _, b := range codegen.Operands(s) {
-			found = found || codegen.Root(b).Storage == native.Weight
+			found = found || native.Root(b).Storage == native.Weight
 		}
 	})
 	return found

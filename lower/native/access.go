@@ -22,7 +22,7 @@ func accesses(s Stmt) []access {
 	switch s := s.(type) {
 	case *Call:
 		for i := range s.Args {
-			r, w := s.Kernel.uses(i)
+			r, w := s.Kernel.Uses(i)
 			list = append(list, access{buf: &s.Args[i], read: r, write: w})
 		}
 	case *Cond:
@@ -35,8 +35,8 @@ func accesses(s Stmt) []access {
 	return list
 }
 
-// uses tells how the kernel uses its operand i.
-func (k *Kernel) uses(i int) (read, write bool) {
+// Uses tells how the kernel uses its operand i.
+func (k *Kernel) Uses(i int) (read, write bool) {
 	if k.Tuned != nil {
 		n := 1 + len(k.Tuned.Operands) + len(k.Tuned.Packed)
 		if k.Tuned.Epilogue != nil {
@@ -55,16 +55,16 @@ func (k *Kernel) uses(i int) (read, write bool) {
 
 // IsScratch reports whether operand i is scratch memory.
 func (k *Kernel) IsScratch(i int) bool {
-	r, w := k.uses(i)
+	r, w := k.Uses(i)
 	if k.Tuned != nil {
 		return !r && w && i > 0
 	}
 	return k.Loop.Bufs[i].Role == loop.Scratch
 }
 
-// blocks returns the nested blocks of a statement with their order of
+// Blocks returns the nested blocks of a statement with their order of
 // execution.
-func blocks(s Stmt) []*[]Stmt {
+func Blocks(s Stmt) []*[]Stmt {
 	switch s := s.(type) {
 	case *Cond:
 		return []*[]Stmt{&s.Then, &s.Else}
@@ -82,7 +82,7 @@ func eachAccess(s Stmt, f func(access)) {
 	for _, a := range accesses(s) {
 		f(a)
 	}
-	for i, block := range blocks(s) {
+	for i, block := range Blocks(s) {
 		for _, t := range *block {
 			eachAccess(t, f)
 		}
@@ -92,9 +92,17 @@ func eachAccess(s Stmt, f func(access)) {
 	}
 }
 
+// Root returns the buffer that owns b's memory.
+func Root(b *Buffer) *Buffer {
+	if b.Root != nil {
+		return b.Root
+	}
+	return b
+}
+
 // overlap reports whether two buffers may share memory.
 func overlap(a, b *Buffer) bool {
-	if rootOf(a) != rootOf(b) {
+	if Root(a) != Root(b) {
 		return false
 	}
 	return !sym.LessEq(sym.Add(a.At, a.Len), b.At) && !sym.LessEq(sym.Add(b.At, b.Len), a.At)
@@ -102,5 +110,5 @@ func overlap(a, b *Buffer) bool {
 
 // sameMemory reports whether two buffers are the same run of memory.
 func sameMemory(a, b *Buffer) bool {
-	return rootOf(a) == rootOf(b) && a.At.Equal(b.At) && a.Len.Equal(b.Len)
+	return Root(a) == Root(b) && a.At.Equal(b.At) && a.Len.Equal(b.Len)
 }

@@ -57,7 +57,7 @@ func (b *builder) region(g *ir.Graph, dsts []*Buffer, from []Origin) ([]Stmt, er
 // result than its own: writing that one first would change it.
 func (b *builder) saved(src *Buffer, dsts []*Buffer, own int, from []Origin) *Buffer {
 	for i, dst := range dsts {
-		if i != own && rootOf(src) == rootOf(dst) {
+		if i != own && Root(src) == Root(dst) {
 			tmp := *src
 			tmp.Name, tmp.Root, tmp.At, tmp.Storage = src.Name+"_old", nil, sym.Expr{}, Arena
 			b.copy(&tmp, src, from)
@@ -83,13 +83,6 @@ func (b *builder) carry(dst *Buffer, a ir.Arg, from []Origin) error {
 		return fmt.Errorf("a loop carries something that is no tensor")
 	}
 	return b.initialise(dst, ref.Value, from)
-}
-
-func rootOf(b *Buffer) *Buffer {
-	if b.Root != nil {
-		return b.Root
-	}
-	return b
 }
 
 // results gives every result of n a buffer, unread ones too, since the regions

@@ -14,7 +14,7 @@ func forwardCopies(m *Method) { forwardBlock(m, &m.Body) }
 
 func forwardBlock(m *Method, block *[]Stmt) {
 	for _, s := range *block {
-		for _, nested := range blocks(s) {
+		for _, nested := range Blocks(s) {
 			forwardBlock(m, nested)
 		}
 	}
@@ -115,11 +115,11 @@ func some(s Stmt, f func(access) bool) bool {
 }
 
 func touches(s Stmt, b *Buffer) bool {
-	return some(s, func(a access) bool { return rootOf(*a.buf) == b })
+	return some(s, func(a access) bool { return Root(*a.buf) == b })
 }
 
 func writes(s Stmt, b *Buffer) bool {
-	return some(s, func(a access) bool { return a.write && rootOf(*a.buf) == b })
+	return some(s, func(a access) bool { return a.write && Root(*a.buf) == b })
 }
 
 func touchesOverlap(s Stmt, b *Buffer) bool {
@@ -135,7 +135,7 @@ func mayFail(s Stmt) bool {
 	if _, ok := s.(*Assert); ok {
 		return true
 	}
-	for _, nested := range blocks(s) {
+	for _, nested := range Blocks(s) {
 		if slices.ContainsFunc(*nested, mayFail) {
 			return true
 		}
@@ -148,9 +148,9 @@ func mayFail(s Stmt) bool {
 func writesFirst(s Stmt, src *Buffer) bool {
 	switch s := s.(type) {
 	case *Call:
-		return writes(s, src) && !some(s, func(a access) bool { return a.read && !a.write && rootOf(*a.buf) == src })
+		return writes(s, src) && !some(s, func(a access) bool { return a.read && !a.write && Root(*a.buf) == src })
 	case *Cond:
-		for _, arm := range blocks(s) {
+		for _, arm := range Blocks(s) {
 			for _, t := range *arm {
 				if touches(t, src) {
 					if !writesFirst(t, src) {
@@ -160,9 +160,9 @@ func writesFirst(s Stmt, src *Buffer) bool {
 				}
 			}
 		}
-		return rootOf(s.Pred) != src
+		return Root(s.Pred) != src
 	case *For:
-		return !some(s, func(a access) bool { return a.read && rootOf(*a.buf) == src })
+		return !some(s, func(a access) bool { return a.read && Root(*a.buf) == src })
 	}
 	return false
 }
@@ -205,14 +205,14 @@ func usesOutside(m *Method, block []Stmt, b *Buffer) bool {
 				continue
 			}
 			for _, a := range accesses(s) {
-				if rootOf(*a.buf) == b {
+				if Root(*a.buf) == b {
 					return true
 				}
 			}
-			if w, ok := s.(*While); ok && rootOf(w.Pred) == b {
+			if w, ok := s.(*While); ok && Root(w.Pred) == b {
 				return true
 			}
-			for _, nested := range blocks(s) {
+			for _, nested := range Blocks(s) {
 				if visit(*nested) {
 					return true
 				}

@@ -121,11 +121,11 @@ func (l *layout) leaf(s Stmt, region int) {
 // shares tells the planner which results of c may lie over which operands.
 func (l *layout) shares(c *Call) {
 	for i, out := range c.Args {
-		if _, w := c.Kernel.uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena || out.MaxLen == 0 {
+		if _, w := c.Kernel.Uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena || out.MaxLen == 0 {
 			continue
 		}
 		for j, in := range c.Args {
-			if r, w := c.Kernel.uses(j); !r || w || in.Storage != Arena || in.MaxLen == 0 {
+			if r, w := c.Kernel.Uses(j); !r || w || in.Storage != Arena || in.MaxLen == 0 {
 				continue
 			}
 			if schedule.InPlace(c.Kernel.Loop, i, j) {
@@ -165,7 +165,7 @@ func (l *layout) read(b *Buffer, region int) {
 func (l *layout) write(b *Buffer, region int) {
 	if b.Storage == Arena && b.MaxLen != 0 {
 		id := l.id(b)
-		if b != rootOf(b) && l.id(rootOf(b)) == id { // a part, at a position that varies
+		if b != Root(b) && l.id(Root(b)) == id { // a part, at a position that varies
 			l.p.Buffers[id].Reads = append(l.p.Buffers[id].Reads, l.step)
 		}
 		l.p.Buffers[id].Writes = append(l.p.Buffers[id].Writes, l.step)
@@ -174,7 +174,7 @@ func (l *layout) write(b *Buffer, region int) {
 }
 
 func (l *layout) use(b *Buffer, region int) {
-	id := l.id(rootOf(b))
+	id := l.id(Root(b))
 	l.used[id] = append(l.used[id], region)
 }
 

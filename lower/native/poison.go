@@ -32,7 +32,7 @@ type poisoner struct {
 func (p *poisoner) block(block *[]Stmt) {
 	var out []Stmt
 	for _, s := range *block {
-		for i, nested := range blocks(s) {
+		for i, nested := range Blocks(s) {
 			p.block(nested)
 			if w, ok := s.(*While); ok && i == 0 {
 				w.Head = append(w.Head, p.at(p.steps[s])...)

@@ -193,7 +193,7 @@ func eachLet(stmts []Stmt, f func(*Let)) {
 		if l, ok := s.(*Let); ok {
 			f(l)
 		}
-		for _, nested := range blocks(s) {
+		for _, nested := range Blocks(s) {
 			eachLet(*nested, f)
 		}
 	}

@@ -136,7 +136,7 @@ func (pr *printer) bufferList(list []*Buffer) string {
 
 // isResult reports whether operand i of k stands on the left of a call.
 func (k *Kernel) isResult(i int) bool {
-	r, w := k.uses(i)
+	r, w := k.Uses(i)
 	return w && !r && !k.IsScratch(i)
 }
 

@@ -57,7 +57,7 @@ func eachCall(stmts []Stmt, f func(*Call)) {
 		if c, ok := s.(*Call); ok {
 			f(c)
 		}
-		for _, nested := range blocks(s) {
+		for _, nested := range Blocks(s) {
 			eachCall(*nested, f)
 		}
 	}
