@@ -93,7 +93,8 @@ func (g *gen) header() string {
 // headerNotes says what holds for all functions.
 func (g *gen) headerNotes(w *writer) {
 	notes := "Tensors are dense and row-major. The buffers of one call must not overlap. " +
-		"Nothing is kept between calls but what the caller holds, so calls may run at the same time."
+		"Nothing is kept between calls but what the caller holds, so calls may run at the same time. " +
+		"After an error state and inputs are as before the call; outputs may hold anything."
 	narrow, boolean := "", false
 	for _, m := range g.methods {
 		for _, p := range append(m.Inputs[:len(m.Inputs):len(m.Inputs)], m.Outputs...) {
