@@ -9,17 +9,17 @@ import (
 // softmaxRow is one row of a softmax under definition.
 type softmaxRow struct {
 	x   *expr.Expr // the element
-	max *expr.Expr // the largest of the row
+	max *expr.Expr // what is subtracted: the largest of the row, if it is finite
 	sum *expr.Expr // of exp(x - max) over the row
 }
 
 // exp returns exp(x - max) of the element.
 func (r *softmaxRow) exp() *expr.Expr { return fn("exp")(expr.Sub(r.x, r.max)) }
 
-// rowwise is an entry that maps self along dimension dim. The largest element
-// is subtracted before exp, so that nothing overflows; a row of -inf gives NaN
-// as in PyTorch.
-func rowwise(schema string, dtype func(*Call) (ir.DType, error), f func(*softmaxRow) *expr.Expr, args ...any) Op {
+// rowwise is an entry that maps self along dimension dim. What base makes of
+// the largest element is subtracted before exp, so that nothing overflows; a
+// row of -inf gives NaN, as in PyTorch, if base leaves it.
+func rowwise(schema string, dtype func(*Call) (ir.DType, error), base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr, args ...any) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -57,7 +57,7 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error), f func(*softmax
 			}
 			r := &softmaxRow{x: load(coords)}
 			x, v := over("r")
-			r.max = expr.MaxOf(v, x)
+			r.max = base(expr.MaxOf(v, x))
 			x, v = over("s")
 			r.sum = expr.Sum(v, fn("exp")(expr.Sub(x, r.max)))
 			return []expr.Tensor{{DType: out, Vars: vars, Body: expr.Cast(out, f(r))}}, nil
@@ -98,13 +98,20 @@ func softmaxOps() []Op {
 	}
 	soft := func(r *softmaxRow) *expr.Expr { return expr.Div(r.exp(), r.sum) }
 	log := func(r *softmaxRow) *expr.Expr { return expr.Sub(expr.Sub(r.x, r.max), fn("log")(r.sum)) }
-	safe := func(r *softmaxRow) *expr.Expr { // rows without anything to choose from are 0
-		return expr.Select(expr.Eq(r.max, like(r.max, -inf)), like(r.max, 0), soft(r))
+	top := func(max *expr.Expr) *expr.Expr { return max }
+	// A row without anything to choose from is 0: counted from 0 its exponentials
+	// are, and so is their sum. A Select of the whole would keep the sum, which
+	// the row has in common, in one of its arms.
+	finite := func(max *expr.Expr) *expr.Expr {
+		return expr.Select(expr.Eq(max, like(max, -inf)), like(max, 0), max)
+	}
+	safe := func(r *softmaxRow) *expr.Expr {
+		return expr.Div(r.exp(), expr.Select(expr.Eq(r.sum, like(r.sum, 0)), like(r.sum, 1), r.sum))
 	}
 	return []Op{
-		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, soft, "half_to_float", false),
-		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, log, "half_to_float", false),
-		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", askedFor, safe),
+		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top, soft, "half_to_float", false),
+		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top, log, "half_to_float", false),
+		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", askedFor, finite, safe),
 		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
 		softmaxAs("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
 		softmaxAs("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
