@@ -27,6 +27,12 @@ var ToEdge = Concat(ToCore, Pipeline{
 	DeadCode,
 })
 
+// ToOut is ToEdge with operators in their out variants: what a .pte's
+// instructions are.
+var ToOut = Concat(ToEdge, Pipeline{
+	OutVariants,
+})
+
 // Backend is what native form is built from: every tensor dense and row-major,
 // every operator one that has a kernel.
 var Backend = Concat(ToCore, Pipeline{
@@ -42,7 +48,7 @@ var Backend = Concat(ToCore, Pipeline{
 func Passes() []Pass {
 	var all []Pass
 	seen := map[string]bool{}
-	for _, p := range Concat(Backend, ToEdge) {
+	for _, p := range Concat(Backend, ToOut) {
 		if !seen[p.Name] {
 			seen[p.Name] = true
 			all = append(all, p)
