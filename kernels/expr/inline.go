@@ -51,25 +51,6 @@ func coordsKey(coords []sym.Expr) string {
 	return b.String()
 }
 
-// Renumber gives operand k the number operand[k], and scalar k the number
-// scalar[k]; nil leaves them as they are.
-func Renumber(e *Expr, operand, scalar []int) *Expr {
-	return Rewrite(e, func(e *Expr) *Expr {
-		m := operand
-		if e.Op == OpScalar {
-			m = scalar
-		} else if e.Op != OpLoad {
-			return e
-		}
-		if m == nil || m[e.Buf] == e.Buf {
-			return e
-		}
-		c := *e
-		c.Buf = m[e.Buf]
-		return &c
-	})
-}
-
 // Loads returns the numbers of the operands e loads from, ascending.
 func Loads(e *Expr) []int {
 	seen := map[int]bool{}

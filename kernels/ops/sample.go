@@ -67,11 +67,6 @@ func Tensor(d ir.DType, v Values, shape ...int64) Input {
 	return Input{Value: &ir.Value{Type: ir.StaticTensor(d, shape...)}, Values: v}
 }
 
-// FloatScalar is a run-time float operand of a sample.
-func FloatScalar(v Values) Input {
-	return Input{Value: &ir.Value{Type: ir.Type{Kind: ir.FloatKind}}, Values: v}
-}
-
 // NewSample makes a sample of arguments given as name, value, name, value, …;
 // a value is an Input, a []Input, an ir.Arg or what ToArg takes.
 func NewSample(args ...any) Sample {
