@@ -56,11 +56,15 @@ func (pr *printer) tuned(in *tuned.Instance) {
 	for i, p := range in.Params {
 		params[i] = p.Name + "=" + pr.index(p.Value)
 	}
-	pr.line(nil, "params %s", strings.Join(params, ", "))
-	pr.line(nil, "operands %s", intList(in.Operands))
+	if len(params) > 0 {
+		pr.line(nil, "params %s", strings.Join(params, ", "))
+	}
+	if len(in.Operands) > 0 {
+		pr.line(nil, "operands %s", intList(in.Operands))
+	}
 	for _, p := range in.Packed {
 		from := ""
-		if p.From != nil {
+		if len(p.From) > 0 {
 			from = " from " + intList(p.From)
 		}
 		pr.line(nil, "packed %s = %s%s", p.Name, pr.packed(p), from)
