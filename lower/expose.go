@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -43,7 +44,7 @@ func exposeViews(t *ops.Table, m *ir.Method) error {
 
 // returnsAlias reports whether an operator may return its argument's memory
 // without writing to it.
-func returnsAlias(s *ops.Schema) bool {
+func returnsAlias(s *aten.Schema) bool {
 	for _, r := range s.Returns {
 		if a := r.Type.Base().Alias; a.Set != "" && !a.Write {
 			return true

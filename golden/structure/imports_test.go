@@ -18,11 +18,12 @@ var mayImport = map[string][]string{
 	"kernels":      {"ir"},
 	"plan":         {},
 	"templates":    {},
-	"lower":        {"ir", "kernels"},
-	"lower/native": {"ir", "kernels", "plan"}, // native form carries its plan
+	"lower":        {"ir", "ir/pte", "kernels"}, // lower/raise reads the file form of a program
+	"lower/native": {"ir", "kernels", "plan"},   // native form carries its plan
 	"codegen":      {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan", "templates"},
-	"rt":           {"ir/pte"},
-	"rt/optimize":  {"ir", "ir/pte", "rt", "lower", "lower/native", "kernels", "plan"},
+	"rt":           {"ir", "ir/pte"},
+	"rt/portable":  {"ir", "ir/pte", "rt", "kernels"}, // the kernels of the whole table; an app without it links none
+	"rt/optimize":  {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native", "kernels", "plan"},
 	"golden":       {"*"},
 	"cmd":          {"*"},
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 )
 
 // bindArgs binds the arguments of n to the schema of op.
@@ -73,7 +74,7 @@ func (c *Call) collect() {
 
 // fit checks that a may stand for an argument of type t. One number for a
 // list of fixed size stands for that many.
-func fit(t *SchemaType, a ir.Arg, numbers bool) (ir.Arg, error) {
+func fit(t *aten.Type, a ir.Arg, numbers bool) (ir.Arg, error) {
 	if _, none := a.(ir.None); none {
 		if t.Optional {
 			return a, nil
@@ -112,7 +113,7 @@ func fit(t *SchemaType, a ir.Arg, numbers bool) (ir.Arg, error) {
 // fits tells whether a may stand for an argument of a type that is no list. In
 // elementwise operators (numbers) a number may stand for a Tensor: PyTorch makes
 // it a tensor without dimensions that counts as a Python number in promotion.
-func fits(t *SchemaType, a ir.Arg, numbers bool) bool {
+func fits(t *aten.Type, a ir.Arg, numbers bool) bool {
 	kind := ir.NoneKind
 	if r, ok := a.(ir.Ref); ok {
 		kind = r.Value.Type.Kind

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -34,7 +35,7 @@ type convCall struct {
 
 // convComposite is a composite that convolves n spatial dimensions.
 func convComposite(schema string, n int) Op {
-	sch, err := ParseSchema(convolutionSchema)
+	sch, err := aten.Parse(convolutionSchema)
 	if err != nil {
 		sch = nil // TestStandard fails on the entry itself
 	}
@@ -162,7 +163,7 @@ func paddedSizes(sizes, pad []sym.Expr) []sym.Expr {
 }
 
 func convCompositeSamples(r *Rand, schema string, n int) []Sample {
-	sch, err := ParseSchema(schema)
+	sch, err := aten.Parse(schema)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strconv"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 )
@@ -69,3 +71,5 @@ func one(t ir.Type, err error) ([]ir.Type, error) {
 	}
 	return []ir.Type{t}, nil
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -51,7 +52,7 @@ type Op struct {
 	// arguments that r varies. Tests run each through eval, C and Go.
 	Samples func(r *Rand) []Sample
 
-	sch     *Schema
+	sch     *aten.Schema
 	numbers bool // a number may stand for a Tensor argument
 }
 

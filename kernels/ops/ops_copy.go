@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -225,7 +226,7 @@ func maybeCopy(schema string, typ func(*Call) (ir.Type, error)) Op {
 
 // firstArg returns the name of the first argument of a schema.
 func firstArg(schema string) string {
-	s, err := ParseSchema(schema)
+	s, err := aten.Parse(schema)
 	if err != nil || len(s.Args) == 0 {
 		return "" // NewTable tells
 	}
@@ -233,7 +234,7 @@ func firstArg(schema string) string {
 }
 
 // sampleConverting makes samples of operators that copy.
-func sampleConverting(r *Rand, s *Schema) []Sample {
+func sampleConverting(r *Rand, s *aten.Schema) []Sample {
 	var out []Sample
 	for i, d := range sampleDTypes {
 		shape := r.Shape(r.IntN(4))

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -299,7 +300,7 @@ func linspace(schema string) Op {
 }
 
 // sampleFactory makes samples of factories.
-func sampleFactory(r *Rand, s *Schema) []Sample {
+func sampleFactory(r *Rand, s *aten.Schema) []Sample {
 	var out []Sample
 	for _, d := range sampleDTypes {
 		var args []any

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -191,7 +192,7 @@ func reductionVars(sizes []sym.Expr) ([]*sym.Symbol, []sym.Expr) {
 	return vars, at
 }
 
-func sampleQuant(r *Rand, s *Schema) []Sample {
+func sampleQuant(r *Rand, s *aten.Schema) []Sample {
 	var out []Sample
 	for i := range 4 {
 		shape := r.Shape(3)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -81,7 +82,7 @@ func search(schema, sequence string) Op {
 			before := expr.Not(comparable(stop)(b, expr.Cast(d, x)))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Sum([]*sym.Symbol{r}, expr.Cast(out.DType, before))}}, nil
 		},
-		Samples: bySchema(schema, func(r *Rand, s *Schema) []Sample {
+		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
 			var out []Sample
 			for i, d := range []ir.DType{ir.Float32, ir.Int64, ir.Float64, ir.Int32} {
 				var self any = Tensor(d, Values{}, r.Shape(1+i%2)...)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -195,7 +196,7 @@ func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
 }
 
 // samples reduces over each kind of dim argument, with and without keepdim.
-func (d reducer) samples(rnd *Rand, s *Schema) []Sample {
+func (d reducer) samples(rnd *Rand, s *aten.Schema) []Sample {
 	variants := d.with
 	if len(variants) == 0 {
 		variants = [][]any{nil}

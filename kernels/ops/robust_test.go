@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -78,9 +79,9 @@ func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
 }
 
 // anyArg returns an argument that fits t nine times out of ten.
-func anyArg(r *Rand, t *SchemaType, s *sym.Symbol) ir.Arg {
+func anyArg(r *Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
 	if r.IntN(10) == 0 {
-		t = &SchemaType{Name: []string{"Tensor", "int", "float", "bool", "str", "None", "Scalar"}[r.IntN(7)]}
+		t = &aten.Type{Name: []string{"Tensor", "int", "float", "bool", "str", "None", "Scalar"}[r.IntN(7)]}
 	}
 	if t.IsList() {
 		list := ir.List{}

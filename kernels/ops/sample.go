@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/kernels/half"
 )
 
@@ -98,9 +99,9 @@ func (s *Sample) arg(x any) ir.Arg {
 }
 
 // bySchema gives samples the entry's schema.
-func bySchema(schema string, f func(*Rand, *Schema) []Sample) func(*Rand) []Sample {
+func bySchema(schema string, f func(*Rand, *aten.Schema) []Sample) func(*Rand) []Sample {
 	return func(r *Rand) []Sample {
-		s, err := ParseSchema(schema)
+		s, err := aten.Parse(schema)
 		if err != nil {
 			return nil // NewTable tells
 		}

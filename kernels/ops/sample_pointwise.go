@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 )
 
 // sampleDTypes are tried in the samples of entries that take several.
@@ -9,7 +10,7 @@ var sampleDTypes = []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.BFloat16, i
 
 // samples calls an elementwise entry on every dtype it takes, with operands of
 // one shape, broadcast ones, numbers and mixed dtypes.
-func (e *elementwise) samples(r *Rand, sch *Schema) []Sample {
+func (e *elementwise) samples(r *Rand, sch *aten.Schema) []Sample {
 	variants := e.with
 	if len(variants) == 0 {
 		variants = [][]any{nil}
@@ -30,7 +31,7 @@ func (e *elementwise) samples(r *Rand, sch *Schema) []Sample {
 	return out
 }
 
-func (e *elementwise) sample(r *Rand, sch *Schema, d ir.DType, shape []int64, more []any) Sample {
+func (e *elementwise) sample(r *Rand, sch *aten.Schema, d ir.DType, shape []int64, more []any) Sample {
 	var args []any
 	for i, name := range e.names {
 		if given(more, name) {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -220,7 +221,7 @@ func orderStatistic(schema string) Op {
 			}
 			return []*ir.Value{values, indices}, nil
 		},
-		Samples: bySchema(schema, func(rnd *Rand, s *Schema) []Sample {
+		Samples: bySchema(schema, func(rnd *Rand, s *aten.Schema) []Sample {
 			if s.Index("k") < 0 {
 				return sampleSort("dim", "keepdim")(rnd)
 			}

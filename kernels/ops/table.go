@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -26,7 +27,7 @@ func NewTable(groups ...[]Op) (*Table, error) {
 	for _, g := range groups {
 		for i := range g {
 			op := g[i]
-			s, err := ParseSchema(op.Schema)
+			s, err := aten.Parse(op.Schema)
 			if err != nil {
 				return nil, err
 			}
@@ -99,7 +100,7 @@ func (t *Table) Functional(name string) (InPlace, bool) {
 }
 
 // ParsedSchema returns the entry's schema. The caller must not change it.
-func (op *Op) ParsedSchema() *Schema { return op.sch }
+func (op *Op) ParsedSchema() *aten.Schema { return op.sch }
 
 // Name returns the name nodes use, e.g. "aten.add.Tensor".
 func (op *Op) Name() string { return op.sch.Name }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 )
 
 // TestStandard builds the table.
@@ -24,7 +25,7 @@ func TestSchemasArePyTorchs(t *testing.T) {
 	theirs := map[string]string{}
 	for _, line := range strings.Split(string(data), "\n") {
 		line = strings.TrimSpace(strings.TrimPrefix(line, "*"))
-		if s, err := ParseSchema(line); err == nil {
+		if s, err := aten.Parse(line); err == nil {
 			theirs[s.Name] = s.String()
 		}
 	}

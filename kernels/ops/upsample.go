@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -295,7 +296,7 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 
 func upsampleSamples(schema, input string, n int, floats bool) func(*Rand) []Sample {
 	return func(r *Rand) []Sample {
-		s, err := ParseSchema(schema)
+		s, err := aten.Parse(schema)
 		if err != nil {
 			return nil
 		}

@@ -1,6 +1,7 @@
-package ops
+package aten
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -17,17 +18,17 @@ type Schema struct {
 // Param is an argument or a result of a schema.
 type Param struct {
 	Name       string
-	Type       *SchemaType
+	Type       *Type
 	KwOnly     bool
 	HasDefault bool
 	Default    ir.Arg // nil without default
 }
 
-// SchemaType is a type as schemas write it. Lists are "[]" and tuples "()"
+// Type is a type as schemas write it. Lists are "[]" and tuples "()"
 // over Elems; Dict, Future and the like are themselves over Elems.
-type SchemaType struct {
+type Type struct {
 	Name     string // "Tensor", "int", "SymInt", "Scalar", "ScalarType", "[]", …
-	Elems    []*SchemaType
+	Elems    []*Type
 	Optional bool
 	Size     int // of a list: the 2 of int[2], 0 if free
 	Alias    Alias
@@ -41,10 +42,10 @@ type Alias struct {
 }
 
 // IsList reports whether t is a list.
-func (t *SchemaType) IsList() bool { return t.Name == "[]" }
+func (t *Type) IsList() bool { return t.Name == "[]" }
 
 // Base returns the element type of a list, t itself otherwise.
-func (t *SchemaType) Base() *SchemaType {
+func (t *Type) Base() *Type {
 	if t.IsList() {
 		return t.Elems[0]
 	}
@@ -52,18 +53,18 @@ func (t *SchemaType) Base() *SchemaType {
 }
 
 // Mutates reports whether the call writes to an argument of type t.
-func (t *SchemaType) Mutates() bool {
+func (t *Type) Mutates() bool {
 	return t.Alias.Write || t.IsList() && t.Elems[0].Mutates()
 }
 
 // String returns t as schemas write it.
-func (t *SchemaType) String() string {
+func (t *Type) String() string {
 	var b strings.Builder
 	switch {
 	case t.IsList():
 		b.WriteString(t.Elems[0].String() + "[")
 		if t.Size > 0 {
-			b.WriteString(itoa(t.Size))
+			b.WriteString(strconv.Itoa(t.Size))
 		}
 		b.WriteString("]")
 	case len(t.Elems) > 0 || t.Name == "()":
@@ -114,7 +115,7 @@ func (s *Schema) Mutates() bool {
 	return false
 }
 
-// String returns the schema in the form ParseSchema reads.
+// String returns the schema in the form Parse reads.
 func (s *Schema) String() string {
 	var b strings.Builder
 	ns, rest, _ := strings.Cut(s.Name, ".")

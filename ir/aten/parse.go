@@ -1,4 +1,4 @@
-package ops
+package aten
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// ParseSchema parses a line such as
+// Parse parses a line such as
 //
 //	aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-func ParseSchema(line string) (s *Schema, err error) {
+func Parse(line string) (s *Schema, err error) {
 	p := &schemaParser{text: line}
 	defer func() {
 		if p.err != nil {
@@ -137,8 +137,8 @@ func (p *schemaParser) schema() *Schema {
 // opens an alias annotation.
 var generic = map[string]bool{"Dict": true, "Future": true, "RRef": true, "Await": true, "Optional": true, "Union": true}
 
-func (p *schemaParser) typ() *SchemaType {
-	t := &SchemaType{}
+func (p *schemaParser) typ() *Type {
+	t := &Type{}
 	if p.accept("(") {
 		t.Name, t.Elems = "()", p.types()
 	} else {
@@ -155,7 +155,7 @@ func (p *schemaParser) typ() *SchemaType {
 		case p.accept("?"):
 			t.Optional = true
 		case p.accept("["):
-			t = &SchemaType{Name: "[]", Elems: []*SchemaType{t}}
+			t = &Type{Name: "[]", Elems: []*Type{t}}
 			if !p.accept("]") {
 				n, err := strconv.Atoi(p.word(""))
 				if err != nil {
@@ -172,8 +172,8 @@ func (p *schemaParser) typ() *SchemaType {
 }
 
 // types reads TYPE, …) with the opening parenthesis gone.
-func (p *schemaParser) types() []*SchemaType {
-	var ts []*SchemaType
+func (p *schemaParser) types() []*Type {
+	var ts []*Type
 	for p.err == nil && !p.accept(")") {
 		ts = append(ts, p.typ())
 		p.accept(",")
@@ -193,7 +193,7 @@ func (p *schemaParser) alias() Alias {
 }
 
 // value reads a default of an argument of type t.
-func (p *schemaParser) value(t *SchemaType) ir.Arg {
+func (p *schemaParser) value(t *Type) ir.Arg {
 	switch {
 	case p.accept("["):
 		list := ir.List{}
@@ -234,7 +234,7 @@ func (p *schemaParser) value(t *SchemaType) ir.Arg {
 // The numbers of c10::MemoryFormat.
 var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
 
-func (p *schemaParser) number(t *SchemaType, w string) ir.Arg {
+func (p *schemaParser) number(t *Type, w string) ir.Arg {
 	n, err := strconv.ParseInt(w, 10, 64)
 	switch {
 	case err == nil && t.Name == "MemoryFormat" && n >= 0 && n < int64(len(memoryFormats)):
@@ -251,7 +251,7 @@ func (p *schemaParser) number(t *SchemaType, w string) ir.Arg {
 	return ir.Float(f)
 }
 
-func formatDefault(t *SchemaType, a ir.Arg) string {
+func formatDefault(t *Type, a ir.Arg) string {
 	switch a := a.(type) {
 	case ir.None:
 		return "None"
@@ -273,7 +273,7 @@ func formatDefault(t *SchemaType, a ir.Arg) string {
 	case ir.MemoryFormat:
 		for n, f := range memoryFormats {
 			if f == a {
-				return itoa(n)
+				return strconv.Itoa(n)
 			}
 		}
 	case ir.List:
@@ -285,5 +285,3 @@ func formatDefault(t *SchemaType, a ir.Arg) string {
 	}
 	return "?"
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

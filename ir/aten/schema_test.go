@@ -1,4 +1,4 @@
-package ops
+package aten
 
 import (
 	"os"
@@ -22,12 +22,12 @@ func TestParseEverySchema(t *testing.T) {
 			continue
 		}
 		line = strings.TrimSpace(strings.TrimPrefix(line, "*"))
-		s, err := ParseSchema(line)
+		s, err := Parse(line)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		again, err := ParseSchema(s.String())
+		again, err := Parse(s.String())
 		if err != nil {
 			t.Errorf("printed form of %q: %v", line, err)
 		} else if !reflect.DeepEqual(s, again) {
@@ -40,8 +40,8 @@ func TestParseEverySchema(t *testing.T) {
 	}
 }
 
-func TestParseSchema(t *testing.T) {
-	s, err := ParseSchema("aten::foo_.bar(Tensor(a!) self, Tensor?[] indices, SymInt[2]? size=None, int[2] pad=0, *, float eps=1e-05, bool b=False, str how=\"none\", MemoryFormat? memory_format=0, ScalarType? dtype=None) -> (Tensor(a!) x, Tensor[])")
+func TestParse(t *testing.T) {
+	s, err := Parse("aten::foo_.bar(Tensor(a!) self, Tensor?[] indices, SymInt[2]? size=None, int[2] pad=0, *, float eps=1e-05, bool b=False, str how=\"none\", MemoryFormat? memory_format=0, ScalarType? dtype=None) -> (Tensor(a!) x, Tensor[])")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestParseSchemaErrors(t *testing.T) {
 		"aten::f() -> ", "aten::f(Tensor x) Tensor", "aten::f(Tensor x y) -> Tensor", "aten::f(Tensor x) -> Tensor z w",
 		"aten::f(str x=\"a) -> Tensor", "aten::f(int[x] y) -> Tensor", "aten::f(Tensor(a x) -> Tensor", "aten::f(int x=$) -> int",
 	} {
-		if s, err := ParseSchema(line); err == nil {
+		if s, err := Parse(line); err == nil {
 			t.Errorf("%q parses as %v", line, s)
 		}
 	}
