@@ -2,6 +2,7 @@ package aten
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -234,9 +235,17 @@ func (p *schemaParser) value(t *Type) ir.Arg {
 // The numbers of c10::MemoryFormat.
 var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
 
+// The numbers of c10::ScalarType, as far as defaults name them.
+var scalarTypes = []ir.DType{
+	ir.Uint8, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Float16, ir.Float32, ir.Float64,
+	ir.Complex32, ir.Complex64, ir.Complex128, ir.Bool,
+}
+
 func (p *schemaParser) number(t *Type, w string) ir.Arg {
 	n, err := strconv.ParseInt(w, 10, 64)
 	switch {
+	case err == nil && t.Name == "ScalarType" && n >= 0 && n < int64(len(scalarTypes)):
+		return ir.DTypeArg(scalarTypes[n])
 	case err == nil && t.Name == "MemoryFormat" && n >= 0 && n < int64(len(memoryFormats)):
 		return memoryFormats[n]
 	case err == nil && t.Name == "float":
@@ -275,6 +284,10 @@ func formatDefault(t *Type, a ir.Arg) string {
 			if f == a {
 				return strconv.Itoa(n)
 			}
+		}
+	case ir.DTypeArg:
+		if n := slices.Index(scalarTypes, ir.DType(a)); n >= 0 {
+			return strconv.Itoa(n)
 		}
 	case ir.List:
 		parts := make([]string, len(a))
