@@ -1,6 +1,10 @@
 package rt
 
-import "github.com/etgen/etgen/ir"
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+)
 
 // Kind is what an EValue holds.
 type Kind uint8
@@ -18,6 +22,19 @@ const (
 	BoolList
 	TensorList // optional tensors included
 )
+
+var kindNames = [...]string{
+	None: "None", Int: "Int", Bool: "Bool", Double: "Double", String: "String", TensorKind: "Tensor",
+	IntList: "IntList", DoubleList: "DoubleList", BoolList: "BoolList", TensorList: "TensorList",
+}
+
+// String returns the name of k, as "Tensor".
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
 
 // EValue is a slot of a method's value table. Slots keep their place while a
 // method lives; instructions change what is in them.
@@ -51,9 +68,26 @@ type Tensor struct {
 	// caller's and may be another one each time.
 	Data []byte
 
-	bound   []int64 // what the sizes may grow to; nil if they are fixed
-	storage []byte  // Data is its beginning
+	bound    []int64 // what the sizes may grow to; nil if they are fixed
+	storage  []byte  // Data is its beginning
+	readOnly bool    // the memory is a constant's, shared by methods
 }
 
 // Resizable reports whether the sizes may change.
 func (t *Tensor) Resizable() bool { return t.bound != nil }
+
+// AppendInts appends the present elements of an IntList to dst. Kernels call it
+// at every execution, as programs compute elements at run time. With room in
+// dst it does not allocate. The error is ErrInvalidArgument.
+func (v *EValue) AppendInts(dst []int64) ([]int64, error) {
+	if v.Kind != IntList {
+		return dst, fmt.Errorf("%w: a %v stands for a list of integers", ErrInvalidArgument, v.Kind)
+	}
+	for i, e := range v.List {
+		if e == nil || e.Kind != Int {
+			return dst, fmt.Errorf("%w: element %d of a list of integers is no Int", ErrInvalidArgument, i)
+		}
+		dst = append(dst, e.Int)
+	}
+	return dst, nil
+}

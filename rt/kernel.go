@@ -10,7 +10,8 @@ type Kernel struct {
 	// weights) it does here. The function reads its arguments through the slots
 	// of c, writes the tensors of the out arguments and resizes those that are
 	// Resizable. For fixed sizes it must not allocate. It is called by one
-	// goroutine at a time.
+	// goroutine at a time. Constants are shared by methods: it refuses out
+	// arguments that are Fixed.
 	Prepare func(c *Call) (func() error, error)
 }
 
@@ -24,9 +25,17 @@ type Call struct {
 	fixed func(*EValue) bool
 }
 
+// NewCall returns a call for tests of kernels and for runtimes of another make.
+// A nil fixed means that nothing is Fixed.
+func NewCall(op string, args []*EValue, fixed func(*EValue) bool) *Call {
+	return &Call{Op: op, Args: args, fixed: fixed}
+}
+
 // Fixed reports whether what is in slot v never changes while the method
-// lives, a constant tensor's elements included.
-func (c *Call) Fixed(v *EValue) bool { return c.fixed(v) }
+// lives, a constant tensor's elements included. Of a tensor that is not Fixed
+// the dtype, rank and dim order never change either, and the sizes do only if it
+// is Resizable.
+func (c *Call) Fixed(v *EValue) bool { return c.fixed != nil && c.fixed(v) }
 
 // Registry is a set of kernels by name. It is a value: a program runs with the
 // kernels of the registry it is loaded with, and no others.
@@ -42,8 +51,13 @@ func NewRegistry(kernels ...Kernel) *Registry {
 	return r
 }
 
-// Lookup returns the kernel of an operator.
+// Lookup returns the kernel of an operator. The runtime's own operators
+// (executorch_prim::* and the like) are not in a registry unless it replaces
+// them.
 func (r *Registry) Lookup(name string) (Kernel, bool) {
+	if r == nil {
+		return Kernel{}, false
+	}
 	k, ok := r.kernels[name]
 	return k, ok
 }

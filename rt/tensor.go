@@ -1,0 +1,220 @@
+package rt
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// maxRank is the most dimensions a tensor has, as in the stock runtime.
+const maxRank = 16
+
+// NewTensor returns a tensor of fixed sizes over data, which it keeps. Nil data
+// is allocated, zero. A nil dimOrder is row-major order. The sizes and the order
+// are copied. Errors are ErrInvalidArgument.
+func NewTensor(dtype ir.DType, sizes []int64, dimOrder []uint8, data []byte) (*Tensor, error) {
+	t, n, err := describe(dtype, sizes, dimOrder)
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		data = alignedBytes(n)
+	}
+	if len(data) != n {
+		return nil, fmt.Errorf("%w: a %v tensor of sizes %v takes %d bytes, not %d", ErrInvalidArgument, dtype, sizes, n, len(data))
+	}
+	t.setStorage(data)
+	return t, nil
+}
+
+// NewBoundedTensor returns a Resizable tensor with zeroed memory for bound,
+// which are its sizes at first. Nil dimOrder is row-major order.
+func NewBoundedTensor(dtype ir.DType, bound []int64, dimOrder []uint8) (*Tensor, error) {
+	t, err := NewTensor(dtype, bound, dimOrder, nil)
+	if err != nil {
+		return nil, err
+	}
+	t.bound = append([]int64{}, bound...)
+	return t, nil
+}
+
+// describe returns a tensor without memory and the bytes it takes.
+func describe(dtype ir.DType, sizes []int64, dimOrder []uint8) (*Tensor, int, error) {
+	n, err := byteSize(dtype, sizes)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrInvalidArgument, err)
+	}
+	if dimOrder == nil {
+		dimOrder = rowMajor(len(sizes))
+	}
+	if err := checkDimOrder(dimOrder, len(sizes)); err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrInvalidArgument, err)
+	}
+	t := &Tensor{
+		DType:    dtype,
+		Sizes:    append([]int64{}, sizes...),
+		DimOrder: append([]uint8{}, dimOrder...),
+	}
+	return t, n, nil
+}
+
+// byteSize returns the bytes that a tensor takes.
+func byteSize(dtype ir.DType, sizes []int64) (int, error) {
+	if dtype.Size() == 0 {
+		return 0, fmt.Errorf("%v is no element type", dtype)
+	}
+	if len(sizes) > maxRank {
+		return 0, fmt.Errorf("%d dimensions are more than %d", len(sizes), maxRank)
+	}
+	n, ok := numel(sizes)
+	if !ok || n > math.MaxInt/int64(dtype.Size()) {
+		return 0, fmt.Errorf("sizes %v are negative or too large", sizes)
+	}
+	return int(n) * dtype.Size(), nil
+}
+
+// numel returns the number of elements; not ok if a size is negative or a
+// product overflows, be there a zero among the others or not.
+func numel(sizes []int64) (n int64, ok bool) {
+	n, zero := 1, false
+	for _, s := range sizes {
+		if s == 0 {
+			zero = true
+			continue
+		}
+		high, low := bits.Mul64(uint64(n), uint64(s))
+		if s < 0 || high != 0 || low > math.MaxInt64 {
+			return 0, false
+		}
+		n = int64(low)
+	}
+	if zero {
+		n = 0
+	}
+	return n, true
+}
+
+func rowMajor(rank int) []uint8 {
+	order := make([]uint8, rank)
+	for i := range order {
+		order[i] = uint8(i)
+	}
+	return order
+}
+
+func checkDimOrder(order []uint8, rank int) error {
+	seen := 0
+	for _, d := range order {
+		if int(d) < rank {
+			seen |= 1 << d
+		}
+	}
+	if len(order) != rank || seen != 1<<rank-1 {
+		return fmt.Errorf("dim order %v is no permutation of %d dimensions", order, rank)
+	}
+	return nil
+}
+
+// Numel returns the number of elements at the present sizes.
+func (t *Tensor) Numel() int64 {
+	n := int64(1)
+	for _, s := range t.Sizes {
+		n *= s
+	}
+	return n
+}
+
+// Bound returns the sizes that t had in the program, whose number of elements
+// is the most it can have; of a tensor that is not Resizable its Sizes.
+func (t *Tensor) Bound() []int64 {
+	if t.bound == nil {
+		return t.Sizes
+	}
+	return t.bound
+}
+
+// capacity is the most elements that t may have.
+func (t *Tensor) capacity() int64 {
+	n, _ := numel(t.Bound())
+	return n
+}
+
+// Resize gives t new sizes of the same rank. Memory stays where it is; elements
+// keep their bytes, not their indices. If t is not Resizable, sizes have to be
+// its sizes; else they may be any that have no more elements than the bound, as
+// in the stock runtime. It does not allocate. The error names both sizes and is
+// ErrNotSupported.
+func (t *Tensor) Resize(sizes []int64) error {
+	if len(sizes) != len(t.Sizes) {
+		return t.misfit(sizes)
+	}
+	if t.bound == nil {
+		for i, s := range sizes {
+			if s != t.Sizes[i] {
+				return t.misfit(sizes)
+			}
+		}
+		return nil
+	}
+	n, ok := numel(sizes)
+	if !ok || n > t.capacity() {
+		return t.misfit(sizes)
+	}
+	bytes := n * int64(t.DType.Size())
+	if t.storage != nil {
+		if bytes > int64(len(t.storage)) {
+			return fmt.Errorf("%w: sizes %v take %d bytes, the tensor's memory has %d", ErrNotSupported, sizes, bytes, len(t.storage))
+		}
+		t.Data = t.storage[:bytes]
+	}
+	copy(t.Sizes, sizes)
+	return nil
+}
+
+func (t *Tensor) misfit(sizes []int64) error {
+	given := append([]int64{}, sizes...) // what is formatted escapes
+	if t.bound == nil {
+		return fmt.Errorf("%w: sizes are %v, expected %v", ErrNotSupported, given, t.Sizes)
+	}
+	return fmt.Errorf("%w: sizes are %v, expected at most the elements of %v", ErrNotSupported, given, t.bound)
+}
+
+// setStorage makes t lie at the beginning of b, which has room for the present
+// sizes.
+func (t *Tensor) setStorage(b []byte) {
+	t.storage = b
+	t.Data = b[:t.Numel()*int64(t.DType.Size())]
+}
+
+// dropStorage leaves t without memory.
+func (t *Tensor) dropStorage() { t.storage, t.Data = nil, nil }
+
+// sameLayout reports whether tensors of the sizes lie alike in memory with both
+// orders: they list the dimensions that matter, of more than one element, in the
+// same order. A nil order is row-major.
+func sameLayout(sizes []int64, a, b []uint8) bool {
+	i, j := 0, 0
+	at := func(order []uint8, k int) int {
+		if order == nil {
+			return k
+		}
+		return int(order[k])
+	}
+	for {
+		for i < len(sizes) && sizes[at(a, i)] == 1 {
+			i++
+		}
+		for j < len(sizes) && sizes[at(b, j)] == 1 {
+			j++
+		}
+		if i == len(sizes) || j == len(sizes) {
+			return i == j
+		}
+		if at(a, i) != at(b, j) {
+			return false
+		}
+		i, j = i+1, j+1
+	}
+}
