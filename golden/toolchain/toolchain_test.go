@@ -79,7 +79,7 @@ func setup(t *testing.T, uid string, scope []string, commands ...string) (output
 }
 
 func TestSetup(t *testing.T) {
-	all := []string{"gcc", "g++", "clang", "clang++", "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc", "qemu-system-arm"}
+	all := []string{"gcc", "g++", "clang", "clang++", "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc", "flatc", "qemu-system-arm"}
 	if output, apt := setup(t, "0", nil, all...); output != "" || apt != "" {
 		t.Errorf("with everything there: %q, apt-get %q", output, apt)
 	}

@@ -17,6 +17,11 @@ type Program struct {
 	Mutable [][]ir.Blob
 	// Named is data by name, as delegates use it.
 	Named []NamedData
+
+	// Absent names the fields that a runtime requires and the file lacks, as Read
+	// found them: "execution_plan[0].delegates". In the structs a list that is
+	// absent and one that is empty are the same, nil; Write writes both as empty.
+	Absent []string
 }
 
 // NamedData is a blob with its name.
@@ -38,6 +43,16 @@ type ExecutionPlan struct {
 	// BufferSizes are the bytes of each planned memory buffer, by memory id.
 	// Entry 0 is reserved.
 	BufferSizes []int64
+	// BufferDevices says where planned memory buffers lie; one that is not in the
+	// list is the CPU's.
+	BufferDevices []BufferDevice
+}
+
+// BufferDevice places a planned memory buffer on a device.
+type BufferDevice struct {
+	Buffer      int32 // memory id
+	DeviceType  int8  // 0 is the CPU
+	DeviceIndex int8
 }
 
 // ContainerMeta are the pytree specifications of a method's inputs and outputs.

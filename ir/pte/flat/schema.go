@@ -1,0 +1,123 @@
+package flat
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Schema is a parsed .fbs file.
+type Schema struct {
+	Identifier string // the four bytes at offset 4 of a buffer
+	root       *table
+}
+
+type table struct {
+	name   string
+	fields []field // by id; a union takes two, of which the first is named after the union
+}
+
+type field struct {
+	name  string
+	kind  kind
+	size  uint32   // bytes of the scalar or of a vector's element
+	table *table   // of tables and vectors of tables
+	union []*table // by type less one
+}
+
+type kind int
+
+const (
+	scalar kind = iota
+	text
+	scalars
+	subtable
+	tables
+	unionType  // the byte that selects the type of the field after it
+	unionValue // the table
+)
+
+var scalarSize = map[string]uint32{
+	"bool": 1, "byte": 1, "ubyte": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4, "float": 4,
+	"long": 8, "ulong": 8, "double": 8,
+}
+
+var (
+	comments    = regexp.MustCompile(`//.*`)
+	declaration = regexp.MustCompile(`^\s*(?:(table|union)\s+(\w+)\s*\{([^}]*)\}|(namespace|file_identifier|file_extension|root_type)\s+"?(\w+)"?\s*;)`)
+	member      = regexp.MustCompile(`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*\(force_align:\s*\d+\))?$`)
+)
+
+// Parse reads the text of a .fbs file.
+func Parse(fbs string) (*Schema, error) {
+	s := &Schema{}
+	rest := comments.ReplaceAllString(fbs, "")
+	named := map[string]*table{}
+	unions := map[string][]*table{}
+	for strings.TrimSpace(rest) != "" {
+		m := declaration.FindStringSubmatch(rest)
+		if m == nil {
+			line, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+			return nil, fmt.Errorf("schema: cannot read %q", line)
+		}
+		rest = rest[len(m[0]):]
+		switch {
+		case m[1] == "union":
+			for name := range strings.SplitSeq(m[3], ",") {
+				t, ok := named[strings.TrimSpace(name)]
+				if !ok {
+					return nil, fmt.Errorf("schema: union %s has no table %q before it", m[2], strings.TrimSpace(name))
+				}
+				unions[m[2]] = append(unions[m[2]], t)
+			}
+		case m[1] == "table":
+			t := &table{name: m[2]}
+			for text := range strings.SplitSeq(m[3], ";") {
+				if text = strings.TrimSpace(text); text == "" {
+					continue
+				}
+				fields, err := parseField(text, named, unions)
+				if err != nil {
+					return nil, fmt.Errorf("schema: table %s: %w", t.name, err)
+				}
+				t.fields = append(t.fields, fields...)
+			}
+			named[t.name] = t
+		case m[4] == "file_identifier":
+			s.Identifier = m[5]
+		case m[4] == "root_type":
+			s.root = named[m[5]]
+		}
+	}
+	if s.root == nil || len(s.Identifier) != 4 {
+		return nil, fmt.Errorf("schema: no root_type or no file_identifier of four bytes")
+	}
+	return s, nil
+}
+
+// parseField reads a member of a table, "sizes: [int]". A union is two fields.
+func parseField(decl string, named map[string]*table, unions map[string][]*table) ([]field, error) {
+	m := member.FindStringSubmatch(decl)
+	if m == nil {
+		return nil, fmt.Errorf("cannot read %q", decl)
+	}
+	name, vector, typ := m[1], m[2] != "", m[3]
+	size, isScalar := scalarSize[typ]
+	union, isUnion := unions[typ]
+	t, isTable := named[typ]
+	switch {
+	case isScalar && vector:
+		return []field{{name: name, kind: scalars, size: size}}, nil
+	case isScalar:
+		return []field{{name: name, kind: scalar, size: size}}, nil
+	case typ == "string" && !vector:
+		return []field{{name: name, kind: text, size: 4}}, nil
+	case isUnion && !vector:
+		return []field{{name: name, kind: unionType, size: 1}, {name: name, kind: unionValue, size: 4, union: union}}, nil
+	case isTable && vector:
+		return []field{{name: name, kind: tables, size: 4, table: t}}, nil
+	case isTable:
+		return []field{{name: name, kind: subtable, size: 4, table: t}}, nil
+	}
+	return nil, fmt.Errorf("%s has a type that is not declared before it", name)
+}

@@ -1,0 +1,44 @@
+package pte
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// shared returns the files at ../shared/pte that match pattern.
+func shared(t testing.TB, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "pte", pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Skipf("no files ../shared/pte/%s beside the repository", pattern)
+	}
+	return paths
+}
+
+// open reads a file and closes it at the end of the test.
+func openProgram(t testing.TB, path string) *Program {
+	t.Helper()
+	p, c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return p
+}
+
+// name returns the case's name.
+func caseName(path string) string { return filepath.Base(filepath.Dir(path)) }
+
+func TestReadShared(t *testing.T) {
+	for _, path := range shared(t, "*/model.pte") {
+		t.Run(caseName(path), func(t *testing.T) {
+			p := openProgram(t, path)
+			if len(p.Plans) == 0 || len(p.Plans[0].Values) == 0 || len(p.Absent) > 0 {
+				t.Errorf("%d plans, absent %q", len(p.Plans), p.Absent)
+			}
+		})
+	}
+}
