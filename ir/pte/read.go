@@ -35,10 +35,10 @@ func read(r io.ReaderAt, size int64) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := programSchema().Check(f.flat); err != nil {
+	if err := programSchema().Check(f.flat, "FrameList"); err != nil {
 		return nil, err
 	}
-	d := &decoder{file: f, strings: map[string]string{}}
+	d := &decoder{file: f, strings: map[string]string{}, frames: map[flatbuffers.UOffsetT][]Frame{}}
 	return d.program(program.GetRootAsProgram(f.flat, 0))
 }
 
@@ -67,6 +67,7 @@ func open[T any](path string, read func(io.ReaderAt, int64) (T, error)) (t T, _ 
 type decoder struct {
 	*file
 	strings  map[string]string // those met, so that equal ones are stored once
+	frames   map[flatbuffers.UOffsetT][]Frame // lists met, by position; several instructions share one
 	absent   []string
 	segments []ir.Blob
 }
@@ -80,11 +81,28 @@ func (d *decoder) string(b []byte) string {
 	return s
 }
 
-// need notes that the field id of tab, which a runtime requires, is absent.
-func (d *decoder) need(tab flatbuffers.Table, id int, format string, args ...any) {
+// need notes that the field id of tab, which a runtime requires, is absent. It is
+// called name in the table at path.
+func (d *decoder) need(tab flatbuffers.Table, id int, path path, name string) {
 	if tab.Offset(flatbuffers.VOffsetT(4+2*id)) == 0 {
-		d.absent = append(d.absent, fmt.Sprintf(format, args...))
+		d.absent = append(d.absent, path.String()+"."+name)
 	}
+}
+
+// path is where a table is in its parent: member[index]. It is made for every
+// table and becomes a text for few.
+type path struct {
+	parent *path
+	member string
+	index  int
+}
+
+func (p path) String() string {
+	s := fmt.Sprintf("%s[%d]", p.member, p.index)
+	if p.parent != nil {
+		s = p.parent.String() + "." + s
+	}
+	return s
 }
 
 // list returns the n elements that at returns; nil for none.
@@ -99,7 +117,8 @@ func list[T any](n int, at func(int) T) []T {
 	return l
 }
 
-// each returns the n tables that at sets, decoded; nil for none.
+// each returns the n tables that at sets, decoded; nil for none. Errors name
+// their place themselves.
 func each[E, T any](n int, at func(*E, int) bool, decode func(*E, int) (T, error)) ([]T, error) {
 	if n == 0 {
 		return nil, nil
@@ -119,7 +138,9 @@ func each[E, T any](n int, at func(*E, int) bool, decode func(*E, int) (T, error
 
 func (d *decoder) program(s *program.Program) (*Program, error) {
 	p := &Program{Version: s.Version()}
-	d.need(s.Table(), 1, "execution_plan")
+	if s.Table().Offset(4+2) == 0 {
+		d.absent = append(d.absent, "execution_plan")
+	}
 	var err error
 	d.segments, err = each(s.SegmentsLength(), s.Segments, func(x *program.DataSegment, i int) (ir.Blob, error) {
 		b, err := d.segment(x.Offset(), x.Size())
@@ -132,17 +153,13 @@ func (d *decoder) program(s *program.Program) (*Program, error) {
 		return nil, err
 	}
 	p.Plans, err = each(s.ExecutionPlanLength(), s.ExecutionPlan, func(x *program.ExecutionPlan, i int) (*ExecutionPlan, error) {
-		plan, err := d.plan(x, s, fmt.Sprintf("execution_plan[%d]", i))
-		if err != nil {
-			return nil, fmt.Errorf("execution_plan[%d]: %w", i, err)
-		}
-		return plan, nil
+		return d.plan(x, s, path{nil, "execution_plan", i})
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.Named, err = each(s.NamedDataLength(), s.NamedData, func(x *program.NamedData, i int) (NamedData, error) {
-		d.need(x.Table(), 0, "named_data[%d].key", i)
+		d.need(x.Table(), 0, path{nil, "named_data", i}, "key")
 		if int64(x.SegmentIndex()) >= int64(len(d.segments)) {
 			return NamedData{}, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(), len(d.segments))
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/etgen/etgen/ir/pte/fb/program"
 )
 
-// plan reads a method; path names it in lists of what is absent.
-func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, path string) (*ExecutionPlan, error) {
+// plan reads the method at a place.
+func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, at path) (*ExecutionPlan, error) {
 	for _, f := range []struct {
 		id   int
 		name string
 	}{{0, "name"}, {2, "values"}, {3, "inputs"}, {4, "outputs"}, {5, "chains"}, {6, "operators"}, {7, "delegates"}, {8, "non_const_buffer_sizes"}} {
-		d.need(s.Table(), f.id, "%s.%s", path, f.name)
+		d.need(s.Table(), f.id, at, f.name)
 	}
 	p := &ExecutionPlan{
 		Name:        d.string(s.Name()),
@@ -28,35 +28,23 @@ func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, path str
 	}
 	var err error
 	p.Values, err = each(s.ValuesLength(), s.Values, func(x *program.EValue, i int) (EValue, error) {
-		v, err := d.value(x, func() string { return fmt.Sprintf("%s.values[%d]", path, i) })
-		if err != nil {
-			return nil, fmt.Errorf("values[%d]: %w", i, err)
-		}
-		return v, nil
+		return d.value(x, path{&at, "values", i})
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.Chains, err = each(s.ChainsLength(), s.Chains, func(x *program.Chain, i int) (*Chain, error) {
-		c, err := d.chain(x, fmt.Sprintf("%s.chains[%d]", path, i))
-		if err != nil {
-			return nil, fmt.Errorf("chains[%d]: %w", i, err)
-		}
-		return c, nil
+		return d.chain(x, path{&at, "chains", i})
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.Operators, _ = each(s.OperatorsLength(), s.Operators, func(x *program.Operator, i int) (Operator, error) {
-		d.need(x.Table(), 0, "%s.operators[%d].name", path, i)
+		d.need(x.Table(), 0, path{&at, "operators", i}, "name")
 		return Operator{Name: d.string(x.Name()), Overload: d.string(x.Overload())}, nil
 	})
 	p.Delegates, err = each(s.DelegatesLength(), s.Delegates, func(x *program.BackendDelegate, i int) (Delegate, error) {
-		v, err := d.delegate(x, root, fmt.Sprintf("%s.delegates[%d]", path, i))
-		if err != nil {
-			return v, fmt.Errorf("delegates[%d]: %w", i, err)
-		}
-		return v, nil
+		return d.delegate(x, root, path{&at, "delegates", i})
 	})
 	p.BufferDevices, _ = each(s.NonConstBufferDeviceLength(), s.NonConstBufferDevice, func(x *program.NonConstBufferDevice, _ int) (BufferDevice, error) {
 		return BufferDevice{Buffer: x.BufferIdx(), DeviceType: x.DeviceType(), DeviceIndex: x.DeviceIndex()}, nil
@@ -64,13 +52,13 @@ func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, path str
 	return p, err
 }
 
-func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, path string) (Delegate, error) {
-	d.need(s.Table(), 0, "%s.id", path)
-	d.need(s.Table(), 1, "%s.processed", path)
+func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, at path) (Delegate, error) {
+	d.need(s.Table(), 0, at, "id")
+	d.need(s.Table(), 1, at, "processed")
 	v := Delegate{ID: d.string(s.Id()), Processed: ir.Bytes(nil), Inline: true}
 	v.Specs, _ = each(s.CompileSpecsLength(), s.CompileSpecs, func(x *program.CompileSpec, i int) (CompileSpec, error) {
-		d.need(x.Table(), 0, "%s.compile_specs[%d].key", path, i)
-		d.need(x.Table(), 1, "%s.compile_specs[%d].value", path, i)
+		d.need(x.Table(), 0, path{&at, "compile_specs", i}, "key")
+		d.need(x.Table(), 1, path{&at, "compile_specs", i}, "value")
 		return CompileSpec{Key: d.string(x.Key()), Value: append([]byte(nil), x.ValueBytes()...)}, nil
 	})
 	ref := s.Processed(nil)
@@ -82,58 +70,62 @@ func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, pa
 	case 0:
 		var x program.BackendDelegateInlineData
 		if index >= int64(root.BackendDelegateDataLength()) {
-			return v, fmt.Errorf("backend_delegate_data %d of %d", index, root.BackendDelegateDataLength())
+			return v, fmt.Errorf("%v: backend_delegate_data %d of %d", at, index, root.BackendDelegateDataLength())
 		}
 		root.BackendDelegateData(&x, int(index))
 		v.Processed = d.inline(x.Table())
 	case 1:
 		if index >= int64(len(d.segments)) {
-			return v, fmt.Errorf("segment %d of %d", index, len(d.segments))
+			return v, fmt.Errorf("%v: segment %d of %d", at, index, len(d.segments))
 		}
 		v.Inline, v.Processed = false, d.segments[index]
 	default:
-		return v, fmt.Errorf("unknown data location %d", ref.Location())
+		return v, fmt.Errorf("%v: unknown data location %d", at, ref.Location())
 	}
 	return v, nil
 }
 
-func (d *decoder) chain(s *program.Chain, path string) (*Chain, error) {
-	d.need(s.Table(), 2, "%s.instructions", path)
+func (d *decoder) chain(s *program.Chain, at path) (*Chain, error) {
+	d.need(s.Table(), 2, at, "instructions")
 	c := &Chain{Inputs: list(s.InputsLength(), s.Inputs), Outputs: list(s.OutputsLength(), s.Outputs)}
 	var err error
 	c.Instructions, err = each(s.InstructionsLength(), s.Instructions, func(x *program.Instruction, i int) (Instruction, error) {
-		v, err := d.instruction(x, func() string { return fmt.Sprintf("%s.instructions[%d]", path, i) })
-		if err != nil {
-			return nil, fmt.Errorf("instructions[%d]: %w", i, err)
-		}
-		return v, nil
+		return d.instruction(x, path{&at, "instructions", i})
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.Stacktrace, _ = each(s.StacktraceLength(), s.Stacktrace, func(x *program.FrameList, _ int) ([]Frame, error) {
-		return each(x.ItemsLength(), x.Items, func(y *program.Frame, _ int) (Frame, error) {
-			return Frame{Filename: d.string(y.Filename()), Line: y.Lineno(), Name: d.string(y.Name()), Context: d.string(y.Context())}, nil
-		})
-	})
+	c.Stacktrace, _ = each(s.StacktraceLength(), s.Stacktrace, d.frameList)
 	return c, nil
 }
 
-func (d *decoder) instruction(s *program.Instruction, path func() string) (Instruction, error) {
+func (d *decoder) frameList(s *program.FrameList, _ int) ([]Frame, error) {
+	pos := s.Table().Pos
+	frames, ok := d.frames[pos]
+	if !ok {
+		frames, _ = each(s.ItemsLength(), s.Items, func(x *program.Frame, _ int) (Frame, error) {
+			return Frame{Filename: d.string(x.Filename()), Line: x.Lineno(), Name: d.string(x.Name()), Context: d.string(x.Context())}, nil
+		})
+		d.frames[pos] = frames
+	}
+	return frames, nil
+}
+
+func (d *decoder) instruction(s *program.Instruction, at path) (Instruction, error) {
 	var tab flatbuffers.Table
 	if !s.InstrArgs(&tab) {
-		return nil, fmt.Errorf("an instruction without arguments")
+		return nil, fmt.Errorf("%v: an instruction without arguments", at)
 	}
 	switch s.InstrArgsType() {
 	case program.InstructionArgumentsKernelCall:
 		var x program.KernelCall
 		x.Init(tab.Bytes, tab.Pos)
-		d.need(tab, 1, "%s.args", lazy(path))
+		d.need(tab, 1, at, "args")
 		return KernelCall{Op: x.OpIndex(), Args: list(x.ArgsLength(), x.Args)}, nil
 	case program.InstructionArgumentsDelegateCall:
 		var x program.DelegateCall
 		x.Init(tab.Bytes, tab.Pos)
-		d.need(tab, 1, "%s.args", lazy(path))
+		d.need(tab, 1, at, "args")
 		return DelegateCall{Delegate: x.DelegateIndex(), Args: list(x.ArgsLength(), x.Args)}, nil
 	case program.InstructionArgumentsMoveCall:
 		var x program.MoveCall
@@ -149,8 +141,3 @@ func (d *decoder) instruction(s *program.Instruction, path func() string) (Instr
 		return FreeCall{Value: x.ValueIndex()}, nil
 	}
 }
-
-// lazy makes a Stringer of a path, so that only paths of absent fields are made.
-type lazy func() string
-
-func (l lazy) String() string { return l() }

@@ -8,15 +8,14 @@ import (
 	"github.com/etgen/etgen/ir/pte/fb/program"
 )
 
-func (d *decoder) value(s *program.EValue, path func() string) (EValue, error) {
+func (d *decoder) value(s *program.EValue, at path) (EValue, error) {
 	var tab flatbuffers.Table
 	if !s.Val(&tab) {
 		if s.ValType() == program.KernelTypesNull { // it has no contents to be absent
 			return Null{}, nil
 		}
-		return nil, fmt.Errorf("a value without contents")
+		return nil, fmt.Errorf("%v: a value without contents", at)
 	}
-	need := func(id int, field string) { d.need(tab, id, "%s.%s", lazy(path), field) }
 	switch s.ValType() {
 	case program.KernelTypesNull:
 		return Null{}, nil
@@ -35,16 +34,16 @@ func (d *decoder) value(s *program.EValue, path func() string) (EValue, error) {
 	case program.KernelTypesString:
 		var x program.String
 		x.Init(tab.Bytes, tab.Pos)
-		need(0, "string_val")
+		d.need(tab, 0, at, "string_val")
 		return String(d.string(x.StringVal())), nil
 	case program.KernelTypesTensor:
 		var x program.Tensor
 		x.Init(tab.Bytes, tab.Pos)
-		need(2, "sizes")
-		need(3, "dim_order")
-		return d.tensor(&x)
+		d.need(tab, 2, at, "sizes")
+		d.need(tab, 3, at, "dim_order")
+		return d.tensor(&x, at)
 	}
-	need(0, "items")
+	d.need(tab, 0, at, "items")
 	switch s.ValType() {
 	case program.KernelTypesIntList:
 		var x program.IntList
@@ -69,7 +68,7 @@ func (d *decoder) value(s *program.EValue, path func() string) (EValue, error) {
 	}
 }
 
-func (d *decoder) tensor(s *program.Tensor) (EValue, error) {
+func (d *decoder) tensor(s *program.Tensor, at path) (EValue, error) {
 	t := &Tensor{
 		ScalarType:    ScalarType(s.ScalarType()),
 		StorageOffset: s.StorageOffset(),
@@ -85,7 +84,7 @@ func (d *decoder) tensor(s *program.Tensor) (EValue, error) {
 	}
 	if e := s.ExtraTensorInfo(nil); e != nil {
 		if loc := e.Location(); loc != 0 && loc != 1 {
-			return nil, fmt.Errorf("a tensor with data at the unknown location %d", loc)
+			return nil, fmt.Errorf("%v: data at the unknown location %d", at, loc)
 		}
 		t.ExtraInfo = &ExtraTensorInfo{
 			MutableSegment: e.MutableDataSegmentsIdx(),

@@ -4,15 +4,16 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // A reader that makes Go values of a buffer may be made to make many of few
 // bytes: tables can be shared. Check therefore counts what is reachable, a table
 // as tableCost bytes as often as it is referred to, and refuses a buffer in
-// which this is more than Expansion times its length. Strings count once: who
-// reads them can share them.
+// which this is more than Expansion times its length. Strings count once, and so
+// do tables whose values the reader shares as their bytes are shared.
 const (
-	Expansion = 64
+	Expansion = 96
 	tableCost = 64
 )
 
@@ -33,9 +34,10 @@ func (e *Error) Error() string {
 // and its identifier included: every table, vtable, vector and string that is
 // reachable lies inside buf, is aligned as its type requires, and every union
 // holds a table of a known type. The time it takes is bounded by Expansion times
-// the length of buf. The error is an *Error.
-func (s *Schema) Check(buf []byte) error {
-	c := &checker{buf: buf, budget: Expansion * int64(len(buf)), strings: map[uint64]bool{}}
+// the length of buf. A table of a type named in shared is looked at, and counts,
+// once, however often it is referred to. The error is an *Error.
+func (s *Schema) Check(buf []byte, shared ...string) error {
+	c := &checker{buf: buf, budget: Expansion * int64(len(buf)), shared: shared, seen: map[place]bool{}}
 	if len(buf) < 8 || int64(len(buf)) > math.MaxInt32 {
 		return &Error{Reason: fmt.Sprintf("a flatbuffer of %d bytes", len(buf))}
 	}
@@ -55,7 +57,13 @@ func (s *Schema) Check(buf []byte) error {
 type checker struct {
 	buf     []byte
 	budget  int64
-	strings map[uint64]bool // positions of those that were checked
+	shared []string
+	seen   map[place]bool // strings and shared tables that were checked
+}
+
+type place struct {
+	pos   uint64
+	table *table // nil for a string
 }
 
 func (c *checker) fail(format string, args ...any) *Error {
@@ -99,6 +107,12 @@ func (c *checker) charge(n uint64) *Error {
 }
 
 func (c *checker) table(t *table, pos uint64) *Error {
+	if slices.Contains(c.shared, t.name) {
+		if c.seen[place{pos, t}] {
+			return nil
+		}
+		c.seen[place{pos, t}] = true
+	}
 	if err := c.charge(tableCost); err != nil {
 		return err
 	}
@@ -210,10 +224,10 @@ func (c *checker) vector(pos, size uint64) (uint64, *Error) {
 }
 
 func (c *checker) text(pos uint64) *Error {
-	if c.strings[pos] {
-		return c.charge(4)
+	if c.seen[place{pos, nil}] {
+		return nil
 	}
-	c.strings[pos] = true
+	c.seen[place{pos, nil}] = true
 	if _, err := c.vector(pos, 1); err != nil {
 		return err
 	}
