@@ -29,18 +29,36 @@ const foldLimit = 64 << 20
 var FoldConstants = Pass{
 	Name: "fold-constants",
 	Doc:  "compute what depends on constants only, unless the program grows by it",
-	Run: func(ctx *Context, p *ir.Program) error {
+	Run:  foldConstants(foldSlack),
+}
+
+// FoldConstantsTightly is FoldConstants that lets the constants of a program
+// grow by no more than what the instruction it saves takes in a file.
+var FoldConstantsTightly = Pass{
+	Name: "fold-constants-tightly",
+	Doc:  "compute what depends on constants only, unless the file grows by it",
+	Run:  foldConstants(instructionBytes),
+}
+
+// instructionBytes is less than what a call in a .pte takes together with its
+// result and arguments.
+const instructionBytes = 64
+
+func foldConstants(slack int64) func(*Context, *ir.Program) error {
+	return func(ctx *Context, p *ir.Program) error {
 		written := writtenState(p)
 		return perMethod(func(ctx *Context, m *ir.Method) error {
 			f := newFolder(ctx.Table, m, constants(m, written))
+			f.slack = slack
 			f.choose()
 			return (&ir.Rewriter{Visit: f.visit}).Run(m)
 		})(ctx, p)
-	},
+	}
 }
 
 type folder struct {
 	table    *ops.Table
+	slack    int64
 	machine  *interp.Machine
 	constant map[*ir.Value]bool
 	uses     map[*ir.Value]int
@@ -128,7 +146,7 @@ func operands(n *ir.Node, do func(*ir.Value)) {
 // choose decides which candidates to fold.
 func (f *folder) choose() {
 	for _, group := range f.groups() {
-		if grown(f.cost(group)) {
+		if f.grown(group) {
 			f.chooseSingly(group)
 			continue
 		}
@@ -138,7 +156,11 @@ func (f *folder) choose() {
 	}
 }
 
-func grown(stored, freed int64) bool { return stored > freed+foldSlack }
+// grown reports whether folding nodes makes the program bigger.
+func (f *folder) grown(nodes []*ir.Node) bool {
+	stored, freed := f.cost(nodes)
+	return stored > freed+f.slack
+}
 
 // groups returns the candidates that hang together by constants, in order.
 func (f *folder) groups() [][]*ir.Node {
@@ -223,7 +245,7 @@ func (f *folder) chooseSingly(group []*ir.Node) {
 	for _, n := range group {
 		ok := true
 		operands(n, func(v *ir.Value) { ok = ok && !left[v] })
-		if ok && !grown(f.cost([]*ir.Node{n})) {
+		if ok && !f.grown([]*ir.Node{n}) {
 			f.fold[n] = true
 			continue
 		}

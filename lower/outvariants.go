@@ -11,30 +11,52 @@ import (
 // gives its place.
 const allocOp = "memory.alloc"
 
+// viewCopyOp gives its operand's elements in another shape. It stays as it is:
+// the result may be the operand's memory.
+const viewCopyOp = "aten.view_copy.default"
+
 // OutVariants replaces every operator that has an out variant by it, writing
-// to freshly allocated tensors. Operators without one (views, numbers, control
-// flow) stay. It comes last: no other pass knows out arguments.
+// to freshly allocated tensors: one for each result, in a list where the
+// operator returns a list. Results that nobody uses have their tensors too.
+// Operators without an out variant (views, numbers, control flow) stay. It
+// comes last: no other pass knows out arguments.
 var OutVariants = Pass{
 	Name: "out-variants",
 	Doc:  "operators write to tensors allocated before them",
-	Run: perNode(func(*Context, *ir.Method) visitor {
+	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
 		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 			v, ok := aten.OutOf(n.Op)
-			if !ok {
+			if !ok || n.Op == viewCopyOp {
 				return nil, true, nil
 			}
-			if len(v.Outs) != len(n.Outputs) {
+			c, err := ctx.Table.Bind(n)
+			if err != nil {
+				return nil, false, err
+			}
+			functional := c.Op.ParsedSchema()
+			returnsList := len(functional.Returns) == 1 && functional.Returns[0].Type.IsList()
+			if !returnsList && len(v.Outs) != len(n.Outputs) {
 				return nil, false, fmt.Errorf("it has %d results, %s writes %d", len(n.Outputs), v.Name, len(v.Outs))
 			}
-			args := n.Args
-			types := make([]ir.Type, len(n.Outputs))
-			for i, out := range n.Outputs {
-				if out == nil {
-					return nil, true, nil
+			var args []ir.NamedArg
+			for _, p := range v.Schema(functional).Args[:len(v.Schema(functional).Args)-len(v.Outs)] {
+				args = append(args, ir.NamedArg{Name: p.Name, Value: c.Arg(p.Name)})
+			}
+			types := make([]ir.Type, len(c.Outs))
+			rooms := make(ir.List, len(c.Outs))
+			for i, t := range c.Outs {
+				if out := n.Output(i); out != nil {
+					t = out.Type
 				}
-				types[i] = out.Type
-				room := e.Emit(allocOp, nil, out.Type).Outputs[0]
-				args = append(args[:len(args):len(args)], ir.NamedArg{Name: v.Outs[i], Value: ir.Ref{Value: room}})
+				types[i] = t
+				rooms[i] = ir.Ref{Value: e.Emit(allocOp, nil, t).Outputs[0]}
+			}
+			if returnsList {
+				args = append(args, ir.NamedArg{Name: v.Outs[0], Value: rooms})
+			} else {
+				for i, name := range v.Outs {
+					args = append(args, ir.NamedArg{Name: name, Value: rooms[i]})
+				}
 			}
 			return e.Emit(v.Name, args, types...).Outputs, false, nil
 		}

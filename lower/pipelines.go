@@ -19,18 +19,11 @@ var ToCore = Concat(Functional, Pipeline{
 	DeadCode,
 })
 
-// ToEdge is what the .pte writer starts from: Core ATen with dead and doubled
-// work removed.
+// ToEdge is Core ATen with dead and doubled work removed.
 var ToEdge = Concat(ToCore, Pipeline{
 	FoldConstants,
 	CommonSubexpressions,
 	DeadCode,
-})
-
-// ToOut is ToEdge with operators in their out variants: what a .pte's
-// instructions are.
-var ToOut = Concat(ToEdge, Pipeline{
-	OutVariants,
 })
 
 // Backend is what native form is built from: every tensor dense and row-major,
@@ -44,11 +37,11 @@ var Backend = Concat(ToCore, Pipeline{
 	DeadCode,
 })
 
-// Passes lists every pass once, in the order of Backend.
+// Passes lists every pass once, in the order of Backend and ToExecutorch.
 func Passes() []Pass {
 	var all []Pass
 	seen := map[string]bool{}
-	for _, p := range Concat(Backend, ToOut) {
+	for _, p := range Concat(Backend, ToExecutorch) {
 		if !seen[p.Name] {
 			seen[p.Name] = true
 			all = append(all, p)

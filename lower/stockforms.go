@@ -1,0 +1,66 @@
+package lower
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// StockForms brings every node to a form that the stock runtime has a kernel
+// for: views become copies (or one change of shape), numbers stand where a
+// kernel takes a number, casts and copies say the order of dimensions they
+// produce. What a kernel refuses of dtypes and shapes is made explicit.
+// Tensors must be dense.
+var StockForms = Pass{
+	Name: "stock-forms",
+	Doc:  "bring every operator to a form that ExecuTorch has a kernel for",
+	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
+		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			if len(n.Regions) > 0 {
+				return nil, true, nil
+			}
+			c, err := ctx.Table.Bind(n)
+			if err != nil {
+				return nil, true, nil // OnlyStock reports it
+			}
+			b := ops.NewBuilder(ctx.Table, e)
+			for _, rule := range stockRules {
+				vs, err := rule(b, n, c)
+				if err != nil {
+					return nil, false, err
+				}
+				if vs == nil {
+					continue
+				}
+				for i, v := range vs {
+					if old := n.Output(i); old != nil && v != nil && v.Def != nil && v.Def != n && !isOperand(c, v) {
+						v.Type = old.Type
+					}
+				}
+				return vs, false, nil
+			}
+			return nil, true, nil
+		}
+	}),
+}
+
+// stockRule returns what may stand for n's results, nil if it does not apply.
+type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error)
+
+var stockRules = []stockRule{stockView, stockCopy, stockNumber}
+
+// stockCopy is the rule for copies and casts.
+func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
+	switch n.Op {
+	case "aten._to_copy.default", "aten.clone.default", "aten.alias_copy.default", "aten.detach_copy.default", "aten.lift_fresh_copy.default":
+	default:
+		return nil, nil
+	}
+	x := c.Value("self")
+	if x.Type.DType == c.Outs[0].DType {
+		return []*ir.Value{x}, nil // functional: nobody writes to either
+	}
+	out := toOrder(b.Names, x, n.Outputs[0].Type)
+	out.Loc = n.Loc
+	b.Append(out)
+	return out.Outputs, nil
+}
