@@ -66,7 +66,7 @@ func open[T any](path string, read func(io.ReaderAt, int64) (T, error)) (t T, _ 
 // decoder makes a Program of a checked flatbuffer.
 type decoder struct {
 	*file
-	strings  map[string]string // those met, so that equal ones are stored once
+	strings  map[string]string                // those met, so that equal ones are stored once
 	frames   map[flatbuffers.UOffsetT][]Frame // lists met, by position; several instructions share one
 	absent   []string
 	segments []ir.Blob
@@ -138,7 +138,7 @@ func each[E, T any](n int, at func(*E, int) bool, decode func(*E, int) (T, error
 
 func (d *decoder) program(s *program.Program) (*Program, error) {
 	p := &Program{Version: s.Version()}
-	if s.Table().Offset(4+2) == 0 {
+	if tab := s.Table(); tab.Offset(4+2) == 0 {
 		d.absent = append(d.absent, "execution_plan")
 	}
 	var err error

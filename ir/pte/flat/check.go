@@ -55,8 +55,8 @@ func (s *Schema) Check(buf []byte, shared ...string) error {
 }
 
 type checker struct {
-	buf     []byte
-	budget  int64
+	buf    []byte
+	budget int64
 	shared []string
 	seen   map[place]bool // strings and shared tables that were checked
 }
