@@ -10,6 +10,7 @@ func groups() [][]Op {
 		transcendentalOps(),
 		selectionOps(),
 		copyOps(),
+		dimOrderOps(),
 		creationOps(),
 		reductionOps(),
 		cumulativeOps(),
@@ -18,6 +19,7 @@ func groups() [][]Op {
 		searchOps(),
 		integerOps(),
 		quantOps(),
+		cortexMOps(),
 		scalarOps(),
 		assertionOps(),
 	}, tensorGroups()...)

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -10,54 +9,103 @@ import (
 const (
 	quantRange   = "int quant_min, int quant_max, ScalarType dtype"
 	dequantRange = quantRange + ", *, ScalarType? out_dtype=None"
+	quantNS      = "quantized_decomposed::"
 )
 
 // quantOps convert between floats and integers that stand for
-// (q - zero_point)·scale.
+// (q - zero_point)·scale. The arithmetic is that of ExecuTorch's kernels:
+// float32 throughout, rounding half to even.
 func quantOps() []Op {
-	const ns = "quantized_decomposed::"
+	const ns = quantNS
 	return []Op{
 		quantize(ns + "quantize_per_tensor(Tensor input, float scale, int zero_point, " + quantRange + ") -> Tensor"),
 		quantize(ns + "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " + quantRange + ") -> Tensor"),
 		quantize(ns + "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " + quantRange + ") -> Tensor"),
-		dequantize(ns + "dequantize_per_tensor(Tensor input, float scale, int zero_point, " + dequantRange + ") -> Tensor"),
-		dequantize(ns + "dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " + dequantRange + ") -> Tensor"),
-		dequantize(ns + "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, " + dequantRange + ") -> Tensor"),
+		quantize(ns + "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " + quantRange + ") -> Tensor"),
+		quantize(ns + "quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " + quantRange + ", int group_size) -> Tensor"),
+		dequantize(ns+"dequantize_per_tensor(Tensor input, float scale, int zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, "+dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "+quantRange+", ScalarType output_dtype) -> Tensor", "output_dtype"),
+		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+quantRange+", int group_size, ScalarType output_dtype) -> Tensor", "output_dtype"),
 		chooseQParams(ns + "choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
+		chooseQParams(ns + "choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
+		quantEmbedding(ns+"embedding_byte("+quantEmbeddingArgs+") -> Tensor", 8),
+		quantEmbedding(ns+"embedding_byte.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor", 8),
+		quantEmbedding(ns+"embedding_4bit("+quantEmbeddingArgs+") -> Tensor", 4),
+		quantEmbedding(ns+"embedding_4bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor", 4),
+		quantEmbedding(ns+"embedding_2bit("+quantEmbeddingArgs+") -> Tensor", 2),
+		quantEmbedding(ns+"embedding_2bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor", 2),
+		mixedMM(),
+		mixedLinear(),
+		quantAdd(),
 	}
 }
 
+// qparams tells where in a tensor of scales that of an element of the input
+// is: per channel, per token (all of the last dimension) or per group of
+// columns of a row. It is nil where there is one for all.
+func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
+	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
+	if !has("scales") {
+		return nil, nil
+	}
+	t, s := c.Tensor("input"), c.Tensor("scales")
+	misfit := func(how string) error {
+		return c.Errorf("%s do not fit %s", describeSizes([]ir.Type{t, s}), how)
+	}
+	if k := c.Operand("zero_points"); k >= 0 && !c.operands[k].Type.Numel().Equal(s.Numel()) {
+		return nil, c.Errorf("%s of scales and zero points differ", describeSizes([]ir.Type{s, c.operands[k].Type}))
+	}
+	switch {
+	case t.Rank() == 0:
+		return nil, misfit("without dimensions")
+	case has("axis"):
+		axis, err := c.dim("axis", t.Rank())
+		if err != nil {
+			return nil, err
+		}
+		if s.Rank() != 1 || differ(s.Sizes[0], t.Sizes[axis]) {
+			return nil, misfit("along dimension " + itoa(axis))
+		}
+		return func(coords []sym.Expr) []sym.Expr { return coords[axis : axis+1] }, nil
+	case has("group_size"):
+		size, err := c.SymInt("group_size")
+		if err != nil {
+			return nil, err
+		}
+		if t.Rank() != 2 || s.Rank() != 2 || !sym.Less(sym.Int(0), size) || differ(s.Sizes[0], t.Sizes[0]) || differ(sym.Mul(s.Sizes[1], size), t.Sizes[1]) {
+			return nil, misfit("by groups of " + size.String())
+		}
+		return func(at []sym.Expr) []sym.Expr { return []sym.Expr{at[0], sym.FloorDiv(at[1], size)} }, nil
+	}
+	tokens := t.Sizes[:t.Rank()-1]
+	if differ(s.Numel(), sym.Mul(tokens...)) {
+		return nil, misfit("by token")
+	}
+	return func(at []sym.Expr) []sym.Expr {
+		return unflatten(sym.RowMajor(tokens, at[:len(tokens)]), s.Sizes)
+	}, nil
+}
+
 // qparam returns a scale or zero_point argument, a number, a tensor with one
-// element or one with an element per channel, for the element at coords as a
-// value of dtype d; nil if it is None.
-func (c *Call) qparam(name string, axis int, coords []sym.Expr, d ir.DType) *expr.Expr {
+// element or, where at is given, one of several, for the element at coords as
+// a value of dtype d; nil if it is None.
+func (c *Call) qparam(name string, at func([]sym.Expr) []sym.Expr, coords []sym.Expr, d ir.DType) *expr.Expr {
 	k := c.Operand(name)
 	switch {
 	case !c.Has(name):
 		return nil
 	case k < 0:
 		return c.number(c.Arg(name), d)
-	case axis >= 0:
-		return expr.Cast(d, c.LoadAt(k, coords[axis]))
+	case at == nil:
+		return expr.Cast(d, c.LoadAt(k, zeros(c.operands[k].Type.Rank())...))
 	}
-	return expr.Cast(d, c.LoadAt(k, zeros(c.operands[k].Type.Rank())...))
-}
-
-// channelAxis returns the axis argument, -1 where there is none.
-func (c *Call) channelAxis() (int, error) {
-	if c.Op.sch.Index("axis") < 0 {
-		return -1, nil
+	at0 := at(coords)
+	if t, s := c.operands[k].Type, c.Tensor("scales"); t.Rank() != s.Rank() {
+		at0 = unflatten(sym.RowMajor(s.Sizes, at0), t.Sizes)
 	}
-	t := c.Tensor("input")
-	axis, err := c.dim("axis", t.Rank())
-	if err != nil {
-		return 0, err
-	}
-	s := c.Tensor("scales")
-	if t.Rank() == 0 || s.Rank() != 1 || !s.Sizes[0].Equal(t.Sizes[axis]) {
-		return 0, c.Errorf("%s do not fit along dimension %d", describeSizes([]ir.Type{t, s}), axis)
-	}
-	return axis, nil
+	return expr.Cast(d, c.LoadAt(k, at0...))
 }
 
 // names of the scale and zero point arguments.
@@ -76,7 +124,7 @@ func quantize(schema string) Op {
 			if !t.DType.IsFloat() {
 				return nil, c.Errorf("the input is %s, not a float", t.DType)
 			}
-			_, err := c.channelAxis()
+			_, err := c.qparams()
 			d := c.DType("dtype", ir.InvalidDType)
 			if err == nil && !d.IsInt() {
 				err = c.Errorf("the result would be %s, not an integer", d)
@@ -84,161 +132,78 @@ func quantize(schema string) Op {
 			return []ir.Type{likeType(t, d)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			axis, err := c.channelAxis()
+			at, err := c.qparams()
 			if err != nil {
 				return nil, err
 			}
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			scale, zero := c.qnames()
-			dt := opmath(c.Tensor("input").DType)
-			// A reciprocal of a number is taken in double precision, as Python
-			// does, that of a tensor in its own.
-			sd := ir.Float64
-			if axis >= 0 {
-				sd = dt
-			}
-			s := c.qparam(scale, axis, coords, sd)
-			inv := expr.Cast(dt, expr.Div(like(s, 1), s))
-			q := expr.Round(expr.Mul(expr.Cast(dt, c.Load("input", coords...)), inv))
-			q = expr.Add(q, c.qparam(zero, axis, coords, dt))
-			q = between(q, c.number(c.Arg("quant_min"), dt), c.number(c.Arg("quant_max"), dt))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, q)}}, nil
+			x := expr.Cast(opmath(c.Tensor("input").DType), c.Load("input", coords...))
+			q := quantized(x, c.qparam(scale, at, coords, ir.Float32), c.qparam(zero, at, coords, ir.Float32),
+				c.Arg("quant_min"), c.Arg("quant_max"), out.DType, c)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
 		},
 		Samples: bySchema(schema, sampleQuant),
 	}
 }
 
-func dequantize(schema string) Op {
+// quantized is the integer of dtype d nearest to x/scale + zero, kept between
+// lo and hi. x is Float32 or Float64, scale and zero are Float32.
+func quantized(x, scale, zero *expr.Expr, lo, hi ir.Arg, d ir.DType, c *Call) *expr.Expr {
+	inv := expr.Div(like(scale, 1), scale)
+	q := expr.Round(expr.Cast(ir.Float32, expr.Mul(x, expr.Cast(x.DType, inv))))
+	q = expr.Add(q, zero)
+	if d.Size() > 2 { // float32 does not hold the bounds
+		q = expr.Cast(ir.Int64, q)
+	}
+	return expr.Cast(d, between(q, c.number(lo, q.DType), c.number(hi, q.DType)))
+}
+
+// dequantized is (q - zero)·scale as Float32; zero may be nil.
+func dequantized(q, zero *expr.Expr, scale *expr.Expr) *expr.Expr {
+	d := ir.Int64
+	if q.DType.Size() <= 2 { // float32 holds the difference
+		d = ir.Float32
+	}
+	x := expr.Cast(d, q)
+	if zero != nil {
+		x = expr.Sub(x, expr.Cast(d, zero))
+	}
+	return expr.Mul(expr.Cast(ir.Float32, x), scale)
+}
+
+// dequantize has the dtype of its result in the argument called result.
+func dequantize(schema, result string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			_, err := c.channelAxis()
-			d := c.DType("out_dtype", ir.Float32)
-			if err == nil && !d.IsFloat() {
+			_, err := c.qparams()
+			d := c.DType(result, ir.Float32)
+			switch in := c.Tensor("input").DType; {
+			case err != nil:
+			case !in.IsInt():
+				err = c.Errorf("the input is %s, not an integer", in)
+			case !d.IsFloat():
 				err = c.Errorf("the result would be %s, not a float", d)
 			}
 			return []ir.Type{likeType(c.Tensor("input"), d)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			axis, err := c.channelAxis()
+			at, err := c.qparams()
 			if err != nil {
 				return nil, err
 			}
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			scale, zero := c.qnames()
-			dt := opmath(out.DType)
-			x := expr.Cast(dt, c.Load("input", coords...))
-			if z := c.qparam(zero, axis, coords, dt); z != nil {
-				x = expr.Sub(x, z)
+			zd := ir.Int64
+			if k := c.Operand(zero); k >= 0 && c.operands[k].Type.DType.IsFloat() {
+				zd = ir.Float32
 			}
-			x = expr.Mul(x, c.qparam(scale, axis, coords, dt))
+			x := dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd), c.qparam(scale, at, coords, ir.Float32))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
 		Samples: bySchema(schema, sampleQuant),
 	}
-}
-
-// chooseQParams takes scale and zero point from the range of the input, which
-// is widened to hold 0.
-func chooseQParams(schema string) Op {
-	return Op{
-		Schema: schema,
-		Infer: func(c *Call) ([]ir.Type, error) {
-			if d := c.Tensor("input").DType; d != ir.Float32 {
-				return nil, c.Errorf("the input is %s, not float32", d)
-			}
-			return []ir.Type{ir.StaticTensor(ir.Float64, 1), ir.StaticTensor(ir.Int64, 1)}, nil
-		},
-		Compute: func(c *Call) ([]expr.Tensor, error) {
-			qmin, err := c.Int("quant_min")
-			if err != nil {
-				return nil, err
-			}
-			qmax, err := c.Int("quant_max")
-			if err != nil {
-				return nil, err
-			}
-			extreme := func(kind expr.ReduceKind) *expr.Expr {
-				red, at := reductionVars(c.Tensor("input").Sizes)
-				return expr.Reduction(kind, red, c.Load("input", at...))
-			}
-			zero := expr.Float(ir.Float32, 0)
-			lo := expr.Min(extreme(expr.ReduceMin), zero)
-			hi := expr.Max(extreme(expr.ReduceMax), zero)
-			scale := expr.Div(expr.Sub(hi, lo), like(lo, float64(qmax-qmin)))
-			scale = expr.Max(scale, c.number(c.Arg("eps"), ir.Float32))
-			z := expr.Sub(expr.Int(ir.Int32, qmin), expr.Cast(ir.Int32, expr.Round(expr.Div(lo, scale))))
-			z = between(z, expr.Int(ir.Int32, qmin), expr.Int(ir.Int32, qmax))
-			v0, _ := indexVars(c.Outs[0].Sizes)
-			v1, _ := indexVars(c.Outs[1].Sizes)
-			return []expr.Tensor{
-				{DType: ir.Float64, Vars: v0, Body: expr.Cast(ir.Float64, scale)},
-				{DType: ir.Int64, Vars: v1, Body: expr.Cast(ir.Int64, z)},
-			}, nil
-		},
-		Samples: bySchema(schema, sampleQuant),
-	}
-}
-
-// reductionVars returns variables that range over all elements of a tensor.
-func reductionVars(sizes []sym.Expr) ([]*sym.Symbol, []sym.Expr) {
-	vars, at := make([]*sym.Symbol, len(sizes)), make([]sym.Expr, len(sizes))
-	for d, s := range sizes {
-		vars[d] = sym.NewVar("r"+itoa(d), s)
-		at[d] = vars[d].Expr()
-	}
-	return vars, at
-}
-
-func sampleQuant(r *Rand, s *aten.Schema) []Sample {
-	var out []Sample
-	for i := range 4 {
-		shape := r.Shape(3)
-		dtype, in := ir.Int8, ir.Float32
-		lo, hi := int64(-128), int64(127)
-		if i%2 == 1 {
-			dtype, lo, hi = ir.Uint8, 0, 255
-		}
-		if s.Index("out_dtype") >= 0 {
-			in = dtype
-		}
-		channels := shape[1]
-		var args []any
-		for _, p := range s.Args {
-			switch p.Name {
-			case "input":
-				args = append(args, p.Name, Tensor(in, Values{Lo: -3, Hi: 3}.forDType(in), shape...))
-			case "scale":
-				if p.Type.Name == "float" {
-					args = append(args, p.Name, 0.03)
-				} else {
-					args = append(args, p.Name, Tensor(ir.Float64, Values{Lo: 0.01, Hi: 0.1}, 1))
-				}
-			case "zero_point":
-				if p.Type.Name == "int" {
-					args = append(args, p.Name, 3)
-				} else {
-					args = append(args, p.Name, Tensor(ir.Int64, Values{Lo: 0, Hi: 9}, 1))
-				}
-			case "scales":
-				args = append(args, p.Name, Tensor(ir.Float32, Values{Lo: 0.01, Hi: 0.1}, channels))
-			case "zero_points":
-				args = append(args, p.Name, Tensor(ir.Int64, Values{Lo: 0, Hi: 9}, channels))
-			case "axis":
-				args = append(args, p.Name, 1)
-			case "quant_min":
-				args = append(args, p.Name, lo)
-			case "quant_max":
-				args = append(args, p.Name, hi)
-			case "eps":
-				args = append(args, p.Name, 0x1p-12)
-			case "dtype":
-				args = append(args, p.Name, dtype)
-			}
-		}
-		out = append(out, NewSample(args...))
-	}
-	return out
 }
