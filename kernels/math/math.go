@@ -22,16 +22,19 @@ var Names = [...]string{
 var (
 	single = f32.all()
 	double = f64.all()
+	whole  = fixed()
 )
 
-// Func returns the function called name for Float32 or Float64, nil if there
-// is none.
+// Func returns the function called name for Float32, Float64 or Int32
+// (fixed-point numbers), nil if there is none.
 func Func(name string, d ir.DType) *expr.Func {
 	switch d {
 	case ir.Float32:
 		return single[name]
 	case ir.Float64:
 		return double[name]
+	case ir.Int32:
+		return whole[name]
 	}
 	return nil
 }

@@ -20,8 +20,11 @@ type pool struct {
 
 // poolOf reads the arguments of a pooling operator. dilation may be missing
 // from the schema.
-func poolOf(c *Call, n int) (*pool, error) {
-	p := &pool{x: c.Tensor("self"), n: n, ceil: c.Bool("ceil_mode")}
+func poolOf(c *Call, n int) (*pool, error) { return poolOfArg(c, "self", n) }
+
+// poolOfArg is poolOf of an operator that calls its input otherwise.
+func poolOfArg(c *Call, name string, n int) (*pool, error) {
+	p := &pool{x: c.Tensor(name), n: n, ceil: c.Bool("ceil_mode")}
 	if r := p.x.Rank(); r != n+1 && r != n+2 {
 		return nil, c.Errorf("an input with %d dimensions", r)
 	}

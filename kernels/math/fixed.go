@@ -1,0 +1,112 @@
+package math
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// Fixed-point arithmetic on int32 as CMSIS-NN and gemmlowp define it, to the
+// bit. A number of q fractional bits stands for x/2^q; of 31 bits it lies in
+// [-1, 1).
+
+func i32(n int64) node   { return expr.Int(ir.Int32, n) }
+func wide(a node) node   { return expr.Cast(ir.Int64, a) }
+func shl(a, b node) node { return expr.Shl(a, b) }
+func shr(a, b node) node { return expr.Shr(a, b) }
+
+// HighMul returns the product of two numbers of 31 fractional bits, rounded to
+// the nearest, ties up: (a·b + 2^30) >> 31. It wraps around only for a = b = -1.
+func HighMul(a, b *expr.Expr) *expr.Expr {
+	return expr.Cast(ir.Int32, shr(add(mul(wide(a), wide(b)), expr.Int(ir.Int64, 1<<30)), expr.Int(ir.Int64, 31)))
+}
+
+// RoundShift returns x/2^by for 0 ≤ by ≤ 31, rounded to the nearest, ties away
+// from zero.
+func RoundShift(x, by *expr.Expr) *expr.Expr {
+	if by.Op == expr.OpConst && by.Int == 0 {
+		return x
+	}
+	mask := sub(shl(i32(1), by), i32(1))
+	half := add(shr(mask, i32(1)), sel(lt(x, i32(0)), i32(1), i32(0)))
+	return add(shr(x, by), sel(gt(expr.And(x, mask), half), i32(1), i32(0)))
+}
+
+// Requantize returns x·scale·2^shift, where scale has 31 fractional bits and
+// -31 ≤ shift ≤ 30. It rounds twice: the product by HighMul, then by RoundShift
+// if shift is negative. x·2^shift wraps around.
+func Requantize(x, scale, shift *expr.Expr) *expr.Expr {
+	left, right := expr.Max(shift, i32(0)), expr.Max(neg(shift), i32(0))
+	return RoundShift(HighMul(shl(x, left), scale), right)
+}
+
+// shlSaturating returns x·2^by, limited to the range of int32.
+func shlSaturating(x node, by int64) node {
+	limit := int64(1)<<(31-by) - 1
+	y := sel(gt(x, i32(limit)), i32(math.MaxInt32), shl(x, i32(by)))
+	return sel(lt(x, i32(-limit)), i32(math.MinInt32), y)
+}
+
+// LeadingZeros returns the number of zero bits above the highest one of x, 32
+// for 0.
+func LeadingZeros(x *expr.Expr) *expr.Expr {
+	n := i32(0)
+	for _, k := range []int64{16, 8, 4, 2, 1} {
+		// The upper k bits are zero.
+		clear := expr.Eq(shr(expr.Bitcast(ir.Uint32, x), expr.Int(ir.Uint32, 32-k)), expr.Int(ir.Uint32, 0))
+		n = add(n, sel(clear, i32(k), i32(0)))
+		x = sel(clear, shl(x, i32(k)), x)
+	}
+	return add(n, sel(expr.Eq(x, i32(0)), i32(1), i32(0)))
+}
+
+// fixed are the functions of int32.
+func fixed() map[string]*expr.Func {
+	return map[string]*expr.Func{"exp_fixed": expFixed(), "inverse_fixed": inverseFixed()}
+}
+
+func fixedFunc(name, doc string, body func(x node) node) *expr.Func {
+	x := &expr.Var{Name: "x", DType: ir.Int32}
+	return &expr.Func{Name: name + "_i32", Params: []*expr.Var{x}, Body: body(expr.Get(x)), Doc: doc}
+}
+
+// expFixed takes x apart into a multiple of -1/4, whose exponential is a
+// product of constants for its bits, and a rest in [-1/4, 0), for which there
+// is a polynomial around -1/8.
+func expFixed() *expr.Func {
+	const quarter = 24 // the bit of 1/4 in a number of 26 fractional bits
+	const expMinusEighth, third = 1895147668, 715827883
+	doc := "exp(x) for x <= 0 of 26 fractional bits, with 31: CMSIS-NN's to the bit."
+	return fixedFunc("exp_fixed", doc, func(x node) node {
+		rest := sub(expr.And(x, i32(1<<quarter-1)), i32(1<<quarter))
+		whole := sub(rest, x)
+		a := add(shl(rest, i32(5)), i32(1<<28))
+		a2 := HighMul(a, a)
+		a3 := HighMul(a2, a)
+		a4 := HighMul(a2, a2)
+		cubic := add(HighMul(add(RoundShift(a4, i32(2)), a3), i32(third)), a2)
+		y := add(i32(expMinusEighth), HighMul(i32(expMinusEighth), add(a, RoundShift(cubic, i32(1)))))
+		// exp of -1/4, -1/2, -1, …, -16.
+		for i, c := range []int64{1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242} {
+			bit := expr.And(whole, i32(1<<(quarter+i)))
+			y = sel(expr.Eq(bit, i32(0)), y, HighMul(y, i32(c)))
+		}
+		return sel(expr.Eq(x, i32(0)), i32(math.MaxInt32), y)
+	})
+}
+
+// inverseFixed does three steps of Newton-Raphson from 48/17 - 32/17·d.
+func inverseFixed() *expr.Func {
+	const start, slope = 1515870810, -1010580540
+	doc := "1/(1+x) for x in [0, 1), both of 31 fractional bits: CMSIS-NN's to the bit."
+	return fixedFunc("inverse_fixed", doc, func(x node) node {
+		// (1+x)/2, of 31 fractional bits
+		d := expr.Cast(ir.Int32, shr(add(wide(x), expr.Int(ir.Int64, 1<<31)), expr.Int(ir.Int64, 1)))
+		y := add(i32(start), HighMul(d, i32(slope)))
+		for range 3 {
+			y = add(y, shlSaturating(HighMul(y, sub(i32(1<<29), HighMul(d, y))), 2))
+		}
+		return shlSaturating(y, 1)
+	})
+}

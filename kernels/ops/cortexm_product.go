@@ -1,0 +1,145 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// cortexMProducts multiply matrices; the second one is transposed.
+func cortexMProducts() []Op { return []Op{int8Linear(), int8BatchMatmul()} }
+
+// int8Linear maps the last dimension of the input. The weight is [out, in].
+//
+// kernel_sum stands for what does not depend on the input, the bias included:
+// input_offset times the sum of a row of the weight. It is there instead of the
+// bias in programs for cores with Helium.
+func int8Linear() Op {
+	return Op{
+		Schema: cm + "quantized_linear(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, int activation_min) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			x, err := c.int8Input("input", 0)
+			if err != nil {
+				return nil, err
+			}
+			w, err := c.int8Input("weights", 2)
+			if err != nil {
+				return nil, err
+			}
+			if x.Rank() == 0 || differ(x.Sizes[x.Rank()-1], w.Sizes[1]) {
+				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{x, w}))
+			}
+			for _, name := range []string{"bias", "kernel_sum"} {
+				if k := c.Operand(name); k >= 0 {
+					if t := c.operands[k].Type; t.DType != ir.Int32 || differ(t.Numel(), w.Sizes[0]) {
+						return nil, c.Errorf("%s is %s of %s for %s rows", name, t.DType, describeSizes([]ir.Type{t}), w.Sizes[0])
+					}
+				}
+			}
+			sizes := append([]sym.Expr(nil), x.Sizes...)
+			sizes[x.Rank()-1] = w.Sizes[0]
+			return []ir.Type{ir.TensorOf(ir.Int8, sizes...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			n, err := c.int32Args("input_offset", "filter_offset", "output_offset", "activation_min", "activation_max")
+			if err != nil {
+				return nil, err
+			}
+			scale, err := c.firstRescale()
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(c.Outs[0].Sizes)
+			last := len(at) - 1
+			row := at[last]
+			k := sym.NewVar("k", c.Tensor("weights").Sizes[1])
+			in := append([]sym.Expr(nil), at...)
+			in[last] = k.Expr()
+			x, w := c.Load("input", in...), c.Load("weights", row, k.Expr())
+			constant, inOffset := "bias", n[0]
+			if c.Has("kernel_sum") {
+				constant, inOffset = "kernel_sum", expr.Int(ir.Int32, 0)
+			}
+			y := expr.Sum([]*sym.Symbol{k}, expr.Mul(offset(x, inOffset), offset(w, n[1])))
+			if c.Has(constant) {
+				t := c.Tensor(constant)
+				y = expr.Add(y, c.Load(constant, unflatten(row, t.Sizes)...))
+			}
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], n[3], n[4])}}, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			var out []Sample
+			for i, shape := range [][]int64{{1, 64}, {2, 3, 5}, {7}} {
+				in, rows := shape[len(shape)-1], 1+r.Int64N(9)
+				params := []any{"bias", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows), "kernel_sum", nil}
+				if i == 1 {
+					params = []any{"bias", nil, "kernel_sum", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows)}
+				}
+				out = append(out, NewSample(append(params, "input", Tensor(ir.Int8, bytes, shape...), "weights", Tensor(ir.Int8, bytes, rows, in),
+					"input_offset", 5, "filter_offset", i, "output_offset", -7, "requantize_multipliers", []int64{1500406475},
+					"requantize_shifts", []int64{-8}, "activation_max", 120, "activation_min", -120)...))
+			}
+			return out
+		},
+	}
+}
+
+// firstRescale is the scale of the first elements of requantize_multipliers and
+// requantize_shifts: CMSIS-NN's product has one for all rows.
+func (c *Call) firstRescale() (rescale, error) {
+	ms, err := c.Ints("requantize_multipliers")
+	if err != nil {
+		return rescale{}, err
+	}
+	ss, err := c.Ints("requantize_shifts")
+	if err != nil {
+		return rescale{}, err
+	}
+	if len(ms) == 0 || len(ss) == 0 {
+		return rescale{}, c.Errorf("no requantize_multipliers or requantize_shifts")
+	}
+	return c.rescaleOf("requantize", ms[0], ss[0])
+}
+
+// int8BatchMatmul multiplies lhs [b, m, k] by rhs [b, n, k], transposed. The
+// zero points of the operands are passed negated: they are added.
+func int8BatchMatmul() Op {
+	return Op{
+		Schema: cm + "quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, Tensor? scratch=None) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, err := c.int8Input("lhs", 3)
+			if err != nil {
+				return nil, err
+			}
+			b, err := c.int8Input("rhs_transposed", 3)
+			if err == nil && (differ(a.Sizes[0], b.Sizes[0]) || differ(a.Sizes[2], b.Sizes[2])) {
+				err = c.Errorf("%s do not fit", describeSizes([]ir.Type{a, b}))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(ir.Int8, a.Sizes[0], a.Sizes[1], b.Sizes[1])}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			n, err := c.int32Args("lhs_zero_point", "rhs_zero_point", "output_zero_point")
+			if err != nil {
+				return nil, err
+			}
+			scale, err := c.rescaleArg("output")
+			if err != nil {
+				return nil, err
+			}
+			vars, at := indexVars(c.Outs[0].Sizes)
+			k := sym.NewVar("k", c.Tensor("lhs").Sizes[2])
+			a, b := c.Load("lhs", at[0], at[1], k.Expr()), c.Load("rhs_transposed", at[0], at[2], k.Expr())
+			y := expr.Sum([]*sym.Symbol{k}, expr.Mul(offset(a, n[0]), offset(b, n[1])))
+			lo, hi := int8Limits(ir.Int32)
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], lo, hi)}}, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			b, m, n, k := r.Dim(), r.Dim(), r.Dim(), 3*r.Dim()
+			return []Sample{NewSample("lhs", Tensor(ir.Int8, bytes, b, m, k), "lhs_zero_point", 3, "rhs_transposed", Tensor(ir.Int8, bytes, b, n, k),
+				"rhs_zero_point", -4, "output_zero_point", 9, "output_multiplier", 1<<30+777, "output_shift", -9)}
+		},
+	}
+}
