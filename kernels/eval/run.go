@@ -49,13 +49,28 @@ func Run(f *loop.Func, bufs [][]byte, syms []int64, scalars []Value) error {
 
 // Run executes the program; see the function Run.
 func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) error {
-	f := p.f
+	return p.Runner().Run(bufs, syms, scalars)
+}
+
+// Runner executes a program again and again in memory of its own, one run at a
+// time: after the first it does not allocate.
+type Runner struct {
+	p  *Program
+	fr *frame
+}
+
+// Runner returns a new one.
+func (p *Program) Runner() *Runner { return &Runner{p, p.frame()} }
+
+// Run executes the program; see the function Run.
+func (r *Runner) Run(bufs [][]byte, syms []int64, scalars []Value) error {
+	f, fr := r.p.f, r.fr
 	if len(bufs) != len(f.Bufs) || len(syms) != len(f.Syms) || len(scalars) != len(f.Scalars) {
 		return fmt.Errorf("%s: got %d buffers, %d sizes and %d scalars, want %d, %d and %d",
 			f.Name, len(bufs), len(syms), len(scalars), len(f.Bufs), len(f.Syms), len(f.Scalars))
 	}
-	fr := p.frame(bufs, scalars)
-	for i, s := range p.symSlots {
+	fr.bufs, fr.scalars = bufs, scalars
+	for i, s := range r.p.symSlots {
 		fr.ints[s] = syms[i]
 	}
 	for i, b := range bufs {
@@ -65,7 +80,7 @@ func (p *Program) Run(bufs [][]byte, syms []int64, scalars []Value) error {
 		}
 		fr.lens[i] = int64(len(b) / size)
 	}
-	return guard(f.Name, func() { p.body.run(fr) })
+	return guard(f.Name, func() { r.p.body.run(fr) })
 }
 
 // block is a sequence of compiled statements.
@@ -115,12 +130,11 @@ func Compile(f *loop.Func) (*Program, error) {
 	return c.p, nil
 }
 
-// frame returns the state of a run over bufs.
-func (p *Program) frame(bufs [][]byte, scalars []Value) *frame {
+// frame returns the state of a run, without its arguments.
+func (p *Program) frame() *frame {
 	return &frame{
 		ints: make([]int64, p.ints), f64s: make([]float64, p.f64s), f32s: make([]float32, p.f32s),
-		bufs: bufs, lens: make([]int64, len(bufs)), scalars: scalars,
-		vectors: make([]any, p.vectors),
+		lens: make([]int64, len(p.f.Bufs)), vectors: make([]any, p.vectors),
 	}
 }
 
@@ -139,7 +153,8 @@ func CompileFunc(fn *expr.Func) (func(args ...Value) Value, error) {
 		return nil, err
 	}
 	slot := c.vars[out]
-	fr := c.p.frame(nil, make([]Value, len(fn.Params)))
+	fr := c.p.frame()
+	fr.scalars = make([]Value, len(fn.Params))
 	return func(args ...Value) Value {
 		copy(fr.scalars, args)
 		c.p.body.run(fr)

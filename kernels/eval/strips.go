@@ -84,10 +84,17 @@ func operand[T element](v *vectors, o lower.Operand) func(fr *frame, n int) []T 
 		slot := v.temps[o.Temp]
 		return func(fr *frame, n int) []T { return room[T](fr, slot, n) }
 	case lower.Run:
-		k, at, slot := o.Buf, v.index(o.At), v.vector()
+		k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
+		direct := readable[T]()
 		return func(fr *frame, n int) []T {
+			b := v.run(fr, k, at(fr), n, size)
+			if direct {
+				if x, ok := view[T](b); ok {
+					return x
+				}
+			}
 			x := room[T](fr, slot, n)
-			decode(x, v.run(fr, k, at(fr), n, o.DType.Size()))
+			decode(x, b)
 			return x
 		}
 	}
@@ -103,15 +110,28 @@ func (v *vectors) run(fr *frame, k int, first int64, n, size int) []byte {
 	return fr.bufs[k][first*int64(size) : (first+int64(n))*int64(size)]
 }
 
-// result compiles a destination: take gives the elements to set, put stores
-// them where they belong.
-func result[T element](v *vectors, o lower.Operand) (take func(fr *frame, n int) []T, put func(fr *frame, x []T)) {
+// result compiles a destination: what it returns gives the elements to set and,
+// if they are not where they belong, the bytes to which store takes them.
+func result[T element](v *vectors, o lower.Operand) func(fr *frame, n int) (dst []T, to []byte) {
 	if o.Kind == lower.Temp {
-		return operand[T](v, o), func(*frame, []T) {}
+		slot := v.temps[o.Temp]
+		return func(fr *frame, n int) ([]T, []byte) { return room[T](fr, slot, n), nil }
 	}
-	k, at, slot := o.Buf, v.index(o.At), v.vector()
-	return func(fr *frame, n int) []T { return room[T](fr, slot, n) },
-		func(fr *frame, x []T) { encode(v.run(fr, k, at(fr), len(x), o.DType.Size()), x) }
+	k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
+	return func(fr *frame, n int) ([]T, []byte) {
+		b := v.run(fr, k, at(fr), n, size)
+		if x, ok := view[T](b); ok {
+			return x, nil
+		}
+		return room[T](fr, slot, n), b
+	}
+}
+
+// store puts a result where it belongs.
+func store[T element](to []byte, x []T) {
+	if to != nil {
+		encode(to, x)
+	}
 }
 
 // element returns the bytes of element i of a buffer.

@@ -13,23 +13,25 @@ func unary[T element](v *vectors, c *lower.Call, f func(dst, a []T)) step { retu
 
 func convert[D, S element](v *vectors, c *lower.Call, f func(dst []D, a []S)) step {
 	a := operand[S](v, c.Args[0])
-	take, put := result[D](v, c.Dst)
+	take := result[D](v, c.Dst)
 	return func(fr *frame, n int) {
-		x, dst := a(fr, n), take(fr, n)
+		x := a(fr, n)
+		dst, to := take(fr, n)
 		f(dst, x)
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
 func each[T element](v *vectors, c *lower.Call, f func(*frame, T) T) step {
 	a := operand[T](v, c.Args[0])
-	take, put := result[T](v, c.Dst)
+	take := result[T](v, c.Dst)
 	return func(fr *frame, n int) {
-		x, dst := a(fr, n), take(fr, n)
+		x := a(fr, n)
+		dst, to := take(fr, n)
 		for i := range dst {
 			dst[i] = f(fr, x[i])
 		}
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
@@ -39,21 +41,23 @@ func binary2[T element](v *vectors, c *lower.Call, f func(dst, a, b []T)) step {
 
 func compare2[D, S element](v *vectors, c *lower.Call, f func(dst []D, a, b []S)) step {
 	a, b := operand[S](v, c.Args[0]), operand[S](v, c.Args[1])
-	take, put := result[D](v, c.Dst)
+	take := result[D](v, c.Dst)
 	return func(fr *frame, n int) {
-		x, y, dst := a(fr, n), b(fr, n), take(fr, n)
+		x, y := a(fr, n), b(fr, n)
+		dst, to := take(fr, n)
 		f(dst, x, y)
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
 func ternary[T element](v *vectors, c *lower.Call, f func(dst, a, b, c []T)) step {
 	a, b, d := operand[T](v, c.Args[0]), operand[T](v, c.Args[1]), operand[T](v, c.Args[2])
-	take, put := result[T](v, c.Dst)
+	take := result[T](v, c.Dst)
 	return func(fr *frame, n int) {
-		x, y, z, dst := a(fr, n), b(fr, n), d(fr, n), take(fr, n)
+		x, y, z := a(fr, n), b(fr, n), d(fr, n)
+		dst, to := take(fr, n)
 		f(dst, x, y, z)
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
@@ -64,50 +68,55 @@ func second[T element](v *vectors, c *lower.Call, f func(dst, a []T, s T)) step 
 
 func compareScalar[D, S element](v *vectors, c *lower.Call, f func(dst []D, a []S, s S)) step {
 	a, s := operand[S](v, c.Args[0]), scalar[S](v, c.Args[1])
-	take, put := result[D](v, c.Dst)
+	take := result[D](v, c.Dst)
 	return func(fr *frame, n int) {
-		x, y, dst := a(fr, n), s(fr), take(fr, n)
+		x, y := a(fr, n), s(fr)
+		dst, to := take(fr, n)
 		f(dst, x, y)
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
 // first has a scalar as first operand.
 func first[T element](v *vectors, c *lower.Call, f func(dst []T, s T, a []T)) step {
 	s, a := scalar[T](v, c.Args[0]), operand[T](v, c.Args[1])
-	take, put := result[T](v, c.Dst)
+	take := result[T](v, c.Dst)
 	return func(fr *frame, n int) {
-		x, y, dst := s(fr), a(fr, n), take(fr, n)
+		x, y := s(fr), a(fr, n)
+		dst, to := take(fr, n)
 		f(dst, x, y)
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
 // choose has a vector of bools and two operands, one of which may be a scalar.
 func choose[T element](v *vectors, c *lower.Call) step {
 	cond := operand[bool](v, c.Args[0])
-	take, put := result[T](v, c.Dst)
+	take := result[T](v, c.Dst)
 	switch c.Prim {
 	case "SelectScalar":
 		a, s := operand[T](v, c.Args[1]), scalar[T](v, c.Args[2])
 		return func(fr *frame, n int) {
-			x, y, z, dst := cond(fr, n), a(fr, n), s(fr), take(fr, n)
+			x, y, z := cond(fr, n), a(fr, n), s(fr)
+			dst, to := take(fr, n)
 			strip.SelectScalar(dst, x, y, z)
-			put(fr, dst)
+			store(to, dst)
 		}
 	case "ScalarSelect":
 		s, b := scalar[T](v, c.Args[1]), operand[T](v, c.Args[2])
 		return func(fr *frame, n int) {
-			x, y, z, dst := cond(fr, n), s(fr), b(fr, n), take(fr, n)
+			x, y, z := cond(fr, n), s(fr), b(fr, n)
+			dst, to := take(fr, n)
 			strip.ScalarSelect(dst, x, y, z)
-			put(fr, dst)
+			store(to, dst)
 		}
 	}
 	a, b := operand[T](v, c.Args[1]), operand[T](v, c.Args[2])
 	return func(fr *frame, n int) {
-		x, y, z, dst := cond(fr, n), a(fr, n), b(fr, n), take(fr, n)
+		x, y, z := cond(fr, n), a(fr, n), b(fr, n)
+		dst, to := take(fr, n)
 		strip.Select(dst, x, y, z)
-		put(fr, dst)
+		store(to, dst)
 	}
 }
 
@@ -138,29 +147,40 @@ func moveCall[T element](v *vectors, c *lower.Call) step {
 		return unary(v, c, func(dst, a []T) { copy(dst, a) })
 	case "Fill":
 		s := scalar[T](v, c.Args[0])
-		take, put := result[T](v, c.Dst)
+		take := result[T](v, c.Dst)
 		return func(fr *frame, n int) {
-			x, dst := s(fr), take(fr, n)
+			x := s(fr)
+			dst, to := take(fr, n)
 			strip.Fill(dst, x)
-			put(fr, dst)
+			store(to, dst)
 		}
 	case "Load":
 		from, at, by := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At)
-		take, put := result[T](v, c.Dst)
+		take := result[T](v, c.Dst)
 		return func(fr *frame, n int) {
-			dst := take(fr, n)
+			dst, to := take(fr, n)
 			i, step := at(fr), by(fr)
-			for k := range dst {
-				decode(dst[k:k+1], v.element(fr, from, i))
-				i += step
+			v.within(fr, from.Buf, i, step, n)
+			if src := elements[T](fr, from.Buf); src != nil {
+				strip.Load(dst, src, int(i), int(step))
+			} else {
+				for k := range dst {
+					decode(dst[k:k+1], v.element(fr, from, i))
+					i += step
+				}
 			}
-			put(fr, dst)
+			store(to, dst)
 		}
 	case "Store":
 		at, by, a := v.index(c.Args[0].At), v.index(c.Args[1].At), operand[T](v, c.Args[2])
 		return func(fr *frame, n int) {
 			x := a(fr, n)
 			i, step := at(fr), by(fr)
+			v.within(fr, c.Dst.Buf, i, step, n)
+			if dst, ok := view[T](fr.bufs[c.Dst.Buf]); ok {
+				strip.Store(dst, int(i), int(step), x)
+				return
+			}
 			for k := range x {
 				encode(v.element(fr, c.Dst, i), x[k:k+1])
 				i += step
@@ -201,13 +221,19 @@ func gatherBy[I strip.Integer](v *vectors, c *lower.Call) step {
 
 func gather[T element, I strip.Integer](v *vectors, c *lower.Call) step {
 	from, at, by, indices := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At), operand[I](v, c.Args[3])
-	take, put := result[T](v, c.Dst)
+	take := result[T](v, c.Dst)
 	return func(fr *frame, n int) {
-		index, dst := indices(fr, n), take(fr, n)
+		index := indices(fr, n)
+		dst, to := take(fr, n)
 		i, step := at(fr), by(fr)
+		src := elements[T](fr, from.Buf)
 		for k := range dst {
-			decode(dst[k:k+1], v.element(fr, from, i+int64(index[k])*step))
+			if j := i + int64(index[k])*step; uint64(j) < uint64(len(src)) {
+				dst[k] = src[j]
+			} else {
+				decode(dst[k:k+1], v.element(fr, from, j))
+			}
 		}
-		put(fr, dst)
+		store(to, dst)
 	}
 }

@@ -207,11 +207,11 @@ func intCall[T strip.Integer](v *vectors, c *lower.Call) step {
 		return reduceInt(v, c, strip.Smallest[T])
 	case "Iota":
 		first, by := v.index(c.Args[0].At), v.index(c.Args[1].At)
-		take, put := result[T](v, c.Dst)
+		take := result[T](v, c.Dst)
 		return func(fr *frame, n int) {
-			x := take(fr, n)
-			strip.Iota(x, int(first(fr)), int(by(fr)))
-			put(fr, x)
+			dst, to := take(fr, n)
+			strip.Iota(dst, int(first(fr)), int(by(fr)))
+			store(to, dst)
 		}
 	case "Gather":
 		return gatherBy[T](v, c)

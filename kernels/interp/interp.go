@@ -13,7 +13,6 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
-	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // Value is what a value of the graph is at run time.
@@ -173,17 +172,14 @@ func (m *Machine) node(n *ir.Node) error {
 
 // Call returns the results of a bound call, whose operands have values.
 func (m *Machine) call(c *ops.Call) ([]Value, error) {
-	op := c.Op
-	if op.View != nil {
-		views, err := op.View(c)
-		if err != nil {
-			return nil, err
-		}
-		if views != nil {
-			return m.views(c, views)
-		}
+	ts, err := Tensors(c)
+	if err != nil {
+		return nil, err
 	}
+	op := c.Op
 	switch {
+	case ts != nil:
+		return m.tensors(c, ts)
 	case op.Effect:
 		return nil, m.effect(c)
 	case op.Value != nil && len(c.Scalars()) == 0 && (op.ScalarOp == nil || c.Outs[0].HasExpr):
@@ -200,12 +196,6 @@ func (m *Machine) call(c *ops.Call) ([]Value, error) {
 		}
 		x, err := m.scalar(c, e)
 		return []Value{{Kind: c.Outs[0].Kind, Scalar: x}}, err
-	case op.Compute != nil:
-		ts, err := op.Compute(c)
-		if err != nil {
-			return nil, err
-		}
-		return m.tensors(c, ts)
 	case op.Loops != nil:
 		return m.loops(c)
 	}
@@ -262,19 +252,7 @@ func (m *Machine) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
 
 // views copies what the views show.
 func (m *Machine) views(c *ops.Call, views []ops.View) ([]Value, error) {
-	var ts []expr.Tensor
-	for i, v := range views {
-		t := expr.Tensor{DType: c.Outs[i].DType}
-		var coords []sym.Expr
-		for d, s := range c.Outs[i].Sizes {
-			x := sym.NewVar(fmt.Sprintf("i%d", d), s)
-			t.Vars = append(t.Vars, x)
-			coords = append(coords, x.Expr())
-		}
-		t.Body = c.LoadAt(v.Of, v.Map(coords)...)
-		ts = append(ts, t)
-	}
-	return m.tensors(c, ts)
+	return m.tensors(c, shown(c, views))
 }
 
 // tensors evaluates tensor expressions over the operands of c.
@@ -297,15 +275,7 @@ func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
 		}
 		return outs, nil
 	}
-	infos := make([]schedule.OperandInfo, len(in))
-	for i, v := range c.Operands() {
-		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes}
-	}
-	opts := schedule.Options{}
-	for _, v := range c.Scalars() {
-		opts.Scalars = append(opts.Scalars, ops.ScalarDType(v.Type.Kind))
-	}
-	f, err := schedule.Build("kernel", ts, infos, opts)
+	f, err := Loops(c, ts, Orders{})
 	if err != nil {
 		return nil, err
 	}
@@ -330,11 +300,7 @@ func (m *Machine) measure(e *expr.Expr) {
 
 // decompose runs what c decomposes into.
 func (m *Machine) decompose(c *ops.Call) ([]Value, error) {
-	var outs []*ir.Value
-	g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil, func(e *ir.Emitter) (_ []ir.Arg, err error) {
-		outs, err = ops.NewBuilder(m.Table, e).Decompose(c)
-		return nil, err
-	})
+	g, outs, err := Decomposition(m.Table, c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,204 @@
+package portable
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/strip"
+	"github.com/etgen/etgen/rt"
+)
+
+// operand is a tensor that a call reads, as it is when code is made.
+type operand struct {
+	typ   ir.Type // dense, row-major, sizes constant
+	order []int   // of its dimensions in memory, nil if row-major
+	slot  *rt.EValue
+	bytes int
+}
+
+// argument returns what is in slot v as an argument of type t. Tensors are
+// added to operands; each is a value of its own.
+func argument(t *aten.Type, v *rt.EValue, operands *[]operand) (ir.Arg, error) {
+	switch v.Kind {
+	case rt.None:
+		return ir.None{}, nil
+	case rt.Int:
+		return integer(t, v.Int)
+	case rt.Bool:
+		return ir.BoolArg(v.Bool), nil
+	case rt.Double:
+		return ir.Float(v.Double), nil
+	case rt.String:
+		if t.Name == "Device" {
+			return ir.Device(v.String), nil
+		}
+		return ir.Str(v.String), nil
+	case rt.TensorKind:
+		typ, order, err := describe(v.Tensor)
+		if err != nil {
+			return nil, err
+		}
+		n, _ := typ.Bytes().Const()
+		*operands = append(*operands, operand{typ, order, v, int(n)})
+		return ir.Ref{Value: &ir.Value{Name: fmt.Sprintf("x%d", len(*operands)-1), Type: typ}}, nil
+	case rt.DoubleList:
+		return list(v.Doubles, func(x float64) (ir.Arg, error) { return ir.Float(x), nil })
+	case rt.BoolList:
+		return list(v.Bools, func(x bool) (ir.Arg, error) { return ir.BoolArg(x), nil })
+	case rt.IntList, rt.TensorList:
+		return list(v.List, func(x *rt.EValue) (ir.Arg, error) {
+			if x == nil {
+				return ir.None{}, nil
+			}
+			if x.List != nil {
+				return nil, fmt.Errorf("a list in a list")
+			}
+			return argument(t.Base(), x, operands)
+		})
+	}
+	return nil, fmt.Errorf("a slot of kind %d", v.Kind)
+}
+
+func list[T any](xs []T, f func(T) (ir.Arg, error)) (ir.Arg, error) {
+	out := make(ir.List, len(xs))
+	for i, x := range xs {
+		a, err := f(x)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		out[i] = a
+	}
+	return out, nil
+}
+
+// integer returns an integer, which stands for members of enumerations too.
+func integer(t *aten.Type, n int64) (ir.Arg, error) {
+	switch t.Name {
+	case "ScalarType":
+		if n == int64(int8(n)) {
+			if d, ok := pte.ScalarType(n).DType(); ok {
+				return ir.DTypeArg(d), nil
+			}
+		}
+		return nil, fmt.Errorf("%d is no element type that can be computed with", n)
+	case "MemoryFormat":
+		formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
+		if n < 0 || n >= int64(len(formats)) {
+			return nil, fmt.Errorf("%d is no memory format", n)
+		}
+		return formats[n], nil
+	case "Layout":
+		if n != 0 {
+			return nil, fmt.Errorf("layout %d is not strided", n)
+		}
+		return ir.LayoutArg(7), nil
+	}
+	return ir.Int(n), nil
+}
+
+// describe returns the type of t and the order of its dimensions in memory.
+func describe(t *rt.Tensor) (ir.Type, []int, error) {
+	if t == nil {
+		return ir.Type{}, nil, fmt.Errorf("there is no tensor")
+	}
+	if t.DType.Size() == 0 {
+		return ir.Type{}, nil, fmt.Errorf("a tensor of %v", t.DType)
+	}
+	n := int64(t.DType.Size())
+	for _, s := range t.Sizes {
+		if s < 0 || s > 0 && n > math.MaxInt64/s {
+			return ir.Type{}, nil, fmt.Errorf("a tensor of sizes %v", t.Sizes)
+		}
+		n *= max(s, 1)
+	}
+	order, err := orderOf(t)
+	return ir.StaticTensor(t.DType, t.Sizes...), order, err
+}
+
+// orderOf returns the order of t's dimensions in memory, nil if it makes no
+// difference from row-major.
+func orderOf(t *rt.Tensor) ([]int, error) {
+	if len(t.DimOrder) == 0 {
+		return nil, nil
+	}
+	order := make([]int, len(t.DimOrder))
+	seen := make([]bool, len(t.Sizes))
+	for i, d := range t.DimOrder {
+		if len(order) != len(seen) || int(d) >= len(seen) || seen[d] {
+			return nil, fmt.Errorf("dim order %v is no permutation of %d dimensions", t.DimOrder, len(t.Sizes))
+		}
+		order[i], seen[d] = int(d), true
+	}
+	long := slices.DeleteFunc(slices.Clone(order), func(d int) bool { return t.Sizes[d] == 1 })
+	if slices.IsSorted(long) || slices.Contains(t.Sizes, 0) {
+		return nil, nil
+	}
+	return order, nil
+}
+
+// changing appends the slots, among v and what it lists, whose content may
+// change while the method lives, tensors' elements aside.
+func changing(slots []*rt.EValue, c *rt.Call, v *rt.EValue) []*rt.EValue {
+	switch {
+	case v == nil:
+		return slots
+	case v.Kind == rt.TensorKind && v.Tensor != nil && !v.Tensor.Resizable():
+		return slots
+	case !c.Fixed(v):
+		return append(slots, v)
+	}
+	for _, x := range v.List {
+		slots = changing(slots, c, x)
+	}
+	return slots
+}
+
+// appendKey appends what tells v's present content from others, tensors'
+// elements aside.
+func appendKey(key []int64, v *rt.EValue) []int64 {
+	if v == nil {
+		return append(key, int64(rt.None))
+	}
+	switch v.Kind {
+	case rt.Int:
+		return append(key, int64(v.Kind), v.Int)
+	case rt.Bool:
+		return append(key, int64(v.Kind), strip.FromBool[int64](v.Bool))
+	case rt.Double:
+		return append(key, int64(v.Kind), int64(math.Float64bits(v.Double)))
+	case rt.String:
+		key = append(key, int64(v.Kind), int64(len(v.String)))
+		for _, b := range []byte(v.String) {
+			key = append(key, int64(b))
+		}
+		return key
+	case rt.TensorKind:
+		if v.Tensor == nil {
+			return append(key, -1)
+		}
+		return append(append(key, int64(len(v.Tensor.Sizes))), v.Tensor.Sizes...)
+	case rt.DoubleList:
+		key = append(key, int64(len(v.Doubles)))
+		for _, x := range v.Doubles {
+			key = append(key, int64(math.Float64bits(x)))
+		}
+		return key
+	case rt.BoolList:
+		key = append(key, int64(len(v.Bools)))
+		for _, x := range v.Bools {
+			key = append(key, strip.FromBool[int64](x))
+		}
+		return key
+	case rt.IntList, rt.TensorList:
+		key = append(key, int64(len(v.List)))
+		for _, x := range v.List {
+			key = appendKey(key, x)
+		}
+		return key
+	}
+	return append(key, int64(v.Kind))
+}

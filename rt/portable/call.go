@@ -1,0 +1,135 @@
+package portable
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/rt"
+)
+
+// maxVariants is how many combinations of sizes and numbers of a call keep
+// their code.
+const maxVariants = 32
+
+// call is an operator call of a program.
+type call struct {
+	*kernel
+	c        *rt.Call
+	to       []*rt.EValue // slots of the results
+	changing []*rt.EValue // slots that decide which variant runs
+	key      []int64      // of the present execution
+	last     *variant
+	variants []*variant // the oldest first
+}
+
+// prepare implements rt.Kernel.Prepare.
+func (k *kernel) prepare(c *rt.Call) (func() error, error) {
+	if want := len(k.in) + k.outs; len(c.Args) != want {
+		return nil, fmt.Errorf("%s: %d arguments, want %d", k.file, len(c.Args), want)
+	}
+	p := &call{kernel: k, c: c}
+	for i, v := range c.Args {
+		if v == nil {
+			return nil, fmt.Errorf("%s: argument %d is missing", k.file, i)
+		}
+	}
+	if err := p.results(); err != nil {
+		return nil, fmt.Errorf("%s: %w", k.file, err)
+	}
+	for _, v := range c.Args[:len(k.in)] {
+		p.changing = changing(p.changing, c, v)
+	}
+	if len(p.changing) == 0 {
+		v, err := p.variant()
+		if err != nil {
+			return nil, err
+		}
+		p.last = v
+		p.variants = append(p.variants, v)
+	}
+	return p.execute, nil
+}
+
+// results finds the slots of the results: an argument each, or one that lists
+// them.
+func (p *call) results() error {
+	for i := range max(p.outs, 1) {
+		out := p.c.Args[p.first+i]
+		if out.Kind == rt.TensorList {
+			p.to = append(p.to, out.List...)
+		} else {
+			p.to = append(p.to, out)
+		}
+	}
+	for i, out := range p.to {
+		if out == nil || p.c.Fixed(out) {
+			return fmt.Errorf("result %d would be written to a constant", i)
+		}
+	}
+	return nil
+}
+
+// execute is what a program's instruction does.
+func (p *call) execute() error {
+	p.key = p.key[:0]
+	for _, v := range p.changing {
+		p.key = appendKey(p.key, v)
+	}
+	if p.last == nil || !slices.Equal(p.last.key, p.key) {
+		if err := p.choose(); err != nil {
+			return err
+		}
+	}
+	return p.last.execute(p)
+}
+
+// choose makes the variant for the present arguments the last.
+func (p *call) choose() error {
+	for _, v := range p.variants {
+		if slices.Equal(v.key, p.key) {
+			p.last = v
+			return nil
+		}
+	}
+	v, err := p.variant()
+	if err != nil {
+		return err
+	}
+	v.key = slices.Clone(p.key)
+	if len(p.variants) == maxVariants {
+		p.variants = slices.Delete(p.variants, 0, 1)
+	}
+	p.variants = append(p.variants, v)
+	p.last = v
+	return nil
+}
+
+// variant makes the code for the present arguments.
+func (p *call) variant() (*variant, error) {
+	v, err := p.build()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.file, err)
+	}
+	return v, nil
+}
+
+func (p *call) build() (*variant, error) {
+	v := &variant{}
+	n := &ir.Node{Name: "call", Op: p.node}
+	for i, param := range p.in {
+		a, err := argument(param.Type, p.c.Args[i], &v.operands)
+		if err != nil {
+			return nil, fmt.Errorf("argument %s: %w", param.Name, err)
+		}
+		n.Args = append(n.Args, ir.NamedArg{Name: param.Name, Value: a})
+	}
+	bound, err := p.table.Bind(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.results(p, bound); err != nil {
+		return nil, err
+	}
+	return v, v.compile(p, bound)
+}

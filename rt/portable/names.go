@@ -1,0 +1,64 @@
+package portable
+
+import (
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// form is an operator as programs call it: a table's operator whose results go
+// to arguments.
+type form struct {
+	file  string // "aten::add.out"
+	node  string // what is bound: "aten.add.Tensor", or the in-place operator "aten.add_.Tensor"
+	in    []aten.Param
+	outs  int // out arguments, behind in
+	first int // where the results are among the arguments: len(in), or the one that is changed in place
+}
+
+// forms returns how programs can call the operators of a table: the out
+// variants, the in-place operators, and those that compute numbers.
+func forms(table *ops.Table) []form {
+	var all []form
+	for _, name := range table.Names() {
+		op, _ := table.Lookup(name)
+		args, returns := op.ParsedSchema().Args, op.ParsedSchema().Returns
+		if v, ok := aten.OutOf(name); ok {
+			all = append(all, form{file: fileName(v.Name), node: name, in: args, outs: len(v.Outs), first: len(args)})
+		}
+		if in := inPlace(name); in != "" && len(returns) == 1 && returns[0].Type.Name == "Tensor" {
+			if f, ok := table.Functional(in); ok && !f.Rebind {
+				all = append(all, form{file: fileName(in), node: in, in: args, first: f.Mutated})
+			}
+		}
+		if _, _, python := pythonOperator(name); !python && (op.Value != nil || op.ScalarOp != nil) && !op.Effect {
+			all = append(all, form{file: fileName(name), node: name, in: args, outs: 1, first: len(args)})
+		}
+	}
+	return all
+}
+
+// pythonOperator reports whether an operator is one of Python's own, which
+// programs have under other names.
+func pythonOperator(name string) (module, rest string, ok bool) {
+	module, rest, _ = strings.Cut(name, ".")
+	return module, rest, strings.Count(name, ".") < 2
+}
+
+// fileName returns the name that programs have for what nodes call name.
+func fileName(name string) string {
+	return strings.TrimSuffix(strings.Replace(name, ".", "::", 1), ".default")
+}
+
+// inPlace returns the name of the in-place form of an operator, "" if it has
+// none to be.
+func inPlace(name string) string {
+	base := ir.OpBase(name)
+	parts := strings.SplitN(name, ".", 3)
+	if len(parts) < 3 || strings.HasSuffix(base, "_") {
+		return ""
+	}
+	return parts[0] + "." + parts[1] + "_." + parts[2]
+}

@@ -1,0 +1,155 @@
+package portable
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// sequence runs an operator as the operators it is made of.
+type sequence struct {
+	steps  []step
+	memory [][]byte // of the call's results and operands, then of values between
+	given  int      // results and operands
+}
+
+// step is one of the operators.
+type step struct {
+	code code
+	at   []int    // where its results and operands are in memory
+	bufs [][]byte // for the call
+}
+
+// maxDepth bounds how far decompositions nest, which entries that name each
+// other could do without end.
+const maxDepth = 20
+
+// newSequence compiles what c decomposes into.
+func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*sequence, error) {
+	deeper := *k
+	if deeper.depth++; deeper.depth > maxDepth {
+		return nil, fmt.Errorf("the operator decomposes without end")
+	}
+	g, outs, err := interp.Decomposition(k.table, c)
+	if err != nil {
+		return nil, err
+	}
+	s := &sequence{given: len(outs) + len(c.Operands())}
+	s.memory = make([][]byte, s.given)
+	at := map[*ir.Value]int{}
+	fixed := map[*ir.Value][]byte{}
+	for i, v := range c.Operands() {
+		at[v] = len(outs) + i
+		if data, ok := constant(i); ok {
+			fixed[v] = data
+		}
+	}
+	place := func(v *ir.Value) (int, error) {
+		if i, ok := at[v]; ok {
+			return i, nil
+		}
+		n, ok := v.Type.Bytes().Const()
+		if !ok {
+			return 0, fmt.Errorf("the size of %%%s is not known", v.Name)
+		}
+		room := make([]byte, n)
+		if v.Const != nil {
+			data, err := ir.Tensor(v.Const)
+			if err != nil {
+				return 0, err
+			}
+			room, fixed[v] = data, data
+		}
+		at[v] = len(s.memory)
+		s.memory = append(s.memory, room)
+		return at[v], nil
+	}
+	var copies []*ir.Value // results that are operands, constants or results already
+	for i, v := range outs {
+		if _, taken := at[v]; taken || v.Def == nil {
+			copies = append(copies, v)
+		} else {
+			at[v] = i
+			copies = append(copies, nil)
+		}
+	}
+	for _, n := range g.Nodes {
+		if err := s.add(&deeper, n, fixed, place); err != nil {
+			return nil, fmt.Errorf("as %s: %w", n.Op, err)
+		}
+	}
+	for i, v := range copies {
+		if v == nil {
+			continue
+		}
+		from, err := place(v)
+		if err != nil {
+			return nil, err
+		}
+		l, err := reorder(v.Type, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.steps = append(s.steps, step{code: l, at: []int{i, from}, bufs: make([][]byte, 2)})
+	}
+	return s, nil
+}
+
+// add compiles a node of the decomposition.
+func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte, place func(*ir.Value) (int, error)) error {
+	if len(n.Regions) > 0 {
+		return fmt.Errorf("control flow inside of an operator is not supported")
+	}
+	c, err := k.table.Bind(n)
+	if err != nil {
+		return err
+	}
+	var st step
+	for i, t := range c.Outs {
+		v := n.Output(i)
+		if t.Kind != ir.TensorKind {
+			return fmt.Errorf("a number inside of an operator is not supported")
+		}
+		if v == nil {
+			v = &ir.Value{Name: "unused", Type: t}
+		}
+		where, err := place(v)
+		if err != nil {
+			return err
+		}
+		st.at = append(st.at, where)
+	}
+	for _, v := range c.Operands() {
+		where, err := place(v)
+		if err != nil {
+			return err
+		}
+		st.at = append(st.at, where)
+	}
+	st.code, err = k.compile(c, interp.Orders{}, func(i int) ([]byte, bool) {
+		data, ok := fixed[c.Operands()[i]]
+		return data, ok
+	})
+	st.bufs = make([][]byte, len(st.at))
+	s.steps = append(s.steps, st)
+	return err
+}
+
+func (s *sequence) run(bufs [][]byte) error {
+	copy(s.memory[:s.given], bufs)
+	for i := range s.steps {
+		st := &s.steps[i]
+		for j, where := range st.at {
+			st.bufs[j] = s.memory[where]
+		}
+		if err := st.code.run(st.bufs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inPlace: a result may be written before the last read of an operand.
+func (s *sequence) inPlace(_, _ int) bool { return false }

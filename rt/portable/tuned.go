@@ -1,0 +1,148 @@
+package portable
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/conv"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/depthwise"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/linear"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/matmul"
+)
+
+// epilogue is what hand-made kernels call on runs of results.
+type epilogue = func(run []float32, o, c int)
+
+// functions are the Go functions that instances name, as functions of their
+// buffers and integers.
+var functions = map[string]func(b [][]float32, p []int, e epilogue){
+	"linear.F32": func(b [][]float32, p []int, e epilogue) {
+		linear.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], e)
+	},
+	"matmul.F32": func(b [][]float32, p []int, e epilogue) {
+		matmul.F32(b[0], b[1], b[2], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], e)
+	},
+	"conv.F32": func(b [][]float32, p []int, e epilogue) {
+		conv.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
+			p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], e)
+	},
+	"depthwise.F32": func(b [][]float32, p []int, e epilogue) {
+		depthwise.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14],
+			p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], e)
+	},
+}
+
+// tunedCode is an instance of a hand-made kernel.
+type tunedCode struct {
+	f        func(b [][]float32, p []int, e epilogue)
+	operands []int // that f reads, then those that the epilogue adds
+	reads    int   // how many f reads
+	params   []int
+	epilogue epilogue
+	bufs     [][]float32 // result, operands, packed constants
+	added    [][]float32
+	rooms    [][]float32 // for results and operands that are not aligned
+}
+
+func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
+	f, ok := functions[in.Kernel.Go]
+	if !ok || !in.Scratch.IsZero() {
+		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go, in.Kernel.Name)
+	}
+	t := &tunedCode{f: f, operands: append(append([]int{}, in.Operands...), in.Added...), reads: len(in.Operands)}
+	for _, p := range in.Params {
+		n, ok := p.Value.Const()
+		if !ok {
+			return nil, fmt.Errorf("parameter %s of tuned kernel %s is not known", p.Name, in.Kernel.Name)
+		}
+		t.params = append(t.params, int(n))
+	}
+	t.bufs = make([][]float32, 1+t.reads, 1+t.reads+len(in.Packed))
+	for _, p := range in.Packed {
+		var own []float32
+		x, _ := eval.Floats(p.Data, &own)
+		t.bufs = append(t.bufs, x)
+	}
+	t.rooms = make([][]float32, 1+len(t.operands))
+	t.added = make([][]float32, len(in.Added))
+	count, _ := c.Outs[0].Numel().Const()
+	t.epilogue = t.adding(c, in, int(count))
+	return t, nil
+}
+
+// adding returns the epilogue that adds operands to the results, nil if there
+// is nothing to add.
+func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) epilogue {
+	var adds []func(run []float32, o, ch int)
+	for i, k := range in.Added {
+		n := c.Operands()[k].Type.Numel()
+		switch z := &t.added[i]; {
+		case n.Is(1):
+			adds = append(adds, func(run []float32, _, _ int) {
+				for i := range run {
+					run[i] += (*z)[0]
+				}
+			})
+		case n.Equal(sym.Int(int64(count))):
+			adds = append(adds, func(run []float32, o, _ int) {
+				for i, x := range (*z)[o : o+len(run)] {
+					run[i] += x
+				}
+			})
+		case in.Kernel.RunChannels:
+			adds = append(adds, func(run []float32, _, ch int) {
+				for i, x := range (*z)[ch : ch+len(run)] {
+					run[i] += x
+				}
+			})
+		default:
+			adds = append(adds, func(run []float32, _, ch int) {
+				for i := range run {
+					run[i] += (*z)[ch]
+				}
+			})
+		}
+	}
+	switch len(adds) {
+	case 0:
+		return nil
+	case 1:
+		return adds[0]
+	}
+	return func(run []float32, o, ch int) {
+		for _, f := range adds {
+			f(run, o, ch)
+		}
+	}
+}
+
+func (t *tunedCode) run(bufs [][]byte) error {
+	y, shared := eval.Floats(bufs[0], &t.rooms[0])
+	t.bufs[0] = y
+	for i, k := range t.operands {
+		x, _ := eval.Floats(bufs[1+k], &t.rooms[1+i])
+		if i < t.reads {
+			t.bufs[1+i] = x
+		} else {
+			t.added[i-t.reads] = x
+		}
+	}
+	t.f(t.bufs, t.params, t.epilogue)
+	if !shared {
+		eval.PutFloats(bufs[0], y)
+	}
+	return nil
+}
+
+// inPlace: the kernel writes results before it has read all operands.
+func (t *tunedCode) inPlace(_, in int) bool {
+	for _, k := range t.operands {
+		if k == in {
+			return false
+		}
+	}
+	return true
+}

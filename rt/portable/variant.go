@@ -1,0 +1,254 @@
+package portable
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/rt"
+)
+
+// variant is a call with certain sizes and numbers, compiled.
+type variant struct {
+	key      []int64
+	operands []operand
+	res      []result
+	code     code
+	bufs     [][]byte // what code runs on: results, then operands
+	spare    [][]byte // room for operands that lie where a result goes
+	inPlace  []bool   // of result i and operand j at i·len(operands)+j: they may be the same memory
+}
+
+// result is a tensor that a call writes, or a number (then dtype is what code
+// computes it in, 0 if it is known).
+type result struct {
+	kind  ir.Kind
+	dtype ir.DType
+	sizes []int64
+	order []int
+	bytes int
+	value expr.Value // of a number
+}
+
+// results checks the tensors of the results against what bound gives.
+func (v *variant) results(p *call, bound *ops.Call) error {
+	if len(bound.Outs) != len(p.to) {
+		return fmt.Errorf("%d results for %d arguments to write", len(bound.Outs), len(p.to))
+	}
+	for i, typ := range bound.Outs {
+		r := result{kind: typ.Kind}
+		if typ.Kind != ir.TensorKind {
+			v.res = append(v.res, r)
+			continue
+		}
+		sizes, ok := typ.StaticSizes()
+		if !ok {
+			return fmt.Errorf("the sizes of result %d are not known before it is computed", i)
+		}
+		slot := p.to[i]
+		if slot.Kind != rt.TensorKind || slot.Tensor == nil {
+			return fmt.Errorf("result %d is a tensor, its argument is not", i)
+		}
+		t := slot.Tensor
+		switch {
+		case t.DType != typ.DType:
+			return fmt.Errorf("result %d is %v, its tensor %v", i, typ.DType, t.DType)
+		case len(t.Sizes) != len(sizes), !t.Resizable() && !slices.Equal(t.Sizes, sizes):
+			return fmt.Errorf("result %d has sizes %v, its tensor %v", i, sizes, t.Sizes)
+		}
+		r.dtype, r.sizes, r.bytes = t.DType, sizes, t.DType.Size()
+		for _, s := range sizes {
+			r.bytes *= int(s)
+		}
+		order, err := orderOf(&rt.Tensor{Sizes: sizes, DimOrder: t.DimOrder})
+		if err != nil {
+			return fmt.Errorf("result %d: %w", i, err)
+		}
+		r.order = order
+		v.res = append(v.res, r)
+	}
+	return nil
+}
+
+// compile makes the code of a bound call.
+func (v *variant) compile(p *call, bound *ops.Call) (err error) {
+	if len(v.res) == 1 && v.res[0].kind != ir.TensorKind {
+		return v.number(bound)
+	}
+	if v.code, err = p.kernel.compile(bound, v.orders(), v.constants(p)); err != nil {
+		return err
+	}
+	v.room()
+	return nil
+}
+
+// orders returns how the tensors lie in memory.
+func (v *variant) orders() (o interp.Orders) {
+	for _, r := range v.res {
+		o.Outs = append(o.Outs, r.order)
+	}
+	for _, x := range v.operands {
+		o.Operands = append(o.Operands, x.order)
+	}
+	return o
+}
+
+// constants returns a function that gives the elements of an operand, in
+// row-major order, if they never change.
+func (v *variant) constants(p *call) func(k int) ([]byte, bool) {
+	return func(k int) ([]byte, bool) {
+		o := v.operands[k]
+		if !p.c.Fixed(o.slot) {
+			return nil, false
+		}
+		data := o.slot.Tensor.Data
+		if n, _ := o.typ.Bytes().Const(); int64(len(data)) != n {
+			return nil, false
+		}
+		if o.order == nil {
+			return data, true
+		}
+		out, err := reordered(o.typ, o.order, data)
+		return out, err == nil
+	}
+}
+
+// room prepares for execution once code is there.
+func (v *variant) room() {
+	v.bufs = make([][]byte, len(v.res)+len(v.operands))
+	v.spare = make([][]byte, len(v.operands))
+	v.inPlace = make([]bool, len(v.res)*len(v.operands))
+	for i := range v.res {
+		for j := range v.operands {
+			v.inPlace[i*len(v.operands)+j] = v.code.inPlace(i, j)
+		}
+	}
+}
+
+// number compiles a call whose result is a number.
+func (v *variant) number(bound *ops.Call) error {
+	r := &v.res[0]
+	if bound.Op.Value != nil && bound.Outs[0].HasExpr {
+		e, err := bound.Op.Value(bound)
+		if err != nil {
+			return err
+		}
+		n, ok := e.Const()
+		if !ok {
+			return fmt.Errorf("%s is no constant", e)
+		}
+		r.value.I = n
+		return nil
+	}
+	if bound.Op.ScalarOp == nil {
+		return fmt.Errorf("the operator has no kernel")
+	}
+	e, err := bound.Op.ScalarOp(bound)
+	if err != nil {
+		return err
+	}
+	f, err := interp.Loops(bound, []expr.Tensor{{DType: e.DType, Body: e}}, v.orders())
+	if err != nil {
+		return err
+	}
+	if v.code, err = newLoops(f); err != nil {
+		return err
+	}
+	r.dtype, r.bytes = e.DType, e.DType.Size()
+	v.room()
+	v.bufs[0] = make([]byte, r.bytes)
+	return nil
+}
+
+// execute runs the variant on the present memory of its arguments.
+func (v *variant) execute(p *call) error {
+	nOut := len(v.res)
+	for i := range v.res {
+		r := &v.res[i]
+		if r.kind != ir.TensorKind {
+			continue
+		}
+		t := p.to[i].Tensor
+		if t == nil {
+			return fmt.Errorf("%s: result %d has no tensor", p.file, i)
+		}
+		if t.Resizable() && !slices.Equal(t.Sizes, r.sizes) {
+			if err := t.Resize(r.sizes); err != nil {
+				return fmt.Errorf("%s: result %d: %w", p.file, i, err)
+			}
+		}
+		if len(t.Data) != r.bytes {
+			return fmt.Errorf("%s: result %d of sizes %v has %d bytes of memory, needs %d", p.file, i, r.sizes, len(t.Data), r.bytes)
+		}
+		v.bufs[i] = t.Data
+	}
+	for j := range v.operands {
+		o := &v.operands[j]
+		t := o.slot.Tensor
+		if t == nil || len(t.Data) != o.bytes {
+			return p.noMemory(j)
+		}
+		v.bufs[nOut+j] = t.Data
+	}
+	v.separate(nOut)
+	if v.code != nil {
+		if err := v.code.run(v.bufs); err != nil {
+			return fmt.Errorf("%s: %w", p.file, err)
+		}
+	}
+	if v.res[0].kind != ir.TensorKind {
+		v.store(p.to[0])
+	}
+	return nil
+}
+
+// noMemory is the error for an operand whose memory is not that of its sizes.
+func (p *call) noMemory(j int) error {
+	o := &p.last.operands[j]
+	have := 0
+	if o.slot.Tensor != nil {
+		have = len(o.slot.Tensor.Data)
+	}
+	return fmt.Errorf("%s: operand %d, %s, has %d bytes of memory", p.file, j, o.typ, have)
+}
+
+// separate copies operands away that lie where a result goes, unless the code
+// can run in place.
+func (v *variant) separate(nOut int) {
+	for j := range v.operands {
+		in := v.bufs[nOut+j]
+		for i := range nOut {
+			out := v.bufs[i]
+			if !overlap(out, in) || v.inPlace[i*len(v.operands)+j] && &out[0] == &in[0] {
+				continue
+			}
+			if len(v.spare[j]) != len(in) {
+				v.spare[j] = make([]byte, len(in))
+			}
+			copy(v.spare[j], in)
+			v.bufs[nOut+j] = v.spare[j]
+			break
+		}
+	}
+}
+
+// store puts a number into its slot.
+func (v *variant) store(slot *rt.EValue) {
+	r := &v.res[0]
+	x := r.value
+	if v.code != nil {
+		x = eval.Get(r.dtype, v.bufs[0], 0)
+	}
+	switch r.kind {
+	case ir.IntKind:
+		slot.Kind, slot.Int = rt.Int, x.I
+	case ir.BoolKind:
+		slot.Kind, slot.Bool = rt.Bool, x.I != 0
+	case ir.FloatKind:
+		slot.Kind, slot.Double = rt.Double, x.F
+	}
+}
