@@ -15,6 +15,7 @@ func tensorGroups() [][]Op {
 		rearrangeOps(),
 		padOps(),
 		indexOps(),
+		dataSizeOps(),
 		scatterOps(),
 		upsampleOps(),
 		gridOps(),

@@ -1,0 +1,257 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// Some operators have results whose size only the data of their operands
+// decides. Infer gives such a size a symbol that ranges up to a bound. The
+// operator decomposes into one that counts, the reading of that number, which
+// gives the symbol its value, and operators that take the number as an
+// argument. So the result's buffer has room for the bound, and everything
+// behind works on the actual size as on any other dynamic one.
+
+// counted returns size d of result i, which data decides and which is at most
+// bound: what the graph says it is, else a symbol of its own.
+func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
+	if v := c.node.Output(i); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
+		return v.Type.Sizes[d]
+	}
+	_, hi := bound.Bounds()
+	return sym.NewSymbol("u"+itoa(i), 0, max(hi, 0)).Expr()
+}
+
+// number reads a tensor with one element as the integer e.
+func (b *Builder) number(x *ir.Value, e sym.Expr) *ir.Value {
+	return b.Emit("aten.item.default", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}}, ir.SymInt(e)).Outputs[0]
+}
+
+// dataSizeOps pick elements out by what they are.
+func dataSizeOps() []Op {
+	return []Op{
+		nonzeroStatic(),
+		nonzeroOp("aten::nonzero(Tensor self) -> Tensor"),
+		nonzeroOp("aten::argwhere(Tensor self) -> Tensor"),
+		maskedSelect(),
+		repeatPositions(),
+		repeatInterleave(),
+	}
+}
+
+// nonzeroStatic gives the coordinates of the first size elements that are not
+// zero, a row each, and fills up with fill_value.
+func nonzeroStatic() Op {
+	return Op{
+		Schema: "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			n, err := c.SymInt("size")
+			if err == nil && sym.Less(n, sym.Int(0)) {
+				err = c.Errorf("%s elements", n)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(ir.Int64, n, sym.Int(int64(c.Tensor("self").Rank())))}, nil
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			t, size := c.Tensor("self"), c.Outs[0].Sizes[0]
+			rank := sym.Int(int64(t.Rank()))
+			it := indexDType(sym.Max(t.Numel(), size))
+			at := newCounter("found", it)
+			vars, coords := indexVars(t.Sizes)
+			bind, row := index("row", at.get(), size)
+			store := []loop.Stmt{bind}
+			for d, x := range coords {
+				store = append(store, &loop.Store{Buf: 0, At: sym.Add(sym.Mul(row, rank), sym.Int(int64(d))), Value: expr.Idx(ir.Int64, x)})
+			}
+			x := expr.Cast(ir.Bool, expr.At(1, t.DType, sym.RowMajor(t.Sizes, coords)))
+			body := []loop.Stmt{&loop.If{Cond: expr.And(x, expr.Lt(at.get(), expr.Idx(it, size))), Then: append(store, at.add(1))}}
+			for d := len(vars) - 1; d >= 0; d-- {
+				body = []loop.Stmt{&loop.For{Var: vars[d], Extent: t.Sizes[d], Body: body}}
+			}
+			r, k := sym.NewVar("r", size), sym.NewVar("k", rank)
+			rest := &loop.For{Var: r, Extent: size, Body: []loop.Stmt{&loop.If{
+				Cond: expr.Ge(expr.Idx(it, r.Expr()), at.get()),
+				Then: []loop.Stmt{&loop.For{Var: k, Extent: rank, Body: []loop.Stmt{
+					&loop.Store{Buf: 0, At: sym.Add(sym.Mul(r.Expr(), rank), k.Expr()), Value: c.number(c.Arg("fill_value"), ir.Int64)},
+				}}},
+			}}}
+			f := &loop.Func{Name: "nonzero", Bufs: c.buffers()}
+			if t.Rank() > 0 {
+				f.Body = append([]loop.Stmt{at.start(expr.Int(it, 0))}, append(body, rest)...)
+			}
+			return f, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			var out []Sample
+			for i, d := range sampleDTypes {
+				out = append(out, NewSample("self", Tensor(d, Values{Lo: 0, Hi: 1}, r.Shape(i%4)...), "size", r.Dim(), "fill_value", -7))
+			}
+			return out
+		},
+	}
+}
+
+// sparse are values of which about half are zero.
+func sparse(d ir.DType) Values {
+	if d.IsFloat() {
+		return Values{Special: true}
+	}
+	return Values{Lo: 0, Hi: 1}
+}
+
+func nonzeroOp(schema string) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			n := c.counted(0, 0, t.Numel())
+			out := ir.TensorOf(ir.Int64, n, sym.Int(int64(t.Rank())))
+			out.Strides = []sym.Expr{sym.Int(1), n} // PyTorch finds coordinates a dimension at a time
+			return []ir.Type{out}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			return []*ir.Value{b.nonzero(c.Value("self"), c.Outs[0].Sizes[0])}, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			var out []Sample
+			for i, d := range sampleDTypes {
+				out = append(out, NewSample("self", Tensor(d, sparse(d), r.Shape(i%4)...)))
+			}
+			return out
+		},
+	}
+}
+
+// nonzero gives the coordinates of the n elements of x that are not zero.
+func (b *Builder) nonzero(x *ir.Value, n sym.Expr) *ir.Value {
+	count := b.Op("aten.sum.default", b.Op("aten.ne.Scalar", x, 0))
+	return b.Op("aten.nonzero_static.default", x, Kw("size", b.number(count, n)))
+}
+
+// flattened gives the elements of x, broadcast to sizes, in one dimension.
+func (b *Builder) flattened(x *ir.Value, sizes []sym.Expr) *ir.Value {
+	return b.Op("aten.reshape.default", b.Op("aten.expand.default", x, sizes), []int64{-1})
+}
+
+func maskedSelect() Op {
+	return Op{
+		Schema: "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, m := c.Tensor("self"), c.Tensor("mask")
+			if m.DType != ir.Bool {
+				return nil, c.Errorf("a mask of %s", m.DType)
+			}
+			sizes, ok := Broadcast(t, m)
+			if !ok {
+				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, m}))
+			}
+			return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Mul(sizes...)))}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			sizes, _ := Broadcast(c.Tensor("self"), c.Tensor("mask"))
+			at := b.nonzero(b.flattened(c.Value("mask"), sizes), c.Outs[0].Sizes[0])
+			at = b.Op("aten.select.int", at, 1, 0)
+			return []*ir.Value{b.Op("aten.index_select.default", b.flattened(c.Value("self"), sizes), 0, at)}, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			var out []Sample
+			for i, d := range sampleDTypes {
+				shape := r.Shape(i % 4)
+				out = append(out, NewSample("self", Tensor(d, Values{}, shape...), "mask", Tensor(ir.Bool, Values{}, r.BroadcastShape(shape)...)))
+			}
+			return append(out, NewSample("self", Tensor(ir.Float32, Values{}, 3), "mask", Tensor(ir.Bool, Values{}, 2, 3)))
+		},
+	}
+}
+
+// repeatPositions gives each position in repeats as often as the number there
+// says, size results in all.
+func repeatPositions() Op {
+	return Op{
+		Schema: "etgen::repeat_positions(Tensor repeats, SymInt size) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, err := c.indexTensor("repeats")
+			if err == nil && t.Rank() != 1 {
+				err = c.Errorf("repeats with %d dimensions, not one", t.Rank())
+			}
+			if err != nil {
+				return nil, err
+			}
+			n, err := c.SymInt("size")
+			return []ir.Type{ir.TensorOf(t.DType, n)}, err
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			t, size := c.Tensor("repeats"), c.Outs[0].Sizes[0]
+			at, left := newCounter("at", ir.Int64), newCounter("left", ir.Int64)
+			k := sym.NewVar("k", t.Sizes[0])
+			bind, place := index("place", at.get(), size)
+			fill := sym.NewVar("z", size)
+			return &loop.Func{Name: "repeat_positions", Bufs: c.buffers(), Body: []loop.Stmt{
+				at.start(expr.Int(ir.Int64, 0)),
+				&loop.For{Var: k, Extent: t.Sizes[0], Body: []loop.Stmt{
+					left.start(expr.Cast(ir.Int64, expr.At(1, t.DType, k.Expr()))),
+					&loop.While{
+						Cond: expr.And(expr.Gt(left.get(), expr.Int(ir.Int64, 0)), expr.Lt(at.get(), expr.Idx(ir.Int64, size))),
+						Body: []loop.Stmt{
+							bind,
+							&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType, expr.Idx(ir.Int64, k.Expr()))},
+							at.add(1), left.add(-1),
+						}},
+				}},
+				&loop.For{Var: fill, Extent: size, Body: []loop.Stmt{&loop.If{
+					Cond: expr.Ge(expr.Idx(ir.Int64, fill.Expr()), at.get()),
+					Then: []loop.Stmt{&loop.Store{Buf: 0, At: fill.Expr(), Value: expr.Int(t.DType, 0)}},
+				}}},
+			}}, nil
+		},
+		Samples: func(r *Rand) []Sample {
+			return []Sample{
+				NewSample("repeats", Tensor(ir.Int64, Values{Hi: 3}, 5), "size", 7),
+				NewSample("repeats", Tensor(ir.Int32, Values{Lo: 1, Hi: 3}, 4), "size", 4),
+			}
+		},
+	}
+}
+
+// maxRepeated bounds the results of repeat_interleave where nothing else does.
+const maxRepeated = 1 << 20
+
+func repeatInterleave() Op {
+	schema := "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor"
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, err := c.indexTensor("repeats")
+			if err == nil && t.Rank() != 1 {
+				err = c.Errorf("repeats with %d dimensions, not one", t.Rank())
+			}
+			if err != nil {
+				return nil, err
+			}
+			if !c.Has("output_size") {
+				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Int(maxRepeated)))}, nil
+			}
+			n, err := c.SymInt("output_size")
+			return []ir.Type{ir.TensorOf(t.DType, n)}, err
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			size := c.Arg("output_size")
+			if !c.Has("output_size") {
+				total := b.Op("aten.sum.default", c.Arg("repeats"))
+				size = ir.Ref{Value: b.number(total, c.Outs[0].Sizes[0])}
+			}
+			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size), nil
+		},
+		Samples: func(r *Rand) []Sample {
+			return []Sample{
+				NewSample("repeats", Tensor(ir.Int64, Values{Hi: 3}, 5)),
+				NewSample("repeats", Tensor(ir.Int32, Values{Hi: 3}, 4)),
+				NewSample("repeats", Tensor(ir.Int64, Values{Lo: 1.5, Hi: 2.5}, 3), "output_size", 6),
+			}
+		},
+	}
+}
