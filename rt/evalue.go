@@ -68,9 +68,14 @@ type Tensor struct {
 	// caller's and may be another one each time.
 	Data []byte
 
-	bound    []int64 // what the sizes may grow to; nil if they are fixed
-	storage  []byte  // Data is its beginning
-	readOnly bool    // the memory is a constant's, shared by methods
+	bound   []int64 // what the sizes may grow to; nil if they are fixed
+	storage []byte  // Data is its beginning
+	// own is the memory that is the tensor's by the program; storage is another
+	// one while the tensor is a view of another tensor. Nil if the memory is the
+	// caller's, or is allocated when needed and is not yet.
+	own      []byte
+	readOnly bool // the memory is a constant's, shared by methods
+	onDemand bool // own is allocated when needed, and FreeCall gives it back
 }
 
 // Resizable reports whether the sizes may change.

@@ -52,8 +52,8 @@ func NewRegistry(kernels ...Kernel) *Registry {
 }
 
 // Lookup returns the kernel of an operator. The runtime's own operators
-// (executorch_prim::* and the like) are not in a registry unless it replaces
-// them.
+// (executorch_prim::* and the like) are not in a registry; one that has kernels
+// of these names does not replace them.
 func (r *Registry) Lookup(name string) (Kernel, bool) {
 	if r == nil {
 		return Kernel{}, false

@@ -25,6 +25,7 @@ func NewTensor(dtype ir.DType, sizes []int64, dimOrder []uint8, data []byte) (*T
 	if len(data) != n {
 		return nil, fmt.Errorf("%w: a %v tensor of sizes %v takes %d bytes, not %d", ErrInvalidArgument, dtype, sizes, n, len(data))
 	}
+	t.own = data
 	t.setStorage(data)
 	return t, nil
 }
@@ -188,8 +189,17 @@ func (t *Tensor) setStorage(b []byte) {
 	t.Data = b[:t.Numel()*int64(t.DType.Size())]
 }
 
-// dropStorage leaves t without memory.
-func (t *Tensor) dropStorage() { t.storage, t.Data = nil, nil }
+// restore gives t the memory that is its own. If it has none, because that is
+// allocated when needed, it is allocated.
+func (t *Tensor) restore() {
+	if t.own == nil {
+		t.own = alignedBytes(int(t.capacity()) * t.DType.Size())
+	}
+	t.setStorage(t.own)
+}
+
+// lacksMemory reports whether t has elements but no memory for them.
+func (t *Tensor) lacksMemory() bool { return t.storage == nil }
 
 // sameLayout reports whether tensors of the sizes lie alike in memory with both
 // orders: they list the dimensions that matter, of more than one element, in the

@@ -1,0 +1,168 @@
+package rt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// binder makes a Method of a plan: slots of values, steps of instructions.
+type binder struct {
+	program  *Program
+	plan     *pte.ExecutionPlan
+	options  *MethodOptions
+	memory   *memory
+	data     dataFiles
+	boundary bool // only inputs and outputs, for an Executor
+
+	slots     []EValue
+	index     map[*EValue]int32
+	uses      []use
+	callers   []*Tensor // outputs whose memory the caller may give
+	delegates []Delegate
+}
+
+// slot returns the slot of a value.
+func (b *binder) slot(v int32) (*EValue, error) {
+	if v < 0 || int(v) >= len(b.slots) {
+		return nil, fmt.Errorf("%w: value %d of %d", ErrInvalidProgram, v, len(b.slots))
+	}
+	return &b.slots[v], nil
+}
+
+// opName is what errors and events call an instruction.
+func (b *binder) opName(in pte.Instruction) string {
+	switch in := in.(type) {
+	case pte.KernelCall:
+		if in.Op >= 0 && int(in.Op) < len(b.plan.Operators) {
+			return b.plan.Operators[in.Op].String()
+		}
+		return "KernelCall"
+	case pte.DelegateCall:
+		if in.Delegate >= 0 && int(in.Delegate) < len(b.plan.Delegates) {
+			return "DelegateCall " + b.plan.Delegates[in.Delegate].ID
+		}
+		return "DelegateCall"
+	case pte.MoveCall:
+		return "MoveCall"
+	case pte.JumpFalseCall:
+		return "JumpFalseCall"
+	case pte.FreeCall:
+		return "FreeCall"
+	}
+	return fmt.Sprintf("%T", in)
+}
+
+// values fills the slots, in the boundary only those of inputs and outputs and
+// what they are lists of.
+func (b *binder) values() error {
+	wanted := make([]bool, len(b.slots))
+	if b.boundary {
+		for _, v := range slices.Concat(b.plan.Inputs, b.plan.Outputs) {
+			wanted[v] = true
+			for _, e := range listed(b.plan.Values[v]) {
+				if e >= 0 && e < int64(len(wanted)) {
+					wanted[e] = true
+				}
+			}
+		}
+	} else if err := b.memory.plan(b.plan.BufferSizes); err != nil {
+		return err
+	}
+	for i := range b.slots {
+		if b.boundary && !wanted[i] {
+			continue
+		}
+		if err := b.value(i); err != nil {
+			return fmt.Errorf("value %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// listed returns the values that v is a list of.
+func listed(v pte.EValue) []int64 {
+	var of []int64
+	switch v := v.(type) {
+	case pte.IntList:
+		return v
+	case pte.TensorList:
+		for _, e := range v {
+			of = append(of, int64(e))
+		}
+	case pte.OptionalTensorList:
+		for _, e := range v {
+			of = append(of, int64(e))
+		}
+	}
+	return of
+}
+
+// kernels looks up what the method's operators are. All that are missing are
+// one error.
+func (b *binder) kernels() (map[string]Kernel, error) {
+	names, _ := usedOperators(b.plan)
+	found := make(map[string]Kernel, len(names))
+	var missing []string
+	for _, name := range names {
+		if p, ok := prims[name]; ok {
+			found[name] = Kernel{Name: name, Prepare: p.prepare}
+			continue
+		}
+		k, ok := b.options.Registry.Lookup(name)
+		if !ok || k.Prepare == nil {
+			missing = append(missing, name)
+			continue
+		}
+		found[name] = k
+	}
+	if missing != nil {
+		return nil, &MissingOperatorsError{Method: b.plan.Name, Operators: missing}
+	}
+	return found, nil
+}
+
+// initDelegates initialises the delegates that are called.
+func (b *binder) initDelegates() error {
+	b.delegates = make([]Delegate, len(b.plan.Delegates))
+	called := make([]bool, len(b.plan.Delegates))
+	for _, chain := range b.plan.Chains {
+		for _, in := range chain.Instructions {
+			if call, ok := in.(pte.DelegateCall); ok {
+				called[call.Delegate] = true
+			}
+		}
+	}
+	for i, d := range b.plan.Delegates {
+		if !called[i] {
+			continue
+		}
+		backend := b.options.Backends[d.ID]
+		if backend == nil {
+			return fmt.Errorf("%w: %q runs a part of the method; give it in MethodOptions.Backends, or export the model without it", ErrMissingBackend, d.ID)
+		}
+		made, err := initDelegate(backend, &DelegateInit{
+			Method: b.plan.Name, Processed: d.Processed, Specs: d.Specs, Named: b.namedData,
+		})
+		if err != nil {
+			return fmt.Errorf("delegate %d (%s): %w", i, d.ID, err)
+		}
+		b.delegates[i] = made
+	}
+	return nil
+}
+
+// initDelegate calls the backend; a panic is an error.
+func initDelegate(backend Backend, init *DelegateInit) (d Delegate, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", ErrInternal, r)
+		}
+	}()
+	d, err = backend.Init(init)
+	if err == nil && d == nil {
+		err = fmt.Errorf("%w: the backend returned no delegate", ErrInternal)
+	}
+	return d, err
+}

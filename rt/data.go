@@ -1,0 +1,111 @@
+package rt
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"unsafe"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// blobs reads data that does not change and keeps it for all who ask.
+type blobs struct {
+	mu   sync.Mutex
+	kept map[any][]byte
+	// left is what may still be read into memory of its own. The data of one
+	// file that do not overlap fit the file, so that a file whose entries all
+	// name the same bytes cannot ask for more.
+	left int64
+}
+
+// bytes returns the first n bytes of b, which nobody may write. They lie where
+// the loader has them if it has them in memory, else they are read once and
+// kept under key.
+func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
+	if b == nil || b.Size() < int64(n) {
+		return nil, fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d", ErrInvalidProgram, sizeOf(b), n)
+	}
+	if n == 0 {
+		return []byte{}, nil
+	}
+	there, err := inMemory(b, n)
+	if err != nil || there != nil {
+		return there, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if kept := c.kept[key]; len(kept) >= n {
+		return kept[:n:n], nil
+	}
+	if int64(n) > c.left {
+		return nil, fmt.Errorf("%w: the constants take more bytes than their file has", ErrInvalidProgram)
+	}
+	read := alignedBytes(n)
+	if err := readBlob(b, read); err != nil {
+		return nil, err
+	}
+	if c.kept == nil {
+		c.kept = map[any][]byte{}
+	}
+	c.kept[key] = read
+	c.left -= int64(n)
+	return read, nil
+}
+
+func sizeOf(b ir.Blob) int64 {
+	if b == nil {
+		return 0
+	}
+	return b.Size()
+}
+
+// inMemory returns the first n bytes of b where they lie, nil if they have to be
+// read: because they are not in memory, or not aligned for all elements.
+func inMemory(b ir.Blob, n int) ([]byte, error) {
+	found, _ := b.(ir.Bytes)
+	if r, off := outermost(b); found == nil {
+		loader, ok := r.(BytesLoader)
+		if !ok {
+			return nil, nil
+		}
+		part, err := loader.Bytes(off, int64(n))
+		if err != nil {
+			return nil, err
+		}
+		found = part
+	}
+	if len(found) < n {
+		return nil, fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram, len(found), n)
+	}
+	if uintptr(unsafe.Pointer(&found[0]))%8 != 0 {
+		return nil, nil
+	}
+	return found[:n:n], nil
+}
+
+// outermost returns what b is a section of, and from where on.
+func outermost(b ir.Blob) (r io.ReaderAt, off int64) {
+	r = b
+	for {
+		s, ok := r.(interface {
+			Outer() (io.ReaderAt, int64, int64)
+		}) // io.SectionReader
+		if !ok {
+			return r, off
+		}
+		inner, o, _ := s.Outer()
+		r, off = inner, off+o
+	}
+}
+
+// readBlob fills p with the beginning of b.
+func readBlob(b ir.Blob, p []byte) error {
+	if sizeOf(b) < int64(len(p)) {
+		return fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d", ErrInvalidProgram, sizeOf(b), len(p))
+	}
+	if _, err := io.ReadFull(io.NewSectionReader(b, 0, int64(len(p))), p); err != nil {
+		return fmt.Errorf("reading %d bytes of data: %w", len(p), err)
+	}
+	return nil
+}

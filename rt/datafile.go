@@ -1,0 +1,148 @@
+package rt
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// DataFile is data by name beside a program, as the weights in a .ptd file. It
+// does not change; methods loaded with the same DataFile share what is read.
+type DataFile struct {
+	entries map[string]*pte.DataEntry
+	read    blobs
+	closer  io.Closer
+}
+
+// NewDataFile returns a data file over what was read, or made, elsewhere. It
+// must not be changed any more.
+func NewDataFile(file *pte.DataFile) *DataFile {
+	d := &DataFile{entries: make(map[string]*pte.DataEntry, len(file.Entries))}
+	d.read.left = math.MaxInt64 // blobs that were made, not read, are in memory
+	for i := range file.Entries {
+		d.entries[file.Entries[i].Key] = &file.Entries[i]
+	}
+	return d
+}
+
+// LoadData reads the .ptd file that loader has; of the data themselves nothing
+// yet.
+func LoadData(loader DataLoader) (*DataFile, error) {
+	file, err := pte.ReadData(loader, loader.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+	}
+	d := NewDataFile(file)
+	d.read.left = 2 * loader.Size()
+	return d, nil
+}
+
+// OpenData loads the .ptd file at path, which stays open until Close.
+func OpenData(path string) (*DataFile, error) {
+	loader, closer, err := openFile(path)
+	return loadOpenedData(path, loader, closer, err)
+}
+
+// OpenDataFS is OpenData for a file of a file system.
+func OpenDataFS(fsys fs.FS, name string) (*DataFile, error) {
+	loader, closer, err := openFS(fsys, name)
+	return loadOpenedData(name, loader, closer, err)
+}
+
+func loadOpenedData(name string, loader DataLoader, closer io.Closer, err error) (*DataFile, error) {
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", name, err)
+	}
+	d, err := LoadData(loader)
+	if err != nil {
+		if closer != nil {
+			closer.Close()
+		}
+		return nil, fmt.Errorf("loading %s: %w", name, err)
+	}
+	d.closer = closer
+	return d, nil
+}
+
+// Close closes the file that OpenData opened. Methods that are loaded already go
+// on unless a backend reads its data later.
+func (d *DataFile) Close() error {
+	if d.closer == nil {
+		return nil
+	}
+	return d.closer.Close()
+}
+
+// dataFiles are the data files of a method; the first that has a name counts.
+type dataFiles []*DataFile
+
+// find returns the data of a tensor.
+func (files dataFiles) find(name string, t *Tensor) (*DataFile, ir.Blob, error) {
+	for _, f := range files {
+		e, ok := f.entries[name]
+		if !ok {
+			continue
+		}
+		if err := fits(e.Layout, t); err != nil {
+			return nil, nil, fmt.Errorf("tensor %q of the data file: %w", name, err)
+		}
+		return f, e.Data, nil
+	}
+	return nil, nil, fmt.Errorf("%w: tensor %q; give the program's .ptd file in MethodOptions.Data", ErrMissingData, name)
+}
+
+// fits checks that data of that layout is what t expects.
+func fits(l *pte.TensorLayout, t *Tensor) error {
+	if l == nil {
+		return fmt.Errorf("%w: it is no tensor", ErrMissingData)
+	}
+	got, _, err := declare(&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes, DimOrder: l.DimOrder})
+	if err != nil {
+		return err
+	}
+	if got.DType != t.DType || !slices.Equal(got.Sizes, t.Bound()) || !sameLayout(got.Sizes, got.DimOrder, t.DimOrder) {
+		return fmt.Errorf("%w: it is %v of sizes %v and dim order %v, the program expects %v, %v and %v",
+			ErrMissingData, got.DType, got.Sizes, got.DimOrder, t.DType, t.Bound(), t.DimOrder)
+	}
+	return nil
+}
+
+// constant returns the n bytes of an external constant, which nobody may write.
+func (files dataFiles) constant(name string, t *Tensor, n int) ([]byte, error) {
+	f, data, err := files.find(name, t)
+	if err != nil {
+		return nil, err
+	}
+	b, err := f.read.bytes(name, data, n)
+	if err != nil {
+		return nil, fmt.Errorf("tensor %q of the data file: %w", name, err)
+	}
+	return b, nil
+}
+
+// copy reads external data into memory.
+func (files dataFiles) copy(name string, t *Tensor, into []byte) error {
+	_, data, err := files.find(name, t)
+	if err != nil {
+		return err
+	}
+	if err := readBlob(data, into); err != nil {
+		return fmt.Errorf("tensor %q of the data file: %w", name, err)
+	}
+	return nil
+}
+
+// blob finds data by name for a delegate.
+func (files dataFiles) blob(name string) (ir.Blob, bool) {
+	for _, f := range files {
+		if e, ok := f.entries[name]; ok {
+			return e.Data, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,104 @@
+package rt
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// Optimizer makes an Executor of a method when it is loaded. Nil without an error
+// says that it cannot, and the instructions are interpreted. With an error the
+// method does not load.
+type Optimizer func(*Boundary) (Executor, error)
+
+// Boundary is what an Executor and its Method share: the slots of inputs and
+// outputs. All else, planned memory and instructions too, is the Executor's: it
+// has memory of its own for what lies between, and it holds the state, which
+// begins with the data that the program says.
+//
+// The Method does everything that callers see: it checks inputs against the
+// program and copies those that the program plans memory for, into memory of
+// their own; it gives outputs memory of their own, or the caller's; it keeps
+// instructions from running concurrently. MethodMeta is that of the program.
+type Boundary struct {
+	Program *Program
+	Plan    *pte.ExecutionPlan
+	Options *MethodOptions
+
+	// Inputs are the slots of the inputs. At every execution their tensors have
+	// Sizes and Data that SetInput set; Data may lie elsewhere each time.
+	// Scalars never change.
+	Inputs []*EValue
+	// Outputs are the slots of the outputs. Execute resizes those tensors that
+	// are Resizable and writes Data, which may lie elsewhere each time; of
+	// scalars it sets the value. The slots of outputs that are constants are
+	// filled already and never written. An output that is an input too has the
+	// same slot in both lists, and two outputs may have the same slot.
+	Outputs []*EValue
+
+	data dataFiles
+}
+
+// Constant returns the data of a tensor of the plan that is a constant of the
+// file or of a data file. Nobody may write it; it is shared with other methods.
+func (b *Boundary) Constant(v *pte.Tensor) ([]byte, error) {
+	t, n, err := declare(v)
+	if err != nil {
+		return nil, err
+	}
+	switch placeOf(v) {
+	case placeConstant:
+		return b.Program.constant(v.DataIndex, n)
+	case placeExternal:
+		return b.data.constant(v.ExtraInfo.Name, t, n)
+	}
+	return nil, fmt.Errorf("%w: the tensor is no constant", ErrInvalidArgument)
+}
+
+// Initial returns a copy of the data that a tensor in planned memory starts
+// with; zeros if the program says nothing.
+func (b *Boundary) Initial(v *pte.Tensor) ([]byte, error) {
+	t, n, err := declare(v)
+	if err != nil {
+		return nil, err
+	}
+	if placeOf(v) != placePlanned {
+		return nil, fmt.Errorf("%w: the tensor has no planned memory", ErrInvalidArgument)
+	}
+	t.own = alignedBytes(n)
+	reader := &binder{program: b.Program, data: b.data}
+	return t.own, reader.initial(v, t)
+}
+
+// Executor runs a method instead of its instructions. If it is an io.Closer
+// too, Method.Close closes it.
+type Executor interface {
+	// Execute runs the method once. For fixed sizes it should not allocate. It
+	// returns the error of ctx when that is done. It is called by one goroutine
+	// at a time; a panic becomes an error that names the method. It tells the
+	// tracer of the options its steps if there is one.
+	Execute(ctx context.Context) error
+}
+
+// optimize makes the method's Executor.
+func (m *Method) optimize(b *binder) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", ErrInternal, r)
+		}
+	}()
+	boundary := &Boundary{Program: b.program, Plan: b.plan, Options: b.options, Outputs: m.outputs, data: b.data}
+	for i := range m.inputs {
+		boundary.Inputs = append(boundary.Inputs, m.inputs[i].slot)
+	}
+	m.executor, err = b.options.Optimize(boundary)
+	if err != nil {
+		return err
+	}
+	if c, ok := m.executor.(io.Closer); ok {
+		m.closers = append(m.closers, c)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package rt
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// Program is a loaded .pte file. It does not change; methods of it may be
+// loaded and executed by many goroutines at once.
+type Program struct {
+	file      *pte.Program
+	constants blobs
+	named     map[string]ir.Blob
+	metas     []*MethodMeta // parallel to file.Plans
+	platform  Platform
+	closer    io.Closer
+}
+
+// LoadOptions are how a program is loaded. Nil stands for the zero value.
+type LoadOptions struct {
+	Platform Platform // nil is DefaultPlatform
+}
+
+// Load reads the program that loader has and checks it. Of tensor data nothing
+// is read yet: constants are when a method that needs them is loaded.
+//
+// Whatever the file says, what is allocated is bounded: by pte.ReadExpansion
+// times the file's flatbuffer here; by twice the file for the constants of all
+// methods together, nothing if loader is a BytesLoader; by pte.ReadExpansion
+// times the flatbuffer and the MemoryManager's limit for each method.
+func Load(loader DataLoader, options *LoadOptions) (*Program, error) {
+	file, err := pte.Read(loader, loader.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+	}
+	p, err := NewProgram(file, options)
+	if err != nil {
+		return nil, err
+	}
+	p.constants.left = 2 * loader.Size()
+	return p, nil
+}
+
+// Open loads the program in the file at path. The file stays open, since it is
+// read when methods are loaded, until Close.
+func Open(path string, options *LoadOptions) (*Program, error) {
+	loader, closer, err := openFile(path)
+	return loadOpened(path, loader, closer, err, options)
+}
+
+// OpenFS is Open for a file of a file system. A file that is an io.ReaderAt is
+// read when its parts are needed, another at once.
+func OpenFS(fsys fs.FS, name string, options *LoadOptions) (*Program, error) {
+	loader, closer, err := openFS(fsys, name)
+	return loadOpened(name, loader, closer, err, options)
+}
+
+func loadOpened(name string, loader DataLoader, closer io.Closer, err error, options *LoadOptions) (*Program, error) {
+	if err != nil {
+		return nil, fmt.Errorf("loading %s: %w", name, err)
+	}
+	p, err := Load(loader, options)
+	if err != nil {
+		if closer != nil {
+			closer.Close()
+		}
+		return nil, fmt.Errorf("loading %s: %w", name, err)
+	}
+	p.closer = closer
+	return p, nil
+}
+
+// NewProgram returns a program over what was read, or written, elsewhere. It is
+// checked as Load does. It must not be changed any more.
+func NewProgram(file *pte.Program, options *LoadOptions) (*Program, error) {
+	if options == nil {
+		options = &LoadOptions{}
+	}
+	p := &Program{file: file, platform: options.Platform}
+	p.constants.left = math.MaxInt64 // blobs that were made, not read, are in memory
+	if p.platform == nil {
+		p.platform = DefaultPlatform()
+	}
+	p.named = make(map[string]ir.Blob, len(file.Named))
+	for _, n := range file.Named {
+		p.named[n.Key] = n.Data
+	}
+	for _, plan := range file.Plans {
+		meta, err := newMethodMeta(plan)
+		if err != nil {
+			return nil, fmt.Errorf("method %q: %w", plan.Name, err)
+		}
+		p.metas = append(p.metas, meta)
+	}
+	return p, nil
+}
+
+// Close closes the file that Open opened. Methods that are loaded already go on
+// unless a backend reads its data later.
+func (p *Program) Close() error {
+	if p.closer == nil {
+		return nil
+	}
+	return p.closer.Close()
+}
+
+// File returns what the program was loaded from. It must not be changed.
+func (p *Program) File() *pte.Program { return p.file }
+
+// MethodNames returns the names of the methods in the file's order.
+func (p *Program) MethodNames() []string {
+	names := make([]string, len(p.file.Plans))
+	for i, plan := range p.file.Plans {
+		names[i] = plan.Name
+	}
+	return names
+}
+
+// MethodMeta describes a method without loading it. The error is ErrNotFound.
+func (p *Program) MethodMeta(name string) (*MethodMeta, error) {
+	i, err := p.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.metas[i], nil
+}
+
+// find returns the index of the plan of a method.
+func (p *Program) find(name string) (int, error) {
+	for i, plan := range p.file.Plans {
+		if plan.Name == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("method %q: %w: the program's methods are %q", name, ErrNotFound, p.MethodNames())
+}
+
+// constant returns the first n bytes of entry i of the constants.
+func (p *Program) constant(i uint32, n int) ([]byte, error) {
+	if int64(i) >= int64(len(p.file.Constants)) {
+		return nil, fmt.Errorf("%w: constant %d of %d", ErrInvalidProgram, i, len(p.file.Constants))
+	}
+	b, err := p.constants.bytes(i, p.file.Constants[i], n)
+	if err != nil {
+		return nil, fmt.Errorf("constant %d: %w", i, err)
+	}
+	return b, nil
+}

@@ -1,0 +1,210 @@
+package rt
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// use is what a method's instructions do with a value.
+type use struct {
+	input, output bool
+	written       bool // a kernel or delegate writes the tensor
+	viewed        bool // a Move or et_view makes it another tensor, or a view of one
+	freed         bool // a FreeCall gives its memory back
+	changed       bool // what is in the slot changes otherwise: a scalar is computed
+	kept          bool // SetInput and SetOutput copy, whatever the program plans
+}
+
+// findUses fills b.uses and refuses instructions that name what is not there or
+// that would write constants.
+func (b *binder) findUses() error {
+	for _, list := range []struct {
+		what    string
+		indices []int32
+		mark    func(*use)
+	}{
+		{"input", b.plan.Inputs, func(u *use) { u.input = true }},
+		{"output", b.plan.Outputs, func(u *use) { u.output = true }},
+	} {
+		for i, v := range list.indices {
+			if _, err := b.slot(v); err != nil {
+				return fmt.Errorf("%s %d: %w", list.what, i, err)
+			}
+			list.mark(&b.uses[v])
+			if list.what == "input" && isConstant(b.plan.Values[v]) {
+				return fmt.Errorf("%w: input %d is a constant", ErrInvalidProgram, i)
+			}
+		}
+	}
+	for c, chain := range b.plan.Chains {
+		if chain == nil {
+			return fmt.Errorf("%w: chain %d is missing", ErrInvalidProgram, c)
+		}
+		for i, in := range chain.Instructions {
+			if err := b.instructionUses(in, len(chain.Instructions)); err != nil {
+				return &Error{Method: b.plan.Name, Chain: c, Instruction: i, Op: b.opName(in), Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
+	switch in := in.(type) {
+	case pte.KernelCall:
+		if in.Op < 0 || int(in.Op) >= len(b.plan.Operators) {
+			return fmt.Errorf("%w: operator %d of %d", ErrInvalidProgram, in.Op, len(b.plan.Operators))
+		}
+		if err := b.inRange(in.Args); err != nil {
+			return err
+		}
+		return b.kernelUses(in)
+	case pte.DelegateCall:
+		if in.Delegate < 0 || int(in.Delegate) >= len(b.plan.Delegates) {
+			return fmt.Errorf("%w: delegate %d of %d", ErrInvalidProgram, in.Delegate, len(b.plan.Delegates))
+		}
+		if err := b.inRange(in.Args); err != nil {
+			return err
+		}
+		for _, a := range in.Args {
+			b.uses[a].written = true
+			b.uses[a].changed = true
+		}
+	case pte.MoveCall:
+		if err := b.inRange([]int32{in.From, in.To}); err != nil {
+			return err
+		}
+		for _, v := range []int32{in.From, in.To} {
+			if k := kindOf(b.plan.Values[v]); k >= IntList {
+				return fmt.Errorf("%w: a move of a list (value %d)", ErrNotSupported, v)
+			}
+		}
+		b.uses[in.To].viewed = true
+		return b.notConstant(in.To)
+	case pte.JumpFalseCall:
+		// A destination beyond the end ends the chain in the stock runtime, but
+		// no exporter writes one.
+		if in.Destination < 0 || int(in.Destination) > instructions {
+			return fmt.Errorf("%w: a jump to instruction %d of %d", ErrInvalidProgram, in.Destination, instructions)
+		}
+		return b.inRange([]int32{in.Cond})
+	case pte.FreeCall:
+		if err := b.inRange([]int32{in.Value}); err != nil {
+			return err
+		}
+		b.uses[in.Value].freed = true
+	default:
+		return fmt.Errorf("%w: an instruction of type %T", ErrInvalidProgram, in)
+	}
+	return nil
+}
+
+// kernelUses marks what a KernelCall writes.
+func (b *binder) kernelUses(in pte.KernelCall) error {
+	name := b.plan.Operators[in.Op].String()
+	if p, ok := prims[name]; ok {
+		if len(in.Args) != p.args {
+			return fmt.Errorf("%w: %d arguments, expected %d", ErrInvalidProgram, len(in.Args), p.args)
+		}
+		v := in.Args[p.writes]
+		switch _, tensor := b.plan.Values[v].(*pte.Tensor); {
+		case tensor != p.tensor:
+			return fmt.Errorf("%w: the result, value %d, is a %v", ErrInvalidProgram, v, kindOf(b.plan.Values[v]))
+		case name == viewOp:
+			b.uses[v].viewed = true
+		case p.tensor:
+			b.uses[v].written = true
+		case kindOf(b.plan.Values[v]) >= IntList:
+			return fmt.Errorf("%w: the result, value %d, is a list", ErrInvalidProgram, v)
+		default:
+			b.uses[v].changed = true
+		}
+		return b.notConstant(v)
+	}
+	if len(in.Args) == 0 {
+		return fmt.Errorf("%w: a call without arguments", ErrInvalidProgram)
+	}
+	for _, v := range append(b.results(in), b.target(in)...) {
+		b.uses[v].written = true
+		if _, ok := b.plan.Values[v].(*pte.Tensor); !ok {
+			b.uses[v].changed = true
+		}
+		if err := b.notConstant(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// results returns the values that a call of a kernel names as its results.
+func (b *binder) results(in pte.KernelCall) []int32 {
+	last := in.Args[len(in.Args)-1]
+	if list, ok := b.plan.Values[last].(pte.TensorList); ok {
+		return b.elements(list)
+	}
+	return []int32{last}
+}
+
+// target returns the argument that an operator changes in place: its first, if
+// its name says that it does, as aten::copy_.
+func (b *binder) target(in pte.KernelCall) []int32 {
+	if !strings.HasSuffix(b.plan.Operators[in.Op].Name, "_") {
+		return nil
+	}
+	if list, ok := b.plan.Values[in.Args[0]].(pte.TensorList); ok {
+		return b.elements(list)
+	}
+	return in.Args[:1:1]
+}
+
+// elements returns the elements of a list that are values; others are refused
+// when the list is bound.
+func (b *binder) elements(list pte.TensorList) []int32 {
+	var in []int32
+	for _, v := range list {
+		if _, err := b.slot(v); err == nil {
+			in = append(in, v)
+		}
+	}
+	return in
+}
+
+func (b *binder) notConstant(v int32) error {
+	if isConstant(b.plan.Values[v]) {
+		return fmt.Errorf("%w: it writes value %d, a constant", ErrInvalidProgram, v)
+	}
+	return nil
+}
+
+func (b *binder) inRange(indices []int32) error {
+	for _, v := range indices {
+		if _, err := b.slot(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fixed reports whether value v never changes.
+func (b *binder) fixed(v int32) bool {
+	switch u := &b.uses[v]; {
+	case u.changed || u.viewed:
+		return false
+	case kindOf(b.plan.Values[v]) == TensorKind:
+		return isConstant(b.plan.Values[v])
+	}
+	for _, e := range b.slots[v].List {
+		if e != nil && !b.fixedElement(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// fixedElement reports whether e, an element of a list, never changes. A list in
+// a list, which no exporter writes, does not count as fixed.
+func (b *binder) fixedElement(e *EValue) bool {
+	return e.Kind < IntList && b.fixed(b.index[e])
+}
