@@ -1,0 +1,252 @@
+package pte
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// operator is the entry of the operator table for what nodes call op: the
+// default overload has no name there, but with the prim ops.
+func operator(op string) pte.Operator {
+	space, rest, _ := strings.Cut(op, ".")
+	name, overload, _ := strings.Cut(rest, ".")
+	if overload == "default" && space != "executorch_prim" {
+		overload = ""
+	}
+	return pte.Operator{Name: space + "::" + name, Overload: overload}
+}
+
+// call emits an operator. Its results are its out arguments, the arguments it
+// writes to, or numbers, which get slots of their own.
+func (b *builder) call(n *ir.Node) error {
+	c := &call{op: n.Op, loc: n.Loc}
+	schema, ok := b.table.Schema(n.Op)
+	if !ok {
+		return b.prim(n, c)
+	}
+	var outs []*slot
+	for i := range schema.Args {
+		p := &schema.Args[i]
+		a := n.Arg(p.Name)
+		if a == nil && i < len(n.Args) && n.Args[i].Name == "" {
+			a = n.Args[i].Value
+		}
+		if a == nil {
+			if !p.HasDefault {
+				return fmt.Errorf("its argument %s is missing", p.Name)
+			}
+			a = p.Default
+		}
+		s, err := b.arg(a, p.Type)
+		if err != nil {
+			return fmt.Errorf("its argument %s: %w", p.Name, err)
+		}
+		c.args = append(c.args, s)
+		switch {
+		case !p.Type.Mutates():
+			c.reads = append(c.reads, tensorsIn(s)...)
+		case p.KwOnly: // an out argument
+			c.writes = append(c.writes, tensorsIn(s)...)
+			outs = append(outs, tensorsIn(s)...)
+		default:
+			c.reads = append(c.reads, tensorsIn(s)...)
+			c.writes = append(c.writes, tensorsIn(s)...)
+			outs = append(outs, tensorsIn(s)...)
+		}
+	}
+	for _, a := range n.Args {
+		if a.Name != "" && schema.Index(a.Name) < 0 {
+			return fmt.Errorf("it has no argument %s", a.Name)
+		}
+	}
+	return b.finish(n, c, outs)
+}
+
+// prim emits an operator without a schema: one on numbers, which takes its
+// arguments as they stand and the slot of its result.
+func (b *builder) prim(n *ir.Node, c *call) error {
+	for i, a := range n.Args {
+		s, err := b.arg(a.Value, nil)
+		if err != nil {
+			return fmt.Errorf("its argument %d: %w", i, err)
+		}
+		c.args = append(c.args, s)
+		c.reads = append(c.reads, tensorsIn(s)...)
+	}
+	return b.finish(n, c, nil)
+}
+
+// finish adds the slot of the result to a call's arguments and emits it. outs
+// are the tensors it writes.
+func (b *builder) finish(n *ir.Node, c *call, outs []*slot) error {
+	if len(outs) > 0 {
+		if len(n.Outputs) > len(outs) {
+			return fmt.Errorf("it has %d results but writes %d tensors", len(n.Outputs), len(outs))
+		}
+		for i, v := range n.Outputs {
+			if v != nil {
+				b.vals[v] = outs[i]
+			}
+		}
+		ret := outs[0]
+		if len(outs) > 1 {
+			ret = b.listOf(tensorList, outs)
+		}
+		c.args = append(c.args, ret)
+		b.emit(c)
+		return nil
+	}
+	for _, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		if v.Type.Kind == ir.TensorKind {
+			return fmt.Errorf("it gives a new tensor: only out variants can be called")
+		}
+		zero, err := zeroOf(v.Type)
+		if err != nil {
+			return err
+		}
+		s := b.number(v.Name, zero)
+		b.vals[v] = s
+		c.args = append(c.args, s)
+	}
+	b.emit(c)
+	return nil
+}
+
+// tensorsIn returns the tensors that an argument consists of.
+func tensorsIn(s *slot) []*slot {
+	switch {
+	case s == nil:
+		return nil
+	case s.tensor != nil:
+		return []*slot{s}
+	}
+	var all []*slot
+	for _, e := range s.elems {
+		all = append(all, tensorsIn(e)...)
+	}
+	return all
+}
+
+// arg returns the slot of an argument of type t; without a type the argument
+// tells.
+func (b *builder) arg(a ir.Arg, t *aten.Type) (*slot, error) {
+	if list, ok := a.(ir.List); ok {
+		return b.listArg(list, t)
+	}
+	if t != nil && t.IsList() {
+		if _, none := a.(ir.None); !none { // one number stands for as many as there are
+			list := make(ir.List, max(t.Size, 1))
+			for i := range list {
+				list[i] = a
+			}
+			return b.listArg(list, t)
+		}
+	}
+	if ref, ok := a.(ir.Ref); ok {
+		if e := ref.Value.Type.Expr; ref.Value.Type.HasExpr && ref.Value.Type.Kind == ir.IntKind {
+			if n, ok := e.Const(); ok {
+				return b.literal(pte.Int(n)), nil
+			}
+		}
+		return b.slotOf(ref.Value)
+	}
+	v, err := literalOf(a)
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := v.(pte.Int); ok && t != nil && t.Name == "float" {
+		v = pte.Double(n)
+	}
+	return b.literal(v), nil
+}
+
+// listArg returns the slot of a list.
+func (b *builder) listArg(list ir.List, t *aten.Type) (*slot, error) {
+	kind, elem := "int", (*aten.Type)(nil)
+	if t != nil {
+		elem = t.Base()
+		kind = elem.Name
+	}
+	switch kind {
+	case "float":
+		out := make(pte.DoubleList, len(list))
+		for i, a := range list {
+			switch a := a.(type) {
+			case ir.Float:
+				out[i] = float64(a)
+			case ir.Int:
+				out[i] = float64(a)
+			default:
+				return nil, fmt.Errorf("element %d is %s, not a literal number", i, ir.ArgString(a))
+			}
+		}
+		return b.literal(out), nil
+	case "bool":
+		out := make(pte.BoolList, len(list))
+		for i, a := range list {
+			x, ok := a.(ir.BoolArg)
+			if !ok {
+				return nil, fmt.Errorf("element %d is %s, not a literal bool", i, ir.ArgString(a))
+			}
+			out[i] = bool(x)
+		}
+		return b.literal(out), nil
+	}
+	elems := make([]*slot, len(list))
+	for i, a := range list {
+		if _, none := a.(ir.None); none && kind == "Tensor" {
+			continue
+		}
+		s, err := b.arg(a, elem)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		elems[i] = s
+	}
+	switch {
+	case kind != "Tensor":
+		return b.listOf(intList, elems), nil
+	case elem.Optional:
+		return b.listOf(optionalTensorList, elems), nil
+	}
+	return b.listOf(tensorList, elems), nil
+}
+
+// The numbers of c10::MemoryFormat.
+var memoryFormats = map[ir.MemoryFormat]pte.Int{
+	ir.ContiguousFormat: 0, ir.PreserveFormat: 1, ir.ChannelsLast: 2, ir.ChannelsLast3d: 3,
+}
+
+// literalOf returns a literal as a program holds it.
+func literalOf(a ir.Arg) (pte.EValue, error) {
+	switch a := a.(type) {
+	case ir.None:
+		return pte.Null{}, nil
+	case ir.Int:
+		return pte.Int(a), nil
+	case ir.Float:
+		return pte.Double(a), nil
+	case ir.BoolArg:
+		return pte.Bool(a), nil
+	case ir.Str:
+		return pte.String(a), nil
+	case ir.DTypeArg:
+		if n, ok := pte.ScalarTypeOf(ir.DType(a)); ok {
+			return pte.Int(n), nil
+		}
+	case ir.MemoryFormat:
+		if n, ok := memoryFormats[a]; ok {
+			return n, nil
+		}
+	case ir.LayoutArg:
+		return pte.Int(0), nil // torch.strided
+	}
+	return nil, fmt.Errorf("a .pte cannot hold %s", ir.ArgString(a))
+}

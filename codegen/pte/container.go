@@ -1,0 +1,62 @@
+package pte
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// container returns how the inputs and outputs of m nest, nil if the model does
+// not say.
+func container(m *ir.Method) *pte.ContainerMeta {
+	if m.In == nil && m.Out == nil {
+		return nil
+	}
+	return &pte.ContainerMeta{Input: treeSpec(m.In), Output: treeSpec(m.Out)}
+}
+
+// treeSpec returns t as PyTorch writes a TreeSpec: the version of the form and
+// the tree, in which a leaf has no type.
+func treeSpec(t *ir.Tree) string {
+	if t == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("[1, ")
+	writeTree(&b, t)
+	b.WriteString("]")
+	return b.String()
+}
+
+func writeTree(b *strings.Builder, t *ir.Tree) {
+	kind, context := "null", "null"
+	if t.Type != "" {
+		kind, context = quote(t.Type), quote("null")
+		if t.Keys != nil || t.Type == "builtins.dict" {
+			keys := make([]string, len(t.Keys))
+			for i, k := range t.Keys {
+				keys[i] = quote(k)
+			}
+			context = quote("[" + strings.Join(keys, ", ") + "]")
+		}
+	}
+	b.WriteString(`{"type": ` + kind + `, "context": ` + context + `, "children_spec": [`)
+	for i, c := range t.Children {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		writeTree(b, c)
+	}
+	b.WriteString("]}")
+}
+
+// quote returns s as a JSON string.
+func quote(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return `""` // no string fails
+	}
+	return string(text)
+}

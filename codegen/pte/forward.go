@@ -1,0 +1,163 @@
+package pte
+
+import (
+	"slices"
+)
+
+// forward removes copies to → from whose source can be made in its
+// destination's memory. That holds if
+//
+//   - the source's memory is scratch that one call in the copy's block writes,
+//     the whole of it, and that call does not read the destination;
+//   - between that call and the copy nobody touches the destination;
+//   - after the copy nobody writes the destination as long as the source is
+//     read: here, never if it is read at all.
+//
+// A source in a block of a loop is written again before it is read again, so
+// that only what follows within the program text counts.
+func forward(c *code) {
+	for {
+		u := usesOf(c)
+		if !u.forwardIn(&c.block) {
+			return
+		}
+	}
+}
+
+// touch is a place in the program text where a root's memory is used.
+type touch struct {
+	at   int // position in the text
+	call *call
+}
+
+// uses are the touches of all roots.
+type uses struct {
+	reads, writes map[*slot][]touch
+	// at are the positions of items; of an item with blocks that of its first
+	// instruction.
+	at  map[item]int
+	end int
+	// held are roots that the caller sees, returned those it gets.
+	held, returned map[*slot]bool
+}
+
+func usesOf(c *code) *uses {
+	u := &uses{
+		reads: map[*slot][]touch{}, writes: map[*slot][]touch{}, at: map[item]int{},
+		held: map[*slot]bool{}, returned: map[*slot]bool{},
+	}
+	for _, s := range c.held {
+		u.held[s.root()] = true
+	}
+	u.block(c.block)
+	for _, s := range c.outputs {
+		if s.tensor != nil {
+			u.returned[s.root()] = true
+			u.read(s, nil)
+		}
+	}
+	return u
+}
+
+func (u *uses) read(s *slot, c *call)  { u.add(u.reads, s, c) }
+func (u *uses) write(s *slot, c *call) { u.add(u.writes, s, c) }
+func (u *uses) add(m map[*slot][]touch, s *slot, c *call) {
+	r := s.root()
+	m[r] = append(m[r], touch{at: u.end, call: c})
+}
+
+func (u *uses) block(items []item) {
+	for _, it := range items {
+		u.at[it] = u.end
+		switch it := it.(type) {
+		case *call:
+			for _, s := range it.reads {
+				u.read(s, it)
+			}
+			for _, s := range it.writes {
+				u.write(s, it)
+			}
+		case *define:
+			u.write(it.slot, nil)
+		case *branch:
+			if it.cond.tensor != nil {
+				u.read(it.cond, nil)
+			}
+			u.end++
+			u.block(it.then)
+			u.block(it.other)
+		case *loop:
+			u.block(it.test)
+			if it.cond.tensor != nil {
+				u.read(it.cond, nil)
+			}
+			u.end++
+			u.block(it.body)
+		}
+		u.end++
+	}
+}
+
+// forwardIn removes one copy from a block or those below it.
+func (u *uses) forwardIn(items *[]item) bool {
+	for i, it := range *items {
+		switch it := it.(type) {
+		case *branch:
+			if u.forwardIn(&it.then) || u.forwardIn(&it.other) {
+				return true
+			}
+		case *loop:
+			if u.forwardIn(&it.test) || u.forwardIn(&it.body) {
+				return true
+			}
+		case *call:
+			if it.copies && u.canForward(*items, it) {
+				to, from := it.writes[0].now(), it.reads[0].now()
+				if r := from.root(); r != from {
+					r.tensor.of = to
+				}
+				from.merged = to
+				*items = slices.Delete(*items, i, i+1)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// canForward reports whether the source of copy c, in block items, can be made
+// in place of its destination.
+func (u *uses) canForward(items []item, c *call) bool {
+	to, from := c.writes[0].now(), c.reads[0].now()
+	src, dst := from.root(), to.root()
+	switch {
+	case src == dst, dst != to, !alike(to.tensor, from.tensor):
+		return false
+	case src.tensor.role != scratch, u.held[src], src.tensor.dynamic != from.tensor.dynamic:
+		return false
+	case u.held[dst] && u.returned[src]:
+		return false // what is returned must not be state
+	case src.tensor.bytes > dst.tensor.bytes:
+		return false
+	case len(u.writes[src]) != 1:
+		return false
+	}
+	def := u.writes[src][0]
+	if def.call == nil || def.call.copies || !slices.Contains(items, item(def.call)) {
+		return false
+	}
+	at := u.at[c]
+	for _, t := range u.reads[src] {
+		if t.call == def.call {
+			return false // it updates what it writes
+		}
+	}
+	for _, t := range slices.Concat(u.reads[dst], u.writes[dst]) {
+		if t.call != c && t.at >= def.at && t.at <= at {
+			return false
+		}
+	}
+	readLater := slices.ContainsFunc(u.reads[src], func(t touch) bool { return t.at > at })
+	writtenLater := slices.ContainsFunc(u.writes[dst], func(t touch) bool { return t.at > at })
+	return !readLater || !writtenLater
+}

@@ -1,0 +1,107 @@
+package pte
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/plan"
+)
+
+// Options steer Generate.
+type Options struct {
+	Table   *ops.Table   // nil is ops.Standard
+	Planner plan.Planner // nil is plan.Best
+	// ExternalWeights leaves the data of constants out of the program: tensors
+	// refer to it by name.
+	ExternalWeights bool
+	// StackTraces writes for each instruction where in the model's Python source
+	// it comes from.
+	StackTraces bool
+}
+
+// Output is what Generate makes.
+type Output struct {
+	Program *pte.Program
+	// External is the data that the program refers to by name, sorted by name;
+	// empty without Options.ExternalWeights.
+	External []External
+	// Memory tells of each method where its tensors lie.
+	Memory []Memory
+}
+
+// External is a tensor whose data is outside the program.
+type External struct {
+	Name   string
+	Tensor *pte.Tensor
+	Data   ir.Blob
+}
+
+// Memory is a method's planned memory.
+type Memory struct {
+	Problem *plan.Problem
+	Plan    *plan.Plan
+}
+
+// Generate makes a program of p, which is in the dialect of lower.ToExecutorch
+// and is not changed. Errors name file, node, operator and Python line; those of
+// all methods are joined.
+func Generate(p *ir.Program, opt Options) (*Output, error) {
+	if opt.Table == nil {
+		opt.Table = ops.Standard()
+	}
+	if opt.Planner == nil {
+		opt.Planner = plan.Best{}
+	}
+	pool := newPool(opt.ExternalWeights)
+	out := &Output{Program: &pte.Program{}}
+	var errs []error
+	for _, m := range p.Methods {
+		ep, mem, err := method(pool, m, opt)
+		if err != nil {
+			errs = append(errs, inFile(p.Source, m, err))
+			continue
+		}
+		out.Program.Plans = append(out.Program.Plans, ep)
+		out.Memory = append(out.Memory, mem)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
+	out.External = pool.externals()
+	return out, nil
+}
+
+// method makes an execution plan of m.
+func method(pool *pool, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, error) {
+	c, err := build(pool, m, opt.Table)
+	if err != nil {
+		return nil, Memory{}, err
+	}
+	forward(c)
+	places, mem, err := place(c, opt.Planner)
+	if err != nil {
+		return nil, Memory{}, err
+	}
+	ep, err := flatten(c, places, opt.StackTraces)
+	if err != nil {
+		return nil, Memory{}, err
+	}
+	ep.Name = m.Name
+	ep.Container = container(m)
+	ep.BufferSizes = []int64{0, mem.Plan.Size()}
+	return ep, mem, nil
+}
+
+// inFile names the file in an error; one that is about no node is told with its
+// method.
+func inFile(file string, m *ir.Method, err error) error {
+	if at, ok := errors.AsType[*ir.Error](err); ok {
+		at.File = file
+		return err
+	}
+	return fmt.Errorf("%s: method %s: %w", file, m.Name, err)
+}

@@ -1,0 +1,154 @@
+package pte
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/plan"
+)
+
+// alignment of tensors in planned memory, in bytes.
+const alignment = 16
+
+// planner turns code into a problem for package plan: a step for each
+// instruction that touches memory, one before them in which the caller gives
+// inputs and state is as it was, and one after them in which the caller takes
+// outputs and state stays.
+type planner struct {
+	problem plan.Problem
+	ids     map[*slot]plan.BufferID // of roots
+	step    int
+	region  int
+}
+
+// place plans the memory of c. It returns the offset of every root.
+func place(c *code, how plan.Planner) (map[*slot]int64, Memory, error) {
+	p := &planner{ids: map[*slot]plan.BufferID{}}
+	p.problem.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
+	for _, s := range c.held {
+		p.write(s)
+	}
+	p.step++
+	p.block(c.block)
+	for _, s := range c.outputs {
+		p.read(s)
+	}
+	for _, s := range c.held {
+		if s.tensor.role == state {
+			p.read(s)
+		}
+	}
+	p.problem.Regions[0].Last = p.step
+	pl, err := how.Plan(&p.problem)
+	if err != nil {
+		return nil, Memory{}, fmt.Errorf("planning memory: %w", err)
+	}
+	if err := plan.Check(&p.problem, pl); err != nil {
+		return nil, Memory{}, fmt.Errorf("the plan of memory is wrong: %w", err)
+	}
+	offsets := map[*slot]int64{}
+	for s, id := range p.ids {
+		offsets[s] = pl.Offsets[id]
+	}
+	return offsets, Memory{Problem: &p.problem, Plan: pl}, nil
+}
+
+// buffer returns the buffer of the memory that s lies in, nil if that is not
+// planned.
+func (p *planner) buffer(s *slot) *plan.Buffer {
+	if s.now().tensor == nil {
+		return nil
+	}
+	root := s.root()
+	if root.tensor.role == constant {
+		return nil
+	}
+	id, ok := p.ids[root]
+	if !ok {
+		id = plan.BufferID(len(p.problem.Buffers))
+		p.ids[root] = id
+		p.problem.Buffers = append(p.problem.Buffers, plan.Buffer{Name: root.name, Align: alignment})
+	}
+	b := &p.problem.Buffers[id]
+	// A view of dynamic sizes may have a larger bound than its base.
+	b.Size = max(b.Size, root.tensor.bytes, s.now().tensor.bytes)
+	return b
+}
+
+func (p *planner) read(s *slot) {
+	if b := p.buffer(s); b != nil {
+		b.Reads = append(b.Reads, p.step)
+	}
+}
+
+func (p *planner) write(s *slot) {
+	b := p.buffer(s)
+	if b == nil {
+		return
+	}
+	b.Writes = append(b.Writes, p.step)
+	if s.root().tensor.role == state && p.step > 0 {
+		// Nobody else gets the memory of state, not even while what it held is
+		// no longer wanted: a call that fails must leave it whole.
+		b.Reads = append(b.Reads, p.step)
+	}
+}
+
+// in runs f in a region of its own.
+func (p *planner) in(kind plan.RegionKind, f func()) {
+	outer, own := p.region, len(p.problem.Regions)
+	p.problem.Regions = append(p.problem.Regions, plan.Region{Kind: kind, Parent: outer, First: p.step})
+	p.region = own
+	f()
+	p.problem.Regions[own].Last = p.step - 1
+	p.region = outer
+}
+
+func (p *planner) block(items []item) {
+	for _, it := range items {
+		switch it := it.(type) {
+		case *call:
+			for _, s := range it.args { // the bounds of all views
+				for _, t := range tensorsIn(s) {
+					p.buffer(t)
+				}
+			}
+			for _, s := range it.reads {
+				p.read(s)
+			}
+			for _, s := range it.writes {
+				p.write(s)
+			}
+			p.step++
+		case *define:
+			p.write(it.slot)
+			p.step++
+		case *branch:
+			p.read(it.cond)
+			p.step++
+			p.in(plan.Cond, func() {
+				p.in(plan.Body, func() { p.block(it.then) })
+				p.in(plan.Body, func() { p.block(it.other) })
+			})
+		case *loop:
+			p.in(plan.Loop, func() { p.loop(it) })
+		}
+	}
+}
+
+// loop plans a loop; one that is left after its body only is all test.
+func (p *planner) loop(it *loop) {
+	decide := func() {
+		p.read(it.cond)
+		p.step++
+	}
+	p.in(plan.Test, func() {
+		if !it.tested {
+			p.block(it.body)
+		}
+		p.block(it.test)
+		decide()
+	})
+	if it.tested {
+		p.in(plan.Body, func() { p.block(it.body) })
+	}
+}

@@ -1,0 +1,159 @@
+package pte
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// data is what a tensor holds when a program is loaded.
+type data struct {
+	index uint32 // in Program.Constants or Program.Mutable
+	name  string // of external data, which has no index
+}
+
+// extra returns what a tensor says of its data besides the index.
+func (d *data) extra() *pte.ExtraTensorInfo {
+	if d.name == "" {
+		return nil
+	}
+	return &pte.ExtraTensorInfo{Name: d.name, External: true}
+}
+
+// pool holds the data of a program. Equal data is there once.
+type pool struct {
+	external  bool
+	constants []ir.Blob
+	initials  []ir.Blob
+	known     map[string]*data
+	outside   map[string]External
+}
+
+func newPool(external bool) *pool {
+	return &pool{
+		external: external, constants: []ir.Blob{nil}, initials: []ir.Blob{nil},
+		known: map[string]*data{}, outside: map[string]External{},
+	}
+}
+
+// constant returns the data of c, which is called name in the model ("" for
+// what is none of its own).
+func (p *pool) constant(c *ir.Constant, name string) (*data, error) {
+	blob, digest, err := elements(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.external {
+		return p.outsideData(c, blob, digest, name)
+	}
+	return p.add("constant "+digest, &p.constants, blob), nil
+}
+
+// initial returns the data that state begins with.
+func (p *pool) initial(c *ir.Constant) (*data, error) {
+	blob, digest, err := elements(c)
+	if err != nil {
+		return nil, err
+	}
+	return p.add("initial "+digest, &p.initials, blob), nil
+}
+
+func (p *pool) add(key string, list *[]ir.Blob, blob ir.Blob) *data {
+	d := p.known[key]
+	if d == nil {
+		d = &data{index: uint32(len(*list))}
+		p.known[key] = d
+		*list = append(*list, blob)
+	}
+	return d
+}
+
+// outsideData gives data a name. What has none in the model, and what another
+// tensor of that name took, is called after its bytes.
+func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) (*data, error) {
+	t, err := newTensor(c.Type.Dense())
+	if err != nil {
+		return nil, fmt.Errorf("constant %q: %w", name, err)
+	}
+	scalar, ok := pte.ScalarTypeOf(t.typ.DType)
+	if !ok {
+		return nil, fmt.Errorf("constant %q: a .ptd cannot hold tensors of %v", name, t.typ.DType)
+	}
+	key := fmt.Sprintf("%s %d %v", digest, scalar, t.sizes)
+	if d := p.known[key+" "+name]; d != nil {
+		return d, nil
+	}
+	d := &data{name: name}
+	if _, taken := p.outside[name]; taken || name == "" {
+		d.name = strings.TrimPrefix(fmt.Sprintf("%s.%s", name, digest[:16]), ".")
+	}
+	p.known[key+" "+name] = d
+	p.outside[d.name] = External{
+		Name: d.name, Data: blob,
+		Tensor: &pte.Tensor{ScalarType: scalar, Sizes: t.sizes, DimOrder: t.dimOrder},
+	}
+	return d, nil
+}
+
+// mutable returns the initial data of state, as a program holds it.
+func (p *pool) mutable() [][]ir.Blob {
+	if len(p.initials) == 1 {
+		return nil
+	}
+	return [][]ir.Blob{p.initials}
+}
+
+func (p *pool) externals() []External {
+	var all []External
+	for _, e := range p.outside {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b External) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// elements returns the elements of c in row-major order, exactly these, and
+// their digest. What lies so in its storage is not read into memory.
+func elements(c *ir.Constant) (ir.Blob, string, error) {
+	if c.Data == nil {
+		return nil, "", fmt.Errorf("constant %q has no data", c.Name)
+	}
+	var blob ir.Blob
+	offset, fixed := c.Type.Offset.Const()
+	count, static := c.Type.Numel().Const()
+	width := int64(c.Type.DType.Size())
+	if fixed && static && c.Type.IsContiguous() && ir.CheckConstant(c) == nil {
+		blob = &section{of: c.Data, start: offset * width, size: count * width}
+	} else {
+		bytes, err := ir.Tensor(c)
+		if err != nil {
+			return nil, "", err
+		}
+		blob = ir.Bytes(bytes)
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(blob, 0, blob.Size())); err != nil {
+		return nil, "", fmt.Errorf("constant %q: %w", c.Name, err)
+	}
+	return blob, hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// section is a part of a blob.
+type section struct {
+	of          ir.Blob
+	start, size int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *section) ReadAt(p []byte, off int64) (int, error) {
+	return io.NewSectionReader(s.of, s.start, s.size).ReadAt(p, off)
+}
+
+// Size returns the length in bytes.
+func (s *section) Size() int64 { return s.size }

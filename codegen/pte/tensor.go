@@ -1,0 +1,103 @@
+package pte
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// newTensor describes a tensor of type t. Dynamic sizes are taken at their
+// bounds.
+func newTensor(t ir.Type) (*tensor, error) {
+	out := &tensor{typ: t, sizes: make([]int32, t.Rank()), dimOrder: dimOrder(t), bytes: int64(t.DType.Size())}
+	if t.Kind != ir.TensorKind || out.bytes == 0 {
+		return nil, fmt.Errorf("a %v is no tensor", t)
+	}
+	for i, e := range t.Sizes {
+		n, fixed := e.Const()
+		if !fixed {
+			out.dynamic = true
+			if e.Undefined() {
+				return nil, fmt.Errorf("size %d of it is not known", i)
+			}
+			if _, n = e.Bounds(); n == math.MaxInt64 {
+				return nil, fmt.Errorf("its size %v has no upper bound, which memory planning needs: export the model with one, as in torch.export.Dim(\"%v\", max=1024)", e, e)
+			}
+		}
+		if n < 0 || n > math.MaxInt32 {
+			return nil, fmt.Errorf("its size %v may be %d, beyond 32 bits", e, n)
+		}
+		out.sizes[i] = int32(n)
+		if n > 0 && out.bytes > math.MaxInt64/n {
+			return nil, fmt.Errorf("it has more bytes than 64 bits can count")
+		}
+		out.bytes *= n
+	}
+	return out, nil
+}
+
+// dimOrder returns the dimensions from the outermost in memory to the
+// innermost, as the strides tell; row-major if these do not belong to dense
+// elements.
+func dimOrder(t ir.Type) []uint8 {
+	order := make([]uint8, t.Rank())
+	for i := range order {
+		order[i] = uint8(i)
+	}
+	if t.IsContiguous() {
+		return order
+	}
+	strides := make([]int64, len(order))
+	for i, s := range t.Strides {
+		n, ok := s.Const()
+		if !ok {
+			_, n = s.Bounds()
+		}
+		strides[i] = n
+	}
+	dense := slices.Clone(order)
+	slices.SortStableFunc(dense, func(a, b uint8) int {
+		switch {
+		case strides[a] > strides[b]:
+			return -1
+		case strides[a] < strides[b]:
+			return 1
+		}
+		return 0
+	})
+	sizes := make([]int64, len(order))
+	for i, s := range t.Sizes {
+		n, ok := s.Const()
+		if !ok {
+			_, n = s.Bounds()
+		}
+		sizes[i] = n
+	}
+	want := int64(1)
+	for _, d := range slices.Backward(dense) {
+		if sizes[d] == 1 {
+			continue
+		}
+		if strides[d] != want {
+			return order
+		}
+		want *= sizes[d]
+	}
+	return dense
+}
+
+// alike reports whether a and b may stand for one another: the same elements
+// in the same order, whatever the sizes turn out to be.
+func alike(a, b *tensor) bool {
+	if a.typ.DType != b.typ.DType || len(a.sizes) != len(b.sizes) || a.dynamic != b.dynamic || !slices.Equal(a.dimOrder, b.dimOrder) {
+		return false
+	}
+	for i := range a.sizes {
+		if a.sizes[i] != b.sizes[i] || !a.typ.Sizes[i].Equal(b.typ.Sizes[i]) {
+			return false
+		}
+	}
+	return true
+}
