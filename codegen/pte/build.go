@@ -74,7 +74,6 @@ func (b *builder) inputs() error {
 			if err != nil {
 				return err
 			}
-			b.vals[v] = s
 			b.code.inputs = append(b.code.inputs, s)
 		case ir.ConstantInput:
 			// The runtime compares what the caller passes with the value in
@@ -103,22 +102,40 @@ func (b *builder) inputs() error {
 	return nil
 }
 
+// userInput makes the slot of what a caller passes. The runtime takes no other
+// number than the one in the slot of a number, so one that may differ from call
+// to call is passed as a tensor without dimensions and taken out of it.
 func (b *builder) userInput(v *ir.Value) (*slot, error) {
-	if v.Type.Kind != ir.TensorKind {
-		zero, err := zeroOf(v.Type)
-		if err != nil {
-			return nil, fmt.Errorf("input %%%s: %w", v.Name, err)
+	t := v.Type
+	if t.Kind != ir.TensorKind {
+		dtype, ok := numberTypes[t.Kind]
+		if !ok {
+			return nil, fmt.Errorf("input %%%s: a .pte cannot hold a %v", v.Name, t)
 		}
-		return b.number(v.Name, zero), nil
+		t = ir.TensorOf(dtype)
 	}
-	s, err := b.tensorSlot(v.Name, v.Type)
+	s, err := b.tensorSlot(v.Name, t)
 	if err != nil {
 		return nil, err
 	}
 	s.tensor.role = input
 	b.code.held = append(b.code.held, s)
+	if v.Type.Kind == ir.TensorKind {
+		b.vals[v] = s
+		return s, nil
+	}
+	zero, err := zeroOf(v.Type)
+	if err != nil {
+		return nil, err
+	}
+	n := b.number(v.Name, zero)
+	b.vals[v] = n
+	b.emit(&call{op: "aten._local_scalar_dense.default", args: []*slot{s, n}, reads: []*slot{s}})
 	return s, nil
 }
+
+// numberTypes are the dtypes of tensors that hold a number.
+var numberTypes = map[ir.Kind]ir.DType{ir.IntKind: ir.Int64, ir.FloatKind: ir.Float64, ir.BoolKind: ir.Bool}
 
 // state makes the slot of a tensor that calls change.
 func (b *builder) state(v *ir.Value) (*slot, error) {

@@ -25,18 +25,11 @@ type Options struct {
 // Output is what Generate makes.
 type Output struct {
 	Program *pte.Program
-	// External is the data that the program refers to by name, sorted by name;
-	// empty without Options.ExternalWeights.
-	External []External
+	// Data is what the program refers to by name, sorted by name; nil without
+	// Options.ExternalWeights.
+	Data *pte.DataFile
 	// Memory tells of each method where its tensors lie.
 	Memory []Memory
-}
-
-// External is a tensor whose data is outside the program.
-type External struct {
-	Name   string
-	Tensor *pte.Tensor
-	Data   ir.Blob
 }
 
 // Memory is a method's planned memory.
@@ -71,7 +64,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 		return nil, err
 	}
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
-	out.External = pool.externals()
+	out.Data = pool.dataFile()
 	return out, nil
 }
 

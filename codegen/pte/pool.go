@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,13 +33,13 @@ type pool struct {
 	constants []ir.Blob
 	initials  []ir.Blob
 	known     map[string]*data
-	outside   map[string]External
+	outside   map[string]pte.DataEntry
 }
 
 func newPool(external bool) *pool {
 	return &pool{
 		external: external, constants: []ir.Blob{nil}, initials: []ir.Blob{nil},
-		known: map[string]*data{}, outside: map[string]External{},
+		known: map[string]*data{}, outside: map[string]pte.DataEntry{},
 	}
 }
 
@@ -94,9 +95,8 @@ func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) (*
 		d.name = strings.TrimPrefix(fmt.Sprintf("%s.%s", name, digest[:16]), ".")
 	}
 	p.known[key+" "+name] = d
-	p.outside[d.name] = External{
-		Name: d.name, Data: blob,
-		Tensor: &pte.Tensor{ScalarType: scalar, Sizes: t.sizes, DimOrder: t.dimOrder},
+	p.outside[d.name] = pte.DataEntry{
+		Key: d.name, Data: blob, Layout: &pte.TensorLayout{ScalarType: scalar, Sizes: t.sizes, DimOrder: t.dimOrder},
 	}
 	return d, nil
 }
@@ -109,13 +109,16 @@ func (p *pool) mutable() [][]ir.Blob {
 	return [][]ir.Blob{p.initials}
 }
 
-func (p *pool) externals() []External {
-	var all []External
-	for _, e := range p.outside {
-		all = append(all, e)
+// dataFile returns what is outside the program.
+func (p *pool) dataFile() *pte.DataFile {
+	if !p.external {
+		return nil
 	}
-	slices.SortFunc(all, func(a, b External) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	f := &pte.DataFile{}
+	for _, key := range slices.Sorted(maps.Keys(p.outside)) {
+		f.Entries = append(f.Entries, p.outside[key])
+	}
+	return f
 }
 
 // elements returns the elements of c in row-major order, exactly these, and

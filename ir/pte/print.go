@@ -101,14 +101,14 @@ func (t *Tensor) String() string {
 		fmt.Fprintf(&b, " order %v", t.DimOrder)
 	}
 	switch {
+	case t.ExtraInfo != nil && t.ExtraInfo.External:
+		fmt.Fprintf(&b, " external %q", t.ExtraInfo.Name)
 	case t.Allocation != nil && t.DataIndex > 0:
 		fmt.Fprintf(&b, " at %d:%d from data %d", t.Allocation.MemoryID, t.Allocation.Offset, t.DataIndex)
 	case t.Allocation != nil:
 		fmt.Fprintf(&b, " at %d:%d", t.Allocation.MemoryID, t.Allocation.Offset)
 	case t.DataIndex > 0:
 		fmt.Fprintf(&b, " constant %d", t.DataIndex)
-	case t.ExtraInfo != nil && t.ExtraInfo.External:
-		fmt.Fprintf(&b, " external %q", t.ExtraInfo.Name)
 	default:
 		b.WriteString(" the caller's")
 	}
