@@ -84,7 +84,7 @@ func (d *deadCode) prune(n *ir.Node) {
 }
 
 // hasEffect reports whether n does more than give results: assertions, writes
-// to operands, what is not in the table, and regions with such nodes. A loop
+// to operands, random numbers, what is not in the table, and regions with such nodes. A loop
 // whose results nobody uses has none: that it ends is taken for granted.
 func hasEffect(t *ops.Table, n *ir.Node) bool {
 	if len(n.Regions) > 0 {
@@ -96,7 +96,7 @@ func hasEffect(t *ops.Table, n *ir.Node) bool {
 		return false
 	}
 	op, ok := t.Lookup(n.Op)
-	if !ok || op.Effect || op.ParsedSchema().Mutates() {
+	if !ok || op.Effect || op.Random || op.ParsedSchema().Mutates() {
 		return true
 	}
 	_, inPlace := t.Functional(n.Op)

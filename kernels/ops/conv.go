@@ -75,6 +75,9 @@ func convOf(c *Call) (*convolution, error) {
 	if g, ok := cv.groups.Const(); ok && differ(sym.Mod(cv.w.Sizes[0], sym.Int(g)), sym.Int(0)) {
 		return nil, c.Errorf("%s channels do not make %d groups", cv.w.Sizes[0], g)
 	}
+	if c.Op.sch.Index("bias") < 0 {
+		return cv, nil
+	}
 	return cv, c.param("bias", cv.outChannels())
 }
 
@@ -162,9 +165,9 @@ func convOps() []Op {
 	ops := []Op{
 		convEntry(convolutionSchema),
 		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-			"benchmark", false, "deterministic", false, "cudnn_enabled", true, "allow_tf32", true),
+			"benchmark", false, "deterministic", false, "cudnn_enabled", true, "allow_tf32", true).core(convolutionCore),
 		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-			"benchmark", false, "deterministic", false, "cudnn_enabled", true),
+			"benchmark", false, "deterministic", false, "cudnn_enabled", true).core(convolutionCore),
 	}
 	return append(ops, convComposites()...)
 }
@@ -223,4 +226,13 @@ func convSamples(r *Rand, more ...any) []Sample {
 		add(d, []int64{1, 2, 5, 5}, []int64{2, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, zero, 1)
 	}
 	return out
+}
+
+// convolutionCore leaves out what does not change the result.
+func convolutionCore(b *Builder, c *Call) *ir.Value {
+	args := make([]any, 9)
+	for i := range args {
+		args[i] = c.Args[i]
+	}
+	return b.Op("aten.convolution.default", args...)
 }

@@ -48,6 +48,10 @@ type Op struct {
 	// results: assertions.
 	Effect bool
 
+	// Random is set for operators that draw numbers: two equal calls give
+	// different results, and no call is computed beforehand.
+	Random bool
+
 	// Samples returns calls that exercise the entry: small operand types and
 	// arguments that r varies. Tests run each through eval, C and Go.
 	Samples func(r *Rand) []Sample

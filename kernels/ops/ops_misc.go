@@ -47,53 +47,7 @@ func compositeOps() []Op {
 		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
 		floatPower("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
 		floatPower("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor"),
-		{
-			Schema: "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-			Infer: func(c *Call) ([]ir.Type, error) {
-				p, err := c.Float("p")
-				if err != nil {
-					return nil, err
-				}
-				if c.dropoutRandom() {
-					return nil, c.Errorf("dropout with probability %v in training mode is random; export the model after model.eval()", p)
-				}
-				t := c.Tensor("input")
-				return []ir.Type{likeType(t, t.DType), likeType(t, ir.Bool)}, nil
-			},
-			Compute: func(c *Call) ([]expr.Tensor, error) {
-				// Training with probability 1 drops everything.
-				keep := expr.Bool(!c.Bool("train") || !c.dropsAll())
-				var ts []expr.Tensor
-				for i, out := range c.Outs {
-					vars, coords := indexVars(out.Sizes)
-					body := keep
-					if i == 0 {
-						x := c.Load("input", coords...)
-						body = expr.Select(keep, x, like(x, 0))
-					}
-					ts = append(ts, expr.Tensor{DType: out.DType, Vars: vars, Body: body})
-				}
-				return ts, nil
-			},
-			Samples: func(r *Rand) []Sample {
-				return []Sample{
-					NewSample("input", Tensor(ir.Float32, Values{}, 3, 4), "p", 0.5, "train", false),
-					NewSample("input", Tensor(ir.Float32, Values{}, 3, 4), "p", 1.0, "train", true),
-				}
-			},
-		},
 	}
-}
-
-// dropsAll reports whether the probability of being dropped is 1.
-func (c *Call) dropsAll() bool {
-	p, err := c.Float("p")
-	return err == nil && p == 1
-}
-
-func (c *Call) dropoutRandom() bool {
-	p, err := c.Float("p")
-	return c.Bool("train") && (err != nil || p != 0 && p != 1)
 }
 
 // isClose is |a - b| ≤ atol + rtol·|b|, infinities only if equal.
