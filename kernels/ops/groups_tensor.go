@@ -17,6 +17,7 @@ func tensorGroups() [][]Op {
 		padOps(),
 		indexOps(),
 		dataSizeOps(),
+		triangleIndexOps(),
 		scatterOps(),
 		upsampleOps(),
 		upsampleAAOps(),

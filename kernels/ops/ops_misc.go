@@ -62,8 +62,8 @@ func isClose(p *point) *expr.Expr {
 		fd = defaultFloat
 	}
 	num := func(name string) *expr.Expr { return p.c.number(p.c.Arg(name), fd) }
-	bound := expr.Add(num("atol"), expr.Mul(num("rtol"), expr.Cast(fd, absolute(b))))
-	diff := expr.Cast(fd, absolute(expr.Sub(a, b)))
+	bound := expr.Add(num("atol"), expr.Mul(num("rtol"), expr.Abs(expr.Cast(fd, b))))
+	diff := expr.Abs(expr.Sub(expr.Cast(fd, a), expr.Cast(fd, b)))
 	finite := expr.Lt(diff, expr.Float(fd, inf))
 	r := expr.Or(equal, expr.And(finite, expr.Le(diff, bound)))
 	if p.c.Bool("equal_nan") {

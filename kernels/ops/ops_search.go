@@ -89,7 +89,7 @@ func search(schema, sequence string) Op {
 				if s.Args[s.Index("self")].Type.Name == "Scalar" {
 					self = 1
 				}
-				out = append(out, NewSample("self", self, sequence, Tensor(d, Values{}, 5), "right", i%2 == 0, "out_int32", i == 2))
+				out = append(out, NewSample("self", self, sequence, Tensor(d, Values{Sorted: true}, 5), "right", i%2 == 0, "out_int32", i == 2))
 			}
 			return out
 		}),

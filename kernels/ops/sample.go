@@ -32,6 +32,8 @@ type Values struct {
 	Distinct bool
 	// NonZero avoids 0.
 	NonZero bool
+	// Sorted puts the elements of the last dimension in order.
+	Sorted bool
 }
 
 // Rand varies samples; the same seed gives the same ones.
@@ -128,7 +130,16 @@ func (in Input) Data(r *Rand) []byte {
 		order = r.Perm(int(n))
 	}
 	var out []byte
+	var row []float64
 	for i := range int(n) {
+		if in.Values.Sorted {
+			if len(row) == 0 {
+				row = in.sortedRow(r)
+			}
+			out = AppendElement(out, d, row[0])
+			row = row[1:]
+			continue
+		}
 		x := in.Values.draw(r, d)
 		if order != nil {
 			lo, hi := in.Values.bounds(d)
@@ -140,6 +151,18 @@ func (in Input) Data(r *Rand) []byte {
 		out = AppendElement(out, d, x)
 	}
 	return out
+}
+
+// sortedRow draws the elements of a row.
+func (in Input) sortedRow(r *Rand) []float64 {
+	sizes := in.Value.Type.Sizes
+	n, _ := sizes[len(sizes)-1].Const()
+	row := make([]float64, n)
+	for i := range row {
+		row[i] = in.Values.draw(r, in.Value.Type.DType)
+	}
+	slices.Sort(row)
+	return row
 }
 
 func (v Values) bounds(d ir.DType) (lo, hi float64) {
