@@ -28,7 +28,9 @@ func (e *encoder) plan(p *ExecutionPlan, d *fileData) (offset, error) {
 		return 0, err
 	}
 	operators, _ := e.refsOf(len(p.Operators), func(i int) (offset, error) {
-		name, overload := e.text(p.Operators[i].Name), e.optional(p.Operators[i].Overload)
+		// An overload is written even where there is none: runtimes print it
+		// without looking when a call fails.
+		name, overload := e.text(p.Operators[i].Name), e.text(p.Operators[i].Overload)
 		return e.share("Operator", []uint64{uint64(name), uint64(overload)}, func() offset {
 			program.OperatorStart(e.Builder)
 			program.OperatorAddName(e.Builder, name)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 
+	flatbuffers "github.com/google/flatbuffers/go"
+
 	"github.com/etgen/etgen/ir"
 )
 
@@ -22,7 +24,7 @@ type file struct {
 const headBytes = 48
 
 // openFile reads the header and the flatbuffer of a .pte (magic "eh00") or .ptd
-// ("FH01") file.
+// ("FH01") file; a bundle has no magic and no segments.
 func openFile(r io.ReaderAt, size int64, magic string) (*file, error) {
 	head := make([]byte, min(headBytes, max(size, 0)))
 	if err := readFull(r, head); err != nil {
@@ -33,7 +35,7 @@ func openFile(r io.ReaderAt, size int64, magic string) (*file, error) {
 	}
 	f := &file{r: r, size: size}
 	flatSize := size
-	if len(head) >= 12 && string(head[8:12]) == magic {
+	if magic != "" && len(head) >= 12 && string(head[8:12]) == magic {
 		var err error
 		if flatSize, err = f.header(head, magic); err != nil {
 			return nil, err
@@ -90,6 +92,16 @@ func (f *file) segment(offset, size uint64) (ir.Blob, error) {
 		return nil, fmt.Errorf("%d bytes at %d leave the file of %d bytes (segments begin at %d)", size, offset, f.size, f.base)
 	}
 	return io.NewSectionReader(f.r, f.base+int64(offset), int64(size)), nil
+}
+
+// inline returns the bytes of the vector in field id of a table, as a range of
+// the file.
+func (f *file) inline(tab flatbuffers.Table, id int) ir.Blob {
+	o := flatbuffers.UOffsetT(tab.Offset(flatbuffers.VOffsetT(4 + 2*id)))
+	if o == 0 || tab.VectorLen(o) == 0 {
+		return ir.Bytes(nil)
+	}
+	return io.NewSectionReader(f.r, int64(tab.Vector(o)), int64(tab.VectorLen(o)))
 }
 
 func readFull(r io.ReaderAt, b []byte) error {

@@ -1,6 +1,10 @@
 package pte
 
-import "github.com/etgen/etgen/ir"
+import (
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
 
 // Program is what one .pte file holds.
 type Program struct {
@@ -18,10 +22,11 @@ type Program struct {
 	// Named is data by name, as delegates use it.
 	Named []NamedData
 
-	// Absent names the fields that a runtime requires and the file lacks, as Read
-	// found them: "execution_plan[0].delegates". In the structs a list that is
-	// absent and one that is empty are the same, nil; Write writes both as empty.
-	Absent []string
+	// Defects are what Read found in the file itself that runtimes refuse or trip
+	// over: "execution_plan[0].delegates is absent", constants without alignment.
+	// In the structs a list that is absent and one that is empty are the same, nil.
+	// What Write writes has no defects.
+	Defects []string
 }
 
 // NamedData is a blob with its name.
@@ -84,6 +89,19 @@ func (o Operator) String() string {
 		return o.Name
 	}
 	return o.Name + "." + o.Overload
+}
+
+// NodeName returns the operator's name as the nodes of a graph have it:
+// "aten.add.out", "aten.copy_.default". A name may have its overload in it.
+func (o Operator) NodeName() string {
+	name := strings.Replace(o.Name, "::", ".", 1)
+	switch _, local, _ := strings.Cut(o.Name, "::"); {
+	case o.Overload != "":
+		return name + "." + o.Overload
+	case !strings.Contains(local, "."):
+		return name + ".default"
+	}
+	return name
 }
 
 // Delegate is a part of a method that a backend runs.

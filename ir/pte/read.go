@@ -68,7 +68,7 @@ type decoder struct {
 	*file
 	strings  map[string]string                // those met, so that equal ones are stored once
 	frames   map[flatbuffers.UOffsetT][]Frame // lists met, by position; several instructions share one
-	absent   []string
+	defects  []string
 	segments []ir.Blob
 }
 
@@ -85,7 +85,7 @@ func (d *decoder) string(b []byte) string {
 // called name in the table at path.
 func (d *decoder) need(tab flatbuffers.Table, id int, path path, name string) {
 	if tab.Offset(flatbuffers.VOffsetT(4+2*id)) == 0 {
-		d.absent = append(d.absent, path.String()+"."+name)
+		d.defects = append(d.defects, path.String()+"."+name+" is absent")
 	}
 }
 
@@ -139,7 +139,7 @@ func each[E, T any](n int, at func(*E, int) bool, decode func(*E, int) (T, error
 func (d *decoder) program(s *program.Program) (*Program, error) {
 	p := &Program{Version: s.Version()}
 	if tab := s.Table(); tab.Offset(4+2) == 0 {
-		d.absent = append(d.absent, "execution_plan")
+		d.defects = append(d.defects, "execution_plan is absent")
 	}
 	var err error
 	d.segments, err = each(s.SegmentsLength(), s.Segments, func(x *program.DataSegment, i int) (ir.Blob, error) {
@@ -171,6 +171,6 @@ func (d *decoder) program(s *program.Program) (*Program, error) {
 	if err := d.data(s, p); err != nil {
 		return nil, err
 	}
-	p.Absent = d.absent
+	p.Defects = d.defects
 	return p, nil
 }

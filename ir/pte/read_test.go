@@ -36,8 +36,8 @@ func TestReadShared(t *testing.T) {
 	for _, path := range shared(t, "*/model.pte") {
 		t.Run(caseName(path), func(t *testing.T) {
 			p := openProgram(t, path)
-			if len(p.Plans) == 0 || len(p.Plans[0].Values) == 0 || len(p.Absent) > 0 {
-				t.Errorf("%d plans, absent %q", len(p.Plans), p.Absent)
+			if len(p.Plans) == 0 || len(p.Plans[0].Values) == 0 || len(p.Defects) > 0 {
+				t.Errorf("%d plans, defects %q", len(p.Plans), p.Defects)
 			}
 		})
 	}

@@ -6,8 +6,6 @@ import (
 	"math/bits"
 	"slices"
 
-	flatbuffers "github.com/google/flatbuffers/go"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte/fb/program"
 )
@@ -41,13 +39,18 @@ func (d *decoder) data(s *program.Program, p *Program) error {
 			return fmt.Errorf("constants both in constant_buffer and in constant_segment")
 		}
 		p.Constants, err = subsegments(x, "constant_segment", sizes.constants)
+		for i, b := range p.Constants {
+			if at := d.position(b); at%alignment != 0 {
+				d.defects = append(d.defects, fmt.Sprintf("constant %d is at offset %d, not aligned to %d bytes", i, at, alignment))
+			}
+		}
 	}
 	if err == nil && s.ConstantBufferLength() > 0 && len(p.Constants) <= 1 {
 		p.Constants, err = each(s.ConstantBufferLength(), s.ConstantBuffer, func(x *program.Buffer, i int) (ir.Blob, error) {
 			if i == 0 {
 				return nil, nil
 			}
-			return d.inline(x.Table()), nil
+			return d.inline(x.Table(), 0), nil
 		})
 	}
 	if err != nil {
@@ -59,14 +62,23 @@ func (d *decoder) data(s *program.Program, p *Program) error {
 	return err
 }
 
-// inline returns the bytes of the vector that is a table's first field, as a
-// range of the file.
-func (d *decoder) inline(tab flatbuffers.Table) ir.Blob {
-	o := flatbuffers.UOffsetT(tab.Offset(4))
-	if o == 0 || tab.VectorLen(o) == 0 {
-		return ir.Bytes(nil)
+// alignment is what kernels expect of the data of tensors, in bytes.
+const alignment = 16
+
+// position returns the place in the file of a blob that was read from it.
+func (d *decoder) position(b ir.Blob) int64 {
+	at := int64(0)
+	for {
+		section, ok := b.(*io.SectionReader)
+		if !ok {
+			return at
+		}
+		outer, offset, _ := section.Outer()
+		if at += offset; outer == d.r {
+			return at
+		}
+		b, _ = outer.(ir.Blob)
 	}
-	return io.NewSectionReader(d.r, int64(tab.Vector(o)), int64(tab.VectorLen(o)))
 }
 
 // slice cuts a segment at offsets. A blob's size is given by the tensors it is

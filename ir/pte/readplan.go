@@ -73,7 +73,7 @@ func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, at
 			return v, fmt.Errorf("%v: backend_delegate_data %d of %d", at, index, root.BackendDelegateDataLength())
 		}
 		root.BackendDelegateData(&x, int(index))
-		v.Processed = d.inline(x.Table())
+		v.Processed = d.inline(x.Table(), 0)
 	case 1:
 		if index >= int64(len(d.segments)) {
 			return v, fmt.Errorf("%v: segment %d of %d", at, index, len(d.segments))

@@ -27,7 +27,7 @@ func blobBytes(b ir.Blob) []byte {
 	return data
 }
 
-func written(t testing.TB, p *Program) []byte {
+func writeBytes(t testing.TB, p *Program) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
@@ -50,11 +50,11 @@ func TestRoundTripShared(t *testing.T) {
 	for _, path := range shared(t, "*/model.pte") {
 		t.Run(caseName(path), func(t *testing.T) {
 			p := openProgram(t, path)
-			out := written(t, p)
+			out := writeBytes(t, p)
 			if diff := cmp.Diff(p, readBytes(t, out), sameBlobs); diff != "" {
 				t.Errorf("-read +written:\n%s", diff)
 			}
-			if !bytes.Equal(out, written(t, p)) {
+			if !bytes.Equal(out, writeBytes(t, p)) {
 				t.Error("writing twice gives different files")
 			}
 			info, err := os.Stat(path)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 )
@@ -46,7 +47,30 @@ type blobKey struct {
 // identities finds equal blobs. It reads only blobs whose size another has.
 type identities struct {
 	bySize map[int64]int
-	keys   map[any]blobKey // of blobs in files, by the blob itself
+	keys   map[*io.SectionReader]blobKey // of blobs in files
+}
+
+func newIdentities() *identities {
+	return &identities{bySize: map[int64]int{}, keys: map[*io.SectionReader]blobKey{}}
+}
+
+// expectAll announces the blobs of a program.
+func (ids *identities) expectAll(p *Program) {
+	for _, list := range append([][]ir.Blob{p.Constants}, p.Mutable...) {
+		for i, b := range list {
+			if i > 0 {
+				ids.expect(b)
+			}
+		}
+	}
+	for _, plan := range p.Plans {
+		for i := range plan.Delegates {
+			ids.expect(plan.Delegates[i].Processed)
+		}
+	}
+	for _, n := range p.Named {
+		ids.expect(n.Data)
+	}
 }
 
 // expect announces a blob that key will be asked about.
@@ -99,25 +123,11 @@ type fileData struct {
 // data places the blobs of p: constants first, then initial data, delegates' data
 // and named data.
 func (l Layout) data(p *Program) (*fileData, error) {
-	ids := &identities{bySize: map[int64]int{}, keys: map[any]blobKey{}}
-	for _, list := range append([][]ir.Blob{p.Constants}, p.Mutable...) {
-		for i, b := range list {
-			if i > 0 {
-				ids.expect(b)
-			}
-		}
+	if slices.Contains(p.Plans, nil) {
+		return nil, fmt.Errorf("a nil execution plan")
 	}
-	for _, plan := range p.Plans {
-		if plan == nil {
-			return nil, fmt.Errorf("a nil execution plan")
-		}
-		for i := range plan.Delegates {
-			ids.expect(plan.Delegates[i].Processed)
-		}
-	}
-	for _, n := range p.Named {
-		ids.expect(n.Data)
-	}
+	ids := newIdentities()
+	ids.expectAll(p)
 	d := &fileData{delegates: map[*Delegate]int{}}
 	var err error
 	if d.constants, err = l.subsegment(d, ids, p.Constants, l.ConstantAlignment); err != nil {

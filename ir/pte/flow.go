@@ -1,0 +1,226 @@
+package pte
+
+import (
+	"slices"
+)
+
+// What may have happened to a tensor's data when an instruction is reached: the
+// union over the paths that lead there.
+type history uint8
+
+const (
+	unset   history = 1 << iota // nobody has written it
+	given                       // it is what the caller gave
+	initial                     // it is what it was when the method was called
+	written                     // an instruction wrote it
+	lost                        // something else was written over it
+)
+
+// home is where a tensor's data is when the method is loaded.
+type home struct {
+	kind   homeKind
+	memory int32 // planned memory, or the caller's: -1 less the value's index
+	lo, hi uint64
+}
+
+type homeKind uint8
+
+const (
+	nowhere homeKind = iota
+	constant
+	memory
+)
+
+func (h home) overlaps(o home) bool {
+	return h.kind == memory && o.kind == memory && h.memory == o.memory && h.lo < o.hi && o.lo < h.hi
+}
+
+// freed is the home, as an index, of tensors whose memory was given back.
+const freed int32 = -1
+
+// state is what holds before an instruction, by value. The data of a tensor is
+// in the home of one of at, more than one if paths differ; nil is its own.
+type state struct {
+	history []history
+	at      [][]int32
+}
+
+func (s *state) clone() *state {
+	return &state{slices.Clone(s.history), slices.Clone(s.at)}
+}
+
+// join adds what holds on another path and reports whether that is new.
+func (s *state) join(o *state) bool {
+	changed := false
+	for i, h := range o.history {
+		if s.history[i]|h != s.history[i] {
+			s.history[i] |= h
+			changed = true
+		}
+		if s.joinAt(i, o.at[i]) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+func (s *state) joinAt(i int, at []int32) bool {
+	if slices.Equal(s.at[i], at) {
+		return false
+	}
+	old, own := s.at[i], []int32{int32(i)}
+	if old == nil {
+		old = own
+	}
+	if at == nil {
+		at = own
+	}
+	union := slices.Clone(old)
+	for _, a := range at {
+		if at, found := slices.BinarySearch(union, a); !found {
+			union = slices.Insert(union, at, a)
+		}
+	}
+	if slices.Equal(union, old) {
+		return false
+	}
+	s.at[i] = union
+	return true
+}
+
+// maxSteps bounds the look at memory: programs that exporters write take far
+// less, broken ones must not take for ever.
+const maxSteps = 1 << 28
+
+// flow follows data through the instructions of a method.
+type flow struct {
+	*planVerifier
+	homes    []home
+	tensors  []int32 // values that are tensors with data
+	plain    []bool  // by value: no instruction writes it or moves its data, it is no input and has no initial data
+	input    []bool
+	constant []bool // by value: a bool that no instruction changes
+	carried  []bool // by value: its data of one call is read by the next
+	culprit  []int  // by value: an instruction that wrote over it, -1 for none
+	steps    int
+	speak    bool // problems are reported, which they are not while loops are followed
+}
+
+// memory checks that tensors are read only while they hold their data.
+func (p *planVerifier) memory() {
+	f := newFlow(p)
+	entry := f.entry()
+	var exit *state
+	for {
+		f.carried = make([]bool, len(p.plan.Values))
+		exit = f.run(entry.clone())
+		again := false
+		if exit != nil {
+			// What moved stays moved until the next call.
+			for i := range exit.at {
+				if entry.joinAt(i, exit.at[i]) {
+					again = true
+				}
+			}
+		}
+		if !again || f.steps > maxSteps {
+			break
+		}
+	}
+	if f.speak = f.steps <= maxSteps; f.speak {
+		exit = f.run(entry.clone())
+	}
+	if f.steps > maxSteps {
+		p.bad(-1, "its memory takes more than %d steps to follow", maxSteps)
+		return
+	}
+	if exit != nil {
+		f.end(exit)
+	}
+}
+
+func newFlow(p *planVerifier) *flow {
+	n := len(p.plan.Values)
+	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n), input: make([]bool, n),
+		constant: make([]bool, n), culprit: make([]int, n)}
+	output := make([]bool, n)
+	for _, i := range p.plan.Inputs {
+		f.input[i] = true
+	}
+	for _, i := range p.plan.Outputs {
+		output[i] = true
+	}
+	for i, v := range p.plan.Values {
+		t, ok := v.(*Tensor)
+		if !ok {
+			_, f.constant[i] = v.(Bool)
+			f.constant[i] = f.constant[i] && !f.input[i]
+			continue
+		}
+		bytes, _ := t.NBytes()
+		if bytes > 0 {
+			f.tensors = append(f.tensors, int32(i))
+		}
+		f.plain[i] = t.Allocation != nil && !f.input[i] && !hasInitial(t)
+		switch {
+		case t.Allocation != nil:
+			f.homes[i] = home{memory, int32(t.Allocation.MemoryID), t.Allocation.Offset, t.Allocation.Offset + uint64(bytes)}
+		case !p.writable(int32(i)):
+			f.homes[i].kind = constant
+		case f.input[i] || output[i]:
+			f.homes[i] = home{memory, -1 - int32(i), 0, uint64(bytes)}
+		}
+	}
+	for c, effects := range p.calls {
+		for i, e := range effects {
+			for _, t := range e.outs {
+				f.plain[t] = false
+			}
+			if e.scalar >= 0 {
+				f.constant[e.scalar] = false
+			}
+			if m, ok := p.plan.Chains[c].Instructions[i].(MoveCall); ok {
+				f.plain[m.To], f.constant[m.To] = false, false
+			}
+		}
+	}
+	return f
+}
+
+// hasInitial reports that a planned tensor gets data when the method is loaded.
+func hasInitial(t *Tensor) bool {
+	return t.Allocation != nil && (t.DataIndex != 0 || t.ExtraInfo != nil && t.ExtraInfo.External)
+}
+
+// entry is the state before the first instruction. State has its data first: what
+// it had, or a host that zeroes memory gave it. State is what has initial data, a
+// name, or is changed in place. Inputs are copied in over it.
+func (f *flow) entry() *state {
+	n := len(f.plan.Values)
+	s := &state{make([]history, n), make([][]int32, n)}
+	for _, i := range f.tensors {
+		s.history[i] = unset
+	}
+	held := make([]bool, n)
+	for _, effects := range f.calls {
+		for _, e := range effects {
+			for _, t := range e.held {
+				held[t] = true
+			}
+		}
+	}
+	for _, i := range f.tensors {
+		t := f.plan.Values[i].(*Tensor)
+		if f.homes[i].kind == constant {
+			s.history[i] = written
+		} else if t.Allocation != nil && !f.input[i] && (hasInitial(t) || held[i] || t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
+			f.write(s, i, true, initial, -1)
+		}
+	}
+	for _, i := range f.tensors {
+		if f.input[i] {
+			f.write(s, i, false, given, -1)
+		}
+	}
+	return s
+}

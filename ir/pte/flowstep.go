@@ -1,0 +1,303 @@
+package pte
+
+import (
+	"maps"
+	"slices"
+)
+
+// run follows all chains and returns what holds at the end, nil if no path leads
+// there.
+func (f *flow) run(s *state) *state {
+	for c := range f.plan.Chains {
+		if s = f.chain(c, s); s == nil {
+			break
+		}
+	}
+	return s
+}
+
+// chain follows a chain until nothing new is found, then once more to report.
+// States are kept where paths meet: at the first instruction, behind jumps and
+// where they lead.
+func (f *flow) chain(c int, in *state) *state {
+	instructions := f.plan.Chains[c].Instructions
+	n := len(instructions)
+	meets := make([]bool, n+1)
+	meets[0], meets[n] = true, true
+	for i, in := range instructions {
+		if j, ok := in.(JumpFalseCall); ok {
+			meets[i+1], meets[j.Destination] = true, true
+		}
+	}
+	states := map[int]*state{0: in}
+	work := []int{0}
+	arrive := func(i int, s *state, queue bool) {
+		f.steps += len(f.plan.Values)
+		if old, ok := states[i]; !ok {
+			states[i] = s.clone()
+		} else if !old.join(s) {
+			return
+		}
+		if queue && i < n {
+			work = append(work, i)
+		}
+	}
+	block := func(i int, report bool) {
+		s := states[i].clone()
+		for {
+			next, jump := f.step(s, c, i, report)
+			if report { // nothing new arrives any more
+				if i++; next < 0 || meets[i] {
+					return
+				}
+				continue
+			}
+			if jump >= 0 {
+				arrive(jump, s, true)
+			}
+			if i++; next < 0 {
+				return
+			}
+			if meets[i] {
+				arrive(i, s, true)
+				return
+			}
+		}
+	}
+	for len(work) > 0 && f.steps <= maxSteps {
+		i := work[len(work)-1]
+		work = work[:len(work)-1]
+		if i < n {
+			block(i, false)
+		}
+	}
+	if f.speak {
+		for _, i := range slices.Sorted(maps.Keys(states)) {
+			if i < n {
+				block(i, true)
+			}
+		}
+	}
+	return states[n]
+}
+
+// step applies an instruction. It returns the next one and the one it may jump
+// to, -1 where there is no such way.
+func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
+	e := &f.calls[c][i]
+	at := Problem{Chain: c, Instruction: i, Value: -1}
+	next, jump = i+1, -1
+	switch in := f.plan.Chains[c].Instructions[i].(type) {
+	case KernelCall:
+		at.Operator = f.plan.Operators[in.Op].String()
+	case DelegateCall:
+		at.Operator = f.plan.Delegates[in.Delegate].ID
+	case MoveCall:
+		if _, ok := f.plan.Values[in.To].(*Tensor); ok {
+			f.alias(s, in.To, in.From)
+		}
+		return next, jump
+	case FreeCall:
+		s.at[in.Value], s.history[in.Value] = []int32{freed}, unset
+		return next, jump
+	case JumpFalseCall:
+		jump = int(in.Destination)
+		if b, ok := f.plan.Values[in.Cond].(Bool); ok && f.constant[in.Cond] {
+			if bool(b) {
+				jump = -1
+			} else {
+				next = -1
+			}
+		}
+	}
+	say := func(value int32, format string, args ...any) {
+		if report {
+			at.Value = int(value)
+			f.problem(at, format, args...)
+		}
+	}
+	for _, t := range e.reads {
+		f.read(s, t, say)
+	}
+	for _, t := range e.inout {
+		f.read(s, t, say)
+	}
+	if e.view {
+		f.alias(s, e.outs[0], e.reads[0])
+		if h := f.homes[e.outs[0]]; h.kind != nowhere && !f.sameHome(s, e.outs[0], e.reads[0]) {
+			say(e.outs[0], "a view of value %d with memory of its own", e.reads[0])
+		}
+		return next, jump
+	}
+	f.apart(s, e, say)
+	for _, t := range e.inout {
+		f.write(s, t, true, written, i)
+	}
+	for _, t := range e.outs {
+		f.place(s, t, say)
+		f.write(s, t, false, written, i)
+	}
+	for _, t := range e.either { // a delegate's output where there is nothing to read
+		if f.place(s, t, say); s.history[t]&unset != 0 {
+			f.write(s, t, false, written, i)
+		} else {
+			f.read(s, t, say)
+		}
+	}
+	return next, jump
+}
+
+type reporter func(value int32, format string, args ...any)
+
+// alias gives value to what value from is: memory and all.
+func (f *flow) alias(s *state, to, from int32) {
+	s.history[to] = s.history[from]
+	f.culprit[to] = f.culprit[from]
+	if s.at[to] = s.at[from]; s.at[from] == nil {
+		s.at[to] = []int32{from}
+	}
+}
+
+// places returns the values in whose homes the data of v may be.
+func (f *flow) places(s *state, v int32) []int32 {
+	if s.at[v] == nil {
+		return []int32{v}
+	}
+	return s.at[v]
+}
+
+// empty reports that a tensor has no bytes.
+func (f *flow) empty(v int32) bool {
+	bytes, _ := f.plan.Values[v].(*Tensor).NBytes()
+	return bytes == 0
+}
+
+// place reports a tensor without memory.
+func (f *flow) place(s *state, v int32, say reporter) {
+	if f.empty(v) {
+		return
+	}
+	for _, o := range f.places(s, v) {
+		if o == freed {
+			say(v, "its memory was freed")
+			return
+		}
+		if f.homes[o].kind == nowhere {
+			say(v, "it has no memory: it is not planned, no constant, input or output, and nothing has moved it anywhere")
+			return
+		}
+	}
+}
+
+func (f *flow) read(s *state, v int32, say reporter) {
+	if f.empty(v) {
+		return
+	}
+	f.place(s, v, say)
+	switch h := s.history[v]; {
+	case h&lost != 0 && f.culprit[v] < 0:
+		say(v, "it is read, but an input lies over it")
+	case h&lost != 0:
+		say(v, "it is read, but instruction %d has written over it", f.culprit[v])
+	case h&unset != 0:
+		say(v, "it is read before anything is written to it")
+	case h&initial != 0:
+		f.carried[v] = true
+	}
+}
+
+// write notes that v holds data, and what that does to all that lies there. In
+// place means that it was v's own data, so that v's views have it as well.
+func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction int) {
+	f.steps += len(f.tensors)
+	homes := f.places(s, v)
+	for _, x := range f.tensors {
+		if x == v || f.homes[x].kind == constant && s.at[x] == nil {
+			continue
+		}
+		overlap, same := f.relation(f.places(s, x), homes)
+		switch {
+		case !overlap:
+		case same && (f.plain[x] || inPlace):
+			s.history[x] = as
+		default:
+			h := s.history[x]
+			if h&(given|initial|written) != 0 {
+				f.culprit[x] = instruction
+				h = h&^(given|initial|written) | lost
+			}
+			if same && h&unset != 0 {
+				h = h&^unset | as
+			}
+			s.history[x] = h
+		}
+	}
+	s.history[v] = as
+}
+
+// relation compares places: whether any of one overlaps any of the other, and
+// whether both are the same one.
+func (f *flow) relation(a, b []int32) (overlap, same bool) {
+	for _, x := range a {
+		for _, y := range b {
+			if x != freed && y != freed && (x == y || f.homes[x].overlaps(f.homes[y])) {
+				overlap = true
+				same = len(a) == 1 && len(b) == 1 && (x == y || f.homes[x] == f.homes[y])
+			}
+		}
+	}
+	return overlap, same
+}
+
+func (f *flow) sameHome(s *state, a, b int32) bool {
+	for _, x := range f.places(s, b) {
+		if x == freed || f.homes[x].kind != f.homes[a].kind || f.homes[x].memory != f.homes[a].memory || f.homes[x].lo != f.homes[a].lo {
+			return false
+		}
+	}
+	return true
+}
+
+// apart reports outs that overlap each other or, in part, an argument.
+func (f *flow) apart(s *state, e *effect, say reporter) {
+	for i, out := range e.outs {
+		if f.empty(out) {
+			continue
+		}
+		for _, other := range e.outs[:i] {
+			if overlap, _ := f.relation(f.places(s, out), f.places(s, other)); overlap && !f.empty(other) {
+				say(out, "it overlaps value %d, which the call writes too", other)
+			}
+		}
+		for _, arg := range append(slices.Clip(e.reads), e.inout...) {
+			if overlap, same := f.relation(f.places(s, out), f.places(s, arg)); overlap && !same && !f.empty(arg) {
+				say(out, "it is written and overlaps value %d, which the call reads, in part", arg)
+			}
+		}
+	}
+}
+
+// end checks what is left when the method returns: its outputs, and the state
+// that its next call reads.
+func (f *flow) end(s *state) {
+	say := func(v int32, format string, args ...any) { f.bad(int(v), format, args...) }
+	for i, v := range f.plan.Outputs {
+		if _, ok := f.plan.Values[v].(*Tensor); !ok || f.empty(v) {
+			continue
+		}
+		f.place(s, v, say)
+		switch h := s.history[v]; {
+		case h&lost != 0 && f.culprit[v] < 0:
+			f.bad(int(v), "output %d: an input lies over it", i)
+		case h&lost != 0:
+			f.bad(int(v), "output %d: instruction %d has written over it", i, f.culprit[v])
+		case h&unset != 0:
+			f.bad(int(v), "output %d: there is a path on which nothing is written to it", i)
+		}
+	}
+	for _, v := range f.tensors {
+		if f.carried[v] && s.history[v]&lost != 0 {
+			f.bad(int(v), "the method reads what the last call left in it, but instruction %d writes over it", f.culprit[v])
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package pte
+
+import (
+	"github.com/etgen/etgen/ir/aten"
+)
+
+// effect is what an instruction does to tensors, by value index.
+type effect struct {
+	reads  []int32
+	outs   []int32 // written whole, without being read
+	inout  []int32 // changed
+	held   []int32 // written in the place of an argument: what state is
+	either []int32 // of a delegate, which may read or write them
+	view   bool    // outs[0] gets the memory of reads[0], nothing is written
+	scalar int32   // written, -1 for none
+}
+
+// chains checks the instructions.
+func (p *planVerifier) chains() {
+	if len(p.plan.Chains) == 0 {
+		p.bad(-1, "it has no chain of instructions")
+	}
+	for c, chain := range p.plan.Chains {
+		if chain == nil {
+			p.bad(-1, "chain %d is nil", c)
+			continue
+		}
+		if n := len(chain.Stacktrace); n > 0 && n != len(chain.Instructions) {
+			p.bad(-1, "chain %d has %d stack traces for %d instructions", c, n, len(chain.Instructions))
+		}
+		effects := make([]effect, len(chain.Instructions))
+		for i := range chain.Instructions {
+			effects[i] = p.instruction(c, i)
+		}
+		p.calls = append(p.calls, effects)
+	}
+}
+
+func (p *planVerifier) instruction(c, i int) effect {
+	at := Problem{Chain: c, Instruction: i, Value: -1}
+	chain := p.plan.Chains[c]
+	none := effect{scalar: -1}
+	switch in := chain.Instructions[i].(type) {
+	case KernelCall:
+		if in.Op < 0 || int(in.Op) >= len(p.plan.Operators) {
+			p.problem(at, "operator %d; there are %d", in.Op, len(p.plan.Operators))
+			return none
+		}
+		o := p.plan.Operators[in.Op]
+		at.Operator = o.String()
+		if !p.inRange(at, in.Args...) {
+			return none
+		}
+		s := p.schema(o)
+		if s == nil {
+			return p.unknown(in.Args)
+		}
+		return p.call(at, s, in.Args)
+	case DelegateCall:
+		if in.Delegate < 0 || int(in.Delegate) >= len(p.plan.Delegates) {
+			p.problem(at, "delegate %d; there are %d", in.Delegate, len(p.plan.Delegates))
+			return none
+		}
+		at.Operator = p.plan.Delegates[in.Delegate].ID
+		if !p.inRange(at, in.Args...) {
+			return none
+		}
+		for _, a := range in.Args {
+			none.either = append(none.either, p.tensors(a)...)
+		}
+	case MoveCall:
+		if p.inRange(at, in.From, in.To) {
+			p.move(at, in)
+		}
+	case JumpFalseCall:
+		if in.Destination < 0 || int(in.Destination) > len(chain.Instructions) {
+			p.problem(at, "jumps to instruction %d; there are 0 to %d", in.Destination, len(chain.Instructions))
+		}
+		if !p.inRange(at, in.Cond) {
+			return none
+		}
+		at.Value = int(in.Cond)
+		switch v := p.plan.Values[in.Cond].(type) {
+		case Bool:
+		case *Tensor:
+			if v.ScalarType != boolType {
+				p.problem(at, "the condition is a tensor of %v, not of bools", v.ScalarType)
+			}
+			none.reads = []int32{in.Cond}
+		default:
+			p.problem(at, "the condition is %s, not a bool", kindOf(v))
+		}
+	case FreeCall:
+		if p.inRange(at, in.Value) {
+			if _, ok := p.plan.Values[in.Value].(*Tensor); !ok {
+				at.Value = int(in.Value)
+				p.problem(at, "frees %s, not a tensor", kindOf(p.plan.Values[in.Value]))
+			}
+		}
+	default:
+		p.problem(at, "no kind of instruction: %T", in)
+	}
+	return none
+}
+
+// boolType is the scalar type of bools.
+const boolType ScalarType = 11
+
+func (p *planVerifier) inRange(at Problem, values ...int32) bool {
+	ok := true
+	for i, v := range values {
+		if v < 0 || int(v) >= len(p.plan.Values) {
+			p.problem(at, "argument %d is value %d; there are %d", i, v, len(p.plan.Values))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// move checks that a value becomes one of its own kind: kernels are chosen, and
+// arguments checked, before anything moves.
+func (p *planVerifier) move(at Problem, in MoveCall) {
+	at.Value = int(in.To)
+	from, to := p.plan.Values[in.From], p.plan.Values[in.To]
+	if kindOf(from) != kindOf(to) {
+		p.problem(at, "%s becomes value %d, %s", kindOf(to), in.From, kindOf(from))
+		return
+	}
+	if f, ok := from.(*Tensor); ok {
+		t := to.(*Tensor)
+		if f.ScalarType != t.ScalarType || len(f.Sizes) != len(t.Sizes) {
+			p.problem(at, "a tensor of %v %v becomes value %d, of %v %v", t.ScalarType, t.Sizes, in.From, f.ScalarType, f.Sizes)
+		}
+	}
+}
+
+// tensors returns the tensors that a value consists of.
+func (p *planVerifier) tensors(index int32) []int32 {
+	var items []int32
+	switch v := p.plan.Values[index].(type) {
+	case *Tensor:
+		return []int32{index}
+	case TensorList:
+		items = v
+	case OptionalTensorList:
+		items = v
+	}
+	var all []int32
+	for _, item := range items {
+		if item >= 0 {
+			if _, ok := p.plan.Values[item].(*Tensor); ok {
+				all = append(all, item)
+			}
+		}
+	}
+	return all
+}
+
+// unknown guesses what an operator without a schema does from the convention of
+// all operators: its last argument is the result, which it writes.
+func (p *planVerifier) unknown(args []int32) effect {
+	e := effect{scalar: -1}
+	if len(args) == 0 {
+		return e
+	}
+	last := len(args) - 1
+	e.outs = p.tensors(args[last])
+	written := map[int32]bool{}
+	for _, t := range e.outs {
+		written[t] = true
+	}
+	if len(e.outs) == 0 {
+		e.scalar = args[last]
+	}
+	inPlace := false
+	for i, a := range args[:last] {
+		for _, t := range p.tensors(a) {
+			if !written[t] {
+				e.reads = append(e.reads, t)
+			} else if i < last-len(e.outs) {
+				inPlace = true
+			}
+		}
+	}
+	if inPlace {
+		e.outs, e.inout, e.held = nil, e.outs, e.outs
+	}
+	return e
+}
+
+// scratch is what schemas call a tensor that is memory to a kernel: nothing in
+// it is read, and what is left in it nobody needs.
+const scratch = "scratch"
+
+// call checks a call of an operator with a schema.
+func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
+	e := effect{scalar: -1, view: s.Name == viewInto}
+	want := len(s.Args)
+	if len(s.Returns) > 0 {
+		want++
+	}
+	if len(args) != want {
+		p.problem(at, "%d arguments, want %d: those of %v, then the result", len(args), want, s)
+		return e
+	}
+	var written []int32 // what a result has to be
+	for i := range s.Args {
+		param, index := &s.Args[i], args[i]
+		at.Value = int(index)
+		if v := p.plan.Values[index]; !accepts(param.Type, v) {
+			p.problem(at, "argument %s is %s, want %v", param.Name, kindOf(v), param.Type)
+			continue
+		}
+		tensors := p.tensors(index)
+		switch {
+		case param.Name == scratch:
+			e.outs = append(e.outs, tensors...)
+			continue
+		case !param.Type.Mutates():
+			e.reads = append(e.reads, tensors...)
+			if len(written) > 0 && param.KwOnly {
+				at.Value = -1
+				p.problem(at, "argument %s comes after an out argument in %v", param.Name, s)
+			}
+			continue
+		case param.KwOnly || s.Name == copyInto:
+			e.outs = append(e.outs, tensors...)
+		default:
+			e.inout = append(e.inout, tensors...)
+		}
+		if !param.KwOnly {
+			e.held = append(e.held, tensors...)
+		}
+		written = append(written, tensors...)
+		for _, t := range tensors {
+			if !p.writable(t) {
+				at.Value = int(t)
+				p.problem(at, "argument %s is a constant, which is written", param.Name)
+			}
+		}
+	}
+	if len(s.Returns) > 0 {
+		p.result(at, &e, s, args[len(args)-1], written)
+	}
+	return e
+}
+
+// writable reports that a tensor is no constant.
+func (p *planVerifier) writable(index int32) bool {
+	t := p.plan.Values[index].(*Tensor)
+	return t.Allocation != nil || t.DataIndex == 0 && (t.ExtraInfo == nil || !t.ExtraInfo.External)
+}
+
+// result checks the slot of a call's result: the tensor the call writes, a list
+// of those it writes, or a number's slot.
+func (p *planVerifier) result(at Problem, e *effect, s *aten.Schema, index int32, written []int32) {
+	at.Value = int(index)
+	v := p.plan.Values[index]
+	if len(written) == 0 {
+		if !accepts(s.Returns[0].Type, v) || len(s.Returns) != 1 {
+			p.problem(at, "the result is %s, want %v", kindOf(v), s.Returns[0].Type)
+		} else if _, ok := v.(*Tensor); ok {
+			p.problem(at, "the result is a new tensor; only out variants can be called")
+		}
+		e.scalar = index
+		return
+	}
+	if len(written) == 1 && index == written[0] {
+		return
+	}
+	list, ok := v.(TensorList)
+	if !ok {
+		p.problem(at, "the result is %s, not what the call writes", kindOf(v))
+		return
+	}
+	same := len(list) == len(written)
+	for i := 0; same && i < len(list); i++ {
+		same = list[i] == written[i]
+	}
+	if !same {
+		p.problem(at, "the result is the list of values %v, but the call writes %v", []int32(list), written)
+	}
+}
+
+// accepts reports whether a kernel takes v for a parameter of type t. Kernels
+// unpack values strictly: an int is no double.
+func accepts(t *aten.Type, v EValue) bool {
+	if _, ok := v.(Null); ok {
+		return t.Optional || t.Name == "Generator" || t.Name == "None"
+	}
+	name := t.Name
+	if t.IsList() {
+		name = t.Elems[0].Name + "[]"
+		if t.Elems[0].Optional {
+			name = t.Elems[0].Name + "?[]"
+		}
+	}
+	ok := false
+	switch name {
+	case "Tensor":
+		_, ok = v.(*Tensor)
+	case "int", "SymInt", "ScalarType", "Layout", "MemoryFormat", "QScheme":
+		_, ok = v.(Int)
+	case "float", "SymFloat":
+		_, ok = v.(Double)
+	case "bool", "SymBool":
+		_, ok = v.(Bool)
+	case "Scalar", "number":
+		switch v.(type) {
+		case Int, Bool, Double:
+			ok = true
+		}
+	case "str":
+		_, ok = v.(String)
+	case "Device":
+		switch v.(type) {
+		case Int, String:
+			ok = true
+		}
+	case "int[]", "SymInt[]":
+		_, ok = v.(IntList)
+	case "float[]":
+		_, ok = v.(DoubleList)
+	case "bool[]":
+		_, ok = v.(BoolList)
+	case "Tensor[]":
+		_, ok = v.(TensorList)
+	case "Tensor?[]":
+		_, ok = v.(OptionalTensorList)
+	default: // types that no operator of a program has
+	}
+	return ok
+}
