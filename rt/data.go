@@ -21,7 +21,7 @@ type blobs struct {
 
 // bytes returns the first n bytes of b, which nobody may write. They lie where
 // the loader has them if it has them in memory, else they are read once and
-// kept under key.
+// kept: under the place in the file if they have one, else under key.
 func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
 	if b == nil || b.Size() < int64(n) {
 		return nil, fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d", ErrInvalidProgram, sizeOf(b), n)
@@ -32,6 +32,9 @@ func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
 	there, err := inMemory(b, n)
 	if err != nil || there != nil {
 		return there, err
+	}
+	if r, off := outermost(b); isSource(r) {
+		key = off // the same bytes may have several entries
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,8 +67,13 @@ func sizeOf(b ir.Blob) int64 {
 // read: because they are not in memory, or not aligned for all elements.
 func inMemory(b ir.Blob, n int) ([]byte, error) {
 	found, _ := b.(ir.Bytes)
-	if r, off := outermost(b); found == nil {
-		loader, ok := r.(BytesLoader)
+	if found == nil {
+		r, off := outermost(b)
+		from, ok := r.(*source)
+		if !ok {
+			return nil, nil
+		}
+		loader, ok := from.DataLoader.(BytesLoader)
 		if !ok {
 			return nil, nil
 		}
@@ -82,6 +90,11 @@ func inMemory(b ir.Blob, n int) ([]byte, error) {
 		return nil, nil
 	}
 	return found[:n:n], nil
+}
+
+func isSource(r io.ReaderAt) bool {
+	_, ok := r.(*source)
+	return ok
 }
 
 // outermost returns what b is a section of, and from where on.

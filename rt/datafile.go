@@ -33,7 +33,7 @@ func NewDataFile(file *pte.DataFile) *DataFile {
 // LoadData reads the .ptd file that loader has; of the data themselves nothing
 // yet.
 func LoadData(loader DataLoader) (*DataFile, error) {
-	file, err := pte.ReadData(loader, loader.Size())
+	file, err := pte.ReadData(&source{loader}, loader.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
 	}

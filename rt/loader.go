@@ -42,6 +42,9 @@ func (b Bytes) Bytes(off, n int64) ([]byte, error) {
 	return b[off : off+n : off+n], nil
 }
 
+// source is a loader as blobs know it: comparable, whatever type the loader has.
+type source struct{ DataLoader }
+
 // section is a DataLoader over part of memory or of a file.
 type section struct {
 	io.ReaderAt

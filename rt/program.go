@@ -34,7 +34,7 @@ type LoadOptions struct {
 // methods together, nothing if loader is a BytesLoader; by pte.ReadExpansion
 // times the flatbuffer and the MemoryManager's limit for each method.
 func Load(loader DataLoader, options *LoadOptions) (*Program, error) {
-	file, err := pte.Read(loader, loader.Size())
+	file, err := pte.Read(&source{loader}, loader.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
 	}
