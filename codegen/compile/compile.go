@@ -1,10 +1,9 @@
 // Package compile is the whole way from a model file to a generated package:
-// read, lower, build the native form, print.
+// read, lower, build the native form or an ExecuTorch program, print.
 package compile
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -23,7 +21,7 @@ import (
 // Options steer a compilation.
 type Options struct {
 	Name   string // package name and prefix; "" derives it from the model's file name
-	Lang   string // "c" or "go"
+	Lang   string // "c", "go" or "pte"
 	Target string // "generic" or a CPU such as "cortex-m4"
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
@@ -33,26 +31,37 @@ type Options struct {
 	Planner   plan.Planner
 	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
 	Untuned   bool // tests: definitions only
+	// Of an ExecuTorch program: weights in a file of their own, and the model's
+	// Python lines with the instructions.
+	ExternalWeights, StackTraces bool
 	// After, if not nil, sees the program after every pass and may return
 	// lower.Stop.
 	After func(lower.Pass, *ir.Program) error
 }
 
-// Read opens a model file. The closer holds the weights: close it after
-// compiling.
-func Read(path string) (*ir.Program, io.Closer, error) { return pt2.Read(path) }
-
-// Lower brings p, in place, into the dialect the native form is built from.
+// Lower brings p, in place, into the dialect that the output language is made
+// from.
 func Lower(p *ir.Program, opt Options) (err error) {
 	defer internal(p, &err)
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
 	ctx := &lower.Context{Table: ops.Standard()}
+	if opt.Lang == "pte" {
+		ctx.Keep = lower.IsStock
+	}
 	if err := checkTypes(ctx.Table, p); err != nil {
 		return err
 	}
-	return lower.Backend.Run(ctx, p, opt.After)
+	return opt.Pipeline().Run(ctx, p, opt.After)
+}
+
+// Pipeline returns the passes that lower a program for the output language.
+func (opt Options) Pipeline() lower.Pipeline {
+	if opt.Lang == "pte" {
+		return lower.ToExecutorch
+	}
+	return lower.Backend
 }
 
 // Native lowers p and builds its native form.
@@ -87,8 +96,16 @@ func isMCU(target string) bool {
 	return strings.HasPrefix(target, "cortex-m") || strings.HasPrefix(target, "riscv32") || target == "mcu"
 }
 
-// Package lowers p and prints it as source files.
-func Package(p *ir.Program, opt Options) (*codegen.Package, error) {
+// Package lowers p and writes it as files.
+func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
+	if opt.Lang == "pte" {
+		defer internal(p, &err)
+		out, err := PTE(p, opt)
+		if err != nil {
+			return nil, err
+		}
+		return printPTE(out, opt.name(p.Source))
+	}
 	np, err := Native(p, opt)
 	if err != nil {
 		return nil, err
@@ -99,16 +116,22 @@ func Package(p *ir.Program, opt Options) (*codegen.Package, error) {
 // Print prints a native program as source files.
 func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	defer internal(&ir.Program{Source: np.Source}, &err)
-	if opt.Name == "" {
-		opt.Name = NameOf(np.Source)
-	}
+	name := opt.name(np.Source)
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: opt.Name, Generator: opt.Generator})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: opt.Name, Generator: opt.Generator})
+		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator})
 	}
-	return nil, fmt.Errorf("output language %q is unknown: take c or go", opt.Lang)
+	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
+}
+
+// name returns the package's name.
+func (opt Options) name(source string) string {
+	if opt.Name != "" {
+		return opt.Name
+	}
+	return NameOf(source)
 }
 
 // internal turns a panic, which is a defect of ours, into an error: no panic

@@ -17,13 +17,16 @@ import (
 
 // Case is one folder.
 type Case struct {
-	Dir      string
-	Name     string
-	Note     string
-	Labels   []string // what the model's classes are called, often empty
-	Models   []string // base names of its model files
-	Calls    []Call   // in the order they are made
-	Stateful bool     // the calls follow one another and state carries over
+	Dir    string
+	Name   string
+	Note   string
+	Labels []string // what the model's classes are called, often empty
+	Models []string // base names of its model files
+	// Unrecorded is set if nobody recorded what the model gives: then the outputs
+	// of Calls are empty and only that it runs can be checked.
+	Unrecorded bool
+	Calls      []Call // in the order they are made
+	Stateful   bool   // the calls follow one another and state carries over
 	// Slack is what PyTorch's own exported program deviates from eager mode.
 	Slack float64
 }
@@ -39,7 +42,7 @@ type Call struct {
 }
 
 // modelFiles are the names a model has in a case.
-var modelFiles = []string{"model.pt2", "model.core.pt2"}
+var modelFiles = []string{"model.pt2", "model.core.pt2", "model.pte", "model.bpte"}
 
 // Find returns the folders at or below each root that hold a case, in path
 // order.
@@ -91,6 +94,9 @@ func Read(dir string) (*Case, error) {
 	}
 	if len(c.Models) == 0 {
 		return nil, fmt.Errorf("%s: neither %s is there", dir, strings.Join(modelFiles, " nor "))
+	}
+	if m.Inputs == nil && m.Outputs == nil {
+		return c, c.own()
 	}
 	for i, call := range append([]metaCall{m.metaCall}, m.Runs...) {
 		read, err := call.read(dir)

@@ -1,0 +1,40 @@
+package compile
+
+import (
+	"bytes"
+
+	"github.com/etgen/etgen/codegen"
+	codepte "github.com/etgen/etgen/codegen/pte"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// PTE lowers p and makes an ExecuTorch program of it.
+func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
+	defer internal(p, &err)
+	opt.Lang = "pte"
+	if err := Lower(p, opt); err != nil {
+		return nil, err
+	}
+	return codepte.Generate(p, codepte.Options{
+		Planner: opt.Planner, ExternalWeights: opt.ExternalWeights, StackTraces: opt.StackTraces,
+	})
+}
+
+// printPTE writes the files of an ExecuTorch program: NAME.pte and, if weights
+// are external, NAME.ptd.
+func printPTE(out *codepte.Output, name string) (*codegen.Package, error) {
+	var program, data bytes.Buffer
+	if err := pte.Write(&program, out.Program); err != nil {
+		return nil, err
+	}
+	pkg := &codegen.Package{Name: name, Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
+	if out.Data == nil {
+		return pkg, nil
+	}
+	if err := pte.WriteData(&data, out.Data); err != nil {
+		return nil, err
+	}
+	pkg.Files = append(pkg.Files, codegen.File{Name: name + ".ptd", Data: data.Bytes()})
+	return pkg, nil
+}

@@ -1,0 +1,119 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/raise"
+)
+
+// Read opens a model file: an exported program (.pt2, a folder of its parts), an
+// ExecuTorch program (.pte) or a bundle of one with test cases (.bpte), told
+// apart by what is in them. Data are .ptd files with external tensors of an
+// ExecuTorch program; without any, those in the program's folder are looked
+// through if it needs one. The closer holds the weights: close it after
+// compiling.
+func Read(path string, data ...string) (*ir.Program, io.Closer, error) {
+	var p *pte.Program
+	var file io.Closer
+	var err error
+	switch formatOf(path) {
+	case programMagic:
+		p, file, err = pte.Open(path)
+	case bundleMagic:
+		var b *pte.Bundle
+		if b, file, err = pte.OpenBundle(path); err == nil {
+			p = b.Program
+		}
+	default:
+		if len(data) > 0 {
+			return nil, nil, fmt.Errorf("%s is no ExecuTorch program: it has no data beside it", path)
+		}
+		return pt2.Read(path)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	open := closers{file}
+	out, err := raised(p, path, data, &open)
+	if err != nil {
+		return nil, nil, errors.Join(err, open.Close())
+	}
+	return out, open, nil
+}
+
+// What files of ExecuTorch have at offset 4.
+const (
+	programMagic = "ET12"
+	bundleMagic  = "BP08"
+)
+
+// formatOf returns the four bytes that tell ExecuTorch's files, "" if path is no
+// file that has them.
+func formatOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var head [8]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil {
+		return ""
+	}
+	return string(head[4:])
+}
+
+func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Program, err error) {
+	source := filepath.Base(path)
+	defer internal(&ir.Program{Source: source}, &err)
+	if len(data) == 0 && external(p) {
+		if data, err = filepath.Glob(filepath.Join(filepath.Dir(path), "*.ptd")); err != nil {
+			return nil, err
+		}
+		slices.Sort(data)
+	}
+	var files []*pte.DataFile
+	for _, d := range data {
+		f, closer, err := pte.OpenData(d)
+		if err != nil {
+			return nil, err
+		}
+		*open = append(*open, closer)
+		files = append(files, f)
+	}
+	return raise.Program(p, source, ops.Standard(), files...)
+}
+
+// external reports whether a program has tensors in other files.
+func external(p *pte.Program) bool {
+	for _, plan := range p.Plans {
+		for _, v := range plan.Values {
+			if t, ok := v.(*pte.Tensor); ok && t.ExtraInfo != nil && t.ExtraInfo.External {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// closers closes all of a list.
+type closers []io.Closer
+
+// Close implements [io.Closer].
+func (list closers) Close() error {
+	var errs []error
+	for _, c := range list {
+		if c != nil {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,472 @@
+package raise
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// counted is a loop that runs for an index 0, 1, … up to a limit, as far as the
+// instructions tell: the index is increased by one at the end of each round and
+// compared with the limit, before the first round or after each.
+type counted struct {
+	index, limit, test int32
+	top                bool         // tested before the first round
+	inside             int          // of top: the way into the body
+	add                int          // the instruction that increases the index
+	selects            map[int]bool // instructions that take element index of a tensor
+	yields             []int        // instructions that put element index of a tensor
+	other              bool         // the index has other uses
+}
+
+// step is a counted loop that is being raised.
+type step struct {
+	of       *counted
+	elements map[int]*ir.Value // of selects
+	yields   map[int]*ir.Value
+}
+
+func (r *raiser) conditionOf(b *block) int32 {
+	return r.code[b.jump].Instruction.(pte.JumpFalseCall).Cond
+}
+
+// prim returns the arguments of an instruction that calls an operator on
+// numbers.
+func (r *raiser) prim(i int) (name string, args []int32) {
+	in, ok := r.code[i].Instruction.(pte.KernelCall)
+	if !ok || r.roles[in.Op].kind != numbers || len(in.Args) != r.roles[in.Op].number.operands+1 {
+		return "", nil
+	}
+	return r.roles[in.Op].number.op, in.Args
+}
+
+// findCounted notes whether a loop is counted.
+func (r *raiser) findCounted(l *loop) {
+	latch, only := r.latch(l)
+	if !only {
+		return
+	}
+	c := &counted{add: -1, selects: map[int]bool{}}
+	tested := latch
+	if inside, ok := l.topTested(); ok {
+		c.top, c.inside, tested = true, inside, l.head
+		if latch.jump >= 0 {
+			return
+		}
+	} else {
+		for b := range l.body {
+			for _, s := range b.next {
+				if !l.body[s] && b != latch {
+					return
+				}
+			}
+		}
+		if latch.jump < 0 {
+			return
+		}
+		for k, s := range latch.next {
+			if s == l.head {
+				c.inside = k
+			}
+		}
+		if l.body[latch.next[1-c.inside]] {
+			return
+		}
+	}
+	c.test = r.conditionOf(tested)
+	if !isScalar(r.Values[c.test]) {
+		return
+	}
+	count := r.writeCounts(l)
+	test := -1
+	for i := tested.first; i < tested.end; i++ {
+		if name, args := r.prim(i); args != nil && args[len(args)-1] == c.test {
+			if a, b, ok := comparison(name, args, c.inside == 0); ok {
+				c.index, c.limit, test = a, b, i
+			}
+		}
+	}
+	if test < 0 || count[c.test] != 1 || count[c.limit] != 0 || count[c.index] != 1 {
+		return
+	}
+	for i := latch.first; i < latch.end; i++ {
+		if name, args := r.prim(i); name == "_operator.add" && args[2] == c.index && args[0] == c.index && r.isOne(args[1]) {
+			c.add = i
+		}
+	}
+	if c.add < 0 || !c.top && c.add > test {
+		return
+	}
+	if r.uses(l, c, latch, test) {
+		r.counted[l] = c
+		for _, i := range c.yields {
+			r.yielded[r.code[i].Instruction.(pte.KernelCall).Args[0]] = true
+		}
+	}
+}
+
+// latch returns the block that leads back to the head, if there is one only.
+func (r *raiser) latch(l *loop) (*block, bool) {
+	var latch *block
+	for _, p := range l.head.prev {
+		if l.body[p] {
+			if latch != nil {
+				return nil, false
+			}
+			latch = p
+		}
+	}
+	return latch, latch != nil
+}
+
+// comparison returns index and limit of a test that lets a loop go on while
+// index is under limit; on tells by which outcome it goes on.
+func comparison(name string, args []int32, on bool) (index, limit int32, ok bool) {
+	if len(args) != 3 {
+		return 0, 0, false
+	}
+	type test struct {
+		name string
+		on   bool
+	}
+	switch (test{name, on}) {
+	case test{"_operator.lt", true}, test{"_operator.ge", false}, test{"_operator.eq", false}:
+		return args[0], args[1], true
+	case test{"_operator.gt", true}, test{"_operator.le", false}:
+		return args[1], args[0], true
+	}
+	return 0, 0, false
+}
+
+func (r *raiser) writeCounts(l *loop) map[int32]int {
+	count := map[int32]int{}
+	for b := range l.body {
+		for i := b.first; i < b.end; i++ {
+			for _, s := range r.effects[i].writes {
+				count[s]++
+			}
+			if m := r.effects[i].move; m != nil {
+				count[m.To]++
+			}
+		}
+	}
+	return count
+}
+
+// isOne reports whether a value is the integer 1 that nobody changes.
+func (r *raiser) isOne(slot int32) bool {
+	if v, ok := r.Values[slot].(pte.Int); !ok || v != 1 {
+		return false
+	}
+	for i := range r.code {
+		e := r.effects[i]
+		for _, w := range e.writes {
+			if w == slot {
+				return false
+			}
+		}
+		if e.move != nil && e.move.To == slot {
+			return false
+		}
+	}
+	return true
+}
+
+// uses finds what the index of a loop is used for; false if it is used where
+// it is not that of the round, or what it puts is used otherwise.
+func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
+	for _, b := range r.flow.blocks {
+		if !l.body[b] {
+			continue
+		}
+		inner := r.innermost(b) != l
+		for i := b.first; i < b.end; i++ {
+			if i == c.add || i == test || !contains(r.effects[i].reads, c.index) {
+				if i != c.add && i != test && r.effects[i].move != nil && r.effects[i].move.From == c.index {
+					c.other = true
+				}
+				continue
+			}
+			if b == latch && i > c.add {
+				return false
+			}
+			in, _ := r.code[i].Instruction.(pte.KernelCall)
+			switch role := r.roles[in.Op]; {
+			case role.kind == copyIndex && in.Args[2] == c.index:
+				if inner || !b.dominates(latch) || c.top && b == l.head || !r.alone(l, i, in.Args[0]) {
+					return false
+				}
+				c.yields = append(c.yields, i)
+			case role.op == "aten.select_copy.int" && role.kind == outKind && r.isElement(l, in.Args, c.index):
+				c.selects[i] = true
+				if c.top && b == l.head {
+					c.other = true // it comes again after the loop
+				}
+			default:
+				c.other = true
+			}
+		}
+		if b.jump >= 0 && contains(r.effects[b.jump].reads, c.index) {
+			c.other = true
+		}
+	}
+	return true
+}
+
+func contains(list []int32, x int32) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// innermost returns the innermost loop around a block.
+func (r *raiser) innermost(b *block) *loop {
+	var in *loop
+	for _, x := range r.flow.blocks {
+		if l := r.flow.loops[x]; l != nil && l.body[b] && (in == nil || in.body[l.head]) {
+			in = l
+		}
+	}
+	return in
+}
+
+// isElement reports whether a select takes element index of dimension 0 of a
+// tensor that the loop does not change.
+func (r *raiser) isElement(l *loop, args []int32, index int32) bool {
+	t := r.tensors[args[0]]
+	if dim, ok := r.Values[args[1]].(pte.Int); !ok || dim != 0 || args[2] != index || t == nil {
+		return false
+	}
+	return !r.touched(l, -1, args[0], false)
+}
+
+// alone reports whether nothing else in the loop reads or writes a tensor's
+// place than instruction i.
+func (r *raiser) alone(l *loop, i int, slot int32) bool {
+	return r.tensors[slot] != nil && !r.tensors[slot].constant && !r.touched(l, i, slot, true)
+}
+
+// touched reports whether an instruction of the loop other than one writes a
+// tensor's place, or reads it if that counts, or moves the value.
+func (r *raiser) touched(l *loop, but int, slot int32, reads bool) bool {
+	t := r.tensors[slot]
+	for i := range r.code {
+		if m := r.effects[i].move; m != nil && m.To == slot {
+			return true
+		}
+	}
+	hit := func(list []int32) bool {
+		for _, s := range list {
+			if u := r.tensors[s]; u != nil && (s == slot || u.place.overlaps(t.place)) && !u.constant {
+				return true
+			}
+		}
+		return false
+	}
+	for b := range l.body {
+		for i := b.first; i < b.end; i++ {
+			e := r.effects[i]
+			if i != but && (hit(e.writes) || reads && hit(e.reads)) {
+				return true
+			}
+			if m := e.move; m != nil && reads && hit([]int32{m.From}) {
+				return true
+			}
+		}
+		if b.jump >= 0 && reads && hit(r.effects[b.jump].reads) {
+			return true
+		}
+	}
+	return false
+}
+
+// count returns how many rounds a counted loop makes, if that can be told: the
+// index starts at 0 and the limit is known to the compiler.
+func (r *raiser) count(c *counted) (sym.Expr, bool) {
+	first, limit := r.scalar(c.index), r.scalar(c.limit)
+	if !first.isExpr || !first.expr.IsZero() || !limit.isExpr || limit.expr.Undefined() {
+		return sym.Expr{}, false
+	}
+	if c.top {
+		return limit.expr, sym.NonNegative(limit.expr)
+	}
+	return limit.expr, sym.Less(sym.Int(0), limit.expr)
+}
+
+// scan raises a counted loop.
+func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
+	at := l.lastOf(r.plan)
+	var also items
+	if !c.top {
+		also = r.live.in[l.exit]
+	}
+	written := r.writes(func(b *block) bool { return l.body[b] })
+	// What the loop counts and puts is not carried.
+	own := r.live.empty()
+	own.add(c.index)
+	own.add(c.test)
+	for _, i := range c.yields {
+		own.add(r.code[i].Instruction.(pte.KernelCall).Args[0])
+	}
+	carry := written.clone()
+	own.each(carry.remove)
+	k, err := r.carried(l, carry, also)
+	if err != nil {
+		return r.failAt(at, err)
+	}
+	xs, walked, err := r.walked(c, rounds)
+	if err != nil {
+		return r.failAt(at, err)
+	}
+	before := r.st
+	r.invalidate(written)
+	a := r.flow.newArea(l)
+	outer := r.b
+	s := &step{of: c, elements: map[int]*ir.Value{}, yields: map[int]*ir.Value{}}
+	r.steps = append(r.steps, s)
+	var failure error
+	views := r.views
+	last, yields, err := outer.Scan(k.inits, xs, false, func(b *ops.Builder, carried, x []*ir.Value) ([]*ir.Value, []*ir.Value) {
+		r.b, r.views, r.st = b, map[seenAs]*ir.Value{}, before.clone()
+		next, ys, err := r.oneRound(l, c, a, s, k, carried, x, walked)
+		if err != nil {
+			failure = err
+			return carried, nil
+		}
+		return next, ys
+	})
+	r.b, r.views, r.st, r.steps = outer, views, before, r.steps[:len(r.steps)-1]
+	if failure != nil {
+		err = failure
+	}
+	if err == nil {
+		err = r.giveAll(k, last)
+	}
+	if err != nil {
+		return r.failAt(at, err)
+	}
+	r.st.scalars[c.index] = integer(rounds)
+	r.st.scalars[c.test] = scalar{arg: ir.BoolArg(c.inside != 0)}
+	for i, y := range c.yields {
+		if err := r.assign(r.code[y].Instruction.(pte.KernelCall).Args[0], yields[i]); err != nil {
+			return r.failAt(y, err)
+		}
+	}
+	if c.top {
+		r.instructions(l.head)
+	}
+	return nil
+}
+
+// walked returns the tensors that a scan goes over, and which of them each
+// select takes its element from. The last may be the indices themselves.
+func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int]int, err error) {
+	of = map[int]int{}
+	at := map[*ir.Value]int{}
+	other := c.other
+	for i := range r.code {
+		if !c.selects[i] {
+			continue
+		}
+		v, err := r.read(r.code[i].Instruction.(pte.KernelCall).Args[0])
+		if err != nil || v.Type.Rank() == 0 || !v.Type.Sizes[0].Equal(rounds) {
+			other = true // raised like any other select
+			continue
+		}
+		k, ok := at[v]
+		if !ok {
+			k = len(xs)
+			at[v], xs = k, append(xs, v)
+		}
+		of[i] = k
+	}
+	if other || len(xs) == 0 {
+		v, err := r.b.Call("aten.arange.default", rounds, kwDType(ir.Int64))
+		if err != nil {
+			return nil, nil, err
+		}
+		xs = append(xs, v[0])
+		of[c.add] = len(xs) - 1
+	}
+	return xs, of, nil
+}
+
+// oneRound raises one round of a counted loop.
+func (r *raiser) oneRound(l *loop, c *counted, a *area, s *step, k *carry, carried, x []*ir.Value, walked map[int]int) (next, yields []*ir.Value, err error) {
+	for _, v := range append(carried[:len(carried):len(carried)], x...) {
+		r.held[v] = true
+	}
+	if err := r.giveAll(k, carried); err != nil {
+		return nil, nil, err
+	}
+	r.st.scalars[c.test] = scalar{arg: ir.BoolArg(c.inside == 0)} // to go on
+	for i, n := range walked {
+		s.elements[i] = x[n]
+	}
+	if v := s.elements[c.add]; v != nil {
+		if r.st.scalars[c.index], err = r.item(v); err != nil {
+			return nil, nil, err
+		}
+	}
+	first := l.head
+	if c.top {
+		r.instructions(l.head)
+		first = a.on(l.head.next[c.inside])
+	}
+	if err := r.walk(a, first, nil); err != nil {
+		return nil, nil, err
+	}
+	outs, err := r.takeAll(k)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range outs {
+		next = append(next, o.(ir.Ref).Value)
+	}
+	for _, i := range c.yields {
+		if s.yields[i] == nil {
+			return nil, nil, fmt.Errorf("%s was not reached", r.describe(i))
+		}
+		yields = append(yields, s.yields[i])
+	}
+	return next, yields, nil
+}
+
+// stepCall raises a call that a counted loop around has a meaning for.
+func (r *raiser) stepCall(i int, in pte.KernelCall) (done bool, err error) {
+	for _, s := range r.steps {
+		c := s.of
+		if v := s.elements[i]; v != nil && c.selects[i] {
+			return true, r.assign(in.Args[3], v)
+		}
+		for _, y := range c.yields {
+			if y == i {
+				v, err := r.read(in.Args[1])
+				s.yields[i] = v
+				return true, err
+			}
+		}
+		// The count and the test go with the loop.
+		if i == c.add || r.isTest(c, i) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (r *raiser) isTest(c *counted, i int) bool {
+	name, args := r.prim(i)
+	return name != "" && args[len(args)-1] == c.test
+}
+
+// copyIndex is executorch_prim::et_copy_index(to, from, index) outside of a
+// counted loop: of a tensor whose sizes do not change.
+func (r *raiser) copyIndex(args []int32) error {
+	return fmt.Errorf("it puts an element outside of a loop that counts from 0 by 1 to a known limit")
+}

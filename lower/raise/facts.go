@@ -1,0 +1,302 @@
+package raise
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// place is a range of bytes. Memories over 0 are the plan's; a tensor that the
+// plan does not place has the memory -1-slot to itself.
+type place struct {
+	memory int64
+	lo, hi int64
+}
+
+func (p place) overlaps(q place) bool { return p.memory == q.memory && p.lo < q.hi && q.lo < p.hi }
+func (p place) covers(q place) bool   { return p.memory == q.memory && p.lo <= q.lo && q.hi <= p.hi }
+
+func (p place) String() string {
+	if p.memory < 0 {
+		return "memory of its own"
+	}
+	return fmt.Sprintf("memory %d, bytes %d to %d", p.memory, p.lo, p.hi)
+}
+
+// tensor is what the plan says of a tensor value.
+type tensor struct {
+	slot     int32
+	dtype    ir.DType
+	sizes    []int64 // upper bounds if dynamic
+	order    []uint8
+	dynamic  bool
+	constant bool // data that nothing may write to
+	place    place
+	def      *pte.Tensor
+}
+
+// plan is a method whose indices and tensors are known to be sound.
+type plan struct {
+	*pte.ExecutionPlan
+	tensors []*tensor // parallel to Values, nil for other kinds
+	code    []instr
+	// unbounded lets dynamic tensors be larger than the plan says, for trials.
+	unbounded bool
+}
+
+// instr is an instruction of the plan's chains, which are joined: a jump to or
+// beyond the end of a chain goes on with the next.
+type instr struct {
+	pte.Instruction
+	chain, index int // where it is, for messages
+	to           int // of a jump: index into code, at most its length
+	loc          ir.Location
+}
+
+// survey checks what the raiser relies on. Its error joins all faults.
+func survey(p *pte.ExecutionPlan) (*plan, error) {
+	s := &plan{ExecutionPlan: p, tensors: make([]*tensor, len(p.Values))}
+	var errs []error
+	for i, v := range p.Values {
+		t, ok := v.(*pte.Tensor)
+		if v == nil {
+			errs = append(errs, fmt.Errorf("value %d is empty", i))
+		}
+		if !ok {
+			continue
+		}
+		var err error
+		if s.tensors[i], err = s.tensor(int32(i), t); err != nil {
+			errs = append(errs, fmt.Errorf("value %d: %w", i, err))
+		}
+	}
+	for i, v := range p.Values {
+		if err := s.list(v); err != nil {
+			errs = append(errs, fmt.Errorf("value %d: %w", i, err))
+		}
+	}
+	for _, list := range [][]int32{p.Inputs, p.Outputs} {
+		for _, i := range list {
+			if err := s.index(i); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return s, s.join()
+}
+
+func (s *plan) index(i int32) error {
+	if i < 0 || int(i) >= len(s.Values) {
+		return fmt.Errorf("value %d does not exist: there are %d", i, len(s.Values))
+	}
+	return nil
+}
+
+// list checks what a list value refers to.
+func (s *plan) list(v pte.EValue) error {
+	var err error
+	tensors := func(list []int32, none bool) {
+		for _, i := range list {
+			if i == -1 && none {
+				continue
+			}
+			if e := s.index(i); e != nil {
+				err = e
+			} else if _, ok := s.Values[i].(*pte.Tensor); !ok {
+				err = fmt.Errorf("its item, value %d, is no tensor", i)
+			}
+		}
+	}
+	switch v := v.(type) {
+	case pte.IntList:
+		for _, i := range v {
+			switch {
+			case i < 0 || i >= int64(len(s.Values)):
+				err = fmt.Errorf("value %d does not exist: there are %d", i, len(s.Values))
+			case !isScalar(s.Values[i]):
+				err = fmt.Errorf("its item, value %d, is no int", i)
+			}
+		}
+	case pte.TensorList:
+		tensors(v, false)
+	case pte.OptionalTensorList:
+		tensors(v, true)
+	}
+	return err
+}
+
+// isScalar reports whether a value is one that instructions compute as a
+// whole: a number, a bool, a string or nothing.
+func isScalar(v pte.EValue) bool {
+	switch v.(type) {
+	case pte.Null, pte.Int, pte.Bool, pte.Double, pte.String:
+		return true
+	}
+	return false
+}
+
+func (s *plan) tensor(slot int32, def *pte.Tensor) (*tensor, error) {
+	if def == nil {
+		return nil, fmt.Errorf("an empty tensor")
+	}
+	d, ok := def.ScalarType.DType()
+	if !ok || d.Size() == 0 {
+		return nil, fmt.Errorf("tensors of %v are not supported", def.ScalarType)
+	}
+	if def.Dynamism == pte.DynamicUnbound {
+		return nil, fmt.Errorf("its size has no bound")
+	}
+	if def.StorageOffset != 0 {
+		return nil, fmt.Errorf("it has a storage offset")
+	}
+	t := &tensor{slot: slot, dtype: d, order: def.DimOrder, dynamic: def.Dynamism != pte.Static, def: def}
+	if len(def.DimOrder) != len(def.Sizes) {
+		return nil, fmt.Errorf("%d sizes but a dim order of %d", len(def.Sizes), len(def.DimOrder))
+	}
+	bytes := int64(d.Size())
+	seen := make([]bool, len(def.Sizes))
+	for i, n := range def.Sizes {
+		if n < 0 || n > 0 && bytes > math.MaxInt64/int64(n) {
+			return nil, fmt.Errorf("sizes %v", def.Sizes)
+		}
+		bytes *= int64(n)
+		t.sizes = append(t.sizes, int64(n))
+		if k := def.DimOrder[i]; int(k) >= len(seen) || seen[k] {
+			return nil, fmt.Errorf("dim order %v", def.DimOrder)
+		} else {
+			seen[k] = true
+		}
+	}
+	external := def.ExtraInfo != nil && def.ExtraInfo.External
+	switch a := def.Allocation; {
+	case a != nil:
+		if a.MemoryID == 0 || a.Offset > math.MaxInt64-uint64(bytes) {
+			return nil, fmt.Errorf("memory %d, offset %d", a.MemoryID, a.Offset)
+		}
+		t.place = place{int64(a.MemoryID), int64(a.Offset), int64(a.Offset) + bytes}
+	default:
+		t.constant = def.DataIndex > 0 || external
+		t.place = place{-1 - int64(slot), 0, bytes}
+	}
+	return t, nil
+}
+
+// join puts the chains into one list of instructions.
+func (s *plan) join() error {
+	var errs []error
+	for c, chain := range s.Chains {
+		if chain == nil {
+			return fmt.Errorf("chain %d is empty", c)
+		}
+		start := len(s.code)
+		for i, in := range chain.Instructions {
+			x := instr{Instruction: in, chain: c, index: i}
+			if i < len(chain.Stacktrace) {
+				x.loc = location(chain.Stacktrace[i])
+			}
+			var used []int32
+			switch in := in.(type) {
+			case pte.KernelCall:
+				used = in.Args
+				if in.Op < 0 || int(in.Op) >= len(s.Operators) {
+					errs = append(errs, fmt.Errorf("instruction %d: operator %d does not exist: there are %d", i, in.Op, len(s.Operators)))
+				}
+			case pte.DelegateCall:
+				used = in.Args
+			case pte.MoveCall:
+				used = []int32{in.From, in.To}
+			case pte.JumpFalseCall:
+				used = []int32{in.Cond}
+				if in.Destination < 0 {
+					errs = append(errs, fmt.Errorf("instruction %d: a jump to %d", i, in.Destination))
+				}
+				x.to = start + min(int(in.Destination), len(chain.Instructions))
+			case pte.FreeCall:
+				used = []int32{in.Value}
+			default:
+				errs = append(errs, fmt.Errorf("instruction %d is empty", i))
+			}
+			for _, v := range used {
+				if err := s.index(v); err != nil {
+					errs = append(errs, fmt.Errorf("instruction %d: %w", i, err))
+				}
+			}
+			s.code = append(s.code, x)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// describe names an instruction in messages.
+func (s *plan) describe(i int) string {
+	x := s.code[i]
+	where := fmt.Sprintf("instruction %d", x.index)
+	if x.chain > 0 {
+		where = fmt.Sprintf("chain %d instruction %d", x.chain, x.index)
+	}
+	switch in := x.Instruction.(type) {
+	case pte.KernelCall:
+		where += " (" + s.Operators[in.Op].String() + ")"
+	case pte.DelegateCall:
+		where += " (delegate call)"
+	case pte.MoveCall:
+		where += " (move)"
+	case pte.JumpFalseCall:
+		where += " (jump)"
+	case pte.FreeCall:
+		where += " (free)"
+	}
+	if loc := x.loc.String(); loc != "" {
+		where += " at " + loc
+	}
+	return where
+}
+
+// flatten returns the tensors an argument stands for: of a tensor itself, of a
+// list its items, absent ones left out.
+func (s *plan) flatten(slot int32) []int32 {
+	switch v := s.Values[slot].(type) {
+	case *pte.Tensor:
+		return []int32{slot}
+	case pte.TensorList:
+		return v
+	case pte.OptionalTensorList:
+		var list []int32
+		for _, i := range v {
+			if i >= 0 {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+// typeOf returns the type of a tensor whose sizes are now given, laid out in
+// memory in an order of dimensions.
+func typeOf(d ir.DType, sizes []sym.Expr, order []uint8) ir.Type {
+	t := ir.TensorOf(d, sizes...)
+	stride := sym.Int(1)
+	for i := len(order) - 1; i >= 0; i-- {
+		k := order[i]
+		t.Strides[k] = stride
+		stride = sym.Mul(stride, sym.Max(sizes[k], sym.Int(1)))
+	}
+	return t
+}
+
+// rowMajor returns the order of dimensions of a row-major tensor.
+func rowMajor(rank int) []uint8 {
+	order := make([]uint8, rank)
+	for i := range order {
+		order[i] = uint8(i)
+	}
+	return order
+}

@@ -1,0 +1,307 @@
+package raise
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// buffer is a range of memory that the method reads before it writes it: its
+// value outlives the call.
+type buffer struct {
+	chunk *chunk
+	name  string
+	value *ir.Value
+}
+
+// enter puts the method's inputs and state where the program expects them and
+// returns the inputs of its graph.
+func (r *raiser) enter(sizes *sizes) []*ir.Value {
+	var inputs []*ir.Value
+	add := func(v *ir.Value, spec ir.InputSpec) {
+		inputs = append(inputs, v)
+		r.method.Inputs = append(r.method.Inputs, spec)
+	}
+	var live []int32
+	r.live.atEntry().each(func(i int32) {
+		if i < int32(len(r.Values)) && r.tensors[i] != nil {
+			live = append(live, i)
+		}
+	})
+	for _, c := range r.chunks(live) {
+		b := &buffer{chunk: c, name: r.stateName(c)}
+		typ, order := ir.StaticTensor(ir.Uint8, c.hi-c.lo), rowMajor(1)
+		if c.as != nil {
+			typ, order = typeOf(c.as.dtype, ir.Ints(c.as.sizes), c.as.order), c.as.order
+		}
+		data, err := r.initial(c)
+		if err != nil {
+			r.errs = append(r.errs, fmt.Errorf("the initial data of value %d: %w", c.readers[0].slot, err))
+		}
+		b.value = &ir.Value{Name: r.top.Names.Fresh("state"), Type: typ, Const: &ir.Constant{Name: b.name, Type: typ, Data: data}}
+		add(b.value, ir.InputSpec{Kind: ir.Buffer, Target: b.name, Persistent: true})
+		r.held[b.value] = true
+		r.st.put(c.place, b.value, order)
+		r.buffers = append(r.buffers, b)
+	}
+	for k, slot := range r.Inputs {
+		name := r.top.Names.Fresh(fmt.Sprintf("input_%d", k))
+		t := r.tensors[slot]
+		if t == nil {
+			if !isScalar(r.Values[slot]) {
+				r.errs = append(r.errs, fmt.Errorf("input %d, value %d, is a list", k, slot))
+				continue
+			}
+			fixed, err := r.scalarArg(r.scalar(slot))
+			if err != nil {
+				r.errs = append(r.errs, fmt.Errorf("input %d: %w", k, err))
+				continue
+			}
+			add(&ir.Value{Name: name, Type: ir.Type{Kind: kindOf(fixed)}}, ir.InputSpec{Kind: ir.ConstantInput, Fixed: fixed})
+			r.args = append(r.args, nil)
+			continue
+		}
+		v := &ir.Value{Name: name, Type: typeOf(t.dtype, sizes.inputs[k], t.order)}
+		add(v, ir.InputSpec{Kind: ir.UserInput})
+		r.args = append(r.args, v)
+		r.held[v] = true
+		if !t.constant {
+			r.write(t, v)
+		}
+	}
+	return inputs
+}
+
+func kindOf(a ir.Arg) ir.Kind {
+	switch a.(type) {
+	case ir.Int:
+		return ir.IntKind
+	case ir.Float:
+		return ir.FloatKind
+	case ir.BoolArg:
+		return ir.BoolKind
+	case ir.Str:
+		return ir.StringKind
+	}
+	return ir.NoneKind
+}
+
+// stateName returns a name for state: what the file calls it, else where it is.
+func (r *raiser) stateName(c *chunk) string {
+	name := fmt.Sprintf("memory_%d_%d", c.memory, c.lo)
+	if c.memory < 0 {
+		name = fmt.Sprintf("value_%d", c.readers[0].slot)
+	}
+	for _, t := range c.readers {
+		if x := t.def.ExtraInfo; x != nil && x.Name != "" {
+			name = x.Name
+			break
+		}
+	}
+	for slices.ContainsFunc(r.buffers, func(b *buffer) bool { return b.name == name }) {
+		name += "_"
+	}
+	return name
+}
+
+// maxState bounds the bytes of one state tensor that no data in the file backs.
+const maxState = 1 << 30
+
+// initial returns what a range holds before the first call: the data that the
+// file has for tensors in it, else zeros.
+func (r *raiser) initial(c *chunk) (ir.Blob, error) {
+	if c.hi-c.lo > maxState {
+		return ir.Bytes{}, fmt.Errorf("%d bytes of state", c.hi-c.lo)
+	}
+	data := make([]byte, c.hi-c.lo)
+	for _, t := range r.tensors {
+		if t == nil || t.constant || t.def.DataIndex == 0 || t.place.memory < 0 || !c.covers(t.place) {
+			continue
+		}
+		segment := uint64(0)
+		if t.def.ExtraInfo != nil {
+			segment = t.def.ExtraInfo.MutableSegment
+		}
+		if segment >= uint64(len(r.file.Mutable)) || int64(t.def.DataIndex) >= int64(len(r.file.Mutable[segment])) {
+			return ir.Bytes(data), fmt.Errorf("there is no entry %d in segment %d of mutable data", t.def.DataIndex, segment)
+		}
+		part := data[t.place.lo-c.lo : t.place.hi-c.lo]
+		blob := r.file.Mutable[segment][t.def.DataIndex]
+		if blob == nil || blob.Size() < int64(len(part)) {
+			return ir.Bytes(data), fmt.Errorf("entry %d of segment %d of mutable data is too short", t.def.DataIndex, segment)
+		}
+		if n, err := blob.ReadAt(part, 0); n < len(part) {
+			return ir.Bytes(data), err
+		}
+	}
+	return ir.Bytes(data), nil
+}
+
+// constantKey tells constants apart.
+type constantKey struct {
+	name  string
+	index uint32
+	typ   string
+}
+
+// constant returns a constant tensor's value. Tensors with the same data are
+// one.
+func (r *raiser) constant(t *tensor) (*ir.Value, error) {
+	typ := typeOf(t.dtype, ir.Ints(t.sizes), t.order)
+	key := constantKey{index: t.def.DataIndex, typ: typ.String()}
+	external := t.def.ExtraInfo != nil && t.def.ExtraInfo.External
+	if x := t.def.ExtraInfo; x != nil {
+		key.name = x.Name
+	}
+	if v := r.constants[key]; v != nil {
+		return v, nil
+	}
+	var blob ir.Blob
+	switch {
+	case external:
+		entry, err := r.external(key.name)
+		if err != nil {
+			return nil, err
+		}
+		blob = entry
+	case int64(t.def.DataIndex) < int64(len(r.file.Constants)):
+		blob = r.file.Constants[t.def.DataIndex]
+	}
+	n := t.place.hi - t.place.lo
+	if blob == nil || blob.Size() < n {
+		return nil, fmt.Errorf("value %d: the constant data has no %d bytes for it", t.slot, n)
+	}
+	if blob.Size() > n {
+		blob = r.cut(blob, n)
+	}
+	base := "constant"
+	if key.name != "" {
+		base = "weight"
+	}
+	v := r.top.Constant(base, &ir.Constant{Name: key.name, Type: typ, Data: blob})
+	r.held[v] = true
+	r.constants[key] = v
+	return v, nil
+}
+
+// cut returns the first n bytes of a blob: files store no sizes. What is cut the
+// same way stays one blob.
+func (r *raiser) cut(b ir.Blob, n int64) ir.Blob {
+	key := cutKey{b, n}
+	if r.cuts[key] == nil {
+		r.cuts[key] = io.NewSectionReader(b, 0, n)
+	}
+	return r.cuts[key]
+}
+
+type cutKey struct {
+	blob ir.Blob
+	n    int64
+}
+
+func (r *raiser) external(name string) (ir.Blob, error) {
+	for _, f := range r.data {
+		if e, ok := f.Find(name); ok {
+			return e.Data, nil
+		}
+	}
+	if len(r.data) == 0 {
+		return nil, fmt.Errorf("the data of %q is in a .ptd file, which is not given", name)
+	}
+	return nil, fmt.Errorf("the .ptd file has no data called %q", name)
+}
+
+// leaveMethod returns the outputs of the graph: what the state and changed
+// inputs are now, and what the method returns.
+func (r *raiser) leaveMethod() ([]ir.Arg, error) {
+	var outs []ir.Arg
+	add := func(a ir.Arg, spec ir.OutputSpec) {
+		outs = append(outs, a)
+		r.method.Outputs = append(r.method.Outputs, spec)
+	}
+	for _, b := range r.buffers {
+		v, err := r.readChunk(b.chunk)
+		if err != nil {
+			r.errs = append(r.errs, fmt.Errorf("the state %s at the end: %w", b.name, err))
+			continue
+		}
+		if v != b.value {
+			add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.BufferMutation, Target: b.name})
+		}
+	}
+	mutations := r.mutations()
+	for k, slot := range r.Outputs {
+		a, err := r.output(slot)
+		if err != nil {
+			r.errs = append(r.errs, fmt.Errorf("output %d: %w", k, err))
+			continue
+		}
+		spec := ir.OutputSpec{Kind: ir.UserOutput}
+		if i := slices.Index(r.Inputs, slot); i >= 0 && k < mutations && r.args[i] != nil {
+			spec = ir.OutputSpec{Kind: ir.UserInputMutation, Target: r.args[i].Name}
+		}
+		add(a, spec)
+	}
+	// Memory of the caller's that is written to.
+	for i, slot := range r.Inputs {
+		in := r.args[i]
+		if in == nil || r.tensors[slot].place.memory > 0 || r.tensors[slot].constant || slices.Contains(r.Outputs[:mutations], slot) {
+			continue
+		}
+		v, err := r.readTensor(r.tensors[slot])
+		if err != nil {
+			r.errs = append(r.errs, fmt.Errorf("input %d at the end: %w", i, err))
+		} else if v != in {
+			add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.UserInputMutation, Target: in.Name})
+		}
+	}
+	return outs, nil
+}
+
+// mutations returns how many of the first outputs are inputs that the program
+// writes to: exporters return these before what the model returns. What the
+// model returns is known from its container, if the file has it.
+func (r *raiser) mutations() int {
+	most := len(r.Outputs)
+	if _, out := r.trees(); out != nil {
+		most = max(0, most-leaves(out))
+	}
+	for k, slot := range r.Outputs[:most] {
+		i := slices.Index(r.Inputs, slot)
+		if i < 0 || r.args[i] == nil {
+			return k
+		}
+		if v, err := r.read(slot); err != nil || v == r.args[i] {
+			return k
+		}
+	}
+	return most
+}
+
+func (r *raiser) output(slot int32) (ir.Arg, error) {
+	switch {
+	case r.tensors[slot] != nil:
+		v, err := r.read(slot)
+		return ir.Ref{Value: v}, err
+	case isScalar(r.Values[slot]):
+		return r.scalarArg(r.scalar(slot))
+	}
+	return nil, fmt.Errorf("value %d is a list", slot)
+}
+
+// trees returns the calling convention, nil where the file does not tell or
+// what it says does not fit.
+func (r *raiser) trees() (in, out *ir.Tree) {
+	if r.Container == nil {
+		return nil, nil
+	}
+	if t := parseTree(r.Container.Input); t != nil && leaves(t) == len(r.Inputs) {
+		in = t
+	}
+	if t := parseTree(r.Container.Output); t != nil && leaves(t) <= len(r.Outputs) {
+		out = t
+	}
+	return in, out
+}

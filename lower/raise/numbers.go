@@ -1,0 +1,248 @@
+package raise
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// number is an operator of executorch_prim on numbers.
+type number struct {
+	operands int
+	op       string // of the table
+	// decide compares two integers if their expressions tell; else, and for
+	// operators that are no comparisons, the operator says.
+	decide func(a, b sym.Expr) (value, known bool)
+	// other is the meaning where there is no operator for it.
+	other func(r *raiser, args []scalar) (scalar, error)
+}
+
+func numberOps() map[string]number {
+	never := func(a, b sym.Expr) bool { return sym.Less(a, b) || sym.Less(b, a) }
+	compare := func(yes, no func(a, b sym.Expr) bool) func(a, b sym.Expr) (bool, bool) {
+		return func(a, b sym.Expr) (bool, bool) {
+			if yes(a, b) {
+				return true, true
+			}
+			return false, no(a, b)
+		}
+	}
+	flip := func(f func(a, b sym.Expr) bool) func(a, b sym.Expr) bool {
+		return func(a, b sym.Expr) bool { return f(b, a) }
+	}
+	return map[string]number{
+		"executorch_prim.add.Scalar":       {operands: 2, op: "_operator.add"},
+		"executorch_prim.sub.Scalar":       {operands: 2, op: "_operator.sub"},
+		"executorch_prim.mul.Scalar":       {operands: 2, op: "_operator.mul"},
+		"executorch_prim.floordiv.Scalar":  {operands: 2, op: "_operator.floordiv"},
+		"executorch_prim.truediv.Scalar":   {operands: 2, op: "_operator.truediv"},
+		"executorch_prim.sym_max.Scalar":   {operands: 2, op: "torch.sym_max"},
+		"executorch_prim.sym_min.Scalar":   {operands: 2, op: "torch.sym_min"},
+		"executorch_prim.sym_float.Scalar": {operands: 1, op: "torch.sym_float"},
+		"executorch_prim.sym_int.Scalar":   {operands: 1, op: "torch.sym_int"},
+		"executorch_prim.neg.Scalar":       {operands: 1, op: "_operator.neg"},
+		"executorch_prim.sym_not.Scalar":   {operands: 1, op: "torch.sym_not"},
+		"executorch_prim.ceil.Scalar":      {operands: 1, op: "math.ceil"},
+		"executorch_prim.trunc.Scalar":     {operands: 1, op: "math.trunc"},
+		"executorch_prim.round.Scalar":     {operands: 1, other: (*raiser).round},
+
+		"executorch_prim.eq.Scalar": {operands: 2, op: "_operator.eq", decide: compare(sym.Expr.Equal, never)},
+		"executorch_prim.gt.Scalar": {operands: 2, op: "_operator.gt", decide: compare(flip(sym.Less), sym.LessEq)},
+		"executorch_prim.lt.Scalar": {operands: 2, op: "_operator.lt", decide: compare(sym.Less, flip(sym.LessEq))},
+		"executorch_prim.ge.Scalar": {operands: 2, op: "_operator.ge", decide: compare(flip(sym.LessEq), sym.Less)},
+		"executorch_prim.le.Scalar": {operands: 2, op: "_operator.le", decide: compare(sym.LessEq, flip(sym.Less))},
+
+		// These round towards zero.
+		"executorch_prim.floordiv.int":   {operands: 2, other: (*raiser).quotient},
+		"executorch_prim.mod.int":        {operands: 2, other: (*raiser).remainder},
+		"executorch_prim.mod.Scalar":     {operands: 2, other: (*raiser).remainder},
+		"executorch_prim.sym_ite.Scalar": {operands: 3, other: (*raiser).choose},
+	}
+}
+
+// calculate computes an operator on numbers.
+func (r *raiser) calculate(n number, args []scalar) (scalar, error) {
+	if n.other != nil {
+		return n.other(r, args)
+	}
+	if n.decide != nil && args[0].isExpr && args[1].isExpr {
+		if value, known := n.decide(args[0].expr, args[1].expr); known {
+			return scalar{arg: ir.BoolArg(value)}, nil
+		}
+	}
+	in := make([]any, len(args))
+	for i, a := range args {
+		x, err := r.scalarArg(a)
+		if err != nil {
+			return scalar{}, err
+		}
+		in[i] = x
+	}
+	return r.scalarCall(n.op, in...)
+}
+
+// scalarCall calls an operator whose result is a number.
+func (r *raiser) scalarCall(op string, args ...any) (scalar, error) {
+	out, err := r.b.Call(op, args...)
+	if err != nil {
+		return scalar{}, err
+	}
+	if len(out) != 1 || out[0] == nil {
+		return scalar{}, fmt.Errorf("%s does not give one number", op)
+	}
+	if t := out[0].Type; t.Kind == ir.IntKind && t.HasExpr {
+		return integer(t.Expr), nil
+	}
+	return scalar{arg: ir.Ref{Value: out[0]}}, nil
+}
+
+// scalarArg returns a scalar as an argument of a node.
+func (r *raiser) scalarArg(s scalar) (ir.Arg, error) {
+	switch {
+	case !s.isExpr:
+		return s.arg, nil
+	case s.expr.Undefined():
+		return nil, fmt.Errorf("an integer overflows or is divided by zero")
+	}
+	if n, ok := s.expr.Const(); ok {
+		return ir.Int(n), nil
+	}
+	return ir.Ref{Value: r.b.SymInt(s.expr)}, nil
+}
+
+// exprs returns integers whose expressions are known.
+func exprs(args []scalar) (a, b sym.Expr, err error) {
+	if !args[0].isExpr || !args[1].isExpr {
+		return a, b, fmt.Errorf("its operands are known at run time only")
+	}
+	return args[0].expr, args[1].expr, nil
+}
+
+func (r *raiser) quotient(args []scalar) (scalar, error) {
+	a, b, err := exprs(args)
+	if err != nil {
+		return scalar{}, err
+	}
+	if sym.Less(b, sym.Int(0)) {
+		a, b = sym.Neg(a), sym.Neg(b)
+	}
+	if !sym.Less(sym.Int(0), b) {
+		return scalar{}, fmt.Errorf("the sign of its divisor %v is not known", b)
+	}
+	q := sym.Sub(sym.FloorDiv(sym.Max(a, sym.Int(0)), b), sym.FloorDiv(sym.Max(sym.Neg(a), sym.Int(0)), b))
+	if sym.NonNegative(a) {
+		q = sym.FloorDiv(a, b)
+	}
+	return integer(q), nil
+}
+
+func (r *raiser) remainder(args []scalar) (scalar, error) {
+	a, b, err := exprs(args)
+	if err != nil {
+		return scalar{}, err
+	}
+	if sym.NonNegative(a) && sym.Less(sym.Int(0), b) {
+		return integer(sym.Mod(a, b)), nil
+	}
+	q, err := r.quotient(args)
+	if err != nil {
+		return scalar{}, err
+	}
+	return integer(sym.Sub(a, sym.Mul(q.expr, b))), nil
+}
+
+func (r *raiser) choose(args []scalar) (scalar, error) {
+	switch c := args[0].arg.(type) {
+	case ir.BoolArg:
+		if c {
+			return args[1], nil
+		}
+		return args[2], nil
+	case ir.Ref:
+		var out *ir.Value
+		err := r.b.Do(func() error {
+			pick := make([]*ir.Value, 3)
+			for i, a := range args {
+				v, err := r.tensorOf(a)
+				if err != nil {
+					return err
+				}
+				pick[i] = v
+			}
+			if pick[1].Type.DType != pick[2].Type.DType {
+				return fmt.Errorf("it gives numbers of two kinds")
+			}
+			out = r.b.Op("aten.where.self", pick[0], pick[1], pick[2])
+			return nil
+		})
+		if err != nil {
+			return scalar{}, err
+		}
+		return r.item(out)
+	}
+	return scalar{}, fmt.Errorf("its condition is no bool")
+}
+
+// round rounds a float to the nearest integer, halves to even.
+func (r *raiser) round(args []scalar) (scalar, error) {
+	if args[0].isExpr {
+		return scalar{}, fmt.Errorf("its operand is an int")
+	}
+	v, err := r.tensorOf(args[0])
+	if err != nil {
+		return scalar{}, err
+	}
+	var out scalar
+	err = r.b.Do(func() (err error) {
+		out, err = r.item(r.b.Op("aten._to_copy.default", r.b.Op("aten.round.default", v), ir.DTypeArg(ir.Int64)))
+		return err
+	})
+	return out, err
+}
+
+// tensorOf returns a scalar as a tensor without dimensions: of int64, float64
+// or bool.
+func (r *raiser) tensorOf(s scalar) (*ir.Value, error) {
+	a, err := r.scalarArg(s)
+	if err != nil {
+		return nil, err
+	}
+	d := ir.Int64
+	switch a := a.(type) {
+	case ir.BoolArg:
+		d = ir.Bool
+	case ir.Float:
+		d = ir.Float64
+	case ir.Int:
+	case ir.Ref:
+		if of, ok := r.items[a.Value]; ok {
+			return of, nil
+		}
+		switch a.Value.Type.Kind {
+		case ir.BoolKind:
+			d = ir.Bool
+		case ir.FloatKind:
+			d = ir.Float64
+		}
+	default:
+		return nil, fmt.Errorf("%v is no number", a)
+	}
+	v, err := r.b.Call("aten.full.default", []int64{}, a, kwDType(d))
+	if err != nil {
+		return nil, err
+	}
+	return v[0], nil
+}
+
+// item returns the number in a tensor without dimensions.
+func (r *raiser) item(v *ir.Value) (scalar, error) {
+	s, err := r.scalarCall("aten._local_scalar_dense.default", v)
+	if err == nil && !s.isExpr {
+		switch v.Type.DType {
+		case ir.Int64, ir.Float64, ir.Bool:
+			r.items[s.arg.(ir.Ref).Value] = v
+		}
+	}
+	return s, err
+}

@@ -1,0 +1,178 @@
+package raise
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Program returns the graph of an ExecuTorch program: functional, of operators
+// of the table, a method for each plan. Source is the name of its file, for
+// messages; data are the files beside it that its external tensors are in. The
+// constants keep reading from p's blobs and data's. The error joins what is wrong
+// with all methods; each part names the method and the instruction.
+func Program(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, error) {
+	out := &ir.Program{Source: source}
+	var errs []error
+	for i, ep := range p.Plans {
+		if ep == nil {
+			errs = append(errs, fmt.Errorf("%s: plan %d is empty", source, i))
+			continue
+		}
+		m, err := method(&input{p, data, table}, ep)
+		if err != nil {
+			errs = append(errs, within(source+": method "+ep.Name, err)...)
+			continue
+		}
+		out.Methods = append(out.Methods, m)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if err := ir.Verify(out); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return out, nil
+}
+
+// within puts a prefix before every part of an error.
+func within(prefix string, err error) []error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, e := range list.Unwrap() {
+			out = append(out, within(prefix, e)...)
+		}
+		return out
+	}
+	return []error{fmt.Errorf("%s: %w", prefix, err)}
+}
+
+// raiser raises one method.
+type raiser struct {
+	*plan
+	*input
+
+	roles   []*role
+	effects []effect
+	yielded map[int32]bool // tensors that et_copy_index fills in a counted loop
+	counted map[*loop]*counted
+	flow    *flow
+	live    *liveness
+
+	method *ir.Method
+	top    *ir.Emitter  // of the method's graph
+	b      *ops.Builder // of the graph that is being built
+	st     *state
+	args   []*ir.Value // parallel to Inputs; nil for those that are no tensors
+
+	buffers []*buffer
+	cuts    map[cutKey]ir.Blob
+
+	constants map[constantKey]*ir.Value
+	views     map[seenAs]*ir.Value    // of the graph that is being built
+	items     map[*ir.Value]*ir.Value // numbers that are items of tensors
+	held      map[*ir.Value]bool      // values that lie in some place
+	steps     []*step                 // of the loops around
+	errs      []error
+}
+
+// fail notes that instruction i cannot be raised.
+func (r *raiser) fail(i int, err error) {
+	r.errs = append(r.errs, fmt.Errorf("%s: %w", r.describe(i), err))
+}
+
+// failAt is fail for what cannot be worked around: it ends the method.
+func (r *raiser) failAt(i int, err error) error {
+	r.fail(i, err)
+	return errGivenUp
+}
+
+// errGivenUp says that the reason is among the raiser's errors.
+var errGivenUp = errors.New("given up")
+
+// input is what all methods share.
+type input struct {
+	file  *pte.Program
+	data  []*pte.DataFile
+	table *ops.Table
+}
+
+// method raises one plan.
+func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, error) {
+	p, err := survey(ep)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFlow(p)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := findSizes(in, p, f)
+	if err != nil {
+		return nil, err
+	}
+	return newRaiser(in, p, f).raise(sizes)
+}
+
+func newRaiser(in *input, p *plan, f *flow) *raiser {
+	r := &raiser{
+		plan: p, input: in, flow: f,
+		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
+		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
+		items: map[*ir.Value]*ir.Value{}, held: map[*ir.Value]bool{}, st: newState(), cuts: map[cutKey]ir.Blob{},
+	}
+	for _, o := range p.Operators {
+		r.roles = append(r.roles, roleOf(in.table, o))
+	}
+	r.setEffects()
+	for _, b := range f.blocks {
+		if l := f.loops[b]; l != nil {
+			r.findCounted(l)
+		}
+	}
+	r.setEffects()
+	r.live = r.newLiveness()
+	return r
+}
+
+func (r *raiser) setEffects() {
+	r.effects = make([]effect, len(r.code))
+	for i := range r.code {
+		r.effects[i] = r.effectOf(i)
+	}
+}
+
+// raise builds the method, its inputs of the sizes given.
+func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
+	m := &ir.Method{Name: r.Name, Symbols: sizes.symbols}
+	r.method = m
+	names := ir.NewNames(&ir.Method{Graph: &ir.Graph{}})
+	var inputs []*ir.Value
+	var err error
+	m.Graph, err = ir.BuildGraph(names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
+		r.top, r.b = e, ops.NewBuilder(r.table, e)
+		inputs = r.enter(sizes)
+		if err := r.start(); err != nil {
+			return nil, err
+		}
+		return r.leaveMethod()
+	})
+	if len(r.errs) > 0 {
+		return nil, errors.Join(r.errs...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Graph.Inputs = inputs
+	m.In, m.Out = r.trees()
+	return m, nil
+}
+
+// start raises the instructions.
+func (r *raiser) start() error {
+	a := r.flow.newArea(nil)
+	return r.walk(a, a.on(r.flow.blocks[0]), nil)
+}

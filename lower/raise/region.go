@@ -1,0 +1,355 @@
+package raise
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// inRegion builds a graph that the next node owns.
+func (r *raiser) inRegion(inputs []*ir.Value, build func() error) (*ir.Graph, error) {
+	b, views := r.b, r.views
+	defer func() { r.b, r.views = b, views }()
+	return b.Region(inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+		r.b, r.views = ops.NewBuilder(r.table, e), map[seenAs]*ir.Value{}
+		return nil, build()
+	})
+}
+
+// walk raises blocks from b on until stop, or the end of the area.
+func (r *raiser) walk(a *area, b, stop *block) (err error) {
+	for b != nil && b != stop {
+		if l := r.flow.loops[b]; l != nil && l.head != a.head {
+			if err := r.loop(l); err != nil {
+				return err
+			}
+			b = r.leave(a, l.exit)
+			continue
+		}
+		r.instructions(b)
+		if b, err = r.onward(a, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave goes to a block and returns it, nil if that leads out of the area; a
+// loop that keeps a flag notes whether it goes on.
+func (r *raiser) leave(a *area, to *block) *block {
+	next := a.on(to)
+	if next == nil && a.flag != 0 {
+		r.st.scalars[a.flag] = scalar{arg: ir.BoolArg(to == a.head)}
+	}
+	return next
+}
+
+func (r *raiser) instructions(b *block) {
+	for i := b.first; i < b.end; i++ {
+		r.b.Loc = r.code[i].loc
+		if err := r.instruction(i); err != nil {
+			r.fail(i, err)
+		}
+	}
+	if b.jump >= 0 {
+		r.b.Loc = r.code[b.jump].loc
+	}
+}
+
+func (r *raiser) instruction(i int) error {
+	switch in := r.code[i].Instruction.(type) {
+	case pte.KernelCall:
+		if done, err := r.stepCall(i, in); done {
+			return err
+		}
+		return r.call(in)
+	case pte.DelegateCall:
+		for _, a := range in.Args {
+			r.standIn(a)
+		}
+		if in.Delegate < 0 || int(in.Delegate) >= len(r.Delegates) {
+			return fmt.Errorf("delegate %d does not exist: there are %d", in.Delegate, len(r.Delegates))
+		}
+		return fmt.Errorf("it runs a part that was compiled for the backend %s: export the model without delegating to it", r.Delegates[in.Delegate].ID)
+	case pte.MoveCall:
+		return r.move(in)
+	}
+	return nil // FreeCall: memory is none of the graph's business
+}
+
+// move makes a value another one.
+func (r *raiser) move(in pte.MoveCall) error {
+	from, to := r.Values[in.From], r.Values[in.To]
+	switch {
+	case isScalar(from) && isScalar(to):
+		r.st.scalars[in.To] = r.scalar(in.From)
+	case r.tensors[in.From] != nil && r.tensors[in.To] != nil:
+		if b, ok := r.st.bound[in.From]; ok {
+			r.st.bound[in.To] = b
+		} else {
+			r.st.bound[in.To] = binding{slot: in.From}
+		}
+	default:
+		return fmt.Errorf("it moves value %d to value %d, which is of another kind", in.From, in.To)
+	}
+	return nil
+}
+
+// onward returns the block after b, having raised what branches off.
+func (r *raiser) onward(a *area, b *block) (*block, error) {
+	if b.jump < 0 {
+		return r.leave(a, b.next[0]), nil
+	}
+	slot := r.code[b.jump].Instruction.(pte.JumpFalseCall).Cond
+	if isScalar(r.Values[slot]) {
+		if known, ok := r.scalar(slot).arg.(ir.BoolArg); ok {
+			return r.leave(a, b.next[way(bool(known))]), nil
+		}
+	}
+	pred, err := r.predicate(slot)
+	if err != nil {
+		r.fail(b.jump, err)
+		return r.leave(a, b.next[0]), nil
+	}
+	merge := a.merge[b]
+	return merge, r.branch(a, b, merge, pred)
+}
+
+func way(cond bool) int {
+	if cond {
+		return 0
+	}
+	return 1
+}
+
+// predicate returns a bool or bool tensor value as a tensor without dimensions.
+func (r *raiser) predicate(slot int32) (*ir.Value, error) {
+	if isScalar(r.Values[slot]) {
+		v, err := r.tensorOf(r.scalar(slot))
+		if err == nil && v.Type.DType != ir.Bool {
+			err = fmt.Errorf("its condition, value %d, is no bool", slot)
+		}
+		return v, err
+	}
+	if r.tensors[slot] == nil {
+		return nil, fmt.Errorf("its condition, value %d, is no bool", slot)
+	}
+	v, err := r.read(slot)
+	if err != nil {
+		return nil, err
+	}
+	if v.Type.DType != ir.Bool || !v.Type.Numel().Is(1) {
+		return nil, fmt.Errorf("its condition is %v, not one bool", v.Type)
+	}
+	return r.reshape(v, rowMajor(v.Type.Rank()), ir.StaticTensor(ir.Bool), nil)
+}
+
+// phi is something that depends on the way taken, or that a loop carries: a
+// range of memory, a scalar or what a moved tensor value means.
+type phi struct {
+	slot    int32
+	scalar  bool
+	moved   bool
+	chunk   *chunk
+	initial bool // of a loop: it is read before the first round writes it
+}
+
+// chunk is a range of memory that is handed on as one value: as the tensor that
+// reads it, or as bytes if tensors read parts of it.
+type chunk struct {
+	place
+	as      *tensor // nil: bytes
+	readers []*tensor
+}
+
+// chunks makes ranges of tensors whose places overlap.
+func (r *raiser) chunks(slots []int32) []*chunk {
+	var ts []*tensor
+	for _, s := range slots {
+		ts = append(ts, r.tensors[s])
+	}
+	slices.SortStableFunc(ts, func(a, b *tensor) int {
+		for _, d := range []int64{a.place.memory - b.place.memory, a.place.lo - b.place.lo, b.place.hi - a.place.hi} {
+			if d != 0 {
+				return int(min(1, max(-1, d)))
+			}
+		}
+		return int(a.slot - b.slot)
+	})
+	var out []*chunk
+	for _, t := range ts {
+		if n := len(out); n > 0 && out[n-1].overlaps(t.place) {
+			c := out[n-1]
+			c.readers = append(c.readers, t)
+			if t.place != c.place {
+				c.hi, c.as = max(c.hi, t.place.hi), c.whole(t)
+			}
+			continue
+		}
+		out = append(out, &chunk{place: t.place, as: t, readers: []*tensor{t}})
+	}
+	return out
+}
+
+// whole returns the tensor that still covers a chunk when t joins it.
+func (c *chunk) whole(t *tensor) *tensor {
+	if c.as != nil && c.as.place.covers(t.place) && !c.as.dynamic {
+		return c.as
+	}
+	return nil
+}
+
+func (r *raiser) readChunk(c *chunk) (*ir.Value, error) {
+	if c.as != nil {
+		return r.readTensor(c.as)
+	}
+	return r.readAs(c.place, ir.Uint8, ir.Ints([]int64{c.hi - c.lo}), rowMajor(1))
+}
+
+// putChunk makes a chunk hold a value.
+func (r *raiser) putChunk(c *chunk, v *ir.Value) {
+	order := rowMajor(1)
+	if c.as != nil {
+		order = c.as.order
+		if c.as.dynamic {
+			r.st.sizes[c.as.slot] = v.Type.Sizes
+		}
+	}
+	r.written(c.place)
+	r.st.put(c.place, v, order)
+}
+
+// writes returns what the blocks of a set write, in order.
+func (r *raiser) writes(in func(*block) bool) items {
+	w := r.live.empty()
+	for _, b := range r.flow.blocks {
+		if !in(b) {
+			continue
+		}
+		for i := b.first; i < b.end; i++ {
+			e := r.effects[i]
+			if e.move != nil {
+				w.add(e.move.To)
+			}
+			for _, s := range e.writes {
+				w.add(s)
+				if r.live.moved[s] {
+					// It may be any tensor that was ever moved there.
+					for x := range r.sources(s) {
+						w.add(x)
+					}
+				}
+			}
+		}
+	}
+	return w
+}
+
+// sources returns the tensors that a moved value may mean.
+func (r *raiser) sources(slot int32) map[int32]bool {
+	all := map[int32]bool{slot: true}
+	for changed := true; changed; {
+		changed = false
+		for i := range r.code {
+			if m := r.effects[i].move; m != nil && all[m.To] && !all[m.From] {
+				all[m.From], changed = true, true
+			}
+		}
+	}
+	return all
+}
+
+// phis returns what of live is among what was written.
+func (r *raiser) phis(live, written items) []*phi {
+	n := int32(len(r.Values))
+	var out []*phi
+	var content []int32
+	live.each(func(i int32) {
+		switch {
+		case i >= n:
+			if written.has(i - n) {
+				out = append(out, &phi{slot: i - n, moved: true})
+			}
+		case r.tensors[i] == nil:
+			if written.has(i) {
+				out = append(out, &phi{slot: i, scalar: true})
+			}
+		case r.overwritten(i, written):
+			content = append(content, i)
+		}
+	})
+	for _, c := range r.chunks(content) {
+		out = append(out, &phi{chunk: c})
+	}
+	return out
+}
+
+// overwritten reports whether anything written overlaps a tensor's place.
+func (r *raiser) overwritten(slot int32, written items) bool {
+	p, hit := r.tensors[slot].place, false
+	written.each(func(i int32) {
+		if t := r.tensors[i]; t != nil && !t.constant && t.place.overlaps(p) {
+			hit = true
+		}
+	})
+	return hit
+}
+
+// invalidate forgets what was written somewhere else.
+func (r *raiser) invalidate(written items) {
+	written.each(func(i int32) {
+		t := r.tensors[i]
+		if t == nil {
+			r.st.scalars[i] = scalar{arg: ir.None{}}
+			return
+		}
+		r.written(t.place)
+		r.st.forget(t.place)
+		if t.dynamic {
+			r.st.sizes[i] = nil
+		}
+	})
+}
+
+// take returns what a phi is now, as a value.
+func (r *raiser) take(p *phi) (*ir.Value, error) {
+	switch {
+	case p.scalar:
+		return r.tensorOf(r.scalar(p.slot))
+	case p.moved:
+		return r.read(p.slot)
+	}
+	return r.readChunk(p.chunk)
+}
+
+// give makes a phi what a value is. Among are the tensors a moved value may be.
+func (r *raiser) give(p *phi, v *ir.Value, among []int32) error {
+	switch {
+	case p.scalar:
+		s, err := r.item(v)
+		if err != nil {
+			return err
+		}
+		r.st.scalars[p.slot] = s
+	case p.moved:
+		r.st.bound[p.slot] = binding{slot: -1, value: v, among: among}
+	default:
+		r.putChunk(p.chunk, v)
+	}
+	return nil
+}
+
+// among returns the tensors a moved value may be now.
+func (r *raiser) among(slot int32) []int32 {
+	b, ok := r.st.bound[slot]
+	switch {
+	case !ok:
+		return []int32{slot}
+	case b.slot >= 0:
+		return []int32{b.slot}
+	}
+	return b.among
+}

@@ -1,0 +1,361 @@
+package raise
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// state is what is known at a point of the method.
+type state struct {
+	memory  map[int64][]piece // by memory, sorted, disjoint
+	scalars map[int32]scalar  // that were written
+	bound   map[int32]binding // tensor values that Move changed
+	sizes   map[int32][]sym.Expr
+}
+
+// piece says that bytes lo to hi hold those of a value from at on, as it lies
+// in memory with its dimensions in an order. A value of dynamic size has bytes
+// up to its actual size only.
+type piece struct {
+	lo, hi int64
+	value  *ir.Value
+	order  []uint8
+	at     int64
+}
+
+// binding is what a tensor value means after a Move: another tensor (slot), or,
+// where ways meet on which it was another one each (slot is -1), what that held.
+type binding struct {
+	slot  int32
+	value *ir.Value
+	among []int32 // the tensors it may be
+	stale bool    // one of among was written to since
+}
+
+// scalar is a number, bool, string or None: an integer whose expression is
+// known, else an argument.
+type scalar struct {
+	arg    ir.Arg
+	expr   sym.Expr
+	isExpr bool
+}
+
+func integer(e sym.Expr) scalar { return scalar{expr: e, isExpr: true} }
+
+// equal reports whether two scalars are certainly the same.
+func (s scalar) equal(t scalar) bool {
+	if s.isExpr || t.isExpr {
+		return s.isExpr && t.isExpr && s.expr.Equal(t.expr)
+	}
+	return s.arg == t.arg
+}
+
+func newState() *state {
+	return &state{memory: map[int64][]piece{}, scalars: map[int32]scalar{}, bound: map[int32]binding{}, sizes: map[int32][]sym.Expr{}}
+}
+
+func (s *state) clone() *state {
+	t := &state{scalars: maps.Clone(s.scalars), bound: maps.Clone(s.bound), sizes: maps.Clone(s.sizes), memory: map[int64][]piece{}}
+	for m, ps := range s.memory {
+		t.memory[m] = slices.Clone(ps)
+	}
+	return t
+}
+
+// forget makes a range hold nothing known.
+func (s *state) forget(p place) {
+	old := s.memory[p.memory]
+	var kept []piece
+	for _, x := range old {
+		if x.hi <= p.lo || p.hi <= x.lo {
+			kept = append(kept, x)
+			continue
+		}
+		if x.lo < p.lo {
+			left := x
+			left.hi = p.lo
+			kept = append(kept, left)
+		}
+		if p.hi < x.hi {
+			right := x
+			right.at += p.hi - x.lo
+			right.lo = p.hi
+			kept = append(kept, right)
+		}
+	}
+	s.memory[p.memory] = kept
+}
+
+// put makes a range hold a value.
+func (s *state) put(p place, v *ir.Value, order []uint8) {
+	s.forget(p)
+	if p.lo == p.hi {
+		return
+	}
+	ps := append(s.memory[p.memory], piece{lo: p.lo, hi: p.hi, value: v, order: order})
+	slices.SortFunc(ps, func(a, b piece) int { return int(min(1, max(-1, a.lo-b.lo))) })
+	s.memory[p.memory] = ps
+}
+
+// within returns the pieces of a range, cut to it.
+func (s *state) within(p place) []piece {
+	var out []piece
+	for _, x := range s.memory[p.memory] {
+		if x.hi <= p.lo || p.hi <= x.lo {
+			continue
+		}
+		if x.lo < p.lo {
+			x.at += p.lo - x.lo
+			x.lo = p.lo
+		}
+		x.hi = min(x.hi, p.hi)
+		out = append(out, x)
+	}
+	return out
+}
+
+// written marks the values of moves that may have lain in a place as lost.
+func (r *raiser) written(p place) {
+	for slot, b := range r.st.bound {
+		for _, i := range b.among {
+			if r.tensors[i].place.overlaps(p) {
+				b.stale = true
+				r.st.bound[slot] = b
+				break
+			}
+		}
+	}
+}
+
+// sizesOf returns what sizes a tensor has now, nil if they are not known.
+func (r *raiser) sizesOf(t *tensor) []sym.Expr {
+	if s, ok := r.st.sizes[t.slot]; ok {
+		return s
+	}
+	return ir.Ints(t.sizes)
+}
+
+// resolve returns the tensor that a tensor value means.
+func (r *raiser) resolve(slot int32) (*tensor, error) {
+	if b, ok := r.st.bound[slot]; ok {
+		if b.slot < 0 {
+			return nil, fmt.Errorf("value %d is one of several tensors, which depends on the way here, and is written to", slot)
+		}
+		return r.tensors[b.slot], nil
+	}
+	return r.tensors[slot], nil
+}
+
+// read returns what a tensor value holds.
+func (r *raiser) read(slot int32) (*ir.Value, error) {
+	if b, ok := r.st.bound[slot]; ok {
+		if b.slot < 0 {
+			if b.stale {
+				return nil, fmt.Errorf("value %d was moved here from one of several places that have been written to since", slot)
+			}
+			return b.value, nil
+		}
+		return r.readTensor(r.tensors[b.slot])
+	}
+	return r.readTensor(r.tensors[slot])
+}
+
+func (r *raiser) readTensor(t *tensor) (*ir.Value, error) {
+	if t.constant {
+		return r.constant(t)
+	}
+	sizes := r.sizesOf(t)
+	if len(sizes) != len(t.sizes) {
+		return nil, fmt.Errorf("value %d has a size that depends on the way here", t.slot)
+	}
+	v, err := r.readAs(t.place, t.dtype, sizes, t.order)
+	if err != nil {
+		return nil, fmt.Errorf("value %d: %w", t.slot, err)
+	}
+	return v, nil
+}
+
+// readAs returns what a range holds as a tensor of given type and sizes.
+func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr, order []uint8) (v *ir.Value, err error) {
+	want := typeOf(d, sizes, order)
+	if want.Numel().IsZero() {
+		v, err := r.b.Call("aten.full.default", sizes, 0, ops.Kw("dtype", d))
+		if err != nil {
+			return nil, err
+		}
+		return v[0], nil
+	}
+	pieces := r.st.within(p)
+	if len(pieces) == 0 {
+		return nil, fmt.Errorf("what it reads (%v) was not written before", p)
+	}
+	if x := pieces[0]; len(pieces) == 1 && x.at == 0 && x.lo == p.lo && x.value.Type.Bytes().Equal(want.Bytes()) {
+		return r.reshape(x.value, x.order, want, order)
+	}
+	if _, ok := want.StaticSizes(); !ok {
+		return nil, fmt.Errorf("it has %v where %v was written: whether that is the same number of bytes is not known", want, pieces[0].value.Type)
+	}
+	return r.assemble(pieces, p, want, order)
+}
+
+// reshape gives a value another type of as many bytes, as memory has it.
+func (r *raiser) reshape(v *ir.Value, from []uint8, want ir.Type, order []uint8) (out *ir.Value, err error) {
+	if sameLayout(v.Type, from, want, order) {
+		return v, nil
+	}
+	key := seenAs{v, want.String()}
+	if v := r.views[key]; v != nil {
+		return v, nil
+	}
+	err = r.b.Do(func() error {
+		v := r.inMemoryOrder(v, from)
+		if v.Type.DType != want.DType {
+			v = r.bytesAs(v, want.DType)
+		}
+		out = r.fromMemoryOrder(v, want, order)
+		return nil
+	})
+	if err == nil {
+		r.views[key] = out
+	}
+	return out, err
+}
+
+// seenAs is a value read as a type.
+type seenAs struct {
+	value *ir.Value
+	typ   string
+}
+
+// sameLayout reports whether a value laid out one way is one of a type laid out
+// another way as it is. Where dimensions of size 1 stand does not matter.
+func sameLayout(have ir.Type, from []uint8, want ir.Type, order []uint8) bool {
+	if have.DType != want.DType || !sameSizes(have.Sizes, want.Sizes) {
+		return false
+	}
+	return slices.Equal(relevant(have.Sizes, from), relevant(want.Sizes, order))
+}
+
+func relevant(sizes []sym.Expr, order []uint8) []uint8 {
+	var out []uint8
+	for _, k := range order {
+		if !sizes[k].Is(1) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func sameSizes(a, b []sym.Expr) bool { return slices.EqualFunc(a, b, sym.Expr.Equal) }
+
+// inMemoryOrder permutes a tensor so that row-major is how it lies in memory.
+func (r *raiser) inMemoryOrder(v *ir.Value, order []uint8) *ir.Value {
+	if slices.IsSorted(relevant(v.Type.Sizes, order)) {
+		return v
+	}
+	return r.b.Op("aten.permute.default", v, ints(order))
+}
+
+// fromMemoryOrder makes a tensor of a row-major one.
+func (r *raiser) fromMemoryOrder(v *ir.Value, want ir.Type, order []uint8) *ir.Value {
+	if slices.IsSorted(relevant(want.Sizes, order)) {
+		if sameSizes(v.Type.Sizes, want.Sizes) {
+			return v
+		}
+		return r.b.Op("aten.view.default", v, want.Sizes)
+	}
+	sizes := make([]sym.Expr, len(order))
+	back := make([]uint8, len(order))
+	for i, k := range order {
+		sizes[i] = want.Sizes[k]
+		back[k] = uint8(i)
+	}
+	if !sameSizes(v.Type.Sizes, sizes) {
+		v = r.b.Op("aten.view.default", v, sizes)
+	}
+	return r.b.Op("aten.permute.default", v, ints(back))
+}
+
+// bytesAs looks at the bytes of a tensor as elements of another type. The
+// result has one dimension.
+func (r *raiser) bytesAs(v *ir.Value, d ir.DType) *ir.Value {
+	v = r.flat(v)
+	if v.Type.DType == d {
+		return v
+	}
+	return r.b.Op("aten.view.dtype", v, d)
+}
+
+func (r *raiser) flat(v *ir.Value) *ir.Value {
+	if v.Type.Rank() == 1 {
+		return v
+	}
+	return r.b.Op("aten.view.default", v, []sym.Expr{v.Type.Numel()})
+}
+
+// assemble makes a tensor of parts of others.
+func (r *raiser) assemble(pieces []piece, p place, want ir.Type, order []uint8) (out *ir.Value, err error) {
+	next := p.lo
+	for _, x := range pieces {
+		if _, static := x.value.Type.Bytes().Const(); !static {
+			return nil, fmt.Errorf("it reads a part (%v) of %v, whose size is not fixed", p, x.value.Type)
+		}
+		if x.lo != next {
+			return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before", next, x.lo, p)
+		}
+		next = x.hi
+	}
+	if next != p.hi {
+		return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before", next, p.hi, p)
+	}
+	// In elements if all pieces have the type and are whole ones, else in bytes.
+	unit := want.DType
+	for _, x := range pieces {
+		size := int64(unit.Size())
+		if x.value.Type.DType != want.DType || x.at%size != 0 || (x.hi-x.lo)%size != 0 {
+			unit = ir.Uint8
+		}
+	}
+	err = r.b.Do(func() error {
+		var parts []*ir.Value
+		for _, x := range pieces {
+			v := r.bytesAs(r.inMemoryOrder(x.value, x.order), unit)
+			size := int64(unit.Size())
+			lo, hi := x.at/size, (x.at+x.hi-x.lo)/size
+			if n, _ := v.Type.Numel().Const(); lo != 0 || hi != n {
+				v = r.b.Op("aten.slice.Tensor", v, 0, lo, hi)
+			}
+			parts = append(parts, v)
+		}
+		v := parts[0]
+		if len(parts) > 1 {
+			v = r.b.Op("aten.cat.default", parts, 0)
+		}
+		out = r.fromMemoryOrder(r.bytesAs(v, want.DType), want, order)
+		return nil
+	})
+	return out, err
+}
+
+func ints(order []uint8) []int64 {
+	out := make([]int64, len(order))
+	for i, k := range order {
+		out[i] = int64(k)
+	}
+	return out
+}
+
+// write makes a tensor hold a value, which has its dtype and sizes; the value's
+// type takes the tensor's layout.
+func (r *raiser) write(t *tensor, v *ir.Value) {
+	r.written(t.place)
+	r.st.put(t.place, v, t.order)
+	if t.dynamic {
+		r.st.sizes[t.slot] = v.Type.Sizes
+	}
+}
