@@ -91,9 +91,11 @@ func int8Pad() Op {
 			if storedChannelsLast(t) {
 				list = []int64{list[0], list[3], list[1], list[2]}
 			}
-			if lists[i] = list[4-t.Rank():]; slices.Max(append(list[:4-t.Rank()], 0)) > 0 {
+			absent := 4 - t.Rank()
+			if slices.ContainsFunc(list[:absent], func(n int64) bool { return n > 0 }) {
 				return nil, nil, c.Errorf("%s is %v for %d dimensions", name, list, t.Rank())
 			}
+			lists[i] = list[absent:]
 		}
 		return lists[0], lists[1], nil
 	}
