@@ -12,12 +12,18 @@ import (
 // run element by element. Buffers are bytes, so that runs of them are decoded
 // into vectors and encoded from them.
 func (c *compiler) strips(s *loop.For) func(*frame) bool {
-	code := lower.Loop(s, lower.Options{Inline: true, Length: func(k int) (sym.Expr, bool) {
+	opts := lower.Options{Interpreted: true, Length: func(k int) (sym.Expr, bool) {
 		if k < 0 || k >= len(c.p.f.Bufs) {
 			return sym.Expr{}, false
 		}
 		return c.p.f.Bufs[k].Len, true
-	}})
+	}}
+	code := lower.Loop(s, opts)
+	if code == nil {
+		if s = straight(s); s != nil {
+			code = lower.Loop(s, opts)
+		}
+	}
 	if code == nil {
 		return nil
 	}

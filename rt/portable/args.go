@@ -8,13 +8,14 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/rt"
 )
 
 // operand is a tensor that a call reads, as it is when code is made.
 type operand struct {
-	typ   ir.Type // dense, row-major, sizes constant
+	typ   ir.Type // sizes are constants
 	order []int   // of its dimensions in memory, nil if row-major
 	slot  *rt.EValue
 	bytes int
@@ -115,8 +116,19 @@ func describe(t *rt.Tensor) (ir.Type, []int, error) {
 		}
 		n *= max(s, 1)
 	}
+	typ := ir.StaticTensor(t.DType, t.Sizes...)
 	order, err := orderOf(t)
-	return ir.StaticTensor(t.DType, t.Sizes...), order, err
+	if err != nil || order == nil {
+		return typ, nil, err
+	}
+	placed := make([]sym.Expr, len(order))
+	for i, d := range order {
+		placed[i] = typ.Sizes[d]
+	}
+	for i, s := range ir.Contiguous(placed) {
+		typ.Strides[order[i]] = s
+	}
+	return typ, order, nil
 }
 
 // orderOf returns the order of t's dimensions in memory, nil if it makes no

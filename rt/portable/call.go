@@ -15,6 +15,7 @@ const maxVariants = 32
 // call is an operator call of a program.
 type call struct {
 	*kernel
+	name     string // of its own: random numbers follow from it
 	c        *rt.Call
 	to       []*rt.EValue // slots of the results
 	changing []*rt.EValue // slots that decide which variant runs
@@ -28,7 +29,7 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 	if want := len(k.in) + k.outs; len(c.Args) != want {
 		return nil, fmt.Errorf("%s: %d arguments, want %d", k.file, len(c.Args), want)
 	}
-	p := &call{kernel: k, c: c}
+	p := &call{kernel: k, c: c, name: fmt.Sprintf("call%d", k.calls.Add(1))}
 	for i, v := range c.Args {
 		if v == nil {
 			return nil, fmt.Errorf("%s: argument %d is missing", k.file, i)
@@ -116,13 +117,16 @@ func (p *call) variant() (*variant, error) {
 
 func (p *call) build() (*variant, error) {
 	v := &variant{}
-	n := &ir.Node{Name: "call", Op: p.node}
+	n := &ir.Node{Name: p.name, Op: p.node}
 	for i, param := range p.in {
 		a, err := argument(param.Type, p.c.Args[i], &v.operands)
 		if err != nil {
 			return nil, fmt.Errorf("argument %s: %w", param.Name, err)
 		}
 		n.Args = append(n.Args, ir.NamedArg{Name: param.Name, Value: a})
+	}
+	if to := p.to[0]; p.dtype && to.Kind == rt.TensorKind && to.Tensor != nil {
+		n.Args = append(n.Args, ir.NamedArg{Name: "dtype", Value: ir.DTypeArg(to.Tensor.DType)})
 	}
 	bound, err := p.table.Bind(n)
 	if err != nil {
@@ -131,5 +135,5 @@ func (p *call) build() (*variant, error) {
 	if err := v.results(p, bound); err != nil {
 		return nil, err
 	}
-	return v, v.compile(p, bound)
+	return v, v.compile(p, n, bound)
 }

@@ -14,8 +14,9 @@ type form struct {
 	file  string // "aten::add.out"
 	node  string // what is bound: "aten.add.Tensor", or the in-place operator "aten.add_.Tensor"
 	in    []aten.Param
-	outs  int // out arguments, behind in
-	first int // where the results are among the arguments: len(in), or the one that is changed in place
+	dtype bool // the result's dtype stands for an argument dtype
+	outs  int  // out arguments, behind in
+	first int  // where the results are among the arguments: len(in), or the one that is changed in place
 }
 
 // forms returns how programs can call the operators of a table: the out
@@ -26,7 +27,7 @@ func forms(table *ops.Table) []form {
 		op, _ := table.Lookup(name)
 		args, returns := op.ParsedSchema().Args, op.ParsedSchema().Returns
 		if v, ok := aten.OutOf(name); ok {
-			all = append(all, form{file: fileName(v.Name), node: name, in: args, outs: len(v.Outs), first: len(args)})
+			all = append(all, outForm(op, v))
 		}
 		if in := inPlace(name); in != "" && len(returns) == 1 && returns[0].Type.Name == "Tensor" {
 			if f, ok := table.Functional(in); ok && !f.Rebind {
@@ -38,6 +39,15 @@ func forms(table *ops.Table) []form {
 		}
 	}
 	return all
+}
+
+// outForm is how programs call the out variant of op.
+func outForm(op *ops.Op, v *aten.OutVariant) form {
+	all := v.Schema(op.ParsedSchema()).Args
+	n := len(all) - len(v.Outs)
+	f := form{file: fileName(v.Name), node: op.Name(), in: all[:n], outs: len(v.Outs), first: n}
+	f.dtype = v.Schema(op.ParsedSchema()).Index("dtype") < 0 && op.ParsedSchema().Index("dtype") >= 0
+	return f
 }
 
 // pythonOperator reports whether an operator is one of Python's own, which

@@ -8,6 +8,8 @@
 package portable
 
 import (
+	"sync/atomic"
+
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/rt"
@@ -22,7 +24,7 @@ func Registry() *rt.Registry { return New(ops.Standard(), tuned.Standard()) }
 func New(table *ops.Table, handMade []*tuned.Kernel) *rt.Registry {
 	var kernels []rt.Kernel
 	for _, f := range forms(table) {
-		k := &kernel{form: f, table: table, handMade: handMade}
+		k := &kernel{form: f, table: table, handMade: handMade, calls: new(atomic.Uint32)}
 		kernels = append(kernels, rt.Kernel{Name: f.file, Prepare: k.prepare})
 	}
 	return rt.NewRegistry(kernels...)
@@ -33,5 +35,6 @@ type kernel struct {
 	form
 	table    *ops.Table
 	handMade []*tuned.Kernel
-	depth    int // of decompositions around what is compiled
+	calls    *atomic.Uint32 // prepared so far
+	depth    int            // of decompositions around what is compiled
 }

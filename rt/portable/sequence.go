@@ -1,6 +1,7 @@
 package portable
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
@@ -21,6 +22,10 @@ type step struct {
 	at   []int    // where its results and operands are in memory
 	bufs [][]byte // for the call
 }
+
+// errControl is the error for an operator that decomposes into control flow or
+// reads numbers from tensors.
+var errControl = errors.New("control flow inside of an operator")
 
 // maxDepth bounds how far decompositions nest, which entries that name each
 // other could do without end.
@@ -100,7 +105,7 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 // add compiles a node of the decomposition.
 func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte, place func(*ir.Value) (int, error)) error {
 	if len(n.Regions) > 0 {
-		return fmt.Errorf("control flow inside of an operator is not supported")
+		return errControl
 	}
 	c, err := k.table.Bind(n)
 	if err != nil {
@@ -110,7 +115,7 @@ func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte, place 
 	for i, t := range c.Outs {
 		v := n.Output(i)
 		if t.Kind != ir.TensorKind {
-			return fmt.Errorf("a number inside of an operator is not supported")
+			return errControl
 		}
 		if v == nil {
 			v = &ir.Value{Name: "unused", Type: t}

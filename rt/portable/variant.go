@@ -1,6 +1,7 @@
 package portable
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,8 @@ type variant struct {
 	key      []int64
 	operands []operand
 	res      []result
+	open     bool         // data decides the size of a result
+	slow     *interpreted // instead of code
 	code     code
 	bufs     [][]byte // what code runs on: results, then operands
 	spare    [][]byte // room for operands that lie where a result goes
@@ -45,19 +48,21 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 			v.res = append(v.res, r)
 			continue
 		}
-		sizes, ok := typ.StaticSizes()
-		if !ok {
-			return fmt.Errorf("the sizes of result %d are not known before it is computed", i)
-		}
 		slot := p.to[i]
 		if slot.Kind != rt.TensorKind || slot.Tensor == nil {
 			return fmt.Errorf("result %d is a tensor, its argument is not", i)
 		}
 		t := slot.Tensor
-		switch {
-		case t.DType != typ.DType:
-			return fmt.Errorf("result %d is %v, its tensor %v", i, typ.DType, t.DType)
-		case len(t.Sizes) != len(sizes), !t.Resizable() && !slices.Equal(t.Sizes, sizes):
+		if t.DType != typ.DType || len(t.Sizes) != len(typ.Sizes) {
+			return fmt.Errorf("result %d is %v%v, its tensor %v%v", i, typ.DType, typ.Sizes, t.DType, t.Sizes)
+		}
+		sizes, ok := typ.StaticSizes()
+		if !ok { // data decides
+			v.res = append(v.res, result{kind: typ.Kind, dtype: t.DType})
+			v.open = true
+			continue
+		}
+		if !t.Resizable() && !slices.Equal(t.Sizes, sizes) {
 			return fmt.Errorf("result %d has sizes %v, its tensor %v", i, sizes, t.Sizes)
 		}
 		r.dtype, r.sizes, r.bytes = t.DType, sizes, t.DType.Size()
@@ -74,15 +79,19 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 	return nil
 }
 
-// compile makes the code of a bound call.
-func (v *variant) compile(p *call, bound *ops.Call) (err error) {
+// compile makes the code of call n, bound.
+func (v *variant) compile(p *call, n *ir.Node, bound *ops.Call) (err error) {
 	if len(v.res) == 1 && v.res[0].kind != ir.TensorKind {
 		return v.number(bound)
 	}
-	if v.code, err = p.kernel.compile(bound, v.orders(), v.constants(p)); err != nil {
-		return err
+	if !v.open {
+		v.code, err = p.kernel.compile(bound, v.orders(), v.constants(p))
+		if !errors.Is(err, errControl) {
+			v.room()
+			return err
+		}
 	}
-	v.room()
+	v.slow = v.interpreted(n, bound)
 	return nil
 }
 
@@ -119,6 +128,9 @@ func (v *variant) constants(p *call) func(k int) ([]byte, bool) {
 
 // room prepares for execution once code is there.
 func (v *variant) room() {
+	if v.code == nil {
+		return
+	}
 	v.bufs = make([][]byte, len(v.res)+len(v.operands))
 	v.spare = make([][]byte, len(v.operands))
 	v.inPlace = make([]bool, len(v.res)*len(v.operands))
@@ -166,6 +178,9 @@ func (v *variant) number(bound *ops.Call) error {
 
 // execute runs the variant on the present memory of its arguments.
 func (v *variant) execute(p *call) error {
+	if v.slow != nil {
+		return v.slow.execute(p)
+	}
 	nOut := len(v.res)
 	for i := range v.res {
 		r := &v.res[i]

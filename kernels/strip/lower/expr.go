@@ -85,7 +85,7 @@ func (b *builder) varying(e *expr.Expr) (value, bool) {
 	case expr.OpBitcast:
 		return b.bitcast(e)
 	case expr.OpCall:
-		if b.opts.Inline {
+		if b.opts.Interpreted {
 			if x, ok := b.inline(e); ok {
 				return x, true
 			}

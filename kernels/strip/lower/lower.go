@@ -63,10 +63,12 @@ type Operand struct {
 	Value *expr.Expr
 }
 
-// The fewest iterations that are worth calls, in general and to copy.
+// The fewest iterations that are worth calls, in general, to copy, and where
+// every operation on an element is a call itself.
 const (
-	shortest     = 32
-	shortestCopy = 4
+	shortest            = 32
+	shortestCopy        = 4
+	shortestInterpreted = 4
 )
 
 // Options tell Loop about the reader.
@@ -74,9 +76,10 @@ type Options struct {
 	// Length gives the elements of a buffer if they are known: loads that a
 	// condition guards may only be made unconditionally where they are in range.
 	Length func(buf int) (sym.Expr, bool)
-	// Inline lowers the bodies of scalar functions: for readers to whom calling
-	// one for an element is dearer than computing both arms of its Selects.
-	Inline bool
+	// Interpreted is for readers to whom an operation on an element is as dear as
+	// a primitive on a few: shorter loops are worth calls, and so are both arms
+	// of the Selects in scalar functions.
+	Interpreted bool
 }
 
 // Loop returns s as calls, or nil if it has to run element by element: it has
@@ -92,7 +95,11 @@ func Loop(s *loop.For, opts Options) *Code {
 		return nil
 	}
 	_, most := s.Extent.Bounds()
-	if most < shortest && !(most >= shortestCopy && len(b.calls) == 1 && b.calls[0].Prim == "Copy") {
+	least := int64(shortest)
+	if opts.Interpreted {
+		least = shortestInterpreted
+	}
+	if most < least && !(most >= shortestCopy && len(b.calls) == 1 && b.calls[0].Prim == "Copy") {
 		return nil
 	}
 	c := &Code{Var: s.Var, Extent: s.Extent, TempLen: min(most, strip.Size)}

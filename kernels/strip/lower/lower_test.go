@@ -114,7 +114,7 @@ func TestLower(t *testing.T) {
 				t.Fatal(r.Errors)
 			}
 			for i, file := range ar.Files[1:] {
-				got := format(f, Loop(innermost(f.Body), Options{Length: lengths(f), Inline: file.Name == "inline"}))
+				got := format(f, Loop(innermost(f.Body), Options{Length: lengths(f), Interpreted: file.Name == "inline"}))
 				if os.Getenv("UPDATE") != "" {
 					ar.Files[1+i].Data = []byte(got)
 				} else if diff := cmp.Diff(string(file.Data), got); diff != "" {
@@ -142,7 +142,7 @@ func TestInline(t *testing.T) {
 				args = append(args, expr.At(1+k, d, i.Expr()))
 			}
 			s := &loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}
-			c := Loop(s, Options{Inline: true, Length: func(int) (sym.Expr, bool) { return n, true }})
+			c := Loop(s, Options{Interpreted: true, Length: func(int) (sym.Expr, bool) { return n, true }})
 			if c == nil {
 				t.Errorf("%s runs element by element", fn.Name)
 				continue
