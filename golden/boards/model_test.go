@@ -27,6 +27,8 @@ import (
 const (
 	ours   = "../cases"
 	shared = "../../../shared/models"
+	// sharedPTE are ExecuTorch's programs.
+	sharedPTE = "../../../shared/pte"
 )
 
 // generated is a case compiled to C for a target.

@@ -20,7 +20,7 @@ func f32(xs ...float64) tensor.Value {
 
 func TestFloats(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	exact := Tolerance{Exact: true}
+	exact, class := Tolerance{Exact: true}, Tolerance{Class: true}
 	for _, c := range []struct {
 		got, want tensor.Value
 		tol       Tolerance
@@ -43,6 +43,11 @@ func TestFloats(t *testing.T) {
 		{f32(math.Copysign(0, -1)), f32(0), exact, "is -0"},
 		{f32(1.0000001), f32(1), exact, "want 1"},
 		{f32(1), f32(1, 2), Tolerance{}, "float32 [1], want float32 [2]"},
+		{f32(1), f32(1, 2), class, "float32 [1], want float32 [2]"},
+		{f32(3, 9, nan), f32(1, 2, -4), class, ""},
+		{f32(3, 2, 1), f32(1, 2, -4), class, "the largest element is at [0], want it at [1]"},
+		{f32(nan, nan), f32(1, 2), class, "is nowhere"},
+		{f32(-inf, -inf), f32(-2, -3), class, ""},
 		{f32(1), tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, "want float 1"},
 		{tensor.Value{Scalar: ir.Float(1.00000001)}, tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, ""},
 		{tensor.Value{Scalar: ir.Float(1.1)}, tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, "is 1.1"},

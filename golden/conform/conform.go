@@ -157,7 +157,7 @@ func check(c *testcase.Case, r *way.Result) *Miss {
 	if r.Err != nil {
 		return &Miss{Call: -1, Output: -1, Problem: FirstLine(r.Err)}
 	}
-	tol := compare.Tolerance{Terms: r.Terms[0], Slack: c.Slack}
+	tol := compare.Tolerance{Terms: r.Terms[0], Slack: c.Slack, Class: c.ByClass}
 	for i, want := range c.Calls {
 		got := r.Calls[i]
 		if got.Err != nil {

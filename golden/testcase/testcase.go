@@ -27,6 +27,9 @@ type Case struct {
 	Unrecorded bool
 	Calls      []Call // in the order they are made
 	Stateful   bool   // the calls follow one another and state carries over
+	// ByClass is set if the outputs are those of a model that this one
+	// approximates: both are to name the same class.
+	ByClass bool
 	// Slack is what PyTorch's own exported program deviates from eager mode.
 	Slack float64
 }
@@ -91,6 +94,7 @@ func Read(dir string) (*Case, error) {
 	c := &Case{
 		Dir: dir, Name: m.Name, Note: m.Note, Labels: m.Labels, Models: modelsIn(dir),
 		Stateful: strings.HasPrefix(m.Note, "stateful"), Slack: m.Slack,
+		ByClass: len(m.Labels) > 0 && strings.Contains(m.Note, "argmax"),
 	}
 	if len(c.Models) == 0 {
 		return nil, fmt.Errorf("%s: neither %s is there", dir, strings.Join(modelFiles, " nor "))
