@@ -14,7 +14,7 @@ type code struct {
 	never *slot // the literal False, the condition of jumps that are taken
 }
 
-// item is a *call, *move, *define, *branch or *loop.
+// item is a *call, *move, *branch or *loop.
 type item interface{ item() }
 
 // call is an operator with its arguments.
@@ -39,10 +39,6 @@ type move struct {
 	loc      ir.Location
 }
 
-// define is no instruction: from here on the slot's memory is in use, what is
-// in it does not matter yet.
-type define struct{ slot *slot }
-
 // branch runs one of its blocks.
 type branch struct {
 	cond        *slot
@@ -63,6 +59,5 @@ type loop struct {
 
 func (*call) item()   {}
 func (*move) item()   {}
-func (*define) item() {}
 func (*branch) item() {}
 func (*loop) item()   {}

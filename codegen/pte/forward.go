@@ -77,8 +77,6 @@ func (u *uses) block(items []item) {
 			for _, s := range it.writes {
 				u.write(s, it)
 			}
-		case *define:
-			u.write(it.slot, nil)
 		case *branch:
 			if it.cond.tensor != nil {
 				u.read(it.cond, nil)
@@ -140,6 +138,10 @@ func (u *uses) canForward(items []item, c *call) bool {
 	case src.tensor.bytes > dst.tensor.bytes:
 		return false
 	case len(u.writes[src]) != 1:
+		return false
+	case src != from && (u.held[dst] || len(u.writes[dst]) != 1):
+		// Made through another slot than where others make it, the destination
+		// would hold now what its own slot wrote, now what lies beneath it.
 		return false
 	}
 	def := u.writes[src][0]

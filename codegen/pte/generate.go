@@ -65,6 +65,9 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	}
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
 	out.Data = pool.dataFile()
+	if err := pte.Verify(out.Program, opt.Table); err != nil {
+		return nil, fmt.Errorf("%s: the program made of it is not right, which is a defect of etgen: %w", p.Source, err)
+	}
 	return out, nil
 }
 

@@ -119,9 +119,6 @@ func (p *planner) block(items []item) {
 				p.write(s)
 			}
 			p.step++
-		case *define:
-			p.write(it.slot)
-			p.step++
 		case *branch:
 			p.read(it.cond)
 			p.step++

@@ -2,60 +2,87 @@ package pte
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 )
 
-// scan counts from 0 to the extent of what it walks; each step takes its
-// elements by select_copy, and what it yields et_copy_index puts in place.
+// walk is a scan in the making.
+type walk struct {
+	node    *ir.Node
+	body    *ir.Graph
+	xs      []*slot // what is walked, along dimension 0
+	count   *slot   // of steps
+	carried []*slot
+	fills   []*slot // what et_copy_index fills with what the body yields
+	reverse bool
+	tested  bool // the count may be 0
+}
+
+// scan counts over what it walks; each step takes its elements by select_copy,
+// and what it yields et_copy_index puts in place.
 func (b *builder) scan(n *ir.Node) error {
-	body := n.Regions[0]
+	w := &walk{node: n, body: n.Regions[0]}
 	inits, _ := n.Arg("init").(ir.List)
 	xs, _ := n.Arg("xs").(ir.List)
 	reverse, _ := n.Arg("reverse").(ir.BoolArg)
-	if len(xs) == 0 || len(body.Inputs) != len(inits)+len(xs) || len(n.Outputs) != len(body.Outputs) {
+	if len(xs) == 0 || len(w.body.Inputs) != len(inits)+len(xs) || len(n.Outputs) != len(w.body.Outputs) {
 		return fmt.Errorf("its operands do not match what its region takes and gives")
 	}
-	walked := make([]*slot, len(xs))
-	var extent sym.Expr
-	for i, a := range xs {
-		var err error
-		if walked[i], err = b.arg(a, nil); err != nil {
+	w.reverse = bool(reverse)
+	for _, a := range xs {
+		x, err := b.arg(a, nil)
+		if err != nil {
 			return err
 		}
-		if walked[i].tensor == nil || walked[i].tensor.typ.Rank() == 0 {
+		if x.tensor == nil || len(x.tensor.sizes) == 0 {
 			return fmt.Errorf("it walks something without dimensions")
 		}
-		extent = walked[i].tensor.typ.Sizes[0]
+		w.xs = append(w.xs, x)
 	}
-	count := b.extent(walked[0], extent)
-	carried, err := b.carry(n, inits)
+	steps := w.xs[0].tensor.typ.Sizes[0]
+	lo, _ := steps.Bounds()
+	w.count, w.tested = b.extent(w.xs[0], steps), lo < 1
+	var err error
+	if w.carried, err = b.carry(n, inits); err != nil {
+		return err
+	}
+	for i, s := range w.carried {
+		b.vals[w.body.Inputs[i]] = s
+	}
+	flips, err := b.stacks(w)
 	if err != nil {
 		return err
 	}
-	for i, s := range carried {
-		b.vals[body.Inputs[i]] = s
-	}
-	stacks, err := b.stacks(n, carried, walked, count)
+	it, err := b.steps(w)
 	if err != nil {
 		return err
 	}
-	c := b.counter(n, count, bool(reverse))
-	it := &loop{cond: b.number(n.Name+"_test", pte.Bool(false)), loc: n.Loc}
-	lo, _ := extent.Bounds()
-	it.tested = lo < 1
-	if it.body, err = b.inBlock(func() error {
-		if err := b.elements(walked, body.Inputs[len(inits):], c.at); err != nil {
+	b.emit(it)
+	for _, f := range flips {
+		b.flip(f.to, f.from)
+	}
+	return nil
+}
+
+// steps makes the loop.
+func (b *builder) steps(w *walk) (*loop, error) {
+	n := w.node
+	c := b.counter(n, w.count, w.reverse)
+	it := &loop{tested: w.tested, cond: b.number(n.Name+"_test", pte.Bool(false)), loc: n.Loc}
+	var err error
+	it.body, err = b.inBlock(func() error {
+		if err := b.elements(w, c.at); err != nil {
 			return err
 		}
-		if err := b.graph(body); err != nil {
+		if err := b.graph(w.body); err != nil {
 			return err
 		}
 		b.loc = n.Loc
-		for i, s := range stacks {
-			y, err := b.arg(body.Outputs[len(inits)+i], nil)
+		for i, s := range w.fills {
+			y, err := b.arg(w.body.Outputs[len(w.carried)+i], nil)
 			if err != nil {
 				return err
 			}
@@ -64,27 +91,101 @@ func (b *builder) scan(n *ir.Node) error {
 				reads: []*slot{s, y}, writes: []*slot{s}, loc: n.Loc,
 			})
 		}
-		if err := b.give(body, carried); err != nil {
+		if err := b.give(w.body, w.carried); err != nil {
 			return err
 		}
 		b.prims(c.step, c.at, b.literal(pte.Int(1)), c.at)
-		if !it.tested {
+		if !w.tested {
 			b.prims(c.done, c.at, c.limit, it.cond)
 		}
 		return nil
-	}); err != nil {
-		return err
+	})
+	if err != nil || !w.tested {
+		return it, err
 	}
-	if it.tested {
-		if it.test, err = b.inBlock(func() error {
-			b.prims(c.more, c.at, c.limit, it.cond)
-			return nil
-		}); err != nil {
-			return err
+	it.test, err = b.inBlock(func() error {
+		b.prims(c.more, c.at, c.limit, it.cond)
+		return nil
+	})
+	return it, err
+}
+
+// stacks makes the slots that et_copy_index fills for the results that are not
+// carried. It gives the tensor it writes the size that it has filled so far,
+// from the front.
+//
+// If the size of the result is fixed that is a slot besides the result's, in the
+// same memory, so that who uses the result sees a tensor of fixed size whatever
+// the order it was filled in. Else it is the result's slot itself and must be
+// filled from the front: a walk from the end walks the flipped operands forward,
+// and its results are to be flipped back.
+func (b *builder) stacks(w *walk) (flips []assignment, err error) {
+	results := w.node.Outputs[len(w.carried):]
+	dynamic := false
+	for _, v := range results {
+		_, static := v.Type.StaticSizes()
+		dynamic = dynamic || !static
+	}
+	flipped := dynamic && w.reverse
+	if flipped {
+		w.reverse = false
+		for i, x := range w.xs {
+			if w.xs[i], err = b.like(x); err != nil {
+				return nil, err
+			}
+			b.flip(w.xs[i], x)
 		}
 	}
-	b.emit(it)
+	for _, v := range results {
+		s, err := b.tensorSlot(v.Name, v.Type.Dense())
+		if err != nil {
+			return nil, err
+		}
+		b.vals[v] = s
+		fill := s
+		if !s.tensor.dynamic || flipped {
+			if fill, err = b.tensorSlot(v.Name+"_fill", v.Type.Dense()); err != nil {
+				return nil, err
+			}
+			fill.tensor.dynamic = true
+		}
+		if flipped {
+			flips = append(flips, assignment{to: s, from: fill})
+		} else if fill != s {
+			fill.tensor.of = s
+		}
+		w.fills = append(w.fills, fill)
+		if err := b.empty(w, fill); err != nil {
+			return nil, fmt.Errorf("%%%s: %w", v.Name, err)
+		}
+	}
+	return flips, nil
+}
+
+// empty gives a slot to be filled its full size, and tells that what is in its
+// memory does not matter any more.
+func (b *builder) empty(w *walk, s *slot) error {
+	sizes := []*slot{w.count}
+	for i, e := range s.tensor.typ.Sizes[1:] {
+		size, err := b.sizeFrom(e, slices.Concat(w.carried, w.xs))
+		if err != nil {
+			return fmt.Errorf("dimension %d: %w", i+1, err)
+		}
+		sizes = append(sizes, size)
+	}
+	b.emit(&call{
+		op: "aten.empty.out", args: []*slot{b.listOf(intList, sizes), b.literal(pte.Null{}), s, s},
+		writes: []*slot{s}, loc: b.loc,
+	})
 	return nil
+}
+
+// flip emits what turns dimension 0 round.
+func (b *builder) flip(to, from *slot) {
+	b.emit(&call{
+		op: "aten.flip.out", args: []*slot{from, b.listOf(intList, []*slot{b.literal(pte.Int(0))}), to, to},
+		reads: []*slot{from}, writes: []*slot{to}, loc: b.loc,
+	})
 }
 
 // counter is how a scan counts: at goes by step until done, as long as more,
@@ -126,61 +227,20 @@ func (b *builder) extent(s *slot, e sym.Expr) *slot {
 	return count
 }
 
-// elements gives each of ins its element of what is walked.
-func (b *builder) elements(walked []*slot, ins []*ir.Value, at *slot) error {
-	for i, in := range ins {
+// elements gives the body its elements of what is walked.
+func (b *builder) elements(w *walk, at *slot) error {
+	for i, in := range w.body.Inputs[len(w.carried):] {
 		s, err := b.tensorSlot(in.Name, in.Type.Dense())
 		if err != nil {
 			return err
 		}
 		b.vals[in] = s
 		b.emit(&call{
-			op: "aten.select_copy.int_out", args: []*slot{walked[i], b.literal(pte.Int(0)), at, s, s},
-			reads: []*slot{walked[i]}, writes: []*slot{s}, loc: b.loc,
+			op: "aten.select_copy.int_out", args: []*slot{w.xs[i], b.literal(pte.Int(0)), at, s, s},
+			reads: []*slot{w.xs[i]}, writes: []*slot{s}, loc: b.loc,
 		})
 	}
 	return nil
-}
-
-// stacks makes the slots that et_copy_index fills for the results of a scan
-// that are not carried. It gives the tensor it writes the size that it has
-// filled so far, from the front: so that is a slot besides the result's, in the
-// same memory, and the result's slot has its full size from the start.
-func (b *builder) stacks(n *ir.Node, carried, walked []*slot, count *slot) ([]*slot, error) {
-	var fills []*slot
-	for _, v := range n.Outputs[len(carried):] {
-		s, err := b.tensorSlot(v.Name, v.Type.Dense())
-		if err != nil {
-			return nil, err
-		}
-		b.vals[v] = s
-		fill, err := b.tensorSlot(v.Name+"_fill", v.Type.Dense())
-		if err != nil {
-			return nil, err
-		}
-		fills = append(fills, fill)
-		dynamic := s.tensor.dynamic
-		fill.tensor.of, fill.tensor.dynamic = s, true
-		if !dynamic {
-			b.emit(&define{slot: s})
-			continue
-		}
-		sizes := []*slot{count}
-		for i, e := range v.Type.Sizes[1:] {
-			size, err := b.sizeFrom(e, append(carried, walked...))
-			if err != nil {
-				return nil, fmt.Errorf("%%%s, dimension %d: %w", v.Name, i+1, err)
-			}
-			sizes = append(sizes, size)
-		}
-		for _, s := range []*slot{s, fill} {
-			b.emit(&call{
-				op: "aten.empty.out", args: []*slot{b.listOf(intList, sizes), b.literal(pte.Null{}), s, s},
-				writes: []*slot{s}, loc: n.Loc,
-			})
-		}
-	}
-	return fills, nil
 }
 
 // sizeFrom returns the slot of a size that one of the tensors has, or an input.
@@ -188,7 +248,7 @@ func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) (*slot, error) {
 	if n, ok := e.Const(); ok {
 		return b.literal(pte.Int(n)), nil
 	}
-	for _, s := range append(tensors, b.code.inputs...) {
+	for _, s := range slices.Concat(tensors, b.code.inputs) {
 		if s.tensor == nil {
 			continue
 		}
