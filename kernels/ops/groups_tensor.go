@@ -17,6 +17,8 @@ func tensorGroups() [][]Op {
 		padOps(),
 		indexOps(),
 		dataSizeOps(),
+		uniqueOps(),
+		modeOps(),
 		triangleIndexOps(),
 		scatterOps(),
 		upsampleOps(),
