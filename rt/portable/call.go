@@ -117,16 +117,9 @@ func (p *call) variant() (*variant, error) {
 
 func (p *call) build() (*variant, error) {
 	v := &variant{}
-	n := &ir.Node{Name: p.name, Op: p.node}
-	for i, param := range p.in {
-		a, err := argument(param.Type, p.c.Args[i], &v.operands)
-		if err != nil {
-			return nil, fmt.Errorf("argument %s: %w", param.Name, err)
-		}
-		n.Args = append(n.Args, ir.NamedArg{Name: param.Name, Value: a})
-	}
-	if to := p.to[0]; p.dtype && to.Kind == rt.TensorKind && to.Tensor != nil {
-		n.Args = append(n.Args, ir.NamedArg{Name: "dtype", Value: ir.DTypeArg(to.Tensor.DType)})
+	n, err := p.bindable(&v.operands)
+	if err != nil {
+		return nil, err
 	}
 	bound, err := p.table.Bind(n)
 	if err != nil {
@@ -136,4 +129,20 @@ func (p *call) build() (*variant, error) {
 		return nil, err
 	}
 	return v, v.compile(p, n, bound)
+}
+
+// bindable returns the call as a node of a graph.
+func (p *call) bindable(operands *[]operand) (*ir.Node, error) {
+	n := &ir.Node{Name: p.name, Op: p.node}
+	for i, param := range p.in {
+		a, err := argument(param.Type, p.c.Args[i], operands)
+		if err != nil {
+			return nil, fmt.Errorf("argument %s: %w", param.Name, err)
+		}
+		n.Args = append(n.Args, ir.NamedArg{Name: param.Name, Value: a})
+	}
+	if to := p.to[0]; p.dtype && to.Kind == rt.TensorKind && to.Tensor != nil {
+		n.Args = append(n.Args, ir.NamedArg{Name: "dtype", Value: ir.DTypeArg(to.Tensor.DType)})
+	}
+	return n, nil
 }

@@ -286,26 +286,6 @@ func orderIn(t ir.Type, set setup) []uint8 {
 	return order
 }
 
-// inOrderOf calls f with the place of every element of t in memory and in
-// row-major order, in bytes.
-func inOrderOf(t *rt.Tensor, f func(memory, rowMajor int)) {
-	index := make([]int64, len(t.Sizes))
-	size := t.DType.Size()
-	for at := range len(t.Data) / size {
-		to := int64(0)
-		for _, d := range t.DimOrder {
-			to = to*t.Sizes[d] + index[d]
-		}
-		f(int(to)*size, at*size)
-		for d := len(index) - 1; d >= 0; d-- {
-			if index[d]++; index[d] < t.Sizes[d] {
-				break
-			}
-			index[d] = 0
-		}
-	}
-}
-
 // slotOf is the inverse of argument.
 func slotOf(t *aten.Type, a ir.Arg, data map[*ir.Value][]byte, set setup) (*rt.EValue, error) {
 	switch a := a.(type) {
@@ -391,7 +371,7 @@ func sameResult(got *rt.EValue, want interp.Value, roughly bool) error {
 		return fmt.Errorf("is %v%v, want %v%v", t.DType, t.Sizes, w.DType, w.Sizes)
 	}
 	data := make([]byte, len(t.Data))
-	inOrderOf(t, func(memory, rowMajor int) { copy(data[rowMajor:], t.Data[memory:memory+t.DType.Size()]) })
+	RowMajor(t, data)
 	if w.Data == nil || bytes.Equal(data, w.Data) {
 		return nil
 	}
