@@ -138,10 +138,10 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		f.write(s, t, false, written, i)
 	}
 	for _, t := range e.either { // a delegate's output where there is nothing to read
-		if f.place(s, t, say); s.history[t]&unset != 0 {
-			f.write(s, t, false, written, i)
-		} else {
+		if s.history[t]&unset == 0 {
 			f.read(s, t, say)
+		} else if f.place(s, t, say) {
+			f.write(s, t, false, written, i)
 		}
 	}
 	return next, jump
@@ -172,28 +172,28 @@ func (f *flow) empty(v int32) bool {
 	return bytes == 0
 }
 
-// place reports a tensor without memory.
-func (f *flow) place(s *state, v int32, say reporter) {
+// place reports a tensor without memory; it returns whether there is some.
+func (f *flow) place(s *state, v int32, say reporter) bool {
 	if f.empty(v) {
-		return
+		return true
 	}
 	for _, o := range f.places(s, v) {
 		if o == freed {
 			say(v, "its memory was freed")
-			return
+			return false
 		}
 		if f.homes[o].kind == nowhere {
 			say(v, "it has no memory: it is not planned, no constant, input or output, and nothing has moved it anywhere")
-			return
+			return false
 		}
 	}
+	return true
 }
 
 func (f *flow) read(s *state, v int32, say reporter) {
-	if f.empty(v) {
+	if f.empty(v) || !f.place(s, v, say) {
 		return
 	}
-	f.place(s, v, say)
 	switch h := s.history[v]; {
 	case h&lost != 0 && f.culprit[v] < 0:
 		say(v, "it is read, but an input lies over it")
@@ -202,7 +202,11 @@ func (f *flow) read(s *state, v int32, say reporter) {
 	case h&unset != 0:
 		say(v, "it is read before anything is written to it")
 	case h&initial != 0:
-		f.carried[v] = true
+		for _, o := range f.places(s, v) {
+			if s.history[o]&initial != 0 {
+				f.carried[o] = true
+			}
+		}
 	}
 }
 
@@ -282,10 +286,9 @@ func (f *flow) apart(s *state, e *effect, say reporter) {
 func (f *flow) end(s *state) {
 	say := func(v int32, format string, args ...any) { f.bad(int(v), format, args...) }
 	for i, v := range f.plan.Outputs {
-		if _, ok := f.plan.Values[v].(*Tensor); !ok || f.empty(v) {
+		if _, ok := f.plan.Values[v].(*Tensor); !ok || f.empty(v) || !f.place(s, v, say) {
 			continue
 		}
-		f.place(s, v, say)
 		switch h := s.history[v]; {
 		case h&lost != 0 && f.culprit[v] < 0:
 			f.bad(int(v), "output %d: an input lies over it", i)

@@ -82,11 +82,17 @@ func (d *decoder) position(b ir.Blob) int64 {
 }
 
 // slice cuts a segment at offsets. A blob's size is given by the tensors it is
-// for, as far as the segment goes; where there are none it ends at the next
-// offset. Entry 0 is reserved.
+// for, as far as the segment goes, else by those for a blob at the same place;
+// where there are none either it ends at the next offset. Entry 0 is reserved.
 func slice(segment ir.Blob, offsets []uint64, sizes map[uint32]int64) ([]ir.Blob, error) {
 	sorted := slices.Clone(offsets)
 	slices.Sort(sorted)
+	known := map[uint64]int64{} // by offset, which equal blobs share
+	for i, off := range offsets {
+		if size, ok := sizes[uint32(i)]; ok {
+			known[off] = max(known[off], size)
+		}
+	}
 	blobs := make([]ir.Blob, len(offsets))
 	for i, off := range offsets {
 		if i == 0 {
@@ -97,6 +103,9 @@ func slice(segment ir.Blob, offsets []uint64, sizes map[uint32]int64) ([]ir.Blob
 		}
 		room := segment.Size() - int64(off)
 		size, ok := sizes[uint32(i)]
+		if !ok {
+			size, ok = known[off]
+		}
 		if !ok {
 			next, _ := slices.BinarySearch(sorted, off+1)
 			if size = room; next < len(sorted) {

@@ -1,6 +1,8 @@
 package pte
 
 import (
+	"strings"
+
 	"github.com/etgen/etgen/ir/aten"
 )
 
@@ -190,7 +192,7 @@ func (p *planVerifier) unknown(args []int32) effect {
 
 // scratch is what schemas call a tensor that is memory to a kernel: nothing in
 // it is read, and what is left in it nobody needs.
-const scratch = "scratch"
+const scratch = "scratch" // or output_scratch
 
 // call checks a call of an operator with a schema.
 func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
@@ -213,7 +215,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
 		}
 		tensors := p.tensors(index)
 		switch {
-		case param.Name == scratch:
+		case strings.HasSuffix(param.Name, scratch):
 			e.outs = append(e.outs, tensors...)
 			continue
 		case !param.Type.Mutates():

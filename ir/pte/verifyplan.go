@@ -219,6 +219,7 @@ func (p *planVerifier) tensor(i int, t *Tensor) {
 	}
 	if len(t.Sizes) > maxRank {
 		p.bad(i, "rank %d, at most %d is possible", len(t.Sizes), maxRank)
+		return
 	}
 	for d, s := range t.Sizes {
 		if s < 0 {
@@ -259,7 +260,7 @@ func (p *planVerifier) dimOrder(i int, t *Tensor) {
 	var seen [maxRank]bool
 	bad := len(t.DimOrder) != len(t.Sizes)
 	for _, d := range t.DimOrder {
-		if bad = bad || int(d) >= min(len(t.Sizes), maxRank) || seen[d]; bad {
+		if bad = bad || int(d) >= len(t.Sizes) || seen[d]; bad {
 			break
 		}
 		seen[d] = true
