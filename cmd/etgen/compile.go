@@ -63,12 +63,14 @@ func (f *compileFlags) options() (compile.Options, error) {
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
+	var external, traces bool
 	var flags compileFlags
 	cmd := &cobra.Command{
-		Use:   "etgen MODEL --lang=c|go -o DIR",
-		Short: "Compile PyTorch programs ahead of time to C and Go",
-		Long: `Etgen compiles what torch.export.save writes to a freestanding C99 package or a
-Go package that imports the standard library only.
+		Use:   "etgen MODEL --lang=c|go|pte -o DIR",
+		Short: "Compile PyTorch programs ahead of time to C, Go and ExecuTorch programs",
+		Long: `Etgen compiles what torch.export.save writes to a freestanding C99 package, to a
+Go package that imports the standard library only, or to a .pte file that the
+ExecuTorch runtime executes with its portable kernels.
 
 MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
 
@@ -76,6 +78,7 @@ MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
 		Example: `  etgen model.pt2 --lang=c -o out/
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/
   etgen model.pt2 --lang=go --name=lenet -o lenet/
+  etgen model.pt2 --lang=pte --external-weights -o out/
   //go:generate go tool etgen model.pt2 --lang=go -o .`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,11 +91,16 @@ MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
 			}
 			switch lang {
 			case "c", "go":
+				if external || traces {
+					return usageError("--external-weights and --stack-traces are for --lang=pte only")
+				}
 				opt.Lang = lang
+			case "pte":
+				opt.Lang, opt.ExternalWeights, opt.StackTraces = lang, external, traces
 			case "":
-				return usageError("--lang is missing: c or go")
+				return usageError("--lang is missing: c, go or pte")
 			default:
-				return usageError("--lang=%s is unknown: take c or go", lang)
+				return usageError("--lang=%s is unknown: take c, go or pte", lang)
 			}
 			if dir == "" {
 				return usageError("-o is missing: the folder to write to")
@@ -121,11 +129,13 @@ MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
 			return []string{"pt2", "json"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c or go")
+	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c, go or pte")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
 	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's)")
+	cmd.Flags().BoolVar(&external, "external-weights", false, "with --lang=pte: weights in a .ptd file of their own")
+	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
 	flags.add(cmd)
-	fixed(cmd, "lang", "c", "go")
+	fixed(cmd, "lang", "c", "go", "pte")
 	return cmd
 }
 

@@ -65,9 +65,9 @@ and outputs; etgen golden record makes one.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, eval (the reference interpreter)")
+	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
 	flags.add(cmd)
-	fixed(cmd, "via", "c", "go", "eval", "c,go")
+	fixed(cmd, "via", "c", "go", "rt", "eval", "c,go")
 	return cmd
 }

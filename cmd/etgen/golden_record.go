@@ -60,9 +60,9 @@ by PyTorch's.`,
 	}
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, eval (the reference interpreter)")
+	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
 	flags.add(cmd)
-	fixed(cmd, "via", "c", "go", "eval")
+	fixed(cmd, "via", "c", "go", "rt", "eval")
 	return cmd
 }

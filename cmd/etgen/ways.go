@@ -6,7 +6,7 @@ import (
 )
 
 // wayNames are the words of --via.
-const wayNames = "c, go, eval"
+const wayNames = "c, go, rt, eval"
 
 // wayOf turns a word of --via into a way.
 func wayOf(word string, opt compile.Options) (way.Way, error) {
@@ -16,6 +16,8 @@ func wayOf(word string, opt compile.Options) (way.Way, error) {
 		return way.C{Settings: settings}, nil
 	case "go":
 		return way.Go{Settings: settings}, nil
+	case "rt":
+		return way.RT{Settings: settings}, nil
 	case "eval":
 		return way.Reference{}, nil
 	}

@@ -1,0 +1,303 @@
+package way
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/rt"
+	"github.com/etgen/etgen/rt/portable"
+)
+
+// RT writes models as ExecuTorch programs and runs the files with package rt and
+// the kernels of the whole operator table.
+type RT struct {
+	Settings // Limit and Keep have no effect
+}
+
+// Name is "rt".
+func (RT) Name() string { return "rt" }
+
+// Run implements [Way].
+func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
+	registry := portable.Registry()
+	for i, j := range jobs {
+		r := &Result{Err: ctx.Err()}
+		if r.Err == nil {
+			r.Err = guard(func() error { return w.job(ctx, registry, j, r) })
+		}
+		done(i, r)
+	}
+}
+
+func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
+	p, closer, err := j.Open()
+	if err != nil {
+		return err
+	}
+	if closer != nil {
+		defer closer.Close()
+	}
+	file, err := w.file(p, r)
+	if err != nil {
+		return err
+	}
+	program, err := rt.Load(bytes.NewReader(file), nil)
+	if err != nil {
+		return err
+	}
+	m := &machine{program: program, options: &rt.MethodOptions{Registry: registry}}
+	for _, method := range p.Methods {
+		m.mutated = append(m.mutated, mutatedInputs(method))
+	}
+	if len(j.Calls) == 0 { // that it loads is all there is to show
+		for i := range p.Methods {
+			if err := m.load(i); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range j.Calls {
+		var cr CallResult
+		if c.Keep && m.failed {
+			cr.Err = errNotRun
+		} else {
+			cr.Err = guard(func() error { return m.call(ctx, c, &cr) })
+		}
+		m.failed = cr.Err != nil
+		r.Calls = append(r.Calls, cr)
+	}
+	return nil
+}
+
+// file lowers p and returns its .pte.
+func (w RT) file(p *ir.Program, r *Result) ([]byte, error) {
+	opt := w.Options
+	opt.Lang = "pte"
+	passes, after := opt.Pipeline(), opt.After
+	last := passes[len(passes)-2].Name // before operators take out arguments
+	opt.After = func(pass lower.Pass, p *ir.Program) error {
+		if pass.Name == last {
+			r.Terms = Terms(ops.Standard(), p)
+		}
+		if after != nil {
+			return after(pass, p)
+		}
+		return nil
+	}
+	out, err := compile.PTE(p, opt)
+	if err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	if err := pte.Write(&file, out.Program); err != nil {
+		return nil, err
+	}
+	r.Code = int64(file.Len())
+	return file.Bytes(), nil
+}
+
+// mutatedInputs returns which of a method's inputs, those that are constants of
+// the model counted, its first outputs are: the ones it changes, in the order of
+// its mutations.
+func mutatedInputs(m *ir.Method) []int {
+	at := map[string]int{}
+	for i, v := range m.Graph.Inputs {
+		if k := m.Inputs[i].Kind; k == ir.UserInput || k == ir.ConstantInput {
+			at[v.Name] = len(at)
+		}
+	}
+	var all []int
+	for _, spec := range m.Outputs {
+		if spec.Kind == ir.UserInputMutation {
+			all = append(all, at[spec.Target])
+		}
+	}
+	return all
+}
+
+// machine is a loaded program with the state of its methods.
+type machine struct {
+	program *rt.Program
+	options *rt.MethodOptions
+	mutated [][]int // by method
+	methods map[int]*rt.Method
+	failed  bool
+}
+
+// load loads a method anew.
+func (m *machine) load(i int) error {
+	method, err := m.program.LoadMethod(m.program.MethodNames()[i], m.options)
+	if err != nil {
+		return err
+	}
+	if m.methods == nil {
+		m.methods = map[int]*rt.Method{}
+	}
+	m.methods[i] = method
+	return nil
+}
+
+// maxTimes bounds the repetitions of a call.
+const maxTimes = 65536
+
+// call makes a call as often as it asks for. Each repetition has the same
+// inputs, and state as the call before it left.
+func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
+	if !c.Keep {
+		m.methods = nil
+	}
+	if m.methods[c.Method] == nil {
+		if err := m.load(c.Method); err != nil {
+			return err
+		}
+	}
+	method := m.methods[c.Method]
+	start := time.Now()
+	for len(r.Times) < maxTimes && (len(r.Times) < max(c.Repeat, 1) || time.Since(start) < c.For) {
+		if err := setInputs(method, c.Inputs); err != nil {
+			return err
+		}
+		before := time.Now()
+		if err := method.Execute(ctx); err != nil {
+			return err
+		}
+		r.Times = append(r.Times, time.Since(before))
+	}
+	return m.outputs(method, c, r)
+}
+
+// outputs reads what a call gave.
+func (m *machine) outputs(method *rt.Method, c Call, r *CallResult) error {
+	mutated := m.mutated[c.Method]
+	r.Mutated = make([]*tensor.Tensor, len(c.Inputs))
+	for i := range method.Meta().Outputs {
+		v, err := valueFrom(method.Output(i))
+		if err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+		if i < len(mutated) {
+			r.Mutated[mutated[i]] = v.Tensor
+			continue
+		}
+		r.Outputs = append(r.Outputs, v)
+	}
+	return nil
+}
+
+func setInputs(method *rt.Method, inputs []tensor.Value) error {
+	metas := method.Meta().Inputs
+	if len(inputs) != len(metas) {
+		return fmt.Errorf("%d inputs are given, the model takes %d", len(inputs), len(metas))
+	}
+	for i, v := range inputs {
+		x, err := valueTo(v, &metas[i])
+		if err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+		if err := method.SetInput(i, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numberTypes are how a number lies in a tensor that is passed for it.
+var numberTypes = map[ir.DType]bool{ir.Int64: true, ir.Float64: true, ir.Bool: true}
+
+// valueTo returns v as an input that meta describes. A number that the program
+// takes in a tensor is put into one.
+func valueTo(v tensor.Value, meta *rt.ValueMeta) (any, error) {
+	if t := v.Tensor; t != nil {
+		return rt.NewTensor(t.DType, t.Shape, meta.DimOrder, reorder(t.Data, t.Shape, t.DType.Size(), meta.DimOrder, true))
+	}
+	if meta.Kind == rt.TensorKind && numberTypes[meta.DType] && len(meta.Sizes) == 0 {
+		a := v.Scalar
+		if n, ok := a.(ir.Int); ok && meta.DType == ir.Float64 {
+			a = ir.Float(n)
+		}
+		data, err := scalarBytes(a)
+		if err != nil {
+			return nil, err
+		}
+		return rt.NewTensor(meta.DType, nil, nil, data[:meta.DType.Size()])
+	}
+	switch a := v.Scalar.(type) {
+	case ir.Int:
+		if meta.Kind == rt.Double {
+			return float64(a), nil
+		}
+		return int64(a), nil
+	case ir.Float:
+		return float64(a), nil
+	case ir.BoolArg:
+		return bool(a), nil
+	case ir.Str:
+		return string(a), nil
+	case ir.None:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%v cannot be passed to a program", v)
+}
+
+// valueFrom returns a copy of what an output's slot holds.
+func valueFrom(e *rt.EValue) (tensor.Value, error) {
+	switch e.Kind {
+	case rt.TensorKind:
+		t := e.Tensor
+		data := reorder(t.Data, t.Sizes, t.DType.Size(), t.DimOrder, false)
+		return tensor.Value{Tensor: &tensor.Tensor{DType: t.DType, Shape: slices.Clone(t.Sizes), Data: data}}, nil
+	case rt.Int:
+		return tensor.Value{Scalar: ir.Int(e.Int)}, nil
+	case rt.Double:
+		return tensor.Value{Scalar: ir.Float(e.Double)}, nil
+	case rt.Bool:
+		return tensor.Value{Scalar: ir.BoolArg(e.Bool)}, nil
+	case rt.String:
+		return tensor.Value{Scalar: ir.Str(e.String)}, nil
+	case rt.None:
+		return tensor.Value{Scalar: ir.None{}}, nil
+	}
+	return tensor.Value{}, fmt.Errorf("it is a %v", e.Kind)
+}
+
+// reorder returns a copy of the elements, width bytes each, of a row-major
+// tensor in another order of dimensions, or the other way round.
+func reorder(data []byte, shape []int64, width int, order []uint8, to bool) []byte {
+	out := slices.Clone(data)
+	if slices.IsSorted(order) || len(data) == 0 {
+		return out
+	}
+	strides := make([]int, len(shape)) // of the dimensions in the other order
+	stride := width
+	for _, d := range slices.Backward(order) {
+		strides[d] = stride
+		stride *= int(shape[d])
+	}
+	index := make([]int64, len(shape))
+	for at, other := 0, 0; at < len(data); at += width {
+		if to {
+			copy(out[other:other+width], data[at:])
+		} else {
+			copy(out[at:at+width], data[other:])
+		}
+		for d := len(shape) - 1; d >= 0; d-- {
+			index[d]++
+			other += strides[d]
+			if index[d] < shape[d] {
+				break
+			}
+			other -= strides[d] * int(shape[d])
+			index[d] = 0
+		}
+	}
+	return out
+}
