@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"unsafe"
 
 	"github.com/etgen/etgen/ir"
 )
@@ -86,7 +85,7 @@ func inMemory(b ir.Blob, n int) ([]byte, error) {
 	if len(found) < n {
 		return nil, fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram, len(found), n)
 	}
-	if uintptr(unsafe.Pointer(&found[0]))%8 != 0 {
+	if !aligned(found, ir.Int64) {
 		return nil, nil
 	}
 	return found[:n:n], nil

@@ -97,6 +97,9 @@ func (in *input) setTensor(t *Tensor) error {
 	if n, ok := numel(t.Sizes); !ok || n*int64(t.DType.Size()) != int64(len(t.Data)) {
 		return fmt.Errorf("%w: a %v tensor of sizes %v has %d bytes of data", ErrInvalidArgument, t.DType, t.Sizes, len(t.Data))
 	}
+	if !in.copied && !aligned(t.Data, t.DType) {
+		return fmt.Errorf("%w: its memory is not aligned for %v", ErrInvalidArgument, t.DType)
+	}
 	if in.copied {
 		want.setStorage(want.own)
 		copy(want.Data, t.Data)
@@ -170,10 +173,12 @@ func (m *Method) OutputTensor(i int) (*Tensor, error) {
 }
 
 // SetOutput gives the memory that output i is written to, for tensors that the
-// program plans no memory for. It stays the output's for later executions. It
-// has at least the bytes of the sizes that come out; for those of
-// MethodMeta.Outputs[i] it is checked here unless the output is Dynamic. Without
-// SetOutput the memory is allocated.
+// program plans no memory for. It stays the output's for later executions.
+// Without SetOutput the memory is allocated.
+//
+// It has at least the bytes of the output's present sizes, as in the stock
+// runtime: at first those of MethodMeta.Outputs[i], later those that came out
+// last. If sizes come out for which it is too small, Execute fails.
 func (m *Method) SetOutput(i int, memory []byte) error {
 	fail := func(kind error, format string, args ...any) error {
 		return fmt.Errorf("method %q: output %d: %w: %s", m.meta.Name, i, kind, fmt.Sprintf(format, args...))
@@ -192,14 +197,18 @@ func (m *Method) SetOutput(i int, memory []byte) error {
 	if t == nil {
 		return fail(ErrInvalidState, "it is an input, whose memory comes with SetInput")
 	}
-	if !t.Resizable() && int64(len(memory)) < m.meta.Outputs[i].Bytes {
-		return fail(ErrInvalidArgument, "it takes %d bytes, the memory has %d", m.meta.Outputs[i].Bytes, len(memory))
+	n := t.Numel() * int64(t.DType.Size())
+	if int64(len(memory)) < n {
+		return fail(ErrInvalidArgument, "it takes %d bytes, the memory has %d", n, len(memory))
+	}
+	if !aligned(memory, t.DType) {
+		return fail(ErrInvalidArgument, "the memory is not aligned for %v", t.DType)
 	}
 	if memory == nil {
 		memory = []byte{}
 	}
-	t.own, t.storage = memory, memory
-	t.Data = memory[:min(int64(len(memory)), t.Numel()*int64(t.DType.Size()))]
+	t.own = memory
+	t.setStorage(memory)
 	return nil
 }
 

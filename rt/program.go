@@ -24,6 +24,14 @@ type Program struct {
 // LoadOptions are how a program is loaded. Nil stands for the zero value.
 type LoadOptions struct {
 	Platform Platform // nil is DefaultPlatform
+
+	// Verify, if not nil, judges what was read. The runtime itself checks what it
+	// needs to execute any file safely, as the stock runtime's minimal level does;
+	// a program that passes and is wrong gives wrong results. To refuse those too,
+	// with all that is wrong at once:
+	//
+	//	func(p *pte.Program) error { return pte.Verify(p, ops.Standard()) }
+	Verify func(*pte.Program) error
 }
 
 // Load reads the program that loader has and checks it. Of tensor data nothing
@@ -85,6 +93,11 @@ func NewProgram(file *pte.Program, options *LoadOptions) (*Program, error) {
 	p.constants.left = math.MaxInt64 // blobs that were made, not read, are in memory
 	if p.platform == nil {
 		p.platform = DefaultPlatform()
+	}
+	if options.Verify != nil {
+		if err := options.Verify(file); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+		}
 	}
 	p.named = make(map[string]ir.Blob, len(file.Named))
 	for _, n := range file.Named {

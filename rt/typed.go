@@ -84,11 +84,16 @@ func Data[T Element](t *Tensor) ([]T, error) {
 		return nil, fmt.Errorf("%w: a tensor of sizes %v has %d bytes of memory", ErrInvalidArgument, t.Sizes, len(t.Data))
 	case n == 0:
 		return []T{}, nil
-	case uintptr(unsafe.Pointer(&t.Data[0]))%unsafe.Alignof(zero) != 0:
+	case !aligned(t.Data, t.DType):
 		return nil, fmt.Errorf("%w: the tensor's memory is not aligned for %v", ErrNotSupported, t.DType)
 	default:
 		return unsafe.Slice((*T)(unsafe.Pointer(&t.Data[0])), n), nil
 	}
+}
+
+// aligned reports whether elements of the type may lie at the beginning of b.
+func aligned(b []byte, dtype ir.DType) bool {
+	return len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%uintptr(min(dtype.Size(), 8)) == 0
 }
 
 // littleEndian tells this machine's byte order.

@@ -145,10 +145,13 @@ func (b *binder) tensor(i int, v *pte.Tensor) (*Tensor, error) {
 		t.readOnly = true
 		t.own, err = b.data.constant(v.ExtraInfo.Name, t, n)
 	case placePlanned:
-		t.own, err = b.memory.at(v.Allocation, n)
-		if err == nil {
-			err = b.initial(v, t)
+		if t.own, err = b.memory.at(v.Allocation, n); err != nil {
+			break
 		}
+		if !aligned(t.own, t.DType) {
+			return nil, fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d", ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset)
+		}
+		err = b.initial(v, t)
 	case placeCaller:
 		return t, b.unplanned(i, t, n)
 	}
