@@ -19,8 +19,8 @@ const cm = "cortex_m::"
 // convolution is row-major in another order, which each entry states.
 //
 // Schemas are those of ExecuTorch 1.5. Arguments that earlier versions do not
-// pass have defaults here: the scratch tensors, whose contents mean nothing,
-// and the limits of quantized_add.
+// pass have defaults here: the scratch tensors, whose contents mean nothing, the
+// limits of quantized_add and ceil_mode of quantized_avg_pool2d.
 func cortexMOps() []Op {
 	var all []Op
 	for _, g := range [][]Op{cortexMConversions(), cortexMElementwise(), cortexMProducts(), cortexMConvolutions(), cortexMPools(), cortexMMoves()} {

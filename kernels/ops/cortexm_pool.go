@@ -10,7 +10,7 @@ import (
 func cortexMPools() []Op {
 	const window = "(Tensor input, int[] kernel_size, int[] stride, int[] padding, "
 	return []Op{
-		int8Pool(cm+"quantized_avg_pool2d"+window+"bool ceil_mode, int zero_point, int multiplier, int shift, Tensor? scratch=None) -> Tensor",
+		int8Pool(cm+"quantized_avg_pool2d"+window+"bool ceil_mode=False, int zero_point, int multiplier, int shift, Tensor? scratch=None) -> Tensor",
 			func(_ *Call, p *pool, x *poolWindow) (*expr.Expr, error) { return p.roundedMean(x), nil }, "zero_point", 4, "multiplier", 1<<30, "shift", -3),
 		int8Pool(cm+"quantized_max_pool2d"+window+"int[] dilation, bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, int activation_max) -> Tensor",
 			func(c *Call, _ *pool, x *poolWindow) (*expr.Expr, error) {

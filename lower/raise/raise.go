@@ -127,6 +127,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 	for _, o := range p.Operators {
 		r.roles = append(r.roles, roleOf(in.table, o))
 	}
+	r.fitRoles()
 	r.setEffects()
 	for _, b := range f.blocks {
 		if l := f.loops[b]; l != nil {

@@ -27,7 +27,11 @@ type call struct {
 // prepare implements rt.Kernel.Prepare.
 func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 	if want := len(k.in) + k.outs; len(c.Args) != want {
-		return nil, fmt.Errorf("%s: %d arguments, want %d", k.file, len(c.Args), want)
+		old, ok := k.earlier(c.Args)
+		if !ok {
+			return nil, fmt.Errorf("%s: %d arguments, want %d", k.file, len(c.Args), want)
+		}
+		k = old
 	}
 	p := &call{kernel: k, c: c, name: fmt.Sprintf("call%d", k.calls.Add(1))}
 	for i, v := range c.Args {
