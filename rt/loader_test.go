@@ -62,10 +62,6 @@ func TestLazyConstants(t *testing.T) {
 		t.Errorf("two methods read %d bytes", n)
 	}
 
-	p, err = rt.Load(rt.Bytes(data), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	b := large()
 	b.outputs(1) // the constant
 	data = b.bytes(t)
