@@ -94,5 +94,7 @@ var coreViewOps = map[string]bool{
 // IsStock keeps the operators that the stock runtime has a kernel for, and
 // those that StockForms makes into such: it is Context.Keep for a .pte.
 func IsStock(op *ops.Op) bool {
-	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
+	returns := op.ParsedSchema().Returns
+	parts := op.View != nil && len(returns) == 1 && returns[0].Type.IsList() // StockForms makes them at once
+	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || parts || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
 }

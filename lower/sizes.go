@@ -40,6 +40,7 @@ type sizeScope struct {
 	outer  *sizeScope
 	values map[string]*ir.Value
 	dims   map[string]dimOf
+	order  []dimOf // those of dims, as they came
 }
 
 type dimOf struct {
@@ -58,6 +59,7 @@ func (sc *sizeScope) add(v *ir.Value) {
 			}
 			if _, ok := sc.dim(e.Key()); !ok {
 				sc.dims[e.Key()] = dimOf{v, d}
+				sc.order = append(sc.order, dimOf{v, d})
 			}
 		}
 	case v.Type.Kind == ir.IntKind && v.Type.HasExpr:
@@ -287,11 +289,11 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr, error) {
 		if v := s.scope.value(e.Key()); v != nil {
 			return ir.Ref{Value: v}, e, nil
 		}
-		if _, ok := s.scope.dim(e.Key()); !ok {
-			return nil, e, fmt.Errorf("the integer %s is the size of no tensor before it", e)
+		if _, ok := s.scope.dim(e.Key()); ok {
+			x, err := s.integer(e)
+			return x, e, err
 		}
-		x, err := s.integer(e)
-		return x, e, err
+		return s.solve(a.Sym)
 	case sym.FloorDivAtom:
 		return join("floordiv", sym.FloorDiv)
 	case sym.ModAtom:
@@ -302,6 +304,36 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr, error) {
 		return join("sym_min", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) })
 	}
 	return nil, sym.Expr{}, fmt.Errorf("an integer it needs has no value")
+}
+
+// solve computes a symbol that is no size itself from a tensor's size that is a
+// multiple of it and a constant.
+func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr, error) {
+	e := x.Expr()
+	for sc := s.scope; sc != nil; sc = sc.outer {
+		for _, d := range sc.order {
+			size := d.tensor.Type.Sizes[d.dim]
+			coef, rest, linear := size.Coef(x)
+			k, ok := coef.Const()
+			if _, isConst := rest.Const(); !linear || !ok || !isConst || k == 0 {
+				continue
+			}
+			have, err := s.integer(size)
+			if err != nil {
+				return nil, e, err
+			}
+			if !rest.IsZero() {
+				size = sym.Sub(size, rest)
+				n, _ := rest.Const()
+				have = s.binary("sub", size, have, ir.Int(n))
+			}
+			if k != 1 {
+				have = s.binary("floordiv", e, have, ir.Int(k))
+			}
+			return have, e, nil
+		}
+	}
+	return nil, e, fmt.Errorf("the integer %s is the size of no tensor before it", e)
 }
 
 // prims are the operators on run-time numbers that have a primitive of the

@@ -13,7 +13,8 @@ import (
 var StockForms = Pass{
 	Name: "stock-forms",
 	Doc:  "bring every operator to a form that ExecuTorch has a kernel for",
-	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
+	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
+		uses := ir.Uses(m.Graph)
 		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 			if len(n.Regions) > 0 {
 				return nil, true, nil
@@ -24,7 +25,7 @@ var StockForms = Pass{
 			}
 			b := ops.NewBuilder(ctx.Table, e)
 			for _, rule := range stockRules {
-				vs, err := rule(b, n, c)
+				vs, err := rule(b, n, c, uses)
 				if err != nil {
 					return nil, false, err
 				}
@@ -44,12 +45,13 @@ var StockForms = Pass{
 }
 
 // stockRule returns what may stand for n's results, nil if it does not apply.
-type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error)
+// Uses counts the references to each value.
+type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
 
 var stockRules = []stockRule{stockView, stockCopy, stockNumber}
 
 // stockCopy is the rule for copies and casts.
-func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
+func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	switch n.Op {
 	case "aten._to_copy.default", "aten.clone.default", "aten.alias_copy.default", "aten.detach_copy.default", "aten.lift_fresh_copy.default":
 	default:

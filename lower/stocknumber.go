@@ -21,7 +21,7 @@ var swapped = map[string]string{
 // stockNumber is the rule for numbers in the place of tensors: the operator's
 // form for a number where there is a kernel for it, else a tensor without
 // dimensions.
-func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
+func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	schema := c.Op.ParsedSchema()
 	number := func(i int) bool {
 		if i >= len(c.Args) || schema.Args[i].Type.Name != "Tensor" {

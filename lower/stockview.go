@@ -8,31 +8,167 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// stockView is the rule for views: each becomes the operator that copies what
-// it shows. What has the elements in their order is one change of shape.
-func stockView(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
+// stockView is the rule for views, and for what copies like one: each becomes
+// the operator that copies what it shows. What has the elements in their order
+// is one change of shape.
+func stockView(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error) {
+	if c.Op.View != nil && len(n.Outputs) > 1 {
+		return stockParts(b, n, c, uses)
+	}
+	p, base, ok := viewOf(c)
+	if !ok {
+		return nil, nil
+	}
+	out, err := copyOf(b, p, base)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		return copyingForm(b, n, c)
+	}
+	return []*ir.Value{out}, nil
+}
+
+// viewOf returns where each element of the only result of c lies in one of its
+// operands, of the same dtype; ok is false if c does more.
+func viewOf(c *ops.Call) (p *placement, base *ir.Value, ok bool) {
+	if len(c.Outs) != 1 || c.Outs[0].Kind != ir.TensorKind {
+		return nil, nil, false
+	}
+	operand, from, vars, ok := reads(c)
+	if !ok || c.Operands()[operand].Type.DType != c.Outs[0].DType {
+		return nil, nil, false
+	}
+	base = c.Operands()[operand]
+	sizes := c.Outs[0].Sizes
+	if depends(c, from, vars) {
+		return nil, nil, false
+	}
+	return place(sizes, base.Type.Sizes, func(coords []sym.Expr) []sym.Expr {
+		at := make([]sym.Expr, len(from))
+		for i, e := range from {
+			at[i] = e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+				for d, v := range vars {
+					if v.Equal(s.Expr()) {
+						return coords[d], true
+					}
+				}
+				return sym.Expr{}, false
+			})
+		}
+		return at
+	}), base, true
+}
+
+// depends reports whether coordinates depend on more than vars, sizes and
+// integer arguments: on data, as those of a gather.
+func depends(c *ops.Call, from, vars []sym.Expr) bool {
+	known := map[*sym.Symbol]bool{}
+	add := func(es []sym.Expr) {
+		for _, e := range es {
+			for _, s := range e.Symbols() {
+				known[s] = true
+			}
+		}
+	}
+	add(vars)
+	add(c.Outs[0].Sizes)
+	for _, v := range c.Operands() {
+		add(v.Type.Sizes)
+	}
+	for _, a := range c.Args {
+		ir.EachRef(a, func(v *ir.Value) { add([]sym.Expr{v.Type.Expr}) })
+	}
+	for _, e := range from {
+		for _, s := range e.Symbols() {
+			if !known[s] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// copyingForm is the operator of the view's name that copies.
+func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 	if c.Op.View == nil {
 		return nil, nil
 	}
+	base := ir.OpBase(n.Op)
+	op := "aten." + base + "_copy" + n.Op[len("aten."+base):]
+	if _, ok := b.Table.Lookup(op); !ok || !hasStockKernel(op) {
+		return nil, nil
+	}
+	args := make([]any, 0, len(c.Args))
+	for i, p := range c.Op.ParsedSchema().Args {
+		args = append(args, ops.Kw(p.Name, c.Args[i]))
+	}
+	return b.Call(op, args...)
+}
+
+// stockParts is the rule for views with several results: all the parts of a
+// tensor along a dimension are made at once, a single one by itself.
+func stockParts(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error) {
 	views, err := c.Op.View(c)
-	if err != nil || len(views) == 0 {
+	if err != nil || len(views) != len(n.Outputs) {
 		return nil, err
+	}
+	places := make([]*placement, len(views))
+	used := 0
+	for i, view := range views {
+		places[i] = place(c.Outs[i].Sizes, c.Operands()[view.Of].Type.Sizes, view.Map)
+		if v := n.Output(i); v != nil && uses[v] > 0 {
+			used++
+		}
+	}
+	base := c.Operands()[views[0].Of]
+	if used > 1 {
+		if vs, err := together(b, places, base); vs != nil || err != nil {
+			return vs, err
+		}
 	}
 	out := make([]*ir.Value, len(views))
 	for i, view := range views {
-		if n.Output(i) == nil {
+		if v := n.Output(i); v == nil || uses[v] == 0 {
 			continue
 		}
-		base := c.Operands()[view.Of]
-		p := place(c.Outs[i].Sizes, base.Type.Sizes, view.Map)
-		if out[i], err = copyOf(b, p, base); err != nil {
+		if out[i], err = copyOf(b, places[i], c.Operands()[view.Of]); err != nil || out[i] == nil {
 			return nil, err
-		}
-		if out[i] == nil {
-			return nil, nil
 		}
 	}
 	return out, nil
+}
+
+// together makes tensors that are consecutive parts of base, or all it has at
+// one index each; nil if they are neither.
+func together(b *ops.Builder, places []*placement, base *ir.Value) ([]*ir.Value, error) {
+	at := -1
+	var sizes []sym.Expr
+	next := sym.Int(0)
+	for _, p := range places {
+		dim, start, _, step, ok := p.sliced()
+		if !ok || at >= 0 && dim != at || !step.Is(1) || !start.Equal(next) {
+			sizes = nil
+			break
+		}
+		at = dim
+		sizes = append(sizes, p.sizes[dim])
+		next = sym.Add(next, p.sizes[dim])
+	}
+	if len(sizes) == len(places) && next.Equal(base.Type.Sizes[at]) {
+		return b.Call("aten.split_with_sizes_copy.default", base, sizes, at)
+	}
+	for i, p := range places {
+		dim, index, ok := p.selected()
+		if !ok || i > 0 && dim != at || !index.Is(int64(i)) {
+			return nil, nil
+		}
+		at = dim
+	}
+	if !base.Type.Sizes[at].Is(int64(len(places))) {
+		return nil, nil
+	}
+	return b.Call("aten.unbind_copy.int", base, at)
 }
 
 // copyOf emits the tensor that p places in base as a tensor of its own; nil if
@@ -42,7 +178,7 @@ func copyOf(b *ops.Builder, p *placement, base *ir.Value) (*ir.Value, error) {
 		return base, nil
 	}
 	if p.whole() {
-		return call(b, viewCopyOp, base, shapeArg(p.sizes, base.Type.Sizes))
+		return call(b, viewCopyOp, base, shapeArg(p.sizes))
 	}
 	if perm, ok := p.permuted(); ok {
 		return call(b, "aten.permute_copy.default", base, perm)
@@ -68,7 +204,7 @@ func copyOf(b *ops.Builder, p *placement, base *ir.Value) (*ir.Value, error) {
 
 // shapeArg returns sizes as the argument of view_copy: if all but one are
 // constants, that one follows from the number of elements.
-func shapeArg(sizes, base []sym.Expr) any {
+func shapeArg(sizes []sym.Expr) any {
 	dynamic := -1
 	for d, s := range sizes {
 		n, ok := s.Const()

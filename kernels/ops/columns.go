@@ -10,7 +10,7 @@ import (
 
 // unfoldOps take images apart into columns and put them together again.
 func unfoldOps() []Op {
-	return []Op{im2col(), col2im()}
+	return []Op{im2col().core(im2colCore), col2im().core(col2imCore)}
 }
 
 // columns are the arguments of im2col and col2im.

@@ -11,7 +11,7 @@ import (
 // tensorCompositeOps are composites of products, gathers and joins.
 func tensorCompositeOps() []Op {
 	return []Op{
-		takeAlongDim(), oneHot(), differences(), weightNorm(), repeatEach(), innerProduct(),
+		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore), repeatEach().core(repeatEachCore), innerProduct(),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
 		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", "indexing", "xy"),
 	}

@@ -62,6 +62,14 @@ func swapped2(op string) coreForm {
 	return func(b *Builder, c *Call) *ir.Value { return b.Op(op, c.Arg("other"), c.Arg("self")) }
 }
 
+// ofTensors is op with tensors in the place of numbers.
+func ofTensors(op string) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		d := c.Outs[0].DType
+		return b.Op(op, b.tensor(c, "self", d), b.tensor(c, "other", d))
+	}
+}
+
 func infCore(value float64) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
 		return b.Op("aten.eq.Scalar", c.Value("self"), value)
@@ -96,12 +104,16 @@ func xlogyCore(b *Builder, c *Call) *ir.Value {
 func logAddExpCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0].DType
 	m := opmath(d)
-	x, y := b.tensor(c, "self", m), b.tensor(c, "other", m)
+	return b.cast(b.logAddExp(b.tensor(c, "self", m), b.tensor(c, "other", m)), d)
+}
+
+// logAddExp is log(exp(x) + exp(y)) of tensors of one dtype.
+func (b *Builder) logAddExp(x, y *ir.Value) *ir.Value {
 	top := b.Op("aten.maximum.default", x, y)
 	far := b.Op("aten.neg.default", b.Op("aten.abs.default", b.sub(x, y)))
 	r := b.add(top, b.Op("aten.log1p.default", b.Op("aten.exp.default", far)))
 	both := b.Op("aten.logical_and.default", b.Op("aten.eq.Tensor", x, y), b.Op("aten.isinf.default", x))
-	return b.cast(b.where(both, x, r, m), d)
+	return b.where(both, x, r, r.Type.DType)
 }
 
 func siluCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
@@ -227,4 +239,117 @@ func clampCore(b *Builder, c *Call) *ir.Value {
 		return b.Op("aten.clamp.Tensor", x, Kw(name, b.tensor(c, name, d)))
 	}
 	return b.Op("aten.clamp.default", x, Kw(name, c.Arg(name)))
+}
+
+// signbitCore finds the sign of a zero by its direction in the plane.
+func signbitCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	if x.Type.DType == ir.Bool || x.Type.DType.IsUnsigned() {
+		return b.Op("aten.full_like.default", x, false, Kw("dtype", ir.Bool))
+	}
+	return b.negative(x)
+}
+
+// negative reports which elements have their sign set.
+func (b *Builder) negative(x *ir.Value) *ir.Value {
+	if x.Type.DType.IsFloat() {
+		x = b.Op("aten.atan2.default", x, b.scalar(-1.0, x.Type.DType))
+	}
+	return b.Op("aten.lt.Scalar", x, 0)
+}
+
+func copysignCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	size := b.Op("aten.abs.default", b.tensor(c, "self", d))
+	return b.where(b.negative(b.tensor(c, "other", d)), b.Op("aten.neg.default", size), size, d)
+}
+
+func heavisideCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	x := b.tensor(c, "self", d)
+	return b.where(b.Op("aten.eq.Scalar", x, 0), b.tensor(c, "values", d), b.Op("aten.gt.Scalar", x, 0), d)
+}
+
+// hypotCore divides by the longer side, so that no square overflows.
+func hypotCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	m := opmath(d)
+	x, y := b.Op("aten.abs.default", b.tensor(c, "self", m)), b.Op("aten.abs.default", b.tensor(c, "other", m))
+	long, short := b.Op("aten.maximum.default", x, y), b.Op("aten.minimum.default", x, y)
+	ratio := b.div(short, b.where(b.Op("aten.eq.Scalar", long, 0), 1, long, m))
+	r := b.mul(long, b.Op("aten.sqrt.default", b.add(b.mul(ratio, ratio), 1)))
+	either := b.Op("aten.logical_or.default", b.Op("aten.isinf.default", x), b.Op("aten.isinf.default", y))
+	return b.cast(b.where(either, inf, r, m), d)
+}
+
+func isCloseCore(b *Builder, c *Call) *ir.Value {
+	x, y := c.Value("self"), c.Value("other")
+	rtol, err := c.Float("rtol")
+	b.fail(err)
+	atol, err := c.Float("atol")
+	b.fail(err)
+	same := b.Op("aten.eq.Tensor", x, y)
+	float := x.Type.DType.IsFloat()
+	if float && c.Bool("equal_nan") {
+		nan := b.Op("aten.logical_and.default", b.Op("aten.isnan.default", x), b.Op("aten.isnan.default", y))
+		same = b.Op("aten.logical_or.default", same, nan)
+	}
+	if rtol == 0 && atol == 0 {
+		return same
+	}
+	d := x.Type.DType
+	if !float {
+		d = ir.Float32
+		x, y = b.cast(x, d), b.cast(y, d)
+	}
+	m := opmath(d)
+	x, y = b.cast(x, m), b.cast(y, m)
+	allowed := b.add(b.Op("aten.abs.default", b.mul(y, rtol)), atol)
+	apart := b.Op("aten.abs.default", b.sub(x, y))
+	near := b.Op("aten.le.Tensor", apart, allowed)
+	if float { // not infinitely far apart
+		near = b.Op("aten.logical_and.default", near, b.Op("aten.lt.Scalar", apart, inf))
+	}
+	return b.Op("aten.logical_or.default", same, near)
+}
+
+// floatPowerCore is pow in float64.
+func floatPowerCore(b *Builder, c *Call) *ir.Value {
+	arg := func(name string) any {
+		if c.Operand(name) >= 0 {
+			return b.cast(c.Value(name), ir.Float64)
+		}
+		return c.Arg(name)
+	}
+	x, y := arg("self"), arg("exponent")
+	switch {
+	case c.Operand("self") < 0:
+		return b.Op("aten.pow.Scalar", x, y)
+	case c.Operand("exponent") < 0:
+		return b.Op("aten.pow.Tensor_Scalar", x, y)
+	}
+	return b.Op("aten.pow.Tensor_Tensor", x, y)
+}
+
+// linspaceCore counts from the nearer end, as PyTorch does.
+func linspaceCore(b *Builder, c *Call) *ir.Value {
+	out := c.Outs[0]
+	n, err := c.Int("steps")
+	b.fail(err)
+	start, err := c.Float("start")
+	b.fail(err)
+	end, err := c.Float("end")
+	b.fail(err)
+	if n < 2 {
+		return b.Op("aten.full.default", []int64{n}, start, Kw("dtype", out.DType))
+	}
+	m := opmath(out.DType)
+	if !m.IsFloat() {
+		m = ir.Float64
+	}
+	step := (end - start) / float64(n-1)
+	i := b.Op("aten.arange.start_step", 0, n, 1, Kw("dtype", m))
+	back := b.Op("aten.arange.start_step", n-1, -1, -1, Kw("dtype", m))
+	low, high := b.add(b.mul(i, step), start), b.add(b.mul(back, -step), end)
+	return b.cast(b.where(b.Op("aten.lt.Scalar", i, n/2), low, high, m), out.DType)
 }

@@ -10,10 +10,10 @@ import (
 func cumulativeOps() []Op {
 	return []Op{
 		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 0, expr.Add, Values{}),
-		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 1, expr.Mul, Values{Lo: -2, Hi: 2}),
-		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp, Values{}),
-		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Ge),
-		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Le),
+		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 1, expr.Mul, Values{Lo: -2, Hi: 2}).core(cumulativeCore(1, cumprodStep)),
+		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp, Values{}).core(cumulativeCore(-inf, logcumsumexpStep)),
+		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Ge).cores(cumulativeExtremeCore("aten.ge.Tensor")),
+		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Le).cores(cumulativeExtremeCore("aten.le.Tensor")),
 	}
 }
 

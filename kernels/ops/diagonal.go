@@ -84,7 +84,7 @@ func diagonalOps() []Op {
 			return append(in, k), guard, nil
 		}, times(3, func(r *Rand) Sample {
 			return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(5)-2, "dim1", 0, "dim2", -1)
-		})),
+		})).core(diagEmbedCore),
 		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor", func(c *Call) (ir.Type, error) {
 			t := c.Tensor("self")
 			k, err := c.Int("diagonal")

@@ -21,6 +21,7 @@ func groups() [][]Op {
 		quantOps(),
 		cortexMOps(),
 		scalarOps(),
+		primOps(),
 		assertionOps(),
 	}, tensorGroups()...)
 }

@@ -185,11 +185,11 @@ func withNone(x Input, at ...Input) Sample {
 func indexOps() []Op {
 	return []Op{
 		indexEntry("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
-		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
+		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").core(sameAs("aten.index.Tensor")),
 		indexSelect(),
 		gather(),
 		embedding(),
-		take(),
+		take().core(takeCore),
 	}
 }
 

@@ -214,8 +214,8 @@ func joinOps() []Op {
 	dim := func(c *Call) any { return c.Arg("dim") }
 	return []Op{
 		cat("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
-		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor"),
-		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"),
+		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
+		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
 		stacks("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stackType, dim, func(b *Builder, c *Call, x *ir.Value) *ir.Value {
 			return b.Op("aten.unsqueeze.default", x, c.Arg("dim"))
 		}),

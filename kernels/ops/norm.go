@@ -81,14 +81,14 @@ func normOps() []Op {
 	return []Op{
 		nativeLayerNorm(),
 		layerNorm(),
-		rmsNorm(),
+		rmsNorm().core(rmsNormCore),
 		nativeGroupNorm(),
 		groupNorm(),
 		batchNormEval(),
 		batchNormTrain("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", false),
-		batchNormTrain("aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", true),
+		batchNormTrain("aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", true).cores(trainCore),
 		batchNorm(),
-		instanceNorm(),
+		instanceNorm().core(instanceNormCore),
 	}
 }
 

@@ -37,15 +37,18 @@ func comparisonOps() []Op {
 			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", intOrBool, x.f).core(swapped2("aten.bitwise_"+x.name+".Scalar")),
 			binary("aten::logical_"+x.name+"(Tensor self, Tensor other) -> Tensor", logical, x.f))
 	}
-	for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Scalar(Tensor self, Scalar other)"} {
+	for _, x := range []struct{ form, as string }{{".Tensor(Tensor self, Tensor other)", ".Tensor"}, {".Scalar(Tensor self, Scalar other)", ".Tensor_Scalar"}} {
 		ops = append(ops,
-			binary("aten::__lshift__"+form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)),
-			binary("aten::__rshift__"+form+" -> Tensor", intOnly, shiftRight, domain(0, 7)))
+			binary("aten::__lshift__"+x.form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)).core(sameAs("aten.bitwise_left_shift"+x.as)),
+			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly, shiftRight, domain(0, 7)).core(sameAs("aten.bitwise_right_shift"+x.as)))
 	}
 	for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
-		ops = append(ops,
-			binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)),
-			binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight, domain(0, 7)))
+		left := binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft, domain(0, 7))
+		right := binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight, domain(0, 7))
+		if strings.HasPrefix(form, ".Scalar_Tensor") {
+			left, right = left.core(ofTensors("aten.bitwise_left_shift.Tensor")), right.core(ofTensors("aten.bitwise_right_shift.Tensor"))
+		}
+		ops = append(ops, left, right)
 	}
 	return append(ops,
 		unary("aten::bitwise_not(Tensor self) -> Tensor", intOrBool, expr.Not),
@@ -60,7 +63,7 @@ func comparisonOps() []Op {
 			}
 			return expr.Not(expr.Or(expr.IsNaN(x), isInf(x, true, true)))
 		}).core(isFiniteCore),
-		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit),
+		unary("aten::signbit(Tensor self) -> Tensor", toBool, signbit).core(signbitCore),
 	)
 }
 

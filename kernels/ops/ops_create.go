@@ -24,7 +24,7 @@ func creationOps() []Op {
 		filled("aten::zeros(SymInt[] size, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
 		filled("aten::ones(SymInt[] size, "+factoryTail+") -> Tensor", one).core(fullCore(1)),
 		filled("aten::empty.memory_format(SymInt[] size, "+factoryTailLike+") -> Tensor", zero),
-		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero),
+		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
 		filled("aten::empty_permuted(SymInt[] size, int[] physical_layout, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
 		filled("aten::full_like(Tensor self, Scalar fill_value, "+factoryTailLike+") -> Tensor", fill),
 		filled("aten::zeros_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(fullLikeCore(0)),
@@ -43,7 +43,7 @@ func creationOps() []Op {
 		arange("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " + factoryTail + ") -> Tensor"),
 		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor").core(eyeCore),
 		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
-		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail + ") -> Tensor"),
+		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail + ") -> Tensor").core(linspaceCore),
 	}
 }
 

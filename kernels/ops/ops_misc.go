@@ -43,10 +43,10 @@ func compositeOps() []Op {
 			Samples: pair,
 		},
 		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-			"self other", toBool, isClose, with(), with("rtol", 0.5, "atol", 0.25, "equal_nan", true)),
-		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
-		floatPower("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
-		floatPower("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor"),
+			"self other", toBool, isClose, with(), with("rtol", 0.5, "atol", 0.25, "equal_nan", true)).core(isCloseCore),
+		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor").core(floatPowerCore),
+		floatPower("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor").core(floatPowerCore),
+		floatPower("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor").core(floatPowerCore),
 	}
 }
 

@@ -23,7 +23,7 @@ func selectionOps() []Op {
 				return expr.Or(x, p.x[1])
 			}
 			return expr.Select(expr.Eq(x, like(x, 0)), p.x[1], expr.Cast(p.dt, expr.Gt(x, like(x, 0))))
-		}, domain(-1, 1)),
+		}, domain(-1, 1)).core(heavisideCore),
 	}
 }
 

@@ -50,18 +50,18 @@ func rearrangeOps() []Op {
 	udType, ud := side(0)
 	return []Op{
 		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip, flipSamples),
-		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr, selfSamples(2)),
-		moved("aten::flipud(Tensor self) -> Tensor", udType, ud, selfSamples(2)),
+		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr, selfSamples(2)).core(flipCore(1)),
+		moved("aten::flipud(Tensor self) -> Tensor", udType, ud, selfSamples(2)).core(flipCore(0)),
 		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll, rollSamples),
 		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true), tile, repeatSamples("repeats")),
-		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile, repeatSamples("dims")),
-		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90, rot90Samples),
-		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }),
+		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile, repeatSamples("dims")).core(tileCore),
+		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90, rot90Samples).core(rot90Core),
+		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }).core(triuCore),
 		triangle("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(col, row) }),
 		moved("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", shuffleType(true), pixelShuffle, shuffleSamples(true)),
 		moved("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", shuffleType(false), pixelUnshuffle, shuffleSamples(false)),
-		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples),
-		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples),
+		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples).core(channelShuffleCore),
+		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples).core(channelShuffleCore),
 	}
 }
 

@@ -279,12 +279,12 @@ func scatterSamples(src bool, more ...any) func(*Rand) []Sample {
 func scatterOps() []Op {
 	ops := []Op{
 		indexPutEntry("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
-		indexPutEntry("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
-		indexPutEntry("aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor"),
+		indexPutEntry("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor").core(indexPutCore),
+		indexPutEntry("aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor").core(indexPutCore),
 		scatterEntry("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(replaced), srcValue, scatterSamples(true)),
 		scatterEntry("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", always(replaced), scalarValue, scatterSamples(false)),
-		scatterEntry("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue, scatterSamples(true, "reduce", "add")),
-		scatterEntry("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")),
+		scatterEntry("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue, scatterSamples(true, "reduce", "add")).core(scatterReduceCore),
+		scatterEntry("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")).core(scatterReduceCore),
 		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(added), srcValue, scatterSamples(true)),
 	}
 	return slices.Concat(ops, indexUpdateOps(), viewScatterOps())

@@ -260,23 +260,23 @@ func indexUpdateOps() []Op {
 	named := func(c *Call) (*accumulation, error) { return c.accumulationOf("reduce") }
 	itself := func(_ *Call, x *expr.Expr) *expr.Expr { return x }
 	ops := []Op{
-		scatterReduce(),
+		scatterReduce().core(scatterReduceCore),
 		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
 			m := opmath(x.DType)
 			if m == ir.Bool {
 				return x
 			}
 			return scaled(expr.Cast(m, x), c.number(c.Arg("alpha"), m))
-		}, "alpha", 2),
-		indexUpdate("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "source", fixed(replaced), itself),
-		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }, "value", 3),
+		}, "alpha", 2).core(indexAddCore),
+		indexUpdate("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "source", fixed(replaced), itself).core(indexCopyCore),
+		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }, "value", 3).core(indexFillCore),
 		indexUpdate("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr {
 			k := c.Operand("value")
 			return c.flatLoad(k, zeros(c.operands[k].Type.Rank()))
-		}, "value", Tensor(ir.Float32, Values{})),
+		}, "value", Tensor(ir.Float32, Values{})).core(indexFillCore),
 	}
 	for _, how := range []string{"prod", "mean", "amax", "amin"} {
-		op := indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "source", named, itself, "reduce", how, "include_self", how != "mean")
+		op := indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "source", named, itself, "reduce", how, "include_self", how != "mean").core(indexReduceCore)
 		if how == "prod" {
 			ops = append(ops, op)
 			continue
@@ -285,7 +285,7 @@ func indexUpdateOps() []Op {
 		before, more := last.Samples, op.Samples
 		last.Samples = func(r *Rand) []Sample { return append(before(r), more(r)...) }
 	}
-	return append(ops, putOp(), maskedScatter())
+	return append(ops, putOp().core(putCore), maskedScatter())
 }
 
 // putOp writes to elements of the flattened tensor.

@@ -58,9 +58,9 @@ func viewScatterOps() []Op {
 		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView, times(2, func(r *Rand) Sample {
 			n, b := 1+r.Dim(), r.Dim()
 			return NewSample("self", f32(n, b, n), "src", f32(b, n-1), "offset", 1-2*r.IntN(2), "dim1", 0, "dim2", 2)
-		})),
+		})).core(diagonalScatterCore),
 		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", stridedView, times(1, func(*Rand) Sample {
 			return NewSample("self", f32(5, 6), "src", f32(3, 2), "size", []int{3, 2}, "stride", []int{7, 2}, "storage_offset", 1)
-		})),
+		})).core(stridedScatterCore),
 	}
 }

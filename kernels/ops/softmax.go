@@ -111,7 +111,7 @@ func softmaxOps() []Op {
 	return []Op{
 		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top, soft, "half_to_float", false),
 		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top, log, "half_to_float", false),
-		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", askedFor, finite, safe),
+		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", askedFor, finite, safe).core(safeSoftmaxCore),
 		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
 		softmaxAs("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
 		softmaxAs("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),

@@ -11,8 +11,8 @@ import (
 // sortOps order elements along a dimension.
 func sortOps() []Op {
 	return []Op{
-		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
-		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"),
+		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
+		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
 		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "dim", "descending"),
 		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", "stable", "dim", "descending"),
 		{

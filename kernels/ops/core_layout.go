@@ -1,0 +1,222 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// flipCore is flip along dims.
+func flipCore(dims ...int) coreForm {
+	return func(b *Builder, c *Call) *ir.Value { return b.Op("aten.flip.default", c.Value("self"), dims) }
+}
+
+func rot90Core(b *Builder, c *Call) *ir.Value {
+	k, i, j, err := rot90Dims(c)
+	b.fail(err)
+	x := c.Value("self")
+	turned := func(dim int) *ir.Value {
+		return b.Op("aten.transpose.int", b.Op("aten.flip.default", x, []int{dim}), i, j)
+	}
+	switch k {
+	case 1:
+		return turned(j)
+	case 2:
+		return b.Op("aten.flip.default", x, []int{i, j})
+	case 3:
+		return turned(i)
+	}
+	return b.Op("aten.clone.default", x)
+}
+
+func tileCore(b *Builder, c *Call) *ir.Value {
+	reps, err := c.repeats("dims", false)
+	b.fail(err)
+	return b.Op("aten.repeat.default", c.Value("self"), reps)
+}
+
+func channelShuffleCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	g, err := c.SymInt("groups")
+	b.fail(err)
+	sizes := x.Type.Sizes
+	split := slices.Concat([]sym.Expr{sizes[0], g, sym.FloorDiv(sizes[1], g)}, sizes[2:])
+	y := b.Op("aten.transpose.int", b.reshaped(x, split...), 1, 2)
+	return b.reshaped(y, sizes...)
+}
+
+// triuCore puts 0 where the triangle below has something.
+func triuCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	k, err := c.SymInt("diagonal")
+	b.fail(err)
+	all := b.Op("aten.full.default", x.Type.Sizes[x.Type.Rank()-2:], true, Kw("dtype", ir.Bool))
+	below := b.Op("aten.tril.default", all, sym.Sub(k, sym.Int(1)))
+	return b.Op("aten.masked_fill.Scalar", x, below, 0)
+}
+
+func repeatEachCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	d := 0
+	if !c.Has("dim") {
+		x = b.reshaped(x, x.Type.Numel())
+	} else {
+		var err error
+		d, err = c.dim("dim", x.Type.Rank())
+		b.fail(err)
+		if x.Type.Rank() == 0 {
+			return b.Op("aten.clone.default", x)
+		}
+	}
+	n, err := c.SymInt("repeats")
+	b.fail(err)
+	sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
+	return b.reshaped(b.Op("aten.expand.default", b.Op("aten.unsqueeze.default", x, d+1), sizes), c.Outs[0].Sizes...)
+}
+
+// im2colCore cuts the padded image into windows along both dimensions.
+func im2colCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	n := x.Type.Rank() - 3
+	cl, err := columnsOf(c, x.Type.Sizes[n+1:])
+	b.fail(err)
+	channels := x.Type.Sizes[n]
+	if !cl.pad[0].IsZero() || !cl.pad[1].IsZero() {
+		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0], cl.pad[0]}, 0)
+	}
+	for d := range 2 {
+		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
+		x = b.Op("aten.unfold_copy.default", x, n+1+d, reach, cl.stride[d])
+		if !cl.dilation[d].Is(1) {
+			x = b.Op("aten.slice.Tensor", x, -1, 0, reach, cl.dilation[d])
+		}
+	}
+	// [lead, channels, blocks, blocks, kernel, kernel]
+	perm := []int{n, n + 3, n + 4, n + 1, n + 2}
+	if n == 1 {
+		perm = append([]int{0}, perm...)
+	}
+	x = b.Op("aten.permute.default", x, perm)
+	lead := x.Type.Sizes[:n]
+	return b.reshaped(x, append(slices.Clone(lead), sym.Mul(channels, sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...)
+}
+
+// col2imCore adds the columns up into a padded image at places that are
+// constants, and cuts the padding off.
+func col2imCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	image, err := c.spatialArg("output_size", 2)
+	b.fail(err)
+	cl, err := columnsOf(c, image)
+	b.fail(err)
+	var padded []sym.Expr
+	places := []int64{0}
+	for d := range 2 {
+		padded = append(padded, sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])))
+	}
+	// All sizes are constants from here on: a place is row-major in [kernel,
+	// kernel, blocks, blocks].
+	at := func(e sym.Expr) int64 {
+		n, ok := e.Const()
+		if !ok {
+			b.fail(c.Errorf("an image of dynamic size"))
+		}
+		return n
+	}
+	width := at(padded[1])
+	at(padded[0])
+	places = places[:0]
+	for i := range at(cl.kern[0]) {
+		for j := range at(cl.kern[1]) {
+			for y := range at(cl.blocks[0]) {
+				for x := range at(cl.blocks[1]) {
+					row := y*at(cl.stride[0]) + i*at(cl.dilation[0])
+					places = append(places, row*width+x*at(cl.stride[1])+j*at(cl.dilation[1]))
+				}
+			}
+		}
+	}
+	n := x.Type.Rank() - 2
+	kernel := sym.Mul(cl.kern...)
+	rows := sym.Mul(append(slices.Clone(x.Type.Sizes[:n]), sym.FloorDiv(x.Type.Sizes[n], kernel))...)
+	x = b.reshaped(x, rows, sym.Mul(kernel, x.Type.Sizes[n+1]))
+	m := opmath(x.Type.DType)
+	zeros := b.Op("aten.full.default", []sym.Expr{rows, sym.Mul(padded...)}, 0, Kw("dtype", m))
+	index := b.Op("aten.expand.default", b.integers(places, 1, int64(len(places))), x.Type.Sizes)
+	y := b.Op("aten.scatter_add.default", zeros, 1, index, b.cast(x, m))
+	y = b.reshaped(y, append(slices.Clone(c.Outs[0].Sizes[:n+1]), padded...)...)
+	for d := range 2 {
+		if !cl.pad[d].IsZero() {
+			y = b.Op("aten.slice.Tensor", y, n+1+d, cl.pad[d], sym.Add(cl.pad[d], image[d]))
+		}
+	}
+	return b.cast(y, c.Outs[0].DType)
+}
+
+// diagonalMask is true at [i, j] where j - i is offset.
+func (b *Builder) diagonalMask(rows, cols sym.Expr, offset int64) *ir.Value {
+	i := b.Op("aten.arange.start_step", offset, sym.Add(rows, sym.Int(offset)))
+	j := b.Op("aten.arange.start_step", 0, cols)
+	return b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", i, 1), j)
+}
+
+// onDiagonal moves the last two dimensions of x to d1 and d2.
+func (b *Builder) onDiagonal(x *ir.Value, d1, d2 int) *ir.Value {
+	rank := x.Type.Rank()
+	perm := make([]int, rank)
+	next := 0
+	for d := range perm {
+		switch d {
+		case d1:
+			perm[d] = rank - 2
+		case d2:
+			perm[d] = rank - 1
+		default:
+			perm[d] = next
+			next++
+		}
+	}
+	return b.Op("aten.permute.default", x, perm)
+}
+
+// asRows lays out what goes on a diagonal by the row it is in: rows before the
+// first and behind the last get 0.
+func (b *Builder) asRows(x *ir.Value, rows sym.Expr, offset int64) *ir.Value {
+	n := x.Type.Sizes[x.Type.Rank()-1]
+	first := sym.Int(max(-offset, 0))
+	last := sym.Sub(rows, sym.Add(n, first))
+	if !first.IsZero() || !last.IsZero() {
+		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{first, last}, 0)
+	}
+	return b.Op("aten.unsqueeze.default", x, -1)
+}
+
+func diagEmbedCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	offset, d1, d2, err := diagEmbedArgs(c)
+	b.fail(err)
+	n := sym.Add(x.Type.Sizes[x.Type.Rank()-1], sym.Int(max(offset, -offset)))
+	y := b.where(b.diagonalMask(n, n, offset), b.asRows(x, n, offset), 0, x.Type.DType)
+	return b.onDiagonal(y, d1, d2)
+}
+
+func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	offset, err := c.Int("offset")
+	b.fail(err)
+	d1, err := c.dim("dim1", x.Type.Rank())
+	b.fail(err)
+	d2, err := c.dim("dim2", x.Type.Rank())
+	b.fail(err)
+	rest := make([]int, 0, x.Type.Rank())
+	for d := range x.Type.Rank() {
+		if d != d1 && d != d2 {
+			rest = append(rest, d)
+		}
+	}
+	last := b.Op("aten.permute.default", x, append(rest, d1, d2))
+	rows, cols := x.Type.Sizes[d1], x.Type.Sizes[d2]
+	y := b.where(b.diagonalMask(rows, cols, offset), b.asRows(c.Value("src"), rows, offset), last, x.Type.DType)
+	return b.onDiagonal(y, d1, d2)
+}
