@@ -159,6 +159,15 @@ func sampleMethod(table *ops.Table, op *ops.Op, s ops.Sample, i int) (*ir.Method
 		return nil, err
 	}
 	m := &ir.Method{Name: n.Name, Graph: &ir.Graph{}}
+	for _, typ := range bound.Outs { // sizes that data decides
+		for _, s := range typ.Sizes {
+			for _, u := range s.Symbols() {
+				if !slices.Contains(m.Symbols, u) {
+					m.Symbols = append(m.Symbols, u)
+				}
+			}
+		}
+	}
 	for _, in := range s.Inputs {
 		m.Graph.Inputs = append(m.Graph.Inputs, in.Value)
 		m.Inputs = append(m.Inputs, ir.InputSpec{Kind: ir.UserInput})

@@ -20,6 +20,8 @@ func tensorGroups() [][]Op {
 		uniqueOps(),
 		modeOps(),
 		triangleIndexOps(),
+		polynomialOps(),
+		specialOps(),
 		scatterOps(),
 		upsampleOps(),
 		upsampleAAOps(),
