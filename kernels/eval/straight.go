@@ -7,8 +7,13 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 )
 
-// maxStraight bounds the statements of a loop's body made straight.
-const maxStraight = 160
+// maxStraight bounds the statements of a loop's body made straight, maxWindow
+// the iterations of a loop in it: longer ones are better run in strips
+// themselves.
+const (
+	maxStraight = 160
+	maxWindow   = 12
+)
 
 // straight returns s with a body that only declares values and stores: inner
 // loops of few iterations are unrolled, and instead of changing a local a
@@ -36,7 +41,7 @@ func unrolled(body []loop.Stmt) int {
 		switch s := s.(type) {
 		case *loop.For:
 			k, ok := s.Extent.Const()
-			if !ok || k > maxStraight {
+			if !ok || k > maxWindow {
 				return maxStraight + 1
 			}
 			n += int(k) * unrolled(s.Body)

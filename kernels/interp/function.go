@@ -51,7 +51,13 @@ func shown(c *ops.Call, views []ops.View) []expr.Tensor {
 // list, is row-major.
 type Orders struct{ Outs, Operands [][]int }
 
-func order(list [][]int, i int) []int {
+// Out returns the order of result i.
+func (o Orders) Out(i int) []int { return nth(o.Outs, i) }
+
+// Operand returns the order of operand k.
+func (o Orders) Operand(k int) []int { return nth(o.Operands, k) }
+
+func nth(list [][]int, i int) []int {
 	if list == nil {
 		return nil
 	}
@@ -75,7 +81,7 @@ func permuted[T any](xs []T, order []int) []T {
 func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 	infos := make([]schedule.OperandInfo, len(c.Operands()))
 	for k, v := range c.Operands() {
-		infos[k] = schedule.OperandInfo{DType: v.Type.DType, Sizes: permuted(v.Type.Sizes, order(o.Operands, k))}
+		infos[k] = schedule.OperandInfo{DType: v.Type.DType, Sizes: permuted(v.Type.Sizes, o.Operand(k))}
 	}
 	opts := schedule.Options{}
 	for _, v := range c.Scalars() {
@@ -83,12 +89,12 @@ func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 	}
 	placed := make([]expr.Tensor, len(ts))
 	for i, t := range ts {
-		placed[i] = expr.Tensor{DType: t.DType, Vars: permuted(t.Vars, order(o.Outs, i)), Body: expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
-			if e.Op != expr.OpLoad || order(o.Operands, e.Buf) == nil {
+		placed[i] = expr.Tensor{DType: t.DType, Vars: permuted(t.Vars, o.Out(i)), Body: expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+			if e.Op != expr.OpLoad || o.Operand(e.Buf) == nil {
 				return e
 			}
 			x := *e
-			x.Coords = permuted(e.Coords, order(o.Operands, e.Buf))
+			x.Coords = permuted(e.Coords, o.Operand(e.Buf))
 			return &x
 		})}
 	}

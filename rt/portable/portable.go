@@ -23,8 +23,9 @@ func Registry() *rt.Registry { return New(ops.Standard(), tuned.Standard()) }
 // definitions.
 func New(table *ops.Table, handMade []*tuned.Kernel) *rt.Registry {
 	var kernels []rt.Kernel
+	programs := &cache{programs: map[string]*program{}}
 	for _, f := range forms(table) {
-		k := &kernel{form: f, table: table, handMade: handMade, calls: new(atomic.Uint32)}
+		k := &kernel{form: f, table: table, handMade: handMade, calls: new(atomic.Uint32), cache: programs}
 		kernels = append(kernels, rt.Kernel{Name: f.file, Prepare: k.prepare})
 	}
 	return rt.NewRegistry(kernels...)
@@ -36,5 +37,6 @@ type kernel struct {
 	table    *ops.Table
 	handMade []*tuned.Kernel
 	calls    *atomic.Uint32 // prepared so far
-	depth    int            // of decompositions around what is compiled
+	cache    *cache
+	depth    int // of decompositions around what is compiled
 }

@@ -1,0 +1,89 @@
+package portable
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// maxPrograms bounds what a cache holds; when it is full it is emptied.
+const maxPrograms = 1024
+
+// cache has the programs of a registry: models repeat the same calls, and
+// methods load again.
+type cache struct {
+	mu       sync.Mutex
+	programs map[string]*program
+}
+
+// known returns the loops of a call if an equal one was compiled before, else
+// nil.
+func (c *cache) known(call *ops.Call, o interp.Orders) *loops {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.programs[key(call, o)]; p != nil && !call.Op.Random {
+		return p.loops()
+	}
+	return nil
+}
+
+// loops returns the loops of a call, which make makes if they are not known.
+func (c *cache) loops(call *ops.Call, o interp.Orders, make func() (*loop.Func, error)) (*loops, error) {
+	if l := c.known(call, o); l != nil {
+		return l, nil
+	}
+	f, err := make()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProgram(f)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.programs) >= maxPrograms {
+		clear(c.programs)
+	}
+	c.programs[key(call, o)] = p
+	return p.loops(), nil
+}
+
+// key is equal for calls that have the same loops.
+func key(call *ops.Call, o interp.Orders) string {
+	var b strings.Builder
+	b.WriteString(call.Op.Name())
+	for _, a := range call.Args {
+		b.WriteByte(' ')
+		argKey(&b, a)
+	}
+	for _, t := range call.Outs {
+		fmt.Fprintf(&b, " %v%v", t.DType, t.Sizes)
+	}
+	fmt.Fprintf(&b, " %v %v", o.Outs, o.Operands)
+	return b.String()
+}
+
+func argKey(b *strings.Builder, a ir.Arg) {
+	switch a := a.(type) {
+	case ir.Ref:
+		t := a.Value.Type
+		fmt.Fprintf(b, "%v%v%v%v", t.DType, t.Sizes, t.Strides, t.Offset)
+	case ir.List:
+		b.WriteByte('[')
+		for _, x := range a {
+			argKey(b, x)
+			b.WriteByte(',')
+		}
+		b.WriteByte(']')
+	case ir.Float:
+		fmt.Fprintf(b, "%x", float64(a))
+	default:
+		fmt.Fprintf(b, "%T%v", a, a)
+	}
+}

@@ -1,0 +1,104 @@
+package portable
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/schedule"
+)
+
+// program is a compiled function, which any number of calls may run.
+type program struct {
+	f    *loop.Func
+	code *eval.Program
+	outs int    // buffers that are results; operands and scratch follow
+	safe []bool // of result i and operand j at i·operands+j: it runs with both in the same memory
+	ins  int
+}
+
+func newProgram(f *loop.Func) (*program, error) {
+	code, err := eval.Compile(f)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{f: f, code: code}
+	for _, b := range f.Bufs {
+		switch b.Role {
+		case loop.Out, loop.InOut:
+			p.outs++
+		case loop.In:
+			p.ins++
+		case loop.Scratch:
+			if _, ok := b.Len.Const(); !ok {
+				return nil, fmt.Errorf("the size %s of scratch is not known", b.Len)
+			}
+		}
+	}
+	for i := range p.outs {
+		for j := range p.ins {
+			p.safe = append(p.safe, p.inPlace(i, p.outs+j))
+		}
+	}
+	return p, nil
+}
+
+// inPlace reports whether the function runs rightly if result buffer out is
+// operand buffer in.
+func (p *program) inPlace(out, in int) bool {
+	copied := func(b loop.Buf) bool { return b.Role == loop.InOut && b.Init == in }
+	if p.f.Bufs[out].Role != loop.InOut {
+		return !slices.ContainsFunc(p.f.Bufs, copied) && schedule.InPlace(p.f, out, in)
+	}
+	return (copied(p.f.Bufs[out]) || !slices.ContainsFunc(p.f.Bufs, copied)) && !p.reads(in)
+}
+
+// reads reports whether the function loads from buffer k.
+func (p *program) reads(k int) bool {
+	found := false
+	loop.Walk(p.f.Body, func(s loop.Stmt) {
+		loop.Exprs(s, func(e *expr.Expr) { found = found || slices.Contains(expr.Loads(e), k) })
+	})
+	return found
+}
+
+// loops is a program with memory to run in.
+type loops struct {
+	*program
+	runner *eval.Runner
+	bufs   [][]byte // results, operands, scratch
+}
+
+func (p *program) loops() *loops {
+	l := &loops{program: p, runner: p.code.Runner(), bufs: make([][]byte, len(p.f.Bufs))}
+	for i, b := range p.f.Bufs {
+		if b.Role == loop.Scratch {
+			n, _ := b.Len.Const()
+			l.bufs[i] = make([]byte, n*int64(b.DType.Size()))
+		}
+	}
+	return l
+}
+
+// newLoops compiles a function that nobody else needs.
+func newLoops(f *loop.Func) (*loops, error) {
+	p, err := newProgram(f)
+	if err != nil {
+		return nil, err
+	}
+	return p.loops(), nil
+}
+
+func (l *loops) run(bufs [][]byte) error {
+	copy(l.bufs, bufs)
+	for i, b := range l.f.Bufs {
+		if b.Role == loop.InOut && !overlap(bufs[i], bufs[b.Init]) {
+			copy(bufs[i], bufs[b.Init])
+		}
+	}
+	return l.runner.Run(l.bufs, nil, nil)
+}
+
+func (l *loops) inPlace(out, in int) bool { return l.safe[out*l.ins+in] }

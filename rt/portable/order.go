@@ -1,0 +1,134 @@
+package portable
+
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/schedule"
+)
+
+// reorder copies a tensor from one order of dimensions in memory to another;
+// nil is row-major.
+func reorder(t ir.Type, from, to []int) (*loops, error) {
+	sizes, coords := make([]sym.Expr, len(t.Sizes)), make([]sym.Expr, len(t.Sizes))
+	vars := make([]*sym.Symbol, len(t.Sizes))
+	for d, s := range t.Sizes {
+		vars[d] = sym.NewVar(fmt.Sprintf("i%d", d), s)
+	}
+	at := func(order []int, i int) int {
+		if order == nil {
+			return i
+		}
+		return order[i]
+	}
+	placed := make([]*sym.Symbol, len(vars))
+	for i := range vars {
+		sizes[i], coords[i] = t.Sizes[at(from, i)], vars[at(from, i)].Expr()
+		placed[i] = vars[at(to, i)]
+	}
+	body := expr.At(0, t.DType, coords...)
+	f, err := schedule.Build("reorder", []expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
+		[]schedule.OperandInfo{{DType: t.DType, Sizes: sizes}}, schedule.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return newLoops(f)
+}
+
+// reordered returns data, a tensor in an order of dimensions, in row-major
+// order.
+func reordered(t ir.Type, order []int, data []byte) ([]byte, error) {
+	l, err := reorder(t, order, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, len(data))
+	return out, l.run([][]byte{out, data})
+}
+
+// ordered runs code that knows only row-major tensors on tensors in other
+// orders, by way of copies.
+type ordered struct {
+	code
+	outs   int
+	moves  []*loops // of results and operands, nil if they are row-major
+	copies [][]byte
+	bufs   [][]byte
+}
+
+// inOrder returns x for tensors in the orders o.
+func inOrder(c *ops.Call, o interp.Orders, x code) (code, error) {
+	w := &ordered{code: x, outs: len(c.Outs)}
+	any := false
+	add := func(t ir.Type, order []int, result bool) error {
+		var move *loops
+		var room []byte
+		if order != nil {
+			from, to := order, []int(nil)
+			if result {
+				from, to = nil, order
+			}
+			var err error
+			if move, err = reorder(t, from, to); err != nil {
+				return err
+			}
+			n, _ := t.Bytes().Const()
+			room = make([]byte, n)
+			any = true
+		}
+		w.moves, w.copies = append(w.moves, move), append(w.copies, room)
+		return nil
+	}
+	for i, t := range c.Outs {
+		if err := add(t, o.Out(i), true); err != nil {
+			return nil, err
+		}
+	}
+	for k, v := range c.Operands() {
+		if err := add(v.Type, o.Operand(k), false); err != nil {
+			return nil, err
+		}
+	}
+	if !any {
+		return x, nil
+	}
+	w.bufs = make([][]byte, len(w.moves))
+	return w, nil
+}
+
+func (w *ordered) run(bufs [][]byte) error {
+	copy(w.bufs, bufs)
+	for i, move := range w.moves {
+		if move == nil {
+			continue
+		}
+		w.bufs[i] = w.copies[i]
+		if i >= w.outs {
+			if err := move.run([][]byte{w.copies[i], bufs[i]}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.code.run(w.bufs); err != nil {
+		return err
+	}
+	for i, move := range w.moves[:w.outs] {
+		if move != nil {
+			if err := move.run([][]byte{bufs[i], w.copies[i]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inPlace is as the code's own where nothing is copied; a copied operand is
+// read before any result is written, and a copied result written after all
+// operands are read.
+func (w *ordered) inPlace(out, in int) bool {
+	return w.moves[out] != nil || w.moves[w.outs+in] != nil || w.code.inPlace(out, in)
+}
