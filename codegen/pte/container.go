@@ -33,8 +33,10 @@ func treeSpec(t *ir.Tree) string {
 func writeTree(b *strings.Builder, t *ir.Tree) {
 	kind, context := "null", "null"
 	if t.Type != "" {
-		kind, context = quote(t.Type), quote("null")
-		if t.Keys != nil || t.Type == "builtins.dict" {
+		var keyed bool
+		kind, keyed = containerType(t)
+		kind, context = quote(kind), quote("null")
+		if keyed {
 			keys := make([]string, len(t.Keys))
 			for i, k := range t.Keys {
 				keys[i] = quote(k)
@@ -50,6 +52,21 @@ func writeTree(b *strings.Builder, t *ir.Tree) {
 		writeTree(b, c)
 	}
 	b.WriteString("]}")
+}
+
+// containerType returns the type that t is written as and whether the names of
+// its children go with it. Types of the model's own, which a reader would have
+// to have, become plain ones that nest in the same way.
+func containerType(t *ir.Tree) (name string, keyed bool) {
+	switch t.Type {
+	case "builtins.tuple", "builtins.list":
+		return t.Type, false
+	case "builtins.dict", "collections.OrderedDict":
+		return t.Type, true
+	case "collections.defaultdict":
+		return "builtins.dict", true
+	}
+	return "builtins.tuple", false
 }
 
 // quote returns s as a JSON string.

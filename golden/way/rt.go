@@ -46,15 +46,14 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 	if closer != nil {
 		defer closer.Close()
 	}
-	file, err := w.file(p, r)
+	m := &machine{registry: registry}
+	file, err := w.file(p, r, m)
 	if err != nil {
 		return err
 	}
-	program, err := rt.Load(bytes.NewReader(file), nil)
-	if err != nil {
+	if m.program, err = rt.Load(bytes.NewReader(file), nil); err != nil {
 		return err
 	}
-	m := &machine{program: program, options: &rt.MethodOptions{Registry: registry}}
 	for _, method := range p.Methods {
 		m.mutated = append(m.mutated, mutatedInputs(method))
 	}
@@ -78,8 +77,8 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 	return nil
 }
 
-// file lowers p and returns its .pte.
-func (w RT) file(p *ir.Program, r *Result) ([]byte, error) {
+// file lowers p and returns its .pte; data outside of it m gets.
+func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 	opt := w.Options
 	opt.Lang = "pte"
 	passes, after := opt.Pipeline(), opt.After
@@ -102,6 +101,18 @@ func (w RT) file(p *ir.Program, r *Result) ([]byte, error) {
 		return nil, err
 	}
 	r.Code = int64(file.Len())
+	if out.Data != nil {
+		var data bytes.Buffer
+		if err := pte.WriteData(&data, out.Data); err != nil {
+			return nil, err
+		}
+		r.Weights = int64(data.Len())
+		outside, err := rt.LoadData(bytes.NewReader(data.Bytes()))
+		if err != nil {
+			return nil, err
+		}
+		m.data = append(m.data, outside)
+	}
 	return file.Bytes(), nil
 }
 
@@ -126,16 +137,27 @@ func mutatedInputs(m *ir.Method) []int {
 
 // machine is a loaded program with the state of its methods.
 type machine struct {
-	program *rt.Program
-	options *rt.MethodOptions
-	mutated [][]int // by method
-	methods map[int]*rt.Method
-	failed  bool
+	program  *rt.Program
+	registry *rt.Registry
+	data     []*rt.DataFile
+	mutated  [][]int // by method
+	methods  map[int]*rt.Method
+	failed   bool
 }
 
-// load loads a method anew.
+// load loads a method anew, with memory full of junk: a program must not count
+// on what it did not write.
 func (m *machine) load(i int) error {
-	method, err := m.program.LoadMethod(m.program.MethodNames()[i], m.options)
+	name := m.program.MethodNames()[i]
+	meta, err := m.program.MethodMeta(name)
+	if err != nil {
+		return err
+	}
+	memory := &rt.MemoryManager{}
+	for _, size := range meta.PlannedBuffers {
+		memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
+	}
+	method, err := m.program.LoadMethod(name, &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory})
 	if err != nil {
 		return err
 	}

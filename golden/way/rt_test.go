@@ -79,3 +79,17 @@ func TestReorder(t *testing.T) {
 		t.Errorf("back: %v", back)
 	}
 }
+
+// Weights outside the program are the same weights.
+func TestRTExternalWeights(t *testing.T) {
+	j := caseJob(t, "lenet")
+	inside := all(t, RT{}, j)[0]
+	outside := all(t, RT{Settings{Options: compile.Options{ExternalWeights: true}}}, j)[0]
+	if inside.Err != nil || outside.Err != nil {
+		t.Fatal(inside.Err, outside.Err)
+	}
+	if inside.Weights != 0 || outside.Weights == 0 || outside.Code >= inside.Code {
+		t.Errorf("%d bytes with weights; %d without, %d of weights", inside.Code, outside.Code, outside.Weights)
+	}
+	sameCall(t, inside.Calls[0], outside.Calls[0])
+}
