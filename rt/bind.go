@@ -19,6 +19,7 @@ type binder struct {
 	slots     []EValue
 	index     map[*EValue]int32
 	uses      []use
+	work      int       // what arguments and elements of lists calls may still have
 	callers   []*Tensor // outputs whose memory the caller may give
 	delegates []Delegate
 }

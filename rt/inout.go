@@ -150,8 +150,9 @@ func closeTo(got, want float64) bool {
 }
 
 // Output returns the slot of output i; nil if there is none. What is in it is
-// good until the method executes again; it must not be changed, and the elements
-// of an output that is a constant must not be written.
+// good until an input is set or the method executes again: they may share memory.
+// To feed an output back as an input, copy it first. The slot must not be
+// changed, and the elements of an output that is a constant must not be written.
 func (m *Method) Output(i int) *EValue {
 	if i < 0 || i >= len(m.outputs) {
 		return nil
@@ -214,7 +215,7 @@ func (m *Method) SetOutput(i int, memory []byte) error {
 
 // Forward sets all inputs, as SetInput does, executes the method and returns the
 // outputs: the slots that Output returns, in a slice that later calls return
-// again.
+// again. The inputs must not be outputs of the method; see Output.
 func (m *Method) Forward(ctx context.Context, inputs ...any) ([]*EValue, error) {
 	if len(inputs) != len(m.inputs) {
 		return nil, fmt.Errorf("method %q: %w: %d inputs, expected %d", m.meta.Name, ErrInvalidArgument, len(inputs), len(m.inputs))

@@ -85,6 +85,39 @@ func affineFile(t *testing.T, b *build) *rt.Program {
 	return p
 }
 
+// A small file does not make much work.
+func TestSharedLists(t *testing.T) {
+	b := newBuild("forward")
+	x, out := b.planned(1), b.dynamic(1)
+	list := make(pte.TensorList, 20_000)
+	for i := range list {
+		list[i] = x
+	}
+	args := []int32{b.value(list), out}
+	for range 20_000 {
+		b.kernel("aten::cat", "out", args...)
+	}
+	if _, err := load(b.inputs(x).outputs(out).program(t), "forward", nil); !errors.Is(err, rt.ErrNotSupported) {
+		t.Error(err)
+	}
+}
+
+// What the caller judges programs by comes first.
+func TestVerify(t *testing.T) {
+	b := newBuild("forward")
+	x := b.planned(2)
+	b.kernel("aten::add", "out", x, x, b.planned(2)) // no alpha
+	b.inputs(x).outputs(x)
+	schemas := func(p *pte.Program) error { return pte.Verify(p, nil) }
+	if _, err := rt.NewProgram(b.file, &rt.LoadOptions{Verify: schemas}); err != nil {
+		t.Error(err)
+	}
+	bad := errors.New("nothing is good enough")
+	if _, err := rt.NewProgram(b.file, &rt.LoadOptions{Verify: func(*pte.Program) error { return bad }}); !errors.Is(err, bad) || !errors.Is(err, rt.ErrInvalidProgram) {
+		t.Errorf("a judge that refuses: %v", err)
+	}
+}
+
 // One program serves many goroutines.
 func TestConcurrent(t *testing.T) {
 	for _, p := range []*rt.Program{affineFile(t, affine()), affine().program(t)} {

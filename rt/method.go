@@ -81,7 +81,7 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 		program: p, plan: plan, options: options,
 		memory: newMemory(options.Memory), data: options.Data, boundary: options.Optimize != nil,
 		slots: make([]EValue, len(plan.Values)), uses: make([]use, len(plan.Values)),
-		index: make(map[*EValue]int32, len(plan.Values)),
+		index: make(map[*EValue]int32, len(plan.Values)), work: workOf(plan),
 	}
 	for v := range b.slots {
 		b.index[&b.slots[v]] = int32(v)

@@ -65,7 +65,7 @@ func TensorOf[T Element](sizes []int64, data []T) (*Tensor, error) {
 }
 
 // Data returns the elements of t in memory order: not a copy. Those of an
-// output stay what they are until the method executes again. The error says
+// output stay what they are until an input is set or the method executes again. The error says
 // that t has other elements than T, or no memory.
 func Data[T Element](t *Tensor) ([]T, error) {
 	if t == nil {

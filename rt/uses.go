@@ -57,7 +57,7 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 		if in.Op < 0 || int(in.Op) >= len(b.plan.Operators) {
 			return fmt.Errorf("%w: operator %d of %d", ErrInvalidProgram, in.Op, len(b.plan.Operators))
 		}
-		if err := b.inRange(in.Args); err != nil {
+		if err := b.arguments(in.Args); err != nil {
 			return err
 		}
 		return b.kernelUses(in)
@@ -65,7 +65,7 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 		if in.Delegate < 0 || int(in.Delegate) >= len(b.plan.Delegates) {
 			return fmt.Errorf("%w: delegate %d of %d", ErrInvalidProgram, in.Delegate, len(b.plan.Delegates))
 		}
-		if err := b.inRange(in.Args); err != nil {
+		if err := b.arguments(in.Args); err != nil {
 			return err
 		}
 		for _, a := range in.Args {
@@ -126,7 +126,18 @@ func (b *binder) kernelUses(in pte.KernelCall) error {
 	if len(in.Args) == 0 {
 		return fmt.Errorf("%w: a call without arguments", ErrInvalidProgram)
 	}
-	for _, v := range append(b.results(in), b.target(in)...) {
+	if err := b.writes(b.results(in)); err != nil {
+		return err
+	}
+	return b.writes(b.target(in))
+}
+
+// writes marks values that a kernel writes.
+func (b *binder) writes(values []int32) error {
+	for _, v := range values {
+		if _, err := b.slot(v); err != nil {
+			return err
+		}
 		b.uses[v].written = true
 		if _, ok := b.plan.Values[v].(*pte.Tensor); !ok {
 			b.uses[v].changed = true
@@ -142,9 +153,9 @@ func (b *binder) kernelUses(in pte.KernelCall) error {
 func (b *binder) results(in pte.KernelCall) []int32 {
 	last := in.Args[len(in.Args)-1]
 	if list, ok := b.plan.Values[last].(pte.TensorList); ok {
-		return b.elements(list)
+		return list
 	}
-	return []int32{last}
+	return in.Args[len(in.Args)-1:]
 }
 
 // target returns the argument that an operator changes in place: its first, if
@@ -154,21 +165,9 @@ func (b *binder) target(in pte.KernelCall) []int32 {
 		return nil
 	}
 	if list, ok := b.plan.Values[in.Args[0]].(pte.TensorList); ok {
-		return b.elements(list)
+		return list
 	}
 	return in.Args[:1:1]
-}
-
-// elements returns the elements of a list that are values; others are refused
-// when the list is bound.
-func (b *binder) elements(list pte.TensorList) []int32 {
-	var in []int32
-	for _, v := range list {
-		if _, err := b.slot(v); err == nil {
-			in = append(in, v)
-		}
-	}
-	return in
 }
 
 func (b *binder) notConstant(v int32) error {
@@ -176,6 +175,53 @@ func (b *binder) notConstant(v int32) error {
 		return fmt.Errorf("%w: it writes value %d, a constant", ErrInvalidProgram, v)
 	}
 	return nil
+}
+
+// arguments checks a call's arguments. Its kernel looks at the elements of lists
+// too; lists that more calls share than exporters ever let would make a small
+// file much work.
+func (b *binder) arguments(args []int32) error {
+	if err := b.inRange(args); err != nil {
+		return err
+	}
+	for _, v := range args {
+		b.work -= 1 + listLength(b.plan.Values[v])
+	}
+	if b.work < 0 {
+		return fmt.Errorf("%w: lists are arguments of too many calls", ErrNotSupported)
+	}
+	return nil
+}
+
+// workOf is how many arguments and elements of lists the calls of a plan may
+// have together: 64 for each that is in the file.
+func workOf(plan *pte.ExecutionPlan) int {
+	n := 16
+	for _, v := range plan.Values {
+		n += 1 + listLength(v)
+	}
+	for _, chain := range plan.Chains {
+		if chain != nil {
+			n += len(chain.Instructions)
+		}
+	}
+	return 64 * n
+}
+
+func listLength(v pte.EValue) int {
+	switch v := v.(type) {
+	case pte.IntList:
+		return len(v)
+	case pte.DoubleList:
+		return len(v)
+	case pte.BoolList:
+		return len(v)
+	case pte.TensorList:
+		return len(v)
+	case pte.OptionalTensorList:
+		return len(v)
+	}
+	return 0
 }
 
 func (b *binder) inRange(indices []int32) error {
