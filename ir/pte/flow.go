@@ -1,6 +1,7 @@
 package pte
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -39,14 +40,15 @@ func (h home) overlaps(o home) bool {
 const freed int32 = -1
 
 // state is what holds before an instruction, by value. The data of a tensor is
-// in the home of one of at, more than one if paths differ; nil is its own.
+// in its own home unless at says in whose: more than one if paths differ.
 type state struct {
 	history []history
-	at      [][]int32
+	at      map[int32][]int32
+	held    *int // of the flow: bytes that states take
 }
 
 func (s *state) clone() *state {
-	return &state{slices.Clone(s.history), slices.Clone(s.at)}
+	return &state{slices.Clone(s.history), maps.Clone(s.at), s.held}
 }
 
 // join adds what holds on another path and reports whether that is new.
@@ -57,40 +59,49 @@ func (s *state) join(o *state) bool {
 			s.history[i] |= h
 			changed = true
 		}
-		if s.joinAt(i, o.at[i]) {
-			changed = true
+	}
+	return s.joinPlaces(o) || changed
+}
+
+func (s *state) joinPlaces(o *state) bool {
+	changed := false
+	for v := range s.at {
+		if _, ok := o.at[v]; !ok {
+			changed = s.joinPlace(v, []int32{v}) || changed
 		}
+	}
+	for v, places := range o.at {
+		changed = s.joinPlace(v, places) || changed
 	}
 	return changed
 }
 
-func (s *state) joinAt(i int, at []int32) bool {
-	if slices.Equal(s.at[i], at) {
+func (s *state) joinPlace(v int32, places []int32) bool {
+	old := s.places(v)
+	union := slices.Concat(old, places)
+	slices.Sort(union)
+	if union = slices.Compact(union); slices.Equal(union, old) {
 		return false
 	}
-	old, own := s.at[i], []int32{int32(i)}
-	if old == nil {
-		old = own
-	}
-	if at == nil {
-		at = own
-	}
-	union := slices.Clone(old)
-	for _, a := range at {
-		if at, found := slices.BinarySearch(union, a); !found {
-			union = slices.Insert(union, at, a)
-		}
-	}
-	if slices.Equal(union, old) {
-		return false
-	}
-	s.at[i] = union
+	s.at[v] = union
+	*s.held += 4 * len(union)
 	return true
 }
 
-// maxSteps bounds the look at memory: programs that exporters write take far
-// less, broken ones must not take for ever.
-const maxSteps = 1 << 28
+// places returns the values in whose homes the data of v may be, sorted.
+func (s *state) places(v int32) []int32 {
+	if places, ok := s.at[v]; ok {
+		return places
+	}
+	return []int32{v}
+}
+
+// These bound what the look at memory takes: its time, in values looked at, and
+// the bytes it holds. Programs that exporters write take far less.
+const (
+	maxSteps = 1 << 28
+	maxHeld  = 1 << 26
+)
 
 // flow follows data through the instructions of a method.
 type flow struct {
@@ -103,6 +114,7 @@ type flow struct {
 	carried  []bool // by value: its data of one call is read by the next
 	culprit  []int  // by value: an instruction that wrote over it, -1 for none
 	steps    int
+	held     int
 	speak    bool // problems are reported, which they are not while loops are followed
 }
 
@@ -116,28 +128,25 @@ func (p *planVerifier) memory() {
 		exit = f.run(entry.clone())
 		again := false
 		if exit != nil {
-			// What moved stays moved until the next call.
-			for i := range exit.at {
-				if entry.joinAt(i, exit.at[i]) {
-					again = true
-				}
-			}
+			again = entry.joinPlaces(exit) // what moved stays moved until the next call
 		}
-		if !again || f.steps > maxSteps {
+		if !again || f.spent() {
 			break
 		}
 	}
-	if f.speak = f.steps <= maxSteps; f.speak {
+	if f.speak = !f.spent(); f.speak {
 		exit = f.run(entry.clone())
 	}
-	if f.steps > maxSteps {
-		p.bad(-1, "its memory takes more than %d steps to follow", maxSteps)
+	if f.spent() {
+		p.bad(-1, "its use of memory is too entangled to follow: %d steps, %d bytes", f.steps, f.held)
 		return
 	}
 	if exit != nil {
 		f.end(exit)
 	}
 }
+
+func (f *flow) spent() bool { return f.steps > maxSteps || f.held > maxHeld }
 
 func newFlow(p *planVerifier) *flow {
 	n := len(p.plan.Values)
@@ -197,7 +206,7 @@ func hasInitial(t *Tensor) bool {
 // name, or is changed in place. Inputs are copied in over it.
 func (f *flow) entry() *state {
 	n := len(f.plan.Values)
-	s := &state{make([]history, n), make([][]int32, n)}
+	s := &state{make([]history, n), map[int32][]int32{}, &f.held}
 	for _, i := range f.tensors {
 		s.history[i] = unset
 	}

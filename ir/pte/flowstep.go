@@ -30,10 +30,12 @@ func (f *flow) chain(c int, in *state) *state {
 		}
 	}
 	states := map[int]*state{0: in}
+	f.held = 0
 	work := []int{0}
 	arrive := func(i int, s *state, queue bool) {
 		f.steps += len(f.plan.Values)
 		if old, ok := states[i]; !ok {
+			f.held += len(s.history) + 64*len(s.at)
 			states[i] = s.clone()
 		} else if !old.join(s) {
 			return
@@ -64,7 +66,7 @@ func (f *flow) chain(c int, in *state) *state {
 			}
 		}
 	}
-	for len(work) > 0 && f.steps <= maxSteps {
+	for len(work) > 0 && !f.spent() {
 		i := work[len(work)-1]
 		work = work[:len(work)-1]
 		if i < n {
@@ -153,17 +155,7 @@ type reporter func(value int32, format string, args ...any)
 func (f *flow) alias(s *state, to, from int32) {
 	s.history[to] = s.history[from]
 	f.culprit[to] = f.culprit[from]
-	if s.at[to] = s.at[from]; s.at[from] == nil {
-		s.at[to] = []int32{from}
-	}
-}
-
-// places returns the values in whose homes the data of v may be.
-func (f *flow) places(s *state, v int32) []int32 {
-	if s.at[v] == nil {
-		return []int32{v}
-	}
-	return s.at[v]
+	s.at[to] = s.places(from)
 }
 
 // empty reports that a tensor has no bytes.
@@ -177,7 +169,7 @@ func (f *flow) place(s *state, v int32, say reporter) bool {
 	if f.empty(v) {
 		return true
 	}
-	for _, o := range f.places(s, v) {
+	for _, o := range s.places(v) {
 		if o == freed {
 			say(v, "its memory was freed")
 			return false
@@ -202,7 +194,7 @@ func (f *flow) read(s *state, v int32, say reporter) {
 	case h&unset != 0:
 		say(v, "it is read before anything is written to it")
 	case h&initial != 0:
-		for _, o := range f.places(s, v) {
+		for _, o := range s.places(v) {
 			if s.history[o]&initial != 0 {
 				f.carried[o] = true
 			}
@@ -214,12 +206,11 @@ func (f *flow) read(s *state, v int32, say reporter) {
 // place means that it was v's own data, so that v's views have it as well.
 func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction int) {
 	f.steps += len(f.tensors)
-	homes := f.places(s, v)
 	for _, x := range f.tensors {
-		if x == v || f.homes[x].kind == constant && s.at[x] == nil {
+		if x == v || f.homes[x].kind == constant && len(s.at) == 0 {
 			continue
 		}
-		overlap, same := f.relation(f.places(s, x), homes)
+		overlap, same := f.relation(s, x, v)
 		switch {
 		case !overlap:
 		case same && (f.plain[x] || inPlace):
@@ -239,14 +230,21 @@ func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction in
 	s.history[v] = as
 }
 
-// relation compares places: whether any of one overlaps any of the other, and
-// whether both are the same one.
-func (f *flow) relation(a, b []int32) (overlap, same bool) {
-	for _, x := range a {
-		for _, y := range b {
+// relation compares the places of two values: whether any of one overlaps any of
+// the other, and whether both are the same one.
+func (f *flow) relation(s *state, a, b int32) (overlap, same bool) {
+	_, movedA := s.at[a]
+	_, movedB := s.at[b]
+	if !movedA && !movedB { // as nearly all are
+		return a == b || f.homes[a].overlaps(f.homes[b]), a == b || f.homes[a] == f.homes[b]
+	}
+	inA, inB := s.places(a), s.places(b)
+	f.steps += len(inA) * len(inB)
+	for _, x := range inA {
+		for _, y := range inB {
 			if x != freed && y != freed && (x == y || f.homes[x].overlaps(f.homes[y])) {
 				overlap = true
-				same = len(a) == 1 && len(b) == 1 && (x == y || f.homes[x] == f.homes[y])
+				same = len(inA) == 1 && len(inB) == 1 && (x == y || f.homes[x] == f.homes[y])
 			}
 		}
 	}
@@ -254,7 +252,7 @@ func (f *flow) relation(a, b []int32) (overlap, same bool) {
 }
 
 func (f *flow) sameHome(s *state, a, b int32) bool {
-	for _, x := range f.places(s, b) {
+	for _, x := range s.places(b) {
 		if x == freed || f.homes[x].kind != f.homes[a].kind || f.homes[x].memory != f.homes[a].memory || f.homes[x].lo != f.homes[a].lo {
 			return false
 		}
@@ -269,12 +267,12 @@ func (f *flow) apart(s *state, e *effect, say reporter) {
 			continue
 		}
 		for _, other := range e.outs[:i] {
-			if overlap, _ := f.relation(f.places(s, out), f.places(s, other)); overlap && !f.empty(other) {
+			if overlap, _ := f.relation(s, out, other); overlap && !f.empty(other) {
 				say(out, "it overlaps value %d, which the call writes too", other)
 			}
 		}
 		for _, arg := range append(slices.Clip(e.reads), e.inout...) {
-			if overlap, same := f.relation(f.places(s, out), f.places(s, arg)); overlap && !same && !f.empty(arg) {
+			if overlap, same := f.relation(s, out, arg); overlap && !same && !f.empty(arg) {
 				say(out, "it is written and overlaps value %d, which the call reads, in part", arg)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // bytes of the file's flatbuffer, whatever they say, and a constant. (For files
 // that exporters write it is less than 10 times.) The data of tensors and
 // delegates is not part of it, since nothing of it is read.
-const ReadExpansion = 192
+const ReadExpansion = 128
 
 // Read reads a program from a .pte file of size bytes. The program's blobs are
 // ranges of r, which has to stay readable. Read accepts all forms of ET12: with
@@ -84,7 +84,7 @@ func (d *decoder) string(b []byte) string {
 // need notes that the field id of tab, which a runtime requires, is absent. It is
 // called name in the table at path.
 func (d *decoder) need(tab flatbuffers.Table, id int, path path, name string) {
-	if tab.Offset(flatbuffers.VOffsetT(4+2*id)) == 0 {
+	if tab.Offset(flatbuffers.VOffsetT(4+2*id)) == 0 && len(d.defects) < maxProblems {
 		d.defects = append(d.defects, path.String()+"."+name+" is absent")
 	}
 }

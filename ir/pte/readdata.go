@@ -40,7 +40,7 @@ func (d *decoder) data(s *program.Program, p *Program) error {
 		}
 		p.Constants, err = subsegments(x, "constant_segment", sizes.constants)
 		for i, b := range p.Constants {
-			if at := d.position(b); at%alignment != 0 {
+			if at := d.position(b); at%alignment != 0 && len(d.defects) < maxProblems {
 				d.defects = append(d.defects, fmt.Sprintf("constant %d is at offset %d, not aligned to %d bytes", i, at, alignment))
 			}
 		}

@@ -30,7 +30,8 @@ type Schemas interface {
 //     constant is written. A tensor in exactly the place of another may be a view
 //     of it: where nothing writes it itself it holds what was last written there.
 //
-// All problems are reported, in a *VerifyError; memory is looked at in methods
+// It takes a bounded time, and memory of a small multiple of the program's tables
+// and 64 MB. All problems are reported, in a *VerifyError; memory is looked at in methods
 // that have no other problem. A nil schemas knows no operators.
 func Verify(p *Program, schemas Schemas) error {
 	v := &verifier{program: p, schemas: schemas, errors: &VerifyError{}}
@@ -142,9 +143,12 @@ func (v *verifier) size() {
 func VerifyData(p *Program, files ...*DataFile) error {
 	errors := &VerifyError{}
 	for _, plan := range p.Plans {
+		if plan == nil {
+			continue
+		}
 		for i, val := range plan.Values {
 			t, ok := val.(*Tensor)
-			if !ok || t.ExtraInfo == nil || !t.ExtraInfo.External {
+			if !ok || t == nil || t.ExtraInfo == nil || !t.ExtraInfo.External {
 				continue
 			}
 			if reason := missing(t, files); reason != "" {

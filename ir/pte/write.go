@@ -90,6 +90,7 @@ func writeFile(w io.Writer, flat, header []byte, base int64, segments segments) 
 	out.bytes(flat[4:8])
 	out.bytes(header)
 	out.bytes(flat[8:])
+	out.pad(base)
 	for _, s := range segments {
 		out.pad(base + s.offset)
 		for _, c := range s.content {
