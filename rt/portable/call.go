@@ -61,15 +61,21 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 func (p *call) results() error {
 	for i := range max(p.outs, 1) {
 		out := p.c.Args[p.first+i]
-		if out.Kind == rt.TensorList {
-			p.to = append(p.to, out.List...)
-		} else {
+		switch {
+		case !p.listed:
 			p.to = append(p.to, out)
+		case out.Kind != rt.TensorList || len(out.List) == 0:
+			return fmt.Errorf("the results want a list of tensors")
+		default:
+			p.to = append(p.to, out.List...)
 		}
 	}
 	for i, out := range p.to {
 		if out == nil || p.c.Fixed(out) {
 			return fmt.Errorf("result %d would be written to a constant", i)
+		}
+		if p.outs == 0 && out.Kind != rt.TensorKind {
+			return fmt.Errorf("argument %s is changed in place and no tensor", p.in[p.first].Name)
 		}
 	}
 	return nil
@@ -110,9 +116,16 @@ func (p *call) choose() error {
 	return nil
 }
 
-// variant makes the code for the present arguments.
-func (p *call) variant() (*variant, error) {
-	v, err := p.build()
+// variant makes the code for the present arguments. Forms of a call that the
+// table's author did not think of, as an in-place operator on a dtype that its
+// result does not have, may panic there.
+func (p *call) variant() (v *variant, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = nil, fmt.Errorf("%s: these arguments cannot be compiled: %v", p.file, r)
+		}
+	}()
+	v, err = p.build()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.file, err)
 	}

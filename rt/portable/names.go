@@ -11,12 +11,13 @@ import (
 // form is an operator as programs call it: a table's operator whose results go
 // to arguments.
 type form struct {
-	file  string // "aten::add.out"
-	node  string // what is bound: "aten.add.Tensor", or the in-place operator "aten.add_.Tensor"
-	in    []aten.Param
-	dtype bool // the result's dtype stands for an argument dtype
-	outs  int  // out arguments, behind in
-	first int  // where the results are among the arguments: len(in), or the one that is changed in place
+	file   string // "aten::add.out"
+	node   string // what is bound: "aten.add.Tensor", or the in-place operator "aten.add_.Tensor"
+	in     []aten.Param
+	dtype  bool // the result's dtype stands for an argument dtype
+	listed bool // the results are a list in one argument
+	outs   int  // out arguments, behind in
+	first  int  // where the results are among the arguments: len(in), or the one that is changed in place
 }
 
 // forms returns how programs can call the operators of a table: the out
@@ -45,7 +46,7 @@ func forms(table *ops.Table) []form {
 func outForm(op *ops.Op, v *aten.OutVariant) form {
 	all := v.Schema(op.ParsedSchema()).Args
 	n := len(all) - len(v.Outs)
-	f := form{file: fileName(v.Name), node: op.Name(), in: all[:n], outs: len(v.Outs), first: n}
+	f := form{file: fileName(v.Name), node: op.Name(), in: all[:n], outs: len(v.Outs), first: n, listed: all[n].Type.IsList()}
 	f.dtype = v.Schema(op.ParsedSchema()).Index("dtype") < 0 && op.ParsedSchema().Index("dtype") >= 0
 	return f
 }

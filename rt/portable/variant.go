@@ -128,12 +128,12 @@ func (v *variant) constants(p *call) func(k int) ([]byte, bool) {
 
 // room prepares for execution once code is there.
 func (v *variant) room() {
-	if v.code == nil {
-		return
-	}
 	v.bufs = make([][]byte, len(v.res)+len(v.operands))
 	v.spare = make([][]byte, len(v.operands))
 	v.inPlace = make([]bool, len(v.res)*len(v.operands))
+	if v.code == nil {
+		return
+	}
 	for i := range v.res {
 		for j := range v.operands {
 			v.inPlace[i*len(v.operands)+j] = v.code.inPlace(i, j)
@@ -154,6 +154,7 @@ func (v *variant) number(bound *ops.Call) error {
 			return fmt.Errorf("%s is no constant", e)
 		}
 		r.value.I = n
+		v.room()
 		return nil
 	}
 	if bound.Op.ScalarOp == nil {
