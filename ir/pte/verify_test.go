@@ -412,3 +412,21 @@ func TestNodeName(t *testing.T) {
 		}
 	}
 }
+
+// A method in which everything depends on everything is given up in time.
+func TestVerifyEntangled(t *testing.T) {
+	p := sample()
+	m := method{p.Plans[0]}
+	for range 10_000 {
+		m.add(f32([]int32{6}, 64))
+	}
+	instructions := []Instruction{KernelCall{opAny, []int32{vInput, vCond, vCond}}}
+	for i := range int32(10_000) {
+		instructions = append(instructions, JumpFalseCall{vCond, i}, MoveCall{vRelu, vMoved})
+	}
+	m.run(instructions...)
+	err := Verify(p, sampleSchemas(t))
+	if err == nil || !strings.HasPrefix(err.Error(), "pte: method forward: its use of memory is too entangled to follow") {
+		t.Errorf("%v", err)
+	}
+}
