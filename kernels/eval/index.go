@@ -16,6 +16,9 @@ func (c *compiler) index(e sym.Expr) intFn {
 	if e.Undefined() {
 		fail("index expression overflows")
 	}
+	if f := c.linear(e); f != nil {
+		return f
+	}
 	var sum intFn
 	for _, t := range e.Terms() {
 		f := c.term(t)
@@ -32,6 +35,47 @@ func (c *compiler) index(e sym.Expr) intFn {
 		sum = func(fr *frame) int64 { return g(fr) + f(fr) }
 	}
 	return sum
+}
+
+// linear compiles a sum of symbols with constant factors, which most indices
+// are, as one function; nil if e is another sum.
+func (c *compiler) linear(e sym.Expr) intFn {
+	type part struct {
+		slot int
+		coef int64
+	}
+	var parts []part
+	constant := int64(0)
+	for _, t := range e.Terms() {
+		switch {
+		case len(t.Atoms) == 0:
+			constant = t.Coef
+		case len(t.Atoms) == 1 && t.Atoms[0].Kind == sym.SymbolAtom:
+			parts = append(parts, part{c.boundSymbol(t.Atoms[0].Sym), t.Coef})
+		default:
+			return nil
+		}
+	}
+	switch len(parts) {
+	case 1:
+		a := parts[0]
+		return func(fr *frame) int64 { return constant + a.coef*fr.ints[a.slot] }
+	case 2:
+		a, b := parts[0], parts[1]
+		return func(fr *frame) int64 { return constant + a.coef*fr.ints[a.slot] + b.coef*fr.ints[b.slot] }
+	case 3:
+		a, b, d := parts[0], parts[1], parts[2]
+		return func(fr *frame) int64 {
+			return constant + a.coef*fr.ints[a.slot] + b.coef*fr.ints[b.slot] + d.coef*fr.ints[d.slot]
+		}
+	}
+	return func(fr *frame) int64 {
+		n := constant
+		for _, p := range parts {
+			n += p.coef * fr.ints[p.slot]
+		}
+		return n
+	}
 }
 
 func (c *compiler) term(t sym.Term) intFn {
