@@ -241,7 +241,34 @@ func (r *raiser) functional(role *role, args []int32, outs ...int32) ([]*ir.Valu
 	if k := role.schema.Index("dtype"); k >= 0 && !slices.Contains(role.params, k) && len(outs) > 0 {
 		in = append(in, kwDType(r.tensors[outs[0]].dtype))
 	}
+	if role.op == "aten.select_copy.int" {
+		if v, done, err := r.selectAt(in); done {
+			return v, err
+		}
+	}
+	r.knowSizes(in)
 	return r.b.Call(role.op, in...)
+}
+
+// selectAt takes an element at an index known at run time only.
+func (r *raiser) selectAt(in []any) (_ []*ir.Value, done bool, err error) {
+	self, _ := in[0].(ops.Named).Value.(ir.Ref)
+	dim, _ := in[1].(ops.Named).Value.(ir.Int)
+	index, ok := in[2].(ops.Named).Value.(ir.Ref)
+	if !ok || self.Value == nil || index.Value.Type.HasExpr {
+		return nil, false, nil
+	}
+	at, err := r.tensorOf(scalar{arg: index})
+	if err != nil {
+		return nil, true, err
+	}
+	var out *ir.Value
+	err = r.b.Do(func() error {
+		one := r.b.Op("aten.index_select.default", self.Value, int64(dim), r.b.Op("aten.view.default", at, []int64{1}))
+		out = r.b.Op("aten.select_copy.int", one, int64(dim), 0)
+		return nil
+	})
+	return []*ir.Value{out}, true, err
 }
 
 func (r *raiser) outCall(role *role, args []int32) error {

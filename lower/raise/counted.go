@@ -9,11 +9,13 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// counted is a loop that runs for an index 0, 1, … up to a limit, as far as the
-// instructions tell: the index is increased by one at the end of each round and
-// compared with the limit, before the first round or after each.
+// counted is a loop that runs for an index 0, 1, … up to a limit, or from
+// somewhere down to 0, as far as the instructions tell: the index changes by one
+// at the end of each round and is compared with the limit, before the first
+// round or after each.
 type counted struct {
 	index, limit, test int32
+	down               bool
 	top                bool         // tested before the first round
 	inside             int          // of top: the way into the body
 	add                int          // the instruction that increases the index
@@ -84,8 +86,8 @@ func (r *raiser) findCounted(l *loop) {
 	test := -1
 	for i := tested.first; i < tested.end; i++ {
 		if name, args := r.prim(i); args != nil && args[len(args)-1] == c.test {
-			if a, b, ok := comparison(name, args, c.inside == 0); ok {
-				c.index, c.limit, test = a, b, i
+			if a, b, down, ok := comparison(name, args, c.inside == 0); ok {
+				c.index, c.limit, c.down, test = a, b, down, i
 			}
 		}
 	}
@@ -93,7 +95,11 @@ func (r *raiser) findCounted(l *loop) {
 		return
 	}
 	for i := latch.first; i < latch.end; i++ {
-		if name, args := r.prim(i); name == "_operator.add" && args[2] == c.index && args[0] == c.index && r.isOne(args[1]) {
+		step := "_operator.add"
+		if c.down {
+			step = "_operator.sub"
+		}
+		if name, args := r.prim(i); name == step && args[2] == c.index && args[0] == c.index && r.isOne(args[1]) {
 			c.add = i
 		}
 	}
@@ -123,22 +129,25 @@ func (r *raiser) latch(l *loop) (*block, bool) {
 }
 
 // comparison returns index and limit of a test that lets a loop go on while
-// index is under limit; on tells by which outcome it goes on.
-func comparison(name string, args []int32, on bool) (index, limit int32, ok bool) {
+// index is under limit or, down, not under it; on tells by which outcome it goes
+// on.
+func comparison(name string, args []int32, on bool) (index, limit int32, down, ok bool) {
 	if len(args) != 3 {
-		return 0, 0, false
+		return 0, 0, false, false
 	}
 	type test struct {
 		name string
 		on   bool
 	}
 	switch (test{name, on}) {
-	case test{"_operator.lt", true}, test{"_operator.ge", false}, test{"_operator.eq", false}:
-		return args[0], args[1], true
-	case test{"_operator.gt", true}, test{"_operator.le", false}:
-		return args[1], args[0], true
+	case test{"_operator.lt", true}, test{"_operator.eq", false}:
+		return args[0], args[1], false, true
+	case test{"_operator.gt", true}:
+		return args[1], args[0], false, true
+	case test{"_operator.ge", true}, test{"_operator.lt", false}:
+		return args[0], args[1], true, true
 	}
-	return 0, 0, false
+	return 0, 0, false, false
 }
 
 func (r *raiser) writeCounts(l *loop) map[int32]int {
@@ -286,10 +295,13 @@ func (r *raiser) touched(l *loop, but int, slot int32, reads bool) bool {
 	return false
 }
 
-// count returns how many rounds a counted loop makes, if that can be told: the
-// index starts at 0 and the limit is known to the compiler.
+// count returns how many rounds a counted loop makes, if that can be told: one
+// end is 0 and the other is known to the compiler.
 func (r *raiser) count(c *counted) (sym.Expr, bool) {
 	first, limit := r.scalar(c.index), r.scalar(c.limit)
+	if c.down && first.isExpr {
+		first, limit = limit, integer(sym.Add(first.expr, sym.Int(1)))
+	}
 	if !first.isExpr || !first.expr.IsZero() || !limit.isExpr || limit.expr.Undefined() {
 		return sym.Expr{}, false
 	}
@@ -332,7 +344,7 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 	r.steps = append(r.steps, s)
 	var failure error
 	views := r.views
-	last, yields, err := outer.Scan(k.inits, xs, false, func(b *ops.Builder, carried, x []*ir.Value) ([]*ir.Value, []*ir.Value) {
+	last, yields, err := outer.Scan(k.inits, xs, c.down, func(b *ops.Builder, carried, x []*ir.Value) ([]*ir.Value, []*ir.Value) {
 		r.b, r.views, r.st = b, map[seenAs]*ir.Value{}, before.clone()
 		next, ys, err := r.oneRound(l, c, a, s, k, carried, x, walked)
 		if err != nil {
@@ -352,10 +364,17 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 		return r.failAt(at, err)
 	}
 	r.st.scalars[c.index] = integer(rounds)
+	if c.down {
+		r.st.scalars[c.index] = integer(sym.Int(-1))
+	}
 	r.st.scalars[c.test] = scalar{arg: ir.BoolArg(c.inside != 0)}
 	for i, y := range c.yields {
-		if err := r.assign(r.code[y].Instruction.(pte.KernelCall).Args[0], yields[i]); err != nil {
+		slot := r.code[y].Instruction.(pte.KernelCall).Args[0]
+		if err := r.assign(slot, yields[i]); err != nil {
 			return r.failAt(y, err)
+		}
+		if c.down { // the last put made it one element long
+			r.st.sizes[slot] = nil
 		}
 	}
 	if c.top {

@@ -76,6 +76,7 @@ type raiser struct {
 	items     map[*ir.Value]*ir.Value // numbers that are items of tensors
 	held      map[*ir.Value]bool      // values that lie in some place
 	steps     []*step                 // of the loops around
+	unbacked  int                     // symbols made
 	errs      []error
 }
 
@@ -168,6 +169,7 @@ func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
 		return nil, err
 	}
 	m.Graph.Inputs = inputs
+	declare(m)
 	m.In, m.Out = r.trees()
 	return m, nil
 }

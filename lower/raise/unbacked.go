@@ -1,0 +1,117 @@
+package raise
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// knowSizes gives integers that are read from tensors, and stand where an
+// operator wants sizes or positions, symbols. Other numbers read from tensors
+// stay what they are: values of the run.
+func (r *raiser) knowSizes(args []any) {
+	for _, a := range args {
+		named := a.(ops.Named)
+		list, ok := named.Value.(ir.List)
+		if !ok {
+			if x, one := named.Value.(ir.Arg); one && integerOnly[named.Name] {
+				list = ir.List{x}
+			}
+		}
+		for _, x := range list {
+			if ref, ok := x.(ir.Ref); ok {
+				r.know(ref.Value)
+			}
+		}
+	}
+}
+
+// integerOnly are the parameters that operators take for positions or sizes.
+var integerOnly = map[string]bool{"start": true, "end": true, "step": true, "length": true, "size": true, "N": true, "n": true, "m": true}
+
+// know makes the value of an integer an expression, if it is read from a tensor
+// or computed from such integers.
+func (r *raiser) know(v *ir.Value) bool {
+	if v.Type.Kind != ir.IntKind || v.Def == nil {
+		return false
+	}
+	if v.Type.HasExpr {
+		return true
+	}
+	if v.Def.Op == "aten._local_scalar_dense.default" || v.Def.Op == "aten.item.default" {
+		s := sym.NewSymbol("u"+strconv.Itoa(r.unbacked), math.MinInt64, math.MaxInt64)
+		r.unbacked++
+		v.Type = ir.SymInt(s.Expr())
+		return true
+	}
+	all := true
+	for _, a := range v.Def.Args {
+		ir.EachRef(a.Value, func(x *ir.Value) { all = r.know(x) && all })
+	}
+	c, err := r.table.Bind(v.Def)
+	if !all || err != nil || c.Op.Value == nil {
+		return false
+	}
+	e, err := c.Op.Value(c)
+	if err != nil || e.Undefined() {
+		return false
+	}
+	v.Type = ir.SymInt(e)
+	return true
+}
+
+// declare lists the symbols that types mention besides those of inputs. Where
+// two have one name the later gets another.
+func declare(m *ir.Method) {
+	now := map[*sym.Symbol]*sym.Symbol{}
+	names := map[string]bool{}
+	for _, s := range m.Symbols {
+		now[s], names[s.Name] = s, true
+	}
+	renamed := func(e sym.Expr) sym.Expr {
+		other := false
+		for _, s := range e.Symbols() {
+			if now[s] == nil {
+				now[s] = s
+				if names[s.Name] {
+					name := s.Name
+					for i := 0; names[name]; i++ {
+						name = "u" + strconv.Itoa(i)
+					}
+					now[s] = &sym.Symbol{Name: name, Lo: s.Lo, Hi: s.Hi}
+					now[now[s]] = now[s] // types share their lists of sizes
+				}
+				names[now[s].Name] = true
+				m.Symbols = append(m.Symbols, now[s])
+			}
+			other = other || now[s] != s
+		}
+		if !other {
+			return e
+		}
+		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return now[s].Expr(), true })
+	}
+	m.Graph.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			for _, v := range n.Outputs {
+				if v == nil {
+					continue
+				}
+				v.Type.Expr = renamed(v.Type.Expr)
+				for i := range v.Type.Sizes {
+					v.Type.Sizes[i] = renamed(v.Type.Sizes[i])
+					v.Type.Strides[i] = renamed(v.Type.Strides[i])
+				}
+			}
+		}
+		for _, v := range g.Inputs {
+			for i := range v.Type.Sizes {
+				v.Type.Sizes[i] = renamed(v.Type.Sizes[i])
+				v.Type.Strides[i] = renamed(v.Type.Strides[i])
+			}
+		}
+	})
+}
