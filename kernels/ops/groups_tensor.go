@@ -27,6 +27,8 @@ func tensorGroups() [][]Op {
 		upsampleAAOps(),
 		distanceOps(),
 		backwardOps(),
+		normBackwardOps(),
+		floatBitOps(),
 		randomOps(),
 		gridOps(),
 		attentionOps(),

@@ -17,6 +17,7 @@ func copyOps() []Op {
 		"aten::alias_copy(Tensor self) -> Tensor",
 		"aten::detach_copy(Tensor self) -> Tensor",
 		"aten::lift_fresh_copy(Tensor self) -> Tensor",
+		"aten::_conj_physical(Tensor self) -> Tensor",
 		"aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
 	} {
 		op := converting(s, "self", copyType)

@@ -41,10 +41,13 @@ func specialOps() []Op {
 		near := expr.Sub(like(x, 1), expr.Div(expr.Mul(x, x), like(x, 6)))
 		return expr.Select(expr.Lt(expr.Abs(x), like(x, 0x1p-10)), near, expr.Div(fn("sin")(x), x))
 	}))
-	for _, args := range []string{"(Tensor self, Tensor other)", ".other_scalar(Tensor self, Scalar other)", ".self_scalar(Scalar self, Tensor other)"} {
-		ops = append(ops, binary("aten::special_zeta"+args+" -> Tensor", toFloat, zeta, domain(1.5, 6)))
+	zetaOf := func(args string, given option) Op {
+		return binary("aten::special_zeta"+args+" -> Tensor", toFloat, zeta, domain(1.5, 6), given)
 	}
-	return ops
+	return append(ops,
+		zetaOf("(Tensor self, Tensor other)", with()),
+		zetaOf(".other_scalar(Tensor self, Scalar other)", with("other", 2.5)),
+		zetaOf(".self_scalar(Scalar self, Tensor other)", with("self", 2.5)))
 }
 
 // horner evaluates a polynomial, highest power first.
