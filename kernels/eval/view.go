@@ -21,9 +21,9 @@ func view[T element](b []byte) ([]T, bool) {
 	return unsafe.Slice((*T)(p), uintptr(len(b))/size), true
 }
 
-// Floats returns b as float32 elements: b's own memory if it is aligned for
-// them and the machine is little-endian, and owned is then false; else a copy
-// in room, which grows as needed.
+// Floats returns b as float32 elements: b's own memory, shared, if it is aligned
+// for them and the machine is little-endian; else a copy in room, which grows
+// as needed.
 func Floats(b []byte, room *[]float32) (x []float32, shared bool) {
 	if x, ok := view[float32](b); ok {
 		return x, true
