@@ -1,6 +1,6 @@
 // Package lower turns a program as PyTorch exported it into the dialects the
 // back ends take. Each step is a Pass, one per file; each pipeline (Functional,
-// ToCore, ToEdge, Backend) is one exported value.
+// ToCore, ToEdge, Backend, ToStock, ToExecutorch) is one exported value.
 //
 // What holds where:
 //
@@ -9,7 +9,9 @@
 //     and cond, while_loop and scan have the form that Capture describes;
 //   - after Decompose: every operator is in the table and one the target keeps;
 //     types still have the strides of eager PyTorch;
-//   - after Dense: strides mean nothing any more.
+//   - after Dense: strides mean nothing any more, after DenseInside those of user
+//     inputs only;
+//   - after ToStock: every operator has a kernel in ExecuTorch's own runtime.
 //
 // A pass has its cases in testdata/NAME: a program and what the pass makes of
 // it. go test ./lower -update writes what it makes now.

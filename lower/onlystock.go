@@ -17,13 +17,29 @@ var OnlyStock = Pass{
 		var errs []error
 		m.Graph.Walk(func(g *ir.Graph) {
 			for _, n := range g.Nodes {
-				if len(n.Regions) == 0 && !hasStockKernel(n.Op) && !isCustom(n.Op) {
-					errs = append(errs, ir.ErrorAt("", n, fmt.Errorf("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")))
+				if err := stockFault(n); err != nil {
+					errs = append(errs, ir.ErrorAt("", n, err))
 				}
 			}
 		})
 		return errors.Join(errs...)
 	}),
+}
+
+// stockFault says why the stock runtime cannot run n, nil if it can.
+func stockFault(n *ir.Node) error {
+	if len(n.Regions) > 0 {
+		return nil
+	}
+	if !hasStockKernel(n.Op) && !isCustom(n.Op) {
+		return fmt.Errorf("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
+	}
+	if n.Op == "aten.convolution.default" {
+		if r, ok := n.Arg("input").(ir.Ref); ok && r.Value.Type.Rank() > 4 {
+			return fmt.Errorf("ExecuTorch's kernel takes no more than two spatial dimensions")
+		}
+	}
+	return nil
 }
 
 // isCustom reports whether op is no operator of PyTorch's or ExecuTorch's own:

@@ -48,7 +48,7 @@ var StockForms = Pass{
 // Uses counts the references to each value.
 type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber}
+var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem}
 
 // stockCopy is the rule for copies and casts.
 func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
@@ -65,4 +65,22 @@ func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 	out.Loc = n.Loc
 	b.Append(out)
 	return out.Outputs, nil
+}
+
+// stockItem is the rule for reading a 16-bit float as a number, which the
+// kernel does not do.
+func stockItem(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.item.default" && n.Op != "aten._local_scalar_dense.default" {
+		return nil, nil
+	}
+	x := c.Value("self")
+	if d := x.Type.DType; d != ir.Float16 && d != ir.BFloat16 {
+		return nil, nil
+	}
+	t := x.Type
+	t.DType = ir.Float32
+	wide := toOrder(b.Names, x, t)
+	wide.Loc = n.Loc
+	b.Append(wide)
+	return b.Call("aten._local_scalar_dense.default", wide.Outputs[0])
 }

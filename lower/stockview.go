@@ -178,6 +178,12 @@ func copyOf(b *ops.Builder, p *placement, base *ir.Value) (*ir.Value, error) {
 		return base, nil
 	}
 	if p.whole() {
+		for base.Def != nil && base.Def.Op == viewCopyOp { // another shape of the same
+			base = base.Def.Arg("self").(ir.Ref).Value
+		}
+		if sameSizes(base.Type.Sizes, p.sizes) {
+			return base, nil
+		}
 		return call(b, viewCopyOp, base, shapeArg(p.sizes))
 	}
 	if perm, ok := p.permuted(); ok {
