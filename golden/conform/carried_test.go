@@ -7,26 +7,27 @@ import (
 	"github.com/etgen/etgen/golden/way"
 )
 
-// Every model that etgen has to carry agrees with PyTorch, through C and Go.
+// Every model that etgen has to carry agrees with PyTorch, through C, Go and an
+// ExecuTorch program.
 func TestCarried(t *testing.T) {
 	const shared = "../../../shared"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the models are not beside the repository: ", err)
 	}
 	dirs := Carried(shared)
-	report, err := Check(t.Context(), dirs, []way.Way{way.C{}, way.Go{}}, func(m Miss) { t.Error(m) }, nil)
+	report, err := Check(t.Context(), dirs, []way.Way{way.C{}, way.Go{}, way.RT{}}, func(m Miss) { t.Error(m) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	if report.Passed+report.Failed < 2*len(dirs) {
+	if report.Passed+report.Failed < 3*len(dirs) {
 		t.Errorf("%v of %d folders", report, len(dirs))
 	}
 }
 
-// The checked-in cases, each a mechanism, through C and Go.
+// The checked-in cases, each a mechanism, through C, Go and an ExecuTorch program.
 func TestCases(t *testing.T) {
-	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.C{}, way.Go{}}, func(m Miss) { t.Error(m) }, nil)
+	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.C{}, way.Go{}, way.RT{}}, func(m Miss) { t.Error(m) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ var (
 	first  = flag.Uint64("random.seed", 1, "seed of the first")
 	skipC  = flag.Bool("random.inside", false, "leave out the compilers")
 	asan   = flag.Bool("random.sanitize", false, "run under sanitizers, and no other way")
+	only   = flag.String("random.only", "", "only the ways whose names begin so")
 	spell  = flag.Bool("random.v", false, "tell why programs are left out")
 )
 
@@ -64,6 +65,7 @@ func TestRandom(t *testing.T) {
 	if *asan {
 		ways = sanitized
 	}
+	ways = named(ways, *only)
 	told := map[string]bool{}
 	for part := range slices.Chunk(good, 8*perBundle) {
 		for i, errs := range checkCompiled(t.Context(), part, ways) {

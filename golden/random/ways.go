@@ -115,6 +115,27 @@ var variants = []variant{
 	{name: "go tuned", lang: "go", opt: compile.Options{}, like: -1},
 	{name: "go tuned poisoned", lang: "go", opt: compile.Options{Planner: plan.Disjoint{}, Poison: true}, like: 6},
 	{name: "go size", lang: "go", opt: compile.Options{Untuned: true, Optimize: "size"}, like: -1},
+	{name: "rt", lang: "pte", opt: compile.Options{}, like: -1},
+	{name: "rt apart", lang: "pte", opt: compile.Options{Planner: plan.Disjoint{}}, like: 9},
+}
+
+// named returns the variants whose names begin with prefix.
+func named(vs []variant, prefix string) []variant {
+	var some []variant
+	at := map[int]int{-1: -1} // of those kept, by index in vs
+	for i, v := range vs {
+		if !strings.HasPrefix(v.name, prefix) {
+			continue
+		}
+		at[i] = len(some)
+		if like, ok := at[v.like]; ok {
+			v.like = like
+		} else {
+			v.like = -1
+		}
+		some = append(some, v)
+	}
+	return some
 }
 
 // sanitized is for long runs.
@@ -125,8 +146,11 @@ var sanitized = []variant{
 
 func (v variant) way() way.Way {
 	s := way.Settings{Options: v.opt}
-	if v.lang == "go" {
+	switch v.lang {
+	case "go":
 		return way.Go{Settings: s}
+	case "pte":
+		return way.RT{Settings: s}
 	}
 	w := way.C{Settings: s}
 	switch {

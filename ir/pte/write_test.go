@@ -68,3 +68,13 @@ func TestRoundTripShared(t *testing.T) {
 		})
 	}
 }
+
+// A constant without bytes after one that does not fill its alignment lies
+// inside the segment.
+func TestWriteEmptyConstant(t *testing.T) {
+	data := writeBytes(t, &Program{Constants: []ir.Blob{nil, ir.Bytes("12345678"), ir.Bytes{}}})
+	p := readBytes(t, data)
+	if len(p.Constants) != 3 || !bytes.HasPrefix(blobBytes(p.Constants[1]), []byte("12345678")) {
+		t.Errorf("got %v", p.Constants)
+	}
+}

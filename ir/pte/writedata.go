@@ -151,8 +151,8 @@ func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob, alignme
 	at := map[blobKey]int64{}
 	s.offsets = make([]int64, max(len(list), 1))
 	for i, b := range list {
-		if i == 0 || b == nil {
-			continue
+		if i == 0 || b == nil || b.Size() == 0 {
+			continue // without bytes it begins where the segment does
 		}
 		key, shareable, err := ids.key(b)
 		if err != nil {
@@ -164,9 +164,7 @@ func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob, alignme
 		}
 		off := align(size, alignment)
 		s.offsets[i], at[key] = off, off
-		if b.Size() > 0 {
-			content, size = append(content, placed{off, b}), off+b.Size()
-		}
+		content, size = append(content, placed{off, b}), off+b.Size()
 	}
 	if size == 0 && len(list) > 1 {
 		// A runtime does not tell an empty segment from none; blobs without bytes
