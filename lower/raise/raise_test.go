@@ -1,0 +1,242 @@
+package raise_test
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/etgen/etgen/ir/pte"
+)
+
+func f32(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+
+type calls = [][][]float32
+
+func check(t *testing.T, a *asm, in, want calls) {
+	t.Helper()
+	if diff := cmp.Diff(want, calls(run(t, a, in...))); diff != "" {
+		p, _ := a.raise()
+		t.Errorf("%s\n%s", diff, p)
+	}
+}
+
+// A place that is read with other sizes, in part and across two tensors.
+func TestMemory(t *testing.T) {
+	a := newAsm()
+	x := a.at(0, 2, 2)
+	y, z := a.at(64, 2, 2), a.at(80, 2)
+	flat, part, both := a.at(64, 4), a.at(68, 2), a.at(72, 4)
+	a.neg(x, y)
+	a.neg(part, z) // -(-x[1], -x[2])
+	o1, o2 := a.at(128, 4), a.at(160, 4)
+	a.neg(flat, o1)
+	a.neg(both, o2)
+	a.io([]int32{x}, []int32{o1, o2})
+	check(t, a, calls{{{1, 2, 3, 4}}}, calls{{{1, 2, 3, 4}, {3, 4, -2, -3}}})
+}
+
+// Dimensions in another order in memory.
+func TestDimOrder(t *testing.T) {
+	a := newAsm()
+	x := a.at(0, 2, 3)
+	turned := tensorAt(6, 64, 2, 3)
+	turned.DimOrder = []uint8{1, 0}
+	y, flat, out := a.value(turned), a.at(64, 6), a.at(128, 6)
+	a.neg(x, y)
+	a.neg(flat, out)
+	a.io([]int32{x}, []int32{out})
+	check(t, a, calls{{{1, 2, 3, 4, 5, 6}}}, calls{{{1, 4, 2, 5, 3, 6}}})
+}
+
+// Memory that is read before it is written outlives the call.
+func TestState(t *testing.T) {
+	a := newAsm()
+	x, n := a.at(0, 2), a.at(64, 2)
+	sum := a.at(128, 2)
+	a.add(x, n, sum)
+	a.copy(n, sum)
+	a.io([]int32{x}, []int32{sum})
+	check(t, a, calls{{{1, 2}}, {{1, 2}}, {{0, 1}}}, calls{{{1, 2}}, {{2, 4}}, {{2, 5}}})
+}
+
+// if x > 0 { y = -x; moved = y } else { z = x + x; moved = z }; with memory that
+// one of the ways changes.
+func TestBranch(t *testing.T) {
+	a := newAsm()
+	x, y, z, moved := a.at(0, 1), a.at(16, 1), a.at(32, 1), a.at(48, 1)
+	kept := a.at(80, 1)
+	zero := a.value(pte.Int(0))
+	test := a.value(tensorAt(11, 64, 1))
+	never := a.value(pte.Bool(false))
+	a.neg(x, kept)
+	a.call("aten::gt", "Scalar_out", x, zero, test, test)
+	other := a.jump(test)
+	a.neg(x, y)
+	a.move(y, moved)
+	end := a.jump(never)
+	other()
+	a.add(x, x, z)
+	a.copy(kept, z)
+	a.move(z, moved)
+	end()
+	a.io([]int32{x}, []int32{moved, kept})
+	check(t, a, calls{{{3}}, {{-2}}}, calls{{{-3}, {-3}}, {{-4}, {-4}}})
+}
+
+// for x < 100 { x += x; n += 1 }, tested before the first round.
+func TestWhile(t *testing.T) {
+	a := newAsm()
+	in, x, twice, n := a.at(0, 1), a.at(16, 1), a.at(32, 1), a.at(48, 1)
+	one, none := a.constant(1), a.constant(0)
+	limit := a.value(pte.Int(100))
+	test, never := a.value(tensorAt(11, 64, 1)), a.value(pte.Bool(false))
+	a.copy(x, in)
+	a.copy(n, none)
+	head := len(a.code)
+	a.call("aten::lt", "Scalar_out", x, limit, test, test)
+	end := a.jump(test)
+	a.add(x, x, twice)
+	a.copy(x, twice)
+	a.add(n, one, twice)
+	a.copy(n, twice)
+	a.jumpTo(never, head)
+	end()
+	a.io([]int32{in}, []int32{x, n})
+	check(t, a, calls{{{3}}, {{100}}}, calls{{{192}, {6}}, {{100}, {0}}})
+}
+
+// do { n += 1; if x > 50 break; x += x } while x < 1000, which leaves in two
+// places, around a loop that counts.
+func TestLoops(t *testing.T) {
+	a := newAsm()
+	in, x, tmp, n := a.at(0, 1), a.at(16, 1), a.at(32, 1), a.at(48, 1)
+	one, none := a.constant(1), a.constant(0)
+	fifty, thousand := a.value(pte.Int(50)), a.value(pte.Int(1000))
+	t1, t2 := a.value(tensorAt(11, 64, 1)), a.value(tensorAt(11, 80, 1))
+	i, three, step, done := a.value(pte.Int(0)), a.value(pte.Int(3)), a.value(pte.Int(1)), a.value(pte.Bool(false))
+	zero := a.value(pte.Int(0))
+	a.copy(x, in)
+	a.copy(n, none)
+	head := len(a.code)
+	a.move(zero, i)
+	inner := len(a.code)
+	a.add(n, one, tmp)
+	a.copy(n, tmp)
+	a.call("executorch_prim::add", "Scalar", i, step, i)
+	a.call("executorch_prim::eq", "Scalar", i, three, done)
+	a.jumpTo(done, inner)
+	a.call("aten::le", "Scalar_out", x, fifty, t1, t1)
+	end := a.jump(t1)
+	a.add(x, x, tmp)
+	a.copy(x, tmp)
+	a.call("aten::ge", "Scalar_out", x, thousand, t2, t2)
+	a.jumpTo(t2, head)
+	end()
+	a.io([]int32{in}, []int32{x, n})
+	check(t, a, calls{{{3}}, {{60}}}, calls{{{96}, {18}}, {{60}, {3}}})
+}
+
+// A number that a loop counts and that is returned.
+func TestCarriedNumber(t *testing.T) {
+	a := newAsm()
+	in, x, tmp := a.at(0, 1), a.at(16, 1), a.at(32, 1)
+	limit := a.value(pte.Int(100))
+	n, two := a.value(pte.Int(0)), a.value(pte.Int(2))
+	seven := a.value(pte.Int(7))
+	test, never := a.value(tensorAt(11, 64, 1)), a.value(pte.Bool(false))
+	out := a.at(96, 1)
+	a.copy(x, in)
+	a.move(seven, n)
+	head := len(a.code)
+	a.call("aten::lt", "Scalar_out", x, limit, test, test)
+	end := a.jump(test)
+	a.add(x, x, tmp)
+	a.copy(x, tmp)
+	a.call("executorch_prim::add", "Scalar", n, two, n)
+	a.jumpTo(never, head)
+	end()
+	a.call("aten::mul", "Scalar_out", in, n, out, out)
+	a.io([]int32{in}, []int32{out})
+	check(t, a, calls{{{3}}, {{200}}}, calls{{{57}}, {{1400}}})
+}
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		build func(a *asm)
+		want  []string
+	}{
+		{"operators", func(a *asm) {
+			x, y := a.at(0, 2), a.at(16, 2)
+			a.call("my::thing", "out", x, y, y)
+			a.call("aten::neg", "out", x, y)
+			a.call("your::thing", "", y, y)
+			a.io([]int32{x}, []int32{y})
+		}, []string{"test.pte: method forward: instruction 0 (my::thing.out): its functional form my.thing.default is not supported", "instruction 1 (aten::neg.out): it has 2 arguments, want 3", "instruction 2 (your::thing): the operator is not supported"}},
+		{"delegate", func(a *asm) {
+			x, y := a.at(0, 2), a.at(16, 2)
+			a.plan.Delegates = []pte.Delegate{{ID: "XnnpackBackend"}}
+			a.code = append(a.code, pte.DelegateCall{Args: []int32{x, y}})
+			a.io([]int32{x}, []int32{y})
+		}, []string{"instruction 0 (delegate call): it runs a part that was compiled for the backend XnnpackBackend"}},
+		{"into a loop", func(a *asm) {
+			x, y := a.at(0, 1), a.at(16, 1)
+			test := a.value(tensorAt(11, 64, 1))
+			a.call("aten::lt", "Scalar_out", x, a.value(pte.Int(1)), test, test)
+			a.jumpTo(test, 3)
+			a.neg(x, y)
+			a.neg(x, y)
+			a.jumpTo(test, 2)
+			a.io([]int32{x}, []int32{y})
+		}, []string{"instruction 4 (jump): a jump into the middle of a loop"}},
+		{"for ever", func(a *asm) {
+			x, y := a.at(0, 1), a.at(16, 1)
+			a.neg(x, y)
+			a.jumpTo(a.value(pte.Bool(false)), 0)
+			a.io([]int32{x}, []int32{y})
+		}, []string{"a loop that never ends"}},
+		{"sizes", func(a *asm) {
+			x, y := a.at(0, 2), a.at(16, 3)
+			a.neg(x, y)
+			a.io([]int32{x}, []int32{y})
+		}, []string{"instruction 0 (aten::neg.out): the result f32[2] does not fit value 1"}},
+		{"clobbered", func(a *asm) {
+			x, y, z, moved := a.at(0, 1), a.at(16, 1), a.at(32, 1), a.at(48, 1)
+			test := a.value(tensorAt(11, 64, 1))
+			never := a.value(pte.Bool(false))
+			a.call("aten::gt", "Scalar_out", x, a.value(pte.Int(0)), test, test)
+			other := a.jump(test)
+			a.neg(x, y)
+			a.move(y, moved)
+			end := a.jump(never)
+			other()
+			a.neg(x, z)
+			a.move(z, moved)
+			end()
+			a.neg(x, y)
+			a.io([]int32{x}, []int32{moved})
+		}, []string{"output 0: value 3 was moved here from one of several places that have been written to since"}},
+		{"indices", func(a *asm) {
+			x := a.at(0, 1)
+			a.call("aten::neg", "out", x, 7, -1)
+			a.io([]int32{x, 9}, []int32{x})
+		}, []string{"value 9 does not exist"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newAsm()
+			c.build(a)
+			_, err := a.raise()
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%v\ndoes not say %q", err, w)
+				}
+			}
+		})
+	}
+}
