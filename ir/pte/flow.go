@@ -32,8 +32,9 @@ const (
 	memory
 )
 
-func (h home) overlaps(o home) bool {
-	return h.kind == memory && o.kind == memory && h.memory == o.memory && h.lo < o.hi && o.lo < h.hi
+// overlaps is false for homes that are no memory: they have no extent.
+func (h *home) overlaps(o *home) bool {
+	return h.lo < o.hi && o.lo < h.hi && h.memory == o.memory
 }
 
 // freed is the home, as an index, of tensors whose memory was given back.
@@ -109,6 +110,7 @@ type flow struct {
 	homes    []home
 	tensors  []int32 // values that are tensors with data
 	plain    []bool  // by value: no instruction writes it or moves its data, it is no input and has no initial data
+	empty    []bool  // by value: a tensor of no bytes
 	input    []bool
 	constant []bool // by value: a bool that no instruction changes
 	carried  []bool // by value: its data of one call is read by the next
@@ -146,11 +148,11 @@ func (p *planVerifier) memory() {
 	}
 }
 
-func (f *flow) spent() bool { return f.steps > maxSteps || f.held > maxHeld }
+func (f *flow) spent() bool { return f.steps > f.verifier.steps || f.held > maxHeld }
 
 func newFlow(p *planVerifier) *flow {
 	n := len(p.plan.Values)
-	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n), input: make([]bool, n),
+	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n), input: make([]bool, n), empty: make([]bool, n),
 		constant: make([]bool, n), culprit: make([]int, n)}
 	output := make([]bool, n)
 	for _, i := range p.plan.Inputs {
@@ -167,7 +169,7 @@ func newFlow(p *planVerifier) *flow {
 			continue
 		}
 		bytes, _ := t.NBytes()
-		if bytes > 0 {
+		if f.empty[i] = bytes == 0; bytes > 0 {
 			f.tensors = append(f.tensors, int32(i))
 		}
 		f.plain[i] = t.Allocation != nil && !f.input[i] && !hasInitial(t)

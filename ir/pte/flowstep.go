@@ -47,6 +47,9 @@ func (f *flow) chain(c int, in *state) *state {
 	block := func(i int, report bool) {
 		s := states[i].clone()
 		for {
+			if f.spent() {
+				return
+			}
 			next, jump := f.step(s, c, i, report)
 			if report { // nothing new arrives any more
 				if i++; next < 0 || meets[i] {
@@ -158,15 +161,9 @@ func (f *flow) alias(s *state, to, from int32) {
 	s.at[to] = s.places(from)
 }
 
-// empty reports that a tensor has no bytes.
-func (f *flow) empty(v int32) bool {
-	bytes, _ := f.plan.Values[v].(*Tensor).NBytes()
-	return bytes == 0
-}
-
 // place reports a tensor without memory; it returns whether there is some.
 func (f *flow) place(s *state, v int32, say reporter) bool {
-	if f.empty(v) {
+	if f.empty[v] {
 		return true
 	}
 	for _, o := range s.places(v) {
@@ -183,7 +180,7 @@ func (f *flow) place(s *state, v int32, say reporter) bool {
 }
 
 func (f *flow) read(s *state, v int32, say reporter) {
-	if f.empty(v) || !f.place(s, v, say) {
+	if f.empty[v] || !f.place(s, v, say) {
 		return
 	}
 	switch h := s.history[v]; {
@@ -206,8 +203,9 @@ func (f *flow) read(s *state, v int32, say reporter) {
 // place means that it was v's own data, so that v's views have it as well.
 func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction int) {
 	f.steps += len(f.tensors)
+	own := &f.homes[v]
 	for _, x := range f.tensors {
-		if x == v || f.homes[x].kind == constant && len(s.at) == 0 {
+		if x == v || len(s.at) == 0 && !own.overlaps(&f.homes[x]) { // nothing moved: the quick way, which is the common one
 			continue
 		}
 		overlap, same := f.relation(s, x, v)
@@ -235,14 +233,14 @@ func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction in
 func (f *flow) relation(s *state, a, b int32) (overlap, same bool) {
 	_, movedA := s.at[a]
 	_, movedB := s.at[b]
-	if !movedA && !movedB { // as nearly all are
-		return a == b || f.homes[a].overlaps(f.homes[b]), a == b || f.homes[a] == f.homes[b]
+	if !movedA && !movedB {
+		return a == b || f.homes[a].overlaps(&f.homes[b]), a == b || f.homes[a] == f.homes[b]
 	}
 	inA, inB := s.places(a), s.places(b)
 	f.steps += len(inA) * len(inB)
 	for _, x := range inA {
 		for _, y := range inB {
-			if x != freed && y != freed && (x == y || f.homes[x].overlaps(f.homes[y])) {
+			if x != freed && y != freed && (x == y || f.homes[x].overlaps(&f.homes[y])) {
 				overlap = true
 				same = len(inA) == 1 && len(inB) == 1 && (x == y || f.homes[x] == f.homes[y])
 			}
@@ -262,17 +260,18 @@ func (f *flow) sameHome(s *state, a, b int32) bool {
 
 // apart reports outs that overlap each other or, in part, an argument.
 func (f *flow) apart(s *state, e *effect, say reporter) {
+	f.steps += len(e.outs) * (len(e.outs) + len(e.reads) + len(e.inout))
 	for i, out := range e.outs {
-		if f.empty(out) {
+		if f.empty[out] || f.spent() {
 			continue
 		}
 		for _, other := range e.outs[:i] {
-			if overlap, _ := f.relation(s, out, other); overlap && !f.empty(other) {
+			if overlap, _ := f.relation(s, out, other); overlap && !f.empty[other] {
 				say(out, "it overlaps value %d, which the call writes too", other)
 			}
 		}
 		for _, arg := range append(slices.Clip(e.reads), e.inout...) {
-			if overlap, same := f.relation(s, out, arg); overlap && !same && !f.empty(arg) {
+			if overlap, same := f.relation(s, out, arg); overlap && !same && !f.empty[arg] {
 				say(out, "it is written and overlaps value %d, which the call reads, in part", arg)
 			}
 		}
@@ -284,7 +283,7 @@ func (f *flow) apart(s *state, e *effect, say reporter) {
 func (f *flow) end(s *state) {
 	say := func(v int32, format string, args ...any) { f.bad(int(v), format, args...) }
 	for i, v := range f.plan.Outputs {
-		if _, ok := f.plan.Values[v].(*Tensor); !ok || f.empty(v) || !f.place(s, v, say) {
+		if _, ok := f.plan.Values[v].(*Tensor); !ok || f.empty[v] || !f.place(s, v, say) {
 			continue
 		}
 		switch h := s.history[v]; {

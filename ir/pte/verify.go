@@ -33,8 +33,12 @@ type Schemas interface {
 // It takes a bounded time, and memory of a small multiple of the program's tables
 // and 64 MB. All problems are reported, in a *VerifyError; memory is looked at in methods
 // that have no other problem. A nil schemas knows no operators.
-func Verify(p *Program, schemas Schemas) error {
-	v := &verifier{program: p, schemas: schemas, errors: &VerifyError{}}
+func Verify(p *Program, schemas Schemas) error { return verifyWithin(p, schemas, maxSteps) }
+
+// verifyWithin is Verify with a bound on the steps that the look at the memory of
+// a method takes.
+func verifyWithin(p *Program, schemas Schemas, steps int) error {
+	v := &verifier{program: p, schemas: schemas, steps: steps, errors: &VerifyError{}}
 	v.data()
 	names := map[string]bool{}
 	for i, plan := range p.Plans {
@@ -60,6 +64,7 @@ func Verify(p *Program, schemas Schemas) error {
 type verifier struct {
 	program *Program
 	schemas Schemas
+	steps   int
 	errors  *VerifyError
 }
 

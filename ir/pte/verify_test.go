@@ -430,3 +430,27 @@ func TestVerifyEntangled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// So is one whose calls take the same long lists, and one that writes them.
+func TestVerifyLongLists(t *testing.T) {
+	for want, calls := range map[string]int{
+		"pte: method forward: its calls take more than 8388608 tensors in lists": 1000,
+		"pte: method forward: its use of memory is too entangled to follow: ":    1,
+	} {
+		p := sample()
+		m := method{p.Plans[0]}
+		many := make(TensorList, 10_000)
+		for i := range many {
+			many[i] = m.add(f32([]int32{6}, 64))
+		}
+		long := m.add(many)
+		var instructions []Instruction
+		for range calls {
+			instructions = append(instructions, KernelCall{opCustom, []int32{long, long}})
+		}
+		m.run(instructions...)
+		if err := verifyWithin(p, nil, 1<<20); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -136,6 +136,10 @@ func (p *planVerifier) move(at Problem, in MoveCall) {
 	}
 }
 
+// maxArguments bounds the tensors in the arguments of all calls of a method,
+// lists that many calls take counted as often.
+const maxArguments = 1 << 23
+
 // tensors returns the tensors that a value consists of.
 func (p *planVerifier) tensors(index int32) []int32 {
 	var items []int32
@@ -146,6 +150,12 @@ func (p *planVerifier) tensors(index int32) []int32 {
 		items = v
 	case OptionalTensorList:
 		items = v
+	}
+	if p.arguments += len(items); p.arguments > maxArguments {
+		if p.arguments-len(items) <= maxArguments {
+			p.bad(-1, "its calls take more than %d tensors in lists", maxArguments)
+		}
+		return nil
 	}
 	var all []int32
 	for _, item := range items {

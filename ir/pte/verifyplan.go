@@ -13,6 +13,8 @@ type planVerifier struct {
 	plan  *ExecutionPlan
 	calls [][]effect // of every instruction, by chain; for the look at memory
 	found bool       // a problem of this method
+
+	arguments int // tensors in lists that calls take
 }
 
 func (v *verifier) plan(plan *ExecutionPlan) {
