@@ -224,14 +224,20 @@ func (b *batch) run(t testing.TB, target toolchain.Target) []float32 {
 	return floats(data)
 }
 
-// trialsOf are calls for every kernel.
-func trialsOf(r *rand.Rand, count int) map[string][]*trial {
-	return map[string][]*trial{
-		"linear_f32":           linearTrials(r, count),
-		"matmul_f32":           matmulTrials(r, count),
-		"conv2d_f32":           convTrials(r, count, false),
-		"depthwise_conv2d_f32": convTrials(r, count, true),
+// trialsOf are calls for every kernel of a target.
+func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial {
+	sets := map[string][]*trial{
+		"linear_f32": linearTrials(r, count),
+		"matmul_f32": matmulTrials(r, count),
 	}
+	for _, k := range tuned.Standard() {
+		if strings.Contains(k.Name, "conv2d") || k.Name == "depthwise_rows_f32" {
+			if !strings.Contains(k.Name, "_rows") && !strings.Contains(k.Name, "_gather") || tuned.ChannelsLast(target) {
+				sets[k.Name] = convTrials(r, target, count, k.Name)
+			}
+		}
+	}
+	return sets
 }
 
 // TestC runs trials through the C forms, with vectors and without, under
@@ -258,12 +264,13 @@ func TestC(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			all := epilogues()
 			b := newBatch()
-			sets := trialsOf(r, 20)
+			target := tuned.Target{Lang: "c", Name: run.target, Speed: true}
+			sets := trialsOf(r, target, 20)
 			var done []*trial
 			for _, kernel := range sorted(sets) {
 				for i, tr := range sets[kernel] {
 					tr.epilogue = all[i%len(all)]
-					if !tr.prepare(t, r, tuned.Target{Lang: "c", Name: run.target, Speed: true}) || tr.in.Kernel.Name != kernel {
+					if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernel {
 						t.Fatalf("%s: not taken by %s", tr.name, kernel)
 					}
 					b.add(t, tr, i%7 != 0)

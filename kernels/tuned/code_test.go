@@ -18,7 +18,7 @@ import (
 func object(t testing.TB, compiler toolchain.Target, target tuned.Target, kernels ...string) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
-	sets := trialsOf(r, 1)
+	sets := trialsOf(r, target, 1)
 	b := newBatch()
 	var text strings.Builder
 	text.WriteString("#include <stddef.h>\n#include <stdint.h>\n\n")

@@ -76,6 +76,7 @@ type convolution struct {
 	axes              [2]axis
 	weights, bias     []float32 // once constants has read them; bias is zero if there is none
 	swapped           bool      // axes are columns, rows
+	xLast, yLast      bool      // the channels of input, output lie innermost in memory
 	kernel            [2]int    // rows and columns of weights
 }
 
@@ -109,6 +110,7 @@ func convolutionOf(r *Request) *convolution {
 	if len(sizes) == 4 {
 		cv.kernel = [2]int{int(sizes[2]), int(sizes[3])}
 	}
+	cv.xLast, cv.yLast = r.order(cv.x) != nil, r.Out != nil
 	if !cv.spatial(c) {
 		return nil
 	}
@@ -134,11 +136,18 @@ func (cv *convolution) spatial(c *ops.Call) bool {
 	x, y := c.Tensor("input"), c.Outs[0]
 	n := x.Rank() - 2
 	one := sym.Int(1)
-	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one, inStride: one, outStride: one}
+	step, outStep := one, one // from column to column
+	if cv.xLast {
+		step = x.Sizes[1]
+	}
+	if cv.yLast {
+		outStep = y.Sizes[1]
+	}
+	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one}
 	point := true
 	for d := range n {
 		a := &cv.axes[2-n+d]
-		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: cv.kernel[2-n+d], inStride: one, outStride: one}
+		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: cv.kernel[2-n+d], inStride: step, outStride: outStep}
 		for _, arg := range []struct {
 			name string
 			to   *sym.Expr
@@ -152,7 +161,7 @@ func (cv *convolution) spatial(c *ops.Call) bool {
 		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero()
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
-	rows.inStride, rows.outStride = cols.in, cols.out
+	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
 	if point {
 		cols.in, cols.out = sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
 		rows.in, rows.out = one, one
@@ -184,14 +193,17 @@ func (cv *convolution) weight(out, in, k int) float32 {
 func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
+	one := sym.Int(1)
 	area, outArea := sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
 	inChannels, outChannels := sym.Int(int64(cv.groups*cv.cin)), sym.Int(int64(cv.groups*cv.cout))
-	var from []int // none: zeros
-	if cv.b >= 0 {
-		from = []int{cv.b}
+	xc, yc := area, outArea // from channel to channel
+	if cv.xLast {
+		xc = one
+	}
+	if cv.yLast {
+		yc = one
 	}
 	// Output columns left..right-1 see all kernel columns.
-	one := sym.Int(1)
 	left := sym.CeilDiv(cols.pad, cols.stride)
 	reach := sym.Sub(sym.Add(cols.in, cols.pad), sym.Mul(sym.Sub(kw, one), cols.dilation))
 	right := sym.Max(sym.Int(0), sym.Min(cols.out, sym.Add(sym.FloorDiv(sym.Sub(reach, one), cols.stride), one)))
@@ -202,11 +214,11 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instanc
 			Param{"kh", kh}, Param{"kw", kw}, Param{"sh", rows.stride}, Param{"sw", cols.stride},
 			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
 			Param{"left", left}, Param{"right", right},
-			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", area}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
-			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", outArea}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
+			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", xc}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
+			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", yc}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
 		Operands: []int{cv.x},
-		Packed:   []Packed{packed("w", w, cv.w), packed("bias", bias, from...)},
-		Channels: Channels{Inner: outArea, Count: outChannels},
+		Packed:   []Packed{packed("w", w, cv.w), packed("bias", bias, cv.biasFrom()...)},
+		Channels: Channels{Inner: yc, Count: outChannels},
 		Tile:     t,
 		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, sym.Int(int64(cv.cin))),
 	}

@@ -64,12 +64,13 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 func TestGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := epilogues()
-	sets := trialsOf(r, 100)
+	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	sets := trialsOf(r, target, 100)
 	for _, kernel := range sorted(sets) {
 		t.Run(kernel, func(t *testing.T) {
 			for i, tr := range sets[kernel] {
 				tr.epilogue = all[i%len(all)]
-				if !tr.prepare(t, r, tuned.Target{Lang: "go", Name: "generic", Speed: true}) || tr.in.Kernel.Name != kernel {
+				if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernel {
 					t.Errorf("%s: not taken by %s", tr.name, kernel)
 					continue
 				}

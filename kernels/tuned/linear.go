@@ -16,7 +16,7 @@ func Linear() *Kernel {
 
 func matchLinear(r *Request) *Instance {
 	p := productOf(r.Call)
-	if p == nil || !p.batch.Is(1) {
+	if p == nil || !r.RowMajor() || !p.batch.Is(1) {
 		return nil
 	}
 	n, ok := p.n.Const()

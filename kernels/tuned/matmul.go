@@ -11,7 +11,7 @@ func Matmul() *Kernel {
 
 func matchMatmul(r *Request) *Instance {
 	p := productOf(r.Call)
-	if p == nil || p.n.Is(1) || p.k.IsZero() {
+	if p == nil || !r.RowMajor() || p.n.Is(1) || p.k.IsZero() {
 		return nil
 	}
 	t := r.Target.tile()

@@ -86,9 +86,10 @@ func TestParams(t *testing.T) {
 	names := map[string][]string{}
 	for _, lang := range []string{"c", "go"} {
 		r := rand.New(rand.NewPCG(1, 1))
-		for _, trials := range trialsOf(r, 5) {
+		target := tuned.Target{Lang: lang, Name: "generic", Speed: true}
+		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {
-				if !tr.bind(t, r, tuned.Target{Lang: lang, Name: "generic"}) {
+				if !tr.bind(t, r, target) {
 					t.Fatalf("%s: not taken", tr.name)
 				}
 				k := tr.in.Kernel

@@ -23,6 +23,8 @@ type trial struct {
 	syms     map[*sym.Symbol]int64
 	epilogue *epilogue
 	extra    []float32
+	xOrder   []int // layout of operand 0, nil: row-major
+	yOrder   []int // … of the result
 
 	call     *ops.Call
 	in       *tuned.Instance
@@ -76,7 +78,14 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 		tr.operands = append(tr.operands, o)
 	}
 	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
-		Const: func(k int) ([]byte, bool) { return tr.operands[k].Data, tr.constant[k] }})
+		Const: func(k int) ([]byte, bool) { return tr.operands[k].Data, tr.constant[k] },
+		Order: func(k int) []int {
+			if k == 0 {
+				return tr.xOrder
+			}
+			return nil
+		},
+		Out: tr.yOrder})
 	return tr.in != nil
 }
 
@@ -94,7 +103,7 @@ func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
-	tr.want = floats(want.Data)
+	tr.want = inOrder(floats(want.Data), want.Sizes, tr.yOrder)
 	if macs := tr.number(t, tr.in.MACs); len(tr.want) > 0 {
 		tr.terms = float64(macs) / float64(len(tr.want))
 	}
@@ -165,7 +174,11 @@ func (tr *trial) inputs() (out [][]float32) {
 	}
 	defer func() { tr.buffers = out }()
 	for _, k := range tr.in.Operands {
-		out = append(out, floats(tr.operands[k].Data))
+		data := floats(tr.operands[k].Data)
+		if k == 0 {
+			data = inOrder(data, tr.operands[k].Sizes, tr.xOrder)
+		}
+		out = append(out, data)
 	}
 	for _, p := range tr.in.Packed {
 		out = append(out, floats(p.Data))
@@ -194,6 +207,26 @@ func floats(data []byte) []float32 {
 	out := make([]float32, len(data)/4)
 	for i := range out {
 		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return out
+}
+
+// inOrder returns row-major elements in the order of a layout of four
+// dimensions, nil being row-major.
+func inOrder(data []float32, sizes []int64, order []int) []float32 {
+	if order == nil {
+		return data
+	}
+	var out []float32
+	var at [4]int64
+	for at[order[0]] = range sizes[order[0]] {
+		for at[order[1]] = range sizes[order[1]] {
+			for at[order[2]] = range sizes[order[2]] {
+				for at[order[3]] = range sizes[order[3]] {
+					out = append(out, data[((at[0]*sizes[1]+at[1])*sizes[2]+at[2])*sizes[3]+at[3]])
+				}
+			}
+		}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // operand is a float32 operand of a trial.
@@ -89,33 +90,64 @@ func matmulTrials(r *rand.Rand, count int) []*trial {
 	return out
 }
 
-// convTrials are convolutions with constant weights.
-func convTrials(r *rand.Rand, count int, depthwise bool) []*trial {
+// convTrials are convolutions with constant weights for one kernel.
+func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*trial {
 	var out []*trial
 	for i := 0; len(out) < count; i++ {
 		dims := 1 + min(r.IntN(4), 1)
 		groups, cin, cout := int64(1), pick[int64](r, 1, 2, 3, 5, 8), pick[int64](r, 4, 5, 8, 16, 17)
-		if depthwise {
+		var xOrder, yOrder []int
+		last := []int{0, 2, 3, 1}
+		switch kernel {
+		case "depthwise_conv2d_f32":
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
-		} else if i%4 == 0 {
-			groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
+		case "depthwise_rows_f32":
+			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
+			xOrder, yOrder = last, last
+		case "conv2d_rows_f32", "conv2d_gather_f32":
+			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
+			yOrder = last
+			if kernel == "conv2d_rows_f32" || i%2 == 0 {
+				xOrder = last
+			}
+		default:
+			if i%4 == 0 {
+				groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
+				if dims == 2 && i%8 == 0 && tuned.ChannelsLast(target) {
+					xOrder, yOrder = pick(r, nil, last), last
+				}
+			}
 		}
 		batch := 1 + r.Int64N(2)
 		x, w := []int64{batch, groups * cin}, []int64{groups * cout, cin}
+		var padding *int64 // of all axes, if not random
+		switch {
+		case kernel == "conv2d_rows_f32":
+			padding = new(int64)
+		case kernel == "conv2d_gather_f32" && xOrder != nil:
+			padding = new(int64)
+			*padding = 1 + r.Int64N(3)
+		case kernel == "conv2d_gather_f32" && cin == 1:
+			cin = 3
+			x[1], w[1] = cin, cin
+		}
 		var stride, pad, dilation []int64
 		fits := true
 		for range dims {
-			in, kernel := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2, 3, 3, 5, 10)
+			in, taps := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2, 3, 3, 5, 10)
 			s, d := pick[int64](r, 1, 1, 2, 3), pick[int64](r, 1, 1, 2, 3)
-			p := pick(r, 0, 0, 1, kernel/2, kernel, kernel+2)
-			fits = fits && in+2*p >= (kernel-1)*d+1
-			x, w = append(x, in), append(w, kernel)
+			p := pick(r, 0, 0, 1, taps/2, taps, taps+2)
+			if padding != nil {
+				p = *padding
+			}
+			fits = fits && in+2*p >= (taps-1)*d+1
+			x, w = append(x, in), append(w, taps)
 			stride, pad, dilation = append(stride, s), append(pad, p), append(dilation, d)
 		}
 		if !fits {
 			continue
 		}
-		tr := &trial{op: "aten.convolution.default", syms: map[*sym.Symbol]int64{}}
+		tr := &trial{op: "aten.convolution.default", syms: map[*sym.Symbol]int64{}, xOrder: xOrder, yOrder: yOrder}
 		input := static(x...)
 		if i%5 == 4 {
 			s := sym.NewSymbol("s", 1, 64)

@@ -32,14 +32,15 @@ type Kernel struct {
 	// c for the whole run if false.
 	RunChannels bool
 
-	// Match returns an instance for a call it accepts, or nil. Only dense
-	// row-major operands reach it.
+	// Match returns an instance for a call it accepts, or nil. Operands and
+	// result are dense; kernels that know row-major ones only look at
+	// Request.RowMajor.
 	Match func(*Request) *Instance
 }
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), Matmul(), Conv2D(), DepthwiseConv2D()}
+	return []*Kernel{Linear(), Matmul(), Conv2D(), Conv2DRows(), Conv2DGather(), DepthwiseConv2D(), DepthwiseRows()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -48,6 +49,28 @@ type Request struct {
 	Target Target
 	// Const returns the dense row-major bytes of operand k if it is constant.
 	Const func(k int) ([]byte, bool)
+	// Order returns the dimensions of operand k from the outermost in memory to
+	// the innermost, nil if it is row-major; Out is the order of the result.
+	// Without Order all are row-major.
+	Order func(k int) []int
+	Out   []int
+}
+
+// RowMajor reports whether the result and all operands are row-major.
+func (r *Request) RowMajor() bool {
+	for k := range r.Call.Operands() {
+		if r.order(k) != nil {
+			return false
+		}
+	}
+	return r.Out == nil
+}
+
+func (r *Request) order(k int) []int {
+	if r.Order == nil {
+		return nil
+	}
+	return r.Order(k)
 }
 
 // Target describes the machine and the output language.

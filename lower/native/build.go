@@ -47,6 +47,7 @@ type builder struct {
 	read    map[*ir.Value]bool       // by something that is emitted
 	rows    map[*ir.Value]bool       // its elements have reductions in common
 	evals   map[*ir.Value]float64    // evaluations per element if inlined
+	orders  map[*ir.Value][]int      // dimensions in the order of memory, of values that are not row-major
 	forms   map[*ir.Value]*form      // values without a buffer
 	bufs    map[*ir.Value]*Buffer
 	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
@@ -60,7 +61,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		opt: opt, prog: prog, source: m, state: state, consts: consts,
 		m:     &Method{Name: m.Name, Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
-		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
+		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, mutable: map[*ir.Value]bool{},
 	}
@@ -76,6 +77,7 @@ func (b *builder) method(m *ir.Method) error {
 		return err
 	}
 	if len(b.opt.Kernels) > 0 {
+		b.layouts(m.Graph)
 		b.selectTuned(m.Graph)
 	}
 	b.markRows(m.Graph)
@@ -148,6 +150,8 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		}
 		f.instance = tuned.Select(b.opt.Kernels, &tuned.Request{
 			Call: f.call, Target: b.opt.Target,
+			Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
+			Out:   b.orders[n.Output(0)],
 			Const: func(k int) ([]byte, bool) {
 				v := f.call.Operands()[k]
 				if b.mutable[v] {

@@ -186,19 +186,19 @@ func (b *builder) number(e sym.Expr) float64 {
 // isRun reports whether view v is a dense run of its operand's elements, so
 // that it needs no copy.
 func (b *builder) isRun(f *facts, t expr.Tensor, v *ir.Value) bool {
-	_, ok := runStart(t, f.call.Operands(), v)
+	_, ok := b.runStart(t, f.call.Operands(), v)
 	return ok
 }
 
 // runStart returns where in the operand's elements a view starts if it is a
 // dense run.
-func runStart(t expr.Tensor, operands []*ir.Value, v *ir.Value) (sym.Expr, bool) {
+func (b *builder) runStart(t expr.Tensor, operands []*ir.Value, v *ir.Value) (sym.Expr, bool) {
 	load := loadOf(t)
 	if load == nil {
 		return sym.Expr{}, false
 	}
-	src := sym.RowMajor(operands[load.Buf].Type.Sizes, load.Coords)
-	start := unitVars(sym.Sub(src, sym.RowMajor(v.Type.Sizes, symExprs(t.Vars))), t.Vars)
+	src := b.flat(operands[load.Buf], load.Coords)
+	start := unitVars(sym.Sub(src, b.flat(v, symExprs(t.Vars))), t.Vars)
 	for _, s := range t.Vars {
 		if start.Uses(s) {
 			return sym.Expr{}, false

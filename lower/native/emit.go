@@ -70,7 +70,7 @@ func (b *builder) compute(f *facts) error {
 			b.forms[v] = fm
 			continue
 		}
-		key := sizesKey(v.Type.Sizes)
+		key := sizesKey(inOrder(b.orders[v], v.Type.Sizes))
 		var g *group
 		for _, x := range groups {
 			if x.key == key {
@@ -93,7 +93,7 @@ func (b *builder) compute(f *facts) error {
 
 // alias makes v a view of its operand's buffer if it is a dense run of it.
 func (b *builder) alias(f *facts, t expr.Tensor, v *ir.Value) bool {
-	start, ok := runStart(t, f.call.Operands(), v)
+	start, ok := b.runStart(t, f.call.Operands(), v)
 	if !ok {
 		return false
 	}
@@ -131,8 +131,8 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 	var args []*ir.Value
 	var scalars []*ir.Value
 	var from []Origin
-	for _, f := range forms {
-		t := f.tensor
+	for i, f := range forms {
+		t := b.laidOut(vals[i], f.tensor, f.args)
 		t.Body = renumber(t.Body,
 			func(k int) int { return add(&args, f.args[k]) },
 			func(k int) int { return add(&scalars, f.scalars[k]) })
@@ -143,7 +143,7 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 	}
 	infos := make([]schedule.OperandInfo, len(args))
 	for i, v := range args {
-		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: v.Type.Sizes}
+		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: inOrder(b.orders[v], v.Type.Sizes)}
 	}
 	var opts schedule.Options
 	for _, s := range scalars {

@@ -90,7 +90,7 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, extra []*ir.Value,
 	}
 	t := next.tensors[0]
 	extra = slices.Clone(extra)
-	pos := unitVars(sym.RowMajor(next.node.Output(0).Type.Sizes, symExprs(t.Vars)), t.Vars)
+	pos := unitVars(b.flat(next.node.Output(0), symExprs(t.Vars)), t.Vars)
 	channel := sym.Mod(sym.FloorDiv(pos, channels.Inner), channels.Count)
 	ok := true
 	body := expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
@@ -99,7 +99,7 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, extra []*ir.Value,
 			ok = false
 		case expr.OpLoad:
 			u := next.call.Operands()[e.Buf]
-			at := unitVars(sym.RowMajor(u.Type.Sizes, e.Coords), t.Vars)
+			at := unitVars(b.flat(u, e.Coords), t.Vars)
 			if u == result {
 				ok = ok && at.Equal(pos)
 				return ep.Body

@@ -76,7 +76,7 @@ func (b *builder) scalarExpr(f *facts) (*expr.Expr, []*Buffer, error) {
 			}
 			return expr.Cast(e.DType, v)
 		case expr.OpLoad: // one element: the first
-			return expr.At(e.Buf, e.DType, sym.RowMajor(f.call.Operands()[e.Buf].Type.Sizes, e.Coords))
+			return expr.At(e.Buf, e.DType, b.flat(f.call.Operands()[e.Buf], e.Coords))
 		}
 		return e
 	})

@@ -1,0 +1,136 @@
+package tuned
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// rowsCols is the width of a panel of weights for the kernels that work on rows
+// of results: ROWS_COLS of the C code. A last panel of at most half as many
+// columns is half as wide.
+const rowsCols = 32
+
+// Conv2DRows is the convolution over images whose channels lie innermost in
+// memory, without padding: the products of a few neighbouring results with a
+// panel of weights run along contiguous channels. Weights are packed as
+// w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
+func Conv2DRows() *Kernel {
+	return &Kernel{Name: "conv2d_rows_f32", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
+		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
+}
+
+// Conv2DGather is Conv2DRows for images in any layout and with padding: it
+// copies each into scratch first, channels innermost, its padding around it.
+func Conv2DGather() *Kernel {
+	return &Kernel{Name: "conv2d_gather_f32", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
+		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
+}
+
+func matchConvRows(r *Request, gather bool) *Instance {
+	if !ChannelsLast(r.Target) {
+		return nil
+	}
+	cv := convolutionOf(r)
+	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 8 {
+		return nil
+	}
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	direct := rows.pad.IsZero() && cols.pad.IsZero() && (cv.xLast || cv.cin == 1)
+	if direct == gather || gather && cv.cout < 16 || !cv.constants(r) {
+		return nil
+	}
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	one := sym.Int(1)
+	reach := func(a *axis) sym.Expr { // what of an axis the results see
+		return sym.Add(sym.Mul(sym.Sub(a.out, one), a.stride), sym.Mul(n(a.kernel-1), a.dilation), one)
+	}
+	gh, gw := reach(rows), reach(cols)
+	image := sym.Mul(n(cv.cin), rows.in, cols.in)
+	xw, xh := n(cv.cin), sym.Mul(n(cv.cin), cols.in)
+	if gather {
+		xh = sym.Mul(n(cv.cin), gw)
+	}
+	runs, run := n(cols.kernel), n(cv.cin)
+	if cols.dilation.Is(1) || cols.kernel == 1 {
+		runs, run = one, n(cols.kernel*cv.cin) // neighbouring columns are one run
+	}
+	taps := rows.kernel * cols.kernel * cv.cin
+	in := &Instance{
+		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
+			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride}, {"dh", rows.dilation}, {"dw", cols.dilation},
+			{"runs", runs}, {"run", run}, {"xb", image}, {"xh", xh}, {"xw", xw}},
+		Operands: []int{cv.x},
+		Packed: []Packed{
+			packed("w", rowPanels(cv.cout, taps, func(n, k int) float32 { return cv.weight(n, k%cv.cin, k/cv.cin) }), cv.w),
+			packed("bias", padded(cv.bias, rowsCols), cv.biasFrom()...)},
+		Channels: Channels{Inner: one, Count: n(cv.cout)},
+		Tile:     r.Target.tile(),
+		MACs:     sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
+	}
+	in.Cost = cost(in.MACs) / 4
+	if gather {
+		fc, fw := sym.Mul(rows.in, cols.in), one
+		if cv.xLast || cv.cin == 1 {
+			fc, fw = one, n(cv.cin)
+		}
+		in.Params = append(in.Params, Param{"gh", gh}, Param{"ih", rows.in}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
+			Param{"given", sym.Min(cols.in, sym.Sub(gw, cols.pad))}, Param{"fc", fc}, Param{"fh", sym.Mul(cols.in, fw)}, Param{"fw", fw})
+		in.Scratch = sym.Mul(sym.Int(4), gh, xh)
+	}
+	return in
+}
+
+// outIsRow reports whether the result is the same in either layout: it has one
+// pixel, or one channel.
+func (cv *convolution) outIsRow() bool {
+	return cv.axes[0].out.Is(1) && cv.axes[1].out.Is(1) || cv.cout == 1
+}
+
+// biasFrom returns the operand that the bias was read from, none for zeros.
+func (cv *convolution) biasFrom() []int {
+	if cv.b < 0 {
+		return nil
+	}
+	return []int{cv.b}
+}
+
+// rowPanels returns w[n][k] in panels for the kernels that work on rows.
+func rowPanels(n, k int, at func(n, k int) float32) []float32 {
+	wide := n / rowsCols * rowsCols
+	if n-wide > rowsCols/2 {
+		wide = n
+	}
+	out := panels(wide, k, rowsCols, at)
+	return append(out, panels(n-wide, k, rowsCols/2, func(n, k int) float32 { return at(wide+n, k) })...)
+}
+
+// DepthwiseRows is the depthwise convolution over images whose channels lie
+// innermost in memory; w is [kh][kw][channels].
+func DepthwiseRows() *Kernel {
+	return &Kernel{Name: "depthwise_rows_f32", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "taps", "depth_f32"},
+		Match: matchDepthwiseRows}
+}
+
+func matchDepthwiseRows(r *Request) *Instance {
+	if !ChannelsLast(r.Target) {
+		return nil
+	}
+	cv := convolutionOf(r)
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 || !cv.xLast || !cv.yLast || !cv.constants(r) {
+		return nil
+	}
+	taps := cv.axes[0].kernel * cv.axes[1].kernel
+	w := make([]float32, taps*cv.groups)
+	for k := range taps {
+		for g := range cv.groups {
+			w[k*cv.groups+g] = cv.weight(g, 0, k)
+		}
+	}
+	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}}, w, cv.bias)
+	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout fixes
+		return slices.Contains([]string{"xc", "yb", "yc", "yh", "yw"}, p.Name)
+	})
+	in.Cost = cost(in.MACs) / 4
+	return in
+}

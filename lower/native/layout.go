@@ -1,0 +1,178 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// The layout of a value is the order of its dimensions in memory. All values
+// are row-major but for those of convolution regions: images whose channels lie
+// innermost (NHWC), so that the kernels of convolutions run along contiguous
+// channels and every vector of results is stored as it is.
+//
+// A tensor expression works on any layout: its loops follow the layout of the
+// result, its loads that of each operand. So no copy ever changes a layout:
+// a value that something reads which knows row-major only (a loop form,
+// control flow, the caller, a view that counts elements in row-major order)
+// is row-major itself, and the kernel that makes it writes it so.
+
+// layouts decides the layout of every value of g and its regions.
+func (b *builder) layouts(g *ir.Graph) {
+	if !tuned.ChannelsLast(b.opt.Target) {
+		return
+	}
+	rowMajor := map[*ir.Value]bool{}
+	b.needRowMajor(g, rowMajor)
+	b.channelsLast(g, rowMajor)
+}
+
+// needRowMajor finds the values that have to be row-major. Nodes are met
+// backwards, so that what a pointwise node asks of its operand follows from
+// what is asked of its result.
+func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
+	all := func(a ir.Arg) { ir.EachRef(a, func(v *ir.Value) { need[v] = true }) }
+	for _, v := range slices.Concat(g.Inputs, g.Constants) {
+		need[v] = true
+	}
+	for _, a := range g.Outputs {
+		all(a)
+	}
+	for _, n := range slices.Backward(g.Nodes) {
+		for _, r := range n.Regions {
+			b.needRowMajor(r, need)
+		}
+		f := b.facts[n]
+		if f.call == nil || f.tensors == nil {
+			for _, a := range n.Args {
+				all(a.Value)
+			}
+			for _, v := range n.Outputs {
+				need[v] = true
+			}
+			continue
+		}
+		for i, t := range f.tensors {
+			v := n.Output(i)
+			if v == nil {
+				continue
+			}
+			if f.view && !keepsDims(t, f.call.Operands()) {
+				need[v] = true
+				all(ir.Ref{Value: f.call.Operands()[loadOf(t).Buf]})
+			}
+			if !need[v] {
+				continue
+			}
+			for k, u := range f.call.Operands() {
+				if b.soleReader(u) == f && pointwise(t, k) {
+					need[u] = true // its kernel may store v in its place
+				}
+			}
+		}
+	}
+}
+
+// channelsLast gives the results of convolutions, and of what is computed from
+// them with as many dimensions, the layout NHWC.
+func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			b.channelsLast(r, need)
+		}
+		f := b.facts[n]
+		if f.call == nil || f.tensors == nil {
+			continue
+		}
+		from := tuned.IsConvolution(f.call)
+		for _, u := range f.call.Operands() {
+			from = from || b.orders[u] != nil
+		}
+		for _, v := range n.Outputs {
+			if v != nil && from && !need[v] && v.Type.Rank() == 4 {
+				b.orders[v] = []int{0, 2, 3, 1}
+			}
+		}
+	}
+}
+
+// keepsDims reports whether view t maps every dimension to itself: each
+// coordinate of the operand follows from the same one of the result. Dimensions
+// of size 1 may go anywhere: no layout moves their elements.
+func keepsDims(t expr.Tensor, operands []*ir.Value) bool {
+	load := loadOf(t)
+	if load == nil {
+		return false
+	}
+	sizes := operands[load.Buf].Type.Sizes
+	inner := 0 // dimensions with more than one element
+	for _, s := range sizes {
+		if !s.Is(1) {
+			inner++
+		}
+	}
+	if inner <= 1 {
+		return true
+	}
+	if len(load.Coords) != len(t.Vars) {
+		return false
+	}
+	for d, c := range load.Coords {
+		for i, v := range t.Vars {
+			if i != d && c.Uses(v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pointwise reports whether element x of t depends on element x of operand k
+// and no other.
+func pointwise(t expr.Tensor, k int) bool {
+	same := true
+	expr.Walk(t.Body, func(e *expr.Expr) {
+		if e.Op == expr.OpReduce || e.Op == expr.OpLoad && e.Buf == k &&
+			!slices.EqualFunc(e.Coords, symExprs(t.Vars), sym.Expr.Equal) {
+			same = false
+		}
+	})
+	return same
+}
+
+// inOrder returns list, which has an item for each dimension, in the order of
+// a layout.
+func inOrder[T any](order []int, list []T) []T {
+	if order == nil {
+		return list
+	}
+	out := make([]T, len(list))
+	for i, d := range order {
+		out[i] = list[d]
+	}
+	return out
+}
+
+// flat returns the position in memory of element coords of v.
+func (b *builder) flat(v *ir.Value, coords []sym.Expr) sym.Expr {
+	order := b.orders[v]
+	return sym.RowMajor(inOrder(order, v.Type.Sizes), inOrder(order, coords))
+}
+
+// laidOut returns the expression of v with its variables, and the coordinates
+// of its loads from args, in the order of memory.
+func (b *builder) laidOut(v *ir.Value, t expr.Tensor, args []*ir.Value) expr.Tensor {
+	t.Vars = inOrder(b.orders[v], t.Vars)
+	t.Body = expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+		if e.Op != expr.OpLoad || b.orders[args[e.Buf]] == nil {
+			return e
+		}
+		c := *e
+		c.Coords = inOrder(b.orders[args[e.Buf]], e.Coords)
+		return &c
+	})
+	return t
+}
