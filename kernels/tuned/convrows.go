@@ -37,7 +37,7 @@ func matchConvRows(r *Request, gather bool) *Instance {
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	direct := rows.pad.IsZero() && cols.pad.IsZero() && (cv.xLast || cv.cin == 1)
-	if direct == gather || gather && cv.cout < 16 || !cv.constants(r) {
+	if direct == gather || gather && cv.cout < 8 || !cv.constants(r) {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
