@@ -108,7 +108,7 @@ func rowPanels(n, k int, at func(n, k int) float32) []float32 {
 // DepthwiseRows is the depthwise convolution over images whose channels lie
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_rows_f32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
 		Match: matchDepthwiseRows}
 }
 
