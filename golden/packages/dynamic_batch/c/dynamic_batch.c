@@ -28,6 +28,11 @@ extern const float dynamic_batch_out_bias[16];
 #define TILE_CONTRACT
 #define TILE_UNROLL
 #endif
+#if defined(__GNUC__)
+#define TILE_INLINE TILE_FUSED static inline __attribute__((always_inline))
+#else
+#define TILE_INLINE static inline
+#endif
 
 #define TILE_COLS 16
 #if defined(__GNUC__) && defined(__AVX512F__)

@@ -39,6 +39,11 @@ static inline float max_f32(float a, float b)
 #define TILE_CONTRACT
 #define TILE_UNROLL
 #endif
+#if defined(__GNUC__)
+#define TILE_INLINE TILE_FUSED static inline __attribute__((always_inline))
+#else
+#define TILE_INLINE static inline
+#endif
 
 #define TILE_COLS 16
 #if defined(__GNUC__) && defined(__AVX512F__)
@@ -199,28 +204,28 @@ static inline bool aligned(const void *p, size_t align)
 static void lenet_convolution_relu_max_pool2d(float *restrict out, const float *in0,
     const float *in1, const float *in2)
 {
-    for (int32_t i = 0; i < 3; i++) {
-        const float t = in2[i];
+    for (int32_t i = 0; i < 6; i++) {
         for (int32_t j = 0; j < 6; j++) {
-            for (int32_t k = 0; k < 6; k++) {
+            for (int32_t k = 0; k < 3; k++) {
                 float top = -LENET_INF;
+                const float t = in2[k];
                 for (int32_t l = 0; l < 2; l++) {
                     for (int32_t i4 = 0; i4 < 2; i4++) {
                         float sum = 0.0f;
                         for (int32_t i5 = 0; i5 < 5; i5++) {
-                            const bool ok = 0 <= 2 * j + i5 + l - 2 && 2 * j + i5 + l - 2 < 12;
+                            const bool ok = 0 <= 2 * i + i5 + l - 2 && 2 * i + i5 + l - 2 < 12;
                             for (int32_t i6 = 0; i6 < 5; i6++) {
                                 const float t2 = ok
-                                    && (0 <= 2 * k + i4 + i6 - 2 && 2 * k + i4 + i6 - 2 < 12)
-                                    ? in0[24 * j + 12 * i5 + 12 * l + 2 * k + i4 + i6 - 26] : 0.0f;
-                                sum += t2 * in1[25 * i + 5 * i5 + i6];
+                                    && (0 <= 2 * j + i4 + i6 - 2 && 2 * j + i4 + i6 - 2 < 12)
+                                    ? in0[24 * i + 12 * i5 + 12 * l + 2 * j + i4 + i6 - 26] : 0.0f;
+                                sum += t2 * in1[25 * k + 5 * i5 + i6];
                             }
                         }
                         const float v = max_f32(0.0f, sum + t);
                         top = v > top || v != v ? v : top;
                     }
                 }
-                out[36 * i + 6 * j + k] = top;
+                out[18 * i + 3 * j + k] = top;
             }
         }
     }
@@ -237,13 +242,13 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
 {
     float acc[TILE_ROWS * TILE_COLS];
     tile_sum sum;
-    sum.row = 1;
-    sum.x[0] = 6;
+    sum.row = 3;
+    sum.x[0] = 18;
     sum.w[0] = TILE_COLS * 9;
-    sum.x[1] = 1;
+    sum.x[1] = 3;
     sum.w[1] = TILE_COLS * 3;
     sum.n[2] = 3;
-    sum.x[2] = 36;
+    sum.x[2] = 1;
     sum.w[2] = TILE_COLS;
     for (int32_t j = 0; j < 4; j += TILE_COLS) {
         const int cols = 4 - j < TILE_COLS ? (int)(4 - j) : TILE_COLS;
@@ -260,13 +265,13 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
                 rows = q < 0 || 4 - q < TILE_ROWS ? 1 : TILE_ROWS;
                 sum.n[1] = rows > 1 ? 3 : taps(side, 6, 3, 1, &kc);
                 if (sum.n[0] > 0 && sum.n[1] > 0) {
-                    at = (top + kr) * 6 + (side + kc);
+                    at = (top + kr) * 18 + (side + kc) * 3;
                 }
                 tile(acc, rows, start, x + at, panel + (kr * 3 + kc) * TILE_COLS * 3, &sum);
                 for (int c = 0; c < cols; c++) {
                     const int32_t channel = j + c;
                     for (int r = 0; r < rows; r++) {
-                        const int32_t o = channel * 16 + p * 4 + (q + r);
+                        const int32_t o = channel + p * 16 + (q + r) * 4;
                         y[o] = lenet_result(acc[r * TILE_COLS + c]);
                     }
                 }
@@ -276,18 +281,20 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
 }
 
 /* max_pool2d.default */
-static void lenet_max_pool2d(float *out, const float *in)
+static void lenet_max_pool2d(float *restrict out, const float *in)
 {
-    for (int32_t i = 0; i < 8; i++) {
+    for (int32_t i = 0; i < 4; i++) {
         for (int32_t j = 0; j < 2; j++) {
-            float top = -LENET_INF;
             for (int32_t k = 0; k < 2; k++) {
+                float top = -LENET_INF;
                 for (int32_t l = 0; l < 2; l++) {
-                    const float v = in[8 * i + 4 * k + 2 * j + l];
-                    top = v > top || v != v ? v : top;
+                    for (int32_t i4 = 0; i4 < 2; i4++) {
+                        const float v = in[32 * j + 16 * l + 8 * k + 4 * i4 + i];
+                        top = v > top || v != v ? v : top;
+                    }
                 }
+                out[4 * i + 2 * j + k] = top;
             }
-            out[2 * i + j] = top;
         }
     }
 }
@@ -348,11 +355,11 @@ lenet_status lenet_forward(const float *x, float *out, void *arena)
     lenet_convolution_relu(relu_1, max_pool2d, lenet_conv2_weight, lenet_conv2_bias);
 
     /* layers.py:42: max_pool2d */
-    float *max_pool2d_1 = (float *)(mem + 432); /* [1, 4, 2, 2] */
+    float *max_pool2d_1 = (float *)mem; /* [1, 4, 2, 2] */
     lenet_max_pool2d(max_pool2d_1, relu_1);
 
     /* layers.py:43: linear, relu */
-    float *relu_2 = (float *)mem; /* [1, 10] */
+    float *relu_2 = (float *)(mem + 64); /* [1, 10] */
     lenet_linear_relu(relu_2, max_pool2d_1, lenet_fc1_weight, lenet_fc1_bias);
 
     /* layers.py:43: linear */
