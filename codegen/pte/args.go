@@ -14,7 +14,7 @@ import (
 func operator(op string) pte.Operator {
 	space, rest, _ := strings.Cut(op, ".")
 	name, overload, _ := strings.Cut(rest, ".")
-	if overload == "default" && space != "executorch_prim" {
+	if overload == noOverload && space != primFamily {
 		overload = ""
 	}
 	return pte.Operator{Name: space + "::" + name, Overload: overload}

@@ -60,12 +60,12 @@ func (b *builder) copy(to, from *slot) {
 	case to.tensor.dynamic:
 		// copy.out resizes to what it copies, copy_ does not.
 		b.emit(&call{
-			op: "aten.copy.out", args: []*slot{from, from, b.literal(pte.Bool(false)), to, to},
+			op: opCopyOut, args: []*slot{from, from, b.literal(pte.Bool(false)), to, to},
 			reads: []*slot{from}, writes: []*slot{to}, copies: true, loc: b.loc,
 		})
 	default:
 		c := &call{
-			op: "aten.copy_.default", args: []*slot{to, from, b.literal(pte.Bool(false)), to},
+			op: opCopyIn, args: []*slot{to, from, b.literal(pte.Bool(false)), to},
 			reads: []*slot{from}, writes: []*slot{to}, copies: true, loc: b.loc,
 		}
 		b.emit(c)

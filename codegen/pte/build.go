@@ -130,7 +130,7 @@ func (b *builder) userInput(v *ir.Value) (*slot, error) {
 	}
 	n := b.number(v.Name, zero)
 	b.vals[v] = n
-	b.emit(&call{op: "aten._local_scalar_dense.default", args: []*slot{s, n}, reads: []*slot{s}})
+	b.emit(&call{op: opNumberOf, args: []*slot{s, n}, reads: []*slot{s}})
 	return s, nil
 }
 
@@ -201,15 +201,15 @@ func (b *builder) graph(g *ir.Graph) error {
 
 func (b *builder) node(n *ir.Node) error {
 	switch n.Op {
-	case "memory.alloc":
+	case opAlloc:
 		return b.alloc(n)
-	case "aten.view_copy.default":
+	case opViewCopy:
 		return b.view(n)
-	case "higher_order.cond":
+	case opCond:
 		return b.cond(n)
-	case "higher_order.while_loop":
+	case opWhile:
 		return b.while(n)
-	case "higher_order.scan":
+	case opScan:
 		return b.scan(n)
 	}
 	if len(n.Regions) > 0 {

@@ -87,7 +87,7 @@ func (b *builder) steps(w *walk) (*loop, error) {
 				return err
 			}
 			b.emit(&call{
-				op: "executorch_prim.et_copy_index.tensor", args: []*slot{s, y, c.at},
+				op: opSetIndex, args: []*slot{s, y, c.at},
 				reads: []*slot{s, y}, writes: []*slot{s}, loc: n.Loc,
 			})
 		}
@@ -174,7 +174,7 @@ func (b *builder) empty(w *walk, s *slot) error {
 		sizes = append(sizes, size)
 	}
 	b.emit(&call{
-		op: "aten.empty.out", args: []*slot{b.listOf(intList, sizes), b.literal(pte.Null{}), s, s},
+		op: opEmpty, args: []*slot{b.listOf(intList, sizes), b.literal(pte.Null{}), s, s},
 		writes: []*slot{s}, loc: b.loc,
 	})
 	return nil
@@ -183,7 +183,7 @@ func (b *builder) empty(w *walk, s *slot) error {
 // flip emits what turns dimension 0 round.
 func (b *builder) flip(to, from *slot) {
 	b.emit(&call{
-		op: "aten.flip.out", args: []*slot{from, b.listOf(intList, []*slot{b.literal(pte.Int(0))}), to, to},
+		op: opFlip, args: []*slot{from, b.listOf(intList, []*slot{b.literal(pte.Int(0))}), to, to},
 		reads: []*slot{from}, writes: []*slot{to}, loc: b.loc,
 	})
 }
@@ -200,15 +200,15 @@ type counter struct {
 func (b *builder) counter(n *ir.Node, count *slot, reverse bool) counter {
 	c := counter{
 		at: b.number(n.Name+"_at", pte.Int(0)), limit: count,
-		step: "executorch_prim.add.Scalar", more: "executorch_prim.lt.Scalar", done: "executorch_prim.eq.Scalar",
+		step: opAdd, more: opLess, done: opEqual,
 	}
 	if !reverse {
 		b.emit(&move{from: b.literal(pte.Int(0)), to: c.at, loc: n.Loc})
 		return c
 	}
-	b.prims("executorch_prim.sub.Scalar", count, b.literal(pte.Int(1)), c.at)
+	b.prims(opSub, count, b.literal(pte.Int(1)), c.at)
 	c.limit = b.literal(pte.Int(0))
-	c.step, c.more, c.done = "executorch_prim.sub.Scalar", "executorch_prim.ge.Scalar", "executorch_prim.lt.Scalar"
+	c.step, c.more, c.done = opSub, opAtLeast, opLess
 	return c
 }
 
@@ -223,7 +223,7 @@ func (b *builder) extent(s *slot, e sym.Expr) *slot {
 		return b.literal(pte.Int(n))
 	}
 	count := b.number(s.name+"_steps", pte.Int(0))
-	b.emit(&call{op: "aten.sym_size.int", args: []*slot{s, b.literal(pte.Int(0)), count}, loc: b.loc})
+	b.emit(&call{op: opSizeOf, args: []*slot{s, b.literal(pte.Int(0)), count}, loc: b.loc})
 	return count
 }
 
@@ -236,7 +236,7 @@ func (b *builder) elements(w *walk, at *slot) error {
 		}
 		b.vals[in] = s
 		b.emit(&call{
-			op: "aten.select_copy.int_out", args: []*slot{w.xs[i], b.literal(pte.Int(0)), at, s, s},
+			op: opElement, args: []*slot{w.xs[i], b.literal(pte.Int(0)), at, s, s},
 			reads: []*slot{w.xs[i]}, writes: []*slot{s}, loc: b.loc,
 		})
 	}
@@ -255,7 +255,7 @@ func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) (*slot, error) {
 		for d, size := range s.tensor.typ.Sizes {
 			if size.Equal(e) {
 				out := b.number(s.name+"_size", pte.Int(0))
-				b.prims("aten.sym_size.int", s, b.literal(pte.Int(d)), out)
+				b.prims(opSizeOf, s, b.literal(pte.Int(d)), out)
 				return out, nil
 			}
 		}

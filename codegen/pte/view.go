@@ -45,6 +45,6 @@ func (b *builder) view(n *ir.Node) error {
 		return fmt.Errorf("its argument size: %w", err)
 	}
 	s.tensor.dynamic = true // et_view resizes, which static tensors need not allow
-	b.emit(&call{op: "executorch_prim.et_view.default", args: []*slot{base, list, s}, loc: n.Loc})
+	b.emit(&call{op: opView, args: []*slot{base, list, s}, loc: n.Loc})
 	return nil
 }
