@@ -93,6 +93,10 @@ func stridedScatterCore(b *Builder, c *Call) *ir.Value {
 		first, err = c.Int("storage_offset")
 		b.fail(err)
 	}
+	b.limit(c, sizes...)
+	if len(strides) != len(sizes) {
+		b.fail(c.Errorf("%d strides for %d sizes", len(strides), len(sizes)))
+	}
 	places := []int64{first}
 	for d, n := range sizes {
 		var next []int64

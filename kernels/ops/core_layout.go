@@ -111,7 +111,7 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 	cl, err := columnsOf(c, image)
 	b.fail(err)
 	var padded []sym.Expr
-	places := []int64{0}
+	var places []int64
 	for d := range 2 {
 		padded = append(padded, sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])))
 	}
@@ -126,7 +126,7 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 	}
 	width := at(padded[1])
 	at(padded[0])
-	places = places[:0]
+	b.limit(c, at(cl.kern[0]), at(cl.kern[1]), at(cl.blocks[0]), at(cl.blocks[1]))
 	for i := range at(cl.kern[0]) {
 		for j := range at(cl.kern[1]) {
 			for y := range at(cl.blocks[0]) {
@@ -209,6 +209,9 @@ func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
 	b.fail(err)
 	d2, err := c.dim("dim2", x.Type.Rank())
 	b.fail(err)
+	if n := c.Tensor("src").Rank(); n != x.Type.Rank()-1 {
+		b.fail(c.Errorf("a source with %d dimensions for a diagonal with %d", n, x.Type.Rank()-1))
+	}
 	rest := make([]int, 0, x.Type.Rank())
 	for d := range x.Type.Rank() {
 		if d != d1 && d != d2 {

@@ -26,6 +26,22 @@ func (b *Builder) reshaped(x *ir.Value, sizes ...sym.Expr) *ir.Value {
 	return b.Op("aten.reshape.default", x, sizes)
 }
 
+// maxPlaces bounds the elements of a constant that tells places: a call can ask
+// for more than the machine has.
+const maxPlaces = 1 << 22
+
+// limit ends the enclosing Do if the product of ns is negative or more than
+// maxPlaces.
+func (b *Builder) limit(c *Call, ns ...int64) {
+	product := int64(1)
+	for _, n := range ns {
+		if n < 0 || n > maxPlaces || product*n > maxPlaces {
+			b.fail(c.Errorf("it would take a table of more than %d places", maxPlaces))
+		}
+		product *= n
+	}
+}
+
 // integers is an int64 constant.
 func (b *Builder) integers(xs []int64, sizes ...int64) *ir.Value {
 	raw := make([]byte, 0, 8*len(xs))
@@ -185,6 +201,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 			}
 			_, _, most := a.span(d, sym.Int(0))
 			k, _ := most.Const()
+			b.limit(c, count, k)
 			for o := range count {
 				start, end := o*size/count, ((o+1)*size+count-1)/count
 				for i := range k {
@@ -212,6 +229,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 		if !even { // from places in what was laid out to places in self
 			back := []int64{0}
 			for d, rows := range places {
+				b.limit(c, int64(len(back)), int64(len(rows)))
 				size, _ := in[d].Const()
 				var next []int64
 				for _, i := range back {

@@ -108,6 +108,7 @@ func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType, tap
 	if in == out && !a.align && a.scale == 0 {
 		return x
 	}
+	b.limit(c, out)
 	var places [][]int64
 	var weights [][]float64
 	for o := range out {
