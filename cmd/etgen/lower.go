@@ -45,23 +45,26 @@ The passes, in order:
 					return usageError("--%s=%s is unknown: take %s", f.name, f.pass, strings.Join(f.words, ", "))
 				}
 			}
+			if lang == "pte" && dump == "native" {
+				return usageError("--dump-after=native is for --lang=c and go: a .pte has no native form")
+			}
 			opt.Lang = lang
 			return modelError(a.lower(args[0], opt, dump, stop))
 		},
 	}
 	cmd.Flags().StringVar(&dump, "dump-after", "", "print the program after this pass; all: after each; native: the native form")
 	cmd.Flags().StringVar(&stop, "stop-after", "", "run no pass after this one")
-	cmd.Flags().StringVar(&lang, "lang", "c", "the output language that native form is for: c or go")
+	cmd.Flags().StringVar(&lang, "lang", "c", "the output language that passes and native form are for: c, go or pte")
 	flags.add(cmd)
 	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
 	fixed(cmd, "stop-after", passNames()...)
-	fixed(cmd, "lang", "c", "go")
+	fixed(cmd, "lang", "c", "go", "pte")
 	return cmd
 }
 
 func passNames() []string {
 	var names []string
-	for _, p := range lower.Backend {
+	for _, p := range lower.Concat(lower.Backend, lower.ToExecutorch) {
 		if !slices.Contains(names, p.Name) {
 			names = append(names, p.Name)
 		}
@@ -72,7 +75,7 @@ func passNames() []string {
 func passList() string {
 	var b strings.Builder
 	seen := map[string]bool{}
-	for _, p := range lower.Backend {
+	for _, p := range lower.Concat(lower.Backend, lower.ToExecutorch) {
 		if !seen[p.Name] {
 			seen[p.Name] = true
 			fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Doc)
@@ -102,7 +105,7 @@ func (a *app) lower(path string, opt compile.Options, dump, stop string) error {
 		}
 		return nil
 	}
-	if dump == "native" || dump == "all" && stop == "" {
+	if dump == "native" || dump == "all" && stop == "" && opt.Lang != "pte" {
 		np, err := compile.Native(p, opt)
 		if err != nil {
 			return err
