@@ -58,7 +58,7 @@ func (r *raiser) standIn(slot int32) {
 	for _, s := range r.flatten(slot) {
 		t := r.tensors[s]
 		if !t.constant {
-			r.write(t, r.b.Emit("etgen.missing", nil, typeOf(t.dtype, r.sizesOf(t), t.order)).Outputs[0])
+			r.write(t, r.b.Emit("etgen.missing", nil, typeOf(t.dtype, r.sizesOrBounds(t), t.order)).Outputs[0])
 		}
 	}
 }
@@ -420,7 +420,9 @@ func (r *raiser) copyInto(args []int32) error {
 	if err != nil {
 		return err
 	}
-	if sizes := r.sizesOf(t); !sameSizes(sizes, src.Type.Sizes) {
+	if sizes := r.sizesOf(t); len(sizes) != len(t.sizes) {
+		return fmt.Errorf("value %d has a size that depends on the way here", t.slot)
+	} else if !sameSizes(sizes, src.Type.Sizes) {
 		v, err := r.b.Call("aten.expand_copy.default", src, sizes)
 		if err != nil {
 			return err

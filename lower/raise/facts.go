@@ -83,6 +83,8 @@ func survey(p *pte.ExecutionPlan) (*plan, error) {
 		for _, i := range list {
 			if err := s.index(i); err != nil {
 				errs = append(errs, err)
+			} else if s.tensors[i] == nil && !isScalar(p.Values[i]) {
+				errs = append(errs, fmt.Errorf("value %d, a list, is an input or output", i))
 			}
 		}
 	}
@@ -228,10 +230,18 @@ func (s *plan) join() error {
 					errs = append(errs, fmt.Errorf("instruction %d: %w", i, err))
 				}
 			}
+			if m, ok := in.(pte.MoveCall); ok && len(errs) == 0 && !s.alike(m) {
+				errs = append(errs, fmt.Errorf("instruction %d: it moves value %d to value %d, which is of another kind", i, m.From, m.To))
+			}
 			s.code = append(s.code, x)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// alike reports whether a move is one of a number or a tensor.
+func (s *plan) alike(m pte.MoveCall) bool {
+	return isScalar(s.Values[m.From]) && isScalar(s.Values[m.To]) || s.tensors[m.From] != nil && s.tensors[m.To] != nil
 }
 
 // describe names an instruction in messages.

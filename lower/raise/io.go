@@ -50,14 +50,10 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 		name := r.top.Names.Fresh(fmt.Sprintf("input_%d", k))
 		t := r.tensors[slot]
 		if t == nil {
-			if !isScalar(r.Values[slot]) {
-				r.errs = append(r.errs, fmt.Errorf("input %d, value %d, is a list", k, slot))
-				continue
-			}
 			fixed, err := r.scalarArg(r.scalar(slot))
 			if err != nil {
 				r.errs = append(r.errs, fmt.Errorf("input %d: %w", k, err))
-				continue
+				fixed = ir.None{}
 			}
 			add(&ir.Value{Name: name, Type: ir.Type{Kind: kindOf(fixed)}}, ir.InputSpec{Kind: ir.ConstantInput, Fixed: fixed})
 			r.args = append(r.args, nil)

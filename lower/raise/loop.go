@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // loop raises a loop, to its exit.
@@ -83,15 +84,15 @@ func (r *raiser) liveIn(p *phi, live items) bool {
 }
 
 func (r *raiser) zeros(p *phi) (*ir.Value, error) {
-	d, sizes := ir.Uint8, ir.Ints(nil)
+	d, sizes := ir.Uint8, []sym.Expr(nil)
 	switch {
 	case p.scalar:
 		return nil, fmt.Errorf("value %d is not known before it", p.slot)
 	case p.moved:
 		t := r.tensors[p.slot]
-		d, sizes = t.dtype, r.sizesOf(t)
+		d, sizes = t.dtype, r.sizesOrBounds(t)
 	case p.chunk.as != nil:
-		d, sizes = p.chunk.as.dtype, r.sizesOf(p.chunk.as)
+		d, sizes = p.chunk.as.dtype, r.sizesOrBounds(p.chunk.as)
 	default:
 		sizes = ir.Ints([]int64{p.chunk.hi - p.chunk.lo})
 	}

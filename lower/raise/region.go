@@ -75,27 +75,20 @@ func (r *raiser) instruction(i int) error {
 		}
 		return fmt.Errorf("it runs a part that was compiled for the backend %s: export the model without delegating to it", r.Delegates[in.Delegate].ID)
 	case pte.MoveCall:
-		return r.move(in)
+		r.move(in)
 	}
 	return nil // FreeCall: memory is none of the graph's business
 }
 
-// move makes a value another one.
-func (r *raiser) move(in pte.MoveCall) error {
-	from, to := r.Values[in.From], r.Values[in.To]
-	switch {
-	case isScalar(from) && isScalar(to):
+// move makes a value another one of its kind.
+func (r *raiser) move(in pte.MoveCall) {
+	if r.tensors[in.To] == nil {
 		r.st.scalars[in.To] = r.scalar(in.From)
-	case r.tensors[in.From] != nil && r.tensors[in.To] != nil:
-		if b, ok := r.st.bound[in.From]; ok {
-			r.st.bound[in.To] = b
-		} else {
-			r.st.bound[in.To] = binding{slot: in.From}
-		}
-	default:
-		return fmt.Errorf("it moves value %d to value %d, which is of another kind", in.From, in.To)
+	} else if b, ok := r.st.bound[in.From]; ok {
+		r.st.bound[in.To] = b
+	} else {
+		r.st.bound[in.To] = binding{slot: in.From}
 	}
-	return nil
 }
 
 // onward returns the block after b, having raised what branches off.
@@ -150,11 +143,10 @@ func (r *raiser) predicate(slot int32) (*ir.Value, error) {
 // phi is something that depends on the way taken, or that a loop carries: a
 // range of memory, a scalar or what a moved tensor value means.
 type phi struct {
-	slot    int32
-	scalar  bool
-	moved   bool
-	chunk   *chunk
-	initial bool // of a loop: it is read before the first round writes it
+	slot   int32
+	scalar bool
+	moved  bool
+	chunk  *chunk
 }
 
 // chunk is a range of memory that is handed on as one value: as the tensor that

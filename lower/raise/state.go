@@ -140,8 +140,20 @@ func (r *raiser) sizesOf(t *tensor) []sym.Expr {
 	return ir.Ints(t.sizes)
 }
 
+// sizesOrBounds returns what sizes a tensor has now, as far as known, else how
+// large it may be.
+func (r *raiser) sizesOrBounds(t *tensor) []sym.Expr {
+	if s := r.sizesOf(t); len(s) == len(t.sizes) {
+		return s
+	}
+	return ir.Ints(t.sizes)
+}
+
 // resolve returns the tensor that a tensor value means.
 func (r *raiser) resolve(slot int32) (*tensor, error) {
+	if r.tensors[slot] == nil {
+		return nil, fmt.Errorf("value %d is no tensor", slot)
+	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
 			return nil, fmt.Errorf("value %d is one of several tensors, which depends on the way here, and is written to", slot)
@@ -153,6 +165,9 @@ func (r *raiser) resolve(slot int32) (*tensor, error) {
 
 // read returns what a tensor value holds.
 func (r *raiser) read(slot int32) (*ir.Value, error) {
+	if r.tensors[slot] == nil {
+		return nil, fmt.Errorf("value %d is no tensor", slot)
+	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
 			if b.stale {
