@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -48,7 +49,7 @@ var StockForms = Pass{
 // Uses counts the references to each value.
 type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem}
+var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll}
 
 // stockCopy is the rule for copies and casts.
 func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
@@ -83,4 +84,29 @@ func stockItem(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 	wide.Loc = n.Loc
 	b.Append(wide)
 	return b.Call("aten._local_scalar_dense.default", wide.Outputs[0])
+}
+
+// stockRoll is the rule for rolling a flattened tensor: the kernel wants
+// dimensions.
+func stockRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.roll.default" {
+		return nil, nil
+	}
+	x := c.Value("self")
+	dims, err := c.Ints("dims")
+	if err != nil || len(dims) > 0 {
+		return nil, err
+	}
+	if x.Type.Rank() == 1 {
+		return b.Call(n.Op, x, c.Arg("shifts"), []int64{0})
+	}
+	flat, err := call(b, viewCopyOp, x, shapeArg([]sym.Expr{x.Type.Numel()}))
+	if err != nil {
+		return nil, err
+	}
+	rolled, err := call(b, n.Op, flat, c.Arg("shifts"), []int64{0})
+	if err != nil {
+		return nil, err
+	}
+	return b.Call(viewCopyOp, rolled, shapeArg(x.Type.Sizes))
 }

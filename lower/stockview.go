@@ -32,8 +32,8 @@ func stockView(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) 
 // viewOf returns where each element of the only result of c lies in one of its
 // operands, of the same dtype; ok is false if c does more.
 func viewOf(c *ops.Call) (p *placement, base *ir.Value, ok bool) {
-	if len(c.Outs) != 1 || c.Outs[0].Kind != ir.TensorKind {
-		return nil, nil, false
+	if len(c.Outs) != 1 || c.Outs[0].Kind != ir.TensorKind || c.Op.Name() == toDimOrderOp {
+		return nil, nil, false // the elements stay in place but for their order in memory
 	}
 	operand, from, vars, ok := reads(c)
 	if !ok || c.Operands()[operand].Type.DType != c.Outs[0].DType {
