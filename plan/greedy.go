@@ -92,9 +92,7 @@ func (pl *placer) run(order []int, f fit) {
 	clear(pl.size)
 	clear(pl.reached)
 	for _, i := range order {
-		n := &pl.nodes[i]
-		pl.offsets[i] = pl.choose(i, f)
-		pl.size[n.memory] = max(pl.size[n.memory], pl.offsets[i]+n.size)
+		pl.put(i, pl.choose(i, f))
 	}
 }
 

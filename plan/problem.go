@@ -89,6 +89,7 @@ type Share struct {
 // the last step; a parent stands before its children and siblings stand in
 // step order. Without Regions the program is straight-line code.
 type Problem struct {
+	Name    string // of the method, for planners that know about it
 	Buffers []Buffer
 	Shares  []Share
 	Regions []Region

@@ -21,10 +21,10 @@ func (f *compileFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.target, "target", "generic", "the CPU: generic, cortex-m4, …")
 	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
-	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, or disjoint (nothing shares memory)")
+	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: tensors stay where the program's own plan has them, as far as they are not fused away and what fusion makes live longer leaves room, in no less memory")
 	fixed(cmd, "target", "generic", "cortex-m0", "cortex-m4", "riscv32")
 	fixed(cmd, "optimize", "size", "speed")
-	fixed(cmd, "plan", "best", "greedy", "disjoint")
+	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
 }
 
 // generator is the command as generated files name it: with the flags that make
@@ -41,7 +41,9 @@ func (f *compileFlags) generator() string {
 	return text
 }
 
-func (f *compileFlags) options() (compile.Options, error) {
+// options returns what the flags say of the compilation of one model, or of any
+// number of them.
+func (f *compileFlags) options(model ...string) (compile.Options, error) {
 	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator()}
 	switch f.optimize {
 	case "", "size", "speed":
@@ -55,8 +57,17 @@ func (f *compileFlags) options() (compile.Options, error) {
 		opt.Planner = plan.Greedy{}
 	case "disjoint":
 		opt.Planner = plan.Disjoint{}
+	case "as-is":
+		if len(model) != 1 {
+			return opt, usageError("--plan=as-is is for commands that take one model")
+		}
+		planner, err := compile.AsIs(model[0])
+		if err != nil {
+			return opt, modelError(err)
+		}
+		opt.Planner = planner
 	default:
-		return opt, usageError("--plan=%s is unknown: take best, greedy or disjoint", f.plan)
+		return opt, usageError("--plan=%s is unknown: take best, greedy, disjoint or as-is", f.plan)
 	}
 	return opt, nil
 }
@@ -85,7 +96,7 @@ MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
 			if cmd.Flags().NFlag() == 0 && !looksLikeModel(args[0]) {
 				return usageError("%q is neither a command nor a model", args[0])
 			}
-			opt, err := flags.options()
+			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ by PyTorch's.`,
 			if dir == "" {
 				return usageError("-o is missing: the folder to write to")
 			}
-			opt, err := flags.options()
+			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}

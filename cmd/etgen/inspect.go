@@ -26,7 +26,7 @@ the arena, and how small it could be at best, and the weights.`,
   etgen inspect model.pt2 --json | jq '.methods[0].arena'`,
 		Args: exactly("MODEL"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			opt, err := flags.options()
+			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}

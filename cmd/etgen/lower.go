@@ -30,7 +30,7 @@ The passes, in order:
   etgen lower model.pt2 --dump-after=native --lang=c`,
 		Args: exactly("MODEL"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			opt, err := flags.options()
+			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ printed. Inputs that the model changes are written as mutated_input_K.`,
 			if dir == "" {
 				return usageError("-o is missing: the folder to write to")
 			}
-			opt, err := flags.options()
+			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}

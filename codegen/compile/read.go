@@ -22,32 +22,42 @@ import (
 // through if it needs one. The closer holds the weights: close it after
 // compiling.
 func Read(path string, data ...string) (*ir.Program, io.Closer, error) {
+	switch formatOf(path) {
+	case programMagic, bundleMagic:
+		p, _, open, err := openProgram(path, data)
+		if err != nil {
+			return nil, nil, err
+		}
+		return p, open, nil
+	}
+	if len(data) > 0 {
+		return nil, nil, fmt.Errorf("%s is no ExecuTorch program: it has no data beside it", path)
+	}
+	return pt2.Read(path)
+}
+
+// openProgram reads and raises an ExecuTorch program.
+func openProgram(path string, data []string) (*ir.Program, []raise.Memory, closers, error) {
 	var p *pte.Program
 	var file io.Closer
 	var err error
-	switch formatOf(path) {
-	case programMagic:
-		p, file, err = pte.Open(path)
-	case bundleMagic:
+	if formatOf(path) == bundleMagic {
 		var b *pte.Bundle
 		if b, file, err = pte.OpenBundle(path); err == nil {
 			p = b.Program
 		}
-	default:
-		if len(data) > 0 {
-			return nil, nil, fmt.Errorf("%s is no ExecuTorch program: it has no data beside it", path)
-		}
-		return pt2.Read(path)
+	} else {
+		p, file, err = pte.Open(path)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	open := closers{file}
-	out, err := raised(p, path, data, &open)
+	out, memories, err := raised(p, path, data, &open)
 	if err != nil {
-		return nil, nil, errors.Join(err, open.Close())
+		return nil, nil, nil, errors.Join(err, open.Close())
 	}
-	return out, open, nil
+	return out, memories, open, nil
 }
 
 // What files of ExecuTorch have at offset 4.
@@ -71,12 +81,12 @@ func formatOf(path string) string {
 	return string(head[4:])
 }
 
-func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Program, err error) {
+func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
 	if len(data) == 0 && external(p) {
 		if data, err = filepath.Glob(filepath.Join(filepath.Dir(path), "*.ptd")); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		slices.Sort(data)
 	}
@@ -84,12 +94,12 @@ func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Pr
 	for _, d := range data {
 		f, closer, err := pte.OpenData(d)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		*open = append(*open, closer)
 		files = append(files, f)
 	}
-	return raise.Program(p, source, ops.Standard(), files...)
+	return raise.Planned(p, source, ops.Standard(), files...)
 }
 
 // external reports whether a program has tensors in other files.

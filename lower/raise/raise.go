@@ -15,27 +15,35 @@ import (
 // constants keep reading from p's blobs and data's. The error joins what is wrong
 // with all methods; each part names the method and the instruction.
 func Program(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, error) {
+	out, _, err := Planned(p, source, table, data...)
+	return out, err
+}
+
+// Planned is Program that also tells where each method's plan has what its
+// values hold.
+func Planned(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, []Memory, error) {
 	out := &ir.Program{Source: source}
+	var memories []Memory
 	var errs []error
 	for i, ep := range p.Plans {
 		if ep == nil {
 			errs = append(errs, fmt.Errorf("%s: plan %d is empty", source, i))
 			continue
 		}
-		m, err := method(&input{p, data, table}, ep)
+		m, memory, err := method(&input{p, data, table}, ep)
 		if err != nil {
 			errs = append(errs, within(source+": method "+ep.Name, err)...)
 			continue
 		}
-		out.Methods = append(out.Methods, m)
+		out.Methods, memories = append(out.Methods, m), append(memories, memory)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := ir.Verify(out); err != nil {
-		return nil, fmt.Errorf("%s: %w", source, err)
+		return nil, nil, fmt.Errorf("%s: %w", source, err)
 	}
-	return out, nil
+	return out, memories, nil
 }
 
 // within puts a prefix before every part of an error.
@@ -75,6 +83,7 @@ type raiser struct {
 	views     map[seenAs]*ir.Value    // of the graph that is being built
 	items     map[*ir.Value]*ir.Value // numbers that are items of tensors
 	held      map[*ir.Value]bool      // values that lie in some place
+	placed    map[*ir.Value]place     // where in the plan's memory values were first written
 	steps     []*step                 // of the loops around
 	unbacked  int                     // symbols made
 	errs      []error
@@ -102,20 +111,22 @@ type input struct {
 }
 
 // method raises one plan.
-func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, error) {
+func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory, error) {
 	p, err := survey(ep)
 	if err != nil {
-		return nil, err
+		return nil, Memory{}, err
 	}
 	f, err := newFlow(p)
 	if err != nil {
-		return nil, err
+		return nil, Memory{}, err
 	}
 	sizes, err := findSizes(in, p, f)
 	if err != nil {
-		return nil, err
+		return nil, Memory{}, err
 	}
-	return newRaiser(in, p, f).raise(sizes)
+	r := newRaiser(in, p, f)
+	m, err := r.raise(sizes)
+	return m, r.memory(), err
 }
 
 func newRaiser(in *input, p *plan, f *flow) *raiser {
@@ -123,7 +134,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 		plan: p, input: in, flow: f,
 		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
-		items: map[*ir.Value]*ir.Value{}, held: map[*ir.Value]bool{}, st: newState(), cuts: map[cutKey]ir.Blob{},
+		items: map[*ir.Value]*ir.Value{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
 	}
 	for _, o := range p.Operators {
 		r.roles = append(r.roles, roleOf(in.table, o))

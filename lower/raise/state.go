@@ -370,6 +370,9 @@ func ints(order []uint8) []int64 {
 func (r *raiser) write(t *tensor, v *ir.Value) {
 	r.written(t.place)
 	r.st.put(t.place, v, t.order)
+	if _, ok := r.placed[v]; !ok && t.place.memory > 0 {
+		r.placed[v] = t.place
+	}
 	if t.dynamic {
 		r.st.sizes[t.slot] = v.Type.Sizes
 	}
