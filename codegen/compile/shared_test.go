@@ -4,11 +4,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/ops"
 )
+
+// wrong are files in which PyTorch recorded a type that its own result does not
+// have, which checkTypes is there to refuse.
+var wrong = []string{
+	"ops/unique_consecutive/54/model.pt2", // the rank, for a negative dim
+}
 
 // What real files record is what follows.
 func TestCheckTypesAccepts(t *testing.T) {
@@ -27,7 +35,9 @@ func TestCheckTypesAccepts(t *testing.T) {
 			}
 			defer closer.Close()
 			files++
-			if err := checkTypes(ops.Standard(), p); err != nil {
+			err = checkTypes(ops.Standard(), p)
+			expected := slices.ContainsFunc(wrong, func(w string) bool { return strings.HasSuffix(filepath.ToSlash(path), w) })
+			if (err != nil) != expected {
 				t.Errorf("%s: %v", path, err)
 			}
 			return nil
