@@ -3,6 +3,7 @@ package tuned
 import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
 // Conv2D is the convolution of one or two spatial dimensions with constant
@@ -33,15 +34,7 @@ func matchConv(r *Request) *Instance {
 	}
 	cv.orient(r.Target)
 	cols := int(roundUp(int64(cv.cout), t.Cols))
-	taps := cv.axes[0].kernel * cv.axes[1].kernel * cv.cin
-	var w, bias []float32
-	for g := range cv.groups {
-		first := g * cv.cout
-		w = append(w, panels(cv.cout, taps, t.Cols, func(n, k int) float32 {
-			return cv.weight(first+n, k%cv.cin, k/cv.cin)
-		})...)
-		bias = append(bias, padded(cv.bias[first:first+cv.cout], t.Cols)...)
-	}
+	w, bias := cv.panels(cv.groups, cv.cout, t.Cols)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	// The longer of input channels and kernel columns is summed innermost.
 	channel, column := 2, 1
@@ -59,11 +52,9 @@ func matchDepthwise(r *Request) *Instance {
 		return nil
 	}
 	cv.orient(r.Target)
-	channels := cv.groups * cv.cout
-	taps := cv.axes[0].kernel * cv.axes[1].kernel
-	w := panels(channels, taps, 1, func(n, k int) float32 { return cv.weight(n, 0, k) })
+	w, bias := cv.panels(1, cv.groups*cv.cout, 1)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w, cv.bias)
+	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w, bias)
 	in.Cost = cost(in.MACs)
 	return in
 }
@@ -117,17 +108,36 @@ func convolutionOf(r *Request) *convolution {
 	return cv
 }
 
-// constants reads weights and bias, if they are constant. It is the last of the
-// conditions that a kernel has: there may be many megabytes.
-func (cv *convolution) constants(r *Request) bool {
-	data, ok := r.Const(cv.w)
-	cv.weights = floats(data)
+// constants reads weights and bias, if they are constant: nil if they are known
+// later. It is the last of the conditions that a kernel has: there may be many
+// megabytes.
+func (cv *convolution) constants(r *Request) (ok bool) {
+	cv.weights, ok = r.constant(cv.w)
 	cv.bias = make([]float32, cv.groups*cv.cout)
 	if ok && cv.b >= 0 {
-		data, ok = r.Const(cv.b)
-		cv.bias = floats(data)
+		cv.bias, ok = r.constant(cv.b)
 	}
 	return ok
+}
+
+// known is constants for kernels that have to see the elements.
+func (cv *convolution) known(r *Request) bool {
+	return cv.constants(r) && cv.weights != nil && cv.bias != nil
+}
+
+// panels packs weights and bias in panels of cols of the n output channels that
+// each of the groups has.
+func (cv *convolution) panels(groups, n, cols int) (w, bias Packed) {
+	s := panels.Shape{Groups: groups, N: n, A: 1, B: 1, C: 1, Cols: cols, Group: n, Column: 1}
+	bias = inPanels("bias", s, cv.bias, cv.biasFrom()...)
+	taps := cv.kernel[0] * cv.kernel[1]
+	s.Column, s.Group = cv.cin*taps, n*cv.cin*taps
+	s.A, s.B, s.C = cv.axes[0].kernel, cv.axes[1].kernel, cv.cin
+	s.StepA, s.StepB, s.StepC = cv.kernel[1], 1, taps
+	if cv.swapped {
+		s.StepA, s.StepB = s.StepB, s.StepA
+	}
+	return inPanels("w", s, cv.weights, cv.w), bias
 }
 
 // spatial fills in the axes: a missing first one has size 1. If the kernel is
@@ -190,7 +200,7 @@ func (cv *convolution) weight(out, in, k int) float32 {
 }
 
 // instance makes the instance whose parameters begin with batch and own.
-func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instance {
+func (cv *convolution) instance(t Tile, own []Param, w, bias Packed) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
 	one := sym.Int(1)
@@ -217,7 +227,7 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias []float32) *Instanc
 			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", xc}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
 			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", yc}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
 		Operands: []int{cv.x},
-		Packed:   []Packed{packed("w", w, cv.w), packed("bias", bias, cv.biasFrom()...)},
+		Packed:   []Packed{w, bias},
 		Channels: Channels{Inner: yc, Count: outChannels},
 		Tile:     t,
 		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, sym.Int(int64(cv.cin))),

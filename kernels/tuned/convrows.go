@@ -37,7 +37,7 @@ func matchConvRows(r *Request, gather bool) *Instance {
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	direct := rows.pad.IsZero() && cols.pad.IsZero() && (cv.xLast || cv.cin == 1)
-	if direct == gather || gather && cv.cout < 8 || !cv.constants(r) {
+	if direct == gather || gather && cv.cout < 8 || !cv.known(r) {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
@@ -101,8 +101,8 @@ func rowPanels(n, k int, at func(n, k int) float32) []float32 {
 	if n-wide > rowsCols/2 {
 		wide = n
 	}
-	out := panels(wide, k, rowsCols, at)
-	return append(out, panels(n-wide, k, rowsCols/2, func(n, k int) float32 { return at(wide+n, k) })...)
+	out := columns(wide, k, rowsCols, at)
+	return append(out, columns(n-wide, k, rowsCols/2, func(n, k int) float32 { return at(wide+n, k) })...)
 }
 
 // DepthwiseRows is the depthwise convolution over images whose channels lie
@@ -117,7 +117,7 @@ func matchDepthwiseRows(r *Request) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 || !cv.xLast || !cv.yLast || !cv.constants(r) {
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 || !cv.xLast || !cv.yLast || !cv.known(r) {
 		return nil
 	}
 	taps := cv.axes[0].kernel * cv.axes[1].kernel
@@ -127,7 +127,8 @@ func matchDepthwiseRows(r *Request) *Instance {
 			w[k*cv.groups+g] = cv.weight(g, 0, k)
 		}
 	}
-	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}}, w, cv.bias)
+	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}},
+		packed("w", w, cv.w), packed("bias", cv.bias, cv.biasFrom()...))
 	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout fixes
 		return slices.Contains([]string{"xc", "yb", "yc", "yh", "yw"}, p.Name)
 	})

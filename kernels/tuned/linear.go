@@ -1,9 +1,8 @@
 package tuned
 
 import (
-	"slices"
-
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
 // Linear multiplies the rows of x[m][k] with a constant matrix, packed as
@@ -24,31 +23,30 @@ func matchLinear(r *Request) *Instance {
 	if !ok || !ok2 || n == 0 || k == 0 {
 		return nil
 	}
-	data, ok := r.Const(p.w)
+	w, ok := r.constant(p.w)
 	if !ok {
 		return nil
 	}
-	bias := make([]float32, n)
+	t := r.Target.tile()
+	bias, rows := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1, Cols: t.Cols, Column: 1}
 	var from, added []int
 	if p.bias >= 0 {
-		if data, ok := r.Const(p.bias); !ok || !p.addsRow(r.Call) {
+		if xs, ok := r.constant(p.bias); !ok || !p.addsRow(r.Call) {
 			added = []int{p.bias}
-		} else if bias, from = floats(data), []int{p.bias}; len(bias) == 1 {
-			bias = slices.Repeat(bias, int(n))
+		} else if bias, from = xs, []int{p.bias}; r.Call.Operands()[p.bias].Type.Numel().Is(1) {
+			rows.Column = 0
 		}
 	}
-	w := floats(data)
 	sk, _ := p.ws[1].Const()
 	sn, _ := p.ws[2].Const()
-	t := r.Target.tile()
-	at := func(j, i int) float32 { return w[j*int(sn)+i*int(sk)] }
+	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: t.Cols, Column: int(sn), StepA: int(sk)}
 	return &Instance{
 		Params:   []Param{{"m", p.m}, {"n", p.n}, {"k", p.k}},
 		Operands: []int{p.x},
 		Added:    added,
 		Packed: []Packed{
-			packed("w", panels(int(n), int(k), t.Cols, at), p.w),
-			packed("bias", padded(bias, t.Cols), from...),
+			inPanels("w", matrix, w, p.w),
+			inPanels("bias", rows, bias, from...),
 		},
 		Channels: Channels{Inner: sym.Int(1), Count: p.n},
 		Tile:     t,

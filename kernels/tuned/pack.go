@@ -5,11 +5,22 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
-// panels returns w[n][k], whose elements at gives, as [ceil(n/cols)][k][cols],
+// inPanels makes a Packed of the elements of a constant, of zeros if it is none
+// of the operands; nil elements are known later.
+func inPanels(name string, s panels.Shape, xs []float32, from ...int) Packed {
+	p := Packed{Name: name, DType: ir.Float32, From: from, Panels: &s}
+	if xs != nil {
+		p.Data = packed(name, panels.Pack(s, xs)).Data
+	}
+	return p
+}
+
+// columns returns w[n][k], whose elements at gives, as [ceil(n/cols)][k][cols],
 // the columns missing in the last panel zero.
-func panels(n, k, cols int, at func(n, k int) float32) []float32 {
+func columns(n, k, cols int, at func(n, k int) float32) []float32 {
 	out := make([]float32, (n+cols-1)/cols*k*cols)
 	for j := range n {
 		panel := out[j/cols*k*cols:]

@@ -27,7 +27,7 @@ func TestPanels(t *testing.T) {
 			w[i] = float32(r.NormFloat64())
 			sum += float64(w[i])
 		}
-		p := panels(n, k, cols, func(j, i int) float32 { return w[j*k+i] })
+		p := columns(n, k, cols, func(j, i int) float32 { return w[j*k+i] })
 		if want := (n + cols - 1) / cols * cols * k; len(p) != want {
 			t.Fatalf("%d by %d in panels of %d are %d elements, want %d", n, k, cols, len(p), want)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
 // Kernel is one hand-made kernel.
@@ -49,6 +50,10 @@ type Request struct {
 	Target Target
 	// Const returns the dense row-major bytes of operand k if it is constant.
 	Const func(k int) ([]byte, bool)
+	// Later, if not nil, reports whether operand k is a constant whose elements
+	// are not known yet: it is packed when the program is loaded. Kernels that
+	// need to know them do not accept such calls.
+	Later func(k int) bool
 	// Order returns the dimensions of operand k from the outermost in memory to
 	// the innermost, nil if it is row-major; Out is the order of the result.
 	// Without Order all are row-major.
@@ -64,6 +69,16 @@ func (r *Request) RowMajor() bool {
 		}
 	}
 	return r.Out == nil
+}
+
+// constant returns the elements of float32 operand k if it is constant, nil if
+// they are known later.
+func (r *Request) constant(k int) (xs []float32, ok bool) {
+	if r.Later != nil && r.Later(k) {
+		return nil, true
+	}
+	data, ok := r.Const(k)
+	return floats(data), ok
 }
 
 func (r *Request) order(k int) []int {
@@ -109,12 +124,14 @@ type Param struct {
 	Value sym.Expr
 }
 
-// Packed is a constant operand rearranged at compile time.
+// Packed is a constant operand rearranged.
 type Packed struct {
 	Name  string // of the code's parameter, e.g. "w"
 	DType ir.DType
-	Data  []byte
-	From  []int // operands it was made of; nil for zeros
+	Data  []byte // nil if the operand's elements are known later
+	From  []int  // operands it was made of; nil for zeros
+	// Panels says how Data is made of operand From[0], nil if it is not so.
+	Panels *panels.Shape
 }
 
 // Epilogue is an expression applied to every result before it is stored. It

@@ -1,0 +1,153 @@
+// Command asm writes the amd64 assembly of the kernels in ../rows.
+//
+// It is a module of its own, so that nothing else depends on avo.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// machine is a set of vector instructions.
+type machine struct {
+	suffix string
+	bytes  int // of a vector
+	vecs   int // vectors of a row of a tile at most
+	rows   int // of a product's tile
+	vector func() reg.VecVirtual
+}
+
+var (
+	avx512 = machine{"512", 64, 2, 12, ZMM}
+	avx2   = machine{"256", 32, 2, 6, YMM}
+)
+
+func main() {
+	Package("github.com/etgen/etgen/kernels/tuned/gokernels/rows")
+	ConstraintExpr("!purego")
+	for _, m := range []machine{avx512, avx2} {
+		m.product()
+		m.window()
+	}
+	cpuid()
+	Generate()
+}
+
+func cpuid() {
+	Implement("cpuid")
+	Load(Param("leaf"), reg.EAX)
+	Load(Param("part"), reg.ECX)
+	CPUID()
+	Store(reg.EAX, Return("a"))
+	Store(reg.EBX, Return("b"))
+	Store(reg.ECX, Return("c"))
+	Store(reg.EDX, Return("d"))
+	RET()
+
+	Implement("xgetbv")
+	XORL(reg.ECX, reg.ECX)
+	XGETBV()
+	Store(reg.EAX, ReturnIndex(0))
+	RET()
+}
+
+// code is a function while it is written.
+type code struct {
+	machine
+	prefix string // of labels
+	rows   int
+	vecs   int
+	sums   [][]reg.VecVirtual
+}
+
+func (c *code) label(name string) string { return c.prefix + "_" + name }
+
+func field(name string) reg.Register { return Load(Dereference(Param("t")).Field(name), GP64()) }
+
+func base(name string) reg.Register {
+	return Load(Dereference(Param("t")).Field(name).Base(), GP64())
+}
+
+// scaled loads a number of elements as a number of bytes.
+func scaled(name string) reg.Register {
+	r := field(name)
+	SHLQ(operand.U8(2), r)
+	return r
+}
+
+// rowPointers returns the addresses of rows of x, from three to three pointers
+// a register: row i is at pointers[i/3] + i%3·next.
+func rowPointers(rows int, x, next reg.Register) []reg.Register {
+	p := []reg.Register{GP64()}
+	MOVQ(x, p[0])
+	if rows <= 3 {
+		return p
+	}
+	three := GP64()
+	LEAQ(operand.Mem{Base: next, Index: next, Scale: 2}, three)
+	for i := 3; i < rows; i += 3 {
+		q := GP64()
+		LEAQ(operand.Mem{Base: p[len(p)-1], Index: three, Scale: 1}, q)
+		p = append(p, q)
+	}
+	return p
+}
+
+// row is the element of row i, disp bytes on.
+func row(p []reg.Register, next reg.Register, i, disp int) operand.Mem {
+	m := operand.Mem{Base: p[i/3], Disp: disp}
+	if i%3 > 0 {
+		m.Index, m.Scale = next, uint8(i%3)
+	}
+	return m
+}
+
+// start makes the sums, beginning with the bias.
+func (c *code) start(bias reg.Register) {
+	c.sums = nil
+	for i := range c.rows {
+		c.sums = append(c.sums, nil)
+		for j := range c.vecs {
+			v := c.vector()
+			c.sums[i] = append(c.sums[i], v)
+			if i == 0 {
+				VMOVUPS(operand.Mem{Base: bias, Disp: j * c.bytes}, v)
+			} else {
+				VMOVAPS(c.sums[0][j], v)
+			}
+		}
+	}
+}
+
+// finish adds, bounds and stores the sums; y and add move on.
+func (c *code) finish(y, add reg.Register) {
+	step := scaled("step")
+	plain := c.label("plain")
+	TESTQ(add, add)
+	JZ(operand.LabelRef(plain))
+	for i := range c.rows {
+		for j, s := range c.sums[i] {
+			VADDPS(operand.Mem{Base: add, Disp: j * c.bytes}, s, s)
+		}
+		if i+1 < c.rows {
+			ADDQ(step, add)
+		}
+	}
+	Label(plain)
+	low, high := c.vector(), c.vector()
+	t := Dereference(Param("t"))
+	broadcast(t.Field("low"), low)
+	broadcast(t.Field("high"), high)
+	for i := range c.rows {
+		for j, s := range c.sums[i] {
+			// The last operand, first here, is the result if it is no number.
+			VMAXPS(s, low, s)
+			VMINPS(s, high, s)
+			VMOVUPS(s, operand.Mem{Base: y, Disp: j * c.bytes})
+		}
+		if i+1 < c.rows {
+			ADDQ(step, y)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func broadcast(c gotypes.Component, v reg.VecVirtual) {
+	b, err := c.Resolve()
+	if err != nil {
+		panic(err)
+	}
+	VBROADCASTSS(b.Addr, v)
+}
+
+// chains are the sums that a product of one row is taken in.
+const chains = 4
+
+// product writes the function that computes a tile's sums of products: a case
+// for every number of rows, and on machines whose tiles are a whole panel wide
+// for half of one.
+func (m machine) product() {
+	name := "product" + m.suffix
+	Implement(name)
+	widths := []int{m.vecs}
+	if m.vecs*m.bytes/4 > 16 {
+		widths = append(widths, m.vecs/2)
+	}
+	rows, width := field("rows"), field("width")
+	for k, vecs := range widths {
+		if k+1 < len(widths) {
+			CMPQ(width, operand.U8(16))
+			JEQ(operand.LabelRef("narrow"))
+		} else if k > 0 {
+			Label("narrow")
+		}
+		for n := m.rows; n > 1; n-- {
+			CMPQ(rows, operand.U8(n))
+			JEQ(operand.LabelRef(fmt.Sprintf("rows%dx%d", n, vecs)))
+		}
+		c := &code{machine: m, prefix: fmt.Sprintf("rows1x%d", vecs), rows: 1, vecs: vecs}
+		c.productRow()
+		for n := m.rows; n > 1; n-- {
+			c := &code{machine: m, prefix: fmt.Sprintf("rows%dx%d", n, vecs), rows: n, vecs: vecs}
+			Label(c.prefix)
+			c.productRows()
+		}
+	}
+}
+
+// walk writes the loops around the innermost one, which body writes for x at
+// the given address.
+func (c *code) walk(body func(x reg.Register)) {
+	outer, xr := field("outer"), base("x")
+	Label(c.label("outer"))
+	middle, xc := field("middle"), GP64()
+	MOVQ(xr, xc)
+	Label(c.label("middle"))
+	body(xc)
+	step := field("xMiddle")
+	LEAQ(operand.Mem{Base: xc, Index: step, Scale: 4}, xc)
+	DECQ(middle)
+	JNZ(operand.LabelRef(c.label("middle")))
+	step = field("xOuter")
+	LEAQ(operand.Mem{Base: xr, Index: step, Scale: 4}, xr)
+	DECQ(outer)
+	JNZ(operand.LabelRef(c.label("outer")))
+}
+
+func (c *code) end() {
+	y, add := base("y"), base("add")
+	c.finish(y, add)
+	VZEROUPPER()
+	RET()
+}
+
+func (c *code) productRows() {
+	next, w, wide := scaled("next"), base("w"), scaled("width")
+	c.start(base("bias"))
+	c.walk(func(x reg.Register) {
+		p := rowPointers(c.rows, x, next)
+		depth := field("depth")
+		Label(c.label("depth"))
+		var b []reg.VecVirtual
+		for j := range c.vecs {
+			v := c.vector()
+			VMOVUPS(operand.Mem{Base: w, Disp: j * c.bytes}, v)
+			b = append(b, v)
+		}
+		ADDQ(wide, w)
+		for i := range c.rows {
+			v := c.vector()
+			VBROADCASTSS(row(p, next, i, 0), v)
+			for j, s := range c.sums[i] {
+				VFMADD231PS(v, b[j], s)
+			}
+		}
+		for _, q := range p {
+			ADDQ(operand.U8(4), q)
+		}
+		DECQ(depth)
+		JNZ(operand.LabelRef(c.label("depth")))
+	})
+	c.end()
+}
+
+func (c *code) productRow() {
+	w, wide := base("w"), scaled("width")
+	c.start(base("bias"))
+	for range chains - 1 {
+		var more []reg.VecVirtual
+		for range c.vecs {
+			v := c.vector()
+			if c.bytes == 64 {
+				VPXORD(v, v, v)
+			} else {
+				VXORPS(v, v, v)
+			}
+			more = append(more, v)
+		}
+		c.sums = append(c.sums, more)
+	}
+	tap := func(x reg.Register, i, sum int) {
+		v := c.vector()
+		VBROADCASTSS(operand.Mem{Base: x, Disp: 4 * i}, v)
+		for j, s := range c.sums[sum] {
+			VFMADD231PS(operand.Mem{Base: w, Disp: j * c.bytes}, v, s)
+		}
+		ADDQ(wide, w)
+	}
+	c.walk(func(x reg.Register) {
+		q := GP64()
+		MOVQ(x, q)
+		depth := field("depth")
+		SUBQ(operand.U8(chains), depth)
+		JL(operand.LabelRef(c.label("rest")))
+		Label(c.label("depth"))
+		for i := range chains {
+			tap(q, i, i)
+		}
+		ADDQ(operand.U8(4*chains), q)
+		SUBQ(operand.U8(chains), depth)
+		JGE(operand.LabelRef(c.label("depth")))
+		Label(c.label("rest"))
+		ADDQ(operand.U8(chains), depth)
+		JZ(operand.LabelRef(c.label("done")))
+		Label(c.label("one"))
+		tap(q, 0, 0)
+		ADDQ(operand.U8(4), q)
+		DECQ(depth)
+		JNZ(operand.LabelRef(c.label("one")))
+		Label(c.label("done"))
+	})
+	for j := range c.vecs {
+		VADDPS(c.sums[1][j], c.sums[0][j], c.sums[0][j])
+		VADDPS(c.sums[3][j], c.sums[2][j], c.sums[2][j])
+		VADDPS(c.sums[2][j], c.sums[0][j], c.sums[0][j])
+	}
+	c.sums = c.sums[:1]
+	c.end()
+}

@@ -1,0 +1,160 @@
+// Package rows computes convolutions and products with constant matrices, a few
+// rows by up to 32 columns of results at a time. Rows are neighbouring pixels
+// or rows of a matrix, columns are output channels: contiguous in weights and
+// in results.
+package rows
+
+const (
+	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
+	maxRows = 12 // of a tile, on any machine
+)
+
+// tile is a piece of work: sums of products for rows by width results.
+type tile struct {
+	y    []float32 // results, step from row to row
+	x    []float32 // next from row to row
+	w    []float32
+	bias []float32
+	add  []float32 // laid out as y, if not nil: added to the sums
+	rows int       // at most tileRows
+	next int
+	step int
+	// The sums run over three nested loops: their extents, and their steps in x
+	// and w. A product's depth elements are contiguous in x, its weights are all
+	// contiguous.
+	outer, xOuter, wOuter    int
+	middle, xMiddle, wMiddle int
+	depth                    int
+	width                    int // 32 or 16 columns
+	low, high                float32
+}
+
+// product computes
+//
+//	y[i][j] = min(high, max(low, bias[j] + sum of x[i·next+…]·w[…][j] + add[i][j]))
+//
+// The sum of one row is taken in four parts by some machines.
+func (t *tile) product() {
+	taps := t.outer * t.middle * t.depth
+	last := t.rows - 1
+	_ = t.w[:taps*t.width]
+	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	t.check(t.width)
+	if !t.productFast() {
+		t.productPlain()
+	}
+}
+
+// window computes the same for channels that each have their own weights,
+//
+//	y[i][j] = min(high, max(low, bias[j] + sum of x[i·next+…+j]·w[…+j] + add[i][j]))
+//
+// without a depth, for width channels.
+func (t *tile) window() {
+	if t.outer > 0 && t.middle > 0 {
+		_ = t.w[:(t.outer-1)*t.wOuter+(t.middle-1)*t.wMiddle+t.width]
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
+	}
+	t.check(t.width)
+	if !t.windowFast() {
+		t.windowPlain()
+	}
+}
+
+// check panics if a result of columns columns lies outside.
+func (t *tile) check(columns int) {
+	_ = t.bias[:columns]
+	_ = t.y[:(t.rows-1)*t.step+columns]
+	if t.add != nil {
+		_ = t.add[:(t.rows-1)*t.step+columns]
+	}
+}
+
+// productPlain is product without vectors.
+func (t *tile) productPlain() {
+	for i := 0; i < t.rows; i += 2 {
+		next := t.next
+		if i+1 == t.rows {
+			next = 0 // the same row again, its result not stored
+		}
+		for j := 0; j < t.width; j += 4 {
+			start := (*[4]float32)(t.bias[j:])
+			a0, a1, a2, a3 := start[0], start[1], start[2], start[3]
+			b0, b1, b2, b3 := a0, a1, a2, a3
+			w := j
+			for r := range t.outer {
+				for c := range t.middle {
+					at := i*t.next + r*t.xOuter + c*t.xMiddle
+					x0 := t.x[at:][:t.depth]
+					x1 := t.x[at+next:][:len(x0)]
+					for k, u := range x0 {
+						v := x1[k]
+						p := (*[4]float32)(t.w[w:])
+						a0 += u * p[0]
+						a1 += u * p[1]
+						a2 += u * p[2]
+						a3 += u * p[3]
+						b0 += v * p[0]
+						b1 += v * p[1]
+						b2 += v * p[2]
+						b3 += v * p[3]
+						w += t.width
+					}
+				}
+			}
+			t.put(i, j, [4]float32{a0, a1, a2, a3})
+			if i+1 < t.rows {
+				t.put(i+1, j, [4]float32{b0, b1, b2, b3})
+			}
+		}
+	}
+}
+
+// put stores four results of row i from column j on.
+func (t *tile) put(i, j int, sums [4]float32) {
+	o := i*t.step + j
+	for k, v := range sums {
+		if t.add != nil {
+			v += t.add[o+k]
+		}
+		t.y[o+k] = bounded(v, t.low, t.high)
+	}
+}
+
+// windowPlain is window without vectors.
+func (t *tile) windowPlain() {
+	for i := range t.rows {
+		run := t.y[i*t.step:][:t.width]
+		var sums [panel]float32
+		for first := 0; first < len(run); first += panel {
+			part := sums[:min(panel, len(run)-first)]
+			copy(part, t.bias[first:])
+			for r := range t.outer {
+				for c := range t.middle {
+					x := t.x[i*t.next+r*t.xOuter+c*t.xMiddle+first:][:len(part)]
+					w := t.w[r*t.wOuter+c*t.wMiddle+first:][:len(part)]
+					for j, v := range x {
+						part[j] += v * w[j]
+					}
+				}
+			}
+			for j, v := range part {
+				if t.add != nil {
+					v += t.add[i*t.step+first+j]
+				}
+				run[first+j] = bounded(v, t.low, t.high)
+			}
+		}
+	}
+}
+
+// bounded returns v, which may be no number, between low and high.
+func bounded(v, low, high float32) float32 {
+	if v < low {
+		v = low
+	}
+	if v > high {
+		v = high
+	}
+	return v
+}

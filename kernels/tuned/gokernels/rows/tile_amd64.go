@@ -1,0 +1,96 @@
+//go:build !purego
+
+package rows
+
+// level is what the machine has: 2 AVX-512, 1 AVX2 and FMA, 0 neither.
+var level = machine()
+
+func machine() int {
+	const (
+		fma, osxsave = 1 << 12, 1 << 27 // leaf 1, ecx
+		avx2         = 1 << 5           // leaf 7, ebx
+		avx512       = 1<<16 | 1<<17    // foundation, doublewords and quadwords
+	)
+	most, _, _, _ := cpuid(0, 0)
+	if most < 7 {
+		return 0
+	}
+	_, _, c, _ := cpuid(1, 0)
+	if c&fma == 0 || c&osxsave == 0 {
+		return 0
+	}
+	_, b, _, _ := cpuid(7, 0)
+	saved := xgetbv() // registers that the operating system saves
+	switch {
+	case b&avx512 == avx512 && b&avx2 != 0 && saved&0xe6 == 0xe6:
+		return 2
+	case b&avx2 != 0 && saved&6 == 6:
+		return 1
+	}
+	return 0
+}
+
+// tileRows is the most rows of a product's tile, windowRows of a window's.
+var tileRows, windowRows = [...]int{2, 6, maxRows}[level], [...]int{1, 6, 6}[level]
+
+// productFast computes a product with vectors, or reports that it cannot.
+func (t *tile) productFast() bool {
+	switch level {
+	case 2:
+		product512(t)
+	case 1:
+		for j := 0; j < t.width; j += 16 {
+			part := *t
+			part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
+			if t.add != nil {
+				part.add = t.add[j:]
+			}
+			product256(&part)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// windowFast computes a window with vectors, or reports that it cannot.
+func (t *tile) windowFast() bool {
+	switch {
+	case level == 2 && t.width%panel == 0:
+		window512(t)
+	case level >= 1:
+		window256(t)
+	default:
+		return false
+	}
+	return true
+}
+
+// product512 is product with AVX-512.
+//
+//go:noescape
+func product512(t *tile)
+
+// product256 computes the first 16 columns of product with AVX2 and FMA, for
+// up to 6 rows.
+//
+//go:noescape
+func product256(t *tile)
+
+// window512 is window with AVX-512, for up to 6 rows of a multiple of 32
+// channels.
+//
+//go:noescape
+func window512(t *tile)
+
+// window256 is window with AVX2 and FMA, for up to 6 rows of a multiple of 16
+// channels.
+//
+//go:noescape
+func window256(t *tile)
+
+// cpuid executes CPUID.
+func cpuid(leaf, part uint32) (a, b, c, d uint32)
+
+// xgetbv returns the low half of extended control register 0.
+func xgetbv() uint32

@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package rows
+
+func productForms() []form { return nil }
+
+func windowForms() []form { return nil }
