@@ -169,7 +169,7 @@ func (b *body) guard(test, status string) {
 }
 
 // dim returns the value the caller gives for a dynamic number.
-func (b *body) dim(d codegen.Dim) code {
+func (b *body) dim(d native.Dim) code {
 	if d.Axis < 0 {
 		return name(b.m.in[d.Port], tI64)
 	}

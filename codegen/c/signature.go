@@ -13,7 +13,7 @@ import (
 type method struct {
 	*native.Method
 	name    string
-	binding *codegen.Binding
+	binding *native.Binding
 	scope   *codegen.Scope // of the function: its parameters
 	in, out []string       // names of the ports, "" for those left out
 	fields  map[field]string
@@ -37,7 +37,7 @@ const (
 // signatures names the methods and their parameters.
 func (g *gen) signatures() error {
 	for _, nm := range g.p.Methods {
-		binding, err := codegen.Bind(nm)
+		binding, err := native.Bind(nm)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func isResult(p native.Port) bool {
 	return p.Buf != nil || p.Var != nil || p.Type.Kind == ir.IntKind && p.Type.HasExpr && !known
 }
 
-func hasDim(dims []codegen.Dim, port int) bool {
+func hasDim(dims []native.Dim, port int) bool {
 	for _, d := range dims {
 		if _, known := d.Size.Const(); d.Port == port && !known {
 			return true
@@ -110,7 +110,7 @@ func hasDim(dims []codegen.Dim, port int) bool {
 // sizeFields names the members of the method's sizes struct.
 func (m *method) sizeFields() {
 	scope := codegen.NewScope(nil)
-	add := func(output bool, ports []native.Port, dims []codegen.Dim) {
+	add := func(output bool, ports []native.Port, dims []native.Dim) {
 		for _, d := range dims {
 			if d.Axis >= 0 {
 				m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", ports[d.Port].Name, d.Axis))

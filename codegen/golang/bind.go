@@ -6,7 +6,6 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -37,7 +36,7 @@ func (p *methodPrinter) bind() []jen.Code {
 }
 
 // dim returns how messages call a dynamic number and its value.
-func (p *methodPrinter) dim(d codegen.Dim) (name, value string) {
+func (p *methodPrinter) dim(d native.Dim) (name, value string) {
 	port := p.m.Inputs[d.Port]
 	if d.Axis < 0 {
 		if port.Sym != nil {
@@ -51,7 +50,7 @@ func (p *methodPrinter) dim(d codegen.Dim) (name, value string) {
 }
 
 // solve binds a symbol and checks its bounds.
-func (p *methodPrinter) solve(s codegen.Solve) []jen.Code {
+func (p *methodPrinter) solve(s native.Solve) []jen.Code {
 	var code []jen.Code
 	text := ""
 	if s.Dim.Axis >= 0 || p.m.Inputs[s.Dim.Port].Sym != s.Sym {
@@ -77,7 +76,7 @@ func (p *methodPrinter) solve(s codegen.Solve) []jen.Code {
 }
 
 // bounds checks a symbol's bounds.
-func (p *methodPrinter) bounds(s codegen.Solve) []jen.Code {
+func (p *methodPrinter) bounds(s native.Solve) []jen.Code {
 	lo, hi := s.Sym.Expr().Bounds()
 	name, value := p.dim(s.Dim)
 	v := p.symName(s.Sym)

@@ -21,7 +21,7 @@ type methodPrinter struct {
 	g       *generator
 	m       *native.Method
 	name    string // exported
-	binding *codegen.Binding
+	binding *native.Binding
 	sizes   map[dimKey]string // fields of the Sizes struct
 	exprs   map[*native.Buffer]string
 	late    map[*native.Buffer]bool // outputs whose size is only known at run time
@@ -48,7 +48,7 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 		}
 	}()
 	defer catch(&err)
-	binding, err := codegen.Bind(m)
+	binding, err := native.Bind(m)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (p *methodPrinter) print() []jen.Code {
 func (p *methodPrinter) sizesType() []jen.Code {
 	fields := codegen.NewScope(nil)
 	var list []jen.Code
-	add := func(ports []native.Port, dims []codegen.Dim, out bool, head string) {
+	add := func(ports []native.Port, dims []native.Dim, out bool, head string) {
 		for _, d := range dims {
 			if d.Axis < 0 {
 				continue

@@ -64,7 +64,7 @@ func (m *machine) call(nm *native.Method, c way.Call) (way.CallResult, error) {
 	m.syms, m.vars, m.root = map[*sym.Symbol]int64{}, map[*expr.Var]expr.Value{}, map[*native.Buffer][]byte{}
 	m.arena = garbage(codegen.ArenaSize(nm))
 	r := way.CallResult{Mutated: make([]*tensor.Tensor, len(c.Inputs))}
-	bind, err := codegen.Bind(nm)
+	bind, err := native.Bind(nm)
 	if err != nil {
 		return r, err
 	}

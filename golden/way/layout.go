@@ -19,15 +19,15 @@ import (
 // outputs. Numbers are eight bytes.
 type layout struct {
 	method *native.Method
-	sizes  *codegen.Binding
+	sizes  *native.Binding
 }
 
 func newLayout(m *native.Method) (*layout, error) {
-	b, err := codegen.Bind(m)
+	b, err := native.Bind(m)
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{method: m, sizes: &codegen.Binding{Solved: b.Solved}}
+	l := &layout{method: m, sizes: &native.Binding{Solved: b.Solved}}
 	for _, d := range b.In {
 		if d.Axis >= 0 {
 			l.sizes.In = append(l.sizes.In, d)
@@ -171,7 +171,7 @@ func (l *layout) bind(c Call) (func(*sym.Symbol) (int64, bool), error) {
 	return env, nil
 }
 
-func dimOf(inputs []tensor.Value, d codegen.Dim) (int64, error) {
+func dimOf(inputs []tensor.Value, d native.Dim) (int64, error) {
 	v := inputs[d.Port]
 	if d.Axis >= 0 {
 		return v.Tensor.Shape[d.Axis], nil

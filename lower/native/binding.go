@@ -1,4 +1,4 @@
-package codegen
+package native
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/lower/native"
 )
 
 // Dim is a dynamic number that caller and method tell each other: a dimension
@@ -39,7 +38,7 @@ func (s Solve) Bare() bool { return s.Coef == 1 && s.Rest.IsZero() }
 
 // Bind finds out how m's sizes follow from its inputs. It is an error if one
 // that an input or the code mentions does not.
-func Bind(m *native.Method) (*Binding, error) {
+func Bind(m *Method) (*Binding, error) {
 	b := &Binding{}
 	for i, p := range m.Inputs {
 		if p.Value != nil {
@@ -85,7 +84,7 @@ func Bind(m *native.Method) (*Binding, error) {
 
 // dims returns the dynamic numbers of a port. Integer inputs are among them,
 // constant ones too: they are checked.
-func dims(i int, p native.Port) []Dim {
+func dims(i int, p Port) []Dim {
 	var out []Dim
 	switch {
 	case p.Buf != nil:
