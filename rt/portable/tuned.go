@@ -7,48 +7,23 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/conv"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/depthwise"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/linear"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/matmul"
+	"github.com/etgen/etgen/kernels/tuned/gofunc"
 )
-
-// epilogue is what hand-made kernels call on runs of results.
-type epilogue = func(run []float32, o, c int)
-
-// functions are the Go functions that instances name, as functions of their
-// buffers and integers.
-var functions = map[string]func(b [][]float32, p []int, e epilogue){
-	"linear.F32": func(b [][]float32, p []int, e epilogue) {
-		linear.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], e)
-	},
-	"matmul.F32": func(b [][]float32, p []int, e epilogue) {
-		matmul.F32(b[0], b[1], b[2], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], e)
-	},
-	"conv.F32": func(b [][]float32, p []int, e epilogue) {
-		conv.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
-			p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], e)
-	},
-	"depthwise.F32": func(b [][]float32, p []int, e epilogue) {
-		depthwise.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14],
-			p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], e)
-	},
-}
 
 // tunedCode is an instance of a hand-made kernel.
 type tunedCode struct {
-	f        func(b [][]float32, p []int, e epilogue)
+	f        gofunc.Function
 	operands []int // that f reads, then those that the epilogue adds
 	reads    int   // how many f reads
 	params   []int
-	epilogue epilogue
+	epilogue gofunc.Epilogue
 	bufs     [][]float32 // result, operands, packed constants
 	added    [][]float32
 	rooms    [][]float32 // for results and operands that are not aligned
 }
 
 func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
-	f, ok := functions[in.Kernel.Go]
+	f, ok := gofunc.Lookup(in.Kernel.Go)
 	if !ok || !in.Scratch.IsZero() {
 		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go, in.Kernel.Name)
 	}
@@ -75,8 +50,8 @@ func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 
 // adding returns the epilogue that adds operands to the results, nil if there
 // is nothing to add.
-func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) epilogue {
-	var adds []func(run []float32, o, ch int)
+func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) gofunc.Epilogue {
+	var adds []gofunc.Epilogue
 	for i, k := range in.Added {
 		n := c.Operands()[k].Type.Numel()
 		switch z := &t.added[i]; {
