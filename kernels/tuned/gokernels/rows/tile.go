@@ -4,6 +4,8 @@
 // in results.
 package rows
 
+//go:generate go -C ../asm run . -out ../rows/tile_amd64.s
+
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
 	maxRows = 12 // of a tile, on any machine
@@ -34,14 +36,14 @@ type tile struct {
 //	y[i][j] = min(high, max(low, bias[j] + sum of x[i·next+…]·w[…][j] + add[i][j]))
 //
 // The sum of one row is taken in four parts by some machines.
-func (t *tile) product() {
+func product(t *tile) {
 	taps := t.outer * t.middle * t.depth
 	last := t.rows - 1
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
 	t.check(t.width)
-	if !t.productFast() {
-		t.productPlain()
+	if !productFast(t) {
+		productPlain(t)
 	}
 }
 
@@ -50,14 +52,14 @@ func (t *tile) product() {
 //	y[i][j] = min(high, max(low, bias[j] + sum of x[i·next+…+j]·w[…+j] + add[i][j]))
 //
 // without a depth, for width channels.
-func (t *tile) window() {
+func window(t *tile) {
 	if t.outer > 0 && t.middle > 0 {
 		_ = t.w[:(t.outer-1)*t.wOuter+(t.middle-1)*t.wMiddle+t.width]
 		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
 	t.check(t.width)
-	if !t.windowFast() {
-		t.windowPlain()
+	if !windowFast(t) {
+		windowPlain(t)
 	}
 }
 
@@ -71,7 +73,7 @@ func (t *tile) check(columns int) {
 }
 
 // productPlain is product without vectors.
-func (t *tile) productPlain() {
+func productPlain(t *tile) {
 	for i := 0; i < t.rows; i += 2 {
 		next := t.next
 		if i+1 == t.rows {
@@ -122,7 +124,7 @@ func (t *tile) put(i, j int, sums [4]float32) {
 }
 
 // windowPlain is window without vectors.
-func (t *tile) windowPlain() {
+func windowPlain(t *tile) {
 	for i := range t.rows {
 		run := t.y[i*t.step:][:t.width]
 		var sums [panel]float32
@@ -157,4 +159,21 @@ func bounded(v, low, high float32) float32 {
 		v = high
 	}
 	return v
+}
+
+// panelOf returns how many of n columns the panel that begins at column j has,
+// and how wide it is.
+func panelOf(n, j int) (columns, width int) {
+	columns = min(panel, n-j)
+	if columns <= panel/2 {
+		return columns, panel / 2
+	}
+	return columns, panel
+}
+
+// part returns the length of the parts, at most of so many rows and equal but
+// for the last, that n rows are taken in.
+func part(n, most int) int {
+	parts := (n + most - 1) / most
+	return (n + parts - 1) / max(parts, 1)
 }

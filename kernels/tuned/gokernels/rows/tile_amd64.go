@@ -30,11 +30,14 @@ func machine() int {
 	return 0
 }
 
-// tileRows is the most rows of a product's tile, windowRows of a window's.
-var tileRows, windowRows = [...]int{2, 6, maxRows}[level], [...]int{1, 6, 6}[level]
+// tileRows is the most rows of a product's tile.
+var tileRows = [...]int{2, 6, maxRows}[level]
+
+// windowRows is the most rows of a window's tile.
+var windowRows = [...]int{1, 6, 6}[level]
 
 // productFast computes a product with vectors, or reports that it cannot.
-func (t *tile) productFast() bool {
+func productFast(t *tile) bool {
 	switch level {
 	case 2:
 		product512(t)
@@ -54,11 +57,11 @@ func (t *tile) productFast() bool {
 }
 
 // windowFast computes a window with vectors, or reports that it cannot.
-func (t *tile) windowFast() bool {
+func windowFast(t *tile) bool {
 	switch {
 	case level == 2 && t.width%panel == 0:
 		window512(t)
-	case level >= 1:
+	case level >= 1 && t.width%(panel/2) == 0:
 		window256(t)
 	default:
 		return false

@@ -35,7 +35,7 @@ type form struct {
 func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
 	t.Helper()
 	k := &tile{rows: 1 + r.IntN(f.rows), outer: 1 + r.IntN(3), middle: 1 + r.IntN(3), low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
-	plain := (*tile).productPlain
+	plain := productPlain
 	if product {
 		k.width = 16 << r.IntN(2)
 		k.depth = 1 + r.IntN(11)
@@ -45,7 +45,7 @@ func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
 		k.w = draw(r, k.outer*k.middle*k.depth*k.width, whole)
 		k.x = draw(r, k.rows*k.next+k.outer*k.xOuter, whole)
 	} else {
-		plain = (*tile).windowPlain
+		plain = windowPlain
 		k.width = f.unit * (1 + r.IntN(3))
 		k.xMiddle, k.wMiddle = k.width+r.IntN(3), k.width+r.IntN(3)
 		k.xOuter, k.wOuter = 3*k.xMiddle, 3*k.wMiddle
@@ -87,7 +87,7 @@ func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
 
 func TestProduct(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, f := range append(productForms(), form{"product", tileRows, 0, (*tile).product}) {
+	for _, f := range append(productForms(), form{"product", tileRows, 0, product}) {
 		for i := range 2000 {
 			compare(t, r, f, i%2 == 0, true)
 		}
@@ -96,7 +96,7 @@ func TestProduct(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, f := range append(windowForms(), form{"window", windowRows, 16, (*tile).window}) {
+	for _, f := range append(windowForms(), form{"window", windowRows, 16, window}) {
 		for i := range 1000 {
 			compare(t, r, f, i%2 == 0, false)
 		}
@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 		return &tile{rows: 2, next: 4, step: 32, outer: 1, middle: 1, depth: 4, width: 32,
 			y: make([]float32, 64), x: make([]float32, 8), w: make([]float32, 128), bias: make([]float32, 32), add: make([]float32, 64)}
 	}
-	whole().product()
+	product(whole())
 	for name, cut := range map[string]func(t *tile){
 		"y": func(t *tile) { t.y = t.y[:63:63] }, "x": func(t *tile) { t.x = t.x[:7:7] }, "w": func(t *tile) { t.w = t.w[:127:127] },
 		"bias": func(t *tile) { t.bias = t.bias[:31:31] }, "add": func(t *tile) { t.add = t.add[:63:63] },
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 			}()
 			k := whole()
 			cut(k)
-			k.product()
+			product(k)
 		}()
 	}
 }
