@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/etgen/etgen/ir/pte"
 )
@@ -70,6 +71,59 @@ func (b *Boundary) Initial(v *pte.Tensor) ([]byte, error) {
 	t.own = alignedBytes(n)
 	reader := &binder{program: b.Program, data: b.data}
 	return t.own, reader.initial(v, t)
+}
+
+// Shared returns what made returned when it was first called with that key for
+// this program and these data files. It is for what Executors of several methods,
+// in several goroutines, have in common: it must not change. After an error it is
+// made again.
+func (b *Boundary) Shared(key any, made func() (any, error)) (any, error) {
+	return b.Program.shared.get(sharedKey{fmt.Sprintf("%p", b.data), key}, made)
+}
+
+// Log tells the program's platform.
+func (b *Boundary) Log(level LogLevel, message string) { b.Program.platform.Log(level, message) }
+
+// sharedKey is a key of an optimizer. Files are the addresses of the data files.
+type sharedKey struct {
+	files string
+	key   any
+}
+
+// shared keeps what is made once for a program.
+type shared struct {
+	mu      sync.Mutex
+	entries map[any]*sharedEntry
+}
+
+type sharedEntry struct {
+	mu    sync.Mutex
+	value any
+	done  bool
+}
+
+func (s *shared) get(key any, made func() (any, error)) (any, error) {
+	s.mu.Lock()
+	if s.entries == nil {
+		s.entries = map[any]*sharedEntry{}
+	}
+	e := s.entries[key]
+	if e == nil {
+		e = &sharedEntry{}
+		s.entries[key] = e
+	}
+	s.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done {
+		return e.value, nil
+	}
+	value, err := made()
+	if err != nil {
+		return nil, err
+	}
+	e.value, e.done = value, true
+	return value, nil
 }
 
 // Executor runs a method instead of its instructions. If it is an io.Closer

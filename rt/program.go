@@ -19,6 +19,7 @@ type Program struct {
 	metas     []*MethodMeta // parallel to file.Plans
 	platform  Platform
 	closer    io.Closer
+	shared    shared // by optimizers
 }
 
 // LoadOptions are how a program is loaded. Nil stands for the zero value.

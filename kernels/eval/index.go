@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/loop"
 )
 
 type intFn = func(*frame) int64
@@ -148,4 +149,29 @@ func floorDiv(a, b int64) (q, m int64) {
 		m += b
 	}
 	return q, m
+}
+
+// Index compiles an index expression on its own: the function it returns takes
+// the values of symbols at the positions that slot gives them. The error of that
+// is a division by zero.
+func Index(e sym.Expr, slot func(*sym.Symbol) (int, bool)) (func(values []int64) (int64, error), error) {
+	if n, ok := e.Const(); ok {
+		return func([]int64) (int64, error) { return n, nil }, nil
+	}
+	c := newCompiler(&loop.Func{})
+	for _, s := range e.Symbols() {
+		if k, ok := slot(s); ok {
+			c.syms[s] = k
+		}
+	}
+	var f intFn
+	if err := guard("an index", func() { f = c.index(e) }); err != nil {
+		return nil, err
+	}
+	fr := &frame{}
+	return func(values []int64) (n int64, err error) {
+		fr.ints = values
+		err = guard("an index", func() { n = f(fr) })
+		return n, err
+	}, nil
 }

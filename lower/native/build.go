@@ -23,7 +23,7 @@ func Build(p *ir.Program, opt Options) (*Program, error) {
 		}
 	}
 	prog.Consts = consts.list
-	share(prog, opt.Target)
+	share(prog, opt)
 	for _, m := range prog.Methods {
 		if err := place(m, opt); err != nil {
 			return nil, err

@@ -12,6 +12,9 @@ type Options struct {
 	Kernels []*tuned.Kernel // candidates for selection; nil: definitions only
 	Target  tuned.Target
 	Planner plan.Planner
+	// Specialise gives calls whose constants differ kernels of their own, for
+	// programs that are run and not printed.
+	Specialise bool
 	// Poison makes the program overwrite every buffer after its last use, so
 	// that reading one that is dead shows.
 	Poison bool

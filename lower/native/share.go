@@ -18,7 +18,7 @@ const hotShare = 0.05
 // names the kernels. Integers equal in all calls of a kernel become constants
 // in its text, the others parameters; parameters that always have equal values
 // are one.
-func share(p *Program, target tuned.Target) {
+func share(p *Program, opt Options) {
 	var calls []*Call
 	for _, m := range p.Methods {
 		eachCall(m.Body, func(c *Call) { calls = append(calls, c) })
@@ -31,7 +31,7 @@ func share(p *Program, target tuned.Target) {
 	groups := map[string][]*instance{}
 	for _, c := range calls {
 		in := newInstance(c)
-		if target.Speed && work(c.Kernel) > hotShare*total {
+		if opt.Specialise || opt.Target.Speed && work(c.Kernel) > hotShare*total {
 			for _, v := range in.skel.ints {
 				in.key += "," + v.Key()
 			}
