@@ -231,10 +231,10 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		"matmul_f32": matmulTrials(r, count),
 	}
 	for _, k := range tuned.Standard() {
-		if strings.Contains(k.Name, "conv2d") || k.Name == "depthwise_rows_f32" {
-			if !strings.Contains(k.Name, "_rows") && !strings.Contains(k.Name, "_gather") || tuned.ChannelsLast(target) {
-				sets[k.Name] = convTrials(r, target, count, k.Name)
-			}
+		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow")
+		if convolution && (!layouts || tuned.ChannelsLast(target)) {
+			sets[k.Name] = convTrials(r, target, count, k.Name)
 		}
 	}
 	return sets

@@ -104,6 +104,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		case "depthwise_rows_f32":
 			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
 			xOrder, yOrder = last, last
+		case "depthwise_narrow_f32":
+			dims, groups, cin, cout = 2, pick[int64](r, 2, 4, 8), 1, 1
+			xOrder, yOrder = last, last
 		case "conv2d_rows_f32", "conv2d_gather_f32":
 			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
 			yOrder = last
@@ -136,6 +139,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		for range dims {
 			in, taps := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2, 3, 3, 5, 10)
 			s, d := pick[int64](r, 1, 1, 2, 3), pick[int64](r, 1, 1, 2, 3)
+			if kernel == "depthwise_narrow_f32" && len(stride) == 1 {
+				s = 1
+			}
 			p := pick(r, 0, 0, 1, taps/2, taps, taps+2)
 			if padding != nil {
 				p = *padding

@@ -41,7 +41,7 @@ type Kernel struct {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), Matmul(), Conv2D(), Conv2DRows(), Conv2DGather(), DepthwiseConv2D(), DepthwiseRows()}
+	return []*Kernel{Linear(), Matmul(), Conv2D(), Conv2DRows(), Conv2DGather(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseNarrow()}
 }
 
 // Request asks for a kernel for one operator call.
