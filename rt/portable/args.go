@@ -208,6 +208,10 @@ func appendKey(key []int64, v *rt.EValue) []int64 {
 	case rt.IntList, rt.TensorList:
 		key = append(key, int64(len(v.List)))
 		for _, x := range v.List {
+			if x != nil && x.List != nil { // which no operator takes; the list may even be in itself
+				key = append(key, int64(x.Kind))
+				continue
+			}
 			key = appendKey(key, x)
 		}
 		return key

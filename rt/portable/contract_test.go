@@ -108,6 +108,17 @@ func TestListItemsChange(t *testing.T) {
 	check(t, run, y, []int64{6, 1}, 1, 2, 3, 4, 5, 6)
 }
 
+// Lists in a list are refused, those that are in themselves too.
+func TestListsInLists(t *testing.T) {
+	y := bounded(t, 6, 6)
+	loop := &rt.EValue{Kind: rt.IntList, List: []*rt.EValue{integerSlot(2), nil}}
+	loop.List[1] = loop
+	run := prepared(t, "aten::view_copy.out", func(v *rt.EValue) bool { return v != loop && v != y }, floats(t, []int64{1}, 1), loop, y)
+	if err := run(); err == nil || !strings.Contains(err.Error(), "a list in a list") {
+		t.Errorf("a list in itself: %v", err)
+	}
+}
+
 // A number that is no constant is read at every call.
 func TestNumbersChange(t *testing.T) {
 	x, y, alpha := floats(t, []int64{2}, 1, 2), floats(t, []int64{2}, 0, 0), &rt.EValue{Kind: rt.Double, Double: 2}
