@@ -92,6 +92,7 @@ func (b *builder) method(m *ir.Method) error {
 		return err
 	}
 	forwardCopies(b.m)
+	b.dropPacked()
 	return collectBuffers(b.m)
 }
 
@@ -159,6 +160,7 @@ func (b *builder) selectTuned(g *ir.Graph) {
 				}
 				return constBytes(v)
 			},
+			Later: func(k int) bool { return b.later(f.call.Operands()[k]) },
 		})
 		if f.instance == nil {
 			continue

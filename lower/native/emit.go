@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -220,8 +221,9 @@ func (b *builder) tuned(f *facts) error {
 	for _, v := range operands[:len(in.Operands)] {
 		c.Args = append(c.Args, b.buffer(v))
 	}
+	later := slices.ContainsFunc(in.Packed, func(p tuned.Packed) bool { return p.Data == nil })
 	for _, p := range in.Packed {
-		c.Args = append(c.Args, b.packed(f.call, p))
+		c.Args = append(c.Args, b.packed(f.call, p, later))
 	}
 	for _, v := range operands[len(in.Operands):] {
 		c.Args = append(c.Args, b.buffer(v))
@@ -233,8 +235,12 @@ func (b *builder) tuned(f *facts) error {
 	return nil
 }
 
-// packed returns the buffer of a constant made by a tuned kernel's Match.
-func (b *builder) packed(c *ops.Call, p tuned.Packed) *Buffer {
+// packed returns the buffer of a constant made by a tuned kernel's Match; of
+// one some of whose constants are known later, the zeros are made then too.
+func (b *builder) packed(c *ops.Call, p tuned.Packed, later bool) *Buffer {
+	if p.Data == nil || later && p.From == nil && p.Panels != nil {
+		return b.packedLater(c, p)
+	}
 	var from []string
 	for _, k := range p.From {
 		from = append(from, constName(c.Operands()[k]))

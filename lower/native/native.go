@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -49,6 +50,15 @@ type Port struct {
 	Var   *expr.Var
 	// Mutated tells that the method writes the caller's input memory.
 	Mutated bool
+	// Packs, if not nil, says that the caller makes the port's elements once, of
+	// constants that it knows later than the compiler.
+	Packs *Packing
+}
+
+// Packing makes an operand of a tuned kernel from an input.
+type Packing struct {
+	Of     string // the name of an input; "" makes zeros
+	Panels panels.Shape
 }
 
 // Storage is where a buffer lives.

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
@@ -12,6 +13,11 @@ type Options struct {
 	Kernels []*tuned.Kernel // candidates for selection; nil: definitions only
 	Target  tuned.Target
 	Planner plan.Planner
+	// Later, if not nil, reports whether an input never changes once the program
+	// is loaded, so that tuned kernels may have it packed then: each packed
+	// operand becomes an input with Packs, and the input itself is left out if
+	// nothing else reads it.
+	Later func(*ir.Value) bool
 	// Specialise gives calls whose constants differ kernels of their own, for
 	// programs that are run and not printed.
 	Specialise bool

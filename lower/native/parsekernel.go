@@ -163,7 +163,9 @@ func (p *parser) packed() tuned.Packed {
 	x := tuned.Packed{Name: p.Want(text.Name, "the name of a packed operand").Text}
 	p.Expect("=")
 	t := p.Peek()
-	if d, ok := ir.ParseDType(t.Text); ok && p.consts[t.Text] == nil {
+	if p.consts["later"] == nil && p.AcceptName("later") {
+		x.DType = p.dtype()
+	} else if d, ok := ir.ParseDType(t.Text); ok && p.consts[t.Text] == nil {
 		p.Next()
 		x.DType, x.Data = d, p.data(d)
 	} else {

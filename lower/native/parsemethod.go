@@ -98,6 +98,12 @@ func (p *parser) port(storage Storage) (port Port, reads text.Token) {
 		port.Path = p.Next().Text
 	}
 	port.Mutated = p.AcceptName("mutated")
+	if p.AcceptName("packs") {
+		port.Packs = &Packing{Of: p.Want(text.String, "the name of an input").Text}
+		for _, n := range shapeInts(&port.Packs.Panels) {
+			*n = p.count()
+		}
+	}
 	if storage == Input && p.AcceptName("binds") {
 		name := p.Want(text.Name, "a symbol or variable")
 		if p.Accept(":") {

@@ -211,6 +211,12 @@ func (pr *printer) port(word string, p *Port) {
 	if p.Mutated {
 		s += " mutated"
 	}
+	if x := p.Packs; x != nil {
+		s += fmt.Sprintf(" packs %q", x.Of)
+		for _, n := range shapeInts(&x.Panels) {
+			s += fmt.Sprintf(" %d", *n)
+		}
+	}
 	switch {
 	case p.Sym != nil:
 		s += " binds " + pr.symbols.Of(p.Sym, p.Sym.Name)

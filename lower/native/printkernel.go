@@ -122,6 +122,9 @@ func intList(xs []int) string {
 
 // packed names the constant of the program that has p's data.
 func (pr *printer) packed(p tuned.Packed) string {
+	if p.Data == nil {
+		return "later " + p.DType.Short()
+	}
 	for _, c := range pr.constants {
 		if c.DType == p.DType && bytes.Equal(c.Data, p.Data) {
 			return c.Name
