@@ -1,0 +1,64 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
+)
+
+// later reports whether v is an input whose elements are constant but not
+// known yet.
+func (b *builder) later(v *ir.Value) bool {
+	return b.opt.Later != nil && v.Def == nil && v.Const == nil && !b.mutable[v] &&
+		slices.Contains(b.source.Graph.Inputs, v) && b.opt.Later(v)
+}
+
+// packedLater returns the buffer of an operand that the caller packs.
+func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
+	n := int64(p.Panels.Len())
+	packing := &Packing{Panels: *p.Panels}
+	name := "zero_" + p.Name
+	if p.From != nil {
+		packing.Of = c.Operands()[p.From[0]].Name
+		name = packing.Of + "_packed"
+	}
+	taken := map[string]bool{}
+	for _, port := range b.m.Inputs {
+		taken[port.Name] = true
+	}
+	port := Port{Name: unique(taken, name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
+	port.Buf = &Buffer{Name: port.Name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n), MaxLen: n, Storage: Input}
+	b.m.Inputs = append(b.m.Inputs, port)
+	return port.Buf
+}
+
+// dropPacked leaves out the inputs of which nothing but packed operands is
+// read.
+func (b *builder) dropPacked() {
+	packed := map[string]bool{}
+	for _, p := range b.m.Inputs {
+		if p.Packs != nil {
+			packed[p.Packs.Of] = true
+		}
+	}
+	if len(packed) == 0 {
+		return
+	}
+	read := map[*Buffer]bool{}
+	for _, s := range b.m.Body {
+		eachAccess(s, func(a access) { read[Root(*a.buf)] = true })
+	}
+	for _, p := range b.m.Outputs {
+		read[p.Buf] = true
+	}
+	b.m.Inputs = slices.DeleteFunc(b.m.Inputs, func(p Port) bool { return packed[p.Name] && p.Packs == nil && !read[p.Buf] })
+}
+
+// shapeInts returns the numbers of s in the order of the text form.
+func shapeInts(s *panels.Shape) []*int {
+	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Group, &s.Column, &s.StepA, &s.StepB, &s.StepC}
+}
