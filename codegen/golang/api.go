@@ -24,12 +24,9 @@ func (g *generator) api() ([]byte, error) {
 	}
 	f := jen.NewFile(g.unit.name)
 	f.HeaderComment(g.banner())
-	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name, codegen.PlainText(g.p.Source)))
-	about := "A Model owns the memory it works in, so that its methods allocate nothing. One goroutine at a time may use it; several goroutines take a Model each"
-	if len(g.weights.Consts) > 0 {
-		about += ", which share the weights"
+	if !g.internal {
+		g.packageComment(f)
 	}
-	f.PackageComment("//\n" + strings.TrimSuffix(comment(about+"."), "\n"))
 	g.errorVars(f)
 	g.modelType(f)
 	for _, m := range methods {
@@ -42,11 +39,20 @@ func (g *generator) api() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+func (g *generator) packageComment(f *jen.File) {
+	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name, codegen.PlainText(g.p.Source)))
+	about := "A Model owns the memory it works in, so that its methods allocate nothing. One goroutine at a time may use it; several goroutines take a Model each"
+	if len(g.weights.Consts) > 0 {
+		about += ", which share the weights"
+	}
+	f.PackageComment("//\n" + strings.TrimSuffix(comment(about+"."), "\n"))
+}
+
 func (g *generator) errorVars(f *jen.File) {
 	var defs []jen.Code
 	for _, e := range []struct{ name, text string }{{"ErrShape", "wrong shape"}, {"ErrAssert", "assertion failed"}} {
 		if g.errors[e.name] {
-			defs = append(defs, jen.Id(e.name).Op("=").Qual("errors", "New").Call(jen.Lit(g.unit.name+": "+e.text)))
+			defs = append(defs, jen.Id(g.door(e.name)).Op("=").Qual("errors", "New").Call(jen.Lit(g.unit.name+": "+e.text)))
 		}
 	}
 	switch len(defs) {
@@ -65,11 +71,20 @@ func (g *generator) modelType(f *jen.File) {
 	var fields []jen.Code
 	var inits []jen.Code
 	if size := g.arenaSize(); size > 0 {
-		alloc := jen.Id("newArena").Call(jen.Lit(int(size)))
-		elem := "byte"
+		elem, count := "byte", jen.Lit(int(size))
 		if !g.views() {
 			elem = goType(g.arena)
-			alloc = jen.Make(jen.Index().Id(elem), jen.Lit((int(size)+g.arena.Size()-1)/g.arena.Size()))
+			count = jen.Lit((int(size) + g.arena.Size() - 1) / g.arena.Size())
+		}
+		if g.internal {
+			count = jen.Id("arena")
+			if n := g.arena.Size(); n > 1 {
+				count = jen.Params(jen.Id("arena").Op("+").Lit(n - 1)).Op("/").Lit(n)
+			}
+		}
+		alloc := jen.Id("newArena").Call(count)
+		if !g.views() {
+			alloc = jen.Make(jen.Index().Id(elem), count)
 		}
 		fields = append(fields, jen.Id("arena").Index().Id(elem).Comment("what tensors share between calls of kernels"))
 		inits = append(inits, jen.Id("arena").Op(":").Add(alloc))
@@ -89,13 +104,29 @@ func (g *generator) modelType(f *jen.File) {
 		fields = append(fields, jen.Id(g.state[b]).Index(jen.Lit(int(n))).Id(goType(b.DType)).
 			Comment(elements(b.DType)+codegen.ShapeText(b.Sizes, nil)))
 	}
-	f.Comment("Model is an instance of the model with the memory it needs.")
-	f.Type().Id("Model").Struct(fields...)
-	model := jen.Op("&").Id("Model").Values(inits...)
+	name := g.door("Model")
+	f.Commentf("%s is an instance of the model with the memory it needs.", name)
+	f.Type().Id(name).Struct(fields...)
+	if g.internal {
+		f.Commentf("newModel returns a %s with so many bytes of arena.", name)
+	}
+	model := jen.Op("&").Id(name).Values(inits...)
 	if len(g.p.State) == 0 {
-		f.Comment("New returns a Model.")
-		f.Func().Id("New").Params().Op("*").Id("Model").Block(jen.Return(model))
+		var params []jen.Code
+		if g.internal {
+			arena := jen.Id("arena").Int()
+			if g.arenaSize() == 0 {
+				arena = jen.Id("_").Int()
+			}
+			params = append(params, arena)
+		} else {
+			f.Comment("New returns a Model.")
+		}
+		f.Func().Id(g.door("New")).Params(params...).Op("*").Id(name).Block(jen.Return(model))
 		return
+	}
+	if g.internal {
+		fail("a package without a door of its own has state")
 	}
 	f.Comment("New returns a Model in its initial state.")
 	f.Func().Id("New").Params().Op("*").Id("Model").Block(

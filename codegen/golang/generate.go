@@ -16,6 +16,11 @@ type Options struct {
 	Name string // of the program; the package's name is made of it
 	// Generator is named in the head of every file; "" is "etgen".
 	Generator string
+	// Internal is for a package whose door is other code in it: nothing is
+	// exported, and what owns the memory is made for each method by itself. The
+	// type Model is called model, New is newModel(arena int), which takes the
+	// bytes of arena that the methods called need.
+	Internal bool
 }
 
 // Generate prints p as a Go package: NAME.go with the type Model and its
@@ -76,6 +81,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 // generator prints one program.
 type generator struct {
 	generator string
+	internal  bool
 	p         *native.Program
 	unit      *unit
 	weights   *codegen.Weights
@@ -93,11 +99,11 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		return nil, err
 	}
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"),
-		p:         p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
+		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal,
+		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
 	}
-	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "element", "weights", "weightData", "loadWeights",
+	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "model", "newModel", "errShape", "errAssert", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison")
 	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())
@@ -115,6 +121,18 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		}
 	}
 	return g, nil
+}
+
+// door returns the name of something that a package exports: as it is, or of a
+// package that exports nothing, unexported.
+func (g *generator) door(name string) string {
+	switch {
+	case !g.internal:
+		return name
+	case name == "New":
+		return "newModel"
+	}
+	return unexported(name)
 }
 
 // banner says in the form that Go tools know where a file comes from.

@@ -52,11 +52,15 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	g.unit.scope.Reserve(pascal(m.Name))
+	name := pascal(m.Name)
+	if g.internal {
+		name = camel(m.Name)
+	}
+	g.unit.scope.Reserve(name)
 	var live map[any]bool
 	for {
 		p := &methodPrinter{
-			printer: g.unit.newPrinter(nil), g: g, m: m, name: pascal(m.Name), binding: binding, live: live,
+			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
 			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, late: map[*native.Buffer]bool{},
 			declare: codegen.Declarations(m),
 		}
@@ -84,7 +88,7 @@ func (p *methodPrinter) print() []jen.Code {
 	}
 	body = append(body, p.steps(p.m.Body)...)
 	body = append(body, p.finish()...)
-	return append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id("Model")).Id(p.name).
+	return append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id(p.g.door("Model"))).Id(p.name).
 		Params(jen.Op(signature(params))).Add(results).Block(body...))
 }
 
@@ -279,6 +283,9 @@ func (p *methodPrinter) doc() string {
 	b.WriteString("//\n")
 	notes := "Tensors are row-major and must not overlap."
 	for _, d := range halves {
+		if p.g.internal {
+			break
+		}
 		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d, p.halfFunc(d, true), p.halfFunc(d, false))
 	}
 	if !p.fails {
@@ -368,7 +375,7 @@ func (p *methodPrinter) readsWeights() bool {
 // errorf returns an error that wraps one of the package's.
 func (p *methodPrinter) errorf(kind, format string, args ...string) jen.Code {
 	p.g.errors[kind], p.fails = true, true
-	list := []jen.Code{jen.Lit("%w: " + format), jen.Id(kind)}
+	list := []jen.Code{jen.Lit("%w: " + format), jen.Id(p.g.door(kind))}
 	for _, a := range args {
 		list = append(list, jen.Op(a))
 	}
