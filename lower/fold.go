@@ -33,16 +33,16 @@ var FoldConstants = Pass{
 }
 
 // FoldConstantsTightly is FoldConstants that lets the constants of a program
-// grow by no more than what the instruction it saves takes in a file.
+// grow by no more than what the instructions it saves take in a file.
 var FoldConstantsTightly = Pass{
 	Name: "fold-constants-tightly",
 	Doc:  "compute what depends on constants only, unless the file grows by it",
 	Run:  foldConstants(instructionBytes),
 }
 
-// instructionBytes is less than what a call in a .pte takes together with its
-// result and arguments.
-const instructionBytes = 64
+// instructionBytes is about what a call in a .pte takes together with its result
+// and arguments: an instruction, a tensor with its place, numbers in lists.
+const instructionBytes = 160
 
 func foldConstants(slack int64) func(*Context, *ir.Program) error {
 	return func(ctx *Context, p *ir.Program) error {

@@ -49,7 +49,7 @@ var StockForms = Pass{
 // Uses counts the references to each value.
 type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll}
+var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll, stockRemainder}
 
 // stockCopy is the rule for copies and casts.
 func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
@@ -109,4 +109,33 @@ func stockRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 		return nil, err
 	}
 	return b.Call(viewCopyOp, rolled, shapeArg(x.Type.Sizes))
+}
+
+// stockRemainder is the rule for remainders of integers: the kernels give them
+// the sign of the dividend.
+func stockRemainder(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.remainder.Tensor" && n.Op != "aten.remainder.Scalar" {
+		return nil, nil
+	}
+	x, other := c.Value("self"), c.Arg("other")
+	if !c.Outs[0].DType.IsInt() || x == nil || x.Type.DType == ir.Bool {
+		return nil, nil
+	}
+	var quotient *ir.Value
+	var err error
+	product := "aten.mul.Tensor"
+	if n.Op == "aten.remainder.Tensor" {
+		quotient, err = call(b, "aten.floor_divide.default", x, other)
+	} else {
+		product = "aten.mul.Scalar"
+		quotient, err = call(b, "aten.div.Scalar_mode", x, other, ops.Kw("rounding_mode", ir.Str("floor")))
+	}
+	if err != nil {
+		return nil, err
+	}
+	below, err := call(b, product, quotient, other)
+	if err != nil {
+		return nil, err
+	}
+	return b.Call("aten.sub.Tensor", x, below)
 }
