@@ -12,6 +12,7 @@ import (
 func newGoldenCheck(a *app) *cobra.Command {
 	var via []string
 	var asJSON bool
+	var machine string
 	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR...",
@@ -23,7 +24,8 @@ last line is "N passed, N failed".
 A case is a folder with model.pt2 or model.core.pt2, meta.json, and raw inputs
 and outputs; etgen golden record makes one.`,
 		Example: `  etgen golden check golden/cases
-  etgen golden check cases/lenet --via=c --json`,
+  etgen golden check cases/lenet --via=c --json
+  etgen golden check cases/lenet --via=c --machine=neon`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("DIR is missing: a folder with cases")
@@ -37,6 +39,9 @@ and outputs; etgen golden record makes one.`,
 			}
 			ways, err := waysOf(via, opt)
 			if err != nil {
+				return err
+			}
+			if err := runOn(ways, machine); err != nil {
 				return err
 			}
 			p := a.progress()
@@ -67,6 +72,7 @@ and outputs; etgen golden record makes one.`,
 	}
 	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
+	cmd.Flags().StringVar(&machine, "machine", "gcc", "the compiler and machine of the way c: "+machineNames())
 	flags.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "eval", "c,go")
 	return cmd

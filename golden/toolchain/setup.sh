@@ -14,7 +14,7 @@ missing() {
 	while read -r command package need _; do
 		case $command in '#'* | '') continue ;; esac
 		if [ "$scope" = demo ] && [ "$need" != demo ]; then continue; fi
-		command -v "$command" >/dev/null 2>&1 || echo "$package"
+		command -v "$command" >/dev/null 2>&1 || echo "$package" | tr , "\n"
 	done <"$list" | sort -u | tr '\n' ' '
 }
 

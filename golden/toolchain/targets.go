@@ -9,7 +9,11 @@ type Target struct {
 	Compiler string   // command, looked up with [Find]
 	Flags    []string // given to every compilation and to the link
 	Libs     []string // given at the end of the link
+	Emulator []string // command before that of a program, where this machine cannot run it
 }
+
+// Command returns the command that runs the program exe.
+func (t Target) Command(exe string) []string { return append(slices.Clone(t.Emulator), exe) }
 
 // With returns the target with more flags.
 func (t Target) With(flags ...string) Target {
@@ -60,6 +64,22 @@ func ClangXX() Target {
 	// Clang deprecates a .c file as C++ input; that is the point here.
 	flags := append(StrictCXX(), "-Wno-deprecated", "-O2")
 	return Target{Name: "clang++", Compiler: "clang++", Flags: flags, Libs: []string{"-lm"}}
+}
+
+// NEON is a 64-bit Arm machine, emulated.
+func NEON() Target {
+	return Target{Name: "neon", Compiler: "aarch64-linux-gnu-gcc", Flags: append(StrictC99(), "-O2", "-static"), Libs: []string{"-lm"},
+		Emulator: []string{"qemu-aarch64"}}
+}
+
+// Hosts are the targets whose programs this machine can run, itself or
+// emulated; those of another processor than this one's family fail to build.
+func Hosts() []Target {
+	optimised := GCC().With("-O3")
+	return []Target{
+		GCC(), Clang(), optimised.With("-march=native").Named("native"), optimised.With("-march=x86-64-v3").Named("x86-64-v3"),
+		optimised.With("-march=x86-64-v4").Named("x86-64-v4"), NEON(),
+	}
 }
 
 // CortexM4 is a Cortex-M4 with a single-precision FPU, freestanding.

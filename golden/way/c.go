@@ -79,7 +79,7 @@ func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Progr
 	if err := target.Link(ctx, exe, append(common, all...)); err != nil {
 		return nil, nil, err
 	}
-	return &session.Program{Command: []string{exe}, Env: w.Env}, ready, nil
+	return &session.Program{Command: target.Command(exe), Env: w.Env}, ready, nil
 }
 
 // buildC compiles the unit's package and its glue.

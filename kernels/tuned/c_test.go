@@ -210,7 +210,8 @@ func (b *batch) run(t testing.TB, target toolchain.Target) []float32 {
 	if err := target.Build(t.Context(), dir, exe, b.write(t, dir)); err != nil {
 		t.Fatal(err)
 	}
-	output, err := exec.CommandContext(t.Context(), exe, filepath.Join(dir, "in.bin"), filepath.Join(dir, "out.bin")).CombinedOutput()
+	command := target.Command(exe)
+	output, err := exec.CommandContext(t.Context(), command[0], append(command[1:], filepath.Join(dir, "in.bin"), filepath.Join(dir, "out.bin"))...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
@@ -253,6 +254,7 @@ func TestC(t *testing.T) {
 		{toolchain.GCC().With(native...).Named("gcc native"), "generic"},
 		{toolchain.GCC().With("-mavx2", "-mfma").Named("gcc avx2"), "generic"},
 		{toolchain.Clang().With(native...).Named("clang native"), "generic"},
+		{toolchain.NEON(), "generic"},
 		{toolchain.Clang(), "generic"},
 		{toolchain.Clang(), "cortex-m4"},
 		{toolchain.Clang().With("-O0").Named("clang -O0"), "cortex-m0"},
