@@ -3,7 +3,6 @@ package lower
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -297,13 +296,38 @@ func (s *sizer) atom(a sym.Atom) (ir.Arg, sym.Expr, error) {
 	case sym.FloorDivAtom:
 		return join("floordiv", sym.FloorDiv)
 	case sym.ModAtom:
-		return join("mod", sym.Mod)
+		if nonnegative(a.Args[0]) && nonnegative(a.Args[1]) {
+			return join("mod", sym.Mod)
+		}
+		return s.remainder(a.Args[0], a.Args[1])
 	case sym.MaxAtom:
 		return join("sym_max", func(a, b sym.Expr) sym.Expr { return sym.Max(a, b) })
 	case sym.MinAtom:
 		return join("sym_min", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) })
 	}
 	return nil, sym.Expr{}, fmt.Errorf("an integer it needs has no value")
+}
+
+func nonnegative(e sym.Expr) bool {
+	lo, _ := e.Bounds()
+	return lo >= 0
+}
+
+// remainder computes a mod b by a quotient: the primitive for it truncates.
+func (s *sizer) remainder(a, b sym.Expr) (ir.Arg, sym.Expr, error) {
+	mod := sym.Mod(a, b)
+	x, err := s.integer(a)
+	if err != nil {
+		return nil, mod, err
+	}
+	y, err := s.integer(b)
+	if err != nil {
+		return nil, mod, err
+	}
+	quotient := sym.FloorDiv(a, b)
+	q := s.binary("floordiv", quotient, x, y)
+	whole := sym.Mul(quotient, b)
+	return s.binary("sub", mod, x, s.binary("mul", whole, q, y)), mod, nil
 }
 
 // solve computes a symbol that is no size itself from a tensor's size that is a
@@ -334,31 +358,4 @@ func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr, error) {
 		}
 	}
 	return nil, e, fmt.Errorf("the integer %s is the size of no tensor before it", e)
-}
-
-// prims are the operators on run-time numbers that have a primitive of the
-// same meaning.
-var prims = map[string]string{
-	"_operator.add": "add", "_operator.sub": "sub", "_operator.mul": "mul", "_operator.floordiv": "floordiv",
-	"_operator.mod": "mod", "_operator.truediv": "truediv", "_operator.neg": "neg", "_operator.eq": "eq",
-	"_operator.lt": "lt", "_operator.le": "le", "_operator.gt": "gt", "_operator.ge": "ge", "math.ceil": "ceil",
-	"math.trunc": "trunc", "torch.sym_int": "sym_int", "torch.sym_float": "sym_float", "torch.sym_not": "sym_not",
-	"torch.sym_max": "sym_max", "torch.sym_min": "sym_min",
-}
-
-// prim makes n, arithmetic on numbers known at run time only, a primitive.
-func (s *sizer) prim(n *ir.Node) error {
-	if n.Op == "aten.item.default" {
-		n.Op = "aten._local_scalar_dense.default"
-		return nil
-	}
-	if !strings.HasPrefix(n.Op, "_operator.") && !strings.HasPrefix(n.Op, "math.") && !strings.HasPrefix(n.Op, "torch.sym_") {
-		return nil
-	}
-	name := prims[n.Op]
-	if name == "" {
-		return fmt.Errorf("ExecuTorch has no kernel for this arithmetic on numbers")
-	}
-	n.Op = "executorch_prim." + name + ".Scalar"
-	return nil
 }
