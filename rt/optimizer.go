@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/etgen/etgen/ir/pte"
@@ -146,6 +147,11 @@ func (m *Method) optimize(b *binder) (err error) {
 	boundary := &Boundary{Program: b.program, Plan: b.plan, Options: b.options, Outputs: m.outputs, data: b.data}
 	for i := range m.inputs {
 		boundary.Inputs = append(boundary.Inputs, m.inputs[i].slot)
+	}
+	for _, out := range m.outputs { // the instructions might have moved a tensor with memory there
+		if t := out.Tensor; t != nil && t.onDemand && !slices.Contains(m.callers, t) {
+			m.callers = append(m.callers, t)
+		}
 	}
 	m.executor, err = b.options.Optimize(boundary)
 	if err != nil {

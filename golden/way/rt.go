@@ -47,6 +47,9 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 		defer closer.Close()
 	}
 	m := &machine{registry: registry}
+	if w.Options.Probes {
+		m.tracer = &stepTracer{epoch: time.Now()}
+	}
 	file, err := w.file(p, r, m)
 	if err != nil {
 		return err
@@ -86,6 +89,7 @@ func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == last {
 			r.Terms = Terms(ops.Standard(), p)
+			m.work = macs(ops.Standard(), p)
 		}
 		if after != nil {
 			return after(pass, p)
@@ -101,12 +105,27 @@ func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 		return nil, err
 	}
 	r.Code = int64(file.Len())
+	for _, c := range out.Program.Constants {
+		n := c.Size()
+		r.Code, r.Weights = r.Code-n, r.Weights+n
+	}
+	for _, p := range out.Program.Plans {
+		arena := int64(0)
+		for _, n := range p.BufferSizes {
+			arena += n
+		}
+		r.Arena = max(r.Arena, arena)
+	}
+	if opt.Probes {
+		r.Steps = programSteps(p, out, m.work)
+		m.steps = r.Steps
+	}
 	if out.Data != nil {
 		var data bytes.Buffer
 		if err := pte.WriteData(&data, out.Data); err != nil {
 			return nil, err
 		}
-		r.Weights = int64(data.Len())
+		r.Weights += int64(data.Len())
 		outside, err := rt.LoadData(bytes.NewReader(data.Bytes()))
 		if err != nil {
 			return nil, err
@@ -143,6 +162,9 @@ type machine struct {
 	mutated  [][]int // by method
 	methods  map[int]*rt.Method
 	failed   bool
+	work     []*work     // of each method
+	steps    [][]Step    // of each method if they are counted
+	tracer   *stepTracer // likewise
 }
 
 // load loads a method anew, with memory full of junk: a program must not count
@@ -157,7 +179,11 @@ func (m *machine) load(i int) error {
 	for _, size := range meta.PlannedBuffers {
 		memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
 	}
-	method, err := m.program.LoadMethod(name, &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory})
+	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory}
+	if m.tracer != nil {
+		options.Tracer = m.tracer
+	}
+	method, err := m.program.LoadMethod(name, options)
 	if err != nil {
 		return err
 	}
@@ -183,16 +209,27 @@ func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
 		}
 	}
 	method := m.methods[c.Method]
+	if m.tracer != nil {
+		m.tracer.counts = newStepCounts(len(m.steps[c.Method]))
+	}
 	start := time.Now()
 	for len(r.Times) < maxTimes && (len(r.Times) < max(c.Repeat, 1) || time.Since(start) < c.For) {
 		if err := setInputs(method, c.Inputs); err != nil {
 			return err
+		}
+		if m.tracer != nil {
+			m.tracer.counts.begin()
 		}
 		before := time.Now()
 		if err := method.Execute(ctx); err != nil {
 			return err
 		}
 		r.Times = append(r.Times, time.Since(before))
+	}
+	w := m.work[c.Method]
+	r.MACs = w.total(c.Inputs)
+	if m.tracer != nil {
+		r.Steps = m.tracer.counts.of(m.steps[c.Method], 0, w, c.Inputs)
 	}
 	return m.outputs(method, c, r)
 }
@@ -202,7 +239,7 @@ func (m *machine) outputs(method *rt.Method, c Call, r *CallResult) error {
 	mutated := m.mutated[c.Method]
 	r.Mutated = make([]*tensor.Tensor, len(c.Inputs))
 	for i := range method.Meta().Outputs {
-		v, err := valueFrom(method.Output(i))
+		v, err := OutputOf(method.Output(i))
 		if err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
@@ -221,7 +258,7 @@ func setInputs(method *rt.Method, inputs []tensor.Value) error {
 		return fmt.Errorf("%d inputs are given, the model takes %d", len(inputs), len(metas))
 	}
 	for i, v := range inputs {
-		x, err := valueTo(v, &metas[i])
+		x, err := InputOf(v, &metas[i])
 		if err != nil {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
@@ -235,9 +272,9 @@ func setInputs(method *rt.Method, inputs []tensor.Value) error {
 // numberTypes are how a number lies in a tensor that is passed for it.
 var numberTypes = map[ir.DType]bool{ir.Int64: true, ir.Float64: true, ir.Bool: true}
 
-// valueTo returns v as an input that meta describes. A number that the program
+// InputOf returns v as an input that meta describes. A number that the program
 // takes in a tensor is put into one.
-func valueTo(v tensor.Value, meta *rt.ValueMeta) (any, error) {
+func InputOf(v tensor.Value, meta *rt.ValueMeta) (any, error) {
 	if t := v.Tensor; t != nil {
 		return rt.NewTensor(t.DType, t.Shape, meta.DimOrder, reorder(t.Data, t.Shape, t.DType.Size(), meta.DimOrder, true))
 	}
@@ -270,8 +307,8 @@ func valueTo(v tensor.Value, meta *rt.ValueMeta) (any, error) {
 	return nil, fmt.Errorf("%v cannot be passed to a program", v)
 }
 
-// valueFrom returns a copy of what an output's slot holds.
-func valueFrom(e *rt.EValue) (tensor.Value, error) {
+// OutputOf returns a copy of what an output's slot holds.
+func OutputOf(e *rt.EValue) (tensor.Value, error) {
 	switch e.Kind {
 	case rt.TensorKind:
 		t := e.Tensor

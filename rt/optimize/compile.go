@@ -1,0 +1,214 @@
+package optimize
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/lower/raise"
+	"github.com/etgen/etgen/plan"
+	"github.com/etgen/etgen/rt"
+)
+
+// code is a compiled method. It does not change; machines run it.
+type code struct {
+	method  *native.Method
+	state   []*native.Buffer
+	binding *native.Binding
+	// inputs and outputs are by the program's; see port.
+	inputs, outputs []port
+	kernels         map[*native.Kernel]*kernel
+	consts          map[*native.Const][]byte
+}
+
+// port is an input or output of the program.
+type port struct {
+	native int   // index among the compiled method's, -1 if it has none
+	order  []int // dimensions in the order of memory; the compiled method's tensor is so ordered
+	staged bool  // an output that is not computed where it belongs
+	done   bool  // an output that is there without the method
+}
+
+// compile compiles the method.
+func compile(b *rt.Boundary) (*code, error) {
+	file, data, err := withConstants(b)
+	if err != nil {
+		return nil, err
+	}
+	table := ops.Standard()
+	p, err := raise.Program(file, "", table, data)
+	if err != nil {
+		return nil, err
+	}
+	c := &code{kernels: map[*native.Kernel]*kernel{}, consts: map[*native.Const][]byte{}}
+	if err := c.ports(b, p.Methods[0]); err != nil {
+		return nil, err
+	}
+	if err := lower.Backend.Run(&lower.Context{Table: table}, p, nil); err != nil {
+		return nil, err
+	}
+	np, err := native.Build(p, native.Options{
+		Table: table, Kernels: tuned.Standard(), Planner: plan.Best{}, Specialise: true,
+		Target: tuned.Target{Lang: "go", Name: "generic", Speed: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.method, c.state = np.Methods[0], np.State
+	if err := c.checkPorts(b); err != nil {
+		return nil, err
+	}
+	if c.binding, err = native.Bind(c.method); err != nil {
+		return nil, err
+	}
+	if err := c.compileKernels(c.method.Body); err != nil {
+		return nil, err
+	}
+	return c, c.keep(b, np.Consts)
+}
+
+func (c *code) compileKernels(body []native.Stmt) (err error) {
+	for _, s := range body {
+		if call, ok := s.(*native.Call); ok && c.kernels[call.Kernel] == nil {
+			if c.kernels[call.Kernel], err = newKernel(call); err != nil {
+				return fmt.Errorf("kernel %s: %w", call.Kernel.Name, err)
+			}
+		}
+		for _, block := range native.Blocks(s) {
+			if err := c.compileKernels(*block); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withConstants returns the program with nothing but the method, its constants
+// being those that the runtime has read.
+func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
+	file := *b.Program.File()
+	file.Plans = []*pte.ExecutionPlan{b.Plan}
+	file.Constants = append([]ir.Blob(nil), file.Constants...)
+	data := &pte.DataFile{}
+	for i, v := range b.Plan.Values {
+		t, ok := v.(*pte.Tensor)
+		if !ok {
+			continue
+		}
+		external := t.ExtraInfo != nil && t.ExtraInfo.External
+		switch {
+		case t.Allocation != nil && external:
+			return nil, nil, fmt.Errorf("value %d: state that begins with external data", i)
+		case t.Allocation != nil || !external && t.DataIndex == 0:
+			continue
+		}
+		bytes, err := b.Constant(t)
+		if err != nil {
+			return nil, nil, fmt.Errorf("value %d: %w", i, err)
+		}
+		if !external {
+			if at := &file.Constants[t.DataIndex]; *at == nil || (*at).Size() == int64(len(bytes)) {
+				*at = ir.Bytes(bytes)
+			}
+			continue
+		}
+		if _, ok := data.Find(t.ExtraInfo.Name); !ok {
+			data.Entries = append(data.Entries, pte.DataEntry{
+				Key: t.ExtraInfo.Name, Data: ir.Bytes(bytes),
+				Layout: &pte.TensorLayout{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder},
+			})
+		}
+	}
+	return &file, data, nil
+}
+
+// pool is the constants of a program's methods: equal ones are one.
+type pool struct {
+	mu   sync.Mutex
+	data map[[sha256.Size]byte][]byte
+}
+
+// poolKey is where a program keeps its pool.
+type poolKey struct{}
+
+// keep takes the constants into the pool.
+func (c *code) keep(b *rt.Boundary, consts []*native.Const) error {
+	made, err := b.Shared(poolKey{}, func() (any, error) { return &pool{data: map[[sha256.Size]byte][]byte{}}, nil })
+	if err != nil {
+		return err
+	}
+	p := made.(*pool)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range consts {
+		key := sha256.Sum256(k.Data)
+		if p.data[key] == nil {
+			p.data[key] = k.Data
+		}
+		c.consts[k] = p.data[key]
+		k.Data = nil // what is held on to is in the pool
+	}
+	for k := range c.kernels {
+		for i := range packedOf(k) {
+			k.Tuned.Packed[i].Data = nil
+		}
+	}
+	return nil
+}
+
+func packedOf(k *native.Kernel) []tuned.Packed {
+	if k.Tuned == nil {
+		return nil
+	}
+	return k.Tuned.Packed
+}
+
+// kernel is a kernel compiled.
+type kernel struct {
+	loops *eval.Program // a loop kernel
+	tuned *tunedKernel
+}
+
+func newKernel(c *native.Call) (_ *kernel, err error) {
+	k, out := c.Kernel, &kernel{}
+	switch {
+	case k.Tuned != nil:
+		out.tuned, err = newTuned(k, c.Args[0].Len)
+	case !k.Copy:
+		out.loops, err = eval.Compile(k.Loop)
+	}
+	return out, err
+}
+
+// slots gives symbols their places among the values of a machine.
+type slots map[*sym.Symbol]int
+
+func (s slots) of(x *sym.Symbol) int {
+	i, ok := s[x]
+	if !ok {
+		i = len(s)
+		s[x] = i
+	}
+	return i
+}
+
+var errUnknownSize = errors.New("a size that nothing determines")
+
+// index compiles an index expression of symbols that have places.
+func (s slots) index(e sym.Expr) (func([]int64) (int64, error), error) {
+	for _, x := range e.Symbols() {
+		if _, ok := s[x]; !ok {
+			return nil, fmt.Errorf("%w: %s", errUnknownSize, x.Name)
+		}
+	}
+	return eval.Index(e, func(x *sym.Symbol) (int, bool) { i, ok := s[x]; return i, ok })
+}

@@ -1,0 +1,81 @@
+// Package optimize compiles methods when they are loaded: an application that
+// imports it has its programs raised to a graph, fused, replanned and their
+// weights packed, instead of instructions interpreted one by one.
+//
+//	method, err := program.LoadMethod("forward", &rt.MethodOptions{
+//		Registry: portable.Registry(),
+//		Optimize: optimize.Default,
+//	})
+//
+// All that a method is used with stays as it is: inputs, outputs, state, tracing,
+// cancellation. Sums may be rounded in another order than interpreted. The work
+// takes some milliseconds to a second per method and is done once for a
+// [rt.Program]: methods loaded later share code and packed weights, in other
+// goroutines too.
+//
+// A program that cannot be raised, as one with delegates or custom operators, is
+// interpreted by the registry. Why is told to the program's platform, at
+// [rt.LogInfo], and to [Options].Refused.
+//
+// Planned memory of the program is not used, be it given by the caller or not: a
+// method has an arena of its own, planned anew. It counts against the limit of
+// its rt.MemoryManager; constants that are packed or folded do not. Compiling takes
+// memory too, so programs that are not trusted should not be optimised.
+package optimize
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/etgen/etgen/rt"
+)
+
+// Options say what becomes of methods that cannot be optimised.
+type Options struct {
+	// Refused, if not nil, is told why a method is interpreted.
+	Refused func(method string, reason error)
+	// Strict lets such a method not load. The error is ErrRefused.
+	Strict bool
+}
+
+// ErrRefused: the method can be interpreted but not optimised. The error that
+// wraps it says why.
+var ErrRefused = errors.New("the method cannot be optimised")
+
+// Default is an [rt.Optimizer] with the zero Options.
+func Default(b *rt.Boundary) (rt.Executor, error) { return With(Options{})(b) }
+
+// With returns an optimizer with options.
+func With(o Options) rt.Optimizer {
+	return func(b *rt.Boundary) (rt.Executor, error) {
+		m, err := load(b)
+		switch {
+		case err == nil:
+			return m, nil
+		case errors.Is(err, rt.ErrOutOfMemory):
+			return nil, err
+		case o.Strict:
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		b.Log(rt.LogInfo, fmt.Sprintf("method %q is interpreted: %v", b.Plan.Name, err))
+		if o.Refused != nil {
+			o.Refused(b.Plan.Name, err)
+		}
+		return nil, nil
+	}
+}
+
+// load returns the executor of a method. What was compiled for another method of
+// the same plan is taken again.
+func load(b *rt.Boundary) (m *machine, err error) {
+	defer func() {
+		if r := recover(); r != nil { // a defect of the compiler must not keep a program from running
+			m, err = nil, fmt.Errorf("internal error: %v", r)
+		}
+	}()
+	made, err := b.Shared(b.Plan, func() (any, error) { return compile(b) })
+	if err != nil {
+		return nil, err
+	}
+	return newMachine(b, made.(*code))
+}
