@@ -106,7 +106,7 @@ func (p *methodPrinter) sizesType() []jen.Code {
 			if out {
 				port = p.outName(d.Port)
 			}
-			name := fields.Take(fmt.Sprintf("%sDim%d", pascal(port), d.Axis))
+			name := fields.Take(SizeField(port, d.Axis))
 			p.sizes[dimKey{out, d.Port, d.Axis}] = name
 			if head != "" {
 				list = append(list, jen.Comment(head))

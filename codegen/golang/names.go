@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"fmt"
 	"go/token"
 	"go/types"
 	"strings"
@@ -40,6 +41,10 @@ func pascal(s string) string {
 	s = camel(s)
 	return strings.ToUpper(s[:1]) + s[1:]
 }
+
+// SizeField returns the field of a method's Sizes struct that has a dimension of
+// a port.
+func SizeField(port string, axis int) string { return fmt.Sprintf("%sDim%d", pascal(port), axis) }
 
 // newScope returns the scope of package-level names. Keywords and predeclared
 // identifiers are never free in it, nor are the packages the output imports.

@@ -2,6 +2,10 @@ package golang
 
 import "github.com/etgen/etgen/ir"
 
+// ElementType returns the Go type that methods take elements of dtype d as. It
+// must be one that Go output has.
+func ElementType(d ir.DType) string { return goType(d) }
+
 // goType returns the Go type of elements of dtype d. Float16 and BFloat16 are
 // held by their bits.
 func goType(d ir.DType) string {

@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"codegen":      {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan", "templates"},
 	"rt":           {"ir", "ir/pte"},
 	"rt/portable":  {"ir", "ir/pte", "rt", "kernels"}, // the kernels of the whole table; an app without it links none
+	"rt/compiled":  {"ir", "ir/pte", "rt", "kernels"}, // of kernels what packs constants; generated registries are made of it
 	"rt/optimize":  {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native", "kernels", "plan"},
 	"golden":       {"*"},
 	"cmd":          {"*"},

@@ -57,6 +57,14 @@ var primSchemas = sync.OnceValue(func() map[string]*aten.Schema {
 	return schemas
 })
 
+// RuntimeOperator reports whether an operator is the runtime's own, so that
+// programs that call it need no kernel. (For aten::copy_ the runtime only knows
+// what it writes.)
+func RuntimeOperator(o Operator) bool {
+	name := o.NodeName()
+	return name != copyInto && primSchemas()[name] != nil
+}
+
 // schema returns the schema of an operator, nil if nobody knows it.
 func (v *verifier) schema(o Operator) *aten.Schema {
 	name := o.NodeName()

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/codegen/registry"
+	"github.com/etgen/etgen/ir/pte"
+)
+
+func newRegistry(a *app) *cobra.Command {
+	var out, pkg string
+	cmd := &cobra.Command{
+		Use:   "registry PROGRAM.pte... -o FILE.go",
+		Short: "Write the kernels of exactly the programs named, for etgen's Go runtime",
+		Long: `Registry writes a Go file with a function Registry, which returns the kernels
+that the programs call and no others: the operators with the types, sizes and
+literals that occur in them. An app that runs the programs with package rt and
+that registry links neither the operator table nor what interprets it, and is
+smaller; the programs run as fast or faster. Weights stay in the programs.
+
+Kernels that need tables have them in a file beside FILE.go.
+
+` + exitHelp,
+		Example: `  etgen registry kws.pte -o kernels/kernels_gen.go
+  etgen registry a.pte b.pte --package=main -o kernels_gen.go
+  //go:generate go tool etgen registry a.pte b.pte -o kernels_gen.go`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return usageError("PROGRAM.pte is missing")
+			case out == "" || filepath.Ext(out) != ".go":
+				return usageError("-o is missing: the Go file to write")
+			}
+			var programs []registry.Program
+			generator := "etgen registry"
+			for _, path := range args {
+				p, closer, err := openProgram(path)
+				if err != nil {
+					return modelError(err)
+				}
+				defer closer()
+				name := filepath.Base(path)
+				programs = append(programs, registry.Program{Name: name, Program: p})
+				generator += " " + name
+			}
+			files, err := registry.Generate(programs, registry.Options{Package: pkg, File: filepath.Base(out), Generator: generator})
+			if err != nil {
+				return modelError(err)
+			}
+			if err := files.Write(filepath.Dir(out)); err != nil {
+				return err
+			}
+			if a.tty {
+				for _, f := range files.Files {
+					fmt.Fprintf(a.err, "%9d  %s\n", len(f.Data), filepath.Join(filepath.Dir(out), f.Name))
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
+	cmd.Flags().StringVar(&pkg, "package", defaultPackage(), "the Go package of the file (default: that of the file with the go:generate line, else kernels)")
+	return cmd
+}
+
+// defaultPackage is the package that go generate works on.
+func defaultPackage() string {
+	if p := os.Getenv("GOPACKAGE"); p != "" {
+		return p
+	}
+	return "kernels"
+}
+
+// openProgram opens an ExecuTorch program, or the one of a bundle.
+func openProgram(path string) (*pte.Program, func() error, error) {
+	if filepath.Ext(path) == ".bpte" {
+		b, closer, err := pte.OpenBundle(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		return b.Program, closer.Close, nil
+	}
+	p, closer, err := pte.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p, closer.Close, nil
+}

@@ -1,0 +1,233 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/pte/form"
+)
+
+// builder makes a plan of one call.
+type builder struct {
+	*call
+	from    *pte.ExecutionPlan
+	changed []bool
+	text    form.Writer
+	values  []pte.EValue
+	inputs  []int32 // that stand for numbers
+	before  []pte.Instruction
+}
+
+// Operators of the plan.
+const (
+	theOperator = iota
+	sizeOperator
+	itemOperator
+)
+
+// build makes the plan of a call with arguments args, the last of which names
+// its results.
+func (b *builder) build(args []int32) error {
+	if len(args) == 0 {
+		return fmt.Errorf("it has no arguments")
+	}
+	last := args[len(args)-1]
+	args = args[:len(args)-1]
+	if err := b.findOuts(args, last); err != nil {
+		return err
+	}
+	b.plan = &pte.ExecutionPlan{Operators: []pte.Operator{
+		theOperator: b.op, sizeOperator: {Name: "aten::sym_size", Overload: "int"}, itemOperator: {Name: "aten::_local_scalar_dense"},
+	}}
+	copied := make([]int32, 0, len(args)+1)
+	for i, a := range args {
+		written := i >= len(args)-b.outs
+		n, err := b.argument(a, written, false)
+		if err != nil {
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+		copied = append(copied, n)
+	}
+	b.form = b.text.String()
+	switch _, list := b.from.Values[last].(pte.TensorList); {
+	case b.mutates:
+		copied = append(copied, copied[0])
+	case list && b.outs > 0 && args[len(args)-1] != last:
+		copied = append(copied, b.value(pte.TensorList(slices.Clone(copied[len(copied)-b.outs:]))))
+	default:
+		copied = append(copied, copied[len(copied)-1])
+	}
+	b.before = append(b.before, pte.KernelCall{Op: theOperator, Args: copied})
+	b.plan.Inputs = append(b.plan.Inputs, b.inputs...)
+	for i, n := range b.numbers {
+		b.numbers[i].input = len(b.operands) + n.input
+	}
+	b.plan.Values, b.plan.Chains = b.values, []*pte.Chain{{Instructions: b.before}}
+	b.plan.BufferSizes = []int64{0}
+	return nil
+}
+
+// findOuts finds which arguments the call writes.
+func (b *builder) findOuts(args []int32, last int32) error {
+	if strings.HasSuffix(b.op.Name, "_") {
+		b.mutates = true
+		if len(args) == 0 || b.from.Values[args[0]] == nil || last != args[0] {
+			return fmt.Errorf("its result is not its first argument, which it changes in place")
+		}
+		return nil
+	}
+	results := []int32{last}
+	if list, ok := b.from.Values[last].(pte.TensorList); ok && (len(args) == 0 || args[len(args)-1] != last) {
+		results = list
+	}
+	if len(results) == 0 || len(results) > len(args) || !slices.Equal(args[len(args)-len(results):], results) {
+		return fmt.Errorf("its results are not its last arguments")
+	}
+	b.outs = len(results)
+	return nil
+}
+
+func (b *builder) value(v pte.EValue) int32 {
+	b.values = append(b.values, v)
+	return int32(len(b.values) - 1)
+}
+
+// argument copies a value into the plan and returns its index there.
+func (b *builder) argument(from int32, written, listed bool) (int32, error) {
+	if from == -1 {
+		b.text.None()
+		return -1, nil
+	}
+	var err error
+	items := func(list []int32) []int32 {
+		b.text.Open()
+		defer b.text.Close()
+		out := make([]int32, len(list))
+		for i, x := range list {
+			var e error
+			if out[i], e = b.argument(x, written, true); e != nil {
+				err = e
+			}
+		}
+		return out
+	}
+	switch v := b.from.Values[from].(type) {
+	case *pte.Tensor:
+		return b.tensor(v, written)
+	case pte.TensorList:
+		return b.value(pte.TensorList(items(v))), err
+	case pte.OptionalTensorList:
+		return b.value(pte.OptionalTensorList(items(v))), err
+	case pte.IntList:
+		list := make([]int32, len(v))
+		for i, x := range v {
+			list[i] = int32(x)
+		}
+		ints := make(pte.IntList, len(v))
+		for i, x := range items(list) {
+			ints[i] = int64(x)
+		}
+		return b.value(ints), err
+	case pte.DoubleList:
+		b.text.Open()
+		for _, x := range v {
+			b.text.Float(x)
+		}
+		b.text.Close()
+		return b.value(v), nil
+	case pte.BoolList:
+		b.text.Open()
+		for _, x := range v {
+			b.text.Bool(x)
+		}
+		b.text.Close()
+		return b.value(v), nil
+	}
+	if written {
+		return 0, fmt.Errorf("it writes what is no tensor")
+	}
+	if b.changed[from] {
+		return b.number(b.from.Values[from], listed)
+	}
+	return b.literal(b.from.Values[from]), nil
+}
+
+func (b *builder) literal(v pte.EValue) int32 {
+	switch v := v.(type) {
+	case pte.Int:
+		b.text.Int(int64(v))
+	case pte.Double:
+		b.text.Float(float64(v))
+	case pte.Bool:
+		b.text.Bool(bool(v))
+	case pte.String:
+		b.text.Text(string(v))
+	default:
+		b.text.None()
+	}
+	return b.value(v)
+}
+
+// tensor makes a tensor an input or output of the plan, in memory of its own.
+func (b *builder) tensor(t *pte.Tensor, written bool) (int32, error) {
+	d, ok := t.ScalarType.DType()
+	if !ok {
+		return 0, fmt.Errorf("tensors of %v are not supported", t.ScalarType)
+	}
+	o := operand{
+		constant: t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil && t.ExtraInfo.External),
+		dynamic:  t.Dynamism != pte.Static, rank: len(t.Sizes),
+	}
+	if !slices.IsSorted(t.DimOrder) {
+		o.order = t.DimOrder
+	}
+	sizes := make([]int64, len(t.Sizes))
+	for i, s := range t.Sizes {
+		sizes[i] = int64(s)
+	}
+	b.text.Tensor(d, sizes, t.DimOrder, o.constant, o.dynamic)
+	n := b.value(&pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder, Dynamism: t.Dynamism})
+	if written {
+		b.results, b.plan.Outputs = append(b.results, o), append(b.plan.Outputs, n)
+	} else {
+		b.operands, b.plan.Inputs = append(b.operands, o), append(b.plan.Inputs, n)
+	}
+	return n, nil
+}
+
+// number makes an argument that instructions compute. One in a list, which
+// tells sizes, is the size of an input, so that the sizes of tensors that are
+// always the same are the same here; another is the element of an input.
+func (b *builder) number(v pte.EValue, listed bool) (int32, error) {
+	n := number{input: len(b.inputs), size: listed}
+	var t *pte.Tensor
+	var text string
+	switch v := v.(type) {
+	case pte.Int:
+		n.kind, text, n.value = ir.Int64, "int", int64(v)
+	case pte.Double:
+		n.kind, text = ir.Float64, "float"
+	case pte.Bool:
+		n.kind, text = ir.Bool, "bool"
+	default:
+		return 0, fmt.Errorf("an instruction computes what is no number")
+	}
+	b.text.Number(text)
+	to := b.value(v)
+	if listed {
+		t = &pte.Tensor{ScalarType: 1, Sizes: []int32{int32(max(n.value, 1))}, DimOrder: []uint8{0}, Dynamism: pte.DynamicBound}
+		in := b.value(t)
+		b.inputs = append(b.inputs, in)
+		b.before = append(b.before, pte.KernelCall{Op: sizeOperator, Args: []int32{in, b.value(pte.Int(0)), to}})
+	} else {
+		s, _ := pte.ScalarTypeOf(n.kind)
+		in := b.value(&pte.Tensor{ScalarType: s})
+		b.inputs = append(b.inputs, in)
+		b.before = append(b.before, pte.KernelCall{Op: itemOperator, Args: []int32{in, to}})
+	}
+	b.numbers = append(b.numbers, n)
+	return to, nil
+}

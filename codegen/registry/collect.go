@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/raise"
+)
+
+// call is one form of an operator's calls.
+type call struct {
+	op       pte.Operator
+	name     string // of the generated function
+	where    string // the first of the calls, for messages
+	form     string
+	operands []operand // tensors read, in order of the arguments and what they list
+	results  []operand // tensors written, likewise
+	numbers  []number  // computed by instructions, likewise
+	outs     int       // how many of the last arguments are results
+	mutates  bool      // the first operand is a result
+	plan     *pte.ExecutionPlan
+}
+
+// operand is a tensor of a call.
+type operand struct {
+	constant, dynamic bool
+	rank              int
+	order             []uint8 // of dimensions in memory, nil if row-major
+}
+
+// number is an argument that instructions compute.
+type number struct {
+	kind  ir.DType // Int64, Float64 or Bool
+	size  bool     // an element of a list of sizes
+	input int      // of the plan, that it is read from
+	fixed bool     // there is code for value only
+	value int64
+}
+
+// collector finds the forms of calls.
+type collector struct {
+	byKey map[string]*call
+	names map[string]bool
+	calls []*call // in order of appearance
+}
+
+// program adds the calls of a program.
+func (c *collector) program(p Program) error {
+	for _, plan := range p.Plans {
+		changed := changing(plan)
+		for n, chain := range plan.Chains {
+			for i, in := range chain.Instructions {
+				k, ok := in.(pte.KernelCall)
+				if !ok || pte.RuntimeOperator(plan.Operators[k.Op]) {
+					continue
+				}
+				where := fmt.Sprintf("%s: method %s: instruction %d (%s)", p.Name, plan.Name, i, plan.Operators[k.Op])
+				if n > 0 {
+					where = fmt.Sprintf("%s: method %s: chain %d instruction %d (%s)", p.Name, plan.Name, n, i, plan.Operators[k.Op])
+				}
+				if err := c.add(plan, changed, k, where); err != nil {
+					return fmt.Errorf("%s: %w", where, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCall, where string) error {
+	b := &builder{from: plan, changed: changed, call: &call{op: plan.Operators[k.Op], where: where}}
+	if err := b.build(k.Args); err != nil {
+		return err
+	}
+	key := b.call.op.String() + " " + b.call.form
+	if c.byKey[key] != nil {
+		return nil
+	}
+	base := camel(ir.OpBase(b.call.op.NodeName()))
+	for n := 1; ; n++ {
+		if name := fmt.Sprintf("%s%d", base, n); !c.names[name] {
+			b.call.name, b.call.plan.Name = name, name
+			c.names[name] = true
+			break
+		}
+	}
+	c.byKey[key] = b.call
+	c.calls = append(c.calls, b.call)
+	return nil
+}
+
+// camel makes a Go identifier of an operator's plain name: "_log_softmax" gives
+// "logSoftmax".
+func camel(s string) string {
+	var b strings.Builder
+	for _, part := range strings.Split(s, "_") {
+		if part != "" && b.Len() > 0 {
+			part = strings.ToUpper(part[:1]) + part[1:]
+		}
+		b.WriteString(part)
+	}
+	return "call" + strings.ToUpper(b.String()[:1]) + b.String()[1:]
+}
+
+// changing returns which values hold something else as instructions execute,
+// elements of tensors aside: the same that the runtime takes for not fixed.
+func changing(plan *pte.ExecutionPlan) []bool {
+	changed := make([]bool, len(plan.Values))
+	for _, chain := range plan.Chains {
+		for _, in := range chain.Instructions {
+			switch in := in.(type) {
+			case pte.KernelCall:
+				last := in.Args[len(in.Args)-1]
+				if _, ok := plan.Values[last].(*pte.Tensor); !ok {
+					changed[last] = true
+				}
+			case pte.MoveCall:
+				changed[in.To] = true
+			case pte.DelegateCall:
+				for _, a := range in.Args {
+					changed[a] = true
+				}
+			}
+		}
+	}
+	return changed
+}
+
+// unknown returns an error that names the operators that the table does not
+// have, with the first call of each.
+func unknown(table *ops.Table, calls []*call) error {
+	var missing []string
+	for _, c := range calls {
+		text := fmt.Sprintf("%s (%s)", c.op, c.where[:strings.LastIndex(c.where, " (")])
+		if !raise.Known(table, c.op) && !slices.ContainsFunc(missing, func(s string) bool { return strings.HasPrefix(s, c.op.String()+" ") }) {
+			missing = append(missing, text)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("there are no kernels for these operators: %s; an app that has its own adds them to the registry's", strings.Join(missing, ", "))
+}
