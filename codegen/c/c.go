@@ -23,6 +23,10 @@ type Options struct {
 	Name string
 	// Generator is named in the head of every file; "" is "etgen".
 	Generator string
+	// Probes makes an instrumented copy: after every call of a kernel it calls
+	// NAME_probe, which who measures defines, with the number that
+	// codegen.Probes gives the call.
+	Probes bool
 }
 
 // maxInline is up to how many bytes weights are written as C arrays, which are
@@ -42,6 +46,9 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
 		macros: map[string]string{}, consts: map[*native.Const]string{}, kernels: map[*native.Kernel]*kernel{},
 		fields: map[*native.Buffer]string{},
+	}
+	if opt.Probes {
+		g.probes = codegen.Probes(p)
 	}
 	if err := g.run(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Source, err)
@@ -64,6 +71,7 @@ type gen struct {
 	fields  map[*native.Buffer]string // of the state struct
 	kernels map[*native.Kernel]*kernel
 	methods []*method
+	probes  map[*native.Call]int // nil without Options.Probes
 
 	macros     map[string]string // constants defined as macros, by name
 	macroOrder []string
@@ -84,7 +92,7 @@ func (g *gen) run() error {
 	for k := range keywords() {
 		g.names.Reserve(k)
 	}
-	g.names.Reserve(g.prefix+"_status", g.prefix+"_state", g.prefix+"_reset", g.prefix+"_weights")
+	g.names.Reserve(g.prefix+"_status", g.prefix+"_state", g.prefix+"_reset", g.prefix+"_weights", g.prefix+"_probe")
 	g.locals = codegen.NewScope(g.names)
 	g.locals.Reserve(helperWords()...)
 	if err := g.checkTypes(); err != nil {

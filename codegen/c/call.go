@@ -210,6 +210,9 @@ func (b *body) call(c *native.Call) {
 		}
 	}
 	b.w.line("%s(%s);", info.name, strings.Join(args, ", "))
+	if n, ok := b.g.probes[c]; ok {
+		b.w.line("%s_probe(%d);", b.g.prefix, n)
+	}
 }
 
 // statement prints s without its remark.

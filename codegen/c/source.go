@@ -20,6 +20,11 @@ func (g *gen) source() string {
 		}
 	}
 	g.weightDeclarations(w)
+	if g.probes != nil {
+		w.blank()
+		w.raw("/* Who measures defines it. */")
+		w.raw(fmt.Sprintf("void %s_probe(int32_t call);", g.prefix))
+	}
 	for _, t := range g.support.texts {
 		w.blank()
 		w.b.WriteString(t)

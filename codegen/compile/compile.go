@@ -31,6 +31,8 @@ type Options struct {
 	Planner   plan.Planner
 	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
 	Untuned   bool // tests: definitions only
+	// Probes makes an instrumented copy, of C and Go: see the printers' options.
+	Probes bool
 	// Of an ExecuTorch program: weights in a file of their own, and the model's
 	// Python lines with the instructions.
 	ExternalWeights, StackTraces bool
@@ -119,9 +121,9 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	name := opt.name(np.Source)
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator})
+		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
 }

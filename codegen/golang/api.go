@@ -36,7 +36,7 @@ func (g *generator) api() ([]byte, error) {
 	if err := f.Render(&b); err != nil {
 		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w", err)
 	}
-	return b.Bytes(), nil
+	return withImports(b.Bytes())
 }
 
 func (g *generator) packageComment(f *jen.File) {
@@ -103,6 +103,9 @@ func (g *generator) modelType(f *jen.File) {
 		}
 		fields = append(fields, jen.Id(g.state[b]).Index(jen.Lit(int(n))).Id(goType(b.DType)).
 			Comment(elements(b.DType)+codegen.ShapeText(b.Sizes, nil)))
+	}
+	if g.probes != nil {
+		fields = append(fields, jen.Id("Probe").Func().Params(jen.Id("call").Int()).Comment("called after every call of a kernel with its number"))
 	}
 	name := g.door("Model")
 	f.Commentf("%s is an instance of the model with the memory it needs.", name)

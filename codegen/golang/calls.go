@@ -191,7 +191,11 @@ func (p *methodPrinter) operand(b *native.Buffer) string {
 func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	switch s := s.(type) {
 	case *native.Call:
-		return p.lines(func() jen.Code { return p.call(s) })
+		code := p.lines(func() jen.Code { return p.call(s) })
+		if n, ok := p.g.probes[s]; ok {
+			code = append(code, jen.Id("m").Dot("Probe").Call(jen.Lit(n)))
+		}
+		return code
 	case *native.Cond:
 		code := jen.If(jen.Op(p.operand(s.Pred)).Index(jen.Lit(0))).Block(p.block(s.Then)...)
 		if len(s.Else) > 0 {

@@ -21,6 +21,10 @@ type Options struct {
 	// type Model is called model, New is newModel(arena int), which takes the
 	// bytes of arena that the methods called need.
 	Internal bool
+	// Probes makes an instrumented copy: after every call of a kernel it calls
+	// the function that a field of Model, Probe, is set to, with the number that
+	// codegen.Probes gives the call.
+	Probes bool
 }
 
 // Generate prints p as a Go package: NAME.go with the type Model and its
@@ -91,6 +95,7 @@ type generator struct {
 	tuned     []*tunedSource // in order of first use
 	arena     ir.DType       // of all buffers in the arena; Uint8 if they differ: then they are views
 	errors    map[string]bool
+	probes    map[*native.Call]int // nil without Options.Probes
 }
 
 func newGenerator(p *native.Program, opt Options) (*generator, error) {
@@ -105,6 +110,9 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 	}
 	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "model", "newModel", "errShape", "errAssert", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison")
+	if opt.Probes {
+		g.probes = codegen.Probes(p)
+	}
 	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())
 	for _, w := range g.weights.Consts {

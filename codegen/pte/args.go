@@ -23,7 +23,7 @@ func operator(op string) pte.Operator {
 // call emits an operator. Its results are its out arguments, the arguments it
 // writes to, or numbers, which get slots of their own.
 func (b *builder) call(n *ir.Node) error {
-	c := &call{op: n.Op, loc: n.Loc}
+	c := &call{op: n.Op, node: n.Name, loc: n.Loc}
 	schema, ok := b.table.Schema(n.Op)
 	if !ok {
 		return b.prim(n, c)

@@ -30,7 +30,8 @@ type call struct {
 	// of reads[0].
 	copies bool
 
-	loc ir.Location
+	node string // of the graph, "" if it stands for none
+	loc  ir.Location
 }
 
 // move assigns a number.

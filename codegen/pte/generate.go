@@ -30,6 +30,9 @@ type Output struct {
 	Data *pte.DataFile
 	// Memory tells of each method where its tensors lie.
 	Memory []Memory
+	// Nodes are of each method, for each instruction, the name of the graph node
+	// it came from; "" if it stands for none.
+	Nodes [][]string
 }
 
 // Memory is a method's planned memory.
@@ -52,13 +55,14 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
 	for _, m := range p.Methods {
-		ep, mem, err := method(pool, m, opt)
+		ep, mem, nodes, err := method(pool, m, opt)
 		if err != nil {
 			errs = append(errs, inFile(p.Source, m, err))
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, ep)
 		out.Memory = append(out.Memory, mem)
+		out.Nodes = append(out.Nodes, nodes)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -72,24 +76,24 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 }
 
 // method makes an execution plan of m.
-func method(pool *pool, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, error) {
+func method(pool *pool, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, []string, error) {
 	c, err := build(pool, m, opt.Table)
 	if err != nil {
-		return nil, Memory{}, err
+		return nil, Memory{}, nil, err
 	}
 	forward(c)
 	places, mem, err := place(c, opt.Planner)
 	if err != nil {
-		return nil, Memory{}, err
+		return nil, Memory{}, nil, err
 	}
-	ep, err := flatten(c, places, opt.StackTraces)
+	ep, nodes, err := flatten(c, places, opt.StackTraces)
 	if err != nil {
-		return nil, Memory{}, err
+		return nil, Memory{}, nil, err
 	}
 	ep.Name = m.Name
 	ep.Container = container(m)
 	ep.BufferSizes = []int64{0, mem.Plan.Size()}
-	return ep, mem, nil
+	return ep, mem, nodes, nil
 }
 
 // inFile names the file in an error; one that is about no node is told with its

@@ -33,8 +33,11 @@ type unit struct {
 	dir     string // of its package
 	result  *Result
 	pkg     *codegen.Package
-	layouts []*layout // of its methods
-	first   int       // model number of its first method
+	layouts []*layout   // of its methods
+	first   int         // model number of its first method
+	work    []*work     // of its methods
+	steps   int         // of all methods if they are counted
+	counted *stepCounts // by the program as it runs
 }
 
 // builder turns the units that were compiled into one program. A unit that does
@@ -123,6 +126,7 @@ func (u *unit) compile(j Job, opt compile.Options, lang string) error {
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == last {
 			u.result.Terms = Terms(ops.Standard(), p)
+			u.work = macs(ops.Standard(), p)
 		}
 		if after != nil {
 			return after(pass, p)
@@ -143,7 +147,14 @@ func (u *unit) compile(j Job, opt compile.Options, lang string) error {
 			u.result.Code += int64(len(f.Data))
 		}
 	}
+	if opt.Probes {
+		u.result.Steps = nativeSteps(np, u.work)
+		for _, s := range u.result.Steps {
+			u.steps += len(s)
+		}
+	}
 	for _, m := range np.Methods {
+		u.result.Arena = max(u.result.Arena, codegen.ArenaSize(m))
 		l, err := newLayout(m)
 		if err != nil {
 			return err
@@ -214,19 +225,47 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 				finish(u, CallResult{Err: err})
 				continue
 			}
+			if u.result.Steps != nil {
+				args = append(args, session.Arg{Mode: session.Out, Len: stepBytes(u.steps)})
+			}
 			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat, For: c.For, Args: args}
 		}
 	}, func(a *session.Answer, err error) {
 		u, c := current()
 		switch {
 		case err != nil:
+			for _, u := range units {
+				u.counted = nil // the program starts anew
+			}
 			finish(u, CallResult{Err: err})
 		case a.Status != 0:
 			finish(u, CallResult{Err: statusError(a)})
 		default:
-			finish(u, u.layouts[c.Method].result(*c, a))
+			finish(u, u.answer(c, a))
 		}
 	})
+}
+
+// answer reads what a call gave and how it ran.
+func (u *unit) answer(c *Call, a *session.Answer) CallResult {
+	var counts *stepCounts
+	if u.result.Steps != nil {
+		last := len(a.Outputs) - 1
+		now := decodeSteps(a.Outputs[last], u.steps)
+		counts, u.counted = now.since(u.counted), now
+		a.Outputs = a.Outputs[:last]
+	}
+	r := u.layouts[c.Method].result(*c, a)
+	w := u.work[c.Method]
+	r.MACs = w.total(c.Inputs)
+	if counts != nil {
+		first := 0
+		for _, s := range u.result.Steps[:c.Method] {
+			first += len(s)
+		}
+		r.Steps = counts.of(u.result.Steps[c.Method], first, w, c.Inputs)
+	}
+	return r
 }
 
 func statusError(a *session.Answer) error {

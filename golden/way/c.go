@@ -137,7 +137,10 @@ func (u *unit) cGlueHead() string {
 			fmt.Fprintf(&b, "#include %q\n", f.Name)
 		}
 	}
-	b.WriteString("#include <stdlib.h>\n#include \"runner.h\"\n")
+	b.WriteString("#include <stdlib.h>\n#include <string.h>\n#include \"runner.h\"\n")
+	if u.result.Steps != nil {
+		b.WriteString(cProbes(u.name, u.steps))
+	}
 	for i := range u.layouts {
 		fmt.Fprintf(&b, "runner_model call%d_%d;\n", u.index, i)
 	}
@@ -215,7 +218,15 @@ func (u *unit) cGlue(api *cAPI, method int) (string, error) {
 			return "", fmt.Errorf("parameter %q is unknown", c.text)
 		}
 	}
-	return u.cGlueText(api, method, append(before, fill...), args, after), nil
+	before = append(before, fill...)
+	if u.result.Steps != nil {
+		if l.dims() > 0 {
+			next++
+		}
+		before = append(before, "probe_begin(clock);")
+		after = append(after, fmt.Sprintf("memcpy(args[%d], &probed, sizeof probed);", next))
+	}
+	return u.cGlueText(api, method, before, args, after), nil
 }
 
 func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) string {

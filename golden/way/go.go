@@ -102,7 +102,12 @@ func (u *unit) writeGoGlue() error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf(goGlueHead, u.index, u.index, u.index, u.index, u.index, u.index, u.goReset(api))
+	probe, probes := "", ""
+	if u.result.Steps != nil {
+		probe = fmt.Sprintf("model%d.Probe = probe%d", u.index, u.index)
+		probes = goProbes(u.index, u.steps)
+	}
+	text := fmt.Sprintf(goGlueHead, u.index, u.index, u.index, u.index, u.index, probe, u.index, u.goReset(api)) + probes
 	for i, l := range u.layouts {
 		m, err := api.method(l.method.Name)
 		if err != nil {

@@ -170,6 +170,11 @@ func (u *unit) goCall(api *goMethod, method int) (string, error) {
 			after = append(after, fmt.Sprintf("dims[%d] = int64(sizes.%s)", i, f))
 		}
 		args = append(args, "&sizes")
+		next++
+	}
+	if u.result.Steps != nil {
+		before = append(before, fmt.Sprintf("probeBegin%d()", u.index))
+		after = append(after, fmt.Sprintf("*at[probeCounts%d](args[%d]) = probed%d", u.index, next, u.index))
 	}
 	if len(params) > 0 || len(results) != len(api.results) {
 		return "", fmt.Errorf("method %s has more parameters or results than the model", api.name)
@@ -191,6 +196,7 @@ var model%d *pkg.Model
 func prepare%d(reset bool) {
 	if model%d == nil {
 		model%d = pkg.New()
+		%s
 	}
 	if model := model%d; reset {
 		%s

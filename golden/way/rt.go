@@ -106,8 +106,9 @@ func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 	}
 	r.Code = int64(file.Len())
 	for _, c := range out.Program.Constants {
-		n := c.Size()
-		r.Code, r.Weights = r.Code-n, r.Weights+n
+		if c != nil { // the first is none's
+			r.Code, r.Weights = r.Code-c.Size(), r.Weights+c.Size()
+		}
 	}
 	for _, p := range out.Program.Plans {
 		arena := int64(0)
@@ -117,6 +118,9 @@ func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 		r.Arena = max(r.Arena, arena)
 	}
 	if opt.Probes {
+		for i, method := range p.Methods {
+			m.work[i].renamed(method, func(n *ir.Node) bool { return n.Op != "memory.alloc" })
+		}
 		r.Steps = programSteps(p, out, m.work)
 		m.steps = r.Steps
 	}

@@ -44,6 +44,11 @@ type Result struct {
 	// Code and Weights are the bytes of generated source, weights left out, and
 	// of constants.
 	Code, Weights int64
+	// Arena is the bytes that a method needs while it runs, the most of all.
+	Arena int64
+	// Steps are of each method the calls of kernels, if Settings ask for
+	// instrumented code.
+	Steps [][]Step
 }
 
 // CallResult is what came of a [Call].
@@ -52,6 +57,10 @@ type CallResult struct {
 	Outputs []tensor.Value
 	Mutated []*tensor.Tensor // parallel to Call.Inputs; nil where the program does not write
 	Times   []time.Duration  // of each repetition; nil for the reference
+	// MACs is the multiply-accumulates of one repetition, 0 if there are none,
+	// they are not known, or for the reference.
+	MACs  int64
+	Steps []StepRun // parallel to the steps of the call's method
 }
 
 // Way is a way to run models. Done is called once per job with its index, in

@@ -1,0 +1,67 @@
+package way
+
+import (
+	"time"
+
+	"github.com/etgen/etgen/codegen"
+	codepte "github.com/etgen/etgen/codegen/pte"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/rt"
+)
+
+// stepTracer counts the instructions of one method.
+type stepTracer struct {
+	epoch  time.Time
+	began  time.Duration
+	counts *stepCounts
+}
+
+// Begin implements [rt.EventTracer].
+func (t *stepTracer) Begin(*rt.Event) { t.began = time.Since(t.epoch) }
+
+// End implements [rt.EventTracer].
+func (t *stepTracer) End(e *rt.Event, _ error) {
+	took := time.Since(t.epoch) - t.began
+	t.counts.calls[e.Instruction]++
+	t.counts.row(t.counts.runs - 1)[e.Instruction] += uint64(took)
+}
+
+// programSteps are the instructions of each method of p, which out was made of.
+// Their chain is the only one.
+func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
+	all := make([][]Step, len(p.Methods))
+	for i, m := range p.Methods {
+		plan, nodes := out.Program.Plans[i], nodesOf(m)
+		for k, in := range plan.Chains[0].Instructions {
+			s := Step{Kernel: instructionName(plan, in)}
+			if n := nodes[out.Nodes[i][k]]; n != nil {
+				s.From = []native.Origin{{Node: n.Name, Op: n.Op, Loc: n.Loc}}
+				if len(n.Outputs) > 0 && n.Outputs[0] != nil {
+					s.Type = codegen.TypeText(n.Outputs[0].Type, nil)
+				}
+				if macs, ok := works[i].nodes[n.Name]; ok {
+					s.macs = []sym.Expr{macs}
+				}
+			}
+			all[i] = append(all[i], s)
+		}
+	}
+	return all
+}
+
+func instructionName(plan *pte.ExecutionPlan, in pte.Instruction) string {
+	switch in := in.(type) {
+	case pte.KernelCall:
+		return plan.Operators[in.Op].String()
+	case pte.MoveCall:
+		return "MoveCall"
+	case pte.JumpFalseCall:
+		return "JumpFalseCall"
+	case pte.FreeCall:
+		return "FreeCall"
+	}
+	return "DelegateCall"
+}
