@@ -10,8 +10,8 @@ import (
 
 // home returns the outermost block, from at outwards, where e is best
 // evaluated: before an arm if what is not in the arm needs it too, before a
-// loop, which would repeat it, unless it is dear and an arm in between may not
-// need it at all.
+// loop, which would repeat it, unless it is dear, an arm in between may not need
+// it at all, and the loop repeats it a few times only.
 func (s *scheduler) home(e *expr.Expr, at *block) *block {
 	best, cheap := at, true
 	for b := at; b.parent != nil && s.mayLeave(e, b); b = b.parent {
@@ -20,11 +20,21 @@ func (s *scheduler) home(e *expr.Expr, at *block) *block {
 			best, cheap = b.parent, true
 		case b.guard:
 			cheap = cheap && s.cheap(e)
-		case cheap:
-			best = b.parent
+		case cheap || atLeast(b.v, worthVain):
+			best, cheap = b.parent, true
 		}
 	}
 	return best
+}
+
+// worthVain is how many iterations make it worth evaluating what is dear before
+// a loop in which an arm may not need it.
+const worthVain = 4
+
+// atLeast reports whether a loop has n iterations or more.
+func atLeast(v *sym.Symbol, n int64) bool {
+	least, _ := expr.Extent(v).Bounds()
+	return least >= n
 }
 
 // mayLeave reports whether e, needed in b, may be evaluated before b: it does
