@@ -147,8 +147,11 @@ func (b *builder) load(e *expr.Expr) (value, bool) {
 
 func (b *builder) choice(e *expr.Expr) (value, bool) {
 	cond, ok := b.expr(e.Args[0])
-	if !ok || cond.Invariant() {
+	if !ok || cond.Invariant() && !b.opts.Interpreted {
 		return value{}, false
+	}
+	if cond.Invariant() {
+		cond = b.call(Call{Prim: "Fill", Args: []Operand{cond}}, cond.DType)
 	}
 	outer := b.guarded
 	b.guarded = true
