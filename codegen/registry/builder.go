@@ -8,16 +8,21 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/pte/form"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/raise"
 )
 
 // builder makes a plan of one call.
 type builder struct {
 	*call
+	table   *ops.Table
 	from    *pte.ExecutionPlan
 	changed []bool
+	implied bool // numbers in lists of sizes are left to what they have to be
+	result  *pte.Tensor
 	text    form.Writer
 	values  []pte.EValue
-	inputs  []int32 // that stand for numbers
+	stands  []int32 // inputs that stand for numbers
 	before  []pte.Instruction
 }
 
@@ -39,13 +44,19 @@ func (b *builder) build(args []int32) error {
 	if err := b.findOuts(args, last); err != nil {
 		return err
 	}
-	b.plan = &pte.ExecutionPlan{Operators: []pte.Operator{
+	b.plan = &pte.ExecutionPlan{Name: b.name, Operators: []pte.Operator{
 		theOperator: b.op, sizeOperator: {Name: "aten::sym_size", Overload: "int"}, itemOperator: {Name: "aten::_local_scalar_dense"},
 	}}
 	copied := make([]int32, 0, len(args)+1)
 	for i, a := range args {
-		written := i >= len(args)-b.outs
-		n, err := b.argument(a, written, false)
+		how := read
+		switch {
+		case i >= len(args)-b.outs:
+			how = written
+		case raise.Scratch(b.table, b.op, i):
+			how = scratch
+		}
+		n, err := b.argument(a, how, -1)
 		if err != nil {
 			return fmt.Errorf("argument %d: %w", i, err)
 		}
@@ -55,16 +66,13 @@ func (b *builder) build(args []int32) error {
 	switch _, list := b.from.Values[last].(pte.TensorList); {
 	case b.mutates:
 		copied = append(copied, copied[0])
-	case list && b.outs > 0 && args[len(args)-1] != last:
+	case list && b.results != nil && !isList(b.values[copied[len(copied)-1]]):
 		copied = append(copied, b.value(pte.TensorList(slices.Clone(copied[len(copied)-b.outs:]))))
 	default:
 		copied = append(copied, copied[len(copied)-1])
 	}
 	b.before = append(b.before, pte.KernelCall{Op: theOperator, Args: copied})
-	b.plan.Inputs = append(b.plan.Inputs, b.inputs...)
-	for i, n := range b.numbers {
-		b.numbers[i].input = len(b.operands) + n.input
-	}
+	b.plan.Inputs = append(b.plan.Inputs, b.stands...)
 	b.plan.Values, b.plan.Chains = b.values, []*pte.Chain{{Instructions: b.before}}
 	b.plan.BufferSizes = []int64{0}
 	return nil
@@ -80,23 +88,42 @@ func (b *builder) findOuts(args []int32, last int32) error {
 		return nil
 	}
 	results := []int32{last}
-	if list, ok := b.from.Values[last].(pte.TensorList); ok && (len(args) == 0 || args[len(args)-1] != last) {
+	if list, ok := b.from.Values[last].(pte.TensorList); ok && len(args) > 0 {
 		results = list
+		if out, ok := b.from.Values[args[len(args)-1]].(pte.TensorList); ok && slices.Equal(out, list) {
+			results = args[len(args)-1:]
+		}
 	}
 	if len(results) == 0 || len(results) > len(args) || !slices.Equal(args[len(args)-len(results):], results) {
 		return fmt.Errorf("its results are not its last arguments")
 	}
 	b.outs = len(results)
+	b.result, _ = b.from.Values[results[0]].(*pte.Tensor)
 	return nil
 }
+
+// use is what a call does with an argument.
+type use uint8
+
+const (
+	read use = iota
+	written
+	scratch
+)
 
 func (b *builder) value(v pte.EValue) int32 {
 	b.values = append(b.values, v)
 	return int32(len(b.values) - 1)
 }
 
-// argument copies a value into the plan and returns its index there.
-func (b *builder) argument(from int32, written, listed bool) (int32, error) {
+func isList(v pte.EValue) bool {
+	_, ok := v.(pte.TensorList)
+	return ok
+}
+
+// argument copies a value, which is element at of a list or -1, into the plan
+// and returns its index there.
+func (b *builder) argument(from int32, how use, at int) (int32, error) {
 	if from == -1 {
 		b.text.None()
 		return -1, nil
@@ -108,7 +135,7 @@ func (b *builder) argument(from int32, written, listed bool) (int32, error) {
 		out := make([]int32, len(list))
 		for i, x := range list {
 			var e error
-			if out[i], e = b.argument(x, written, true); e != nil {
+			if out[i], e = b.argument(x, how, i); e != nil {
 				err = e
 			}
 		}
@@ -116,7 +143,7 @@ func (b *builder) argument(from int32, written, listed bool) (int32, error) {
 	}
 	switch v := b.from.Values[from].(type) {
 	case *pte.Tensor:
-		return b.tensor(v, written)
+		return b.tensor(v, how)
 	case pte.TensorList:
 		return b.value(pte.TensorList(items(v))), err
 	case pte.OptionalTensorList:
@@ -146,11 +173,11 @@ func (b *builder) argument(from int32, written, listed bool) (int32, error) {
 		b.text.Close()
 		return b.value(v), nil
 	}
-	if written {
+	if how == written {
 		return 0, fmt.Errorf("it writes what is no tensor")
 	}
 	if b.changed[from] {
-		return b.number(b.from.Values[from], listed)
+		return b.number(b.from.Values[from], at)
 	}
 	return b.literal(b.from.Values[from]), nil
 }
@@ -172,7 +199,7 @@ func (b *builder) literal(v pte.EValue) int32 {
 }
 
 // tensor makes a tensor an input or output of the plan, in memory of its own.
-func (b *builder) tensor(t *pte.Tensor, written bool) (int32, error) {
+func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 	d, ok := t.ScalarType.DType()
 	if !ok {
 		return 0, fmt.Errorf("tensors of %v are not supported", t.ScalarType)
@@ -190,10 +217,14 @@ func (b *builder) tensor(t *pte.Tensor, written bool) (int32, error) {
 	}
 	b.text.Tensor(d, sizes, t.DimOrder, o.constant, o.dynamic)
 	n := b.value(&pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder, Dynamism: t.Dynamism})
-	if written {
+	switch how {
+	case written:
 		b.results, b.plan.Outputs = append(b.results, o), append(b.plan.Outputs, n)
-	} else {
-		b.operands, b.plan.Inputs = append(b.operands, o), append(b.plan.Inputs, n)
+	case read:
+		b.inputs, b.plan.Inputs = append(b.inputs, len(b.operands)), append(b.plan.Inputs, n)
+		fallthrough
+	case scratch: // it is counted, but nobody looks at it
+		b.operands = append(b.operands, o)
 	}
 	return n, nil
 }
@@ -201,9 +232,8 @@ func (b *builder) tensor(t *pte.Tensor, written bool) (int32, error) {
 // number makes an argument that instructions compute. One in a list, which
 // tells sizes, is the size of an input, so that the sizes of tensors that are
 // always the same are the same here; another is the element of an input.
-func (b *builder) number(v pte.EValue, listed bool) (int32, error) {
-	n := number{input: len(b.inputs), size: listed}
-	var t *pte.Tensor
+func (b *builder) number(v pte.EValue, at int) (int32, error) {
+	n := number{input: len(b.stands), at: at}
 	var text string
 	switch v := v.(type) {
 	case pte.Int:
@@ -217,17 +247,29 @@ func (b *builder) number(v pte.EValue, listed bool) (int32, error) {
 	}
 	b.text.Number(text)
 	to := b.value(v)
-	if listed {
-		t = &pte.Tensor{ScalarType: 1, Sizes: []int32{int32(max(n.value, 1))}, DimOrder: []uint8{0}, Dynamism: pte.DynamicBound}
-		in := b.value(t)
-		b.inputs = append(b.inputs, in)
+	switch {
+	case at >= 0 && b.implied:
+		b.values[to] = pte.Int(-1)
+		n.input = -1
+	case at >= 0:
+		in := b.value(&pte.Tensor{ScalarType: 1, Sizes: []int32{b.bound(n.value, at)}, DimOrder: []uint8{0}, Dynamism: pte.DynamicBound})
+		b.stands = append(b.stands, in)
 		b.before = append(b.before, pte.KernelCall{Op: sizeOperator, Args: []int32{in, b.value(pte.Int(0)), to}})
-	} else {
+	default:
 		s, _ := pte.ScalarTypeOf(n.kind)
 		in := b.value(&pte.Tensor{ScalarType: s})
-		b.inputs = append(b.inputs, in)
+		b.stands = append(b.stands, in)
 		b.before = append(b.before, pte.KernelCall{Op: itemOperator, Args: []int32{in, to}})
 	}
 	b.numbers = append(b.numbers, n)
 	return to, nil
+}
+
+// bound returns the most that a size in a list can be: that of the result, if
+// the list can be its sizes, else what the file has in its place.
+func (b *builder) bound(value int64, at int) int32 {
+	if b.result != nil && at < len(b.result.Sizes) {
+		value = int64(b.result.Sizes[at])
+	}
+	return int32(max(value, 1))
 }

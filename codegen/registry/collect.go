@@ -23,6 +23,10 @@ type call struct {
 	outs     int       // how many of the last arguments are results
 	mutates  bool      // the first operand is a result
 	plan     *pte.ExecutionPlan
+	inputs   []int // which operand an input of the plan is; those after stand for numbers
+	// rebuild makes the plan anew, with what is implied in the place of numbers
+	// in lists of sizes.
+	rebuild func() (*call, error)
 }
 
 // operand is a tensor of a call.
@@ -35,14 +39,15 @@ type operand struct {
 // number is an argument that instructions compute.
 type number struct {
 	kind  ir.DType // Int64, Float64 or Bool
-	size  bool     // an element of a list of sizes
-	input int      // of the plan, that it is read from
+	at    int      // in a list of sizes, -1 if it is in none
+	input int      // among those of the plan that stand for numbers, -1 if it is implied
 	fixed bool     // there is code for value only
 	value int64
 }
 
 // collector finds the forms of calls.
 type collector struct {
+	table *ops.Table
 	byKey map[string]*call
 	names map[string]bool
 	calls []*call // in order of appearance
@@ -72,24 +77,31 @@ func (c *collector) program(p Program) error {
 }
 
 func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCall, where string) error {
-	b := &builder{from: plan, changed: changed, call: &call{op: plan.Operators[k.Op], where: where}}
-	if err := b.build(k.Args); err != nil {
+	made := &call{op: plan.Operators[k.Op], where: where}
+	build := func(implied bool) (*call, error) {
+		x := *made
+		b := &builder{table: c.table, from: plan, changed: changed, implied: implied, call: &x}
+		return &x, b.build(k.Args)
+	}
+	found, err := build(false)
+	if err != nil {
 		return err
 	}
-	key := b.call.op.String() + " " + b.call.form
+	key := found.op.String() + " " + found.form
 	if c.byKey[key] != nil {
 		return nil
 	}
-	base := camel(ir.OpBase(b.call.op.NodeName()))
-	for n := 1; ; n++ {
+	base := camel(ir.OpBase(found.op.NodeName()))
+	for n := 1; made.name == ""; n++ {
 		if name := fmt.Sprintf("%s%d", base, n); !c.names[name] {
-			b.call.name, b.call.plan.Name = name, name
+			made.name = name
 			c.names[name] = true
-			break
 		}
 	}
-	c.byKey[key] = b.call
-	c.calls = append(c.calls, b.call)
+	found.name, found.plan.Name = made.name, made.name
+	found.rebuild = func() (*call, error) { return build(true) }
+	c.byKey[key] = found
+	c.calls = append(c.calls, found)
 	return nil
 }
 

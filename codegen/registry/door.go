@@ -70,18 +70,18 @@ type glue struct {
 
 func (g *glue) gather() {
 	for _, p := range g.m.Inputs {
-		switch {
-		case p.Packs != nil:
+		if p.Packs != nil {
 			g.packed(p)
-		case inputOf(p.Name) < len(g.operands):
-			g.operand(p, inputOf(p.Name))
-		default:
-			g.number(p, inputOf(p.Name)-len(g.operands))
+		} else if k := g.numberOf(inputOf(p.Name)); k >= 0 {
+			g.number(p, k)
+		} else {
+			g.operand(p, g.inputs[inputOf(p.Name)])
 		}
 	}
 	for i, p := range g.m.Outputs {
 		g.result(p, i)
 	}
+	g.impliedNumbers()
 	if g.hasSizes() {
 		fmt.Fprintf(&g.once, "var sizes %sSizes\n", g.name)
 		g.args = append(g.args, "&sizes")
@@ -107,7 +107,7 @@ func (g *glue) packed(p native.Port) {
 	if p.Packs.Of == "" {
 		fmt.Fprintf(&g.once, "%s := new([%d]%s)\n", name, n, typ)
 	} else {
-		fmt.Fprintf(&g.once, "%s := (*[%d]%s)(compiled.Pack[%s](c, %d, %s))\n", name, n, typ, typ, inputOf(p.Packs.Of), shape(p.Packs.Panels))
+		fmt.Fprintf(&g.once, "%s := (*[%d]%s)(compiled.Pack[%s](c, %d, %s))\n", name, n, typ, typ, g.inputs[inputOf(p.Packs.Of)], shape(p.Packs.Panels))
 	}
 	g.args = append(g.args, name)
 }
@@ -141,13 +141,23 @@ func (g *glue) number(p native.Port, k int) {
 	switch {
 	case n.fixed:
 		fmt.Fprintf(&g.before, "if err := c.Want(%d, %d); err != nil {\nreturn err\n}\n", k, n.value)
-	case n.size:
+	case n.at >= 0:
 		g.args = append(g.args, fmt.Sprintf("int(c.Int(%d))", k))
 	default:
 		name, read := fmt.Sprintf("number%d", k), map[ir.DType]string{ir.Int64: "Int", ir.Float64: "Float", ir.Bool: "Bool"}[n.kind]
 		fmt.Fprintf(&g.once, "%s := new([1]%s)\n", name, golang.ElementType(n.kind))
 		fmt.Fprintf(&g.before, "%s[0] = c.%s(%d)\n", name, read, k)
 		g.args = append(g.args, name)
+	}
+}
+
+// impliedNumbers holds the sizes that followed without them against numbers.
+func (g *glue) impliedNumbers() {
+	for k, n := range g.numbers {
+		if n.input >= 0 || len(g.results) != 1 || n.at >= g.results[0].rank {
+			continue
+		}
+		fmt.Fprintf(&g.after, "if err := c.WantResult(%d, 0, %d); err != nil {\nreturn err\n}\n", k, n.at)
 	}
 }
 

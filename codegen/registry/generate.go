@@ -46,7 +46,7 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	opt.File = cmp.Or(opt.File, "kernels_gen.go")
 	opt.Generator = cmp.Or(opt.Generator, "etgen")
 	table := ops.Standard()
-	c := &collector{byKey: map[string]*call{}, names: map[string]bool{}}
+	c := &collector{table: table, byKey: map[string]*call{}, names: map[string]bool{}}
 	var sources []string
 	for _, p := range programs {
 		if err := pte.Verify(p.Program, table); err != nil {
@@ -92,8 +92,8 @@ func build(table *ops.Table, calls []*call) (*native.Program, error) {
 	}
 	later := map[*ir.Value]bool{}
 	for i, m := range p.Methods {
-		for k, o := range calls[i].operands {
-			later[m.Graph.Inputs[k]] = o.constant
+		for k, operand := range calls[i].inputs {
+			later[m.Graph.Inputs[k]] = calls[i].operands[operand].constant
 		}
 	}
 	np, err := native.Build(p, native.Options{

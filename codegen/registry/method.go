@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,14 +19,14 @@ import (
 // Tensors in another order than row-major are inputs and outputs as they lie in
 // memory.
 func (c *call) method(table *ops.Table) (*ir.Method, error) {
-	p, err := raise.Program(&pte.Program{Plans: []*pte.ExecutionPlan{c.plan}}, "registry", table)
+	m, err := c.raise(table)
 	if err != nil {
-		return nil, c.failure(err)
+		return nil, err
 	}
-	m := p.Methods[0]
 	names := ir.NewNames(m)
 	var first []*ir.Node
-	for k, o := range c.operands {
+	for k, operand := range c.inputs {
+		o := c.operands[operand]
 		if o.order == nil {
 			continue
 		}
@@ -54,6 +55,34 @@ func (c *call) method(table *ops.Table) (*ir.Method, error) {
 		at++
 	}
 	return m, nil
+}
+
+// raise raises the call's plan. A number in a list of sizes is what it has to be
+// if no size can vary otherwise.
+func (c *call) raise(table *ops.Table) (*ir.Method, error) {
+	try := func(c *call) (*ir.Method, error) {
+		p, err := raise.Program(&pte.Program{Plans: []*pte.ExecutionPlan{c.plan}}, "registry", table)
+		if err != nil {
+			return nil, c.failure(err)
+		}
+		return p.Methods[0], nil
+	}
+	m, err := try(c)
+	sizes := slices.ContainsFunc(c.numbers, func(n number) bool { return n.at >= 0 })
+	if !sizes || err == nil && len(m.Symbols) > 0 {
+		return m, err
+	}
+	other, err2 := c.rebuild()
+	if err2 != nil {
+		return m, err
+	}
+	m2, err2 := try(other)
+	if err2 != nil || err == nil && len(m2.Symbols) == 0 {
+		return m, err
+	}
+	other.rebuild = c.rebuild
+	*c = *other
+	return m2, nil
 }
 
 // failure words an error about the call's plan as one about the call.
@@ -123,6 +152,12 @@ func inputOf(name string) int {
 	return k
 }
 
+// numberOf returns the number that an input of the plan stands for, -1 if it is
+// an operand.
+func (c *call) numberOf(input int) int {
+	return slices.IndexFunc(c.numbers, func(n number) bool { return n.input >= 0 && n.input == input-len(c.inputs) })
+}
+
 // bindNumbers makes the inputs that stand for sizes parameters.
 func (c *call) bindNumbers(m *native.Method) {
 	for i := range m.Inputs {
@@ -130,8 +165,8 @@ func (c *call) bindNumbers(m *native.Method) {
 		if p.Packs != nil {
 			continue
 		}
-		k := inputOf(p.Name) - len(c.operands)
-		if k < 0 || !c.numbers[k].size {
+		k := c.numberOf(inputOf(p.Name))
+		if k < 0 || c.numbers[k].at < 0 {
 			continue
 		}
 		size := p.Type.Sizes[0]

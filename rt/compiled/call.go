@@ -215,6 +215,14 @@ func (c *Call) Want(i int, n int64) error {
 	return nil
 }
 
+// WantResult is the error if dimension d of result i is not number k.
+func (c *Call) WantResult(k, i, d int) error {
+	if want, have := c.numbers[k].Int, c.results[i].sizes[d]; have != want {
+		return fmt.Errorf("%w: dimension %d of result %d is %d, the program wants %d", rt.ErrNotSupported, d, i, have, want)
+	}
+	return nil
+}
+
 // Shape says how a kernel wants a constant packed.
 type Shape = panels.Shape
 
