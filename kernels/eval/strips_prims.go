@@ -292,6 +292,10 @@ func floatCall[T strip.Float](v *vectors, c *lower.Call) step {
 
 func numericCall[T strip.Numeric](v *vectors, c *lower.Call) step {
 	switch c.Prim {
+	case "Larger":
+		return binary2(v, c, strip.Larger[T])
+	case "Smaller":
+		return binary2(v, c, strip.Smaller[T])
 	case "Add":
 		return binary2(v, c, strip.Add[T])
 	case "AddScalar":

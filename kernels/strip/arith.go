@@ -106,6 +106,30 @@ func Max[T Numeric](dst, a, b []T) {
 	}
 }
 
+// Larger sets dst[i] to the larger of a[i] and b[i], NaN if one of them is.
+func Larger[T Numeric](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		x, y := a[i], b[i]
+		if y > x || y != y {
+			x = y
+		}
+		dst[i] = x
+	}
+}
+
+// Smaller sets dst[i] to the smaller of a[i] and b[i], NaN if one of them is.
+func Smaller[T Numeric](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		x, y := a[i], b[i]
+		if y < x || y != y {
+			x = y
+		}
+		dst[i] = x
+	}
+}
+
 // MaxScalar sets dst[i] = a[i] > s ? a[i] : s.
 func MaxScalar[T Numeric](dst, a []T, s T) {
 	a = a[:len(dst)]

@@ -48,6 +48,17 @@ func bitcastTo(d ir.DType) func([]*expr.Expr) *expr.Expr {
 	return func(x []*expr.Expr) *expr.Expr { return expr.Bitcast(d, x[0]) }
 }
 
+// extreme is one of two values, NaN if one of them is.
+func extreme(better func(a, b *expr.Expr) *expr.Expr) func(a, b *expr.Expr) *expr.Expr {
+	return func(a, b *expr.Expr) *expr.Expr {
+		cond := better(b, a)
+		if b.DType.IsFloat() {
+			cond = expr.Or(cond, expr.Ne(b, b))
+		}
+		return expr.Select(cond, b, a)
+	}
+}
+
 func chosen(x []*expr.Expr) *expr.Expr { return expr.Select(x[0], x[1], x[2]) }
 
 func numeric[T strip.Numeric]() []prim {
@@ -60,6 +71,7 @@ func numeric[T strip.Numeric]() []prim {
 		{name: "Mul", fn: strip.Mul[T], e: mul}, {name: "MulScalar", fn: strip.MulScalar[T], e: mul},
 		{name: "Max", fn: strip.Max[T], e: most}, {name: "MaxScalar", fn: strip.MaxScalar[T], e: most}, {name: "ScalarMax", fn: strip.ScalarMax[T], e: most},
 		{name: "Min", fn: strip.Min[T], e: least}, {name: "MinScalar", fn: strip.MinScalar[T], e: least}, {name: "ScalarMin", fn: strip.ScalarMin[T], e: least},
+		{name: "Larger", fn: strip.Larger[T], e: binaryOf(extreme(expr.Gt))}, {name: "Smaller", fn: strip.Smaller[T], e: binaryOf(extreme(expr.Lt))},
 		{name: "Neg", fn: strip.Neg[T], e: unaryOf(expr.Neg)},
 		{name: "Eq", fn: strip.Eq[T], e: eq}, {name: "EqScalar", fn: strip.EqScalar[T], e: eq},
 		{name: "Ne", fn: strip.Ne[T], e: ne}, {name: "NeScalar", fn: strip.NeScalar[T], e: ne},

@@ -146,6 +146,15 @@ func (b *builder) load(e *expr.Expr) (value, bool) {
 }
 
 func (b *builder) choice(e *expr.Expr) (value, bool) {
+	if prim, x := extremum(e, func(y *expr.Expr) bool { return expr.Equal(y, e.Args[2]) }); prim != "" && numeric(e.DType) {
+		y, ok := b.expr(e.Args[2])
+		z, ok2 := b.expr(x)
+		if !ok || !ok2 {
+			return value{}, false
+		}
+		between := map[string]string{"Largest": "Larger", "Smallest": "Smaller"}
+		return b.op(between[prim], e.DType, b.vector(y), b.vector(z)), true
+	}
 	cond, ok := b.expr(e.Args[0])
 	if !ok || cond.Invariant() && !b.opts.Interpreted {
 		return value{}, false
