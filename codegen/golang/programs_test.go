@@ -205,7 +205,7 @@ func dynamic() handMade {
 		Buffers: []*native.Buffer{x, y, out, few, tmp, head},
 		Body: []native.Stmt{
 			&native.Assert{Cond: expr.Ge(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 0)), Args: []*native.Buffer{y}, Message: "y[0] is negative: 100%", From: at(1, "_assert_async")},
-			&native.Let{Sym: hot, Value: expr.Cast(ir.Int64, expr.At(0, f32, sym.Int(0))), Args: []*native.Buffer{y}, From: at(2, "item")},
+			&native.Let{Sym: hot, Value: expr.Cast(ir.Int64, expr.Floor(expr.At(0, f32, sym.Int(0)))), Args: []*native.Buffer{y}, From: at(2, "item")},
 			&native.Assert{Cond: expr.Le(expr.Idx(ir.Int64, hot.Expr()), expr.Idx(ir.Int64, n.Expr())), Message: "too many"},
 			&native.Let{Var: level, Value: expr.Select(expr.Gt(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 1)), expr.Get(gain), expr.Float(ir.Float64, -1)), Args: []*native.Buffer{y}},
 			&native.Let{Var: local("idle", ir.Float64), Value: expr.Float(ir.Float64, 3)},

@@ -96,6 +96,14 @@ func (u *unit) file(doc string, decls string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
 	}
+	var b strings.Builder
+	b.WriteString(doc + clause + importClause(importsOf(f)))
+	b.WriteString(decls)
+	return format.Source([]byte(b.String()))
+}
+
+// importsOf returns what a file refers to of packages, sorted.
+func importsOf(f *ast.File) []string {
 	paths := map[string]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -105,21 +113,45 @@ func (u *unit) file(doc string, decls string) ([]byte, error) {
 		}
 		return true
 	})
-	var b strings.Builder
-	b.WriteString(doc + clause)
-	switch list := slices.Sorted(maps.Keys(paths)); len(list) {
+	return slices.Sorted(maps.Keys(paths))
+}
+
+func importClause(paths []string) string {
+	switch len(paths) {
 	case 0:
+		return ""
 	case 1:
-		fmt.Fprintf(&b, "import %q\n\n", list[0])
-	default:
-		b.WriteString("import (\n")
-		for _, path := range list {
-			fmt.Fprintf(&b, "%q\n", path)
-		}
-		b.WriteString(")\n\n")
+		return fmt.Sprintf("import %q\n\n", paths[0])
 	}
-	b.WriteString(decls)
-	return format.Source([]byte(b.String()))
+	var b strings.Builder
+	b.WriteString("import (\n")
+	for _, path := range paths {
+		fmt.Fprintf(&b, "%q\n", path)
+	}
+	b.WriteString(")\n\n")
+	return b.String()
+}
+
+// withImports gives a file the imports that it needs and jennifer does not know
+// of, because expressions are text to it.
+func withImports(src []byte) ([]byte, error) {
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, "", src, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	want := importsOf(f)
+	if len(want) == len(f.Imports) {
+		return src, nil
+	}
+	at := files.Position(f.Name.End()).Offset
+	rest := at
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			rest = files.Position(g.End()).Offset
+		}
+	}
+	return format.Source(slices.Concat(src[:at], []byte("\n\n"+importClause(want)), src[rest:]))
 }
 
 // support returns the copied and printed functions that the kernels call, ""
