@@ -404,6 +404,9 @@ func (r *raiser) fit(t *tensor, typ ir.Type) error {
 	if !ok {
 		return fmt.Errorf("the result %v does not fit value %d, which is %s", typ, t.slot, pte.ValueString(t.def))
 	}
+	if t.dynamic && !r.unbounded && r.b.Emitter == r.top {
+		r.limit(t, typ)
+	}
 	return nil
 }
 

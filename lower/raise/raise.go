@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -86,6 +87,7 @@ type raiser struct {
 	placed    map[*ir.Value]place     // where in the plan's memory values were first written
 	steps     []*step                 // of the loops around
 	unbacked  int                     // symbols made
+	most      map[*sym.Symbol]int64   // what they are bounded by besides
 	errs      []error
 }
 
@@ -135,6 +137,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
 		items: map[*ir.Value]*ir.Value{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
+		most: map[*sym.Symbol]int64{},
 	}
 	for _, o := range p.Operators {
 		r.roles = append(r.roles, roleOf(in.table, o))
@@ -180,7 +183,7 @@ func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
 		return nil, err
 	}
 	m.Graph.Inputs = inputs
-	declare(m)
+	declare(m, r.most)
 	m.In, m.Out = r.trees()
 	return m, nil
 }

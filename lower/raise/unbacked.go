@@ -63,9 +63,43 @@ func (r *raiser) know(v *ir.Value) bool {
 	return true
 }
 
-// declare lists the symbols that types mention besides those of inputs. Where
-// two have one name the later gets another.
-func declare(m *ir.Method) {
+// limit notes that a size of a result is no larger than what the tensor that
+// takes it has room for: a runtime refuses others. Only what is computed whenever
+// the method runs tells that.
+func (r *raiser) limit(t *tensor, typ ir.Type) {
+	room, at := int64(1), -1
+	for i, e := range typ.Sizes {
+		room *= t.sizes[i]
+		if n, ok := e.Const(); ok && n > 0 {
+			continue
+		}
+		if at >= 0 {
+			return
+		}
+		at = i
+	}
+	if at < 0 {
+		return
+	}
+	for _, e := range typ.Sizes {
+		if n, ok := e.Const(); ok && n > 0 {
+			room /= n
+		}
+	}
+	size := typ.Sizes[at]
+	for _, s := range size.Symbols() {
+		if x := s.Expr(); size.Equal(x) || size.Equal(sym.Max(x, sym.Int(0))) {
+			if old, ok := r.most[s]; ok {
+				room = min(room, old)
+			}
+			r.most[s] = room
+		}
+	}
+}
+
+// declare lists the symbols that types mention besides those of inputs, bounded
+// by most. Where two have one name the later gets another.
+func declare(m *ir.Method, most map[*sym.Symbol]int64) {
 	now := map[*sym.Symbol]*sym.Symbol{}
 	names := map[string]bool{}
 	for _, s := range m.Symbols {
@@ -76,12 +110,16 @@ func declare(m *ir.Method) {
 		for _, s := range e.Symbols() {
 			if now[s] == nil {
 				now[s] = s
-				if names[s.Name] {
-					name := s.Name
-					for i := 0; names[name]; i++ {
-						name = "u" + strconv.Itoa(i)
-					}
+				name := s.Name
+				for i := 0; names[name]; i++ {
+					name = "u" + strconv.Itoa(i)
+				}
+				bound, bounded := most[s]
+				if name != s.Name || bounded {
 					now[s] = &sym.Symbol{Name: name, Lo: s.Lo, Hi: s.Hi}
+					if bounded {
+						now[s].Hi = sym.Min(s.Hi, sym.Int(bound))
+					}
 					now[now[s]] = now[s] // types share their lists of sizes
 				}
 				names[now[s].Name] = true
