@@ -59,10 +59,11 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 		return nil, err
 	}
 	for _, t := range g.tuned {
-		data, err := g.tunedFile(t)
-		if err := add("kernel_"+t.lib.name+".go", data, err); err != nil {
+		files, err := g.tunedFiles(t)
+		if err != nil {
 			return nil, err
 		}
+		pkg.Files = append(pkg.Files, files...)
 	}
 	support, err := g.support()
 	if err := add("support.go", support, err); err != nil {

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
@@ -22,6 +24,18 @@ type library struct {
 	byObj map[types.Object]*libDecl
 	// methods are those of a type: who takes the type gets them all.
 	methods map[types.Object][]*libDecl
+	// A file with a build constraint is one of several alternatives, each
+	// complete with the files that have none. variants are the library with
+	// each of them, if there are any; the library itself has the first.
+	variants []*variant
+}
+
+// variant is a library with one of its constrained files.
+type variant struct {
+	*library
+	file       string // its name
+	constraint string // its line
+	assembly   []byte // of the .s file of that name, nil if there is none
 }
 
 // libDecl is a package-level declaration of a library.
@@ -33,8 +47,9 @@ type libDecl struct {
 }
 
 type libFile struct {
-	base int // of the file's positions
-	src  []byte
+	base       int // of the file's positions
+	src        []byte
+	constraint string // its line, "" if there is none
 }
 
 // noImports makes every import fail: names of this package resolve without.
@@ -48,24 +63,68 @@ func openLibrary(source fs.FS, dir string) (*library, error) {
 	if err != nil {
 		return nil, err
 	}
-	fset := token.NewFileSet()
-	lib := &library{byObj: map[types.Object]*libDecl{}, methods: map[types.Object][]*libDecl{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
-	var files []*ast.File
-	var texts []*libFile
+	texts := map[string][]byte{}
+	var free, constrained []string
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		src, err := fs.ReadFile(source, path)
+		if texts[path], err = fs.ReadFile(source, path); err != nil {
+			return nil, err
+		}
+		if constraintOf(texts[path]) == "" {
+			free = append(free, path)
+		} else {
+			constrained = append(constrained, path)
+		}
+	}
+	if len(constrained) == 0 {
+		return checkLibrary(dir, free, texts)
+	}
+	var variants []*variant
+	for _, p := range constrained {
+		lib, err := checkLibrary(dir, append(slices.Clone(free), p), texts)
 		if err != nil {
 			return nil, err
 		}
-		f, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
+		v := &variant{library: lib, file: path.Base(p), constraint: constraintOf(texts[p])}
+		v.assembly, err = fs.ReadFile(source, strings.TrimSuffix(p, ".go")+".s")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		variants = append(variants, v)
+	}
+	lib := *variants[0].library
+	lib.variants = variants
+	return &lib, nil
+}
+
+// constraintOf returns the line of a file that has a build constraint, or "".
+func constraintOf(src []byte) string {
+	for line := range strings.Lines(string(src)) {
+		switch {
+		case constraint.IsGoBuild(line):
+			return strings.TrimSpace(line)
+		case strings.HasPrefix(line, "package "):
+			return ""
+		}
+	}
+	return ""
+}
+
+// checkLibrary resolves the names of a package of the files given.
+func checkLibrary(dir string, paths []string, texts map[string][]byte) (*library, error) {
+	fset := token.NewFileSet()
+	lib := &library{byObj: map[types.Object]*libDecl{}, methods: map[types.Object][]*libDecl{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	var files []*ast.File
+	var sources []*libFile
+	for _, path := range paths {
+		f, err := parser.ParseFile(fset, path, texts[path], parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
-		texts = append(texts, &libFile{base: fset.File(f.FileStart).Base(), src: src})
+		sources = append(sources, &libFile{base: fset.File(f.FileStart).Base(), src: texts[path], constraint: constraintOf(texts[path])})
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("no Go source in %s", dir)
@@ -76,7 +135,7 @@ func openLibrary(source fs.FS, dir string) (*library, error) {
 	lib.scope = pkg.Scope()
 	for i, f := range files {
 		for _, d := range f.Decls {
-			lib.add(texts[i], d)
+			lib.add(sources[i], d)
 		}
 	}
 	return lib, nil

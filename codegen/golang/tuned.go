@@ -2,9 +2,11 @@ package golang
 
 import (
 	"fmt"
+	"go/ast"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -53,12 +55,9 @@ func (g *generator) tunedFunction(k *tuned.Kernel) (*tunedSource, string, error)
 	return src, src.names[fn], nil
 }
 
-// tunedFile prints the functions of a tuned package that are called.
-func (g *generator) tunedFile(t *tunedSource) ([]byte, error) {
-	decls, err := t.lib.closure(t.roots)
-	if err != nil {
-		return nil, err
-	}
+// tunedFiles prints the functions of a tuned package that are called: those that
+// all machines have, and what each of its variants has of its own.
+func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
 	rename := func(name string) string {
 		if t.names[name] == "" {
 			local := unexported(name)
@@ -69,11 +68,62 @@ func (g *generator) tunedFile(t *tunedSource) ([]byte, error) {
 		}
 		return t.names[name]
 	}
-	var parts []string
-	for _, d := range decls {
-		parts = append(parts, t.lib.text(d, rename))
+	decls, err := t.lib.closure(t.roots)
+	if err != nil {
+		return nil, err
 	}
-	return g.unit.file(g.header(), strings.Join(parts, "\n\n"))
+	shared := map[string]bool{}
+	var common []string
+	take := func(lib *library, d *libDecl) {
+		if text := lib.text(d, rename); !shared[text] {
+			shared[text] = true
+			common = append(common, text)
+		}
+	}
+	for _, d := range decls {
+		if d.file.constraint == "" {
+			take(t.lib, d)
+		}
+	}
+	var files []codegen.File
+	for _, v := range t.lib.variants {
+		decls, err := v.closure(t.roots)
+		if err != nil {
+			return nil, err
+		}
+		var own []string
+		var assembled []string // functions
+		for _, d := range decls {
+			if d.file.constraint == "" {
+				take(v.library, d)
+				continue
+			}
+			own = append(own, v.text(d, rename))
+			if f, ok := d.node.(*ast.FuncDecl); ok && f.Body == nil {
+				assembled = append(assembled, f.Name.Name)
+			}
+		}
+		head := g.header() + v.constraint + "\n\n"
+		data, err := g.unit.file(head, strings.Join(own, "\n\n"))
+		if err != nil {
+			return nil, err
+		}
+		base := "kernel_" + v.file
+		files = append(files, codegen.File{Name: base, Data: data})
+		if len(assembled) == 0 {
+			continue
+		}
+		text, err := assembly(string(v.assembly), assembled, rename)
+		if err != nil {
+			return nil, fmt.Errorf("assembly of %s: %w", v.file, err)
+		}
+		files = append(files, codegen.File{Name: strings.TrimSuffix(base, ".go") + ".s", Data: []byte(head + text)})
+	}
+	data, err := g.unit.file(g.header(), strings.Join(common, "\n\n"))
+	if err != nil {
+		return nil, err
+	}
+	return append([]codegen.File{{Name: "kernel_" + t.lib.name + ".go", Data: data}}, files...), nil
 }
 
 // tunedKernel prints the function of a kernel that calls tuned code, with the
@@ -89,8 +139,12 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	if !in.Scratch.IsZero() {
 		buffers++
 	}
-	if len(sig) != buffers+len(in.Params)+1 {
-		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d", in.Kernel.Name, in.Kernel.Go, len(sig), buffers+len(in.Params)+1)
+	rest := 1
+	if in.Kernel.Bounds {
+		rest = 4
+	}
+	if want := buffers + len(in.Params) + rest; len(sig) != want {
+		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d", in.Kernel.Name, in.Kernel.Go, len(sig), want)
 	}
 	p := g.unit.newPrinter(nil)
 	var params []param
@@ -129,7 +183,23 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		named = comment(named)
 	}
 	epilogue := "nil"
-	if e := in.Epilogue; e != nil && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
+	bounds, all := tuned.Unbounded(), false
+	if e := in.Epilogue; e != nil && in.Kernel.Bounds {
+		if bounds, all = e.Bounds(); !all {
+			bounds = tuned.Unbounded()
+		}
+	}
+	if in.Kernel.Bounds {
+		z := "nil"
+		if bounds.Add >= 0 {
+			z = extra[bounds.Add]
+		}
+		limit := func(x float64) string {
+			return typedLiteral(&expr.Expr{Op: expr.OpConst, DType: ir.Float32, Float: x})
+		}
+		args = append(args, z, limit(bounds.Low), limit(bounds.High))
+	}
+	if e := in.Epilogue; e != nil && !all && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
 		epilogue = p.epilogue(in, sig[0].typ, extra)
 	}
 	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s%s(%s, %s)\n}\n", g.names[k], signature(params), named, fn, strings.Join(args, ", "), epilogue), nil

@@ -126,3 +126,23 @@ func TestVetGo(t *testing.T) {
 		}
 	}
 }
+
+// The Go is whole on machines without kernels of their own, and without them.
+func TestVetGoElsewhere(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		args []string
+	}{
+		{[]string{"GOARCH=arm64"}, nil},
+		{[]string{"GOARCH=riscv64"}, nil},
+		{[]string{"GOARCH=386"}, nil},
+		{[]string{"GOOS=js", "GOARCH=wasm"}, nil},
+		{nil, []string{"-tags=purego"}},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"vet"}, c.args...), "./lenet/go")...)
+		cmd.Env = append(os.Environ(), c.env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v %v: %v\n%s", c.env, c.args, err, out)
+		}
+	}
+}

@@ -234,6 +234,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	for _, k := range tuned.Standard() {
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
 		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow")
+		if target.Lang == "go" && k.Go == "" {
+			continue
+		}
 		if convolution && (!layouts || tuned.ChannelsLast(target)) {
 			sets[k.Name] = convTrials(r, target, count, k.Name)
 		}

@@ -34,7 +34,7 @@ func matchConv(r *Request) *Instance {
 	}
 	cv.orient(r.Target)
 	cols := int(roundUp(int64(cv.cout), t.Cols))
-	w, bias := cv.panels(cv.groups, cv.cout, t.Cols)
+	w, bias := cv.panels(cv.groups, cv.cout, t.Cols, 0)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	// The longer of input channels and kernel columns is summed innermost.
 	channel, column := 2, 1
@@ -48,11 +48,12 @@ func matchConv(r *Request) *Instance {
 
 func matchDepthwise(r *Request) *Instance {
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups == 1 || cv.cin != 1 || !cv.constants(r) {
+	// Go's code works on runs of columns.
+	if cv == nil || cv.groups == 1 || cv.cin != 1 || cv.yLast && r.Target.Lang == "go" || !cv.constants(r) {
 		return nil
 	}
 	cv.orient(r.Target)
-	w, bias := cv.panels(1, cv.groups*cv.cout, 1)
+	w, bias := cv.panels(1, cv.groups*cv.cout, 1, 0)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w, bias)
 	in.Cost = cost(in.MACs)
@@ -126,11 +127,13 @@ func (cv *convolution) known(r *Request) bool {
 }
 
 // panels packs weights and bias in panels of cols of the n output channels that
-// each of the groups has.
-func (cv *convolution) panels(groups, n, cols int) (w, bias Packed) {
+// each of the groups has, the last panel of weights as wide as last if that is
+// not 0.
+func (cv *convolution) panels(groups, n, cols, last int) (w, bias Packed) {
 	s := panels.Shape{Groups: groups, N: n, A: 1, B: 1, C: 1, Cols: cols, Group: n, Column: 1}
 	bias = inPanels("bias", s, cv.bias, cv.biasFrom()...)
 	taps := cv.kernel[0] * cv.kernel[1]
+	s.Last = last
 	s.Column, s.Group = cv.cin*taps, n*cv.cin*taps
 	s.A, s.B, s.C = cv.axes[0].kernel, cv.axes[1].kernel, cv.cin
 	s.StepA, s.StepB, s.StepC = cv.kernel[1], 1, taps

@@ -16,14 +16,14 @@ const rowsCols = 32
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
+	return &Kernel{Name: "conv2d_rows_f32", Go: "rows.Conv", RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
 		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
 
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
+	return &Kernel{Name: "conv2d_gather_f32", Go: "rows.ConvGather", RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 
@@ -32,12 +32,12 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 8 {
+	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 8 && r.Target.Lang == "c" {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	direct := rows.pad.IsZero() && cols.pad.IsZero() && (cv.xLast || cv.cin == 1)
-	if direct == gather || gather && cv.cout < 8 || !cv.known(r) {
+	if direct == gather || !cv.constants(r) {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
@@ -56,14 +56,13 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		runs, run = one, n(cols.kernel*cv.cin) // neighbouring columns are one run
 	}
 	taps := rows.kernel * cols.kernel * cv.cin
+	w, bias := cv.panels(1, cv.cout, rowsCols, lastCols(cv.cout))
 	in := &Instance{
 		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
 			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride}, {"dh", rows.dilation}, {"dw", cols.dilation},
 			{"runs", runs}, {"run", run}, {"xb", image}, {"xh", xh}, {"xw", xw}},
 		Operands: []int{cv.x},
-		Packed: []Packed{
-			packed("w", rowPanels(cv.cout, taps, func(n, k int) float32 { return cv.weight(n, k%cv.cin, k/cv.cin) }), cv.w),
-			packed("bias", padded(cv.bias, rowsCols), cv.biasFrom()...)},
+		Packed:   []Packed{w, bias},
 		Channels: Channels{Inner: one, Count: n(cv.cout)},
 		Tile:     r.Target.tile(),
 		MACs:     sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
@@ -95,20 +94,19 @@ func (cv *convolution) biasFrom() []int {
 	return []int{cv.b}
 }
 
-// rowPanels returns w[n][k] in panels for the kernels that work on rows.
-func rowPanels(n, k int, at func(n, k int) float32) []float32 {
-	wide := n / rowsCols * rowsCols
-	if n-wide > rowsCols/2 {
-		wide = n
+// lastCols returns the width of the last panel of n columns of weights if it is
+// narrower than rowsCols, else 0.
+func lastCols(n int) int {
+	if rest := n % rowsCols; rest > 0 && rest <= rowsCols/2 {
+		return rowsCols / 2
 	}
-	out := columns(wide, k, rowsCols, at)
-	return append(out, columns(n-wide, k, rowsCols/2, func(n, k int) float32 { return at(wide+n, k) })...)
+	return 0
 }
 
 // DepthwiseRows is the depthwise convolution over images whose channels lie
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_rows_f32", Go: "rows.Depthwise", RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
 		Match: matchDepthwiseRows}
 }
 
@@ -117,18 +115,11 @@ func matchDepthwiseRows(r *Request) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 || !cv.xLast || !cv.yLast || !cv.known(r) {
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && r.Target.Lang == "c" || !cv.xLast || !cv.yLast || !cv.constants(r) {
 		return nil
 	}
-	taps := cv.axes[0].kernel * cv.axes[1].kernel
-	w := make([]float32, taps*cv.groups)
-	for k := range taps {
-		for g := range cv.groups {
-			w[k*cv.groups+g] = cv.weight(g, 0, k)
-		}
-	}
-	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}},
-		packed("w", w, cv.w), packed("bias", cv.bias, cv.biasFrom()...))
+	w, bias := cv.panels(1, cv.groups, cv.groups, 0) // one panel
+	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}}, w, bias)
 	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout fixes
 		return slices.Contains([]string{"xc", "yb", "yc", "yh", "yw"}, p.Name)
 	})

@@ -3,20 +3,11 @@ package tuned_test
 import (
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/etgen/etgen/kernels/tuned"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/conv"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/depthwise"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/linear"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/matmul"
+	"github.com/etgen/etgen/kernels/tuned/gofunc"
 )
-
-// goFuncs are the Go forms by the names that kernels give.
-func goFuncs() map[string]any {
-	return map[string]any{"linear.F32": linear.F32, "matmul.F32": matmul.F32, "conv.F32": conv.F32, "depthwise.F32": depthwise.F32}
-}
 
 // runGo calls the Go form of a trial's kernel.
 func (tr *trial) runGo(t testing.TB) []float32 {
@@ -24,12 +15,13 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 	for i := range y {
 		y[i] = float32(math.NaN())
 	}
-	args := []reflect.Value{reflect.ValueOf(y)}
-	for _, x := range tr.inputs() {
-		args = append(args, reflect.ValueOf(x))
+	bufs := append([][]float32{y}, tr.inputs()...)
+	if n := tr.number(t, tr.in.Scratch); n > 0 {
+		bufs = append(bufs, make([]float32, n/4))
 	}
+	var ints []int
 	for _, n := range tr.ints(t) {
-		args = append(args, reflect.ValueOf(int(n)))
+		ints = append(ints, int(n))
 	}
 	var f func([]float32, int, int)
 	if e := tr.epilogue; e != nil {
@@ -51,12 +43,11 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 			}
 		}
 	}
-	args = append(args, reflect.ValueOf(f))
-	fn := goFuncs()[tr.in.Kernel.Go]
-	if fn == nil {
+	call, ok := gofunc.Lookup(tr.in.Kernel.Go)
+	if !ok {
 		t.Fatalf("%s: no Go function %q", tr.name, tr.in.Kernel.Go)
 	}
-	reflect.ValueOf(fn).Call(args)
+	call(bufs, ints, f)
 	return y
 }
 

@@ -7,10 +7,11 @@ import (
 
 // Linear multiplies the rows of x[m][k] with a constant matrix, packed as
 // w[ceil(n/cols)][k][cols] with zeros in the last panel, and adds bias[n],
-// padded with zeros like w. Only m may be dynamic.
+// padded with zeros like w. Only m may be dynamic. Go's panels are those of the
+// kernels that work on rows.
 func Linear() *Kernel {
-	return &Kernel{Name: "linear_f32", Go: "linear.F32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32"},
-		RunChannels: true, Match: matchLinear}
+	return &Kernel{Name: "linear_f32", Go: "rows.Linear", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32"},
+		RunChannels: true, Bounds: true, Match: matchLinear}
 }
 
 func matchLinear(r *Request) *Instance {
@@ -28,7 +29,15 @@ func matchLinear(r *Request) *Instance {
 		return nil
 	}
 	t := r.Target.tile()
-	bias, rows := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1, Cols: t.Cols, Column: 1}
+	cols, last := t.Cols, 0
+	if r.Target.Lang == "go" {
+		cols, last = rowsCols, lastCols(int(n))
+	}
+	work := cost(p.m, sym.Int(roundUp(n, min(cols, rowsCols/2))), p.k)
+	if r.Target.Lang == "go" {
+		work /= 4 // vectors
+	}
+	bias, rows := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1, Cols: cols, Column: 1}
 	var from, added []int
 	if p.bias >= 0 {
 		if xs, ok := r.constant(p.bias); !ok || !p.addsRow(r.Call) {
@@ -39,7 +48,7 @@ func matchLinear(r *Request) *Instance {
 	}
 	sk, _ := p.ws[1].Const()
 	sn, _ := p.ws[2].Const()
-	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: t.Cols, Column: int(sn), StepA: int(sk)}
+	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: cols, Last: last, Column: int(sn), StepA: int(sk)}
 	return &Instance{
 		Params:   []Param{{"m", p.m}, {"n", p.n}, {"k", p.k}},
 		Operands: []int{p.x},
@@ -51,7 +60,7 @@ func matchLinear(r *Request) *Instance {
 		Channels: Channels{Inner: sym.Int(1), Count: p.n},
 		Tile:     t,
 		MACs:     sym.Mul(p.m, p.n, p.k),
-		Cost:     cost(p.m, sym.Int(roundUp(n, t.Cols)), p.k),
+		Cost:     work,
 	}
 }
 

@@ -18,26 +18,6 @@ func inPanels(name string, s panels.Shape, xs []float32, from ...int) Packed {
 	return p
 }
 
-// columns returns w[n][k], whose elements at gives, as [ceil(n/cols)][k][cols],
-// the columns missing in the last panel zero.
-func columns(n, k, cols int, at func(n, k int) float32) []float32 {
-	out := make([]float32, (n+cols-1)/cols*k*cols)
-	for j := range n {
-		panel := out[j/cols*k*cols:]
-		for i := range k {
-			panel[i*cols+j%cols] = at(j, i)
-		}
-	}
-	return out
-}
-
-// padded returns xs with zeros up to a multiple of cols.
-func padded(xs []float32, cols int) []float32 {
-	out := make([]float32, (len(xs)+cols-1)/cols*cols)
-	copy(out, xs)
-	return out
-}
-
 // floats reads little-endian float32 elements.
 func floats(data []byte) []float32 {
 	out := make([]float32, len(data)/4)

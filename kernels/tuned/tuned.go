@@ -18,13 +18,15 @@ import (
 // are called y (the result), then as Operands says, then as the instance's
 // Packed are, then scratch.
 //
-// In Go it is func F32(y, operands…, packed…, [scratch,] params… int, epilogue
-// func(run []float32, o, c int)): epilogue, if not nil, is called on runs of
-// plain results already stored in y, o being the position of run[0] in y and c
-// its channel.
+// In Go it is func F32(y, operands…, packed…, [scratch,] params… int, [add
+// []float32, low, high float32,] epilogue func(run []float32, o, c int)):
+// epilogue, if not nil, is called on runs of results already stored in y, o being
+// the position of run[0] in y and c its channel. With Bounds, add, if not nil,
+// which is laid out as y, has been added to them before, and then they have been
+// bounded by low and high; those that are no numbers stay so.
 type Kernel struct {
 	Name string // of its C template, e.g. "conv2d_f32"
-	Go   string // qualified Go function of a package in gokernels, e.g. "conv.F32"; "" if there is none
+	Go   string // qualified Go function of a package in gokernels, e.g. "rows.Conv"; "" if there is none
 
 	Operands []string // names in the code of the operands that an instance reads
 	Helpers  []string // C templates emitted once, before all kernels that name them
@@ -32,6 +34,7 @@ type Kernel struct {
 	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
 	// c for the whole run if false.
 	RunChannels bool
+	Bounds      bool // Go's function takes add, low and high
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
 	// result are dense; kernels that know row-major ones only look at

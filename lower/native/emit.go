@@ -228,8 +228,12 @@ func (b *builder) tuned(f *facts) error {
 	for _, v := range operands[len(in.Operands):] {
 		c.Args = append(c.Args, b.buffer(v))
 	}
-	if n := bound(in.Scratch); n != 0 {
-		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: ir.Uint8, Sizes: []sym.Expr{in.Scratch}, Len: in.Scratch, MaxLen: n})
+	if !in.Scratch.IsZero() {
+		d, n := ir.Uint8, in.Scratch
+		if b.opt.Target.Lang == "go" { // which cannot see bytes as numbers
+			d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
+		}
+		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)})
 	}
 	b.emit(c)
 	return nil

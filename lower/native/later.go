@@ -60,5 +60,5 @@ func (b *builder) dropPacked() {
 
 // shapeInts returns the numbers of s in the order of the text form.
 func shapeInts(s *panels.Shape) []*int {
-	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Group, &s.Column, &s.StepA, &s.StepB, &s.StepC}
+	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Last, &s.Group, &s.Column, &s.StepA, &s.StepB, &s.StepC}
 }

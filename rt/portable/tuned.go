@@ -17,14 +17,15 @@ type tunedCode struct {
 	reads    int   // how many f reads
 	params   []int
 	epilogue gofunc.Epilogue
-	bufs     [][]float32 // result, operands, packed constants
+	bufs     [][]float32 // result, operands, packed constants, scratch
 	added    [][]float32
 	rooms    [][]float32 // for results and operands that are not aligned
 }
 
 func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	f, ok := gofunc.Lookup(in.Kernel.Go)
-	if !ok || !in.Scratch.IsZero() {
+	scratch, known := in.Scratch.Const()
+	if !ok || !known {
 		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go, in.Kernel.Name)
 	}
 	t := &tunedCode{f: f, operands: append(append([]int{}, in.Operands...), in.Added...), reads: len(in.Operands)}
@@ -40,6 +41,9 @@ func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 		var own []float32
 		x, _ := eval.Floats(p.Data, &own)
 		t.bufs = append(t.bufs, x)
+	}
+	if scratch > 0 {
+		t.bufs = append(t.bufs, make([]float32, (scratch+3)/4))
 	}
 	t.rooms = make([][]float32, 1+len(t.operands))
 	t.added = make([][]float32, len(in.Added))

@@ -5,7 +5,7 @@ package gokernels
 
 import "embed"
 
-// FS has a directory per package: linear/linear.go, …
+// FS has a directory per package: conv/conv.go, …
 //
-//go:embed conv/conv.go depthwise/depthwise.go linear/linear.go matmul/matmul.go
+//go:embed conv/conv.go depthwise/depthwise.go matmul/matmul.go rows/*.go rows/*.s
 var FS embed.FS

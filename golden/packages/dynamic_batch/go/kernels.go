@@ -2,20 +2,16 @@
 
 package dynamicbatch
 
+import "math"
+
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32, m int) {
-	linearF32(y, x, w, bias, m, 5, 4, func(run []float32, _, _ int) {
-		for i := range run {
-			if run[i] < 0 {
-				run[i] = 0
-			}
-		}
-	})
+	rowsLinear(y, x, w, bias, m, 5, 4, nil, float32(0), float32(math.Inf(1)), nil)
 }
 
 // linear computes linear.
 func linear(y, x, w, bias []float32, m int) {
-	linearF32(y, x, w, bias, m, 2, 5, nil)
+	rowsLinear(y, x, w, bias, m, 2, 5, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
 }
 
 // mean computes mean.dim.

@@ -23,9 +23,9 @@ type weights struct {
 // loadWeights returns the weights, which all models share.
 var loadWeights = sync.OnceValue(func() *weights {
 	return &weights{
-		hiddenWeight: elements[float32](weightData, 0, 32),
-		hiddenBias:   elements[float32](weightData, 128, 8),
-		outWeight:    elements[float32](weightData, 160, 20),
-		outBias:      elements[float32](weightData, 240, 4),
+		hiddenWeight: elements[float32](weightData, 0, 64),
+		hiddenBias:   elements[float32](weightData, 256, 32),
+		outWeight:    elements[float32](weightData, 384, 80),
+		outBias:      elements[float32](weightData, 704, 32),
 	}
 })

@@ -5,81 +5,65 @@ package lenet
 import "math"
 
 // convolutionRelu computes convolution, relu.
-func convolutionRelu(y, x, w, bias []float32) {
-	// batch=1 groups=1 cin=1 cout=3 chanAt=1 colAt=2 ih=12 iw=12 oh=12 ow=12 kh=5
-	// kw=5 sh=1 sw=1 dh=1 dw=1 ph=2 pw=2 left=2 right=10 xb=144 xc=144 xh=12 xw=1
-	// yb=432 yc=144 yh=12 yw=1
-	convF32(y, x, w, bias, 1, 1, 1, 3, 1, 2, 12, 12, 12, 12, 5, 5, 1, 1, 1, 1, 2, 2, 2, 10, 144, 144, 12, 1, 432, 144, 12, 1, func(run []float32, _, _ int) {
-		for i := range run {
-			if run[i] < 0 {
-				run[i] = 0
-			}
-		}
-	})
+func convolutionRelu(y, x, w, bias, scratch []float32) {
+	// batch=1 cin=1 cout=3 oh=12 ow=12 kh=5 kw=5 sh=1 sw=1 dh=1 dw=1 runs=1 run=5
+	// xb=144 xh=16 xw=1 gh=16 ih=12 ph=2 pw=2 given=12 fc=1 fh=12 fw=1
+	rowsConvGather(y, x, w, bias, scratch, 1, 1, 3, 12, 12, 5, 5, 1, 1, 1, 1, 1, 5, 144, 16, 1, 16, 12, 2, 2, 12, 1, 12, 1, nil, float32(0), float32(math.Inf(1)), nil)
 }
 
 // maxPool2d computes max_pool2d.
 func maxPool2d(out, in []float32) {
-	for i := range 18 {
+	for i := range 6 {
 		for j := range 6 {
-			top := float32(math.Inf(-1))
-			for k := range 2 {
+			for k := range 3 {
+				top := float32(math.Inf(-1))
 				for l := range 2 {
-					v := in[24*i+12*k+2*j+l]
-					if v > top || v != v {
-						top = v
+					for i4 := range 2 {
+						v := in[72*i+36*l+6*j+3*i4+k]
+						if v > top || v != v {
+							top = v
+						}
 					}
 				}
+				out[18*i+3*j+k] = top
 			}
-			out[6*i+j] = top
 		}
 	}
 }
 
 // convolutionRelu2 computes convolution, relu.
 func convolutionRelu2(y, x, w, bias []float32) {
-	// batch=1 groups=1 cin=3 cout=4 chanAt=2 colAt=1 ih=6 iw=6 oh=4 ow=4 kh=3 kw=3
-	// sh=1 sw=1 dh=1 dw=1 ph=0 pw=0 left=0 right=4 xb=108 xc=36 xh=6 xw=1 yb=64
-	// yc=16 yh=4 yw=1
-	convF32(y, x, w, bias, 1, 1, 3, 4, 2, 1, 6, 6, 4, 4, 3, 3, 1, 1, 1, 1, 0, 0, 0, 4, 108, 36, 6, 1, 64, 16, 4, 1, func(run []float32, _, _ int) {
-		for i := range run {
-			if run[i] < 0 {
-				run[i] = 0
-			}
-		}
-	})
+	// batch=1 cin=3 cout=4 oh=4 ow=4 kh=3 kw=3 sh=1 sw=1 dh=1 dw=1 runs=1 run=9
+	// xb=108 xh=18 xw=3
+	rowsConv(y, x, w, bias, 1, 3, 4, 4, 4, 3, 3, 1, 1, 1, 1, 1, 9, 108, 18, 3, nil, float32(0), float32(math.Inf(1)), nil)
 }
 
 // maxPool2d2 computes max_pool2d.
 func maxPool2d2(out, in []float32) {
-	for i := range 8 {
+	for i := range 4 {
 		for j := range 2 {
-			top := float32(math.Inf(-1))
 			for k := range 2 {
+				top := float32(math.Inf(-1))
 				for l := range 2 {
-					v := in[8*i+4*k+2*j+l]
-					if v > top || v != v {
-						top = v
+					for i4 := range 2 {
+						v := in[32*j+16*l+8*k+4*i4+i]
+						if v > top || v != v {
+							top = v
+						}
 					}
 				}
+				out[4*i+2*j+k] = top
 			}
-			out[2*i+j] = top
 		}
 	}
 }
 
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32) {
-	linearF32(y, x, w, bias, 1, 10, 16, func(run []float32, _, _ int) {
-		for i := range run {
-			if run[i] < 0 {
-				run[i] = 0
-			}
-		}
-	})
+	rowsLinear(y, x, w, bias, 1, 10, 16, nil, float32(0), float32(math.Inf(1)), nil)
 }
 
 // linear computes linear.
 func linear(y, x, w, bias []float32) {
-	linearF32(y, x, w, bias, 1, 5, 10, nil)
+	rowsLinear(y, x, w, bias, 1, 5, 10, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
 }

@@ -15,7 +15,7 @@ type Model struct {
 
 // New returns a Model.
 func New() *Model {
-	return &Model{arena: make([]float32, 432), weights: loadWeights()}
+	return &Model{arena: make([]float32, 688), weights: loadWeights()}
 }
 
 // Forward runs the model's method forward.
@@ -28,8 +28,9 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 	w := m.weights
 
 	// layers.py:41: convolution, relu
-	relu := m.arena[:432] // [1, 3, 12, 12]
-	convolutionRelu(relu, x[:], w.conv1Weight, w.conv1Bias)
+	relu := m.arena[:432]       // [1, 3, 12, 12]
+	scratch := m.arena[432:688] // [256]
+	convolutionRelu(relu, x[:], w.conv1Weight, w.conv1Bias, scratch)
 
 	// layers.py:41: max_pool2d
 	maxPool2dOut := m.arena[:108] // [1, 3, 6, 6]
@@ -40,11 +41,11 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 	convolutionRelu2(relu1, maxPool2dOut, w.conv2Weight, w.conv2Bias)
 
 	// layers.py:42: max_pool2d
-	maxPool2d1 := m.arena[108:124] // [1, 4, 2, 2]
+	maxPool2d1 := m.arena[:16] // [1, 4, 2, 2]
 	maxPool2d2(maxPool2d1, relu1)
 
 	// layers.py:43: linear, relu
-	relu2 := m.arena[:10] // [1, 10]
+	relu2 := m.arena[16:26] // [1, 10]
 	linearRelu(relu2, maxPool2d1, w.fc1Weight, w.fc1Bias)
 
 	// layers.py:43: linear

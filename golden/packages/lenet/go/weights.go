@@ -27,13 +27,13 @@ type weights struct {
 // loadWeights returns the weights, which all models share.
 var loadWeights = sync.OnceValue(func() *weights {
 	return &weights{
-		conv1Weight: elements[float32](weightData, 0, 100),
-		conv1Bias:   elements[float32](weightData, 400, 4),
-		conv2Weight: elements[float32](weightData, 416, 108),
-		conv2Bias:   elements[float32](weightData, 848, 4),
-		fc1Weight:   elements[float32](weightData, 864, 192),
-		fc1Bias:     elements[float32](weightData, 1632, 12),
-		fc2Weight:   elements[float32](weightData, 1680, 80),
-		fc2Bias:     elements[float32](weightData, 2000, 8),
+		conv1Weight: elements[float32](weightData, 0, 400),
+		conv1Bias:   elements[float32](weightData, 1600, 32),
+		conv2Weight: elements[float32](weightData, 1728, 432),
+		conv2Bias:   elements[float32](weightData, 3456, 32),
+		fc1Weight:   elements[float32](weightData, 3584, 256),
+		fc1Bias:     elements[float32](weightData, 4608, 32),
+		fc2Weight:   elements[float32](weightData, 4736, 160),
+		fc2Bias:     elements[float32](weightData, 5376, 32),
 	}
 })

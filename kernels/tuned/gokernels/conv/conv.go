@@ -12,7 +12,7 @@ const cols = 4
 // is padded likewise. The sum runs over rows of taps outermost; chanAt and colAt,
 // 1 and 2 or 2 and 1, tell where channels and columns are, 2 being innermost.
 // Output columns left..right-1 see all kernel columns. xb, xc, xh, xw are the steps of x over batch, channels,
-// rows and columns, yb, yc, yh those of y, whose columns are neighbours: yw is 1.
+// rows and columns, yb, yc, yh, yw those of y.
 // The epilogue, if not nil, is applied to each run of finished results: o is the
 // position of run[0] in y, c the channel of all of the run.
 func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right,
@@ -63,7 +63,16 @@ func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, i
 							q++
 						}
 					}
-					if epilogue != nil {
+					switch {
+					case epilogue == nil:
+					case yw != 1: // every result is a run
+						for i := range count {
+							for q := range ow {
+								at := o + i*yc + q*yw
+								epilogue(y[at:at+1], at, channel+i)
+							}
+						}
+					default:
 						for i := range count {
 							epilogue(y[o+i*yc:o+i*yc+ow], o+i*yc, channel+i)
 						}

@@ -6,14 +6,20 @@ package panels
 // Shape says which elements of a constant go where: the packed matrices are
 // [Groups][ceil(N/Cols)][A][B][C][Cols], zero where there is no column. Column n of
 // group g is the elements g·Group + n·Column + a·StepA + b·StepB + c·StepC of
-// the constant.
+// the constant. With Last, the last panel of each group is Last columns wide.
 type Shape struct {
-	Groups, N, A, B, C, Cols           int
+	Groups, N, A, B, C, Cols, Last     int
 	Group, Column, StepA, StepB, StepC int
 }
 
 // Len returns how many elements the packed matrices have.
-func (s Shape) Len() int { return s.Groups * ((s.N + s.Cols - 1) / s.Cols) * s.A * s.B * s.C * s.Cols }
+func (s Shape) Len() int {
+	columns := (s.N + s.Cols - 1) / s.Cols * s.Cols
+	if s.Last > 0 && s.N > 0 {
+		columns += s.Last - s.Cols
+	}
+	return s.Groups * columns * s.A * s.B * s.C
+}
 
 // Pack returns the matrices of constant w packed.
 func Pack[T any](s Shape, w []T) []T {
@@ -21,7 +27,10 @@ func Pack[T any](s Shape, w []T) []T {
 	at := 0
 	for g := range s.Groups {
 		for first := 0; first < s.N; first += s.Cols {
-			count := min(s.Cols, s.N-first)
+			count, width := min(s.Cols, s.N-first), s.Cols
+			if s.Last > 0 && first+s.Cols >= s.N {
+				width = s.Last
+			}
 			for a := range s.A {
 				for b := range s.B {
 					from := g*s.Group + first*s.Column + a*s.StepA + b*s.StepB
@@ -29,7 +38,7 @@ func Pack[T any](s Shape, w []T) []T {
 						for n := range count {
 							out[at+n] = w[from+n*s.Column]
 						}
-						at += s.Cols
+						at += width
 						from += s.StepC
 					}
 				}

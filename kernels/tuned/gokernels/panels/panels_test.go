@@ -29,3 +29,19 @@ func TestPackRepeats(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// The last panel of every group may be narrower.
+func TestPackLast(t *testing.T) {
+	s := Shape{Groups: 2, N: 5, A: 2, B: 1, C: 1, Cols: 4, Last: 2, Group: 5, Column: 1, StepA: 10}
+	w := make([]int, 20)
+	for i := range w {
+		w[i] = i + 1
+	}
+	want := []int{
+		1, 2, 3, 4, 11, 12, 13, 14, 5, 0, 15, 0,
+		6, 7, 8, 9, 16, 17, 18, 19, 10, 0, 20, 0,
+	}
+	if got := Pack(s, w); !slices.Equal(got, want) || len(got) != s.Len() {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,104 @@
+package golang
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/etgen/etgen/kernels/tuned/gokernels"
+)
+
+const twoFunctions = `// a head
+
+#include "textflag.h"
+
+// func first(t *tile)
+// Requires: AVX
+TEXT ·first(SB), NOSPLIT, $0-8
+	JMP first
+first:
+	RET
+
+// func second()
+TEXT ·second(SB), NOSPLIT, $0-0
+	RET
+`
+
+func TestAssembly(t *testing.T) {
+	rename := func(s string) string { return "my" + s }
+	got, err := assembly(twoFunctions, []string{"first"}, rename)
+	want := `#include "textflag.h"
+
+// func myfirst(t *tile)
+// Requires: AVX
+TEXT ·myfirst(SB), NOSPLIT, $0-8
+	JMP first
+first:
+	RET
+`
+	if err != nil || got != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	if _, err := assembly(twoFunctions, []string{"third"}, rename); err == nil {
+		t.Error("a function that is not there is copied")
+	}
+	if _, err := assembly("", []string{"first"}, rename); err == nil {
+		t.Error("a function of no file is copied")
+	}
+}
+
+// The functions of every assembly file of the tuned kernels stand by themselves.
+func TestAssemblyStandsAlone(t *testing.T) {
+	found := 0
+	err := fs.WalkDir(gokernels.FS, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".s") {
+			return err
+		}
+		found++
+		src, err := fs.ReadFile(gokernels.FS, path)
+		if err != nil {
+			return err
+		}
+		if a, b := strings.Count(string(src), "(SB)"), strings.Count(string(src), "TEXT ·"); a != b {
+			t.Errorf("%s has %d symbols and %d functions", path, a, b)
+		}
+		return nil
+	})
+	if err != nil || found == 0 {
+		t.Errorf("%d files, %v", found, err)
+	}
+}
+
+// A library with alternatives is itself with each of them.
+func TestVariants(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"x/all.go":     "package x\n\nfunc F() int { return g() + both() }\n\nfunc both() int { return 1 }\n\nfunc unused() {}\n",
+		"x/g_amd64.go": "//go:build !purego\n\npackage x\n\nfunc g() int { return fast() }\n\nfunc fast() int\n",
+		"x/g_amd64.s":  "// func fast() int\nTEXT ·fast(SB), 4, $0-8\n\tRET\n",
+		"x/g_other.go": "//go:build !amd64 || purego\n\npackage x\n\nfunc g() int { return both() }\n",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	lib, err := openLibrary(files, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(lib.variants) != 2 || lib.variants[0].constraint != "//go:build !purego" || lib.variants[0].assembly == nil || lib.variants[1].assembly != nil {
+		t.Fatalf("variants %+v", lib.variants)
+	}
+	for i, want := range []string{"F both g fast", "F both g"} {
+		decls, err := lib.variants[i].closure([]string{"F"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, d := range decls {
+			names = append(names, d.objs[0].Name())
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("variant %d has %s, want %s", i, got, want)
+		}
+	}
+}

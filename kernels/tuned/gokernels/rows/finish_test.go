@@ -1,0 +1,73 @@
+package rows
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestFinish adds to, bounds and hands to an epilogue results of panels that are
+// full and of some that are not. Numbers are whole: sums are exact.
+func TestFinish(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const rows, k = 13, 5
+	for _, n := range []int{1, 16, 20, 32, 40, 64, 72} {
+		x, bias := draw(r, rows*k, true), append(draw(r, n, true), make([]float32, panel)...)
+		add := draw(r, rows*n, true)
+		weights := draw(r, n*k, true)
+		var w []float32
+		for j := 0; j < n; j += panel {
+			columns, width := panelOf(n, j)
+			for l := range k {
+				for c := range width {
+					v := float32(0)
+					if c < columns {
+						v = weights[(j+c)*k+l]
+					}
+					w = append(w, v)
+				}
+			}
+		}
+		y := make([]float32, rows*n)
+		seen := make([]int, rows*n)
+		Linear(y, x, w, bias, rows, n, k, add, -3, 7, func(run []float32, o, c int) {
+			for i := range run {
+				seen[o+i]++
+				if &run[i] != &y[o+i] || (o+i)%n != c+i {
+					t.Fatalf("n %d: the run at %d, channel %d is elsewhere", n, o, c)
+				}
+				run[i] *= 2
+			}
+		})
+		for i := range rows {
+			for j := range n {
+				sum := bias[j] + add[i*n+j]
+				for l := range k {
+					sum += x[i*k+l] * weights[j*k+l]
+				}
+				if want := 2 * min(max(sum, -3), 7); y[i*n+j] != want || seen[i*n+j] != 1 {
+					t.Fatalf("n %d: result %d, %d is %g after %d epilogues, want %g", n, i, j, y[i*n+j], seen[i*n+j], want)
+				}
+			}
+		}
+	}
+}
+
+// TestInPlace adds to results what is in their place, for channels some of which
+// are computed twice.
+func TestInPlace(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	low, high := float32(math.Inf(-1)), float32(math.Inf(1))
+	for _, n := range []int{3, 16, 20, 32, 40, 72} {
+		x, w, bias := draw(r, 9*9*n, true), draw(r, 9*n, true), draw(r, n, true)
+		plain, y := make([]float32, 9*9*n), draw(r, 9*9*n, true)
+		before := append([]float32{}, y...)
+		Depthwise(plain, x, w, bias, 1, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 8, 81*n, 9*n, n, nil, low, high, nil)
+		Depthwise(y, x, w, bias, 1, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 8, 81*n, 9*n, n, y, low, high, nil)
+		for i, v := range before {
+			if y[i] != plain[i]+v {
+				t.Fatalf("%d channels: result %d is %g, want %g", n, i, y[i], plain[i]+v)
+			}
+		}
+	}
+}
