@@ -206,7 +206,7 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 	}
 	o := operand{
 		constant: t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil && t.ExtraInfo.External),
-		dynamic:  t.Dynamism != pte.Static, rank: len(t.Sizes),
+		dynamic:  t.Dynamism != pte.Static, rank: len(t.Sizes), most: 1,
 	}
 	if !slices.IsSorted(t.DimOrder) {
 		o.order = t.DimOrder
@@ -214,6 +214,7 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 	sizes := make([]int64, len(t.Sizes))
 	for i, s := range t.Sizes {
 		sizes[i] = int64(s)
+		o.most *= int64(s)
 	}
 	b.text.Tensor(d, sizes, t.DimOrder, o.constant, o.dynamic)
 	n := b.value(&pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder, Dynamism: t.Dynamism})

@@ -33,6 +33,7 @@ type call struct {
 type operand struct {
 	constant, dynamic bool
 	rank              int
+	most              int64   // elements at the bound
 	order             []uint8 // of dimensions in memory, nil if row-major
 }
 

@@ -164,6 +164,9 @@ func (g *glue) impliedNumbers() {
 // result is an argument for a tensor that is written.
 func (g *glue) result(p native.Port, k int) {
 	g.args = append(g.args, view(p, fmt.Sprintf("compiled.Out[%s](c, %d)", golang.ElementType(p.Type.DType), k)))
+	if n := p.Buf.MaxLen; n > g.results[k].most {
+		fmt.Fprintf(&g.once, "c.Least(%d, %d)\n", k, n)
+	}
 	name := p.Name
 	if len(g.m.Outputs) == 1 && name == "out0" {
 		name = "out"

@@ -65,7 +65,7 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 		return nil, err
 	}
 	np.Source = strings.Join(sources, ", ")
-	parts, err := golang.Generate(np, golang.Options{Name: opt.Package, Generator: opt.Generator, Internal: true})
+	parts, err := golang.Generate(np, golang.Options{Name: "registry", Generator: opt.Generator, Internal: true})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ type result struct {
 	slot  *rt.EValue
 	data  []byte // now
 	sizes []int64
-	spare []byte // room for data that is not aligned
+	least int    // bytes that the code wants, whatever the sizes come to
+	spare []byte // room for data that is not aligned, or less than least
 	lent  bool   // spare is data
 }
 
@@ -129,8 +130,8 @@ func (c *Call) enter() error {
 			return fmt.Errorf("%w: result %d has no memory", rt.ErrInvalidState, i)
 		}
 		r.data = t.Data
-		if r.lent = !aligned(r.data, t.DType); r.lent {
-			r.spare = room(r.spare, len(r.data))
+		if r.lent = !aligned(r.data, t.DType) || len(r.data) < r.least; r.lent {
+			r.spare = room(r.spare, max(len(r.data), r.least))
 			r.data = r.spare
 		}
 	}
@@ -182,6 +183,13 @@ func In[T Element](c *Call, i int) []T { return elements[T](c.operands[i].data) 
 
 // Out returns the memory of result i, as much as its bound takes.
 func Out[T Element](c *Call, i int) []T { return elements[T](c.results[i].data) }
+
+// Least makes Out return at least n elements of result i: sizes that follow from
+// elements may have a larger bound than the tensor that takes the result.
+func (c *Call) Least(i, n int) {
+	r := &c.results[i]
+	r.least = n * r.slot.Tensor.DType.Size()
+}
 
 // Size returns dimension d of operand i.
 func (c *Call) Size(i, d int) int { return int(c.operands[i].sizes[d]) }
