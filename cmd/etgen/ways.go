@@ -6,7 +6,7 @@ import (
 )
 
 // wayNames are the words of --via.
-const wayNames = "c, go, rt, eval"
+const wayNames = "c, go, rt, rt-optimize, eval"
 
 // wayOf turns a word of --via into a way.
 func wayOf(word string, opt compile.Options) (way.Way, error) {
@@ -18,6 +18,8 @@ func wayOf(word string, opt compile.Options) (way.Way, error) {
 		return way.Go{Settings: settings}, nil
 	case "rt":
 		return way.RT{Settings: settings}, nil
+	case "rt-optimize":
+		return way.RT{Settings: settings, Optimize: true}, nil
 	case "eval":
 		return way.Reference{}, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/rt"
+	"github.com/etgen/etgen/rt/optimize"
 	"github.com/etgen/etgen/rt/portable"
 )
 
@@ -21,10 +22,18 @@ import (
 // the kernels of the whole operator table.
 type RT struct {
 	Settings // Limit and Keep have no effect
+	// Optimize lets methods be compiled when they are loaded. One that cannot be
+	// fails.
+	Optimize bool
 }
 
-// Name is "rt".
-func (RT) Name() string { return "rt" }
+// Name is "rt" or "rt-optimize".
+func (w RT) Name() string {
+	if w.Optimize {
+		return "rt-optimize"
+	}
+	return "rt"
+}
 
 // Run implements [Way].
 func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
@@ -47,6 +56,9 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 		defer closer.Close()
 	}
 	m := &machine{registry: registry}
+	if w.Optimize {
+		m.optimize = optimize.With(optimize.Options{Strict: true})
+	}
 	if w.Options.Probes {
 		m.tracer = &stepTracer{epoch: time.Now()}
 	}
@@ -162,6 +174,7 @@ func mutatedInputs(m *ir.Method) []int {
 type machine struct {
 	program  *rt.Program
 	registry *rt.Registry
+	optimize rt.Optimizer
 	data     []*rt.DataFile
 	mutated  [][]int // by method
 	methods  map[int]*rt.Method
@@ -183,7 +196,7 @@ func (m *machine) load(i int) error {
 	for _, size := range meta.PlannedBuffers {
 		memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
 	}
-	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory}
+	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory, Optimize: m.optimize}
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}

@@ -18,7 +18,7 @@ func TestRTRepeats(t *testing.T) {
 			for i := range twice.Calls {
 				twice.Calls[i].Repeat = 2
 			}
-			apart := RT{Settings{Options: compile.Options{Planner: plan.Disjoint{}}}}
+			apart := RT{Settings: Settings{Options: compile.Options{Planner: plan.Disjoint{}}}}
 			want := all(t, RT{}, once)[0]
 			if want.Err != nil {
 				t.Fatal(want.Err)
@@ -84,7 +84,7 @@ func TestReorder(t *testing.T) {
 func TestRTExternalWeights(t *testing.T) {
 	j := caseJob(t, "lenet")
 	inside := all(t, RT{}, j)[0]
-	outside := all(t, RT{Settings{Options: compile.Options{ExternalWeights: true}}}, j)[0]
+	outside := all(t, RT{Settings: Settings{Options: compile.Options{ExternalWeights: true}}}, j)[0]
 	if inside.Err != nil || outside.Err != nil {
 		t.Fatal(inside.Err, outside.Err)
 	}
@@ -92,4 +92,23 @@ func TestRTExternalWeights(t *testing.T) {
 		t.Errorf("%d bytes with weights; %d without, %d of weights", inside.Code, outside.Code, outside.Weights)
 	}
 	sameCall(t, inside.Calls[0], outside.Calls[0])
+}
+
+// Compiled when it is loaded, a program computes the same with its state carried
+// on, repeated and with weights outside.
+func TestRTOptimized(t *testing.T) {
+	for _, name := range []string{"mutated_buffer", "while_loop", "channels_last_conv"} {
+		j := caseJob(t, name)
+		kept := j.Calls[0]
+		kept.Keep = true
+		j.Calls = []Call{j.Calls[0], kept, j.Calls[0]}
+		outside := RT{Settings: Settings{Options: compile.Options{ExternalWeights: true}}, Optimize: true}
+		got, want := all(t, outside, j)[0], all(t, RT{}, j)[0]
+		if got.Err != nil || want.Err != nil {
+			t.Fatal(got.Err, want.Err)
+		}
+		for i := range want.Calls {
+			sameCall(t, want.Calls[i], got.Calls[i])
+		}
+	}
 }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/rt"
+	"github.com/etgen/etgen/rt/optimize"
+	"github.com/etgen/etgen/rt/portable"
+)
+
+// The goals: how many times the time of generated Go a method may take.
+const (
+	interpretedGoal = 3.0
+	optimizedGoal   = 1.5
+)
+
+// runtimeTable measures programs in the runtime, interpreted and optimised at
+// load, against generated Go.
+func runtimeTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
+	t := &table{
+		title: "The runtime for .pte files",
+		legend: fmt.Sprintf(`median of the calls made in %v, in µs; rt interprets, rt/optimize compiles at load; first is the time from the file to the
+first result, in ms; ! is above %.1f times generated Go for rt, %.1f times for rt/optimize`, s.span, interpretedGoal, optimizedGoal),
+		head: []string{"model", "Go µs", "rt µs", "rt:Go", "rt/optimize µs", "rt/optimize:Go", "rt first ms", "rt/optimize first ms"},
+	}
+	generated := runAll(ctx, s, way.Go{}, cases)
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for k, c := range cases {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		name := nameOf(c.Dir)
+		fail := func(what string, err error) {
+			t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, what, conform.FirstLine(err)))
+		}
+		if err := generated[k].err; err != nil {
+			fail("Go", err)
+		}
+		file, err := programOf(c, dir)
+		if err != nil {
+			fail("rt", err)
+			continue
+		}
+		interpreted := runProgram(ctx, s, c, file, nil)
+		optimized := runProgram(ctx, s, c, file, optimize.With(optimize.Options{Strict: true}))
+		base := generated[k].times.median()
+		row := []string{name, micros(base)}
+		for _, m := range []struct {
+			what string
+			*runtimeRun
+			goal float64
+		}{{"rt", interpreted, interpretedGoal}, {"rt/optimize", optimized, optimizedGoal}} {
+			if m.err != nil {
+				fail(m.what, m.err)
+			}
+			took := m.times.median()
+			mark := ""
+			if base > 0 && took.Seconds() > m.goal*base.Seconds() {
+				mark = "! "
+			}
+			row = append(row, micros(took), mark+ratio(took.Seconds(), base.Seconds()))
+		}
+		t.row(append(row, millis(interpreted.first), millis(optimized.first))...)
+	}
+	return t, nil
+}
+
+func micros(d time.Duration) string {
+	if d == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.1f", d.Seconds()*1e6)
+}
+
+func millis(d time.Duration) string {
+	if d == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.1f", d.Seconds()*1e3)
+}
+
+// programOf returns the path of the case's .pte, which is written to dir if the
+// model is no .pte.
+func programOf(c *testcase.Case, dir string) (string, error) {
+	model := filepath.Join(c.Dir, c.Models[0])
+	if filepath.Ext(model) == ".pte" {
+		return model, nil
+	}
+	p, closer, err := compile.Read(model)
+	if err != nil {
+		return "", err
+	}
+	defer closer.Close()
+	out, err := compile.PTE(p, compile.Options{})
+	if err != nil {
+		return "", err
+	}
+	var file bytes.Buffer
+	if err := pte.Write(&file, out.Program); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "model.pte")
+	return path, os.WriteFile(path, file.Bytes(), 0o644)
+}
+
+// runtimeRun is what was measured of one program.
+type runtimeRun struct {
+	first time.Duration // from the file to the first result
+	times sample
+	err   error
+}
+
+// runProgram runs the first call of a case for the span.
+func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string, with rt.Optimizer) *runtimeRun {
+	r := &runtimeRun{}
+	r.err = func() error {
+		start := time.Now()
+		p, err := rt.Open(file, nil)
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		data, err := dataOf(c)
+		if err != nil {
+			return err
+		}
+		m, err := p.LoadMethod(p.MethodNames()[0], &rt.MethodOptions{Registry: portable.Registry(), Data: data, Optimize: with})
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		set := func() error {
+			for i, v := range c.Calls[0].Inputs {
+				x, err := way.InputOf(v, &m.Meta().Inputs[i])
+				if err != nil {
+					return err
+				}
+				if err := m.SetInput(i, x); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		var times []time.Duration
+		for began := time.Now(); len(times) < 3 || time.Since(began) < s.span; {
+			if err := set(); err != nil {
+				return err
+			}
+			before := time.Now()
+			if err := m.Execute(ctx); err != nil {
+				return err
+			}
+			if r.first == 0 {
+				r.first = time.Since(start)
+			}
+			times = append(times, time.Since(before))
+		}
+		r.times = newSample(times)
+		return nil
+	}()
+	return r
+}
+
+// dataOf opens the files with external data that lie beside a case's model.
+func dataOf(c *testcase.Case) ([]*rt.DataFile, error) {
+	paths, err := filepath.Glob(filepath.Join(c.Dir, "*.ptd"))
+	if err != nil {
+		return nil, err
+	}
+	var data []*rt.DataFile
+	for _, path := range paths {
+		d, err := rt.OpenData(path)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, d)
+	}
+	return data, nil
+}
