@@ -16,7 +16,7 @@ func TestSteps(t *testing.T) {
 		jobs[i].Calls[0].Repeat = 3
 	}
 	probes := Settings{Options: compile.Options{Probes: true}}
-	for _, c := range []struct{ plain, probed Way }{{C{}, C{Settings: probes}}, {Go{}, Go{Settings: probes}}, {RT{}, RT{probes}}} {
+	for _, c := range []struct{ plain, probed Way }{{C{}, C{Settings: probes}}, {Go{}, Go{Settings: probes}}, {RT{}, RT{Settings: probes}}} {
 		t.Run(c.plain.Name(), func(t *testing.T) {
 			plain, probed := all(t, c.plain, jobs...), all(t, c.probed, jobs...)
 			for i, j := range jobs {
@@ -74,7 +74,7 @@ func checkSteps(t *testing.T, name string, r *Result, call *CallResult) (loops b
 // Whose work a step does is told with the Python line.
 func TestStepOrigin(t *testing.T) {
 	j := caseJob(t, "lenet")
-	for _, w := range []Way{C{Settings: Settings{Options: compile.Options{Probes: true}}}, RT{Settings{Options: compile.Options{Probes: true}}}} {
+	for _, w := range []Way{C{Settings: Settings{Options: compile.Options{Probes: true}}}, RT{Settings: Settings{Options: compile.Options{Probes: true}}}} {
 		r := all(t, w, j)[0]
 		if r.Err != nil {
 			t.Fatal(r.Err)
