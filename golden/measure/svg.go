@@ -1,0 +1,99 @@
+package measure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The picture's measures, in pixels.
+const (
+	svgWidth  = 1000
+	svgRow    = 18
+	svgLabel  = 400 // left of the bars
+	svgNumber = 230 // right of the longest bar
+	svgChars  = 60  // that fit into the label
+	svgRows   = 48  // bars of a way at most
+)
+
+// SVG draws the tables of kernels: a bar for each, as long as its time, coloured
+// by its fraction of the peak. The same report gives the same bytes.
+func (r *Report) SVG(to io.Writer) error {
+	var b bytes.Buffer
+	y := svgRow
+	text := func(x int, anchor, class, s string) {
+		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="%s" class="%s">`, x, y-5, anchor, class)
+		xml.EscapeText(&b, []byte(s))
+		b.WriteString("</text>\n")
+	}
+	for _, w := range r.Ways {
+		y += svgRow
+		head := fmt.Sprintf("%s, via %s: %s µs", r.Model, w.Name, number(w.Median))
+		if w.OfPeak > 0 {
+			head += fmt.Sprintf(", %s %% of the peak", percent(w.OfPeak))
+		}
+		text(8, "start", "head", head)
+		shown, rest := w.shown(false)
+		if len(shown) > svgRows {
+			for _, k := range shown[svgRows:] {
+				rest.Time, rest.Share, rest.Calls = rest.Time+k.Time, rest.Share+k.Share, rest.Calls+k.Calls
+			}
+			rest.OfPeak, shown = 0, shown[:svgRows]
+		}
+		bars := shown
+		if rest.Calls > 0 {
+			rest.Ops = []string{fmt.Sprintf("%d more", len(w.Kernels)-len(shown))}
+			bars = append(bars[:len(bars):len(bars)], &rest)
+		}
+		longest := 0.0
+		for _, k := range bars {
+			longest = max(longest, k.Time)
+		}
+		for _, k := range bars {
+			y += svgRow
+			label := strings.Join(k.Ops, ", ")
+			if label == "" {
+				label = k.Name
+			}
+			if len(k.Lines) > 0 {
+				line := short(k.line(), svgChars-12)
+				label = short(label, max(10, svgChars-3-len([]rune(line)))) + " · " + line
+			}
+			text(svgLabel-8, "end", "label", label)
+			length := 0.0
+			if longest > 0 {
+				length = float64(svgWidth-svgLabel-svgNumber) * k.Time / longest
+			}
+			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"><title>`, svgLabel, y-svgRow+1, max(length, 0.5), svgRow-3, svgColor(k.OfPeak))
+			xml.EscapeText(&b, []byte(strings.Join(append([]string{k.Name + " " + k.Type}, k.Lines...), "\n")))
+			b.WriteString("</title></rect>\n")
+			note := fmt.Sprintf("%s µs, %s %%", number(k.Time), percent(k.Share))
+			if k.OfPeak > 0 {
+				note += fmt.Sprintf(", %s %% of peak", percent(k.OfPeak))
+			}
+			text(svgLabel+int(length)+6, "start", "label", note)
+		}
+		y += svgRow / 2
+	}
+	y += svgRow
+	if r.Peak > 0 {
+		text(8, "start", "label", fmt.Sprintf("red to green: no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
+	}
+	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">
+<style>text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px;fill:#222}.head{font-size:13px;font-weight:bold}</style>
+<rect width="100%%" height="100%%" fill="#fff"/>
+%[3]s</svg>
+`, svgWidth, y+4, b.String())
+	return err
+}
+
+// svgColor goes from red over yellow to green; grey is for what has no part.
+func svgColor(part float64) string {
+	if part <= 0 {
+		return "#b8b8b8"
+	}
+	hue := 120 * min(part, 1)
+	return fmt.Sprintf("hsl(%.0f,65%%,50%%)", hue)
+}
