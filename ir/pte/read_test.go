@@ -1,6 +1,7 @@
 package pte
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 )
@@ -40,5 +41,18 @@ func TestReadShared(t *testing.T) {
 				t.Errorf("%d plans, defects %q", len(p.Plans), p.Defects)
 			}
 		})
+	}
+}
+
+// inMemory is a reader that cannot be compared with another.
+type inMemory []byte
+
+func (m inMemory) ReadAt(p []byte, off int64) (int, error) { return bytes.NewReader(m).ReadAt(p, off) }
+
+func TestReadFromMemory(t *testing.T) {
+	file := inMemory(writeBytes(t, sample()))
+	p, err := Read(file, int64(len(file)))
+	if err != nil || len(p.Constants) != len(sample().Constants) {
+		t.Errorf("%v, %v", p, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -74,8 +75,8 @@ func (d *decoder) position(b ir.Blob) int64 {
 			return at
 		}
 		outer, offset, _ := section.Outer()
-		if at += offset; outer == d.r {
-			return at
+		if at += offset; !reflect.ValueOf(outer).Comparable() || outer == d.r {
+			return at // the first holds of the reader of the whole file only
 		}
 		b, _ = outer.(ir.Blob)
 	}
