@@ -8,16 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
-	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/pte"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/rt"
 	"github.com/etgen/etgen/rt/optimize"
 	"github.com/etgen/etgen/rt/portable"
@@ -65,7 +62,7 @@ func runCase(t *testing.T, dir string) error {
 		return err
 	}
 	defer file.Close()
-	o := &rt.MethodOptions{Registry: portable.Registry(), Optimize: optimize.With(optimize.Options{Strict: true})}
+	o := &rt.MethodOptions{Registry: portable.Registry(), Optimize: strict}
 	ptds, _ := filepath.Glob(filepath.Join(dir, "*.ptd"))
 	for _, path := range ptds {
 		d, err := rt.OpenData(path)
@@ -102,16 +99,6 @@ func runCase(t *testing.T, dir string) error {
 		return fmt.Errorf("there are no calls")
 	}
 	return nil
-}
-
-// termsOf returns the longest reduction in a program.
-func termsOf(path string) (int64, error) {
-	p, closer, err := compile.Read(path)
-	if err != nil {
-		return 0, err
-	}
-	defer closer.Close()
-	return slices.Max(way.Terms(ops.Standard(), p)), nil
 }
 
 // open opens a program, or the one in a bundle.
@@ -177,7 +164,7 @@ func BenchmarkExecute(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer p.Close()
-			m, err := p.LoadMethod("forward", &rt.MethodOptions{Optimize: optimize.With(optimize.Options{Strict: true})})
+			m, err := p.LoadMethod("forward", &rt.MethodOptions{Optimize: strict})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func compile(b *rt.Boundary) (*code, error) {
 		return nil, err
 	}
 	table := ops.Standard()
-	p, err := raise.Program(file, "", table, data)
+	p, err := raise.Program(file, "program", table, data)
 	if err != nil {
 		return nil, err
 	}
