@@ -127,7 +127,8 @@ func TestVetGo(t *testing.T) {
 	}
 }
 
-// The Go is whole on machines without kernels of their own, and without them.
+// The Go is whole on other machines, with assembly of their own or none, and
+// where none is wanted.
 func TestVetGoElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		env  []string

@@ -3,8 +3,12 @@ package tuned_test
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gofunc"
 )
@@ -66,6 +70,26 @@ func TestGo(t *testing.T) {
 					continue
 				}
 				tr.check(t, tr.runGo(t))
+			}
+		})
+	}
+}
+
+// TestGoMachines runs the tests of the kernels that have assembly without it,
+// and with that of another machine, emulated.
+func TestGoMachines(t *testing.T) {
+	for _, c := range []struct {
+		name, env string
+		args      []string
+	}{
+		{"plain", "", []string{"-tags=purego"}},
+		{"arm64", "GOARCH=arm64", []string{"-exec=" + strings.Join(toolchain.NEON().Emulator, " ")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"test"}, c.args...), "./gokernels/rows")...)
+			cmd.Env = append(os.Environ(), c.env)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}

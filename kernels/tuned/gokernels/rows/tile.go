@@ -5,6 +5,7 @@
 package rows
 
 //go:generate go -C ../asm run . -out ../rows/tile_amd64.s
+//go:generate go -C ../asm run ./neon ../rows/tile_arm64.s
 
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow

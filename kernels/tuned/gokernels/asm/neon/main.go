@@ -1,0 +1,213 @@
+// Command neon writes the arm64 assembly of the kernels in ../rows, which avo
+// does not know, to the file named.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"strings"
+)
+
+// Offsets of the fields of a tile; its test compares them.
+const (
+	y, x, w, bias, add       = 0, 24, 48, 72, 96
+	rows, next, step         = 120, 128, 136
+	outer, xOuter, wOuter    = 144, 152, 160
+	middle, xMiddle, wMiddle = 168, 176, 184
+	depth, width, low, high  = 192, 200, 208, 212
+	maxRows, vecs            = 6, 4 // of a tile: 24 registers of sums
+)
+
+// writer is the text so far. Register use: R0 the tile, R2 next, V0 to V3 a row
+// of weights, V4 to V7 elements of x, V8 to V31 sums.
+type writer struct{ strings.Builder }
+
+func (o *writer) op(format string, args ...any) { fmt.Fprintf(o, "\t"+format+"\n", args...) }
+
+func (o *writer) label(name string, n int) { fmt.Fprintf(o, "%s%d:\n", name, n) }
+
+// load loads a field into a register.
+func (o *writer) load(field, r int) { o.op("MOVD %d(R0), R%d", field, r) }
+
+// scaled loads a number of elements as a number of bytes.
+func (o *writer) scaled(field, r int) {
+	o.load(field, r)
+	o.op("LSL $2, R%d, R%d", r, r)
+}
+
+// word is an instruction that the assembler does not know, on vectors d, n and
+// m of four numbers.
+func (o *writer) word(name string, code uint32, d, n, m int) {
+	o.op("WORD $0x%08x // %s V%d, V%d, V%d", code|uint32(m)<<16|uint32(n)<<5|uint32(d), name, d, n, m)
+}
+
+func sum(i, j int) int { return 8 + i*vecs + j }
+
+func four(first int) string {
+	return fmt.Sprintf("[V%d.S4, V%d.S4, V%d.S4, V%d.S4]", first, first+1, first+2, first+3)
+}
+
+// start writes what a function begins with: a branch on the number of rows.
+func (o *writer) start(name string) {
+	fmt.Fprintf(o, "\n// func %s(t *tile)\nTEXT ·%s(SB), $0-8\n", name, name)
+	o.op("MOVD t+0(FP), R0")
+	o.load(rows, 1)
+	o.scaled(next, 2)
+	for n := maxRows; n > 1; n-- {
+		o.op("CMP $%d, R1", n)
+		o.op("BEQ rows%d", n)
+	}
+}
+
+// begin sets the sums of n rows to the bias at register r.
+func (o *writer) begin(n, r int) {
+	o.op("VLD1 (R%d), %s", r, four(sum(0, 0)))
+	for i := 1; i < n; i++ {
+		for j := range vecs {
+			o.op("VMOV V%d.B16, V%d.B16", sum(0, j), sum(i, j))
+		}
+	}
+}
+
+// finish adds, bounds and stores the sums of n rows: results go to R10, what is
+// added is at R11 if that is not zero.
+func (o *writer) finish(n int) {
+	o.scaled(step, 12)
+	o.op("CBZ R11, plain%d", n)
+	for i := range n {
+		o.op("VLD1 (R11), %s", four(0))
+		o.op("ADD R12, R11")
+		for j := range vecs {
+			o.word("FADD", 0x4e20d400, sum(i, j), sum(i, j), j)
+		}
+	}
+	o.label("plain", n)
+	o.op("ADD $%d, R0, R13", low)
+	o.op("VLD1R (R13), [V4.S4]")
+	o.op("ADD $%d, R0, R13", high)
+	o.op("VLD1R (R13), [V5.S4]")
+	for i := range n {
+		for j := range vecs {
+			o.word("FMAX", 0x4e20f400, sum(i, j), sum(i, j), 4)
+			o.word("FMIN", 0x4ea0f400, sum(i, j), sum(i, j), 5)
+		}
+		o.op("VST1 %s, (R10)", four(sum(i, 0)))
+		o.op("ADD R12, R10")
+	}
+}
+
+// advance adds a number of elements in a field to a register.
+func (o *writer) advance(field, r int) {
+	o.load(field, 17)
+	o.op("ADD R17<<2, R%d, R%d", r, r)
+}
+
+func (o *writer) again(r int, label string, n int) {
+	o.op("SUBS $1, R%d, R%d", r, r)
+	o.op("BNE %s%d", label, n)
+}
+
+func (o *writer) product() {
+	o.start("productNEON")
+	for n := 1; n <= maxRows; n++ {
+		o.label("rows", n)
+		o.load(x, 3)
+		o.load(w, 4)
+		o.scaled(width, 5)
+		o.load(bias, 6)
+		o.begin(n, 6)
+		o.load(outer, 7)
+		o.label("outer", n)
+		o.load(middle, 8)
+		o.op("MOVD R3, R9")
+		o.label("middle", n)
+		o.op("MOVD R9, R10")
+		for i := 1; i < n; i++ {
+			o.op("ADD R2, R%d, R%d", 9+i, 10+i)
+		}
+		o.load(depth, 16)
+		o.label("depth", n)
+		o.op("VLD1 (R4), %s", four(0))
+		o.op("ADD R5, R4")
+		for i := range n {
+			o.op("FMOVS.P 4(R%d), F%d", 10+i, 4+i%4)
+			for j := range vecs {
+				o.word("FMLA by element 0", 0x4f801000, sum(i, j), j, 4+i%4)
+			}
+		}
+		o.again(16, "depth", n)
+		o.advance(xMiddle, 9)
+		o.again(8, "middle", n)
+		o.advance(xOuter, 3)
+		o.again(7, "outer", n)
+		o.load(y, 10)
+		o.load(add, 11)
+		o.finish(n)
+		o.op("RET")
+	}
+}
+
+func (o *writer) window() {
+	o.start("windowNEON")
+	for n := 1; n <= maxRows; n++ {
+		o.label("rows", n)
+		o.op("MOVD $0, R1") // of the block, in bytes
+		o.label("block", n)
+		o.load(bias, 6)
+		o.op("ADD R1, R6")
+		o.begin(n, 6)
+		o.load(x, 3)
+		o.op("ADD R1, R3")
+		o.load(w, 4)
+		o.op("ADD R1, R4")
+		// An extent may be zero.
+		o.load(middle, 8)
+		o.op("CBZ R8, finish%d", n)
+		o.load(outer, 7)
+		o.op("CBZ R7, finish%d", n)
+		o.label("outer", n)
+		o.load(middle, 8)
+		o.op("MOVD R3, R9")
+		o.op("MOVD R4, R5")
+		o.label("middle", n)
+		o.op("VLD1 (R5), %s", four(0))
+		o.op("MOVD R9, R10")
+		for i := range n {
+			o.op("VLD1 (R10), %s", four(4))
+			for j := range vecs {
+				o.op("VFMLA V%d.S4, V%d.S4, V%d.S4", j, 4+j, sum(i, j))
+			}
+			o.op("ADD R2, R10")
+		}
+		o.advance(xMiddle, 9)
+		o.advance(wMiddle, 5)
+		o.again(8, "middle", n)
+		o.advance(xOuter, 3)
+		o.advance(wOuter, 4)
+		o.again(7, "outer", n)
+		o.label("finish", n)
+		o.load(y, 10)
+		o.op("ADD R1, R10")
+		o.load(add, 11)
+		o.op("CBZ R11, nothing%d", n)
+		o.op("ADD R1, R11")
+		o.label("nothing", n)
+		o.finish(n)
+		o.op("ADD $%d, R1", 16*vecs)
+		o.scaled(width, 14)
+		o.op("CMP R14, R1")
+		o.op("BLT block%d", n)
+		o.op("RET")
+	}
+}
+
+func main() {
+	var o writer
+	o.WriteString("// Code generated by command: go run ./neon. DO NOT EDIT.\n\n//go:build !purego\n")
+	o.product()
+	o.window()
+	if err := os.WriteFile(os.Args[1], []byte(o.String()), 0o666); err != nil {
+		log.Fatal(err)
+	}
+}
