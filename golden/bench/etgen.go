@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/testcase"
 )
 
@@ -39,7 +40,7 @@ func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*tabl
 			var took [2]time.Duration
 			for i, lang := range []string{"c", "go"} {
 				files++
-				median, peak, err := measure(ctx, s.compile, command, filepath.Join(c.Dir, model), "--lang="+lang, "--name=model", "-o", filepath.Join(dir, lang))
+				median, peak, err := timed(ctx, s.compile, command, filepath.Join(c.Dir, model), "--lang="+lang, "--name=model", "-o", filepath.Join(dir, lang))
 				if err != nil {
 					row = append(row, "failed", none)
 					t.notes = append(t.notes, fmt.Sprintf("%s, %s: %v", row[0], lang, err))
@@ -60,9 +61,9 @@ func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*tabl
 	return t, ctx.Err()
 }
 
-// measure runs a command some times; the memory is the most of all runs, in
+// timed runs a command some times; the memory is the most of all runs, in
 // bytes, 0 if the system does not tell.
-func measure(ctx context.Context, runs int, command string, args ...string) (median time.Duration, peak int64, err error) {
+func timed(ctx context.Context, runs int, command string, args ...string) (median time.Duration, peak int64, err error) {
 	var times []time.Duration
 	for range max(runs, 1) {
 		cmd := exec.CommandContext(ctx, command, args...)
@@ -74,7 +75,7 @@ func measure(ctx context.Context, runs int, command string, args ...string) (med
 		times = append(times, time.Since(start))
 		peak = max(peak, peakMemory(cmd.ProcessState))
 	}
-	return newSample(times).median(), peak, nil
+	return measure.NewSample(times).Median(), peak, nil
 }
 
 func megabytes(n int64) string {

@@ -96,7 +96,9 @@ func (s *settings) cases(roots []string) ([]*testcase.Case, error) {
 		return nil, fmt.Errorf("-models: %w", err)
 	}
 	if len(roots) == 0 {
-		roots = standard()
+		if roots, err = standard(); err != nil {
+			return nil, err
+		}
 	}
 	dirs, err := testcase.Find(roots...)
 	if err != nil {
@@ -119,12 +121,15 @@ func (s *settings) cases(roots []string) ([]*testcase.Case, error) {
 
 // standard are the folders that are measured if none is asked for. The working
 // directory is the repository.
-func standard() []string {
+func standard() ([]string, error) {
 	const shared = "../shared"
 	if _, err := os.Stat(shared); err == nil {
-		return append(conform.Carried(shared), "golden/cases/digits")
+		dirs, err := marked(shared)
+		dirs = append(dirs, conform.Carried(shared)...)
+		slices.Sort(dirs)
+		return append(slices.Compact(dirs), "golden/cases/digits"), err
 	}
-	return []string{"golden/cases/digits", "golden/cases/lenet"}
+	return []string{"golden/cases/digits", "golden/cases/lenet"}, nil
 }
 
 // nameOf is the end of a case's path: "models/lenet".

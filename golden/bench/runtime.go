@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/pte"
@@ -57,7 +58,7 @@ first result, in ms; ! is above %.1f times generated Go for rt, %.1f times for r
 		}
 		interpreted := runProgram(ctx, s, c, file, nil)
 		optimized := runProgram(ctx, s, c, file, optimize.With(optimize.Options{Strict: true}))
-		base := generated[k].times.median()
+		base := generated[k].times.Median()
 		row := []string{name, micros(base)}
 		for _, m := range []struct {
 			what string
@@ -67,7 +68,7 @@ first result, in ms; ! is above %.1f times generated Go for rt, %.1f times for r
 			if m.err != nil {
 				fail(m.what, m.err)
 			}
-			took := m.times.median()
+			took := m.times.Median()
 			mark := ""
 			if base > 0 && took.Seconds() > m.goal*base.Seconds() {
 				mark = "! "
@@ -120,7 +121,7 @@ func programOf(c *testcase.Case, dir string) (string, error) {
 // runtimeRun is what was measured of one program.
 type runtimeRun struct {
 	first time.Duration // from the file to the first result
-	times sample
+	times measure.Sample
 	err   error
 }
 
@@ -169,7 +170,7 @@ func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string,
 			}
 			times = append(times, time.Since(before))
 		}
-		r.times = newSample(times)
+		r.times = measure.NewSample(times)
 		return nil
 	}()
 	return r

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
@@ -22,8 +24,9 @@ type variant struct {
 // The variants, by position.
 const (
 	cNative = iota
-	cGeneric
 	goTuned
+	interpreted
+	cGeneric
 	cUntuned
 	goUntuned
 )
@@ -32,17 +35,19 @@ func variants() []variant {
 	fast := toolchain.GCC().With("-O3", "-march=native")
 	untuned := way.Settings{Options: compile.Options{Untuned: true}}
 	return []variant{
-		cNative:   {"C, -O3 -march=native", way.C{Target: fast}},
-		cGeneric:  {"C, -O2", way.C{Target: toolchain.GCC()}},
-		goTuned:   {"Go", way.Go{}},
-		cUntuned:  {"C, definitions only", way.C{Target: fast, Settings: untuned}},
-		goUntuned: {"Go, definitions only", way.Go{Settings: untuned}},
+		cNative:     {"C, -O3 -march=native", way.C{Target: fast}},
+		goTuned:     {"Go", way.Go{}},
+		interpreted: {"rt", way.RT{}},
+		cGeneric:    {"C, -O2", way.C{Target: toolchain.GCC()}},
+		cUntuned:    {"C, definitions only", way.C{Target: fast, Settings: untuned}},
+		goUntuned:   {"Go, definitions only", way.Go{Settings: untuned}},
 	}
 }
 
 // measured is how one model ran one way.
 type measured struct {
-	times sample
+	times measure.Sample
+	macs  int64 // of a call; 0: none, or not known
 	err   error
 }
 
@@ -51,26 +56,39 @@ const shortest = 200 * time.Nanosecond
 
 // runTable runs the first call of every case, each way.
 func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
-	if err := ctx.Err(); err != nil {
+	best, err := marks()
+	if err != nil {
 		return nil, err
 	}
+	peak, err := measure.NewPeak(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer peak.Close()
 	ways := variants()
 	all := make([][]measured, len(ways))
 	for i, v := range ways {
+		if _, err := peak.Measure(ctx); err != nil {
+			return nil, err
+		}
 		all[i] = runAll(ctx, s, v.way, cases)
+	}
+	most, err := peak.Measure(ctx)
+	if err != nil {
+		return nil, err
 	}
 	t := &table{
 		title: "Generated code",
 		legend: fmt.Sprintf(`median of the calls made in %v, in µs, ± the distance of the quartiles in %%; GF/s counts a multiply-accumulate as two
-operations; -O3 is with -march=native; untuned:tuned compares with the operators' definitions only;
-ratios of times below %v would be the clock's`, s.span, shortest),
-		head: []string{"model", "kMAC", "C -O3 µs", "±%", "GF/s", "C -O2 µs", "±%", "GF/s", "Go µs", "±%", "GF/s",
-			"Go:C -O3", "Go:C -O2", "C untuned:tuned", "Go untuned:tuned"},
+operations; %%pk is of the float32 multiply-add peak of one core, here and now %.1f GF/s; C is -O3 -march=native;
+best known is what another runtime took for the model on another machine: marks.tsv; untuned:tuned compares with the
+operators' definitions only; ratios of times below %v would be the clock's`, s.span, most, shortest),
+		head: []string{"model", "kMAC", "C µs", "±%", "GF/s", "%pk", "Go µs", "±%", "GF/s", "%pk", "rt µs", "±%", "GF/s", "%pk",
+			"best known µs", "by", "C:best", "Go:best", "Go:C", "C -O2:C", "C untuned:tuned", "Go untuned:tuned"},
 	}
 	for k, c := range cases {
 		row := []string{nameOf(c.Dir), none}
-		work := macs(c)
-		if work > 0 {
+		if work := all[cNative][k].macs; work > 0 {
 			row[1] = fmt.Sprintf("%.4g", float64(work)/1e3)
 		}
 		for i, v := range ways {
@@ -78,34 +96,41 @@ ratios of times below %v would be the clock's`, s.span, shortest),
 			if m.err != nil {
 				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", row[0], v.name, conform.FirstLine(m.err)))
 			}
-			if i <= goTuned {
-				row = append(row, m.cells(work)...)
+			if i <= interpreted {
+				row = append(row, m.cells(most)...)
 			}
 		}
 		median := func(i int) float64 {
-			if t := all[i][k].times.median(); t >= shortest {
+			if t := all[i][k].times.Median(); t >= shortest {
 				return t.Seconds()
 			}
 			return 0
 		}
-		t.row(append(row, ratio(median(goTuned), median(cNative)), ratio(median(goTuned), median(cGeneric)),
+		known, by := none, none
+		mark, ok := best[filepath.ToSlash(row[0])]
+		if ok {
+			known, by = fmt.Sprintf("%.1f", float64(mark.time)/1e3), mark.by
+		}
+		t.row(append(row, known, by, ratio(median(cNative), mark.time.Seconds()), ratio(median(goTuned), mark.time.Seconds()),
+			ratio(median(goTuned), median(cNative)), ratio(median(cGeneric), median(cNative)),
 			ratio(median(cUntuned), median(cNative)), ratio(median(goUntuned), median(goTuned)))...)
 	}
 	return t, ctx.Err()
 }
 
-// cells are a model's time, its spread, and its speed at so many
-// multiply-accumulates, 0 if that is not known.
-func (m *measured) cells(macs int64) []string {
-	median := m.times.median()
+// cells are a model's time, its spread, its speed and the part of the peak that
+// is.
+func (m *measured) cells(peak float64) []string {
+	median := m.times.Median()
 	if m.err != nil || median == 0 {
-		return []string{"failed", none, none}
+		return []string{"failed", none, none, none}
 	}
-	speed := none
-	if macs > 0 {
-		speed = fmt.Sprintf("%.2f", 2*float64(macs)/float64(median.Nanoseconds()))
+	speed, part := none, none
+	if m.macs > 0 {
+		gflops := 2 * float64(m.macs) / float64(median.Nanoseconds())
+		speed, part = fmt.Sprintf("%.2f", gflops), fmt.Sprintf("%.1f", 100*gflops/peak)
 	}
-	return []string{fmt.Sprintf("%.2f", float64(median.Nanoseconds())/1e3), fmt.Sprintf("%.0f", 100*m.times.spread()), speed}
+	return []string{fmt.Sprintf("%.2f", float64(median.Nanoseconds())/1e3), fmt.Sprintf("%.0f", 100*m.times.Spread()), speed, part}
 }
 
 // batch is how many models are built into one program.
@@ -137,5 +162,5 @@ func newMeasured(r *way.Result) measured {
 	case r.Calls[0].Err != nil:
 		return measured{err: r.Calls[0].Err}
 	}
-	return measured{times: newSample(r.Calls[0].Times)}
+	return measured{times: measure.NewSample(r.Calls[0].Times), macs: r.Calls[0].MACs}
 }

@@ -44,11 +44,3 @@ func Columns(w io.Writer, rows [][]string, left func(column int) bool, paint fun
 		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
 	}
 }
-
-// Ratio is a/b in text.
-func Ratio(a, b float64) string {
-	if a <= 0 || b <= 0 {
-		return None
-	}
-	return fmt.Sprintf("%.2f", a/b)
-}
