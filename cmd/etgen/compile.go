@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 // compileFlags are the flags of every command that compiles.
 type compileFlags struct {
 	target, optimize, plan string
+	threads                int
 }
 
 func (f *compileFlags) add(cmd *cobra.Command) {
@@ -22,6 +24,7 @@ func (f *compileFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.target, "target", "generic", "the CPU: generic, cortex-m4, …")
 	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: tensors stay where the program's own plan has them, as far as they are not fused away and what fusion makes live longer leaves room, in no less memory")
+	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into, in C: NAME_pal.h says what runs them")
 	fixed(cmd, "target", "generic", "cortex-m0", "cortex-m4", "riscv32")
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
@@ -32,7 +35,7 @@ func (f *compileFlags) add(cmd *cobra.Command) {
 func (f *compileFlags) generator() string {
 	text := "etgen"
 	for _, flag := range []struct{ name, value, usual string }{
-		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"plan", f.plan, "best"},
+		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"plan", f.plan, "best"}, {"threads", strconv.Itoa(f.threads), "1"},
 	} {
 		if flag.value != flag.usual {
 			text += " --" + flag.name + "=" + flag.value
@@ -44,7 +47,10 @@ func (f *compileFlags) generator() string {
 // options returns what the flags say of the compilation of one model, or of any
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
-	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator()}
+	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads}
+	if f.threads < 1 || f.threads > 64 {
+		return opt, usageError("--threads=%d: take 1 to 64", f.threads)
+	}
 	switch f.optimize {
 	case "", "size", "speed":
 	default:

@@ -27,6 +27,9 @@ type Options struct {
 	// NAME_probe, which who measures defines, with the number that
 	// codegen.Probes gives the call.
 	Probes bool
+	// Threads, if over 1, is the number of parts that the kernels which can be
+	// are divided into; the application's NAME_parallel_for runs them.
+	Threads int
 }
 
 // maxInline is up to how many bytes weights are written as C arrays, which are
@@ -78,6 +81,7 @@ type gen struct {
 	support    support
 	kernelText writer
 	methodText writer
+	threaded   bool // some kernel runs in parts
 	err        error
 }
 

@@ -19,6 +19,9 @@ func (g *gen) files() *codegen.Package {
 	}
 	add(".h", []byte(g.header()))
 	add(".c", []byte(g.source()))
+	if g.threaded {
+		add("_pal.h", []byte(g.platform()))
+	}
 	switch {
 	case len(g.weights.Consts) == 0:
 	case g.inline():

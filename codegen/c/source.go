@@ -12,6 +12,9 @@ func (g *gen) source() string {
 	w := &writer{}
 	w.raw("/* " + g.banner(g.prefix+".c") + " */")
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
+	if g.threaded {
+		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
+	}
 	g.languageMacros(w)
 	if len(g.macroOrder) > 0 {
 		w.blank()

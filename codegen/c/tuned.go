@@ -47,15 +47,12 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	for i, s := range k.Params {
 		decls, drops = append(decls, g.idx.String()+" "+p.syms[s]), append(drops, &info.dropInt[i])
 	}
-	body, err := ctext.Text(in.Kernel.Name, text)
-	if err != nil {
-		g.fail(fmt.Errorf("kernel %s: %w", k.Name, err))
-		return
-	}
-	kept := decls[:0:0]
+	bodies := g.bodies(in, text)
+	kept, args := decls[:0:0], []string{}
 	for i, d := range decls {
-		if *drops[i] = !mentions(body, d[strings.LastIndexAny(d, " *")+1:]); !*drops[i] {
-			kept = append(kept, d)
+		name := d[strings.LastIndexAny(d, " *")+1:]
+		if *drops[i] = !mentions(strings.Join(bodies, ""), name); !*drops[i] {
+			kept, args = append(kept, d), append(args, name)
 		}
 	}
 	w := &g.kernelText
@@ -67,8 +64,30 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	if k.Doc != "" {
 		w.comment(codegen.PlainText(k.Doc))
 	}
-	w.line("%s", strings.TrimSpace(fmt.Sprintf("%s static void %s(%s)", in.Kernel.Head, info.name, paramList(kept))))
-	w.raw(strings.Trim(body, "\n"))
+	head := strings.TrimSpace(in.Kernel.Head + " static void")
+	if len(bodies) == 1 && text.Phase == "" {
+		w.line("%s %s(%s)", head, info.name, paramList(kept))
+		w.raw(strings.Trim(bodies[0], "\n"))
+		return
+	}
+	g.parts(info.name, head, in.Kernel.Phases, bodies, kept, args)
+}
+
+// bodies returns the text of a kernel, or that of each of its phases if threads
+// share them.
+func (g *gen) bodies(in *tuned.Instance, text *ctext.Kernel) (bodies []string) {
+	phases := in.Kernel.Phases
+	if g.opt.Threads < 2 || len(phases) == 0 || len(phases) > 1 && !text.One("batch") {
+		phases = []string{""}
+	}
+	for _, text.Phase = range phases {
+		body, err := ctext.Text(in.Kernel.Name, text)
+		if err != nil {
+			g.fail(fmt.Errorf("kernel %s: %w", in.Kernel.Name, err))
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies
 }
 
 const (

@@ -31,6 +31,9 @@ type Options struct {
 	Planner   plan.Planner
 	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
 	Untuned   bool // tests: definitions only
+	// Threads, if over 1, divides kernels of C into that many parts that may run
+	// at the same time: see the printer's options.
+	Threads int
 	// Probes makes an instrumented copy, of C and Go: see the printers' options.
 	Probes bool
 	// Of an ExecuTorch program: weights in a file of their own, and the model's
@@ -121,7 +124,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	name := opt.name(np.Source)
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads})
 	case "go":
 		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes})
 	}

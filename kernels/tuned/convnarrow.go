@@ -13,7 +13,7 @@ const narrowLanes = rowsCols / 2
 // neighbouring pixels fill the lanes of a vector together, where columns move
 // by one. w is [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
-	return &Kernel{Name: "depthwise_narrow_f32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_narrow_f32", Phases: []string{"rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
 		Match: matchDepthwiseNarrow}
 }
 

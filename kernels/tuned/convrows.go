@@ -16,14 +16,14 @@ const rowsCols = 32
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", Go: "rows.Conv", RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
+	return &Kernel{Name: "conv2d_rows_f32", Go: "rows.Conv", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
 		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
 
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", Go: "rows.ConvGather", RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
+	return &Kernel{Name: "conv2d_gather_f32", Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32"},
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 
@@ -106,7 +106,7 @@ func lastCols(n int) int {
 // DepthwiseRows is the depthwise convolution over images whose channels lie
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Go: "rows.Depthwise", RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_rows_f32", Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
 		Match: matchDepthwiseRows}
 }
 

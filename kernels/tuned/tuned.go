@@ -31,6 +31,9 @@ type Kernel struct {
 	Operands []string // names in the code of the operands that an instance reads
 	Helpers  []string // C templates emitted once, before all kernels that name them
 	Head     string   // what a helper wants before the function's head in C
+	// Phases name the steps of the C text that several threads may share, each
+	// beginning when the one before has ended; nil if the kernel runs whole.
+	Phases []string
 	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
 	// c for the whole run if false.
 	RunChannels bool

@@ -24,10 +24,33 @@ type Kernel struct {
 	// where the C compiler has them: then it sets the rows.
 	Rows, Cols int
 	Vector     bool
+	// Phase is the step of the kernel that the text is to do, of those it names;
+	// "" is all of them. A step is done in parts: the integers part and parts
+	// say which of how many.
+	Phase string
 	// Result returns the C expression of what is stored for the plain result
 	// acc at flat position o of the output, in channel c. All are simple
 	// operands of function calls; an acc may only be used once.
 	Result func(acc, o, c string) string
+}
+
+// Does reports whether the text is to do a step of the kernel.
+func (k *Kernel) Does(phase string) bool { return k.Phase == "" || k.Phase == phase }
+
+// From and To bound a loop over n steps: all of them, or a part's share.
+func (k *Kernel) From(n string) string {
+	if k.Phase == "" {
+		return "0"
+	}
+	return n + " * part / parts"
+}
+
+// To is the end of what begins at From.
+func (k *Kernel) To(n string) string {
+	if k.Phase == "" {
+		return n
+	}
+	return n + " * (part + 1) / parts"
 }
 
 // Int returns parameter name as a C expression.

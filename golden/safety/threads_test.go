@@ -1,0 +1,38 @@
+package safety
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/way"
+)
+
+// Kernels whose parts run in threads of their own give the same bytes as whole
+// ones, in however many parts.
+func TestThreadsAgree(t *testing.T) {
+	all, allNames := allCases(t)
+	var jobs []way.Job
+	var names []string
+	for i, name := range allNames {
+		if strings.Contains(name, "conv") || strings.Contains(name, "digits") || strings.Contains(name, "lenet") {
+			jobs, names = append(jobs, all[i]), append(names, name)
+		}
+	}
+	whole := runAll(t.Context(), way.C{}, jobs)
+	for _, threads := range []int{2, 5} {
+		parts := runAll(t.Context(), way.C{Settings: way.Settings{Options: compile.Options{Threads: threads}}}, jobs)
+		threaded := 0
+		for i := range jobs {
+			if err := sameBytes(whole[i], parts[i]); err != nil {
+				t.Errorf("%s in %d parts: %v", names[i], threads, err)
+			}
+			if parts[i].Err == nil && parts[i].Code > whole[i].Code {
+				threaded++
+			}
+		}
+		if threaded < 2 {
+			t.Errorf("only %d programs have parts", threaded)
+		}
+	}
+}
