@@ -137,6 +137,9 @@ func (c *compiler) loop(s *loop.For) func(*frame) bool {
 	if run := c.strips(s); run != nil {
 		return run
 	}
+	if run := c.rows(s); run != nil {
+		return run
+	}
 	extent := c.index(s.Extent)
 	slot := c.symbol(s.Var)
 	body := c.block(s.Body)

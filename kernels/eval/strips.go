@@ -12,31 +12,13 @@ import (
 // run element by element. Buffers are bytes, so that runs of them are decoded
 // into vectors and encoded from them.
 func (c *compiler) strips(s *loop.For) func(*frame) bool {
-	opts := lower.Options{Interpreted: true, Length: func(k int) (sym.Expr, bool) {
-		if k < 0 || k >= len(c.p.f.Bufs) {
-			return sym.Expr{}, false
-		}
-		return c.p.f.Bufs[k].Len, true
-	}}
-	code := lower.Loop(s, opts)
-	if code == nil {
-		if s = straight(s); s != nil {
-			code = lower.Loop(s, opts)
-		}
-	}
+	code := c.stripsOf(s)
 	if code == nil {
 		return nil
 	}
 	extent := c.index(code.Extent)
 	slot := c.symbol(code.Var)
-	v := &vectors{compiler: c}
-	for range code.Temps {
-		v.temps = append(v.temps, v.vector())
-	}
-	var calls []step
-	for i := range code.Calls {
-		calls = append(calls, v.call(&code.Calls[i]))
-	}
+	calls := (&vectors{compiler: c}).calls(code)
 	whole := code.Whole
 	return func(fr *frame) bool {
 		count := extent(fr)
@@ -55,10 +37,40 @@ func (c *compiler) strips(s *loop.For) func(*frame) bool {
 	}
 }
 
+// stripsOf returns an innermost loop as vector primitives, nil if there are none
+// for it.
+func (c *compiler) stripsOf(s *loop.For) *lower.Code {
+	opts := lower.Options{Interpreted: true, Length: func(k int) (sym.Expr, bool) {
+		if k < 0 || k >= len(c.p.f.Bufs) {
+			return sym.Expr{}, false
+		}
+		return c.p.f.Bufs[k].Len, true
+	}}
+	code := lower.Loop(s, opts)
+	if code == nil {
+		if s = straight(s); s != nil {
+			code = lower.Loop(s, opts)
+		}
+	}
+	return code
+}
+
 // vectors compiles the calls of a strip.
 type vectors struct {
 	*compiler
 	temps []int
+	rows  *rows // nil: of one loop
+}
+
+func (v *vectors) calls(code *lower.Code) []step {
+	for range code.Temps {
+		v.temps = append(v.temps, v.vector())
+	}
+	var calls []step
+	for i := range code.Calls {
+		calls = append(calls, v.call(&code.Calls[i]))
+	}
+	return calls
 }
 
 // vector reserves a vector in the frame.
@@ -92,6 +104,13 @@ func operand[T element](v *vectors, o lower.Operand) func(fr *frame, n int) []T 
 	case lower.Run:
 		k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
 		direct := readable[T]()
+		if r := v.rows; r != nil && !contiguous(o.At, r.outer, sym.Int(int64(r.inner))) {
+			return func(fr *frame, n int) []T {
+				x := room[T](fr, slot, n)
+				r.each(fr, n, func(from, to int) { decodeRun(x[from:to], v.run(fr, k, at(fr), r.inner, size)) })
+				return x
+			}
+		}
 		return func(fr *frame, n int) []T {
 			b := v.run(fr, k, at(fr), n, size)
 			if direct {
@@ -106,6 +125,17 @@ func operand[T element](v *vectors, o lower.Operand) func(fr *frame, n int) []T 
 	}
 	fail("operand of kind %d where a vector is needed", o.Kind)
 	return nil
+}
+
+// decodeRun sets x to the elements that b holds.
+func decodeRun[T element](x []T, b []byte) {
+	if readable[T]() {
+		if src, ok := view[T](b); ok {
+			copy(x, src)
+			return
+		}
+	}
+	decode(x, b)
 }
 
 // run returns the bytes of n elements from first on.

@@ -157,10 +157,9 @@ func moveCall[T element](v *vectors, c *lower.Call) step {
 	case "Load":
 		from, at, by := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At)
 		take := result[T](v, c.Dst)
-		return func(fr *frame, n int) {
-			dst, to := take(fr, n)
+		load := func(fr *frame, dst []T) {
 			i, step := at(fr), by(fr)
-			v.within(fr, from.Buf, i, step, n)
+			v.within(fr, from.Buf, i, step, len(dst))
 			if src := elements[T](fr, from.Buf); src != nil {
 				strip.Load(dst, src, int(i), int(step))
 			} else {
@@ -169,14 +168,21 @@ func moveCall[T element](v *vectors, c *lower.Call) step {
 					i += step
 				}
 			}
+		}
+		return func(fr *frame, n int) {
+			dst, to := take(fr, n)
+			if v.rows != nil {
+				v.rows.each(fr, n, func(from, to int) { load(fr, dst[from:to]) })
+			} else {
+				load(fr, dst)
+			}
 			store(to, dst)
 		}
 	case "Store":
 		at, by, a := v.index(c.Args[0].At), v.index(c.Args[1].At), operand[T](v, c.Args[2])
-		return func(fr *frame, n int) {
-			x := a(fr, n)
+		scatter := func(fr *frame, x []T) {
 			i, step := at(fr), by(fr)
-			v.within(fr, c.Dst.Buf, i, step, n)
+			v.within(fr, c.Dst.Buf, i, step, len(x))
 			if dst, ok := view[T](fr.bufs[c.Dst.Buf]); ok {
 				strip.Store(dst, int(i), int(step), x)
 				return
@@ -185,6 +191,14 @@ func moveCall[T element](v *vectors, c *lower.Call) step {
 				encode(v.element(fr, c.Dst, i), x[k:k+1])
 				i += step
 			}
+		}
+		return func(fr *frame, n int) {
+			x := a(fr, n)
+			if v.rows != nil {
+				v.rows.each(fr, n, func(from, to int) { scatter(fr, x[from:to]) })
+				return
+			}
+			scatter(fr, x)
 		}
 	}
 	return unknown(c)
