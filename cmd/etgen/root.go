@@ -19,11 +19,8 @@ type app struct {
 // Main runs the command line args and returns the exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{out: stdout, err: stderr}
-	if f, ok := stderr.(*os.File); ok {
-		info, err := f.Stat()
-		a.tty = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-		a.color = a.tty && os.Getenv("NO_COLOR") == ""
-	}
+	a.tty = terminal(stderr)
+	a.color = a.tty && wantsColor()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -31,9 +28,22 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return report(root.ExecuteContext(ctx), stderr, a.color)
 }
 
+// terminal reports whether a person reads what is written to w.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}
+
+// wantsColor reports whether nobody said that they want no colour.
+func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
+
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
-	cmd.AddCommand(newRun(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a))
+	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()

@@ -136,7 +136,7 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 	for _, w := range r.Ways {
 		w.compare(r.Peak)
 		if w.P90 > busy*w.P10 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: times spread as they do beside other programs, the best is what is left of that", w.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: the times spread as they do beside other programs; the best tells more of the code", w.Name))
 		}
 	}
 	return r, nil

@@ -33,7 +33,11 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 		fmt.Fprintln(to, n)
 	}
 	for _, w := range r.Ways {
-		fmt.Fprintf(to, "\n%s: kernels, in an instrumented copy of which a call takes %s µs\n\n", w.Name, number(w.Probed))
+		copied := "instrumented code"
+		if w.Name == "rt" {
+			copied = "the runtime with a tracer"
+		}
+		fmt.Fprintf(to, "\n%s: kernels, by %s, which takes %s µs for a call\n\n", w.Name, copied, number(w.Probed))
 		w.text(to, opt)
 	}
 }

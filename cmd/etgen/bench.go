@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/golden/measure"
+)
+
+func newBench(a *app) *cobra.Command {
+	var opt measure.Options
+	var text measure.TextOptions
+	var asJSON bool
+	var svg, cflags string
+	var flags compileFlags
+	cmd := &cobra.Command{
+		Use:   "bench MODEL",
+		Short: "Measure how fast a compiled model runs, and its kernels",
+		Long: `Bench compiles a model, calls it again and again on one core, and shows the
+median time of a call, the range from the tenth to the ninetieth percentile, its
+speed where it multiplies and adds, and the part of what the core can do at most,
+which is measured along with it. A multiply-accumulate is two operations.
+
+A table for each way shows the kernels: the time all calls of each take within a
+call of the model, and the operators and the Python line it came from. It is of
+an instrumented copy of the code, in which the clock is read after each kernel.
+
+MODEL is a model file or the folder of a case, whose first inputs are taken.
+Without those and without -i, inputs are random.`,
+		Example: `  etgen bench model.pt2
+  etgen bench model.pt2 -i x.npy --via=c,go,rt --svg kernels.svg
+  etgen bench model.pt2 --via=c --cc=clang --cflags='-O2 -mavx2 -mfma' --for=5s
+  etgen bench model.pt2 --json | jq '.ways[0].of_peak'`,
+		Args: exactly("MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if len(opt.Via) == 0 {
+				return usageError("--via is empty: take c, go, rt")
+			}
+			if opt.For < 0 {
+				return usageError("--for=%v is negative", opt.For)
+			}
+			if opt.Compile, err = flags.options(args[0]); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("cflags") {
+				opt.CFlags = append([]string{}, strings.Fields(cflags)...)
+			}
+			r, err := measure.Model(cmd.Context(), args[0], opt)
+			if unknown, ok := errors.AsType[*measure.UnknownWayError](err); ok {
+				return usageError("--via: %v", unknown)
+			}
+			if model, ok := errors.AsType[*measure.ModelError](err); ok {
+				return modelError(model)
+			}
+			if err != nil {
+				return err
+			}
+			if svg != "" {
+				var picture bytes.Buffer
+				if err := r.SVG(&picture); err != nil {
+					return err
+				}
+				files := codegen.Package{Files: []codegen.File{{Name: filepath.Base(svg), Data: picture.Bytes()}}}
+				if err := files.Write(filepath.Dir(svg)); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				text, err := json.MarshalIndent(r, "", "  ")
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "%s\n", text)
+				return nil
+			}
+			text.Color = terminal(a.out) && wantsColor()
+			r.Text(a.out, text)
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&opt.Via, "via", []string{"c", "go", "rt"}, "the ways to run the model: c, go, rt (as a .pte)")
+	cmd.Flags().StringArrayVarP(&opt.Inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
+	cmd.Flags().DurationVar(&opt.For, "for", time.Second, "how long to call the model each way, and again for its kernels")
+	cmd.Flags().StringVar(&opt.CC, "cc", "gcc", "the C compiler")
+	cmd.Flags().StringVar(&cflags, "cflags", "-O3 -march=native", "what the C compiler is given")
+	cmd.Flags().StringVar(&svg, "svg", "", "draw the kernels into this file")
+	cmd.Flags().BoolVar(&text.All, "all", false, "show kernels of less than half a percent of the time too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	flags.add(cmd)
+	fixed(cmd, "via", "c", "go", "rt", "c,go,rt")
+	return cmd
+}
