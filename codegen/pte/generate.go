@@ -69,7 +69,11 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	}
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
 	out.Data = pool.dataFile()
-	if err := pte.Verify(out.Program, opt.Table); err != nil {
+	err := pte.Verify(out.Program, opt.Table)
+	if err == nil && out.Data != nil {
+		err = pte.VerifyData(out.Program, out.Data)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: the program made of it is not right, which is a defect of etgen: %w", p.Source, err)
 	}
 	return out, nil
