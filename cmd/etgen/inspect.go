@@ -1,121 +1,85 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
+	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/inspect"
+	"github.com/etgen/etgen/rt/portable"
 )
 
 func newInspect(a *app) *cobra.Command {
-	var asJSON bool
-	var lang string
+	var asJSON, all bool
+	var lang, svg string
 	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
-		Short: "Show a model's signature, operators, parameters and memory",
-		Long: `Inspect shows what goes in and out of a model, which operators it uses and
-whether etgen has them, its parameters, and the memory that compiled code needs:
-the arena, and how small it could be at best, and the weights.`,
+		Short: "Show what is in a model: signature, operators, constants, memory",
+		Long: `Inspect shows what goes in and out of a model, which operators it calls, its
+constants, and how its memory is planned: when which tensor lies where, and how
+small a plan could be at best.
+
+Of an exported program it tells whether etgen has the operators, and the memory
+that compiled code needs; of an ExecuTorch program (.pte, or a .bpte bundle) what
+the bytes of the file are for, the instructions, delegates, whether etgen's
+runtime has kernels, and what is wrong with it. With --lang it tells of an
+ExecuTorch program what code compiled from it needs. A .ptd file shows its
+tensors.`,
 		Example: `  etgen inspect model.pt2
-  etgen inspect model.pt2 --json | jq '.methods[0].arena'`,
+  etgen inspect model.pte --svg memory.svg
+  etgen inspect model.pt2 --json | jq '.methods[0].memory.bytes'`,
 		Args: exactly("MODEL"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}
-			opt.Lang = lang
-			p, closer, err := compile.Read(args[0])
+			switch lang {
+			case "", "c", "go":
+			default:
+				return usageError("--lang=%s is unknown: take c or go", lang)
+			}
+			registry := portable.Registry()
+			how := inspect.Options{Compile: opt, Compiled: lang != "", HasKernel: func(name string) bool {
+				_, ok := registry.Lookup(name)
+				return ok
+			}}
+			if how.Compile.Lang = lang; lang == "" {
+				how.Compile.Lang = "c"
+			}
+			info, err := inspect.File(args[0], how)
 			if err != nil {
 				return modelError(err)
 			}
-			defer closer.Close()
-			info, err := compile.Inspect(p, opt)
-			if err != nil {
-				return modelError(err)
+			if svg != "" {
+				var drawing bytes.Buffer
+				if err := info.SVG(&drawing); err != nil {
+					return modelError(err)
+				}
+				if err := os.WriteFile(svg, drawing.Bytes(), 0o666); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				text, err := json.MarshalIndent(info, "", "  ")
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "%s\n", text)
-				return nil
+				_, err = fmt.Fprintf(a.out, "%s\n", text)
+				return err
 			}
-			printInfo(a.out, info)
-			return nil
+			return info.Text(a.out, inspect.Style{Color: terminal(a.out) && wantsColor(), All: all})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	cmd.Flags().StringVar(&lang, "lang", "c", "the output language that memory is told for: c or go")
+	cmd.Flags().BoolVar(&all, "all", false, "show long lists whole")
+	cmd.Flags().StringVar(&svg, "svg", "", "draw the memory plan to this file")
+	cmd.Flags().StringVar(&lang, "lang", "", "the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
 	flags.add(cmd)
 	fixed(cmd, "lang", "c", "go")
 	return cmd
-}
-
-func printInfo(to io.Writer, info *compile.Info) {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	defer w.Flush()
-	fmt.Fprintf(w, "%s\n", info.File)
-	for _, m := range info.Methods {
-		fmt.Fprintf(w, "\nmethod %s\n", m.Name)
-		for _, p := range m.Inputs {
-			fmt.Fprintf(w, "  in\t%s\t%s\n", p.Name, portText(p))
-		}
-		for _, p := range m.Outputs {
-			fmt.Fprintf(w, "  out\t%s\t%s\n", p.Name, portText(p))
-		}
-		for _, s := range m.Symbols {
-			bound := "no bound"
-			if s.Max != nil {
-				bound = fmt.Sprint(*s.Max)
-			}
-			fmt.Fprintf(w, "  size\t%s\t%d … %s\n", s.Name, s.Min, bound)
-		}
-		printTensors(w, "parameters", m.Parameters)
-		printTensors(w, "buffers", m.Buffers)
-		printTensors(w, "state", m.State)
-		if m.Arena != nil {
-			fmt.Fprintf(w, "  arena\t%d bytes\taligned to %d, at best %d\n", m.Arena.Bytes, m.Arena.Align, m.Arena.LowerBound)
-		}
-		fmt.Fprintf(w, "\n  operators\n")
-		for _, o := range m.Operators {
-			missing := ""
-			if !o.Supported {
-				missing = "\tnot supported"
-			}
-			fmt.Fprintf(w, "  %6d\t%s\t%s%s\n", o.Count, o.Name, strings.Join(o.DTypes, " "), missing)
-		}
-	}
-	if len(info.Problems) > 0 {
-		fmt.Fprintf(w, "\nit cannot be compiled:\n")
-		for _, p := range info.Problems {
-			fmt.Fprintf(w, "  %s\n", p)
-		}
-		return
-	}
-	fmt.Fprintf(w, "\nweights  %d bytes\nkernels  %d\n", info.Weights, info.Kernels)
-}
-
-func portText(p compile.PortInfo) string {
-	text := p.Type
-	if p.Value != "" {
-		text = "= " + p.Value
-	}
-	if p.Mutated {
-		text += " (changed by the call)"
-	}
-	return text
-}
-
-func printTensors(w io.Writer, what string, t compile.TensorsInfo) {
-	if t.Count > 0 {
-		fmt.Fprintf(w, "  %s\t%d\t%d elements, %d bytes\n", what, t.Count, t.Elements, t.Bytes)
-	}
 }

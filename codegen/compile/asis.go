@@ -10,7 +10,7 @@ import (
 // AsIs returns the planner that keeps the places which the ExecuTorch program at
 // path gives its tensors; see [plan.AsIs]. Data is as for Read.
 func AsIs(path string, data ...string) (plan.Planner, error) {
-	if f := formatOf(path); f != programMagic && f != bundleMagic {
+	if f := FormatOf(path); f != ProgramFile && f != BundleFile {
 		return nil, fmt.Errorf("%s is no ExecuTorch program: it has no memory plan to keep", path)
 	}
 	_, memories, open, err := openProgram(path, data)

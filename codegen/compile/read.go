@@ -22,8 +22,8 @@ import (
 // through if it needs one. The closer holds the weights: close it after
 // compiling.
 func Read(path string, data ...string) (*ir.Program, io.Closer, error) {
-	switch formatOf(path) {
-	case programMagic, bundleMagic:
+	switch FormatOf(path) {
+	case ProgramFile, BundleFile:
 		p, _, open, err := openProgram(path, data)
 		if err != nil {
 			return nil, nil, err
@@ -41,7 +41,7 @@ func openProgram(path string, data []string) (*ir.Program, []raise.Memory, close
 	var p *pte.Program
 	var file io.Closer
 	var err error
-	if formatOf(path) == bundleMagic {
+	if FormatOf(path) == BundleFile {
 		var b *pte.Bundle
 		if b, file, err = pte.OpenBundle(path); err == nil {
 			p = b.Program
@@ -60,15 +60,19 @@ func openProgram(path string, data []string) (*ir.Program, []raise.Memory, close
 	return out, memories, open, nil
 }
 
-// What files of ExecuTorch have at offset 4.
+// Format tells files of ExecuTorch apart: it is what they have at offset 4.
+type Format string
+
+// The formats.
 const (
-	programMagic = "ET12"
-	bundleMagic  = "BP08"
+	ProgramFile Format = "ET12" // .pte
+	BundleFile  Format = "BP08" // .bpte
+	DataFile    Format = "FT01" // .ptd
 )
 
-// formatOf returns the four bytes that tell ExecuTorch's files, "" if path is no
-// file that has them.
-func formatOf(path string) string {
+// FormatOf returns the format of the file at path, "" if it is none of
+// ExecuTorch's.
+func FormatOf(path string) Format {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -78,17 +82,20 @@ func formatOf(path string) string {
 	if _, err := io.ReadFull(f, head[:]); err != nil {
 		return ""
 	}
-	return string(head[4:])
+	switch magic := Format(head[4:]); magic {
+	case ProgramFile, BundleFile, DataFile:
+		return magic
+	}
+	return ""
 }
 
 func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
-	if len(data) == 0 && external(p) {
-		if data, err = filepath.Glob(filepath.Join(filepath.Dir(path), "*.ptd")); err != nil {
+	if len(data) == 0 {
+		if data, err = DataBeside(p, path); err != nil {
 			return nil, nil, err
 		}
-		slices.Sort(data)
 	}
 	var files []*pte.DataFile
 	for _, d := range data {
@@ -100,6 +107,17 @@ func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Pr
 		files = append(files, f)
 	}
 	return raise.Planned(p, source, ops.Standard(), files...)
+}
+
+// DataBeside returns the .ptd files in the folder of the program at path, sorted;
+// none if the program has no tensors in other files.
+func DataBeside(p *pte.Program, path string) ([]string, error) {
+	if !external(p) {
+		return nil, nil
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.ptd"))
+	slices.Sort(files)
+	return files, err
 }
 
 // external reports whether a program has tensors in other files.

@@ -76,8 +76,9 @@ func refs[T int32 | int64](list []T) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// String describes the tensor and where its data is.
-func (t *Tensor) String() string {
+// TypeString describes the tensor's type: "f32[1, 10]", of dynamic sizes their
+// bounds "f32[≤8, ≤10]", and the order of dimensions if it is another than theirs.
+func (t *Tensor) TypeString() string {
 	var b strings.Builder
 	b.WriteString(t.ScalarType.String())
 	if d, ok := t.ScalarType.DType(); ok {
@@ -100,6 +101,13 @@ func (t *Tensor) String() string {
 	if !rowMajor {
 		fmt.Fprintf(&b, " order %v", t.DimOrder)
 	}
+	return b.String()
+}
+
+// String describes the tensor and where its data is.
+func (t *Tensor) String() string {
+	var b strings.Builder
+	b.WriteString(t.TypeString())
 	switch {
 	case t.ExtraInfo != nil && t.ExtraInfo.External:
 		fmt.Fprintf(&b, " external %q", t.ExtraInfo.Name)

@@ -1,0 +1,177 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+)
+
+// Graph describes a program and what generated code of it takes. It lowers p.
+func Graph(p *ir.Program, opt compile.Options) (*Info, error) {
+	info := &Info{File: p.Source, Format: "exported program"}
+	table := ops.Standard()
+	for _, m := range p.Methods {
+		info.Methods = append(info.Methods, describe(table, m))
+	}
+	changed := map[string]map[string]bool{} // by method: what calls change, as far as passes have found out
+	opt.After = func(_ lower.Pass, p *ir.Program) error {
+		for _, m := range p.Methods {
+			changed[m.Name] = mutated(m)
+		}
+		return nil
+	}
+	np, err := compile.Native(p, opt)
+	for i := range info.Methods {
+		info.Methods[i].change(changed[info.Methods[i].Name])
+	}
+	if err != nil {
+		info.Problems = strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+		return info, nil
+	}
+	info.Weights = codegen.LayOut(np).Size
+	info.Kernels = len(np.Kernels)
+	for i, m := range np.Methods {
+		memory, err := newMemory(m.Problem, m.Plan, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		info.Methods[i].Memory = memory
+	}
+	return info, nil
+}
+
+func describe(table *ops.Table, m *ir.Method) Method {
+	info := Method{Name: m.Name, Inputs: []Port{}, Outputs: []Port{}, Operators: operators(table, m.Graph)}
+	for i, spec := range m.Outputs {
+		if spec.Kind != ir.UserOutput {
+			continue
+		}
+		out := Port{Name: fmt.Sprintf("out%d", len(info.Outputs))}
+		if ref, ok := m.Graph.Outputs[i].(ir.Ref); ok {
+			out.Type = ref.Value.Type.String()
+		} else {
+			out.Value = ir.ArgString(m.Graph.Outputs[i])
+		}
+		info.Outputs = append(info.Outputs, out)
+	}
+	for i, v := range m.Graph.Inputs {
+		switch spec := m.Inputs[i]; spec.Kind {
+		case ir.UserInput:
+			info.Inputs = append(info.Inputs, Port{Name: v.Name, Type: v.Type.String()})
+		case ir.ConstantInput:
+			info.Inputs = append(info.Inputs, Port{Name: v.Name, Value: ir.ArgString(spec.Fixed)})
+		case ir.Parameter, ir.Buffer, ir.TensorConstant:
+			info.Constants = append(info.Constants, Tensor{
+				Name: spec.Target, Type: v.Type.String(), Bytes: bytesOf(v.Type), Kind: kinds[spec.Kind], User: firstUser(m.Graph, v),
+			})
+		}
+	}
+	largestFirst(info.Constants)
+	for _, s := range m.Symbols {
+		info.Symbols = append(info.Symbols, symbol(s))
+	}
+	return info
+}
+
+// mutated returns the buffers and inputs that a method changes.
+func mutated(m *ir.Method) map[string]bool {
+	targets := map[string]bool{}
+	for _, spec := range m.Outputs {
+		if spec.Kind != ir.UserOutput {
+			targets[spec.Target] = true
+		}
+	}
+	return targets
+}
+
+// change notes that calls change the targets.
+func (info *Method) change(targets map[string]bool) {
+	for i := range info.Inputs {
+		info.Inputs[i].Mutated = targets[info.Inputs[i].Name]
+	}
+	var constants []Tensor
+	for _, t := range info.Constants {
+		if targets[t.Name] {
+			info.State = append(info.State, t)
+		} else {
+			constants = append(constants, t)
+		}
+	}
+	info.Constants = constants
+}
+
+func symbol(s *sym.Symbol) Symbol {
+	lo, hi := s.Expr().Bounds()
+	info := Symbol{Name: s.Name, Min: lo}
+	if hi != math.MaxInt64 {
+		info.Max = &hi
+	}
+	return info
+}
+
+// kinds are what a method's constants are called.
+var kinds = map[ir.InputKind]string{ir.Parameter: "parameter", ir.Buffer: "buffer", ir.TensorConstant: "constant"}
+
+func bytesOf(t ir.Type) int64 {
+	n, _ := t.Numel().Const()
+	return n * int64(t.DType.Size())
+}
+
+// largestFirst sorts tensors by bytes, equal ones as they are.
+func largestFirst(tensors []Tensor) {
+	slices.SortStableFunc(tensors, func(a, b Tensor) int { return cmp.Compare(b.Bytes, a.Bytes) })
+}
+
+// firstUser returns the first operator that takes v, and as which argument.
+func firstUser(g *ir.Graph, v *ir.Value) string {
+	user := ""
+	g.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			for _, a := range n.Args {
+				ir.EachRef(a.Value, func(x *ir.Value) {
+					if x == v && user == "" {
+						user = strings.TrimSpace(n.Op + " " + a.Name)
+					}
+				})
+			}
+		}
+	})
+	return user
+}
+
+// operators counts the operators of g and its regions, sorted by name.
+func operators(table *ops.Table, g *ir.Graph) []Operator {
+	byName := map[string]*Operator{}
+	g.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			o := byName[n.Op]
+			if o == nil {
+				_, known := table.Lookup(n.Op)
+				o = &Operator{Name: n.Op, DTypes: []string{}, Supported: known || len(n.Regions) > 0}
+				byName[n.Op] = o
+			}
+			o.Count++
+			for _, v := range n.Outputs {
+				if v != nil && v.Type.Kind == ir.TensorKind && !slices.Contains(o.DTypes, v.Type.DType.String()) {
+					o.DTypes = append(o.DTypes, v.Type.DType.String())
+				}
+			}
+		}
+	})
+	list := []Operator{}
+	for _, o := range byName {
+		slices.Sort(o.DTypes)
+		list = append(list, *o)
+	}
+	slices.SortFunc(list, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}

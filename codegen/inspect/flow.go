@@ -1,0 +1,100 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// flow finds the steps and which can follow which.
+func (l *lifetimes) flow() {
+	fixed := fixedBools(l.plan)
+	l.steps = []string{"entry"}
+	ways := [][]int{{1}} // by step: where it leads
+	for _, c := range l.plan.Chains {
+		first := len(l.steps)
+		for _, in := range c.Instructions {
+			next := []int{len(l.steps) + 1}
+			if j, ok := in.(pte.JumpFalseCall); ok {
+				target := first + int(j.Destination)
+				switch holds, known := fixed[j.Cond]; {
+				case known && !holds:
+					next[0] = target
+				case !known && target != next[0]:
+					next = append(next, target)
+				}
+			}
+			ways = append(ways, next)
+			l.steps = append(l.steps, l.label(in))
+		}
+	}
+	l.steps = append(l.steps, "return")
+	l.next = append(ways, nil)
+	l.prev = make([][]int, len(l.steps))
+	for s, next := range l.next {
+		for _, n := range next {
+			l.prev[n] = append(l.prev[n], s)
+		}
+	}
+}
+
+// fixedBools returns the bools that neither instructions nor the caller change.
+func fixedBools(ep *pte.ExecutionPlan) map[int32]bool {
+	fixed := map[int32]bool{}
+	for i, v := range ep.Values {
+		if b, ok := v.(pte.Bool); ok {
+			fixed[int32(i)] = bool(b)
+		}
+	}
+	for _, i := range ep.Inputs {
+		delete(fixed, i)
+	}
+	instructions(ep, func(in pte.Instruction) {
+		switch in := in.(type) {
+		case pte.KernelCall:
+			if n := len(in.Args); n > 0 {
+				delete(fixed, in.Args[n-1])
+			}
+		case pte.DelegateCall:
+			for _, a := range in.Args {
+				delete(fixed, a)
+			}
+		case pte.MoveCall:
+			delete(fixed, in.To)
+		}
+	})
+	return fixed
+}
+
+// label names an instruction.
+func (l *lifetimes) label(in pte.Instruction) string {
+	switch in := in.(type) {
+	case pte.KernelCall:
+		return l.plan.Operators[in.Op].String()
+	case pte.DelegateCall:
+		return l.plan.Delegates[in.Delegate].ID
+	case pte.MoveCall:
+		return "move"
+	case pte.JumpFalseCall:
+		return "jump"
+	}
+	return "free"
+}
+
+// reach returns the steps that ways from some steps lead to, those themselves
+// left out unless a way leads back. Ways do not go on from where stop holds.
+func (l *lifetimes) reach(ways [][]int, from int, stop func(step int) bool) []bool {
+	reached := make([]bool, len(l.steps))
+	todo := slices.Clone(ways[from])
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if reached[s] {
+			continue
+		}
+		if reached[s] = true; !stop(s) {
+			todo = append(todo, ways[s]...)
+		}
+	}
+	return reached
+}

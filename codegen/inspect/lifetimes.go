@@ -1,0 +1,195 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/plan"
+)
+
+// maxMemories is how many planned buffers can be described.
+const maxMemories = 256
+
+// lifetimes finds out how long the planned tensors of a method need their
+// memory, from what its instructions do. Step 0 is the call's entry, the steps
+// after it are the instructions of all chains, the last is the return.
+type lifetimes struct {
+	plan    *pte.ExecutionPlan
+	effects [][]pte.Effect
+	steps   []string
+	next    [][]int // by step: which can follow
+	prev    [][]int
+
+	root    []int32              // by value: the planned tensor whose memory it has, itself for most
+	moved   map[int32]roots      // by value that moves write: whose memory it may have
+	moves   map[int]pte.MoveCall // of tensors, by step
+	written []bool               // by root: something other than a move gives it data
+	others  map[int32]roots      // by value that nothing writes: those that are written in its place
+	uses    []use                // by value
+	problem plan.Problem
+	offsets []int64
+}
+
+type roots = []int32
+
+// use are the steps that touch a planned tensor.
+type use struct {
+	reads, writes []int // writes replace all of it
+	held          []int // it needs its memory, whatever happened before
+	bytes         int64
+}
+
+// memoryOf describes the memory of a method.
+func memoryOf(p *pte.Program, ep *pte.ExecutionPlan, schemas pte.Schemas) (*Memory, error) {
+	if len(ep.BufferSizes)-1 > maxMemories {
+		return nil, fmt.Errorf("method %s: %d planned buffers are too many for a memory map", ep.Name, len(ep.BufferSizes)-1)
+	}
+	effects, err := p.Effects(ep, schemas)
+	if err != nil {
+		return nil, err
+	}
+	l := &lifetimes{plan: ep, effects: effects, uses: make([]use, len(ep.Values))}
+	l.flow()
+	l.roots()
+	l.follow()
+	l.build()
+	pl := &plan.Plan{Offsets: l.offsets, Memories: []plan.Memory{{Align: 1}}}
+	for i := 1; i < len(ep.BufferSizes); i++ {
+		pl.Memories = append(pl.Memories[:i-1], plan.Memory{Size: ep.BufferSizes[i], Align: alignment})
+	}
+	return newMemory(&l.problem, pl, l.steps, 1)
+}
+
+// alignment is what runtimes align planned tensors to, in bytes.
+const alignment = 16
+
+// each calls do for every instruction with its step.
+func (l *lifetimes) each(do func(step int, in pte.Instruction, e *pte.Effect)) {
+	step := 1
+	for c, chain := range l.plan.Chains {
+		for i, in := range chain.Instructions {
+			do(step, in, &l.effects[c][i])
+			step++
+		}
+	}
+}
+
+// build makes a problem of straight-line code, in which a buffer is written and
+// read so that it holds its memory when the tensor does.
+func (l *lifetimes) build() {
+	input := map[int32]bool{}
+	for _, v := range l.plan.Inputs {
+		input[l.root[v]] = true
+	}
+	for i, v := range l.plan.Values {
+		t, ok := v.(*pte.Tensor)
+		if !ok {
+			continue
+		}
+		n, _ := t.NBytes()
+		u := &l.uses[l.root[i]]
+		u.bytes = max(u.bytes, n) // a view may have a larger bound
+	}
+	names := l.names()
+	for i, v := range l.plan.Values {
+		t, ok := v.(*pte.Tensor)
+		if !ok || t.Allocation == nil || l.root[i] != int32(i) {
+			continue
+		}
+		u := &l.uses[i]
+		if len(u.reads)+len(u.writes) == 0 {
+			continue
+		}
+		b := plan.Buffer{Name: names[i], Size: u.bytes, Align: alignment, Memory: int(t.Allocation.MemoryID) - 1}
+		for _, s := range l.spans(u, !input[int32(i)], t.DataIndex > 0) {
+			b.Writes = append(b.Writes, s.First)
+			if s.Last > s.First {
+				b.Reads = append(b.Reads, s.Last)
+			}
+		}
+		l.problem.Buffers = append(l.problem.Buffers, b)
+		l.offsets = append(l.offsets, int64(t.Allocation.Offset))
+	}
+	l.problem.Name = l.plan.Name
+	l.problem.Regions = []plan.Region{{Kind: plan.Body, Parent: -1, Last: len(l.steps) - 1}}
+}
+
+// spans returns the steps during which a tensor needs its memory: those on a way
+// from a write to a read. What is read without having been written is state: it
+// needs its memory always.
+func (l *lifetimes) spans(u *use, mayBeState, initial bool) []plan.Span {
+	live := make([]bool, len(l.steps))
+	todo := slices.Clone(u.reads)
+	for _, s := range u.reads {
+		live[s] = true
+	}
+	for _, s := range u.held {
+		live[s] = true
+	}
+	for _, s := range u.writes {
+		live[s] = true // and what was there before is not wanted, unless the step reads it too
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, before := range l.prev[s] {
+			if !live[before] {
+				live[before] = true
+				todo = append(todo, before)
+			}
+		}
+	}
+	if mayBeState && live[0] || initial {
+		return []plan.Span{{First: 0, Last: len(l.steps) - 1}}
+	}
+	var spans []plan.Span
+	for s := range l.steps {
+		switch n := len(spans); {
+		case !live[s]:
+		case n > 0 && spans[n-1].Last == s-1:
+			spans[n-1].Last = s
+		default:
+			spans = append(spans, plan.Span{First: s, Last: s})
+		}
+	}
+	return spans
+}
+
+// names names the planned tensors: after inputs and outputs, as the file does, or
+// after what writes them first.
+func (l *lifetimes) names() []string {
+	names := make([]string, len(l.plan.Values))
+	l.each(func(step int, _ pte.Instruction, e *pte.Effect) {
+		for _, v := range slices.Concat(e.Writes, e.Updates) {
+			if r := l.root[v]; names[r] == "" && !e.View {
+				names[r] = fmt.Sprintf("%%%d %s", r, shortName(l.steps[step]))
+			}
+		}
+	})
+	for k, v := range l.plan.Outputs {
+		names[l.root[v]] = fmt.Sprintf("output %d", k)
+	}
+	for k, v := range l.plan.Inputs {
+		names[l.root[v]] = fmt.Sprintf("input %d", k)
+	}
+	for i, v := range l.plan.Values {
+		if t, ok := v.(*pte.Tensor); ok && t.ExtraInfo != nil && t.ExtraInfo.Name != "" {
+			names[i] = t.ExtraInfo.Name
+		}
+		if names[i] == "" {
+			names[i] = fmt.Sprintf("%%%d", i)
+		}
+	}
+	return names
+}
+
+// shortName is an operator's name without namespace and overload.
+func shortName(operator string) string {
+	if _, name, ok := strings.Cut(operator, "::"); ok {
+		operator = name
+	}
+	name, _, _ := strings.Cut(operator, ".")
+	return name
+}

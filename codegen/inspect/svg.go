@@ -1,0 +1,123 @@
+package inspect
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Sizes of a drawing, in its units.
+const (
+	svgWidth  = 960
+	panelTop  = 34 // for the panel's title
+	panelHigh = 360
+	panelFoot = 30 // for the steps
+	svgLeft   = 80 // for the bytes
+	svgRight  = 10
+	charWidth = 6.2 // of text, about
+)
+
+// SVG draws the memory of all methods: time across, bytes up, a box for each
+// tensor.
+func (info *Info) SVG(to io.Writer) error {
+	d := &drawing{}
+	for _, m := range info.Methods {
+		if m.Memory == nil {
+			continue
+		}
+		for i := range m.Memory.Buffers {
+			d.panel(m.Name, m.Memory, i)
+		}
+	}
+	if d.top == 0 {
+		return fmt.Errorf("%s: there is no memory plan to draw", info.File)
+	}
+	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">
+<title>%s</title>
+<rect width="100%%" height="100%%" fill="white"/>
+%s</svg>
+`, svgWidth, d.top, escape(info.File+": planned memory"), d.body.String())
+	return err
+}
+
+type drawing struct {
+	body strings.Builder
+	top  int // where the next panel begins
+}
+
+func (d *drawing) add(format string, args ...any) { fmt.Fprintf(&d.body, format+"\n", args...) }
+
+// panel draws one buffer of a method.
+func (d *drawing) panel(method string, m *Memory, buffer int) {
+	b := &m.Buffers[buffer]
+	title := fmt.Sprintf("%s, arena: %d bytes", method, b.Bytes)
+	if b.ID > 0 {
+		title = fmt.Sprintf("%s, buffer %d: %d bytes", method, b.ID, b.Bytes)
+	}
+	if b.LowerBound < b.Bytes {
+		title += fmt.Sprintf(", at best %d", b.LowerBound)
+	}
+	d.add(`<text x="%d" y="%d" font-size="14">%s</text>`, svgLeft, d.top+20, escape(title))
+	bottom := float64(d.top + panelTop + panelHigh)
+	x := func(step int) float64 {
+		return svgLeft + float64(step)*(svgWidth-svgLeft-svgRight)/float64(max(m.Length, 1))
+	}
+	y := func(offset int64) float64 { return bottom - float64(offset)*panelHigh/float64(max(b.Bytes, 1)) }
+	for i := range int64(5) {
+		at := b.Bytes * i / 4
+		d.add(`<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%d</text>`,
+			svgLeft, y(at), svgWidth-svgRight, svgLeft-6, y(at)+4, at)
+	}
+	every := max(1, (m.Length+9)/10)
+	for s := 0; s < m.Length; s += every {
+		d.add(`<text x="%.1f" y="%.1f" text-anchor="middle">%d</text>`, (x(s)+x(s+1))/2, bottom+14, s)
+	}
+	for i, box := range m.Boxes {
+		if box.Buffer == buffer {
+			d.box(m, &m.Boxes[i], i, x, y)
+		}
+	}
+	d.top += panelTop + panelHigh + panelFoot
+}
+
+func (d *drawing) box(m *Memory, b *Box, index int, x func(int) float64, y func(int64) float64) {
+	hue := index * 137 % 360 // neighbours differ
+	for k, s := range b.Live {
+		left, top := x(s.First), y(b.Offset+b.Bytes)
+		width, height := x(s.Last+1)-left, y(b.Offset)-top
+		about := fmt.Sprintf("%s: %d bytes at %d, %s", b.Name, b.Bytes, b.Offset, m.step(s.First))
+		if s.Last > s.First {
+			about += " to " + m.step(s.Last)
+		}
+		d.add(`<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="hsl(%d,60%%,80%%)" stroke="hsl(%d,60%%,40%%)" stroke-width="0.5"/>`,
+			escape(about), left, top, width, height, hue, hue)
+		if name := fitting(b.Name, width-4); k == 0 && height >= 11 && name != "" {
+			d.add(`<text x="%.1f" y="%.1f">%s</text>`, left+2, top+height/2+4, escape(name))
+		}
+		d.add(`</g>`)
+	}
+}
+
+// fitting returns as much of a name as width has room for, "" if that is next to
+// nothing.
+func fitting(name string, width float64) string {
+	runes := []rune(name)
+	room := int(width / charWidth)
+	switch {
+	case room >= len(runes):
+		return name
+	case room < 4:
+		return ""
+	}
+	return string(runes[:room-1]) + "…"
+}
+
+func escape(text string) string {
+	var b bytes.Buffer
+	if err := xml.EscapeText(&b, []byte(text)); err != nil {
+		panic(err) // a buffer takes what it is given
+	}
+	return b.String()
+}
