@@ -51,7 +51,9 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 	if !ok {
 		t.Fatalf("%s: no Go function %q", tr.name, tr.in.Kernel.Go)
 	}
-	call(bufs, ints, f)
+	finish := gofunc.Plain()
+	finish.Epilogue = f
+	call(bufs, ints, finish)
 	return y
 }
 

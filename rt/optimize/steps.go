@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/tuned/gofunc"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
 )
@@ -201,6 +202,7 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 	hasScratch := s.Kernel.IsScratch(scratch)
 	rooms := make([][]float32, len(s.Args))
 	var floats [][]float32
+	finish := gofunc.Finish{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
 	after := make([][]byte, 0, len(s.Args)+1)
 	return func() error {
 		if err := o.now(); err != nil {
@@ -225,7 +227,10 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 			floats = append(floats, x)
 			extra = o.bufs[t.buffers:scratch]
 		}
-		t.call(floats, params, nil)
+		if t.bounds.Add >= 0 {
+			finish.Add, _ = eval.Floats(extra[t.bounds.Add], &rooms[t.buffers+t.bounds.Add])
+		}
+		t.call(floats, params, finish)
 		if !shared {
 			eval.PutFloats(o.bufs[0], y)
 		}

@@ -13,13 +13,15 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// tunedKernel is a hand-made kernel and what follows on its results. The
-// epilogue is a loop of its own over all results: runs are too short to make up
-// for what a call of interpreted loops takes.
+// tunedKernel is a hand-made kernel and what follows on its results. An epilogue
+// that is no more than bounds is the kernel's own; another is a loop over all
+// results: runs are too short to make up for what a call of interpreted loops
+// takes.
 type tunedKernel struct {
 	call     gofunc.Function
 	buffers  int // of call: result, operands, packed constants
 	params   []sym.Expr
+	bounds   tuned.Bounds
 	epilogue *eval.Program // buffers: the result, the result again, what it adds; nil if there is none
 	syms     []*sym.Symbol // of epilogue
 }
@@ -31,7 +33,7 @@ func newTuned(k *native.Kernel, n sym.Expr) (*tunedKernel, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no Go function %q", in.Kernel.Go)
 	}
-	t := &tunedKernel{call: f, buffers: 1 + len(in.Operands) + len(in.Packed)}
+	t := &tunedKernel{call: f, bounds: tuned.Unbounded(), buffers: 1 + len(in.Operands) + len(in.Packed)}
 	for _, p := range in.Params {
 		t.params = append(t.params, p.Value)
 	}
@@ -43,6 +45,12 @@ func (t *tunedKernel) addEpilogue(name string, in *tuned.Instance, n sym.Expr) (
 	e := in.Epilogue
 	if e == nil || e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc {
 		return nil
+	}
+	if in.Kernel.Bounds {
+		if b, ok := e.Bounds(); ok {
+			t.bounds = b
+			return nil
+		}
 	}
 	f := epilogueLoops(e, in.Channels, n)
 	f.Name = name

@@ -16,7 +16,7 @@ type tunedCode struct {
 	operands []int // that f reads, then those that the epilogue adds
 	reads    int   // how many f reads
 	params   []int
-	epilogue gofunc.Epilogue
+	finish   gofunc.Finish
 	bufs     [][]float32 // result, operands, packed constants, scratch
 	added    [][]float32
 	rooms    [][]float32 // for results and operands that are not aligned
@@ -48,7 +48,8 @@ func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	t.rooms = make([][]float32, 1+len(t.operands))
 	t.added = make([][]float32, len(in.Added))
 	count, _ := c.Outs[0].Numel().Const()
-	t.epilogue = t.adding(c, in, int(count))
+	t.finish = gofunc.Plain()
+	t.finish.Epilogue = t.adding(c, in, int(count))
 	return t, nil
 }
 
@@ -109,7 +110,7 @@ func (t *tunedCode) run(bufs [][]byte) error {
 			t.added[i-t.reads] = x
 		}
 	}
-	t.f(t.bufs, t.params, t.epilogue)
+	t.f(t.bufs, t.params, t.finish)
 	if !shared {
 		eval.PutFloats(bufs[0], y)
 	}

@@ -14,47 +14,57 @@ import (
 // Epilogue is what hand-made kernels call on runs of results; see tuned.Kernel.
 type Epilogue = func(run []float32, o, c int)
 
+// Finish is what becomes of sums before they are results. Add, laid out as the
+// results, is added if it is not nil; then come Low and High; then Epilogue if it
+// is not nil. Only kernels with tuned.Kernel.Bounds look at the first three.
+type Finish struct {
+	Add       []float32
+	Low, High float32
+	Epilogue  Epilogue
+}
+
+// Plain leaves sums as they are.
+func Plain() Finish { return Finish{Low: float32(math.Inf(-1)), High: float32(math.Inf(1))} }
+
 // Function is a hand-made kernel as a function of its buffers (the result,
-// operands, packed constants, scratch if it has any), its integers and an
-// epilogue, which may be nil.
-type Function func(b [][]float32, p []int, e Epilogue)
+// operands, packed constants, scratch if it has any) and its integers.
+type Function func(b [][]float32, p []int, f Finish)
 
 // Lookup returns the function that tuned.Kernel.Go names; false if there is none.
 func Lookup(name string) (Function, bool) {
-	low, high := float32(math.Inf(-1)), float32(math.Inf(1)) // the epilogue does it all
 	switch name {
 	case "rows.Linear":
-		return func(b [][]float32, p []int, e Epilogue) {
-			rows.Linear(b[0], b[1], b[2], b[3], p[0], p[1], p[2], nil, low, high, e)
+		return func(b [][]float32, p []int, f Finish) {
+			rows.Linear(b[0], b[1], b[2], b[3], p[0], p[1], p[2], f.Add, f.Low, f.High, f.Epilogue)
 		}, true
 	case "rows.Conv":
-		return func(b [][]float32, p []int, e Epilogue) {
+		return func(b [][]float32, p []int, f Finish) {
 			rows.Conv(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
-				nil, low, high, e)
+				f.Add, f.Low, f.High, f.Epilogue)
 		}, true
 	case "rows.ConvGather":
-		return func(b [][]float32, p []int, e Epilogue) {
+		return func(b [][]float32, p []int, f Finish) {
 			rows.ConvGather(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
-				p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], nil, low, high, e)
+				p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], f.Add, f.Low, f.High, f.Epilogue)
 		}, true
 	case "rows.Depthwise":
-		return func(b [][]float32, p []int, e Epilogue) {
+		return func(b [][]float32, p []int, f Finish) {
 			rows.Depthwise(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
-				p[16], p[17], p[18], nil, low, high, e)
+				p[16], p[17], p[18], f.Add, f.Low, f.High, f.Epilogue)
 		}, true
 	case "matmul.F32":
-		return func(b [][]float32, p []int, e Epilogue) {
-			matmul.F32(b[0], b[1], b[2], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], e)
+		return func(b [][]float32, p []int, f Finish) {
+			matmul.F32(b[0], b[1], b[2], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], f.Epilogue)
 		}, true
 	case "conv.F32":
-		return func(b [][]float32, p []int, e Epilogue) {
+		return func(b [][]float32, p []int, f Finish) {
 			conv.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
-				p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], e)
+				p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], f.Epilogue)
 		}, true
 	case "depthwise.F32":
-		return func(b [][]float32, p []int, e Epilogue) {
+		return func(b [][]float32, p []int, f Finish) {
 			depthwise.F32(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14],
-				p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], e)
+				p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], f.Epilogue)
 		}, true
 	}
 	return nil, false
