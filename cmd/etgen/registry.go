@@ -36,7 +36,7 @@ Kernels that need tables have them in a file beside FILE.go.
 				return usageError("-o is missing: the Go file to write")
 			}
 			var programs []registry.Program
-			generator := "etgen registry"
+			generator, names := "etgen registry", map[string]bool{}
 			for _, path := range args {
 				p, closer, err := openProgram(path)
 				if err != nil {
@@ -44,6 +44,10 @@ Kernels that need tables have them in a file beside FILE.go.
 				}
 				defer closer()
 				name := filepath.Base(path)
+				if names[name] { // told apart by their folders
+					name = filepath.Base(filepath.Dir(path)) + "/" + name
+				}
+				names[name] = true
 				programs = append(programs, registry.Program{Name: name, Program: p})
 				generator += " " + name
 			}
