@@ -11,6 +11,9 @@ import (
 // columns is half as wide.
 const rowsCols = 32
 
+// rowsMax is the most rows of results that they have in registers.
+const rowsMax = 12
+
 // Conv2DRows is the convolution over images whose channels lie innermost in
 // memory, without padding: the products of a few neighbouring results with a
 // panel of weights run along contiguous channels. Weights are packed as

@@ -5,8 +5,8 @@ import "github.com/etgen/etgen/ir/sym"
 // Matmul multiplies a batch of pairs of matrices, both given by strides: x over
 // batch, row and k, w over batch, k and column. All sizes may be dynamic.
 func Matmul() *Kernel {
-	return &Kernel{Name: "matmul_f32", Go: "matmul.F32", Operands: []string{"x", "w"}, Helpers: []string{"tile", "tile_f32"},
-		RunChannels: true, Match: matchMatmul}
+	return &Kernel{Name: "matmul_f32", Go: "rows.Matmul", Operands: []string{"x", "w"}, Helpers: []string{"tile", "tile_f32"},
+		RunChannels: true, Bounds: true, Match: matchMatmul}
 }
 
 func matchMatmul(r *Request) *Instance {
@@ -28,8 +28,10 @@ func matchMatmul(r *Request) *Instance {
 	if p.bias >= 0 {
 		in.Added = []int{p.bias}
 	}
-	if r.Target.Lang == "c" { // the copy of some columns
-		in.Scratch = sym.Mul(p.k, sym.Int(int64(4*t.Cols)))
+	copied := t.Cols // columns of w
+	if r.Target.Lang == "go" {
+		copied = rowsCols + rowsMax // and rows of x
 	}
+	in.Scratch = sym.Mul(p.k, sym.Int(int64(4*copied)))
 	return in
 }

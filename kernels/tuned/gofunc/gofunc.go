@@ -7,7 +7,6 @@ import (
 
 	"github.com/etgen/etgen/kernels/tuned/gokernels/conv"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/depthwise"
-	"github.com/etgen/etgen/kernels/tuned/gokernels/matmul"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/rows"
 )
 
@@ -52,9 +51,9 @@ func Lookup(name string) (Function, bool) {
 			rows.Depthwise(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
 				p[16], p[17], p[18], f.Add, f.Low, f.High, f.Epilogue)
 		}, true
-	case "matmul.F32":
+	case "rows.Matmul":
 		return func(b [][]float32, p []int, f Finish) {
-			matmul.F32(b[0], b[1], b[2], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], f.Epilogue)
+			rows.Matmul(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], f.Add, f.Low, f.High, f.Epilogue)
 		}, true
 	case "conv.F32":
 		return func(b [][]float32, p []int, f Finish) {

@@ -141,7 +141,7 @@ func product(t *tile) {
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
 	t.check(t.width)
-	if !productFast(t) {
+	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
 }
