@@ -45,7 +45,7 @@ func (b *builder) build(args []int32) error {
 		return err
 	}
 	b.plan = &pte.ExecutionPlan{Name: b.name, Operators: []pte.Operator{
-		theOperator: b.op, sizeOperator: {Name: "aten::sym_size", Overload: "int"}, itemOperator: {Name: "aten::_local_scalar_dense"},
+		theOperator: b.op, sizeOperator: pte.SizeOperator(), itemOperator: pte.ItemOperator(),
 	}}
 	copied := make([]int32, 0, len(args)+1)
 	for i, a := range args {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/lower/raise"
 )
@@ -23,37 +23,14 @@ func (c *call) method(table *ops.Table) (*ir.Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := ir.NewNames(m)
-	var first []*ir.Node
+	inputs, outputs := make([][]uint8, len(m.Graph.Inputs)), make([][]uint8, len(c.results))
 	for k, operand := range c.inputs {
-		o := c.operands[operand]
-		if o.order == nil {
-			continue
-		}
-		logical := m.Graph.Inputs[k]
-		given := &ir.Value{Name: logical.Name, Type: placed(logical.Type, o.order)}
-		logical.Name = names.Fresh(given.Name + "_logical")
-		logical.Def = permute(logical.Name, given, inverse(o.order))
-		logical.Def.Outputs = []*ir.Value{logical}
-		m.Graph.Inputs[k] = given
-		first = append(first, logical.Def)
-		for i, s := range m.Outputs {
-			if s.Kind == ir.UserInputMutation && s.Target == given.Name {
-				place(m, names, i, o.order)
-			}
-		}
+		inputs[k] = c.operands[operand].order
 	}
-	m.Graph.Nodes = append(first, m.Graph.Nodes...)
-	at := 0
-	for i, s := range m.Outputs {
-		if s.Kind != ir.UserOutput {
-			continue
-		}
-		if o := c.results[at]; o.order != nil {
-			place(m, names, i, o.order)
-		}
-		at++
+	for k, o := range c.results {
+		outputs[k] = o.order
 	}
+	lower.InMemoryOrder(m, inputs, outputs)
 	return m, nil
 }
 
@@ -100,47 +77,6 @@ func (c *call) failure(err error) error {
 		parts = append(parts, fmt.Errorf("%s with arguments (%s): %s", c.where, c.form, text))
 	}
 	return errors.Join(parts...)
-}
-
-// place makes output i of m the tensor as it lies in memory in an order of
-// dimensions.
-func place(m *ir.Method, names *ir.Names, i int, order []uint8) {
-	ref, ok := m.Graph.Outputs[i].(ir.Ref)
-	if !ok {
-		return
-	}
-	name := names.Fresh("placed")
-	n := permute(name, ref.Value, order)
-	v := &ir.Value{Name: name, Type: placed(ref.Value.Type, order), Def: n}
-	n.Outputs = []*ir.Value{v}
-	m.Graph.Nodes = append(m.Graph.Nodes, n)
-	m.Graph.Outputs[i] = ir.Ref{Value: v}
-}
-
-func permute(name string, v *ir.Value, order []uint8) *ir.Node {
-	dims := make(ir.List, len(order))
-	for i, d := range order {
-		dims[i] = ir.Int(d)
-	}
-	return &ir.Node{Name: name, Op: "aten.permute.default", Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "dims", Value: dims}}}
-}
-
-// placed returns the row-major type of a tensor's elements as they lie in
-// memory.
-func placed(t ir.Type, order []uint8) ir.Type {
-	sizes := make([]sym.Expr, len(order))
-	for i, d := range order {
-		sizes[i] = t.Sizes[d]
-	}
-	return ir.TensorOf(t.DType, sizes...)
-}
-
-func inverse(order []uint8) []uint8 {
-	out := make([]uint8, len(order))
-	for i, d := range order {
-		out[d] = uint8(i)
-	}
-	return out
 }
 
 // inputOf returns which of the plan's inputs a port is.

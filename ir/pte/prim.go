@@ -65,6 +65,14 @@ func RuntimeOperator(o Operator) bool {
 	return name != copyInto && primSchemas()[name] != nil
 }
 
+// SizeOperator is the runtime's operator that gives a size of a tensor: tensor,
+// dimension, result.
+func SizeOperator() Operator { return Operator{Name: "aten::sym_size", Overload: "int"} }
+
+// ItemOperator is the runtime's operator that gives the element of a tensor of
+// one: tensor, result.
+func ItemOperator() Operator { return Operator{Name: "aten::_local_scalar_dense"} }
+
 // schema returns the schema of an operator, nil if nobody knows it.
 func (v *verifier) schema(o Operator) *aten.Schema {
 	name := o.NodeName()
