@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
+	functions "github.com/etgen/etgen/kernels/math"
 )
 
 // f32 compiles an expression of Float32 or a narrower float.
@@ -50,6 +51,10 @@ func (c *compiler) f32(e *expr.Expr) f32Fn {
 			return b(fr)
 		}
 	case expr.OpCall:
+		if f := functions.Native(e.Fn); f != nil {
+			x := c.f32(e.Args[0])
+			return func(fr *frame) float32 { return f(x(fr)) }
+		}
 		fn, run := c.call(e)
 		return func(fr *frame) float32 { run(fr); return fn.s(fr) }
 	case expr.OpCast:

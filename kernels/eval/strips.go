@@ -3,7 +3,9 @@ package eval
 import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/math"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/kernels/strip/lower"
 )
@@ -40,7 +42,7 @@ func (c *compiler) strips(s *loop.For) func(*frame) bool {
 // stripsOf returns an innermost loop as vector primitives, nil if there are none
 // for it.
 func (c *compiler) stripsOf(s *loop.For) *lower.Code {
-	opts := lower.Options{Interpreted: true, Length: func(k int) (sym.Expr, bool) {
+	opts := lower.Options{Interpreted: true, Native: func(fn *expr.Func) bool { return math.Native(fn) != nil }, Length: func(k int) (sym.Expr, bool) {
 		if k < 0 || k >= len(c.p.f.Bufs) {
 			return sym.Expr{}, false
 		}

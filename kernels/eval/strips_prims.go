@@ -3,6 +3,7 @@ package eval
 import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/math"
 	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/kernels/strip/lower"
 )
@@ -373,6 +374,9 @@ func numericCall[T strip.Numeric](v *vectors, c *lower.Call) step {
 
 // apply compiles a scalar function applied to every element.
 func (v *vectors) apply(c *lower.Call) step {
+	if f := math.NativeStrip(c.Fn); f != nil {
+		return unary(v, c, f)
+	}
 	x := &expr.Var{Name: "x", DType: c.Args[0].DType}
 	slot := v.local(x)
 	call := expr.CallFn(c.Fn, expr.Get(x))

@@ -85,7 +85,7 @@ func (b *builder) varying(e *expr.Expr) (value, bool) {
 	case expr.OpBitcast:
 		return b.bitcast(e)
 	case expr.OpCall:
-		if b.opts.Interpreted {
+		if b.opts.Interpreted && (b.opts.Native == nil || !b.opts.Native(e.Fn)) {
 			if x, ok := b.inline(e); ok {
 				return x, true
 			}

@@ -80,6 +80,9 @@ type Options struct {
 	// a primitive on a few: shorter loops are worth calls, and so are both arms
 	// of the Selects in scalar functions.
 	Interpreted bool
+	// Native reports whether the reader has code for a scalar function, so that
+	// what it is made of need not be lowered. Nil: for none.
+	Native func(*expr.Func) bool
 }
 
 // Loop returns s as calls, or nil if it has to run element by element: it has
