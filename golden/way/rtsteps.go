@@ -1,6 +1,7 @@
 package way
 
 import (
+	"math"
 	"time"
 
 	"github.com/etgen/etgen/codegen"
@@ -16,7 +17,17 @@ import (
 type stepTracer struct {
 	epoch  time.Time
 	began  time.Duration
+	cost   time.Duration // of reading the clock
 	counts *stepCounts
+}
+
+func newStepTracer() *stepTracer {
+	t := &stepTracer{epoch: time.Now(), cost: math.MaxInt64}
+	for range 64 {
+		before := time.Since(t.epoch)
+		t.cost = min(t.cost, time.Since(t.epoch)-before)
+	}
+	return t
 }
 
 // Begin implements [rt.EventTracer].
@@ -24,7 +35,7 @@ func (t *stepTracer) Begin(*rt.Event) { t.began = time.Since(t.epoch) }
 
 // End implements [rt.EventTracer].
 func (t *stepTracer) End(e *rt.Event, _ error) {
-	took := time.Since(t.epoch) - t.began
+	took := max(time.Since(t.epoch)-t.began-t.cost, 0)
 	t.counts.calls[e.Instruction]++
 	t.counts.row(t.counts.runs - 1)[e.Instruction] += uint64(took)
 }

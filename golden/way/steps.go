@@ -30,7 +30,7 @@ type StepRun struct {
 	// are not known.
 	MACs int64
 	// Times are of the last repetitions, up to [StepRows]: how long all the runs
-	// of the step took together. Reading the clock is in it, once for each run.
+	// of the step took together, without what reading the clock takes.
 	Times []time.Duration
 }
 
@@ -175,19 +175,24 @@ static struct {
 	uint64_t runs, calls[STEPS], times[ROWS][STEPS];
 } probed;
 static runner_clock *probe_clock;
-static uint64_t *probe_row, probe_last;
+static uint64_t *probe_row, probe_last, probe_cost = UINT64_MAX;
 
 void NAME_probe(int32_t call)
 {
-	uint64_t now = probe_clock();
+	uint64_t took = probe_clock() - probe_last;
 	probed.calls[call]++;
-	probe_row[call] += now - probe_last;
+	probe_row[call] += took > probe_cost ? took - probe_cost : 0;
 	probe_last = probe_clock();
 }
 
 static void probe_begin(runner_clock *clock)
 {
+	int i;
 	probe_clock = clock;
+	for (i = 0; probed.runs == 0 && i < 64; i++) {
+		uint64_t before = clock(), took = clock() - before;
+		probe_cost = took < probe_cost ? took : probe_cost;
+	}
 	probe_row = probed.times[probed.runs++ % ROWS];
 	memset(probe_row, 0, sizeof probed.times[0]);
 	probe_last = clock();
@@ -209,16 +214,21 @@ var (
 	probeRowUNIT *[STEPS]uint64
 	probeEpochUNIT = time.Now()
 	probeLastUNIT time.Duration
+	probeCostUNIT = time.Duration(1<<62)
 )
 
 func probeUNIT(call int) {
-	now := time.Since(probeEpochUNIT)
+	took := time.Since(probeEpochUNIT) - probeLastUNIT
 	probedUNIT.calls[call]++
-	probeRowUNIT[call] += uint64(now - probeLastUNIT)
+	probeRowUNIT[call] += uint64(max(took-probeCostUNIT, 0))
 	probeLastUNIT = time.Since(probeEpochUNIT)
 }
 
 func probeBeginUNIT() {
+	for i := 0; probedUNIT.runs == 0 && i < 64; i++ {
+		before := time.Since(probeEpochUNIT)
+		probeCostUNIT = min(probeCostUNIT, time.Since(probeEpochUNIT)-before)
+	}
 	probeRowUNIT = &probedUNIT.times[probedUNIT.runs%ROWS]
 	clear(probeRowUNIT[:])
 	probedUNIT.runs++
