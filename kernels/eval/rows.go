@@ -148,6 +148,20 @@ func overlap(a, b []byte) bool {
 	return x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
 
+// step returns how far apart the rows are whose first index is at; -1 if that is
+// no constant of at least 0.
+func (r *rows) step(at sym.Expr) int64 {
+	if r == nil {
+		return -1
+	}
+	coef, _, ok := at.Coef(r.outer)
+	n, constant := coef.Const()
+	if !ok || !constant || n < 0 {
+		return -1
+	}
+	return n
+}
+
 // each calls f for every row of n elements together, the outer variable being
 // that row's.
 func (r *rows) each(fr *frame, n int, f func(from, to int)) {

@@ -157,6 +157,7 @@ func moveCall[T element](v *vectors, c *lower.Call) step {
 	case "Load":
 		from, at, by := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At)
 		take := result[T](v, c.Dst)
+		down := v.rows.step(c.Args[1].At)
 		load := func(fr *frame, dst []T) {
 			i, step := at(fr), by(fr)
 			v.within(fr, from.Buf, i, step, len(dst))
@@ -171,10 +172,19 @@ func moveCall[T element](v *vectors, c *lower.Call) step {
 		}
 		return func(fr *frame, n int) {
 			dst, to := take(fr, n)
-			if v.rows != nil {
-				v.rows.each(fr, n, func(from, to int) { load(fr, dst[from:to]) })
-			} else {
+			switch src := elements[T](fr, from.Buf); {
+			case v.rows == nil:
 				load(fr, dst)
+			case down >= 0 && src != nil:
+				i, step, inner := at(fr), by(fr), v.rows.inner
+				v.within(fr, from.Buf, i, step, inner)
+				v.within(fr, from.Buf, i+int64(n/inner-1)*down, step, inner)
+				for rest := dst; len(rest) > 0; rest = rest[inner:] {
+					strip.Load(rest[:inner], src, int(i), int(step))
+					i += down
+				}
+			default:
+				v.rows.each(fr, n, func(from, to int) { load(fr, dst[from:to]) })
 			}
 			store(to, dst)
 		}
