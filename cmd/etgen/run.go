@@ -5,58 +5,106 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/way"
 )
 
 func newRun(a *app) *cobra.Command {
 	var inputs []string
-	var dir, via string
+	var dir, via, method string
+	var test int
 	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "run MODEL -i FILE... -o DIR",
-		Short: "Compile a model and run it once",
-		Long: `Run compiles a model, runs it once on the given inputs and writes its outputs.
+		Short: "Compile a model, or load an ExecuTorch program, and run it once",
+		Long: `Run compiles a model, runs it once on the given inputs and writes its outputs. An
+ExecuTorch program (.pte, .bpte) runs as it is in etgen's Go runtime, unless --via
+says otherwise.
 
 Inputs come in the order of the model's signature (etgen inspect shows it): .npy
 files, or raw little-endian .bin files of the model's dtype. A dynamic size of a
 raw input follows from the file's length if there is one. Numbers are given as
 they are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left
-out. Outputs are output_K.npy if an input is .npy, else output_K.bin; a number is
-printed. Inputs that the model changes are written as mutated_input_K.`,
+out. Without any -i a bundle runs on its own test case --test, and its outputs
+are held against those expected. Outputs are output_K.npy if an input is .npy,
+else output_K.bin; a number is printed. Inputs that the model changes are
+written as mutated_input_K.`,
 		Example: `  etgen run model.pt2 -i x.npy -o out/
-  etgen run model.pt2 -i tokens.bin -i 3 -o out/ --via=go`,
+  etgen run model.pt2 -i tokens.bin -i 3 -o out/ --via=go
+  etgen run model.pte --method=encode -i x.bin -o out/
+  etgen run model.bpte --test=2 -o out/`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			model := args[0]
 			if dir == "" {
 				return usageError("-o is missing: the folder to write to")
 			}
-			opt, err := flags.options(args[0])
+			opt, err := flags.options(model)
 			if err != nil {
 				return err
+			}
+			if via == "" {
+				if via = "c"; record.IsProgram(model) {
+					via = "rt"
+				}
 			}
 			w, err := wayOf(via, opt)
 			if err != nil {
 				return err
 			}
-			in, err := record.Inputs(args[0], inputs)
+			var given *record.Given
+			var expected []tensor.Value
+			switch _, runtime := w.(way.RT); {
+			case len(inputs) == 0 && record.IsBundle(model):
+				call, err := record.TestCase(model, method, test)
+				if err != nil {
+					return modelError(err)
+				}
+				given, expected = &record.Given{Values: call.Inputs}, call.Outputs
+			case runtime && record.IsProgram(model):
+				given, err = record.FileInputs(model, method, inputs)
+			default:
+				given, err = record.MethodInputs(model, method, inputs)
+			}
 			if err != nil {
 				return modelError(err)
 			}
-			out, err := record.Run(cmd.Context(), w, args[0], in.Values)
+			out, err := record.RunMethod(cmd.Context(), w, model, method, given.Values)
 			if err != nil {
 				return modelError(err)
 			}
-			written, err := record.WriteOutputs(dir, out, in.NPY)
+			written, err := record.WriteOutputs(dir, out, given.NPY)
 			for _, line := range written {
 				fmt.Fprintln(a.out, line)
 			}
-			return err
+			if err != nil || expected == nil {
+				return err
+			}
+			return modelError(a.expect(test, out.Outputs, expected))
 		},
 	}
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
+	cmd.Flags().StringVar(&via, "via", "", "how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
+	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
+	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
 	flags.add(cmd)
-	fixed(cmd, "via", "c", "go", "rt", "eval")
+	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval")
 	return cmd
+}
+
+// expect holds outputs against those of a bundle's test case.
+func (a *app) expect(test int, got, want []tensor.Value) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("test case %d: %d outputs, %d are expected", test, len(got), len(want))
+	}
+	for i := range got {
+		if miss := compare.Values(got[i], want[i], compare.Tolerance{}); miss != nil {
+			return fmt.Errorf("test case %d: output %d: %w", test, i, miss)
+		}
+	}
+	fmt.Fprintf(a.out, "test case %d: as expected\n", test)
+	return nil
 }

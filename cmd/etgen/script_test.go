@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shared, err := filepath.Abs("../../../shared")
+	if err != nil {
+		t.Fatal(err)
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +38,16 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CASES", cases)
 			env.Setenv("HOME", home) // the Go compiler's cache
+			env.Setenv("SHARED", shared)
 			return nil
+		},
+		// [shared]: the cases beside the repository are there, at $SHARED.
+		Condition: func(name string) (bool, error) {
+			if name != "shared" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			_, err := os.Stat(shared)
+			return err == nil, nil
 		},
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,8 +28,8 @@ type Given struct {
 	NPY    bool // one was a .npy file
 }
 
-// signature is the user inputs of a model's first method.
-func signature(model string) ([]*ir.Value, []ir.InputSpec, error) {
+// signature is the user inputs of a model's method; "" is the first.
+func signature(model, method string) ([]*ir.Value, []ir.InputSpec, error) {
 	p, closer, err := compile.Read(model)
 	if err != nil {
 		return nil, nil, err
@@ -36,7 +37,11 @@ func signature(model string) ([]*ir.Value, []ir.InputSpec, error) {
 	defer closer.Close()
 	var values []*ir.Value
 	var specs []ir.InputSpec
-	m := p.Methods[0]
+	at, err := methodIndex(p, method)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := p.Methods[at]
 	for i, v := range m.Graph.Inputs {
 		if k := m.Inputs[i].Kind; k == ir.UserInput || k == ir.ConstantInput {
 			values, specs = append(values, v), append(specs, m.Inputs[i])
@@ -45,9 +50,32 @@ func signature(model string) ([]*ir.Value, []ir.InputSpec, error) {
 	return values, specs, nil
 }
 
-// Inputs reads a model's inputs from words: file names and numbers.
-func Inputs(model string, words []string) (*Given, error) {
-	values, specs, err := signature(model)
+// methodIndex finds a method of a program by its name; "" is the first.
+func methodIndex(p *ir.Program, name string) (int, error) {
+	var names []string
+	for _, m := range p.Methods {
+		names = append(names, m.Name)
+	}
+	return indexOf(name, names)
+}
+
+func indexOf(name string, names []string) (int, error) {
+	if name == "" {
+		return 0, nil
+	}
+	if i := slices.Index(names, name); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("there is no method %s: take %s", name, strings.Join(names, ", "))
+}
+
+// Inputs reads the inputs of a model's first method from words: file names and
+// numbers.
+func Inputs(model string, words []string) (*Given, error) { return MethodInputs(model, "", words) }
+
+// MethodInputs is Inputs for the method of a name; "" is the first.
+func MethodInputs(model, method string, words []string) (*Given, error) {
+	values, specs, err := signature(model, method)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +163,7 @@ func raw(t ir.Type, data []byte) (*tensor.Tensor, error) {
 
 // Random draws a model's inputs; dynamic sizes are at their smallest.
 func Random(model string, seed uint64) (*Given, error) {
-	values, specs, err := signature(model)
+	values, specs, err := signature(model, "")
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +230,22 @@ func draw(r *rand.Rand, t ir.Type) (tensor.Value, error) {
 	return tensor.Value{Tensor: out}, nil
 }
 
-// Run makes one call of a model.
+// Run makes one call of a model's first method.
 func Run(ctx context.Context, w way.Way, model string, inputs []tensor.Value) (*way.CallResult, error) {
+	return RunMethod(ctx, w, model, "", inputs)
+}
+
+// RunMethod is Run for the method of a name; "" is the first.
+func RunMethod(ctx context.Context, w way.Way, model, method string, inputs []tensor.Value) (*way.CallResult, error) {
+	at, err := methodOf(model, method)
+	if err != nil {
+		return nil, err
+	}
 	job := way.Job{
 		Name:  filepath.Base(model),
+		File:  model,
 		Open:  func() (*ir.Program, io.Closer, error) { return compile.Read(model) },
-		Calls: []way.Call{{Inputs: inputs}},
+		Calls: []way.Call{{Method: at, Inputs: inputs}},
 	}
 	var result *way.Result
 	w.Run(ctx, []way.Job{job}, func(_ int, r *way.Result) { result = r })

@@ -42,26 +42,35 @@ func (c *Case) bundled(path string) error {
 	if len(b.Program.Plans) == 0 {
 		return fmt.Errorf("it has no methods")
 	}
+	c.Calls, err = Bundled(b, b.Program.Plans[0].Name)
+	return err
+}
+
+// Bundled returns the test cases that a bundle has for a method. An error names
+// the test case.
+func Bundled(b *pte.Bundle, method string) ([]Call, error) {
+	var calls []Call
 	for _, suite := range b.Suites {
-		if suite.Method != b.Program.Plans[0].Name {
+		if suite.Method != method {
 			continue
 		}
 		for i, t := range suite.Cases {
 			var call Call
+			var err error
 			if call.Inputs, err = values(t.Inputs); err == nil {
 				call.Outputs, err = values(t.Outputs)
 			}
 			if err != nil {
-				return fmt.Errorf("test case %d of %s: %w", i, suite.Method, err)
+				return nil, fmt.Errorf("test case %d of %s: %w", i, suite.Method, err)
 			}
 			call.Mutated = make([]*tensor.Tensor, len(call.Inputs))
-			c.Calls = append(c.Calls, call)
+			calls = append(calls, call)
 		}
 	}
-	if len(c.Calls) == 0 {
-		return fmt.Errorf("it has no test cases for %s", b.Program.Plans[0].Name)
+	if len(calls) == 0 {
+		return nil, fmt.Errorf("it has no test cases for %s", method)
 	}
-	return nil
+	return calls, nil
 }
 
 func values(list []pte.TestValue) ([]tensor.Value, error) {
