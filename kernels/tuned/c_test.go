@@ -231,6 +231,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		"linear_f32": linearTrials(r, count),
 		"matmul_f32": matmulTrials(r, count),
 	}
+	if target.Lang == "go" {
+		sets["max_pool2d_f32"] = poolTrials(r, count)
+	}
 	for _, k := range tuned.Standard() {
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
 		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow")

@@ -173,3 +173,31 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 	}
 	return out
 }
+
+// poolTrials are the largest elements of windows.
+func poolTrials(r *rand.Rand, count int) []*trial {
+	var out []*trial
+	last := []int{0, 2, 3, 1}
+	for i := 0; len(out) < count; i++ {
+		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14), pick[int64](r, 4, 5, 9, 14)}
+		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2), make([]int64, 2)
+		fits := true
+		for d := range kernel {
+			kernel[d], stride[d], dilation[d] = 1+r.Int64N(3), 1+r.Int64N(3), 1+r.Int64N(2)
+			pad[d] = r.Int64N(kernel[d]/2 + 1)
+			fits = fits && x[2+d]+2*pad[d] > (kernel[d]-1)*dilation[d]
+		}
+		if !fits {
+			continue
+		}
+		if i%4 == 0 {
+			stride = []int64{}
+		}
+		out = append(out, &trial{
+			name: fmt.Sprintf("pool %d: x %d, window %d, stride %d, padding %d, dilation %d", i, x, kernel, stride, pad, dilation),
+			op:   "aten.max_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last, constant: []bool{false},
+			sample: ops.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride, "padding", pad, "dilation", dilation, "ceil_mode", i%3 == 0),
+		})
+	}
+	return out
+}

@@ -12,23 +12,10 @@ func convolutionRelu(y, x, w, bias, scratch []float32) {
 }
 
 // maxPool2d computes max_pool2d.
-func maxPool2d(out, in []float32) {
-	for i := range 6 {
-		for j := range 6 {
-			for k := range 3 {
-				top := float32(math.Inf(-1))
-				for l := range 2 {
-					for i4 := range 2 {
-						v := in[72*i+36*l+6*j+3*i4+k]
-						if v > top || v != v {
-							top = v
-						}
-					}
-				}
-				out[18*i+3*j+k] = top
-			}
-		}
-	}
+func maxPool2d(y, x []float32) {
+	// batch=1 channels=3 ih=12 iw=12 oh=6 ow=6 kh=2 kw=2 sh=2 sw=2 dh=1 dw=1 ph=0
+	// pw=0
+	rowsMaxPool(y, x, 1, 3, 12, 12, 6, 6, 2, 2, 2, 2, 1, 1, 0, 0, nil)
 }
 
 // convolutionRelu2 computes convolution, relu.

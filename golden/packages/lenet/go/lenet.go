@@ -33,19 +33,19 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 	convolutionRelu(relu, x[:], w.conv1Weight, w.conv1Bias, scratch)
 
 	// layers.py:41: max_pool2d
-	maxPool2dOut := m.arena[:108] // [1, 3, 6, 6]
+	maxPool2dOut := m.arena[432:540] // [1, 3, 6, 6]
 	maxPool2d(maxPool2dOut, relu)
 
 	// layers.py:42: convolution, relu
-	relu1 := m.arena[108:172] // [1, 4, 4, 4]
+	relu1 := m.arena[:64] // [1, 4, 4, 4]
 	convolutionRelu2(relu1, maxPool2dOut, w.conv2Weight, w.conv2Bias)
 
 	// layers.py:42: max_pool2d
-	maxPool2d1 := m.arena[:16] // [1, 4, 2, 2]
+	maxPool2d1 := m.arena[64:80] // [1, 4, 2, 2]
 	maxPool2d2(maxPool2d1, relu1)
 
 	// layers.py:43: linear, relu
-	relu2 := m.arena[16:26] // [1, 10]
+	relu2 := m.arena[:10] // [1, 10]
 	linearRelu(relu2, maxPool2d1, w.fc1Weight, w.fc1Bias)
 
 	// layers.py:43: linear
