@@ -144,6 +144,7 @@ func Job(c *testcase.Case, model string) way.Job {
 	path := filepath.Join(c.Dir, model)
 	j := way.Job{
 		Name: filepath.Base(c.Dir),
+		File: path,
 		Open: func() (*ir.Program, io.Closer, error) { return compile.Read(path) },
 	}
 	for i, call := range c.Calls {

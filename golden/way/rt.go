@@ -19,7 +19,8 @@ import (
 )
 
 // RT writes models as ExecuTorch programs and runs the files with package rt and
-// the kernels of the whole operator table.
+// the kernels of the whole operator table. A model that is such a file runs as it
+// is; how to compile has no effect on it.
 type RT struct {
 	Settings // Limit and Keep have no effect
 	// Optimize lets methods be compiled when they are loaded. One that cannot be
@@ -48,32 +49,24 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 }
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
-	p, closer, err := j.Open()
-	if err != nil {
-		return err
-	}
-	if closer != nil {
-		defer closer.Close()
-	}
 	m := &machine{registry: registry}
 	if w.Optimize {
 		m.optimize = optimize.With(optimize.Options{Strict: true})
 	}
 	if w.Options.Probes {
-		m.tracer = &stepTracer{epoch: time.Now()}
+		m.tracer = newStepTracer()
 	}
-	file, err := w.file(p, r, m)
-	if err != nil {
+	if j.isProgram() {
+		open, err := m.open(j, r)
+		if err != nil {
+			return err
+		}
+		defer open.Close()
+	} else if err := w.emit(m, j, r); err != nil {
 		return err
-	}
-	if m.program, err = rt.Load(bytes.NewReader(file), nil); err != nil {
-		return err
-	}
-	for _, method := range p.Methods {
-		m.mutated = append(m.mutated, mutatedInputs(method))
 	}
 	if len(j.Calls) == 0 { // that it loads is all there is to show
-		for i := range p.Methods {
+		for i := range m.program.MethodNames() {
 			if err := m.load(i); err != nil {
 				return err
 			}
@@ -90,6 +83,26 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 		r.Calls = append(r.Calls, cr)
 	}
 	return nil
+}
+
+// emit gives m the program that a job's model is written as.
+func (w RT) emit(m *machine, j Job, r *Result) error {
+	p, closer, err := j.Open()
+	if err != nil {
+		return err
+	}
+	if closer != nil {
+		defer closer.Close()
+	}
+	file, err := w.file(p, r, m)
+	if err != nil {
+		return err
+	}
+	for _, method := range p.Methods {
+		m.mutated = append(m.mutated, mutatedInputs(method))
+	}
+	m.program, err = rt.Load(bytes.NewReader(file), nil)
+	return err
 }
 
 // file lowers p and returns its .pte; data outside of it m gets.
@@ -116,19 +129,8 @@ func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 	if err := pte.Write(&file, out.Program); err != nil {
 		return nil, err
 	}
-	r.Code = int64(file.Len())
-	for _, c := range out.Program.Constants {
-		if c != nil { // the first is none's
-			r.Code, r.Weights = r.Code-c.Size(), r.Weights+c.Size()
-		}
-	}
-	for _, p := range out.Program.Plans {
-		arena := int64(0)
-		for _, n := range p.BufferSizes {
-			arena += n
-		}
-		r.Arena = max(r.Arena, arena)
-	}
+	r.takes(out.Program)
+	r.Code = int64(file.Len()) - r.Weights
 	if opt.Probes {
 		for i, method := range p.Methods {
 			m.work[i].renamed(method, func(n *ir.Node) bool { return n.Op != "memory.alloc" })
@@ -176,6 +178,7 @@ type machine struct {
 	registry *rt.Registry
 	optimize rt.Optimizer
 	data     []*rt.DataFile
+	foreign  bool    // the program is a file's
 	mutated  [][]int // by method
 	methods  map[int]*rt.Method
 	failed   bool
@@ -184,8 +187,9 @@ type machine struct {
 	tracer   *stepTracer // likewise
 }
 
-// load loads a method anew, with memory full of junk: a program must not count
-// on what it did not write.
+// load loads a method anew, with memory full of junk: a program that etgen wrote
+// must not count on what it did not write. Those of others may have state that
+// begins with zeros.
 func (m *machine) load(i int) error {
 	name := m.program.MethodNames()[i]
 	meta, err := m.program.MethodMeta(name)
@@ -193,8 +197,10 @@ func (m *machine) load(i int) error {
 		return err
 	}
 	memory := &rt.MemoryManager{}
-	for _, size := range meta.PlannedBuffers {
-		memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
+	if !m.foreign {
+		for _, size := range meta.PlannedBuffers {
+			memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
+		}
 	}
 	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory, Optimize: m.optimize}
 	if m.tracer != nil {

@@ -17,6 +17,7 @@ import (
 // Job is a model with the calls to make of it.
 type Job struct {
 	Name string // for package names; need not be unique
+	File string // where the model is; "" if it is in no file
 	// Open reads the model anew; compiling changes it. The closer, which may be
 	// nil, holds its weights.
 	Open  func() (*ir.Program, io.Closer, error)
