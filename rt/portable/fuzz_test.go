@@ -1,0 +1,88 @@
+package portable_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/rt"
+	"github.com/etgen/etgen/rt/portable"
+)
+
+// emitted returns the programs of a few cases, which together have lists,
+// computed sizes, branches, loops and the most common operators.
+func emitted(t testing.TB) [][]byte {
+	var all [][]byte
+	for _, name := range []string{"cond_nested", "dynamic_two", "cat_split_stack", "sort_stable", "gru", "lenet", "index_several", "symbolic_int"} {
+		p, closer, err := compile.Read(filepath.Join("..", "..", "golden", "cases", name, "model.pt2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closer.Close()
+		out, err := compile.PTE(p, compile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		if err := pte.Write(&file, out.Program); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, file.Bytes())
+	}
+	if file, err := os.ReadFile(filepath.Join(shared, "dynamic_batch", "model.pte")); err == nil {
+		all = append(all, file)
+	}
+	return all
+}
+
+// FuzzExecute loads a file with all kernels and executes it twice with zeros.
+// Whatever it says, it neither panics nor takes more memory than it may.
+func FuzzExecute(f *testing.F) {
+	for _, file := range emitted(f) {
+		f.Add(file)
+	}
+	registry := portable.Registry()
+	f.Fuzz(func(t *testing.T, file []byte) {
+		p, err := rt.Load(rt.Bytes(file), &rt.LoadOptions{Platform: &rt.SystemPlatform{}})
+		if err != nil {
+			return
+		}
+		for _, name := range p.MethodNames() {
+			if err := execute(p, name, registry); errors.Is(err, rt.ErrInternal) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func execute(p *rt.Program, name string, registry *rt.Registry) error {
+	m, err := p.LoadMethod(name, &rt.MethodOptions{Registry: registry, Memory: &rt.MemoryManager{Limit: 4 << 20}, MaxInstructions: 500})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for i, in := range m.Meta().Inputs {
+		if in.Kind != rt.TensorKind {
+			continue
+		}
+		x, err := rt.NewTensor(in.DType, in.Sizes, in.DimOrder, make([]byte, in.Bytes))
+		if err != nil {
+			return err
+		}
+		if err := m.SetInput(i, x); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := m.Execute(ctx); err != nil {
+		return err
+	}
+	return m.Execute(ctx)
+}
