@@ -134,10 +134,10 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 
 // loop compiles a counted loop.
 func (c *compiler) loop(s *loop.For) func(*frame) bool {
-	if run := c.strips(s); run != nil {
+	if run := c.rows(s); run != nil {
 		return run
 	}
-	if run := c.rows(s); run != nil {
+	if run := c.strips(s); run != nil {
 		return run
 	}
 	extent := c.index(s.Extent)

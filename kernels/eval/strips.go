@@ -107,9 +107,24 @@ func operand[T element](v *vectors, o lower.Operand) func(fr *frame, n int) []T 
 		k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
 		direct := readable[T]()
 		if r := v.rows; r != nil && !contiguous(o.At, r.outer, sym.Int(int64(r.inner))) {
+			down := r.step(o.At)
 			return func(fr *frame, n int) []T {
 				x := room[T](fr, slot, n)
-				r.each(fr, n, func(from, to int) { decodeRun(x[from:to], v.run(fr, k, at(fr), r.inner, size)) })
+				src := elements[T](fr, k)
+				if down < 0 || src == nil {
+					r.each(fr, n, func(from, to int) { decodeRun(x[from:to], v.run(fr, k, at(fr), r.inner, size)) })
+					return x
+				}
+				i := at(fr)
+				v.within(fr, k, i, 1, r.inner)
+				v.within(fr, k, i+int64(n/r.inner-1)*down, 1, r.inner)
+				for rest := x; len(rest) > 0; rest = rest[r.inner:] {
+					row := src[i:]
+					for j := range rest[:r.inner] {
+						rest[j] = row[j]
+					}
+					i += down
+				}
 				return x
 			}
 		}
