@@ -761,7 +761,7 @@ func (s *sum) one(r0 *[cols]float32, x, w []float32) {
 
 // window carries out t, a window whose result number skip is number o of y and of
 // channel c. Those before it are left out.
-func (f *finish) window(t *tile, o, c, skip int) {
+func (f *finish) window(t *tile, o, c, skip int, e epilogue) {
 	columns := t.width - skip
 	if skip == 0 {
 		f.aim(t, o)
@@ -773,24 +773,27 @@ func (f *finish) window(t *tile, o, c, skip int) {
 		rowsWindow(&part)
 		f.take(t, &sums, skip, o, columns)
 	}
-	if f.epilogue != nil {
-		f.call(t, o, c, columns)
+	if e != nil {
+		f.call(t, o, c, columns, e)
 	}
 }
 
 // finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, they are bounded, and epilogue, if not nil, is called on
-// runs of them; o is the position of run[0] in y and c its channel, that of
-// run[i] is c+i.
+// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
+// on runs of them. It is no field: what f has goes to tiles, which for the
+// compiler is anywhere, and a function that went there would be allocated.
 type finish struct {
 	y, add    []float32
 	low, high float32
-	epilogue  func(run []float32, o, c int)
 }
+
+// epilogue is called on runs of results: o is the position of run[0] in y and c
+// its channel, that of run[i] is c+i.
+type epilogue = func(run []float32, o, c int)
 
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int) {
+func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
 	if columns == t.width {
 		f.aim(t, o)
 		product(t)
@@ -801,8 +804,8 @@ func (f *finish) product(t *tile, o, c, columns int) {
 		product(&part)
 		f.take(t, &sums, 0, o, columns)
 	}
-	if f.epilogue != nil {
-		f.call(t, o, c, columns)
+	if e != nil {
+		f.call(t, o, c, columns, e)
 	}
 }
 
@@ -815,9 +818,9 @@ func (f *finish) aim(t *tile, o int) {
 }
 
 // call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int) {
+func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
-		f.epilogue(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
 	}
 }
 
@@ -846,7 +849,7 @@ func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns 
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
 func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	length := part(m, tileRows)
 	for j := 0; j < n; j += panel {
@@ -855,7 +858,7 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 		for i := 0; i < m; i += length {
 			t.rows = min(length, m-i)
 			t.x = x[i*k:]
-			f.product(&t, i*n+j, j, columns)
+			f.product(&t, i*n+j, j, columns, epilogue)
 		}
 	}
 }
@@ -896,7 +899,7 @@ func product(t *tile) {
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
 	t.check(t.width)
-	if !productFast(t) {
+	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
 }

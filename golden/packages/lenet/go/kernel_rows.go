@@ -14,9 +14,9 @@ import "math"
 // are finished as Linear's are, c being a channel.
 func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	for b := range batch {
-		image(&f, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
 }
 
@@ -26,7 +26,7 @@ func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
 // which given columns are those of x.
 func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
 	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	for b := range batch {
 		from := x[b*xb:]
 		for r := range gh {
@@ -37,7 +37,7 @@ func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, 
 			}
 			gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
 		}
-		image(&f, b*oh*ow*cout, scratch, w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, b*oh*ow*cout, scratch, w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
 }
 
@@ -65,7 +65,7 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 }
 
 // image convolves one image into the results from o on.
-func image(f *finish, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
+func image(f *finish, e epilogue, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
 	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
 	length := part(ow, tileRows)
 	for j := 0; j < cout; j += panel {
@@ -75,7 +75,7 @@ func image(f *finish, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh
 			for q := 0; q < ow; q += length {
 				t.rows = min(length, ow-q)
 				t.x = x[p*sh*xh+q*sw*xw:]
-				f.product(&t, o+(p*ow+q)*cout+j, j, columns)
+				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func image(f *finish, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh
 
 // window carries out t, a window whose result number skip is number o of y and of
 // channel c. Those before it are left out.
-func (f *finish) window(t *tile, o, c, skip int) {
+func (f *finish) window(t *tile, o, c, skip int, e epilogue) {
 	columns := t.width - skip
 	if skip == 0 {
 		f.aim(t, o)
@@ -95,8 +95,8 @@ func (f *finish) window(t *tile, o, c, skip int) {
 		window(&part)
 		f.take(t, &sums, skip, o, columns)
 	}
-	if f.epilogue != nil {
-		f.call(t, o, c, columns)
+	if e != nil {
+		f.call(t, o, c, columns, e)
 	}
 }
 
@@ -117,18 +117,21 @@ func taps(p, size, n, d int) (first, count int) {
 }
 
 // finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, they are bounded, and epilogue, if not nil, is called on
-// runs of them; o is the position of run[0] in y and c its channel, that of
-// run[i] is c+i.
+// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
+// on runs of them. It is no field: what f has goes to tiles, which for the
+// compiler is anywhere, and a function that went there would be allocated.
 type finish struct {
 	y, add    []float32
 	low, high float32
-	epilogue  func(run []float32, o, c int)
 }
+
+// epilogue is called on runs of results: o is the position of run[0] in y and c
+// its channel, that of run[i] is c+i.
+type epilogue = func(run []float32, o, c int)
 
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int) {
+func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
 	if columns == t.width {
 		f.aim(t, o)
 		product(t)
@@ -139,8 +142,8 @@ func (f *finish) product(t *tile, o, c, columns int) {
 		product(&part)
 		f.take(t, &sums, 0, o, columns)
 	}
-	if f.epilogue != nil {
-		f.call(t, o, c, columns)
+	if e != nil {
+		f.call(t, o, c, columns, e)
 	}
 }
 
@@ -153,9 +156,9 @@ func (f *finish) aim(t *tile, o int) {
 }
 
 // call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int) {
+func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
-		f.epilogue(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
 	}
 }
 
@@ -184,7 +187,7 @@ func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns 
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
 func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	length := part(m, tileRows)
 	for j := 0; j < n; j += panel {
@@ -193,7 +196,7 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 		for i := 0; i < m; i += length {
 			t.rows = min(length, m-i)
 			t.x = x[i*k:]
-			f.product(&t, i*n+j, j, columns)
+			f.product(&t, i*n+j, j, columns, epilogue)
 		}
 	}
 }

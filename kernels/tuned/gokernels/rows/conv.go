@@ -10,9 +10,9 @@ package rows
 // are finished as Linear's are, c being a channel.
 func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	for b := range batch {
-		image(&f, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
 }
 
@@ -22,7 +22,7 @@ func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh,
 // which given columns are those of x.
 func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
 	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	for b := range batch {
 		from := x[b*xb:]
 		for r := range gh {
@@ -33,7 +33,7 @@ func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, 
 			}
 			gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
 		}
-		image(&f, b*oh*ow*cout, scratch, w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, b*oh*ow*cout, scratch, w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
 }
 
@@ -61,7 +61,7 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 }
 
 // image convolves one image into the results from o on.
-func image(f *finish, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
+func image(f *finish, e epilogue, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
 	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
 	length := part(ow, tileRows)
 	for j := 0; j < cout; j += panel {
@@ -71,7 +71,7 @@ func image(f *finish, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh
 			for q := 0; q < ow; q += length {
 				t.rows = min(length, ow-q)
 				t.x = x[p*sh*xh+q*sw*xw:]
-				f.product(&t, o+(p*ow+q)*cout+j, j, columns)
+				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import "math"
 // finished as Linear's are, c being a channel.
 func Depthwise(y, x, w, bias []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	t := tile{next: sw * xw, step: channels, xOuter: dh * xh, xMiddle: dw * xw, wOuter: kw * channels, wMiddle: channels}
 	for b := range batch {
 		for p := range oh {
@@ -42,7 +42,7 @@ func Depthwise(y, x, w, bias []float32, batch, channels, ih, iw, oh, ow, kh, kw,
 					}
 					skip := max(0, t.width-rest)
 					t.x, t.w, t.bias = x[at+j-skip:], w[tap+j-skip:], bias[j-skip:]
-					f.window(&t, o+j, j, skip)
+					f.window(&t, o+j, j, skip, epilogue)
 					j += t.width - skip
 				}
 			}
@@ -52,7 +52,7 @@ func Depthwise(y, x, w, bias []float32, batch, channels, ih, iw, oh, ow, kh, kw,
 
 // window carries out t, a window whose result number skip is number o of y and of
 // channel c. Those before it are left out.
-func (f *finish) window(t *tile, o, c, skip int) {
+func (f *finish) window(t *tile, o, c, skip int, e epilogue) {
 	columns := t.width - skip
 	if skip == 0 {
 		f.aim(t, o)
@@ -64,8 +64,8 @@ func (f *finish) window(t *tile, o, c, skip int) {
 		window(&part)
 		f.take(t, &sums, skip, o, columns)
 	}
-	if f.epilogue != nil {
-		f.call(t, o, c, columns)
+	if e != nil {
+		f.call(t, o, c, columns, e)
 	}
 }
 

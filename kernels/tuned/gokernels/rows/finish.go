@@ -3,18 +3,21 @@ package rows
 import "math"
 
 // finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, they are bounded, and epilogue, if not nil, is called on
-// runs of them; o is the position of run[0] in y and c its channel, that of
-// run[i] is c+i.
+// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
+// on runs of them. It is no field: what f has goes to tiles, which for the
+// compiler is anywhere, and a function that went there would be allocated.
 type finish struct {
 	y, add    []float32
 	low, high float32
-	epilogue  func(run []float32, o, c int)
 }
+
+// epilogue is called on runs of results: o is the position of run[0] in y and c
+// its channel, that of run[i] is c+i.
+type epilogue = func(run []float32, o, c int)
 
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int) {
+func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
 	if columns == t.width {
 		f.aim(t, o)
 		product(t)
@@ -25,8 +28,8 @@ func (f *finish) product(t *tile, o, c, columns int) {
 		product(&part)
 		f.take(t, &sums, 0, o, columns)
 	}
-	if f.epilogue != nil {
-		f.call(t, o, c, columns)
+	if e != nil {
+		f.call(t, o, c, columns, e)
 	}
 }
 
@@ -39,9 +42,9 @@ func (f *finish) aim(t *tile, o int) {
 }
 
 // call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int) {
+func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
-		f.epilogue(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
 	}
 }
 

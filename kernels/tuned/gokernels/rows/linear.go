@@ -8,7 +8,7 @@ package rows
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
 func Linear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	length := part(m, tileRows)
 	for j := 0; j < n; j += panel {
@@ -17,7 +17,7 @@ func Linear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float
 		for i := 0; i < m; i += length {
 			t.rows = min(length, m-i)
 			t.x = x[i*k:]
-			f.product(&t, i*n+j, j, columns)
+			f.product(&t, i*n+j, j, columns, epilogue)
 		}
 	}
 }

@@ -6,7 +6,7 @@ package rows
 // Results are finished as Linear's are.
 func Matmul(y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb, wk, wn int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high, epilogue}
+	f := finish{y, add, low, high}
 	var zero [panel]float32
 	t := tile{bias: zero[:], next: xm, step: n, outer: 1, middle: 1, depth: k}
 	length := part(m, tileRows)
@@ -36,7 +36,7 @@ func Matmul(y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb, wk, wn i
 						}
 					}
 				}
-				f.product(&t, (b*m+i)*n+j, j, columns)
+				f.product(&t, (b*m+i)*n+j, j, columns, epilogue)
 			}
 		}
 	}
