@@ -1,0 +1,205 @@
+package optimize
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/lower/native"
+)
+
+func (m *machine) cond(s *native.Cond) (func() error, error) {
+	pred, err := m.operand(s.Pred)
+	if err != nil {
+		return nil, err
+	}
+	then, err := m.block(s.Then)
+	if err != nil {
+		return nil, err
+	}
+	other, err := m.block(s.Else)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		yes, err := pred.truth()
+		switch {
+		case err != nil:
+			return err
+		case yes:
+			return m.run(then)
+		}
+		return m.run(other)
+	}, nil
+}
+
+// truth reads a condition.
+func (o *operand) truth() (bool, error) {
+	b, err := o.bytes()
+	if err != nil || len(b) == 0 {
+		return false, err
+	}
+	return b[0] != 0, nil
+}
+
+func (m *machine) while(s *native.While) (func() error, error) {
+	head, err := m.block(s.Head)
+	if err != nil {
+		return nil, err
+	}
+	pred, err := m.operand(s.Pred)
+	if err != nil {
+		return nil, err
+	}
+	body, err := m.block(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		for {
+			if err := m.stopped(); err != nil {
+				return err
+			}
+			if err := m.run(head); err != nil {
+				return err
+			}
+			if yes, err := pred.truth(); err != nil || !yes {
+				return err
+			}
+			if err := m.run(body); err != nil {
+				return err
+			}
+		}
+	}, nil
+}
+
+func (m *machine) loop(s *native.For) (func() error, error) {
+	extent, err := m.index(s.Extent)
+	if err != nil {
+		return nil, err
+	}
+	slot := m.slots.of(s.Var)
+	body, err := m.block(s.Body)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		n, err := extent()
+		if err != nil {
+			return err
+		}
+		for i := range n {
+			m.ints[slot] = i
+			if s.Reverse {
+				m.ints[slot] = n - 1 - i
+			}
+			if err := m.run(body); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func (m *machine) let(s *native.Let) (func() error, error) {
+	value, err := m.scalar(s.Value, s.Args)
+	if err != nil {
+		return nil, err
+	}
+	if s.Sym != nil {
+		slot := m.slots.of(s.Sym)
+		return func() error {
+			x, err := value()
+			m.ints[slot] = x.I
+			return err
+		}, nil
+	}
+	slot, ok := m.vars[s.Var]
+	if !ok {
+		slot = len(m.vars)
+		m.vars[s.Var] = slot
+	}
+	return func() error {
+		x, err := value()
+		m.nums[slot] = x
+		return err
+	}, nil
+}
+
+// scalar compiles an expression of the method's variables and sizes, whose Loads
+// index args.
+func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Value, error), error) {
+	if e.Op == expr.OpConst {
+		x := constant(e)
+		return func() (eval.Value, error) { return x, nil }, nil
+	}
+	o, err := m.operands(args)
+	if err != nil {
+		return nil, err
+	}
+	f := &loop.Func{Name: "value", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out, Len: sym.Int(1)}}}
+	for _, b := range args {
+		f.Bufs = append(f.Bufs, loop.Buf{Name: b.Name, DType: b.DType, Role: loop.In, Len: sym.Inf()})
+	}
+	var from []int // of scalars, among the variables
+	body := expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		switch e.Op {
+		case expr.OpLoad:
+			c := *e
+			c.Buf++
+			return &c
+		case expr.OpLocal:
+			slot, ok := m.vars[e.Var]
+			if !ok {
+				err = fmt.Errorf("the number %s is not computed", e.Var.Name)
+			}
+			i := slices.Index(f.Scalars, e.Var)
+			if i < 0 {
+				i = len(f.Scalars)
+				f.Scalars, from = append(f.Scalars, e.Var), append(from, slot)
+			}
+			return expr.ScalarRef(i, e.DType)
+		}
+		return e
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.Body = []loop.Stmt{&loop.Store{Buf: 0, At: sym.Int(0), Value: body}}
+	f.Syms = symbolsOf(body)
+	var sizes []sym.Expr
+	for _, s := range f.Syms {
+		sizes = append(sizes, s.Expr())
+	}
+	ints, setInts, err := numbers[int64](sizes, m.index)
+	if err != nil {
+		return nil, err
+	}
+	p, err := eval.Compile(f)
+	if err != nil {
+		return nil, err
+	}
+	runner := p.Runner()
+	bufs := append([][]byte{make([]byte, e.DType.Size())}, o.bufs...)
+	scalars := make([]eval.Value, len(from))
+	return func() (eval.Value, error) {
+		err := o.now()
+		if err == nil {
+			err = setInts()
+		}
+		if err != nil {
+			return eval.Value{}, err
+		}
+		copy(bufs[1:], o.bufs)
+		for i, slot := range from {
+			scalars[i] = m.nums[slot]
+		}
+		if err := runner.Run(bufs, ints, scalars); err != nil {
+			return eval.Value{}, err
+		}
+		return eval.Get(e.DType, bufs[0], 0), nil
+	}, nil
+}

@@ -1,0 +1,101 @@
+package optimize
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/tuned/gofunc"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// tuned calls a hand-made kernel, then the loops of its epilogue.
+func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
+	o, err := m.operands(s.Args)
+	if err != nil {
+		return nil, err
+	}
+	// The kernel's parameters have values at each call.
+	own := map[*sym.Symbol]int{}
+	for i, p := range s.Kernel.Params {
+		own[p] = i
+	}
+	ints, setInts, err := numbers[int64](s.Ints, m.index)
+	if err != nil {
+		return nil, err
+	}
+	params, setParams, err := numbers[int](t.params, func(e sym.Expr) (func() (int64, error), error) {
+		f, err := slots(own).index(e)
+		return func() (int64, error) { return f(ints) }, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	epilogue, err := m.epilogue(t)
+	if err != nil {
+		return nil, err
+	}
+	scratch := len(s.Args) - 1
+	hasScratch := s.Kernel.IsScratch(scratch)
+	rooms := make([][]float32, len(s.Args))
+	var floats [][]float32
+	finish := gofunc.Finish{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
+	after := make([][]byte, 0, len(s.Args)+1)
+	return func() error {
+		if err := o.now(); err != nil {
+			return err
+		}
+		if err := setInts(); err != nil {
+			return err
+		}
+		if err := setParams(); err != nil {
+			return err
+		}
+		floats = floats[:0]
+		y, shared := eval.Floats(o.bufs[0], &rooms[0])
+		floats = append(floats, y)
+		for i := 1; i < t.buffers; i++ {
+			x, _ := eval.Floats(o.bufs[i], &rooms[i])
+			floats = append(floats, x)
+		}
+		extra := o.bufs[t.buffers:]
+		if hasScratch {
+			x, _ := eval.Floats(o.bufs[scratch], &rooms[scratch])
+			floats = append(floats, x)
+			extra = o.bufs[t.buffers:scratch]
+		}
+		if t.bounds.Add >= 0 {
+			finish.Add, _ = eval.Floats(extra[t.bounds.Add], &rooms[t.buffers+t.bounds.Add])
+		}
+		t.call(floats, params, finish)
+		if !shared {
+			eval.PutFloats(o.bufs[0], y)
+		}
+		if epilogue == nil {
+			return nil
+		}
+		after = append(append(after[:0], o.bufs[0], o.bufs[0]), extra...)
+		return epilogue(after)
+	}, nil
+}
+
+// epilogue returns a function that runs the loops of a kernel's epilogue, nil if
+// it has none.
+func (m *machine) epilogue(t *tunedKernel) (func(bufs [][]byte) error, error) {
+	if t.epilogue == nil {
+		return nil, nil
+	}
+	var list []sym.Expr
+	for _, s := range t.syms {
+		list = append(list, s.Expr())
+	}
+	values, set, err := numbers[int64](list, m.index)
+	if err != nil {
+		return nil, err
+	}
+	runner := t.epilogue.Runner()
+	return func(bufs [][]byte) error {
+		if err := set(); err != nil {
+			return err
+		}
+		return runner.Run(bufs, values, nil)
+	}, nil
+}
