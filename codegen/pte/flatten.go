@@ -17,7 +17,7 @@ type flattener struct {
 	offsets   map[*slot]int64
 	traces    bool
 	nodes     []string // parallel to the chain's instructions
-	never     *slot // the literal False
+	never     *slot    // the literal False
 	err       error
 }
 
