@@ -89,7 +89,8 @@ func newCompile(a *app) *cobra.Command {
 Go package that imports the standard library only, or to a .pte file that the
 ExecuTorch runtime executes with its portable kernels.
 
-MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
+MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it; or
+an ExecuTorch program, .pte or .bpte.
 
 ` + exitHelp,
 		Example: `  etgen model.pt2 --lang=c -o out/
@@ -143,7 +144,7 @@ MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it.
 		// A model is no misspelt command, and files complete.
 		DisableSuggestions: true,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"pt2", "json"}, cobra.ShellCompDirectiveFilterFileExt
+			return []string{"pt2", "json", "pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c, go or pte")
