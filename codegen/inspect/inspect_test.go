@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -229,6 +231,40 @@ func TestLifetimesOfOthers(t *testing.T) {
 			if m.Memory == nil || m.Memory.LowerBound > m.Memory.Bytes {
 				t.Errorf("%s: method %s: %+v", path, m.Name, m.Memory)
 			}
+		}
+	}
+}
+
+// Whatever a file holds, looking at it is no panic.
+func TestBroken(t *testing.T) {
+	for _, name := range []string{"cond", "while_loop", "mutated_buffer"} {
+		file, err := os.ReadFile(emit(t, name, compile.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		read := 0
+		for range 400 {
+			broken := bytes.Clone(file)
+			for range 1 + r.IntN(3) {
+				broken[48+r.IntN(len(broken)-48)] = byte(r.Uint32())
+			}
+			p, err := pte.Read(bytes.NewReader(broken), int64(len(broken)))
+			if err != nil {
+				continue
+			}
+			read++
+			info := &Info{}
+			info.program(p, nil, options.HasKernel)
+			if err := info.Text(io.Discard, Style{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := info.SVG(io.Discard); err != nil && info.Methods[0].Memory != nil {
+				t.Error(err)
+			}
+		}
+		if read < 50 {
+			t.Errorf("%s: %d of the broken files could be read", name, read)
 		}
 	}
 }
