@@ -205,7 +205,7 @@ func (r *reference) reduce(e *expr.Expr, f *fnCall) (Value, error) {
 				op = expr.OpLt
 			}
 			better, _ := expr.Apply(op, ir.Bool, d, v, acc)
-			nan := v.F != v.F && acc.F == acc.F
+			nan := v.F != v.F && (acc.F == acc.F || e.Kind == expr.ReduceArgMaxLastNaN)
 			if better.I != 0 || nan {
 				acc, best = v, n
 			}
@@ -213,7 +213,7 @@ func (r *reference) reduce(e *expr.Expr, f *fnCall) (Value, error) {
 		n++
 		return err
 	})
-	if e.Kind == expr.ReduceArgMax || e.Kind == expr.ReduceArgMin {
+	if e.Kind.IsArg() {
 		return Value{I: best}, err
 	}
 	return acc, err

@@ -73,7 +73,8 @@ type ReduceKind uint8
 
 // The reductions. Over no values they give Neutral.
 // Max and Min give NaN if any value is NaN. ArgMax and ArgMin give the Int64
-// position (row-major over Vars) of the first extremum, the first NaN if any.
+// position (row-major over Vars) of the first extremum, the first NaN if any;
+// ArgMaxLastNaN that of the last NaN, else of the first largest value.
 const (
 	ReduceSum ReduceKind = iota
 	ReduceProd
@@ -81,6 +82,7 @@ const (
 	ReduceMin
 	ReduceArgMax
 	ReduceArgMin
+	ReduceArgMaxLastNaN
 )
 
 // Expr is a node.

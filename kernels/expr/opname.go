@@ -21,7 +21,7 @@ func (op Op) String() string {
 
 // String returns the reduction's name in dumps.
 func (k ReduceKind) String() string {
-	names := [...]string{"sum", "prod", "max", "min", "argmax", "argmin"}
+	names := [...]string{"sum", "prod", "max", "min", "argmax", "argmin", "argmax_last_nan"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -27,10 +27,19 @@ func ArgMax(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceArgMa
 // ArgMin returns the Int64 position of the first smallest body.
 func ArgMin(vars []*sym.Symbol, body *Expr) *Expr { return Reduction(ReduceArgMin, vars, body) }
 
+// ArgMaxLastNaN returns the Int64 position of the last NaN among body, else of
+// the first largest one.
+func ArgMaxLastNaN(vars []*sym.Symbol, body *Expr) *Expr {
+	return Reduction(ReduceArgMaxLastNaN, vars, body)
+}
+
+// IsArg reports whether k gives a position.
+func (k ReduceKind) IsArg() bool { return k >= ReduceArgMax }
+
 // Reduction combines body over all values of vars, which it binds. Without
-// vars it is body itself (0 for ArgMax and ArgMin).
+// vars it is body itself (0 if kind gives a position).
 func Reduction(kind ReduceKind, vars []*sym.Symbol, body *Expr) *Expr {
-	arg := kind == ReduceArgMax || kind == ReduceArgMin
+	arg := kind.IsArg()
 	d := body.DType
 	switch {
 	case len(vars) == 0 && arg:
@@ -63,7 +72,7 @@ func Neutral(k ReduceKind, d ir.DType) *Expr {
 	case ReduceProd:
 		return Num(d, 1)
 	}
-	low := k == ReduceMax || k == ReduceArgMax
+	low := k != ReduceMin && k != ReduceArgMin
 	switch {
 	case d.IsFloat() && low:
 		return Float(d, math.Inf(-1))

@@ -127,7 +127,7 @@ func simplifyReduce(e *Expr) *Expr {
 		return e
 	}
 	body := Simplify(SubstIndex(e.Args[0], m))
-	if len(vars) > 0 || e.Kind == ReduceArgMax || e.Kind == ReduceArgMin {
+	if len(vars) > 0 || e.Kind.IsArg() {
 		return Reduction(e.Kind, vars, body)
 	}
 	return body

@@ -83,7 +83,7 @@ func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 	for k, v := range c.Operands() {
 		infos[k] = schedule.OperandInfo{DType: v.Type.DType, Sizes: permuted(v.Type.Sizes, o.Operand(k))}
 	}
-	opts := schedule.Options{}
+	opts := schedule.Options{Interchange: 16}
 	for _, v := range c.Scalars() {
 		opts.Scalars = append(opts.Scalars, ops.ScalarDType(v.Type.Kind))
 	}

@@ -142,30 +142,10 @@ func (p *pool) maxPool(c *Call) []expr.Tensor {
 	out := []expr.Tensor{{DType: p.x.DType, Vars: vars, Body: expr.MaxOf(over, x)}}
 	if len(c.Outs) > 1 {
 		over, x := window("m")
-		at := expr.ArgMax(over, x)
-		if x.DType.IsFloat() {
-			at = p.lastNaN(c, window, at)
-		}
-		best := expr.Bind("best", at, sym.Mul(p.kern...))
+		best := expr.Bind("best", expr.ArgMaxLastNaN(over, x), sym.Mul(p.kern...))
 		in := inside(unflatten(best.Expr(), p.kern))[lead:]
 		flat := sym.RowMajor(p.x.Sizes[lead:], in)
 		out = append(out, expr.Tensor{DType: ir.Int64, Vars: vars, Body: expr.Idx(ir.Int64, flat)})
-	}
-	return out
-}
-
-// lastNaN is the place of the last NaN of a window, first where there is none.
-func (p *pool) lastNaN(c *Call, window func(name string) ([]*sym.Symbol, *expr.Expr), first *expr.Expr) *expr.Expr {
-	over, x := window("q")
-	last := expr.MaxOf(over, expr.Select(expr.IsNaN(x), expr.Idx(ir.Int64, sym.RowMajor(p.kern, varExprs(over))), expr.Int(ir.Int64, -1)))
-	return expr.Select(expr.Lt(last, expr.Int(ir.Int64, 0)), first, last)
-}
-
-// varExprs returns variables as expressions.
-func varExprs(vars []*sym.Symbol) []sym.Expr {
-	out := make([]sym.Expr, len(vars))
-	for i, v := range vars {
-		out[i] = v.Expr()
 	}
 	return out
 }

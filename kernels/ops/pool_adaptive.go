@@ -113,7 +113,7 @@ func (a *adaptive) max(c *Call) []expr.Tensor {
 	over, x := window("k")
 	out := []expr.Tensor{{DType: a.x.DType, Vars: vars, Body: expr.MaxOf(over, x)}}
 	over, x = window("m")
-	best := expr.Bind("best", expr.ArgMax(over, x), sym.Mul(mosts...))
+	best := expr.Bind("best", expr.ArgMaxLastNaN(over, x), sym.Mul(mosts...))
 	flat := sym.RowMajor(a.x.Sizes[lead:], inside(unflatten(best.Expr(), mosts))[lead:])
 	return append(out, expr.Tensor{DType: ir.Int64, Vars: vars, Body: expr.Idx(ir.Int64, flat)})
 }

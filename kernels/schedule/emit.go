@@ -18,12 +18,13 @@ type scheduler struct {
 	hasReduce  map[*expr.Expr]bool
 	both       map[*expr.Expr][]*expr.Expr // of a Select: what either arm evaluates
 	loopVars   map[*sym.Symbol]bool
+	saves      map[*expr.Expr]*saved // by reduction
 }
 
 func newScheduler(f *loop.Func, opts Options) *scheduler {
 	return &scheduler{
 		f: f, opts: opts, costs: map[*expr.Expr]float64{}, isHarmless: map[*expr.Expr]bool{}, hasReduce: map[*expr.Expr]bool{},
-		both: map[*expr.Expr][]*expr.Expr{}, loopVars: map[*sym.Symbol]bool{},
+		both: map[*expr.Expr][]*expr.Expr{}, loopVars: map[*sym.Symbol]bool{}, saves: map[*expr.Expr]*saved{},
 	}
 }
 
@@ -31,6 +32,8 @@ func newScheduler(f *loop.Func, opts Options) *scheduler {
 func (s *scheduler) run(nests []*nest) []loop.Stmt {
 	var sure []*expr.Expr
 	for _, n := range nests {
+		n.vars = s.order(n.vars, n.roots)
+		s.save(n)
 		sure = append(sure, n.roots...)
 	}
 	for _, n := range nests {
@@ -52,7 +55,7 @@ func (s *scheduler) run(nests []*nest) []loop.Stmt {
 		}
 	}
 	for _, n := range nests {
-		s.loops(top, s.order(n.vars, n.roots), n.roots, true, func(b *block) {
+		s.loops(top, n.vars, n.roots, true, func(b *block) {
 			for i, r := range n.roots {
 				v := s.value(r, b)
 				b.stmts = append(b.stmts, &loop.Store{Buf: n.outs[i], At: n.at, Value: v})

@@ -14,6 +14,7 @@ type nest struct {
 	outs  []int
 	roots []*expr.Expr // parallel to outs: what is stored
 	at    sym.Expr     // where, in elements
+	share *expr.Sharer // what made equal nodes of roots the same
 }
 
 // flatten brings the outputs into loop form: loads have one flat coordinate and
@@ -43,6 +44,7 @@ func flatten(outs []expr.Tensor, operands []OperandInfo, opts Options) ([]*nest,
 	share := expr.NewSharer()
 	for _, n := range nests {
 		n.collapse()
+		n.share = share
 		for i, r := range n.roots {
 			n.roots[i] = share.Share(collapseReductions(r))
 		}

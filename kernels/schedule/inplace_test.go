@@ -109,7 +109,7 @@ func TestInPlaceRandom(t *testing.T) {
 		g.scope = vars
 		d := genTypes[g.IntN(len(genTypes))]
 		out := expr.Tensor{DType: d, Vars: vars, Body: g.expr(d, 1+g.IntN(2))}
-		f, err := schedule.Build(fmt.Sprint("seed", seed), []expr.Tensor{out}, g.operands, schedule.Options{Scalars: []ir.DType{ir.Int32}})
+		f, err := schedule.Build(fmt.Sprint("seed", seed), []expr.Tensor{out}, g.operands, schedule.Options{Scalars: []ir.DType{ir.Int32}, Interchange: int(seed % 2)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,12 +123,12 @@ func TestInPlaceRandom(t *testing.T) {
 		}
 		want := make([]byte, n)
 		scalars := []eval.Value{{I: 2}}
-		if err := eval.Run(f, [][]byte{want, in.Data}, nil, scalars); err != nil {
+		if err := eval.Run(f, append([][]byte{want, in.Data}, scratchOf(f)...), nil, scalars); err != nil {
 			t.Fatal(err)
 		}
 		both := make([]byte, max(n, int64(len(in.Data))))
 		copy(both, in.Data)
-		if err := eval.Run(f, [][]byte{both[:n], both[:len(in.Data)]}, nil, scalars); err != nil {
+		if err := eval.Run(f, append([][]byte{both[:n], both[:len(in.Data)]}, scratchOf(f)...), nil, scalars); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(both[:n], want) {

@@ -116,34 +116,39 @@ func rowTotal(i, columns sym.Expr) *expr.Expr {
 // TestShapes compares the loops of known operators with testdata/NAME.txt.
 func TestShapes(t *testing.T) {
 	n := sym.NewSymbol("s0", 1, 100).Expr()
+	m := sym.NewSymbol("s1", 1, 900).Expr()
 	f32 := func(sizes ...sym.Expr) schedule.OperandInfo {
 		return schedule.OperandInfo{DType: ir.Float32, Sizes: sizes}
 	}
 	i64 := func(sizes ...sym.Expr) schedule.OperandInfo {
 		return schedule.OperandInfo{DType: ir.Int64, Sizes: sizes}
 	}
-	eight := sym.Int(8)
+	eight, rows := sym.Int(8), schedule.Options{Interchange: 17}
 	same := newVars(n, sym.Int(3), sym.Int(4))
 	for _, c := range []struct {
 		name     string
 		outs     []expr.Tensor
 		operands []schedule.OperandInfo
-		lanes    int
+		opts     schedule.Options
 	}{
-		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)}, []schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}, 0},
-		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 5)...)}, 0},
-		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight), f32(eight), f32(eight)}, 0},
-		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)}, []schedule.OperandInfo{f32(ints(3, 8, 8)...)}, 0},
-		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3), eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}, 0},
-		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n), f32(sym.Int(10), eight), f32(n, eight)}, 0},
+		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)}, []schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}, schedule.Options{}},
+		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 5)...)}, schedule.Options{}},
+		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight), f32(eight), f32(eight)}, schedule.Options{}},
+		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)}, []schedule.OperandInfo{f32(ints(3, 8, 8)...)}, schedule.Options{}},
+		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3), eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}, schedule.Options{}},
+		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n), f32(sym.Int(10), eight), f32(n, eight)}, schedule.Options{}},
 		{"add", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, exprs(same)...))}},
-			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))}, 0},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))}, schedule.Options{}},
 		{"add_bias", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, same[1].Expr()))}},
-			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))}, 0},
-		{"row_sum_lanes", []expr.Tensor{{DType: ir.Float32, Vars: same[:1], Body: rowTotal(same[0].Expr(), sym.Int(18))}}, []schedule.OperandInfo{f32(n, sym.Int(18))}, 4},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))}, schedule.Options{}},
+		{"row_sum_lanes", []expr.Tensor{{DType: ir.Float32, Vars: same[:1], Body: rowTotal(same[0].Expr(), sym.Int(18))}}, []schedule.OperandInfo{f32(n, sym.Int(18))}, schedule.Options{Lanes: 4}},
+		{"max_pool_rows", poolLast(4, 4, sym.Int(64), 2, 2, 0), []schedule.OperandInfo{f32(ints(4, 4, 64)...)}, rows},
+		{"average_rows", []expr.Tensor{averageLast(8, 8, sym.Int(600))}, []schedule.OperandInfo{f32(ints(8, 8, 600)...)}, rows},
+		{"softmax_rows", []expr.Tensor{softmax(ints(3, 4, 32), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 32)...)}, rows},
+		{"product_rows", []expr.Tensor{product(n, eight, m)}, []schedule.OperandInfo{f32(n, eight), f32(eight, m), f32(m)}, rows},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := schedule.Build(c.name, c.outs, c.operands, schedule.Options{Lanes: c.lanes})
+			f, err := schedule.Build(c.name, c.outs, c.operands, c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}

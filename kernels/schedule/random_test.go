@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -201,7 +202,8 @@ func (g *generator) reduce(d ir.DType, depth int) *expr.Expr {
 		return expr.MinOf(vars, g.expr(d, depth-1))
 	case 2:
 		if d == ir.Int64 {
-			return expr.ArgMax(vars, g.expr(genTypes[g.IntN(len(genTypes))], depth-1))
+			arg := []func([]*sym.Symbol, *expr.Expr) *expr.Expr{expr.ArgMax, expr.ArgMin, expr.ArgMaxLastNaN}[g.IntN(3)]
+			return arg(vars, g.expr(genTypes[g.IntN(len(genTypes))], depth-1))
 		}
 	}
 	if d == ir.Bool {
@@ -258,7 +260,7 @@ func TestRandom(t *testing.T) {
 			d := genTypes[g.IntN(len(genTypes))]
 			outs = append(outs, expr.Tensor{DType: d, Vars: vars, Body: g.expr(d, 1+g.IntN(4))})
 		}
-		checkOuts(t, fmt.Sprintf("seed%d", seed), outs, g.operands, data, g.syms, schedule.Options{Lanes: int(seed%3) * 2})
+		checkOuts(t, fmt.Sprintf("seed%d", seed), outs, g.operands, data, g.syms, schedule.Options{Lanes: int(seed%3) * 2, Interchange: int(seed % 2)})
 		if t.Failed() {
 			return
 		}
@@ -290,6 +292,7 @@ func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedul
 	for _, o := range data {
 		bufs = append(bufs, o.Data)
 	}
+	bufs = append(bufs, scratchOf(f)...)
 	var values []int64
 	for _, s := range f.Syms {
 		values = append(values, syms[s])
@@ -316,6 +319,17 @@ func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedul
 		}
 	}
 	return f
+}
+
+// scratchOf makes scratch memory for f, with something in it.
+func scratchOf(f *loop.Func) [][]byte {
+	var out [][]byte
+	for _, b := range f.Bufs {
+		if n, _ := b.Len.Const(); b.Role == loop.Scratch {
+			out = append(out, bytes.Repeat([]byte{0xA5}, int(n)*b.DType.Size()))
+		}
+	}
+	return out
 }
 
 func same(a, b eval.Value) bool {

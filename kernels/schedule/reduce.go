@@ -16,7 +16,7 @@ func (s *scheduler) reduce(e *expr.Expr, b *block) {
 	strip := true
 	var bodies []*expr.Expr
 	for _, r := range group {
-		strip = strip && !isArg(r.Kind)
+		strip = strip && !r.Kind.IsArg()
 		bodies = append(bodies, r.Args[0])
 	}
 	vars := e.Vars
@@ -27,20 +27,34 @@ func (s *scheduler) reduce(e *expr.Expr, b *block) {
 		s.lanes(e, vars, b)
 		return
 	}
-	var accs []accumulator
-	for _, r := range group {
-		acc := s.accumulator(r)
-		b.stmts = append(b.stmts, acc.declare()...)
-		accs = append(accs, acc)
-	}
+	accs := s.accumulators(group)
 	s.loops(b, vars, bodies, strip, func(in *block) {
-		for i, body := range bodies {
-			s.accumulate(accs[i], body, in)
+		for _, r := range group {
+			s.store(s.saves[r], in)
+		}
+		for _, acc := range accs {
+			s.accumulate(acc, acc.body, in)
 		}
 	})
-	for i, r := range group {
-		b.values[r] = expr.Get(accs[i].result())
+	for _, acc := range accs {
+		b.stmts = slices.Insert(b.stmts, len(b.stmts)-1, acc.declare()...) // before the loop
+		for _, r := range acc.of {
+			b.values[r] = expr.Get(acc.result(r))
+		}
 	}
+}
+
+// store saves a value that is needed again.
+func (s *scheduler) store(sv *saved, in *block) {
+	if sv == nil {
+		return
+	}
+	v := in.value(sv.value)
+	if v == nil {
+		s.keep(sv.value, s.build(sv.value, in), in)
+		v = in.value(sv.value)
+	}
+	in.stmts = append(in.stmts, &loop.Store{Buf: sv.buf, At: sv.at, Value: v})
 }
 
 // companions returns e and the reductions that may share its loops: over the
@@ -76,11 +90,11 @@ func contains(e, sub *expr.Expr) bool {
 	return found
 }
 
-func isArg(k expr.ReduceKind) bool { return k == expr.ReduceArgMax || k == expr.ReduceArgMin }
-
-// accumulator is the locals of a reduction.
+// accumulator is the locals of a reduction, or of an extremum and its position.
 type accumulator struct {
-	kind expr.ReduceKind
+	kind expr.ReduceKind // of the position if there is one
+	of   []*expr.Expr    // the reductions
+	body *expr.Expr
 	vars []*sym.Symbol // position of ArgMax counts over them
 	acc  *expr.Var     // the sum, product or extremum so far
 	pos  *expr.Var     // of ArgMax and ArgMin
@@ -89,19 +103,44 @@ type accumulator struct {
 
 var accNames = map[expr.ReduceKind]string{
 	expr.ReduceSum: "sum", expr.ReduceProd: "prod", expr.ReduceMax: "top", expr.ReduceMin: "low",
-	expr.ReduceArgMax: "top", expr.ReduceArgMin: "low",
+	expr.ReduceArgMax: "top", expr.ReduceArgMin: "low", expr.ReduceArgMaxLastNaN: "top",
 }
 
-func (s *scheduler) accumulator(r *expr.Expr) accumulator {
-	d := r.Args[0].DType
-	a := accumulator{kind: r.Kind, vars: r.Vars, acc: s.local(accNames[r.Kind], r.Args[0]), init: expr.Neutral(r.Kind, d)}
-	if isArg(r.Kind) {
-		a.pos = s.local("pos", r)
+// extremumOf is what a reduction to a position compares by.
+var extremumOf = map[expr.ReduceKind]expr.ReduceKind{
+	expr.ReduceArgMax: expr.ReduceMax, expr.ReduceArgMin: expr.ReduceMin, expr.ReduceArgMaxLastNaN: expr.ReduceMax,
+}
+
+// accumulators returns accumulators for a group of reductions: one for each,
+// but an extremum and its position share the running value.
+func (s *scheduler) accumulators(group []*expr.Expr) []*accumulator {
+	var out []*accumulator
+	for _, r := range group {
+		a := &accumulator{kind: r.Kind, of: []*expr.Expr{r}, body: r.Args[0], vars: r.Vars}
+		pair := slices.IndexFunc(out, func(o *accumulator) bool {
+			return o.body == a.body && (extremumOf[o.kind] == a.kind || extremumOf[a.kind] == o.kind) &&
+				(o.kind.IsArg() != a.kind.IsArg())
+		})
+		if pair >= 0 {
+			o := out[pair]
+			o.of = append(o.of, r)
+			if r.Kind.IsArg() {
+				o.kind = r.Kind
+			}
+			continue
+		}
+		out = append(out, a)
 	}
-	return a
+	for _, a := range out {
+		a.acc, a.init = s.local(accNames[a.kind], a.body), expr.Neutral(a.kind, a.body.DType)
+		if a.kind.IsArg() {
+			a.pos = &expr.Var{Name: "pos", DType: ir.Int64}
+		}
+	}
+	return out
 }
 
-func (a accumulator) declare() []loop.Stmt {
+func (a *accumulator) declare() []loop.Stmt {
 	out := []loop.Stmt{&loop.Let{Var: a.acc, Value: a.init, Mutable: true}}
 	if a.pos != nil {
 		out = append(out, &loop.Let{Var: a.pos, Value: expr.Int(ir.Int64, 0), Mutable: true})
@@ -109,15 +148,16 @@ func (a accumulator) declare() []loop.Stmt {
 	return out
 }
 
-func (a accumulator) result() *expr.Var {
-	if a.pos != nil {
+// result is the local that has the value of r, one of a's reductions.
+func (a *accumulator) result(r *expr.Expr) *expr.Var {
+	if r.Kind.IsArg() {
 		return a.pos
 	}
 	return a.acc
 }
 
 // accumulate combines one value of body into a.
-func (s *scheduler) accumulate(a accumulator, body *expr.Expr, in *block) {
+func (s *scheduler) accumulate(a *accumulator, body *expr.Expr, in *block) {
 	// A value that is only combined under a condition makes an If.
 	if a.kind == expr.ReduceSum && body.Op == expr.OpSelect && in.uses[body] == 1 && in.value(body) == nil && isZero(body.Args[2]) {
 		cond := s.value(body.Args[0], in)
@@ -156,8 +196,12 @@ func (s *scheduler) accumulate(a accumulator, body *expr.Expr, in *block) {
 		in.stmts = append(in.stmts, &loop.Assign{Var: a.acc, Value: expr.Select(better, v, acc)})
 		return
 	}
-	if v.DType.IsFloat() { // the first NaN wins
-		better = expr.Or(better, expr.And(expr.IsNaN(v), expr.Eq(acc, acc)))
+	if v.DType.IsFloat() {
+		nan := expr.IsNaN(v)
+		if a.kind != expr.ReduceArgMaxLastNaN { // the first NaN wins
+			nan = expr.And(nan, expr.Eq(acc, acc))
+		}
+		better = expr.Or(better, nan)
 	}
 	in.stmts = append(in.stmts, &loop.If{Cond: better, Then: []loop.Stmt{
 		&loop.Assign{Var: a.acc, Value: v},
@@ -166,7 +210,7 @@ func (s *scheduler) accumulate(a accumulator, body *expr.Expr, in *block) {
 }
 
 // position is the row-major position of the current iteration.
-func (a accumulator) position() sym.Expr {
+func (a *accumulator) position() sym.Expr {
 	coords := make([]sym.Expr, len(a.vars))
 	sizes := make([]sym.Expr, len(a.vars))
 	for i, v := range a.vars {

@@ -35,13 +35,26 @@ func rename(f *loop.Func) {
 			}
 		})
 	})
-	for _, b := range f.Bufs {
+	r.run()
+}
+
+// relabel names loop variables, indices and locals anew.
+func relabel(f *loop.Func) {
+	r := renamer{f: f, taken: map[string]bool{}}
+	for _, s := range f.Syms {
+		r.taken[s.Name] = true
+	}
+	r.run()
+}
+
+func (r *renamer) run() {
+	for _, b := range r.f.Bufs {
 		r.taken[b.Name] = true
 	}
-	for _, v := range f.Scalars {
+	for _, v := range r.f.Scalars {
 		r.taken[v.Name] = true
 	}
-	f.Body = r.block(f.Body, expr.Subst{}, 0)
+	r.f.Body = r.block(r.f.Body, expr.Subst{}, 0)
 }
 
 type renamer struct {

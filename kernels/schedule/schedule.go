@@ -24,10 +24,15 @@ type Options struct {
 	// Lanes, if over 1, splits sums over a last, contiguous axis into that many
 	// independent accumulators. It changes the order of additions.
 	Lanes int
+	// Interchange, if over 0, is the fewest results side by side whose
+	// reductions run together, row by row, in scratch memory, if their loads
+	// lie side by side too. It changes no result.
+	Interchange int
 }
 
 // Build returns a function that computes outs from the operands. Its buffers
-// are the outputs in order, then the operands, all dense and row-major.
+// are the outputs in order, then the operands, all dense and row-major, then
+// scratch memory.
 // Outputs of equal sizes are computed in one nest of loops, others in one nest
 // after the other. Every value is computed at the outermost loop where what it
 // depends on is known, and once, but nothing is moved out of the arms of a
@@ -57,6 +62,9 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo, opts Options
 	s := newScheduler(f, opts)
 	f.Body = s.run(nests)
 	rename(f)
+	if interchange(f, opts.Interchange) {
+		relabel(f)
+	}
 	return f, nil
 }
 

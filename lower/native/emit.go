@@ -146,7 +146,7 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 	for i, v := range args {
 		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: inOrder(b.orders[v], v.Type.Sizes)}
 	}
-	var opts schedule.Options
+	opts := schedule.Options{Interchange: rows(b.opt.Target)}
 	for _, s := range scalars {
 		opts.Scalars = append(opts.Scalars, scalarDType(s))
 	}
@@ -155,6 +155,19 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 		return err
 	}
 	return b.call(fn, vals, args, scalars, from)
+}
+
+// rows returns from how many results side by side on reductions run row by row
+// on t: where C compilers do not unroll the row, which keeps them from using
+// vectors, and where Go has strips.
+func rows(t tuned.Target) int {
+	switch {
+	case !t.Speed:
+		return 0
+	case t.Lang == "go":
+		return 32
+	}
+	return 17
 }
 
 // call emits a call of a loop kernel whose buffers are vals' (fresh), args'

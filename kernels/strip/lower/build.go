@@ -152,27 +152,26 @@ func (b *builder) into(dst, x value) {
 	switch {
 	case x.Kind == Scalar:
 		b.calls = append(b.calls, Call{Prim: "Fill", Dst: dst, Args: []Operand{x}})
-	case x.Kind == Temp && last >= 0 && b.calls[last].Dst.Kind == Temp && b.calls[last].Dst.Temp == x.Temp && !b.named(x):
+	case x.Kind == Temp && last >= 0 && b.calls[last].Dst.Kind == Temp && b.calls[last].Dst.Temp == x.Temp:
 		b.calls[last].Dst = dst
+		b.renamed(x, dst)
 	default:
 		b.calls = append(b.calls, Call{Prim: "Copy", Dst: dst, Args: []Operand{x}})
 	}
 }
 
-// named reports whether a local holds x, so that it may be used again.
-func (b *builder) named(x value) bool {
-	same := func(v value) bool { return v.Kind == Temp && v.Temp == x.Temp }
-	for _, v := range b.vars {
-		if same(v) {
-			return true
+// renamed makes dst, which nothing else is stored to, what has the name of x.
+func (b *builder) renamed(x, dst value) {
+	for k, v := range b.vars {
+		if v.Kind == Temp && v.Temp == x.Temp {
+			b.vars[k] = dst
 		}
 	}
-	for _, v := range b.syms {
-		if same(v) {
-			return true
+	for k, v := range b.syms {
+		if v.Kind == Temp && v.Temp == x.Temp {
+			b.syms[k] = dst
 		}
 	}
-	return false
 }
 
 func index(e sym.Expr) Operand { return Operand{Kind: Index, DType: ir.Int64, At: e} }
