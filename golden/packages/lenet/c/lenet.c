@@ -207,8 +207,8 @@ static void lenet_convolution_relu_max_pool2d(float *restrict out, const float *
     for (int32_t i = 0; i < 6; i++) {
         for (int32_t j = 0; j < 6; j++) {
             for (int32_t k = 0; k < 3; k++) {
-                float top = -LENET_INF;
                 const float t = in2[k];
+                float top = -LENET_INF;
                 for (int32_t l = 0; l < 2; l++) {
                     for (int32_t i4 = 0; i4 < 2; i4++) {
                         float sum = 0.0f;
