@@ -38,13 +38,13 @@ func interchange(f *loop.Func, least int) bool {
 	}
 	x := interchanger{f: f, least: int64(least)}
 	f.Body = x.block(f.Body)
-	return x.spreads > 0
+	return x.changed
 }
 
 type interchanger struct {
 	f       *loop.Func
 	least   int64
-	spreads int // loops changed
+	changed bool
 }
 
 func (x *interchanger) block(body []loop.Stmt) []loop.Stmt {
@@ -54,12 +54,10 @@ func (x *interchanger) block(body []loop.Stmt) []loop.Stmt {
 		case *loop.For:
 			if done := x.loop(st); done != nil {
 				out = append(out, done...)
-				x.spreads++
+				x.changed = true
 				continue
 			}
-			spread := x.spreads
 			st.Body = x.block(st.Body)
-			st.Strip = st.Strip && x.spreads == spread // else iterations share scratch memory
 		case *loop.If:
 			st.Then, st.Else = x.block(st.Then), x.block(st.Else)
 		}
@@ -213,6 +211,22 @@ func loadsIn(st loop.Stmt) []int {
 		loop.Exprs(st, func(e *expr.Expr) { out = append(out, expr.Loads(e)...) })
 	})
 	return out
+}
+
+// apartInScratch takes Strip from the loops of f whose iterations use the same
+// elements of scratch memory.
+func apartInScratch(f *loop.Func) {
+	loop.Walk(f.Body, func(st loop.Stmt) {
+		l, ok := st.(*loop.For)
+		if !ok {
+			return
+		}
+		loop.Walk(l.Body, func(st loop.Stmt) {
+			if store, ok := st.(*loop.Store); ok && f.Bufs[store.Buf].Role == loop.Scratch && !store.At.Uses(l.Var) {
+				l.Strip = false
+			}
+		})
+	})
 }
 
 // scratch adds a buffer to work in to f.

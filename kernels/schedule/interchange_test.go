@@ -68,6 +68,10 @@ func maskedSoftmax(sizes []sym.Expr, d int, to ir.DType) expr.Tensor {
 		}
 		return expr.Select(expr.At(1, ir.Bool, e.Coords...), e, expr.Float(ir.Float32, -9))
 	})
+	return cast(t, to)
+}
+
+func cast(t expr.Tensor, to ir.DType) expr.Tensor {
 	t.DType, t.Body = to, expr.Cast(to, t.Body)
 	return t
 }
@@ -115,6 +119,7 @@ func TestInterchange(t *testing.T) {
 			{"softmax over rows", []expr.Tensor{softmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 1)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c)}, false},
 			{"masked softmax over rows", []expr.Tensor{maskedSoftmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 1, ir.Float32)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c), b1}, true},
 			{"masked softmax", []expr.Tensor{maskedSoftmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 2, ir.Float32)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c), b1}, true},
+			{"softmax in half over rows", []expr.Tensor{cast(softmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 1), ir.BFloat16)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c)}, true},
 			{"softmax in half", []expr.Tensor{maskedSoftmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 2, ir.Float16)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c), b1}, true},
 			{"layer norm", []expr.Tensor{layerNorm(sym.Int(3), c)}, []schedule.OperandInfo{f32(sym.Int(3), c), f32(c), f32(c)}, true},
 		} {

@@ -62,7 +62,9 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo, opts Options
 	s := newScheduler(f, opts)
 	f.Body = s.run(nests)
 	rename(f)
+	apartInScratch(f)
 	if interchange(f, opts.Interchange) {
+		apartInScratch(f)
 		relabel(f)
 	}
 	return f, nil
