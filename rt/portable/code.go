@@ -7,7 +7,6 @@ import (
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
-	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // code computes results from operands whose sizes are known.
@@ -25,13 +24,12 @@ func (k *kernel) compile(c *ops.Call, o interp.Orders, constant func(int) ([]byt
 		return nil, fmt.Errorf("a number that is not known")
 	}
 	if len(c.Outs) == 1 && c.Outs[0].Kind == ir.TensorKind {
-		in := tuned.Select(k.handMade, &tuned.Request{Call: c, Target: tuned.Target{Lang: "go", Name: "generic", Speed: true}, Const: constant})
-		if in != nil {
+		if in, want := k.handMadeFor(c, constant); in != nil {
 			t, err := newTuned(c, in)
 			if err != nil {
 				return nil, err
 			}
-			return inOrder(c, o, t)
+			return inOrder(c, o, want, t)
 		}
 	}
 	if l := k.cache.known(c, o); l != nil {
@@ -48,13 +46,13 @@ func (k *kernel) compile(c *ops.Call, o interp.Orders, constant func(int) ([]byt
 		if err != nil {
 			return nil, err
 		}
-		return inOrder(c, o, l)
+		return inOrder(c, o, interp.Orders{}, l)
 	case c.Op.Decompose != nil:
 		s, err := k.newSequence(c, constant)
 		if err != nil {
 			return nil, err
 		}
-		return inOrder(c, o, s)
+		return inOrder(c, o, interp.Orders{}, s)
 	}
 	return nil, fmt.Errorf("the operator has no kernel")
 }

@@ -2,6 +2,7 @@ package portable
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -50,28 +51,25 @@ func reordered(t ir.Type, order []int, data []byte) ([]byte, error) {
 	return out, l.run([][]byte{out, data})
 }
 
-// ordered runs code that knows only row-major tensors on tensors in other
-// orders, by way of copies.
+// ordered runs code that wants tensors in certain orders on tensors in others, by
+// way of copies.
 type ordered struct {
 	code
 	outs   int
-	moves  []*loops // of results and operands, nil if they are row-major
+	moves  []*loops // of results and operands, nil if they lie as the code wants
 	copies [][]byte
 	bufs   [][]byte
 }
 
-// inOrder returns x for tensors in the orders o.
-func inOrder(c *ops.Call, o interp.Orders, x code) (code, error) {
+// inOrder returns x, which wants tensors in the orders want, for tensors in the
+// orders have.
+func inOrder(c *ops.Call, have, want interp.Orders, x code) (code, error) {
 	w := &ordered{code: x, outs: len(c.Outs)}
 	any := false
-	add := func(t ir.Type, order []int, result bool) error {
+	add := func(t ir.Type, from, to []int) error {
 		var move *loops
 		var room []byte
-		if order != nil {
-			from, to := order, []int(nil)
-			if result {
-				from, to = nil, order
-			}
+		if !slices.Equal(from, to) {
 			var err error
 			if move, err = reorder(t, from, to); err != nil {
 				return err
@@ -84,12 +82,12 @@ func inOrder(c *ops.Call, o interp.Orders, x code) (code, error) {
 		return nil
 	}
 	for i, t := range c.Outs {
-		if err := add(t, o.Out(i), true); err != nil {
+		if err := add(t, want.Out(i), have.Out(i)); err != nil {
 			return nil, err
 		}
 	}
 	for k, v := range c.Operands() {
-		if err := add(v.Type, o.Operand(k), false); err != nil {
+		if err := add(v.Type, have.Operand(k), want.Operand(k)); err != nil {
 			return nil, err
 		}
 	}

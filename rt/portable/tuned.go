@@ -5,10 +5,32 @@ import (
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gofunc"
 )
+
+// handMadeFor returns the best instance of a hand-made kernel for c, nil if there is
+// none, and the orders it wants tensors in: a convolution is worth the copies to
+// channels innermost and back.
+func (k *kernel) handMadeFor(c *ops.Call, constant func(int) ([]byte, bool)) (best *tuned.Instance, want interp.Orders) {
+	layouts := []interp.Orders{{}}
+	if tuned.IsConvolution(c) {
+		last := []int{0, 2, 3, 1}
+		operands := make([][]int, len(c.Operands()))
+		operands[c.Operand("input")] = last
+		layouts = append(layouts, interp.Orders{Outs: [][]int{last}}, interp.Orders{Outs: [][]int{last}, Operands: operands})
+	}
+	for _, o := range layouts {
+		in := tuned.Select(k.handMade, &tuned.Request{Call: c, Target: tuned.Target{Lang: "go", Name: "generic", Speed: true},
+			Const: constant, Order: o.Operand, Out: o.Out(0)})
+		if in != nil && (best == nil || in.Cost < best.Cost) {
+			best, want = in, o
+		}
+	}
+	return best, want
+}
 
 // tunedCode is an instance of a hand-made kernel.
 type tunedCode struct {
