@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -108,7 +109,11 @@ func TestRTOptimized(t *testing.T) {
 			t.Fatal(got.Err, want.Err)
 		}
 		for i := range want.Calls {
-			sameCall(t, want.Calls[i], got.Calls[i])
+			for k, w := range want.Calls[i].Outputs { // hand-made kernels fuse: not the same bits
+				if miss := compare.Values(got.Calls[i].Outputs[k], w, compare.Tolerance{Terms: 100}); miss != nil {
+					t.Errorf("%s: output %d: %v", name, k, miss)
+				}
+			}
 		}
 	}
 }
