@@ -490,41 +490,18 @@ func maxPool2dWithIndices(out0 []float32, out1 []int64, in []float32) {
 		for j := range 6 {
 			for k := range 6 {
 				top := float32(math.Inf(-1))
-				top1 := int64(-9223372036854775808)
+				var pos int64
 				for l := range 2 {
 					for i4 := range 2 {
 						t := in[144*i+24*j+12*l+2*k+i4]
 						if t > top || t != t {
 							top = t
-						}
-						v := int64(-1)
-						if t != t {
-							v = int64(2*l + i4)
-						}
-						if v > top1 {
-							top1 = v
+							pos = int64(2*l + i4)
 						}
 					}
 				}
 				out0[36*i+6*j+k] = top
-				var t1 int64
-				if top1 < 0 {
-					top2 := float32(math.Inf(-1))
-					var pos int64
-					for l := range 2 {
-						for i4 := range 2 {
-							v1 := in[144*i+24*j+12*l+2*k+i4]
-							if v1 > top2 || v1 != v1 && top2 == top2 {
-								top2 = v1
-								pos = int64(2*l + i4)
-							}
-						}
-					}
-					t1 = pos
-				} else {
-					t1 = top1
-				}
-				at := int(t1)
+				at := int(pos)
 				out1[36*i+6*j+k] = int64(24*j + 12*(at/2) + 2*k + at%2)
 			}
 		}
@@ -545,41 +522,18 @@ func maxPool2dWithIndices2(out0 []float32, out1 []int64, in []float32) {
 		for j := range 2 {
 			for k := range 2 {
 				top := float32(math.Inf(-1))
-				top1 := int64(-9223372036854775808)
+				var pos int64
 				for l := range 2 {
 					for i4 := range 2 {
 						t := in[16*i+8*j+4*l+2*k+i4]
 						if t > top || t != t {
 							top = t
-						}
-						v := int64(-1)
-						if t != t {
-							v = int64(2*l + i4)
-						}
-						if v > top1 {
-							top1 = v
+							pos = int64(2*l + i4)
 						}
 					}
 				}
 				out0[4*i+2*j+k] = top
-				var t1 int64
-				if top1 < 0 {
-					top2 := float32(math.Inf(-1))
-					var pos int64
-					for l := range 2 {
-						for i4 := range 2 {
-							v1 := in[16*i+8*j+4*l+2*k+i4]
-							if v1 > top2 || v1 != v1 && top2 == top2 {
-								top2 = v1
-								pos = int64(2*l + i4)
-							}
-						}
-					}
-					t1 = pos
-				} else {
-					t1 = top1
-				}
-				at := int(t1)
+				at := int(pos)
 				out1[4*i+2*j+k] = int64(8*j + 4*(at/2) + 2*k + at%2)
 			}
 		}
