@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -37,24 +38,38 @@ func emitted(t testing.TB) [][]byte {
 	return all
 }
 
-// FuzzExecute loads a file with all kernels and executes it twice with zeros.
-// Whatever it says, it neither panics nor takes more memory than it may.
-func FuzzExecute(f *testing.F) {
-	for _, file := range emitted(f) {
-		f.Add(file)
-	}
+// TestHostilePrograms changes bytes of programs at random, the same ones each time, and
+// executes with all kernels what still loads, twice with zeros. Whatever it says,
+// it neither panics nor takes more memory than it may. (Under the fuzzer's
+// instrumentation a run takes a second.)
+func TestHostilePrograms(t *testing.T) {
 	registry := portable.Registry()
-	f.Fuzz(func(t *testing.T, file []byte) {
-		p, err := rt.Load(rt.Bytes(file), &rt.LoadOptions{Platform: &rt.SystemPlatform{}})
-		if err != nil {
-			return
-		}
-		for _, name := range p.MethodNames() {
-			if err := execute(p, name, registry); errors.Is(err, rt.ErrInternal) {
-				t.Error(err)
+	r := rand.New(rand.NewPCG(1, 2))
+	executed := 0
+	for _, seed := range emitted(t) {
+		for range 400 {
+			file := bytes.Clone(seed)
+			for range 1 + r.IntN(4) {
+				file[r.IntN(len(file))] = []byte{0, 1, 2, 127, 128, 255, byte(r.IntN(256))}[r.IntN(7)]
+			}
+			p, err := rt.Load(rt.Bytes(file), &rt.LoadOptions{Platform: &rt.SystemPlatform{}})
+			if err != nil {
+				continue
+			}
+			for _, name := range p.MethodNames() {
+				err := execute(p, name, registry)
+				if errors.Is(err, rt.ErrInternal) {
+					t.Error(err)
+				}
+				if err == nil {
+					executed++
+				}
 			}
 		}
-	})
+	}
+	if executed < 100 {
+		t.Errorf("only %d programs run", executed)
+	}
 }
 
 func execute(p *rt.Program, name string, registry *rt.Registry) error {
