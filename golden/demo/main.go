@@ -101,7 +101,7 @@ func run(ctx context.Context, dir string) ([]row, error) {
 	for _, w := range []struct {
 		language string
 		way      way.Way
-	}{{"C (gcc -O2)", way.C{Target: toolchain.GCC()}}, {"Go", way.Go{}}} {
+	}{{"C (gcc -O3 -march=native)", way.C{Target: toolchain.GCC().With("-O3", "-march=native")}}, {"Go", way.Go{}}} {
 		var result *way.Result
 		w.way.Run(ctx, []way.Job{job}, func(_ int, r *way.Result) { result = r })
 		if result.Err != nil {
