@@ -1,6 +1,7 @@
 package rt_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -132,8 +133,18 @@ func external() (*build, *pte.DataFile) {
 func TestExternalData(t *testing.T) {
 	b, data := external()
 	p := b.program(t)
-	for range 2 { // the state's data are copied, the file's stay
-		m, err := load(p, "forward", &rt.MethodOptions{Data: []*rt.DataFile{rt.NewDataFile(data)}})
+	var file bytes.Buffer
+	if err := pte.WriteData(&file, data); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := rt.OpenDataFS(fstest.MapFS{"weights.ptd": {Data: file.Bytes()}}, "weights.ptd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	// The state's data are copied, the file's stay.
+	for _, d := range []*rt.DataFile{rt.NewDataFile(data), rt.NewDataFile(data), opened} {
+		m, err := load(p, "forward", &rt.MethodOptions{Data: []*rt.DataFile{d}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ type Sources struct {
 	Data func(digest string, size int64) ([]byte, error)
 }
 
-// Parse reads the text form that Print writes. name stands in messages before
+// Parse reads the text form that String returns. name stands in messages before
 // the line; the first fault ends the parse. Plan and Problem are made from the
 // buffers' offsets and are not checked.
 func Parse(name, src string, from Sources) (_ *Program, err error) {

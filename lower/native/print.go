@@ -2,7 +2,6 @@ package native
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// Print writes p in the text form, which Parse reads:
+// String returns p in the text form, which Parse reads:
 //
 //	program "net.pt2"
 //
@@ -63,14 +62,6 @@ import (
 // loop kernels, tunedText the others; ir.Print types and data.
 //
 // Names are changed where two of a kind in one place are equal.
-func Print(w io.Writer, p *Program) error {
-	pr := newPrinter()
-	pr.program(p)
-	_, err := io.WriteString(w, pr.b.String())
-	return err
-}
-
-// String returns the text form.
 func (p *Program) String() string {
 	pr := newPrinter()
 	pr.program(p)
