@@ -8,7 +8,7 @@ import (
 
 // flow finds the steps and which can follow which.
 func (l *lifetimes) flow() {
-	fixed := fixedBools(l.plan)
+	fixed := l.plan.FixedBools()
 	l.steps = []string{"entry"}
 	ways := [][]int{{1}} // by step: where it leads
 	for _, c := range l.plan.Chains {
@@ -36,34 +36,6 @@ func (l *lifetimes) flow() {
 			l.prev[n] = append(l.prev[n], s)
 		}
 	}
-}
-
-// fixedBools returns the bools that neither instructions nor the caller change.
-func fixedBools(ep *pte.ExecutionPlan) map[int32]bool {
-	fixed := map[int32]bool{}
-	for i, v := range ep.Values {
-		if b, ok := v.(pte.Bool); ok {
-			fixed[int32(i)] = bool(b)
-		}
-	}
-	for _, i := range ep.Inputs {
-		delete(fixed, i)
-	}
-	instructions(ep, func(in pte.Instruction) {
-		switch in := in.(type) {
-		case pte.KernelCall:
-			if n := len(in.Args); n > 0 {
-				delete(fixed, in.Args[n-1])
-			}
-		case pte.DelegateCall:
-			for _, a := range in.Args {
-				delete(fixed, a)
-			}
-		case pte.MoveCall:
-			delete(fixed, in.To)
-		}
-	})
-	return fixed
 }
 
 // label names an instruction.

@@ -287,15 +287,7 @@ func (r *raiser) outCall(role *role, args []int32) error {
 	if len(results) != len(outs) {
 		return fmt.Errorf("it has %d results and %d out tensors", len(results), len(outs))
 	}
-	for i, v := range results {
-		if v == nil {
-			continue
-		}
-		if err := r.assign(outs[i], v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.assignAll(outs, results)
 }
 
 func isTensors(v pte.EValue) bool {
@@ -316,6 +308,19 @@ func (r *raiser) inPlaceCall(role *role, args []int32) error {
 		return err
 	}
 	return r.assign(target, results[0])
+}
+
+// assignAll gives tensor values what was computed for them; results may be nil.
+func (r *raiser) assignAll(outs []int32, results []*ir.Value) error {
+	for i, v := range results {
+		if v == nil {
+			continue
+		}
+		if err := r.assign(outs[i], v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *raiser) pureCall(role *role, args []int32) error {
@@ -339,15 +344,7 @@ func (r *raiser) pureCall(role *role, args []int32) error {
 	if len(outs) != len(results) {
 		return fmt.Errorf("it has %d results and %d tensors for them", len(results), len(outs))
 	}
-	for i, v := range results {
-		if v == nil {
-			continue
-		}
-		if err := r.assign(outs[i], v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.assignAll(outs, results)
 }
 
 // assign writes a result to a tensor value, as kernels do: converted to its

@@ -38,39 +38,10 @@ type flow struct {
 	loops  map[*block]*loop // by head
 }
 
-// constantBools returns the bool values that no instruction and no caller
-// changes.
-func constantBools(p *plan) map[int32]bool {
-	fixed := map[int32]bool{}
-	for i, v := range p.Values {
-		if _, ok := v.(pte.Bool); ok {
-			fixed[int32(i)] = true
-		}
-	}
-	for _, i := range p.Inputs {
-		delete(fixed, i)
-	}
-	for _, x := range p.code {
-		switch in := x.Instruction.(type) {
-		case pte.KernelCall:
-			if n := len(in.Args); n > 0 {
-				delete(fixed, in.Args[n-1])
-			}
-		case pte.DelegateCall:
-			for _, a := range in.Args {
-				delete(fixed, a)
-			}
-		case pte.MoveCall:
-			delete(fixed, in.To)
-		}
-	}
-	return fixed
-}
-
 // newFlow finds the blocks, dominators and loops of a method. Control flow that
 // jumps into the middle of a loop is an error.
 func newFlow(p *plan) (*flow, error) {
-	fixed := constantBools(p)
+	fixed := p.FixedBools()
 	n := len(p.code)
 	starts := map[int]*block{0: nil, n: nil}
 	for i, x := range p.code {
@@ -97,10 +68,10 @@ func newFlow(p *plan) (*flow, error) {
 		}
 		b.end--
 		yes, no := starts[b.end+1], starts[last.to]
-		switch value, known := p.Values[in.Cond].(pte.Bool); {
-		case known && fixed[in.Cond] && bool(value), yes == no:
+		switch value, known := fixed[in.Cond]; {
+		case known && value, yes == no:
 			b.next = []*block{yes}
-		case known && fixed[in.Cond]:
+		case known:
 			b.next = []*block{no}
 		default:
 			b.next, b.jump = []*block{yes, no}, b.end

@@ -36,22 +36,9 @@ type role struct {
 	err     error // of unknown
 }
 
-// nodeName returns a plan's name of an operator as nodes have it:
-// "aten::add.out" is aten.add.out, "aten::copy_" aten.copy_.default.
-func nodeName(o pte.Operator) string {
-	name := strings.Replace(o.Name, "::", ".", 1)
-	switch _, local, _ := strings.Cut(o.Name, "::"); {
-	case o.Overload != "":
-		return name + "." + o.Overload
-	case !strings.Contains(local, "."):
-		return name + ".default"
-	}
-	return name
-}
-
 // roleOf finds out what an operator is.
 func roleOf(table *ops.Table, o pte.Operator) *role {
-	r := &role{name: nodeName(o)}
+	r := &role{name: o.NodeName()}
 	switch r.name {
 	case "aten.copy_.default":
 		r.kind = copyInto
