@@ -84,19 +84,21 @@ func maxPoolCore(n int) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
 		p, err := poolOf(c, n)
 		b.fail(err)
-		x := c.Value("self")
-		var out, at *ir.Value
-		switch n {
-		case 1:
-			out, at = b.maxPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0))
-			out, at = b.Op("aten.squeeze.dim", out, -2), b.Op("aten.squeeze.dim", at, -2)
-		case 2:
-			out, at = b.maxPool2d(x, p.in(0, 1))
-		default:
-			out, at = b.maxPool3d(p, x, len(c.Outs) > 1)
-		}
+		out, at := b.maxPool(n, p, c.Value("self"), len(c.Outs) > 1)
 		return []*ir.Value{out, at}[:len(c.Outs)]
 	}
+}
+
+// maxPool pools x over n dimensions. Positions are nil without indices in three.
+func (b *Builder) maxPool(n int, p *pool, x *ir.Value, indices bool) (out, at *ir.Value) {
+	switch n {
+	case 1:
+		out, at = b.maxPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0))
+		return b.Op("aten.squeeze.dim", out, -2), b.Op("aten.squeeze.dim", at, -2)
+	case 2:
+		return b.maxPool2d(x, p.in(0, 1))
+	}
+	return b.maxPool3d(p, x, indices)
 }
 
 func (b *Builder) maxPool3d(p *pool, x *ir.Value, indices bool) (out, at *ir.Value) {
@@ -216,16 +218,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 			p.pad, p.dilation = append(p.pad, sym.Int(0)), append(p.dilation, sym.Int(1))
 		}
 		p.x = x.Type
-		var out, at *ir.Value
-		switch n {
-		case 1:
-			out, at = b.maxPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0))
-			out, at = b.Op("aten.squeeze.dim", out, -2), b.Op("aten.squeeze.dim", at, -2)
-		case 2:
-			out, at = b.maxPool2d(x, p.in(0, 1))
-		default:
-			out, at = b.maxPool3d(p, x, true)
-		}
+		out, at := b.maxPool(n, p, x, true)
 		if !even { // from places in what was laid out to places in self
 			back := []int64{0}
 			for d, rows := range places {
