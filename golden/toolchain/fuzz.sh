@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for the time given (default 60s), one per processor at
-# once. A target that finds something leaves its input in testdata/fuzz. Inputs
-# that only reach new code are hardly minimised: that takes a minute for each file
-# of a kilobyte, in which nothing is tried.
+# Runs every fuzz target for the time given (default 60s), one more at once than
+# there are processors: each waits for its coordinator now and then. A target that
+# finds something leaves its input in testdata/fuzz. Inputs that only reach new
+# code are hardly minimised: that takes a minute for each file of a kilobyte, in
+# which nothing is tried.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -21,12 +22,23 @@ fuzz() { # package target
 	local output
 	if output=$(go test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZTIME" -fuzzminimizetime 100x -parallel 1 "$1" 2>&1); then
 		echo "ok   $1 $2"
+	elif ended_on_time "$2" "$output"; then
+		echo "ok   $1 $2 (go.dev/issue/75804)"
 	else
 		printf 'FAIL %s %s\n%s\n' "$1" "$2" "$output"
 		return 1
 	fi
 }
-export -f fuzz
+
+# Whether all that failed is Go's own end of the fuzzing time: its coordinator may
+# take the deadline for a failure (go.dev/issue/75804, in Go up to 1.26). Then the
+# deadline is all that stands under the target's "--- FAIL", and no input was written.
+ended_on_time() { # target output
+	local said
+	said=$(sed -n "/^--- FAIL: $1 /,/^FAIL\$/p" <<<"$2" | sed '1d;$d')
+	[ "$said" = "    context deadline exceeded" ] && ! grep -q 'Failing input' <<<"$2"
+}
+export -f fuzz ended_on_time
 export FUZZTIME=$time
 # shellcheck disable=SC2016 # expanded by the inner shell
-xargs -P "$(nproc)" -L 1 bash -c 'fuzz "$0" "$1"' <<<"$targets"
+xargs -P "$(($(nproc) + 1))" -L 1 bash -c 'fuzz "$0" "$1"' <<<"$targets"
