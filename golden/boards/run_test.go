@@ -16,6 +16,7 @@ const (
 	timeLimit = 2 * time.Minute // for all calls of a model in the emulator
 	maxFrame  = 256             // bytes of stack that one function takes
 	maxStack  = 768             // bytes of stack that a call takes in all
+	maxText   = 8 << 10         // bytes that the code of any model here takes
 )
 
 // onBoard are the models that run on the board, with what they may take of the
@@ -28,6 +29,9 @@ var onBoard = []struct {
 	{shared + "/kws_trained", 64000, true},
 	{sharedPTE + "/kws_cortex_m_int8", 16000, true},
 	{shared + "/mlperf_kws_dscnn", 64000, false},
+	{shared + "/mlperf_vww_mobilenetv1", 221184, false},
+	{shared + "/mlperf_ic_resnet8", 196608, false},
+	{shared + "/mlperf_ad_autoencoder", 1024, false},
 	{shared + "/lenet", 18816, false},
 	{ours + "/digits", 10240, true},
 	{ours + "/lenet", 2048, false},
@@ -41,7 +45,8 @@ func modelName(dir string) string {
 	return filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
 }
 
-// Models run on a Cortex-M4 as PyTorch says, within their limits, and compute
+// Models, compiled for size as is usual there, run on a Cortex-M4 as PyTorch
+// says, within their limits, in an arena that no plan can make smaller, and compute
 // nothing in double precision, which that core has no instructions for.
 func TestCortexM4(t *testing.T) {
 	target := toolchain.CortexM4()
@@ -60,6 +65,12 @@ func TestCortexM4(t *testing.T) {
 			}
 			if g.arena.Size > m.arena {
 				t.Errorf("the arena has %d bytes, at most %d are wanted", g.arena.Size, m.arena)
+			}
+			if g.arena.Size > g.arena.LowerBound {
+				t.Errorf("the arena has %d bytes, the plan's lower bound is %d", g.arena.Size, g.arena.LowerBound)
+			}
+			if report.Sizes.Text >= maxText {
+				t.Errorf("the code takes %d bytes, less than %d are wanted", report.Sizes.Text, maxText)
 			}
 			checkFrames(t, g, dir)
 			if report.Stack > maxStack {

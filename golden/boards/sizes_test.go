@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write sizes.txt")
 const sizesFile = "sizes.txt"
 
 // sizesHead explains the columns of sizes.txt.
-const sizesHead = `# What models take on a Cortex-M4, in bytes. Made by: go test ./golden/boards -update
+const sizesHead = `# What models compiled with --optimize=size take on a Cortex-M4, in bytes. Made by: go test ./golden/boards -update
 # arena, bound   working memory, and what no plan of the same buffers can be below
 # weights        constants, among .rodata
 # .text, .rodata code and constants in flash, functions of libgcc among them
@@ -46,7 +46,7 @@ func newRow(model string, g *generated, report *baremetal.Report) row {
 }
 
 const (
-	modelWidth = 24 // of the first column, which is aligned to the left
+	modelWidth = 30 // of the first column, which is aligned to the left
 
 	// compilerColumns is the number of columns, the last ones, that depend on
 	// the compiler.
