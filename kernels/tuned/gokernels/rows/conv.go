@@ -10,9 +10,16 @@ package rows
 // are finished as Linear's are, c being a channel.
 func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	ConvPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw, add, low, high, epilogue)
+}
+
+// ConvPart does one of the parts that Conv's one step is divided into.
+func ConvPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
+	s := divide(part, parts, cout, oh, ow)
 	for b := range batch {
-		image(&f, epilogue, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
 }
 
@@ -22,18 +29,32 @@ func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh,
 // which given columns are those of x.
 func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
 	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	for b := range batch {
-		from := x[b*xb:]
-		for r := range gh {
-			to := scratch[r*xh:][:xh]
-			if r < ph || r-ph >= ih {
-				clear(to)
-				continue
-			}
-			gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
+	for step := range 2 * batch {
+		ConvGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
+	}
+}
+
+// ConvGatherPart does one of the parts that a step of ConvGather is divided
+// into: steps copy an image and convolve it in turn, and each begins when the one
+// before has ended.
+func ConvGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	b := step / 2
+	if step%2 == 1 {
+		f := finish{y, add, low, high}
+		s := divide(part, parts, cout, oh, ow)
+		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		return
+	}
+	from := x[b*xb:]
+	for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
+		to := scratch[r*xh:][:xh]
+		if r < ph || r-ph >= ih {
+			clear(to)
+			continue
 		}
-		image(&f, epilogue, b*oh*ow*cout, scratch, w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
 	}
 }
 
@@ -60,16 +81,15 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 	}
 }
 
-// image convolves one image into the results from o on.
-func image(f *finish, e epilogue, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
+// image convolves a share of one image into the results from o on.
+func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
 	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
-	length := part(ow, tileRows)
-	for j := 0; j < cout; j += panel {
+	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)
 		t.w, t.bias, t.width = w[j*kh*kw*cin:], bias[j:], width
-		for p := range oh {
-			for q := 0; q < ow; q += length {
-				t.rows = min(length, ow-q)
+		for p := s.rows[0]; p < s.rows[1]; p++ {
+			for q := s.columns[0]; q < s.columns[1]; q += s.length {
+				t.rows = min(s.length, ow-q)
 				t.x = x[p*sh*xh+q*sw*xw:]
 				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
 			}

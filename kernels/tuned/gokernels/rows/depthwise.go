@@ -11,10 +11,16 @@ import "math"
 // finished as Linear's are, c being a channel.
 func Depthwise(y, x, w, bias []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	DepthwisePart(0, 0, 1, y, x, w, bias, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right, xb, xh, xw, add, low, high, epilogue)
+}
+
+// DepthwisePart does one of the parts that Depthwise's one step is divided into.
+func DepthwisePart(_, part, parts int, y, x, w, bias []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right, xb, xh, xw int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: sw * xw, step: channels, xOuter: dh * xh, xMiddle: dw * xw, wOuter: kw * channels, wMiddle: channels}
 	for b := range batch {
-		for p := range oh {
+		for p := oh * part / parts; p < oh*(part+1)/parts; p++ {
 			top := p*sh - ph
 			r, rows := taps(top, ih, kh, dh)
 			for q := 0; q < ow; q += t.rows {
@@ -22,7 +28,7 @@ func Depthwise(y, x, w, bias []float32, batch, channels, ih, iw, oh, ow, kh, kw,
 				c, columns := 0, kw
 				t.rows = 1
 				if q >= left && q < right {
-					t.rows = part(right-q, windowRows)
+					t.rows = lengths(right-q, windowRows)
 				} else {
 					c, columns = taps(side, iw, kw, dw)
 				}

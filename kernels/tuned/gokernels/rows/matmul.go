@@ -9,7 +9,7 @@ func Matmul(y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb, wk, wn i
 	f := finish{y, add, low, high}
 	var zero [panel]float32
 	t := tile{bias: zero[:], next: xm, step: n, outer: 1, middle: 1, depth: k}
-	length := part(m, tileRows)
+	length := lengths(m, tileRows)
 	packed, lines := scratch[:panel*k], scratch[panel*k:]
 	t.w = packed
 	if xk != 1 {

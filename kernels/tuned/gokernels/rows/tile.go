@@ -172,9 +172,9 @@ func panelOf(n, j int) (columns, width int) {
 	return columns, panel
 }
 
-// part returns the length of the parts, at most of so many rows and equal but
+// lengths returns the length of the tiles, at most of so many rows and equal but
 // for the last, that n rows are taken in.
-func part(n, most int) int {
+func lengths(n, most int) int {
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / max(parts, 1)
 }

@@ -1,0 +1,27 @@
+package rows
+
+// share is what of an image's results a part computes: channels, rows and
+// columns from the first up to before the second. Parts consist of whole tiles,
+// length columns long, so that results are the same in any number of parts.
+type share struct {
+	panels, rows, columns [2]int
+	length                int
+}
+
+// divide returns the share of one of parts parts of the results of cout
+// channels, oh rows and ow columns: of panels where they come out even, or else
+// of rows if there are enough, or of a row's tiles.
+func divide(part, parts, cout, oh, ow int) share {
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	panels := (cout + panel - 1) / panel
+	switch {
+	case panels%parts == 0 || panels > 4*parts:
+		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
+	case oh >= parts:
+		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
+	default:
+		tiles := (ow + s.length - 1) / max(s.length, 1)
+		s.columns = [2]int{tiles * part / parts * s.length, min(ow, tiles*(part+1)/parts*s.length)}
+	}
+	return s
+}

@@ -1,0 +1,56 @@
+package rows
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestParts computes in parts, last part first, what whole kernels compute: the
+// same bits.
+func TestParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	low, high := float32(-3), float32(math.Inf(1))
+	for _, n := range []struct{ channels, size int }{{16, 1}, {40, 5}, {64, 9}, {96, 14}, {300, 3}} {
+		c, size := n.channels, n.size
+		x, y := draw(r, 2*size*size*c, false), make([]float32, 2*size*size*c)
+		w, bias := draw(r, 9*c*(c+panel), false), draw(r, c+panel, false)
+		add, scratch := draw(r, len(y), false), make([]float32, (size+2)*(size+2)*c)
+		for name, kernel := range map[string]struct {
+			steps int
+			do    func(step, part, parts int)
+		}{
+			"Conv": {1, func(step, part, parts int) {
+				ConvPart(step, part, parts, y, x, w, bias, 2, c, c, size, size, 1, 1, 1, 1, 1, 1, 1, c, size*size*c, size*c, c, add, low, high, nil)
+			}},
+			"ConvGather": {4, func(step, part, parts int) {
+				ConvGatherPart(step, part, parts, y, x, w, bias, scratch, 2, c, c, size, size, 3, 3, 1, 1, 1, 1, 1, 3*c, size*size*c, (size+2)*c, c,
+					size+2, size, 1, 1, size, 1, size*c, c, add, low, high, nil)
+			}},
+			"Depthwise": {1, func(step, part, parts int) {
+				DepthwisePart(step, part, parts, y, x, w, bias, 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, 1, max(1, size-1), size*size*c, size*c, c, add, low, high, nil)
+			}},
+		} {
+			var want []float32
+			for _, parts := range []int{1, 2, 3, 5, 64} {
+				for i := range y {
+					y[i] = float32(math.NaN())
+				}
+				for step := range kernel.steps {
+					for part := parts - 1; part >= 0; part-- {
+						kernel.do(step, part, parts)
+					}
+				}
+				if parts == 1 {
+					want = slices.Clone(y)
+				}
+				for i, v := range y {
+					if math.Float32bits(v) != math.Float32bits(want[i]) || v != v {
+						t.Fatalf("%s, %d channels, %d×%d, %d parts: result %d is %g, in one part %g", name, c, size, size, parts, i, v, want[i])
+					}
+				}
+			}
+		}
+	}
+}
