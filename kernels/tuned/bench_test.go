@@ -71,7 +71,7 @@ int main(void)
 func (tr *trial) naiveC(t testing.TB, name string) string {
 	size := func(arg string) []int64 { return tr.sizes(t, tr.call.Tensor(arg)) }
 	switch tr.in.Kernel.Name {
-	case "linear_f32":
+	case "linear_rows_f32":
 		w := size("weight")
 		return fmt.Sprintf(`static void %s(float *y, const float *x, const float *w)
 {
@@ -82,7 +82,7 @@ func (tr *trial) naiveC(t testing.TB, name string) string {
     }
 }
 `, name, w[0], w[1])
-	case "matmul_f32":
+	case "matmul_rows_f32":
 		x, w := size("self"), size("mat2")
 		return fmt.Sprintf(`static void %s(float *y, const float *x, const float *w)
 {

@@ -227,10 +227,11 @@ func (b *batch) run(t testing.TB, target toolchain.Target) []float32 {
 
 // trialsOf are calls for every kernel of a target.
 func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial {
-	sets := map[string][]*trial{
-		"linear_f32": linearTrials(r, count),
-		"matmul_f32": matmulTrials(r, count),
+	linear, matmul := "linear_f32", "matmul_f32"
+	if target.Lang == "go" || tuned.ChannelsLast(target) {
+		linear, matmul = "linear_rows_f32", "matmul_rows_f32"
 	}
+	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
 	if target.Lang == "go" {
 		sets["max_pool2d_f32"] = poolTrials(r, count)
 	}

@@ -59,8 +59,12 @@ func TestFusedMultiplyAdd(t *testing.T) {
 		{toolchain.CortexM4().With("-Os"), "arm-none-eabi-objdump", "cortex-m4", `\bvfma\.f32\b`, 16},
 	} {
 		t.Run(c.compiler.Name+" "+strings.Join(c.compiler.Flags[max(0, len(c.compiler.Flags)-3):], " "), func(t *testing.T) {
-			for kernel, want := range map[string]int{"linear_f32": c.want, "conv2d_f32": c.want, "depthwise_conv2d_f32": 1} {
-				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target}, kernel)
+			kernels := map[string]int{"linear_f32": c.want, "conv2d_f32": c.want, "depthwise_conv2d_f32": 1}
+			if c.target == "generic" {
+				kernels["linear_rows_f32"], kernels["matmul_rows_f32"] = c.want, c.want
+			}
+			for kernel, want := range kernels {
+				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target, Speed: strings.Contains(kernel, "_rows")}, kernel)
 				out, err := exec.CommandContext(t.Context(), c.objdump, "-d", o).Output()
 				if err != nil {
 					t.Fatal(err)

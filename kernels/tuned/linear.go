@@ -5,18 +5,29 @@ import (
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
-// Linear multiplies the rows of x[m][k] with a constant matrix, packed as
-// w[ceil(n/cols)][k][cols] with zeros in the last panel, and adds bias[n],
-// padded with zeros like w. Only m may be dynamic. Go's panels are those of the
-// kernels that work on rows.
-func Linear() *Kernel {
-	return &Kernel{Name: "linear_f32", Go: "rows.Linear", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32"},
-		RunChannels: true, Bounds: true, Match: matchLinear}
+// LinearRows multiplies the rows of x[m][k] with a constant matrix, packed as
+// w[ceil(n/32)][k][32], the last panel 16 wide where that is enough, with zeros
+// where there is no column, and adds bias[n], padded likewise. Only m may be
+// dynamic.
+func LinearRows() *Kernel {
+	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance { return matchLinear(r, true) }}
 }
 
-func matchLinear(r *Request) *Instance {
+// Linear is LinearRows for C on targets without vectors: panels are as wide as
+// their register tile.
+func Linear() *Kernel {
+	return &Kernel{Name: "linear_f32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32"},
+		Match: func(r *Request) *Instance { return matchLinear(r, false) }}
+}
+
+// onRows reports whether the products of a target are those of the kernels that
+// work on rows.
+func onRows(t Target) bool { return t.Lang == "go" || ChannelsLast(t) }
+
+func matchLinear(r *Request, rows bool) *Instance {
 	p := productOf(r.Call)
-	if p == nil || !r.RowMajor() || !p.batch.Is(1) {
+	if p == nil || rows != onRows(r.Target) || !r.RowMajor() || !p.batch.Is(1) {
 		return nil
 	}
 	n, ok := p.n.Const()
@@ -30,20 +41,20 @@ func matchLinear(r *Request) *Instance {
 	}
 	t := r.Target.tile()
 	cols, last := t.Cols, 0
-	if r.Target.Lang == "go" {
+	if rows {
 		cols, last = rowsCols, lastCols(int(n))
 	}
 	work := cost(p.m, sym.Int(roundUp(n, min(cols, rowsCols/2))), p.k)
 	if r.Target.Lang == "go" {
 		work /= 4 // vectors
 	}
-	bias, rows := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1, Cols: cols, Column: 1}
+	bias, row := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1, Cols: cols, Column: 1}
 	var from, added []int
 	if p.bias >= 0 {
 		if xs, ok := r.constant(p.bias); !ok || !p.addsRow(r.Call) {
 			added = []int{p.bias}
 		} else if bias, from = xs, []int{p.bias}; r.Call.Operands()[p.bias].Type.Numel().Is(1) {
-			rows.Column = 0
+			row.Column = 0
 		}
 	}
 	sk, _ := p.ws[1].Const()
@@ -55,7 +66,7 @@ func matchLinear(r *Request) *Instance {
 		Added:    added,
 		Packed: []Packed{
 			inPanels("w", matrix, w, p.w),
-			inPanels("bias", rows, bias, from...),
+			inPanels("bias", row, bias, from...),
 		},
 		Channels: Channels{Inner: sym.Int(1), Count: p.n},
 		Tile:     t,

@@ -2,16 +2,22 @@ package tuned
 
 import "github.com/etgen/etgen/ir/sym"
 
-// Matmul multiplies a batch of pairs of matrices, both given by strides: x over
-// batch, row and k, w over batch, k and column. All sizes may be dynamic.
-func Matmul() *Kernel {
-	return &Kernel{Name: "matmul_f32", Go: "rows.Matmul", Operands: []string{"x", "w"}, Helpers: []string{"tile", "tile_f32"},
-		RunChannels: true, Bounds: true, Match: matchMatmul}
+// MatmulRows multiplies a batch of pairs of matrices, both given by strides: x
+// over batch, row and k, w over batch, k and column. All sizes may be dynamic.
+func MatmulRows() *Kernel {
+	return &Kernel{Name: "matmul_rows_f32", Go: "rows.Matmul", Operands: []string{"x", "w"}, Helpers: []string{"tile", "rows_f32", "rows_apart_f32"},
+		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance { return matchMatmul(r, true) }}
 }
 
-func matchMatmul(r *Request) *Instance {
+// Matmul is MatmulRows for C on targets without vectors.
+func Matmul() *Kernel {
+	return &Kernel{Name: "matmul_f32", Operands: []string{"x", "w"}, Helpers: []string{"tile", "tile_f32"},
+		Match: func(r *Request) *Instance { return matchMatmul(r, false) }}
+}
+
+func matchMatmul(r *Request, rows bool) *Instance {
 	p := productOf(r.Call)
-	if p == nil || !r.RowMajor() || p.n.Is(1) || p.k.IsZero() {
+	if p == nil || rows != onRows(r.Target) || !r.RowMajor() || p.n.Is(1) || p.k.IsZero() {
 		return nil
 	}
 	t := r.Target.tile()
@@ -29,8 +35,11 @@ func matchMatmul(r *Request) *Instance {
 		in.Added = []int{p.bias}
 	}
 	copied := t.Cols // columns of w
-	if r.Target.Lang == "go" {
+	switch {
+	case r.Target.Lang == "go":
 		copied = rowsCols + rowsMax // and rows of x
+	case rows:
+		copied = rowsCols
 	}
 	in.Scratch = sym.Mul(p.k, sym.Int(int64(4*copied)))
 	return in

@@ -37,21 +37,21 @@ func TestSelect(t *testing.T) {
 		kernel   string // "" if the definition is used
 		macs     int64
 	}{
-		{"constant weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, true}, "linear_f32", 105},
-		{"variable weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, false}, "matmul_f32", 105},
-		{"variable bias", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5), "bias", static(7)), []bool{false, true, false}, "linear_f32", 105},
+		{"constant weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, true}, "linear_rows_f32", 105},
+		{"variable weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, false}, "matmul_rows_f32", 105},
+		{"variable bias", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5), "bias", static(7)), []bool{false, true, false}, "linear_rows_f32", 105},
 		{"vector weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(5)), []bool{false, true}, "", 0},
-		{"matrix added", "aten.addmm.default", ops.NewSample("self", static(3, 7), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "linear_f32", 105},
+		{"matrix added", "aten.addmm.default", ops.NewSample("self", static(3, 7), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "linear_rows_f32", 105},
 		{"column added", "aten.addmm.default", ops.NewSample("self", static(3, 1), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
 		{"square column added", "aten.addmm.default", ops.NewSample("self", static(7, 1), "mat1", static(7, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
 		{"scaled", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5), "mat2", static(5, 7), "alpha", 2), []bool{true, false, true}, "", 0},
 		{"scaled sum", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5), "mat2", static(5, 7), "beta", 0), []bool{true, false, true}, "", 0},
 		{"double", "aten.mm.default", ops.NewSample("self", double(3, 5), "mat2", double(5, 7)), []bool{false, true}, "", 0},
 		{"integers", "aten.mm.default", ops.NewSample("self", ops.Tensor(ir.Int32, ops.Values{}, 3, 5), "mat2", ops.Tensor(ir.Int32, ops.Values{}, 5, 7)), []bool{false, false}, "", 0},
-		{"constant on the left", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 7)), []bool{true, false}, "matmul_f32", 105},
+		{"constant on the left", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 7)), []bool{true, false}, "matmul_rows_f32", 105},
 		{"column vector", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 1)), []bool{false, false}, "", 0},
-		{"batch", "aten.bmm.default", ops.NewSample("self", static(2, 3, 5), "mat2", static(2, 5, 7)), []bool{false, true}, "matmul_f32", 210},
-		{"constant matrix, vector", "aten.mv.default", ops.NewSample("self", static(7, 5), "vec", static(5)), []bool{true, false}, "linear_f32", 35},
+		{"batch", "aten.bmm.default", ops.NewSample("self", static(2, 3, 5), "mat2", static(2, 5, 7)), []bool{false, true}, "matmul_rows_f32", 210},
+		{"constant matrix, vector", "aten.mv.default", ops.NewSample("self", static(7, 5), "vec", static(5)), []bool{true, false}, "linear_rows_f32", 35},
 		{"nothing to sum", "aten.mm.default", ops.NewSample("self", static(3, 0), "mat2", static(0, 7)), []bool{false, true}, "", 0},
 		{"elementwise", "aten.add.Tensor", ops.NewSample("self", static(3), "other", static(3)), []bool{false, true}, "", 0},
 
@@ -84,9 +84,8 @@ func TestSelect(t *testing.T) {
 // C agree on everything but tiles, scratch and the order of axes.
 func TestParams(t *testing.T) {
 	names := map[string][]string{}
-	for _, lang := range []string{"c", "go"} {
+	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true}, {Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true}} {
 		r := rand.New(rand.NewPCG(1, 1))
-		target := tuned.Target{Lang: lang, Name: "generic", Speed: true}
 		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {
 				if !tr.bind(t, r, target) {

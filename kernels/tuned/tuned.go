@@ -47,7 +47,7 @@ type Kernel struct {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), Matmul(), Conv2D(), Conv2DRows(), Conv2DGather(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseNarrow(), MaxPool2D()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseNarrow(), MaxPool2D()}
 }
 
 // Request asks for a kernel for one operator call.

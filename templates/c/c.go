@@ -65,6 +65,12 @@ func (k *Kernel) Int(name string) (string, error) {
 // One reports whether parameter name is the constant 1.
 func (k *Kernel) One(name string) bool { return k.Ints[name] == "1" }
 
+// Multiple reports whether parameter name is a constant multiple of n.
+func (k *Kernel) Multiple(name string, n int64) bool {
+	x, err := strconv.ParseInt(k.Ints[name], 10, 64)
+	return err == nil && x%n == 0
+}
+
 // Mul returns a product of factors: names of parameters or C text. Constants
 // are multiplied, ones left out.
 func (k *Kernel) Mul(factors ...string) string {
