@@ -42,7 +42,8 @@ func marks() (map[string]mark, error) {
 	return all, nil
 }
 
-// marked are the folders in shared of the cases that have marks.
+// marked are the folders of the cases that have marks: cases/… in golden, others
+// in shared. The working directory is the repository.
 func marked(shared string) ([]string, error) {
 	all, err := marks()
 	if err != nil {
@@ -50,7 +51,11 @@ func marked(shared string) ([]string, error) {
 	}
 	var dirs []string
 	for name := range all {
-		dirs = append(dirs, filepath.Join(shared, filepath.FromSlash(name)))
+		root := shared
+		if strings.HasPrefix(name, "cases/") {
+			root = "golden"
+		}
+		dirs = append(dirs, filepath.Join(root, filepath.FromSlash(name)))
 	}
 	return dirs, nil
 }
