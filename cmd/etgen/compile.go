@@ -24,7 +24,7 @@ func (f *compileFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.target, "target", "generic", "the CPU: generic, cortex-m4, …")
 	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: tensors stay where the program's own plan has them, as far as they are not fused away and what fusion makes live longer leaves room, in no less memory")
-	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into, in C: NAME_pal.h says what runs them")
+	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, so many goroutines, or as many as NewThreads is given")
 	fixed(cmd, "target", "generic", "cortex-m0", "cortex-m4", "riscv32")
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")

@@ -31,8 +31,8 @@ type Options struct {
 	Planner   plan.Planner
 	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
 	Untuned   bool // tests: definitions only
-	// Threads, if over 1, divides kernels of C into that many parts that may run
-	// at the same time: see the printer's options.
+	// Threads, if over 1, divides kernels of C and Go into that many parts that may
+	// run at the same time: see the printers' options.
 	Threads int
 	// Probes makes an instrumented copy, of C and Go: see the printers' options.
 	Probes bool
@@ -126,7 +126,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	case "c":
 		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes})
+		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
 }

@@ -104,6 +104,9 @@ func (g *generator) modelType(f *jen.File) {
 		fields = append(fields, jen.Id(g.state[b]).Index(jen.Lit(int(n))).Id(goType(b.DType)).
 			Comment(elements(b.DType)+codegen.ShapeText(b.Sizes, nil)))
 	}
+	if g.anyDivided() {
+		fields = append(fields, jen.Id("shared").Id("shared"))
+	}
 	if g.probes != nil {
 		fields = append(fields, jen.Id("Probe").Func().Params(jen.Id("call").Int()).Comment("called after every call of a kernel with its number"))
 	}
@@ -114,7 +117,10 @@ func (g *generator) modelType(f *jen.File) {
 		f.Commentf("newModel returns a %s with so many bytes of arena.", name)
 	}
 	model := jen.Op("&").Id(name).Values(inits...)
-	if len(g.p.State) == 0 {
+	switch {
+	case g.threads > 1:
+		g.newThreads(f, model)
+	case len(g.p.State) == 0:
 		var params []jen.Code
 		if g.internal {
 			arena := jen.Id("arena").Int()
@@ -126,14 +132,16 @@ func (g *generator) modelType(f *jen.File) {
 			f.Comment("New returns a Model.")
 		}
 		f.Func().Id(g.door("New")).Params(params...).Op("*").Id(name).Block(jen.Return(model))
+	case g.internal:
+		fail("a package without a door of its own has state")
+	default:
+		f.Comment("New returns a Model in its initial state.")
+		f.Func().Id("New").Params().Op("*").Id("Model").Block(
+			jen.Id("m").Op(":=").Add(model), jen.Id("m").Dot("Reset").Call(), jen.Return(jen.Id("m")))
+	}
+	if len(g.p.State) == 0 {
 		return
 	}
-	if g.internal {
-		fail("a package without a door of its own has state")
-	}
-	f.Comment("New returns a Model in its initial state.")
-	f.Func().Id("New").Params().Op("*").Id("Model").Block(
-		jen.Id("m").Op(":=").Add(model), jen.Id("m").Dot("Reset").Call(), jen.Return(jen.Id("m")))
 	f.Comment("Reset gives the state its initial values.")
 	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Reset").Params().BlockFunc(func(b *jen.Group) {
 		for _, s := range g.p.State {

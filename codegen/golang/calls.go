@@ -238,6 +238,9 @@ func (p *methodPrinter) operands(args []*native.Buffer) {
 
 func (p *methodPrinter) call(s *native.Call) jen.Code {
 	var args []jen.Code
+	if p.g.divides(s.Kernel) {
+		args = append(args, jen.Op("&").Id("m").Dot("shared"))
+	}
 	for _, b := range s.Args {
 		args = append(args, jen.Op(p.operand(b)))
 	}

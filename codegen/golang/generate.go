@@ -25,10 +25,13 @@ type Options struct {
 	// the function that a field of Model, Probe, is set to, with the number that
 	// codegen.Probes gives the call.
 	Probes bool
+	// Threads, if over 1, lets so many goroutines share the kernels that can be
+	// done in parts; NewThreads makes a Model with another number of them.
+	Threads int
 }
 
 // Generate prints p as a Go package: NAME.go with the type Model and its
-// methods, kernels.go, the files of tuned kernels, support.go with what kernels
+// methods, kernels.go, the files of tuned kernels, threads.go, support.go with what kernels
 // call, memory.go, weights.go and weights.bin, as far as there is something to
 // put in them. It fails if p has something that Go cannot express, such as
 // elements of a type that Go output does not know.
@@ -65,6 +68,10 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 		}
 		pkg.Files = append(pkg.Files, files...)
 	}
+	threads, err := g.threadsFile()
+	if err := add("threads.go", threads, err); err != nil {
+		return nil, err
+	}
 	support, err := g.support()
 	if err := add("support.go", support, err); err != nil {
 		return nil, err
@@ -97,6 +104,8 @@ type generator struct {
 	arena     ir.DType       // of all buffers in the arena; Uint8 if they differ: then they are views
 	errors    map[string]bool
 	probes    map[*native.Call]int // nil without Options.Probes
+	threads   int
+	divided   []string // functions of kernels that are done in parts
 }
 
 func newGenerator(p *native.Program, opt Options) (*generator, error) {
@@ -105,12 +114,12 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		return nil, err
 	}
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal,
+		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, threads: opt.Threads,
 		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
 	}
 	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "model", "newModel", "errShape", "errAssert", "element", "weights", "weightData", "loadWeights",
-		"elements", "littleEndian", "newArena", "view", "poison")
+		"elements", "littleEndian", "newArena", "view", "poison", "NewThreads", "threads", "divided", "task", "shared")
 	if opt.Probes {
 		g.probes = codegen.Probes(p)
 	}
@@ -120,7 +129,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		g.fields[w.Const] = fields.Take(camel(w.Name))
 	}
 	fields = codegen.NewScope(newScope())
-	fields.Reserve("arena", "weights", "scratch")
+	fields.Reserve("arena", "weights", "scratch", "shared")
 	for _, b := range p.State {
 		g.state[b] = fields.Take(camel(b.Name))
 	}

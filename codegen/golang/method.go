@@ -83,6 +83,9 @@ func (p *methodPrinter) print() []jen.Code {
 	if p.readsWeights() {
 		body = append(body, jen.Id("w").Op(":=").Id("m").Dot("weights"))
 	}
+	if p.dividedCalls() {
+		body = append(body, jen.Id("m").Dot("shared").Dot("start").Call(), jen.Defer().Id("m").Dot("shared").Dot("stop").Call())
+	}
 	if len(body) > 0 {
 		body = append(body, jen.Line())
 	}

@@ -22,10 +22,10 @@ type tunedSource struct {
 	roots []string          // functions called
 }
 
-// tunedFunction returns the name of the Go function of a tuned kernel, whose
-// source it adds to the output.
-func (g *generator) tunedFunction(k *tuned.Kernel) (*tunedSource, string, error) {
-	dir, fn, ok := strings.Cut(k.Go, ".")
+// tunedFunction returns the name of the Go function of a tuned kernel, or of the
+// one that does its parts, whose source it adds to the output.
+func (g *generator) tunedFunction(k *tuned.Kernel, part bool) (*tunedSource, string, error) {
+	dir, fn, ok := strings.Cut(goFunction(k, part), ".")
 	if !ok {
 		return nil, "", fmt.Errorf("tuned kernel %s has no Go form", k.Name)
 	}
@@ -130,11 +130,17 @@ func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
 // epilogue if it has one.
 func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	in := k.Tuned
-	src, fn, err := g.tunedFunction(in.Kernel)
+	divided := g.divides(k)
+	src, fn, err := g.tunedFunction(in.Kernel, divided)
 	if err != nil {
 		return "", err
 	}
-	sig := src.lib.params(strings.TrimPrefix(in.Kernel.Go, src.lib.name+"."))
+	sig := src.lib.params(strings.TrimPrefix(goFunction(in.Kernel, divided), src.lib.name+"."))
+	var args []string
+	if divided {
+		args = []string{"step", "part", "parts"}
+		sig = sig[min(len(args), len(sig)):]
+	}
 	buffers := 1 + len(in.Kernel.Operands) + len(in.Packed)
 	if !in.Scratch.IsZero() {
 		buffers++
@@ -147,8 +153,10 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d", in.Kernel.Name, in.Kernel.Go, len(sig), want)
 	}
 	p := g.unit.newPrinter(nil)
+	if divided {
+		p.scope.Reserve(append([]string{"s", "c"}, args...)...)
+	}
 	var params []param
-	var args []string
 	add := func(name, typ string) string {
 		n := p.scope.Take(camel(name))
 		params = append(params, param{n, typ})
@@ -178,7 +186,11 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	named := "" // what a long list of numbers means
 	if len(in.Params) > 4 {
 		for i, x := range in.Params {
-			named += sig[buffers+i].name + "=" + p.index(x.Value, precUnary) + " "
+			name := sig[buffers+i].name
+			if name == "_" {
+				name = x.Name
+			}
+			named += name + "=" + p.index(x.Value, precUnary) + " "
 		}
 		named = comment(named)
 	}
@@ -202,7 +214,11 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	if e := in.Epilogue; e != nil && !all && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
 		epilogue = p.epilogue(in, sig[0].typ, extra)
 	}
-	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s%s(%s, %s)\n}\n", g.names[k], signature(params), named, fn, strings.Join(args, ", "), epilogue), nil
+	body := fmt.Sprintf("%s%s(%s, %s)\n", named, fn, strings.Join(args, ", "), epilogue)
+	if divided {
+		return g.inParts(g.names[k], k.Doc, params, p.steps(in), body), nil
+	}
+	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", g.names[k], signature(params), body), nil
 }
 
 func extraName(i, n int) string {

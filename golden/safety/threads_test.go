@@ -19,20 +19,25 @@ func TestThreadsAgree(t *testing.T) {
 			jobs, names = append(jobs, all[i]), append(names, name)
 		}
 	}
-	whole := runAll(t.Context(), way.C{}, jobs)
-	for _, threads := range []int{2, 5} {
-		parts := runAll(t.Context(), way.C{Settings: way.Settings{Options: compile.Options{Threads: threads}}}, jobs)
-		threaded := 0
-		for i := range jobs {
-			if err := sameBytes(whole[i], parts[i]); err != nil {
-				t.Errorf("%s in %d parts: %v", names[i], threads, err)
+	for lang, in := range map[string]func(way.Settings) way.Way{
+		"c":  func(s way.Settings) way.Way { return way.C{Settings: s} },
+		"go": func(s way.Settings) way.Way { return way.Go{Settings: s} },
+	} {
+		whole := runAll(t.Context(), in(way.Settings{}), jobs)
+		for _, threads := range []int{2, 5} {
+			parts := runAll(t.Context(), in(way.Settings{Options: compile.Options{Threads: threads}}), jobs)
+			threaded := 0
+			for i := range jobs {
+				if err := sameBytes(whole[i], parts[i]); err != nil {
+					t.Errorf("%s, %s in %d parts: %v", lang, names[i], threads, err)
+				}
+				if parts[i].Err == nil && parts[i].Code > whole[i].Code {
+					threaded++
+				}
 			}
-			if parts[i].Err == nil && parts[i].Code > whole[i].Code {
-				threaded++
+			if threaded < 2 {
+				t.Errorf("%s: only %d programs have parts", lang, threaded)
 			}
-		}
-		if threaded < 2 {
-			t.Errorf("only %d programs have parts", threaded)
 		}
 	}
 }

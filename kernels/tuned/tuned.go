@@ -31,8 +31,11 @@ type Kernel struct {
 	Operands []string // names in the code of the operands that an instance reads
 	Helpers  []string // C templates emitted once, before all kernels that name them
 	Head     string   // what a helper wants before the function's head in C
-	// Phases name the steps of the C text that several threads may share, each
-	// beginning when the one before has ended; nil if the kernel runs whole.
+	// Phases name the steps of the kernel that several threads may share, each
+	// beginning when the one before has ended; nil if the kernel runs whole. Go has
+	// a function for parts of them, called as the kernel's with Part at its end: the
+	// step, the part and the number of parts come first. It does the phases for
+	// each image of a batch.
 	Phases []string
 	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
 	// c for the whole run if false.

@@ -805,7 +805,7 @@ func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns 
 func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	length := part(m, tileRows)
+	length := lengths(m, tileRows)
 	for j := 0; j < n; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
@@ -982,9 +982,9 @@ func panelOf(n, j int) (columns, width int) {
 	return columns, panel
 }
 
-// part returns the length of the parts, at most of so many rows and equal but
+// lengths returns the length of the tiles, at most of so many rows and equal but
 // for the last, that n rows are taken in.
-func part(n, most int) int {
+func lengths(n, most int) int {
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / max(parts, 1)
 }

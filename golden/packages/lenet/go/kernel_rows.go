@@ -14,9 +14,16 @@ import "math"
 // are finished as Linear's are, c being a channel.
 func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	convPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw, add, low, high, epilogue)
+}
+
+// convPart does one of the parts that Conv's one step is divided into.
+func convPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
+	s := divide(part, parts, cout, oh, ow)
 	for b := range batch {
-		image(&f, epilogue, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
 }
 
@@ -26,18 +33,32 @@ func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
 // which given columns are those of x.
 func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
 	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	for b := range batch {
-		from := x[b*xb:]
-		for r := range gh {
-			to := scratch[r*xh:][:xh]
-			if r < ph || r-ph >= ih {
-				clear(to)
-				continue
-			}
-			gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
+	for step := range 2 * batch {
+		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
+	}
+}
+
+// convGatherPart does one of the parts that a step of ConvGather is divided
+// into: steps copy an image and convolve it in turn, and each begins when the one
+// before has ended.
+func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	b := step / 2
+	if step%2 == 1 {
+		f := finish{y, add, low, high}
+		s := divide(part, parts, cout, oh, ow)
+		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		return
+	}
+	from := x[b*xb:]
+	for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
+		to := scratch[r*xh:][:xh]
+		if r < ph || r-ph >= ih {
+			clear(to)
+			continue
 		}
-		image(&f, epilogue, b*oh*ow*cout, scratch, w, bias, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
 	}
 }
 
@@ -64,16 +85,15 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 	}
 }
 
-// image convolves one image into the results from o on.
-func image(f *finish, e epilogue, o int, x, w, bias []float32, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
+// image convolves a share of one image into the results from o on.
+func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
 	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
-	length := part(ow, tileRows)
-	for j := 0; j < cout; j += panel {
+	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)
 		t.w, t.bias, t.width = w[j*kh*kw*cin:], bias[j:], width
-		for p := range oh {
-			for q := 0; q < ow; q += length {
-				t.rows = min(length, ow-q)
+		for p := s.rows[0]; p < s.rows[1]; p++ {
+			for q := s.columns[0]; q < s.columns[1]; q += s.length {
+				t.rows = min(s.length, ow-q)
 				t.x = x[p*sh*xh+q*sw*xw:]
 				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
 			}
@@ -189,7 +209,7 @@ func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns 
 func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	length := part(m, tileRows)
+	length := lengths(m, tileRows)
 	for j := 0; j < n; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
@@ -242,6 +262,32 @@ func rowsMaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw
 			}
 		}
 	}
+}
+
+// share is what of an image's results a part computes: channels, rows and
+// columns from the first up to before the second. Parts consist of whole tiles,
+// length columns long, so that results are the same in any number of parts.
+type share struct {
+	panels, rows, columns [2]int
+	length                int
+}
+
+// divide returns the share of one of parts parts of the results of cout
+// channels, oh rows and ow columns: of panels where they come out even, or else
+// of rows if there are enough, or of a row's tiles.
+func divide(part, parts, cout, oh, ow int) share {
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	panels := (cout + panel - 1) / panel
+	switch {
+	case panels%parts == 0 || panels > 4*parts:
+		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
+	case oh >= parts:
+		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
+	default:
+		tiles := (ow + s.length - 1) / max(s.length, 1)
+		s.columns = [2]int{tiles * part / parts * s.length, min(ow, tiles*(part+1)/parts*s.length)}
+	}
+	return s
 }
 
 const (
@@ -409,9 +455,9 @@ func panelOf(n, j int) (columns, width int) {
 	return columns, panel
 }
 
-// part returns the length of the parts, at most of so many rows and equal but
+// lengths returns the length of the tiles, at most of so many rows and equal but
 // for the last, that n rows are taken in.
-func part(n, most int) int {
+func lengths(n, most int) int {
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / max(parts, 1)
 }

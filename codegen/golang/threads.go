@@ -1,0 +1,167 @@
+package golang
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/templates/golang"
+)
+
+// divides reports whether goroutines share the parts of a kernel.
+func (g *generator) divides(k *native.Kernel) bool {
+	return g.threads > 1 && k.Tuned != nil && len(k.Tuned.Kernel.Phases) > 0
+}
+
+// goFunction returns the qualified name of the Go function of a tuned kernel, or
+// of the one that does its parts.
+func goFunction(k *tuned.Kernel, part bool) string {
+	if part {
+		return k.Go + "Part"
+	}
+	return k.Go
+}
+
+// dividedCalls reports whether a method calls a kernel that is done in parts.
+func (p *methodPrinter) dividedCalls() bool {
+	found := false
+	codegen.Walk(p.m.Body, func(s native.Stmt) {
+		c, ok := s.(*native.Call)
+		found = found || ok && p.g.divides(c.Kernel)
+	})
+	return found
+}
+
+// inParts prints what is around the function name+"Part", which does a part of a
+// step of a kernel and has params and then body: the kernel itself, which has
+// goroutines call it, and where they find its arguments.
+func (g *generator) inParts(name, doc string, params []param, steps, body string) string {
+	g.divided = append(g.divided, name)
+	var given, names strings.Builder
+	for i, x := range params {
+		sep := ", "
+		if i == 0 {
+			sep = ""
+		}
+		names.WriteString(sep + x.name)
+		given.WriteString(", c." + x.name)
+	}
+	whole := kernelDoc(name, doc)
+	if whole == "" {
+		whole = comment(name + " computes its results in parts.")
+	}
+	return whole + fmt.Sprintf(`func %[1]s(s *shared, %[2]s) {
+	c := &s.%[1]s
+	*c = %[1]sCall{%[3]s}
+	s.run(c, %[4]s)
+	*c = %[1]sCall{}
+}
+
+// %[1]sCall is the arguments of %[1]s.
+type %[1]sCall struct {
+%[5]s
+}
+
+func (c *%[1]sCall) do(step, part, parts int) {
+	%[1]sPart(step, part, parts%[6]s)
+}
+
+// %[1]sPart does one of so many parts of a step of %[1]s.
+func %[1]sPart(step, part, parts int, %[2]s) {
+%[7]s}
+`, name, signature(params), names.String(), steps, fieldLines(params), given.String(), body)
+}
+
+// fieldLines declares params as fields of a struct, those of one type together.
+func fieldLines(params []param) string {
+	var b strings.Builder
+	for i, x := range params {
+		b.WriteString(x.name)
+		if i+1 < len(params) && params[i+1].typ == x.typ {
+			b.WriteString(", ")
+			continue
+		}
+		b.WriteString(" " + x.typ + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// steps is the number of steps of a kernel that is done in parts: its phases, for
+// each image of a batch if there are several.
+func (p *printer) steps(in *tuned.Instance) string {
+	phases := sym.Int(int64(len(in.Kernel.Phases)))
+	if len(in.Kernel.Phases) > 1 {
+		for _, x := range in.Params {
+			if x.Name == "batch" {
+				phases = sym.Mul(phases, x.Value)
+			}
+		}
+	}
+	return p.index(phases, precAny)
+}
+
+// threadsFile prints threads.go, nil if no kernel is done in parts.
+func (g *generator) threadsFile() ([]byte, error) {
+	if g.divided == nil {
+		return nil, nil
+	}
+	lib, err := openLibrary(golang.Source, ".")
+	if err != nil {
+		return nil, err
+	}
+	decls, err := lib.closure([]string{"threads"})
+	if err != nil {
+		return nil, err
+	}
+	text := "// shared is what kernels that are done in parts need: goroutines, and where\n// they find the arguments of the kernel that is being done.\ntype shared struct {\nthreads\n"
+	for _, name := range g.divided {
+		text += name + " " + name + "Call\n"
+	}
+	text += "}\n\n"
+	for _, d := range decls {
+		text += lib.text(d, func(name string) string { return name }) + "\n\n"
+	}
+	return g.unit.file(g.header(), text)
+}
+
+// newThreads prints New and NewThreads for a Model that inits initialise.
+func (g *generator) newThreads(f *jen.File, model jen.Code) {
+	f.Commentf("New is NewThreads(%d).", g.threads)
+	f.Func().Id("New").Params().Op("*").Id("Model").Block(jen.Return(jen.Id("NewThreads").Call(jen.Lit(g.threads))))
+	state := ""
+	if len(g.p.State) > 0 {
+		state = " in its initial state"
+	}
+	count := jen.Id("n")
+	about := fmt.Sprintf("NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, and others that it starts when a method is called and that end before the method returns. "+
+		"Results are the same to the bit for any n.", state)
+	if !g.anyDivided() {
+		count = jen.Id("_")
+		about = fmt.Sprintf("NewThreads returns a Model%s. It has no kernel that several goroutines could share.", state)
+	}
+	f.Op(strings.TrimSuffix(comment(about), "\n"))
+	f.Func().Id("NewThreads").Params(count.Int()).Op("*").Id("Model").BlockFunc(func(b *jen.Group) {
+		b.Id("m").Op(":=").Add(model)
+		if g.anyDivided() {
+			b.Id("m").Dot("shared").Dot("set").Call(jen.Id("n"))
+		}
+		if len(g.p.State) > 0 {
+			b.Id("m").Dot("Reset").Call()
+		}
+		b.Return(jen.Id("m"))
+	})
+}
+
+func (g *generator) anyDivided() bool {
+	for _, k := range g.p.Kernels {
+		if g.divides(k) {
+			return true
+		}
+	}
+	return false
+}
