@@ -19,7 +19,9 @@ type binder struct {
 	slots     []EValue
 	index     map[*EValue]int32
 	uses      []use
-	work      int       // what arguments and elements of lists calls may still have
+	work      int // what arguments and elements of lists calls may still have
+	run       *run
+	reads     *readings // once a kernel asks
 	callers   []*Tensor // outputs whose memory the caller may give
 	delegates []Delegate
 }

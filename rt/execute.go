@@ -9,8 +9,8 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// Execute runs the method on the inputs that are set. It stops between
-// instructions when ctx is done; the error is that of ctx then. What outputs and
+// Execute runs the method on the inputs that are set. It stops soon when ctx is
+// done (see the package's documentation); the error is that of ctx then. What outputs and
 // state hold after an error is not defined. It does not allocate when the sizes
 // are fixed, from the second execution on.
 func (m *Method) Execute(ctx context.Context) (err error) {
@@ -29,6 +29,7 @@ func (m *Method) Execute(ctx context.Context) (err error) {
 		}
 	}
 	m.at = nil
+	m.run.ctx = ctx
 	defer m.recovered(&err)
 	if m.executor != nil {
 		if err := ctx.Err(); err != nil {
@@ -45,6 +46,7 @@ func (m *Method) Execute(ctx context.Context) (err error) {
 // recovered makes an error of a panic: kernels and backends are not the
 // runtime's, and what one did not expect must not end the program around it.
 func (m *Method) recovered(err *error) {
+	m.run.ctx = nil
 	r := recover()
 	if r == nil {
 		return

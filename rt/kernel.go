@@ -1,5 +1,7 @@
 package rt
 
+import "context"
+
 // Kernel implements an operator of programs.
 type Kernel struct {
 	Name string // as programs name it: "aten::add.out"
@@ -22,8 +24,14 @@ type Call struct {
 	// result that a program repeats after them is left out.
 	Args []*EValue
 
-	fixed func(*EValue) bool
+	fixed  func(*EValue) bool
+	unread func(*EValue) bool
+	memory *memory
+	run    *run
 }
+
+// run is the present execution of a method.
+type run struct{ ctx context.Context }
 
 // NewCall returns a call for tests of kernels and for runtimes of another make.
 // A nil fixed means that nothing is Fixed.
@@ -36,6 +44,30 @@ func NewCall(op string, args []*EValue, fixed func(*EValue) bool) *Call {
 // the dtype, rank and dim order never change either, and the sizes do only if it
 // is Resizable.
 func (c *Call) Fixed(v *EValue) bool { return c.fixed != nil && c.fixed(v) }
+
+// Unread reports whether nobody reads what the call leaves in the tensor of
+// slot v: a kernel need not compute it.
+func (c *Call) Unread(v *EValue) bool { return c.unread != nil && c.unread(v) }
+
+// Context returns that of the present execution. What a kernel does for long
+// ends with context.Cause of it soon after it is done.
+func (c *Call) Context() context.Context {
+	if c.run == nil || c.run.ctx == nil {
+		return context.Background()
+	}
+	return c.run.ctx
+}
+
+// Reserve counts n bytes that the kernel is going to allocate for what lives as
+// long as the method: scratch, packed constants. The error is ErrOutOfMemory if
+// they are more than MemoryManager.Limit leaves. Memory given back is counted
+// with a negative n.
+func (c *Call) Reserve(n int64) error {
+	if c.memory == nil {
+		return nil
+	}
+	return c.memory.reserve(n)
+}
 
 // Registry is a set of kernels by name. It is a value: a program runs with the
 // kernels of the registry it is loaded with, and no others.

@@ -20,6 +20,10 @@ type MemoryManager struct {
 	// or beyond the end is allocated. Different ids may lie in memories of
 	// different speed. A buffer belongs to one method at a time, and the state of
 	// the method is in it. It should be aligned to 16 bytes.
+	//
+	// Methods that share state have it in the buffer of memory id 2: give all of
+	// them the same one, load all of them before the first executes, since loading
+	// writes what state begins with, and let no two execute at the same time.
 	Planned [][]byte
 
 	// Limit is the most bytes that are allocated for tensors: planned buffers

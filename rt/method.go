@@ -43,6 +43,7 @@ type Method struct {
 	tracer   EventTracer
 	limit    int
 	at       *Event // the instruction that executes
+	run      *run
 	busy     atomic.Bool
 }
 
@@ -81,7 +82,7 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 		program: p, plan: plan, options: options,
 		memory: newMemory(options.Memory), data: options.Data, boundary: options.Optimize != nil,
 		slots: make([]EValue, len(plan.Values)), uses: make([]use, len(plan.Values)),
-		index: make(map[*EValue]int32, len(plan.Values)), work: workOf(plan),
+		index: make(map[*EValue]int32, len(plan.Values)), work: workOf(plan), run: &run{},
 	}
 	for v := range b.slots {
 		b.index[&b.slots[v]] = int32(v)
@@ -92,7 +93,7 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 	if err := b.values(); err != nil {
 		return nil, err
 	}
-	m := &Method{program: p, meta: p.metas[i], tracer: options.Tracer, limit: options.MaxInstructions, callers: b.callers}
+	m := &Method{program: p, meta: p.metas[i], tracer: options.Tracer, limit: options.MaxInstructions, callers: b.callers, run: b.run}
 	if m.limit <= 0 {
 		m.limit = DefaultMaxInstructions
 	}

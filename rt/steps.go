@@ -109,6 +109,15 @@ func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) error {
 	call := &Call{Op: s.event.Op, Args: b.slotsOf(args), fixed: func(v *EValue) bool {
 		i, ok := b.index[v]
 		return ok && b.fixed(i)
+	}, memory: b.memory, run: b.run, unread: func(v *EValue) bool {
+		i, ok := b.index[v]
+		if !ok {
+			return false
+		}
+		if b.reads == nil {
+			b.reads = newReadings(b)
+		}
+		return b.reads.unread(i)
 	}}
 	run, err := prepare(k, call)
 	if err != nil {

@@ -59,6 +59,7 @@ func (c *compiler) rows(s *loop.For) func(*frame) bool {
 		if fr.shares(written, read) {
 			for i := int64(0); i < count; i++ {
 				fr.ints[outer] = i
+				fr.spend(1)
 				if alone.run(fr) {
 					break
 				}
@@ -69,6 +70,7 @@ func (c *compiler) rows(s *loop.For) func(*frame) bool {
 		for i := int64(0); i < count; i += most {
 			fr.ints[outer] = i
 			together := int(min(most, count-i) * n)
+			fr.spend(int64(together))
 			for _, f := range calls {
 				f(fr, together)
 			}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/etgen/etgen/ir/sym"
@@ -29,7 +30,34 @@ type frame struct {
 	lens    []int64 // elements
 	scalars []Value
 	vectors []any // slices of what vectors of their dtypes hold, made when needed
+
+	left int64 // iterations until done is looked at
+	done <-chan struct{}
 }
+
+// pollEvery is how many iterations of loops run, those of loops inside counted
+// too, before a run looks whether it is to end.
+const pollEvery = 1 << 14
+
+// spend counts n iterations that are going to run.
+func (fr *frame) spend(n int64) {
+	if fr.left -= n; fr.left < 0 {
+		fr.poll()
+	}
+}
+
+// poll ends the run if nobody waits for it any more.
+func (fr *frame) poll() {
+	fr.left = pollEvery
+	select {
+	case <-fr.done:
+		panic(stop{ErrStopped})
+	default:
+	}
+}
+
+// ErrStopped is the error of a run that was told to stop.
+var ErrStopped = errors.New("stopped")
 
 // stop is what a failing operation panics with; Run recovers it.
 type stop struct{ err error }
@@ -61,6 +89,11 @@ type Runner struct {
 
 // Runner returns a new one.
 func (p *Program) Runner() *Runner { return &Runner{p, p.frame()} }
+
+// Until lets runs end with ErrStopped soon after done is closed: before a loop,
+// those around it included, has gone through some ten thousand elements more. A
+// nil one never is.
+func (r *Runner) Until(done <-chan struct{}) { r.fr.done = done }
 
 // Run executes the program; see the function Run.
 func (r *Runner) Run(bufs [][]byte, syms []int64, scalars []Value) error {

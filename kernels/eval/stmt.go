@@ -93,6 +93,7 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 		cond, body := c.bool(s.Cond), c.block(s.Body)
 		return func(fr *frame) bool {
 			for cond(fr) && !body.run(fr) {
+				fr.spend(1)
 			}
 			return false
 		}
@@ -147,10 +148,13 @@ func (c *compiler) loop(s *loop.For) func(*frame) bool {
 		only := body[0]
 		return func(fr *frame) bool {
 			n := extent(fr)
-			for i := int64(0); i < n; i++ {
-				fr.ints[slot] = i
-				if only(fr) {
-					break
+			for i := int64(0); i < n; {
+				end := min(n, i+pollEvery)
+				for fr.spend(end - i); i < end; i++ {
+					fr.ints[slot] = i
+					if only(fr) {
+						return false
+					}
 				}
 			}
 			return false
@@ -158,10 +162,13 @@ func (c *compiler) loop(s *loop.For) func(*frame) bool {
 	}
 	return func(fr *frame) bool {
 		n := extent(fr)
-		for i := int64(0); i < n; i++ {
-			fr.ints[slot] = i
-			if body.run(fr) {
-				break
+		for i := int64(0); i < n; {
+			end := min(n, i+pollEvery)
+			for fr.spend(end - i); i < end; i++ {
+				fr.ints[slot] = i
+				if body.run(fr) {
+					return false
+				}
 			}
 		}
 		return false

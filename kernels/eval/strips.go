@@ -31,6 +31,7 @@ func (c *compiler) strips(s *loop.For) func(*frame) bool {
 		for i := int64(0); i < count; i += size {
 			fr.ints[slot] = i
 			n := int(min(size, count-i))
+			fr.spend(int64(n))
 			for _, f := range calls {
 				f(fr, n)
 			}

@@ -34,6 +34,11 @@ type Machine struct {
 	// Naive evaluates tensor expressions straight from their meaning instead of
 	// by way of loops.
 	Naive bool
+	// Done, if not nil, ends what runs with eval.ErrStopped soon after it is closed.
+	Done <-chan struct{}
+	// Reserve, if not nil, is asked before memory of so many bytes is allocated
+	// for results and scratch; its error ends what runs.
+	Reserve func(bytes int64) error
 
 	env     map[*ir.Value]Value
 	syms    map[*sym.Symbol]int64
@@ -151,6 +156,11 @@ func (m *Machine) Node(n *ir.Node) error {
 }
 
 func (m *Machine) node(n *ir.Node) error {
+	select {
+	case <-m.Done:
+		return eval.ErrStopped
+	default:
+	}
 	if done, err := m.control(n); done || err != nil {
 		return err
 	}

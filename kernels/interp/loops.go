@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -41,7 +42,10 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 		if err != nil {
 			return nil, err
 		}
-		fresh := make([]byte, n*int64(b.DType.Size()))
+		fresh, err := m.room(n, b.DType)
+		if err != nil {
+			return nil, err
+		}
 		for j := range fresh {
 			fresh[j] = poison
 		}
@@ -65,7 +69,13 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 		}
 		syms = append(syms, n)
 	}
-	if err := eval.Run(f, bufs, syms, scalars); err != nil {
+	p, err := eval.Compile(f)
+	if err != nil {
+		return nil, err
+	}
+	r := p.Runner()
+	r.Until(m.Done)
+	if err := r.Run(bufs, syms, scalars); err != nil {
 		return nil, err
 	}
 	for i, t := range c.Outs {
@@ -76,6 +86,20 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 		outs[i] = Tensor(t.DType, sizes, bufs[i])
 	}
 	return outs, nil
+}
+
+// room returns memory for n elements.
+func (m *Machine) room(n int64, d ir.DType) ([]byte, error) {
+	size := int64(d.Size())
+	if n < 0 || n > math.MaxInt/size {
+		return nil, fmt.Errorf("a tensor of %d elements", n)
+	}
+	if m.Reserve != nil {
+		if err := m.Reserve(n * size); err != nil {
+			return nil, err
+		}
+	}
+	return make([]byte, n*size), nil
 }
 
 // freeSymbols returns the dynamic sizes that f refers to, in order of

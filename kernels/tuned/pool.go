@@ -11,14 +11,57 @@ func MaxPool2D() *Kernel {
 	return &Kernel{Name: "max_pool2d_f32", Go: "rows.MaxPool", RunChannels: true, Operands: []string{"x"}, Match: matchMaxPool}
 }
 
+// AvgPool2D is the mean of each window, like MaxPool2D.
+func AvgPool2D() *Kernel {
+	return &Kernel{Name: "avg_pool2d_f32", Go: "rows.AvgPool", RunChannels: true, Operands: []string{"x"}, Match: matchAvgPool}
+}
+
 func matchMaxPool(r *Request) *Instance {
+	name := r.Call.Op.Name()
+	if name != "aten.max_pool2d.default" && (name != "aten.max_pool2d_with_indices.default" || len(r.Call.Outs) != 1) {
+		return nil
+	}
+	in := pool(r)
+	if in == nil || !addPairs(r.Call, in, "dilation", "padding") {
+		return nil
+	}
+	return in
+}
+
+func matchAvgPool(r *Request) *Instance {
 	c := r.Call
-	if c.Op.Name() != "aten.max_pool2d.default" || r.Target.Lang != "go" || !ChannelsLast(r.Target) || !allFloat32(c) {
+	if c.Op.Name() != "aten.avg_pool2d.default" {
+		return nil
+	}
+	in := pool(r)
+	if in == nil || !addPairs(c, in, "padding") {
+		return nil
+	}
+	divisor := int64(0) // as many as there are
+	switch n := len(in.Params); {
+	case c.Has("divisor_override"):
+		d, err := c.Int("divisor_override")
+		if err != nil || d <= 0 {
+			return nil
+		}
+		divisor = d
+	case c.Bool("count_include_pad") && !(in.Params[n-1].Value.IsZero() && in.Params[n-2].Value.IsZero()):
+		divisor = -1
+	}
+	in.Params = append(in.Params, Param{"divisor", sym.Int(divisor)})
+	return in
+}
+
+// pool returns an instance for a window that slides over an image whose channels
+// lie innermost, with its size and stride, or nil.
+func pool(r *Request) *Instance {
+	c := r.Call
+	if r.Target.Lang != "go" || !ChannelsLast(r.Target) || !allFloat32(c) {
 		return nil
 	}
 	k := c.Operand("self")
 	x, y := c.Tensor("self"), c.Outs[0]
-	if x.Rank() != 4 || r.order(k) == nil || r.Out == nil {
+	if x.Rank() != 4 || (r.order(k) == nil || r.Out == nil) && !x.Sizes[1].Is(1) {
 		return nil
 	}
 	in := &Instance{
@@ -29,16 +72,23 @@ func matchMaxPool(r *Request) *Instance {
 		MACs:     sym.Int(0),
 		Cost:     cost(y.Numel()),
 	}
-	for _, a := range []struct{ arg, rows, cols string }{
-		{"kernel_size", "kh", "kw"}, {"stride", "sh", "sw"}, {"dilation", "dh", "dw"}, {"padding", "ph", "pw"},
-	} {
-		p, ok := pair(c, a.arg)
-		if !ok {
-			return nil
-		}
-		in.Params = append(in.Params, Param{a.rows, p[0]}, Param{a.cols, p[1]})
+	if !addPairs(c, in, "kernel_size", "stride") {
+		return nil
 	}
 	return in
+}
+
+// addPairs adds arguments for rows and columns to the parameters.
+func addPairs(c *ops.Call, in *Instance, args ...string) bool {
+	for _, arg := range args {
+		p, ok := pair(c, arg)
+		if !ok {
+			return false
+		}
+		short := map[string]string{"kernel_size": "k", "stride": "s", "dilation": "d", "padding": "p"}[arg]
+		in.Params = append(in.Params, Param{short + "h", p[0]}, Param{short + "w", p[1]})
+	}
+	return true
 }
 
 // pair reads an argument for two axes, which may be one number for both. A

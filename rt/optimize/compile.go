@@ -106,6 +106,8 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
 		}
 		external := t.ExtraInfo != nil && t.ExtraInfo.External
 		switch {
+		case t.Allocation != nil && t.Allocation.MemoryID > 1 && t.ExtraInfo != nil && t.ExtraInfo.Name != "" && len(b.Program.File().Plans) > 1:
+			return nil, nil, fmt.Errorf("value %d: state %s in memory that other methods may share", i, t.ExtraInfo.Name)
 		case t.Allocation != nil && external:
 			return nil, nil, fmt.Errorf("value %d: state that begins with external data", i)
 		case t.Allocation != nil || !external && t.DataIndex == 0:

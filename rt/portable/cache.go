@@ -21,20 +21,20 @@ type cache struct {
 	programs map[string]*program
 }
 
-// known returns the loops of a call if an equal one was compiled before, else
+// known returns the loops of a call, or of some of its results, if an equal one was compiled before, else
 // nil.
-func (c *cache) known(call *ops.Call, o interp.Orders) *loops {
+func (c *cache) known(call *ops.Call, only []int, o interp.Orders) *loops {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.programs[key(call, o)]; p != nil && !call.Op.Random {
+	if p := c.programs[key(call, only, o)]; p != nil && !call.Op.Random {
 		return p.loops()
 	}
 	return nil
 }
 
 // loops returns the loops of a call, which make makes if they are not known.
-func (c *cache) loops(call *ops.Call, o interp.Orders, make func() (*loop.Func, error)) (*loops, error) {
-	if l := c.known(call, o); l != nil {
+func (c *cache) loops(call *ops.Call, only []int, o interp.Orders, make func() (*loop.Func, error)) (*loops, error) {
+	if l := c.known(call, only, o); l != nil {
 		return l, nil
 	}
 	f, err := make()
@@ -50,12 +50,12 @@ func (c *cache) loops(call *ops.Call, o interp.Orders, make func() (*loop.Func, 
 	if len(c.programs) >= maxPrograms {
 		clear(c.programs)
 	}
-	c.programs[key(call, o)] = p
+	c.programs[key(call, only, o)] = p
 	return p.loops(), nil
 }
 
 // key is equal for calls that have the same loops.
-func key(call *ops.Call, o interp.Orders) string {
+func key(call *ops.Call, only []int, o interp.Orders) string {
 	var b strings.Builder
 	b.WriteString(call.Op.Name())
 	for _, a := range call.Args {
@@ -65,7 +65,7 @@ func key(call *ops.Call, o interp.Orders) string {
 	for _, t := range call.Outs {
 		fmt.Fprintf(&b, " %v%v", t.DType, t.Sizes)
 	}
-	fmt.Fprintf(&b, " %v %v", o.Outs, o.Operands)
+	fmt.Fprintf(&b, " %v %v %v", only, o.Outs, o.Operands)
 	return b.String()
 }
 

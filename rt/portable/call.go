@@ -1,10 +1,13 @@
 package portable
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/rt"
 )
 
@@ -92,7 +95,12 @@ func (p *call) execute() error {
 			return err
 		}
 	}
-	return p.last.execute(p)
+	ctx := p.c.Context()
+	err := p.last.execute(p, ctx.Done())
+	if err != nil && errors.Is(err, eval.ErrStopped) {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // choose makes the variant for the present arguments the last.

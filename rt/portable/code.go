@@ -11,28 +11,34 @@ import (
 
 // code computes results from operands whose sizes are known.
 type code interface {
-	// run computes; bufs are the results' memory, then the operands'.
-	run(bufs [][]byte) error
+	// run computes; bufs are the results' memory, then the operands'. It ends
+	// with eval.ErrStopped soon after done is closed.
+	run(bufs [][]byte, done <-chan struct{}) error
 	// inPlace reports whether result out may be the very memory of operand in.
 	inPlace(out, in int) bool
 }
 
-// compile makes the code of a call. constant gives the elements of operands
-// that never change, in row-major order.
-func (k *kernel) compile(c *ops.Call, o interp.Orders, constant func(int) ([]byte, bool)) (code, error) {
+// compile makes the code of a call, which computes all results or, if only is not
+// nil, those numbered, of an operator that computes them by expressions. constant
+// gives the elements of operands that never change, in row-major order.
+func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders, constant func(int) ([]byte, bool)) (code, error) {
 	if len(c.Scalars()) > 0 {
 		return nil, fmt.Errorf("a number that is not known")
 	}
-	if len(c.Outs) == 1 && c.Outs[0].Kind == ir.TensorKind {
-		if in, want := k.handMadeFor(c, constant); in != nil {
-			t, err := newTuned(c, in)
+	part := c
+	if only != nil {
+		part = partOf(c, only)
+	}
+	if len(part.Outs) == 1 && part.Outs[0].Kind == ir.TensorKind && (only == nil || only[0] == 0) {
+		if in, want := k.handMadeFor(part, constant); in != nil {
+			t, err := newTuned(part, in)
 			if err != nil {
 				return nil, err
 			}
-			return inOrder(c, o, want, t)
+			return inOrder(part, o, want, t)
 		}
 	}
-	if l := k.cache.known(c, o); l != nil {
+	if l := k.cache.known(part, only, o); l != nil {
 		return l, nil
 	}
 	ts, err := interp.Tensors(c)
@@ -40,9 +46,12 @@ func (k *kernel) compile(c *ops.Call, o interp.Orders, constant func(int) ([]byt
 	case err != nil:
 		return nil, err
 	case ts != nil:
-		return k.cache.loops(c, o, func() (*loop.Func, error) { return interp.Loops(c, ts, o) })
+		if only != nil {
+			ts = pick(ts, only)
+		}
+		return k.cache.loops(part, only, o, func() (*loop.Func, error) { return interp.Loops(c, ts, o) })
 	case c.Op.Loops != nil:
-		l, err := k.cache.loops(c, interp.Orders{}, func() (*loop.Func, error) { return c.Op.Loops(c) })
+		l, err := k.cache.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) { return c.Op.Loops(c) })
 		if err != nil {
 			return nil, err
 		}
@@ -55,4 +64,19 @@ func (k *kernel) compile(c *ops.Call, o interp.Orders, constant func(int) ([]byt
 		return inOrder(c, o, interp.Orders{}, s)
 	}
 	return nil, fmt.Errorf("the operator has no kernel")
+}
+
+// partOf returns c with some of its results.
+func partOf(c *ops.Call, only []int) *ops.Call {
+	part := *c
+	part.Outs = pick(c.Outs, only)
+	return &part
+}
+
+func pick[T any](xs []T, only []int) []T {
+	var out []T
+	for _, i := range only {
+		out = append(out, xs[i])
+	}
+	return out
 }

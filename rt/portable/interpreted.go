@@ -24,8 +24,9 @@ func (v *variant) interpreted(n *ir.Node, bound *ops.Call) *interpreted {
 	return x
 }
 
-func (x *interpreted) execute(p *call) error {
+func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 	m := interp.New(p.table)
+	m.Done, m.Reserve = done, p.c.Reserve
 	for j, value := range x.inputs {
 		o := &x.v.operands[j]
 		t := o.slot.Tensor
@@ -64,7 +65,7 @@ func (x *interpreted) execute(p *call) error {
 				return err
 			}
 			data = make([]byte, len(data))
-			if err := l.run([][]byte{data, got.Tensor.Data}); err != nil {
+			if err := l.run([][]byte{data, got.Tensor.Data}, nil); err != nil {
 				return err
 			}
 		}

@@ -91,13 +91,14 @@ func newLoops(f *loop.Func) (*loops, error) {
 	return p.loops(), nil
 }
 
-func (l *loops) run(bufs [][]byte) error {
+func (l *loops) run(bufs [][]byte, done <-chan struct{}) error {
 	copy(l.bufs, bufs)
 	for i, b := range l.f.Bufs {
 		if b.Role == loop.InOut && !overlap(bufs[i], bufs[b.Init]) {
 			copy(bufs[i], bufs[b.Init])
 		}
 	}
+	l.runner.Until(done)
 	return l.runner.Run(l.bufs, nil, nil)
 }
 

@@ -48,7 +48,7 @@ func reordered(t ir.Type, order []int, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	out := make([]byte, len(data))
-	return out, l.run([][]byte{out, data})
+	return out, l.run([][]byte{out, data}, nil)
 }
 
 // ordered runs code that wants tensors in certain orders on tensors in others, by
@@ -98,7 +98,7 @@ func inOrder(c *ops.Call, have, want interp.Orders, x code) (code, error) {
 	return w, nil
 }
 
-func (w *ordered) run(bufs [][]byte) error {
+func (w *ordered) run(bufs [][]byte, done <-chan struct{}) error {
 	copy(w.bufs, bufs)
 	for i, move := range w.moves {
 		if move == nil {
@@ -106,17 +106,17 @@ func (w *ordered) run(bufs [][]byte) error {
 		}
 		w.bufs[i] = w.copies[i]
 		if i >= w.outs {
-			if err := move.run([][]byte{w.copies[i], bufs[i]}); err != nil {
+			if err := move.run([][]byte{w.copies[i], bufs[i]}, done); err != nil {
 				return err
 			}
 		}
 	}
-	if err := w.code.run(w.bufs); err != nil {
+	if err := w.code.run(w.bufs, done); err != nil {
 		return err
 	}
 	for i, move := range w.moves[:w.outs] {
 		if move != nil {
-			if err := move.run([][]byte{bufs[i], w.copies[i]}); err != nil {
+			if err := move.run([][]byte{bufs[i], w.copies[i]}, done); err != nil {
 				return err
 			}
 		}

@@ -133,7 +133,7 @@ func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte, place 
 		}
 		st.at = append(st.at, where)
 	}
-	st.code, err = k.compile(c, interp.Orders{}, func(i int) ([]byte, bool) {
+	st.code, err = k.compile(c, nil, interp.Orders{}, func(i int) ([]byte, bool) {
 		data, ok := fixed[c.Operands()[i]]
 		return data, ok
 	})
@@ -142,14 +142,14 @@ func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte, place 
 	return err
 }
 
-func (s *sequence) run(bufs [][]byte) error {
+func (s *sequence) run(bufs [][]byte, done <-chan struct{}) error {
 	copy(s.memory[:s.given], bufs)
 	for i := range s.steps {
 		st := &s.steps[i]
 		for j, where := range st.at {
 			st.bufs[j] = s.memory[where]
 		}
-		if err := st.code.run(st.bufs); err != nil {
+		if err := st.code.run(st.bufs, done); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (k *kernel) handMadeFor(c *ops.Call, constant func(int) ([]byte, bool)) (be
 
 // tunedCode is an instance of a hand-made kernel.
 type tunedCode struct {
-	f        gofunc.Function
+	call     *gofunc.Call
 	operands []int // that f reads, then those that the epilogue adds
 	reads    int   // how many f reads
 	params   []int
@@ -50,7 +50,7 @@ func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	if !ok || !known {
 		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go, in.Kernel.Name)
 	}
-	t := &tunedCode{f: f, operands: append(append([]int{}, in.Operands...), in.Added...), reads: len(in.Operands)}
+	t := &tunedCode{operands: append(append([]int{}, in.Operands...), in.Added...), reads: len(in.Operands)}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
@@ -70,6 +70,8 @@ func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	t.rooms = make([][]float32, 1+len(t.operands))
 	t.added = make([][]float32, len(in.Added))
 	count, _ := c.Outs[0].Numel().Const()
+	macs, _ := in.MACs.Const()
+	t.call = gofunc.NewCall(f, macs, int64(count))
 	t.finish = gofunc.Plain()
 	t.finish.Epilogue = t.adding(c, in, int(count))
 	return t, nil
@@ -121,7 +123,7 @@ func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) gofunc.Ep
 	}
 }
 
-func (t *tunedCode) run(bufs [][]byte) error {
+func (t *tunedCode) run(bufs [][]byte, done <-chan struct{}) error {
 	y, shared := eval.Floats(bufs[0], &t.rooms[0])
 	t.bufs[0] = y
 	for i, k := range t.operands {
@@ -132,7 +134,9 @@ func (t *tunedCode) run(bufs [][]byte) error {
 			t.added[i-t.reads] = x
 		}
 	}
-	t.f(t.bufs, t.params, t.finish)
+	if !t.call.Run(done, t.bufs, t.params, t.finish) {
+		return eval.ErrStopped
+	}
 	if !shared {
 		eval.PutFloats(bufs[0], y)
 	}

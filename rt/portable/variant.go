@@ -17,7 +17,9 @@ import (
 type variant struct {
 	key      []int64
 	operands []operand
+	to       []*rt.EValue // slots of res
 	res      []result
+	only     []int        // which of the call's results res are; nil for all
 	open     bool         // data decides the size of a result
 	slow     *interpreted // instead of code
 	code     code
@@ -42,7 +44,12 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 	if len(bound.Outs) != len(p.to) {
 		return fmt.Errorf("%d results for %d arguments to write", len(bound.Outs), len(p.to))
 	}
+	v.only = p.wanted(bound)
 	for i, typ := range bound.Outs {
+		if v.only != nil && !slices.Contains(v.only, i) {
+			continue
+		}
+		v.to = append(v.to, p.to[i])
 		r := result{kind: typ.Kind}
 		if typ.Kind != ir.TensorKind {
 			v.res = append(v.res, r)
@@ -79,13 +86,33 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 	return nil
 }
 
+// wanted returns which results are worth computing, nil for all: where each is an
+// expression of its own, those that somebody reads.
+func (p *call) wanted(bound *ops.Call) []int {
+	var only []int
+	for i, slot := range p.to {
+		if !p.c.Unread(slot) {
+			only = append(only, i)
+		}
+	}
+	if bound.Op.Compute == nil || bound.Op.Random || len(only) == len(p.to) {
+		return nil
+	}
+	for _, typ := range bound.Outs {
+		if _, ok := typ.StaticSizes(); !ok || typ.Kind != ir.TensorKind {
+			return nil
+		}
+	}
+	return only // nil if nobody reads any: the call may still fail
+}
+
 // compile makes the code of call n, bound.
 func (v *variant) compile(p *call, n *ir.Node, bound *ops.Call) (err error) {
 	if len(v.res) == 1 && v.res[0].kind != ir.TensorKind {
 		return v.number(bound)
 	}
 	if !v.open {
-		v.code, err = p.kernel.compile(bound, v.orders(), v.constants(p))
+		v.code, err = p.kernel.compile(bound, v.only, v.orders(), v.constants(p))
 		if !errors.Is(err, errControl) {
 			v.room()
 			return err
@@ -178,9 +205,9 @@ func (v *variant) number(bound *ops.Call) error {
 }
 
 // execute runs the variant on the present memory of its arguments.
-func (v *variant) execute(p *call) error {
+func (v *variant) execute(p *call, done <-chan struct{}) error {
 	if v.slow != nil {
-		return v.slow.execute(p)
+		return v.slow.execute(p, done)
 	}
 	nOut := len(v.res)
 	for i := range v.res {
@@ -188,7 +215,7 @@ func (v *variant) execute(p *call) error {
 		if r.kind != ir.TensorKind {
 			continue
 		}
-		t := p.to[i].Tensor
+		t := v.to[i].Tensor
 		if t == nil {
 			return fmt.Errorf("%s: result %d has no tensor", p.file, i)
 		}
@@ -212,12 +239,12 @@ func (v *variant) execute(p *call) error {
 	}
 	v.separate(nOut)
 	if v.code != nil {
-		if err := v.code.run(v.bufs); err != nil {
+		if err := v.code.run(v.bufs, done); err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
 	}
 	if v.res[0].kind != ir.TensorKind {
-		v.store(p.to[0])
+		v.store(v.to[0])
 	}
 	return nil
 }
