@@ -163,6 +163,7 @@ func (r *readings) find(v int32) bool {
 	}
 	first, end := t.Allocation.Offset, t.Allocation.Offset+uint64(r.size(v))
 	for i, other := range r.b.plan.Values {
+		r.work--
 		o, ok := other.(*pte.Tensor)
 		if !ok || int32(i) == v || o.Allocation == nil || o.Allocation.MemoryID != t.Allocation.MemoryID ||
 			o.Allocation.Offset >= end || o.Allocation.Offset+uint64(r.size(int32(i))) <= first {
@@ -177,7 +178,6 @@ func (r *readings) find(v int32) bool {
 
 // size returns the bytes of the memory of tensor v.
 func (r *readings) size(v int32) int {
-	r.work--
 	return len(r.b.slots[v].Tensor.own)
 }
 
@@ -194,6 +194,9 @@ func (r *readings) writtenFirst(other, v int32) bool {
 	if r.b.uses[other].viewed || !r.straight {
 		return !slices.ContainsFunc(touches, func(t touch) bool { return t.reads })
 	}
+	if !slices.ContainsFunc(touches, func(t touch) bool { return !t.reads }) {
+		touches = r.throughOthers(other, v)
+	}
 	for _, w := range r.touches[v] {
 		r.work -= len(touches)
 		next := slices.IndexFunc(touches, func(t touch) bool { return t.at > w.at })
@@ -202,4 +205,29 @@ func (r *readings) writtenFirst(other, v int32) bool {
 		}
 	}
 	return true
+}
+
+// throughOthers returns the touches of a tensor that no instruction writes, such
+// as a view to which the exporter gave the place of what it shows, with what else
+// writes all of its memory, v aside.
+func (r *readings) throughOthers(view, v int32) []touch {
+	all := slices.Clone(r.touches[view])
+	of := r.b.plan.Values[view].(*pte.Tensor).Allocation
+	end := of.Offset + uint64(r.size(view))
+	for i, other := range r.b.plan.Values {
+		r.work--
+		o, ok := other.(*pte.Tensor)
+		if !ok || int32(i) == v || o.Allocation == nil || o.Allocation.MemoryID != of.MemoryID || o.Dynamism != pte.Static ||
+			r.b.uses[i].viewed || o.Allocation.Offset > of.Offset || o.Allocation.Offset+uint64(r.size(int32(i))) < end {
+			continue
+		}
+		for _, t := range r.touches[i] {
+			r.work--
+			if !t.reads {
+				all = append(all, t)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b touch) int { return cmp.Compare(a.at, b.at) })
+	return all
 }

@@ -46,6 +46,11 @@ func TestUnread(t *testing.T) {
 			b.call("executorch_prim::et_view", "default", v.e, b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
 			b.kernel("aten::add", "out", v.y, w, v.out)
 		}, true},
+		{"what lies there is a view of what is written", func(b *build, v values) {
+			over := *b.plan.Values[v.e].(*pte.Tensor)
+			b.kernel("aten::add", "out", v.y, v.y, b.value(&over))
+			b.kernel("aten::add", "out", v.y, v.e, v.out)
+		}, true},
 		{"a move", func(b *build, v values) { b.emit(pte.MoveCall{From: v.d, To: v.out}) }, false},
 		{"a jump back", func(b *build, v values) {
 			b.kernel("aten::add", "out", v.y, v.y, v.e)
