@@ -233,12 +233,12 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	}
 	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
 	if target.Lang == "go" {
-		sets["max_pool2d_f32"] = poolTrials(r, count)
+		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false), poolTrials(r, count, true)
 	}
 	for _, k := range tuned.Standard() {
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
-		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow")
-		if target.Lang == "go" && k.Go == "" {
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_lanes")
+		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {
 			continue
 		}
 		if convolution && (!layouts || tuned.ChannelsLast(target)) {

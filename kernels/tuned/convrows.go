@@ -1,10 +1,6 @@
 package tuned
 
-import (
-	"slices"
-
-	"github.com/etgen/etgen/ir/sym"
-)
+import "github.com/etgen/etgen/ir/sym"
 
 // rowsCols is the width of a panel of weights for the kernels that work on rows
 // of results: ROWS_COLS of the C code. A last panel of at most half as many
@@ -39,16 +35,15 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
-	direct := rows.pad.IsZero() && cols.pad.IsZero() && (cv.xLast || cv.cin == 1)
-	if direct == gather || !cv.constants(r) {
-		return nil
-	}
+	direct := !rows.padded() && !cols.padded() && (cv.xLast || cv.cin == 1)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	one := sym.Int(1)
-	reach := func(a *axis) sym.Expr { // what of an axis the results see
-		return sym.Add(sym.Mul(sym.Sub(a.out, one), a.stride), sym.Mul(n(a.kernel-1), a.dilation), one)
+	// The gathered rows begin with all of the padding.
+	begins := sym.LessEq(cols.pad, sym.Add(sym.Mul(n(cols.kernel-1), cols.dilation), one)) || sym.LessEq(cols.pad, cols.reach())
+	if direct == gather || gather && !begins || !cv.constants(r) {
+		return nil
 	}
-	gh, gw := reach(rows), reach(cols)
+	gh, gw := rows.reach(), cols.reach()
 	image := sym.Mul(n(cv.cin), rows.in, cols.in)
 	xw, xh := n(cv.cin), sym.Mul(n(cv.cin), cols.in)
 	if gather {
@@ -104,28 +99,4 @@ func lastCols(n int) int {
 		return rowsCols / 2
 	}
 	return 0
-}
-
-// DepthwiseRows is the depthwise convolution over images whose channels lie
-// innermost in memory; w is [kh][kw][channels].
-func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
-		Match: matchDepthwiseRows}
-}
-
-func matchDepthwiseRows(r *Request) *Instance {
-	if !ChannelsLast(r.Target) {
-		return nil
-	}
-	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && r.Target.Lang == "c" || !cv.xLast || !cv.yLast || !cv.constants(r) {
-		return nil
-	}
-	w, bias := cv.panels(1, cv.groups, cv.groups, 0) // one panel
-	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}}, w, bias)
-	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout fixes
-		return slices.Contains([]string{"xc", "yb", "yc", "yh", "yw"}, p.Name)
-	})
-	in.Cost = cost(in.MACs) / 4
-	return in
 }

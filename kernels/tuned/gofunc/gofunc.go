@@ -49,7 +49,7 @@ func Lookup(name string) (Function, bool) {
 	case "rows.Depthwise":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.Depthwise(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
-				p[16], p[17], p[18], f.Add, f.Low, f.High, f.Epilogue)
+				p[16], p[17], f.Add, f.Low, f.High, f.Epilogue)
 		}, true
 	case "rows.Matmul":
 		return func(b [][]float32, p []int, f Finish) {
@@ -58,6 +58,10 @@ func Lookup(name string) (Function, bool) {
 	case "rows.MaxPool":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.MaxPool(b[0], b[1], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], f.Epilogue)
+		}, true
+	case "rows.AvgPool":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.AvgPool(b[0], b[1], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], f.Epilogue)
 		}, true
 	case "conv.F32":
 		return func(b [][]float32, p []int, f Finish) {

@@ -5,6 +5,7 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -28,7 +29,8 @@ func main() {
 	ConstraintExpr("!purego")
 	for _, m := range []machine{avx512, avx2} {
 		m.product()
-		m.window()
+		m.window("window", false)
+		m.window("largest", true)
 	}
 	cpuid()
 	Generate()
@@ -59,6 +61,7 @@ type code struct {
 	rows   int
 	vecs   int
 	sums   [][]reg.VecVirtual
+	masks  []reg.OpmaskVirtual // of the elements that count, for each vector of a row; nil where all do
 }
 
 func (c *code) label(name string) string { return c.prefix + "_" + name }
@@ -103,6 +106,42 @@ func row(p []reg.Register, next reg.Register, i, disp int) operand.Mem {
 	return m
 }
 
+// mask makes the masks of a row of so many elements.
+func (c *code) mask(elements reg.Register) {
+	c.masks = nil
+	count, bits := GP64(), GP64()
+	MOVQ(operand.U32(c.vecs*c.bytes/4), count)
+	CMPQ(elements, count)
+	CMOVQLT(elements, count)
+	MOVQ(operand.I32(-1), bits)
+	BZHIQ(count, bits, bits)
+	for range c.vecs {
+		k := K()
+		KMOVW(bits.As32(), k)
+		SHRQ(operand.U8(c.bytes/4), bits)
+		c.masks = append(c.masks, k)
+	}
+}
+
+// load loads vector j of a row into v, zeros where no element counts.
+func (c *code) load(m operand.Mem, j int, v reg.VecVirtual) {
+	if c.masks == nil || c.masks[j] == nil {
+		VMOVUPS(m, v)
+	} else {
+		VMOVUPS_Z(m, c.masks[j], v)
+	}
+}
+
+// masked returns the operands of an instruction whose result is left alone
+// where no element of vector j counts.
+func (c *code) masked(j int, ops ...operand.Op) []operand.Op {
+	if c.masks == nil || c.masks[j] == nil {
+		return ops
+	}
+	last := len(ops) - 1
+	return append(ops[:last:last], c.masks[j], ops[last])
+}
+
 // start makes the sums, beginning with the bias.
 func (c *code) start(bias reg.Register) {
 	c.sums = nil
@@ -112,9 +151,26 @@ func (c *code) start(bias reg.Register) {
 			v := c.vector()
 			c.sums[i] = append(c.sums[i], v)
 			if i == 0 {
-				VMOVUPS(operand.Mem{Base: bias, Disp: j * c.bytes}, v)
+				c.load(operand.Mem{Base: bias, Disp: j * c.bytes}, j, v)
 			} else {
 				VMOVAPS(c.sums[0][j], v)
+			}
+		}
+	}
+}
+
+// fill makes the sums, beginning with a number.
+func (c *code) fill(x gotypes.Component) {
+	c.sums = nil
+	for i := range c.rows {
+		c.sums = append(c.sums, nil)
+		for j := range c.vecs {
+			v := c.vector()
+			c.sums[i] = append(c.sums[i], v)
+			if i+j == 0 {
+				broadcast(x, v)
+			} else {
+				VMOVAPS(c.sums[0][0], v)
 			}
 		}
 	}
@@ -128,7 +184,7 @@ func (c *code) finish(y, add reg.Register) {
 	JZ(operand.LabelRef(plain))
 	for i := range c.rows {
 		for j, s := range c.sums[i] {
-			VADDPS(operand.Mem{Base: add, Disp: j * c.bytes}, s, s)
+			VADDPS(c.masked(j, operand.Mem{Base: add, Disp: j * c.bytes}, s, s)...)
 		}
 		if i+1 < c.rows {
 			ADDQ(step, add)
@@ -144,7 +200,7 @@ func (c *code) finish(y, add reg.Register) {
 			// The last operand, first here, is the result if it is no number.
 			VMAXPS(s, low, s)
 			VMINPS(s, high, s)
-			VMOVUPS(s, operand.Mem{Base: y, Disp: j * c.bytes})
+			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
 		}
 		if i+1 < c.rows {
 			ADDQ(step, y)

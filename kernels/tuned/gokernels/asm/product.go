@@ -72,6 +72,9 @@ func (c *code) walk(body func(x reg.Register)) {
 }
 
 func (c *code) end() {
+	if c.bytes == 64 {
+		c.mask(field("columns"))
+	}
 	y, add := base("y"), base("add")
 	c.finish(y, add)
 	VZEROUPPER()

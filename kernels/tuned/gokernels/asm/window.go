@@ -11,32 +11,82 @@ import (
 // windowRows is the most rows of a window's tile.
 const windowRows = 6
 
-// window writes the function that computes windows of channels, block by block.
-func (m machine) window() {
-	Implement("window" + m.suffix)
+// window writes a function that computes windows of channels, block by block:
+// sums with weights, or the largest.
+func (m machine) window(name string, largest bool) {
+	Implement(name + m.suffix)
 	rows := field("rows")
 	for n := windowRows; n > 1; n-- {
 		CMPQ(rows, operand.U8(n))
 		JEQ(operand.LabelRef(fmt.Sprintf("rows%d", n)))
 	}
 	for n := 1; n <= windowRows; n++ {
-		c := &code{machine: m, prefix: fmt.Sprintf("rows%d", n), rows: n, vecs: m.vecs}
-		Label(c.prefix)
-		c.windowRows()
+		Label(fmt.Sprintf("rows%d", n))
+		c := &windowCode{code: code{machine: m, prefix: fmt.Sprintf("rows%d", n), rows: n, vecs: m.vecs}, largest: largest, next: scaled("next"), off: GP64()}
+		XORQ(c.off, c.off)
+		c.blocks()
 	}
 }
 
-func (c *code) windowRows() {
-	next := scaled("next")
-	off := GP64() // of the block
-	XORQ(off, off)
+// windowCode is a window's function while it is written.
+type windowCode struct {
+	code
+	largest   bool
+	next, off reg.Register // off is that of the block, in bytes
+}
+
+// blocks writes the loop over blocks of the vectors that a row has at most. The
+// last block may have less elements where there are masks.
+func (c *windowCode) blocks() {
 	Label(c.label("block"))
-	bias := base("bias")
-	ADDQ(off, bias)
-	c.start(bias)
-	outer, xr, wr := field("outer"), base("x"), base("w")
-	ADDQ(off, xr)
-	ADDQ(off, wr)
+	if c.bytes == 64 {
+		left, bytes := field("width"), GP64()
+		MOVQ(c.off, bytes)
+		SHRQ(operand.U8(2), bytes)
+		SUBQ(bytes, left)
+		CMPQ(left, operand.U8(c.bytes/4))
+		JLE(operand.LabelRef(c.label("narrow")))
+		c.mask(left)
+		c.masks[0] = nil // whole
+	}
+	c.block()
+	ADDQ(operand.U8(c.vecs*c.bytes), c.off)
+	width := scaled("width")
+	CMPQ(c.off, width)
+	JLT(operand.LabelRef(c.label("block")))
+	VZEROUPPER()
+	RET()
+	if c.bytes == 64 {
+		Label(c.label("narrow"))
+		c.prefix += "narrow"
+		c.vecs = 1
+		left, bytes := field("width"), GP64()
+		MOVQ(c.off, bytes)
+		SHRQ(operand.U8(2), bytes)
+		SUBQ(bytes, left)
+		c.mask(left)
+		c.block()
+		VZEROUPPER()
+		RET()
+	}
+}
+
+func (c *windowCode) block() {
+	if c.largest {
+		c.fill(Dereference(Param("t")).Field("low"))
+	} else {
+		bias := base("bias")
+		ADDQ(c.off, bias)
+		c.start(bias)
+	}
+	outer, xr := field("outer"), base("x")
+	ADDQ(c.off, xr)
+	steps := []reg.Register{xr}
+	if !c.largest {
+		wr := base("w")
+		ADDQ(c.off, wr)
+		steps = append(steps, wr)
+	}
 	// An extent may be zero.
 	middle := field("middle")
 	TESTQ(middle, middle)
@@ -44,59 +94,84 @@ func (c *code) windowRows() {
 	TESTQ(outer, outer)
 	JZ(operand.LabelRef(c.label("finish")))
 	Label(c.label("outer"))
-	xc, wc := GP64(), GP64()
-	MOVQ(xr, xc)
-	MOVQ(wr, wc)
+	var at []reg.Register
+	for _, r := range steps {
+		p := GP64()
+		MOVQ(r, p)
+		at = append(at, p)
+	}
 	middle = field("middle")
 	Label(c.label("middle"))
-	p := []reg.Register{xc}
+	p := []reg.Register{at[0]}
 	if c.rows > 3 {
 		q := GP64()
-		LEAQ(operand.Mem{Base: next, Index: next, Scale: 2}, q)
-		ADDQ(xc, q)
+		LEAQ(operand.Mem{Base: c.next, Index: c.next, Scale: 2}, q)
+		ADDQ(at[0], q)
 		p = append(p, q)
 	}
-	var b []reg.VecVirtual
-	for j := range c.vecs {
-		v := c.vector()
-		VMOVUPS(operand.Mem{Base: wc, Disp: j * c.bytes}, v)
-		b = append(b, v)
+	if c.largest {
+		c.maximum(p)
+	} else {
+		c.multiply(p, at[1])
 	}
-	for i := range c.rows {
-		for j, s := range c.sums[i] {
-			VFMADD231PS(row(p, next, i, j*c.bytes), b[j], s)
-		}
-	}
-	for _, step := range []struct {
-		field string
-		p     reg.Register
-	}{{"xMiddle", xc}, {"wMiddle", wc}} {
-		r := field(step.field)
-		LEAQ(operand.Mem{Base: step.p, Index: r, Scale: 4}, step.p)
-	}
+	c.advance(at, "xMiddle", "wMiddle")
 	DECQ(middle)
 	JNZ(operand.LabelRef(c.label("middle")))
-	for _, step := range []struct {
-		field string
-		p     reg.Register
-	}{{"xOuter", xr}, {"wOuter", wr}} {
-		r := field(step.field)
-		LEAQ(operand.Mem{Base: step.p, Index: r, Scale: 4}, step.p)
-	}
+	c.advance(steps, "xOuter", "wOuter")
 	DECQ(outer)
 	JNZ(operand.LabelRef(c.label("outer")))
 	Label(c.label("finish"))
 	y, add := base("y"), base("add")
-	ADDQ(off, y)
+	ADDQ(c.off, y)
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("nothing")))
-	ADDQ(off, add)
+	ADDQ(c.off, add)
 	Label(c.label("nothing"))
 	c.finish(y, add)
-	ADDQ(operand.U8(c.vecs*c.bytes), off)
-	width := scaled("width")
-	CMPQ(off, width)
-	JLT(operand.LabelRef(c.label("block")))
-	VZEROUPPER()
-	RET()
+}
+
+// advance adds numbers of elements in fields to registers.
+func (c *windowCode) advance(to []reg.Register, fields ...string) {
+	for i, r := range to {
+		n := field(fields[i])
+		LEAQ(operand.Mem{Base: r, Index: n, Scale: 4}, r)
+	}
+}
+
+// multiply adds the products of a tap, whose weights are at w.
+func (c *windowCode) multiply(p []reg.Register, w reg.Register) {
+	var b []reg.VecVirtual
+	for j := range c.vecs {
+		v := c.vector()
+		c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
+		b = append(b, v)
+	}
+	for i := range c.rows {
+		for j, s := range c.sums[i] {
+			VFMADD231PS(c.masked(j, row(p, c.next, i, j*c.bytes), b[j], s)...)
+		}
+	}
+}
+
+// maximum takes the larger of what is there and a tap; what is no number is
+// larger than all.
+func (c *windowCode) maximum(p []reg.Register) {
+	const ordered, unordered = 7, 3
+	for i := range c.rows {
+		for j, s := range c.sums[i] {
+			v := c.vector()
+			c.load(row(p, c.next, i, j*c.bytes), j, v)
+			// The last operand, first here, is the result if it is no number.
+			if c.bytes == 64 {
+				number := K()
+				VCMPPS(operand.U8(ordered), s, s, number)
+				VMAXPS(v, s, number, s)
+				continue
+			}
+			none := c.vector()
+			VCMPPS(operand.U8(unordered), s, s, none)
+			VMAXPS(v, s, v)
+			VBLENDVPS(none, s, v, s)
+		}
+	}
 }

@@ -1,7 +1,5 @@
 package rows
 
-import "math"
-
 // finish is what happens to results: operand add, laid out as they are, is
 // added if not nil, and they are bounded. Then an epilogue, if not nil, is called
 // on runs of them. It is no field: what f has goes to tiles, which for the
@@ -18,16 +16,9 @@ type epilogue = func(run []float32, o, c int)
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
 func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	if columns == t.width {
-		f.aim(t, o)
-		product(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		product(&part)
-		f.take(t, &sums, 0, o, columns)
-	}
+	t.columns = columns
+	f.aim(t, o)
+	product(t)
 	if e != nil {
 		f.call(t, o, c, columns, e)
 	}
@@ -45,22 +36,5 @@ func (f *finish) aim(t *tile, o int) {
 func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
 		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
-	}
-}
-
-// take finishes columns skip..skip+columns-1 of sums.
-func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns int) {
-	for r := range t.rows {
-		at := o + r*t.step
-		row := sums[r*panel+skip:][:columns]
-		if f.add != nil {
-			for i, v := range f.add[at:][:columns] {
-				row[i] += v
-			}
-		}
-		run := f.y[at:][:columns]
-		for i, v := range row {
-			run[i] = bounded(v, f.low, f.high)
-		}
 	}
 }

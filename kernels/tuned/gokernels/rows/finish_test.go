@@ -62,8 +62,8 @@ func TestInPlace(t *testing.T) {
 		x, w, bias := draw(r, 9*9*n, true), draw(r, 9*n, true), draw(r, n, true)
 		plain, y := make([]float32, 9*9*n), draw(r, 9*9*n, true)
 		before := append([]float32{}, y...)
-		Depthwise(plain, x, w, bias, 1, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 8, 81*n, 9*n, n, nil, low, high, nil)
-		Depthwise(y, x, w, bias, 1, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 8, 81*n, 9*n, n, y, low, high, nil)
+		Depthwise(plain, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, nil, low, high, nil)
+		Depthwise(y, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, y, low, high, nil)
 		for i, v := range before {
 			if y[i] != plain[i]+v {
 				t.Fatalf("%d channels: result %d is %g, want %g", n, i, y[i], plain[i]+v)

@@ -29,7 +29,7 @@ func TestParts(t *testing.T) {
 					size+2, size, 1, 1, size, 1, size*c, c, add, low, high, nil)
 			}},
 			"Depthwise": {1, func(step, part, parts int) {
-				DepthwisePart(step, part, parts, y, x, w, bias, 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, 1, max(1, size-1), size*size*c, size*c, c, add, low, high, nil)
+				DepthwisePart(step, part, parts, y, x, w, bias, 2, c, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, size*size*c, size*c, c, add, low, high, nil)
 			}},
 		} {
 			var want []float32

@@ -4,6 +4,8 @@
 // in results.
 package rows
 
+import "math"
+
 //go:generate go -C ../asm run . -out ../rows/tile_amd64.s
 //go:generate go -C ../asm run ./neon ../rows/tile_arm64.s
 
@@ -28,8 +30,9 @@ type tile struct {
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
-	width                    int // 32 or 16 columns
+	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
+	columns                  int // of a product's results, at most width
 }
 
 // product computes
@@ -42,7 +45,8 @@ func product(t *tile) {
 	last := t.rows - 1
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
-	t.check(t.width)
+	_ = t.bias[:t.width]
+	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
@@ -58,15 +62,27 @@ func window(t *tile) {
 		_ = t.w[:(t.outer-1)*t.wOuter+(t.middle-1)*t.wMiddle+t.width]
 		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
+	_ = t.bias[:t.width]
 	t.check(t.width)
 	if !windowFast(t) {
 		windowPlain(t)
 	}
 }
 
+// largest computes the largest of what a window sees, and of low; what is no
+// number is larger than all.
+func largest(t *tile) {
+	if t.outer > 0 && t.middle > 0 {
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
+	}
+	t.check(t.width)
+	if !largestFast(t) {
+		largestPlain(t)
+	}
+}
+
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
-	_ = t.bias[:columns]
 	_ = t.y[:(t.rows-1)*t.step+columns]
 	if t.add != nil {
 		_ = t.add[:(t.rows-1)*t.step+columns]
@@ -80,7 +96,7 @@ func productPlain(t *tile) {
 		if i+1 == t.rows {
 			next = 0 // the same row again, its result not stored
 		}
-		for j := 0; j < t.width; j += 4 {
+		for j := 0; j < t.columns; j += 4 {
 			start := (*[4]float32)(t.bias[j:])
 			a0, a1, a2, a3 := start[0], start[1], start[2], start[3]
 			b0, b1, b2, b3 := a0, a1, a2, a3
@@ -116,7 +132,7 @@ func productPlain(t *tile) {
 // put stores four results of row i from column j on.
 func (t *tile) put(i, j int, sums [4]float32) {
 	o := i*t.step + j
-	for k, v := range sums {
+	for k, v := range sums[:min(4, t.columns-j)] {
 		if t.add != nil {
 			v += t.add[o+k]
 		}
@@ -147,6 +163,59 @@ func windowPlain(t *tile) {
 				}
 				run[first+j] = bounded(v, t.low, t.high)
 			}
+		}
+	}
+}
+
+// largestPlain is largest without vectors.
+func largestPlain(t *tile) {
+	for i := range t.rows {
+		run := t.y[i*t.step:][:t.width]
+		for j := range run {
+			run[j] = t.low
+		}
+		for r := range t.outer {
+			for c := range t.middle {
+				for j, v := range t.x[i*t.next+r*t.xOuter+c*t.xMiddle:][:len(run)] {
+					run[j] = max(run[j], v)
+				}
+			}
+		}
+	}
+}
+
+// block returns the part of a product for 16 of its columns, or less, from
+// column j on.
+func (t *tile) block(j int) tile {
+	part := *t
+	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
+	part.columns = min(panel/2, t.columns-j)
+	if t.add != nil {
+		part.add = t.add[j:]
+	}
+	return part
+}
+
+// aside returns t with unfinished sums, all of its width, for results.
+func (t *tile) aside(sums *[maxRows * panel]float32) tile {
+	part := *t
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	return part
+}
+
+// take finishes columns of sums from column skip on: they are t's results.
+func (t *tile) take(sums *[maxRows * panel]float32, skip, columns int) {
+	for i := range t.rows {
+		at := i * t.step
+		row := sums[i*panel+skip:][:columns]
+		if t.add != nil {
+			for k, v := range t.add[at:][:columns] {
+				row[k] += v
+			}
+		}
+		run := t.y[at:][:columns]
+		for k, v := range row {
+			run[k] = bounded(v, t.low, t.high)
 		}
 	}
 }

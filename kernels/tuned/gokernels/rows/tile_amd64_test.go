@@ -4,32 +4,34 @@ package rows
 
 import "testing"
 
-// productForms are the forms of products that this machine has.
+// productForms are the forms of products that this machine has besides the one
+// it chooses.
 func productForms() (out []form) {
 	if level >= 1 {
-		out = append(out, form{"product256", 6, 0, func(t *tile) {
-			for j := 0; j < t.width; j += 16 {
-				part := *t
-				part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
-				if t.add != nil {
-					part.add = t.add[j:]
-				}
-				product256(&part)
-			}
-		}})
+		out = append(out, form{"product256", 6, 0, true, productBlocks})
 	}
 	if level >= 2 {
-		out = append(out, form{"product512", 12, 0, func(t *tile) { product512(t) }})
+		out = append(out, form{"product512", 12, 0, true, func(t *tile) { product512(t) }})
 	}
 	return out
 }
 
 func windowForms() (out []form) {
 	if level >= 1 {
-		out = append(out, form{"window256", 6, 16, func(t *tile) { window256(t) }})
+		out = append(out, form{"window256", 6, 16, true, func(t *tile) { window256(t) }})
 	}
 	if level >= 2 {
-		out = append(out, form{"window512", 6, 32, func(t *tile) { window512(t) }})
+		out = append(out, form{"window512", 6, 1, true, func(t *tile) { window512(t) }})
+	}
+	return out
+}
+
+func largestForms() (out []form) {
+	if level >= 1 {
+		out = append(out, form{"largest256", 6, 16, false, func(t *tile) { largest256(t) }})
+	}
+	if level >= 2 {
+		out = append(out, form{"largest512", 6, 1, false, func(t *tile) { largest512(t) }})
 	}
 	return out
 }
@@ -38,7 +40,7 @@ func windowForms() (out []form) {
 func BenchmarkProduct(b *testing.B) {
 	for _, f := range productForms() {
 		b.Run(f.name, func(b *testing.B) {
-			k := &tile{rows: f.rows, outer: 1, middle: 1, depth: 256, next: 256, width: 32, step: 32, high: 6,
+			k := &tile{rows: f.rows, outer: 1, middle: 1, depth: 256, next: 256, width: 32, columns: 32, step: 32, high: 6,
 				y: make([]float32, 12*32), x: make([]float32, 12*256), w: make([]float32, 256*32), bias: make([]float32, 32)}
 			for b.Loop() {
 				f.run(k)

@@ -12,6 +12,8 @@ func productForms() []form { return nil }
 
 func windowForms() []form { return nil }
 
+func largestForms() []form { return nil }
+
 // The assembly knows where the fields of a tile are.
 func TestOffsets(t *testing.T) {
 	var k tile
@@ -21,7 +23,7 @@ func TestOffsets(t *testing.T) {
 		unsafe.Offsetof(k.rows), unsafe.Offsetof(k.next), unsafe.Offsetof(k.step),
 		unsafe.Offsetof(k.outer), unsafe.Offsetof(k.xOuter), unsafe.Offsetof(k.wOuter),
 		unsafe.Offsetof(k.middle), unsafe.Offsetof(k.xMiddle), unsafe.Offsetof(k.wMiddle),
-		unsafe.Offsetof(k.depth), unsafe.Offsetof(k.width), unsafe.Offsetof(k.low), unsafe.Offsetof(k.high),
+		unsafe.Offsetof(k.depth), unsafe.Offsetof(k.width), unsafe.Offsetof(k.low), unsafe.Offsetof(k.high), unsafe.Offsetof(k.columns),
 	} {
 		if o != want {
 			t.Errorf("field %d is at %d, want %d", i, o, want)
@@ -29,7 +31,7 @@ func TestOffsets(t *testing.T) {
 		switch {
 		case i < 5:
 			want += 24
-		case i < 16:
+		case i < 16 || i > 17:
 			want += 8
 		default:
 			want += 4

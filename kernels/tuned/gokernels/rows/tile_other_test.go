@@ -5,3 +5,5 @@ package rows
 func productForms() []form { return nil }
 
 func windowForms() []form { return nil }
+
+func largestForms() []form { return nil }

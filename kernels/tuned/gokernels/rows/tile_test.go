@@ -25,19 +25,20 @@ func draw(r *rand.Rand, n int, whole bool) []float32 {
 type form struct {
 	name string
 	rows int // at most
-	unit int // that widths are multiples of
+	unit int // that widths of windows are multiples of
+	adds bool
 	run  func(t *tile)
 }
 
 // compare runs a tile of random shape through the form and without vectors, and
 // compares: exactly where all sums are exact, else within what the order of
 // sums and rounding once or twice may make of them.
-func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
+func compare(t *testing.T, r *rand.Rand, f form, plain func(*tile), whole, product bool) {
 	t.Helper()
 	k := &tile{rows: 1 + r.IntN(f.rows), outer: 1 + r.IntN(3), middle: 1 + r.IntN(3), low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
-	plain := productPlain
 	if product {
 		k.width = 16 << r.IntN(2)
+		k.columns = k.width - r.IntN(16)*r.IntN(2)
 		k.depth = 1 + r.IntN(11)
 		k.xMiddle = k.depth + r.IntN(3)
 		k.xOuter = k.middle * k.xMiddle
@@ -45,8 +46,7 @@ func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
 		k.w = draw(r, k.outer*k.middle*k.depth*k.width, whole)
 		k.x = draw(r, k.rows*k.next+k.outer*k.xOuter, whole)
 	} else {
-		plain = windowPlain
-		k.width = f.unit * (1 + r.IntN(3))
+		k.width = f.unit * (1 + r.IntN(80/f.unit))
 		k.xMiddle, k.wMiddle = k.width+r.IntN(3), k.width+r.IntN(3)
 		k.xOuter, k.wOuter = 3*k.xMiddle, 3*k.wMiddle
 		k.next = k.xMiddle * (1 + r.IntN(2))
@@ -61,11 +61,14 @@ func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
 	}
 	k.step = k.width + r.IntN(3)
 	k.bias = draw(r, k.width, whole)
+	if r.IntN(10) == 0 && !product {
+		k.x[r.IntN(len(k.x))] = float32(math.NaN())
+	}
 	if r.IntN(2) == 0 {
 		k.low, k.high = -1.5, 20
 	}
 	before := draw(r, k.rows*k.step+5, whole)
-	if r.IntN(2) == 0 {
+	if f.adds && r.IntN(2) == 0 {
 		k.add = draw(r, k.rows*k.step, whole)
 	}
 	if r.IntN(10) == 0 {
@@ -87,18 +90,27 @@ func compare(t *testing.T, r *rand.Rand, f form, whole, product bool) {
 
 func TestProduct(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, f := range append(productForms(), form{"product", tileRows, 0, product}) {
+	for _, f := range append(productForms(), form{"product", tileRows, 0, true, product}) {
 		for i := range 2000 {
-			compare(t, r, f, i%2 == 0, true)
+			compare(t, r, f, productPlain, i%2 == 0, true)
 		}
 	}
 }
 
 func TestWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, f := range append(windowForms(), form{"window", windowRows, 16, window}) {
+	for _, f := range append(windowForms(), form{"window", windowRows, 1, true, window}) {
 		for i := range 1000 {
-			compare(t, r, f, i%2 == 0, false)
+			compare(t, r, f, windowPlain, i%2 == 0, false)
+		}
+	}
+}
+
+func TestLargest(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, f := range append(largestForms(), form{"largest", windowRows, 1, false, largest}) {
+		for range 1000 {
+			compare(t, r, f, largestPlain, true, false)
 		}
 	}
 }
@@ -106,7 +118,7 @@ func TestWindow(t *testing.T) {
 // A tile that reaches outside of its slices is refused, by assembly too.
 func TestCheck(t *testing.T) {
 	whole := func() *tile {
-		return &tile{rows: 2, next: 4, step: 32, outer: 1, middle: 1, depth: 4, width: 32,
+		return &tile{rows: 2, next: 4, step: 32, outer: 1, middle: 1, depth: 4, width: 32, columns: 32,
 			y: make([]float32, 64), x: make([]float32, 8), w: make([]float32, 128), bias: make([]float32, 32), add: make([]float32, 64)}
 	}
 	product(whole())

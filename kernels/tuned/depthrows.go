@@ -1,0 +1,76 @@
+package tuned
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// DepthwiseRows is the depthwise convolution over images whose channels lie
+// innermost in memory; w is [kh][kw][channels].
+func DepthwiseRows() *Kernel {
+	return &Kernel{Name: "depthwise_rows_f32", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
+}
+
+// DepthwiseLanes is Go's DepthwiseRows. Where there are few channels its weights
+// are several times beside each other, [kh][kw][lanes], so that neighbouring
+// pixels fill a vector together.
+func DepthwiseLanes() *Kernel {
+	return &Kernel{Name: "depthwise_lanes_f32", Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "go") }}
+}
+
+func matchDepthwiseRows(r *Request, lang string) *Instance {
+	if r.Target.Lang != lang || !ChannelsLast(r.Target) {
+		return nil
+	}
+	cv := convolutionOf(r)
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && lang == "c" || !cv.xLast || !cv.yLast || !cv.constants(r) {
+		return nil
+	}
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	own := []Param{{"channels", n(cv.groups)}}
+	fixed := []string{"xc", "yb", "yc", "yh", "yw"} // what the layout fixes
+	times := 1
+	if lang == "go" {
+		if cv.axes[1].stride.Is(1) {
+			times = abreast(cv.groups)
+		}
+		own = append(own, Param{"lanes", n(times * cv.groups)})
+		fixed = append(fixed, "left", "right")
+	}
+	w, bias := cv.repeated(times)
+	in := cv.instance(r.Target.tile(), own, w, bias)
+	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { return slices.Contains(fixed, p.Name) })
+	in.Cost = cost(in.MACs) / 4
+	return in
+}
+
+// abreast returns how many neighbouring pixels of so many channels vectors work
+// on together: as many as fill them whole if those are not too many.
+func abreast(channels int) int {
+	if channels >= rowsCols {
+		return 1
+	}
+	const vector, most = rowsCols / 2, 8 * rowsCols
+	for n := 1; n*channels <= most; n++ {
+		if n*channels >= rowsCols && n*channels%vector == 0 {
+			return n
+		}
+	}
+	return (rowsCols + channels - 1) / channels
+}
+
+// repeated packs weights and bias of a depthwise convolution in one panel, which
+// has all channels so many times beside each other.
+func (cv *convolution) repeated(times int) (w, bias Packed) {
+	w, bias = cv.panels(1, cv.groups, cv.groups, 0)
+	if times == 1 {
+		return w, bias
+	}
+	wide, row := *w.Panels, *bias.Panels
+	wide.C, wide.StepC = times, 0
+	row.C, row.StepC = times, 0
+	return inPanels("w", wide, cv.weights, cv.w), inPanels("bias", row, cv.bias, cv.biasFrom()...)
+}

@@ -1,0 +1,195 @@
+package rows
+
+// axis is one dimension of an image that a window of so many taps slides over.
+// Only what lies before the image is said of its padding.
+type axis struct{ in, out, taps, stride, dilation, pad int }
+
+// span is n neighbouring positions of a window along an axis at which it sees
+// the same of its taps: count of them from the first on.
+type span struct{ n, first, count int }
+
+// from returns the positions from p on and before end that see what p does.
+// Where p does not see all taps that is p alone.
+func (a *axis) from(p, end int) span {
+	s := span{n: 1}
+	s.first, s.count = taps(p*a.stride-a.pad, a.in, a.taps, a.dilation)
+	if s.count == a.taps {
+		s.n = min(end, (a.in-1-(a.taps-1)*a.dilation+a.pad)/a.stride+1) - p
+	}
+	return s
+}
+
+// taps returns which of n taps, d apart from position p on, lie in 0..size-1:
+// the first, and how many.
+func taps(p, size, n, d int) (first, count int) {
+	if p < 0 {
+		first = (d - 1 - p) / d
+	}
+	end := 0
+	if p < size {
+		end = min(n, (size-p+d-1)/d)
+	}
+	if end <= first {
+		return 0, 0
+	}
+	return first, end - first
+}
+
+// slide is a window that slides over images whose channels lie innermost, xb,
+// xh and xw apart over batch, rows and columns. lanes is a multiple of channels:
+// so many weights stand beside each other, those of the channels again and
+// again.
+type slide struct {
+	rows, cols      axis
+	channels, lanes int
+	xb, xh, xw      int
+	kind            kind
+	divisor         int // of divided means
+}
+
+// kind is what is made of what a window sees.
+type kind int
+
+const (
+	sums kind = iota
+	maxima
+	means        // of the taps that lie in the image
+	paddedMeans  // of those in the padding too, which is as wide on both sides
+	dividedMeans // sums divided by a given number
+)
+
+// run computes rows first to last-1 of the results of image b, which lie in y
+// from the beginning of all images.
+func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+	var v, h span
+	for p := first; p < last; p += v.n {
+		v = s.rows.from(p, last)
+		// A few rows at a time: what they see stays in the cache.
+		v.n = lengths(v.n, windowRows)
+		for q := 0; q < s.cols.out; q += h.n {
+			h = s.cols.from(q, s.cols.out)
+			s.area(f, e, x, w, bias, b, p, q, v, h)
+		}
+	}
+}
+
+// area computes the results of spans of rows and columns, from row p and column
+// q on, in tiles along one of them.
+func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v, h span) {
+	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh, xMiddle: s.cols.dilation * s.xw}
+	switch s.kind {
+	case sums:
+		t.wOuter, t.wMiddle = s.cols.taps*s.lanes, s.lanes
+		w = w[(v.first*s.cols.taps+h.first)*s.lanes:]
+	case maxima:
+		w = nil
+	default:
+		share := s.share(p, q, v, h)
+		for i := range w {
+			w[i] = share
+		}
+	}
+	if v.count*h.count > 0 {
+		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation, q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
+		x = x[b*s.xb+top*s.xh+side*s.xw:]
+	}
+	o := ((b*s.rows.out+p)*s.cols.out + q) * s.channels
+	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
+	if v.count*h.count == 0 {
+		xRow, xColumn = 0, 0
+	}
+	pixels := 1 // beside each other in a row of a tile
+	if s.lanes > s.channels && s.cols.stride == 1 {
+		pixels = s.lanes / s.channels
+	}
+	if pixels == 1 && h.n >= min(v.n, windowRows) {
+		t.next, t.step = xColumn, s.channels
+		for i := range v.n {
+			s.line(f, e, &t, x[i*xRow:], w, bias, o+i*oRow, h.n, s.channels)
+		}
+		return
+	}
+	t.next, t.step = xRow, oRow
+	for i := 0; i < h.n; i += pixels {
+		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
+	}
+}
+
+// share returns what each element counts of a mean.
+func (s *slide) share(p, q int, v, h span) float32 {
+	n := v.count * h.count
+	switch s.kind {
+	case paddedMeans:
+		n = s.rows.padded(p) * s.cols.padded(q)
+	case dividedMeans:
+		n = s.divisor
+	}
+	return 1 / float32(n)
+}
+
+// padded returns how many taps at position p lie in the image or in padding.
+func (a *axis) padded(p int) int {
+	from := p*a.stride - a.pad
+	return min(a.taps, a.in+a.pad-from)
+}
+
+// line computes n rows of tiles, which t knows the steps of, width wide.
+func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n, width int) {
+	length := lengths(n, windowRows)
+	for i := 0; i < n; i += length {
+		t.rows = min(length, n-i)
+		for j := 0; j < width; {
+			// As many as vectors can do, or the last ones beside some that are
+			// there already.
+			rest := width - j
+			t.width = rest - rest%windowUnit
+			if t.width == 0 {
+				t.width = min(width, windowUnit)
+			}
+			if s.kind >= means {
+				t.width = min(t.width, panel)
+			}
+			skip := max(0, t.width-rest)
+			s.tile(f, t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
+			j += t.width - skip
+		}
+		if e != nil {
+			for r := range t.rows {
+				for j := 0; j < width; j += s.channels {
+					at := o + (i+r)*t.step + j
+					e(f.y[at:][:s.channels], at, 0)
+				}
+			}
+		}
+	}
+}
+
+// tile carries out t from lane j on, a tile whose result number skip is number
+// o of y. Those before it are left out.
+func (s *slide) tile(f *finish, t *tile, x, w, bias []float32, o, j, skip int) {
+	t.x = x
+	if t.outer*t.middle > 0 {
+		t.x = x[j:]
+	}
+	t.w, t.bias = w, bias
+	if s.kind == sums {
+		t.w, t.bias = w[j:], bias[j:]
+	}
+	f.aim(t, o)
+	if skip == 0 {
+		s.compute(t)
+		return
+	}
+	var results [maxRows * panel]float32
+	whole := t.aside(&results)
+	s.compute(&whole)
+	t.take(&results, skip, t.width-skip)
+}
+
+func (s *slide) compute(t *tile) {
+	if s.kind == maxima {
+		largest(t)
+	} else {
+		window(t)
+	}
+}
