@@ -33,6 +33,7 @@ var Backend = Concat(ToCore, Pipeline{
 	RemoveNoOps,
 	FoldConstants,
 	Simplify,
+	FoldPadding,
 	CommonSubexpressions,
 	DeadCode,
 })

@@ -134,8 +134,8 @@ func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value
 	if pad == nil || x.Type.Rank() <= spatial {
 		return nil, nil
 	}
-	amounts, ok := zeroPadding(pad, spatial)
-	if !ok {
+	amounts, after, ok := zeroPadding(pad, spatial)
+	if !ok || !slices.Equal(amounts, after) {
 		return nil, nil
 	}
 	old, err := c.Ints("padding")
@@ -181,33 +181,33 @@ func (s *simplifier) padding(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value
 	return b.Emit(out.Op, out.Args, n.Outputs[0].Type).Outputs[0], nil
 }
 
-// zeroPadding returns by how much c pads each of the last spatial dimensions
-// with zeros, as much before as behind.
-func zeroPadding(c *ops.Call, spatial int) ([]int64, bool) {
+// zeroPadding returns how many zeros c puts before and after each of the last
+// spatial dimensions.
+func zeroPadding(c *ops.Call, spatial int) (before, after []int64, ok bool) {
 	switch c.Op.Name() {
 	case "aten.pad.default":
 		if c.Str("mode") != "constant" {
-			return nil, false
+			return nil, nil, false
 		}
 	case "aten.constant_pad_nd.default":
 	default:
-		return nil, false
+		return nil, nil, false
 	}
 	if c.Has("value") {
 		if v, err := c.Float("value"); err != nil || v != 0 {
-			return nil, false
+			return nil, nil, false
 		}
 	}
 	pads, err := c.Ints("pad")
 	if err != nil || len(pads) > 2*spatial || len(pads)%2 != 0 {
-		return nil, false
+		return nil, nil, false
 	}
-	out := make([]int64, spatial)
+	before, after = make([]int64, spatial), make([]int64, spatial)
 	for i := 0; i < len(pads); i += 2 {
-		if pads[i] != pads[i+1] || pads[i] < 0 {
-			return nil, false
+		if pads[i] < 0 || pads[i+1] < 0 {
+			return nil, nil, false
 		}
-		out[spatial-1-i/2] = pads[i]
+		before[spatial-1-i/2], after[spatial-1-i/2] = pads[i], pads[i+1]
 	}
-	return out, true
+	return before, after, true
 }

@@ -63,7 +63,7 @@ func convBackward() Op {
 				pad := make([]sym.Expr, len(cv.kern))
 				for d, k := range cv.kern {
 					reach := sym.Mul(cv.dilation[d], sym.Sub(k, sym.Int(1)))
-					back := sym.Add(sym.Mul(sym.Sub(g.Type.Sizes[2+d], sym.Int(1)), cv.stride[d]), sym.Mul(sym.Int(-2), cv.pad[d]), reach, sym.Int(1))
+					back := sym.Add(sym.Mul(sym.Sub(g.Type.Sizes[2+d], sym.Int(1)), cv.stride[d]), sym.Mul(sym.Int(-2), cv.before[d]), reach, sym.Int(1))
 					if !cv.transposed {
 						pad[d] = sym.Sub(cv.x.Sizes[2+d], back)
 					}

@@ -8,12 +8,13 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// convolution is one call of aten::convolution, checked.
+// convolution is one call of aten::convolution, checked, or of the one that has
+// other padding before the input than after it.
 type convolution struct {
-	x, w                                ir.Type
-	stride, pad, dilation, outPad, kern []sym.Expr // by spatial dimension
-	groups                              sym.Expr
-	transposed                          bool
+	x, w                                          ir.Type
+	stride, before, after, dilation, outPad, kern []sym.Expr // by spatial dimension
+	groups                                        sym.Expr
+	transposed                                    bool
 }
 
 // spatialArg returns a list argument with one element per spatial dimension;
@@ -35,7 +36,7 @@ func (c *Call) spatialArg(name string, n int) ([]sym.Expr, error) {
 // convOf reads the arguments of a convolution: batch, channels and n spatial
 // dimensions.
 func convOf(c *Call) (*convolution, error) {
-	cv := &convolution{x: c.Tensor("input"), w: c.Tensor("weight"), transposed: c.Bool("transposed")}
+	cv := &convolution{x: c.Tensor("input"), w: c.Tensor("weight")}
 	n := cv.w.Rank() - 2
 	if n < 1 || cv.x.Rank() != n+2 {
 		return nil, c.Errorf("an input with %d dimensions and a weight with %d", cv.x.Rank(), cv.w.Rank())
@@ -44,12 +45,20 @@ func convOf(c *Call) (*convolution, error) {
 		return nil, c.Errorf("an input of %s and a weight of %s", cv.x.DType, cv.w.DType)
 	}
 	cv.kern = cv.w.Sizes[2:]
-	for _, a := range []struct {
+	type list struct {
 		name string
 		to   *[]sym.Expr
-	}{{"stride", &cv.stride}, {"padding", &cv.pad}, {"dilation", &cv.dilation}, {"output_padding", &cv.outPad}} {
+	}
+	lists := []list{{"stride", &cv.stride}, {"dilation", &cv.dilation}}
+	if c.Op.sch.Index("padding") < 0 {
+		lists = append(lists, list{"before", &cv.before}, list{"after", &cv.after})
+	} else {
+		cv.transposed = c.Bool("transposed")
+		lists = append(lists, list{"padding", &cv.before}, list{"padding", &cv.after}, list{"output_padding", &cv.outPad})
+	}
+	for _, l := range lists {
 		var err error
-		if *a.to, err = c.spatialArg(a.name, n); err != nil {
+		if *l.to, err = c.spatialArg(l.name, n); err != nil {
 			return nil, err
 		}
 	}
@@ -97,9 +106,9 @@ func (cv *convolution) outType(c *Call) (ir.Type, error) {
 		reach := sym.Mul(cv.dilation[d], sym.Sub(k, sym.Int(1)))
 		var o sym.Expr
 		if cv.transposed {
-			o = sym.Add(sym.Mul(sym.Sub(l, sym.Int(1)), cv.stride[d]), sym.Mul(sym.Int(-2), cv.pad[d]), reach, cv.outPad[d], sym.Int(1))
+			o = sym.Add(sym.Mul(sym.Sub(l, sym.Int(1)), cv.stride[d]), sym.Neg(sym.Add(cv.before[d], cv.after[d])), reach, cv.outPad[d], sym.Int(1))
 		} else {
-			o = sym.Add(sym.FloorDiv(sym.Sub(sym.Add(l, sym.Mul(sym.Int(2), cv.pad[d])), sym.Add(reach, sym.Int(1))), cv.stride[d]), sym.Int(1))
+			o = sym.Add(sym.FloorDiv(sym.Sub(sym.Add(l, cv.before[d], cv.after[d]), sym.Add(reach, sym.Int(1))), cv.stride[d]), sym.Int(1))
 		}
 		if sym.Less(o, sym.Int(0)) {
 			return ir.Type{}, c.Errorf("a kernel of %s is larger than the padded input of %s", k, l)
@@ -144,9 +153,9 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 	for d, n := range cv.kern {
 		k := each("k"+itoa(d), n)
 		ws = append(ws, k)
-		i := sym.Sub(sym.Add(sym.Mul(at[2+d], cv.stride[d]), sym.Mul(k, cv.dilation[d])), cv.pad[d])
+		i := sym.Sub(sym.Add(sym.Mul(at[2+d], cv.stride[d]), sym.Mul(k, cv.dilation[d])), cv.before[d])
 		if cv.transposed {
-			i = sym.Sub(sym.Add(at[2+d], cv.pad[d]), sym.Mul(k, cv.dilation[d]))
+			i = sym.Sub(sym.Add(at[2+d], cv.before[d]), sym.Mul(k, cv.dilation[d]))
 			guard = expr.And(guard, expr.IdxLe(sym.Mod(i, cv.stride[d]), sym.Int(0)))
 			i = sym.FloorDiv(i, cv.stride[d])
 		}
@@ -157,6 +166,13 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 	y := expr.Sum(over, expr.Mul(x, expr.Cast(m, c.Load("weight", ws...))))
 	return affine(y, nil, c.paramAt("bias", m, at[1]))
 }
+
+// PaddedConvolution is the convolution that is not transposed with padding of
+// its own before and after the input, of which aten::convolution has the one
+// where both are the same.
+const PaddedConvolution = "etgen.padded_convolution.default"
+
+const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups) -> Tensor"
 
 const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"
 
@@ -169,7 +185,9 @@ func convOps() []Op {
 		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
 			"benchmark", false, "deterministic", false, "cudnn_enabled", true).core(convolutionCore),
 	}
-	return append(ops, convComposites()...)
+	padded := convEntry(paddedSchema)
+	padded.Samples = paddedSamples
+	return append(append(ops, padded), convComposites()...)
 }
 
 func convEntry(schema string, more ...any) Op {
@@ -235,4 +253,14 @@ func convolutionCore(b *Builder, c *Call) *ir.Value {
 		args[i] = c.Args[i]
 	}
 	return b.Op("aten.convolution.default", args...)
+}
+
+func paddedSamples(r *Rand) []Sample {
+	var out []Sample
+	for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.BFloat16} {
+		k, groups := int64(i), []int64{1, 2, 4, 1}[i]
+		out = append(out, NewSample("input", Tensor(d, Values{}, 1+k%2, 4, 5+k, 3+r.Dim()), "weight", Tensor(d, Values{}, 4, 4/groups, 3, 2), "bias", Tensor(d, Values{}, 4),
+			"stride", []int64{1 + k%2, 2}, "before", []int64{k, 0}, "after", []int64{1, k % 3}, "dilation", []int64{1, 1 + k/2}, "groups", groups))
+	}
+	return out
 }

@@ -60,7 +60,7 @@ func matchDepthwise(r *Request) *Instance {
 	return in
 }
 
-// convolution is a call of aten::convolution of float32.
+// convolution is a call of aten::convolution, or of the padded one, of float32.
 type convolution struct {
 	x, w, b           int // operands, b the bias or -1
 	batch             sym.Expr
@@ -74,22 +74,36 @@ type convolution struct {
 
 // axis is one spatial dimension.
 type axis struct {
-	in, out               sym.Expr
-	kernel                int
-	stride, pad, dilation sym.Expr
-	inStride, outStride   sym.Expr
+	in, out             sym.Expr
+	kernel              int
+	stride, dilation    sym.Expr
+	pad, after          sym.Expr // zeros before the input, and behind it
+	inStride, outStride sym.Expr
+}
+
+// padded reports whether results see zeros around the input.
+func (a *axis) padded() bool {
+	return !a.pad.IsZero() || !a.after.IsZero() && !sym.LessEq(a.reach(), a.in)
+}
+
+// reach is how much of the padded axis the results see.
+func (a *axis) reach() sym.Expr {
+	return sym.Add(sym.Mul(sym.Sub(a.out, sym.Int(1)), a.stride), sym.Mul(sym.Int(int64(a.kernel-1)), a.dilation), sym.Int(1))
 }
 
 // convolutionOf reads r as a convolution, or returns nil.
 func convolutionOf(r *Request) *convolution {
 	c := r.Call
+	transposed := false
 	switch c.Op.Name() {
 	case "aten.convolution.default", "aten._convolution.default", "aten._convolution.deprecated":
+		transposed = c.Bool("transposed")
+	case ops.PaddedConvolution:
 	default:
 		return nil
 	}
 	x, w := c.Tensor("input"), c.Tensor("weight")
-	if c.Bool("transposed") || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
+	if transposed || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
 		return nil
 	}
 	sizes, ok := w.StaticSizes()
@@ -158,20 +172,24 @@ func (cv *convolution) spatial(c *ops.Call) bool {
 	}
 	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one}
 	point := true
+	before, after := "padding", "padding"
+	if c.Op.Name() == ops.PaddedConvolution {
+		before, after = "before", "after"
+	}
 	for d := range n {
 		a := &cv.axes[2-n+d]
 		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: cv.kernel[2-n+d], inStride: step, outStride: outStep}
 		for _, arg := range []struct {
 			name string
 			to   *sym.Expr
-		}{{"stride", &a.stride}, {"padding", &a.pad}, {"dilation", &a.dilation}} {
+		}{{"stride", &a.stride}, {before, &a.pad}, {after, &a.after}, {"dilation", &a.dilation}} {
 			es, err := c.SymInts(arg.name)
 			if err != nil || len(es) != 1 && len(es) != n {
 				return false
 			}
 			*arg.to = es[min(d, len(es)-1)]
 		}
-		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero()
+		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero() && a.after.IsZero()
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
