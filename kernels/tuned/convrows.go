@@ -1,10 +1,6 @@
 package tuned
 
-import (
-	"slices"
-
-	"github.com/etgen/etgen/ir/sym"
-)
+import "github.com/etgen/etgen/ir/sym"
 
 // rowsCols is the width of a panel of weights for the kernels that work on rows
 // of results: ROWS_COLS of the C code. A last panel of at most half as many
@@ -103,28 +99,4 @@ func lastCols(n int) int {
 		return rowsCols / 2
 	}
 	return 0
-}
-
-// DepthwiseRows is the depthwise convolution over images whose channels lie
-// innermost in memory; w is [kh][kw][channels].
-func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
-		Match: matchDepthwiseRows}
-}
-
-func matchDepthwiseRows(r *Request) *Instance {
-	if !ChannelsLast(r.Target) {
-		return nil
-	}
-	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && r.Target.Lang == "c" || !cv.xLast || !cv.yLast || !cv.constants(r) {
-		return nil
-	}
-	w, bias := cv.panels(1, cv.groups, cv.groups, 0) // one panel
-	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}}, w, bias)
-	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout fixes
-		return slices.Contains([]string{"xc", "yb", "yc", "yh", "yw"}, p.Name)
-	})
-	in.Cost = cost(in.MACs) / 4
-	return in
 }

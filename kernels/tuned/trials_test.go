@@ -102,8 +102,11 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		switch kernel {
 		case "depthwise_conv2d_f32":
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
-		case "depthwise_rows_f32":
+		case "depthwise_rows_f32", "depthwise_lanes_f32":
 			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
+			if target.Lang == "go" {
+				groups = pick(r, 2, 3, 7, 8, 12, groups)
+			}
 			xOrder, yOrder = last, last
 		case "depthwise_narrow_f32":
 			dims, groups, cin, cout = 2, pick[int64](r, 2, 4, 8), 1, 1
@@ -185,16 +188,19 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 	return out
 }
 
-// poolTrials are the largest elements of windows.
-func poolTrials(r *rand.Rand, count int) []*trial {
+// poolTrials are the largest elements of windows, or their means.
+func poolTrials(r *rand.Rand, count int, mean bool) []*trial {
 	var out []*trial
 	last := []int{0, 2, 3, 1}
 	for i := 0; len(out) < count; i++ {
 		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14), pick[int64](r, 4, 5, 9, 14)}
-		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2), make([]int64, 2)
+		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2), []int64{1, 1}
 		fits := true
 		for d := range kernel {
-			kernel[d], stride[d], dilation[d] = 1+r.Int64N(3), 1+r.Int64N(3), 1+r.Int64N(2)
+			kernel[d], stride[d] = 1+r.Int64N(5), 1+r.Int64N(3)
+			if !mean {
+				dilation[d] = 1 + r.Int64N(2)
+			}
 			pad[d] = r.Int64N(kernel[d]/2 + 1)
 			fits = fits && x[2+d]+2*pad[d] > (kernel[d]-1)*dilation[d]
 		}
@@ -204,11 +210,19 @@ func poolTrials(r *rand.Rand, count int) []*trial {
 		if i%4 == 0 {
 			stride = []int64{}
 		}
-		out = append(out, &trial{
+		tr := &trial{
 			name: fmt.Sprintf("pool %d: x %d, window %d, stride %d, padding %d, dilation %d", i, x, kernel, stride, pad, dilation),
 			op:   "aten.max_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last, constant: []bool{false},
 			sample: ops.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride, "padding", pad, "dilation", dilation, "ceil_mode", i%3 == 0),
-		})
+		}
+		if mean {
+			args := []any{"self", static(x...), "kernel_size", kernel, "stride", stride, "padding", pad, "ceil_mode", i%3 == 0, "count_include_pad", r.IntN(2) == 0}
+			if r.IntN(4) == 0 {
+				args = append(args, "divisor_override", 1+r.Int64N(5))
+			}
+			tr.op, tr.sample = "aten.avg_pool2d.default", ops.NewSample(args...)
+		}
+		out = append(out, tr)
 	}
 	return out
 }
