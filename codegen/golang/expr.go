@@ -160,7 +160,11 @@ func (p *printer) float(e *expr.Expr) text {
 	}
 	args := make([]string, len(e.Args))
 	for i, a := range e.Args {
-		args[i] = "float64(" + p.arg(a) + ")"
+		s := p.arg(a)
+		if a.Op == expr.OpConst { // an untyped constant would not be rounded to float32
+			s = typedLiteral(a)
+		}
+		args[i] = "float64(" + s + ")"
 	}
 	return text{"float32(" + p.math(name) + "(" + strings.Join(args, ", ") + "))", precUnary}
 }

@@ -79,6 +79,9 @@ func (s *scheduler) harmlessNode(e *expr.Expr) bool {
 	}
 	switch e.Op {
 	case expr.OpLoad:
+		if e.Buf >= len(s.f.Bufs) {
+			return false // a scalar function does not know how large its buffers are
+		}
 		return sym.NonNegative(e.Coords[0]) && sym.Less(e.Coords[0], s.f.Bufs[e.Buf].Len)
 	case expr.OpDiv, expr.OpRem:
 		d := e.Args[1]
