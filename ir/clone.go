@@ -10,7 +10,7 @@ import (
 // nobody changes, are shared; constants that were one stay one.
 func Clone(p *Program) *Program {
 	c := &cloner{constants: map[*Constant]*Constant{}}
-	out := &Program{Source: p.Source}
+	out := &Program{Source: p.Source, Apart: p.Apart}
 	for _, m := range p.Methods {
 		out.Methods = append(out.Methods, c.method(m))
 	}
@@ -26,6 +26,7 @@ func (c *cloner) method(m *Method) *Method {
 	c.values = map[*Value]*Value{}
 	out := &Method{
 		Name:    m.Name,
+		Source:  m.Source,
 		Inputs:  slices.Clone(m.Inputs),
 		Outputs: slices.Clone(m.Outputs),
 		Symbols: slices.Clone(m.Symbols),

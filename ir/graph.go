@@ -10,6 +10,9 @@ import (
 type Program struct {
 	Source  string // base name of the file it was read from, for messages
 	Methods []*Method
+	// Apart tells that buffers and parameters of one name are still one for each
+	// method that changes them; else those of a name are one in all methods.
+	Apart bool
 }
 
 // Method is one entry point of a program.
@@ -19,6 +22,10 @@ type Method struct {
 	Inputs  []InputSpec  // parallel to Graph.Inputs
 	Outputs []OutputSpec // parallel to Graph.Outputs
 	Symbols []*sym.Symbol
+
+	// Source is the base name of the file it was read from, where the program's
+	// methods come from several; else "".
+	Source string
 
 	// In and Out are the calling convention: how user inputs and outputs nest
 	// in Python containers. Nil when the file does not tell.

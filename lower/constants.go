@@ -6,20 +6,6 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// writtenState holds the qualified names of the parameters and buffers that a
-// program's methods write to.
-func writtenState(p *ir.Program) map[string]bool {
-	written := map[string]bool{}
-	for _, m := range p.Methods {
-		for _, o := range m.Outputs {
-			if o.Kind == ir.BufferMutation || o.Kind == ir.ParameterMutation {
-				written[o.Target] = true
-			}
-		}
-	}
-	return written
-}
-
 // constants returns the values of m and its regions whose data never changes,
 // except what nodes compute of them.
 func constants(m *ir.Method, written map[string]bool) map[*ir.Value]bool {

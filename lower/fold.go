@@ -46,7 +46,7 @@ const instructionBytes = 160
 
 func foldConstants(slack int64) func(*Context, *ir.Program) error {
 	return func(ctx *Context, p *ir.Program) error {
-		written := writtenState(p)
+		written := p.Written()
 		return perMethod(func(ctx *Context, m *ir.Method) error {
 			f := newFolder(ctx.Table, m, constants(m, written))
 			f.slack = slack

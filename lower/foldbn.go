@@ -18,7 +18,7 @@ var FoldBatchNorm = Pass{
 	Name: "fold-batch-norm",
 	Doc:  "fold batch norm into the weights of the convolution or linear layer before it",
 	Run: func(ctx *Context, p *ir.Program) error {
-		written := writtenState(p)
+		written := p.Written()
 		return perMethod(func(ctx *Context, m *ir.Method) error {
 			f := &normFolder{table: ctx.Table, constant: constants(m, written), uses: ir.Uses(m.Graph), layers: map[*ir.Node]*layer{}, norms: map[*ir.Node]*ir.Node{}}
 			m.Graph.Walk(f.find)

@@ -90,7 +90,11 @@ func perMethod(f func(*Context, *ir.Method) error) func(*Context, *ir.Program) e
 	return func(ctx *Context, p *ir.Program) error {
 		var errs []error
 		for _, m := range p.Methods {
-			errs = append(errs, f(ctx, m))
+			err := f(ctx, m)
+			if err != nil && m.Source != "" {
+				err = inFile(m.Source, err)
+			}
+			errs = append(errs, err)
 		}
 		return errors.Join(errs...)
 	}

@@ -2,11 +2,12 @@ package lower
 
 // Functional makes a program as torch.export wrote it functional: no wrappers
 // around parts of the graph, regions that capture what they read, no in-place
-// operators.
+// operators; only then it shows which state several methods share.
 var Functional = Pipeline{
 	InlineWrappers,
 	Capture,
 	Functionalise,
+	SeparateState,
 }
 
 // ToCore brings a program to the operators the target keeps; with

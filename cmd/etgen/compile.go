@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/plan"
 )
@@ -81,29 +80,38 @@ func (f *compileFlags) options(model ...string) (compile.Options, error) {
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
 	var external, traces bool
+	var several methodFlags
 	var flags compileFlags
 	cmd := &cobra.Command{
-		Use:   "etgen MODEL --lang=c|go|pte -o DIR",
+		Use:   "etgen MODEL... --lang=c|go|pte -o DIR",
 		Short: "Compile PyTorch programs ahead of time to C, Go and ExecuTorch programs",
 		Long: `Etgen compiles what torch.export.save writes to a freestanding C99 package, to a
 Go package that imports the standard library only, or to a .pte file that the
 ExecuTorch runtime executes with its portable kernels.
 
 MODEL is a .pt2 file, the folder it was unpacked to, or the model.json in it; or
-an ExecuTorch program, .pte or .bpte.
+an ExecuTorch program, .pte or .bpte. Several make one program of several
+methods, which are called like the files, or as --method says; weights that are
+equal are there once.
 
 ` + exitHelp,
 		Example: `  etgen model.pt2 --lang=c -o out/
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/
   etgen model.pt2 --lang=go --name=lenet -o lenet/
   etgen model.pt2 --lang=pte --external-weights -o out/
+  etgen prefill.pt2 decode.pt2 --lang=pte --name=llm --share-mutable-buffers -o out/
+  etgen --method encode=a.pt2 --method decode=b.pt2 --lang=c --name=codec -o out/
   //go:generate go tool etgen model.pt2 --lang=go -o .`,
-		Args: exactly("MODEL"),
+		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().NFlag() == 0 && !looksLikeModel(args[0]) {
 				return usageError("%q is neither a command nor a model", args[0])
 			}
-			opt, err := flags.options(args[0])
+			files, err := several.files(args)
+			if err != nil {
+				return err
+			}
+			opt, err := flags.options(paths(files)...)
 			if err != nil {
 				return err
 			}
@@ -127,7 +135,7 @@ an ExecuTorch program, .pte or .bpte.
 				return usageError("--name=%s is no name for a package: take lower-case letters, digits and underscores, not a digit first", name)
 			}
 			opt.Name = name
-			pkg, err := compileFile(args[0], opt)
+			pkg, err := several.compile(files, opt)
 			if err != nil {
 				return modelError(err)
 			}
@@ -152,19 +160,10 @@ an ExecuTorch program, .pte or .bpte.
 	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's)")
 	cmd.Flags().BoolVar(&external, "external-weights", false, "with --lang=pte: weights in a .ptd file of their own")
 	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
+	several.add(cmd)
 	flags.add(cmd)
 	fixed(cmd, "lang", "c", "go", "pte")
 	return cmd
 }
 
 func looksLikeModel(arg string) bool { return strings.ContainsAny(arg, "./\\") }
-
-// compileFile reads and compiles a model.
-func compileFile(path string, opt compile.Options) (*codegen.Package, error) {
-	p, closer, err := compile.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	defer closer.Close()
-	return compile.Package(p, opt)
-}

@@ -76,7 +76,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, lenet + " --lang=c -o x --optimize=much", "--optimize=much is unknown"},
 		{exitUsage, lenet + " --lang=c -o x --plan=none", "--plan=none is unknown"},
 		{exitUsage, lenet + " --lang=c -o x --name=A-b", "--name=A-b is no name"},
-		{exitUsage, lenet + " b.pt2 --lang=c -o x", `"b.pt2" is too much`},
+		{exitUsage, "inspect " + lenet + " b.pt2", `"b.pt2" is too much`},
 		{exitUsage, "--nonsense", "unknown flag: --nonsense"},
 		{exitUsage, "run " + lenet, "-o is missing"},
 		{exitUsage, "run " + lenet + " -o x --via=rust", "--via=rust is unknown"},

@@ -13,6 +13,7 @@ import (
 type builder struct {
 	*slots
 	pool   *pool
+	shared *sharedArena
 	table  *ops.Table
 	method *ir.Method
 	code   *code
@@ -21,8 +22,8 @@ type builder struct {
 	loc    ir.Location // of the node at hand
 }
 
-func build(pool *pool, m *ir.Method, table *ops.Table) (*code, error) {
-	b := &builder{slots: newSlots(), pool: pool, table: table, method: m, code: &code{}, vals: map[*ir.Value]*slot{}}
+func build(pool *pool, shared *sharedArena, m *ir.Method, table *ops.Table) (*code, error) {
+	b := &builder{slots: newSlots(), pool: pool, shared: shared, table: table, method: m, code: &code{}, vals: map[*ir.Value]*slot{}}
 	b.block = &b.code.block
 	b.code.never = b.literal(pte.Bool(false))
 	if err := b.inputs(); err != nil {
@@ -86,10 +87,10 @@ func (b *builder) inputs() error {
 			b.vals[v] = s
 			b.code.inputs = append(b.code.inputs, s)
 		case ir.Parameter, ir.Buffer, ir.TensorConstant:
-			if !written[v] {
+			if !written[v] && b.shared.at[spec.Target] == nil {
 				continue
 			}
-			s, err := b.state(v)
+			s, err := b.state(v, b.shared.at[spec.Target])
 			if err != nil {
 				return err
 			}
@@ -137,13 +138,14 @@ func (b *builder) userInput(v *ir.Value) (*slot, error) {
 // numberTypes are the dtypes of tensors that hold a number.
 var numberTypes = map[ir.Kind]ir.DType{ir.IntKind: ir.Int64, ir.FloatKind: ir.Float64, ir.BoolKind: ir.Bool}
 
-// state makes the slot of a tensor that calls change.
-func (b *builder) state(v *ir.Value) (*slot, error) {
+// state makes the slot of a tensor that calls change, at its place if other
+// methods have it too.
+func (b *builder) state(v *ir.Value, shared *sharedState) (*slot, error) {
 	s, err := b.tensorSlot(v.Name, v.Type)
 	if err != nil {
 		return nil, err
 	}
-	s.tensor.role = state
+	s.tensor.role, s.tensor.shared = state, shared
 	if v.Const != nil {
 		if s.tensor.data, err = b.pool.initial(v.Const); err != nil {
 			return nil, err

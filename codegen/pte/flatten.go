@@ -98,6 +98,13 @@ func (f *flattener) tensor(s *slot) *pte.Tensor {
 	if t.role == constant {
 		return out
 	}
+	if shared := s.root().tensor.shared; shared != nil {
+		out.Allocation = &pte.Allocation{MemoryID: sharedMemory, Offset: uint64(shared.offset)}
+		if t.data != nil {
+			out.ExtraInfo = &pte.ExtraTensorInfo{Name: shared.name}
+		}
+		return out
+	}
 	offset, ok := f.offsets[s.root()]
 	if !ok {
 		f.err = fmt.Errorf("%%%s has no place in memory", s.name)

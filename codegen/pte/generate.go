@@ -52,12 +52,16 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 		opt.Planner = plan.Best{}
 	}
 	pool := newPool(opt.ExternalWeights)
+	shared, err := sharedOf(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Source, err)
+	}
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
 	for _, m := range p.Methods {
-		ep, mem, nodes, err := method(pool, m, opt)
+		ep, mem, nodes, err := method(pool, shared, m, opt)
 		if err != nil {
-			errs = append(errs, inFile(p.Source, m, err))
+			errs = append(errs, inFile(p.SourceOf(m), m, err))
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, ep)
@@ -69,7 +73,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	}
 	out.Program.Constants, out.Program.Mutable = pool.constants, pool.mutable()
 	out.Data = pool.dataFile()
-	err := pte.Verify(out.Program, opt.Table)
+	err = pte.Verify(out.Program, opt.Table)
 	if err == nil && out.Data != nil {
 		err = pte.VerifyData(out.Program, out.Data)
 	}
@@ -80,8 +84,8 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 }
 
 // method makes an execution plan of m.
-func method(pool *pool, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, []string, error) {
-	c, err := build(pool, m, opt.Table)
+func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, []string, error) {
+	c, err := build(pool, shared, m, opt.Table)
 	if err != nil {
 		return nil, Memory{}, nil, err
 	}
@@ -97,6 +101,9 @@ func method(pool *pool, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, 
 	ep.Name = m.Name
 	ep.Container = container(m)
 	ep.BufferSizes = []int64{0, mem.Plan.Size()}
+	if shared.in(m) {
+		ep.BufferSizes = append(ep.BufferSizes, shared.size)
+	}
 	return ep, mem, nodes, nil
 }
 

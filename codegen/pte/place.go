@@ -59,7 +59,7 @@ func (p *planner) buffer(s *slot) *plan.Buffer {
 		return nil
 	}
 	root := s.root()
-	if root.tensor.role == constant {
+	if root.tensor.role == constant || root.tensor.shared != nil {
 		return nil
 	}
 	id, ok := p.ids[root]

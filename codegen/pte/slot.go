@@ -51,6 +51,8 @@ type tensor struct {
 	data *data
 	// role tells what keeps the memory from being anyone else's.
 	role role
+	// shared is the place of state that other methods have too, nil for others.
+	shared *sharedState
 }
 
 // role is what a tensor's memory is.

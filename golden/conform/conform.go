@@ -141,14 +141,24 @@ func (c *checker) run(ctx context.Context, w way.Way, items []item) {
 
 // Job returns a case's model file with the case's calls.
 func Job(c *testcase.Case, model string) way.Job {
-	path := filepath.Join(c.Dir, model)
+	files := c.Files(model)
 	j := way.Job{
 		Name: filepath.Base(c.Dir),
-		File: path,
-		Open: func() (*ir.Program, io.Closer, error) { return compile.Read(path) },
+		File: files[0],
+		Open: func() (*ir.Program, io.Closer, error) { return compile.Read(files[0]) },
+	}
+	if len(c.Methods) > 0 {
+		j.File = ""
+		j.Open = func() (*ir.Program, io.Closer, error) {
+			var methods []compile.MethodFile
+			for i, path := range files {
+				methods = append(methods, compile.MethodFile{Name: c.Methods[i], Path: path})
+			}
+			return compile.ReadMethods(methods, c.Share)
+		}
 	}
 	for i, call := range c.Calls {
-		j.Calls = append(j.Calls, way.Call{Inputs: call.Inputs, Keep: c.Stateful && i > 0})
+		j.Calls = append(j.Calls, way.Call{Method: call.Method, Inputs: call.Inputs, Keep: c.Stateful && i > 0})
 	}
 	return j
 }
@@ -158,7 +168,7 @@ func check(c *testcase.Case, r *way.Result) *Miss {
 	if r.Err != nil {
 		return &Miss{Call: -1, Output: -1, Problem: FirstLine(r.Err)}
 	}
-	tol := compare.Tolerance{Terms: r.Terms[0], Slack: c.Slack, Class: c.ByClass}
+	tol := compare.Tolerance{Terms: slices.Max(r.Terms), Slack: c.Slack, Class: c.ByClass}
 	for i, want := range c.Calls {
 		got := r.Calls[i]
 		if got.Err != nil {

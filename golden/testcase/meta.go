@@ -18,6 +18,8 @@ type meta struct {
 	Version string   `json:"torch_version"`
 	Note    string   `json:"note,omitempty"`
 	Labels  []string `json:"labels,omitempty"`
+	Methods []string `json:"methods,omitempty"`
+	Share   bool     `json:"share_mutable_buffers,omitempty"`
 	metaCall
 	Runs  []metaCall `json:"runs,omitempty"`
 	Slack float64    `json:"exported_vs_eager_max_abs_diff"`
@@ -26,6 +28,7 @@ type meta struct {
 // metaCall is one call; the first is part of the top level.
 type metaCall struct {
 	Label   label       `json:"label,omitempty"`
+	Method  string      `json:"method,omitempty"`
 	Inputs  []metaValue `json:"inputs"`
 	Outputs []metaValue `json:"outputs"`
 }

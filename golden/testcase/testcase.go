@@ -21,7 +21,14 @@ type Case struct {
 	Name   string
 	Note   string
 	Labels []string // what the model's classes are called, often empty
-	Models []string // base names of its model files
+	// Models are the base names of its model files. Where each method has a file
+	// of its own, a name has a * in place of the method's.
+	Models []string
+	// Methods are the names of the methods if each has a file of its own, in the
+	// order of the program that they make; Share tells whether they share their
+	// mutable buffers.
+	Methods []string
+	Share   bool
 	// Unrecorded is set if nobody recorded what the model gives: then the outputs
 	// of Calls are empty and only that it runs can be checked.
 	Unrecorded bool
@@ -37,6 +44,7 @@ type Case struct {
 // Call is one call of the model: what goes in, and what PyTorch answered.
 type Call struct {
 	Label   string // what it stands for, often empty
+	Method  int    // index among the program's methods
 	Inputs  []tensor.Value
 	Outputs []tensor.Value
 	// Mutated holds, parallel to Inputs, the tensors after the call; nil where
@@ -46,6 +54,21 @@ type Call struct {
 
 // modelFiles are the names a model has in a case.
 var modelFiles = []string{"model.pt2", "model.core.pt2", "model.pte", "model.bpte"}
+
+// methodFiles are likewise the names of the models' methods.
+var methodFiles = []string{"*.pt2", "*.core.pt2"}
+
+// Files returns the paths of a model's files: one, or one for each method.
+func (c *Case) Files(model string) []string {
+	if len(c.Methods) == 0 {
+		return []string{filepath.Join(c.Dir, model)}
+	}
+	var files []string
+	for _, m := range c.Methods {
+		files = append(files, filepath.Join(c.Dir, strings.Replace(model, "*", m, 1)))
+	}
+	return files
+}
 
 // Find returns the folders at or below each root that hold a case, in path
 // order.
@@ -57,7 +80,7 @@ func Find(roots ...string) ([]string, error) {
 				return err
 			}
 			if !d.IsDir() && d.Name() == "meta.json" {
-				if dir := filepath.Dir(path); len(modelsIn(dir)) > 0 {
+				if dir := filepath.Dir(path); len(modelsIn(dir)) > 0 || hasMethods(path) {
 					dirs = append(dirs, dir)
 				}
 			}
@@ -81,6 +104,15 @@ func modelsIn(dir string) []string {
 	return models
 }
 
+// hasMethods reports whether a meta.json is of a case with files for methods.
+func hasMethods(path string) bool {
+	var m struct {
+		Methods []string `json:"methods"`
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && json.Unmarshal(text, &m) == nil && len(m.Methods) > 0
+}
+
 // Read reads a case. Errors name the folder or the file.
 func Read(dir string) (*Case, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "meta.json"))
@@ -96,6 +128,14 @@ func Read(dir string) (*Case, error) {
 		Stateful: strings.HasPrefix(m.Note, "stateful"), Slack: m.Slack,
 		ByClass: len(m.Labels) > 0 && strings.Contains(m.Note, "argmax"),
 	}
+	if c.Methods, c.Share = m.Methods, m.Share; len(c.Methods) > 0 {
+		c.Models = methodFiles
+		for _, name := range c.Methods {
+			if name != filepath.Base(name) {
+				return nil, fmt.Errorf("%s: %q is no method's name", dir, name)
+			}
+		}
+	}
 	if len(c.Models) == 0 {
 		return nil, fmt.Errorf("%s: neither %s is there", dir, strings.Join(modelFiles, " nor "))
 	}
@@ -106,6 +146,11 @@ func Read(dir string) (*Case, error) {
 		read, err := call.read(dir)
 		if err != nil {
 			return nil, fmt.Errorf("%s: call %d: %w", dir, i, err)
+		}
+		if len(c.Methods) > 0 {
+			if read.Method = slices.Index(c.Methods, call.Method); read.Method < 0 {
+				return nil, fmt.Errorf("%s: call %d: there is no method %q", dir, i, call.Method)
+			}
 		}
 		c.Calls = append(c.Calls, read)
 	}

@@ -16,7 +16,7 @@ from collections import Counter
 import torch
 from torch.utils import _pytree as pytree
 
-__all__ = ["record", "write_tensor"]
+__all__ = ["record", "record_methods", "write_tensor"]
 
 # Frames of model code below this folder are recorded relative to it: an archive must not depend on where the checkout lies.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -73,6 +73,55 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
     meta["macs"] = _macs(core)
     meta["range_constraints"] = {str(k): str(v).replace("int_oo", "oo") for k, v in exported.range_constraints.items()}
     meta["exported_vs_eager_max_abs_diff"] = diff
+    with open(os.path.join(folder, "meta.json"), "w") as f:
+        json.dump(meta, f, indent=1, allow_nan=False)
+        f.write("\n")
+
+
+def record_methods(folder, model, methods, calls, *, share, note):
+    """Writes a case of a model of which several methods are exported: METHOD.pt2 and METHOD.core.pt2 for each.
+
+    methods: their names, in the order of the program.
+    calls: dicts with "method" and "args", made one after the other; the module keeps its buffers from one to the next.
+    share: whether what one method leaves in a buffer is there for the others; else each method is of a copy of the module.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+
+    def one(method):
+        part = copy.deepcopy(model)
+        part.forward = getattr(part, method)
+        return part
+
+    worst = 0.0
+    with torch.no_grad():
+        eager = copy.deepcopy(model)
+        apart = {m: copy.deepcopy(model) for m in methods}
+        want = []
+        for c in calls:
+            args = _copy(c["args"])
+            output = getattr(eager if share else apart[c["method"]], c["method"])(*args)
+            want.append((_copy(_flat(output)), _flat((args, {}))))
+        for m in methods:
+            of_m = [dict(args=c["args"], kwargs={}) for c in calls if c["method"] == m]
+            exported = torch.export.export(one(m), _copy(of_m[0]["args"]))
+            core = exported.run_decompositions()
+            alone = _run(one(m), of_m, True)
+            for program, name in ((exported, m + ".pt2"), (core, m + ".core.pt2")):
+                _make_reproducible(program)
+                torch.export.save(program, os.path.join(folder, name))
+                got = _run(torch.export.load(os.path.join(folder, name)).module(), of_m, True)
+                worst = max([worst] + [_compare(folder, "model.pt2", w, g) for w, g in zip(alone, got)])
+
+    meta = {"name": os.path.basename(os.path.normpath(folder)), "torch_version": torch.__version__, "note": "stateful; " + note}
+    meta["methods"] = list(methods)
+    meta["share_mutable_buffers"] = share
+    parts = []
+    for i, (c, result) in enumerate(zip(calls, want)):
+        parts.append({"method": c["method"], **_write_call(folder, i, {"label": None, "args": c["args"], "kwargs": {}}, result)})
+    meta.update(parts[0])
+    meta["runs"] = parts[1:]
+    meta["exported_vs_eager_max_abs_diff"] = worst
     with open(os.path.join(folder, "meta.json"), "w") as f:
         json.dump(meta, f, indent=1, allow_nan=False)
         f.write("\n")

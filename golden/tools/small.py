@@ -1,6 +1,6 @@
 """Makes the small cases of golden/cases: python3 small.py [NAME...], all of them without names.
 
-Each function of families/*.py that returns a Case is one; its name is the folder, its docstring becomes the note.
+Each function of families/*.py that returns a Case, or Methods, is one; its name is the folder, its docstring becomes the note.
 """
 
 import inspect
@@ -10,17 +10,17 @@ import zlib
 
 import torch
 
-from families import arithmetic, control, indexing, layers, pooling, signature, state, views
-from families.case import Case
-from record import ROOT, record
+from families import arithmetic, control, indexing, layers, methods, pooling, signature, state, views
+from families.case import Case, Methods
+from record import ROOT, record, record_methods
 
 
 def functions():
     """{name: function} in the order of the families and of their sources."""
     found = {}
-    for family in (arithmetic, views, state, control, signature, indexing, layers, pooling):
+    for family in (arithmetic, views, state, control, signature, indexing, layers, pooling, methods):
         for name, f in vars(family).items():
-            if inspect.isfunction(f) and inspect.signature(f).return_annotation is Case:
+            if inspect.isfunction(f) and inspect.signature(f).return_annotation in (Case, Methods):
                 if name in found:
                     raise SystemExit(f"two cases are called {name}")
                 found[name] = f
@@ -37,8 +37,13 @@ def main(names):
         # Seeded by name, so that one case does not change when another comes or goes.
         torch.manual_seed(zlib.crc32(name.encode()))
         case = known[name]()
+        folder, note = os.path.join(ROOT, "golden", "cases", name), " ".join(known[name].__doc__.split())
+        if isinstance(case, Methods):
+            record_methods(folder, case.model.eval(), case.methods, case.calls, share=case.share, note=note)
+            print(name)
+            continue
         record(
-            os.path.join(ROOT, "golden", "cases", name),
+            folder,
             case.model.eval(),
             case.args,
             case.kwargs,
@@ -46,7 +51,7 @@ def main(names):
             label=case.label,
             dynamic_shapes=case.dynamic_shapes,
             stateful=case.stateful,
-            note=" ".join(known[name].__doc__.split()),
+            note=note,
         )
         print(name)
 

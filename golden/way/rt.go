@@ -181,6 +181,7 @@ type machine struct {
 	foreign  bool    // the program is a file's
 	mutated  [][]int // by method
 	methods  map[int]*rt.Method
+	shared   []byte // the memory of state that methods share
 	failed   bool
 	work     []*work     // of each method
 	steps    [][]Step    // of each method if they are counted
@@ -202,6 +203,12 @@ func (m *machine) load(i int) error {
 			memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
 		}
 	}
+	if m.shared != nil && len(meta.PlannedBuffers) > sharedBuffer {
+		for len(memory.Planned) <= sharedBuffer {
+			memory.Planned = append(memory.Planned, nil)
+		}
+		memory.Planned[sharedBuffer] = m.shared
+	}
 	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory, Optimize: m.optimize}
 	if m.tracer != nil {
 		options.Tracer = m.tracer
@@ -217,6 +224,44 @@ func (m *machine) load(i int) error {
 	return nil
 }
 
+// sharedBuffer is the planned buffer with the state that methods share, that of
+// memory id 2.
+const sharedBuffer = 1
+
+// loadShared loads all methods that share state, with one memory for it: loading
+// writes what it begins with, so that none may be loaded later.
+func (m *machine) loadShared() error {
+	m.methods, m.shared = nil, nil
+	fill := byte(0xe7)
+	if m.foreign {
+		fill = 0
+	}
+	var sharing []int
+	for i, name := range m.program.MethodNames() {
+		meta, err := m.program.MethodMeta(name)
+		if err != nil {
+			return err
+		}
+		if len(meta.PlannedBuffers) <= sharedBuffer || !slices.ContainsFunc(meta.Attributes, func(a rt.ValueMeta) bool { return a.Planned }) {
+			continue
+		}
+		sharing = append(sharing, i)
+		if n := meta.PlannedBuffers[sharedBuffer]; n > int64(len(m.shared)) {
+			m.shared = bytes.Repeat([]byte{fill}, int(n))
+		}
+	}
+	if len(sharing) < 2 {
+		m.shared = nil
+		return nil
+	}
+	for _, i := range sharing {
+		if err := m.load(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // maxTimes bounds the repetitions of a call.
 const maxTimes = 65536
 
@@ -224,7 +269,9 @@ const maxTimes = 65536
 // inputs, and state as the call before it left.
 func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
 	if !c.Keep {
-		m.methods = nil
+		if err := m.loadShared(); err != nil {
+			return err
+		}
 	}
 	if m.methods[c.Method] == nil {
 		if err := m.load(c.Method); err != nil {

@@ -11,13 +11,14 @@ import (
 )
 
 // Build turns a program in the Backend dialect (functional, every node in the
-// table) into native form and plans its memory.
+// table) into native form and plans its memory. It may add copies to p.
 func Build(p *ir.Program, opt Options) (*Program, error) {
 	prog := &Program{Source: p.Source}
-	state := map[string]*Buffer{}
+	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: map[string]bool{}}
 	for _, m := range p.Methods {
 		b := newBuilder(opt, prog, m, state, consts)
+		b.shared = shared
 		if err := b.method(m); err != nil {
 			return nil, err
 		}
@@ -40,6 +41,7 @@ type builder struct {
 	m      *Method
 	state  map[string]*Buffer // by qualified name, over all methods
 	consts *constPool
+	shared map[string]bool // state, by qualified name, that methods other than this one may write
 
 	facts   map[*ir.Node]*facts
 	users   map[*ir.Value][]*ir.Node // distinct readers; nil for a graph's outputs
@@ -71,13 +73,15 @@ func (b *builder) method(m *ir.Method) error {
 	b.prog.Methods = append(b.prog.Methods, b.m)
 	b.block = &b.m.Body
 	for i, v := range m.Graph.Inputs {
-		b.mutable[v] = mutation(m, i) != nil
+		b.mutable[v] = mutation(m, i) != nil || b.held(m.Inputs[i])
 	}
 	if err := b.gather(m.Graph, 0); err != nil {
 		return err
 	}
 	if len(b.opt.Kernels) > 0 {
-		b.layouts(m.Graph)
+		if err := b.layouts(m.Graph); err != nil {
+			return err
+		}
 		b.selectTuned(m.Graph)
 	}
 	b.markRows(m.Graph)
@@ -173,9 +177,17 @@ func (b *builder) selectTuned(g *ir.Graph) {
 	}
 }
 
+// file is the base name of the method's file.
+func (b *builder) file() string {
+	if b.source.Source != "" {
+		return b.source.Source
+	}
+	return b.prog.Source
+}
+
 // errorAt adds to an error which node it is about.
 func (b *builder) errorAt(n *ir.Node, err error) error {
-	return ir.ErrorAt(b.prog.Source, n, err)
+	return ir.ErrorAt(b.file(), n, err)
 }
 
 // numel returns the elements of a value.

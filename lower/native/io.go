@@ -49,7 +49,7 @@ func (b *builder) inputs(m *ir.Method) error {
 		case ir.ConstantInput:
 			b.m.Inputs = append(b.m.Inputs, Port{Name: v.Name, Type: v.Type, Value: spec.Fixed})
 		case ir.Buffer, ir.Parameter:
-			if mutated {
+			if mutated || b.held(spec) {
 				if err := b.stateBuffer(v, spec); err != nil {
 					return err
 				}
@@ -67,6 +67,9 @@ func (b *builder) scalarVar(v *ir.Value) *expr.Var {
 	b.scalars[v] = expr.Get(x)
 	return x
 }
+
+// held reports whether another method may write what an input begins with.
+func (b *builder) held(spec ir.InputSpec) bool { return spec.Kind.IsState() && b.shared[spec.Target] }
 
 // stateBuffer gives a mutated buffer its place in the state; methods that
 // mutate the same buffer share it.

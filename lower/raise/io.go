@@ -84,17 +84,26 @@ func kindOf(a ir.Arg) ir.Kind {
 	return ir.NoneKind
 }
 
+// sharedMemory is the memory id of state that methods share by its name, if the
+// host gives them one memory: as ExecuTorch's exporter has it.
+const sharedMemory = 2
+
 // stateName returns a name for state: what the file calls it, else where it is.
+// In a program of several methods they share what has a name in the memory that
+// is for that; all else is each method's own.
 func (r *raiser) stateName(c *chunk) string {
-	name := fmt.Sprintf("memory_%d_%d", c.memory, c.lo)
+	name, named := fmt.Sprintf("memory_%d_%d", c.memory, c.lo), false
 	if c.memory < 0 {
 		name = fmt.Sprintf("value_%d", c.readers[0].slot)
 	}
 	for _, t := range c.readers {
 		if x := t.def.ExtraInfo; x != nil && x.Name != "" {
-			name = x.Name
+			name, named = x.Name, true
 			break
 		}
+	}
+	if len(r.file.Plans) > 1 && !(named && c.memory == sharedMemory) {
+		name = r.Name + "." + name // no other method's
 	}
 	for slices.ContainsFunc(r.buffers, func(b *buffer) bool { return b.name == name }) {
 		name += "_"

@@ -28,3 +28,18 @@ def function(f):
 def run(*args, label=None, **kwargs):
     """A further call."""
     return dict(args=args, kwargs=kwargs, label=label)
+
+
+@dataclass
+class Methods:
+    """A model of which several methods are exported, each to a file of its own, and the calls to record; the fields are the parameters of record.record_methods."""
+
+    model: nn.Module
+    methods: tuple
+    calls: list
+    share: bool
+
+
+def call(method, *args):
+    """A call of a method."""
+    return dict(method=method, args=args)

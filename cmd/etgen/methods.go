@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/ir"
+)
+
+// methodFlags are what makes one program of several model files.
+type methodFlags struct {
+	named []string
+	share bool
+}
+
+func (f *methodFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.named, "method", nil, "NAME=FILE: a model file that becomes the method NAME; once for each")
+	cmd.Flags().BoolVar(&f.share, "share-mutable-buffers", false, "with several models: buffers of one name are one in all methods; else each method has its own")
+}
+
+// args checks that a model is named one way or the other.
+func (f *methodFlags) args(_ *cobra.Command, args []string) error {
+	if len(args)+len(f.named) == 0 {
+		return usageError("MODEL is missing")
+	}
+	return nil
+}
+
+// files returns the models: first those without, then those with a name for
+// their method.
+func (f *methodFlags) files(args []string) ([]compile.MethodFile, error) {
+	files := compile.Named(args...)
+	for _, word := range f.named {
+		name, path, ok := strings.Cut(word, "=")
+		if !ok || path == "" || codegen.Identifier(name) != name || name == "" {
+			return nil, usageError("--method=%s: take NAME=FILE, a name of letters, digits and underscores", word)
+		}
+		files = append(files, compile.MethodFile{Name: name, Path: path})
+	}
+	if len(files) == 1 {
+		if f.share {
+			return nil, usageError("--share-mutable-buffers is for several models")
+		}
+		if len(f.named) == 0 {
+			files[0].Name = "" // as it is
+		}
+	}
+	return files, nil
+}
+
+func paths(files []compile.MethodFile) []string {
+	var list []string
+	for _, f := range files {
+		list = append(list, f.Path)
+	}
+	return list
+}
+
+// compile reads and compiles models. The package of several is called model
+// unless it has a name.
+func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) (*codegen.Package, error) {
+	var p *ir.Program
+	var closer io.Closer
+	var err error
+	if len(files) == 1 && files[0].Name == "" {
+		p, closer, err = compile.Read(files[0].Path)
+	} else {
+		if len(files) > 1 && opt.Name == "" {
+			opt.Name = "model"
+		}
+		if f.share {
+			opt.Generator += " --share-mutable-buffers"
+		}
+		p, closer, err = compile.ReadMethods(files, f.share)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
+	return compile.Package(p, opt)
+}

@@ -1,0 +1,80 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// MethodFile is a model file that becomes methods of a program.
+type MethodFile struct {
+	// Name is the method's name; "" keeps the names in the file.
+	Name string
+	Path string
+}
+
+// Named returns the model files at paths with methods called like the files:
+// "decode" for "models/decode.pt2".
+func Named(paths ...string) []MethodFile {
+	var files []MethodFile
+	for _, path := range paths {
+		files = append(files, MethodFile{Name: NameOf(path), Path: path})
+	}
+	return files
+}
+
+// ReadMethods makes one program of several model files, a method of each, in
+// their order. Weights that are equal are one thing in what is compiled from it.
+//
+// A buffer that a method changes belongs to this method, unless share is set:
+// then buffers and parameters of one name are one, in all methods that have the
+// name, as ExecuTorch's share_mutable_buffers has it; compiling checks that they
+// are of one type and begin with the same elements. Close the closer after compiling.
+func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, err error) {
+	var open closers
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, open.Close())
+		}
+	}()
+	out := &ir.Program{Apart: !share}
+	var sources []string
+	from := map[string]string{} // file by method
+	for _, f := range files {
+		p, closer, err := Read(f.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		open = append(open, closer)
+		sources = append(sources, p.Source)
+		if len(p.Methods) > 1 && f.Name != "" {
+			if f.Name != NameOf(f.Path) {
+				return nil, nil, fmt.Errorf("%s has %d methods, which cannot all be called %s", p.Source, len(p.Methods), f.Name)
+			}
+			if f.Name = ""; !share && len(p.SharedState()) > 0 {
+				return nil, nil, fmt.Errorf("%s has methods that share state: it goes together with other files only if these may share theirs too", p.Source)
+			}
+		}
+		for _, m := range p.Methods {
+			if f.Name != "" {
+				m.Name = f.Name
+			}
+			if other, ok := from[m.Name]; ok {
+				return nil, nil, fmt.Errorf("method %s is in both %s and %s: give one another name", m.Name, other, filepath.Base(f.Path))
+			}
+			from[m.Name] = filepath.Base(f.Path)
+			m.Source = p.Source
+			out.Methods = append(out.Methods, m)
+		}
+	}
+	if len(out.Methods) == 0 {
+		return nil, nil, fmt.Errorf("there is no method")
+	}
+	out.Source = strings.Join(slices.Compact(sources), ", ")
+	return out, open, nil
+}
