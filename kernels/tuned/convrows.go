@@ -81,7 +81,7 @@ func matchConvRows(r *Request, gather bool) *Instance {
 // outIsRow reports whether the result is the same in either layout: it has one
 // pixel, or one channel.
 func (cv *convolution) outIsRow() bool {
-	return cv.axes[0].out.Is(1) && cv.axes[1].out.Is(1) || cv.cout == 1
+	return cv.axes[0].out.Is(1) && cv.axes[1].out.Is(1) || cv.groups*cv.cout == 1
 }
 
 // biasFrom returns the operand that the bias was read from, none for zeros.

@@ -20,14 +20,25 @@ import (
 // control flow, the caller, a view that counts elements in row-major order)
 // is row-major itself, and the kernel that makes it writes it so.
 
-// layouts decides the layout of every value of g and its regions.
-func (b *builder) layouts(g *ir.Graph) {
+// layouts decides the layout of every value of g and its regions, g being the
+// graph of the method.
+func (b *builder) layouts(g *ir.Graph) error {
 	if !tuned.ChannelsLast(b.opt.Target) {
-		return
+		return nil
 	}
 	rowMajor := map[*ir.Value]bool{}
 	b.needRowMajor(g, rowMajor)
+	if b.borders(g, rowMajor) {
+		clear(b.facts)
+		clear(b.users)
+		clear(rowMajor)
+		if err := b.gather(g, 0); err != nil {
+			return err
+		}
+		b.needRowMajor(g, rowMajor)
+	}
 	b.channelsLast(g, rowMajor)
+	return nil
 }
 
 // needRowMajor finds the values that have to be row-major. Nodes are met
@@ -64,11 +75,15 @@ func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
 				need[v] = true
 				all(ir.Ref{Value: f.call.Operands()[loadOf(t).Buf]})
 			}
+			if f.borderTo() == ir.ContiguousFormat {
+				need[v] = true
+				continue
+			}
 			if !need[v] {
 				continue
 			}
 			for k, u := range f.call.Operands() {
-				if b.soleReader(u) == f && pointwise(t, k) {
+				if b.soleReader(u) == f && pointwise(t, k) && !b.worthBorder(u) {
 					need[u] = true // its kernel may store v in its place
 				}
 			}
@@ -87,7 +102,7 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 		if f.call == nil || f.tensors == nil {
 			continue
 		}
-		from := tuned.IsConvolution(f.call)
+		from := tuned.IsConvolution(f.call) || f.borderTo() == ir.ChannelsLast
 		for _, u := range f.call.Operands() {
 			from = from || b.orders[u] != nil
 		}

@@ -21,3 +21,14 @@ func TestBuild(t *testing.T) {
 		return np.String(), nil
 	})
 }
+
+// Those of testdata/speed show what only kernels for speed ask for: layouts.
+func TestBuildForSpeed(t *testing.T) {
+	irtest.RunText(t, "testdata/speed/*.txtar", func(p *ir.Program) (string, error) {
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}})
+		if err != nil {
+			return "", err
+		}
+		return np.String(), nil
+	})
+}
