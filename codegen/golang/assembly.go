@@ -8,7 +8,7 @@ import (
 // assembly returns the functions of an assembly file that names lists, in its
 // order, called what rename says. A function's text ends where the comment of
 // the next begins. The functions stand by themselves: none refers to another,
-// nor to data.
+// nor to data but a table of the file that lies behind it.
 func assembly(src string, names []string, rename func(string) string) (string, error) {
 	const mark = "\n// func "
 	head, rest, ok := strings.Cut(src, mark)

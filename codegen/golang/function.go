@@ -8,9 +8,11 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/kernels/strip"
 )
 
-// vectorFunction returns the name of a function that applies fn to vectors.
+// vectorFunction returns the name of a function that applies fn to vectors: with
+// the vector form that package strip has of it, if there is one.
 func (u *unit) vectorFunction(fn *expr.Func) string {
 	key := "vec " + fn.Name
 	if name := u.funcs[key]; name != "" {
@@ -19,8 +21,12 @@ func (u *unit) vectorFunction(fn *expr.Func) string {
 	scalar := u.function(fn)
 	name := u.scope.Take(camel("vec_" + fn.Name))
 	u.funcs[key] = name
-	u.bodies = append(u.bodies, fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\nfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
-		name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType)))
+	fast := ""
+	if form := strip.Vector(fn.Name); form != "" {
+		fast = fmt.Sprintf("if %s(dst, a) {\nreturn\n}\n", u.helper(form))
+	}
+	u.bodies = append(u.bodies, fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\n%[5]sfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
+		name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType), fast))
 	return name
 }
 

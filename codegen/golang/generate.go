@@ -72,10 +72,11 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 	if err := add("threads.go", threads, err); err != nil {
 		return nil, err
 	}
-	support, err := g.support()
-	if err := add("support.go", support, err); err != nil {
+	support, err := g.unit.support(g.header())
+	if err != nil {
 		return nil, err
 	}
+	pkg.Files = append(pkg.Files, support...)
 	memory, err := g.memory()
 	if err := add("memory.go", memory, err); err != nil {
 		return nil, err
@@ -183,15 +184,6 @@ func (g *generator) kernels() ([]byte, error) {
 	}
 	if text == "" {
 		return nil, nil
-	}
-	return g.unit.file(g.header(), text)
-}
-
-// support prints support.go, nil if nothing is needed.
-func (g *generator) support() ([]byte, error) {
-	text, err := g.unit.support()
-	if err != nil || text == "" {
-		return nil, err
 	}
 	return g.unit.file(g.header(), text)
 }

@@ -69,7 +69,7 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 		}
 		fmt.Fprintf(&calls, "func() {\nb := read()\n%s(%s)\nwrite(b)\n}()\n", name, strings.Join(args, ", "))
 	}
-	support, err := u.support()
+	support, err := u.support("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +85,11 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 	for _, d := range decls {
 		memory += lib.text(d, func(s string) string { return s }) + "\n\n"
 	}
-	files := map[string]string{"kernels.go": kernels.String(), "support.go": support, "memory.go": memory}
+	files := map[string]string{"kernels.go": kernels.String(), "memory.go": memory}
 	dir := t.TempDir()
+	for _, f := range support {
+		write(t, filepath.Join(dir, f.Name), f.Data)
+	}
 	for name, text := range files {
 		data, err := u.file("", text)
 		if err != nil {

@@ -241,15 +241,18 @@ func TestNoFusedProducts(t *testing.T) {
 	}
 	m.fn.Body = stmts
 	text := u.loopKernel("kernel", "", m.fn)
-	support, err := u.support()
+	support, err := u.support("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := u.file("", strings.Replace(text, "func kernel", "func Kernel", 1)+"\n"+support)
+	src, err := u.file("", strings.Replace(text, "func kernel", "func Kernel", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	for _, f := range support {
+		write(t, filepath.Join(dir, f.Name), f.Data)
+	}
 	write(t, filepath.Join(dir, "kernels.go"), src)
 	write(t, filepath.Join(dir, "go.mod"), []byte("module test\n\ngo 1.26\n"))
 	cmd := exec.Command("go", "build", "-gcflags=-S", ".")

@@ -2,7 +2,6 @@ package golang
 
 import (
 	"fmt"
-	"go/ast"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -68,56 +67,9 @@ func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
 		}
 		return t.names[name]
 	}
-	decls, err := t.lib.closure(t.roots)
+	common, files, err := g.unit.copies(t.lib, t.roots, rename, g.header(), "kernel_")
 	if err != nil {
 		return nil, err
-	}
-	shared := map[string]bool{}
-	var common []string
-	take := func(lib *library, d *libDecl) {
-		if text := lib.text(d, rename); !shared[text] {
-			shared[text] = true
-			common = append(common, text)
-		}
-	}
-	for _, d := range decls {
-		if d.file.constraint == "" {
-			take(t.lib, d)
-		}
-	}
-	var files []codegen.File
-	for _, v := range t.lib.variants {
-		decls, err := v.closure(t.roots)
-		if err != nil {
-			return nil, err
-		}
-		var own []string
-		var assembled []string // functions
-		for _, d := range decls {
-			if d.file.constraint == "" {
-				take(v.library, d)
-				continue
-			}
-			own = append(own, v.text(d, rename))
-			if f, ok := d.node.(*ast.FuncDecl); ok && f.Body == nil {
-				assembled = append(assembled, f.Name.Name)
-			}
-		}
-		head := g.header() + v.constraint + "\n\n"
-		data, err := g.unit.file(head, strings.Join(own, "\n\n"))
-		if err != nil {
-			return nil, err
-		}
-		base := "kernel_" + v.file
-		files = append(files, codegen.File{Name: base, Data: data})
-		if len(assembled) == 0 {
-			continue
-		}
-		text, err := assembly(string(v.assembly), assembled, rename)
-		if err != nil {
-			return nil, fmt.Errorf("assembly of %s: %w", v.file, err)
-		}
-		files = append(files, codegen.File{Name: strings.TrimSuffix(base, ".go") + ".s", Data: []byte(head + text)})
 	}
 	data, err := g.unit.file(g.header(), strings.Join(common, "\n\n"))
 	if err != nil {

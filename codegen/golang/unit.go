@@ -154,16 +154,17 @@ func withImports(src []byte) ([]byte, error) {
 	return format.Source(slices.Concat(src[:at], []byte("\n\n"+importClause(want)), src[rest:]))
 }
 
-// support returns the copied and printed functions that the kernels call, ""
-// if there are none.
-func (u *unit) support() (string, error) {
-	decls, err := u.strip.closure(slices.Sorted(maps.Keys(u.helpers)))
+// support prints support.go with the copied and printed functions that kernels
+// call, and their vector forms; nothing if kernels call none.
+func (u *unit) support(head string) ([]codegen.File, error) {
+	parts, files, err := u.copies(u.strip, slices.Sorted(maps.Keys(u.helpers)), u.helper, head, "support_")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var parts []string
-	for _, d := range decls {
-		parts = append(parts, u.strip.text(d, u.helper))
+	text := strings.Join(append(parts, u.bodies...), "\n\n")
+	if text == "" {
+		return nil, nil
 	}
-	return strings.Join(append(parts, u.bodies...), "\n\n"), nil
+	data, err := u.file(head, text)
+	return append([]codegen.File{{Name: "support.go", Data: data}}, files...), err
 }

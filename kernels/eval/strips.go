@@ -43,7 +43,7 @@ func (c *compiler) strips(s *loop.For) func(*frame) bool {
 // stripsOf returns an innermost loop as vector primitives, nil if there are none
 // for it.
 func (c *compiler) stripsOf(s *loop.For) *lower.Code {
-	opts := lower.Options{Interpreted: true, Native: func(fn *expr.Func) bool { return math.Native(fn) != nil }, Length: func(k int) (sym.Expr, bool) {
+	opts := lower.Options{Interpreted: true, Native: native, Length: func(k int) (sym.Expr, bool) {
 		if k < 0 || k >= len(c.p.f.Bufs) {
 			return sym.Expr{}, false
 		}
@@ -57,6 +57,10 @@ func (c *compiler) stripsOf(s *loop.For) *lower.Code {
 	}
 	return code
 }
+
+// native reports whether there is code for a scalar function, so that it need not
+// be made of primitives.
+func native(fn *expr.Func) bool { return strip.Function(fn.Name) != nil || math.Native(fn) != nil }
 
 // vectors compiles the calls of a strip.
 type vectors struct {

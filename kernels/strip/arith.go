@@ -5,6 +5,9 @@ import "math"
 // Add sets dst[i] = a[i] + b[i].
 func Add[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if addF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] + b[i]
 	}
@@ -13,6 +16,9 @@ func Add[T Numeric](dst, a, b []T) {
 // AddScalar sets dst[i] = a[i] + s.
 func AddScalar[T Numeric](dst, a []T, s T) {
 	a = a[:len(dst)]
+	if addScalarF32(f32s(dst), f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] + s
 	}
@@ -21,6 +27,9 @@ func AddScalar[T Numeric](dst, a []T, s T) {
 // Sub sets dst[i] = a[i] - b[i].
 func Sub[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if subF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] - b[i]
 	}
@@ -29,6 +38,9 @@ func Sub[T Numeric](dst, a, b []T) {
 // SubScalar sets dst[i] = a[i] - s.
 func SubScalar[T Numeric](dst, a []T, s T) {
 	a = a[:len(dst)]
+	if subScalarF32(f32s(dst), f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] - s
 	}
@@ -37,6 +49,9 @@ func SubScalar[T Numeric](dst, a []T, s T) {
 // ScalarSub sets dst[i] = s - a[i].
 func ScalarSub[T Numeric](dst []T, s T, a []T) {
 	a = a[:len(dst)]
+	if scalarSubF32(f32s(dst), f32(s), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = s - a[i]
 	}
@@ -45,6 +60,9 @@ func ScalarSub[T Numeric](dst []T, s T, a []T) {
 // Mul sets dst[i] = a[i] * b[i].
 func Mul[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if mulF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] * b[i]
 	}
@@ -53,6 +71,9 @@ func Mul[T Numeric](dst, a, b []T) {
 // MulScalar sets dst[i] = a[i] * s.
 func MulScalar[T Numeric](dst, a []T, s T) {
 	a = a[:len(dst)]
+	if mulScalarF32(f32s(dst), f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] * s
 	}
@@ -61,6 +82,9 @@ func MulScalar[T Numeric](dst, a []T, s T) {
 // Div sets dst[i] = a[i] / b[i].
 func Div[T Float](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if divF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] / b[i]
 	}
@@ -69,6 +93,9 @@ func Div[T Float](dst, a, b []T) {
 // DivScalar sets dst[i] = a[i] / s.
 func DivScalar[T Float](dst, a []T, s T) {
 	a = a[:len(dst)]
+	if divScalarF32(f32s(dst), f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] / s
 	}
@@ -77,6 +104,9 @@ func DivScalar[T Float](dst, a []T, s T) {
 // ScalarDiv sets dst[i] = s / a[i].
 func ScalarDiv[T Float](dst []T, s T, a []T) {
 	a = a[:len(dst)]
+	if scalarDivF32(f32s(dst), f32(s), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = s / a[i]
 	}
@@ -101,6 +131,9 @@ func ModScalar[T Float](dst, a []T, s T) {
 // Max sets dst[i] = a[i] > b[i] ? a[i] : b[i].
 func Max[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if maxF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = Greater(a[i], b[i])
 	}
@@ -109,6 +142,9 @@ func Max[T Numeric](dst, a, b []T) {
 // Larger sets dst[i] to the larger of a[i] and b[i], NaN if one of them is.
 func Larger[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if largerF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		x, y := a[i], b[i]
 		if y > x || y != y {
@@ -121,6 +157,9 @@ func Larger[T Numeric](dst, a, b []T) {
 // Smaller sets dst[i] to the smaller of a[i] and b[i], NaN if one of them is.
 func Smaller[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if smallerF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		x, y := a[i], b[i]
 		if y < x || y != y {
@@ -133,6 +172,9 @@ func Smaller[T Numeric](dst, a, b []T) {
 // MaxScalar sets dst[i] = a[i] > s ? a[i] : s.
 func MaxScalar[T Numeric](dst, a []T, s T) {
 	a = a[:len(dst)]
+	if maxScalarF32(f32s(dst), f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = Greater(a[i], s)
 	}
@@ -141,6 +183,9 @@ func MaxScalar[T Numeric](dst, a []T, s T) {
 // ScalarMax sets dst[i] = s > a[i] ? s : a[i].
 func ScalarMax[T Numeric](dst []T, s T, a []T) {
 	a = a[:len(dst)]
+	if scalarMaxF32(f32s(dst), f32(s), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = Greater(s, a[i])
 	}
@@ -149,6 +194,9 @@ func ScalarMax[T Numeric](dst []T, s T, a []T) {
 // Min sets dst[i] = a[i] < b[i] ? a[i] : b[i].
 func Min[T Numeric](dst, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if minF32(f32s(dst), f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = Lesser(a[i], b[i])
 	}
@@ -157,6 +205,9 @@ func Min[T Numeric](dst, a, b []T) {
 // MinScalar sets dst[i] = a[i] < s ? a[i] : s.
 func MinScalar[T Numeric](dst, a []T, s T) {
 	a = a[:len(dst)]
+	if minScalarF32(f32s(dst), f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = Lesser(a[i], s)
 	}
@@ -165,6 +216,9 @@ func MinScalar[T Numeric](dst, a []T, s T) {
 // ScalarMin sets dst[i] = s < a[i] ? s : a[i].
 func ScalarMin[T Numeric](dst []T, s T, a []T) {
 	a = a[:len(dst)]
+	if scalarMinF32(f32s(dst), f32(s), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = Lesser(s, a[i])
 	}
@@ -173,6 +227,9 @@ func ScalarMin[T Numeric](dst []T, s T, a []T) {
 // FMAF32 sets dst[i] = a[i]*b[i] + c[i], rounded once.
 func FMAF32(dst, a, b, c []float32) {
 	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	if fmaF32(dst, a, b, c) {
+		return
+	}
 	for i := range dst {
 		dst[i] = FMA32(a[i], b[i], c[i])
 	}
@@ -189,6 +246,9 @@ func FMAF64(dst, a, b, c []float64) {
 // Neg sets dst[i] = -a[i].
 func Neg[T Numeric](dst, a []T) {
 	a = a[:len(dst)]
+	if negF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = -a[i]
 	}
@@ -197,6 +257,9 @@ func Neg[T Numeric](dst, a []T) {
 // AbsFloat sets dst[i] = |a[i]|.
 func AbsFloat[T Float](dst, a []T) {
 	a = a[:len(dst)]
+	if absF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Abs(float64(a[i])))
 	}
@@ -213,6 +276,9 @@ func AbsInt[T Integer](dst, a []T) {
 // Sqrt sets dst[i] = √a[i].
 func Sqrt[T Float](dst, a []T) {
 	a = a[:len(dst)]
+	if sqrtF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Sqrt(float64(a[i])))
 	}
@@ -221,6 +287,9 @@ func Sqrt[T Float](dst, a []T) {
 // Floor sets dst[i] to a[i] rounded down.
 func Floor[T Float](dst, a []T) {
 	a = a[:len(dst)]
+	if floorF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Floor(float64(a[i])))
 	}
@@ -229,6 +298,9 @@ func Floor[T Float](dst, a []T) {
 // Ceil sets dst[i] to a[i] rounded up.
 func Ceil[T Float](dst, a []T) {
 	a = a[:len(dst)]
+	if ceilF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Ceil(float64(a[i])))
 	}
@@ -237,6 +309,9 @@ func Ceil[T Float](dst, a []T) {
 // Trunc sets dst[i] to a[i] without its fraction.
 func Trunc[T Float](dst, a []T) {
 	a = a[:len(dst)]
+	if truncF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.Trunc(float64(a[i])))
 	}
@@ -245,6 +320,9 @@ func Trunc[T Float](dst, a []T) {
 // Round sets dst[i] to a[i] rounded to the nearest integer, ties to even.
 func Round[T Float](dst, a []T) {
 	a = a[:len(dst)]
+	if roundF32(f32s(dst), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = T(math.RoundToEven(float64(a[i])))
 	}

@@ -3,6 +3,9 @@ package strip
 // Eq sets dst[i] = a[i] == b[i].
 func Eq[T Numeric](dst []bool, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if eqF32(dst, f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] == b[i]
 	}
@@ -11,6 +14,9 @@ func Eq[T Numeric](dst []bool, a, b []T) {
 // Ne sets dst[i] = a[i] != b[i].
 func Ne[T Numeric](dst []bool, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if neF32(dst, f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] != b[i]
 	}
@@ -19,6 +25,9 @@ func Ne[T Numeric](dst []bool, a, b []T) {
 // Lt sets dst[i] = a[i] < b[i].
 func Lt[T Numeric](dst []bool, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if ltF32(dst, f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] < b[i]
 	}
@@ -27,6 +36,9 @@ func Lt[T Numeric](dst []bool, a, b []T) {
 // Le sets dst[i] = a[i] <= b[i].
 func Le[T Numeric](dst []bool, a, b []T) {
 	a, b = a[:len(dst)], b[:len(dst)]
+	if leF32(dst, f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] <= b[i]
 	}
@@ -35,6 +47,9 @@ func Le[T Numeric](dst []bool, a, b []T) {
 // EqScalar sets dst[i] = a[i] == s.
 func EqScalar[T Numeric](dst []bool, a []T, s T) {
 	a = a[:len(dst)]
+	if eqScalarF32(dst, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] == s
 	}
@@ -43,6 +58,9 @@ func EqScalar[T Numeric](dst []bool, a []T, s T) {
 // NeScalar sets dst[i] = a[i] != s.
 func NeScalar[T Numeric](dst []bool, a []T, s T) {
 	a = a[:len(dst)]
+	if neScalarF32(dst, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] != s
 	}
@@ -51,6 +69,9 @@ func NeScalar[T Numeric](dst []bool, a []T, s T) {
 // LtScalar sets dst[i] = a[i] < s.
 func LtScalar[T Numeric](dst []bool, a []T, s T) {
 	a = a[:len(dst)]
+	if ltScalarF32(dst, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] < s
 	}
@@ -59,6 +80,9 @@ func LtScalar[T Numeric](dst []bool, a []T, s T) {
 // LeScalar sets dst[i] = a[i] <= s.
 func LeScalar[T Numeric](dst []bool, a []T, s T) {
 	a = a[:len(dst)]
+	if leScalarF32(dst, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] <= s
 	}
@@ -67,6 +91,9 @@ func LeScalar[T Numeric](dst []bool, a []T, s T) {
 // GtScalar sets dst[i] = a[i] > s.
 func GtScalar[T Numeric](dst []bool, a []T, s T) {
 	a = a[:len(dst)]
+	if gtScalarF32(dst, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] > s
 	}
@@ -75,6 +102,9 @@ func GtScalar[T Numeric](dst []bool, a []T, s T) {
 // GeScalar sets dst[i] = a[i] >= s.
 func GeScalar[T Numeric](dst []bool, a []T, s T) {
 	a = a[:len(dst)]
+	if geScalarF32(dst, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = a[i] >= s
 	}
@@ -115,6 +145,9 @@ func Not(dst, a []bool) {
 // Select sets dst[i] = c[i] ? a[i] : b[i].
 func Select[T any](dst []T, c []bool, a, b []T) {
 	c, a, b = c[:len(dst)], a[:len(dst)], b[:len(dst)]
+	if selectF32(f32s(dst), c, f32s(a), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		v := b[i]
 		if c[i] {
@@ -127,6 +160,9 @@ func Select[T any](dst []T, c []bool, a, b []T) {
 // SelectScalar sets dst[i] = c[i] ? a[i] : s.
 func SelectScalar[T any](dst []T, c []bool, a []T, s T) {
 	c, a = c[:len(dst)], a[:len(dst)]
+	if selectScalarF32(f32s(dst), c, f32s(a), f32(s)) {
+		return
+	}
 	for i := range dst {
 		v := s
 		if c[i] {
@@ -139,6 +175,9 @@ func SelectScalar[T any](dst []T, c []bool, a []T, s T) {
 // ScalarSelect sets dst[i] = c[i] ? s : b[i].
 func ScalarSelect[T any](dst []T, c []bool, s T, b []T) {
 	c, b = c[:len(dst)], b[:len(dst)]
+	if scalarSelectF32(f32s(dst), c, f32(s), f32s(b)) {
+		return
+	}
 	for i := range dst {
 		v := b[i]
 		if c[i] {

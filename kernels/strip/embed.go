@@ -4,5 +4,5 @@ import "embed"
 
 // Source is the source of this package.
 //
-//go:embed *.go
+//go:embed *.go *.s
 var Source embed.FS

@@ -43,6 +43,9 @@ func Gather[T any, I Integer](dst, src []T, first, step int, at []I) {
 // from an integer to a float.
 func Convert[D, S Numeric](dst []D, a []S) {
 	a = a[:len(dst)]
+	if convertInt32F32(f32s(dst), i32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = D(a[i])
 	}

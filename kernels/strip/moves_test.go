@@ -10,7 +10,7 @@ import (
 )
 
 // moves are the primitives that TestMoves and TestReductions cover.
-var moves = []string{"Iota", "Load", "Store", "Gather", "Sum", "Dot", "SumInt", "Largest", "Smallest", "Any", "All"}
+var moves = []string{"Transpose", "Iota", "Load", "Store", "Gather", "Sum", "Dot", "SumInt", "Largest", "Smallest", "Any", "All"}
 
 func equal[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()

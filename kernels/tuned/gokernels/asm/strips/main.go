@@ -1,0 +1,66 @@
+// Command strips writes the vector forms of the primitives of kernels/strip:
+// assembly, and the Go functions that choose between its forms. What a
+// primitive computes is an expression, and so are the functions of kernels/math
+// that have vector forms of their own; the command turns the expression into
+// one loop over vectors.
+package main
+
+import (
+	"flag"
+	"go/format"
+	"log"
+	"os"
+	"path/filepath"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	log.SetFlags(0)
+	dir := flag.String("dir", ".", "where to write")
+	flag.Parse()
+	prims, err := table()
+	check(err)
+	check(flag.Set("out", filepath.Join(*dir, "vector_amd64.s")))
+	ConstraintExpr("!purego")
+	for _, p := range prims {
+		for _, m := range []machine{avx512, avx2} {
+			m.write(p)
+		}
+	}
+	transpose()
+	cpuid()
+	Generate()
+	for name, text := range map[string]string{"vector_amd64.go": chooseAMD64(prims), "vector_other.go": chooseNone(prims), "functions.go": functionsFile(prims)} {
+		data, err := format.Source([]byte(text))
+		check(err)
+		check(os.WriteFile(filepath.Join(*dir, name), data, 0o666))
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func cpuid() {
+	TEXT("cpuid", NOSPLIT, "func(leaf, part uint32) (a, b, c, d uint32)")
+	Doc("cpuid executes CPUID.")
+	Load(Param("leaf"), reg.EAX)
+	Load(Param("part"), reg.ECX)
+	CPUID()
+	Store(reg.EAX, Return("a"))
+	Store(reg.EBX, Return("b"))
+	Store(reg.ECX, Return("c"))
+	Store(reg.EDX, Return("d"))
+	RET()
+
+	TEXT("xgetbv", NOSPLIT, "func() uint32")
+	Doc("xgetbv returns the low half of extended control register 0.")
+	XORL(reg.ECX, reg.ECX)
+	XGETBV()
+	Store(reg.EAX, ReturnIndex(0))
+	RET()
+}
