@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -13,7 +14,7 @@ var DeadCode = Pass{
 	Name: "dead-code",
 	Doc:  "drop what nobody uses",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		d := &deadCode{table: ctx.Table, live: map[*ir.Value]bool{}}
+		d := &deadCode{table: ctx.Table, live: map[*ir.Value]bool{}, symbols: map[*sym.Symbol]bool{}}
 		d.graph(m.Graph)
 		return nil
 	}),
@@ -22,6 +23,9 @@ var DeadCode = Pass{
 type deadCode struct {
 	table *ops.Table
 	live  map[*ir.Value]bool
+	// symbols occur in integers of nodes that are kept. Such a node need not
+	// refer to the one that reads the symbol's value from a tensor.
+	symbols map[*sym.Symbol]bool
 }
 
 // graph sweeps backwards, so that what only dead nodes use is dead when it is
@@ -42,6 +46,13 @@ func (d *deadCode) graph(g *ir.Graph) {
 		for _, a := range n.Args {
 			d.use(a.Value)
 		}
+		for _, v := range n.Outputs {
+			if v != nil && v.Type.Kind == ir.IntKind && v.Type.HasExpr {
+				for _, s := range v.Type.Expr.Symbols() {
+					d.symbols[s] = true
+				}
+			}
+		}
 		kept = append(kept, n)
 	}
 	slices.Reverse(kept)
@@ -52,7 +63,20 @@ func (d *deadCode) graph(g *ir.Graph) {
 func (d *deadCode) use(a ir.Arg) { ir.EachRef(a, func(v *ir.Value) { d.live[v] = true }) }
 
 func (d *deadCode) used(n *ir.Node) bool {
-	return slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool { return v != nil && d.live[v] })
+	return slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool { return v != nil && (d.live[v] || d.source(n, v)) })
+}
+
+// source reports whether n reads from a tensor the value of a symbol in use: v.
+func (d *deadCode) source(n *ir.Node, v *ir.Value) bool {
+	if v.Type.Kind != ir.IntKind || !v.Type.HasExpr {
+		return false
+	}
+	op, ok := d.table.Lookup(n.Op)
+	if !ok || op.Value != nil {
+		return false
+	}
+	s := v.Type.Expr.Symbols()
+	return len(s) == 1 && d.symbols[s[0]]
 }
 
 // prune takes unused results from n: of a cond all, of a scan those that are

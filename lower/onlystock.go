@@ -39,6 +39,14 @@ func stockFault(n *ir.Node) error {
 			return fmt.Errorf("ExecuTorch's kernel takes no more than two spatial dimensions")
 		}
 	}
+	if n.Op == toDimOrderOp {
+		for _, t := range []ir.Type{n.Outputs[0].Type, n.Arg("self").(ir.Ref).Value.Type} {
+			switch t.DType {
+			case ir.Uint16, ir.Uint32, ir.Uint64:
+				return fmt.Errorf("ExecuTorch has no kernel that converts %s", t.DType)
+			}
+		}
+	}
 	return nil
 }
 
