@@ -264,7 +264,7 @@ func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) st
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
 	line("\nint call%d_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{", u.index, method)
 	upper := strings.ToUpper(u.name)
-	line("\tvoid *block, *arena = runner_aligned(%s_ARENA_SIZE, %s_ARENA_ALIGN, &block);", upper, upper)
+	line("\tvoid *arena = runner_arena(%s_ARENA_SIZE, %s_ARENA_ALIGN);", upper, upper)
 	line("\t%s_status status;\n\tuint64_t start;", u.name)
 	for _, s := range before {
 		line("\t%s", s)
@@ -279,7 +279,7 @@ func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) st
 	for _, s := range after {
 		line("\t%s", s)
 	}
-	line("\tfree(block);\n\treturn (int)status;\n}")
+	line("\treturn (int)status;\n}")
 	return b.String()
 }
 

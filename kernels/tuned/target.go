@@ -24,3 +24,7 @@ func (t Target) tile() Tile {
 	}
 	return Tile{Rows: 6, Cols: 16, Vector: true}
 }
+
+// Wide reports whether the kernels of a target may use the widest vectors there
+// are, for which it counts how memory is aligned.
+func Wide(t Target) bool { return t.Speed && t.tile().Vector }

@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
@@ -224,6 +226,9 @@ func (p *parser) listBuffers() {
 // plan makes the problem of the method and the plan that its offsets are.
 func (p *parser) plan(memories []plan.Memory) {
 	l := newLayout(p.m)
+	if slices.ContainsFunc(memories, func(m plan.Memory) bool { return m.Align >= largeAlign }) {
+		l.alignLarge()
+	}
 	p.m.Problem, p.m.Bank = l.p, l.ids
 	p.m.Plan = &plan.Plan{Memories: memories, Offsets: make([]int64, len(l.p.Buffers))}
 	for b, id := range l.ids {

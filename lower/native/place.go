@@ -2,17 +2,28 @@ package native
 
 import (
 	"fmt"
-	"github.com/etgen/etgen/kernels/schedule"
 
+	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
 )
 
-// arenaAlign is the alignment of every buffer in the arena, in bytes.
-const arenaAlign = 16
+// arenaAlign is the alignment of every buffer in the arena, in bytes, and
+// largeAlign that of buffers of largeSize bytes or more where vectors are wide: a
+// vector that reaches into a second line of the cache is two accesses.
+const (
+	arenaAlign = 16
+	largeAlign = 64
+	largeSize  = 4096
+)
 
 // place plans the arena of m and checks the plan.
 func place(m *Method, opt Options) error {
 	l := newLayout(m)
+	// Places that are kept are where another planner wanted them.
+	if _, kept := opt.Planner.(plan.AsIs); !kept && tuned.Wide(opt.Target) {
+		l.alignLarge()
+	}
 	m.Problem, m.Bank = l.p, l.ids
 	pl, err := opt.Planner.Plan(l.p)
 	if err != nil {
@@ -29,6 +40,15 @@ func place(m *Method, opt Options) error {
 		return poison(m, l)
 	}
 	return nil
+}
+
+// alignLarge aligns large buffers to lines of the cache.
+func (l *layout) alignLarge() {
+	for i := range l.p.Buffers {
+		if b := &l.p.Buffers[i]; b.Alias == nil && b.Size >= largeSize {
+			b.Align = largeAlign
+		}
+	}
 }
 
 // layout turns statements into steps.

@@ -13,7 +13,8 @@ typedef int runner_model(void **args, int reset, runner_clock *clock, uint64_t *
 extern runner_model *const runner_models[];
 extern const uint32_t runner_count;
 
-/* Memory filled with junk; *block is what to free. */
-void *runner_aligned(size_t size, size_t align, void **block);
+/* Memory of the runner's own: filled with junk for a request's first call, after
+ * that as the last call left it, as an application would keep it. */
+void *runner_arena(size_t size, size_t align);
 
 #endif
