@@ -70,6 +70,7 @@ type convolution struct {
 	swapped           bool      // axes are columns, rows
 	xLast, yLast      bool      // the channels of input, output lie innermost in memory
 	kernel            [2]int    // rows and columns of weights
+	turned            bool      // the weights are those of a transposed convolution
 }
 
 // axis is one spatial dimension.

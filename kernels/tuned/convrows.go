@@ -31,7 +31,7 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 8 && r.Target.Lang == "c" {
+	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 4 && r.Target.Lang == "c" {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
@@ -70,6 +70,8 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		fc, fw := sym.Mul(rows.in, cols.in), one
 		if cv.xLast || cv.cin == 1 {
 			fc, fw = one, n(cv.cin)
+		} else if r.Target.Lang == "go" { // elements are copied one by one, at the price of many products
+			in.Cost += 25 * cost(gh, xh)
 		}
 		in.Params = append(in.Params, Param{"gh", gh}, Param{"ih", rows.in}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
 			Param{"given", sym.Min(cols.in, sym.Sub(gw, cols.pad))}, Param{"fc", fc}, Param{"fh", sym.Mul(cols.in, fw)}, Param{"fw", fw})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
@@ -18,6 +19,7 @@ import (
 type trial struct {
 	name     string
 	op       string
+	by       string // if not "", the kernel that is to take it, though there may be a better one
 	sample   ops.Sample
 	constant []bool // by input
 	syms     map[*sym.Symbol]int64
@@ -77,7 +79,11 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 		}
 		tr.operands = append(tr.operands, o)
 	}
-	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: target,
+	kernels := tuned.Standard()
+	if tr.by != "" {
+		kernels = slices.DeleteFunc(kernels, func(k *tuned.Kernel) bool { return k.Name != tr.by })
+	}
+	tr.in = tuned.Select(kernels, &tuned.Request{Call: call, Target: target,
 		Const: func(k int) ([]byte, bool) { return tr.operands[k].Data, tr.constant[k] },
 		Order: func(k int) []int {
 			if k == 0 {

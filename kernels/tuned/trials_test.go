@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -100,6 +101,24 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		var xOrder, yOrder []int
 		last := []int{0, 2, 3, 1}
 		switch kernel {
+		case "conv2d_f32":
+			if i%4 == 0 {
+				groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
+				if dims == 2 && i%8 == 0 && tuned.ChannelsLast(target) {
+					xOrder, yOrder = pick(r, nil, last), last
+				}
+			}
+		case "conv2d_around_f32", "conv2d_around_planes_f32":
+			if i%2 == 0 {
+				groups = 1 + r.Int64N(3)
+				cin = 1 + cin*min(1, groups-1)
+			}
+			if kernel == "conv2d_around_f32" {
+				dims, yOrder = 2, last
+			}
+			if i%4 > 1 {
+				dims, xOrder = 2, last
+			}
 		case "depthwise_conv2d_f32":
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
 		case "depthwise_rows_f32", "depthwise_lanes_f32":
@@ -113,16 +132,12 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			xOrder, yOrder = last, last
 		case "conv2d_rows_f32", "conv2d_gather_f32":
 			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
+			if target.Lang == "go" {
+				cout = pick(r, 1, 3, 8, cout)
+			}
 			yOrder = last
 			if kernel == "conv2d_rows_f32" || i%2 == 0 {
 				xOrder = last
-			}
-		default:
-			if i%4 == 0 {
-				groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
-				if dims == 2 && i%8 == 0 && tuned.ChannelsLast(target) {
-					xOrder, yOrder = pick(r, nil, last), last
-				}
 			}
 		}
 		batch := 1 + r.Int64N(2)
@@ -146,6 +161,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if kernel == "depthwise_narrow_f32" && len(stride) == 1 {
 				s = 1
 			}
+			if xOrder == nil && dims == 2 && strings.Contains(kernel, "_around") {
+				d = 1
+			}
 			p := pick(r, 0, 0, 1, taps/2, taps, taps+2)
 			if padding != nil {
 				p = *padding
@@ -162,7 +180,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		if !fits || pixels == 1 && kernel == "conv2d_f32" { // one pixel is in any layout
 			continue
 		}
-		tr := &trial{op: "aten.convolution.default", syms: map[*sym.Symbol]int64{}, xOrder: xOrder, yOrder: yOrder}
+		tr := &trial{op: "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{}, xOrder: xOrder, yOrder: yOrder}
 		input := static(x...)
 		if i%5 == 4 {
 			s := sym.NewSymbol("s", 1, 64)
@@ -184,6 +202,52 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		tr.constant = []bool{false, true, true}
 		tr.name = fmt.Sprintf("convolution %d: x %d, w %d, stride %d, padding %d and %d, dilation %d, groups %d", i, x, w, stride, pad, after, dilation, groups)
 		out = append(out, tr)
+	}
+	return out
+}
+
+// transposedTrials are transposed convolutions with constant weights, with
+// results whose channels are innermost or row-major ones.
+func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
+	var out []*trial
+	for i := 0; len(out) < count; i++ {
+		dims := 2
+		var xOrder, yOrder []int
+		last := []int{0, 2, 3, 1}
+		if kernel == "conv2d_around_f32" {
+			yOrder = last
+		}
+		if i%2 == 0 {
+			xOrder = last
+		} else if yOrder == nil {
+			dims = 1 + r.IntN(2)
+		}
+		groups := 1 + r.Int64N(3)
+		x, w := []int64{1 + r.Int64N(2), groups * (2 + r.Int64N(3))}, []int64{0, pick[int64](r, 4, 5, 17)}
+		w[0] = x[1]
+		var stride, pad, dilation, more []int64
+		fits := true
+		for d := range dims {
+			in, taps, s := pick[int64](r, 1, 2, 4, 5, 7, 9), pick[int64](r, 1, 2, 3, 4), pick[int64](r, 1, 2, 3)
+			step := pick[int64](r, 1, 2)
+			if d == 1 && xOrder == nil {
+				step = 1
+			}
+			p := r.Int64N((taps-1)*step + 1)
+			o := r.Int64N(max(s, step))
+			fits = fits && (in-1)*s-2*p+(taps-1)*step+o+1 > 0
+			x, w = append(x, in), append(w, taps)
+			stride, pad, dilation, more = append(stride, s), append(pad, p), append(dilation, step), append(more, o)
+		}
+		if !fits {
+			continue
+		}
+		out = append(out, &trial{
+			name: fmt.Sprintf("transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
+			op:   "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{}, xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
+			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias", static(groups*w[1]), "stride", stride, "padding", pad,
+				"dilation", dilation, "transposed", true, "output_padding", more, "groups", groups),
+		})
 	}
 	return out
 }
