@@ -166,7 +166,7 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	if e := in.Epilogue; e != nil && !all && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
 		epilogue = p.epilogue(in, sig[0].typ, extra)
 	}
-	body := fmt.Sprintf("%s%s(%s, %s)\n", named, fn, strings.Join(args, ", "), epilogue)
+	body := fmt.Sprintf("%s%s%s(%s, %s)\n", p.declareTemps(), named, fn, strings.Join(args, ", "), epilogue)
 	if divided {
 		return g.inParts(g.names[k], k.Doc, params, p.steps(in), body), nil
 	}
@@ -210,15 +210,19 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 		})
 	}
 	steps = append(steps, &loop.Store{Buf: 0, At: i.Expr(), Value: body})
-	// Runs are short: no strips.
-	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps}}
+	// Runs are so short that strips are worth it for dear functions only.
+	dear := false
+	expr.Walk(body, func(e *expr.Expr) { dear = dear || e.Op == expr.OpCall })
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps, Strip: dear}}
 	q := p.unit.newPrinter(loops)
 	q.scope = codegen.NewScope(p.scope)
+	q.top = q.scope
 	run := q.scope.Take("run")
 	q.bufs = append([]string{run}, extra...)
 	q.syms[count] = "len(" + run + ")"
 	q.syms[o], q.syms[c] = q.scope.Take("o"), q.scope.Take("c")
 	q.stmts(loops)
+	p.temps = q.temps // outside of the function, so that they are cleared once
 	on, cn := q.syms[o], q.syms[c]
 	if !usesSymbol(body, o) {
 		on = "_"

@@ -48,9 +48,9 @@ func (b *builder) body(stmts []loop.Stmt) bool {
 }
 
 // loads reports whether some statement loads from the buffer that st stores
-// to, other than st itself what it overwrites.
+// to, other than what it overwrites before or as it does.
 func (b *builder) loads(stmts []loop.Stmt, st *loop.Store) bool {
-	found := false
+	found, before := false, true
 	for _, s := range stmts {
 		if o, ok := s.(*loop.Store); ok && s != st && o.Buf == st.Buf {
 			return true
@@ -58,10 +58,11 @@ func (b *builder) loads(stmts []loop.Stmt, st *loop.Store) bool {
 		loop.Exprs(s, func(e *expr.Expr) {
 			expr.Walk(e, func(e *expr.Expr) {
 				if e.Op == expr.OpLoad && e.Buf == st.Buf {
-					found = found || s != loop.Stmt(st) || !e.Coords[0].Equal(st.At)
+					found = found || !before || !e.Coords[0].Equal(st.At)
 				}
 			})
 		})
+		before = before && s != loop.Stmt(st)
 	}
 	return found
 }

@@ -63,10 +63,13 @@ type Operand struct {
 	Value *expr.Expr
 }
 
-// The fewest iterations that are worth calls, in general, to copy, and where
-// every operation on an element is a call itself.
+// The fewest iterations that are worth calls: in general, where a function is
+// applied that has a vector form, to copy, and where every operation on an
+// element is a call itself. A call takes as long as a sum of 16 elements or two
+// exponentials in Go.
 const (
-	shortest            = 32
+	shortest            = 16
+	shortestApply       = 8
 	shortestCopy        = 4
 	shortestInterpreted = 4
 )
@@ -98,17 +101,29 @@ func Loop(s *loop.For, opts Options) *Code {
 		return nil
 	}
 	_, most := s.Extent.Bounds()
-	least := int64(shortest)
-	if opts.Interpreted {
-		least = shortestInterpreted
-	}
-	if most < least && !(most >= shortestCopy && len(b.calls) == 1 && b.calls[0].Prim == "Copy") {
+	if most < b.least() {
 		return nil
 	}
 	c := &Code{Var: s.Var, Extent: s.Extent, TempLen: min(most, strip.Size)}
 	b.finish(c)
 	c.Whole = most <= strip.Size || len(c.Calls) == 1
 	return c
+}
+
+// least returns the fewest iterations that are worth the calls.
+func (b *builder) least() int64 {
+	switch {
+	case b.opts.Interpreted:
+		return shortestInterpreted
+	case len(b.calls) == 1 && b.calls[0].Prim == "Copy":
+		return shortestCopy
+	}
+	for _, c := range b.calls {
+		if c.Prim == "Apply" && strip.Vector(c.Fn.Name) != "" {
+			return shortestApply
+		}
+	}
+	return shortest
 }
 
 // Invariant reports whether o is the same in all iterations.
