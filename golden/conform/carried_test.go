@@ -15,7 +15,7 @@ func TestCarried(t *testing.T) {
 		t.Skip("the models are not beside the repository: ", err)
 	}
 	dirs := Carried(shared)
-	report, err := Check(t.Context(), dirs, []way.Way{way.C{}, way.Go{}, way.RT{}}, func(m Miss) { t.Error(m) }, nil)
+	report, err := Check(t.Context(), dirs, []way.Way{way.C{}, way.Go{}, way.RT{}}, missed(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

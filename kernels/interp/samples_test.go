@@ -63,6 +63,7 @@ func checkSample(table *ops.Table, op *ops.Op, s ops.Sample, r *ops.Rand) (err e
 	if err != nil {
 		return err
 	}
+	op = c.Op // a call may be another entry's
 	m := New(table)
 	for _, in := range s.Inputs {
 		m.Set(in.Value, inputValue(in, in.Data(r)))

@@ -5,7 +5,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// floatBitOps take floats apart.
+// floatBitOps take floats apart, or look at bits as they are.
 func floatBitOps() []Op {
 	return []Op{
 		{
@@ -35,6 +35,7 @@ func floatBitOps() []Op {
 				return out
 			},
 		},
+		viewDType(),
 		binary("aten::nextafter(Tensor self, Tensor other) -> Tensor", func(d ir.DType) (ir.DType, ir.DType, bool) {
 			return d, d, d == ir.Float32 || d == ir.Float64
 		}, nextAfter),

@@ -42,12 +42,11 @@ type advanced struct {
 	common []sym.Expr // what the index tensors broadcast to
 	first  int        // dimension of the result where common stands
 	sizes  []sym.Expr // of the result
-	mask   int        // operand that is a bool mask, -1 for none
 }
 
 // advancedOf reads the indices argument.
 func advancedOf(c *Call) (*advanced, error) {
-	a := &advanced{self: c.Tensor("self"), mask: -1}
+	a := &advanced{self: c.Tensor("self")}
 	list, ok := c.Arg("indices").(ir.List)
 	if !ok {
 		return nil, c.Errorf("indices is no list")
@@ -61,19 +60,13 @@ func advancedOf(c *Call) (*advanced, error) {
 			continue
 		}
 		t := c.operands[k].Type
-		switch {
-		case t.DType == ir.Bool || t.DType == ir.Uint8:
-			a.mask = k
-		case !t.DType.IsInt():
+		if !t.DType.IsInt() {
 			return nil, c.Errorf("an index of dtype %s", t.DType)
 		}
 		a.at = append(a.at, k)
 		ts = append(ts, t)
 		dims = append(dims, d)
 		k++
-	}
-	if a.mask >= 0 {
-		return a, nil
 	}
 	if len(a.at) > a.self.Rank() {
 		return nil, c.Errorf("%d indices of a tensor with %d dimensions", len(a.at), a.self.Rank())
@@ -113,19 +106,12 @@ func (a *advanced) coords(c *Call, at []sym.Expr, bind func(d int, index *expr.E
 	return in
 }
 
-func errMask(c *Call) error {
-	return c.Errorf("a mask selects as many elements as it holds, so that the size of the result is known only at run time; use torch.where instead")
-}
-
 // indexEntry is advanced indexing.
 func indexEntry(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			a, err := advancedOf(c)
-			if err == nil && a.mask >= 0 {
-				err = errMask(c)
-			}
 			if err != nil {
 				return nil, err
 			}
@@ -142,7 +128,13 @@ func indexEntry(schema string) Op {
 			})
 			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
 		},
-		Samples: indexSamples,
+		Samples: func(r *Rand) []Sample { return append(indexSamples(r), maskSamples(false)...) },
+		variant: func(c *Call) *Op {
+			if hasMask(c) {
+				return maskedIndex(schema)
+			}
+			return nil
+		},
 	}
 }
 

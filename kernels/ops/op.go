@@ -56,6 +56,10 @@ type Op struct {
 	// arguments that r varies. Tests run each through eval, C and Go.
 	Samples func(r *Rand) []Sample
 
+	// variant returns another entry of the same schema for calls that this one
+	// does not mean, nil for all others.
+	variant func(*Call) *Op
+
 	sch     *aten.Schema
 	numbers bool // a number may stand for a Tensor argument
 }

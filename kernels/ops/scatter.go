@@ -72,11 +72,7 @@ func indexPutEntry(schema string, more ...any) Op {
 			if v.DType != t.DType {
 				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
 			}
-			if a.mask >= 0 {
-				if err := maskedPut(c, a); err != nil {
-					return nil, err
-				}
-			} else if both, ok := Broadcast(v, ir.Type{Sizes: a.sizes}); !ok || len(both) != len(a.sizes) {
+			if both, ok := Broadcast(v, ir.Type{Sizes: a.sizes}); !ok || len(both) != len(a.sizes) {
 				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{v, {Sizes: a.sizes}}))
 			}
 			return []ir.Type{likeType(t, t.DType)}, nil
@@ -95,13 +91,6 @@ func indexPutEntry(schema string, more ...any) Op {
 				how = added
 			}
 			k := c.Operand("values")
-			if a.mask >= 0 {
-				vars, at := indexVars(a.self.Sizes)
-				v := c.flatLoad(k, zeros(c.Tensor("values").Rank()))
-				mask := expr.Cast(ir.Bool, c.flatLoad(a.mask, at[:c.operands[a.mask].Type.Rank()]))
-				f.Body = nest(vars, &loop.If{Cond: mask, Then: []loop.Stmt{c.write(sym.RowMajor(a.self.Sizes, at), v, how)}})
-				return f, nil
-			}
 			vars, at := indexVars(a.sizes)
 			var body []loop.Stmt
 			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
@@ -115,6 +104,12 @@ func indexPutEntry(schema string, more ...any) Op {
 			return f, nil
 		},
 		Samples: indexPutSamples(more...),
+		variant: func(c *Call) *Op {
+			if hasMask(c) {
+				return maskedPut(schema)
+			}
+			return nil
+		},
 	}
 }
 
@@ -126,22 +121,6 @@ func (c *Call) flat(e *expr.Expr) *expr.Expr {
 		}
 		return c.flatLoad(e.Buf, e.Coords)
 	})
-}
-
-// maskedPut checks index_put with a mask: one mask over the leading dimensions
-// and one value.
-func maskedPut(c *Call, a *advanced) error {
-	m := c.operands[a.mask].Type
-	n, known := c.Tensor("values").Numel().Const()
-	if len(a.at) != 1 || a.at[0] != a.mask || m.Rank() > a.self.Rank() || !known || n != 1 {
-		return errMask(c)
-	}
-	for d, s := range m.Sizes {
-		if differ(s, a.self.Sizes[d]) {
-			return c.Errorf("a mask of %s of a tensor of %s", describeSizes([]ir.Type{m}), describeSizes([]ir.Type{a.self}))
-		}
-	}
-	return nil
 }
 
 func indexPutSamples(more ...any) func(*Rand) []Sample {
@@ -166,10 +145,13 @@ func indexPutSamples(more ...any) func(*Rand) []Sample {
 			if i%2 == 1 {
 				s.Args = append(s.Args, ir.NamedArg{Name: "accumulate", Value: ir.BoolArg(true)})
 			}
-			for j := 0; j < len(more); j += 2 {
-				s.Args = append(s.Args, ir.NamedArg{Name: more[j].(string), Value: s.arg(more[j+1])})
-			}
 			out = append(out, s)
+		}
+		out = append(out, maskSamples(true)...)
+		for i := range out {
+			for j := 0; j < len(more); j += 2 {
+				out[i].Args = append(out[i].Args, ir.NamedArg{Name: more[j].(string), Value: out[i].arg(more[j+1])})
+			}
 		}
 		return out
 	}

@@ -118,6 +118,13 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
+	if op.variant != nil {
+		if other := op.variant(c); other != nil {
+			meant := *other
+			meant.sch = op.sch
+			op, c.Op = &meant, &meant
+		}
+	}
 	if c.Outs, err = op.Infer(c); err != nil {
 		return nil, c.wrap(err)
 	}

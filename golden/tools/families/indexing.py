@@ -42,6 +42,33 @@ def index_put() -> Case:
     return Case(function(forward), (torch.randn(4, 3), *indices, torch.randn(3)))
 
 
+def index_mask() -> Case:
+    """Masks among the indices: over leading and inner dimensions and over all; picked, and written with one value, a row, and a value for each place."""
+
+    def forward(x, rows, columns, each, v):
+        a, b, c = x.clone(), x.clone(), x.clone()
+        a[each] = 0.0
+        b[rows] = v
+        c[each] = x[each] * 2
+        return x[rows], x[:, columns], x[each].sum(), a, b, c, x.index_put((rows,), v, accumulate=True)
+
+    rows, columns = torch.tensor([True, False, True]), torch.tensor([False, True, True, False])
+    x, v = torch.randn(3, 4), torch.randn(4)
+    return Case(function(forward), (x, rows, columns, x > 0, v))
+
+
+def view_dtype() -> Case:
+    """Bytes looked at as another dtype: of the same size, a smaller one, a larger one."""
+
+    def forward(x, h, b):
+        return x.view(torch.int32) + 1, x.view(torch.int16), h.view(torch.float32), b.view(torch.int64) * 2, (x * 2).view(torch.uint8)
+
+    return Case(
+        function(forward),
+        (torch.randn(2, 3), torch.randn(2, 4).to(torch.bfloat16), torch.arange(16, dtype=torch.uint8).reshape(2, 8)),
+    )
+
+
 def gather_scatter() -> Case:
     """gather, scatter of a value, scatter_add with repeated indices, index_select, index_add."""
 
