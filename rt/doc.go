@@ -24,4 +24,18 @@
 // instructions have limits; constants cannot be written. Kernels are trusted
 // with the arguments that they checked when they were prepared; a kernel that
 // panics nevertheless ends the execution with an error, not the program.
+//
+// No program keeps [Method.Execute] longer than its context allows. Between
+// instructions the context is looked at always; kernels look at [Call.Context].
+// Those of rt/portable, and code of rt/optimize, do so at least once for every
+// 32768 iterations of interpreted loops, counting inner ones, or 2^27
+// multiply-accumulates of hand-made kernels, but not within one pass over a
+// tensor or one tile of results: an execution goes on for a few milliseconds,
+// and at most for the time that a small number of passes over the method's
+// memory takes, which MemoryManager.Limit bounds. What kernels allocate for
+// themselves counts towards that limit ([Call.Reserve]). Loading has no context:
+// its work follows from the file's size, but that rt/optimize computes what
+// depends on constants alone, so that programs not trusted are best interpreted.
+// Kernels and backends of others keep their own promises; those that etgen
+// registry writes look at no context within a call.
 package rt

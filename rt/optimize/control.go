@@ -197,6 +197,7 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Valu
 		for i, slot := range from {
 			scalars[i] = m.nums[slot]
 		}
+		runner.Until(m.done)
 		if err := runner.Run(bufs, ints, scalars); err != nil {
 			return eval.Value{}, err
 		}

@@ -2,6 +2,7 @@ package optimize
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -149,6 +150,9 @@ func (m *machine) Execute(ctx context.Context) error {
 		}
 	}
 	if err := m.run(m.body); err != nil {
+		if errors.Is(err, eval.ErrStopped) {
+			err = context.Cause(ctx)
+		}
 		return err
 	}
 	for _, f := range m.leave {

@@ -164,6 +164,7 @@ func (m *machine) loops(s *native.Call, p *eval.Program) (func() error, error) {
 				return err
 			}
 		}
+		runner.Until(m.done)
 		return runner.Run(o.bufs, ints, scalars)
 	}, nil
 }

@@ -18,7 +18,9 @@ import (
 // results: runs are too short to make up for what a call of interpreted loops
 // takes.
 type tunedKernel struct {
-	call     gofunc.Function
+	function gofunc.Function
+	macs     int64 // of a call, at most; so are the results
+	results  int64
 	buffers  int // of call: result, operands, packed constants
 	params   []sym.Expr
 	bounds   tuned.Bounds
@@ -33,7 +35,9 @@ func newTuned(k *native.Kernel, n sym.Expr) (*tunedKernel, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no Go function %q", in.Kernel.Go)
 	}
-	t := &tunedKernel{call: f, bounds: tuned.Unbounded(), buffers: 1 + len(in.Operands) + len(in.Packed)}
+	_, macs := in.MACs.Bounds()
+	_, results := n.Bounds()
+	t := &tunedKernel{function: f, macs: macs, results: results, bounds: tuned.Unbounded(), buffers: 1 + len(in.Operands) + len(in.Packed)}
 	for _, p := range in.Params {
 		t.params = append(t.params, p.Value)
 	}

@@ -36,6 +36,11 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 	scratch := len(s.Args) - 1
 	hasScratch := s.Kernel.IsScratch(scratch)
 	rooms := make([][]float32, len(s.Args))
+	inputs := int64(0)
+	for _, b := range s.Args {
+		inputs = max(inputs, b.MaxLen)
+	}
+	call := gofunc.NewCall(t.function, t.macs, t.results, inputs)
 	var floats [][]float32
 	finish := gofunc.Finish{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
 	after := make([][]byte, 0, len(s.Args)+1)
@@ -65,7 +70,9 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 		if t.bounds.Add >= 0 {
 			finish.Add, _ = eval.Floats(extra[t.bounds.Add], &rooms[t.buffers+t.bounds.Add])
 		}
-		t.call(floats, params, finish)
+		if !call.Run(m.done, floats, params, finish) {
+			return eval.ErrStopped
+		}
 		if !shared {
 			eval.PutFloats(o.bufs[0], y)
 		}
@@ -96,6 +103,7 @@ func (m *machine) epilogue(t *tunedKernel) (func(bufs [][]byte) error, error) {
 		if err := set(); err != nil {
 			return err
 		}
+		runner.Until(m.done)
 		return runner.Run(bufs, values, nil)
 	}, nil
 }

@@ -21,21 +21,28 @@ type cache struct {
 	programs map[string]*program
 }
 
-// known returns the loops of a call, or of some of its results, if an equal one was compiled before, else
-// nil.
-func (c *cache) known(call *ops.Call, only []int, o interp.Orders) *loops {
+// known returns the program of a call, or of some of its results, if an equal one
+// was compiled before, else nil.
+func (c *cache) known(key string) *program {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.programs[key(call, only, o)]; p != nil && !call.Op.Random {
-		return p.loops()
-	}
-	return nil
+	return c.programs[key]
 }
 
-// loops returns the loops of a call, which make makes if they are not known.
-func (c *cache) loops(call *ops.Call, only []int, o interp.Orders, make func() (*loop.Func, error)) (*loops, error) {
-	if l := c.known(call, only, o); l != nil {
-		return l, nil
+func (c *cache) add(key string, p *program) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.programs) >= maxPrograms {
+		clear(c.programs)
+	}
+	c.programs[key] = p
+}
+
+// loops returns the loops of a call, or of some of its results, which make makes
+// if they are not known.
+func (k *kernel) loops(c *ops.Call, only []int, o interp.Orders, make func() (*loop.Func, error)) (*loops, error) {
+	if l, err := k.knownLoops(c, only, o); l != nil || err != nil {
+		return l, err
 	}
 	f, err := make()
 	if err != nil {
@@ -45,13 +52,20 @@ func (c *cache) loops(call *ops.Call, only []int, o interp.Orders, make func() (
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.programs) >= maxPrograms {
-		clear(c.programs)
+	k.cache.add(key(c, only, o), p)
+	return p.loops(k.reserve)
+}
+
+// knownLoops returns nil if the loops are not known.
+func (k *kernel) knownLoops(c *ops.Call, only []int, o interp.Orders) (*loops, error) {
+	if c.Op.Random {
+		return nil, nil
 	}
-	c.programs[key(call, only, o)] = p
-	return p.loops(), nil
+	p := k.cache.known(key(c, only, o))
+	if p == nil {
+		return nil, nil
+	}
+	return p.loops(k.reserve)
 }
 
 // key is equal for calls that have the same loops.

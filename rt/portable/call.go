@@ -36,7 +36,8 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 		}
 		k = old
 	}
-	p := &call{kernel: k, c: c, name: fmt.Sprintf("call%d", k.calls.Add(1))}
+	own := *k
+	p := &call{kernel: &own, c: c, name: fmt.Sprintf("call%d", k.calls.Add(1))}
 	for i, v := range c.Args {
 		if v == nil {
 			return nil, fmt.Errorf("%s: argument %d is missing", k.file, i)
@@ -112,22 +113,48 @@ func (p *call) choose() error {
 		}
 	}
 	v, err := p.variant()
+	if errors.Is(err, rt.ErrOutOfMemory) && len(p.variants) > 0 {
+		for len(p.variants) > 0 {
+			p.forget()
+		}
+		v, err = p.variant()
+	}
 	if err != nil {
 		return err
 	}
 	v.key = slices.Clone(p.key)
 	if len(p.variants) == maxVariants {
-		p.variants = slices.Delete(p.variants, 0, 1)
+		p.forget()
 	}
 	p.variants = append(p.variants, v)
 	p.last = v
 	return nil
 }
 
+// forget gives the oldest variant and its memory up.
+func (p *call) forget() {
+	_ = p.c.Reserve(-p.variants[0].reserved)
+	p.variants = slices.Delete(p.variants, 0, 1)
+	p.last = nil
+}
+
 // variant makes the code for the present arguments. Forms of a call that the
 // table's author did not think of, as an in-place operator on a dtype that its
 // result does not have, may panic there.
 func (p *call) variant() (v *variant, err error) {
+	reserved := int64(0)
+	p.reserve = func(n int64) error {
+		if err := p.c.Reserve(n); err != nil {
+			return err
+		}
+		reserved += n
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			_ = p.c.Reserve(-reserved)
+		}
+	}()
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = nil, fmt.Errorf("%s: these arguments cannot be compiled: %v", p.file, r)
@@ -137,6 +164,7 @@ func (p *call) variant() (v *variant, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.file, err)
 	}
+	v.reserved = reserved
 	return v, nil
 }
 

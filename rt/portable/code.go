@@ -31,15 +31,15 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders, constant func
 	}
 	if len(part.Outs) == 1 && part.Outs[0].Kind == ir.TensorKind && (only == nil || only[0] == 0) {
 		if in, want := k.handMadeFor(part, constant); in != nil {
-			t, err := newTuned(part, in)
+			t, err := k.newTuned(part, in)
 			if err != nil {
 				return nil, err
 			}
-			return inOrder(part, o, want, t)
+			return k.inOrder(part, o, want, t)
 		}
 	}
-	if l := k.cache.known(part, only, o); l != nil {
-		return l, nil
+	if l, err := k.knownLoops(part, only, o); l != nil || err != nil {
+		return l, err
 	}
 	ts, err := interp.Tensors(c)
 	switch {
@@ -49,19 +49,19 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders, constant func
 		if only != nil {
 			ts = pick(ts, only)
 		}
-		return k.cache.loops(part, only, o, func() (*loop.Func, error) { return interp.Loops(c, ts, o) })
+		return k.loops(part, only, o, func() (*loop.Func, error) { return interp.Loops(c, ts, o) })
 	case c.Op.Loops != nil:
-		l, err := k.cache.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) { return c.Op.Loops(c) })
+		l, err := k.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) { return c.Op.Loops(c) })
 		if err != nil {
 			return nil, err
 		}
-		return inOrder(c, o, interp.Orders{}, l)
+		return k.inOrder(c, o, interp.Orders{}, l)
 	case c.Op.Decompose != nil:
 		s, err := k.newSequence(c, constant)
 		if err != nil {
 			return nil, err
 		}
-		return inOrder(c, o, interp.Orders{}, s)
+		return k.inOrder(c, o, interp.Orders{}, s)
 	}
 	return nil, fmt.Errorf("the operator has no kernel")
 }

@@ -26,7 +26,16 @@ func (v *variant) interpreted(n *ir.Node, bound *ops.Call) *interpreted {
 
 func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 	m := interp.New(p.table)
-	m.Done, m.Reserve = done, p.c.Reserve
+	m.Done = done
+	taken := int64(0)
+	m.Reserve = func(n int64) error {
+		err := p.c.Reserve(n)
+		if err == nil {
+			taken += n
+		}
+		return err
+	}
+	defer func() { _ = p.c.Reserve(-taken) }()
 	for j, value := range x.inputs {
 		o := &x.v.operands[j]
 		t := o.slot.Tensor

@@ -2,12 +2,15 @@ package portable
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
+	"github.com/etgen/etgen/rt"
 )
 
 // program is a compiled function, which any number of calls may run.
@@ -71,24 +74,44 @@ type loops struct {
 	bufs   [][]byte // results, operands, scratch
 }
 
-func (p *program) loops() *loops {
+// loops returns the program with memory, which reserve is asked for.
+func (p *program) loops(reserve func(int64) error) (*loops, error) {
 	l := &loops{program: p, runner: p.code.Runner(), bufs: make([][]byte, len(p.f.Bufs))}
 	for i, b := range p.f.Bufs {
 		if b.Role == loop.Scratch {
 			n, _ := b.Len.Const()
-			l.bufs[i] = make([]byte, n*int64(b.DType.Size()))
+			room, err := roomFor(n, b.DType, reserve)
+			if err != nil {
+				return nil, err
+			}
+			l.bufs[i] = room
 		}
 	}
-	return l
+	return l, nil
 }
 
+// roomFor returns memory for n elements, which reserve is asked for.
+func roomFor(n int64, d ir.DType, reserve func(int64) error) ([]byte, error) {
+	size := int64(d.Size())
+	if n < 0 || n > math.MaxInt/size {
+		return nil, fmt.Errorf("%w: room for %d elements", rt.ErrOutOfMemory, n)
+	}
+	if err := reserve(n * size); err != nil {
+		return nil, err
+	}
+	return make([]byte, n*size), nil
+}
+
+// unlimited is for loops without scratch.
+func unlimited(int64) error { return nil }
+
 // newLoops compiles a function that nobody else needs.
-func newLoops(f *loop.Func) (*loops, error) {
+func newLoops(f *loop.Func, reserve func(int64) error) (*loops, error) {
 	p, err := newProgram(f)
 	if err != nil {
 		return nil, err
 	}
-	return p.loops(), nil
+	return p.loops(reserve)
 }
 
 func (l *loops) run(bufs [][]byte, done <-chan struct{}) error {

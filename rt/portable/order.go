@@ -37,7 +37,7 @@ func reorder(t ir.Type, from, to []int) (*loops, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLoops(f)
+	return newLoops(f, unlimited)
 }
 
 // reordered returns data, a tensor in an order of dimensions, in row-major
@@ -63,7 +63,7 @@ type ordered struct {
 
 // inOrder returns x, which wants tensors in the orders want, for tensors in the
 // orders have.
-func inOrder(c *ops.Call, have, want interp.Orders, x code) (code, error) {
+func (k *kernel) inOrder(c *ops.Call, have, want interp.Orders, x code) (code, error) {
 	w := &ordered{code: x, outs: len(c.Outs)}
 	any := false
 	add := func(t ir.Type, from, to []int) error {
@@ -74,8 +74,10 @@ func inOrder(c *ops.Call, have, want interp.Orders, x code) (code, error) {
 			if move, err = reorder(t, from, to); err != nil {
 				return err
 			}
-			n, _ := t.Bytes().Const()
-			room = make([]byte, n)
+			n, _ := t.Numel().Const()
+			if room, err = roomFor(n, t.DType, k.reserve); err != nil {
+				return err
+			}
 			any = true
 		}
 		w.moves, w.copies = append(w.moves, move), append(w.copies, room)

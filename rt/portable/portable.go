@@ -39,4 +39,5 @@ type kernel struct {
 	calls    *atomic.Uint32 // prepared so far
 	cache    *cache
 	depth    int // of decompositions around what is compiled
+	reserve  func(bytes int64) error // of the call
 }

@@ -55,17 +55,20 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 		if i, ok := at[v]; ok {
 			return i, nil
 		}
-		n, ok := v.Type.Bytes().Const()
+		n, ok := v.Type.Numel().Const()
 		if !ok {
 			return 0, fmt.Errorf("the size of %%%s is not known", v.Name)
 		}
-		room := make([]byte, n)
+		var room []byte
+		var err error
 		if v.Const != nil {
-			data, err := ir.Tensor(v.Const)
-			if err != nil {
-				return 0, err
-			}
-			room, fixed[v] = data, data
+			room, err = ir.Tensor(v.Const)
+			fixed[v] = room
+		} else {
+			room, err = roomFor(n, v.Type.DType, k.reserve)
+		}
+		if err != nil {
+			return 0, err
 		}
 		at[v] = len(s.memory)
 		s.memory = append(s.memory, room)

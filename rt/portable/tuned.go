@@ -3,6 +3,7 @@ package portable
 import (
 	"fmt"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/interp"
@@ -44,7 +45,7 @@ type tunedCode struct {
 	rooms    [][]float32 // for results and operands that are not aligned
 }
 
-func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
+func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	f, ok := gofunc.Lookup(in.Kernel.Go)
 	scratch, known := in.Scratch.Const()
 	if !ok || !known {
@@ -60,18 +61,32 @@ func newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	}
 	t.bufs = make([][]float32, 1+t.reads, 1+t.reads+len(in.Packed))
 	for _, p := range in.Packed {
+		if err := k.reserve(int64(len(p.Data))); err != nil {
+			return nil, err
+		}
 		var own []float32
 		x, _ := eval.Floats(p.Data, &own)
 		t.bufs = append(t.bufs, x)
 	}
 	if scratch > 0 {
-		t.bufs = append(t.bufs, make([]float32, (scratch+3)/4))
+		room, err := roomFor((scratch+3)/4, ir.Float32, k.reserve)
+		if err != nil {
+			return nil, err
+		}
+		var own []float32
+		x, _ := eval.Floats(room, &own)
+		t.bufs = append(t.bufs, x)
 	}
 	t.rooms = make([][]float32, 1+len(t.operands))
 	t.added = make([][]float32, len(in.Added))
 	count, _ := c.Outs[0].Numel().Const()
 	macs, _ := in.MACs.Const()
-	t.call = gofunc.NewCall(f, macs, int64(count))
+	inputs := int64(0)
+	for _, v := range c.Operands() {
+		n, _ := v.Type.Numel().Const()
+		inputs = max(inputs, n)
+	}
+	t.call = gofunc.NewCall(f, macs, int64(count), inputs)
 	t.finish = gofunc.Plain()
 	t.finish.Epilogue = t.adding(c, in, int(count))
 	return t, nil

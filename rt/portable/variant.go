@@ -19,6 +19,7 @@ type variant struct {
 	operands []operand
 	to       []*rt.EValue // slots of res
 	res      []result
+	reserved int64        // bytes of its own
 	only     []int        // which of the call's results res are; nil for all
 	open     bool         // data decides the size of a result
 	slow     *interpreted // instead of code
@@ -109,7 +110,7 @@ func (p *call) wanted(bound *ops.Call) []int {
 // compile makes the code of call n, bound.
 func (v *variant) compile(p *call, n *ir.Node, bound *ops.Call) (err error) {
 	if len(v.res) == 1 && v.res[0].kind != ir.TensorKind {
-		return v.number(bound)
+		return v.number(p, bound)
 	}
 	if !v.open {
 		v.code, err = p.kernel.compile(bound, v.only, v.orders(), v.constants(p))
@@ -169,7 +170,7 @@ func (v *variant) room() {
 }
 
 // number compiles a call whose result is a number.
-func (v *variant) number(bound *ops.Call) error {
+func (v *variant) number(p *call, bound *ops.Call) error {
 	r := &v.res[0]
 	if bound.Op.Value != nil && bound.Outs[0].HasExpr {
 		e, err := bound.Op.Value(bound)
@@ -195,7 +196,7 @@ func (v *variant) number(bound *ops.Call) error {
 	if err != nil {
 		return err
 	}
-	if v.code, err = newLoops(f); err != nil {
+	if v.code, err = newLoops(f, p.reserve); err != nil {
 		return err
 	}
 	r.dtype, r.bytes = e.DType, e.DType.Size()

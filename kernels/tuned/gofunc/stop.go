@@ -24,10 +24,15 @@ type Call struct {
 // stopped is what a call that is to end panics with.
 type stopped struct{}
 
-// NewCall returns f for calls with so many results, which take macs
-// multiply-accumulates together, or as many comparisons.
-func NewCall(f Function, macs, results int64) *Call {
-	c := &Call{f: f, long: macs >= worthStopping, each: max(macs/max(results, 1), 1)}
+// NewCall returns f for calls that have at most so many results, which take macs
+// multiply-accumulates together. If those are 0, as of pooling, a result may be
+// made of any number of the inputs.
+func NewCall(f Function, macs, results, inputs int64) *Call {
+	each := float64(macs) / float64(max(results, 1))
+	if macs == 0 {
+		each = float64(inputs)
+	}
+	c := &Call{f: f, long: each*float64(results) >= worthStopping, each: int64(min(max(each, 1), worthStopping))}
 	c.watch = func(run []float32, o, ch int) {
 		if c.left -= c.each * int64(len(run)); c.left < 0 {
 			c.left = pollEvery
