@@ -109,6 +109,21 @@ func transposeF32AVX2%[1]s
 	return b.String()
 }
 
+// chooseARM64 is the Go file that declares the assembly of arm64.
+func chooseARM64(prims []primitive) string {
+	var b strings.Builder
+	b.WriteString(generated + "//go:build !purego\n\npackage strip\n\n// level is that of NEON, which every machine has. Only tests write it.\nvar level = 1\n\n")
+	for _, p := range prims {
+		fmt.Fprintf(&b, "// %s is %s with vectors, or reports that there is nothing to do.\n", p.name, p.doc)
+		fmt.Fprintf(&b, "func %s%s bool {\nif %s || level == 0 {\nreturn false\n}\n%sNEON(%s)\nreturn true\n}\n\n", p.name, p.signature(), p.empty(), p.name, p.operands())
+		fmt.Fprintf(&b, "//go:noescape\nfunc %sNEON%s\n\n", p.name, p.signature())
+	}
+	b.WriteString(noTranspose)
+	return b.String()
+}
+
+const noTranspose = "// transposeF32 reports that there are no vectors.\nfunc transposeF32([]float32, int, []float32, int, int, int) bool { return false }\n"
+
 // functionsFile is the Go file that finds the functions of kernels/math.
 func functionsFile(prims []primitive) string {
 	var b strings.Builder
@@ -148,12 +163,12 @@ return "", nil
 // chooseNone is the Go file for machines without assembly.
 func chooseNone(prims []primitive) string {
 	var b strings.Builder
-	b.WriteString(generated + "//go:build !amd64 || purego\n\npackage strip\n\n")
+	b.WriteString(generated + "//go:build (!amd64 && !arm64) || purego\n\npackage strip\n\n")
 	for _, p := range prims {
 		_, types, _ := strings.Cut(p.signature(), "(")
 		fmt.Fprintf(&b, "// %s reports that there are no vectors.\nfunc %s(%s bool { return false }\n\n", p.name, p.name, types)
 	}
-	b.WriteString("// transposeF32 reports that there are no vectors.\nfunc transposeF32" + transposeSignature + " bool { return false }\n")
+	b.WriteString(noTranspose)
 	return b.String()
 }
 

@@ -32,11 +32,12 @@ func main() {
 	transpose()
 	cpuid()
 	Generate()
-	for name, text := range map[string]string{"vector_amd64.go": chooseAMD64(prims), "vector_other.go": chooseNone(prims), "functions.go": functionsFile(prims)} {
+	for name, text := range map[string]string{"vector_amd64.go": chooseAMD64(prims), "vector_arm64.go": chooseARM64(prims), "vector_other.go": chooseNone(prims), "functions.go": functionsFile(prims)} {
 		data, err := format.Source([]byte(text))
 		check(err)
 		check(os.WriteFile(filepath.Join(*dir, name), data, 0o666))
 	}
+	check(os.WriteFile(filepath.Join(*dir, "vector_arm64.s"), []byte(arm64(prims)), 0o666))
 }
 
 func check(err error) {
