@@ -233,7 +233,8 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	}
 	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
 	if target.Lang == "go" {
-		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false), poolTrials(r, count, true)
+		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false), poolTrials(r, count, true, false)
+		sets["max_pool2d_planes_f32"] = poolTrials(r, count, false, true)
 	}
 	for _, k := range tuned.Standard() {
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")

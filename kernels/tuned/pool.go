@@ -11,17 +11,35 @@ func MaxPool2D() *Kernel {
 	return &Kernel{Name: "max_pool2d_f32", Go: "rows.MaxPool", RunChannels: true, Operands: []string{"x"}, Match: matchMaxPool}
 }
 
+// MaxPool2DPlanes is MaxPool2D for row-major images.
+func MaxPool2DPlanes() *Kernel {
+	return &Kernel{Name: "max_pool2d_planes_f32", Go: "rows.MaxPoolPlanes", Operands: []string{"x"}, Match: matchMaxPoolPlanes}
+}
+
 // AvgPool2D is the mean of each window, like MaxPool2D.
 func AvgPool2D() *Kernel {
 	return &Kernel{Name: "avg_pool2d_f32", Go: "rows.AvgPool", RunChannels: true, Operands: []string{"x"}, Match: matchAvgPool}
 }
 
-func matchMaxPool(r *Request) *Instance {
+func matchMaxPool(r *Request) *Instance { return maxPool(r, true) }
+
+func matchMaxPoolPlanes(r *Request) *Instance {
+	in := maxPool(r, false)
+	if in == nil {
+		return nil
+	}
+	x, y := r.Call.Tensor("self"), r.Call.Outs[0]
+	in.Scratch = sym.Max(sym.Int(4), sym.Mul(sym.Int(4), x.Sizes[3]))
+	in.Channels.Inner = sym.Mul(y.Sizes[2], y.Sizes[3])
+	return in
+}
+
+func maxPool(r *Request, last bool) *Instance {
 	name := r.Call.Op.Name()
 	if name != "aten.max_pool2d.default" && (name != "aten.max_pool2d_with_indices.default" || len(r.Call.Outs) != 1) {
 		return nil
 	}
-	in := pool(r)
+	in := pool(r, last)
 	if in == nil || !addPairs(r.Call, in, "dilation", "padding") {
 		return nil
 	}
@@ -33,7 +51,7 @@ func matchAvgPool(r *Request) *Instance {
 	if c.Op.Name() != "aten.avg_pool2d.default" {
 		return nil
 	}
-	in := pool(r)
+	in := pool(r, true)
 	if in == nil || !addPairs(c, in, "padding") {
 		return nil
 	}
@@ -52,16 +70,16 @@ func matchAvgPool(r *Request) *Instance {
 	return in
 }
 
-// pool returns an instance for a window that slides over an image whose channels
-// lie innermost, with its size and stride, or nil.
-func pool(r *Request) *Instance {
+// pool returns an instance for a window that slides over an image, whose channels
+// lie innermost or not, with its size and stride, or nil.
+func pool(r *Request, last bool) *Instance {
 	c := r.Call
 	if r.Target.Lang != "go" || !ChannelsLast(r.Target) || !allFloat32(c) {
 		return nil
 	}
 	k := c.Operand("self")
 	x, y := c.Tensor("self"), c.Outs[0]
-	if x.Rank() != 4 || (r.order(k) == nil || r.Out == nil) && !x.Sizes[1].Is(1) {
+	if x.Rank() != 4 || (r.order(k) != nil) != last || (r.Out != nil) != last {
 		return nil
 	}
 	in := &Instance{

@@ -253,11 +253,14 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 }
 
 // poolTrials are the largest elements of windows, or their means.
-func poolTrials(r *rand.Rand, count int, mean bool) []*trial {
+func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 	var out []*trial
 	last := []int{0, 2, 3, 1}
+	if planes {
+		last = nil
+	}
 	for i := 0; len(out) < count; i++ {
-		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14), pick[int64](r, 4, 5, 9, 14)}
+		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14), pick[int64](r, 4, 5, 9, 14, 37)}
 		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2), []int64{1, 1}
 		fits := true
 		for d := range kernel {

@@ -64,6 +64,10 @@ func Lookup(name string) (Function, bool) {
 		return func(b [][]float32, p []int, f Finish) {
 			rows.MaxPool(b[0], b[1], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], f.Epilogue)
 		}, true
+	case "rows.MaxPoolPlanes":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.MaxPoolPlanes(b[0], b[1], b[2], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], f.Epilogue)
+		}, true
 	case "rows.AvgPool":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.AvgPool(b[0], b[1], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], f.Epilogue)

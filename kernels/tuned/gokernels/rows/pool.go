@@ -35,3 +35,65 @@ func pool(y, x []float32, batch, channels int, k kind, divisor int, rows, cols a
 		s.run(&f, e, x, shares[:], zero[:], b, 0, rows.out)
 	}
 }
+
+// MaxPoolPlanes is MaxPool for row-major images: of planes, each on its own. The
+// scratch holds a row. The epilogue's runs are rows of planes, of channel c.
+func MaxPoolPlanes(y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+	low := float32(math.Inf(-1))
+	rows, cols := axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}
+	t := tile{y: scratch, rows: 1, middle: 1, xOuter: dh * iw, width: iw, low: low, high: -low}
+	for plane := range batch * channels {
+		for p := range oh {
+			// The largest of what each column has, then of neighbouring columns.
+			s := rows.from(p, oh)
+			t.outer, t.x = s.count, nil
+			if s.count > 0 {
+				t.x = x[(plane*ih+p*sh-ph+s.first*dh)*iw:]
+			}
+			t.above()
+			o := (plane*oh + p) * ow
+			run := y[o : o+ow]
+			cols.largest(run, scratch[:iw])
+			if epilogue != nil {
+				epilogue(run, o, plane%channels)
+			}
+		}
+	}
+}
+
+// above computes a row of the largest of what lies above each other.
+func (t *tile) above() {
+	width := t.width
+	if rest := width % windowUnit; rest > 0 && width > windowUnit {
+		end := *t
+		end.y = t.y[width-windowUnit:]
+		if t.x != nil {
+			end.x = t.x[width-windowUnit:]
+		}
+		end.width = windowUnit
+		largest(&end)
+		t.width -= rest
+	}
+	largest(t)
+	t.width = width
+}
+
+// largest computes the largest of what a window sees of a row at each position.
+func (a *axis) largest(run, row []float32) {
+	for q := 0; q < len(run); {
+		s := a.from(q, len(run))
+		part := run[q : q+s.n]
+		for i := range part {
+			part[i] = float32(math.Inf(-1))
+		}
+		at := q*a.stride - a.pad + s.first*a.dilation
+		for range s.count {
+			taps := row[at:]
+			for i, v := range part {
+				part[i] = max(v, taps[i*a.stride])
+			}
+			at += a.dilation
+		}
+		q += s.n
+	}
+}
