@@ -20,11 +20,11 @@ type compileFlags struct {
 
 func (f *compileFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.target, "target", "generic", "the CPU: generic, cortex-m4, …")
+	flags.StringVar(&f.target, "target", "generic", "the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …")
 	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: tensors stay where the program's own plan has them, as far as they are not fused away and what fusion makes live longer leaves room, in no less memory")
 	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, so many goroutines, or as many as NewThreads is given")
-	fixed(cmd, "target", "generic", "cortex-m0", "cortex-m4", "riscv32")
+	fixed(cmd, "target", compile.Targets()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
 }
@@ -47,6 +47,9 @@ func (f *compileFlags) generator() string {
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
 	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads}
+	if err := compile.CheckTarget(f.target); err != nil {
+		return opt, usageError("--target: %v", err)
+	}
 	if f.threads < 1 || f.threads > 64 {
 		return opt, usageError("--threads=%d: take 1 to 64", f.threads)
 	}

@@ -72,7 +72,7 @@ and outputs; etgen golden record makes one.`,
 	}
 	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
-	cmd.Flags().StringVar(&machine, "machine", "gcc", "the compiler and machine of the way c: "+machineNames())
+	cmd.Flags().StringVar(&machine, "machine", "", "the compiler and machine of the way c (default: that of --target, or gcc): "+machineNames())
 	flags.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "eval", "c,go")
 	return cmd

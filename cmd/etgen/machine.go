@@ -16,19 +16,31 @@ func machineNames() string {
 	return strings.Join(names, ", ")
 }
 
-// runOn makes the C way among ways compile for a machine.
-func runOn(ways []way.Way, machine string) error {
+// hostOf returns the machine and compiler of that name.
+func hostOf(name string) (toolchain.Target, bool) {
 	for _, t := range toolchain.Hosts() {
-		if t.Name != machine {
-			continue
+		if t.Name == name {
+			return t, true
 		}
-		for i, w := range ways {
-			if c, ok := w.(way.C); ok && machine != "gcc" {
-				c.Target = t
-				ways[i] = c
-			}
-		}
+	}
+	return toolchain.Target{}, false
+}
+
+// runOn makes the C way among ways compile for a machine; "" leaves it at what
+// --target says.
+func runOn(ways []way.Way, machine string) error {
+	if machine == "" {
 		return nil
 	}
-	return usageError("--machine=%s is unknown: take %s", machine, machineNames())
+	host, ok := hostOf(machine)
+	if !ok {
+		return usageError("--machine=%s is unknown: take %s", machine, machineNames())
+	}
+	for i, w := range ways {
+		if c, ok := w.(way.C); ok {
+			c.Target = host
+			ways[i] = c
+		}
+	}
+	return nil
 }

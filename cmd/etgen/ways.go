@@ -13,7 +13,11 @@ func wayOf(word string, opt compile.Options) (way.Way, error) {
 	settings := way.Settings{Options: opt}
 	switch word {
 	case "c":
-		return way.C{Settings: settings}, nil
+		c := way.C{Settings: settings}
+		if host, ok := hostOf(opt.Target); ok {
+			c.Target = host // what is written for a machine is compiled for it
+		}
+		return c, nil
 	case "go":
 		return way.Go{Settings: settings}, nil
 	case "rt":

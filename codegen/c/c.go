@@ -27,6 +27,10 @@ type Options struct {
 	// NAME_probe, which who measures defines, with the number that
 	// codegen.Probes gives the call.
 	Probes bool
+	// Target is the machine: for "x86-64-v3", "x86-64-v4" and "neon" the text has
+	// only what they need, and no other compiles it; any other name leaves it to
+	// the compiler's macros.
+	Target string
 	// Threads, if over 1, is the number of parts that the kernels which can be
 	// are divided into; the application's NAME_parallel_for runs them.
 	Threads int

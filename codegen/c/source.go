@@ -10,7 +10,15 @@ import (
 // source puts NAME.c together from what is printed.
 func (g *gen) source() string {
 	w := &writer{}
-	w.raw("/* " + g.banner(g.prefix+".c") + " */")
+	file := g.prefix + ".c"
+	w.raw("/* " + g.banner(file) + " */")
+	m := machineOf(g.opt.Target)
+	if m != nil {
+		w.b.WriteString(m.check(file, g.opt.Target))
+		w.blank()
+	}
+	head := w.b.String()
+	w = &writer{}
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
@@ -34,7 +42,10 @@ func (g *gen) source() string {
 	}
 	w.b.WriteString(g.kernelText.b.String())
 	w.b.WriteString(g.methodText.b.String())
-	return w.b.String()
+	if m == nil {
+		return head + w.b.String()
+	}
+	return head + specialised(w.b.String(), m.known())
 }
 
 // languageMacros lets C++ read what only C has.

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Name   string // package name and prefix; "" derives it from the model's file name
 	Lang   string // "c", "go" or "pte"
-	Target string // "generic" or a CPU such as "cortex-m4"
+	Target string // one of Targets; "" is "generic"
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
 	// same bytes everywhere.
@@ -86,21 +86,6 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	return native.Build(p, nopt)
 }
 
-func (opt Options) target() tuned.Target {
-	t := tuned.Target{Lang: opt.Lang, Name: opt.Target}
-	if t.Name == "" {
-		t.Name = "generic"
-	}
-	t.Speed = opt.Optimize == "speed" || opt.Optimize == "" && !isMCU(t.Name)
-	return t
-}
-
-// isMCU reports whether a target is a microcontroller, where code size counts
-// first.
-func isMCU(target string) bool {
-	return strings.HasPrefix(target, "cortex-m") || strings.HasPrefix(target, "riscv32") || target == "mcu"
-}
-
 // Package lowers p and writes it as files.
 func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
 	if opt.Lang == "pte" {
@@ -124,7 +109,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	name := opt.name(np.Source)
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
 	case "go":
 		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads})
 	}

@@ -21,6 +21,8 @@ func (t Target) tile() Tile {
 		return Tile{Rows: 2, Cols: 2}
 	case strings.HasPrefix(t.Name, "cortex-m"): // 32 floating registers, no vectors
 		return Tile{Rows: 4, Cols: 4}
+	case t.Name == "scalar": // any machine, 16 floating registers
+		return Tile{Rows: 2, Cols: 4}
 	}
 	return Tile{Rows: 6, Cols: 16, Vector: true}
 }
