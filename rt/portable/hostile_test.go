@@ -5,38 +5,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/etgen/etgen/codegen/compile"
-	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/rt"
 	"github.com/etgen/etgen/rt/portable"
 )
-
-// emitted returns the programs of a few cases, which together have lists,
-// computed sizes, branches, loops and the most common operators.
-func emitted(t testing.TB) [][]byte {
-	var all [][]byte
-	for _, name := range []string{"cond_nested", "dynamic_two", "cat_split_stack", "sort_stable", "index_several", "symbolic_int"} {
-		p, closer, err := compile.Read(filepath.Join("..", "..", "golden", "cases", name, "model.pt2"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer closer.Close()
-		out, err := compile.PTE(p, compile.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var file bytes.Buffer
-		if err := pte.Write(&file, out.Program); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, file.Bytes())
-	}
-	return all
-}
 
 // TestHostilePrograms changes bytes of programs at random, the same ones each time, and
 // executes with all kernels what still loads, twice with zeros. Whatever it says,
@@ -46,7 +20,7 @@ func TestHostilePrograms(t *testing.T) {
 	registry := portable.Registry()
 	r := rand.New(rand.NewPCG(1, 2))
 	executed := 0
-	for _, seed := range emitted(t) {
+	for _, seed := range emitted(t, "cond_nested", "dynamic_two", "cat_split_stack", "sort_stable", "index_several", "symbolic_int") {
 		for range 400 {
 			file := bytes.Clone(seed)
 			for range 1 + r.IntN(4) {

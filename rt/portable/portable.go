@@ -38,6 +38,6 @@ type kernel struct {
 	handMade []*tuned.Kernel
 	calls    *atomic.Uint32 // prepared so far
 	cache    *cache
-	depth    int // of decompositions around what is compiled
+	depth    int                     // of decompositions around what is compiled
 	reserve  func(bytes int64) error // of the call
 }
