@@ -2,7 +2,7 @@ package ops
 
 // groups lists the families of the standard table, a file each.
 func groups() [][]Op {
-	return append([][]Op{
+	base := append([][]Op{
 		arithmeticOps(),
 		activationOps(),
 		comparisonOps(),
@@ -24,4 +24,5 @@ func groups() [][]Op {
 		primOps(),
 		assertionOps(),
 	}, tensorGroups()...)
+	return append(base, derivedOps(base))
 }

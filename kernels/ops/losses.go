@@ -1,0 +1,258 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// lossOps compare predictions with targets.
+func lossOps() []Op {
+	return []Op{
+		pairLoss("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
+			return b.mul(d, d), nil
+		}),
+		pairLoss("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
+			return b.Op("aten.abs.default", d), nil
+		}),
+		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) (*ir.Value, error) {
+			beta, err := c.Float("beta")
+			far := b.Op("aten.abs.default", d)
+			if err != nil || beta == 0 {
+				return far, err
+			}
+			near := b.Op("aten.div.Scalar", b.Op("aten.mul.Scalar", b.mul(d, d), 0.5), beta)
+			return b.where(b.Op("aten.lt.Scalar", far, beta), near, b.Op("aten.sub.Scalar", far, 0.5*beta), d.Type.DType), nil
+		}),
+		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) (*ir.Value, error) {
+			delta, err := c.Float("delta")
+			size := b.Op("aten.abs.default", d)
+			far := b.Op("aten.mul.Scalar", b.Op("aten.sub.Scalar", size, 0.5*delta), delta)
+			return b.where(b.Op("aten.lt.Scalar", size, delta), b.Op("aten.mul.Scalar", b.mul(d, d), 0.5), far, d.Type.DType), err
+		}),
+		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", klDiv, func(r *Rand) []Sample {
+			return []Sample{
+				NewSample("self", f32(3, 4), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, 3, 4)),
+				NewSample("self", f32(3, 4), "target", f32(4), "reduction", 2, "log_target", true),
+			}
+		}),
+		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binaryCrossEntropy, binaryLossSamples(Values{Lo: 0.1, Hi: 0.9})),
+		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", logitsLoss,
+			func(r *Rand) []Sample {
+				more := NewSample("self", f32(3, 4), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 0.9}, 3, 4), "pos_weight", Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4), "reduction", 0)
+				return append(binaryLossSamples(Values{})(r), more)
+			}),
+		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
+			crossEntropy, func(r *Rand) []Sample {
+				n, k := r.Dim(), 1+r.Dim()
+				return append(classLossSamples(r),
+					NewSample("self", f32(n, k), "target", indices(k, n), "label_smoothing", 0.1),
+					NewSample("self", f32(n, k), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, n, k), "weight", f32(k)))
+			}),
+		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) { return classLoss(b, c, c.Value("self"), 0) }, classLossSamples),
+	}
+}
+
+// reduced is what a loss gives of its elements: all, their mean or their sum.
+func (b *Builder) reduced(c *Call, loss *ir.Value) (*ir.Value, error) {
+	switch n, err := c.Int("reduction"); {
+	case err != nil:
+		return nil, err
+	case n == 0:
+		return loss, nil
+	case n == 1:
+		return b.Op("aten.mean.default", loss), nil
+	case n == 2:
+		return b.Op("aten.sum.default", loss), nil
+	}
+	return nil, c.Errorf("reduction is none of 0, 1 and 2")
+}
+
+// pairLoss is a loss of the difference between self and target.
+func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) (*ir.Value, error)) Op {
+	return derived(schema, func(b *Builder, c *Call) (*ir.Value, error) {
+		loss, err := f(b, c, b.sub(c.Value("self"), c.Value("target")))
+		if err != nil {
+			return nil, err
+		}
+		return b.reduced(c, loss)
+	}, func(r *Rand) []Sample {
+		s := r.Shape(2)
+		return []Sample{
+			NewSample("self", f32(s...), "target", f32(s...)),
+			NewSample("self", f32(s...), "target", f32(s[1:]...), "reduction", 0),
+			NewSample("self", Tensor(ir.Float64, Values{}, s...), "target", Tensor(ir.Float64, Values{}, s...), "reduction", 2),
+		}
+	})
+}
+
+func klDiv(b *Builder, c *Call) (*ir.Value, error) {
+	x, t := c.Value("self"), c.Value("target")
+	var loss *ir.Value
+	if c.Bool("log_target") {
+		loss = b.mul(b.Op("aten.exp.default", t), b.sub(t, x))
+	} else {
+		loss = b.sub(b.Op("aten.xlogy.Tensor", t, t), b.mul(t, x))
+	}
+	return b.reduced(c, loss)
+}
+
+// weighted multiplies a loss by argument weight, if there is one, and reduces it.
+func (b *Builder) weighted(c *Call, loss *ir.Value) (*ir.Value, error) {
+	if c.Has("weight") {
+		loss = b.mul(loss, c.Value("weight"))
+	}
+	return b.reduced(c, loss)
+}
+
+// binaryCrossEntropy takes logarithms no smaller than -100.
+func binaryCrossEntropy(b *Builder, c *Call) (*ir.Value, error) {
+	x, t := c.Value("self"), c.Value("target")
+	least := func(v *ir.Value) *ir.Value { return b.Op("aten.maximum.default", v, b.scalar(-100.0, v.Type.DType)) }
+	no := b.mul(b.Op("aten.sub.Scalar", t, 1), least(b.Op("aten.log1p.default", b.Op("aten.neg.default", x))))
+	return b.weighted(c, b.sub(no, b.mul(t, least(b.Op("aten.log.default", x)))))
+}
+
+func logitsLoss(b *Builder, c *Call) (*ir.Value, error) {
+	x, t := c.Value("self"), c.Value("target")
+	log := b.Op("aten.log_sigmoid.default", x)
+	if c.Has("pos_weight") {
+		w := b.Op("aten.sub.Scalar", c.Value("pos_weight"), 1)
+		log = b.mul(b.Op("aten.add.Scalar", b.mul(w, t), 1), log)
+	}
+	return b.weighted(c, b.sub(b.mul(b.Op("aten.rsub.Scalar", t, 1), x), log))
+}
+
+func binaryLossSamples(v Values) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		x := func() Input { return Tensor(ir.Float32, v, 3, 4) }
+		t := func() Input { return Tensor(ir.Float32, Values{Lo: 0.1, Hi: 0.9}, 3, 4) }
+		return []Sample{
+			NewSample("self", x(), "target", t()),
+			NewSample("self", x(), "target", t(), "weight", f32(4), "reduction", 2),
+		}
+	}
+}
+
+// crossEntropy is the loss of logits: for classes as for their logarithms, for
+// probabilities the sum over all classes.
+func crossEntropy(b *Builder, c *Call) (*ir.Value, error) {
+	x, t := c.Value("self"), c.Value("target")
+	smooth, err := c.Float("label_smoothing")
+	if err != nil {
+		return nil, err
+	}
+	if x.Type.Rank() == 0 || !t.Type.DType.IsInt() && t.Type.Rank() != x.Type.Rank() {
+		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{x.Type, t.Type}))
+	}
+	d := classDim(x.Type)
+	log := b.Op("aten._log_softmax.default", x, d, false)
+	if t.Type.DType.IsInt() {
+		return classLoss(b, c, log, smooth)
+	}
+	k := x.Type.Sizes[d]
+	n, ok := k.Const()
+	if smooth > 0 {
+		if !ok {
+			return nil, c.Errorf("label smoothing over a dynamic number of classes")
+		}
+		t = b.Op("aten.add.Scalar", b.Op("aten.mul.Scalar", t, 1-smooth), smooth/float64(n))
+	}
+	loss := b.mul(log, t)
+	if c.Has("weight") {
+		loss = b.mul(loss, b.perClass(c.Value("weight"), x.Type))
+	}
+	loss = b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", loss, []int{d}))
+	if m, err := c.Int("reduction"); err != nil || m != 1 {
+		if err != nil {
+			return nil, err
+		}
+		return b.reduced(c, loss)
+	}
+	// The mean is over the batch, whatever the weights.
+	return b.Op("aten.mean.default", loss), nil
+}
+
+// classDim is the dimension of the classes.
+func classDim(t ir.Type) int { return min(1, t.Rank()-1) }
+
+// perClass gives a tensor of one element per class the rank of t.
+func (b *Builder) perClass(w *ir.Value, t ir.Type) *ir.Value {
+	shape := slices.Repeat([]int64{1}, t.Rank())
+	shape[classDim(t)] = -1
+	return b.Op("aten.reshape.default", w, shape)
+}
+
+// classLoss is the negative logarithm at the class that target names, smoothed
+// with the mean over all; classes that are ignored count nothing.
+func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, error) {
+	t := c.Value("target")
+	ignored, err := c.Int("ignore_index")
+	if err != nil {
+		return nil, err
+	}
+	if !t.Type.DType.IsInt() || t.Type.Rank() != log.Type.Rank()-1 {
+		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{log.Type, t.Type}))
+	}
+	d := classDim(log.Type)
+	dt := log.Type.DType
+	off := b.Op("aten.eq.Scalar", t, ignored)
+	at := b.Op("aten.unsqueeze.default", b.where(off, 0, t, ir.Int64), d)
+	pick := func(x *ir.Value) *ir.Value {
+		return b.Op("aten.neg.default", b.Op("aten.squeeze.dims", b.Op("aten.gather.default", x, d, at), []int{d}))
+	}
+	scaled := log
+	if c.Has("weight") {
+		scaled = b.mul(log, b.perClass(c.Value("weight"), log.Type))
+	}
+	loss := b.where(off, 0, pick(scaled), dt)
+	n, err := c.Int("reduction")
+	if err != nil {
+		return nil, err
+	}
+	total := loss
+	if n == 1 { // divided by the weights of the classes that count
+		var share *ir.Value
+		if c.Has("weight") {
+			share = b.Op("aten.index_select.default", c.Value("weight"), 0, b.Op("aten.reshape.default", at, []int{-1}))
+			share = b.Op("aten.reshape.default", share, t.Type.Sizes)
+			share = b.where(off, 0, share, dt)
+		} else {
+			share = b.where(off, 0, 1.0, dt)
+		}
+		share = b.Op("aten.sum.default", share)
+		total = b.div(b.Op("aten.sum.default", loss), share)
+		if smooth == 0 {
+			return total, nil
+		}
+		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled, []int{d})), dt)
+		return b.smoothed(c, log.Type, total, b.div(b.Op("aten.sum.default", even), share), smooth)
+	}
+	if smooth != 0 {
+		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled, []int{d})), dt)
+		if total, err = b.smoothed(c, log.Type, loss, even, smooth); err != nil {
+			return nil, err
+		}
+	}
+	return b.reduced(c, total)
+}
+
+// smoothed mixes the loss of the class named with that of all.
+func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value, smooth float64) (*ir.Value, error) {
+	k, ok := t.Sizes[classDim(t)].Const()
+	if !ok || k == 0 {
+		return nil, c.Errorf("label smoothing over a dynamic number of classes")
+	}
+	return b.add(b.Op("aten.mul.Scalar", named, 1-smooth), b.Op("aten.mul.Scalar", all, smooth/float64(k))), nil
+}
+
+func classLossSamples(r *Rand) []Sample {
+	n, k := r.Dim(), 1+r.Dim()
+	return []Sample{
+		NewSample("self", f32(n, k), "target", indices(k, n)),
+		NewSample("self", f32(k), "target", indices(k)),
+		NewSample("self", f32(n, k, 3), "target", indices(k, n, 3), "weight", Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "reduction", 2),
+		NewSample("self", f32(n+1, k), "target", Tensor(ir.Int64, Values{Lo: -1, Hi: float64(k - 1)}, n+1), "weight", Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "ignore_index", -1, "reduction", 0),
+	}
+}
