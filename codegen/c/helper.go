@@ -88,6 +88,25 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	return data.Name
 }
 
+// rolled returns the macro that stands before a loop that is not to be unrolled
+// before the compiler has made vectors of it.
+func (g *gen) rolled() string {
+	const key = "rolled loop"
+	if c, ok := g.support.names[key]; ok {
+		return c
+	}
+	name := g.names.Take(g.upper + "_ROLLED")
+	g.support.names[key] = name
+	g.support.texts = append(g.support.texts, fmt.Sprintf(`/* A short loop for vectors: gcc would unroll it first, and then find none. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define %[1]s _Pragma("GCC unroll 1")
+#else
+#define %[1]s
+#endif
+`, name))
+	return name
+}
+
 // use is helper for templates: dtypes are typeInfos or short names.
 func (g *gen) use(tmpl string, types ...any) (string, error) {
 	var dtypes []ir.DType

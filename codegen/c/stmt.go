@@ -72,6 +72,9 @@ func (p *printer) loop(s *loop.For) {
 	}
 	extent := p.index(s.Extent)
 	outer := p.scope
+	if s.Rolled {
+		p.w.line("%s", p.g.rolled())
+	}
 	p.scope = codegen.NewScope(outer)
 	i := p.scope.Take(s.Var.Name)
 	p.syms[s.Var] = i

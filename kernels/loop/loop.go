@@ -56,6 +56,9 @@ type (
 		Strip bool
 		// Unroll asks for a constant-extent loop to be printed unrolled.
 		Unroll bool
+		// Rolled asks for a short loop not to be unrolled before the compiler
+		// has made vectors of it.
+		Rolled bool
 	}
 	// While runs Body as long as Cond holds.
 	While struct {

@@ -185,6 +185,9 @@ func (p *printer) loop(s *For) {
 	if s.Unroll {
 		p.printf(" unroll")
 	}
+	if s.Rolled {
+		p.printf(" rolled")
+	}
 	p.block(s.Body)
 	p.symbols.Close()
 }

@@ -157,9 +157,10 @@ func silu(x *expr.Expr) *expr.Expr {
 func gelu(p *point) *expr.Expr {
 	x, one, half := p.x[0], p.konst(1), p.konst(0.5)
 	if p.c.Str("approximate") == "tanh" {
+		// x·(1 + tanh u)/2 is x/(1 + exp(-2u)), which loses nothing where tanh is near -1.
 		cube := expr.Mul(expr.Mul(x, x), x)
-		inner := expr.Mul(p.konst(math.Sqrt2*2/math.SqrtPi*0.5), expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
-		return expr.Mul(expr.Mul(half, x), expr.Add(one, fn("tanh")(inner)))
+		inner := expr.Mul(p.konst(-2*math.Sqrt2/math.SqrtPi), expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
+		return expr.Div(x, expr.Add(one, fn("exp")(inner)))
 	}
 	y := expr.Mul(expr.Mul(x, expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2))))), half)
 	// PyTorch's vector code gives NaN for infinity.

@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,6 +187,30 @@ func TestLanes(t *testing.T) {
 		f := checkOuts(t, "lanes", []expr.Tensor{out}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{columns: n}, schedule.Options{Lanes: 4})
 		if !strings.Contains(f.String(), "part: f32[4]") {
 			t.Fatalf("no lanes:\n%s", f)
+		}
+	}
+}
+
+// Extrema in lanes are those of all elements, and no number if one of these is
+// none. Exponentials are kept.
+func TestLanesSoftmax(t *testing.T) {
+	for _, n := range []int64{4, 5, 8, 19} {
+		rows := ints(6, n)
+		operands := []schedule.OperandInfo{{DType: ir.Float32, Sizes: rows}}
+		x := eval.Operand{DType: ir.Float32, Sizes: []int64{6, n}, Data: make([]byte, 24*n)}
+		for i := range 6 * n {
+			v := float64(i*i%13) - 6
+			switch at := i % n; {
+			case i/n == 1 && at == n-1, i/n == 2 && at == 0, i/n == 3 && at == n/2:
+				v = math.NaN()
+			case i/n == 4 && at > 0, i/n == 3:
+				v = math.Inf(-1)
+			}
+			eval.Put(ir.Float32, x.Data, i, eval.Value{F: v})
+		}
+		f := checkOuts(t, "softmax", []expr.Tensor{softmax(rows, 1)}, operands, []eval.Operand{x}, nil, schedule.Options{Lanes: 4})
+		if s := f.String(); !strings.Contains(s, "bits: i32[4]") || strings.Count(s, "exp") > 2 {
+			t.Fatalf("no lanes, or exponentials are not kept:\n%s", f)
 		}
 	}
 }

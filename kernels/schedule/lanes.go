@@ -1,88 +1,324 @@
 package schedule
 
 import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 )
 
-// laneable reports whether the sum e, its loops in the order vars, is worth
-// splitting into lanes: the innermost loop is long and runs along memory.
-func (s *scheduler) laneable(e *expr.Expr, vars []*sym.Symbol) bool {
-	lanes := int64(s.opts.Lanes)
-	if lanes < 2 || e.Kind != expr.ReduceSum {
-		return false
+// lanes gives the sums and extrema of floats that innermost loops along memory
+// accumulate as many independent accumulators as it is told, in arrays: each
+// for every so manieth iteration. A compiler that keeps the order of additions can
+// then hold them in vectors. It changes that order.
+func lanes(f *loop.Func, count int) {
+	if count < 2 {
+		return
 	}
-	v := vars[len(vars)-1]
-	if n, ok := expr.Extent(v).Const(); ok && n < 2*lanes {
-		return false
-	}
-	along, across := 0, 0
-	expr.Walk(e.Args[0], func(n *expr.Expr) {
-		n.Indices(func(x sym.Expr) {
-			coef, _, linear := x.Coef(v)
-			switch {
-			case !linear:
-				across++
-			case coef.Is(1) && n.Op == expr.OpLoad:
-				along++
-			case !coef.IsZero() && n.Op == expr.OpLoad:
-				across++
+	f.Body = laned(f.Body, int64(count))
+}
+
+func laned(body []loop.Stmt, count int64) []loop.Stmt {
+	var out []loop.Stmt
+	for _, st := range body {
+		switch st := st.(type) {
+		case *loop.For:
+			if l := newLaner(st, count); l != nil {
+				out = append(out, l.run()...)
+				continue
 			}
+			st.Body = laned(st.Body, count)
+		case *loop.While:
+			st.Body = laned(st.Body, count)
+		case *loop.If:
+			st.Then, st.Else = laned(st.Then, count), laned(st.Else, count)
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+// laner divides one loop.
+type laner struct {
+	over  *loop.For
+	count int64
+	parts map[*expr.Var]*parts
+	order []*parts
+}
+
+// parts are the accumulators that stand for the local acc.
+type parts struct {
+	acc   *expr.Var
+	kind  expr.ReduceKind
+	term  *expr.Expr // what an iteration adds or compares
+	array *expr.Var
+	// Of extrema of Float32: the largest bits of a value without its sign. The
+	// values are compared without regard to those that are no numbers, which
+	// vectors can; these bits tell whether there was one.
+	bits *expr.Var
+}
+
+// infinite are the bits of an infinite Float32; those of what is no number are
+// larger.
+const infinite = 0x7f800000
+
+// newLaner returns nil if st is to stay as it is: it is short, or one of its
+// statements is not understood, or what it loads does not lie side by side.
+func newLaner(st *loop.For, count int64) *laner {
+	n, known := st.Extent.Const()
+	_, most := st.Extent.Bounds()
+	if !st.Strip || known && n < count || !known && most < 4*count {
+		return nil
+	}
+	l := &laner{over: st, count: count, parts: map[*expr.Var]*parts{}}
+	inside := map[*expr.Var]bool{}
+	for _, s := range st.Body {
+		switch s := s.(type) {
+		case *loop.Let:
+			if s.Mutable || s.Value == nil {
+				return nil
+			}
+			inside[s.Var] = true
+		case *loop.Store:
+		case *loop.Assign:
+			p := accumulation(s)
+			if p == nil || inside[s.Var] || l.parts[s.Var] != nil {
+				return nil
+			}
+			l.parts[s.Var] = p
+			l.order = append(l.order, p)
+		default:
+			return nil
+		}
+	}
+	if len(l.order) == 0 || l.readsParts() || !l.along() {
+		return nil
+	}
+	return l
+}
+
+// accumulation reads s as one step of a sum or of an extremum of floats, nil if
+// it is none.
+func accumulation(s *loop.Assign) *parts {
+	if s.Var.Len > 0 || s.Var.DType != ir.Float32 && s.Var.DType != ir.Float64 {
+		return nil
+	}
+	isAcc := func(e *expr.Expr) bool { return e.Op == expr.OpLocal && e.Var == s.Var }
+	p := &parts{acc: s.Var}
+	switch e := s.Value; {
+	case e.Op == expr.OpAdd && isAcc(e.Args[0]):
+		p.kind, p.term = expr.ReduceSum, e.Args[1]
+	case e.Op == expr.OpSelect && isAcc(e.Args[2]) && e.Args[0].Op == expr.OpOr:
+		p.term = e.Args[1]
+		better := e.Args[0].Args[0]
+		switch {
+		case len(better.Args) != 2 || better.Args[0] != p.term || !isAcc(better.Args[1]) || !isNaNOf(e.Args[0].Args[1], p.term):
+			return nil
+		case better.Op == expr.OpGt:
+			p.kind = expr.ReduceMax
+		case better.Op == expr.OpLt:
+			p.kind = expr.ReduceMin
+		default:
+			return nil
+		}
+	default:
+		return nil
+	}
+	return p
+}
+
+func isNaNOf(e, x *expr.Expr) bool {
+	return e.Op == expr.OpNe && e.Args[0] == x && e.Args[1] == x
+}
+
+// readsParts reports whether an accumulator is read but to accumulate.
+func (l *laner) readsParts() bool {
+	found := false
+	look := func(e *expr.Expr) {
+		expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.OpLocal && l.parts[e.Var] != nil })
+	}
+	for _, s := range l.over.Body {
+		if a, ok := s.(*loop.Assign); ok {
+			look(l.parts[a.Var].term)
+			continue
+		}
+		loop.Exprs(s, look)
+	}
+	return found
+}
+
+// along reports whether successive iterations load successive elements, or the
+// same ones.
+func (l *laner) along() bool {
+	side, apart := false, false
+	index := func(x sym.Expr, load bool) {
+		coef, _, linear := x.Coef(l.over.Var)
+		switch {
+		case !linear || !coef.IsZero() && !(load && coef.Is(1)):
+			apart = true
+		case !coef.IsZero():
+			side = true
+		}
+	}
+	for _, s := range l.over.Body {
+		if st, ok := s.(*loop.Store); ok {
+			index(st.At, true)
+		}
+		loop.Exprs(s, func(e *expr.Expr) {
+			expr.Walk(e, func(e *expr.Expr) {
+				e.Indices(func(x sym.Expr) { index(x, e.Op == expr.OpLoad) })
+			})
 		})
-	})
-	return along > 0 && across == 0
+	}
+	return side && !apart
 }
 
-// lanes computes the sum e in b by partial sums of every s.opts.Lanes-th value
-// and leaves their sum in a local.
-func (s *scheduler) lanes(e *expr.Expr, vars []*sym.Symbol, b *block) {
-	n := sym.Int(int64(s.opts.Lanes))
-	v := vars[len(vars)-1]
-	whole := sym.FloorDiv(expr.Extent(v), n)
-	chunk, lane, rest := s.newVar("r", whole), s.newVar("lane", n), s.newVar("rest", sym.Mod(expr.Extent(v), n))
-	part := func(at sym.Expr) *expr.Expr { return expr.SubstIndex(e.Args[0], expr.Subst{v: at}) }
-	main := part(sym.Add(sym.Mul(chunk.Expr(), n), lane.Expr()))
-	tail := part(sym.Add(sym.Mul(whole, n), rest.Expr()))
-
-	acc := s.local("part", e)
-	acc.Len = s.opts.Lanes
-	zero := s.newVar("lane", n)
-	b.stmts = append(b.stmts, &loop.Let{Var: acc},
-		&loop.For{Var: zero, Extent: n, Unroll: true, Body: []loop.Stmt{
-			&loop.Assign{Var: acc, At: zero.Expr(), Value: expr.Neutral(e.Kind, e.DType)},
-		}})
-	add := func(body *expr.Expr, lane *sym.Symbol) func(*block) {
-		return func(in *block) {
-			x := s.value(body, in)
-			at := lane.Expr()
-			in.stmts = append(in.stmts, &loop.Assign{Var: acc, At: at, Value: expr.Add(expr.GetAt(acc, at), x)})
+// run returns what stands for the loop.
+func (l *laner) run() []loop.Stmt {
+	n := sym.Int(l.count)
+	whole := sym.FloorDiv(l.over.Extent, n)
+	each := func(body func(lane sym.Expr) []loop.Stmt) *loop.For {
+		v := sym.NewVar("lane", n)
+		return &loop.For{Var: v, Extent: n, Body: body(v.Expr()), Strip: true}
+	}
+	var out []loop.Stmt
+	for _, p := range l.order {
+		p.array = &expr.Var{Name: "part", DType: p.acc.DType, Len: int(l.count)}
+		out = append(out, &loop.Let{Var: p.array})
+		if p.kind != expr.ReduceSum && p.acc.DType == ir.Float32 {
+			p.bits = &expr.Var{Name: "bits", DType: ir.Int32, Len: int(l.count)}
+			out = append(out, &loop.Let{Var: p.bits})
 		}
 	}
-	s.loops(b, vars[:len(vars)-1], []*expr.Expr{main, tail}, false, func(in *block) {
-		s.loops(in, []*sym.Symbol{chunk, lane}, []*expr.Expr{main}, false, add(main, lane))
-		chunks := in.stmts[len(in.stmts)-1].(*loop.For)
-		chunks.Body[len(chunks.Body)-1].(*loop.For).Unroll = true
-		if !expr.Extent(rest).IsZero() {
-			s.loops(in, []*sym.Symbol{rest}, []*expr.Expr{tail}, false, add(tail, rest))
+	out = append(out, each(func(lane sym.Expr) (body []loop.Stmt) {
+		for _, p := range l.order {
+			body = append(body, &loop.Assign{Var: p.array, At: lane, Value: expr.Neutral(p.kind, p.acc.DType)})
+			if p.bits != nil {
+				body = append(body, &loop.Assign{Var: p.bits, At: lane, Value: expr.Int(ir.Int32, 0)})
+			}
+		}
+		return body
+	}))
+	chunk := sym.NewVar("r", whole)
+	out = append(out, &loop.For{Var: chunk, Extent: whole, Body: []loop.Stmt{each(func(lane sym.Expr) []loop.Stmt {
+		return l.step(sym.Add(sym.Mul(chunk.Expr(), n), lane), lane)
+	})}})
+	if left := sym.Mod(l.over.Extent, n); !left.IsZero() {
+		rest := sym.NewVar("rest", left)
+		out = append(out, &loop.For{Var: rest, Extent: left, Body: l.step(sym.Add(sym.Mul(whole, n), rest.Expr()), rest.Expr())})
+	}
+	return append(out, l.finish()...)
+}
+
+// step is iteration at of the loop, accumulated in a lane.
+func (l *laner) step(at, lane sym.Expr) []loop.Stmt {
+	m := expr.Subst{l.over.Var: at}
+	locals := map[*expr.Var]*expr.Var{}
+	value := func(e *expr.Expr) *expr.Expr {
+		return expr.Rewrite(expr.SubstIndex(e, m), func(e *expr.Expr) *expr.Expr {
+			if e.Op == expr.OpLocal && locals[e.Var] != nil {
+				return expr.Get(locals[e.Var])
+			}
+			return e
+		})
+	}
+	var out []loop.Stmt
+	for _, s := range l.over.Body {
+		switch s := s.(type) {
+		case *loop.Let:
+			v := *s.Var
+			out = append(out, &loop.Let{Var: &v, Value: value(s.Value)})
+			locals[s.Var] = &v
+		case *loop.Store:
+			out = append(out, &loop.Store{Buf: s.Buf, At: subst(s.At, m), Value: value(s.Value)})
+		case *loop.Assign:
+			p := l.parts[s.Var]
+			x := value(p.term)
+			if p.bits != nil {
+				size := expr.And(expr.Bitcast(ir.Int32, x), expr.Int(ir.Int32, math.MaxInt32))
+				v := &expr.Var{Name: "size", DType: ir.Int32}
+				out = append(out, &loop.Let{Var: v, Value: size})
+				out = append(out, &loop.Assign{Var: p.bits, At: lane, Value: larger(expr.Get(v), expr.GetAt(p.bits, lane))})
+			}
+			out = append(out, &loop.Assign{Var: p.array, At: lane, Value: p.combine(x, expr.GetAt(p.array, lane))})
+		}
+	}
+	return out
+}
+
+// combine combines x with what was accumulated.
+func (p *parts) combine(x, acc *expr.Expr) *expr.Expr {
+	switch {
+	case p.kind == expr.ReduceSum:
+		return expr.Add(acc, x)
+	case p.bits != nil:
+		return p.better(x, acc)
+	}
+	return expr.Select(expr.IsNaN(acc), acc, expr.Select(expr.IsNaN(x), x, p.better(x, acc)))
+}
+
+// better is the extremum of two numbers.
+func (p *parts) better(x, acc *expr.Expr) *expr.Expr {
+	if p.kind == expr.ReduceMin {
+		return expr.Select(expr.Lt(x, acc), x, acc)
+	}
+	return larger(x, acc)
+}
+
+func larger(x, acc *expr.Expr) *expr.Expr { return expr.Select(expr.Gt(x, acc), x, acc) }
+
+// finish combines the lanes: the upper half with the lower one, and so on.
+func (l *laner) finish() []loop.Stmt {
+	var out []loop.Stmt
+	for have := l.count; have > 1; {
+		half := (have + 1) / 2
+		v := sym.NewVar("lane", sym.Int(have-half))
+		lane, other := v.Expr(), sym.Add(v.Expr(), sym.Int(half))
+		var body []loop.Stmt
+		for _, p := range l.order {
+			body = append(body, &loop.Assign{Var: p.array, At: lane, Value: p.combine(expr.GetAt(p.array, other), expr.GetAt(p.array, lane))})
+			if p.bits != nil {
+				body = append(body, &loop.Assign{Var: p.bits, At: lane, Value: larger(expr.GetAt(p.bits, other), expr.GetAt(p.bits, lane))})
+			}
+		}
+		out = append(out, &loop.For{Var: v, Extent: sym.Int(have - half), Body: body, Strip: true})
+		have = half
+	}
+	first := sym.Int(0)
+	for _, p := range l.order {
+		acc := expr.Get(p.acc)
+		value := p.combine(expr.GetAt(p.array, first), acc)
+		if p.bits != nil {
+			none := expr.Gt(expr.GetAt(p.bits, first), expr.Int(ir.Int32, infinite))
+			value = expr.Select(none, expr.Float(ir.Float32, math.NaN()), value)
+		}
+		out = append(out, &loop.Assign{Var: p.acc, Value: value})
+	}
+	return out
+}
+
+// keepRolled marks the innermost loops of at most count independent iterations:
+// compilers unroll them early and find no vectors in what that gives.
+func keepRolled(f *loop.Func, count int) {
+	loop.Walk(f.Body, func(st loop.Stmt) {
+		l, ok := st.(*loop.For)
+		if !ok || !l.Strip || l.Unroll {
+			return
+		}
+		n, known := l.Extent.Const()
+		l.Rolled = known && n > 1 && n <= int64(count)
+		for _, st := range l.Body {
+			switch st := st.(type) {
+			case *loop.Let:
+				l.Rolled = l.Rolled && !st.Mutable && st.Value != nil
+			case *loop.Assign:
+				l.Rolled = l.Rolled && st.Var.Len > 0
+			case *loop.Store:
+			default:
+				l.Rolled = false
+			}
 		}
 	})
-	sum := s.local("sum", e)
-	b.stmts = append(b.stmts, &loop.Let{Var: sum, Value: total(acc, 0, acc.Len)})
-	b.values[e] = expr.Get(sum)
-}
-
-// total adds elements lo to hi-1 of acc in pairs.
-func total(acc *expr.Var, lo, hi int) *expr.Expr {
-	if hi-lo == 1 {
-		return expr.GetAt(acc, sym.Int(int64(lo)))
-	}
-	mid := (lo + hi) / 2
-	return expr.Add(total(acc, lo, mid), total(acc, mid, hi))
-}
-
-func (s *scheduler) newVar(name string, extent sym.Expr) *sym.Symbol {
-	v := sym.NewVar(name, extent)
-	s.loopVars[v] = true
-	return v
 }

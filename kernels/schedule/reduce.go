@@ -23,10 +23,6 @@ func (s *scheduler) reduce(e *expr.Expr, b *block) {
 	if strip { // else the first of equal values counts
 		vars = s.order(vars, bodies)
 	}
-	if len(group) == 1 && s.laneable(e, vars) {
-		s.lanes(e, vars, b)
-		return
-	}
 	accs := s.accumulators(group)
 	s.loops(b, vars, bodies, strip, func(in *block) {
 		for _, r := range group {

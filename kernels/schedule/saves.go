@@ -25,9 +25,6 @@ type saved struct {
 // output that is not stored to before the last of them is read, else in scratch
 // memory.
 func (s *scheduler) save(n *nest) {
-	if s.opts.Lanes > 1 {
-		return
-	}
 	for i := range n.roots {
 		for _, red := range unguarded(n.roots[i]) {
 			if red.Op == expr.OpReduce && s.saves[red] == nil {

@@ -21,8 +21,8 @@ type OperandInfo struct {
 type Options struct {
 	// Scalars are the dtypes of the run-time scalar operands.
 	Scalars []ir.DType
-	// Lanes, if over 1, splits sums over a last, contiguous axis into that many
-	// independent accumulators. It changes the order of additions.
+	// Lanes, if over 1, splits sums and extrema of floats along memory into that
+	// many independent accumulators. It changes the order of additions.
 	Lanes int
 	// Interchange, if over 0, is the fewest results side by side whose
 	// reductions run together, row by row, in scratch memory, if their loads
@@ -61,11 +61,15 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo, opts Options
 	}
 	s := newScheduler(f, opts)
 	f.Body = s.run(nests)
+	lanes(f, opts.Lanes)
 	rename(f)
 	apartInScratch(f)
 	if interchange(f, opts.Interchange) {
 		apartInScratch(f)
 		relabel(f)
+	}
+	if opts.Lanes > 1 {
+		keepRolled(f, opts.Lanes)
 	}
 	return f, nil
 }

@@ -146,7 +146,7 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 	for i, v := range args {
 		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: inOrder(b.orders[v], v.Type.Sizes)}
 	}
-	opts := schedule.Options{Interchange: rows(b.opt.Target)}
+	opts := schedule.Options{Interchange: rows(b.opt.Target), Lanes: lanes(b.opt.Target)}
 	for _, s := range scalars {
 		opts.Scalars = append(opts.Scalars, scalarDType(s))
 	}
@@ -168,6 +168,15 @@ func rows(t tuned.Target) int {
 		return 32
 	}
 	return 17
+}
+
+// lanes returns how many accumulators reductions along memory have on t: in C as
+// many as the widest vectors have lanes. In Go strips have their own.
+func lanes(t tuned.Target) int {
+	if t.Lang == "c" && tuned.ChannelsLast(t) {
+		return 16
+	}
+	return 0
 }
 
 // call emits a call of a loop kernel whose buffers are vals' (fresh), args'
