@@ -6,24 +6,24 @@ import (
 )
 
 // ConvAround is the convolution over images in any layout, grouped or not,
-// transposed or not, of one or two dimensions, for Go: on tiles of a few
-// neighbouring results by a panel of weights. The image stays in its layout;
+// transposed or not, of one or two dimensions: on tiles of a few neighbouring
+// results by a panel of weights. The image stays in its layout;
 // where there is padding, or zeros between elements as in a transposed
 // convolution, a copy with those is made in scratch. Its results have their
 // channels innermost.
 func ConvAround() *Kernel {
-	return &Kernel{Name: "conv2d_around_f32", Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "conv2d_around_f32", Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
 		Match: func(r *Request) *Instance { return matchAround(r, true) }}
 }
 
 // ConvAroundPlanes is ConvAround for row-major results.
 func ConvAroundPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
 		Match: func(r *Request) *Instance { return matchAround(r, false) }}
 }
 
 func matchAround(r *Request, last bool) *Instance {
-	if r.Target.Lang != "go" || !ChannelsLast(r.Target) {
+	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
@@ -34,6 +34,12 @@ func matchAround(r *Request, last bool) *Instance {
 	}
 	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 {
 		return nil
+	}
+	lanes := 8
+	if r.Target.Lang == "c" {
+		if lanes = rowsCols / 2; cv.cout < 4 && !cv.turned {
+			return nil // the definition's loops are as quick
+		}
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	one, zero := sym.Int(1), sym.Int(0)
@@ -119,7 +125,7 @@ func matchAround(r *Request, last bool) *Instance {
 	}
 	// Vectors do four times what numbers do. Loops around short runs, results by
 	// way of sums, and panels that are not full come on top.
-	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) * float64(max(8, cv.cout)) / float64(cv.cout)
+	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) * float64(max(lanes, cv.cout)) / float64(cv.cout)
 	if !cv.yLast {
 		in.Cost *= 1.25
 	}

@@ -71,6 +71,13 @@ func (k *Kernel) Multiple(name string, n int64) bool {
 	return err == nil && x%n == 0
 }
 
+// Few reports whether parameter name is a constant of at most 4: compilers
+// unroll a loop so short, and see what its steps do together.
+func (k *Kernel) Few(name string) bool {
+	n, err := strconv.Atoi(k.Ints[name])
+	return err == nil && n <= 4
+}
+
 // Mul returns a product of factors: names of parameters or C text. Constants
 // are multiplied, ones left out.
 func (k *Kernel) Mul(factors ...string) string {
