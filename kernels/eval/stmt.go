@@ -135,6 +135,14 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 
 // loop compiles a counted loop.
 func (c *compiler) loop(s *loop.For) func(*frame) bool {
+	if run := c.transposes(s); run != nil {
+		return run
+	}
+	return c.plain(s)
+}
+
+// plain compiles a loop as it stands.
+func (c *compiler) plain(s *loop.For) func(*frame) bool {
 	if run := c.rows(s); run != nil {
 		return run
 	}
