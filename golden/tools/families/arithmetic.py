@@ -180,3 +180,22 @@ def where_mask() -> Case:
         return torch.where(mask, x, y), x.masked_fill(~mask, -1.0), torch.where(x > y, x, 0.0), mask.logical_and(x > 0)
 
     return Case(function(forward), (torch.rand(3, 1) > 0.5, torch.randn(3, 4), torch.randn(4)))
+
+
+def floor_division_by_number() -> Case:
+    """Floats divided by a number that is not exact in float32: the remainder decides."""
+
+    def forward(x):
+        return x // 0.3, x % 0.7, torch.fmod(x, 0.7)
+
+    return Case(function(forward), (torch.linspace(-3, 3, 41),))
+
+
+def integer_power() -> Case:
+    """Powers of integers that wrap around."""
+
+    def forward(x, y):
+        return x**2, x**5, y**3
+
+    x = torch.tensor([2147483647, -2147483648, 65537, -3], dtype=torch.int32)
+    return Case(function(forward), (x, x.long() * 4294967311))

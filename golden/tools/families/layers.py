@@ -224,3 +224,39 @@ def activations() -> Case:
         )
 
     return Case(function(forward), (torch.linspace(-30, 30, 25),))
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(4, 4, 3, padding=1)
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x):
+        y = F.leaky_relu(self.conv(x) + x, 0.1)
+        return F.elu(self.linear(y) + y)
+
+
+def residual_activation() -> Case:
+    """A sum with the input under an activation that chooses, behind a convolution and behind a matrix product."""
+    return Case(Residual(), (torch.randn(2, 4, 6),))
+
+
+def losses() -> Case:
+    """Losses and distances, which export leaves whole: of classes with weights, smoothing and one ignored, of pairs, of vectors."""
+
+    def forward(x, t, w, y):
+        return (
+            F.cross_entropy(x, t, weight=w, label_smoothing=0.1),
+            F.cross_entropy(x, t, ignore_index=2, reduction="none"),
+            F.cross_entropy(x, y.softmax(1)),
+            F.mse_loss(x, y),
+            F.smooth_l1_loss(x, y, beta=0.7, reduction="sum"),
+            F.binary_cross_entropy_with_logits(x, y.sigmoid(), pos_weight=w),
+            F.kl_div(x.log_softmax(1), y.softmax(1), reduction="batchmean"),
+            F.cosine_similarity(x[:, None], y[None], dim=-1),
+            F.pairwise_distance(x, y),
+            torch.cdist(x, y),
+        )
+
+    return Case(function(forward), (torch.randn(5, 4), torch.tensor([0, 2, 1, 3, 2]), torch.rand(4) + 0.5, torch.randn(5, 4)))

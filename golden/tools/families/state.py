@@ -82,3 +82,22 @@ class Constants(nn.Module):
 def constants() -> Case:
     """A buffer that is not saved with the state, a plain attribute, a tensor made in forward."""
     return Case(Constants(), (torch.randn(2, 4),))
+
+
+class ItemCache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(6, 3))
+
+    def forward(self, x, at):
+        n = at.item()
+        torch._check(n >= 0)
+        torch._check(n < 6)
+        self.cache.narrow(0, n, 1).copy_(x)
+        return self.cache.sum(0), self.cache[at]
+
+
+def cache_at_item() -> Case:
+    """A cache that is written at a position which is read from a tensor."""
+    runs = [run(torch.randn(1, 3), torch.tensor(n)) for n in (5, 0, 2)]
+    return Case(ItemCache(), (torch.randn(1, 3), torch.tensor(2)), runs=runs, stateful=True)

@@ -1,6 +1,7 @@
 """Views and what is written through them; slicing and joining."""
 
 import torch
+from torch.nn import functional as F
 
 from .case import Case, function
 
@@ -90,3 +91,12 @@ def reshape_permute() -> Case:
         return p, p.reshape(4, 6), x.view(6, 4).t(), x[:, :1].expand(2, 3, 4), x.flip(0, 2), x.roll(1, 1), x.repeat(1, 2, 1)
 
     return Case(function(forward), (torch.randn(2, 3, 4),))
+
+
+def pad_crop() -> Case:
+    """Padding by negative amounts, alone and beside positive ones; joining tensors without elements."""
+
+    def forward(x, y):
+        return F.pad(x, (1, -2, -1, 3), value=2.5), F.pad(x, (-1, -2)), torch.cat([y, y])
+
+    return Case(function(forward), (torch.randn(2, 4, 5), torch.zeros(3, 0)))
