@@ -82,7 +82,7 @@ func (f *compileFlags) options(model ...string) (compile.Options, error) {
 
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
-	var external, traces bool
+	var external, traces, debug bool
 	var several methodFlags
 	var flags compileFlags
 	cmd := &cobra.Command{
@@ -120,12 +120,12 @@ equal are there once.
 			}
 			switch lang {
 			case "c", "go":
-				if external || traces {
-					return usageError("--external-weights and --stack-traces are for --lang=pte only")
+				if external || traces || debug {
+					return usageError("--external-weights, --stack-traces and --debug-map are for --lang=pte only")
 				}
 				opt.Lang = lang
 			case "pte":
-				opt.Lang, opt.ExternalWeights, opt.StackTraces = lang, external, traces
+				opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external, traces, debug
 			case "":
 				return usageError("--lang is missing: c, go or pte")
 			default:
@@ -163,6 +163,7 @@ equal are there once.
 	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's)")
 	cmd.Flags().BoolVar(&external, "external-weights", false, "with --lang=pte: weights in a .ptd file of their own")
 	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
+	cmd.Flags().BoolVar(&debug, "debug-map", false, "with --lang=pte: NAME.debug.json, what each instruction stands for")
 	several.add(cmd)
 	flags.add(cmd)
 	fixed(cmd, "lang", "c", "go", "pte")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ func newRun(a *app) *cobra.Command {
 	var inputs []string
 	var dir, via, method string
 	var test int
+	var trace bool
 	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "run MODEL -i FILE... -o DIR",
@@ -50,6 +53,9 @@ written as mutated_input_K.`,
 					via = "rt"
 				}
 			}
+			if opt.Probes = trace; trace && (via == "eval" || via == "rt-optimize") {
+				return usageError("--trace is for --via=c, go and rt")
+			}
 			w, err := wayOf(via, opt)
 			if err != nil {
 				return err
@@ -71,9 +77,12 @@ written as mutated_input_K.`,
 			if err != nil {
 				return modelError(err)
 			}
-			out, err := record.RunMethod(cmd.Context(), w, model, method, given.Values)
+			out, steps, err := record.Trace(cmd.Context(), w, model, method, given.Values)
 			if err != nil {
 				return modelError(err)
+			}
+			if trace {
+				a.trace(steps, out.Steps)
 			}
 			written, err := record.WriteOutputs(dir, out, given.NPY)
 			for _, line := range written {
@@ -90,9 +99,33 @@ written as mutated_input_K.`,
 	cmd.Flags().StringVar(&via, "via", "", "how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
 	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
+	cmd.Flags().BoolVar(&trace, "trace", false, "show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
 	flags.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval")
 	return cmd
+}
+
+// trace shows how the steps of a call ran.
+func (a *app) trace(steps []way.Step, runs []way.StepRun) {
+	for i, s := range steps {
+		var took time.Duration
+		calls := 0.0
+		if i < len(runs) {
+			calls = runs[i].Calls
+			for _, t := range runs[i].Times {
+				took += t
+			}
+		}
+		var from []string
+		for _, o := range s.From {
+			at := o.Loc.Module
+			if o.Loc.File != "" {
+				at = fmt.Sprintf("%s:%d %s", o.Loc.File, o.Loc.Line, o.Loc.Module)
+			}
+			from = append(from, strings.TrimSpace(o.Node+" "+at))
+		}
+		fmt.Fprintf(a.out, "%4d %5g × %-10v %-32s %s\n", i, calls, took, s.Kernel, strings.Join(from, ", "))
+	}
 }
 
 // expect holds outputs against those of a bundle's test case.

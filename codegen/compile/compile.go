@@ -39,6 +39,8 @@ type Options struct {
 	// Of an ExecuTorch program: weights in a file of their own, and the model's
 	// Python lines with the instructions.
 	ExternalWeights, StackTraces bool
+	// DebugMap writes beside an ExecuTorch program what its instructions stand for.
+	DebugMap bool
 	// After, if not nil, sees the program after every pass and may return
 	// lower.Stop.
 	After func(lower.Pass, *ir.Program) error
@@ -94,7 +96,7 @@ func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return printPTE(out, opt.name(p.Source))
+		return printPTE(out, opt.name(p.Source), opt.DebugMap)
 	}
 	np, err := Native(p, opt)
 	if err != nil {

@@ -21,14 +21,22 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	})
 }
 
-// printPTE writes the files of an ExecuTorch program: NAME.pte and, if weights
-// are external, NAME.ptd.
-func printPTE(out *codepte.Output, name string) (*codegen.Package, error) {
+// printPTE writes the files of an ExecuTorch program: NAME.pte, if weights are
+// external NAME.ptd, and if it is asked for NAME.debug.json.
+func printPTE(out *codepte.Output, name string, debug bool) (*codegen.Package, error) {
 	var program, data bytes.Buffer
 	if err := pte.Write(&program, out.Program); err != nil {
 		return nil, err
 	}
 	pkg := &codegen.Package{Name: name, Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
+	if debug {
+		file := name + ".pte"
+		text, err := out.DebugMap(file).JSON()
+		if err != nil {
+			return nil, err
+		}
+		pkg.Files = append(pkg.Files, codegen.File{Name: codepte.DebugFile(file), Data: text})
+	}
 	if out.Data == nil {
 		return pkg, nil
 	}

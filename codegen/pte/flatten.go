@@ -16,15 +16,14 @@ type flattener struct {
 	operators map[pte.Operator]int32
 	offsets   map[*slot]int64
 	traces    bool
-	nodes     []string // parallel to the chain's instructions
+	origins   []Origin // parallel to the chain's instructions
 	never     *slot    // the literal False
 	err       error
 }
 
 // flatten makes the plan of c, whose tensors lie at offsets.
-// Nodes are parallel to the instructions: the graph node each came from, "" if
-// none did.
-func flatten(c *code, offsets map[*slot]int64, traces bool) (plan *pte.ExecutionPlan, nodes []string, err error) {
+// Origins are parallel to the instructions.
+func flatten(c *code, offsets map[*slot]int64, traces bool) (plan *pte.ExecutionPlan, origins []Origin, err error) {
 	chain := &pte.Chain{}
 	f := &flattener{
 		plan: &pte.ExecutionPlan{Chains: []*pte.Chain{chain}}, chain: chain, index: map[*slot]int32{},
@@ -37,7 +36,7 @@ func flatten(c *code, offsets map[*slot]int64, traces bool) (plan *pte.Execution
 	for _, s := range c.outputs {
 		f.plan.Outputs = append(f.plan.Outputs, f.value(s))
 	}
-	return f.plan, f.nodes, f.err
+	return f.plan, f.origins, f.err
 }
 
 // value returns the index of a slot, after those of the slots in it.
@@ -128,7 +127,7 @@ func (f *flattener) here() int32 { return int32(len(f.chain.Instructions)) }
 
 func (f *flattener) emit(in pte.Instruction, loc ir.Location) {
 	f.chain.Instructions = append(f.chain.Instructions, in)
-	f.nodes = append(f.nodes, "")
+	f.origins = append(f.origins, Origin{Loc: loc})
 	if f.traces {
 		f.chain.Stacktrace = append(f.chain.Stacktrace, trace(loc))
 	}
@@ -151,7 +150,7 @@ func (f *flattener) block(items []item) {
 				in.Args[i] = f.value(s)
 			}
 			f.emit(in, it.loc)
-			f.nodes[len(f.nodes)-1] = it.node
+			f.origins[len(f.origins)-1].Node = it.node
 		case *move:
 			f.emit(pte.MoveCall{From: f.value(it.from), To: f.value(it.to)}, it.loc)
 		case *branch:

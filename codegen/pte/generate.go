@@ -30,9 +30,14 @@ type Output struct {
 	Data *pte.DataFile
 	// Memory tells of each method where its tensors lie.
 	Memory []Memory
-	// Nodes are of each method, for each instruction, the name of the graph node
-	// it came from; "" if it stands for none.
-	Nodes [][]string
+	// Origins are of each method, for each instruction, where it comes from.
+	Origins [][]Origin
+}
+
+// Origin is where an instruction comes from.
+type Origin struct {
+	Node string // of the graph; "" if it stands for none
+	Loc  ir.Location
 }
 
 // Memory is a method's planned memory.
@@ -59,14 +64,14 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
 	for _, m := range p.Methods {
-		ep, mem, nodes, err := method(pool, shared, m, opt)
+		ep, mem, origins, err := method(pool, shared, m, opt)
 		if err != nil {
 			errs = append(errs, inFile(p.SourceOf(m), m, err))
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, ep)
 		out.Memory = append(out.Memory, mem)
-		out.Nodes = append(out.Nodes, nodes)
+		out.Origins = append(out.Origins, origins)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -84,7 +89,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 }
 
 // method makes an execution plan of m.
-func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, []string, error) {
+func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, []Origin, error) {
 	c, err := build(pool, shared, m, opt.Table)
 	if err != nil {
 		return nil, Memory{}, nil, err
@@ -94,7 +99,7 @@ func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.Ex
 	if err != nil {
 		return nil, Memory{}, nil, err
 	}
-	ep, nodes, err := flatten(c, places, opt.StackTraces)
+	ep, origins, err := flatten(c, places, opt.StackTraces)
 	if err != nil {
 		return nil, Memory{}, nil, err
 	}
@@ -104,7 +109,7 @@ func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.Ex
 	if shared.in(m) {
 		ep.BufferSizes = append(ep.BufferSizes, shared.size)
 	}
-	return ep, mem, nodes, nil
+	return ep, mem, origins, nil
 }
 
 // inFile names the file in an error; one that is about no node is told with its

@@ -58,15 +58,10 @@ func (f Figures) all() []int64 {
 // figureNames name them.
 var figureNames = []string{"file size", "planned bytes", "kernel calls", "instructions"}
 
-// Larger names the figures in which f is larger than g, with both numbers. Of
-// programs that take inputs of different sizes planned memory is held against
-// what they take.
+// Larger names the figures in which f is larger than g, with both numbers.
 func (f Figures) Larger(g Figures) []string {
 	var larger []string
 	mine, theirs := f.all(), g.all()
-	if f.Inputs != g.Inputs {
-		mine[1], theirs[1] = f.Planned*g.Inputs, g.Planned*f.Inputs
-	}
 	for i, n := range mine {
 		if n > theirs[i] {
 			larger = append(larger, fmt.Sprintf("%s %d, not %d", figureNames[i], f.all()[i], g.all()[i]))

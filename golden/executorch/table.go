@@ -21,9 +21,9 @@ func Table(rows []Row) string {
 		b.WriteString("\n")
 	}
 	for _, r := range rows {
-		if r.Etgen.Inputs != r.Theirs.Inputs {
-			fmt.Fprintf(&b, "\n%s: the model's bounds allow inputs of %s bytes, for which etgen plans; ExecuTorch's file takes no more than %s.\n",
-				r.Name, grouped(r.Etgen.Inputs), grouped(r.Theirs.Inputs))
+		if r.Model != nil {
+			fmt.Fprintf(&b, "\n%s: ExecuTorch's file takes inputs of at most %s bytes, and etgen's figures are of a program for the same, made of that file. The model's own bounds allow %s bytes, for which etgen plans %s.\n",
+				r.Name, grouped(r.Theirs.Inputs), grouped(r.Model.Inputs), grouped(r.Model.Planned))
 		}
 	}
 	return b.String()

@@ -237,9 +237,16 @@ func Run(ctx context.Context, w way.Way, model string, inputs []tensor.Value) (*
 
 // RunMethod is Run for the method of a name; "" is the first.
 func RunMethod(ctx context.Context, w way.Way, model, method string, inputs []tensor.Value) (*way.CallResult, error) {
+	r, _, err := Trace(ctx, w, model, method, inputs)
+	return r, err
+}
+
+// Trace is RunMethod that also returns the calls of kernels, or instructions, of
+// the method, to which the result's Steps are parallel; nil if w counts none.
+func Trace(ctx context.Context, w way.Way, model, method string, inputs []tensor.Value) (*way.CallResult, []way.Step, error) {
 	at, err := methodOf(model, method)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	job := way.Job{
 		Name:  filepath.Base(model),
@@ -251,13 +258,17 @@ func RunMethod(ctx context.Context, w way.Way, model, method string, inputs []te
 	w.Run(ctx, []way.Job{job}, func(_ int, r *way.Result) { result = r })
 	switch {
 	case result == nil:
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	case result.Err != nil:
-		return nil, result.Err
+		return nil, nil, result.Err
 	case len(result.Calls) == 0:
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
-	return &result.Calls[0], result.Calls[0].Err
+	var steps []way.Step
+	if at < len(result.Steps) {
+		steps = result.Steps[at]
+	}
+	return &result.Calls[0], steps, result.Calls[0].Err
 }
 
 // WriteOutputs writes output_K.npy or .bin for each tensor, and the same for

@@ -12,23 +12,47 @@ import (
 
 const root = "../.."
 
-// Links and make targets in the documents at the top exist.
+// Links, make targets and commands in the documents exist.
 func TestDocuments(t *testing.T) {
 	targets := makeTargets(t)
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "RATIONALE.md"} {
+	names := []string{"README.md", "ARCHITECTURE.md", "RATIONALE.md"}
+	for _, pattern := range []string{"docs/*.md", "golden/*.md", "golden/*/*.md", "kernels/*.md"} {
+		more, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range more {
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) < 7 {
+		t.Errorf("only %q are found", names)
+	}
+	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+		prose := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(string(text), "")
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(prose, -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), m[1])); err != nil {
 				t.Errorf("%s links to %s, which is not there", name, m[1])
 			}
 		}
 		for _, m := range regexp.MustCompile("(?m)(?:^|`)make ([a-z]+)").FindAllStringSubmatch(string(text), -1) {
 			if !targets[m[1]] {
 				t.Errorf("%s says make %s, which the Makefile has not", name, m[1])
+			}
+		}
+		// Folders and files of the repository in code.
+		for _, m := range regexp.MustCompile("`((?:cmd|codegen|docs|golden|ir|kernels|lower|plan|rt|templates)/[a-z0-9_./]*)`").FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", name, m[1])
 			}
 		}
 		for _, m := range regexp.MustCompile(`go run (\./\S+)`).FindAllStringSubmatch(string(text), -1) {

@@ -67,6 +67,12 @@ func (m *machine) open(j Job, r *Result) (_ io.Closer, err error) {
 	for i := range r.Terms {
 		r.Terms[i], m.work[i] = 1, &work{}
 	}
+	if m.tracer != nil {
+		if r.Steps, err = fileSteps(p, j.File); err != nil {
+			return nil, err
+		}
+		m.steps = r.Steps
+	}
 	_ = guard(func() error { return m.raised(j, r) }) // its error is the compiler's business
 	return open, nil
 }

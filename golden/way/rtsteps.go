@@ -47,8 +47,8 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 	for i, m := range p.Methods {
 		plan, nodes := out.Program.Plans[i], nodesOf(m)
 		for k, in := range plan.Chains[0].Instructions {
-			s := Step{Kernel: instructionName(plan, in)}
-			if n := nodes[out.Nodes[i][k]]; n != nil {
+			s := Step{Kernel: codepte.InstructionName(plan, in)}
+			if n := nodes[out.Origins[i][k].Node]; n != nil {
 				s.From = []native.Origin{{Node: n.Name, Op: n.Op, Loc: n.Loc}}
 				if len(n.Outputs) > 0 && n.Outputs[0] != nil {
 					s.Type = codegen.TypeText(n.Outputs[0].Type, nil)
@@ -63,16 +63,31 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 	return all
 }
 
-func instructionName(plan *pte.ExecutionPlan, in pte.Instruction) string {
-	switch in := in.(type) {
-	case pte.KernelCall:
-		return plan.Operators[in.Op].String()
-	case pte.MoveCall:
-		return "MoveCall"
-	case pte.JumpFalseCall:
-		return "JumpFalseCall"
-	case pte.FreeCall:
-		return "FreeCall"
+// fileSteps are the instructions of each method of a program in a file. Where
+// they come from the map beside the file tells, or else the program itself.
+func fileSteps(p *pte.Program, path string) ([][]Step, error) {
+	debug, err := codepte.DebugBeside(p, path)
+	if err != nil {
+		return nil, err
 	}
-	return "DelegateCall"
+	all := make([][]Step, len(p.Plans))
+	for i, plan := range p.Plans {
+		for c, chain := range plan.Chains {
+			for k, in := range chain.Instructions {
+				s := Step{Kernel: codepte.InstructionName(plan, in)}
+				switch {
+				case debug != nil && c == 0:
+					if d := debug.Methods[i].Instructions[k]; d.Node != "" || d.File != "" {
+						s.From = []native.Origin{{Node: d.Node, Op: d.Op, Loc: ir.Location{File: d.File, Line: d.Line, Module: d.Module}}}
+					}
+				case k < len(chain.Stacktrace):
+					for _, f := range chain.Stacktrace[k] {
+						s.From = append(s.From, native.Origin{Loc: ir.Location{File: f.Filename, Line: int(f.Line), Module: f.Name}})
+					}
+				}
+				all[i] = append(all[i], s)
+			}
+		}
+	}
+	return all, nil
 }

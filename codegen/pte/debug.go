@@ -1,0 +1,134 @@
+package pte
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/etgen/etgen/ir/pte"
+)
+
+// DebugMap tells what the instructions of a program stand for. It lies beside the
+// program, as NAME.debug.json: the program itself has no room for it.
+type DebugMap struct {
+	Program string        `json:"program"` // base name of its file
+	Methods []DebugMethod `json:"methods"`
+	// Handles are of each method the debug handle of each instruction that has
+	// one, by its index: what ExecuTorch's tools call debug_handle_map.
+	Handles map[string]map[int]int `json:"debug_handle_map"`
+}
+
+// DebugMethod is a method of a [DebugMap], with all its instructions in order.
+type DebugMethod struct {
+	Name         string             `json:"name"`
+	Instructions []DebugInstruction `json:"instructions"`
+}
+
+// DebugInstruction is an instruction of a [DebugMap].
+type DebugInstruction struct {
+	Op string `json:"op"` // "aten::add.out", or the kind of instruction
+	// Handle is one number for all instructions of a graph node, from 1; 0 for
+	// those that stand for none.
+	Handle int    `json:"debug_handle,omitempty"`
+	Node   string `json:"node,omitempty"`
+	File   string `json:"file,omitempty"` // of the model's Python source
+	Line   int    `json:"line,omitempty"`
+	Module string `json:"module,omitempty"` // path of the nn.Module
+}
+
+// DebugMap returns the map of a program that is written to a file of the name.
+func (o *Output) DebugMap(file string) *DebugMap {
+	d := &DebugMap{Program: file, Handles: map[string]map[int]int{}}
+	for i, plan := range o.Program.Plans {
+		m := DebugMethod{Name: plan.Name, Instructions: []DebugInstruction{}}
+		handles, known := map[int]int{}, map[string]int{}
+		for k, in := range plan.Chains[0].Instructions {
+			from := o.Origins[i][k]
+			if from.Node != "" {
+				if known[from.Node] == 0 {
+					known[from.Node] = len(known) + 1
+				}
+				handles[k] = known[from.Node]
+			}
+			m.Instructions = append(m.Instructions, DebugInstruction{
+				Op: InstructionName(plan, in), Handle: known[from.Node], Node: from.Node,
+				File: from.Loc.File, Line: from.Loc.Line, Module: from.Loc.Module,
+			})
+		}
+		d.Methods, d.Handles[plan.Name] = append(d.Methods, m), handles
+	}
+	return d
+}
+
+// JSON returns the map as it is in files.
+func (d *DebugMap) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(d, "", " ")
+	return append(text, '\n'), err
+}
+
+// InstructionName names an instruction of a plan: by its operator,
+// "aten::add.out", else by its kind.
+func InstructionName(plan *pte.ExecutionPlan, in pte.Instruction) string {
+	switch in := in.(type) {
+	case pte.KernelCall:
+		if in.Op >= 0 && int(in.Op) < len(plan.Operators) {
+			return plan.Operators[in.Op].String()
+		}
+		return "KernelCall"
+	case pte.MoveCall:
+		return "MoveCall"
+	case pte.JumpFalseCall:
+		return "JumpFalseCall"
+	case pte.FreeCall:
+		return "FreeCall"
+	}
+	return "DelegateCall"
+}
+
+// DebugFile is where the map of the program at path lies.
+func DebugFile(path string) string {
+	return strings.TrimSuffix(path, filepath.Ext(path)) + ".debug.json"
+}
+
+// DebugBeside reads the map of the program p at path, nil if there is none. One
+// that does not fit the program is an error.
+func DebugBeside(p *pte.Program, path string) (*DebugMap, error) {
+	name := DebugFile(path)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &DebugMap{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := d.fits(p); err != nil {
+		return nil, fmt.Errorf("%s is of another program: %w", name, err)
+	}
+	return d, nil
+}
+
+func (d *DebugMap) fits(p *pte.Program) error {
+	if len(d.Methods) != len(p.Plans) {
+		return fmt.Errorf("it has %d methods, not %d", len(d.Methods), len(p.Plans))
+	}
+	for i, plan := range p.Plans {
+		m := d.Methods[i]
+		if m.Name != plan.Name || len(plan.Chains) != 1 || len(m.Instructions) != len(plan.Chains[0].Instructions) {
+			return fmt.Errorf("method %s is another", plan.Name)
+		}
+		for k, in := range plan.Chains[0].Instructions {
+			if have, want := m.Instructions[k].Op, InstructionName(plan, in); have != want {
+				return fmt.Errorf("instruction %d of method %s is %s, not %s", k, plan.Name, want, have)
+			}
+		}
+	}
+	return nil
+}
