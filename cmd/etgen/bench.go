@@ -32,6 +32,7 @@ which is measured along with it. A multiply-accumulate is two operations.
 A table for each way shows the kernels: the time all calls of each take within a
 call of the model, and the operators and the Python line it came from. It is of
 an instrumented copy of the code, in which the clock is read after each kernel.
+There is none for rt-optimize.
 
 MODEL is a model file or the folder of a case, whose first inputs are taken.
 Without those and without -i, inputs are random.`,
@@ -42,7 +43,7 @@ Without those and without -i, inputs are random.`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if len(opt.Via) == 0 {
-				return usageError("--via is empty: take c, go, rt")
+				return usageError("--via is empty: take c, go, rt, rt-optimize")
 			}
 			if opt.For < 0 {
 				return usageError("--for=%v is negative", opt.For)
@@ -86,7 +87,7 @@ Without those and without -i, inputs are random.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&opt.Via, "via", []string{"c", "go", "rt"}, "the ways to run the model: c, go, rt (as a .pte)")
+	cmd.Flags().StringSliceVar(&opt.Via, "via", []string{"c", "go", "rt"}, "the ways to run the model: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded)")
 	cmd.Flags().StringArrayVarP(&opt.Inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().DurationVar(&opt.For, "for", time.Second, "how long to call the model each way, and again for its kernels")
 	cmd.Flags().StringVar(&opt.CC, "cc", "gcc", "the C compiler")
@@ -95,6 +96,6 @@ Without those and without -i, inputs are random.`,
 	cmd.Flags().BoolVar(&text.All, "all", false, "show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	flags.add(cmd)
-	fixed(cmd, "via", "c", "go", "rt", "c,go,rt")
+	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd
 }

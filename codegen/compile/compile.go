@@ -113,7 +113,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	case "c":
 		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads})
+		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
 }

@@ -12,6 +12,10 @@ import (
 // declarations that all machines have, and a file, or two with assembly, for
 // what each of its variants has of its own. head is the first line of files.
 func (u *unit) copies(lib *library, roots []string, rename func(string) string, head, prefix string) (common []string, files []codegen.File, err error) {
+	variants := variantsOf(lib, u.target)
+	if len(variants) > 0 {
+		lib = variants[0].library
+	}
 	decls, err := lib.closure(roots)
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +32,7 @@ func (u *unit) copies(lib *library, roots []string, rename func(string) string, 
 			take(lib, d)
 		}
 	}
-	for _, v := range lib.variants {
+	for _, v := range variants {
 		more, err := u.variantFiles(v, roots, rename, head, prefix, take)
 		if err != nil {
 			return nil, nil, err
@@ -60,7 +64,9 @@ func (u *unit) variantFiles(v *variant, roots []string, rename func(string) stri
 	if len(own) == 0 {
 		return nil, nil
 	}
-	head += v.constraint + "\n\n"
+	if v.constraint != "" {
+		head += v.constraint + "\n\n"
+	}
 	data, err := u.file(head, strings.Join(own, "\n\n"))
 	if err != nil {
 		return nil, err

@@ -25,6 +25,9 @@ type Options struct {
 	// the function that a field of Model, Probe, is set to, with the number that
 	// codegen.Probes gives the call.
 	Probes bool
+	// Target is the machine whose assembly the package has: "x86-64-v3" and
+	// "x86-64-v4", "neon"; "", "generic" and "native" are all, any other none.
+	Target string
 	// Threads, if over 1, lets so many goroutines share the kernels that can be
 	// done in parts; NewThreads makes a Model with another number of them.
 	Threads int
@@ -114,6 +117,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
+	u.target = opt.Target
 	g := &generator{
 		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, threads: opt.Threads,
 		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},

@@ -17,6 +17,7 @@ import (
 // unit is the output package while it is put together.
 type unit struct {
 	name    string
+	target  string         // Options.Target
 	scope   *codegen.Scope // package-level identifiers
 	strip   *library
 	helpers map[string]string // functions of package strip by the names they have here

@@ -21,7 +21,7 @@ type Report struct {
 
 // Way is how a model ran one way. A multiply-accumulate is two operations.
 type Way struct {
-	Name    string  `json:"way"` // "c", "go", "rt"
+	Name    string  `json:"way"` // "c", "go", "rt", "rt-optimize"
 	How     string  `json:"how"` // the compiler and its flags, or what runs it
 	Calls   int     `json:"calls"`
 	Best    float64 `json:"best_us"`

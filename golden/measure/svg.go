@@ -10,11 +10,11 @@ import (
 
 // The picture's measures, in pixels.
 const (
-	svgWidth  = 1000
+	svgWidth  = 1100
 	svgRow    = 18
-	svgLabel  = 400 // left of the bars
+	svgLabel  = 500 // left of the bars
 	svgNumber = 230 // right of the longest bar
-	svgChars  = 60  // that fit into the label
+	svgChars  = 72  // that fit into the label, each up to 6.7 wide
 	svgRows   = 48  // bars of a way at most
 )
 

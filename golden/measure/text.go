@@ -33,6 +33,9 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 		fmt.Fprintln(to, n)
 	}
 	for _, w := range r.Ways {
+		if len(w.Kernels) == 0 {
+			continue
+		}
 		copied := "instrumented code"
 		if w.Name == "rt" {
 			copied = "the runtime with a tracer"
