@@ -56,6 +56,12 @@ func SumInt[T Integer](acc T, a []T) T {
 
 // Largest returns the largest of acc and the elements of a, NaN if there is one.
 func Largest[T Numeric](acc T, a []T) T {
+	if x, ok := largestF32(f32s(a)); ok {
+		if y := T(x); y > acc || y != y {
+			acc = y
+		}
+		return acc
+	}
 	for _, x := range a {
 		if x > acc || x != x {
 			acc = x
@@ -66,6 +72,12 @@ func Largest[T Numeric](acc T, a []T) T {
 
 // Smallest returns the smallest of acc and the elements of a, NaN if there is one.
 func Smallest[T Numeric](acc T, a []T) T {
+	if x, ok := smallestF32(f32s(a)); ok {
+		if y := T(x); y < acc || y != y {
+			acc = y
+		}
+		return acc
+	}
 	for _, x := range a {
 		if x < acc || x != x {
 			acc = x

@@ -780,6 +780,34 @@ func transposeF32(dst []float32, dstStep int, src []float32, srcStep, rows, cols
 //go:noescape
 func transposeF32AVX2(dst []float32, dstStep int, src []float32, srcStep, rows, cols int)
 
+// largestF32 returns the largest element, NaN if there is one, with vectors; false if
+// there are none, or if the order of elements matters: among zeros the first is
+// taken.
+func largestF32(a []float32) (x float32, ok bool) {
+	if len(a) < 8 || level == 0 {
+		return 0, false
+	}
+	x = largestF32AVX2(a)
+	return x, x != 0
+}
+
+//go:noescape
+func largestF32AVX2(a []float32) float32
+
+// smallestF32 returns the smallest element, NaN if there is one, with vectors; false if
+// there are none, or if the order of elements matters: among zeros the first is
+// taken.
+func smallestF32(a []float32) (x float32, ok bool) {
+	if len(a) < 8 || level == 0 {
+		return 0, false
+	}
+	x = smallestF32AVX2(a)
+	return x, x != 0
+}
+
+//go:noescape
+func smallestF32AVX2(a []float32) float32
+
 //go:noescape
 func addF32AVX512(dst, a, b []float32)
 

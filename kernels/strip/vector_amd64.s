@@ -11350,6 +11350,82 @@ block:
 	VZEROUPPER
 	RET
 
+// func largestF32AVX2(a []float32) float32
+// Requires: AVX, SSE
+TEXT ·largestF32AVX2(SB), NOSPLIT, $0-28
+	MOVQ    a_base+0(FP), AX
+	MOVQ    a_len+8(FP), CX
+	LEAQ    -32(AX)(CX*4), CX
+	VMOVUPS (CX), Y0
+	VCMPPS  $0x03, Y0, Y0, Y1
+	CMPQ    AX, CX
+	JAE     join
+
+loop:
+	VMOVUPS (AX), Y2
+	VCMPPS  $0x03, Y2, Y2, Y3
+	VORPS   Y3, Y1, Y1
+	VMAXPS  Y0, Y2, Y0
+	ADDQ    $0x20, AX
+	CMPQ    AX, CX
+	JB      loop
+
+join:
+	VMOVMSKPS    Y1, AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMAXPS       X1, X0, X0
+	TESTL        AX, AX
+	JZ           done
+	MOVL         $0x7fc00000, AX
+	VMOVD        AX, X0
+
+done:
+	VZEROUPPER
+	MOVSS X0, ret+24(FP)
+	RET
+
+// func smallestF32AVX2(a []float32) float32
+// Requires: AVX, SSE
+TEXT ·smallestF32AVX2(SB), NOSPLIT, $0-28
+	MOVQ    a_base+0(FP), AX
+	MOVQ    a_len+8(FP), CX
+	LEAQ    -32(AX)(CX*4), CX
+	VMOVUPS (CX), Y0
+	VCMPPS  $0x03, Y0, Y0, Y1
+	CMPQ    AX, CX
+	JAE     join
+
+loop:
+	VMOVUPS (AX), Y2
+	VCMPPS  $0x03, Y2, Y2, Y3
+	VORPS   Y3, Y1, Y1
+	VMINPS  Y0, Y2, Y0
+	ADDQ    $0x20, AX
+	CMPQ    AX, CX
+	JB      loop
+
+join:
+	VMOVMSKPS    Y1, AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VMINPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMINPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMINPS       X1, X0, X0
+	TESTL        AX, AX
+	JZ           done
+	MOVL         $0x7fc00000, AX
+	VMOVD        AX, X0
+
+done:
+	VZEROUPPER
+	MOVSS X0, ret+24(FP)
+	RET
+
 // func cpuid(leaf uint32, part uint32) (a uint32, b uint32, c uint32, d uint32)
 // Requires: CPUID
 TEXT ·cpuid(SB), NOSPLIT, $0-24

@@ -679,5 +679,11 @@ func erfcF32(dst, x []float32) bool {
 //go:noescape
 func erfcF32NEON(dst, x []float32)
 
+// largestF32 has no vectors.
+func largestF32([]float32) (float32, bool) { return 0, false }
+
+// smallestF32 has no vectors.
+func smallestF32([]float32) (float32, bool) { return 0, false }
+
 // transposeF32 reports that there are no vectors.
 func transposeF32([]float32, int, []float32, int, int, int) bool { return false }

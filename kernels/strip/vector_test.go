@@ -128,3 +128,32 @@ func same(a, b any) bool {
 func sameFloat(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 }
+
+// The extremes found by vectors are those found one after the other: NaN if there
+// is one, the first of zeros.
+func TestExtremes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, n := range append(lengths(), lengths()...) {
+		kinds := 1 + r.IntN(3) // any numbers, numbers, zeros
+		a := make([]float32, n)
+		for i := range a {
+			a[i] = draw(r)
+			if kinds > 1 && a[i] != a[i] {
+				a[i] = -1
+			}
+			if kinds > 2 {
+				a[i] = float32(math.Copysign(0, float64(a[i])))
+			}
+		}
+		acc := draw(r)
+		for name, f := range map[string]func(acc float32, a []float32) float32{"Largest": Largest[float32], "Smallest": Smallest[float32]} {
+			var want float32
+			plain(func() { want = f(acc, a) })
+			levels(func(level int) {
+				if got := f(acc, a); !sameFloat(got, want) {
+					t.Errorf("%s at level %d: got %v, want %v of %v and %v", name, level, got, want, acc, a)
+				}
+			})
+		}
+	}
+}

@@ -63,12 +63,13 @@ type Operand struct {
 	Value *expr.Expr
 }
 
-// The fewest iterations that are worth calls: in general, where a function is
-// applied that has a vector form, to copy, and where every operation on an
-// element is a call itself. A call takes as long as a sum of 16 elements or two
-// exponentials in Go.
+// The fewest iterations that are worth calls: in general, where all have vector
+// forms, where a function is applied that has one, to copy, and where every
+// operation on an element is a call itself. A call takes as long as 16 sums or
+// two exponentials in Go.
 const (
-	shortest            = 16
+	shortest            = 32
+	shortestVector      = 16
 	shortestApply       = 8
 	shortestCopy        = 4
 	shortestInterpreted = 4
@@ -118,12 +119,31 @@ func (b *builder) least() int64 {
 	case len(b.calls) == 1 && b.calls[0].Prim == "Copy":
 		return shortestCopy
 	}
+	least := int64(shortestVector)
 	for _, c := range b.calls {
 		if c.Prim == "Apply" && strip.Vector(c.Fn.Name) != "" {
 			return shortestApply
 		}
+		if !c.vectorized() {
+			least = shortest
+		}
 	}
-	return shortest
+	return least
+}
+
+// vectorized reports whether a call has a vector form: it has if it computes
+// elements of float32, or bools from them.
+func (c *Call) vectorized() bool {
+	switch c.Prim {
+	case "Load", "Store", "Gather", "Iota", "Apply", "Mod", "ModScalar":
+		return false
+	}
+	for _, o := range append([]Operand{c.Dst}, c.Args...) {
+		if o.Kind != None && o.DType != ir.Float32 && o.DType != ir.Bool {
+			return false
+		}
+	}
+	return true
 }
 
 // Invariant reports whether o is the same in all iterations.

@@ -101,6 +101,23 @@ return true
 func transposeF32AVX2%[1]s
 
 `, transposeSignature)
+	for _, name := range []string{"largest", "smallest"} {
+		fmt.Fprintf(&b, `// %[1]sF32 returns the %[1]s element, NaN if there is one, with vectors; false if
+// there are none, or if the order of elements matters: among zeros the first is
+// taken.
+func %[1]sF32(a []float32) (x float32, ok bool) {
+if len(a) < 8 || level == 0 {
+return 0, false
+}
+x = %[1]sF32AVX2(a)
+return x, x != 0
+}
+
+//go:noescape
+func %[1]sF32AVX2(a []float32) float32
+
+`, name)
+	}
 	for _, p := range prims {
 		for _, m := range []machine{avx512, avx2} {
 			fmt.Fprintf(&b, "//go:noescape\nfunc %s%s%s\n\n", p.name, m.suffix, p.signature())
@@ -118,11 +135,17 @@ func chooseARM64(prims []primitive) string {
 		fmt.Fprintf(&b, "func %s%s bool {\nif %s || level == 0 {\nreturn false\n}\n%sNEON(%s)\nreturn true\n}\n\n", p.name, p.signature(), p.empty(), p.name, p.operands())
 		fmt.Fprintf(&b, "//go:noescape\nfunc %sNEON%s\n\n", p.name, p.signature())
 	}
-	b.WriteString(noTranspose)
+	b.WriteString(without)
 	return b.String()
 }
 
-const noTranspose = "// transposeF32 reports that there are no vectors.\nfunc transposeF32([]float32, int, []float32, int, int, int) bool { return false }\n"
+const without = `// largestF32 has no vectors.
+func largestF32([]float32) (float32, bool) { return 0, false }
+
+// smallestF32 has no vectors.
+func smallestF32([]float32) (float32, bool) { return 0, false }
+
+` + "// transposeF32 reports that there are no vectors.\nfunc transposeF32([]float32, int, []float32, int, int, int) bool { return false }\n"
 
 // functionsFile is the Go file that finds the functions of kernels/math.
 func functionsFile(prims []primitive) string {
@@ -168,7 +191,7 @@ func chooseNone(prims []primitive) string {
 		_, types, _ := strings.Cut(p.signature(), "(")
 		fmt.Fprintf(&b, "// %s reports that there are no vectors.\nfunc %s(%s bool { return false }\n\n", p.name, p.name, types)
 	}
-	b.WriteString(noTranspose)
+	b.WriteString(without)
 	return b.String()
 }
 
