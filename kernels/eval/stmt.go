@@ -143,6 +143,10 @@ func (c *compiler) loop(s *loop.For) func(*frame) bool {
 
 // plain compiles a loop as it stands.
 func (c *compiler) plain(s *loop.For) func(*frame) bool {
+	if parts := split(s); parts != nil {
+		body := c.block(parts)
+		return func(fr *frame) bool { return body.run(fr) }
+	}
 	if run := c.rows(s); run != nil {
 		return run
 	}
