@@ -16,6 +16,9 @@ func unknownOperator(t *ops.Table, n *ir.Node) error {
 			return fmt.Errorf("it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", op)
 		}
 	}
+	if strings.HasPrefix(n.Op, "torch._functorch.") {
+		return fmt.Errorf("part of a vmap that export left as it is; export the model after run_decompositions()")
+	}
 	if !strings.HasPrefix(n.Op, "aten.") {
 		return fmt.Errorf("the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
 	}
