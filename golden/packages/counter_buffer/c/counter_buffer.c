@@ -5,6 +5,13 @@
 #define restrict __restrict
 #endif
 
+/* A short loop for vectors: gcc would unroll it first, and then find none. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define COUNTER_BUFFER_ROLLED _Pragma("GCC unroll 1")
+#else
+#define COUNTER_BUFFER_ROLLED
+#endif
+
 /* Reports whether p points to memory of the given alignment. */
 static inline bool aligned(const void *p, size_t align)
 {
@@ -31,6 +38,7 @@ static void counter_buffer_sum(float *restrict out, const float *in)
 static void counter_buffer_roll_add(float *restrict out, const float *in0, const float *in1)
 {
     const float t = in1[0];
+    COUNTER_BUFFER_ROLLED
     for (int32_t i = 0; i < 4; i++) {
         out[i] = in0[(i + 3) % 4] + t;
     }
@@ -40,6 +48,7 @@ static void counter_buffer_roll_add(float *restrict out, const float *in0, const
 static void counter_buffer_mul(float *restrict out, const float *in0, const float *in1)
 {
     const float t = in1[0];
+    COUNTER_BUFFER_ROLLED
     for (int32_t i = 0; i < 3; i++) {
         out[i] = in0[i] * t;
     }

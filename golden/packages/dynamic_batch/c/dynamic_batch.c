@@ -7,9 +7,9 @@
 
 /* Weights, in dynamic_batch_weights.c. */
 extern const float dynamic_batch_hidden_weight[64];
-extern const float dynamic_batch_hidden_bias[16];
+extern const float dynamic_batch_hidden_bias[32];
 extern const float dynamic_batch_out_weight[80];
-extern const float dynamic_batch_out_bias[16];
+extern const float dynamic_batch_out_bias[32];
 
 /* Register tiles: sums of products for a few rows by 16 columns of results at
    once. Loops over a tile have constant bounds and are unrolled, which keeps
@@ -65,34 +65,60 @@ typedef struct {
     int32_t row; /* step in x to the tile's next row */
 } tile_sum;
 
-/* acc[i][j] += sum of x[i * row + ..] * w[j + ..] for TILE_ROWS rows. */
-TILE_FUSED static void tile_rows(float *acc, const float *x, const float *w, const tile_sum *s)
+/* Sums of products for up to ROWS_MAX rows by ROWS_COLS columns of results, or by half
+   as many. Columns are lanes of vectors. */
+#define ROWS_COLS 32
+#if TILE_LANES == 16
+#define ROWS_MAX 12
+#define ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
+#elif TILE_LANES == 8 || (TILE_LANES == 4 && defined(__aarch64__))
+#define ROWS_MAX 6
+#define ROWS_BLOCK 16
+#else
+#define ROWS_MAX 2
+#define ROWS_BLOCK 16
+#endif
+#define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
+#define ROWS_CHAINS 4
+
+/* A sum over three nested loops, contiguous in w: their extents, and their steps in x and
+   w; the innermost has step 1 in x. */
+typedef struct {
+    int32_t rows, row; /* extent and steps of the outer loop */
+    int32_t panel;
+    int32_t cols, col; /* of the middle loop */
+    int32_t depth;
+    int32_t next; /* step in x to the next row of results */
+} rows_walk;
+
+TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
     TILE_CONTRACT
-    const int32_t depth = s->n[2], dx = s->x[2], dw = s->w[2], row = s->row;
-    tile_vec a[TILE_ROWS][TILE_VECS];
+    const int32_t depth = s->depth, next = s->next;
+    tile_vec a[ROWS_MAX][ROWS_VECS];
     TILE_UNROLL
-    for (int i = 0; i < TILE_ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
-            a[i][j] = *(const tile_vec *)(acc + i * TILE_COLS + j * TILE_LANES);
+        for (int j = 0; j < vecs; j++) {
+            a[i][j] = *(const tile_vec *)(bias + j * TILE_LANES);
         }
     }
-    for (int32_t r = 0; r < s->n[0]; r++) {
-        for (int32_t c = 0; c < s->n[1]; c++) {
-            const float *xp = x + r * s->x[0] + c * s->x[1];
-            const float *wp = w + r * s->w[0] + c * s->w[1];
+    for (int32_t r = 0; r < s->rows; r++) {
+        const float *wp = w + r * s->panel;
+        for (int32_t c = 0; c < s->cols; c++) {
+            const float *xp = x + r * s->row + c * s->col;
             for (int32_t k = 0; k < depth; k++) {
-                tile_vec b[TILE_VECS];
+                tile_vec b[ROWS_VECS];
                 TILE_UNROLL
-                for (int j = 0; j < TILE_VECS; j++) {
-                    b[j] = *(const tile_vec *)(wp + k * dw + j * TILE_LANES);
+                for (int j = 0; j < vecs; j++) {
+                    b[j] = *(const tile_vec *)(wp + j * TILE_LANES);
                 }
+                wp += width;
                 TILE_UNROLL
-                for (int i = 0; i < TILE_ROWS; i++) {
-                    const float v = xp[k * dx + i * row];
+                for (int i = 0; i < rows; i++) {
+                    const float v = xp[k + i * next];
                     TILE_UNROLL
-                    for (int j = 0; j < TILE_VECS; j++) {
+                    for (int j = 0; j < vecs; j++) {
                         a[i][j] += v * b[j];
                     }
                 }
@@ -100,73 +126,97 @@ TILE_FUSED static void tile_rows(float *acc, const float *x, const float *w, con
         }
     }
     TILE_UNROLL
-    for (int i = 0; i < TILE_ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
-            *(tile_vec *)(acc + i * TILE_COLS + j * TILE_LANES) = a[i][j];
+        for (int j = 0; j < vecs; j++) {
+            *(tile_vec *)(acc + i * ROWS_COLS + j * TILE_LANES) = a[i][j];
         }
     }
 }
 
-/* The same for one row, in TILE_CHAINS independent sums. */
-TILE_FUSED static void tile_row(float *acc, const float *x, const float *w, const tile_sum *s)
+/* The same for one row, in ROWS_CHAINS independent sums. */
+TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
     TILE_CONTRACT
-    const int32_t depth = s->n[2], dx = s->x[2], dw = s->w[2];
+    const int32_t depth = s->depth;
     const tile_vec zero = {0};
-    tile_vec a[TILE_CHAINS][TILE_VECS];
+    tile_vec a[ROWS_CHAINS][ROWS_VECS];
     TILE_UNROLL
-    for (int i = 0; i < TILE_CHAINS; i++) {
+    for (int j = 0; j < vecs; j++) {
+        a[0][j] = *(const tile_vec *)(bias + j * TILE_LANES);
         TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
+        for (int i = 1; i < ROWS_CHAINS; i++) {
             a[i][j] = zero;
         }
     }
-    for (int32_t r = 0; r < s->n[0]; r++) {
-        for (int32_t c = 0; c < s->n[1]; c++) {
-            const float *xp = x + r * s->x[0] + c * s->x[1];
-            const float *wp = w + r * s->w[0] + c * s->w[1];
+    for (int32_t r = 0; r < s->rows; r++) {
+        const float *wp = w + r * s->panel;
+        for (int32_t c = 0; c < s->cols; c++) {
+            const float *xp = x + r * s->row + c * s->col;
             int32_t k = 0;
-            for (; k + TILE_CHAINS <= depth; k += TILE_CHAINS) {
+            for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
                 TILE_UNROLL
-                for (int i = 0; i < TILE_CHAINS; i++) {
-                    const float v = xp[(k + i) * dx];
+                for (int i = 0; i < ROWS_CHAINS; i++) {
+                    const float v = xp[k + i];
                     TILE_UNROLL
-                    for (int j = 0; j < TILE_VECS; j++) {
-                        a[i][j] += v * *(const tile_vec *)(wp + (k + i) * dw + j * TILE_LANES);
+                    for (int j = 0; j < vecs; j++) {
+                        a[i][j] += v * *(const tile_vec *)(wp + i * width + j * TILE_LANES);
                     }
                 }
+                wp += ROWS_CHAINS * width;
             }
             for (; k < depth; k++) {
-                const float v = xp[k * dx];
+                const float v = xp[k];
                 TILE_UNROLL
-                for (int j = 0; j < TILE_VECS; j++) {
-                    a[0][j] += v * *(const tile_vec *)(wp + k * dw + j * TILE_LANES);
+                for (int j = 0; j < vecs; j++) {
+                    a[0][j] += v * *(const tile_vec *)(wp + j * TILE_LANES);
                 }
+                wp += width;
             }
         }
     }
     TILE_UNROLL
-    for (int i = 0; i < TILE_CHAINS; i++) {
-        TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
-            *(tile_vec *)(acc + j * TILE_LANES) += a[i][j];
-        }
+    for (int j = 0; j < vecs; j++) {
+        *(tile_vec *)(acc + j * TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc = bias + sums, for TILE_ROWS rows or one; without bias if it is NULL. */
-static void tile(float *acc, int32_t rows, const float *bias, const float *x, const float *w, const tile_sum *s)
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
+   as many columns as vecs vectors have; a panel of w is width columns wide. */
+TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < TILE_COLS; j++) {
-            acc[i * TILE_COLS + j] = bias ? bias[j] : 0.0f;
-        }
+#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, acc, bias, x, w, s); break;
+    switch (rows) {
+        case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
+        ROWS_CASE(2)
+#if ROWS_MAX > 2
+        ROWS_CASE(3)
+        ROWS_CASE(4)
+        ROWS_CASE(5)
+        ROWS_CASE(6)
+#endif
+#if ROWS_MAX > 6
+        ROWS_CASE(7)
+        ROWS_CASE(8)
+        ROWS_CASE(9)
+        ROWS_CASE(10)
+        ROWS_CASE(11)
+        ROWS_CASE(12)
+#endif
+        default: break;
     }
-    if (rows == TILE_ROWS) {
-        tile_rows(acc, x, w, s);
-    } else {
-        tile_row(acc, x, w, s);
+#undef ROWS_CASE
+}
+
+/* The same for a whole panel, or one of half the width. */
+TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+{
+    if (half) {
+        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s);
+        return;
+    }
+    for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
+        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s);
     }
 }
 
@@ -185,17 +235,28 @@ static inline float dynamic_batch_result(float acc)
 static void dynamic_batch_linear_relu(float *restrict y, const float *x, const float *w,
     const float *bias, int32_t m)
 {
-    const tile_sum sum = { {1, 1, 4}, {0, 0, 1}, {0, 0, TILE_COLS}, 4 };
-    float acc[TILE_ROWS * TILE_COLS];
-    for (int32_t j = 0; j < 5; j += TILE_COLS) {
-        const int cols = 5 - j < TILE_COLS ? (int)(5 - j) : TILE_COLS;
-        for (int32_t i = 0, rows = 0; i < m; i += rows) {
-            rows = m - i < TILE_ROWS ? 1 : TILE_ROWS;
-            tile(acc, rows, bias + j, x + i * 4, w + j * 4, &sum);
+    float acc[ROWS_MAX * ROWS_COLS];
+    rows_walk walk;
+    walk.rows = 1;
+    walk.row = 0;
+    walk.panel = 0;
+    walk.cols = 1;
+    walk.col = 0;
+    walk.depth = 4;
+    walk.next = 4;
+    /* Rows in tiles of equal length. */
+    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < 5; j += ROWS_COLS) {
+        const int cols = 5 - j < ROWS_COLS ? (int)(5 - j) : ROWS_COLS;
+        const int half = cols <= ROWS_COLS / 2;
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = m - i < length ? m - i : length;
+            rows_tile(rows, half, acc, bias + j, x + i * 4, w + j * 4, &walk);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 5 + j + c;
-                    y[o] = dynamic_batch_result(acc[r * TILE_COLS + c]);
+                    y[o] = dynamic_batch_result(acc[r * ROWS_COLS + c]);
                 }
             }
         }
@@ -206,17 +267,28 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
 static void dynamic_batch_linear(float *restrict y, const float *x, const float *w,
     const float *bias, int32_t m)
 {
-    const tile_sum sum = { {1, 1, 5}, {0, 0, 1}, {0, 0, TILE_COLS}, 5 };
-    float acc[TILE_ROWS * TILE_COLS];
-    for (int32_t j = 0; j < 2; j += TILE_COLS) {
-        const int cols = 2 - j < TILE_COLS ? (int)(2 - j) : TILE_COLS;
-        for (int32_t i = 0, rows = 0; i < m; i += rows) {
-            rows = m - i < TILE_ROWS ? 1 : TILE_ROWS;
-            tile(acc, rows, bias + j, x + i * 5, w + j * 5, &sum);
+    float acc[ROWS_MAX * ROWS_COLS];
+    rows_walk walk;
+    walk.rows = 1;
+    walk.row = 0;
+    walk.panel = 0;
+    walk.cols = 1;
+    walk.col = 0;
+    walk.depth = 5;
+    walk.next = 5;
+    /* Rows in tiles of equal length. */
+    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < 2; j += ROWS_COLS) {
+        const int cols = 2 - j < ROWS_COLS ? (int)(2 - j) : ROWS_COLS;
+        const int half = cols <= ROWS_COLS / 2;
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = m - i < length ? m - i : length;
+            rows_tile(rows, half, acc, bias + j, x + i * 5, w + j * 5, &walk);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 2 + j + c;
-                    y[o] = acc[r * TILE_COLS + c];
+                    y[o] = acc[r * ROWS_COLS + c];
                 }
             }
         }

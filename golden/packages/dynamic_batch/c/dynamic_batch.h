@@ -18,7 +18,7 @@ extern "C" {
 
 #define DYNAMIC_BATCH_ARENA_SIZE 320u /* bytes; they need not survive between calls */
 #define DYNAMIC_BATCH_ARENA_ALIGN 16u
-#define DYNAMIC_BATCH_WEIGHTS_SIZE 704u
+#define DYNAMIC_BATCH_WEIGHTS_SIZE 832u
 
 typedef enum {
     DYNAMIC_BATCH_OK,

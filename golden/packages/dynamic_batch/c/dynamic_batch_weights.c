@@ -3,9 +3,9 @@
 
 /* Declared first, so that they are external in C++ too. */
 extern const float dynamic_batch_hidden_weight[64];
-extern const float dynamic_batch_hidden_bias[16];
+extern const float dynamic_batch_hidden_bias[32];
 extern const float dynamic_batch_out_weight[80];
-extern const float dynamic_batch_out_bias[16];
+extern const float dynamic_batch_out_bias[32];
 
 /* hidden.weight */
 const float dynamic_batch_hidden_weight[64] = {
@@ -18,8 +18,9 @@ const float dynamic_batch_hidden_weight[64] = {
 };
 
 /* hidden.bias */
-const float dynamic_batch_hidden_bias[16] = {
+const float dynamic_batch_hidden_bias[32] = {
     -0.03943038f, 0.31613797f, -0.031120777f, -0.3642298f, 0.15716112f, 0.0f, 0.0f, 0.0f, 0.0f,
+    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
     0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f
 };
 
@@ -34,7 +35,8 @@ const float dynamic_batch_out_weight[80] = {
 };
 
 /* out.bias */
-const float dynamic_batch_out_bias[16] = {
+const float dynamic_batch_out_bias[32] = {
     -0.3356669f, 0.025463684f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
+    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
     0.0f, 0.0f, 0.0f
 };

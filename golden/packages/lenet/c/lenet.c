@@ -11,11 +11,11 @@
 extern const float lenet_conv1_weight[75];
 extern const float lenet_conv1_bias[3];
 extern const float lenet_conv2_weight[432];
-extern const float lenet_conv2_bias[16];
+extern const float lenet_conv2_bias[32];
 extern const float lenet_fc1_weight[256];
-extern const float lenet_fc1_bias[16];
+extern const float lenet_fc1_bias[32];
 extern const float lenet_fc2_weight[160];
-extern const float lenet_fc2_bias[16];
+extern const float lenet_fc2_bias[32];
 
 static inline float max_f32(float a, float b)
 {
@@ -76,34 +76,60 @@ typedef struct {
     int32_t row; /* step in x to the tile's next row */
 } tile_sum;
 
-/* acc[i][j] += sum of x[i * row + ..] * w[j + ..] for TILE_ROWS rows. */
-TILE_FUSED static void tile_rows(float *acc, const float *x, const float *w, const tile_sum *s)
+/* Sums of products for up to ROWS_MAX rows by ROWS_COLS columns of results, or by half
+   as many. Columns are lanes of vectors. */
+#define ROWS_COLS 32
+#if TILE_LANES == 16
+#define ROWS_MAX 12
+#define ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
+#elif TILE_LANES == 8 || (TILE_LANES == 4 && defined(__aarch64__))
+#define ROWS_MAX 6
+#define ROWS_BLOCK 16
+#else
+#define ROWS_MAX 2
+#define ROWS_BLOCK 16
+#endif
+#define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
+#define ROWS_CHAINS 4
+
+/* A sum over three nested loops, contiguous in w: their extents, and their steps in x and
+   w; the innermost has step 1 in x. */
+typedef struct {
+    int32_t rows, row; /* extent and steps of the outer loop */
+    int32_t panel;
+    int32_t cols, col; /* of the middle loop */
+    int32_t depth;
+    int32_t next; /* step in x to the next row of results */
+} rows_walk;
+
+TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
     TILE_CONTRACT
-    const int32_t depth = s->n[2], dx = s->x[2], dw = s->w[2], row = s->row;
-    tile_vec a[TILE_ROWS][TILE_VECS];
+    const int32_t depth = s->depth, next = s->next;
+    tile_vec a[ROWS_MAX][ROWS_VECS];
     TILE_UNROLL
-    for (int i = 0; i < TILE_ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
-            a[i][j] = *(const tile_vec *)(acc + i * TILE_COLS + j * TILE_LANES);
+        for (int j = 0; j < vecs; j++) {
+            a[i][j] = *(const tile_vec *)(bias + j * TILE_LANES);
         }
     }
-    for (int32_t r = 0; r < s->n[0]; r++) {
-        for (int32_t c = 0; c < s->n[1]; c++) {
-            const float *xp = x + r * s->x[0] + c * s->x[1];
-            const float *wp = w + r * s->w[0] + c * s->w[1];
+    for (int32_t r = 0; r < s->rows; r++) {
+        const float *wp = w + r * s->panel;
+        for (int32_t c = 0; c < s->cols; c++) {
+            const float *xp = x + r * s->row + c * s->col;
             for (int32_t k = 0; k < depth; k++) {
-                tile_vec b[TILE_VECS];
+                tile_vec b[ROWS_VECS];
                 TILE_UNROLL
-                for (int j = 0; j < TILE_VECS; j++) {
-                    b[j] = *(const tile_vec *)(wp + k * dw + j * TILE_LANES);
+                for (int j = 0; j < vecs; j++) {
+                    b[j] = *(const tile_vec *)(wp + j * TILE_LANES);
                 }
+                wp += width;
                 TILE_UNROLL
-                for (int i = 0; i < TILE_ROWS; i++) {
-                    const float v = xp[k * dx + i * row];
+                for (int i = 0; i < rows; i++) {
+                    const float v = xp[k + i * next];
                     TILE_UNROLL
-                    for (int j = 0; j < TILE_VECS; j++) {
+                    for (int j = 0; j < vecs; j++) {
                         a[i][j] += v * b[j];
                     }
                 }
@@ -111,87 +137,98 @@ TILE_FUSED static void tile_rows(float *acc, const float *x, const float *w, con
         }
     }
     TILE_UNROLL
-    for (int i = 0; i < TILE_ROWS; i++) {
+    for (int i = 0; i < rows; i++) {
         TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
-            *(tile_vec *)(acc + i * TILE_COLS + j * TILE_LANES) = a[i][j];
+        for (int j = 0; j < vecs; j++) {
+            *(tile_vec *)(acc + i * ROWS_COLS + j * TILE_LANES) = a[i][j];
         }
     }
 }
 
-/* The same for one row, in TILE_CHAINS independent sums. */
-TILE_FUSED static void tile_row(float *acc, const float *x, const float *w, const tile_sum *s)
+/* The same for one row, in ROWS_CHAINS independent sums. */
+TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
     TILE_CONTRACT
-    const int32_t depth = s->n[2], dx = s->x[2], dw = s->w[2];
+    const int32_t depth = s->depth;
     const tile_vec zero = {0};
-    tile_vec a[TILE_CHAINS][TILE_VECS];
+    tile_vec a[ROWS_CHAINS][ROWS_VECS];
     TILE_UNROLL
-    for (int i = 0; i < TILE_CHAINS; i++) {
+    for (int j = 0; j < vecs; j++) {
+        a[0][j] = *(const tile_vec *)(bias + j * TILE_LANES);
         TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
+        for (int i = 1; i < ROWS_CHAINS; i++) {
             a[i][j] = zero;
         }
     }
-    for (int32_t r = 0; r < s->n[0]; r++) {
-        for (int32_t c = 0; c < s->n[1]; c++) {
-            const float *xp = x + r * s->x[0] + c * s->x[1];
-            const float *wp = w + r * s->w[0] + c * s->w[1];
+    for (int32_t r = 0; r < s->rows; r++) {
+        const float *wp = w + r * s->panel;
+        for (int32_t c = 0; c < s->cols; c++) {
+            const float *xp = x + r * s->row + c * s->col;
             int32_t k = 0;
-            for (; k + TILE_CHAINS <= depth; k += TILE_CHAINS) {
+            for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
                 TILE_UNROLL
-                for (int i = 0; i < TILE_CHAINS; i++) {
-                    const float v = xp[(k + i) * dx];
+                for (int i = 0; i < ROWS_CHAINS; i++) {
+                    const float v = xp[k + i];
                     TILE_UNROLL
-                    for (int j = 0; j < TILE_VECS; j++) {
-                        a[i][j] += v * *(const tile_vec *)(wp + (k + i) * dw + j * TILE_LANES);
+                    for (int j = 0; j < vecs; j++) {
+                        a[i][j] += v * *(const tile_vec *)(wp + i * width + j * TILE_LANES);
                     }
                 }
+                wp += ROWS_CHAINS * width;
             }
             for (; k < depth; k++) {
-                const float v = xp[k * dx];
+                const float v = xp[k];
                 TILE_UNROLL
-                for (int j = 0; j < TILE_VECS; j++) {
-                    a[0][j] += v * *(const tile_vec *)(wp + k * dw + j * TILE_LANES);
+                for (int j = 0; j < vecs; j++) {
+                    a[0][j] += v * *(const tile_vec *)(wp + j * TILE_LANES);
                 }
+                wp += width;
             }
         }
     }
     TILE_UNROLL
-    for (int i = 0; i < TILE_CHAINS; i++) {
-        TILE_UNROLL
-        for (int j = 0; j < TILE_VECS; j++) {
-            *(tile_vec *)(acc + j * TILE_LANES) += a[i][j];
-        }
+    for (int j = 0; j < vecs; j++) {
+        *(tile_vec *)(acc + j * TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc = bias + sums, for TILE_ROWS rows or one; without bias if it is NULL. */
-static void tile(float *acc, int32_t rows, const float *bias, const float *x, const float *w, const tile_sum *s)
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
+   as many columns as vecs vectors have; a panel of w is width columns wide. */
+TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < TILE_COLS; j++) {
-            acc[i * TILE_COLS + j] = bias ? bias[j] : 0.0f;
-        }
+#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, acc, bias, x, w, s); break;
+    switch (rows) {
+        case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
+        ROWS_CASE(2)
+#if ROWS_MAX > 2
+        ROWS_CASE(3)
+        ROWS_CASE(4)
+        ROWS_CASE(5)
+        ROWS_CASE(6)
+#endif
+#if ROWS_MAX > 6
+        ROWS_CASE(7)
+        ROWS_CASE(8)
+        ROWS_CASE(9)
+        ROWS_CASE(10)
+        ROWS_CASE(11)
+        ROWS_CASE(12)
+#endif
+        default: break;
     }
-    if (rows == TILE_ROWS) {
-        tile_rows(acc, x, w, s);
-    } else {
-        tile_row(acc, x, w, s);
-    }
+#undef ROWS_CASE
 }
 
-/* Of n kernel taps, d apart from position p on, returns how many lie in 0..size-1;
-   the first of them goes to *first. */
-static int32_t taps(int32_t p, int32_t size, int32_t n, int32_t d, int32_t *first)
+/* The same for a whole panel, or one of half the width. */
+TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
 {
-    const int32_t lo = p < 0 ? (d - 1 - p) / d : 0;
-    int32_t hi = p < size ? (size - p + d - 1) / d : 0;
-    if (hi > n) {
-        hi = n;
+    if (half) {
+        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s);
+        return;
     }
-    *first = hi > lo ? lo : 0;
-    return hi > lo ? hi - lo : 0;
+    for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
+        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s);
+    }
 }
 
 /* Reports whether p points to memory of the given alignment. */
@@ -240,39 +277,33 @@ static inline float lenet_result(float acc)
 static void lenet_convolution_relu(float *restrict y, const float *x, const float *w,
     const float *bias)
 {
-    float acc[TILE_ROWS * TILE_COLS];
-    tile_sum sum;
-    sum.row = 3;
-    sum.x[0] = 18;
-    sum.w[0] = TILE_COLS * 9;
-    sum.x[1] = 3;
-    sum.w[1] = TILE_COLS * 3;
-    sum.n[2] = 3;
-    sum.x[2] = 1;
-    sum.w[2] = TILE_COLS;
-    for (int32_t j = 0; j < 4; j += TILE_COLS) {
-        const int cols = 4 - j < TILE_COLS ? (int)(4 - j) : TILE_COLS;
-        const float *start = bias + j;
+    float acc[ROWS_MAX * ROWS_COLS];
+    rows_walk walk;
+    walk.rows = 3;
+    walk.row = 18;
+    walk.cols = 1;
+    walk.col = 3;
+    walk.depth = 9;
+    walk.next = 3;
+    const float *in = x;
+
+    for (int32_t j = 0; j < 4; j += ROWS_COLS) {
+        const int cols = 4 - j < ROWS_COLS ? (int)(4 - j) : ROWS_COLS;
+        const int half = cols <= ROWS_COLS / 2;
+        /* A row of results in tiles of equal length. */
+        const int32_t tiles = (4 + ROWS_MAX - 1) / ROWS_MAX;
+        const int32_t length = (4 + tiles - 1) / tiles;
         const float *panel = w + j * 27;
+        walk.panel = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
         for (int32_t p = 0; p < 4; p++) {
-            const int32_t top = p;
-            int32_t kr;
-            sum.n[0] = taps(top, 6, 3, 1, &kr);
-            for (int32_t q = 0, rows = 0; q < 4; q += rows) {
-                const int32_t side = q;
-                int32_t kc = 0, at = 0;
-                /* Columns left..right-1 see all kernel columns, the others some. */
-                rows = q < 0 || 4 - q < TILE_ROWS ? 1 : TILE_ROWS;
-                sum.n[1] = rows > 1 ? 3 : taps(side, 6, 3, 1, &kc);
-                if (sum.n[0] > 0 && sum.n[1] > 0) {
-                    at = (top + kr) * 18 + (side + kc) * 3;
-                }
-                tile(acc, rows, start, x + at, panel + (kr * 3 + kc) * TILE_COLS * 3, &sum);
-                for (int c = 0; c < cols; c++) {
-                    const int32_t channel = j + c;
-                    for (int r = 0; r < rows; r++) {
-                        const int32_t o = channel + p * 16 + (q + r) * 4;
-                        y[o] = lenet_result(acc[r * TILE_COLS + c]);
+            for (int32_t q = 0; q < 4; q += length) {
+                const int32_t rows = 4 - q < length ? 4 - q : length;
+                rows_tile(rows, half, acc, bias + j, in + p * 18 + q * 3, panel, &walk);
+                for (int r = 0; r < rows; r++) {
+                    const int32_t at = (p * 4 + q + r) * 4 + j;
+                    for (int c = 0; c < cols; c++) {
+                        const int32_t o = at + c;
+                        y[o] = lenet_result(acc[r * ROWS_COLS + c]);
                     }
                 }
             }
@@ -302,17 +333,28 @@ static void lenet_max_pool2d(float *restrict out, const float *in)
 /* linear.default, relu.default */
 static void lenet_linear_relu(float *restrict y, const float *x, const float *w, const float *bias)
 {
-    const tile_sum sum = { {1, 1, 16}, {0, 0, 1}, {0, 0, TILE_COLS}, 16 };
-    float acc[TILE_ROWS * TILE_COLS];
-    for (int32_t j = 0; j < 10; j += TILE_COLS) {
-        const int cols = 10 - j < TILE_COLS ? (int)(10 - j) : TILE_COLS;
-        for (int32_t i = 0, rows = 0; i < 1; i += rows) {
-            rows = 1 - i < TILE_ROWS ? 1 : TILE_ROWS;
-            tile(acc, rows, bias + j, x + i * 16, w + j * 16, &sum);
+    float acc[ROWS_MAX * ROWS_COLS];
+    rows_walk walk;
+    walk.rows = 1;
+    walk.row = 0;
+    walk.panel = 0;
+    walk.cols = 1;
+    walk.col = 0;
+    walk.depth = 16;
+    walk.next = 16;
+    /* Rows in tiles of equal length. */
+    const int32_t tiles = 1 > ROWS_MAX ? (1 + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t length = (1 + tiles - 1) / tiles;
+    for (int32_t j = 0; j < 10; j += ROWS_COLS) {
+        const int cols = 10 - j < ROWS_COLS ? (int)(10 - j) : ROWS_COLS;
+        const int half = cols <= ROWS_COLS / 2;
+        for (int32_t i = 0; i < 1; i += length) {
+            const int32_t rows = 1 - i < length ? 1 - i : length;
+            rows_tile(rows, half, acc, bias + j, x + i * 16, w + j * 16, &walk);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 10 + j + c;
-                    y[o] = lenet_result(acc[r * TILE_COLS + c]);
+                    y[o] = lenet_result(acc[r * ROWS_COLS + c]);
                 }
             }
         }
@@ -322,17 +364,28 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
 /* linear.default */
 static void lenet_linear(float *restrict y, const float *x, const float *w, const float *bias)
 {
-    const tile_sum sum = { {1, 1, 10}, {0, 0, 1}, {0, 0, TILE_COLS}, 10 };
-    float acc[TILE_ROWS * TILE_COLS];
-    for (int32_t j = 0; j < 5; j += TILE_COLS) {
-        const int cols = 5 - j < TILE_COLS ? (int)(5 - j) : TILE_COLS;
-        for (int32_t i = 0, rows = 0; i < 1; i += rows) {
-            rows = 1 - i < TILE_ROWS ? 1 : TILE_ROWS;
-            tile(acc, rows, bias + j, x + i * 10, w + j * 10, &sum);
+    float acc[ROWS_MAX * ROWS_COLS];
+    rows_walk walk;
+    walk.rows = 1;
+    walk.row = 0;
+    walk.panel = 0;
+    walk.cols = 1;
+    walk.col = 0;
+    walk.depth = 10;
+    walk.next = 10;
+    /* Rows in tiles of equal length. */
+    const int32_t tiles = 1 > ROWS_MAX ? (1 + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t length = (1 + tiles - 1) / tiles;
+    for (int32_t j = 0; j < 5; j += ROWS_COLS) {
+        const int cols = 5 - j < ROWS_COLS ? (int)(5 - j) : ROWS_COLS;
+        const int half = cols <= ROWS_COLS / 2;
+        for (int32_t i = 0; i < 1; i += length) {
+            const int32_t rows = 1 - i < length ? 1 - i : length;
+            rows_tile(rows, half, acc, bias + j, x + i * 10, w + j * 10, &walk);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 5 + j + c;
-                    y[o] = acc[r * TILE_COLS + c];
+                    y[o] = acc[r * ROWS_COLS + c];
                 }
             }
         }

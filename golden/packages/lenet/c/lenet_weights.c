@@ -5,11 +5,11 @@
 extern const float lenet_conv1_weight[75];
 extern const float lenet_conv1_bias[3];
 extern const float lenet_conv2_weight[432];
-extern const float lenet_conv2_bias[16];
+extern const float lenet_conv2_bias[32];
 extern const float lenet_fc1_weight[256];
-extern const float lenet_fc1_bias[16];
+extern const float lenet_fc1_bias[32];
 extern const float lenet_fc2_weight[160];
-extern const float lenet_fc2_bias[16];
+extern const float lenet_fc2_bias[32];
 
 /* conv1.weight */
 const float lenet_conv1_weight[75] = {
@@ -73,8 +73,9 @@ const float lenet_conv2_weight[432] = {
 };
 
 /* conv2.bias */
-const float lenet_conv2_bias[16] = {
+const float lenet_conv2_bias[32] = {
     -0.02635446f, -0.070978515f, 0.12977614f, 0.08581512f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
+    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
     0.0f, 0.0f, 0.0f, 0.0f, 0.0f
 };
 
@@ -114,9 +115,10 @@ const float lenet_fc1_weight[256] = {
 };
 
 /* fc1.bias */
-const float lenet_fc1_bias[16] = {
+const float lenet_fc1_bias[32] = {
     -0.1678493f, -0.049613923f, 0.12911466f, 0.20816454f, -0.1675756f, -0.0057852864f, -0.20674926f,
-    0.2478765f, -0.218519f, -0.1506061f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f
+    0.2478765f, -0.218519f, -0.1506061f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
+    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f
 };
 
 /* fc2.weight */
@@ -139,7 +141,8 @@ const float lenet_fc2_weight[160] = {
 };
 
 /* fc2.bias */
-const float lenet_fc2_bias[16] = {
+const float lenet_fc2_bias[32] = {
     -0.22081959f, 0.007281344f, -0.11717991f, -0.18165241f, -0.15323819f, 0.0f, 0.0f, 0.0f, 0.0f,
+    0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
     0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f
 };
