@@ -45,7 +45,7 @@ func (w emitted) Run(ctx context.Context, jobs []way.Job, done func(int, *way.Re
 				return nil, nil, err
 			}
 			if p, err = emitAndRaise(p); err == nil {
-				err = numbersAsTensors(p.Methods[0], raised[i].Calls)
+				err = numbersAsTensors(p, raised[i].Calls)
 			}
 			return p, closer, err
 		}
@@ -67,8 +67,9 @@ func emitAndRaise(p *ir.Program) (*ir.Program, error) {
 
 // numbersAsTensors makes tensors of numbers where a program that was emitted
 // takes one: a .pte can only fix a number that it takes.
-func numbersAsTensors(m *ir.Method, calls []way.Call) error {
+func numbersAsTensors(p *ir.Program, calls []way.Call) error {
 	for c := range calls {
+		m := p.Methods[calls[c].Method]
 		calls[c].Inputs = slices.Clone(calls[c].Inputs)
 		next := 0
 		for i, spec := range m.Inputs {

@@ -38,6 +38,20 @@ func TestMemory(t *testing.T) {
 	check(t, a, calls{{{1, 2, 3, 4}}}, calls{{{1, 2, 3, 4}, {3, 4, -2, -3}}})
 }
 
+// Memory of two buffers, and freeing what a runtime allocated: the places of one
+// buffer are not those of the other.
+func TestBuffersAndFree(t *testing.T) {
+	a := newAsm()
+	x, y, out := a.at(0, 2), a.at(0, 2), a.at(64, 2)
+	a.plan.Values[y].(*pte.Tensor).Allocation.MemoryID = 2
+	a.plan.BufferSizes = append(a.plan.BufferSizes, 64)
+	a.neg(x, y)
+	a.add(x, y, out)
+	a.code = append(a.code, pte.FreeCall{Value: y})
+	a.io([]int32{x}, []int32{y, out})
+	check(t, a, calls{{{1, 2}}}, calls{{{-1, -2}, {0, 0}}})
+}
+
 // Dimensions in another order in memory.
 func TestDimOrder(t *testing.T) {
 	a := newAsm()
