@@ -1,6 +1,8 @@
 package tuned
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
@@ -122,6 +124,9 @@ func matchAround(r *Request, last bool) *Instance {
 		Tile:     r.Target.tile(),
 		Scratch:  sym.Max(sym.Int(4), sym.Mul(sym.Int(4), n(planes), gh, gw)),
 		MACs:     sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps*cin)),
+	}
+	if r.Target.Lang == "c" { // its text counts taps only
+		in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { return p.Name == "cin" })
 	}
 	// Vectors do four times what numbers do. Loops around short runs, results by
 	// way of sums, and panels that are not full come on top.
