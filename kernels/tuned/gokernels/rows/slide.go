@@ -150,7 +150,7 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 				t.width = min(t.width, panel)
 			}
 			skip := max(0, t.width-rest)
-			s.tile(f, t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
+			s.tile(f, *t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
 			j += t.width - skip
 		}
 		if e != nil {
@@ -166,7 +166,7 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 
 // tile carries out t from lane j on, a tile whose result number skip is number
 // o of y. Those before it are left out.
-func (s *slide) tile(f *finish, t *tile, x, w, bias []float32, o, j, skip int) {
+func (s *slide) tile(f *finish, t tile, x, w, bias []float32, o, j, skip int) {
 	t.x = x
 	if t.outer*t.middle > 0 {
 		t.x = x[j:]
@@ -175,9 +175,9 @@ func (s *slide) tile(f *finish, t *tile, x, w, bias []float32, o, j, skip int) {
 	if s.kind == sums {
 		t.w, t.bias = w[j:], bias[j:]
 	}
-	f.aim(t, o)
+	f.aim(&t, o)
 	if skip == 0 {
-		s.compute(t)
+		s.compute(&t)
 		return
 	}
 	var results [maxRows * panel]float32
