@@ -90,9 +90,9 @@ func Registry() *rt.Registry {
 				Args: "f32[1,1,12,12], const f32[3,1,5,5], const f32[3], [1, 1], [2, 2], [1, 1], false, [0], 1, f32[1,3,12,12]",
 				Outs: 1,
 				New: func(c *compiled.Call) func() error {
-					m := newModel(0)
-					packed1 := (*[100]float32)(compiled.Pack[float32](c, 1, compiled.Shape{Groups: 1, N: 3, A: 5, B: 5, C: 1, Cols: 4, Last: 0, Group: 75, Column: 25, StepA: 5, StepB: 1, StepC: 25}))
-					packed2 := (*[4]float32)(compiled.Pack[float32](c, 2, compiled.Shape{Groups: 1, N: 3, A: 1, B: 1, C: 1, Cols: 4, Last: 0, Group: 3, Column: 1, StepA: 0, StepB: 0, StepC: 0}))
+					m := newModel(2752)
+					packed1 := (*[400]float32)(compiled.Pack[float32](c, 1, compiled.Shape{Groups: 1, N: 3, A: 5, B: 5, C: 1, Cols: 32, Last: 16, Group: 75, Column: 25, StepA: 5, StepB: 1, StepC: 25}))
+					packed2 := (*[32]float32)(compiled.Pack[float32](c, 2, compiled.Shape{Groups: 1, N: 3, A: 1, B: 1, C: 1, Cols: 32, Last: 0, Group: 3, Column: 1, StepA: 0, StepB: 0, StepC: 0}))
 					return func() error {
 						return m.callConvolution1((*[144]float32)(compiled.In[float32](c, 0)), packed1, packed2, (*[432]float32)(compiled.Out[float32](c, 0)))
 					}
@@ -102,9 +102,9 @@ func Registry() *rt.Registry {
 				Args: "f32[1,3,6,6], const f32[4,3,3,3], const f32[4], [1, 1], [0, 0], [1, 1], false, [0], 1, f32[1,4,4,4]",
 				Outs: 1,
 				New: func(c *compiled.Call) func() error {
-					m := newModel(0)
-					packed1 := (*[108]float32)(compiled.Pack[float32](c, 1, compiled.Shape{Groups: 1, N: 4, A: 3, B: 3, C: 3, Cols: 4, Last: 0, Group: 108, Column: 27, StepA: 3, StepB: 1, StepC: 9}))
-					packed2 := (*[4]float32)(compiled.Pack[float32](c, 2, compiled.Shape{Groups: 1, N: 4, A: 1, B: 1, C: 1, Cols: 4, Last: 0, Group: 4, Column: 1, StepA: 0, StepB: 0, StepC: 0}))
+					m := newModel(260)
+					packed1 := (*[432]float32)(compiled.Pack[float32](c, 1, compiled.Shape{Groups: 1, N: 4, A: 3, B: 3, C: 3, Cols: 32, Last: 16, Group: 108, Column: 27, StepA: 9, StepB: 3, StepC: 1}))
+					packed2 := (*[32]float32)(compiled.Pack[float32](c, 2, compiled.Shape{Groups: 1, N: 4, A: 1, B: 1, C: 1, Cols: 32, Last: 0, Group: 4, Column: 1, StepA: 0, StepB: 0, StepC: 0}))
 					return func() error {
 						return m.callConvolution2((*[108]float32)(compiled.In[float32](c, 0)), packed1, packed2, (*[64]float32)(compiled.Out[float32](c, 0)))
 					}
@@ -207,24 +207,31 @@ func Registry() *rt.Registry {
 var errShape = errors.New("registry: wrong shape")
 
 // model is an instance of the model with the memory it needs.
-type model struct{}
+type model struct {
+	arena []float32 // what tensors share between calls of kernels
+}
 
 // newModel returns a model with so many bytes of arena.
-func newModel(_ int) *model {
-	return &model{}
+func newModel(arena int) *model {
+	return &model{arena: make([]float32, (arena+3)/4)}
 }
 
 // callConvolution1 runs the model's method callConvolution1.
 //
 //   - input0: float32 [1, 1, 12, 12]
-//   - input1Packed: float32 [100]
-//   - input2Packed: float32 [4]
+//   - input1Packed: float32 [400]
+//   - input2Packed: float32 [32]
 //   - out: float32 [1, 3, 12, 12] (written)
 //
 // Tensors are row-major and must not overlap. The error is always nil.
-func (m *model) callConvolution1(input0 *[144]float32, input1Packed *[100]float32, input2Packed *[4]float32, out *[432]float32) error {
+func (m *model) callConvolution1(input0 *[144]float32, input1Packed *[400]float32, input2Packed *[32]float32, out *[432]float32) error {
 	// convolution
-	convolution(out[:], input0[:], input1Packed[:], input2Packed[:])
+	convolutionOut := m.arena[:432] // [1, 3, 12, 12]
+	scratch := m.arena[432:688]     // [256]
+	convolution(convolutionOut, input0[:], input1Packed[:], input2Packed[:], scratch)
+
+	// clone
+	clone(out[:], convolutionOut, 3, 144)
 	return nil
 }
 
@@ -256,14 +263,19 @@ func (m *model) callMaxPool2dWithIndices1(input0 *[432]float32, out0 *[108]float
 // callConvolution2 runs the model's method callConvolution2.
 //
 //   - input0: float32 [1, 3, 6, 6]
-//   - input1Packed: float32 [108]
-//   - input2Packed: float32 [4]
+//   - input1Packed: float32 [432]
+//   - input2Packed: float32 [32]
 //   - out: float32 [1, 4, 4, 4] (written)
 //
 // Tensors are row-major and must not overlap. The error is always nil.
-func (m *model) callConvolution2(input0, input1Packed *[108]float32, input2Packed *[4]float32, out *[64]float32) error {
+func (m *model) callConvolution2(input0 *[108]float32, input1Packed *[432]float32, input2Packed *[32]float32, out *[64]float32) error {
 	// convolution
-	convolution2(out[:], input0[:], input1Packed[:], input2Packed[:])
+	convolutionOut := m.arena[:64] // [1, 4, 4, 4]
+	scratch := m.arena[64:65]      // [1]
+	convolution2(convolutionOut, input0[:], input1Packed[:], input2Packed[:], scratch)
+
+	// clone
+	clone(out[:], convolutionOut, 4, 16)
 	return nil
 }
 
@@ -472,11 +484,17 @@ func (m *model) callMean1(input0 []float32, out *[2]float32, sizes *callMean1Siz
 }
 
 // convolution computes convolution.
-func convolution(y, x, w, bias []float32) {
-	// batch=1 groups=1 cin=1 cout=3 chanAt=1 colAt=2 ih=12 iw=12 oh=12 ow=12 kh=5
-	// kw=5 sh=1 sw=1 dh=1 dw=1 ph=2 pw=2 left=2 right=10 xb=144 xc=144 xh=12 xw=1
-	// yb=432 yc=144 yh=12 yw=1
-	convF32(y, x, w, bias, 1, 1, 1, 3, 1, 2, 12, 12, 12, 12, 5, 5, 1, 1, 1, 1, 2, 2, 2, 10, 144, 144, 12, 1, 432, 144, 12, 1, nil)
+func convolution(y, x, w, bias, scratch []float32) {
+	// batch=1 cin=1 cout=3 oh=12 ow=12 kh=5 kw=5 sh=1 sw=1 dh=1 dw=1 runs=1 run=5
+	// xb=144 xh=16 xw=1 gh=16 ih=12 ph=2 pw=2 given=12 fc=1 fh=12 fw=1
+	rowsConvGather(y, x, w, bias, scratch, 1, 1, 3, 12, 12, 5, 5, 1, 1, 1, 1, 1, 5, 144, 16, 1, 16, 12, 2, 2, 12, 1, 12, 1, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+}
+
+// clone computes clone.
+func clone(out, in []float32, n0, n1 int) {
+	for i := range n0 {
+		vecLoad(out[i*n1:i*n1+n1], in, i, n0)
+	}
 }
 
 // relu computes relu.
@@ -509,11 +527,11 @@ func maxPool2dWithIndices(out0 []float32, out1 []int64, in []float32) {
 }
 
 // convolution2 computes convolution.
-func convolution2(y, x, w, bias []float32) {
-	// batch=1 groups=1 cin=3 cout=4 chanAt=2 colAt=1 ih=6 iw=6 oh=4 ow=4 kh=3 kw=3
-	// sh=1 sw=1 dh=1 dw=1 ph=0 pw=0 left=0 right=4 xb=108 xc=36 xh=6 xw=1 yb=64
-	// yc=16 yh=4 yw=1
-	convF32(y, x, w, bias, 1, 1, 3, 4, 2, 1, 6, 6, 4, 4, 3, 3, 1, 1, 1, 1, 0, 0, 0, 4, 108, 36, 6, 1, 64, 16, 4, 1, nil)
+func convolution2(y, x, w, bias, scratch []float32) {
+	// batch=1 groups=1 cin=3 cout=4 oh=4 ow=4 outer=3 middle=3 depth=3 xb=108
+	// xg=108 xOuter=36 xMiddle=6 xh=6 xw=1 yw=4 yc=1 planes=3 gh=0 gw=0 ih=6 iw=6
+	// ph=0 pw=0 given=6 pixel=1 uh=1 uw=1
+	rowsConvAround(y, x, w, bias, scratch, 1, 1, 3, 4, 4, 4, 3, 3, 3, 108, 108, 36, 6, 6, 1, 4, 1, 3, 0, 0, 6, 6, 0, 0, 6, 1, 1, 1, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
 }
 
 // maxPool2dWithIndices2 computes max_pool2d_with_indices.
@@ -556,81 +574,74 @@ func mean(out, in []float32, s0 int) {
 	}
 }
 
-// cols is the number of output channels of a panel of packed weights.
-const cols = 4
+// rowsConvAround convolves batch images, xb apart, into ones of oh rows and ow
+// columns, each of groups groups of cout channels from one of cin channels, which
+// is xg after the one before. The sums run over outer, middle and depth taps, the
+// first two xOuter and xMiddle apart in x, the last neighbours, and move by xh and
+// xw from row to row and from column to column. The weights are packed:
+// w[groups][ceil(cout/32)][outer][middle][depth][32], the last panel 16 wide where
+// that is enough, zero where there is no channel; bias is padded to panels of 32.
+// Results are yw apart from column to column and yc from channel to channel, one
+// of which is 1, and finished as Linear's are; the epilogue's runs are neighbours,
+// all of channel c if yc is not 1.
+//
+// If gh is not 0, each image is copied into scratch first, to which all of that
+// applies then: planes planes of gh rows of gw elements. There an image begins
+// after ph rows and pw elements; it has planes planes of ih rows of iw elements,
+// given of which count, which consist of pixels of pixel elements. Its rows and
+// pixels move uh and uw apart, with zeros between them.
+func rowsConvAround(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	for step := range 2 * batch {
+		convAroundPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
+	}
+}
 
-// convF32 convolves batch images of groups·cin channels, ih rows and iw columns into
-// groups·cout channels of oh rows and ow columns. The kernel has kh rows and kw
-// columns of taps, dh and dw apart, and moves by sh and sw; the image is
-// surrounded by ph and pw zeros. The weights are packed:
-// w[groups][ceil(cout/4)][kh][kw][cin][4], zero where there is no channel; bias
-// is padded likewise. The sum runs over rows of taps outermost; chanAt and colAt,
-// 1 and 2 or 2 and 1, tell where channels and columns are, 2 being innermost.
-// Output columns left..right-1 see all kernel columns. xb, xc, xh, xw are the steps of x over batch, channels,
-// rows and columns, yb, yc, yh, yw those of y.
-// The epilogue, if not nil, is applied to each run of finished results: o is the
-// position of run[0] in y, c the channel of all of the run.
-func convF32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right,
-	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
-	panels := (cout + cols - 1) / cols * cols
-	taps := kh * kw * cin
-	s := sum{next: sw * xw}
-	s.x[0], s.w[0] = dh*xh, kw*cin*cols
-	s.n[chanAt], s.x[chanAt], s.w[chanAt] = cin, xc, cols
-	s.x[colAt], s.w[colAt] = dw*xw, cin*cols
-	for b := range batch {
-		for g := range groups {
-			for j := 0; j < cout; j += cols {
-				first := g*panels + j
-				panel := w[first*taps : (first+cols)*taps]
-				start := (*[cols]float32)(bias[first:])
-				channel := g*cout + j
-				count := min(cols, cout-j)
-				for p := range oh {
-					r, rows := window(p*sh-ph, ih, kh, dh)
-					s.n[0] = rows
-					image := b*xb + g*cin*xc + (p*sh-ph+r*dh)*xh
-					o := b*yb + channel*yc + p*yh
-					for q := 0; q < ow; {
-						r0, r1 := *start, *start
-						pair := q >= left && q+2 <= right
-						c, columns := 0, kw
-						if !pair {
-							c, columns = window(q*sw-pw, iw, kw, dw)
-						}
-						s.n[colAt] = columns
-						if rows > 0 && columns > 0 {
-							at, tap := image+(q*sw-pw+c*dw)*xw, (r*kw+c)*cin*cols
-							if pair {
-								s.two(&r0, &r1, x[at:], panel[tap:])
-							} else {
-								s.one(&r0, x[at:], panel[tap:])
-							}
-						}
-						for i, v := range r0[:count] {
-							y[o+i*yc+q*yw] = v
-						}
-						q++
-						if pair {
-							for i, v := range r1[:count] {
-								y[o+i*yc+q*yw] = v
-							}
-							q++
-						}
-					}
-					switch {
-					case epilogue == nil:
-					case yw != 1: // every result is a run
-						for i := range count {
-							for q := range ow {
-								at := o + i*yc + q*yw
-								epilogue(y[at:at+1], at, channel+i)
-							}
-						}
-					default:
-						for i := range count {
-							epilogue(y[o+i*yc:o+i*yc+ow], o+i*yc, channel+i)
-						}
+// convAroundPart does one of the parts that a step of ConvAround is divided
+// into: steps copy an image and convolve it in turn, and each begins when the one
+// before has ended.
+func convAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	b := step / 2
+	x = x[b*xb:]
+	if step%2 == 0 {
+		for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
+			for p := range planes {
+				to := scratch[(p*gh+r)*gw:][:gw]
+				if from := r - ph; from < 0 || from%uh != 0 || from/uh >= ih {
+					clear(to)
+				} else {
+					spread(to, x[(p*ih+from/uh)*iw:][:given], pw, pixel, uw)
+				}
+			}
+		}
+		return
+	}
+	if gh != 0 {
+		x = scratch
+	}
+	f := finish{y, add, low, high}
+	s := divide(part, parts, cout, oh, ow)
+	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle, depth: depth}
+	taps := outer * middle * depth
+	var sums [maxRows * panel]float32
+	for g := range groups {
+		wide := (cout + panel - 1) / panel * panel
+		_, last := panelOf(cout, wide-panel)
+		weights := w[g*(wide-panel+last)*taps:]
+		for j := s.panels[0]; j < s.panels[1]; j += panel {
+			columns, width := panelOf(cout, j)
+			t.w, t.bias, t.width = weights[j*taps:], bias[g*wide+j:], width
+			for p := s.rows[0]; p < s.rows[1]; p++ {
+				for q := s.columns[0]; q < s.columns[1]; q += s.length {
+					t.rows = min(s.length, ow-q)
+					t.x = x[g*xg+p*xh+q*xw:]
+					channel := g*cout + j
+					o := b*groups*cout*oh*ow + (p*ow+q)*yw + channel*yc
+					if yc == 1 {
+						f.product(&t, o, channel, columns, epilogue)
+					} else {
+						f.turned(&t, &sums, o, channel, columns, yc, epilogue)
 					}
 				}
 			}
@@ -638,97 +649,117 @@ func convF32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, i
 	}
 }
 
-// window returns which of n taps, d apart from position p on, lie in 0..size-1:
-// the first, and how many.
-func window(p, size, n, d int) (first, count int) {
-	if p < 0 {
-		first = (d - 1 - p) / d
+// spread copies pixels to where they have zeros before, between and behind
+// them.
+func spread(to, from []float32, before, pixel, apart int) {
+	before = min(before, len(to))
+	clear(to[:before])
+	to = to[before:]
+	if apart == 1 {
+		clear(to[copy(to, from):])
+		return
 	}
-	end := 0
-	if p < size {
-		end = min(n, (size-p+d-1)/d)
+	clear(to)
+	for i := 0; i < len(from); i += pixel {
+		copy(to[i*apart:], from[i:i+pixel])
 	}
-	if end <= first {
-		return 0, 0
-	}
-	return first, end - first
 }
 
-// sum is a sum over three nested loops: their extents, and their steps in x
-// and w.
-type sum struct {
-	n, x, w [3]int
-	next    int // step of x to the next column of y
-}
-
-// two adds the sums of two neighbouring columns of y to r0 and r1.
-func (s *sum) two(r0, r1 *[cols]float32, x, w []float32) {
-	a0, a1, a2, a3 := r0[0], r0[1], r0[2], r0[3]
-	b0, b1, b2, b3 := r1[0], r1[1], r1[2], r1[3]
-	next, dx, dw, n := s.next, s.x[2], s.w[2], s.n[2]
-	for r := range s.n[0] {
-		for c := range s.n[1] {
-			at := r*s.x[0] + c*s.x[1]
-			tap := r*s.w[0] + c*s.w[1]
-			for range n {
-				u, v := x[at], x[at+next]
-				t := (*[cols]float32)(w[tap:])
-				a0 += u * t[0]
-				a1 += u * t[1]
-				a2 += u * t[2]
-				a3 += u * t[3]
-				b0 += v * t[0]
-				b1 += v * t[1]
-				b2 += v * t[2]
-				b3 += v * t[3]
-				tap += dw
-				at += dx
+// turned carries out t like product for results whose columns are yc apart and
+// whose rows are neighbours, by way of sums.
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+	t.columns = columns
+	whole := t.aside(sums)
+	product(&whole)
+	for j := range columns {
+		at := o + j*yc
+		run := f.y[at:][:t.rows]
+		if f.add != nil {
+			for i, v := range f.add[at:][:len(run)] {
+				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
+			}
+		} else {
+			for i := range run {
+				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-	}
-	*r0 = [cols]float32{a0, a1, a2, a3}
-	*r1 = [cols]float32{b0, b1, b2, b3}
-}
-
-// one adds the sums of one column of y to r0.
-func (s *sum) one(r0 *[cols]float32, x, w []float32) {
-	a0, a1, a2, a3 := r0[0], r0[1], r0[2], r0[3]
-	dx, dw, n := s.x[2], s.w[2], s.n[2]
-	for r := range s.n[0] {
-		for c := range s.n[1] {
-			at := r*s.x[0] + c*s.x[1]
-			tap := r*s.w[0] + c*s.w[1]
-			for range n {
-				u := x[at]
-				t := (*[cols]float32)(w[tap:])
-				a0 += u * t[0]
-				a1 += u * t[1]
-				a2 += u * t[2]
-				a3 += u * t[3]
-				tap += dw
-				at += dx
-			}
+		if e != nil {
+			e(run, at, c+j)
 		}
 	}
-	*r0 = [cols]float32{a0, a1, a2, a3}
 }
 
-// window carries out t, a window whose result number skip is number o of y and of
-// channel c. Those before it are left out.
-func (f *finish) window(t *tile, o, c, skip int, e epilogue) {
-	columns := t.width - skip
-	if skip == 0 {
-		f.aim(t, o)
-		rowsWindow(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		rowsWindow(&part)
-		f.take(t, &sums, skip, o, columns)
+// rowsConvGather is Conv for images with padding, ph and pw zeros around them, in
+// any layout, fc, fh and fw being the steps of x over channels, rows and
+// columns: each is copied into scratch first. There it has gh rows, xh apart, of
+// which given columns are those of x.
+func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	for step := range 2 * batch {
+		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
 	}
-	if e != nil {
-		f.call(t, o, c, columns, e)
+}
+
+// convGatherPart does one of the parts that a step of ConvGather is divided
+// into: steps copy an image and convolve it in turn, and each begins when the one
+// before has ended.
+func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	b := step / 2
+	if step%2 == 1 {
+		f := finish{y, add, low, high}
+		s := divide(part, parts, cout, oh, ow)
+		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		return
+	}
+	from := x[b*xb:]
+	for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
+		to := scratch[r*xh:][:xh]
+		if r < ph || r-ph >= ih {
+			clear(to)
+			continue
+		}
+		gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
+	}
+}
+
+// gather copies a row of an image, with pw zeros before it and some after.
+func gather(to, from []float32, cin, pw, given, fc, fw int) {
+	clear(to[:pw*cin])
+	to = to[pw*cin:]
+	clear(to[given*cin:])
+	if fc == 1 {
+		copy(to, from[:given*cin])
+		return
+	}
+	for c := range cin {
+		line := from[c*fc:]
+		if fw == 1 {
+			for i, v := range line[:given] {
+				to[i*cin+c] = v
+			}
+			continue
+		}
+		for i := range given {
+			to[i*cin+c] = line[i*fw]
+		}
+	}
+}
+
+// image convolves a share of one image into the results from o on.
+func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
+	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
+	for j := s.panels[0]; j < s.panels[1]; j += panel {
+		columns, width := panelOf(cout, j)
+		t.w, t.bias, t.width = w[j*kh*kw*cin:], bias[j:], width
+		for p := s.rows[0]; p < s.rows[1]; p++ {
+			for q := s.columns[0]; q < s.columns[1]; q += s.length {
+				t.rows = min(s.length, ow-q)
+				t.x = x[p*sh*xh+q*sw*xw:]
+				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
+			}
+		}
 	}
 }
 
@@ -748,16 +779,9 @@ type epilogue = func(run []float32, o, c int)
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
 func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	if columns == t.width {
-		f.aim(t, o)
-		product(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		product(&part)
-		f.take(t, &sums, 0, o, columns)
-	}
+	t.columns = columns
+	f.aim(t, o)
+	product(t)
 	if e != nil {
 		f.call(t, o, c, columns, e)
 	}
@@ -775,23 +799,6 @@ func (f *finish) aim(t *tile, o int) {
 func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
 		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
-	}
-}
-
-// take finishes columns skip..skip+columns-1 of sums.
-func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns int) {
-	for r := range t.rows {
-		at := o + r*t.step
-		row := sums[r*panel+skip:][:columns]
-		if f.add != nil {
-			for i, v := range f.add[at:][:columns] {
-				row[i] += v
-			}
-		}
-		run := f.y[at:][:columns]
-		for i, v := range row {
-			run[i] = bounded(v, f.low, f.high)
-		}
 	}
 }
 
@@ -817,6 +824,49 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 	}
 }
 
+// above computes a row of the largest of what lies above each other.
+func (t *tile) above() {
+	width := t.width
+	if rest := width % windowUnit; rest > 0 && width > windowUnit {
+		end := *t
+		end.y = t.y[width-windowUnit:]
+		if t.x != nil {
+			end.x = t.x[width-windowUnit:]
+		}
+		end.width = windowUnit
+		largest(&end)
+		t.width -= rest
+	}
+	largest(t)
+	t.width = width
+}
+
+// share is what of an image's results a part computes: channels, rows and
+// columns from the first up to before the second. Parts consist of whole tiles,
+// length columns long, so that results are the same in any number of parts.
+type share struct {
+	panels, rows, columns [2]int
+	length                int
+}
+
+// divide returns the share of one of parts parts of the results of cout
+// channels, oh rows and ow columns: of panels where they come out even, or else
+// of rows if there are enough, or of a row's tiles.
+func divide(part, parts, cout, oh, ow int) share {
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	panels := (cout + panel - 1) / panel
+	switch {
+	case panels%parts == 0 || panels > 4*parts:
+		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
+	case oh >= parts:
+		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
+	default:
+		tiles := (ow + s.length - 1) / max(s.length, 1)
+		s.columns = [2]int{tiles * part / parts * s.length, min(ow, tiles*(part+1)/parts*s.length)}
+	}
+	return s
+}
+
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
 	maxRows = 12 // of a tile, on any machine
@@ -838,8 +888,9 @@ type tile struct {
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
-	width                    int // 32 or 16 columns
+	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
+	columns                  int // of a product's results, at most width
 }
 
 // product computes
@@ -852,31 +903,27 @@ func product(t *tile) {
 	last := t.rows - 1
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
-	t.check(t.width)
+	_ = t.bias[:t.width]
+	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
 }
 
-// rowsWindow computes the same for channels that each have their own weights,
-//
-//	y[i][j] = min(high, max(low, bias[j] + sum of x[i·next+…+j]·w[…+j] + add[i][j]))
-//
-// without a depth, for width channels.
-func rowsWindow(t *tile) {
+// largest computes the largest of what a window sees, and of low; what is no
+// number is larger than all.
+func largest(t *tile) {
 	if t.outer > 0 && t.middle > 0 {
-		_ = t.w[:(t.outer-1)*t.wOuter+(t.middle-1)*t.wMiddle+t.width]
 		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
 	t.check(t.width)
-	if !windowFast(t) {
-		windowPlain(t)
+	if !largestFast(t) {
+		largestPlain(t)
 	}
 }
 
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
-	_ = t.bias[:columns]
 	_ = t.y[:(t.rows-1)*t.step+columns]
 	if t.add != nil {
 		_ = t.add[:(t.rows-1)*t.step+columns]
@@ -890,7 +937,7 @@ func productPlain(t *tile) {
 		if i+1 == t.rows {
 			next = 0 // the same row again, its result not stored
 		}
-		for j := 0; j < t.width; j += 4 {
+		for j := 0; j < t.columns; j += 4 {
 			start := (*[4]float32)(t.bias[j:])
 			a0, a1, a2, a3 := start[0], start[1], start[2], start[3]
 			b0, b1, b2, b3 := a0, a1, a2, a3
@@ -926,7 +973,7 @@ func productPlain(t *tile) {
 // put stores four results of row i from column j on.
 func (t *tile) put(i, j int, sums [4]float32) {
 	o := i*t.step + j
-	for k, v := range sums {
+	for k, v := range sums[:min(4, t.columns-j)] {
 		if t.add != nil {
 			v += t.add[o+k]
 		}
@@ -934,29 +981,55 @@ func (t *tile) put(i, j int, sums [4]float32) {
 	}
 }
 
-// windowPlain is window without vectors.
-func windowPlain(t *tile) {
+// largestPlain is largest without vectors.
+func largestPlain(t *tile) {
 	for i := range t.rows {
 		run := t.y[i*t.step:][:t.width]
-		var sums [panel]float32
-		for first := 0; first < len(run); first += panel {
-			part := sums[:min(panel, len(run)-first)]
-			copy(part, t.bias[first:])
-			for r := range t.outer {
-				for c := range t.middle {
-					x := t.x[i*t.next+r*t.xOuter+c*t.xMiddle+first:][:len(part)]
-					w := t.w[r*t.wOuter+c*t.wMiddle+first:][:len(part)]
-					for j, v := range x {
-						part[j] += v * w[j]
-					}
+		for j := range run {
+			run[j] = t.low
+		}
+		for r := range t.outer {
+			for c := range t.middle {
+				for j, v := range t.x[i*t.next+r*t.xOuter+c*t.xMiddle:][:len(run)] {
+					run[j] = max(run[j], v)
 				}
 			}
-			for j, v := range part {
-				if t.add != nil {
-					v += t.add[i*t.step+first+j]
-				}
-				run[first+j] = bounded(v, t.low, t.high)
+		}
+	}
+}
+
+// block returns the part of a product for 16 of its columns, or less, from
+// column j on.
+func (t *tile) block(j int) tile {
+	part := *t
+	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
+	part.columns = min(panel/2, t.columns-j)
+	if t.add != nil {
+		part.add = t.add[j:]
+	}
+	return part
+}
+
+// aside returns t with unfinished sums, all of its width, for results.
+func (t *tile) aside(sums *[maxRows * panel]float32) tile {
+	part := *t
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	return part
+}
+
+// take finishes columns of sums from column skip on: they are t's results.
+func (t *tile) take(sums *[maxRows * panel]float32, skip, columns int) {
+	for i := range t.rows {
+		at := i * t.step
+		row := sums[i*panel+skip:][:columns]
+		if t.add != nil {
+			for k, v := range t.add[at:][:columns] {
+				row[k] += v
 			}
+		}
+		run := t.y[at:][:columns]
+		for k, v := range row {
+			run[k] = bounded(v, t.low, t.high)
 		}
 	}
 }
@@ -992,6 +1065,9 @@ func lengths(n, most int) int {
 // vecScalarMax sets dst[i] = s > a[i] ? s : a[i].
 func vecScalarMax[T numeric](dst []T, s T, a []T) {
 	a = a[:len(dst)]
+	if scalarMaxF32(f32s(dst), f32(s), f32s(a)) {
+		return
+	}
 	for i := range dst {
 		dst[i] = greater(s, a[i])
 	}
@@ -1008,10 +1084,30 @@ type integer interface {
 // numeric is the element types with arithmetic and order.
 type numeric interface{ integer | float }
 
+// vecLoad sets dst[i] = src[first + i*step].
+func vecLoad[T any](dst, src []T, first, step int) {
+	for i := range dst {
+		dst[i] = src[first]
+		first += step
+	}
+}
+
 // greater returns a > b ? a : b: the second if they are not ordered.
 func greater[T cmp.Ordered](a, b T) T {
 	if a > b {
 		return a
 	}
 	return b
+}
+
+// f32s returns x if its elements are float32, else nil.
+func f32s[T any](x []T) []float32 {
+	y, _ := any(x).([]float32)
+	return y
+}
+
+// f32 returns x if it is a float32, else 0.
+func f32[T any](x T) float32 {
+	y, _ := any(x).(float32)
+	return y
 }

@@ -10,9 +10,9 @@ var level = machine()
 
 func machine() int {
 	const (
-		fma, osxsave = 1 << 12, 1 << 27 // leaf 1, ecx
-		avx2         = 1 << 5           // leaf 7, ebx
-		avx512       = 1<<16 | 1<<17    // foundation, doublewords and quadwords
+		fma, osxsave = 1 << 12, 1 << 27     // leaf 1, ecx
+		avx2         = 1 << 5               // leaf 7, ebx
+		avx512       = 1<<8 | 1<<16 | 1<<17 // bit manipulation, foundation, doublewords and quadwords
 	)
 	most, _, _, _ := cpuid(0, 0)
 	if most < 7 {
@@ -36,33 +36,44 @@ func machine() int {
 // tileRows is the most rows of a product's tile.
 var tileRows = [...]int{2, 6, maxRows}[level]
 
+// windowUnit is what the widths of windows with vectors are multiples of.
+var windowUnit = [...]int{1, 16, 1}[level]
+
 // productFast computes a product with vectors, or reports that it cannot.
 func productFast(t *tile) bool {
 	switch level {
 	case 2:
 		product512(t)
 	case 1:
-		for j := 0; j < t.width; j += 16 {
-			part := *t
-			part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
-			if t.add != nil {
-				part.add = t.add[j:]
-			}
-			product256(&part)
-		}
+		productBlocks(t)
 	default:
 		return false
 	}
 	return true
 }
 
-// windowFast computes a window with vectors, or reports that it cannot.
-func windowFast(t *tile) bool {
+// productBlocks is product with AVX2 and FMA.
+func productBlocks(t *tile) {
+	for j := 0; j < t.columns; j += panel / 2 {
+		part := t.block(j)
+		if part.columns == panel/2 {
+			product256(&part)
+			continue
+		}
+		var sums [maxRows * panel]float32
+		whole := part.aside(&sums)
+		product256(&whole)
+		part.take(&sums, 0, part.columns)
+	}
+}
+
+// largestFast computes what largest does with vectors, or reports that it cannot.
+func largestFast(t *tile) bool {
 	switch {
-	case level == 2 && t.width%panel == 0:
-		window512(t)
-	case level >= 1 && t.width%(panel/2) == 0:
-		window256(t)
+	case level == 2:
+		largest512(t)
+	case level == 1 && t.width%windowUnit == 0:
+		largest256(t)
 	default:
 		return false
 	}
@@ -74,23 +85,21 @@ func windowFast(t *tile) bool {
 //go:noescape
 func product512(t *tile)
 
-// product256 computes the first 16 columns of product with AVX2 and FMA, for
-// up to 6 rows.
+// product256 is product for 16 columns with AVX2 and FMA, for up to 6 rows.
 //
 //go:noescape
 func product256(t *tile)
 
-// window512 is window with AVX-512, for up to 6 rows of a multiple of 32
-// channels.
+// largest512 is largest with AVX-512, for up to 6 rows.
 //
 //go:noescape
-func window512(t *tile)
+func largest512(t *tile)
 
-// window256 is window with AVX2 and FMA, for up to 6 rows of a multiple of 16
+// largest256 is largest with AVX2, for up to 6 rows of a multiple of 16
 // channels.
 //
 //go:noescape
-func window256(t *tile)
+func largest256(t *tile)
 
 // cpuid executes CPUID.
 func cpuid(leaf, part uint32) (a, b, c, d uint32)

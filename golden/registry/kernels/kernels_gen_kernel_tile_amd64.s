@@ -3,7 +3,7 @@
 //go:build !purego
 
 // func product512(t *tile)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·product512(SB), $0-8
 	MOVQ    t+0(FP), AX
 	MOVQ    120(AX), AX
@@ -100,33 +100,44 @@ rows1x2_one:
 	JNZ          rows1x2_one
 
 rows1x2_done:
-	MOVQ   t+0(FP), R8
-	MOVQ   176(R8), R8
-	LEAQ   (DI)(R8*4), DI
-	DECQ   SI
-	JNZ    rows1x2_middle
-	MOVQ   t+0(FP), SI
-	MOVQ   152(SI), SI
-	LEAQ   (BX)(SI*4), BX
-	DECQ   DX
-	JNZ    rows1x2_outer
-	VADDPS Z2, Z0, Z0
-	VADDPS Z6, Z4, Z4
-	VADDPS Z4, Z0, Z0
-	VADDPS Z3, Z1, Z1
-	VADDPS Z7, Z5, Z5
-	VADDPS Z5, Z1, Z1
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows1x2_plain
-	VADDPS (CX), Z0, Z0
-	VADDPS 64(CX), Z1, Z1
+	MOVQ    t+0(FP), R8
+	MOVQ    176(R8), R8
+	LEAQ    (DI)(R8*4), DI
+	DECQ    SI
+	JNZ     rows1x2_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	LEAQ    (BX)(SI*4), BX
+	DECQ    DX
+	JNZ     rows1x2_outer
+	VADDPS  Z2, Z0, Z0
+	VADDPS  Z6, Z4, Z4
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z7, Z5, Z5
+	VADDPS  Z5, Z1, Z1
+	MOVQ    t+0(FP), AX
+	MOVQ    216(AX), AX
+	MOVQ    $0x00000020, CX
+	CMPQ    AX, CX
+	CMOVQLT AX, CX
+	MOVQ    $-1, AX
+	BZHIQ   CX, AX, AX
+	KMOVW   AX, K1
+	SHRQ    $0x10, AX
+	KMOVW   AX, K2
+	SHRQ    $0x10, AX
+	MOVQ    t+0(FP), AX
+	MOVQ    (AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    96(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    136(DX), DX
+	SHLQ    $0x02, DX
+	TESTQ   CX, CX
+	JZ      rows1x2_plain
+	VADDPS  (CX), Z0, K1, Z0
+	VADDPS  64(CX), Z1, K2, Z1
 
 rows1x2_plain:
 	MOVQ         t+0(FP), CX
@@ -134,10 +145,10 @@ rows1x2_plain:
 	VBROADCASTSS 212(CX), Z3
 	VMAXPS       Z0, Z2, Z0
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z2, Z1
 	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -252,6 +263,17 @@ rows12x2_depth:
 	DECQ         BX
 	JNZ          rows12x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -260,41 +282,41 @@ rows12x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows12x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, Z12
-	VADDPS       64(CX), Z13, Z13
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, Z14
-	VADDPS       64(CX), Z15, Z15
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, Z16
-	VADDPS       64(CX), Z17, Z17
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
 	ADDQ         DX, CX
-	VADDPS       (CX), Z18, Z18
-	VADDPS       64(CX), Z19, Z19
+	VADDPS       (CX), Z18, K1, Z18
+	VADDPS       64(CX), Z19, K2, Z19
 	ADDQ         DX, CX
-	VADDPS       (CX), Z20, Z20
-	VADDPS       64(CX), Z21, Z21
+	VADDPS       (CX), Z20, K1, Z20
+	VADDPS       64(CX), Z21, K2, Z21
 	ADDQ         DX, CX
-	VADDPS       (CX), Z22, Z22
-	VADDPS       64(CX), Z23, Z23
+	VADDPS       (CX), Z22, K1, Z22
+	VADDPS       64(CX), Z23, K2, Z23
 
 rows12x2_plain:
 	MOVQ         t+0(FP), CX
@@ -302,87 +324,87 @@ rows12x2_plain:
 	VBROADCASTSS 212(CX), Z25
 	VMAXPS       Z0, Z24, Z0
 	VMINPS       Z0, Z25, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z24, Z1
 	VMINPS       Z1, Z25, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z24, Z2
 	VMINPS       Z2, Z25, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z24, Z3
 	VMINPS       Z3, Z25, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z24, Z4
 	VMINPS       Z4, Z25, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z24, Z5
 	VMINPS       Z5, Z25, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z24, Z6
 	VMINPS       Z6, Z25, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z24, Z7
 	VMINPS       Z7, Z25, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z24, Z8
 	VMINPS       Z8, Z25, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z24, Z9
 	VMINPS       Z9, Z25, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z24, Z10
 	VMINPS       Z10, Z25, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z24, Z11
 	VMINPS       Z11, Z25, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z12, Z24, Z12
 	VMINPS       Z12, Z25, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, K1, (AX)
 	VMAXPS       Z13, Z24, Z13
 	VMINPS       Z13, Z25, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z14, Z24, Z14
 	VMINPS       Z14, Z25, Z14
-	VMOVUPS      Z14, (AX)
+	VMOVUPS      Z14, K1, (AX)
 	VMAXPS       Z15, Z24, Z15
 	VMINPS       Z15, Z25, Z15
-	VMOVUPS      Z15, 64(AX)
+	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z16, Z24, Z16
 	VMINPS       Z16, Z25, Z16
-	VMOVUPS      Z16, (AX)
+	VMOVUPS      Z16, K1, (AX)
 	VMAXPS       Z17, Z24, Z17
 	VMINPS       Z17, Z25, Z17
-	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z18, Z24, Z18
 	VMINPS       Z18, Z25, Z18
-	VMOVUPS      Z18, (AX)
+	VMOVUPS      Z18, K1, (AX)
 	VMAXPS       Z19, Z24, Z19
 	VMINPS       Z19, Z25, Z19
-	VMOVUPS      Z19, 64(AX)
+	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z20, Z24, Z20
 	VMINPS       Z20, Z25, Z20
-	VMOVUPS      Z20, (AX)
+	VMOVUPS      Z20, K1, (AX)
 	VMAXPS       Z21, Z24, Z21
 	VMINPS       Z21, Z25, Z21
-	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z22, Z24, Z22
 	VMINPS       Z22, Z25, Z22
-	VMOVUPS      Z22, (AX)
+	VMOVUPS      Z22, K1, (AX)
 	VMAXPS       Z23, Z24, Z23
 	VMINPS       Z23, Z25, Z23
-	VMOVUPS      Z23, 64(AX)
+	VMOVUPS      Z23, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -492,6 +514,17 @@ rows11x2_depth:
 	DECQ         BX
 	JNZ          rows11x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -500,38 +533,38 @@ rows11x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows11x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, Z12
-	VADDPS       64(CX), Z13, Z13
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, Z14
-	VADDPS       64(CX), Z15, Z15
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, Z16
-	VADDPS       64(CX), Z17, Z17
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
 	ADDQ         DX, CX
-	VADDPS       (CX), Z18, Z18
-	VADDPS       64(CX), Z19, Z19
+	VADDPS       (CX), Z18, K1, Z18
+	VADDPS       64(CX), Z19, K2, Z19
 	ADDQ         DX, CX
-	VADDPS       (CX), Z20, Z20
-	VADDPS       64(CX), Z21, Z21
+	VADDPS       (CX), Z20, K1, Z20
+	VADDPS       64(CX), Z21, K2, Z21
 
 rows11x2_plain:
 	MOVQ         t+0(FP), CX
@@ -539,80 +572,80 @@ rows11x2_plain:
 	VBROADCASTSS 212(CX), Z23
 	VMAXPS       Z0, Z22, Z0
 	VMINPS       Z0, Z23, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z22, Z1
 	VMINPS       Z1, Z23, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z22, Z2
 	VMINPS       Z2, Z23, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z22, Z3
 	VMINPS       Z3, Z23, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z22, Z4
 	VMINPS       Z4, Z23, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z22, Z5
 	VMINPS       Z5, Z23, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z22, Z6
 	VMINPS       Z6, Z23, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z22, Z7
 	VMINPS       Z7, Z23, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z22, Z8
 	VMINPS       Z8, Z23, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z22, Z9
 	VMINPS       Z9, Z23, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z22, Z10
 	VMINPS       Z10, Z23, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z22, Z11
 	VMINPS       Z11, Z23, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z12, Z22, Z12
 	VMINPS       Z12, Z23, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, K1, (AX)
 	VMAXPS       Z13, Z22, Z13
 	VMINPS       Z13, Z23, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z14, Z22, Z14
 	VMINPS       Z14, Z23, Z14
-	VMOVUPS      Z14, (AX)
+	VMOVUPS      Z14, K1, (AX)
 	VMAXPS       Z15, Z22, Z15
 	VMINPS       Z15, Z23, Z15
-	VMOVUPS      Z15, 64(AX)
+	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z16, Z22, Z16
 	VMINPS       Z16, Z23, Z16
-	VMOVUPS      Z16, (AX)
+	VMOVUPS      Z16, K1, (AX)
 	VMAXPS       Z17, Z22, Z17
 	VMINPS       Z17, Z23, Z17
-	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z18, Z22, Z18
 	VMINPS       Z18, Z23, Z18
-	VMOVUPS      Z18, (AX)
+	VMOVUPS      Z18, K1, (AX)
 	VMAXPS       Z19, Z22, Z19
 	VMINPS       Z19, Z23, Z19
-	VMOVUPS      Z19, 64(AX)
+	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z20, Z22, Z20
 	VMINPS       Z20, Z23, Z20
-	VMOVUPS      Z20, (AX)
+	VMOVUPS      Z20, K1, (AX)
 	VMAXPS       Z21, Z22, Z21
 	VMINPS       Z21, Z23, Z21
-	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      Z21, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -717,6 +750,17 @@ rows10x2_depth:
 	DECQ         BX
 	JNZ          rows10x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -725,35 +769,35 @@ rows10x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows10x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, Z12
-	VADDPS       64(CX), Z13, Z13
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, Z14
-	VADDPS       64(CX), Z15, Z15
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, Z16
-	VADDPS       64(CX), Z17, Z17
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
 	ADDQ         DX, CX
-	VADDPS       (CX), Z18, Z18
-	VADDPS       64(CX), Z19, Z19
+	VADDPS       (CX), Z18, K1, Z18
+	VADDPS       64(CX), Z19, K2, Z19
 
 rows10x2_plain:
 	MOVQ         t+0(FP), CX
@@ -761,73 +805,73 @@ rows10x2_plain:
 	VBROADCASTSS 212(CX), Z21
 	VMAXPS       Z0, Z20, Z0
 	VMINPS       Z0, Z21, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z20, Z1
 	VMINPS       Z1, Z21, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z20, Z2
 	VMINPS       Z2, Z21, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z20, Z3
 	VMINPS       Z3, Z21, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z20, Z4
 	VMINPS       Z4, Z21, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z20, Z5
 	VMINPS       Z5, Z21, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z20, Z6
 	VMINPS       Z6, Z21, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z20, Z7
 	VMINPS       Z7, Z21, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z20, Z8
 	VMINPS       Z8, Z21, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z20, Z9
 	VMINPS       Z9, Z21, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z20, Z10
 	VMINPS       Z10, Z21, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z20, Z11
 	VMINPS       Z11, Z21, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z12, Z20, Z12
 	VMINPS       Z12, Z21, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, K1, (AX)
 	VMAXPS       Z13, Z20, Z13
 	VMINPS       Z13, Z21, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z14, Z20, Z14
 	VMINPS       Z14, Z21, Z14
-	VMOVUPS      Z14, (AX)
+	VMOVUPS      Z14, K1, (AX)
 	VMAXPS       Z15, Z20, Z15
 	VMINPS       Z15, Z21, Z15
-	VMOVUPS      Z15, 64(AX)
+	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z16, Z20, Z16
 	VMINPS       Z16, Z21, Z16
-	VMOVUPS      Z16, (AX)
+	VMOVUPS      Z16, K1, (AX)
 	VMAXPS       Z17, Z20, Z17
 	VMINPS       Z17, Z21, Z17
-	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z18, Z20, Z18
 	VMINPS       Z18, Z21, Z18
-	VMOVUPS      Z18, (AX)
+	VMOVUPS      Z18, K1, (AX)
 	VMAXPS       Z19, Z20, Z19
 	VMINPS       Z19, Z21, Z19
-	VMOVUPS      Z19, 64(AX)
+	VMOVUPS      Z19, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -925,6 +969,17 @@ rows9x2_depth:
 	DECQ         BX
 	JNZ          rows9x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -933,32 +988,32 @@ rows9x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows9x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, Z12
-	VADDPS       64(CX), Z13, Z13
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, Z14
-	VADDPS       64(CX), Z15, Z15
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
 	ADDQ         DX, CX
-	VADDPS       (CX), Z16, Z16
-	VADDPS       64(CX), Z17, Z17
+	VADDPS       (CX), Z16, K1, Z16
+	VADDPS       64(CX), Z17, K2, Z17
 
 rows9x2_plain:
 	MOVQ         t+0(FP), CX
@@ -966,66 +1021,66 @@ rows9x2_plain:
 	VBROADCASTSS 212(CX), Z19
 	VMAXPS       Z0, Z18, Z0
 	VMINPS       Z0, Z19, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z18, Z1
 	VMINPS       Z1, Z19, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z18, Z2
 	VMINPS       Z2, Z19, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z18, Z3
 	VMINPS       Z3, Z19, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z18, Z4
 	VMINPS       Z4, Z19, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z18, Z5
 	VMINPS       Z5, Z19, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z18, Z6
 	VMINPS       Z6, Z19, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z18, Z7
 	VMINPS       Z7, Z19, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z18, Z8
 	VMINPS       Z8, Z19, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z18, Z9
 	VMINPS       Z9, Z19, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z18, Z10
 	VMINPS       Z10, Z19, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z18, Z11
 	VMINPS       Z11, Z19, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z12, Z18, Z12
 	VMINPS       Z12, Z19, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, K1, (AX)
 	VMAXPS       Z13, Z18, Z13
 	VMINPS       Z13, Z19, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z14, Z18, Z14
 	VMINPS       Z14, Z19, Z14
-	VMOVUPS      Z14, (AX)
+	VMOVUPS      Z14, K1, (AX)
 	VMAXPS       Z15, Z18, Z15
 	VMINPS       Z15, Z19, Z15
-	VMOVUPS      Z15, 64(AX)
+	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z16, Z18, Z16
 	VMINPS       Z16, Z19, Z16
-	VMOVUPS      Z16, (AX)
+	VMOVUPS      Z16, K1, (AX)
 	VMAXPS       Z17, Z18, Z17
 	VMINPS       Z17, Z19, Z17
-	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z17, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1118,6 +1173,17 @@ rows8x2_depth:
 	DECQ         BX
 	JNZ          rows8x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1126,29 +1192,29 @@ rows8x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows8x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, Z12
-	VADDPS       64(CX), Z13, Z13
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
 	ADDQ         DX, CX
-	VADDPS       (CX), Z14, Z14
-	VADDPS       64(CX), Z15, Z15
+	VADDPS       (CX), Z14, K1, Z14
+	VADDPS       64(CX), Z15, K2, Z15
 
 rows8x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1156,59 +1222,59 @@ rows8x2_plain:
 	VBROADCASTSS 212(CX), Z17
 	VMAXPS       Z0, Z16, Z0
 	VMINPS       Z0, Z17, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z16, Z1
 	VMINPS       Z1, Z17, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z16, Z2
 	VMINPS       Z2, Z17, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z16, Z3
 	VMINPS       Z3, Z17, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z16, Z4
 	VMINPS       Z4, Z17, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z16, Z5
 	VMINPS       Z5, Z17, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z16, Z6
 	VMINPS       Z6, Z17, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z16, Z7
 	VMINPS       Z7, Z17, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z16, Z8
 	VMINPS       Z8, Z17, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z16, Z9
 	VMINPS       Z9, Z17, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z16, Z10
 	VMINPS       Z10, Z17, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z16, Z11
 	VMINPS       Z11, Z17, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z12, Z16, Z12
 	VMINPS       Z12, Z17, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, K1, (AX)
 	VMAXPS       Z13, Z16, Z13
 	VMINPS       Z13, Z17, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z14, Z16, Z14
 	VMINPS       Z14, Z17, Z14
-	VMOVUPS      Z14, (AX)
+	VMOVUPS      Z14, K1, (AX)
 	VMAXPS       Z15, Z16, Z15
 	VMINPS       Z15, Z17, Z15
-	VMOVUPS      Z15, 64(AX)
+	VMOVUPS      Z15, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1296,6 +1362,17 @@ rows7x2_depth:
 	DECQ         BX
 	JNZ          rows7x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1304,26 +1381,26 @@ rows7x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows7x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 	ADDQ         DX, CX
-	VADDPS       (CX), Z12, Z12
-	VADDPS       64(CX), Z13, Z13
+	VADDPS       (CX), Z12, K1, Z12
+	VADDPS       64(CX), Z13, K2, Z13
 
 rows7x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1331,52 +1408,52 @@ rows7x2_plain:
 	VBROADCASTSS 212(CX), Z15
 	VMAXPS       Z0, Z14, Z0
 	VMINPS       Z0, Z15, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z14, Z1
 	VMINPS       Z1, Z15, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z14, Z2
 	VMINPS       Z2, Z15, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z14, Z3
 	VMINPS       Z3, Z15, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z14, Z4
 	VMINPS       Z4, Z15, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z14, Z5
 	VMINPS       Z5, Z15, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z14, Z6
 	VMINPS       Z6, Z15, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z14, Z7
 	VMINPS       Z7, Z15, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z14, Z8
 	VMINPS       Z8, Z15, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z14, Z9
 	VMINPS       Z9, Z15, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z14, Z10
 	VMINPS       Z10, Z15, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z14, Z11
 	VMINPS       Z11, Z15, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z12, Z14, Z12
 	VMINPS       Z12, Z15, Z12
-	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z12, K1, (AX)
 	VMAXPS       Z13, Z14, Z13
 	VMINPS       Z13, Z15, Z13
-	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z13, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1457,6 +1534,17 @@ rows6x2_depth:
 	DECQ         BX
 	JNZ          rows6x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1465,23 +1553,23 @@ rows6x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows6x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
-	VADDPS       64(CX), Z11, Z11
+	VADDPS       (CX), Z10, K1, Z10
+	VADDPS       64(CX), Z11, K2, Z11
 
 rows6x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1489,45 +1577,45 @@ rows6x2_plain:
 	VBROADCASTSS 212(CX), Z13
 	VMAXPS       Z0, Z12, Z0
 	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z12, Z1
 	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z12, Z2
 	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z12, Z3
 	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z12, Z4
 	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z12, Z5
 	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z12, Z6
 	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z12, Z7
 	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z12, Z8
 	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z12, Z9
 	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z12, Z10
 	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VMAXPS       Z11, Z12, Z11
 	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, 64(AX)
+	VMOVUPS      Z11, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1603,6 +1691,17 @@ rows5x2_depth:
 	DECQ         BX
 	JNZ          rows5x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1611,20 +1710,20 @@ rows5x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows5x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
-	VADDPS       64(CX), Z9, Z9
+	VADDPS       (CX), Z8, K1, Z8
+	VADDPS       64(CX), Z9, K2, Z9
 
 rows5x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1632,38 +1731,38 @@ rows5x2_plain:
 	VBROADCASTSS 212(CX), Z11
 	VMAXPS       Z0, Z10, Z0
 	VMINPS       Z0, Z11, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z10, Z1
 	VMINPS       Z1, Z11, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z10, Z2
 	VMINPS       Z2, Z11, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z10, Z3
 	VMINPS       Z3, Z11, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z10, Z4
 	VMINPS       Z4, Z11, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z10, Z5
 	VMINPS       Z5, Z11, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z10, Z6
 	VMINPS       Z6, Z11, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z10, Z7
 	VMINPS       Z7, Z11, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z10, Z8
 	VMINPS       Z8, Z11, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VMAXPS       Z9, Z10, Z9
 	VMINPS       Z9, Z11, Z9
-	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z9, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1734,6 +1833,17 @@ rows4x2_depth:
 	DECQ         BX
 	JNZ          rows4x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1742,17 +1852,17 @@ rows4x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows4x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
-	VADDPS       64(CX), Z7, Z7
+	VADDPS       (CX), Z6, K1, Z6
+	VADDPS       64(CX), Z7, K2, Z7
 
 rows4x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1760,31 +1870,31 @@ rows4x2_plain:
 	VBROADCASTSS 212(CX), Z9
 	VMAXPS       Z0, Z8, Z0
 	VMINPS       Z0, Z9, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z8, Z1
 	VMINPS       Z1, Z9, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z8, Z2
 	VMINPS       Z2, Z9, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z8, Z3
 	VMINPS       Z3, Z9, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z8, Z4
 	VMINPS       Z4, Z9, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z8, Z5
 	VMINPS       Z5, Z9, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z8, Z6
 	VMINPS       Z6, Z9, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VMAXPS       Z7, Z8, Z7
 	VMINPS       Z7, Z9, Z7
-	VMOVUPS      Z7, 64(AX)
+	VMOVUPS      Z7, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1847,6 +1957,17 @@ rows3x2_depth:
 	DECQ         BX
 	JNZ          rows3x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1855,14 +1976,14 @@ rows3x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows3x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
-	VADDPS       64(CX), Z5, Z5
+	VADDPS       (CX), Z4, K1, Z4
+	VADDPS       64(CX), Z5, K2, Z5
 
 rows3x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1870,24 +1991,24 @@ rows3x2_plain:
 	VBROADCASTSS 212(CX), Z7
 	VMAXPS       Z0, Z6, Z0
 	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z6, Z1
 	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z6, Z2
 	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z6, Z3
 	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z6, Z4
 	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VMAXPS       Z5, Z6, Z5
 	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z5, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -1945,6 +2066,17 @@ rows2x2_depth:
 	DECQ         BX
 	JNZ          rows2x2_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000020, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	KMOVW        AX, K2
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -1953,11 +2085,11 @@ rows2x2_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows2x2_plain
-	VADDPS       (CX), Z0, Z0
-	VADDPS       64(CX), Z1, Z1
+	VADDPS       (CX), Z0, K1, Z0
+	VADDPS       64(CX), Z1, K2, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
-	VADDPS       64(CX), Z3, Z3
+	VADDPS       (CX), Z2, K1, Z2
+	VADDPS       64(CX), Z3, K2, Z3
 
 rows2x2_plain:
 	MOVQ         t+0(FP), CX
@@ -1965,17 +2097,17 @@ rows2x2_plain:
 	VBROADCASTSS 212(CX), Z5
 	VMAXPS       Z0, Z4, Z0
 	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VMAXPS       Z1, Z4, Z1
 	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z4, Z2
 	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VMAXPS       Z3, Z4, Z3
 	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, 64(AX)
+	VMOVUPS      Z3, K2, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -2060,29 +2192,38 @@ rows1x1_one:
 	JNZ          rows1x1_one
 
 rows1x1_done:
-	MOVQ   t+0(FP), R8
-	MOVQ   176(R8), R8
-	LEAQ   (DI)(R8*4), DI
-	DECQ   SI
-	JNZ    rows1x1_middle
-	MOVQ   t+0(FP), SI
-	MOVQ   152(SI), SI
-	LEAQ   (BX)(SI*4), BX
-	DECQ   DX
-	JNZ    rows1x1_outer
-	VADDPS Z1, Z0, Z0
-	VADDPS Z3, Z2, Z2
-	VADDPS Z2, Z0, Z0
-	MOVQ   t+0(FP), AX
-	MOVQ   (AX), AX
-	MOVQ   t+0(FP), CX
-	MOVQ   96(CX), CX
-	MOVQ   t+0(FP), DX
-	MOVQ   136(DX), DX
-	SHLQ   $0x02, DX
-	TESTQ  CX, CX
-	JZ     rows1x1_plain
-	VADDPS (CX), Z0, Z0
+	MOVQ    t+0(FP), R8
+	MOVQ    176(R8), R8
+	LEAQ    (DI)(R8*4), DI
+	DECQ    SI
+	JNZ     rows1x1_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	LEAQ    (BX)(SI*4), BX
+	DECQ    DX
+	JNZ     rows1x1_outer
+	VADDPS  Z1, Z0, Z0
+	VADDPS  Z3, Z2, Z2
+	VADDPS  Z2, Z0, Z0
+	MOVQ    t+0(FP), AX
+	MOVQ    216(AX), AX
+	MOVQ    $0x00000010, CX
+	CMPQ    AX, CX
+	CMOVQLT AX, CX
+	MOVQ    $-1, AX
+	BZHIQ   CX, AX, AX
+	KMOVW   AX, K1
+	SHRQ    $0x10, AX
+	MOVQ    t+0(FP), AX
+	MOVQ    (AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    96(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    136(DX), DX
+	SHLQ    $0x02, DX
+	TESTQ   CX, CX
+	JZ      rows1x1_plain
+	VADDPS  (CX), Z0, K1, Z0
 
 rows1x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2090,7 +2231,7 @@ rows1x1_plain:
 	VBROADCASTSS 212(CX), Z2
 	VMAXPS       Z0, Z1, Z0
 	VMINPS       Z0, Z2, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2180,6 +2321,15 @@ rows12x1_depth:
 	DECQ         BX
 	JNZ          rows12x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -2188,29 +2338,29 @@ rows12x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows12x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
+	VADDPS       (CX), Z6, K1, Z6
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, Z7
+	VADDPS       (CX), Z7, K1, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
+	VADDPS       (CX), Z8, K1, Z8
 	ADDQ         DX, CX
-	VADDPS       (CX), Z9, Z9
+	VADDPS       (CX), Z9, K1, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
+	VADDPS       (CX), Z10, K1, Z10
 	ADDQ         DX, CX
-	VADDPS       (CX), Z11, Z11
+	VADDPS       (CX), Z11, K1, Z11
 
 rows12x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2218,51 +2368,51 @@ rows12x1_plain:
 	VBROADCASTSS 212(CX), Z13
 	VMAXPS       Z0, Z12, Z0
 	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z12, Z1
 	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z12, Z2
 	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z12, Z3
 	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z12, Z4
 	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z12, Z5
 	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z12, Z6
 	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z7, Z12, Z7
 	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z7, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z12, Z8
 	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z9, Z12, Z9
 	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, (AX)
+	VMOVUPS      Z9, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z12, Z10
 	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z11, Z12, Z11
 	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, (AX)
+	VMOVUPS      Z11, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2349,6 +2499,15 @@ rows11x1_depth:
 	DECQ         BX
 	JNZ          rows11x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -2357,27 +2516,27 @@ rows11x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows11x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
+	VADDPS       (CX), Z6, K1, Z6
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, Z7
+	VADDPS       (CX), Z7, K1, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
+	VADDPS       (CX), Z8, K1, Z8
 	ADDQ         DX, CX
-	VADDPS       (CX), Z9, Z9
+	VADDPS       (CX), Z9, K1, Z9
 	ADDQ         DX, CX
-	VADDPS       (CX), Z10, Z10
+	VADDPS       (CX), Z10, K1, Z10
 
 rows11x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2385,47 +2544,47 @@ rows11x1_plain:
 	VBROADCASTSS 212(CX), Z12
 	VMAXPS       Z0, Z11, Z0
 	VMINPS       Z0, Z12, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z11, Z1
 	VMINPS       Z1, Z12, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z11, Z2
 	VMINPS       Z2, Z12, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z11, Z3
 	VMINPS       Z3, Z12, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z11, Z4
 	VMINPS       Z4, Z12, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z11, Z5
 	VMINPS       Z5, Z12, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z11, Z6
 	VMINPS       Z6, Z12, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z7, Z11, Z7
 	VMINPS       Z7, Z12, Z7
-	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z7, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z11, Z8
 	VMINPS       Z8, Z12, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z9, Z11, Z9
 	VMINPS       Z9, Z12, Z9
-	VMOVUPS      Z9, (AX)
+	VMOVUPS      Z9, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z10, Z11, Z10
 	VMINPS       Z10, Z12, Z10
-	VMOVUPS      Z10, (AX)
+	VMOVUPS      Z10, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2509,6 +2668,15 @@ rows10x1_depth:
 	DECQ         BX
 	JNZ          rows10x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -2517,25 +2685,25 @@ rows10x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows10x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
+	VADDPS       (CX), Z6, K1, Z6
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, Z7
+	VADDPS       (CX), Z7, K1, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
+	VADDPS       (CX), Z8, K1, Z8
 	ADDQ         DX, CX
-	VADDPS       (CX), Z9, Z9
+	VADDPS       (CX), Z9, K1, Z9
 
 rows10x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2543,43 +2711,43 @@ rows10x1_plain:
 	VBROADCASTSS 212(CX), Z11
 	VMAXPS       Z0, Z10, Z0
 	VMINPS       Z0, Z11, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z10, Z1
 	VMINPS       Z1, Z11, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z10, Z2
 	VMINPS       Z2, Z11, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z10, Z3
 	VMINPS       Z3, Z11, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z10, Z4
 	VMINPS       Z4, Z11, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z10, Z5
 	VMINPS       Z5, Z11, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z10, Z6
 	VMINPS       Z6, Z11, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z7, Z10, Z7
 	VMINPS       Z7, Z11, Z7
-	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z7, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z10, Z8
 	VMINPS       Z8, Z11, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z9, Z10, Z9
 	VMINPS       Z9, Z11, Z9
-	VMOVUPS      Z9, (AX)
+	VMOVUPS      Z9, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2658,6 +2826,15 @@ rows9x1_depth:
 	DECQ         BX
 	JNZ          rows9x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -2666,23 +2843,23 @@ rows9x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows9x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
+	VADDPS       (CX), Z6, K1, Z6
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, Z7
+	VADDPS       (CX), Z7, K1, Z7
 	ADDQ         DX, CX
-	VADDPS       (CX), Z8, Z8
+	VADDPS       (CX), Z8, K1, Z8
 
 rows9x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2690,39 +2867,39 @@ rows9x1_plain:
 	VBROADCASTSS 212(CX), Z10
 	VMAXPS       Z0, Z9, Z0
 	VMINPS       Z0, Z10, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z9, Z1
 	VMINPS       Z1, Z10, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z9, Z2
 	VMINPS       Z2, Z10, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z9, Z3
 	VMINPS       Z3, Z10, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z9, Z4
 	VMINPS       Z4, Z10, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z9, Z5
 	VMINPS       Z5, Z10, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z9, Z6
 	VMINPS       Z6, Z10, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z7, Z9, Z7
 	VMINPS       Z7, Z10, Z7
-	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z7, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z8, Z9, Z8
 	VMINPS       Z8, Z10, Z8
-	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z8, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2798,6 +2975,15 @@ rows8x1_depth:
 	DECQ         BX
 	JNZ          rows8x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -2806,21 +2992,21 @@ rows8x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows8x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
+	VADDPS       (CX), Z6, K1, Z6
 	ADDQ         DX, CX
-	VADDPS       (CX), Z7, Z7
+	VADDPS       (CX), Z7, K1, Z7
 
 rows8x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2828,35 +3014,35 @@ rows8x1_plain:
 	VBROADCASTSS 212(CX), Z9
 	VMAXPS       Z0, Z8, Z0
 	VMINPS       Z0, Z9, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z8, Z1
 	VMINPS       Z1, Z9, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z8, Z2
 	VMINPS       Z2, Z9, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z8, Z3
 	VMINPS       Z3, Z9, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z8, Z4
 	VMINPS       Z4, Z9, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z8, Z5
 	VMINPS       Z5, Z9, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z8, Z6
 	VMINPS       Z6, Z9, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z7, Z8, Z7
 	VMINPS       Z7, Z9, Z7
-	VMOVUPS      Z7, (AX)
+	VMOVUPS      Z7, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2929,6 +3115,15 @@ rows7x1_depth:
 	DECQ         BX
 	JNZ          rows7x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -2937,19 +3132,19 @@ rows7x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows7x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 	ADDQ         DX, CX
-	VADDPS       (CX), Z6, Z6
+	VADDPS       (CX), Z6, K1, Z6
 
 rows7x1_plain:
 	MOVQ         t+0(FP), CX
@@ -2957,31 +3152,31 @@ rows7x1_plain:
 	VBROADCASTSS 212(CX), Z8
 	VMAXPS       Z0, Z7, Z0
 	VMINPS       Z0, Z8, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z7, Z1
 	VMINPS       Z1, Z8, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z7, Z2
 	VMINPS       Z2, Z8, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z7, Z3
 	VMINPS       Z3, Z8, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z7, Z4
 	VMINPS       Z4, Z8, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z7, Z5
 	VMINPS       Z5, Z8, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z6, Z7, Z6
 	VMINPS       Z6, Z8, Z6
-	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z6, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3049,6 +3244,15 @@ rows6x1_depth:
 	DECQ         BX
 	JNZ          rows6x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -3057,17 +3261,17 @@ rows6x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows6x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 	ADDQ         DX, CX
-	VADDPS       (CX), Z5, Z5
+	VADDPS       (CX), Z5, K1, Z5
 
 rows6x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3075,27 +3279,27 @@ rows6x1_plain:
 	VBROADCASTSS 212(CX), Z7
 	VMAXPS       Z0, Z6, Z0
 	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z6, Z1
 	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z6, Z2
 	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z6, Z3
 	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z6, Z4
 	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z5, Z6, Z5
 	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z5, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3160,6 +3364,15 @@ rows5x1_depth:
 	DECQ         BX
 	JNZ          rows5x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -3168,15 +3381,15 @@ rows5x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows5x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 	ADDQ         DX, CX
-	VADDPS       (CX), Z4, Z4
+	VADDPS       (CX), Z4, K1, Z4
 
 rows5x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3184,23 +3397,23 @@ rows5x1_plain:
 	VBROADCASTSS 212(CX), Z6
 	VMAXPS       Z0, Z5, Z0
 	VMINPS       Z0, Z6, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z5, Z1
 	VMINPS       Z1, Z6, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z5, Z2
 	VMINPS       Z2, Z6, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z5, Z3
 	VMINPS       Z3, Z6, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z4, Z5, Z4
 	VMINPS       Z4, Z6, Z4
-	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z4, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3262,6 +3475,15 @@ rows4x1_depth:
 	DECQ         BX
 	JNZ          rows4x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -3270,13 +3492,13 @@ rows4x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows4x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 	ADDQ         DX, CX
-	VADDPS       (CX), Z3, Z3
+	VADDPS       (CX), Z3, K1, Z3
 
 rows4x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3284,19 +3506,19 @@ rows4x1_plain:
 	VBROADCASTSS 212(CX), Z5
 	VMAXPS       Z0, Z4, Z0
 	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z4, Z1
 	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z4, Z2
 	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z3, Z4, Z3
 	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, (AX)
+	VMOVUPS      Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3352,6 +3574,15 @@ rows3x1_depth:
 	DECQ         BX
 	JNZ          rows3x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -3360,11 +3591,11 @@ rows3x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows3x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 	ADDQ         DX, CX
-	VADDPS       (CX), Z2, Z2
+	VADDPS       (CX), Z2, K1, Z2
 
 rows3x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3372,15 +3603,15 @@ rows3x1_plain:
 	VBROADCASTSS 212(CX), Z4
 	VMAXPS       Z0, Z3, Z0
 	VMINPS       Z0, Z4, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z3, Z1
 	VMINPS       Z1, Z4, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z2, Z3, Z2
 	VMINPS       Z2, Z4, Z2
-	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z2, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3433,6 +3664,15 @@ rows2x1_depth:
 	DECQ         BX
 	JNZ          rows2x1_outer
 	MOVQ         t+0(FP), AX
+	MOVQ         216(AX), AX
+	MOVQ         $0x00000010, CX
+	CMPQ         AX, CX
+	CMOVQLT      AX, CX
+	MOVQ         $-1, AX
+	BZHIQ        CX, AX, AX
+	KMOVW        AX, K1
+	SHRQ         $0x10, AX
+	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX
 	MOVQ         96(CX), CX
@@ -3441,9 +3681,9 @@ rows2x1_depth:
 	SHLQ         $0x02, DX
 	TESTQ        CX, CX
 	JZ           rows2x1_plain
-	VADDPS       (CX), Z0, Z0
+	VADDPS       (CX), Z0, K1, Z0
 	ADDQ         DX, CX
-	VADDPS       (CX), Z1, Z1
+	VADDPS       (CX), Z1, K1, Z1
 
 rows2x1_plain:
 	MOVQ         t+0(FP), CX
@@ -3451,11 +3691,11 @@ rows2x1_plain:
 	VBROADCASTSS 212(CX), Z3
 	VMAXPS       Z0, Z2, Z0
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
 	VMAXPS       Z1, Z2, Z1
 	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, (AX)
+	VMOVUPS      Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4183,9 +4423,9 @@ rows2x2_plain:
 	VZEROUPPER
 	RET
 
-// func window512(t *tile)
-// Requires: AVX, AVX512F
-TEXT ·window512(SB), $0-8
+// func largest512(t *tile)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·largest512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 	CMPQ AX, $0x06
@@ -4204,53 +4444,59 @@ TEXT ·window512(SB), $0-8
 	XORQ AX, AX
 
 rows1_block:
-	MOVQ    t+0(FP), CX
-	MOVQ    72(CX), CX
-	ADDQ    AX, CX
-	VMOVUPS (CX), Z0
-	VMOVUPS 64(CX), Z1
-	MOVQ    t+0(FP), CX
-	MOVQ    144(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    24(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    48(BX), BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	MOVQ    t+0(FP), SI
-	MOVQ    168(SI), SI
-	TESTQ   SI, SI
-	JZ      rows1_finish
-	TESTQ   CX, CX
-	JZ      rows1_finish
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	MOVQ         AX, DX
+	SHRQ         $0x02, DX
+	SUBQ         DX, CX
+	CMPQ         CX, $0x10
+	JLE          rows1_narrow
+	MOVQ         $0x00000020, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	MOVQ         $-1, CX
+	BZHIQ        DX, CX, CX
+	KMOVW        CX, K1
+	SHRQ         $0x10, CX
+	KMOVW        CX, K1
+	SHRQ         $0x10, CX
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z0
+	VMOVAPS      Z0, Z1
+	MOVQ         t+0(FP), CX
+	MOVQ         144(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         24(DX), DX
+	ADDQ         AX, DX
+	MOVQ         t+0(FP), BX
+	MOVQ         168(BX), BX
+	TESTQ        BX, BX
+	JZ           rows1_finish
+	TESTQ        CX, CX
+	JZ           rows1_finish
 
 rows1_outer:
-	MOVQ DX, SI
-	MOVQ BX, DI
-	MOVQ t+0(FP), R8
-	MOVQ 168(R8), R8
+	MOVQ DX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
 
 rows1_middle:
-	VMOVUPS     (DI), Z2
-	VMOVUPS     64(DI), Z3
-	VFMADD231PS (SI), Z2, Z0
-	VFMADD231PS 64(SI), Z3, Z1
-	MOVQ        t+0(FP), R9
-	MOVQ        176(R9), R9
-	LEAQ        (SI)(R9*4), SI
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	LEAQ        (DI)(R9*4), DI
-	DECQ        R8
-	JNZ         rows1_middle
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         rows1_outer
+	VMOVUPS   (BX), Z2
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z2, Z0, K2, Z0
+	VMOVUPS.Z 64(BX), K1, Z2
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z2, Z1, K2, Z1
+	MOVQ      t+0(FP), DI
+	MOVQ      176(DI), DI
+	LEAQ      (BX)(DI*4), BX
+	DECQ      SI
+	JNZ       rows1_middle
+	MOVQ      t+0(FP), BX
+	MOVQ      152(BX), BX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      CX
+	JNZ       rows1_outer
 
 rows1_finish:
 	MOVQ  t+0(FP), CX
@@ -4269,7 +4515,7 @@ rows1_nothing:
 	TESTQ  DX, DX
 	JZ     rows1_plain
 	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, Z1
+	VADDPS 64(DX), Z1, K1, Z1
 
 rows1_plain:
 	MOVQ         t+0(FP), DX
@@ -4280,13 +4526,88 @@ rows1_plain:
 	VMOVUPS      Z0, (CX)
 	VMAXPS       Z1, Z2, Z1
 	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, 64(CX)
+	VMOVUPS      Z1, K1, 64(CX)
 	ADDQ         $0x80, AX
 	MOVQ         t+0(FP), CX
 	MOVQ         200(CX), CX
 	SHLQ         $0x02, CX
 	CMPQ         AX, CX
 	JLT          rows1_block
+	VZEROUPPER
+	RET
+
+rows1_narrow:
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	MOVQ         AX, DX
+	SHRQ         $0x02, DX
+	SUBQ         DX, CX
+	MOVQ         $0x00000010, DX
+	CMPQ         CX, DX
+	CMOVQLT      CX, DX
+	MOVQ         $-1, CX
+	BZHIQ        DX, CX, CX
+	KMOVW        CX, K1
+	SHRQ         $0x10, CX
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Z0
+	MOVQ         t+0(FP), CX
+	MOVQ         144(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         24(DX), DX
+	ADDQ         AX, DX
+	MOVQ         t+0(FP), BX
+	MOVQ         168(BX), BX
+	TESTQ        BX, BX
+	JZ           rows1narrow_finish
+	TESTQ        CX, CX
+	JZ           rows1narrow_finish
+
+rows1narrow_outer:
+	MOVQ DX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
+
+rows1narrow_middle:
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z1, Z0, K2, Z0
+	MOVQ      t+0(FP), DI
+	MOVQ      176(DI), DI
+	LEAQ      (BX)(DI*4), BX
+	DECQ      SI
+	JNZ       rows1narrow_middle
+	MOVQ      t+0(FP), BX
+	MOVQ      152(BX), BX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      CX
+	JNZ       rows1narrow_outer
+
+rows1narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    rows1narrow_nothing
+	ADDQ  AX, DX
+
+rows1narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     rows1narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+
+rows1narrow_plain:
+	MOVQ         t+0(FP), AX
+	VBROADCASTSS 208(AX), Z1
+	VBROADCASTSS 212(AX), Z2
+	VMAXPS       Z0, Z1, Z0
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (CX)
 	VZEROUPPER
 	RET
 
@@ -4297,57 +4618,67 @@ rows2:
 	XORQ CX, CX
 
 rows2_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	VMOVAPS Z0, Z2
-	VMOVAPS Z1, Z3
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows2_finish
-	TESTQ   DX, DX
-	JZ      rows2_finish
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	CMPQ         DX, $0x10
+	JLE          rows2_narrow
+	MOVQ         $0x00000020, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows2_finish
+	TESTQ        DX, DX
+	JZ           rows2_finish
 
 rows2_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows2_middle:
-	VMOVUPS     (R8), Z4
-	VMOVUPS     64(R8), Z5
-	VFMADD231PS (DI), Z4, Z0
-	VFMADD231PS 64(DI), Z5, Z1
-	VFMADD231PS (DI)(AX*1), Z4, Z2
-	VFMADD231PS 64(DI)(AX*1), Z5, Z3
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows2_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows2_outer
+	VMOVUPS   (SI), Z4
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z4, Z0, K2, Z0
+	VMOVUPS.Z 64(SI), K1, Z4
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z4, Z1, K2, Z1
+	VMOVUPS   (SI)(AX*1), Z4
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z4, Z2, K2, Z2
+	VMOVUPS.Z 64(SI)(AX*1), K1, Z4
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z4, Z3, K2, Z3
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows2_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows2_outer
 
 rows2_finish:
 	MOVQ  t+0(FP), DX
@@ -4366,10 +4697,10 @@ rows2_nothing:
 	TESTQ  BX, BX
 	JZ     rows2_plain
 	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, Z1
+	VADDPS 64(BX), Z1, K1, Z1
 	ADDQ   SI, BX
 	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, Z3
+	VADDPS 64(BX), Z3, K1, Z3
 
 rows2_plain:
 	MOVQ         t+0(FP), BX
@@ -4380,20 +4711,105 @@ rows2_plain:
 	VMOVUPS      Z0, (DX)
 	VMAXPS       Z1, Z4, Z1
 	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, 64(DX)
+	VMOVUPS      Z1, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z2, Z4, Z2
 	VMINPS       Z2, Z5, Z2
 	VMOVUPS      Z2, (DX)
 	VMAXPS       Z3, Z4, Z3
 	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, 64(DX)
+	VMOVUPS      Z3, K1, 64(DX)
 	ADDQ         $0x80, CX
 	MOVQ         t+0(FP), DX
 	MOVQ         200(DX), DX
 	SHLQ         $0x02, DX
 	CMPQ         CX, DX
 	JLT          rows2_block
+	VZEROUPPER
+	RET
+
+rows2_narrow:
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows2narrow_finish
+	TESTQ        DX, DX
+	JZ           rows2narrow_finish
+
+rows2narrow_outer:
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+
+rows2narrow_middle:
+	VMOVUPS.Z (SI), K1, Z2
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z2, Z0, K2, Z0
+	VMOVUPS.Z (SI)(AX*1), K1, Z2
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z2, Z1, K2, Z1
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows2narrow_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows2narrow_outer
+
+rows2narrow_finish:
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    rows2narrow_nothing
+	ADDQ  CX, DX
+
+rows2narrow_nothing:
+	MOVQ   t+0(FP), CX
+	MOVQ   136(CX), CX
+	SHLQ   $0x02, CX
+	TESTQ  DX, DX
+	JZ     rows2narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   CX, DX
+	VADDPS (DX), Z1, K1, Z1
+
+rows2narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z2
+	VBROADCASTSS 212(DX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4404,61 +4820,75 @@ rows3:
 	XORQ CX, CX
 
 rows3_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	VMOVAPS Z0, Z2
-	VMOVAPS Z1, Z3
-	VMOVAPS Z0, Z4
-	VMOVAPS Z1, Z5
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows3_finish
-	TESTQ   DX, DX
-	JZ      rows3_finish
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	CMPQ         DX, $0x10
+	JLE          rows3_narrow
+	MOVQ         $0x00000020, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z5
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows3_finish
+	TESTQ        DX, DX
+	JZ           rows3_finish
 
 rows3_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows3_middle:
-	VMOVUPS     (R8), Z6
-	VMOVUPS     64(R8), Z7
-	VFMADD231PS (DI), Z6, Z0
-	VFMADD231PS 64(DI), Z7, Z1
-	VFMADD231PS (DI)(AX*1), Z6, Z2
-	VFMADD231PS 64(DI)(AX*1), Z7, Z3
-	VFMADD231PS (DI)(AX*2), Z6, Z4
-	VFMADD231PS 64(DI)(AX*2), Z7, Z5
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows3_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows3_outer
+	VMOVUPS   (SI), Z6
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z6, Z0, K2, Z0
+	VMOVUPS.Z 64(SI), K1, Z6
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z6, Z1, K2, Z1
+	VMOVUPS   (SI)(AX*1), Z6
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z6, Z2, K2, Z2
+	VMOVUPS.Z 64(SI)(AX*1), K1, Z6
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z6, Z3, K2, Z3
+	VMOVUPS   (SI)(AX*2), Z6
+	VCMPPS    $0x07, Z4, Z4, K2
+	VMAXPS    Z6, Z4, K2, Z4
+	VMOVUPS.Z 64(SI)(AX*2), K1, Z6
+	VCMPPS    $0x07, Z5, Z5, K2
+	VMAXPS    Z6, Z5, K2, Z5
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows3_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows3_outer
 
 rows3_finish:
 	MOVQ  t+0(FP), DX
@@ -4477,13 +4907,13 @@ rows3_nothing:
 	TESTQ  BX, BX
 	JZ     rows3_plain
 	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, Z1
+	VADDPS 64(BX), Z1, K1, Z1
 	ADDQ   SI, BX
 	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, Z3
+	VADDPS 64(BX), Z3, K1, Z3
 	ADDQ   SI, BX
 	VADDPS (BX), Z4, Z4
-	VADDPS 64(BX), Z5, Z5
+	VADDPS 64(BX), Z5, K1, Z5
 
 rows3_plain:
 	MOVQ         t+0(FP), BX
@@ -4494,27 +4924,122 @@ rows3_plain:
 	VMOVUPS      Z0, (DX)
 	VMAXPS       Z1, Z6, Z1
 	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, 64(DX)
+	VMOVUPS      Z1, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z2, Z6, Z2
 	VMINPS       Z2, Z7, Z2
 	VMOVUPS      Z2, (DX)
 	VMAXPS       Z3, Z6, Z3
 	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, 64(DX)
+	VMOVUPS      Z3, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z4, Z6, Z4
 	VMINPS       Z4, Z7, Z4
 	VMOVUPS      Z4, (DX)
 	VMAXPS       Z5, Z6, Z5
 	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, 64(DX)
+	VMOVUPS      Z5, K1, 64(DX)
 	ADDQ         $0x80, CX
 	MOVQ         t+0(FP), DX
 	MOVQ         200(DX), DX
 	SHLQ         $0x02, DX
 	CMPQ         CX, DX
 	JLT          rows3_block
+	VZEROUPPER
+	RET
+
+rows3_narrow:
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows3narrow_finish
+	TESTQ        DX, DX
+	JZ           rows3narrow_finish
+
+rows3narrow_outer:
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+
+rows3narrow_middle:
+	VMOVUPS.Z (SI), K1, Z3
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z3, Z0, K2, Z0
+	VMOVUPS.Z (SI)(AX*1), K1, Z3
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z3, Z1, K2, Z1
+	VMOVUPS.Z (SI)(AX*2), K1, Z3
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z3, Z2, K2, Z2
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows3narrow_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows3narrow_outer
+
+rows3narrow_finish:
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    rows3narrow_nothing
+	ADDQ  CX, DX
+
+rows3narrow_nothing:
+	MOVQ   t+0(FP), CX
+	MOVQ   136(CX), CX
+	SHLQ   $0x02, CX
+	TESTQ  DX, DX
+	JZ     rows3narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   CX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   CX, DX
+	VADDPS (DX), Z2, K1, Z2
+
+rows3narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z3
+	VBROADCASTSS 212(DX), Z4
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z1, Z3, Z1
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z2, Z3, Z2
+	VMINPS       Z2, Z4, Z2
+	VMOVUPS      Z2, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4525,67 +5050,85 @@ rows4:
 	XORQ CX, CX
 
 rows4_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	VMOVAPS Z0, Z2
-	VMOVAPS Z1, Z3
-	VMOVAPS Z0, Z4
-	VMOVAPS Z1, Z5
-	VMOVAPS Z0, Z6
-	VMOVAPS Z1, Z7
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows4_finish
-	TESTQ   DX, DX
-	JZ      rows4_finish
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	CMPQ         DX, $0x10
+	JLE          rows4_narrow
+	MOVQ         $0x00000020, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z5
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z7
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows4_finish
+	TESTQ        DX, DX
+	JZ           rows4_finish
 
 rows4_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows4_middle:
-	LEAQ        (AX)(AX*2), R10
-	ADDQ        DI, R10
-	VMOVUPS     (R8), Z8
-	VMOVUPS     64(R8), Z9
-	VFMADD231PS (DI), Z8, Z0
-	VFMADD231PS 64(DI), Z9, Z1
-	VFMADD231PS (DI)(AX*1), Z8, Z2
-	VFMADD231PS 64(DI)(AX*1), Z9, Z3
-	VFMADD231PS (DI)(AX*2), Z8, Z4
-	VFMADD231PS 64(DI)(AX*2), Z9, Z5
-	VFMADD231PS (R10), Z8, Z6
-	VFMADD231PS 64(R10), Z9, Z7
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows4_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows4_outer
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS   (SI), Z8
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z8, Z0, K2, Z0
+	VMOVUPS.Z 64(SI), K1, Z8
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z8, Z1, K2, Z1
+	VMOVUPS   (SI)(AX*1), Z8
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z8, Z2, K2, Z2
+	VMOVUPS.Z 64(SI)(AX*1), K1, Z8
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z8, Z3, K2, Z3
+	VMOVUPS   (SI)(AX*2), Z8
+	VCMPPS    $0x07, Z4, Z4, K2
+	VMAXPS    Z8, Z4, K2, Z4
+	VMOVUPS.Z 64(SI)(AX*2), K1, Z8
+	VCMPPS    $0x07, Z5, Z5, K2
+	VMAXPS    Z8, Z5, K2, Z5
+	VMOVUPS   (R8), Z8
+	VCMPPS    $0x07, Z6, Z6, K2
+	VMAXPS    Z8, Z6, K2, Z6
+	VMOVUPS.Z 64(R8), K1, Z8
+	VCMPPS    $0x07, Z7, Z7, K2
+	VMAXPS    Z8, Z7, K2, Z7
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows4_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows4_outer
 
 rows4_finish:
 	MOVQ  t+0(FP), DX
@@ -4604,16 +5147,16 @@ rows4_nothing:
 	TESTQ  BX, BX
 	JZ     rows4_plain
 	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, Z1
+	VADDPS 64(BX), Z1, K1, Z1
 	ADDQ   SI, BX
 	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, Z3
+	VADDPS 64(BX), Z3, K1, Z3
 	ADDQ   SI, BX
 	VADDPS (BX), Z4, Z4
-	VADDPS 64(BX), Z5, Z5
+	VADDPS 64(BX), Z5, K1, Z5
 	ADDQ   SI, BX
 	VADDPS (BX), Z6, Z6
-	VADDPS 64(BX), Z7, Z7
+	VADDPS 64(BX), Z7, K1, Z7
 
 rows4_plain:
 	MOVQ         t+0(FP), BX
@@ -4624,34 +5167,141 @@ rows4_plain:
 	VMOVUPS      Z0, (DX)
 	VMAXPS       Z1, Z8, Z1
 	VMINPS       Z1, Z9, Z1
-	VMOVUPS      Z1, 64(DX)
+	VMOVUPS      Z1, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z2, Z8, Z2
 	VMINPS       Z2, Z9, Z2
 	VMOVUPS      Z2, (DX)
 	VMAXPS       Z3, Z8, Z3
 	VMINPS       Z3, Z9, Z3
-	VMOVUPS      Z3, 64(DX)
+	VMOVUPS      Z3, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z4, Z8, Z4
 	VMINPS       Z4, Z9, Z4
 	VMOVUPS      Z4, (DX)
 	VMAXPS       Z5, Z8, Z5
 	VMINPS       Z5, Z9, Z5
-	VMOVUPS      Z5, 64(DX)
+	VMOVUPS      Z5, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z6, Z8, Z6
 	VMINPS       Z6, Z9, Z6
 	VMOVUPS      Z6, (DX)
 	VMAXPS       Z7, Z8, Z7
 	VMINPS       Z7, Z9, Z7
-	VMOVUPS      Z7, 64(DX)
+	VMOVUPS      Z7, K1, 64(DX)
 	ADDQ         $0x80, CX
 	MOVQ         t+0(FP), DX
 	MOVQ         200(DX), DX
 	SHLQ         $0x02, DX
 	CMPQ         CX, DX
 	JLT          rows4_block
+	VZEROUPPER
+	RET
+
+rows4_narrow:
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows4narrow_finish
+	TESTQ        DX, DX
+	JZ           rows4narrow_finish
+
+rows4narrow_outer:
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+
+rows4narrow_middle:
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS.Z (SI), K1, Z4
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z4, Z0, K2, Z0
+	VMOVUPS.Z (SI)(AX*1), K1, Z4
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z4, Z1, K2, Z1
+	VMOVUPS.Z (SI)(AX*2), K1, Z4
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z4, Z2, K2, Z2
+	VMOVUPS.Z (R8), K1, Z4
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z4, Z3, K2, Z3
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows4narrow_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows4narrow_outer
+
+rows4narrow_finish:
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    rows4narrow_nothing
+	ADDQ  CX, DX
+
+rows4narrow_nothing:
+	MOVQ   t+0(FP), CX
+	MOVQ   136(CX), CX
+	SHLQ   $0x02, CX
+	TESTQ  DX, DX
+	JZ     rows4narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   CX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   CX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   CX, DX
+	VADDPS (DX), Z3, K1, Z3
+
+rows4narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4662,71 +5312,93 @@ rows5:
 	XORQ CX, CX
 
 rows5_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	VMOVAPS Z0, Z2
-	VMOVAPS Z1, Z3
-	VMOVAPS Z0, Z4
-	VMOVAPS Z1, Z5
-	VMOVAPS Z0, Z6
-	VMOVAPS Z1, Z7
-	VMOVAPS Z0, Z8
-	VMOVAPS Z1, Z9
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows5_finish
-	TESTQ   DX, DX
-	JZ      rows5_finish
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	CMPQ         DX, $0x10
+	JLE          rows5_narrow
+	MOVQ         $0x00000020, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z5
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z7
+	VMOVAPS      Z0, Z8
+	VMOVAPS      Z0, Z9
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows5_finish
+	TESTQ        DX, DX
+	JZ           rows5_finish
 
 rows5_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows5_middle:
-	LEAQ        (AX)(AX*2), R10
-	ADDQ        DI, R10
-	VMOVUPS     (R8), Z10
-	VMOVUPS     64(R8), Z11
-	VFMADD231PS (DI), Z10, Z0
-	VFMADD231PS 64(DI), Z11, Z1
-	VFMADD231PS (DI)(AX*1), Z10, Z2
-	VFMADD231PS 64(DI)(AX*1), Z11, Z3
-	VFMADD231PS (DI)(AX*2), Z10, Z4
-	VFMADD231PS 64(DI)(AX*2), Z11, Z5
-	VFMADD231PS (R10), Z10, Z6
-	VFMADD231PS 64(R10), Z11, Z7
-	VFMADD231PS (R10)(AX*1), Z10, Z8
-	VFMADD231PS 64(R10)(AX*1), Z11, Z9
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows5_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows5_outer
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS   (SI), Z10
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z10, Z0, K2, Z0
+	VMOVUPS.Z 64(SI), K1, Z10
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z10, Z1, K2, Z1
+	VMOVUPS   (SI)(AX*1), Z10
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z10, Z2, K2, Z2
+	VMOVUPS.Z 64(SI)(AX*1), K1, Z10
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z10, Z3, K2, Z3
+	VMOVUPS   (SI)(AX*2), Z10
+	VCMPPS    $0x07, Z4, Z4, K2
+	VMAXPS    Z10, Z4, K2, Z4
+	VMOVUPS.Z 64(SI)(AX*2), K1, Z10
+	VCMPPS    $0x07, Z5, Z5, K2
+	VMAXPS    Z10, Z5, K2, Z5
+	VMOVUPS   (R8), Z10
+	VCMPPS    $0x07, Z6, Z6, K2
+	VMAXPS    Z10, Z6, K2, Z6
+	VMOVUPS.Z 64(R8), K1, Z10
+	VCMPPS    $0x07, Z7, Z7, K2
+	VMAXPS    Z10, Z7, K2, Z7
+	VMOVUPS   (R8)(AX*1), Z10
+	VCMPPS    $0x07, Z8, Z8, K2
+	VMAXPS    Z10, Z8, K2, Z8
+	VMOVUPS.Z 64(R8)(AX*1), K1, Z10
+	VCMPPS    $0x07, Z9, Z9, K2
+	VMAXPS    Z10, Z9, K2, Z9
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows5_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows5_outer
 
 rows5_finish:
 	MOVQ  t+0(FP), DX
@@ -4745,19 +5417,19 @@ rows5_nothing:
 	TESTQ  BX, BX
 	JZ     rows5_plain
 	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, Z1
+	VADDPS 64(BX), Z1, K1, Z1
 	ADDQ   SI, BX
 	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, Z3
+	VADDPS 64(BX), Z3, K1, Z3
 	ADDQ   SI, BX
 	VADDPS (BX), Z4, Z4
-	VADDPS 64(BX), Z5, Z5
+	VADDPS 64(BX), Z5, K1, Z5
 	ADDQ   SI, BX
 	VADDPS (BX), Z6, Z6
-	VADDPS 64(BX), Z7, Z7
+	VADDPS 64(BX), Z7, K1, Z7
 	ADDQ   SI, BX
 	VADDPS (BX), Z8, Z8
-	VADDPS 64(BX), Z9, Z9
+	VADDPS 64(BX), Z9, K1, Z9
 
 rows5_plain:
 	MOVQ         t+0(FP), BX
@@ -4768,41 +5440,158 @@ rows5_plain:
 	VMOVUPS      Z0, (DX)
 	VMAXPS       Z1, Z10, Z1
 	VMINPS       Z1, Z11, Z1
-	VMOVUPS      Z1, 64(DX)
+	VMOVUPS      Z1, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z2, Z10, Z2
 	VMINPS       Z2, Z11, Z2
 	VMOVUPS      Z2, (DX)
 	VMAXPS       Z3, Z10, Z3
 	VMINPS       Z3, Z11, Z3
-	VMOVUPS      Z3, 64(DX)
+	VMOVUPS      Z3, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z4, Z10, Z4
 	VMINPS       Z4, Z11, Z4
 	VMOVUPS      Z4, (DX)
 	VMAXPS       Z5, Z10, Z5
 	VMINPS       Z5, Z11, Z5
-	VMOVUPS      Z5, 64(DX)
+	VMOVUPS      Z5, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z6, Z10, Z6
 	VMINPS       Z6, Z11, Z6
 	VMOVUPS      Z6, (DX)
 	VMAXPS       Z7, Z10, Z7
 	VMINPS       Z7, Z11, Z7
-	VMOVUPS      Z7, 64(DX)
+	VMOVUPS      Z7, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z8, Z10, Z8
 	VMINPS       Z8, Z11, Z8
 	VMOVUPS      Z8, (DX)
 	VMAXPS       Z9, Z10, Z9
 	VMINPS       Z9, Z11, Z9
-	VMOVUPS      Z9, 64(DX)
+	VMOVUPS      Z9, K1, 64(DX)
 	ADDQ         $0x80, CX
 	MOVQ         t+0(FP), DX
 	MOVQ         200(DX), DX
 	SHLQ         $0x02, DX
 	CMPQ         CX, DX
 	JLT          rows5_block
+	VZEROUPPER
+	RET
+
+rows5_narrow:
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows5narrow_finish
+	TESTQ        DX, DX
+	JZ           rows5narrow_finish
+
+rows5narrow_outer:
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+
+rows5narrow_middle:
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS.Z (SI), K1, Z5
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z5, Z0, K2, Z0
+	VMOVUPS.Z (SI)(AX*1), K1, Z5
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z5, Z1, K2, Z1
+	VMOVUPS.Z (SI)(AX*2), K1, Z5
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z5, Z2, K2, Z2
+	VMOVUPS.Z (R8), K1, Z5
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z5, Z3, K2, Z3
+	VMOVUPS.Z (R8)(AX*1), K1, Z5
+	VCMPPS    $0x07, Z4, Z4, K2
+	VMAXPS    Z5, Z4, K2, Z4
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows5narrow_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows5narrow_outer
+
+rows5narrow_finish:
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    rows5narrow_nothing
+	ADDQ  CX, DX
+
+rows5narrow_nothing:
+	MOVQ   t+0(FP), CX
+	MOVQ   136(CX), CX
+	SHLQ   $0x02, CX
+	TESTQ  DX, DX
+	JZ     rows5narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   CX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   CX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   CX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   CX, DX
+	VADDPS (DX), Z4, K1, Z4
+
+rows5narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z5
+	VBROADCASTSS 212(DX), Z6
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z3, Z5, Z3
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      Z4, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4813,75 +5602,101 @@ rows6:
 	XORQ CX, CX
 
 rows6_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Z0
-	VMOVUPS 64(DX), Z1
-	VMOVAPS Z0, Z2
-	VMOVAPS Z1, Z3
-	VMOVAPS Z0, Z4
-	VMOVAPS Z1, Z5
-	VMOVAPS Z0, Z6
-	VMOVAPS Z1, Z7
-	VMOVAPS Z0, Z8
-	VMOVAPS Z1, Z9
-	VMOVAPS Z0, Z10
-	VMOVAPS Z1, Z11
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows6_finish
-	TESTQ   DX, DX
-	JZ      rows6_finish
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	CMPQ         DX, $0x10
+	JLE          rows6_narrow
+	MOVQ         $0x00000020, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z5
+	VMOVAPS      Z0, Z6
+	VMOVAPS      Z0, Z7
+	VMOVAPS      Z0, Z8
+	VMOVAPS      Z0, Z9
+	VMOVAPS      Z0, Z10
+	VMOVAPS      Z0, Z11
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows6_finish
+	TESTQ        DX, DX
+	JZ           rows6_finish
 
 rows6_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows6_middle:
-	LEAQ        (AX)(AX*2), R10
-	ADDQ        DI, R10
-	VMOVUPS     (R8), Z12
-	VMOVUPS     64(R8), Z13
-	VFMADD231PS (DI), Z12, Z0
-	VFMADD231PS 64(DI), Z13, Z1
-	VFMADD231PS (DI)(AX*1), Z12, Z2
-	VFMADD231PS 64(DI)(AX*1), Z13, Z3
-	VFMADD231PS (DI)(AX*2), Z12, Z4
-	VFMADD231PS 64(DI)(AX*2), Z13, Z5
-	VFMADD231PS (R10), Z12, Z6
-	VFMADD231PS 64(R10), Z13, Z7
-	VFMADD231PS (R10)(AX*1), Z12, Z8
-	VFMADD231PS 64(R10)(AX*1), Z13, Z9
-	VFMADD231PS (R10)(AX*2), Z12, Z10
-	VFMADD231PS 64(R10)(AX*2), Z13, Z11
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows6_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows6_outer
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS   (SI), Z12
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z12, Z0, K2, Z0
+	VMOVUPS.Z 64(SI), K1, Z12
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z12, Z1, K2, Z1
+	VMOVUPS   (SI)(AX*1), Z12
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z12, Z2, K2, Z2
+	VMOVUPS.Z 64(SI)(AX*1), K1, Z12
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z12, Z3, K2, Z3
+	VMOVUPS   (SI)(AX*2), Z12
+	VCMPPS    $0x07, Z4, Z4, K2
+	VMAXPS    Z12, Z4, K2, Z4
+	VMOVUPS.Z 64(SI)(AX*2), K1, Z12
+	VCMPPS    $0x07, Z5, Z5, K2
+	VMAXPS    Z12, Z5, K2, Z5
+	VMOVUPS   (R8), Z12
+	VCMPPS    $0x07, Z6, Z6, K2
+	VMAXPS    Z12, Z6, K2, Z6
+	VMOVUPS.Z 64(R8), K1, Z12
+	VCMPPS    $0x07, Z7, Z7, K2
+	VMAXPS    Z12, Z7, K2, Z7
+	VMOVUPS   (R8)(AX*1), Z12
+	VCMPPS    $0x07, Z8, Z8, K2
+	VMAXPS    Z12, Z8, K2, Z8
+	VMOVUPS.Z 64(R8)(AX*1), K1, Z12
+	VCMPPS    $0x07, Z9, Z9, K2
+	VMAXPS    Z12, Z9, K2, Z9
+	VMOVUPS   (R8)(AX*2), Z12
+	VCMPPS    $0x07, Z10, Z10, K2
+	VMAXPS    Z12, Z10, K2, Z10
+	VMOVUPS.Z 64(R8)(AX*2), K1, Z12
+	VCMPPS    $0x07, Z11, Z11, K2
+	VMAXPS    Z12, Z11, K2, Z11
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows6_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows6_outer
 
 rows6_finish:
 	MOVQ  t+0(FP), DX
@@ -4900,22 +5715,22 @@ rows6_nothing:
 	TESTQ  BX, BX
 	JZ     rows6_plain
 	VADDPS (BX), Z0, Z0
-	VADDPS 64(BX), Z1, Z1
+	VADDPS 64(BX), Z1, K1, Z1
 	ADDQ   SI, BX
 	VADDPS (BX), Z2, Z2
-	VADDPS 64(BX), Z3, Z3
+	VADDPS 64(BX), Z3, K1, Z3
 	ADDQ   SI, BX
 	VADDPS (BX), Z4, Z4
-	VADDPS 64(BX), Z5, Z5
+	VADDPS 64(BX), Z5, K1, Z5
 	ADDQ   SI, BX
 	VADDPS (BX), Z6, Z6
-	VADDPS 64(BX), Z7, Z7
+	VADDPS 64(BX), Z7, K1, Z7
 	ADDQ   SI, BX
 	VADDPS (BX), Z8, Z8
-	VADDPS 64(BX), Z9, Z9
+	VADDPS 64(BX), Z9, K1, Z9
 	ADDQ   SI, BX
 	VADDPS (BX), Z10, Z10
-	VADDPS 64(BX), Z11, Z11
+	VADDPS 64(BX), Z11, K1, Z11
 
 rows6_plain:
 	MOVQ         t+0(FP), BX
@@ -4926,42 +5741,42 @@ rows6_plain:
 	VMOVUPS      Z0, (DX)
 	VMAXPS       Z1, Z12, Z1
 	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, 64(DX)
+	VMOVUPS      Z1, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z2, Z12, Z2
 	VMINPS       Z2, Z13, Z2
 	VMOVUPS      Z2, (DX)
 	VMAXPS       Z3, Z12, Z3
 	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, 64(DX)
+	VMOVUPS      Z3, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z4, Z12, Z4
 	VMINPS       Z4, Z13, Z4
 	VMOVUPS      Z4, (DX)
 	VMAXPS       Z5, Z12, Z5
 	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, 64(DX)
+	VMOVUPS      Z5, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z6, Z12, Z6
 	VMINPS       Z6, Z13, Z6
 	VMOVUPS      Z6, (DX)
 	VMAXPS       Z7, Z12, Z7
 	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, 64(DX)
+	VMOVUPS      Z7, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z8, Z12, Z8
 	VMINPS       Z8, Z13, Z8
 	VMOVUPS      Z8, (DX)
 	VMAXPS       Z9, Z12, Z9
 	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, 64(DX)
+	VMOVUPS      Z9, K1, 64(DX)
 	ADDQ         SI, DX
 	VMAXPS       Z10, Z12, Z10
 	VMINPS       Z10, Z13, Z10
 	VMOVUPS      Z10, (DX)
 	VMAXPS       Z11, Z12, Z11
 	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, 64(DX)
+	VMOVUPS      Z11, K1, 64(DX)
 	ADDQ         $0x80, CX
 	MOVQ         t+0(FP), DX
 	MOVQ         200(DX), DX
@@ -4971,9 +5786,136 @@ rows6_plain:
 	VZEROUPPER
 	RET
 
-// func window256(t *tile)
-// Requires: AVX, FMA3
-TEXT ·window256(SB), $0-8
+rows6_narrow:
+	MOVQ         t+0(FP), DX
+	MOVQ         200(DX), DX
+	MOVQ         CX, BX
+	SHRQ         $0x02, BX
+	SUBQ         BX, DX
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVQ         $-1, DX
+	BZHIQ        BX, DX, DX
+	KMOVW        DX, K1
+	SHRQ         $0x10, DX
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VMOVAPS      Z0, Z3
+	VMOVAPS      Z0, Z4
+	VMOVAPS      Z0, Z5
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows6narrow_finish
+	TESTQ        DX, DX
+	JZ           rows6narrow_finish
+
+rows6narrow_outer:
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+
+rows6narrow_middle:
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS.Z (SI), K1, Z6
+	VCMPPS    $0x07, Z0, Z0, K2
+	VMAXPS    Z6, Z0, K2, Z0
+	VMOVUPS.Z (SI)(AX*1), K1, Z6
+	VCMPPS    $0x07, Z1, Z1, K2
+	VMAXPS    Z6, Z1, K2, Z1
+	VMOVUPS.Z (SI)(AX*2), K1, Z6
+	VCMPPS    $0x07, Z2, Z2, K2
+	VMAXPS    Z6, Z2, K2, Z2
+	VMOVUPS.Z (R8), K1, Z6
+	VCMPPS    $0x07, Z3, Z3, K2
+	VMAXPS    Z6, Z3, K2, Z3
+	VMOVUPS.Z (R8)(AX*1), K1, Z6
+	VCMPPS    $0x07, Z4, Z4, K2
+	VMAXPS    Z6, Z4, K2, Z4
+	VMOVUPS.Z (R8)(AX*2), K1, Z6
+	VCMPPS    $0x07, Z5, Z5, K2
+	VMAXPS    Z6, Z5, K2, Z5
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows6narrow_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows6narrow_outer
+
+rows6narrow_finish:
+	MOVQ  t+0(FP), AX
+	MOVQ  (AX), AX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  CX, AX
+	TESTQ DX, DX
+	JZ    rows6narrow_nothing
+	ADDQ  CX, DX
+
+rows6narrow_nothing:
+	MOVQ   t+0(FP), CX
+	MOVQ   136(CX), CX
+	SHLQ   $0x02, CX
+	TESTQ  DX, DX
+	JZ     rows6narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   CX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   CX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   CX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   CX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   CX, DX
+	VADDPS (DX), Z5, K1, Z5
+
+rows6narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func largest256(t *tile)
+// Requires: AVX
+TEXT ·largest256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 	CMPQ AX, $0x06
@@ -4992,53 +5934,45 @@ TEXT ·window256(SB), $0-8
 	XORQ AX, AX
 
 rows1_block:
-	MOVQ    t+0(FP), CX
-	MOVQ    72(CX), CX
-	ADDQ    AX, CX
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	MOVQ    t+0(FP), CX
-	MOVQ    144(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    24(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    48(BX), BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	MOVQ    t+0(FP), SI
-	MOVQ    168(SI), SI
-	TESTQ   SI, SI
-	JZ      rows1_finish
-	TESTQ   CX, CX
-	JZ      rows1_finish
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 208(CX), Y0
+	VMOVAPS      Y0, Y1
+	MOVQ         t+0(FP), CX
+	MOVQ         144(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         24(DX), DX
+	ADDQ         AX, DX
+	MOVQ         t+0(FP), BX
+	MOVQ         168(BX), BX
+	TESTQ        BX, BX
+	JZ           rows1_finish
+	TESTQ        CX, CX
+	JZ           rows1_finish
 
 rows1_outer:
-	MOVQ DX, SI
-	MOVQ BX, DI
-	MOVQ t+0(FP), R8
-	MOVQ 168(R8), R8
+	MOVQ DX, BX
+	MOVQ t+0(FP), SI
+	MOVQ 168(SI), SI
 
 rows1_middle:
-	VMOVUPS     (DI), Y2
-	VMOVUPS     32(DI), Y3
-	VFMADD231PS (SI), Y2, Y0
-	VFMADD231PS 32(SI), Y3, Y1
-	MOVQ        t+0(FP), R9
-	MOVQ        176(R9), R9
-	LEAQ        (SI)(R9*4), SI
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	LEAQ        (DI)(R9*4), DI
-	DECQ        R8
-	JNZ         rows1_middle
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         rows1_outer
+	VMOVUPS   (BX), Y2
+	VCMPPS    $0x03, Y0, Y0, Y3
+	VMAXPS    Y2, Y0, Y2
+	VBLENDVPS Y3, Y0, Y2, Y0
+	VMOVUPS   32(BX), Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VMAXPS    Y2, Y1, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	MOVQ      t+0(FP), DI
+	MOVQ      176(DI), DI
+	LEAQ      (BX)(DI*4), BX
+	DECQ      SI
+	JNZ       rows1_middle
+	MOVQ      t+0(FP), BX
+	MOVQ      152(BX), BX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      CX
+	JNZ       rows1_outer
 
 rows1_finish:
 	MOVQ  t+0(FP), CX
@@ -5085,57 +6019,55 @@ rows2:
 	XORQ CX, CX
 
 rows2_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows2_finish
-	TESTQ   DX, DX
-	JZ      rows2_finish
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y3
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows2_finish
+	TESTQ        DX, DX
+	JZ           rows2_finish
 
 rows2_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows2_middle:
-	VMOVUPS     (R8), Y4
-	VMOVUPS     32(R8), Y5
-	VFMADD231PS (DI), Y4, Y0
-	VFMADD231PS 32(DI), Y5, Y1
-	VFMADD231PS (DI)(AX*1), Y4, Y2
-	VFMADD231PS 32(DI)(AX*1), Y5, Y3
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows2_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows2_outer
+	VMOVUPS   (SI), Y4
+	VCMPPS    $0x03, Y0, Y0, Y5
+	VMAXPS    Y4, Y0, Y4
+	VBLENDVPS Y5, Y0, Y4, Y0
+	VMOVUPS   32(SI), Y4
+	VCMPPS    $0x03, Y1, Y1, Y5
+	VMAXPS    Y4, Y1, Y4
+	VBLENDVPS Y5, Y1, Y4, Y1
+	VMOVUPS   (SI)(AX*1), Y4
+	VCMPPS    $0x03, Y2, Y2, Y5
+	VMAXPS    Y4, Y2, Y4
+	VBLENDVPS Y5, Y2, Y4, Y2
+	VMOVUPS   32(SI)(AX*1), Y4
+	VCMPPS    $0x03, Y3, Y3, Y5
+	VMAXPS    Y4, Y3, Y4
+	VBLENDVPS Y5, Y3, Y4, Y3
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows2_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows2_outer
 
 rows2_finish:
 	MOVQ  t+0(FP), DX
@@ -5192,61 +6124,65 @@ rows3:
 	XORQ CX, CX
 
 rows3_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows3_finish
-	TESTQ   DX, DX
-	JZ      rows3_finish
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y3
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y5
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows3_finish
+	TESTQ        DX, DX
+	JZ           rows3_finish
 
 rows3_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows3_middle:
-	VMOVUPS     (R8), Y6
-	VMOVUPS     32(R8), Y7
-	VFMADD231PS (DI), Y6, Y0
-	VFMADD231PS 32(DI), Y7, Y1
-	VFMADD231PS (DI)(AX*1), Y6, Y2
-	VFMADD231PS 32(DI)(AX*1), Y7, Y3
-	VFMADD231PS (DI)(AX*2), Y6, Y4
-	VFMADD231PS 32(DI)(AX*2), Y7, Y5
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows3_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows3_outer
+	VMOVUPS   (SI), Y6
+	VCMPPS    $0x03, Y0, Y0, Y7
+	VMAXPS    Y6, Y0, Y6
+	VBLENDVPS Y7, Y0, Y6, Y0
+	VMOVUPS   32(SI), Y6
+	VCMPPS    $0x03, Y1, Y1, Y7
+	VMAXPS    Y6, Y1, Y6
+	VBLENDVPS Y7, Y1, Y6, Y1
+	VMOVUPS   (SI)(AX*1), Y6
+	VCMPPS    $0x03, Y2, Y2, Y7
+	VMAXPS    Y6, Y2, Y6
+	VBLENDVPS Y7, Y2, Y6, Y2
+	VMOVUPS   32(SI)(AX*1), Y6
+	VCMPPS    $0x03, Y3, Y3, Y7
+	VMAXPS    Y6, Y3, Y6
+	VBLENDVPS Y7, Y3, Y6, Y3
+	VMOVUPS   (SI)(AX*2), Y6
+	VCMPPS    $0x03, Y4, Y4, Y7
+	VMAXPS    Y6, Y4, Y6
+	VBLENDVPS Y7, Y4, Y6, Y4
+	VMOVUPS   32(SI)(AX*2), Y6
+	VCMPPS    $0x03, Y5, Y5, Y7
+	VMAXPS    Y6, Y5, Y6
+	VBLENDVPS Y7, Y5, Y6, Y5
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows3_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows3_outer
 
 rows3_finish:
 	MOVQ  t+0(FP), DX
@@ -5313,67 +6249,77 @@ rows4:
 	XORQ CX, CX
 
 rows4_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows4_finish
-	TESTQ   DX, DX
-	JZ      rows4_finish
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y3
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y5
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y0, Y7
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows4_finish
+	TESTQ        DX, DX
+	JZ           rows4_finish
 
 rows4_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows4_middle:
-	LEAQ        (AX)(AX*2), R10
-	ADDQ        DI, R10
-	VMOVUPS     (R8), Y8
-	VMOVUPS     32(R8), Y9
-	VFMADD231PS (DI), Y8, Y0
-	VFMADD231PS 32(DI), Y9, Y1
-	VFMADD231PS (DI)(AX*1), Y8, Y2
-	VFMADD231PS 32(DI)(AX*1), Y9, Y3
-	VFMADD231PS (DI)(AX*2), Y8, Y4
-	VFMADD231PS 32(DI)(AX*2), Y9, Y5
-	VFMADD231PS (R10), Y8, Y6
-	VFMADD231PS 32(R10), Y9, Y7
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows4_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows4_outer
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS   (SI), Y8
+	VCMPPS    $0x03, Y0, Y0, Y9
+	VMAXPS    Y8, Y0, Y8
+	VBLENDVPS Y9, Y0, Y8, Y0
+	VMOVUPS   32(SI), Y8
+	VCMPPS    $0x03, Y1, Y1, Y9
+	VMAXPS    Y8, Y1, Y8
+	VBLENDVPS Y9, Y1, Y8, Y1
+	VMOVUPS   (SI)(AX*1), Y8
+	VCMPPS    $0x03, Y2, Y2, Y9
+	VMAXPS    Y8, Y2, Y8
+	VBLENDVPS Y9, Y2, Y8, Y2
+	VMOVUPS   32(SI)(AX*1), Y8
+	VCMPPS    $0x03, Y3, Y3, Y9
+	VMAXPS    Y8, Y3, Y8
+	VBLENDVPS Y9, Y3, Y8, Y3
+	VMOVUPS   (SI)(AX*2), Y8
+	VCMPPS    $0x03, Y4, Y4, Y9
+	VMAXPS    Y8, Y4, Y8
+	VBLENDVPS Y9, Y4, Y8, Y4
+	VMOVUPS   32(SI)(AX*2), Y8
+	VCMPPS    $0x03, Y5, Y5, Y9
+	VMAXPS    Y8, Y5, Y8
+	VBLENDVPS Y9, Y5, Y8, Y5
+	VMOVUPS   (R8), Y8
+	VCMPPS    $0x03, Y6, Y6, Y9
+	VMAXPS    Y8, Y6, Y8
+	VBLENDVPS Y9, Y6, Y8, Y6
+	VMOVUPS   32(R8), Y8
+	VCMPPS    $0x03, Y7, Y7, Y9
+	VMAXPS    Y8, Y7, Y8
+	VBLENDVPS Y9, Y7, Y8, Y7
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows4_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows4_outer
 
 rows4_finish:
 	MOVQ  t+0(FP), DX
@@ -5450,71 +6396,87 @@ rows5:
 	XORQ CX, CX
 
 rows5_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
-	VMOVAPS Y0, Y8
-	VMOVAPS Y1, Y9
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows5_finish
-	TESTQ   DX, DX
-	JZ      rows5_finish
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y3
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y5
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y0, Y7
+	VMOVAPS      Y0, Y8
+	VMOVAPS      Y0, Y9
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows5_finish
+	TESTQ        DX, DX
+	JZ           rows5_finish
 
 rows5_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows5_middle:
-	LEAQ        (AX)(AX*2), R10
-	ADDQ        DI, R10
-	VMOVUPS     (R8), Y10
-	VMOVUPS     32(R8), Y11
-	VFMADD231PS (DI), Y10, Y0
-	VFMADD231PS 32(DI), Y11, Y1
-	VFMADD231PS (DI)(AX*1), Y10, Y2
-	VFMADD231PS 32(DI)(AX*1), Y11, Y3
-	VFMADD231PS (DI)(AX*2), Y10, Y4
-	VFMADD231PS 32(DI)(AX*2), Y11, Y5
-	VFMADD231PS (R10), Y10, Y6
-	VFMADD231PS 32(R10), Y11, Y7
-	VFMADD231PS (R10)(AX*1), Y10, Y8
-	VFMADD231PS 32(R10)(AX*1), Y11, Y9
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows5_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows5_outer
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS   (SI), Y10
+	VCMPPS    $0x03, Y0, Y0, Y11
+	VMAXPS    Y10, Y0, Y10
+	VBLENDVPS Y11, Y0, Y10, Y0
+	VMOVUPS   32(SI), Y10
+	VCMPPS    $0x03, Y1, Y1, Y11
+	VMAXPS    Y10, Y1, Y10
+	VBLENDVPS Y11, Y1, Y10, Y1
+	VMOVUPS   (SI)(AX*1), Y10
+	VCMPPS    $0x03, Y2, Y2, Y11
+	VMAXPS    Y10, Y2, Y10
+	VBLENDVPS Y11, Y2, Y10, Y2
+	VMOVUPS   32(SI)(AX*1), Y10
+	VCMPPS    $0x03, Y3, Y3, Y11
+	VMAXPS    Y10, Y3, Y10
+	VBLENDVPS Y11, Y3, Y10, Y3
+	VMOVUPS   (SI)(AX*2), Y10
+	VCMPPS    $0x03, Y4, Y4, Y11
+	VMAXPS    Y10, Y4, Y10
+	VBLENDVPS Y11, Y4, Y10, Y4
+	VMOVUPS   32(SI)(AX*2), Y10
+	VCMPPS    $0x03, Y5, Y5, Y11
+	VMAXPS    Y10, Y5, Y10
+	VBLENDVPS Y11, Y5, Y10, Y5
+	VMOVUPS   (R8), Y10
+	VCMPPS    $0x03, Y6, Y6, Y11
+	VMAXPS    Y10, Y6, Y10
+	VBLENDVPS Y11, Y6, Y10, Y6
+	VMOVUPS   32(R8), Y10
+	VCMPPS    $0x03, Y7, Y7, Y11
+	VMAXPS    Y10, Y7, Y10
+	VBLENDVPS Y11, Y7, Y10, Y7
+	VMOVUPS   (R8)(AX*1), Y10
+	VCMPPS    $0x03, Y8, Y8, Y11
+	VMAXPS    Y10, Y8, Y10
+	VBLENDVPS Y11, Y8, Y10, Y8
+	VMOVUPS   32(R8)(AX*1), Y10
+	VCMPPS    $0x03, Y9, Y9, Y11
+	VMAXPS    Y10, Y9, Y10
+	VBLENDVPS Y11, Y9, Y10, Y9
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows5_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows5_outer
 
 rows5_finish:
 	MOVQ  t+0(FP), DX
@@ -5601,75 +6563,97 @@ rows6:
 	XORQ CX, CX
 
 rows6_block:
-	MOVQ    t+0(FP), DX
-	MOVQ    72(DX), DX
-	ADDQ    CX, DX
-	VMOVUPS (DX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVAPS Y0, Y2
-	VMOVAPS Y1, Y3
-	VMOVAPS Y0, Y4
-	VMOVAPS Y1, Y5
-	VMOVAPS Y0, Y6
-	VMOVAPS Y1, Y7
-	VMOVAPS Y0, Y8
-	VMOVAPS Y1, Y9
-	VMOVAPS Y0, Y10
-	VMOVAPS Y1, Y11
-	MOVQ    t+0(FP), DX
-	MOVQ    144(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    24(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    48(SI), SI
-	ADDQ    CX, BX
-	ADDQ    CX, SI
-	MOVQ    t+0(FP), DI
-	MOVQ    168(DI), DI
-	TESTQ   DI, DI
-	JZ      rows6_finish
-	TESTQ   DX, DX
-	JZ      rows6_finish
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y0, Y3
+	VMOVAPS      Y0, Y4
+	VMOVAPS      Y0, Y5
+	VMOVAPS      Y0, Y6
+	VMOVAPS      Y0, Y7
+	VMOVAPS      Y0, Y8
+	VMOVAPS      Y0, Y9
+	VMOVAPS      Y0, Y10
+	VMOVAPS      Y0, Y11
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	ADDQ         CX, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         168(SI), SI
+	TESTQ        SI, SI
+	JZ           rows6_finish
+	TESTQ        DX, DX
+	JZ           rows6_finish
 
 rows6_outer:
-	MOVQ BX, DI
-	MOVQ SI, R8
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
+	MOVQ BX, SI
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
 
 rows6_middle:
-	LEAQ        (AX)(AX*2), R10
-	ADDQ        DI, R10
-	VMOVUPS     (R8), Y12
-	VMOVUPS     32(R8), Y13
-	VFMADD231PS (DI), Y12, Y0
-	VFMADD231PS 32(DI), Y13, Y1
-	VFMADD231PS (DI)(AX*1), Y12, Y2
-	VFMADD231PS 32(DI)(AX*1), Y13, Y3
-	VFMADD231PS (DI)(AX*2), Y12, Y4
-	VFMADD231PS 32(DI)(AX*2), Y13, Y5
-	VFMADD231PS (R10), Y12, Y6
-	VFMADD231PS 32(R10), Y13, Y7
-	VFMADD231PS (R10)(AX*1), Y12, Y8
-	VFMADD231PS 32(R10)(AX*1), Y13, Y9
-	VFMADD231PS (R10)(AX*2), Y12, Y10
-	VFMADD231PS 32(R10)(AX*2), Y13, Y11
-	MOVQ        t+0(FP), R10
-	MOVQ        176(R10), R10
-	LEAQ        (DI)(R10*4), DI
-	MOVQ        t+0(FP), R10
-	MOVQ        184(R10), R10
-	LEAQ        (R8)(R10*4), R8
-	DECQ        R9
-	JNZ         rows6_middle
-	MOVQ        t+0(FP), DI
-	MOVQ        152(DI), DI
-	LEAQ        (BX)(DI*4), BX
-	MOVQ        t+0(FP), DI
-	MOVQ        160(DI), DI
-	LEAQ        (SI)(DI*4), SI
-	DECQ        DX
-	JNZ         rows6_outer
+	LEAQ      (AX)(AX*2), R8
+	ADDQ      SI, R8
+	VMOVUPS   (SI), Y12
+	VCMPPS    $0x03, Y0, Y0, Y13
+	VMAXPS    Y12, Y0, Y12
+	VBLENDVPS Y13, Y0, Y12, Y0
+	VMOVUPS   32(SI), Y12
+	VCMPPS    $0x03, Y1, Y1, Y13
+	VMAXPS    Y12, Y1, Y12
+	VBLENDVPS Y13, Y1, Y12, Y1
+	VMOVUPS   (SI)(AX*1), Y12
+	VCMPPS    $0x03, Y2, Y2, Y13
+	VMAXPS    Y12, Y2, Y12
+	VBLENDVPS Y13, Y2, Y12, Y2
+	VMOVUPS   32(SI)(AX*1), Y12
+	VCMPPS    $0x03, Y3, Y3, Y13
+	VMAXPS    Y12, Y3, Y12
+	VBLENDVPS Y13, Y3, Y12, Y3
+	VMOVUPS   (SI)(AX*2), Y12
+	VCMPPS    $0x03, Y4, Y4, Y13
+	VMAXPS    Y12, Y4, Y12
+	VBLENDVPS Y13, Y4, Y12, Y4
+	VMOVUPS   32(SI)(AX*2), Y12
+	VCMPPS    $0x03, Y5, Y5, Y13
+	VMAXPS    Y12, Y5, Y12
+	VBLENDVPS Y13, Y5, Y12, Y5
+	VMOVUPS   (R8), Y12
+	VCMPPS    $0x03, Y6, Y6, Y13
+	VMAXPS    Y12, Y6, Y12
+	VBLENDVPS Y13, Y6, Y12, Y6
+	VMOVUPS   32(R8), Y12
+	VCMPPS    $0x03, Y7, Y7, Y13
+	VMAXPS    Y12, Y7, Y12
+	VBLENDVPS Y13, Y7, Y12, Y7
+	VMOVUPS   (R8)(AX*1), Y12
+	VCMPPS    $0x03, Y8, Y8, Y13
+	VMAXPS    Y12, Y8, Y12
+	VBLENDVPS Y13, Y8, Y12, Y8
+	VMOVUPS   32(R8)(AX*1), Y12
+	VCMPPS    $0x03, Y9, Y9, Y13
+	VMAXPS    Y12, Y9, Y12
+	VBLENDVPS Y13, Y9, Y12, Y9
+	VMOVUPS   (R8)(AX*2), Y12
+	VCMPPS    $0x03, Y10, Y10, Y13
+	VMAXPS    Y12, Y10, Y12
+	VBLENDVPS Y13, Y10, Y12, Y10
+	VMOVUPS   32(R8)(AX*2), Y12
+	VCMPPS    $0x03, Y11, Y11, Y13
+	VMAXPS    Y12, Y11, Y12
+	VBLENDVPS Y13, Y11, Y12, Y11
+	MOVQ      t+0(FP), R8
+	MOVQ      176(R8), R8
+	LEAQ      (SI)(R8*4), SI
+	DECQ      DI
+	JNZ       rows6_middle
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	LEAQ      (BX)(SI*4), BX
+	DECQ      DX
+	JNZ       rows6_outer
 
 rows6_finish:
 	MOVQ  t+0(FP), DX

@@ -4,22 +4,27 @@ package dynamicbatch
 
 import "math"
 
-// window carries out t, a window whose result number skip is number o of y and of
-// channel c. Those before it are left out.
-func (f *finish) window(t *tile, o, c, skip int, e epilogue) {
-	columns := t.width - skip
-	if skip == 0 {
-		f.aim(t, o)
-		window(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		window(&part)
-		f.take(t, &sums, skip, o, columns)
-	}
-	if e != nil {
-		f.call(t, o, c, columns, e)
+// turned carries out t like product for results whose columns are yc apart and
+// whose rows are neighbours, by way of sums.
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+	t.columns = columns
+	whole := t.aside(sums)
+	product(&whole)
+	for j := range columns {
+		at := o + j*yc
+		run := f.y[at:][:t.rows]
+		if f.add != nil {
+			for i, v := range f.add[at:][:len(run)] {
+				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
+			}
+		} else {
+			for i := range run {
+				run[i] = bounded(sums[i*panel+j], f.low, f.high)
+			}
+		}
+		if e != nil {
+			e(run, at, c+j)
+		}
 	}
 }
 
@@ -39,16 +44,9 @@ type epilogue = func(run []float32, o, c int)
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
 func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	if columns == t.width {
-		f.aim(t, o)
-		product(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		product(&part)
-		f.take(t, &sums, 0, o, columns)
-	}
+	t.columns = columns
+	f.aim(t, o)
+	product(t)
 	if e != nil {
 		f.call(t, o, c, columns, e)
 	}
@@ -66,23 +64,6 @@ func (f *finish) aim(t *tile, o int) {
 func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
 		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
-	}
-}
-
-// take finishes columns skip..skip+columns-1 of sums.
-func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns int) {
-	for r := range t.rows {
-		at := o + r*t.step
-		row := sums[r*panel+skip:][:columns]
-		if f.add != nil {
-			for i, v := range f.add[at:][:columns] {
-				row[i] += v
-			}
-		}
-		run := f.y[at:][:columns]
-		for i, v := range row {
-			run[i] = bounded(v, f.low, f.high)
-		}
 	}
 }
 
@@ -108,6 +89,23 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 	}
 }
 
+// above computes a row of the largest of what lies above each other.
+func (t *tile) above() {
+	width := t.width
+	if rest := width % windowUnit; rest > 0 && width > windowUnit {
+		end := *t
+		end.y = t.y[width-windowUnit:]
+		if t.x != nil {
+			end.x = t.x[width-windowUnit:]
+		}
+		end.width = windowUnit
+		largest(&end)
+		t.width -= rest
+	}
+	largest(t)
+	t.width = width
+}
+
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
 	maxRows = 12 // of a tile, on any machine
@@ -129,8 +127,9 @@ type tile struct {
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
-	width                    int // 32 or 16 columns
+	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
+	columns                  int // of a product's results, at most width
 }
 
 // product computes
@@ -143,31 +142,27 @@ func product(t *tile) {
 	last := t.rows - 1
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
-	t.check(t.width)
+	_ = t.bias[:t.width]
+	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
 }
 
-// window computes the same for channels that each have their own weights,
-//
-//	y[i][j] = min(high, max(low, bias[j] + sum of x[i·next+…+j]·w[…+j] + add[i][j]))
-//
-// without a depth, for width channels.
-func window(t *tile) {
+// largest computes the largest of what a window sees, and of low; what is no
+// number is larger than all.
+func largest(t *tile) {
 	if t.outer > 0 && t.middle > 0 {
-		_ = t.w[:(t.outer-1)*t.wOuter+(t.middle-1)*t.wMiddle+t.width]
 		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
 	t.check(t.width)
-	if !windowFast(t) {
-		windowPlain(t)
+	if !largestFast(t) {
+		largestPlain(t)
 	}
 }
 
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
-	_ = t.bias[:columns]
 	_ = t.y[:(t.rows-1)*t.step+columns]
 	if t.add != nil {
 		_ = t.add[:(t.rows-1)*t.step+columns]
@@ -181,7 +176,7 @@ func productPlain(t *tile) {
 		if i+1 == t.rows {
 			next = 0 // the same row again, its result not stored
 		}
-		for j := 0; j < t.width; j += 4 {
+		for j := 0; j < t.columns; j += 4 {
 			start := (*[4]float32)(t.bias[j:])
 			a0, a1, a2, a3 := start[0], start[1], start[2], start[3]
 			b0, b1, b2, b3 := a0, a1, a2, a3
@@ -217,7 +212,7 @@ func productPlain(t *tile) {
 // put stores four results of row i from column j on.
 func (t *tile) put(i, j int, sums [4]float32) {
 	o := i*t.step + j
-	for k, v := range sums {
+	for k, v := range sums[:min(4, t.columns-j)] {
 		if t.add != nil {
 			v += t.add[o+k]
 		}
@@ -225,29 +220,55 @@ func (t *tile) put(i, j int, sums [4]float32) {
 	}
 }
 
-// windowPlain is window without vectors.
-func windowPlain(t *tile) {
+// largestPlain is largest without vectors.
+func largestPlain(t *tile) {
 	for i := range t.rows {
 		run := t.y[i*t.step:][:t.width]
-		var sums [panel]float32
-		for first := 0; first < len(run); first += panel {
-			part := sums[:min(panel, len(run)-first)]
-			copy(part, t.bias[first:])
-			for r := range t.outer {
-				for c := range t.middle {
-					x := t.x[i*t.next+r*t.xOuter+c*t.xMiddle+first:][:len(part)]
-					w := t.w[r*t.wOuter+c*t.wMiddle+first:][:len(part)]
-					for j, v := range x {
-						part[j] += v * w[j]
-					}
+		for j := range run {
+			run[j] = t.low
+		}
+		for r := range t.outer {
+			for c := range t.middle {
+				for j, v := range t.x[i*t.next+r*t.xOuter+c*t.xMiddle:][:len(run)] {
+					run[j] = max(run[j], v)
 				}
 			}
-			for j, v := range part {
-				if t.add != nil {
-					v += t.add[i*t.step+first+j]
-				}
-				run[first+j] = bounded(v, t.low, t.high)
+		}
+	}
+}
+
+// block returns the part of a product for 16 of its columns, or less, from
+// column j on.
+func (t *tile) block(j int) tile {
+	part := *t
+	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
+	part.columns = min(panel/2, t.columns-j)
+	if t.add != nil {
+		part.add = t.add[j:]
+	}
+	return part
+}
+
+// aside returns t with unfinished sums, all of its width, for results.
+func (t *tile) aside(sums *[maxRows * panel]float32) tile {
+	part := *t
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	return part
+}
+
+// take finishes columns of sums from column skip on: they are t's results.
+func (t *tile) take(sums *[maxRows * panel]float32, skip, columns int) {
+	for i := range t.rows {
+		at := i * t.step
+		row := sums[i*panel+skip:][:columns]
+		if t.add != nil {
+			for k, v := range t.add[at:][:columns] {
+				row[k] += v
 			}
+		}
+		run := t.y[at:][:columns]
+		for k, v := range row {
+			run[k] = bounded(v, t.low, t.high)
 		}
 	}
 }

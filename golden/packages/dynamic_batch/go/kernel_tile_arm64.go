@@ -7,34 +7,40 @@ package dynamicbatch
 // tileRows is the most rows of a product's tile.
 const tileRows = 6
 
+// windowUnit is what the widths of windows with vectors are multiples of.
+const windowUnit = 16
+
 // productFast computes a product with vectors, which every machine has.
 func productFast(t *tile) bool {
-	for j := 0; j < t.width; j += 16 {
-		part := *t
-		part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
-		if t.add != nil {
-			part.add = t.add[j:]
+	for j := 0; j < t.columns; j += panel / 2 {
+		part := t.block(j)
+		if part.columns == panel/2 {
+			productNEON(&part)
+			continue
 		}
-		productNEON(&part)
+		var sums [maxRows * panel]float32
+		whole := part.aside(&sums)
+		productNEON(&whole)
+		part.take(&sums, 0, part.columns)
 	}
 	return true
 }
 
-// windowFast computes a window with vectors, or reports that it cannot.
-func windowFast(t *tile) bool {
-	if t.width%(panel/2) != 0 {
+// largestFast computes what largest does with vectors, or reports that it cannot.
+func largestFast(t *tile) bool {
+	if t.width%windowUnit != 0 {
 		return false
 	}
-	windowNEON(t)
+	largestNEON(t)
 	return true
 }
 
-// productNEON computes the first 16 columns of product.
+// productNEON is product for 16 columns.
 //
 //go:noescape
 func productNEON(t *tile)
 
-// windowNEON is window for a multiple of 16 channels.
+// largestNEON is largest for a multiple of 16 channels.
 //
 //go:noescape
-func windowNEON(t *tile)
+func largestNEON(t *tile)

@@ -4,6 +4,30 @@ package lenet
 
 import "math"
 
+// turned carries out t like product for results whose columns are yc apart and
+// whose rows are neighbours, by way of sums.
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+	t.columns = columns
+	whole := t.aside(sums)
+	product(&whole)
+	for j := range columns {
+		at := o + j*yc
+		run := f.y[at:][:t.rows]
+		if f.add != nil {
+			for i, v := range f.add[at:][:len(run)] {
+				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
+			}
+		} else {
+			for i := range run {
+				run[i] = bounded(sums[i*panel+j], f.low, f.high)
+			}
+		}
+		if e != nil {
+			e(run, at, c+j)
+		}
+	}
+}
+
 // rowsConv convolves batch images, xb apart, of cin channels, which lie innermost,
 // into ones of cout channels, oh rows and ow columns. The kernel has kh rows and
 // kw columns of taps, dh and dw apart, and moves by sh and sw; there is no
@@ -101,41 +125,6 @@ func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, co
 	}
 }
 
-// window carries out t, a window whose result number skip is number o of y and of
-// channel c. Those before it are left out.
-func (f *finish) window(t *tile, o, c, skip int, e epilogue) {
-	columns := t.width - skip
-	if skip == 0 {
-		f.aim(t, o)
-		window(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		window(&part)
-		f.take(t, &sums, skip, o, columns)
-	}
-	if e != nil {
-		f.call(t, o, c, columns, e)
-	}
-}
-
-// taps returns which of n taps, d apart from position p on, lie in 0..size-1:
-// the first, and how many.
-func taps(p, size, n, d int) (first, count int) {
-	if p < 0 {
-		first = (d - 1 - p) / d
-	}
-	end := 0
-	if p < size {
-		end = min(n, (size-p+d-1)/d)
-	}
-	if end <= first {
-		return 0, 0
-	}
-	return first, end - first
-}
-
 // finish is what happens to results: operand add, laid out as they are, is
 // added if not nil, and they are bounded. Then an epilogue, if not nil, is called
 // on runs of them. It is no field: what f has goes to tiles, which for the
@@ -152,16 +141,9 @@ type epilogue = func(run []float32, o, c int)
 // product carries out t, a product whose first result is number o of y and of
 // channel c. Only the first columns of its width ones are results.
 func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	if columns == t.width {
-		f.aim(t, o)
-		product(t)
-	} else {
-		var sums [maxRows * panel]float32
-		part := *t
-		part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
-		product(&part)
-		f.take(t, &sums, 0, o, columns)
-	}
+	t.columns = columns
+	f.aim(t, o)
+	product(t)
 	if e != nil {
 		f.call(t, o, c, columns, e)
 	}
@@ -179,23 +161,6 @@ func (f *finish) aim(t *tile, o int) {
 func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 	for r := range t.rows {
 		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
-	}
-}
-
-// take finishes columns skip..skip+columns-1 of sums.
-func (f *finish) take(t *tile, sums *[maxRows * panel]float32, skip, o, columns int) {
-	for r := range t.rows {
-		at := o + r*t.step
-		row := sums[r*panel+skip:][:columns]
-		if f.add != nil {
-			for i, v := range f.add[at:][:columns] {
-				row[i] += v
-			}
-		}
-		run := f.y[at:][:columns]
-		for i, v := range row {
-			run[i] = bounded(v, f.low, f.high)
-		}
 	}
 }
 
@@ -224,43 +189,57 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 // rowsMaxPool takes the largest of every window of batch images of so many channels,
 // which lie innermost, ih rows and iw columns, into images of oh rows and ow
 // columns; what is no number is larger than all. The window has kh rows and kw
-// columns, dh and dw apart, and moves by sh and sw; the image is surrounded by ph
-// and pw elements that do not count. The epilogue, if not nil, is called on the
-// channels of each result: o is the position of run[0] in y and c its channel.
+// columns, dh and dw apart, and moves by sh and sw; the image begins after ph
+// and pw elements that do not count, and there are some behind it. The epilogue,
+// if not nil, is called on the channels of each result: o is the position of
+// run[0] in y and c its channel.
 func rowsMaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	o := 0
+	pool(y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, epilogue)
+}
+
+func pool(y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
+	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
+	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor}
+	var shares, zero [panel]float32
 	for b := range batch {
-		for p := range oh {
-			top := p*sh - ph
-			r, rows := taps(top, ih, kh, dh)
-			for q := range ow {
-				side := q*sw - pw
-				c, columns := taps(side, iw, kw, dw)
-				run := y[o : o+channels]
-				if rows*columns == 0 {
-					for i := range run {
-						run[i] = float32(math.Inf(-1))
-					}
-				}
-				for i := range rows {
-					line := x[((b*ih+top+(r+i)*dh)*iw+side+c*dw)*channels:]
-					for j := range columns {
-						pixel := line[j*dw*channels:][:len(run)]
-						if i+j == 0 {
-							copy(run, pixel)
-							continue
-						}
-						for k, v := range pixel {
-							run[k] = max(run[k], v)
-						}
-					}
-				}
-				if epilogue != nil {
-					epilogue(run, o, 0)
-				}
-				o += channels
-			}
+		s.run(&f, e, x, shares[:], zero[:], b, 0, rows.out)
+	}
+}
+
+// above computes a row of the largest of what lies above each other.
+func (t *tile) above() {
+	width := t.width
+	if rest := width % windowUnit; rest > 0 && width > windowUnit {
+		end := *t
+		end.y = t.y[width-windowUnit:]
+		if t.x != nil {
+			end.x = t.x[width-windowUnit:]
 		}
+		end.width = windowUnit
+		largest(&end)
+		t.width -= rest
+	}
+	largest(t)
+	t.width = width
+}
+
+// largest computes the largest of what a window sees of a row at each position.
+func (a *axis) largest(run, row []float32) {
+	for q := 0; q < len(run); {
+		s := a.from(q, len(run))
+		part := run[q : q+s.n]
+		for i := range part {
+			part[i] = float32(math.Inf(-1))
+		}
+		at := q*a.stride - a.pad + s.first*a.dilation
+		for range s.count {
+			taps := row[at:]
+			for i, v := range part {
+				part[i] = max(v, taps[i*a.stride])
+			}
+			at += a.dilation
+		}
+		q += s.n
 	}
 }
 
@@ -290,6 +269,200 @@ func divide(part, parts, cout, oh, ow int) share {
 	return s
 }
 
+// axis is one dimension of an image that a window of so many taps slides over.
+// Only what lies before the image is said of its padding.
+type axis struct{ in, out, taps, stride, dilation, pad int }
+
+// span is n neighbouring positions of a window along an axis at which it sees
+// the same of its taps: count of them from the first on.
+type span struct{ n, first, count int }
+
+// from returns the positions from p on and before end that see what p does.
+// Where p does not see all taps that is p alone.
+func (a *axis) from(p, end int) span {
+	s := span{n: 1}
+	s.first, s.count = taps(p*a.stride-a.pad, a.in, a.taps, a.dilation)
+	if s.count == a.taps {
+		s.n = min(end, (a.in-1-(a.taps-1)*a.dilation+a.pad)/a.stride+1) - p
+	}
+	return s
+}
+
+// taps returns which of n taps, d apart from position p on, lie in 0..size-1:
+// the first, and how many.
+func taps(p, size, n, d int) (first, count int) {
+	if p < 0 {
+		first = (d - 1 - p) / d
+	}
+	end := 0
+	if p < size {
+		end = min(n, (size-p+d-1)/d)
+	}
+	if end <= first {
+		return 0, 0
+	}
+	return first, end - first
+}
+
+// slide is a window that slides over images whose channels lie innermost, xb,
+// xh and xw apart over batch, rows and columns. lanes is a multiple of channels:
+// so many weights stand beside each other, those of the channels again and
+// again.
+type slide struct {
+	rows, cols      axis
+	channels, lanes int
+	xb, xh, xw      int
+	kind            kind
+	divisor         int // of divided means
+}
+
+// kind is what is made of what a window sees.
+type kind int
+
+const (
+	sums kind = iota
+	maxima
+	means        // of the taps that lie in the image
+	paddedMeans  // of those in the padding too, which is as wide on both sides
+	dividedMeans // sums divided by a given number
+)
+
+// run computes rows first to last-1 of the results of image b, which lie in y
+// from the beginning of all images.
+func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+	var v, h span
+	for p := first; p < last; p += v.n {
+		v = s.rows.from(p, last)
+		// A few rows at a time: what they see stays in the cache.
+		v.n = lengths(v.n, windowRows)
+		for q := 0; q < s.cols.out; q += h.n {
+			h = s.cols.from(q, s.cols.out)
+			s.area(f, e, x, w, bias, b, p, q, v, h)
+		}
+	}
+}
+
+// area computes the results of spans of rows and columns, from row p and column
+// q on, in tiles along one of them.
+func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v, h span) {
+	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh, xMiddle: s.cols.dilation * s.xw}
+	switch s.kind {
+	case sums:
+		t.wOuter, t.wMiddle = s.cols.taps*s.lanes, s.lanes
+		w = w[(v.first*s.cols.taps+h.first)*s.lanes:]
+	case maxima:
+		w = nil
+	default:
+		share := s.share(p, q, v, h)
+		for i := range w {
+			w[i] = share
+		}
+	}
+	if v.count*h.count > 0 {
+		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation, q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
+		x = x[b*s.xb+top*s.xh+side*s.xw:]
+	}
+	o := ((b*s.rows.out+p)*s.cols.out + q) * s.channels
+	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
+	if v.count*h.count == 0 {
+		xRow, xColumn = 0, 0
+	}
+	pixels := 1 // beside each other in a row of a tile
+	if s.lanes > s.channels && s.cols.stride == 1 {
+		pixels = s.lanes / s.channels
+	}
+	if pixels == 1 && h.n >= min(v.n, windowRows) {
+		t.next, t.step = xColumn, s.channels
+		for i := range v.n {
+			s.line(f, e, &t, x[i*xRow:], w, bias, o+i*oRow, h.n, s.channels)
+		}
+		return
+	}
+	t.next, t.step = xRow, oRow
+	for i := 0; i < h.n; i += pixels {
+		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
+	}
+}
+
+// share returns what each element counts of a mean.
+func (s *slide) share(p, q int, v, h span) float32 {
+	n := v.count * h.count
+	switch s.kind {
+	case paddedMeans:
+		n = s.rows.padded(p) * s.cols.padded(q)
+	case dividedMeans:
+		n = s.divisor
+	}
+	return 1 / float32(n)
+}
+
+// padded returns how many taps at position p lie in the image or in padding.
+func (a *axis) padded(p int) int {
+	from := p*a.stride - a.pad
+	return min(a.taps, a.in+a.pad-from)
+}
+
+// line computes n rows of tiles, which t knows the steps of, width wide.
+func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n, width int) {
+	length := lengths(n, windowRows)
+	for i := 0; i < n; i += length {
+		t.rows = min(length, n-i)
+		for j := 0; j < width; {
+			// As many as vectors can do, or the last ones beside some that are
+			// there already.
+			rest := width - j
+			t.width = rest - rest%windowUnit
+			if t.width == 0 {
+				t.width = min(width, windowUnit)
+			}
+			if s.kind >= means {
+				t.width = min(t.width, panel)
+			}
+			skip := max(0, t.width-rest)
+			s.tile(f, *t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
+			j += t.width - skip
+		}
+		if e != nil {
+			for r := range t.rows {
+				for j := 0; j < width; j += s.channels {
+					at := o + (i+r)*t.step + j
+					e(f.y[at:][:s.channels], at, 0)
+				}
+			}
+		}
+	}
+}
+
+// tile carries out t from lane j on, a tile whose result number skip is number
+// o of y. Those before it are left out.
+func (s *slide) tile(f *finish, t tile, x, w, bias []float32, o, j, skip int) {
+	t.x = x
+	if t.outer*t.middle > 0 {
+		t.x = x[j:]
+	}
+	t.w, t.bias = w, bias
+	if s.kind == sums {
+		t.w, t.bias = w[j:], bias[j:]
+	}
+	f.aim(&t, o)
+	if skip == 0 {
+		s.compute(&t)
+		return
+	}
+	var results [maxRows * panel]float32
+	whole := t.aside(&results)
+	s.compute(&whole)
+	t.take(&results, skip, t.width-skip)
+}
+
+func (s *slide) compute(t *tile) {
+	if s.kind == maxima {
+		largest(t)
+	} else {
+		window(t)
+	}
+}
+
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
 	maxRows = 12 // of a tile, on any machine
@@ -311,8 +484,9 @@ type tile struct {
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
-	width                    int // 32 or 16 columns
+	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
+	columns                  int // of a product's results, at most width
 }
 
 // product computes
@@ -325,7 +499,8 @@ func product(t *tile) {
 	last := t.rows - 1
 	_ = t.w[:taps*t.width]
 	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
-	t.check(t.width)
+	_ = t.bias[:t.width]
+	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
@@ -341,15 +516,27 @@ func window(t *tile) {
 		_ = t.w[:(t.outer-1)*t.wOuter+(t.middle-1)*t.wMiddle+t.width]
 		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
 	}
+	_ = t.bias[:t.width]
 	t.check(t.width)
 	if !windowFast(t) {
 		windowPlain(t)
 	}
 }
 
+// largest computes the largest of what a window sees, and of low; what is no
+// number is larger than all.
+func largest(t *tile) {
+	if t.outer > 0 && t.middle > 0 {
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.width]
+	}
+	t.check(t.width)
+	if !largestFast(t) {
+		largestPlain(t)
+	}
+}
+
 // check panics if a result of columns columns lies outside.
 func (t *tile) check(columns int) {
-	_ = t.bias[:columns]
 	_ = t.y[:(t.rows-1)*t.step+columns]
 	if t.add != nil {
 		_ = t.add[:(t.rows-1)*t.step+columns]
@@ -363,7 +550,7 @@ func productPlain(t *tile) {
 		if i+1 == t.rows {
 			next = 0 // the same row again, its result not stored
 		}
-		for j := 0; j < t.width; j += 4 {
+		for j := 0; j < t.columns; j += 4 {
 			start := (*[4]float32)(t.bias[j:])
 			a0, a1, a2, a3 := start[0], start[1], start[2], start[3]
 			b0, b1, b2, b3 := a0, a1, a2, a3
@@ -399,7 +586,7 @@ func productPlain(t *tile) {
 // put stores four results of row i from column j on.
 func (t *tile) put(i, j int, sums [4]float32) {
 	o := i*t.step + j
-	for k, v := range sums {
+	for k, v := range sums[:min(4, t.columns-j)] {
 		if t.add != nil {
 			v += t.add[o+k]
 		}
@@ -430,6 +617,59 @@ func windowPlain(t *tile) {
 				}
 				run[first+j] = bounded(v, t.low, t.high)
 			}
+		}
+	}
+}
+
+// largestPlain is largest without vectors.
+func largestPlain(t *tile) {
+	for i := range t.rows {
+		run := t.y[i*t.step:][:t.width]
+		for j := range run {
+			run[j] = t.low
+		}
+		for r := range t.outer {
+			for c := range t.middle {
+				for j, v := range t.x[i*t.next+r*t.xOuter+c*t.xMiddle:][:len(run)] {
+					run[j] = max(run[j], v)
+				}
+			}
+		}
+	}
+}
+
+// block returns the part of a product for 16 of its columns, or less, from
+// column j on.
+func (t *tile) block(j int) tile {
+	part := *t
+	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
+	part.columns = min(panel/2, t.columns-j)
+	if t.add != nil {
+		part.add = t.add[j:]
+	}
+	return part
+}
+
+// aside returns t with unfinished sums, all of its width, for results.
+func (t *tile) aside(sums *[maxRows * panel]float32) tile {
+	part := *t
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	return part
+}
+
+// take finishes columns of sums from column skip on: they are t's results.
+func (t *tile) take(sums *[maxRows * panel]float32, skip, columns int) {
+	for i := range t.rows {
+		at := i * t.step
+		row := sums[i*panel+skip:][:columns]
+		if t.add != nil {
+			for k, v := range t.add[at:][:columns] {
+				row[k] += v
+			}
+		}
+		run := t.y[at:][:columns]
+		for k, v := range row {
+			run[k] = bounded(v, t.low, t.high)
 		}
 	}
 }
