@@ -101,7 +101,7 @@ func programOf(c *testcase.Case, dir string) (string, error) {
 	if filepath.Ext(model) == ".pte" {
 		return model, nil
 	}
-	p, closer, err := compile.Read(model)
+	p, closer, err := conform.Job(c, c.Models[0]).Open()
 	if err != nil {
 		return "", err
 	}

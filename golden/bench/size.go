@@ -53,7 +53,7 @@ func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table
 }
 
 func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, error) {
-	p, closer, err := compile.Read(filepath.Join(c.Dir, c.Models[0]))
+	p, closer, err := conform.Job(c, c.Models[0]).Open()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
@@ -97,7 +98,7 @@ func (g *generated) options(target toolchain.Target) compile.Options {
 
 // lower builds the native form of the case's first model file.
 func (g *generated) lower(target toolchain.Target) (*native.Program, error) {
-	p, closer, err := compile.Read(filepath.Join(g.kase.Dir, g.kase.Models[0]))
+	p, closer, err := conform.Job(g.kase, g.kase.Models[0]).Open()
 	if err != nil {
 		return nil, err
 	}
