@@ -139,7 +139,7 @@ func (u *unit) cGlueHead() string {
 	}
 	b.WriteString("#include <stdlib.h>\n#include <string.h>\n#include \"runner.h\"\n")
 	if u.pkg.File(u.name+"_pal.h") != nil {
-		fmt.Fprintf(&b, parallelFor, u.name)
+		b.WriteString(cPool(u.name))
 	}
 	if u.result.Steps != nil {
 		b.WriteString(cProbes(u.name, u.steps))
@@ -152,33 +152,6 @@ func (u *unit) cGlueHead() string {
 	}
 	return b.String()
 }
-
-// parallelFor runs the parts of a kernel in a thread each, the first in the
-// caller's.
-const parallelFor = `#include <pthread.h>
-
-typedef struct { void (*body)(void *, int32_t); void *arguments; int32_t part; } one_part;
-static void *run_part(void *p)
-{
-    const one_part *const a = (const one_part *)p;
-    a->body(a->arguments, a->part);
-    return NULL;
-}
-void %s_parallel_for(void (*body)(void *, int32_t), void *arguments, int32_t parts)
-{
-    one_part list[64];
-    pthread_t threads[64];
-    for (int32_t i = 1; i < parts; i++) {
-        list[i].body = body;
-        list[i].arguments = arguments;
-        list[i].part = i;
-        if (pthread_create(&threads[i], NULL, run_part, &list[i])) abort();
-    }
-    body(arguments, 0);
-    for (int32_t i = 1; i < parts; i++) pthread_join(threads[i], NULL);
-}
-
-`
 
 // cGlue writes the function that calls a method.
 func (u *unit) cGlue(api *cAPI, method int) (string, error) {
