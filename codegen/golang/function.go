@@ -8,7 +8,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
-	"github.com/etgen/etgen/kernels/strip"
+	"github.com/etgen/etgen/kernels/strip/lower"
 )
 
 // vectorFunction returns the name of a function that applies fn to vectors: with
@@ -22,7 +22,7 @@ func (u *unit) vectorFunction(fn *expr.Func) string {
 	name := u.scope.Take(camel("vec_" + fn.Name))
 	u.funcs[key] = name
 	fast := ""
-	if form := strip.Vector(fn.Name); form != "" {
+	if form := lower.Vector(fn); form != "" {
 		fast = fmt.Sprintf("if %s(dst, a) {\nreturn\n}\n", u.helper(form))
 	}
 	u.bodies = append(u.bodies, fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\n%[5]sfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",

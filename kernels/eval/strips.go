@@ -60,7 +60,7 @@ func (c *compiler) stripsOf(s *loop.For) *lower.Code {
 
 // native reports whether there is code for a scalar function, so that it need not
 // be made of primitives.
-func native(fn *expr.Func) bool { return strip.Function(fn.Name) != nil || math.Native(fn) != nil }
+func native(fn *expr.Func) bool { return lower.Function(fn) != nil || math.Native(fn) != nil }
 
 // vectors compiles the calls of a strip.
 type vectors struct {

@@ -374,7 +374,7 @@ func numericCall[T strip.Numeric](v *vectors, c *lower.Call) step {
 
 // apply compiles a scalar function applied to every element.
 func (v *vectors) apply(c *lower.Call) step {
-	if f := strip.Function(c.Fn.Name); f != nil {
+	if f := lower.Function(c.Fn); f != nil {
 		return unary(v, c, func(dst, a []float32) { f(dst, a) })
 	}
 	if f := math.NativeStrip(c.Fn); f != nil {

@@ -7,6 +7,8 @@
 package math
 
 import (
+	"strings"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -37,6 +39,17 @@ func Func(name string, d ir.DType) *expr.Func {
 		return whole[name]
 	}
 	return nil
+}
+
+// Has reports whether fn is a function of this package. Its name alone does not
+// say so: anyone may give a function of their own the same.
+func Has(fn *expr.Func) bool {
+	name, d := strings.CutSuffix(fn.Name, f32.name)
+	if d {
+		return single[name] == fn
+	}
+	name, d = strings.CutSuffix(fn.Name, f64.name)
+	return d && double[name] == fn
 }
 
 // all returns the functions for one format by name.

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -94,9 +96,24 @@ func checkModel(t *testing.T, file string, opt compile.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, f := range want.Files {
-		if g := got.Files[i]; f.Name != g.Name || !bytes.Equal(f.Data, g.Data) {
-			t.Errorf("%s differs: %s", f.Name, cmp.Diff(string(f.Data), string(g.Data)))
+	names := func(files []codegen.File) (list []string) {
+		for _, f := range files {
+			list = append(list, f.Name)
+		}
+		return list
+	}
+	if diff := cmp.Diff(names(want.Files), names(got.Files)); diff != "" {
+		t.Errorf("other files (-of the program +of its text):\n%s", diff)
+	}
+	for _, f := range want.Files {
+		i := slices.IndexFunc(got.Files, func(g codegen.File) bool { return g.Name == f.Name })
+		if i < 0 || bytes.Equal(f.Data, got.Files[i].Data) {
+			continue
+		}
+		if g := got.Files[i].Data; utf8.Valid(f.Data) && utf8.Valid(g) {
+			t.Errorf("%s differs (-of the program +of its text):\n%s", f.Name, cmp.Diff(string(f.Data), string(g)))
+		} else {
+			t.Errorf("%s differs: %d and %d bytes", f.Name, len(f.Data), len(g))
 		}
 	}
 }

@@ -40,11 +40,34 @@ func (b *builder) body(stmts []loop.Stmt) bool {
 	}
 	for _, s := range stmts {
 		b.memo = map[*expr.Expr]value{}
-		if !b.stmt(s) {
+		if !b.stmt(b.shared(s)) {
 			return false
 		}
 	}
 	return true
+}
+
+// shared returns s with equal expressions made one, so that each is computed
+// once, and before it is needed under a guard if it is needed elsewhere too.
+func (b *builder) shared(s loop.Stmt) loop.Stmt {
+	share := expr.NewSharer()
+	switch s := s.(type) {
+	case *loop.Let:
+		if s.Value != nil && b.varies(s.Value) {
+			c := *s
+			c.Value = share.Share(s.Value)
+			return &c
+		}
+	case *loop.Assign:
+		c := *s
+		c.Value = share.Share(s.Value)
+		return &c
+	case *loop.Store:
+		c := *s
+		c.Value = share.Share(s.Value)
+		return &c
+	}
+	return s
 }
 
 // loads reports whether some statement loads from the buffer that st stores

@@ -121,7 +121,7 @@ func (b *builder) least() int64 {
 	}
 	least := int64(shortestVector)
 	for _, c := range b.calls {
-		if c.Prim == "Apply" && strip.Vector(c.Fn.Name) != "" {
+		if c.Prim == "Apply" && Vector(c.Fn) != "" {
 			return shortestApply
 		}
 		if !c.vectorized() {
