@@ -12,6 +12,7 @@ import (
 func derivedOps(base [][]Op) []Op {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
+	all = append(all, marginLossOps()...)
 	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })
 	for i := range all {
 		decompose := all[i].Decompose

@@ -40,8 +40,7 @@ func measureOps() []Op {
 		vectors("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosineSimilarity),
 		vectors("aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
-				d := b.Op("aten.add.Scalar", b.sub(c.Value("x1"), c.Value("x2")), c.Arg("eps"))
-				return b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"), []int{-1}, c.Bool("keepdim")), nil
+				return b.distance(c, "x1", "x2", c.Bool("keepdim")), nil
 			}),
 		vectors("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) { return sameAs("aten._cdist_forward.default")(b, c), nil }),
@@ -149,4 +148,11 @@ func isIn(b *Builder, c *Call) (*ir.Value, error) {
 		found = b.Op("aten.logical_not.default", found)
 	}
 	return found, nil
+}
+
+// distance is the norm of order p of the difference of two arguments, moved by
+// eps, along the last dimension.
+func (b *Builder) distance(c *Call, x, y string, keep bool) *ir.Value {
+	d := b.Op("aten.add.Scalar", b.sub(c.Value(x), c.Value(y)), c.Arg("eps"))
+	return b.Op("aten.linalg_vector_norm.default", d, c.Arg("p"), []int{-1}, keep)
 }

@@ -1,0 +1,191 @@
+"""Operators outside of Core ATen that PyTorch's layers and losses leave in an exported program."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .case import Case, function, run
+
+
+def losses_of_pairs() -> Case:
+    """Losses that compare embeddings, rank, or take a distribution's parameters."""
+
+    def forward(x, y, z, sign, classes, several):
+        one = sign[:, 0]
+        return (
+            F.margin_ranking_loss(x, y, sign, margin=0.5),
+            F.triplet_margin_loss(x, y, z, margin=0.7),
+            F.triplet_margin_loss(x, y, z, p=1.0, swap=True, reduction="none"),
+            F.cosine_embedding_loss(x, y, one, margin=0.1),
+            F.cosine_embedding_loss(x, y, one, reduction="none"),
+            F.hinge_embedding_loss(x, sign, margin=0.8, reduction="sum"),
+            F.soft_margin_loss(x, sign),
+            F.multi_margin_loss(x, classes),
+            F.multi_margin_loss(x, classes, p=2, margin=0.5, weight=torch.tensor([1.0, 0.5, 2.0, 1.5]), reduction="none"),
+            F.multilabel_soft_margin_loss(x, several.float()),
+            F.poisson_nll_loss(x, y.abs()),
+            F.poisson_nll_loss(x.abs(), y.abs() * 3, log_input=False, full=True, reduction="none"),
+        )
+
+    sign = torch.tensor([[1.0, -1, 1, 1], [-1, -1, 1, 1], [1, 1, -1, -1]])
+    args = (torch.randn(3, 4), torch.randn(3, 4), torch.randn(3, 4), sign, torch.tensor([1, 3, 0]), sign > 0)
+    return Case(function(forward), args)
+
+
+def embedding_bag() -> Case:
+    """Bags of rows: summed, averaged and their maximum; rows that are padding count nothing, a bag may be empty."""
+
+    class Bags(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sums = nn.EmbeddingBag(7, 5, mode="sum")
+            self.means = nn.EmbeddingBag(7, 5, mode="mean", padding_idx=2)
+            self.most = nn.EmbeddingBag(7, 5, mode="max")
+            self.ends = nn.EmbeddingBag(7, 5, mode="sum", include_last_offset=True)
+
+        def forward(self, rows, flat, starts, ends, weights):
+            return (
+                self.sums(rows),
+                self.sums(flat, starts, per_sample_weights=weights),
+                self.means(flat, starts),
+                self.means(rows),
+                self.most(flat, starts),
+                self.most(rows),
+                self.ends(flat, ends),
+            )
+
+    rows = torch.tensor([[1, 2, 4], [2, 2, 0], [6, 5, 2]])
+    flat = torch.tensor([3, 1, 2, 2, 6, 0, 5, 2])
+    return Case(Bags(), (rows, flat, torch.tensor([0, 3, 3, 6]), torch.tensor([0, 2, 2, 7, 8]), torch.randn(8)))
+
+
+def fake_quantize() -> Case:
+    """Quantised and dequantised again at once, per tensor and per channel."""
+
+    def forward(x, scale, zero, scales, zeros):
+        return (
+            torch.fake_quantize_per_tensor_affine(x, 0.05, 3, -20, 30),
+            torch.fake_quantize_per_tensor_affine(x, scale, zero, 0, 255),
+            torch.fake_quantize_per_channel_affine(x, scales, zeros, 1, -8, 7),
+        )
+
+    args = (torch.randn(3, 4, 5), torch.tensor(0.02), torch.tensor(100, dtype=torch.int32), torch.rand(4) / 10 + 0.01, torch.tensor([0, 1, -2, 3], dtype=torch.int32))
+    return Case(function(forward), args)
+
+
+def affine_grid() -> Case:
+    """The grid of an affine map, in two and three dimensions; what a spatial transformer samples at."""
+
+    def forward(x, flat, solid):
+        grid = F.affine_grid(flat, x.shape, align_corners=False)
+        return grid, F.grid_sample(x, grid, align_corners=False), F.affine_grid(flat, (2, 1, 3, 2), align_corners=True), F.affine_grid(solid, (2, 1, 2, 3, 4), align_corners=False)
+
+    return Case(function(forward), (torch.randn(2, 3, 5, 4), torch.randn(2, 2, 3) / 2, torch.randn(2, 3, 4)))
+
+
+def quantiles() -> Case:
+    """Quantiles, and statistics that ignore what is no number."""
+
+    def forward(x, q, holes):
+        return (
+            torch.quantile(x, q, dim=1),
+            torch.quantile(x, 0.3),
+            torch.quantile(x, q, dim=0, keepdim=True, interpolation="lower"),
+            torch.quantile(x, q, interpolation="higher"),
+            torch.quantile(x, q, dim=-1, interpolation="midpoint"),
+            torch.quantile(x, q, dim=-1, interpolation="nearest"),
+            torch.quantile(holes, q, dim=1),
+            torch.nanquantile(holes, q, dim=1),
+            torch.nanquantile(holes, 0.5, dim=0, keepdim=True),
+            torch.nanmean(holes),
+            torch.nanmean(holes, dim=(0,), keepdim=True),
+        )
+
+    holes = torch.randn(4, 6)
+    holes[0, 2] = holes[1, :3] = holes[3] = torch.nan
+    return Case(function(forward), (torch.randn(5, 7), torch.tensor([0.0, 0.13, 0.5, 0.9, 1.0]), holes))
+
+
+def named_splits() -> Case:
+    """Splits along the dimension they are named for, ranks raised, and integrals by trapezia."""
+
+    def forward(x, v, s, solid):
+        return (
+            *torch.hsplit(x, 3),
+            *torch.vsplit(x, [1, 3]),
+            *torch.dsplit(solid, (2,)),
+            *torch.hsplit(v, (1, 4)),
+            *torch.atleast_1d(s, v),
+            torch.atleast_2d(v),
+            *torch.atleast_3d(s, v, x),
+            torch.trapezoid(x),
+            torch.trapezoid(x, v, dim=1),
+            torch.trapezoid(x, dx=0.5, dim=0),
+            torch.cumulative_trapezoid(x, dx=2.0),
+            torch.cumulative_trapezoid(x, v),
+            torch.logspace(-1, 2, 5),
+            torch.logspace(0, 4, 3, base=2.0, dtype=torch.float64),
+        )
+
+    return Case(function(forward), (torch.randn(4, 6), torch.randn(6).sort().values, torch.tensor(2.5), torch.randn(2, 2, 3)))
+
+
+def special_functions() -> Case:
+    """Functions of torch.special, noise that evaluation leaves out, and vectors' products."""
+
+    def forward(x, y, p):
+        return (
+            torch.special.xlog1py(p, y.abs()),
+            torch.special.xlog1py(0.5, p),
+            torch.special.entr(p),
+            torch.special.ndtr(x),
+            torch.logaddexp2(x, y),
+            F.rrelu(x, 0.1, 0.3),
+            torch.linalg.cross(x, y),
+            torch.cross(x, y, dim=1),
+            torch.vander(p[0]),
+            torch.addr(x, p[:, 0], y[0], beta=0.5, alpha=2),
+        )
+
+    return Case(function(forward), (torch.randn(4, 3), torch.randn(4, 3), torch.rand(4, 3)))
+
+
+def linear_systems() -> Case:
+    """Inverses, determinants and systems of equations, in batches; rows change places where they must."""
+
+    def forward(a, b, v):
+        return torch.linalg.inv(a), torch.linalg.det(a), torch.linalg.solve(a, b), torch.linalg.solve(a, v), torch.inverse(a[0])
+
+    a = torch.randn(2, 4, 4)
+    a[0, 0, 0] = 0
+    return Case(function(forward), (a, torch.randn(2, 4, 3), torch.randn(2, 4)))
+
+
+def batch_norm_training() -> Case:
+    """Batch norm in training mode: normalises by the batch and keeps running statistics. The calls are stateful."""
+
+    class Norms(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = nn.BatchNorm2d(3)
+            self.own = nn.BatchNorm1d(4, track_running_stats=False)
+
+        def forward(self, x, y):
+            self.kept.train()
+            return self.kept(x), self.own(y)
+
+        def eval(self):
+            return self
+
+    args = [(torch.randn(2, 3, 4, 5), torch.randn(5, 4)) for _ in range(3)]
+    return Case(Norms(), args[0], runs=[run(*a) for a in args[1:]], stateful=True)
+
+
+def adaptive_max_dynamic() -> Case:
+    """Windows whose number is fixed over sizes that are not."""
+
+    def forward(x):
+        return F.adaptive_max_pool2d(x, (3, 2)), F.adaptive_max_pool1d(x[0], 4, return_indices=True)[1], F.adaptive_avg_pool2d(x, (2, None))
+
+    sizes = {2: torch.export.Dim("h", min=3, max=12), 3: torch.export.Dim("w", min=4, max=14)}
+    return Case(function(forward), (torch.randn(1, 2, 7, 9),), runs=[run(torch.randn(1, 2, h, w)) for h, w in ((3, 4), (12, 14), (6, 5))], dynamic_shapes=(sizes,))
