@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 	}
 	t.Log("\n" + out.String())
 	rows := regexp.MustCompile(`(?m)^ *cases/lenet.*$`).FindAllString(out.String(), -1)
-	if len(rows) != 6 { // two model files, then one line in each table
+	if len(rows) != 7 { // two model files, then one line in each table
 		t.Errorf("%d rows", len(rows))
 	}
 	for _, row := range rows {

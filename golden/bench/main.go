@@ -47,6 +47,9 @@ type settings struct {
 	compile int           // runs of etgen
 }
 
+// allTables are what settings.tables may name.
+const allTables = "etgen,run,threads,rt,size,registry"
+
 // report is one table of some cases.
 type report func(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error)
 
@@ -54,7 +57,7 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	s := &settings{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(messages)
-	flags.StringVar(&s.tables, "tables", "etgen,run,rt,size,registry", "the tables to print: `LIST` of etgen, run, rt, size, registry")
+	flags.StringVar(&s.tables, "tables", allTables, "the tables to print: `LIST` of "+strings.ReplaceAll(allTables, ",", ", "))
 	flags.StringVar(&s.models, "models", "", "only models whose folder matches this `REGEXP`")
 	flags.DurationVar(&s.span, "for", 200*time.Millisecond, "how long to run each model each way")
 	flags.IntVar(&s.compile, "compile", 3, "how often to run etgen on each model")
@@ -65,11 +68,11 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	reports := map[string]report{"etgen": etgenTable, "run": runTable, "rt": runtimeTable, "size": sizeTable, "registry": registryTable}
+	reports := map[string]report{"etgen": etgenTable, "run": runTable, "threads": threadsTable, "rt": runtimeTable, "size": sizeTable, "registry": registryTable}
 	names := strings.Split(s.tables, ",")
 	for _, name := range names {
 		if reports[name] == nil {
-			return fmt.Errorf("-tables: %q is no table: take etgen, run, rt, size, registry", name)
+			return fmt.Errorf("-tables: %q is no table: take %s", name, strings.ReplaceAll(allTables, ",", ", "))
 		}
 	}
 	cases, err := s.cases(flags.Args())

@@ -19,12 +19,6 @@ import (
 	"github.com/etgen/etgen/rt/portable"
 )
 
-// The goals: how many times the time of generated Go a method may take.
-const (
-	interpretedGoal = 3.0
-	optimizedGoal   = 1.5
-)
-
 // runtimeTable measures programs in the runtime, interpreted and optimised at
 // load, against generated Go.
 func runtimeTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
@@ -69,11 +63,8 @@ first result, in ms; ! is above %.1f times generated Go for rt, %.1f times for r
 				fail(m.what, m.err)
 			}
 			took := m.times.Median()
-			mark := ""
-			if base > 0 && took.Seconds() > m.goal*base.Seconds() {
-				mark = "! "
-			}
-			row = append(row, micros(took), mark+ratio(took.Seconds(), base.Seconds()))
+			misses := base > 0 && took.Seconds() > m.goal*base.Seconds()
+			row = append(row, micros(took), missed(misses, ratio(took.Seconds(), base.Seconds())))
 		}
 		t.row(append(row, millis(interpreted.first), millis(optimized.first))...)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
@@ -17,8 +19,9 @@ import (
 
 // sizes are the bytes of a package.
 type sizes struct {
-	source       int64 // text, weights left out
-	text         int64 // C: machine code
+	source       int64         // text, weights left out
+	text         int64         // C: machine code
+	gcc          time.Duration // C: that gcc -O3 takes
 	weights      int64
 	arena, bound int64
 	kernels      int
@@ -27,9 +30,10 @@ type sizes struct {
 // sizeTable compiles every case and looks at what came out.
 func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table, error) {
 	t := &table{
-		title:  "Packages",
-		legend: `bytes; source is without weights; code is .text of gcc -O2 for this machine; arena:bound is 1 where no plan can be smaller`,
-		head:   []string{"model", "C source", "C code", "Go source", "Go:C source", "functions", "weights", "arena", "arena:bound"},
+		title: "Packages",
+		legend: fmt.Sprintf(`bytes; source is without weights; code is .text of gcc -O2 for this machine; gcc s is the processor's time that gcc -O3
+-march=native takes, ! is above %v; arena:bound is 1 where no plan can be smaller`, gccGoal),
+		head: []string{"model", "C source", "C code", "gcc s", "Go source", "Go:C source", "functions", "weights", "arena", "arena:bound"},
 	}
 	for _, c := range cases {
 		if err := ctx.Err(); err != nil {
@@ -46,7 +50,8 @@ func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table
 			t.notes = append(t.notes, fmt.Sprintf("%s, Go: %s", name, conform.FirstLine(err)))
 			continue
 		}
-		t.row(name, fmt.Sprint(inC.source), fmt.Sprint(inC.text), fmt.Sprint(inGo.source), ratio(float64(inGo.source), float64(inC.source)),
+		t.row(name, fmt.Sprint(inC.source), fmt.Sprint(inC.text),
+			missed(inC.gcc > gccGoal, fmt.Sprintf("%.1f", inC.gcc.Seconds())), fmt.Sprint(inGo.source), ratio(float64(inGo.source), float64(inC.source)),
 			fmt.Sprint(inC.kernels), fmt.Sprint(inC.weights), fmt.Sprint(inC.arena), ratio(float64(inC.arena), float64(inC.bound)))
 	}
 	return t, nil
@@ -81,28 +86,36 @@ func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, e
 		s.arena, s.bound = max(s.arena, r.Size), max(s.bound, r.LowerBound)
 	}
 	if lang == "c" {
-		s.text, err = textSize(ctx, pkg)
+		s.text, s.gcc, err = compiledC(ctx, pkg)
 	}
 	return s, err
 }
 
-// textSize compiles a C package and returns the bytes of its code.
-func textSize(ctx context.Context, pkg *codegen.Package) (int64, error) {
+// compiledC compiles a C package and returns the bytes of its code, and the time
+// that gcc takes of the processor with all optimizations.
+func compiledC(ctx context.Context, pkg *codegen.Package) (text int64, took time.Duration, err error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer os.RemoveAll(dir)
 	if err := pkg.Write(dir); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	objects, err := toolchain.GCC().Compile(ctx, dir, filepath.Join(dir, pkg.Name+".c"))
+	source := filepath.Join(dir, pkg.Name+".c")
+	fast := toolchain.GCC().With("-O3", "-march=native", "-c", "-o", filepath.Join(dir, "fast.o"), source)
+	gcc := exec.CommandContext(ctx, fast.Compiler, fast.Flags...)
+	if text, err := gcc.CombinedOutput(); err != nil {
+		return 0, 0, fmt.Errorf("gcc -O3: %w: %s", err, text)
+	}
+	took = gcc.ProcessState.UserTime() + gcc.ProcessState.SystemTime()
+	objects, err := toolchain.GCC().Compile(ctx, dir, source)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	image, err := toolchain.ReadELF(objects[0])
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return int64(image.Sizes(".eh_frame").Text), nil
+	return int64(image.Sizes(".eh_frame").Text), took, nil
 }

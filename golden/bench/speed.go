@@ -65,7 +65,7 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 		return nil, err
 	}
 	defer peak.Close()
-	ways := variants()
+	ways, goals := variants(), peakGoals()
 	all := make([][]measured, len(ways))
 	for i, v := range ways {
 		if _, err := peak.Measure(ctx); err != nil {
@@ -82,7 +82,8 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 		legend: fmt.Sprintf(`median of the calls made in %v, in µs, ± the distance of the quartiles in %%; GF/s counts a multiply-accumulate as two
 operations; %%pk is of the float32 multiply-add peak of one core, here and now %.1f GF/s; C is -O3 -march=native;
 best known is what another runtime took for the model on another machine: marks.tsv; untuned:tuned compares with the
-operators' definitions only; ratios of times below %v would be the clock's`, s.span, most, shortest),
+operators' definitions only; ratios of times below %v would be the clock's; ! is less of the peak, or in C more time
+than the best known, than is wanted`, s.span, most, shortest),
 		head: []string{"model", "kMAC", "C µs", "±%", "GF/s", "%pk", "Go µs", "±%", "GF/s", "%pk", "rt µs", "±%", "GF/s", "%pk",
 			"best known µs", "by", "C:best", "Go:best", "Go:C", "C -O2:C", "C untuned:tuned", "Go untuned:tuned"},
 	}
@@ -96,8 +97,12 @@ operators' definitions only; ratios of times below %v would be the clock's`, s.s
 			if m.err != nil {
 				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", row[0], v.name, conform.FirstLine(m.err)))
 			}
+			goal := 0.0
+			if i <= goTuned {
+				goal = goals[filepath.ToSlash(row[0])][i]
+			}
 			if i <= interpreted {
-				row = append(row, m.cells(most)...)
+				row = append(row, m.cells(most, goal)...)
 			}
 		}
 		median := func(i int) float64 {
@@ -111,7 +116,8 @@ operators' definitions only; ratios of times below %v would be the clock's`, s.s
 		if ok {
 			known, by = fmt.Sprintf("%.1f", float64(mark.time)/1e3), mark.by
 		}
-		t.row(append(row, known, by, ratio(median(cNative), mark.time.Seconds()), ratio(median(goTuned), mark.time.Seconds()),
+		inC := missed(ok && median(cNative) > mark.time.Seconds(), ratio(median(cNative), mark.time.Seconds()))
+		t.row(append(row, known, by, inC, ratio(median(goTuned), mark.time.Seconds()),
 			ratio(median(goTuned), median(cNative)), ratio(median(cGeneric), median(cNative)),
 			ratio(median(cUntuned), median(cNative)), ratio(median(goUntuned), median(goTuned)))...)
 	}
@@ -119,8 +125,8 @@ operators' definitions only; ratios of times below %v would be the clock's`, s.s
 }
 
 // cells are a model's time, its spread, its speed and the part of the peak that
-// is.
-func (m *measured) cells(peak float64) []string {
+// is, of which goal percents are wanted.
+func (m *measured) cells(peak, goal float64) []string {
 	median := m.times.Median()
 	if m.err != nil || median == 0 {
 		return []string{"failed", none, none, none}
@@ -128,7 +134,7 @@ func (m *measured) cells(peak float64) []string {
 	speed, part := none, none
 	if m.macs > 0 {
 		gflops := 2 * float64(m.macs) / float64(median.Nanoseconds())
-		speed, part = fmt.Sprintf("%.2f", gflops), fmt.Sprintf("%.1f", 100*gflops/peak)
+		speed, part = fmt.Sprintf("%.2f", gflops), missed(100*gflops/peak < goal, fmt.Sprintf("%.1f", 100*gflops/peak))
 	}
 	return []string{fmt.Sprintf("%.2f", float64(median.Nanoseconds())/1e3), fmt.Sprintf("%.0f", 100*m.times.Spread()), speed, part}
 }
