@@ -12,7 +12,9 @@ import (
 func derivedOps(base [][]Op) []Op {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
-	all = append(all, marginLossOps()...)
+	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(), embeddingBagOps()} {
+		all = append(all, more...)
+	}
 	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })
 	for i := range all {
 		decompose := all[i].Decompose

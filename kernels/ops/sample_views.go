@@ -181,3 +181,21 @@ var indicesSamples = times(3, func(r *Rand) Sample {
 	slices.Sort(at)
 	return NewSample("self", f32(r.Shape(2)...), "indices", at, "dim", r.IntN(2))
 })
+
+// evenSamples split a tensor of so many dimensions in two.
+func evenSamples(rank int) func(*Rand) []Sample {
+	return times(2, func(r *Rand) Sample {
+		shape := r.Shape(rank)
+		for i := range shape {
+			shape[i] *= 2
+		}
+		return NewSample("self", f32(shape...), "sections", 2)
+	})
+}
+
+// cutSamples split a tensor of so many dimensions at two places.
+func cutSamples(rank int) func(*Rand) []Sample {
+	return times(2, func(r *Rand) Sample {
+		return NewSample("self", f32(r.Shape(rank)...), "indices", []int{1, 3})
+	})
+}

@@ -138,7 +138,13 @@ func viewForms() []viewForm {
 		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")},
 		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", "", chunkView, chunkSamples},
 		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", "", sectionsView, sectionsSamples},
+		{"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView, evenSamples(2)},
+		{"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView, evenSamples(2)},
+		{"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView, evenSamples(3)},
 		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", "", indicesView, indicesSamples},
+		{"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView, cutSamples(1)},
+		{"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView, cutSamples(2)},
+		{"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView, cutSamples(3)},
 	}
 }
 

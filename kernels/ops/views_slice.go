@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -106,12 +107,28 @@ func parts(t ir.Type, d int, lengths []sym.Expr) []alias {
 	return out
 }
 
-// splitDim returns the dimension that a splitting operator cuts.
+// splitDim returns the dimension that a splitting operator cuts: the one given,
+// or the one it is named for.
 func (c *Call) splitDim(t ir.Type) (int, error) {
 	if t.Rank() == 0 {
 		return 0, c.Errorf("a tensor without dimensions cannot be split")
 	}
-	return c.dim("dim", t.Rank())
+	if c.Op.sch.Index("dim") >= 0 {
+		return c.dim("dim", t.Rank())
+	}
+	d := 1 // columns; elements of a vector
+	switch {
+	case strings.HasPrefix(c.Op.sch.Name, "aten.vsplit"):
+		d = 0
+	case strings.HasPrefix(c.Op.sch.Name, "aten.dsplit"):
+		d = 2
+	case t.Rank() == 1:
+		d = 0
+	}
+	if d >= t.Rank() {
+		return 0, c.Errorf("a tensor with %d dimensions", t.Rank())
+	}
+	return d, nil
 }
 
 func splitView(c *Call) ([]alias, error) {

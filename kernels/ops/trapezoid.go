@@ -1,0 +1,72 @@
+package ops
+
+import (
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// trapezoidOps integrate along a dimension: half the sum of neighbours by the
+// distance between them.
+func trapezoidOps() []Op {
+	at := func(r *Rand) []Sample {
+		a, n := r.Dim(), 1+r.Dim()
+		return []Sample{NewSample("y", f32(a, n), "x", f32(n)), NewSample("y", f32(n, a), "x", f32(n, a), "dim", 0), NewSample("y", f32(n, a), "x", f32(n), "dim", 0)}
+	}
+	by := func(r *Rand) []Sample {
+		a, n := r.Dim(), 1+r.Dim()
+		return []Sample{NewSample("y", f32(a, n)), NewSample("y", f32(n, a), "dx", 0.5, "dim", 0)}
+	}
+	total := func(b *Builder, x *ir.Value, d int) *ir.Value {
+		return b.Op("aten.sum.dim_IntList", x, []int{d})
+	}
+	running := func(b *Builder, x *ir.Value, d int) *ir.Value { return b.Op("aten.cumsum.default", x, d) }
+	return []Op{
+		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total), at),
+		derived("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezia(total), by),
+		derived("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total), at),
+		derived("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", trapezia(total), by),
+		derived("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(running), at),
+		derived("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezia(running), by),
+	}
+}
+
+func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder, *Call) (*ir.Value, error) {
+	return func(b *Builder, c *Call) (*ir.Value, error) {
+		y := c.Value("y")
+		if y.Type.Rank() == 0 {
+			return nil, c.Errorf("a tensor without dimensions")
+		}
+		d, err := c.dim("dim", y.Type.Rank())
+		if err != nil {
+			return nil, err
+		}
+		left := func(v *ir.Value, d int) *ir.Value {
+			return b.Op("aten.slice.Tensor", v, d, 0, sym.Sub(v.Type.Sizes[d], sym.Int(1)))
+		}
+		right := func(v *ir.Value, d int) *ir.Value { return b.Op("aten.slice.Tensor", v, d, 1) }
+		pairs := b.add(right(y, d), left(y, d))
+		if c.Op.sch.Index("x") < 0 {
+			step, err := c.Float("dx")
+			return b.Op("aten.mul.Scalar", sum(b, pairs, d), step/2), err
+		}
+		x := c.Value("x")
+		xd := 0 // one vector for all lines, or as many dimensions as y from the last
+		if x.Type.Rank() > 1 {
+			if xd = d - (y.Type.Rank() - x.Type.Rank()); xd < 0 {
+				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{y.Type, x.Type}))
+			}
+		} else if x.Type.Rank() == 0 {
+			return nil, c.Errorf("x without dimensions")
+		}
+		step := b.sub(right(x, xd), left(x, xd))
+		if x.Type.Rank() == 1 {
+			shape := make([]int, y.Type.Rank()-d)
+			for i := range shape {
+				shape[i] = 1
+			}
+			shape[0] = -1
+			step = b.Op("aten.reshape.default", step, shape)
+		}
+		return b.Op("aten.mul.Scalar", sum(b, b.mul(pairs, step), d), 0.5), nil
+	}
+}
