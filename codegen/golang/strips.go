@@ -60,6 +60,23 @@ func (p *printer) strips(s *loop.For) bool {
 	return true
 }
 
+// transposes writes two loops that only copy from rows to columns as a call.
+func (p *printer) transposes(s *loop.For) bool {
+	t := lower.Transposes(s)
+	if t == nil {
+		return false
+	}
+	from := func(k int, at sym.Expr) string {
+		if at.IsZero() {
+			return p.buf(k)
+		}
+		return p.buf(k) + "[" + p.index(at, precAny) + ":]"
+	}
+	p.line("%s(%s, %d, %s, %d, %s, %s)", p.unit.helperAs("Transpose", "vecTranspose"), from(t.Dst, t.To), t.DstStep,
+		from(t.Src, t.From), t.SrcStep, p.index(t.Rows, precAny), p.index(t.Cols, precAny))
+	return true
+}
+
 // takeTemps returns the names of the temporaries of code.
 func (p *printer) takeTemps(code *lower.Code) []string {
 	var names []string
