@@ -93,12 +93,40 @@ func sincCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
 	return b.where(b.Op("aten.eq.Scalar", x, 0), 1, b.div(b.Op("aten.sin.default", px), px), x.Type.DType)
 }
 
-func xlogyCore(b *Builder, c *Call) *ir.Value {
+func xlogyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log.default") }
+
+func xlog1pyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log1p.default") }
+
+// timesLog is self times a logarithm of other, 0 where self is unless other is
+// NaN.
+func (b *Builder) timesLog(c *Call, log string) *ir.Value {
 	d := c.Outs[0].DType
 	m := opmath(d)
 	x, y := b.tensor(c, "self", m), b.tensor(c, "other", m)
-	r := b.where(b.Op("aten.eq.Scalar", x, 0), 0, b.mul(x, b.Op("aten.log.default", y)), m)
+	r := b.where(b.Op("aten.eq.Scalar", x, 0), 0, b.mul(x, b.Op(log, y)), m)
 	return b.cast(b.where(b.Op("aten.isnan.default", y), math.NaN(), r, m), d)
+}
+
+func entropyCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+	d := x.Type.DType
+	r := b.Op("aten.neg.default", b.mul(x, b.Op("aten.log.default", x)))
+	r = b.where(b.Op("aten.eq.Scalar", x, 0), 0, r, d)
+	return b.where(b.Op("aten.lt.Scalar", x, 0), -inf, r, d)
+}
+
+func normalBelowCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+	at := b.Op("aten.mul.Scalar", x, math.Sqrt2/2)
+	return b.Op("aten.mul.Scalar", b.Op("aten.add.Scalar", b.Op("aten.erf.default", at), 1), 0.5)
+}
+
+// logAddExp2Core is logAddExp of natural logarithms.
+func logAddExp2Core(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	m := opmath(d)
+	natural := func(name string) *ir.Value {
+		return b.Op("aten.mul.Scalar", b.tensor(c, name, m), math.Ln2)
+	}
+	return b.cast(b.Op("aten.mul.Scalar", b.logAddExp(natural("self"), natural("other")), math.Log2E), d)
 }
 
 func logAddExpCore(b *Builder, c *Call) *ir.Value {

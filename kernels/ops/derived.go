@@ -12,7 +12,7 @@ import (
 func derivedOps(base [][]Op) []Op {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
-	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(), embeddingBagOps()} {
+	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(), embeddingBagOps(), seldomOps()} {
 		all = append(all, more...)
 	}
 	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })

@@ -5,6 +5,7 @@ package ops
 func tensorGroups() [][]Op {
 	return [][]Op{
 		viewOps(),
+		rankOps(),
 		matmulOps(),
 		einsumOps(),
 		softmaxOps(),

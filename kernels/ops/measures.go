@@ -105,11 +105,16 @@ func cosineSimilarity(b *Builder, c *Call) (*ir.Value, error) {
 
 // crossProduct rolls both operands one way and the other.
 func crossProduct(b *Builder, c *Call, dim string) (*ir.Value, error) {
-	x, y := c.Value("self"), c.Value("other")
-	d, err := c.dim(dim, x.Type.Rank())
+	d, err := c.dim(dim, c.Tensor("self").Rank())
 	if err != nil {
 		return nil, err
 	}
+	return crossAlong(b, c, d)
+}
+
+// crossAlong is the product of the vectors along dimension d.
+func crossAlong(b *Builder, c *Call, d int) (*ir.Value, error) {
+	x, y := c.Value("self"), c.Value("other")
 	if x.Type.Rank() != y.Type.Rank() || x.Type.Rank() == 0 || !x.Type.Sizes[d].Is(3) || !y.Type.Sizes[d].Is(3) {
 		return nil, c.Errorf("the cross product of %s", describeSizes([]ir.Type{x.Type, y.Type}))
 	}

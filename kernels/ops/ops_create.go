@@ -43,6 +43,7 @@ func creationOps() []Op {
 		arange("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " + factoryTail + ") -> Tensor"),
 		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor").core(eyeCore),
 		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
+		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
 		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail + ") -> Tensor").core(linspaceCore),
 	}
 }

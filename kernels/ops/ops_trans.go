@@ -54,6 +54,12 @@ func transcendentalOps() []Op {
 		binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, copysign).core(copysignCore),
 		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat, copysign).core(copysignCore),
 		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly, func(a, b *expr.Expr) *expr.Expr { return logAddExp(a, b) }).core(logAddExpCore),
+		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, logAddExp2).core(logAddExp2Core),
+		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
+		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat, xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
+		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat, xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
+		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, entropy, domain(-0.5, 4)).core(opmathForm(entropyCore)),
+		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, normalBelow).core(opmathForm(normalBelowCore)),
 		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy, domain(0.1, 4)).core(xlogyCore),
 		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy, domain(0.1, 4)).core(xlogyCore),
 		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy, domain(0.1, 4)).core(xlogyCore),
@@ -100,6 +106,32 @@ func logAddExp(a, b *expr.Expr) *expr.Expr {
 func xlogy(a, b *expr.Expr) *expr.Expr {
 	r := expr.Mul(a, fn("log")(b))
 	return expr.Select(expr.IsNaN(b), b, expr.Select(expr.Eq(a, like(a, 0)), like(a, 0), r))
+}
+
+// xlog1py is a·log(1+b), 0 where a is 0 unless b is NaN.
+func xlog1py(a, b *expr.Expr) *expr.Expr {
+	r := expr.Mul(a, fn("log1p")(b))
+	return expr.Select(expr.IsNaN(b), b, expr.Select(expr.Eq(a, like(a, 0)), like(a, 0), r))
+}
+
+// logAddExp2 is log2(2^a + 2^b) without overflow.
+func logAddExp2(a, b *expr.Expr) *expr.Expr {
+	far := fn("exp2")(expr.Neg(expr.Abs(expr.Sub(a, b))))
+	r := expr.Add(maxNaN(a, b), expr.Mul(fn("log1p")(far), like(a, math.Log2E)))
+	same := expr.And(expr.Eq(a, b), isInf(a, true, true))
+	return expr.Select(same, a, r)
+}
+
+// entropy is -x·log(x), 0 at 0 and -∞ below.
+func entropy(x *expr.Expr) *expr.Expr {
+	r := expr.Neg(expr.Mul(x, fn("log")(x)))
+	r = expr.Select(expr.Eq(x, like(x, 0)), like(x, 0), r)
+	return expr.Select(expr.Lt(x, like(x, 0)), like(x, -inf), r)
+}
+
+// normalBelow is the probability that a standard normal variable is at most x.
+func normalBelow(x *expr.Expr) *expr.Expr {
+	return expr.Mul(fn("erfc")(expr.Mul(x, like(x, -math.Sqrt2/2))), like(x, 0.5))
 }
 
 // power is a to the power of b. The exponents that PyTorch treats apart are
