@@ -31,8 +31,9 @@ which is measured along with it. A multiply-accumulate is two operations.
 
 A table for each way shows the kernels: the time all calls of each take within a
 call of the model, and the operators and the Python line it came from. It is of
-an instrumented copy of the code, in which the clock is read after each kernel.
-There is none for rt-optimize.
+an instrumented copy of the code, in which the clock is read after each kernel, or
+of the runtime with a tracer. An ExecuTorch program (.pte, .bpte) runs in the
+runtime as it is; Python lines come from its NAME.debug.json or its stack traces.
 
 MODEL is a model file or the folder of a case, whose first inputs are taken.
 Without those and without -i, inputs are random.`,

@@ -125,6 +125,7 @@ func inputsOf(path string, words []string) (model string, inputs []tensor.Value,
 func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt Options) (*Way, error) {
 	job := way.Job{
 		Name:  filepath.Base(model),
+		File:  model,
 		Open:  func() (*ir.Program, io.Closer, error) { return compile.Read(model) },
 		Calls: []way.Call{{Inputs: inputs, For: opt.For}},
 	}
@@ -138,9 +139,6 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt
 		Name: name, How: opt.how(name), Calls: len(c.Times),
 		Best: micro(times.At(0)), Median: micro(times.Median()), P10: micro(times.At(0.1)), P90: micro(times.At(0.9)),
 		MACs: c.MACs, Arena: plain.Arena, Weights: plain.Weights,
-	}
-	if name == "rt-optimize" { // its kernels are not those of the program that was read
-		return w, nil
 	}
 	probed, err := call(ctx, opt.way(name, true), job)
 	if err != nil {

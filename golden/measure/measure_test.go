@@ -39,12 +39,6 @@ func TestModel(t *testing.T) {
 		if w.Calls == 0 || w.Best > w.P10 || w.P10 > w.Median || w.Median > w.P90 || w.Best <= 0 || w.Arena <= 0 || w.Weights <= 0 {
 			t.Errorf("%+v", w)
 		}
-		if w.Name == "rt-optimize" {
-			if w.MACs != 12738 || w.Kernels != nil {
-				t.Errorf("%+v", w)
-			}
-			continue
-		}
 		if w.Probed <= 0 {
 			t.Errorf("%+v", w)
 		}

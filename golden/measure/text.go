@@ -37,7 +37,7 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 			continue
 		}
 		copied := "instrumented code"
-		if w.Name == "rt" {
+		if strings.HasPrefix(w.Name, "rt") {
 			copied = "the runtime with a tracer"
 		}
 		fmt.Fprintf(to, "\n%s: kernels, by %s, which takes %s µs for a call\n\n", w.Name, copied, number(w.Probed))

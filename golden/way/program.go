@@ -71,6 +71,10 @@ func (m *machine) open(j Job, r *Result) (_ io.Closer, err error) {
 		if r.Steps, err = fileSteps(p, j.File); err != nil {
 			return nil, err
 		}
+		if m.traces {
+			locate(p, r.Steps)
+			r.Steps = make([][]Step, len(p.Plans))
+		}
 		m.steps = r.Steps
 	}
 	_ = guard(func() error { return m.raised(j, r) }) // its error is the compiler's business

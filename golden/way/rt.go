@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
 	"github.com/etgen/etgen/rt/optimize"
 	"github.com/etgen/etgen/rt/portable"
@@ -50,11 +51,11 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
 	m := &machine{registry: registry}
-	if w.Optimize {
-		m.optimize = optimize.With(optimize.Options{Strict: true})
-	}
 	if w.Options.Probes {
 		m.tracer = newStepTracer()
+	}
+	if w.Optimize {
+		m.optimizes()
 	}
 	if j.isProgram() {
 		open, err := m.open(j, r)
@@ -109,6 +110,7 @@ func (w RT) emit(m *machine, j Job, r *Result) error {
 func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 	opt := w.Options
 	opt.Lang = "pte"
+	opt.StackTraces = opt.StackTraces || m.traces // the optimizer knows Python lines from them
 	passes, after := opt.Pipeline(), opt.After
 	last := passes[len(passes)-2].Name // before operators take out arguments
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
@@ -135,7 +137,9 @@ func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
 		for i, method := range p.Methods {
 			m.work[i].renamed(method, func(n *ir.Node) bool { return n.Op != "memory.alloc" })
 		}
-		r.Steps = programSteps(p, out, m.work)
+		if r.Steps = programSteps(p, out, m.work); m.traces {
+			r.Steps = make([][]Step, len(p.Methods))
+		}
 		m.steps = r.Steps
 	}
 	if out.Data != nil {
@@ -186,6 +190,22 @@ type machine struct {
 	work     []*work     // of each method
 	steps    [][]Step    // of each method if they are counted
 	tracer   *stepTracer // likewise
+	traces   bool        // steps are those of the optimizer
+}
+
+// optimizes lets methods be compiled when they are loaded. Their steps are known
+// then.
+func (m *machine) optimizes() {
+	o := optimize.Options{Strict: true}
+	if m.traces = m.tracer != nil; m.traces {
+		at := func(method string) int { return slices.Index(m.program.MethodNames(), method) }
+		o.Lowered = func(method string, p *ir.Program) { m.work[at(method)] = macs(ops.Standard(), p)[0] }
+		o.Loaded = func(method string, stmts []native.Stmt) {
+			i := at(method)
+			m.steps[i] = stmtSteps(stmts, m.work[i])
+		}
+	}
+	m.optimize = optimize.With(o)
 }
 
 // load loads a method anew, with memory full of junk: a program that etgen wrote

@@ -2,6 +2,7 @@ package way
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/etgen/etgen/codegen"
@@ -75,19 +76,62 @@ func fileSteps(p *pte.Program, path string) ([][]Step, error) {
 		for c, chain := range plan.Chains {
 			for k, in := range chain.Instructions {
 				s := Step{Kernel: codepte.InstructionName(plan, in)}
+				op := s.Kernel
+				if call, ok := in.(pte.KernelCall); ok {
+					op, s.Type = plan.Operators[call.Op].NodeName(), writes(plan, call)
+				}
 				switch {
 				case debug != nil && c == 0:
-					if d := debug.Methods[i].Instructions[k]; d.Node != "" || d.File != "" {
-						s.From = []native.Origin{{Node: d.Node, Op: d.Op, Loc: ir.Location{File: d.File, Line: d.Line, Module: d.Module}}}
-					}
-				case k < len(chain.Stacktrace):
+					d := debug.Methods[i].Instructions[k]
+					s.From = []native.Origin{{Node: d.Node, Op: op, Loc: ir.Location{File: d.File, Line: d.Line, Module: d.Module}}}
+				case k < len(chain.Stacktrace) && len(chain.Stacktrace[k]) > 0:
 					for _, f := range chain.Stacktrace[k] {
-						s.From = append(s.From, native.Origin{Loc: ir.Location{File: f.Filename, Line: int(f.Line), Module: f.Name}})
+						s.From = append(s.From, native.Origin{Op: op, Loc: ir.Location{File: f.Filename, Line: int(f.Line), Module: f.Name}})
 					}
+				default:
+					s.From = []native.Origin{{Op: op}}
 				}
 				all[i] = append(all[i], s)
 			}
 		}
 	}
 	return all, nil
+}
+
+// locate gives the instructions of a program the places that their steps have.
+func locate(p *pte.Program, steps [][]Step) {
+	for i, plan := range p.Plans {
+		for _, chain := range plan.Chains {
+			chain.Stacktrace = nil
+			for k := range chain.Instructions {
+				var frames []pte.Frame
+				for _, o := range steps[i][k].From {
+					frames = append(frames, pte.Frame{Filename: o.Loc.File, Line: int32(o.Loc.Line), Name: o.Loc.Module})
+				}
+				chain.Stacktrace = append(chain.Stacktrace, frames)
+			}
+			steps[i] = steps[i][len(chain.Instructions):]
+		}
+	}
+}
+
+// writes describes the last tensor that an instruction of a plan that was
+// verified is given: what it writes.
+func writes(plan *pte.ExecutionPlan, call pte.KernelCall) string {
+	for _, a := range slices.Backward(call.Args) {
+		t, ok := plan.Values[a].(*pte.Tensor)
+		if !ok {
+			continue
+		}
+		d, known := t.ScalarType.DType()
+		if !known {
+			return t.TypeString()
+		}
+		sizes := make([]int64, len(t.Sizes))
+		for i, n := range t.Sizes {
+			sizes[i] = int64(n)
+		}
+		return codegen.TypeText(ir.StaticTensor(d, sizes...), nil)
+	}
+	return ""
 }

@@ -130,29 +130,43 @@ func (c *stepCounts) of(steps []Step, first int, w *work, inputs []tensor.Value)
 func nativeSteps(p *native.Program, works []*work) [][]Step {
 	all := make([][]Step, len(p.Methods))
 	for i, m := range p.Methods {
-		var calls []*native.Call
-		owner := map[string]*native.Call{} // who does the work of a node
+		var calls []native.Stmt
 		codegen.Walk(m.Body, func(s native.Stmt) {
-			c, ok := s.(*native.Call)
-			if !ok {
-				return
+			if _, ok := s.(*native.Call); ok {
+				calls = append(calls, s)
 			}
-			calls = append(calls, c)
+		})
+		all[i] = stmtSteps(calls, works[i])
+	}
+	return all
+}
+
+// stmtSteps are statements of a method as steps.
+func stmtSteps(stmts []native.Stmt, w *work) []Step {
+	owner := map[string]*native.Call{} // who does the work of a node
+	for _, s := range stmts {
+		if c, ok := s.(*native.Call); ok {
 			for _, o := range c.From {
 				if now := owner[o.Node]; now == nil || now.Kernel.Tuned == nil && !c.Kernel.Copy {
 					owner[o.Node] = c
 				}
 			}
-		})
-		all[i] = make([]Step, len(calls))
-		for k, c := range calls {
-			s := Step{Kernel: c.Kernel.Name, From: c.From, Type: resultType(c)}
-			for _, o := range c.From {
-				if n, ok := works[i].nodes[o.Node]; ok && owner[o.Node] == c {
-					s.macs = append(s.macs, n)
+		}
+	}
+	all := make([]Step, len(stmts))
+	for i, s := range stmts {
+		switch s := s.(type) {
+		case *native.Call:
+			all[i] = Step{Kernel: s.Kernel.Name, From: s.From, Type: resultType(s)}
+			for _, o := range s.From {
+				if n, ok := w.nodes[o.Node]; ok && owner[o.Node] == s {
+					all[i].macs = append(all[i].macs, n)
 				}
 			}
-			all[i][k] = s
+		case *native.Let:
+			all[i] = Step{Kernel: "number", From: s.From}
+		case *native.Assert:
+			all[i] = Step{Kernel: "assert"}
 		}
 	}
 	return all

@@ -39,7 +39,7 @@ type port struct {
 }
 
 // compile compiles the method.
-func compile(b *rt.Boundary) (*code, error) {
+func compile(b *rt.Boundary, o Options) (*code, error) {
 	file, data, err := withConstants(b)
 	if err != nil {
 		return nil, err
@@ -55,6 +55,9 @@ func compile(b *rt.Boundary) (*code, error) {
 	}
 	if err := lower.Backend.Run(&lower.Context{Table: table}, p, nil); err != nil {
 		return nil, err
+	}
+	if o.Lowered != nil {
+		o.Lowered(b.Plan.Name, p)
 	}
 	np, err := native.Build(p, native.Options{
 		Table: table, Kernels: tuned.Standard(), Planner: plan.Best{}, Specialise: true,

@@ -32,7 +32,7 @@ type machine struct {
 	enter []func() error // before the body: sizes, memory of inputs and outputs
 	leave []func() error // after it
 	body  []step
-	steps int // made
+	steps []native.Stmt // in the order of their events
 
 	ctx  context.Context // of the present execution
 	done <-chan struct{}

@@ -27,6 +27,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/rt"
 )
 
@@ -36,6 +38,12 @@ type Options struct {
 	Refused func(method string, reason error)
 	// Strict lets such a method not load. The error is ErrRefused.
 	Strict bool
+	// Lowered, if not nil, is told the graph that a method is compiled from, once for
+	// a [rt.Program].
+	Lowered func(method string, p *ir.Program)
+	// Loaded, if not nil, is told the steps of a method that was loaded, by the
+	// Instruction of their events; control flow is a step that has no events.
+	Loaded func(method string, steps []native.Stmt)
 }
 
 // ErrRefused: the method can be interpreted but not optimised. The error that
@@ -48,9 +56,12 @@ func Default(b *rt.Boundary) (rt.Executor, error) { return With(Options{})(b) }
 // With returns an optimizer with options.
 func With(o Options) rt.Optimizer {
 	return func(b *rt.Boundary) (rt.Executor, error) {
-		m, err := load(b)
+		m, err := load(b, o)
 		switch {
 		case err == nil:
+			if o.Loaded != nil {
+				o.Loaded(b.Plan.Name, m.steps)
+			}
 			return m, nil
 		case errors.Is(err, rt.ErrOutOfMemory):
 			return nil, err
@@ -67,13 +78,13 @@ func With(o Options) rt.Optimizer {
 
 // load returns the executor of a method. What was compiled for another method of
 // the same plan is taken again.
-func load(b *rt.Boundary) (m *machine, err error) {
+func load(b *rt.Boundary, o Options) (m *machine, err error) {
 	defer func() {
 		if r := recover(); r != nil { // a defect of the compiler must not keep a program from running
 			m, err = nil, fmt.Errorf("internal error: %v", r)
 		}
 	}()
-	made, err := b.Shared(b.Plan, func() (any, error) { return compile(b) })
+	made, err := b.Shared(b.Plan, func() (any, error) { return compile(b, o) })
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func TestSharing(t *testing.T) {
 	}
 	load := func(name string) (m *machine) {
 		_, err := p.LoadMethod(name, &rt.MethodOptions{Optimize: func(b *rt.Boundary) (rt.Executor, error) {
-			m, err = load(b)
+			m, err = load(b, Options{})
 			return m, err
 		}})
 		if err != nil {

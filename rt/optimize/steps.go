@@ -14,8 +14,8 @@ import (
 func (m *machine) block(stmts []native.Stmt) ([]step, error) {
 	var body []step
 	for _, s := range stmts {
-		event := &rt.Event{Method: m.name, Instruction: m.steps, Op: describe(s), DebugHandle: -1}
-		m.steps++
+		event := &rt.Event{Method: m.name, Instruction: len(m.steps), Op: describe(s), DebugHandle: -1}
+		m.steps = append(m.steps, s)
 		run, err := m.stmt(s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", event.Op, err)
