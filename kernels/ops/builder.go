@@ -106,6 +106,12 @@ func (b *Builder) Decompose(c *Call) ([]*ir.Value, error) {
 	return vs, nil
 }
 
+// Write emits that tensor target becomes v, in place.
+func (b *Builder) Write(target, v *ir.Value) {
+	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: target}}, {Name: "src", Value: ir.Ref{Value: v}}}
+	b.Emit("aten.copy_.default", args, target.Type)
+}
+
 // SymInt returns an integer value that is e. The node that defines it has no
 // arguments: the expression is in the value's type.
 func (b *Builder) SymInt(e sym.Expr) *ir.Value {

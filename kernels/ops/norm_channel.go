@@ -142,19 +142,37 @@ func batchNorm() Op {
 		if err == nil {
 			err = c.perChannel(t, "weight", "bias", "running_mean", "running_var")
 		}
-		if err == nil && c.Bool("training") && c.Has("running_mean") {
-			err = c.Errorf("a batch norm in training mode updates its statistics; export the model after model.eval()")
-		}
 		return batchNormType(t), err
 	}
-	return composite("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+	op := composite("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
 		typ, func(b *Builder, c *Call) *ir.Value {
 			x, w, bias, momentum, eps := c.Value("input"), c.Arg("weight"), c.Arg("bias"), c.Arg("momentum"), c.Arg("eps")
 			if c.Bool("training") {
+				if c.Has("running_mean") {
+					b.fail(c.Errorf("it writes to its running statistics, which only functionalisation can say"))
+				}
 				return b.Op("aten._native_batch_norm_legit.no_stats", x, w, bias, true, momentum, eps)
 			}
 			return b.Op("aten._native_batch_norm_legit_no_training.default", x, w, bias, c.Arg("running_mean"), c.Arg("running_var"), momentum, eps)
 		}, batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3, "cudnn_enabled", true))
+	op.Writes = func(b *Builder, c *Call) ([]*ir.Value, error) {
+		vs := b.batchNormKeeping(c)
+		return vs[:min(1, len(vs))], nil
+	}
+	return op
+}
+
+// batchNormKeeping is batch norm in training mode, which writes its running
+// statistics; it returns nothing for calls that do not.
+func (b *Builder) batchNormKeeping(c *Call) []*ir.Value {
+	if !c.Bool("training") || !c.Has("running_mean") || !c.Has("running_var") {
+		return nil
+	}
+	mean, variance := c.Value("running_mean"), c.Value("running_var")
+	vs := b.Ops("aten._native_batch_norm_legit_functional.default", c.Value("input"), c.Arg("weight"), c.Arg("bias"), mean, variance, true, c.Arg("momentum"), c.Arg("eps"))
+	b.Write(mean, vs[3])
+	b.Write(variance, vs[4])
+	return vs[:3]
 }
 
 // instanceNorm normalises each channel of each sample by itself, or with given

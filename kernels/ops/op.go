@@ -31,6 +31,12 @@ type Op struct {
 	// value per result.
 	Decompose func(*Builder, *Call) ([]*ir.Value, error)
 
+	// Writes is set for operators that may write to arguments beside giving
+	// results, as batch norm does in training: it says such a call in
+	// functional operators and Builder.Write. It returns nil for a call that
+	// writes nothing; only these have another meaning.
+	Writes func(*Builder, *Call) ([]*ir.Value, error)
+
 	// View tells how each result aliases an operand. It returns nil for a call
 	// that makes a copy, as contiguous may; then another form is there.
 	View func(*Call) ([]View, error)
