@@ -13,6 +13,11 @@ import (
 // grow, each time.
 const foldSlack = 1024
 
+// foldWidening is how many times the bytes of the constants that nobody else
+// needs folding may store where time counts more than space: what weights of
+// one byte take as float32.
+const foldWidening = 4
+
 // foldLimit is how many bytes each result of a node may take, if it is larger
 // than all operands: a model can ask for more than the machine has.
 const foldLimit = 64 << 20
@@ -23,9 +28,10 @@ const foldLimit = 64 << 20
 // are folded if the results that others read take no more bytes than the
 // constants that nobody else needs, give or take foldSlack; if not, those of
 // them are that alone do not make it bigger. Permuting, reshaping or scaling
-// weights passes; a large mask made of a few numbers does not. Views of
-// constants share the data. What takes very much memory on the way is not
-// folded either.
+// weights passes; a large mask made of a few numbers does not. Where
+// Context.Speed is set, weights that are kept in narrow types may be folded into
+// wide ones too. Views of constants share the data. What takes very much memory
+// on the way is not folded either.
 var FoldConstants = Pass{
 	Name: "fold-constants",
 	Doc:  "compute what depends on constants only, unless the program grows by it",
@@ -49,7 +55,10 @@ func foldConstants(slack int64) func(*Context, *ir.Program) error {
 		written := p.Written()
 		return perMethod(func(ctx *Context, m *ir.Method) error {
 			f := newFolder(ctx.Table, m, constants(m, written))
-			f.slack = slack
+			f.slack, f.widening = slack, 1
+			if ctx.Speed {
+				f.widening = foldWidening
+			}
 			f.choose()
 			return (&ir.Rewriter{Visit: f.visit}).Run(m)
 		})(ctx, p)
@@ -59,6 +68,7 @@ func foldConstants(slack int64) func(*Context, *ir.Program) error {
 type folder struct {
 	table    *ops.Table
 	slack    int64
+	widening int64
 	machine  *interp.Machine
 	constant map[*ir.Value]bool
 	uses     map[*ir.Value]int
@@ -159,7 +169,7 @@ func (f *folder) choose() {
 // grown reports whether folding nodes makes the program bigger.
 func (f *folder) grown(nodes []*ir.Node) bool {
 	stored, freed := f.cost(nodes)
-	return stored > freed+f.slack
+	return stored > f.widening*freed+f.slack
 }
 
 // groups returns the candidates that hang together by constants, in order.

@@ -14,6 +14,11 @@ type Context struct {
 	// Keep tells which operators the target takes as they are, so that
 	// decomposition leaves them whole: HasKernel, IsCore, … Nil is HasKernel.
 	Keep func(op *ops.Op) bool
+	// Whole tells which calls the target takes as they are though Keep does not
+	// take their operators. Nil: none.
+	Whole func(c *ops.Call) bool
+	// Speed says that time counts more than the space that constants take.
+	Speed bool
 }
 
 // Pass is one step on a program. It leaves a program that Verify accepts.

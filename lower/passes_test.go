@@ -14,7 +14,7 @@ import (
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
 	ctx := &Context{Table: ops.Standard()}
-	known := map[string]bool{"to-core": true}
+	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true}
 	for _, pass := range Passes() {
 		known[pass.Name] = true
 		t.Run(pass.Name, func(t *testing.T) {
@@ -37,6 +37,11 @@ func TestPasses(t *testing.T) {
 func TestToCore(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Keep: IsCore}
 	irtest.RunTxtar(t, "testdata/to-core/*.txtar", func(p *ir.Program) error { return ToCore.Run(ctx, p, nil) })
+}
+
+func TestFoldConstantsForSpeed(t *testing.T) {
+	ctx := &Context{Table: ops.Standard(), Speed: true}
+	irtest.RunTxtar(t, "testdata/fold-constants-for-speed/*.txtar", func(p *ir.Program) error { return Pipeline{FoldConstants}.Run(ctx, p, nil) })
 }
 
 func TestPipelineRun(t *testing.T) {
