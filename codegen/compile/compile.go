@@ -53,7 +53,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard()}
+	ctx := &lower.Context{Table: ops.Standard(), Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target)}
 	if opt.Lang == "pte" {
 		ctx.Keep = lower.IsStock
 	}
