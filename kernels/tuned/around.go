@@ -134,6 +134,9 @@ func matchAround(r *Request, last bool) *Instance {
 	if !cv.yLast {
 		in.Cost *= 1.25
 	}
+	if r.Target.Lang == "c" {
+		in.Cost += copyCost * cost(cv.batch, n(planes), gh, gw)
+	}
 	return in
 }
 

@@ -238,13 +238,13 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	}
 	for _, k := range tuned.Standard() {
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
-		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_lanes") || strings.Contains(k.Name, "_around")
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_lanes") || strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
 		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {
 			continue
 		}
 		if convolution && (!layouts || tuned.ChannelsLast(target)) {
 			sets[k.Name] = convTrials(r, target, count, k.Name)
-			if strings.Contains(k.Name, "_around") {
+			if strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges") {
 				sets[k.Name] = append(sets[k.Name], transposedTrials(r, count, k.Name)...)
 			}
 		}

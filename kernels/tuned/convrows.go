@@ -26,6 +26,10 @@ func Conv2DGather() *Kernel {
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 
+// copyCost is what copying an element is worth in products that vectors do, the
+// memory that it takes included.
+const copyCost = 32
+
 func matchConvRows(r *Request, gather bool) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
@@ -66,6 +70,10 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		MACs:     sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
 	}
 	in.Cost = cost(in.MACs) / 4
+	if r.Target.Lang == "c" {
+		depth, _ := run.Const()
+		in.Cost *= cv.narrow() * (1 + 1/float64(depth))
+	}
 	if gather {
 		fc, fw := sym.Mul(rows.in, cols.in), one
 		if cv.xLast || cv.cin == 1 {
@@ -76,6 +84,9 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		in.Params = append(in.Params, Param{"gh", gh}, Param{"ih", rows.in}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
 			Param{"given", sym.Min(cols.in, sym.Sub(gw, cols.pad))}, Param{"fc", fc}, Param{"fh", sym.Mul(cols.in, fw)}, Param{"fw", fw})
 		in.Scratch = sym.Mul(sym.Int(4), gh, xh)
+		if r.Target.Lang == "c" {
+			in.Cost += copyCost * cost(cv.batch, gh, xh)
+		}
 	}
 	return in
 }

@@ -108,12 +108,12 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 					xOrder, yOrder = pick(r, nil, last), last
 				}
 			}
-		case "conv2d_around_f32", "conv2d_around_planes_f32":
+		case "conv2d_around_f32", "conv2d_around_planes_f32", "conv2d_edges_f32", "conv2d_edges_planes_f32":
 			if i%2 == 0 {
 				groups = 1 + r.Int64N(3)
 				cin = 1 + cin*min(1, groups-1)
 			}
-			if kernel == "conv2d_around_f32" {
+			if !strings.Contains(kernel, "_planes") {
 				dims, yOrder = 2, last
 			}
 			if i%4 > 1 {
@@ -146,7 +146,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		switch {
 		case kernel == "conv2d_rows_f32":
 			padding = new(int64)
-		case kernel == "conv2d_gather_f32" && xOrder != nil:
+		case kernel == "conv2d_gather_f32" && xOrder != nil || strings.Contains(kernel, "_edges"):
 			padding = new(int64)
 			*padding = 1 + r.Int64N(3)
 		case kernel == "conv2d_gather_f32" && cin == 1:
@@ -161,7 +161,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if kernel == "depthwise_narrow_f32" && len(stride) == 1 {
 				s = 1
 			}
-			if xOrder == nil && dims == 2 && strings.Contains(kernel, "_around") {
+			if xOrder == nil && dims == 2 && (strings.Contains(kernel, "_around") || strings.Contains(kernel, "_edges")) {
 				d = 1
 			}
 			p := pick(r, 0, 0, 1, taps/2, taps, taps+2)
@@ -211,10 +211,10 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 	var out []*trial
 	for i := 0; len(out) < count; i++ {
-		dims := 2
+		dims, edges := 2, strings.Contains(kernel, "_edges")
 		var xOrder, yOrder []int
 		last := []int{0, 2, 3, 1}
-		if kernel == "conv2d_around_f32" {
+		if !strings.Contains(kernel, "_planes") {
 			yOrder = last
 		}
 		if i%2 == 0 {
@@ -230,8 +230,14 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 		for d := range dims {
 			in, taps, s := pick[int64](r, 1, 2, 4, 5, 7, 9), pick[int64](r, 1, 2, 3, 4), pick[int64](r, 1, 2, 3)
 			step := pick[int64](r, 1, 2)
-			if d == 1 && xOrder == nil {
+			if edges {
+				s = 2 + r.Int64N(2) // zeros between elements
+			}
+			if d == 1 && xOrder == nil || edges {
 				step = 1
+			}
+			if edges && d == dims-1 && xOrder == nil {
+				taps = min(taps, s)
 			}
 			p := r.Int64N((taps-1)*step + 1)
 			o := r.Int64N(max(s, step))

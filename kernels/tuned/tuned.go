@@ -50,7 +50,7 @@ type Kernel struct {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), ConvAround(), ConvAroundPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D()}
 }
 
 // Request asks for a kernel for one operator call.

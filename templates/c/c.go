@@ -65,6 +65,18 @@ func (k *Kernel) Int(name string) (string, error) {
 // One reports whether parameter name is the constant 1.
 func (k *Kernel) One(name string) bool { return k.Ints[name] == "1" }
 
+// Choose returns C text yes if parameter name is 1, no if it is 0.
+func (k *Kernel) Choose(name, yes, no string) (string, error) {
+	switch s, err := k.Int(name); {
+	case s == "1":
+		return yes, err
+	case s == "0":
+		return no, err
+	default:
+		return "(" + s + " ? " + yes + " : " + no + ")", err
+	}
+}
+
 // Multiple reports whether parameter name is a constant multiple of n.
 func (k *Kernel) Multiple(name string, n int64) bool {
 	x, err := strconv.ParseInt(k.Ints[name], 10, 64)

@@ -1,0 +1,213 @@
+package tuned
+
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
+)
+
+// ConvEdges is ConvAround without a copy: where a window reaches over an edge of
+// the image, tiles of neighbouring results that see the same of its taps are
+// summed over these alone. In a transposed convolution those are results as far
+// apart as the input's elements. Its results have their channels innermost.
+func ConvEdges() *Kernel {
+	return &Kernel{Name: "conv2d_edges_f32", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+		Match: func(r *Request) *Instance { return matchEdges(r, true) }}
+}
+
+// ConvEdgesPlanes is ConvEdges for row-major results.
+func ConvEdgesPlanes() *Kernel {
+	return &Kernel{Name: "conv2d_edges_planes_f32", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+		Match: func(r *Request) *Instance { return matchEdges(r, false) }}
+}
+
+func matchEdges(r *Request, last bool) *Instance {
+	if !ChannelsLast(r.Target) || r.Target.Lang != "c" {
+		return nil
+	}
+	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
+	if cv == nil {
+		if cv, up = transposedOf(r); cv == nil {
+			return nil
+		}
+	}
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	spread := !up[0].Is(1) || !up[1].Is(1)
+	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 || cv.cout < 4 && !cv.turned || !rows.padded() && !cols.padded() && !spread {
+		return nil
+	}
+	s, ok := cv.sums(up)
+	if !ok || !cv.constants(r) {
+		return nil
+	}
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	flag := func(b bool) sym.Expr {
+		if b {
+			return sym.Int(1)
+		}
+		return sym.Int(0)
+	}
+	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols, Group: cv.cout, Column: 1}
+	out := sym.Mul(rows.out, cols.out)
+	yw, yc := sym.Int(1), out
+	if cv.yLast {
+		yw, yc = n(cv.groups*cv.cout), sym.Int(1)
+	}
+	pixel, xg := sym.Int(1), sym.Mul(n(cv.cin), rows.in, cols.in)
+	if cv.xLast {
+		pixel, xg = n(cv.groups*cv.cin), n(cv.cin)
+	}
+	taps := rows.kernel * cols.kernel * cv.cin
+	in := &Instance{
+		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
+			{"ih", rows.in}, {"iw", cols.in}, {"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride},
+			{"dh", rows.dilation}, {"dw", cols.dilation}, {"ph", rows.pad}, {"pw", cols.pad}, {"uh", up[0]}, {"uw", up[1]},
+			{"planar", flag(!cv.xLast)}, {"flat", flag(s.flat)}, {"outer", n(s.panels.A)}, {"depth", n(s.depth)}, {"unit", n(s.unit)}, {"taps", n(taps)},
+			{"xb", sym.Mul(n(cv.groups*cv.cin), rows.in, cols.in)}, {"xg", xg}, {"xh", sym.Mul(cols.in, pixel)}, {"xw", pixel},
+			{"xOuter", s.xOuter}, {"xMiddle", s.xMiddle}, {"wOuter", s.wOuter}, {"wMiddle", s.wMiddle}, {"wRow", n(s.wRow)}, {"wCol", n(s.wCol)}, {"yw", yw}, {"yc", yc}},
+		Operands: []int{cv.x},
+		Packed:   []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias, cv.bias, cv.biasFrom()...)},
+		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)},
+		Tile:     r.Target.tile(),
+		MACs:     sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
+	}
+	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow() * cv.edgeTiles(up)
+	if !cv.yLast {
+		in.Cost *= 1.25
+	}
+	return in
+}
+
+// narrow is how much more work panels are for want of channels.
+func (cv *convolution) narrow() float64 {
+	const half = rowsCols / 2
+	return float64(max(half, cv.cout)) / float64(cv.cout)
+}
+
+// tapSums is how the sums over the taps of a convolution are nested.
+type tapSums struct {
+	panels panels.Shape // of the weights: the three loops
+	// flat says that the middle loop counts columns; else the innermost one does.
+	// Rows are counted by the outer loop if channels lie innermost in memory, else
+	// the middle one does.
+	flat        bool
+	depth, unit int // of the innermost loop: elements of all its taps, of one column's
+	// Steps of the loops in the image, and in the rows of a panel of weights; of
+	// taps in these.
+	xOuter, xMiddle, wOuter, wMiddle sym.Expr
+	wRow, wCol                       int
+}
+
+// sums nests the sums over the taps of a convolution, of which a result sees
+// every up-th. Not all can be.
+func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	kh, kw, cin := rows.kernel, cols.kernel, cv.cin
+	taps := kh * kw
+	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
+	for d, a := range cv.axes {
+		if !up[d].Is(1) && !a.dilation.Is(1) {
+			return s, false
+		}
+	}
+	p := panels.Shape{Groups: cv.groups, N: cv.cout, Cols: rowsCols, Last: lastCols(cv.cout), Group: cv.cout * cin * taps, Column: cin * taps}
+	stepIn, stepRow, stepCol := taps, cv.kernel[1], 1
+	if cv.turned {
+		p.Group, p.Column = cin*cv.cout*taps, taps
+		stepIn, stepRow, stepCol = cv.cout*taps, -stepRow, -stepCol
+	}
+	single := kw == 1 || sym.LessEq(n(kw), up[1]) // tap of a row at most
+	beside := cols.dilation.Is(1) && up[1].Is(1)
+	if cv.xLast {
+		pixel := n(cv.groups * cin)
+		p.A, p.B, p.C, p.StepA, p.StepB, p.StepC = kh, kw, cin, stepRow, stepCol, stepIn
+		s = tapSums{flat: true, depth: cin, unit: cin, wRow: kw * cin, wCol: cin,
+			xOuter: sym.Mul(rows.dilation, cols.in, pixel), xMiddle: sym.Mul(cols.dilation, pixel),
+			wOuter: sym.Mul(up[0], n(kw*cin)), wMiddle: sym.Mul(up[1], n(cin))}
+		if beside && cv.groups == 1 { // neighbouring pixels are one run
+			s.flat, s.depth, s.wMiddle = false, kw*cin, sym.Int(0)
+		}
+	} else {
+		plane := sym.Mul(rows.in, cols.in)
+		switch {
+		case beside || single:
+			p.A, p.B, p.C, p.StepA, p.StepB, p.StepC = cin, kh, kw, stepIn, stepRow, stepCol
+			depth := kw
+			if !up[1].Is(1) {
+				depth = 1
+			}
+			s = tapSums{depth: depth, unit: 1, wRow: kw, wCol: 1, xOuter: plane, xMiddle: sym.Mul(rows.dilation, cols.in),
+				wOuter: n(taps), wMiddle: sym.Mul(up[0], n(kw))}
+		case kh == 1:
+			p.A, p.B, p.C, p.StepA, p.StepB = cin, kw, 1, stepIn, stepCol
+			s = tapSums{flat: true, depth: 1, unit: 1, wRow: kw, wCol: 1, xOuter: plane, xMiddle: cols.dilation,
+				wOuter: n(taps), wMiddle: up[1]}
+		default:
+			return s, false
+		}
+	}
+	s.panels = p
+	return s, true
+}
+
+// edgeTiles estimates how much longer tiles take that end where the taps that
+// results see change than full ones over a copy of the image with its padding.
+func (cv *convolution) edgeTiles(up [2]sym.Expr) float64 {
+	const full, least = 12, 4 // rows of a tile; that are no faster if there are less
+	spans := func(d int) (out []int64) {
+		a := &cv.axes[d]
+		in, inOK := a.in.Const()
+		n, nOK := a.out.Const()
+		stride, strideOK := a.stride.Const()
+		pad, padOK := a.pad.Const()
+		dilation, dilationOK := a.dilation.Const()
+		apart, upOK := up[d].Const()
+		if !inOK || !nOK || !strideOK || !padOK || !dilationOK || !upOK || n == 0 {
+			return nil
+		}
+		if apart > 1 { // each phase by itself
+			for range apart {
+				out = append(out, max(1, n/apart))
+			}
+			return out
+		}
+		inside := int64(0)
+		for p := range n {
+			from := p*stride - pad
+			if from >= 0 && from+int64(a.kernel-1)*dilation < in {
+				inside++
+				continue
+			}
+			out = append(out, 1)
+		}
+		if inside > 0 {
+			out = append(out, inside)
+		}
+		return out
+	}
+	rows, cols := spans(0), spans(1)
+	if rows == nil || cols == nil {
+		return 1.25
+	}
+	work := func(lines, n int64) (sum int64) {
+		tiles := (n + full - 1) / full
+		return lines * tiles * max(least, (n+tiles-1)/tiles)
+	}
+	var sum, plain, height, width int64
+	for _, v := range rows {
+		height += v
+		for _, h := range cols {
+			sum += min(work(v, h), work(h, v))
+		}
+	}
+	for _, h := range cols {
+		width += h
+	}
+	plain = work(height, width)
+	seen := 1.0 // of the taps
+	for d := range up {
+		if n, ok := up[d].Const(); ok {
+			seen /= float64(n)
+		}
+	}
+	return seen * float64(sum) / float64(max(plain, 1))
+}
