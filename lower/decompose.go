@@ -24,7 +24,7 @@ var Decompose = Pass{
 		if keep == nil {
 			keep = HasKernel
 		}
-		err := decompose(ctx.Table, m, func(c *ops.Call) bool { return !keep(c.Op) })
+		err := decompose(ctx.Table, m, func(c *ops.Call) bool { return !keep(c.Op) && (ctx.Whole == nil || !ctx.Whole(c)) })
 		if err == nil {
 			err = unsupported(ctx.Table, m)
 		}

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	kmath "github.com/etgen/etgen/kernels/math"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
@@ -23,7 +25,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		g.fail(fmt.Errorf("kernel %s: %d operands for %d names", k.Name, len(info.dtypes), len(names)))
 		return
 	}
-	text := &ctext.Kernel{Index: g.idx.String(), Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}
+	text := &ctext.Kernel{Index: g.idx.String(), Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction}
 	p := &printer{g: g, where: "kernel " + k.Name, scope: codegen.NewScope(g.locals), syms: map[*sym.Symbol]string{}}
 	p.scope.Reserve(names...)
 	for _, s := range k.Params {
@@ -131,12 +133,17 @@ func (g *gen) tunedHelpers(in *tuned.Instance) {
 			continue
 		}
 		g.support.names[key] = h
-		s, err := ctext.Text(h, &ctext.Kernel{Index: g.idx.String(), Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector})
+		s, err := ctext.Text(h, &ctext.Kernel{Index: g.idx.String(), Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction})
 		if err != nil {
 			g.fail(err)
 		}
 		g.support.texts = append(g.support.texts, strings.Trim(s, "\n")+"\n")
 	}
+}
+
+// mathFunction returns the name of a float32 function of kernels/math.
+func (g *gen) mathFunction(name string) string {
+	return g.function(kmath.Func(name, ir.Float32))
 }
 
 // result is the function that makes of a plain result what is stored.

@@ -54,8 +54,11 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		return err
 	}
 	ctx := &lower.Context{Table: ops.Standard(), Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target)}
-	if opt.Lang == "pte" {
+	switch {
+	case opt.Lang == "pte":
 		ctx.Keep = lower.IsStock
+	case !opt.Untuned:
+		ctx.Whole = tuned.Whole(tuned.Standard(), opt.target())
 	}
 	if err := checkTypes(ctx.Table, p); err != nil {
 		return err

@@ -31,7 +31,7 @@ func CheckTarget(name string) error {
 }
 
 func (opt Options) target() tuned.Target {
-	t := tuned.Target{Lang: opt.Lang, Name: opt.Target}
+	t := tuned.Target{Lang: opt.Lang, Name: opt.Target, Threads: opt.Threads}
 	if t.Name == "" {
 		t.Name = "generic"
 	}

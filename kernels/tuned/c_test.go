@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/templates/c"
 )
@@ -26,7 +27,8 @@ type batch struct {
 	outputs     int    // floats the program writes
 }
 
-const prologue = `#include <stdint.h>
+const prologue = `#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,10 +54,10 @@ func newBatch() *batch {
 func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}
+	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}
 	list := []string{"float *y"}
-	for _, x := range in.Kernel.Operands {
-		list = append(list, "const float *"+x)
+	for i, x := range in.Kernel.Operands {
+		list = append(list, "const "+tr.element(i)+" *"+x)
 	}
 	for _, p := range in.Packed {
 		list = append(list, "const float *"+p.Name)
@@ -88,7 +90,15 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 			return fmt.Sprintf("ep_%s(%s)", e.name, acc)
 		}
 	}
-	return head + text(t, in.Kernel.Name, k)
+	body := text(t, in.Kernel.Name, k)
+	if params { // the printer leaves out parameters without a use
+		used := "{\n"
+		for _, p := range in.Params {
+			used += "    (void)" + p.Name + ";\n"
+		}
+		body = strings.Replace(body, "{\n", used, 1)
+	}
+	return head + body
 }
 
 func text(t testing.TB, name string, k *c.Kernel) string {
@@ -107,10 +117,21 @@ func (b *batch) helpers(t testing.TB, in *tuned.Instance) string {
 	for _, h := range in.Kernel.Helpers {
 		if !b.seen[h] {
 			b.seen[h] = true
-			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector}) + "\n"
+			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}) + "\n"
 		}
 	}
 	return out
+}
+
+// inLibrary returns the name of a float32 function of the C library.
+func inLibrary(name string) string { return name + "f" }
+
+// element is the C type of the elements of input i.
+func (tr *trial) element(i int) string {
+	if i < len(tr.in.Operands) && tr.operands[tr.in.Operands[i]].DType == ir.Bool {
+		return "uint8_t"
+	}
+	return "float"
 }
 
 // add adds a call of tr's kernel.
@@ -136,7 +157,7 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	args := []string{"y"}
 	for i, x := range buffers {
 		fmt.Fprintf(&b.calls, ", *b%d = load(%d)", i, len(x))
-		args = append(args, fmt.Sprintf("b%d", i))
+		args = append(args, fmt.Sprintf("(const %s *)b%d", tr.element(i), i))
 		for _, f := range x {
 			b.input = binary.LittleEndian.AppendUint32(b.input, math.Float32bits(f))
 		}
@@ -236,7 +257,13 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false), poolTrials(r, count, true, false)
 		sets["max_pool2d_planes_f32"] = poolTrials(r, count, false, true)
 	}
+	if target.Lang == "c" && tuned.ChannelsLast(target) {
+		sets["winograd_f32"] = winogradTrials(r, min(count, 10))
+	}
 	for _, k := range tuned.Standard() {
+		if k.Whole && target.Lang == "c" && tuned.ChannelsLast(target) {
+			sets[k.Name] = attentionTrials(r, count, k.Name)
+		}
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
 		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_lanes") || strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
 		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {

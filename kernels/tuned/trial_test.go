@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -28,12 +29,14 @@ type trial struct {
 	xOrder   []int // layout of operand 0, nil: row-major
 	yOrder   []int // … of the result
 
+	node     *ir.Node
 	call     *ops.Call
 	in       *tuned.Instance
 	operands []eval.Operand
 	buffers  [][]float32 // what the kernel reads
 	want     []float32
 	terms    float64 // length of the sums
+	sums     float64 // the largest of them, before the epilogue
 }
 
 // epilogue is what a trial does to results before they are stored.
@@ -63,7 +66,8 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	if !ok {
 		t.Fatalf("%s is not in the table", tr.op)
 	}
-	call, err := ops.Standard().Bind(tr.sample.Node(op))
+	tr.node = tr.sample.Node(op)
+	call, err := ops.Standard().Bind(tr.node)
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
@@ -75,6 +79,10 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 			n *= s
 		}
 		for range n {
+			if o.DType == ir.Bool {
+				o.Data = append(o.Data, byte(r.IntN(2)))
+				continue
+			}
 			o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(float32(r.NormFloat64())))
 		}
 		tr.operands = append(tr.operands, o)
@@ -101,6 +109,35 @@ func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	if !tr.bind(t, r, target) {
 		return false
 	}
+	want := tr.meaning(t)
+	tr.want = inOrder(floats(want.Data), want.Sizes, tr.yOrder)
+	if macs := tr.number(t, tr.in.MACs); len(tr.want) > 0 {
+		tr.terms = float64(macs) / float64(len(tr.want))
+	}
+	for _, w := range tr.want {
+		tr.sums = max(tr.sums, math.Abs(float64(w)))
+	}
+	tr.finish(t, r)
+	return true
+}
+
+// meaning returns the result of the call by the operator's expression, or by
+// what it decomposes into.
+func (tr *trial) meaning(t testing.TB) eval.Operand {
+	t.Helper()
+	if tr.call.Op.Compute == nil {
+		var args []interp.Value
+		for _, o := range tr.operands {
+			args = append(args, interp.Tensor(o.DType, o.Sizes, o.Data))
+		}
+		tr.node.Outputs = []*ir.Value{{Name: "y", Type: tr.call.Outs[0], Def: tr.node}}
+		g := &ir.Graph{Inputs: tr.call.Operands(), Nodes: []*ir.Node{tr.node}, Outputs: []ir.Arg{ir.Ref{Value: tr.node.Output(0)}}}
+		outs, err := interp.New(ops.Standard()).Graph(g, args)
+		if err != nil {
+			t.Fatalf("%s: %v", tr.name, err)
+		}
+		return outs[0].Tensor
+	}
 	tensors, err := tr.call.Op.Compute(tr.call)
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
@@ -109,12 +146,7 @@ func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
-	tr.want = inOrder(floats(want.Data), want.Sizes, tr.yOrder)
-	if macs := tr.number(t, tr.in.MACs); len(tr.want) > 0 {
-		tr.terms = float64(macs) / float64(len(tr.want))
-	}
-	tr.finish(t, r)
-	return true
+	return want
 }
 
 // finish applies the epilogue to what is wanted.
@@ -180,7 +212,7 @@ func (tr *trial) inputs() (out [][]float32) {
 	}
 	defer func() { tr.buffers = out }()
 	for _, k := range tr.in.Operands {
-		data := floats(tr.operands[k].Data)
+		data := floats(append(tr.operands[k].Data, make([]byte, -len(tr.operands[k].Data)&3)...))
 		if k == 0 {
 			data = inOrder(data, tr.operands[k].Sizes, tr.xOrder)
 		}
@@ -195,7 +227,7 @@ func (tr *trial) inputs() (out [][]float32) {
 // check compares a result with what is wanted, within DESIGN.md's tolerance.
 func (tr *trial) check(t testing.TB, got []float32) {
 	t.Helper()
-	largest := 0.0
+	largest := tr.sums // what rounding errors go with, though a bound hides them
 	for _, w := range tr.want {
 		largest = max(largest, math.Abs(float64(w)))
 	}

@@ -40,6 +40,7 @@ type Kernel struct {
 	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
 	// c for the whole run if false.
 	RunChannels bool
+	Whole       bool // the operator decomposes; it is left whole for this kernel
 	Bounds      bool // Go's function takes add, low and high
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
@@ -50,7 +51,7 @@ type Kernel struct {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -99,9 +100,10 @@ func (r *Request) order(k int) []int {
 
 // Target describes the machine and the output language.
 type Target struct {
-	Lang  string // "c" or "go"
-	Name  string // "generic", "cortex-m4", …
-	Speed bool   // optimise for speed rather than size
+	Lang    string // "c" or "go"
+	Name    string // "generic", "cortex-m4", …
+	Speed   bool   // optimise for speed rather than size
+	Threads int    // parts that kernels are divided into, which need memory each; 0 and 1: none
 }
 
 // Instance is a kernel chosen for a call.

@@ -82,6 +82,7 @@ func (b *builder) method(m *ir.Method) error {
 		if err := b.layouts(m.Graph); err != nil {
 			return err
 		}
+		b.wholeOrders(m.Graph)
 		b.selectTuned(m.Graph)
 	}
 	b.markRows(m.Graph)
@@ -124,7 +125,7 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 		if f.tensors, f.view, err = tensorsOf(c); err != nil {
 			return b.errorAt(n, err)
 		}
-		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil && !c.Op.Effect {
+		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil && !c.Op.Effect && !b.whole(c) {
 			return b.errorAt(n, fmt.Errorf("the operator has no kernel; it should have been decomposed"))
 		}
 	}

@@ -271,7 +271,10 @@ func (b *builder) packed(c *ops.Call, p tuned.Packed, later bool) *Buffer {
 	for _, k := range p.From {
 		from = append(from, constName(c.Operands()[k]))
 	}
-	if from == nil {
+	switch {
+	case from == nil && p.Panels == nil:
+		from = []string{p.Name}
+	case from == nil:
 		from = []string{"zero_" + p.Name}
 	}
 	n := sym.Int(int64(len(p.Data) / p.DType.Size()))

@@ -32,6 +32,9 @@ type Kernel struct {
 	// acc at flat position o of the output, in channel c. All are simple
 	// operands of function calls; an acc may only be used once.
 	Result func(acc, o, c string) string
+	// Func returns the name of the C function of a float32 function of
+	// kernels/math. Helpers may have it, too.
+	Func func(name string) string
 }
 
 // Does reports whether the text is to do a step of the kernel.
@@ -61,6 +64,9 @@ func (k *Kernel) Int(name string) (string, error) {
 	}
 	return s, nil
 }
+
+// Has reports whether the kernel has a parameter called name.
+func (k *Kernel) Has(name string) bool { return k.Ints[name] != "" }
 
 // One reports whether parameter name is the constant 1.
 func (k *Kernel) One(name string) bool { return k.Ints[name] == "1" }

@@ -1,0 +1,240 @@
+package tuned
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Attention is scaled_dot_product_attention without a mask or with a causal
+// one. The scores of 32 queries at a time are all that is ever in memory: their
+// rows are computed, made probabilities and multiplied with the values one after
+// the other. Queries, keys and values may lie in any order in which their last
+// dimension is the innermost. All sizes may be dynamic but those of embeddings
+// and the number of heads.
+func Attention() *Kernel {
+	return attention("attention_f32", []string{"q", "k", "v"}, func(c *ops.Call) bool { return !c.Has("attn_mask") })
+}
+
+// AttentionAdded is Attention with a mask that is added to the scores.
+func AttentionAdded() *Kernel {
+	return attention("attention_added_f32", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
+		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Float32
+	})
+}
+
+// AttentionKept is Attention with a mask that tells which scores count.
+func AttentionKept() *Kernel {
+	return attention("attention_kept_f32", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
+		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Bool
+	})
+}
+
+const attentionName = "aten.scaled_dot_product_attention.default"
+
+func attention(name string, operands []string, is func(*ops.Call) bool) *Kernel {
+	return &Kernel{Name: name, Operands: operands, Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"}, Phases: []string{"units"}, Whole: true,
+		Match: func(r *Request) *Instance {
+			if r.Call.Op.Name() != attentionName || !is(r.Call) {
+				return nil
+			}
+			return matchAttention(r)
+		}}
+}
+
+func matchAttention(r *Request) *Instance {
+	c := r.Call
+	if r.Target.Lang != "c" || !ChannelsLast(r.Target) || c.Outs[0].DType != ir.Float32 {
+		return nil
+	}
+	q, k, y := c.Tensor("query"), c.Tensor("key"), c.Outs[0]
+	n := y.Rank()
+	if n > 4 {
+		return nil
+	}
+	e, ok := q.Sizes[n-1].Const()
+	ev, ok2 := y.Sizes[n-1].Const()
+	s := k.Sizes[n-2]
+	if !ok || !ok2 || e == 0 || ev == 0 || !sym.LessEq(sym.Int(1), s) {
+		return nil
+	}
+	scale, err := 1/math.Sqrt(float64(e)), error(nil)
+	if c.Has("scale") {
+		scale, err = c.Float("scale")
+	}
+	if err != nil {
+		return nil
+	}
+	batch, heads := lead(y, 0), lead(y, 1)
+	behind := sym.Mul(sym.Int(rowsCols), s)
+	room := sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(e)))
+	if sym.LessEq(y.Sizes[n-2], sym.Int(rowsCols/2)) {
+		behind = sym.Int(rowsCols / 2)
+		room = sym.Mul(sym.Int(rowsCols), sym.Max(s, sym.Int(e)))
+	}
+	in := &Instance{
+		Params: []Param{{"batch", batch}, {"heads", heads}, {"l", y.Sizes[n-2]}, {"s", s}, {"depth", sym.Int(e)}, {"values", sym.Int(ev)},
+			{"causal", truth(c.Bool("is_causal"))}, {"behind", behind}, {"room", room}},
+		Packed:   []Packed{packed("scale", []float32{float32(scale)})},
+		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)},
+		Tile:     r.Target.tile(),
+		MACs:     sym.Mul(batch, heads, y.Sizes[n-2], s, sym.Int(e+ev)),
+		Scratch:  sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), room),
+	}
+	in.Cost = cost(in.MACs)
+	for _, x := range []struct{ operand, short string }{{"query", "q"}, {"key", "k"}, {"value", "v"}} {
+		t := c.Tensor(x.operand)
+		at := c.Operand(x.operand)
+		steps, ok := stepsOf(t, r.order(at))
+		if !ok || !steps[3].Is(1) {
+			return nil
+		}
+		in.Operands = append(in.Operands, at)
+		b, okb := repeats(lead(t, 0), batch, steps[0])
+		h, okh := steps[1], true
+		if x.operand == "query" {
+			h, okh = repeats(lead(t, 1), heads, h)
+		} else {
+			group := sym.Int(1)
+			if !lead(t, 1).Equal(heads) {
+				many, ok1 := heads.Const()
+				few, ok2 := lead(t, 1).Const()
+				if !ok1 || !ok2 || few == 0 || many%few != 0 {
+					return nil
+				}
+				group = sym.Int(many / few)
+			}
+			in.Params = append(in.Params, Param{x.short + "g", group})
+		}
+		if !okb || !okh {
+			return nil
+		}
+		in.Params = append(in.Params, Param{x.short + "b", b}, Param{x.short + "h", h}, Param{x.short + "l", steps[2]})
+	}
+	out, ok := stepsOf(y, r.Out)
+	if !ok || !out[3].Is(1) {
+		return nil
+	}
+	in.Params = append(in.Params, Param{"yb", out[0]}, Param{"yh", out[1]}, Param{"yl", out[2]})
+	if c.Has("attn_mask") && !in.mask(r, []sym.Expr{batch, heads, y.Sizes[n-2], s}) {
+		return nil
+	}
+	return in
+}
+
+// mask adds the mask's operand and its steps over scores of the given sizes.
+func (in *Instance) mask(r *Request, sizes []sym.Expr) bool {
+	at := r.Call.Operand("attn_mask")
+	t := r.Call.Tensor("attn_mask")
+	if r.order(at) != nil || t.Rank() > 4 {
+		return false
+	}
+	in.Operands = append(in.Operands, at)
+	step := sym.Int(1)
+	var params []Param
+	for i := range 4 {
+		d := t.Rank() - 1 - i
+		size := sym.Int(1)
+		if d >= 0 {
+			size = t.Sizes[d]
+		}
+		s, ok := repeats(size, sizes[3-i], step)
+		if !ok {
+			return false
+		}
+		params = append(params, Param{"m" + "slhb"[i:i+1], s})
+		step = sym.Mul(step, size)
+	}
+	in.Params = append(in.Params, params...)
+	if t.DType == ir.Bool {
+		in.Params = append(in.Params, Param{"kept", sym.Int(1)})
+	}
+	return true
+}
+
+// lead returns the size of dimension i of the two that a tensor has before its
+// last two, 1 where it has fewer.
+func lead(t ir.Type, i int) sym.Expr {
+	if d := t.Rank() - 4 + i; d >= 0 {
+		return t.Sizes[d]
+	}
+	return sym.Int(1)
+}
+
+// stepsOf returns the distances in memory of elements that are neighbours in
+// each dimension, for four dimensions; those that a tensor does not have come
+// first.
+func stepsOf(t ir.Type, order []int) (steps [4]sym.Expr, ok bool) {
+	n := t.Rank()
+	if n < 2 || n > 4 {
+		return steps, false
+	}
+	for i := range steps {
+		steps[i] = sym.Int(0)
+	}
+	step := sym.Int(1)
+	for i := n - 1; i >= 0; i-- {
+		d := i
+		if order != nil {
+			d = order[i]
+		}
+		steps[4-n+d] = step
+		step = sym.Mul(step, t.Sizes[d])
+	}
+	return steps, true
+}
+
+// repeats returns the step over a dimension of size n where size all is wanted: 0
+// if its one element repeats.
+func repeats(n, all, step sym.Expr) (sym.Expr, bool) {
+	switch {
+	case n.Equal(all):
+		return step, true
+	case n.Is(1):
+		return sym.Int(0), true
+	}
+	return step, false
+}
+
+func truth(b bool) sym.Expr {
+	if b {
+		return sym.Int(1)
+	}
+	return sym.Int(0)
+}
+
+// Whole returns what tells the calls that one of kernels does as a whole,
+// though the operator decomposes into others.
+func Whole(kernels []*Kernel, target Target) func(*ops.Call) bool {
+	return func(c *ops.Call) bool {
+		for _, k := range kernels {
+			if k.Whole && k.Match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) { return nil, false }}) != nil {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// AnyOrder reports whether operand k of a call that Whole accepts, or with -1 its
+// result, may as well lie in any order of its dimensions in memory that leaves
+// the last one innermost. Keys and values are read again and again, for which
+// rows that lie apart are only good if the cache holds them all.
+func AnyOrder(c *ops.Call, k int) bool {
+	if c.Op.Name() != attentionName {
+		return false
+	}
+	switch {
+	case k < 0 || k == c.Operand("query"):
+		return true
+	case k == c.Operand("key") || k == c.Operand("value"):
+		return cost(c.Operands()[k].Type.Numel()) <= cacheElements
+	}
+	return false
+}
+
+// cacheElements is how many float32 elements a processor's nearest cache holds
+// next to others.
+const cacheElements = 4096

@@ -1,0 +1,73 @@
+package tuned_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// attentionTrials are calls for one of the kernels of attention.
+func attentionTrials(r *rand.Rand, count int, kernel string) []*trial {
+	var out []*trial
+	for i := range count {
+		tr := &trial{op: "aten.scaled_dot_product_attention.default", syms: map[*sym.Symbol]int64{}}
+		b, h, group := 1+r.Int64N(2), 1+r.Int64N(3), int64(1)
+		l, s, e, ev := size(r), 1+size(r), size(r), size(r)
+		queries, keys := sym.Int(l), sym.Int(s)
+		if i%4 == 3 {
+			rows, columns := sym.NewSymbol("l", 1, 64), sym.NewSymbol("s", 1, 64)
+			tr.syms[rows], tr.syms[columns] = l, s
+			queries, keys = rows.Expr(), columns.Expr()
+		}
+		var args []any
+		rank := 4
+		if i%5 == 0 {
+			group = 2
+			args = append(args, "enable_gqa", true)
+		}
+		sizes := func(heads int64, rows sym.Expr, columns int64) ops.Input {
+			all := []sym.Expr{sym.Int(b), sym.Int(heads), rows, sym.Int(columns)}
+			return operand(all[4-rank:]...)
+		}
+		switch {
+		case i%7 == 2:
+			rank = 3
+		case i%7 == 3 && group == 1:
+			rank = 2
+		case i%2 == 0:
+			tr.xOrder = pick(r, []int{0, 2, 1, 3}, []int{2, 1, 0, 3}, nil)
+			tr.yOrder = pick(r, []int{0, 2, 1, 3}, []int{2, 0, 1, 3}, nil)
+		}
+		switch {
+		case strings.Contains(kernel, "_added"):
+			args = append(args, "attn_mask", maskOf(r, ir.Float32, rank, b, h*group, queries, keys))
+		case strings.Contains(kernel, "_kept"):
+			args = append(args, "attn_mask", maskOf(r, ir.Bool, rank, b, h*group, queries, keys))
+		case i%3 == 0:
+			args = append(args, "is_causal", true)
+		}
+		if i%3 == 1 {
+			args = append(args, "scale", 0.25)
+		}
+		tr.sample = ops.NewSample(append([]any{"query", sizes(h*group, queries, e), "key", sizes(h, keys, e), "value", sizes(h, keys, ev)}, args...)...)
+		tr.constant = []bool{false, false, false, false}
+		tr.name = fmt.Sprintf("%s %d: %d·%d·%d of %d by %d, %d to %d", kernel, i, b, h, group, l, s, e, ev)
+		out = append(out, tr)
+	}
+	return out
+}
+
+// maskOf is a mask of as many dimensions or fewer, some of which repeat.
+func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Expr) ops.Input {
+	all := []sym.Expr{sym.Int(b), sym.Int(h), queries, keys}
+	for i := range 3 {
+		if r.IntN(2) == 0 {
+			all[i] = sym.Int(1)
+		}
+	}
+	return ops.Input{Value: &ir.Value{Type: ir.TensorOf(d, all[4-min(rank, pick(r, 2, 4)):]...)}}
+}
