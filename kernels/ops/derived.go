@@ -12,7 +12,7 @@ import (
 func derivedOps(base [][]Op) []Op {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
-	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(), embeddingBagOps(), seldomOps()} {
+	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(), embeddingBagOps(), seldomOps(), linalgOps()} {
 		all = append(all, more...)
 	}
 	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })

@@ -6,6 +6,7 @@ func tensorGroups() [][]Op {
 	return [][]Op{
 		viewOps(),
 		rankOps(),
+		luOps(),
 		matmulOps(),
 		einsumOps(),
 		softmaxOps(),
