@@ -6,22 +6,25 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/etgen/etgen/golden/record"
+	"github.com/etgen/etgen/golden/toolchain"
 )
 
 // The exit codes.
 const (
 	exitOK    = 0
-	exitMiss  = 1 // golden check found a miss
-	exitUsage = 2 // the command line is wrong
-	exitModel = 3 // the model cannot be read, or not be compiled
+	exitMiss  = 1 // golden check, or a bundle's test case, found a miss
+	exitUsage = 2 // the command line is wrong, or an input that it names
+	exitModel = 3 // the model cannot be read, or not be compiled, or its call fails
 	exitOther = 4 // a file cannot be written, a compiler is missing, …
 )
 
 const exitHelp = `Exit codes:
   0  all went well
-  1  golden check found a miss
-  2  the command line is wrong
-  3  the model cannot be read or compiled
+  1  golden check found a miss, or run one in a bundle's test case
+  2  the command line is wrong, or an input does not fit the model
+  3  the model cannot be read or compiled, or its call fails
   4  anything else: a file cannot be written, a C compiler is missing, …`
 
 // exitError is an error that decides the exit code. Err may be nil: then all
@@ -44,12 +47,25 @@ func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// modelError marks err, if it is one, as the model's fault.
+// modelError marks err, if it is one, as the model's fault, unless it tells that
+// it is of the inputs or of what is installed.
 func modelError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &exitError{exitModel, err}
+	code := exitModel
+	if isA[*record.InputError](err) {
+		code = exitUsage
+	} else if isA[*toolchain.MissingError](err) {
+		code = exitOther
+	}
+	return &exitError{code, err}
+}
+
+// isA reports whether err is, or wraps, an error of the type.
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // report writes err, a line for each thing that is wrong, and returns the exit
@@ -74,7 +90,7 @@ func report(err error, to io.Writer, color bool) int {
 			fmt.Fprintln(to, prefix+line)
 		}
 	}
-	if code == exitUsage {
+	if code == exitUsage && !isA[*record.InputError](err) {
 		fmt.Fprintln(to, "etgen --help tells more")
 	}
 	return code

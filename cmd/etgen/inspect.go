@@ -26,7 +26,8 @@ small a plan could be at best.
 Of an exported program it tells whether etgen has the operators, and the memory
 that compiled code needs; of an ExecuTorch program (.pte, or a .bpte bundle) what
 the bytes of the file are for, the instructions, delegates, whether etgen's
-runtime has kernels, and what is wrong with it. With --lang it tells of an
+runtime has kernels, and what is wrong with it; with NAME.debug.json beside it, or
+stack traces in it, the Python lines of instructions. With --lang it tells of an
 ExecuTorch program what code compiled from it needs. A .ptd file shows its
 tensors.`,
 		Example: `  etgen inspect model.pt2

@@ -91,7 +91,10 @@ written as mutated_input_K.`,
 			if err != nil || expected == nil {
 				return err
 			}
-			return modelError(a.expect(test, out.Outputs, expected))
+			if err := a.expect(test, out.Outputs, expected); err != nil {
+				return &exitError{exitMiss, err}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")

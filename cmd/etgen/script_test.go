@@ -59,6 +59,10 @@ func TestExitCodes(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	empty := filepath.Join(t.TempDir(), "empty.pte")
+	if err := os.WriteFile(empty, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		code int
 		args string
@@ -85,8 +89,10 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "lower " + lenet + " --dump-after=nonsense", "--dump-after=nonsense is unknown"},
 		{exitModel, "absent.pt2 --lang=c -o x", "absent.pt2: cannot open it"},
 		{exitModel, "inspect " + file, "neither a .pt2 archive"},
-		{exitModel, "run " + lenet + " -o x", "input x (f32[1, 1, 12, 12]) is not given"},
-		{exitModel, "run " + lenet + " -o x -i " + file, "has 0"},
+		{exitModel, "inspect " + empty, "empty.pte: "},
+		{exitModel, empty + " --lang=c -o x", "empty.pte: "},
+		{exitUsage, "run " + lenet + " -o x", "input x (f32[1, 1, 12, 12]) is not given"},
+		{exitUsage, "run " + lenet + " -o x -i " + file, "has 0"},
 		{exitOther, lenet + " --lang=c -o " + filepath.Join(file, "x"), "not a directory"},
 		{exitOther, "golden check absent", "no such file"},
 	} {

@@ -39,6 +39,9 @@ func checkNode(table *ops.Table, n *ir.Node) error {
 			continue
 		}
 		if have, want := v.Type.DType, c.Outs[i].DType; have != want {
+			if have.IsComplex() || want.IsComplex() {
+				return fmt.Errorf("the operator is not supported on complex numbers: the file says that %s is %v", v.Name, have)
+			}
 			return fmt.Errorf("the file says that %s is %v, but it is %v", v.Name, have, want)
 		}
 		if have, want := len(v.Type.Sizes), len(c.Outs[i].Sizes); have != want {

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -71,7 +72,8 @@ const (
 )
 
 // FormatOf returns the format of the file at path, "" if it is none of
-// ExecuTorch's.
+// ExecuTorch's. A file that says nothing of itself is what its name says, so that
+// what is wrong with it is told.
 func FormatOf(path string) Format {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,14 +81,18 @@ func FormatOf(path string) Format {
 	}
 	defer f.Close()
 	var head [8]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return ""
-	}
+	n, err := io.ReadFull(f, head[:])
 	switch magic := Format(head[4:]); magic {
 	case ProgramFile, BundleFile, DataFile:
 		return magic
 	}
-	return ""
+	if err != nil && n == 0 && !errors.Is(err, io.EOF) { // a folder
+		return ""
+	}
+	if bytes.HasPrefix(head[:], []byte("PK")) || bytes.HasPrefix(head[:], []byte("{")) {
+		return "" // an exported program, whatever it is called
+	}
+	return map[string]Format{".pte": ProgramFile, ".bpte": BundleFile, ".ptd": DataFile}[filepath.Ext(path)]
 }
 
 func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Program, _ []raise.Memory, err error) {

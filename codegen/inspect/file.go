@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/etgen/etgen/codegen/compile"
+	codepte "github.com/etgen/etgen/codegen/pte"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -65,8 +67,33 @@ func File(path string, opt Options) (_ *Info, err error) {
 		return nil, err
 	}
 	info.program(bundle.Program, files, opt.HasKernel)
+	if len(info.Problems) == 0 {
+		if err := info.locate(bundle.Program, path); err != nil {
+			return nil, err
+		}
+	}
 	info.tests(bundle)
 	return info, nil
+}
+
+// locate adds to the names of instructions the Python lines they come from.
+func (info *Info) locate(p *pte.Program, path string) error {
+	origins, err := codepte.OriginsBeside(p, path)
+	if err != nil {
+		return err
+	}
+	for i := range info.Methods {
+		m := info.Methods[i].Memory
+		if m == nil {
+			continue
+		}
+		for k, o := range origins[i] {
+			if o.Loc != (ir.Location{}) {
+				m.Steps[k+1] += " from " + o.Loc.String() // the first is the entry
+			}
+		}
+	}
+	return nil
 }
 
 // beside reads the files of external data in the folder of the program at path.

@@ -268,3 +268,20 @@ func TestBroken(t *testing.T) {
 		}
 	}
 }
+
+// A label is cut to what its place has room for, and left out where little of it
+// would be.
+func TestFitting(t *testing.T) {
+	for _, name := range []string{"relu", "%18 max_pool2d_with_indices", "WWWWWWWWWW", "äöü…"} {
+		for width := range 220 {
+			switch got := fitting(name, float64(width)); {
+			case got == "":
+				if textWidth(name) <= float64(width) {
+					t.Errorf("%q fits into %d", name, width)
+				}
+			case textWidth(got) > float64(width), got != name && len([]rune(got)) < 7:
+				t.Errorf("%q in %d is %q", name, width, got)
+			}
+		}
+	}
+}

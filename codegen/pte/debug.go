@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/lower/raise"
 )
 
 // DebugMap tells what the instructions of a program stand for. It lies beside the
@@ -131,4 +133,33 @@ func (d *DebugMap) fits(p *pte.Program) error {
 		}
 	}
 	return nil
+}
+
+// OriginsBeside returns what the instructions of each method stand for, those of
+// all chains in order: by the map of the program p at path, else by the program's
+// own stack traces, else nothing.
+func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
+	debug, err := DebugBeside(p, path)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]Origin, len(p.Plans))
+	for i, plan := range p.Plans {
+		for _, chain := range plan.Chains {
+			for k := range chain.Instructions {
+				var o Origin
+				switch {
+				case debug != nil: // it has one chain
+					d := debug.Methods[i].Instructions[k]
+					o = Origin{Node: d.Node, Loc: ir.Location{File: d.File, Line: d.Line, Module: d.Module}}
+				case k < len(chain.Stacktrace):
+					if f, ok := raise.Innermost(chain.Stacktrace[k]); ok {
+						o.Loc = ir.Location{File: filepath.Base(f.Filename), Line: int(f.Line), Module: f.Name}
+					}
+				}
+				all[i] = append(all[i], o)
+			}
+		}
+	}
+	return all, nil
 }

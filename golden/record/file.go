@@ -64,7 +64,7 @@ func TestCase(path, method string, n int) (*testcase.Call, error) {
 		return nil, err
 	}
 	if n < 0 || n >= len(calls) {
-		return nil, fmt.Errorf("there is no test case %d: %s has %d", n, m.Name, len(calls))
+		return nil, inputError("there is no test case %d: %s has %d", n, m.Name, len(calls))
 	}
 	return &calls[n], nil
 }
@@ -98,19 +98,19 @@ func fileInputs(meta *rt.MethodMeta, words []string) (*Given, error) {
 			continue
 		}
 		if len(words) == 0 {
-			return nil, fmt.Errorf("input %d (%v) is not given", i, ir.StaticTensor(m.DType, m.Sizes...))
+			return nil, inputError("input %d (%v) is not given", i, ir.StaticTensor(m.DType, m.Sizes...))
 		}
 		word := words[0]
 		words = words[1:]
 		v, npy, err := readTensor(m, word)
 		if err != nil {
-			return nil, fmt.Errorf("input %d: %w", i, err)
+			return nil, inputError("input %d: %w", i, err)
 		}
 		given.Values = append(given.Values, v)
 		given.NPY = given.NPY || npy
 	}
 	if len(words) > 0 {
-		return nil, fmt.Errorf("input %q is too much: the method takes %d", words[0], len(given.Values))
+		return nil, inputError("input %q is too much: the method takes %d", words[0], len(given.Values))
 	}
 	return given, nil
 }

@@ -73,6 +73,18 @@ func indexOf(name string, names []string) (int, error) {
 // numbers.
 func Inputs(model string, words []string) (*Given, error) { return MethodInputs(model, "", words) }
 
+// InputError is an error of the inputs that were given, not of the model.
+type InputError struct{ Err error }
+
+func (e *InputError) Error() string { return e.Err.Error() }
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// inputError is an [InputError].
+func inputError(format string, args ...any) error {
+	return &InputError{fmt.Errorf(format, args...)}
+}
+
 // MethodInputs is Inputs for the method of a name; "" is the first.
 func MethodInputs(model, method string, words []string) (*Given, error) {
 	values, specs, err := signature(model, method)
@@ -86,19 +98,19 @@ func MethodInputs(model, method string, words []string) (*Given, error) {
 			continue
 		}
 		if len(words) == 0 {
-			return nil, fmt.Errorf("input %s (%v) is not given", v.Name, v.Type)
+			return nil, inputError("input %s (%v) is not given", v.Name, v.Type)
 		}
 		word := words[0]
 		words = words[1:]
 		read, npy, err := readInput(v.Type, word)
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %w", v.Name, err)
+			return nil, inputError("input %s: %w", v.Name, err)
 		}
 		given.Values = append(given.Values, read)
 		given.NPY = given.NPY || npy
 	}
 	if len(words) > 0 {
-		return nil, fmt.Errorf("input %q is too much: the model takes %d", words[0], len(given.Values))
+		return nil, inputError("input %q is too much: the model takes %d", words[0], len(given.Values))
 	}
 	return given, nil
 }

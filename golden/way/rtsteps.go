@@ -67,30 +67,21 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 // fileSteps are the instructions of each method of a program in a file. Where
 // they come from the map beside the file tells, or else the program itself.
 func fileSteps(p *pte.Program, path string) ([][]Step, error) {
-	debug, err := codepte.DebugBeside(p, path)
+	origins, err := codepte.OriginsBeside(p, path)
 	if err != nil {
 		return nil, err
 	}
 	all := make([][]Step, len(p.Plans))
 	for i, plan := range p.Plans {
-		for c, chain := range plan.Chains {
-			for k, in := range chain.Instructions {
+		for _, chain := range plan.Chains {
+			for _, in := range chain.Instructions {
+				from := origins[i][len(all[i])]
 				s := Step{Kernel: codepte.InstructionName(plan, in)}
 				op := s.Kernel
 				if call, ok := in.(pte.KernelCall); ok {
 					op, s.Type = plan.Operators[call.Op].NodeName(), writes(plan, call)
 				}
-				switch {
-				case debug != nil && c == 0:
-					d := debug.Methods[i].Instructions[k]
-					s.From = []native.Origin{{Node: d.Node, Op: op, Loc: ir.Location{File: d.File, Line: d.Line, Module: d.Module}}}
-				case k < len(chain.Stacktrace) && len(chain.Stacktrace[k]) > 0:
-					for _, f := range chain.Stacktrace[k] {
-						s.From = append(s.From, native.Origin{Op: op, Loc: ir.Location{File: f.Filename, Line: int(f.Line), Module: f.Name}})
-					}
-				default:
-					s.From = []native.Origin{{Op: op}}
-				}
+				s.From = []native.Origin{{Node: from.Node, Op: op, Loc: from.Loc}}
 				all[i] = append(all[i], s)
 			}
 		}
