@@ -210,9 +210,12 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 		})
 	}
 	steps = append(steps, &loop.Store{Buf: 0, At: i.Expr(), Value: body})
-	// Runs are so short that strips are worth it for dear functions only.
+	// Runs are so short that strips are worth it only for functions, and for
+	// rounding to integers.
 	dear := false
-	expr.Walk(body, func(e *expr.Expr) { dear = dear || e.Op == expr.OpCall })
+	expr.Walk(body, func(e *expr.Expr) {
+		dear = dear || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() && e.Args[0].DType.IsFloat()
+	})
 	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps, Strip: dear}}
 	q := p.unit.newPrinter(loops)
 	q.scope = codegen.NewScope(p.scope)

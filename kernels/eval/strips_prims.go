@@ -228,6 +228,10 @@ func float32Call(v *vectors, c *lower.Call) step {
 		return convert(v, c, strip.ToBF16)
 	case "FMAF32":
 		return ternary(v, c, strip.FMAF32)
+	case "ThroughInt8":
+		return unary(v, c, strip.ThroughInt8)
+	case "ThroughUint8":
+		return unary(v, c, strip.ThroughUint8)
 	}
 	return floatCall[float32](v, c)
 }

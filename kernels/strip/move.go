@@ -71,6 +71,28 @@ func Truncate[D Integer, S Float](dst []D, a []S) {
 	}
 }
 
+// ThroughInt8 sets dst[i] to the int8 that Truncate makes of a[i], as a float.
+func ThroughInt8(dst, a []float32) {
+	a = a[:len(dst)]
+	if throughInt8F32(dst, a) {
+		return
+	}
+	for i := range dst {
+		dst[i] = float32(int8(ToInt32(float64(a[i]))))
+	}
+}
+
+// ThroughUint8 sets dst[i] to the uint8 that Truncate makes of a[i], as a float.
+func ThroughUint8(dst, a []float32) {
+	a = a[:len(dst)]
+	if throughUint8F32(dst, a) {
+		return
+	}
+	for i := range dst {
+		dst[i] = float32(uint8(ToInt32(float64(a[i]))))
+	}
+}
+
 // Numbers sets dst[i] to 1 where a[i] is true, else to 0.
 func Numbers[T Numeric](dst []T, a []bool) {
 	a = a[:len(dst)]

@@ -44,6 +44,11 @@ func castTo(d ir.DType) func([]*expr.Expr) *expr.Expr {
 	return func(x []*expr.Expr) *expr.Expr { return expr.Cast(d, x[0]) }
 }
 
+// through is a cast to d and back.
+func through(d ir.DType) func([]*expr.Expr) *expr.Expr {
+	return func(x []*expr.Expr) *expr.Expr { return expr.Cast(x[0].DType, expr.Cast(d, x[0])) }
+}
+
 func bitcastTo(d ir.DType) func([]*expr.Expr) *expr.Expr {
 	return func(x []*expr.Expr) *expr.Expr { return expr.Bitcast(d, x[0]) }
 }
@@ -125,6 +130,7 @@ func prims() []prim {
 		{name: "And", fn: strip.And, e: binaryOf(expr.And)}, {name: "Or", fn: strip.Or, e: binaryOf(expr.Or)},
 		{name: "Xor", fn: strip.Xor, e: binaryOf(expr.Xor)}, {name: "Not", fn: strip.Not, e: unaryOf(expr.Not)},
 		{name: "FMAF32", fn: strip.FMAF32, e: fma}, {name: "FMAF64", fn: strip.FMAF64, e: fma},
+		{name: "ThroughInt8", fn: strip.ThroughInt8, e: through(ir.Int8)}, {name: "ThroughUint8", fn: strip.ThroughUint8, e: through(ir.Uint8)},
 		{name: "Float32Bits", fn: strip.Float32Bits[int32], e: bitcastTo(ir.Int32)}, {name: "Float32Bits", fn: strip.Float32Bits[uint32], e: bitcastTo(ir.Uint32)},
 		{name: "Float64Bits", fn: strip.Float64Bits[int64], e: bitcastTo(ir.Int64)}, {name: "Float64Bits", fn: strip.Float64Bits[uint64], e: bitcastTo(ir.Uint64)},
 		{name: "BitsFloat32", fn: strip.BitsFloat32[int32], e: bitcastTo(ir.Float32)}, {name: "BitsFloat32", fn: strip.BitsFloat32[uint32], e: bitcastTo(ir.Float32)},

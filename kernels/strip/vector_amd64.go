@@ -559,6 +559,32 @@ func convertInt32F32(dst []float32, a []int32) bool {
 	return true
 }
 
+// throughInt8F32 is ThroughInt8 with vectors, or reports that there are none or nothing to do.
+func throughInt8F32(dst, a []float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		throughInt8F32AVX512(dst, a)
+	} else {
+		throughInt8F32AVX2(dst, a)
+	}
+	return true
+}
+
+// throughUint8F32 is ThroughUint8 with vectors, or reports that there are none or nothing to do.
+func throughUint8F32(dst, a []float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	if level == 2 {
+		throughUint8F32AVX512(dst, a)
+	} else {
+		throughUint8F32AVX2(dst, a)
+	}
+	return true
+}
+
 // expF32 is the function exp_f32 of kernels/math with vectors, or reports that there are none or nothing to do.
 func expF32(dst, x []float32) bool {
 	if len(dst) == 0 || level == 0 {
@@ -1047,6 +1073,18 @@ func convertInt32F32AVX512(dst []float32, a []int32)
 
 //go:noescape
 func convertInt32F32AVX2(dst []float32, a []int32)
+
+//go:noescape
+func throughInt8F32AVX512(dst, a []float32)
+
+//go:noescape
+func throughInt8F32AVX2(dst, a []float32)
+
+//go:noescape
+func throughUint8F32AVX512(dst, a []float32)
+
+//go:noescape
+func throughUint8F32AVX2(dst, a []float32)
 
 //go:noescape
 func expF32AVX512(dst, x []float32)

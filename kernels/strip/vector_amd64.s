@@ -5326,6 +5326,420 @@ done:
 	VZEROUPPER
 	RET
 
+// func throughInt8F32AVX512(dst []float32, a []float32)
+// Requires: AVX, AVX512F
+TEXT ·throughInt8F32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VPSLLD       $0x18, Z2, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, (AX)(BX*4)
+	VMOVUPS      64(DX)(BX*4), Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z3
+	VPSLLD       $0x18, Z3, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, 64(AX)(BX*4)
+	VMOVUPS      128(DX)(BX*4), Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z4
+	VPSLLD       $0x18, Z4, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, 128(AX)(BX*4)
+	VMOVUPS      192(DX)(BX*4), Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z5
+	VPSLLD       $0x18, Z5, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, 192(AX)(BX*4)
+	ADDQ         $0x40, BX
+	SUBQ         $0x40, CX
+	JGE          loop4
+
+end4:
+	ADDQ $0x40, CX
+	SUBQ $0x10, CX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VPSLLD       $0x18, Z6, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, (AX)(BX*4)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, CX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x10, CX
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0x00000001, SI
+	SHLL         CL, SI
+	DECL         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K2
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughInt8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K2, Z7
+	VPSLLD       $0x18, Z7, Z0
+	VPSRAD       $0x18, Z0, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA throughInt8F32AVX512Table<>+0(SB)/4, $0x4f000000
+DATA throughInt8F32AVX512Table<>+4(SB)/4, $0x80000000
+GLOBL throughInt8F32AVX512Table<>(SB), RODATA|NOPTR, $8
+
+// func throughInt8F32AVX2(dst []float32, a []float32)
+// Requires: AVX, AVX2
+TEXT ·throughInt8F32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VPSLLD       $0x18, Y0, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, (CX)(BX*4)
+	VMOVUPS      32(DX)(BX*4), Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VPSLLD       $0x18, Y0, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 32(CX)(BX*4)
+	VMOVUPS      64(DX)(BX*4), Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VPSLLD       $0x18, Y0, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 64(CX)(BX*4)
+	VMOVUPS      96(DX)(BX*4), Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VPSLLD       $0x18, Y0, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 96(CX)(BX*4)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          loop4
+
+end4:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VPSLLD       $0x18, Y0, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, (CX)(BX*4)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x08, AX
+	TESTQ        AX, AX
+	JZ           done
+	MOVQ         $0x0706050403020100, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y1
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     Y1, Y0, Y0
+	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VBROADCASTSS throughInt8F32AVX2Table<>+0(SB), Y2
+	VCMPPS       $0x11, Y2, Y1, Y2
+	VCVTTPS2DQ   Y1, Y1
+	VBROADCASTSS throughInt8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VPSLLD       $0x18, Y1, Y1
+	VPSRAD       $0x18, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA throughInt8F32AVX2Table<>+0(SB)/4, $0x4f000000
+DATA throughInt8F32AVX2Table<>+4(SB)/4, $0x80000000
+GLOBL throughInt8F32AVX2Table<>(SB), RODATA|NOPTR, $8
+
+// func throughUint8F32AVX512(dst []float32, a []float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·throughUint8F32AVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), CX
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x40, CX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z2
+	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
+	VANDPS       Z0, Z2, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, (AX)(BX*4)
+	VMOVUPS      64(DX)(BX*4), Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z3
+	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
+	VANDPS       Z0, Z3, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, 64(AX)(BX*4)
+	VMOVUPS      128(DX)(BX*4), Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z4
+	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
+	VANDPS       Z0, Z4, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, 128(AX)(BX*4)
+	VMOVUPS      192(DX)(BX*4), Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z5
+	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
+	VANDPS       Z0, Z5, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, 192(AX)(BX*4)
+	ADDQ         $0x40, BX
+	SUBQ         $0x40, CX
+	JGE          loop4
+
+end4:
+	ADDQ $0x40, CX
+	SUBQ $0x10, CX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K1
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K1, Z6
+	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
+	VANDPS       Z0, Z6, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, (AX)(BX*4)
+	ADDQ         $0x10, BX
+	SUBQ         $0x10, CX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x10, CX
+	TESTQ        CX, CX
+	JZ           done
+	MOVL         $0x00000001, SI
+	SHLL         CL, SI
+	DECL         SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(BX*4), K1, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+0(SB), Z1
+	VCMPPS       $0x11, Z1, Z0, K2
+	VCVTTPS2DQ   Z0, Z0
+	VBROADCASTSS throughUint8F32AVX512Table<>+4(SB), Z1
+	VBLENDMPS    Z0, Z1, K2, Z7
+	VBROADCASTSS throughUint8F32AVX512Table<>+8(SB), Z0
+	VANDPS       Z0, Z7, Z0
+	VCVTDQ2PS    Z0, Z0
+	VMOVUPS      Z0, K1, (AX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA throughUint8F32AVX512Table<>+0(SB)/4, $0x4f000000
+DATA throughUint8F32AVX512Table<>+4(SB)/4, $0x80000000
+DATA throughUint8F32AVX512Table<>+8(SB)/4, $0x000000ff
+GLOBL throughUint8F32AVX512Table<>(SB), RODATA|NOPTR, $12
+
+// func throughUint8F32AVX2(dst []float32, a []float32)
+// Requires: AVX, AVX2
+TEXT ·throughUint8F32AVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), CX
+	MOVQ a_base+24(FP), DX
+	XORQ BX, BX
+	SUBQ $0x20, AX
+	JL   end4
+
+loop4:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, (CX)(BX*4)
+	VMOVUPS      32(DX)(BX*4), Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 32(CX)(BX*4)
+	VMOVUPS      64(DX)(BX*4), Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 64(CX)(BX*4)
+	VMOVUPS      96(DX)(BX*4), Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, 96(CX)(BX*4)
+	ADDQ         $0x20, BX
+	SUBQ         $0x20, AX
+	JGE          loop4
+
+end4:
+	ADDQ $0x20, AX
+	SUBQ $0x08, AX
+	JL   end1
+
+loop1:
+	VMOVUPS      (DX)(BX*4), Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VCVTTPS2DQ   Y0, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y2
+	VBLENDVPS    Y1, Y0, Y2, Y0
+	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y1
+	VANDPS       Y1, Y0, Y0
+	VCVTDQ2PS    Y0, Y0
+	VMOVUPS      Y0, (CX)(BX*4)
+	ADDQ         $0x08, BX
+	SUBQ         $0x08, AX
+	JGE          loop1
+
+end1:
+	ADDQ         $0x08, AX
+	TESTQ        AX, AX
+	JZ           done
+	MOVQ         $0x0706050403020100, SI
+	VMOVQ        SI, X0
+	VPMOVZXBD    X0, Y1
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     Y1, Y0, Y0
+	VMASKMOVPS   (DX)(BX*4), Y0, Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+0(SB), Y2
+	VCMPPS       $0x11, Y2, Y1, Y2
+	VCVTTPS2DQ   Y1, Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+4(SB), Y3
+	VBLENDVPS    Y2, Y1, Y3, Y1
+	VBROADCASTSS throughUint8F32AVX2Table<>+8(SB), Y2
+	VANDPS       Y2, Y1, Y1
+	VCVTDQ2PS    Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)(BX*4)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA throughUint8F32AVX2Table<>+0(SB)/4, $0x4f000000
+DATA throughUint8F32AVX2Table<>+4(SB)/4, $0x80000000
+DATA throughUint8F32AVX2Table<>+8(SB)/4, $0x000000ff
+GLOBL throughUint8F32AVX2Table<>(SB), RODATA|NOPTR, $12
+
 // func expF32AVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·expF32AVX512(SB), NOSPLIT, $0-48

@@ -487,6 +487,30 @@ func convertInt32F32(dst []float32, a []int32) bool {
 //go:noescape
 func convertInt32F32NEON(dst []float32, a []int32)
 
+// throughInt8F32 is ThroughInt8 with vectors, or reports that there is nothing to do.
+func throughInt8F32(dst, a []float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	throughInt8F32NEON(dst, a)
+	return true
+}
+
+//go:noescape
+func throughInt8F32NEON(dst, a []float32)
+
+// throughUint8F32 is ThroughUint8 with vectors, or reports that there is nothing to do.
+func throughUint8F32(dst, a []float32) bool {
+	if len(dst) == 0 || level == 0 {
+		return false
+	}
+	throughUint8F32NEON(dst, a)
+	return true
+}
+
+//go:noescape
+func throughUint8F32NEON(dst, a []float32)
+
 // expF32 is the function exp_f32 of kernels/math with vectors, or reports that there is nothing to do.
 func expF32(dst, x []float32) bool {
 	if len(dst) == 0 || level == 0 {

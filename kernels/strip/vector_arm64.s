@@ -1363,6 +1363,117 @@ one:
 done:
 	RET
 
+// func throughInt8F32NEON(dst, a []float32)
+TEXT ·throughInt8F32NEON(SB), NOSPLIT, $0-48
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	MOVD $throughInt8F32NEONTable<>(SB), R5
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	WORD $0x4f385461 // SHL 24 V1, V3, V0
+	WORD $0x4f280423 // SSHR 24 V3, V1, V0
+	WORD $0x4e21d861 // SCVTF V1, V3, V0
+	VST1.P [V1.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	WORD $0x4f385461 // SHL 24 V1, V3, V0
+	WORD $0x4f280423 // SSHR 24 V3, V1, V0
+	WORD $0x4e21d861 // SCVTF V1, V3, V0
+	FMOVS.P F1, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+DATA throughInt8F32NEONTable<>+0(SB)/4, $0x4f000000
+DATA throughInt8F32NEONTable<>+4(SB)/4, $0x80000000
+GLOBL throughInt8F32NEONTable<>(SB), RODATA|NOPTR, $8
+
+// func throughUint8F32NEON(dst, a []float32)
+TEXT ·throughUint8F32NEON(SB), NOSPLIT, $0-48
+	MOVD dst_base+0(FP), R0
+	MOVD dst_len+8(FP), R4
+	MOVD a_base+24(FP), R1
+	MOVD $throughUint8F32NEONTable<>(SB), R5
+	SUBS $4, R4, R4
+	BLT rest
+
+loop:
+	VLD1.P 16(R1), [V0.S4]
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	FMOVS 8(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x4e211c62 // AND V2, V3, V1
+	WORD $0x4e21d843 // SCVTF V3, V2, V0
+	VST1.P [V3.S4], 16(R0)
+	SUBS $4, R4, R4
+	BGE loop
+
+rest:
+	ADDS $4, R4, R4
+	BEQ done
+
+one:
+	FMOVS.P 4(R1), F0
+	FMOVS 0(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x6ea0e422 // CM V2, V1, V0
+	WORD $0x4ea1b801 // FCVTZS V1, V0, V0
+	FMOVS 4(R5), F0
+	VDUP V0.S[0], V0.S4
+	WORD $0x4ea21c43 // ORR V3, V2, V2
+	WORD $0x6e601c23 // BSL V3, V1, V0
+	FMOVS 8(R5), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x4e211c62 // AND V2, V3, V1
+	WORD $0x4e21d843 // SCVTF V3, V2, V0
+	FMOVS.P F3, 4(R0)
+	SUBS $1, R4, R4
+	BNE one
+
+done:
+	RET
+
+DATA throughUint8F32NEONTable<>+0(SB)/4, $0x4f000000
+DATA throughUint8F32NEONTable<>+4(SB)/4, $0x80000000
+DATA throughUint8F32NEONTable<>+8(SB)/4, $0x000000ff
+GLOBL throughUint8F32NEONTable<>(SB), RODATA|NOPTR, $12
+
 // func expF32NEON(dst, x []float32)
 TEXT ·expF32NEON(SB), NOSPLIT, $0-48
 	MOVD dst_base+0(FP), R0

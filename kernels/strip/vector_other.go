@@ -124,6 +124,12 @@ func scalarSelectF32(dst []float32, c []bool, s float32, b []float32) bool { ret
 // convertInt32F32 reports that there are no vectors.
 func convertInt32F32(dst []float32, a []int32) bool { return false }
 
+// throughInt8F32 reports that there are no vectors.
+func throughInt8F32(dst, a []float32) bool { return false }
+
+// throughUint8F32 reports that there are no vectors.
+func throughUint8F32(dst, a []float32) bool { return false }
+
 // expF32 reports that there are no vectors.
 func expF32(dst, x []float32) bool { return false }
 

@@ -53,6 +53,7 @@ var vectorized = map[string]any{
 	"Max": Max[float32], "MaxScalar": MaxScalar[float32], "ScalarMax": ScalarMax[float32],
 	"Min": Min[float32], "MinScalar": MinScalar[float32], "ScalarMin": ScalarMin[float32],
 	"Larger": Larger[float32], "Smaller": Smaller[float32], "FMAF32": FMAF32,
+	"ThroughInt8": ThroughInt8, "ThroughUint8": ThroughUint8,
 	"Neg": Neg[float32], "AbsFloat": AbsFloat[float32], "Sqrt": Sqrt[float32],
 	"Floor": Floor[float32], "Ceil": Ceil[float32], "Trunc": Trunc[float32], "Round": Round[float32],
 	"Eq": Eq[float32], "Ne": Ne[float32], "Lt": Lt[float32], "Le": Le[float32],

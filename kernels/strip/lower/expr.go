@@ -184,6 +184,9 @@ func (b *builder) choice(e *expr.Expr) (value, bool) {
 }
 
 func (b *builder) cast(e *expr.Expr) (value, bool) {
+	if x, ok := b.through(e); ok {
+		return x, true
+	}
 	x, ok := b.expr(e.Args[0])
 	if !ok {
 		return value{}, false
@@ -220,6 +223,21 @@ func (b *builder) cast(e *expr.Expr) (value, bool) {
 		return one("Truncate", x, to), true
 	}
 	return one("Convert", x, to), true
+}
+
+// through lowers a cast to a small integer and back, which is what is left of a
+// tensor that is quantised and taken on as floats.
+func (b *builder) through(e *expr.Expr) (value, bool) {
+	n := e.Args[0]
+	prim := map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}[n.DType]
+	if _, known := b.memo[n]; known || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast || n.Args[0].DType != ir.Float32 {
+		return value{}, false
+	}
+	x, ok := b.expr(n.Args[0])
+	if !ok {
+		return value{}, false
+	}
+	return b.op(prim, ir.Float32, x), true
 }
 
 // bitcast lowers a change of type that keeps the bits.

@@ -75,6 +75,11 @@ func (e *emitter) inst(i inst) reg.Register {
 		VFMADD231PS(e.arg(i.args[1]), e.arg(i.args[0]), v)
 	case key2(expr.OpSelect, i.d):
 		e.choose(e.arg(i.args[0]), e.arg(i.args[1]), e.arg(i.args[2]), v)
+	case key2(expr.OpCast, ir.Int32):
+		if i.from != ir.Float32 {
+			panic(fmt.Sprintf("%s: a cast from %s", e.name, i.from))
+		}
+		VCVTTPS2DQ(e.arg(i.args[0]), v)
 	case key2(expr.OpCast, ir.Float32):
 		if i.from != ir.Int32 {
 			panic(fmt.Sprintf("%s: a cast from %s", e.name, i.from))

@@ -72,7 +72,7 @@ var (
 		{expr.OpCeil, ir.Float32}: {"FRINTP", 0x4ea18800}, {expr.OpTrunc, ir.Float32}: {"FRINTZ", 0x4ea19800},
 		{expr.OpNeg, ir.Int32}: {"NEG", 0x6ea0b800}, {expr.OpAbs, ir.Int32}: {"ABS", 0x4ea0b800},
 		{expr.OpNot, ir.Int32}: {"NOT", 0x6e205800}, {expr.OpNot, ir.Bool}: {"NOT", 0x6e205800},
-		{expr.OpCast, ir.Float32}: {"SCVTF", 0x4e21d800},
+		{expr.OpCast, ir.Float32}: {"SCVTF", 0x4e21d800}, {expr.OpCast, ir.Int32}: {"FCVTZS", 0x4ea1b800},
 	}
 	neonOrder = map[ir.DType]map[expr.Op]uint32{
 		ir.Float32: {expr.OpEq: 0x4e20e400, expr.OpGe: 0x6e20e400, expr.OpGt: 0x6ea0e400},

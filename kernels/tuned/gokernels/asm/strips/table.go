@@ -96,6 +96,8 @@ func table() ([]primitive, error) {
 	add(of("selectScalar", "SelectScalar", expr.Select(expr.Get(cond), a, s), cond, varA, varS))
 	add(of("scalarSelect", "ScalarSelect", expr.Select(expr.Get(cond), s, b), cond, varS, varB))
 	add(of("convertInt32", "Convert", expr.Cast(ir.Float32, expr.Get(ints)), ints))
+	add(of("throughInt8", "ThroughInt8", through(ir.Int8, a), varA))
+	add(of("throughUint8", "ThroughUint8", through(ir.Uint8, a), varA))
 	for _, name := range functions {
 		fn := math.Func(name, ir.Float32)
 		add(primitive{name: name, fn: fn, math: true, scalar: []bool{false}, doc: "the function " + fn.Name + " of kernels/math"})
@@ -109,6 +111,17 @@ func table() ([]primitive, error) {
 		out[i].name += "F32"
 	}
 	return out, nil
+}
+
+// through is x truncated to an integer of 8 bits and converted back: to one of
+// 32 bits first, the smallest where x does not fit, of which the low 8 bits stay.
+func through(d ir.DType, x *expr.Expr) *expr.Expr {
+	n := expr.Select(expr.Lt(x, expr.Float(ir.Float32, 0x1p31)), expr.Cast(ir.Int32, x), expr.Int(ir.Int32, -1<<31))
+	if d == ir.Int8 {
+		bits := expr.Int(ir.Int32, 24)
+		return expr.Cast(ir.Float32, expr.Shr(expr.Shl(n, bits), bits))
+	}
+	return expr.Cast(ir.Float32, expr.And(n, expr.Int(ir.Int32, 0xff)))
 }
 
 // functions are those of kernels/math that have vector forms of their own: all
