@@ -79,7 +79,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 // share them.
 func (g *gen) bodies(in *tuned.Instance, text *ctext.Kernel) (bodies []string) {
 	phases := in.Kernel.Phases
-	if g.opt.Threads < 2 || len(phases) == 0 || len(phases) > 1 && !text.One("batch") {
+	if g.opt.Threads < 2 || !in.Divided || len(phases) > 1 && !text.One("batch") {
 		phases = []string{""}
 	}
 	for _, text.Phase = range phases {

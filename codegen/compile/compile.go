@@ -34,6 +34,8 @@ type Options struct {
 	// Threads, if over 1, divides kernels of C and Go into that many parts that may
 	// run at the same time: see the printers' options.
 	Threads int
+	// DivideAll divides small kernels too: for tests.
+	DivideAll bool
 	// Probes makes an instrumented copy, of C and Go: see the printers' options.
 	Probes bool
 	// Of an ExecuTorch program: weights in a file of their own, and the model's

@@ -32,6 +32,9 @@ func CheckTarget(name string) error {
 
 func (opt Options) target() tuned.Target {
 	t := tuned.Target{Lang: opt.Lang, Name: opt.Target, Threads: opt.Threads}
+	if !opt.DivideAll {
+		t.DividedFrom = tuned.WorthThreads
+	}
 	if t.Name == "" {
 		t.Name = "generic"
 	}

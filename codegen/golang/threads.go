@@ -15,7 +15,7 @@ import (
 
 // divides reports whether goroutines share the parts of a kernel.
 func (g *generator) divides(k *native.Kernel) bool {
-	return g.threads > 1 && k.Tuned != nil && len(k.Tuned.Kernel.Phases) > 0
+	return g.threads > 1 && k.Tuned != nil && k.Tuned.Divided
 }
 
 // goFunction returns the qualified name of the Go function of a tuned kernel, or

@@ -51,7 +51,7 @@ func TestGoroutinesRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closer.Close()
-	pkg, err := compile.Package(p, compile.Options{Lang: "go", Name: "digits", Threads: 2})
+	pkg, err := compile.Package(p, compile.Options{Lang: "go", Name: "digits", Threads: 2, DivideAll: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestThreadsAgree(t *testing.T) {
 	} {
 		whole := runAll(t.Context(), in(way.Settings{}), jobs)
 		for _, threads := range []int{2, 5} {
-			parts := runAll(t.Context(), in(way.Settings{Options: compile.Options{Threads: threads}}), jobs)
+			parts := runAll(t.Context(), in(way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}), jobs)
 			threaded := 0
 			for i := range jobs {
 				if err := sameBytes(whole[i], parts[i]); err != nil {

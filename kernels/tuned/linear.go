@@ -10,7 +10,7 @@ import (
 // where there is no column, and adds bias[n], padded likewise. Only m may be
 // dynamic.
 func LinearRows() *Kernel {
-	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Phases: []string{"panels"}, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
 		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance { return matchLinear(r, true) }}
 }
 

@@ -100,11 +100,16 @@ func (r *Request) order(k int) []int {
 
 // Target describes the machine and the output language.
 type Target struct {
-	Lang    string // "c" or "go"
-	Name    string // "generic", "cortex-m4", …
-	Speed   bool   // optimise for speed rather than size
-	Threads int    // parts that kernels are divided into, which need memory each; 0 and 1: none
+	Lang        string  // "c" or "go"
+	Name        string  // "generic", "cortex-m4", …
+	Speed       bool    // optimise for speed rather than size
+	Threads     int     // parts that kernels are divided into, which need memory each; 0 and 1: none
+	DividedFrom float64 // multiply-accumulates of the smallest kernel that is worth dividing
 }
+
+// WorthThreads is Target.DividedFrom on hosts: to wake a thread and to wait for it
+// takes some microseconds, in which a core does as many multiply-accumulates.
+const WorthThreads = 500_000
 
 // Instance is a kernel chosen for a call.
 type Instance struct {
@@ -126,6 +131,7 @@ type Instance struct {
 	Scratch  sym.Expr  // bytes, zero if none
 	Tile     Tile      // the same for all kernels of a target
 	MACs     sym.Expr  // multiply-accumulates, for reports and specialisation
+	Divided  bool      // threads share it; set by Select
 	Cost     float64   // estimated time in arbitrary units, for choosing among instances
 }
 
@@ -169,6 +175,9 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 			in.Kernel = k
 			best = in
 		}
+	}
+	if best != nil {
+		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 && cost(best.MACs) >= r.Target.DividedFrom
 	}
 	return best
 }

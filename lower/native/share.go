@@ -84,6 +84,9 @@ func newInstance(c *Call) *instance {
 	t := c.Kernel.Tuned
 	in.skel = &skeleton{}
 	in.key = "tuned " + t.Kernel.Name
+	if t.Divided {
+		in.key += " divided"
+	}
 	for _, p := range t.Params {
 		in.key += " " + p.Name
 		in.skel.ints = append(in.skel.ints, p.Value)

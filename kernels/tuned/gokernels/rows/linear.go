@@ -8,14 +8,19 @@ package rows
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
 func Linear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	LinearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
+}
+
+// LinearPart does one of the parts that Linear's one step is divided into.
+func LinearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	length := lengths(m, tileRows)
-	for j := 0; j < n; j += panel {
+	s := divide(part, parts, n, 1, m)
+	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
-		for i := 0; i < m; i += length {
-			t.rows = min(length, m-i)
+		for i := s.columns[0]; i < s.columns[1]; i += s.length {
+			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
 			f.product(&t, i*n+j, j, columns, epilogue)
 		}

@@ -10,17 +10,16 @@ type share struct {
 
 // divide returns the share of one of parts parts of the results of cout
 // channels, oh rows and ow columns: of panels where they come out even, or else
-// of rows if there are enough, or of a row's tiles.
+// of rows if there are enough, or of a row's tiles, unless these are too few.
 func divide(part, parts, cout, oh, ow int) share {
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
-	panels := (cout + panel - 1) / panel
+	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
 	switch {
-	case panels%parts == 0 || panels > 4*parts:
+	case panels%parts == 0 || panels > 4*parts || max(oh, tiles) < parts:
 		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
 	case oh >= parts:
 		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
 	default:
-		tiles := (ow + s.length - 1) / max(s.length, 1)
 		s.columns = [2]int{tiles * part / parts * s.length, min(ow, tiles*(part+1)/parts*s.length)}
 	}
 	return s
