@@ -49,7 +49,7 @@ var StockForms = Pass{
 // Uses counts the references to each value.
 type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll, stockRemainder, stockPad, stockCat, stockPower}
+var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll, stockRemainder, stockPad, stockCat, stockPower, stockCumsum}
 
 // stockCopy is the rule for copies and casts.
 func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
@@ -109,6 +109,23 @@ func stockRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 		return nil, err
 	}
 	return b.Call(viewCopyOp, rolled, shapeArg(x.Type.Sizes))
+}
+
+// stockCumsum is the rule for running sums of a tensor without dimensions,
+// which the kernel refuses.
+func stockCumsum(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.cumsum.default" || c.Outs[0].Rank() > 0 {
+		return nil, nil
+	}
+	row, err := call(b, viewCopyOp, c.Value("self"), []int{1})
+	if err != nil {
+		return nil, err
+	}
+	sum, err := call(b, n.Op, row, 0, ops.Kw("dtype", c.Outs[0].DType))
+	if err != nil {
+		return nil, err
+	}
+	return b.Call(viewCopyOp, sum, []int{})
 }
 
 // stockRemainder is the rule for remainders of integers: the kernels give them

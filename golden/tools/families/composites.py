@@ -189,3 +189,24 @@ def adaptive_max_dynamic() -> Case:
 
     sizes = {2: torch.export.Dim("h", min=3, max=12), 3: torch.export.Dim("w", min=4, max=14)}
     return Case(function(forward), (torch.randn(1, 2, 7, 9),), runs=[run(torch.randn(1, 2, h, w)) for h, w in ((3, 4), (12, 14), (6, 5))], dynamic_shapes=(sizes,))
+
+
+def nothing_reduced() -> Case:
+    """Whether any or all of no elements are true; running sums of one element without dimensions."""
+
+    def forward(x, v, s):
+        return (
+            *(f(x > 0) for f in (torch.any, torch.all)),
+            *(f(x > 0, dim=d) for f in (torch.any, torch.all) for d in (0, 1, (0, 1))),
+            v.any(),
+            v.all(0),
+            v.bool().any(dim=0, keepdim=True),
+            v.sum(),
+            v.cumsum(0),
+            v.prod(),
+            s.cumsum(0),
+            s.cumprod(0),
+            s.cumsum(-1, dtype=torch.float64),
+        )
+
+    return Case(function(forward), (torch.zeros(0, 3), torch.zeros(0), torch.tensor(1.5)))
