@@ -61,10 +61,10 @@ func TestFusedMultiplyAdd(t *testing.T) {
 		t.Run(c.compiler.Name+" "+strings.Join(c.compiler.Flags[max(0, len(c.compiler.Flags)-3):], " "), func(t *testing.T) {
 			kernels := map[string]int{"linear_f32": c.want, "conv2d_f32": c.want, "depthwise_conv2d_f32": 1}
 			if c.target == "generic" {
-				kernels["linear_rows_f32"], kernels["matmul_rows_f32"] = c.want, c.want
+				kernels["linear_rows_f32"], kernels["matmul_rows_f32"], kernels["winograd_f32"] = c.want, c.want, c.want
 			}
 			for kernel, want := range kernels {
-				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target, Speed: strings.Contains(kernel, "_rows")}, kernel)
+				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target, Speed: strings.Contains(kernel, "_rows") || kernel == "winograd_f32"}, kernel)
 				out, err := exec.CommandContext(t.Context(), c.objdump, "-d", o).Output()
 				if err != nil {
 					t.Fatal(err)
