@@ -22,6 +22,14 @@ const foldWidening = 4
 // than all operands: a model can ask for more than the machine has.
 const foldLimit = 64 << 20
 
+// Folding a method runs about no more iterations of loops than foldWork and
+// foldPerByte for each byte of the constants that it begins with: what would take
+// longer is left to run time.
+const (
+	foldWork    = 1 << 28
+	foldPerByte = 16
+)
+
 // FoldConstants computes nodes whose operands are constants, and puts the
 // region of a cond whose predicate is constant in its place. It does not fold
 // what would make the program bigger: nodes that hang together by constants
@@ -72,13 +80,21 @@ type folder struct {
 	machine  *interp.Machine
 	constant map[*ir.Value]bool
 	uses     map[*ir.Value]int
-	nodes    []*ir.Node // candidates: every operand is constant
+	work     int64              // iterations that may still run
+	begins   map[*ir.Value]bool // constants that work has its share of
+	nodes    []*ir.Node         // candidates: every operand is constant
 	fold     map[*ir.Node]bool
 }
 
 func newFolder(t *ops.Table, m *ir.Method, constant map[*ir.Value]bool) *folder {
 	f := &folder{table: t, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph), fold: map[*ir.Node]bool{}}
+	f.work, f.begins = foldWork, map[*ir.Value]bool{}
 	f.collect(m.Graph)
+	most := int64(foldWork) // for loops whose end only running them tells
+	for v := range f.begins {
+		most += foldPerByte * storedBytes(v)
+	}
+	f.machine.Limit = &most
 	return f
 }
 
@@ -119,7 +135,23 @@ func (f *folder) foldable(n *ir.Node) bool {
 		}
 	}
 	c, err := f.table.Bind(n)
-	return err == nil && HasKernel(c.Op)
+	return err == nil && HasKernel(c.Op) && f.afford(c)
+}
+
+// afford reports whether there is time left for a call, which it takes.
+func (f *folder) afford(c *ops.Call) bool {
+	for _, v := range c.Operands() {
+		if v.Const != nil && !f.begins[v] {
+			f.begins[v] = true
+			f.work += foldPerByte * storedBytes(v)
+		}
+	}
+	work := iterations(c)
+	if work > f.work {
+		return false
+	}
+	f.work -= work
+	return true
 }
 
 // storedBytes returns what a constant takes: less than its elements if it repeats

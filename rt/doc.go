@@ -34,8 +34,9 @@
 // and at most for the time that a small number of passes over the method's
 // memory takes, which MemoryManager.Limit bounds. What kernels allocate for
 // themselves counts towards that limit ([Call.Reserve]). Loading has no context:
-// its work follows from the file's size, but that rt/optimize computes what
-// depends on constants alone, so that programs not trusted are best interpreted.
+// its work follows from the file's size; rt/optimize computes what depends on
+// constants alone, but nothing that takes more than some 2^28 iterations of loops
+// and a few for each byte of constants.
 // Kernels and backends of others keep their own promises; those that etgen
-// registry writes look at no context within a call.
+// registry writes look at no context within a call: see rt/compiled.
 package rt

@@ -33,6 +33,7 @@ type frame struct {
 
 	left int64 // iterations until done is looked at
 	done <-chan struct{}
+	most *int64 // iterations that may still run; nil: any number
 }
 
 // pollEvery is how many iterations of loops run, those of loops inside counted
@@ -48,6 +49,11 @@ func (fr *frame) spend(n int64) {
 
 // poll ends the run if nobody waits for it any more.
 func (fr *frame) poll() {
+	if fr.most != nil {
+		if *fr.most -= pollEvery - fr.left; *fr.most < 0 {
+			panic(stop{ErrStopped})
+		}
+	}
 	fr.left = pollEvery
 	select {
 	case <-fr.done:
@@ -94,6 +100,10 @@ func (p *Program) Runner() *Runner { return &Runner{p, p.frame()} }
 // those around it included, has gone through some ten thousand elements more. A
 // nil one never is.
 func (r *Runner) Until(done <-chan struct{}) { r.fr.done = done }
+
+// Limit lets runs end with ErrStopped before many more than *most iterations of
+// loops, those of loops inside counted too; *most becomes less by what runs.
+func (r *Runner) Limit(most *int64) { r.fr.most = most }
 
 // Run executes the program; see the function Run.
 func (r *Runner) Run(bufs [][]byte, syms []int64, scalars []Value) error {

@@ -36,6 +36,9 @@ type Machine struct {
 	Naive bool
 	// Done, if not nil, ends what runs with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
+	// Limit, if not nil, is how many iterations of loops may run; it becomes less by
+	// those that do. What needs many more ends with eval.ErrStopped.
+	Limit *int64
 	// Reserve, if not nil, is asked before memory of so many bytes is allocated
 	// for results and scratch; its error ends what runs.
 	Reserve func(bytes int64) error

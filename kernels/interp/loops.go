@@ -75,6 +75,7 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []ex
 	}
 	r := p.Runner()
 	r.Until(m.Done)
+	r.Limit(m.Limit)
 	if err := r.Run(bufs, syms, scalars); err != nil {
 		return nil, err
 	}

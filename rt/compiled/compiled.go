@@ -3,6 +3,13 @@
 //
 // A generated function is made for one form of an operator's arguments: their
 // kinds, element types, sizes and literals. A call finds its function by that.
+//
+// Functions do not look at the context of an execution: that is looked at between
+// instructions, so that an execution goes on until the call that it is in ends.
+// How long a call takes follows from the sizes that the function was made for,
+// of programs that whoever made the registry chose: no other program can make it
+// longer, but where elements decide how often a loop runs or how large a result
+// is, which the arguments' bounds limit.
 package compiled
 
 import (
