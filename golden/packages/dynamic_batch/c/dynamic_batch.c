@@ -81,12 +81,13 @@ typedef struct {
 #define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
 #define ROWS_CHAINS 4
 
-/* A sum over three nested loops, contiguous in w: their extents, and their steps in x and
-   w; the innermost has step 1 in x. */
+/* A sum over three nested loops: their extents, and their steps in x and w; the innermost
+   has step 1 in x, and goes from row to row of the panel in w. */
 typedef struct {
     int32_t rows, row; /* extent and steps of the outer loop */
     int32_t panel;
     int32_t cols, col; /* of the middle loop */
+    int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
 } rows_walk;
@@ -104,9 +105,9 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, f
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
-        const float *wp = w + r * s->panel;
         for (int32_t c = 0; c < s->cols; c++) {
             const float *xp = x + r * s->row + c * s->col;
+            const float *wp = w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
                 tile_vec b[ROWS_VECS];
                 TILE_UNROLL
@@ -150,9 +151,9 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
-        const float *wp = w + r * s->panel;
         for (int32_t c = 0; c < s->cols; c++) {
             const float *xp = x + r * s->row + c * s->col;
+            const float *wp = w + r * s->panel + c * s->tap;
             int32_t k = 0;
             for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
                 TILE_UNROLL
@@ -242,6 +243,7 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
+    walk.tap = 0;
     walk.depth = 4;
     walk.next = 4;
     /* Rows in tiles of equal length. */
@@ -274,6 +276,7 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
+    walk.tap = 0;
     walk.depth = 5;
     walk.next = 5;
     /* Rows in tiles of equal length. */

@@ -92,12 +92,13 @@ typedef struct {
 #define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
 #define ROWS_CHAINS 4
 
-/* A sum over three nested loops, contiguous in w: their extents, and their steps in x and
-   w; the innermost has step 1 in x. */
+/* A sum over three nested loops: their extents, and their steps in x and w; the innermost
+   has step 1 in x, and goes from row to row of the panel in w. */
 typedef struct {
     int32_t rows, row; /* extent and steps of the outer loop */
     int32_t panel;
     int32_t cols, col; /* of the middle loop */
+    int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
 } rows_walk;
@@ -115,9 +116,9 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, f
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
-        const float *wp = w + r * s->panel;
         for (int32_t c = 0; c < s->cols; c++) {
             const float *xp = x + r * s->row + c * s->col;
+            const float *wp = w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
                 tile_vec b[ROWS_VECS];
                 TILE_UNROLL
@@ -161,9 +162,9 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
-        const float *wp = w + r * s->panel;
         for (int32_t c = 0; c < s->cols; c++) {
             const float *xp = x + r * s->row + c * s->col;
+            const float *wp = w + r * s->panel + c * s->tap;
             int32_t k = 0;
             for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
                 TILE_UNROLL
@@ -295,6 +296,7 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
         const int32_t length = (4 + tiles - 1) / tiles;
         const float *panel = w + j * 27;
         walk.panel = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
+        walk.tap = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
         for (int32_t p = 0; p < 4; p++) {
             for (int32_t q = 0; q < 4; q += length) {
                 const int32_t rows = 4 - q < length ? 4 - q : length;
@@ -340,6 +342,7 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
+    walk.tap = 0;
     walk.depth = 16;
     walk.next = 16;
     /* Rows in tiles of equal length. */
@@ -371,6 +374,7 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
+    walk.tap = 0;
     walk.depth = 10;
     walk.next = 10;
     /* Rows in tiles of equal length. */
