@@ -49,7 +49,7 @@ var StockForms = Pass{
 // Uses counts the references to each value.
 type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll, stockRemainder, stockPad, stockCat, stockPower, stockCumsum}
+var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll, stockRemainder, stockPad, stockCat, stockPower, stockCumsum, stockConvolution}
 
 // stockCopy is the rule for copies and casts.
 func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {

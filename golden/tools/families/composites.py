@@ -210,3 +210,9 @@ def nothing_reduced() -> Case:
         )
 
     return Case(function(forward), (torch.zeros(0, 3), torch.zeros(0), torch.tensor(1.5)))
+
+
+def conv3d() -> Case:
+    """Convolutions of three dimensions: grouped, strided, dilated, padded; a batch that is dynamic."""
+    model = nn.Sequential(nn.Conv3d(4, 6, (2, 3, 1), stride=(2, 1, 2), padding=(2, 1, 0), dilation=(2, 1, 1), groups=2), nn.ReLU(), nn.Conv3d(6, 3, (3, 1, 2), bias=False))
+    return Case(model, (torch.randn(2, 4, 7, 4, 5),), runs=[run(torch.randn(1, 4, 7, 4, 5))], dynamic_shapes=({0: torch.export.Dim("n", min=1, max=4)},))
