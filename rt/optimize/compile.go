@@ -53,7 +53,7 @@ func compile(b *rt.Boundary, o Options) (*code, error) {
 	if err := c.ports(b, p.Methods[0]); err != nil {
 		return nil, err
 	}
-	if err := lower.Backend.Run(&lower.Context{Table: table}, p, nil); err != nil {
+	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true}, p, nil); err != nil {
 		return nil, err
 	}
 	if o.Lowered != nil {
