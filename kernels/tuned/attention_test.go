@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // attentionTrials are calls for one of the kernels of attention.
@@ -70,4 +72,36 @@ func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Ex
 		}
 	}
 	return ops.Input{Value: &ir.Value{Type: ir.TensorOf(d, all[4-min(rank, pick(r, 2, 4)):]...)}}
+}
+
+// TestWhole: only targets whose C has vectors keep attention whole, and only what
+// a kernel accepts.
+func TestWhole(t *testing.T) {
+	speed := tuned.Target{Lang: "c", Name: "generic", Speed: true}
+	double := func(sizes ...int64) ops.Input { return ops.Tensor(ir.Float64, ops.Values{}, sizes...) }
+	for _, c := range []struct {
+		name   string
+		target tuned.Target
+		of     func(...int64) ops.Input
+		want   bool
+	}{
+		{"vectors", speed, static, true},
+		{"double", speed, double, false},
+		{"go", tuned.Target{Lang: "go", Name: "generic", Speed: true}, static, false},
+		{"size", tuned.Target{Lang: "c", Name: "generic"}, static, false},
+		{"microcontroller", tuned.Target{Lang: "c", Name: "cortex-m4", Speed: true}, static, false},
+	} {
+		x := c.of(1, 2, 5, 8)
+		op, ok := ops.Standard().Lookup("aten.scaled_dot_product_attention.default")
+		if !ok {
+			t.Fatal("attention is not in the table")
+		}
+		call, err := ops.Standard().Bind(ops.NewSample("query", x, "key", x, "value", x).Node(op))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tuned.Whole(tuned.Standard(), c.target)(call); got != c.want {
+			t.Errorf("%s: kept whole: %v", c.name, got)
+		}
+	}
 }
