@@ -12,6 +12,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/registry"
+	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/ir/pte"
 )
@@ -41,6 +42,9 @@ func TestShared(t *testing.T) {
 	execute(t, jobs)
 }
 
+// refused are the cases with operators that ExecuTorch programs cannot have.
+var refused = map[string]bool{"adaptive_max_dynamic": true, "linear_systems": true, "view_dtype": true}
+
 // Programs that etgen wrote of the repository's own cases.
 func TestOwn(t *testing.T) {
 	dirs, err := testcase.Find(own)
@@ -50,12 +54,23 @@ func TestOwn(t *testing.T) {
 	temp := t.TempDir()
 	var jobs []job
 	for _, dir := range dirs {
-		p, closer, err := compile.Read(filepath.Join(dir, "model.pt2"))
+		c, err := testcase.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, closer, err := conform.Job(c, c.Models[0]).Open()
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := strings.ReplaceAll(filepath.Base(dir), ".", "_")
 		pkg, err := compile.Package(p, compile.Options{Name: name, Lang: "pte"})
+		if refused[name] {
+			if err == nil {
+				t.Errorf("%s can be written by now", name)
+			}
+			closer.Close()
+			continue
+		}
 		if err == nil {
 			err = pkg.Write(temp)
 		}
