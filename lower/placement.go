@@ -23,9 +23,11 @@ func place(sizes, base []sym.Expr, where func([]sym.Expr) []sym.Expr) *placement
 	return p
 }
 
-// whole reports whether the tensor is all of the base in row-major order.
+// whole reports whether the tensor is all of the base in row-major order. Of no
+// elements any order is.
 func (p *placement) whole() bool {
-	return sym.Mul(p.sizes...).Equal(sym.Mul(p.base...)) && sym.RowMajor(p.base, p.at).Equal(sym.RowMajor(p.sizes, p.coords))
+	n := sym.Mul(p.sizes...)
+	return n.Equal(sym.Mul(p.base...)) && (n.IsZero() || sym.RowMajor(p.base, p.at).Equal(sym.RowMajor(p.sizes, p.coords)))
 }
 
 // identity reports whether the tensor is the base as it is.
