@@ -3,6 +3,7 @@ package native
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -151,11 +152,13 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		for _, r := range n.Regions {
 			b.selectTuned(r)
 		}
-		if f.call == nil || f.absorbed || f.view || len(n.Outputs) != 1 {
+		if f.call == nil || f.absorbed || f.view || !b.onlyFirstRead(n) {
 			continue
 		}
+		call := *f.call
+		call.Outs = call.Outs[:1]
 		f.instance = tuned.Select(b.opt.Kernels, &tuned.Request{
-			Call: f.call, Target: b.opt.Target,
+			Call: &call, Target: b.opt.Target,
 			Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
 			Out:   b.orders[n.Output(0)],
 			Const: func(k int) ([]byte, bool) {
@@ -176,6 +179,13 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		}
 		b.findEpilogue(f)
 	}
+}
+
+// onlyFirstRead reports whether n has results of which nobody reads any but the
+// first.
+func (b *builder) onlyFirstRead(n *ir.Node) bool {
+	return len(n.Outputs) > 0 && n.Output(0) != nil &&
+		!slices.ContainsFunc(n.Outputs[1:], func(v *ir.Value) bool { return v != nil && len(b.users[v]) > 0 })
 }
 
 // file is the base name of the method's file.
