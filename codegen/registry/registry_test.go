@@ -42,9 +42,6 @@ func TestShared(t *testing.T) {
 	execute(t, jobs)
 }
 
-// refused are the cases with operators that ExecuTorch programs cannot have.
-var refused = map[string]bool{"adaptive_max_dynamic": true, "linear_systems": true, "view_dtype": true}
-
 // Programs that etgen wrote of the repository's own cases.
 func TestOwn(t *testing.T) {
 	dirs, err := testcase.Find(own)
@@ -64,7 +61,7 @@ func TestOwn(t *testing.T) {
 		}
 		name := strings.ReplaceAll(filepath.Base(dir), ".", "_")
 		pkg, err := compile.Package(p, compile.Options{Name: name, Lang: "pte"})
-		if refused[name] {
+		if conform.Refused(name) != "" {
 			if err == nil {
 				t.Errorf("%s can be written by now", name)
 			}

@@ -810,14 +810,19 @@ func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
 func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
+}
+
+// linearPart does one of the parts that Linear's one step is divided into.
+func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	length := lengths(m, tileRows)
-	for j := 0; j < n; j += panel {
+	s := divide(part, parts, n, 1, m)
+	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
-		for i := 0; i < m; i += length {
-			t.rows = min(length, m-i)
+		for i := s.columns[0]; i < s.columns[1]; i += s.length {
+			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
 			f.product(&t, i*n+j, j, columns, epilogue)
 		}
@@ -851,17 +856,16 @@ type share struct {
 
 // divide returns the share of one of parts parts of the results of cout
 // channels, oh rows and ow columns: of panels where they come out even, or else
-// of rows if there are enough, or of a row's tiles.
+// of rows if there are enough, or of a row's tiles, unless these are too few.
 func divide(part, parts, cout, oh, ow int) share {
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
-	panels := (cout + panel - 1) / panel
+	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
 	switch {
-	case panels%parts == 0 || panels > 4*parts:
+	case panels%parts == 0 || panels > 4*parts || max(oh, tiles) < parts:
 		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
 	case oh >= parts:
 		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
 	default:
-		tiles := (ow + s.length - 1) / max(s.length, 1)
 		s.columns = [2]int{tiles * part / parts * s.length, min(ow, tiles*(part+1)/parts*s.length)}
 	}
 	return s

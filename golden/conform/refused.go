@@ -1,0 +1,20 @@
+package conform
+
+// Refused returns the operator because of which the models of a case, the name
+// of a folder, cannot become ExecuTorch programs: the stock runtime has no kernel
+// for it, and it cannot be said in others. It is "" if they can.
+func Refused(name string) string {
+	switch name {
+	case "adaptive_max_dynamic": // windows whose sizes data decides
+		return "aten.adaptive_max_pool2d.default"
+	case "custom_op": // has no definition in the file
+		return "refzoo.scale_add"
+	case "index_put_scatter": // a result as large as data decides, filled up
+		return "aten.nonzero_static"
+	case "linear_systems": // elimination
+		return "aten.linalg_lu_factor_ex.default"
+	case "view_dtype": // nothing there looks at bits
+		return "aten.view.dtype"
+	}
+	return ""
+}
