@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
 )
 
 // The C of every case is free of warnings: with gcc and clang, as C++ with
@@ -25,7 +27,11 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, dir := range dirs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			sources := writePackage(t, filepath.Join(dir, "model.pt2"))
+			c, err := testcase.Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources := writePackage(t, conform.Job(c, c.Models[0]))
 			errs := make([]error, len(targets))
 			var wait sync.WaitGroup
 			for i, target := range targets {
@@ -42,13 +48,15 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func writePackage(t *testing.T, model string) (sources []string) {
+func writePackage(t *testing.T, j way.Job) (sources []string) {
 	t.Helper()
-	p, closer, err := compile.Read(model)
+	p, closer, err := j.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closer.Close()
+	if closer != nil {
+		defer closer.Close()
+	}
 	pkg, err := compile.Package(p, compile.Options{Lang: "c"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for the time given (default 60s), one more at once than
-# there are processors: each waits for its coordinator now and then. A target that
-# finds something leaves its input in testdata/fuzz. Inputs that only reach new
+# Runs every fuzz target for the time given (default 60s), two at once on each
+# processor. A target that finds something leaves its input in testdata/fuzz. Inputs that only reach new
 # code are hardly minimised: that takes a minute for each file of a kilobyte, in
 # which nothing is tried.
 set -euo pipefail
@@ -41,4 +40,4 @@ ended_on_time() { # target output
 export -f fuzz ended_on_time
 export FUZZTIME=$time
 # shellcheck disable=SC2016 # expanded by the inner shell
-xargs -P "$(($(nproc) + 1))" -L 1 bash -c 'fuzz "$0" "$1"' <<<"$targets"
+xargs -P "$(($(nproc) * 2))" -L 1 bash -c 'fuzz "$0" "$1"' <<<"$targets"

@@ -20,7 +20,7 @@ func ConvAround() *Kernel {
 
 // ConvAroundPlanes is ConvAround for row-major results.
 func ConvAroundPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAroundPlanes", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
 		Match: func(r *Request) *Instance { return matchAround(r, false) }}
 }
 

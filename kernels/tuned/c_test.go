@@ -92,11 +92,12 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	}
 	body := text(t, in.Kernel.Name, k)
 	if params { // the printer leaves out parameters without a use
-		used := "{\n"
+		used := "" // behind pragmas, which begin a block
 		for _, p := range in.Params {
 			used += "    (void)" + p.Name + ";\n"
 		}
-		body = strings.Replace(body, "{\n", used, 1)
+		end := strings.LastIndex(body, "}")
+		body = body[:end] + used + body[end:]
 	}
 	return head + body
 }

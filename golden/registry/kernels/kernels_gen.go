@@ -581,9 +581,8 @@ func mean(out, in []float32, s0 int) {
 // xw from row to row and from column to column. The weights are packed:
 // w[groups][ceil(cout/32)][outer][middle][depth][32], the last panel 16 wide where
 // that is enough, zero where there is no channel; bias is padded to panels of 32.
-// Results are yw apart from column to column and yc from channel to channel, one
-// of which is 1, and finished as Linear's are; the epilogue's runs are neighbours,
-// all of channel c if yc is not 1.
+// Results are yw apart from column to column and yc, which is 1, from channel to
+// channel, and finished as Linear's are.
 //
 // If gh is not 0, each image is copied into scratch first, to which all of that
 // applies then: planes planes of gh rows of gw elements. There an image begins
@@ -601,6 +600,13 @@ func rowsConvAround(y, x, w, bias, scratch []float32, batch, groups, cin, cout, 
 // into: steps copy an image and convolve it in turn, and each begins when the one
 // before has ended.
 func convAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	around(false, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
+}
+
+// around is ConvAroundPart, or ConvAroundPlanesPart: strides alone do not tell
+// which where there is one pixel.
+func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	x = x[b*xb:]
@@ -638,10 +644,10 @@ func convAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, bat
 					t.x = x[g*xg+p*xh+q*xw:]
 					channel := g*cout + j
 					o := b*groups*cout*oh*ow + (p*ow+q)*yw + channel*yc
-					if yc == 1 {
-						f.product(&t, o, channel, columns, epilogue)
-					} else {
+					if turned {
 						f.turned(&t, &sums, o, channel, columns, yc, epilogue)
+					} else {
+						f.product(&t, o, channel, columns, epilogue)
 					}
 				}
 			}
