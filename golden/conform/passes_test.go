@@ -40,10 +40,10 @@ func TestEveryPass(t *testing.T) {
 			var miss *Miss
 			w := way.Reference{Pipeline: verified(pl)}
 			w.Run(t.Context(), []way.Job{Job(c, model)}, func(_ int, r *way.Result) { miss = check(c, r) })
-			if miss != nil && isRefusal(*miss) {
-				break
-			}
 			if miss != nil {
+				if miss.Case = c.Dir; isRefusal(*miss) {
+					break
+				}
 				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl), pl[len(pl)-1].Name, miss.Problem)
 				break // the passes behind it can only repeat it
 			}

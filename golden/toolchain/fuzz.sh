@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs every fuzz target for the time given (default 60s), two at once on each
-# processor. A target that finds something leaves its input in testdata/fuzz. Inputs that only reach new
-# code are hardly minimised: that takes a minute for each file of a kilobyte, in
-# which nothing is tried.
+# processor. A target that finds something leaves its input in testdata/fuzz.
+# Inputs that only reach new code are hardly minimised: that takes a minute for
+# each file of a kilobyte, in which nothing is tried.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
