@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for the time given (default 60s), two at once on each
+# Runs every fuzz target for the time given (default 60s), three at once on each
 # processor. A target that finds something leaves its input in testdata/fuzz.
 # Inputs that only reach new code are hardly minimised: that takes a minute for
 # each file of a kilobyte, in which nothing is tried.
@@ -40,4 +40,4 @@ ended_on_time() { # target output
 export -f fuzz ended_on_time
 export FUZZTIME=$time
 # shellcheck disable=SC2016 # expanded by the inner shell
-xargs -P "$(($(nproc) * 2))" -L 1 bash -c 'fuzz "$0" "$1"' <<<"$targets"
+xargs -P "$(($(nproc) * 3))" -L 1 bash -c 'fuzz "$0" "$1"' <<<"$targets"

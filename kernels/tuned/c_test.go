@@ -284,7 +284,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 // several compilers.
 func TestC(t *testing.T) {
 	native := []string{"-O3", "-march=native"}
-	for _, run := range []struct {
+	for i, run := range []struct {
 		compiler toolchain.Target
 		target   string
 	}{
@@ -302,11 +302,15 @@ func TestC(t *testing.T) {
 	} {
 		t.Run(run.compiler.Name+" "+run.target, func(t *testing.T) {
 			t.Parallel()
+			count := 10
+			if i < 2 { // sanitizers see the most
+				count = 20
+			}
 			r := rand.New(rand.NewPCG(3, 4))
 			all := epilogues()
 			b := newBatch()
 			target := tuned.Target{Lang: "c", Name: run.target, Speed: true}
-			sets := trialsOf(r, target, 20)
+			sets := trialsOf(r, target, count)
 			var done []*trial
 			for _, kernel := range sorted(sets) {
 				for i, tr := range sets[kernel] {

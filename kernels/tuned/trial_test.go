@@ -235,7 +235,7 @@ func (tr *trial) check(t testing.TB, got []float32) {
 	for i, w := range tr.want {
 		tol := 1e-5 + 1.3e-6*math.Abs(float64(w)) + 4*eps*math.Sqrt(max(tr.terms, 1))*largest
 		if !(math.Abs(float64(got[i]-w)) <= tol) {
-			t.Errorf("%s: element %d of %d is %g, want %g", tr.name, i, len(tr.want), got[i], w)
+			t.Errorf("%s: %s: element %d of %d is %g, want %g", tr.in.Kernel.Name, tr.name, i, len(tr.want), got[i], w)
 			return
 		}
 	}
