@@ -277,6 +277,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			}
 		}
 	}
+	if gather := "conv2d_gather_f32"; sets[gather] != nil {
+		sets[gather] = append([]*trial{twoColumns()}, sets[gather]...)
+	}
 	return sets
 }
 

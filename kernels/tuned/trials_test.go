@@ -299,3 +299,15 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 	}
 	return out
 }
+
+// twoColumns is a convolution whose padding gcc 12 got wrong at -O3: stores
+// under a condition and those of its other branch were merged.
+func twoColumns() *trial {
+	last := []int{0, 2, 3, 1}
+	return &trial{
+		op: "aten.convolution.default", by: "conv2d_gather_f32", name: "convolution of two columns", syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last,
+		sample: ops.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias", nil, "stride", []int64{1, 2}, "dilation", []int64{1, 1},
+			"groups", int64(1), "padding", []int64{1, 1}, "transposed", false, "output_padding", []int64{0, 0}),
+		constant: []bool{false, true, true},
+	}
+}
