@@ -62,6 +62,8 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders, constant func
 			return nil, err
 		}
 		return k.inOrder(c, o, interp.Orders{}, s)
+	case c.Op.Effect:
+		return k.newAssertion(c)
 	}
 	return nil, fmt.Errorf("the operator has no kernel")
 }
