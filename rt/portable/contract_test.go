@@ -295,3 +295,15 @@ func TestHostile(t *testing.T) {
 	}
 	t.Logf("%d calls ran", ran)
 }
+
+// What an operator asserts of its operands is held against each call.
+func TestAssertion(t *testing.T) {
+	x, y := floats(t, []int64{2, 2}, 1, 2, 0, 2), floats(t, []int64{2, 2}, 0, 0, 0, 0)
+	run := prepared(t, "aten::linalg_inv.out", func(v *rt.EValue) bool { return v != x && v != y }, x, y)
+	check(t, run, y, []int64{2, 2}, 1, -1, 0, 0.5)
+	xs, _ := rt.Data[float32](x.Tensor)
+	clear(xs)
+	if err := run(); err == nil || !strings.Contains(err.Error(), "singular") {
+		t.Errorf("the inverse of a matrix of zeros: %v", err)
+	}
+}
