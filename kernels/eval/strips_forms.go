@@ -61,6 +61,17 @@ func ternary[T element](v *vectors, c *lower.Call, f func(dst, a, b, c []T)) ste
 	}
 }
 
+func rescale(v *vectors, c *lower.Call) step {
+	a, b, d := operand[float32](v, c.Args[0]), operand[float64](v, c.Args[1]), operand[float64](v, c.Args[2])
+	take := result[float32](v, c.Dst)
+	return func(fr *frame, n int) {
+		x, y, z := a(fr, n), b(fr, n), d(fr, n)
+		dst, to := take(fr, n)
+		strip.TruncMulAdd(dst, x, y, z)
+		store(to, dst)
+	}
+}
+
 // second has a scalar as second operand.
 func second[T element](v *vectors, c *lower.Call, f func(dst, a []T, s T)) step {
 	return compareScalar(v, c, f)

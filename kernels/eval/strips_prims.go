@@ -228,6 +228,8 @@ func float32Call(v *vectors, c *lower.Call) step {
 		return convert(v, c, strip.ToBF16)
 	case "FMAF32":
 		return ternary(v, c, strip.FMAF32)
+	case "TruncMulAdd":
+		return rescale(v, c)
 	case "ThroughInt8":
 		return unary(v, c, strip.ThroughInt8)
 	case "ThroughUint8":

@@ -23,9 +23,11 @@ func view[T element](b []byte) ([]T, bool) {
 
 // Floats returns b as float32 elements: b's own memory, shared, if it is aligned
 // for them and the machine is little-endian; else a copy in room, which grows
-// as needed.
+// as needed. Bytes of something else may end within an element: zeros follow.
 func Floats(b []byte, room *[]float32) (x []float32, shared bool) {
-	if x, ok := view[float32](b); ok {
+	if rest := len(b) % 4; rest > 0 {
+		b = append(b[:len(b):len(b)], make([]byte, 4-rest)...)
+	} else if x, ok := view[float32](b); ok {
 		return x, true
 	}
 	n := len(b) / 4

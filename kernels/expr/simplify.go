@@ -25,6 +25,9 @@ func simplifyNode(e *Expr) *Expr {
 	case (e.Op == OpLe || e.Op == OpLt || e.Op == OpGe || e.Op == OpGt) && isIndex(e.Args[0]) && isIndex(e.Args[1]):
 		return simplifyIndexCompare(e)
 	}
+	if made := simplifyIntegral(e); made != nil {
+		return made
+	}
 	return keep(e, Build(e))
 }
 

@@ -88,12 +88,15 @@ func (f form) ldexp(p, n node) node {
 
 // copysign returns |x| with the sign of s.
 func (f form) copysign(x, s node) node {
-	min := int64(math.MinInt32)
-	if f.d == ir.Float64 {
-		min = math.MinInt64
-	}
-	return f.asFloat(expr.Or(expr.And(f.asBits(x), f.i(^min)), expr.And(f.asBits(s), f.i(min))))
+	return f.withSign(f.asFloat(expr.And(f.asBits(x), f.i(^f.signBit()))), s)
 }
+
+// withSign returns x, which is not negative, with the sign of s.
+func (f form) withSign(x, s node) node {
+	return f.asFloat(expr.Or(f.asBits(x), expr.And(f.asBits(s), f.i(f.signBit()))))
+}
+
+func (f form) signBit() int64 { return pick(f, int64(math.MinInt32), int64(math.MinInt64)) }
 
 // clamp limits x to [lo, hi] and lets NaN through.
 func (f form) clamp(x node, lo, hi float64) node {

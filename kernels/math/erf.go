@@ -4,15 +4,15 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-func (f form) erf(exp *expr.Func) *expr.Func {
+func (f form) erf() *expr.Func {
 	return f.fn("erf", "erf(x) within 2 ulp.", func(x node) node {
 		a := abs(x)
 		near := add(x, mul(x, f.poly(mul(x, x), pick(f, erf32, erf64))))
-		// From the clamp on erf is 1.
+		// From the clamp on erf is 1. Min with the constant first lets NaN through.
 		t := expr.Min(f.c(pick(f, 3.95, 6)), a)
-		e := expr.CallFn(exp, neg(mul(t, f.poly(t, pick(f, erfTail32, erfTail64)))))
-		far := f.copysign(sub(f.c(1), e), x)
-		return sel(lt(a, f.c(0.925)), near, sel(expr.Ne(x, x), x, far))
+		e := f.expNormal(neg(mul(t, f.poly(t, pick(f, erfTail32, erfTail64)))))
+		far := f.withSign(sub(f.c(1), e), x)
+		return sel(lt(a, f.c(0.925)), near, far)
 	})
 }
 

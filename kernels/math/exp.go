@@ -29,19 +29,24 @@ func (f form) expReduce(x node) (r, n node) {
 	return sub(sub(x, mul(nf, f.ln2Hi())), mul(nf, f.ln2Lo())), n
 }
 
-// expLimits returns bounds beyond which exp is 0 or infinite.
-func (f form) expLimits() (lo, hi float64) {
-	if f == f32 {
-		return -104, 89
-	}
-	return -746, 710
-}
+// expLimit returns a bound beyond which exp is infinite.
+func (f form) expLimit() float64 { return float64(pick(f, 89, 710)) }
 
-// expScaled is exp(x)·2^by; |by| ≤ 2.
+// expScaled is exp(x)·2^by; |by| ≤ 2. What is far below the smallest number, like
+// the score of what is masked, is taken for that whose two powers of two in
+// ldexp are both 0: a product that underflows takes processors a hundred times as
+// long.
 func (f form) expScaled(x node, by int64) node {
-	lo, hi := f.expLimits()
+	lo, hi := -(pick(f, 254.0, 2046.0)+float64(by))*math.Ln2, f.expLimit()
 	r, n := f.expReduce(f.clamp(x, lo, hi+1))
 	return f.ldexp(add(f.c(1), f.expm1Near(r)), add(n, f.i(by)))
+}
+
+// expNormal is exp(x) for x that neither it nor its power of two overflows or
+// underflows with.
+func (f form) expNormal(x node) node {
+	r, n := f.expReduce(x)
+	return mul(add(f.c(1), f.expm1Near(r)), f.pow2(n))
 }
 
 func (f form) exp() *expr.Func {
@@ -64,8 +69,7 @@ func (f form) exp2() *expr.Func {
 
 func (f form) expm1() *expr.Func {
 	return f.fn("expm1", "exp(x) - 1 within 2 ulp.", func(x node) node {
-		_, hi := f.expLimits()
-		r, n := f.expReduce(f.clamp(x, -float64(f.man)-4, hi))
+		r, n := f.expReduce(f.clamp(x, -float64(f.man)-4, f.expLimit()))
 		// 2^n·(e^r - 1) + (2^n - 1); halved, so that 2^n does not overflow.
 		p := f.expm1Near(r)
 		s := f.pow2(sub(n, f.i(1)))

@@ -6,15 +6,15 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-func (f form) tanh(exp *expr.Func) *expr.Func {
-	return f.fn("tanh", "tanh(x) within 2 ulp.", func(x node) node {
+// tanh is E/(E + 2), E = exp(2|x|) - 1, which keeps small x; from the clamp on
+// it is 1. Min with the constant first lets NaN through.
+func (f form) tanh() *expr.Func {
+	return f.fn("tanh", "tanh(x) within 3 ulp.", func(x node) node {
 		a := abs(x)
-		z := mul(x, x)
-		near := add(x, mul(mul(x, z), f.poly(z, pick(f, tanh32, tanh64))))
-		e := expr.CallFn(exp, add(a, a))
-		far := f.copysign(sub(f.c(1), div(f.c(2), add(e, f.c(1)))), x)
-		tiny := pick(f, 0x1p-13, 0x1p-28)
-		return sel(lt(a, f.c(tiny)), x, sel(lt(a, f.c(0.625)), near, sel(expr.Ne(x, x), x, far)))
+		r, n := f.expReduce(expr.Min(f.c(pick(f, 20.0, 40)), add(a, a)))
+		s := f.pow2(n)
+		e := add(mul(s, f.expm1Near(r)), sub(s, f.c(1)))
+		return f.withSign(div(e, add(e, f.c(2))), x)
 	})
 }
 

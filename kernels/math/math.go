@@ -60,8 +60,8 @@ func (f form) all() map[string]*expr.Func {
 		"log": log, "log1p": log1p, "log2": f.log2(), "log10": f.log10(), "rsqrt": f.rsqrt(),
 		"sin": f.sin(), "cos": f.cos(), "tan": f.tan(),
 		"asin": f.asin(), "acos": f.acos(), "atan": atan, "atan2": f.atan2(atan),
-		"sinh": f.sinh(half), "cosh": f.cosh(half), "tanh": f.tanh(exp),
+		"sinh": f.sinh(half), "cosh": f.cosh(half), "tanh": f.tanh(),
 		"asinh": f.asinh(log, log1p), "acosh": f.acosh(log, log1p), "atanh": f.atanh(log1p),
-		"erf": f.erf(exp), "erfc": f.erfc(exp), "pow": f.pow(),
+		"erf": f.erf(), "erfc": f.erfc(exp), "pow": f.pow(),
 	}
 }

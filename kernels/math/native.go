@@ -50,8 +50,8 @@ func exp(x float32) float32 {
 	t := x
 	if x > 90 {
 		t = 90
-	} else if x < -104 {
-		t = -104
+	} else if x < -176.05939 {
+		t = -176.05939
 	}
 	t1 := float32(t*1.442695) + 1.2582912e+07
 	t2 := t1 - 1.2582912e+07
@@ -62,22 +62,18 @@ func exp(x float32) float32 {
 	return float32((1 + (t3 + float32(t3*t3*(float32((s+0.16666573)*t3)+0.5)))) * math.Float32frombits(uint32((t5+127)<<23)) * math.Float32frombits(uint32((t4-t5+127)<<23)))
 }
 
-// tanh returns tanh(x) within 2 ulp.
+// tanh returns tanh(x) within 3 ulp.
 func tanh(x float32) float32 {
 	t := float32(math.Abs(float64(x)))
-	if t < 0.00012207031 {
-		return x
-	}
-	if !(t < 0.625) {
-		if x != x {
-			return x
-		}
-		return copysign(1-2/(exp(t+t)+1), x)
-	}
-	t2 := float32(x * x)
-	s := float32((float32(0.0022918095*t2)-0.008343119)*t2) + 0.021768667
-	s2 := float32((float32((float32(s*t2)-0.053959228)*t2) + 0.13333303) * t2)
-	return x + float32(x*t2*(s2-0.33333334))
+	t = min(20, t+t)
+	t1 := float32(t*1.442695) + 1.2582912e+07
+	t2 := t1 - 1.2582912e+07
+	t3 := t - float32(t2*0.69311523) - float32(t2*3.1946183e-05)
+	s := float32((float32((float32(0.0013926927*t3)+0.008363774)*t3) + 0.04166655) * t3)
+	p := t3 + float32(t3*t3*(float32((s+0.16666573)*t3)+0.5))
+	s2 := math.Float32frombits((math.Float32bits(t1) - 1262485504 + 127) << 23)
+	e := float32(s2*p) + (s2 - 1)
+	return copysign(e/(e+2), x)
 }
 
 // erf returns erf(x) within 2 ulp.

@@ -8,39 +8,91 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 )
 
+// Attention is attention as programs write it out by hand, which says what
+// scaled_dot_product_attention settles: a boolean mask puts none, any number, in
+// the place of scores, and rests tells whether a row of scores that are all
+// -infinity gives zeros rather than no numbers. Heads of key and value repeat.
+const Attention = "etgen.attention.default"
+
 // attentionOps is softmax(query·keyᵀ·scale + mask)·value.
 func attentionOps() []Op {
 	return []Op{{
-		Schema:    "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-		Infer:     attentionType,
+		Schema: "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			if p, err := c.Float("dropout_p"); err != nil || p != 0 {
+				return nil, c.Errorf("attention with dropout is random; export the model after model.eval()")
+			}
+			if c.Bool("is_causal") && c.Has("attn_mask") {
+				return nil, c.Errorf("both attn_mask and is_causal are given")
+			}
+			out, err := attentionType(c)
+			if q := c.Tensor("query"); err == nil && flash(c, q, c.Tensor("key"), c.Tensor("value")) {
+				out = likeType(q, q.DType)
+			}
+			return one(out, err)
+		},
 		Decompose: attention,
 		Samples:   attentionSamples,
+	}, {
+		Schema:    "etgen::attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, float none, bool rests) -> Tensor",
+		Infer:     func(c *Call) ([]ir.Type, error) { return one(attentionType(c)) },
+		Decompose: attention,
+		Samples:   ownAttentionSamples,
 	}}
 }
 
-func attentionType(c *Call) ([]ir.Type, error) {
+// Attends is what a call of attention does beside its products.
+type Attends struct {
+	Causal bool
+	Scale  float64
+	None   float64 // the score of what a boolean mask leaves out
+	Rests  bool    // a row of scores that are all -infinity gives zeros
+	Groups bool    // heads of key and value may repeat
+}
+
+// AttentionOf reads c; ok is false if it is no attention or its scale is not known.
+func AttentionOf(c *Call) (a Attends, ok bool) {
+	var err error
+	switch c.Op.Name() {
+	case Attention:
+		a = Attends{Rests: c.Bool("rests"), Groups: true}
+		a.None, err = c.Float("none")
+		if err != nil {
+			return a, false
+		}
+		a.Scale, err = c.Float("scale")
+		return a, err == nil
+	case "aten.scaled_dot_product_attention.default":
+		a = Attends{Causal: c.Bool("is_causal"), None: math.Inf(-1), Rests: c.Has("attn_mask"), Groups: c.Bool("enable_gqa")}
+		if c.Has("scale") {
+			a.Scale, err = c.Float("scale")
+			return a, err == nil
+		}
+		q := c.Tensor("query")
+		e, static := q.Sizes[q.Rank()-1].Const()
+		a.Scale = 1 / math.Sqrt(float64(e))
+		return a, static
+	}
+	return a, false
+}
+
+func attentionType(c *Call) (ir.Type, error) {
 	q, k, v := c.Tensor("query"), c.Tensor("key"), c.Tensor("value")
 	ts := []ir.Type{q, k, v}
 	n := q.Rank()
 	if n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) || differ(k.Sizes[n-2], v.Sizes[n-2]) {
-		return nil, c.Errorf("%s do not fit as query, key and value", describeSizes(ts))
+		return ir.Type{}, c.Errorf("%s do not fit as query, key and value", describeSizes(ts))
 	}
 	if q.DType != k.DType || q.DType != v.DType || !q.DType.IsFloat() {
-		return nil, c.Errorf("query, key and value of %s, %s and %s", q.DType, k.DType, v.DType)
+		return ir.Type{}, c.Errorf("query, key and value of %s, %s and %s", q.DType, k.DType, v.DType)
 	}
-	if p, err := c.Float("dropout_p"); err != nil || p != 0 {
-		return nil, c.Errorf("attention with dropout is random; export the model after model.eval()")
-	}
-	if c.Bool("is_causal") && c.Has("attn_mask") {
-		return nil, c.Errorf("both attn_mask and is_causal are given")
-	}
-	if c.Bool("enable_gqa") {
+	if a, _ := AttentionOf(c); a.Groups && (n > 2 || c.Op.Name() != Attention) {
 		if n < 3 {
-			return nil, c.Errorf("enable_gqa without heads")
+			return ir.Type{}, c.Errorf("enable_gqa without heads")
 		}
 		for i, t := range ts[1:] {
 			if !sym.Mod(q.Sizes[n-3], t.Sizes[n-3]).IsZero() {
-				return nil, c.Errorf("%s heads of %s do not repeat to %s", t.Sizes[n-3], []string{"key", "value"}[i], q.Sizes[n-3])
+				return ir.Type{}, c.Errorf("%s heads of %s do not repeat to %s", t.Sizes[n-3], []string{"key", "value"}[i], q.Sizes[n-3])
 			}
 			ts[i+1] = ir.Type{Sizes: slices.Concat(t.Sizes[:n-3], q.Sizes[n-3:n-2], t.Sizes[n-2:])}
 		}
@@ -51,20 +103,16 @@ func attentionType(c *Call) ([]ir.Type, error) {
 	}
 	batch, ok := Broadcast(lead...)
 	if !ok {
-		return nil, c.Errorf("%s do not broadcast", describeSizes(ts))
+		return ir.Type{}, c.Errorf("%s do not broadcast", describeSizes(ts))
 	}
 	if c.Has("attn_mask") {
 		m := c.Tensor("attn_mask")
 		scores := ir.Type{Sizes: append(slices.Clone(batch), q.Sizes[n-2], k.Sizes[n-2])}
 		if both, ok := Broadcast(m, scores); !ok || len(both) != n || m.DType != ir.Bool && !m.DType.IsFloat() {
-			return nil, c.Errorf("a mask of %s and %s for scores of %s", m.DType, describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
+			return ir.Type{}, c.Errorf("a mask of %s and %s for scores of %s", m.DType, describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
 		}
 	}
-	out := ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...)
-	if flash(c, q, k, v) {
-		out = likeType(q, q.DType)
-	}
-	return []ir.Type{out}, nil
+	return ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...), nil
 }
 
 // flash reports whether PyTorch takes its fused CPU kernel.
@@ -103,30 +151,25 @@ func attention(b *Builder, c *Call) ([]*ir.Value, error) {
 	}
 	q, k, v := wide(c.Value("query")), wide(c.Value("key")), wide(c.Value("value"))
 	n := q.Type.Rank()
-	if c.Bool("enable_gqa") {
+	a, ok := AttentionOf(c)
+	if !ok {
+		return nil, c.Errorf("the scale of an embedding size %s is not known; pass scale", q.Type.Sizes[n-1])
+	}
+	if a.Groups && n > 2 {
 		heads := q.Type.Sizes[n-3]
 		k, v = repeatHeads(b, k, heads), repeatHeads(b, v, heads)
 	}
-	var scale any
-	switch e, static := q.Type.Sizes[n-1].Const(); {
-	case c.Has("scale"):
-		scale = c.Arg("scale")
-	case !static:
-		return nil, c.Errorf("the scale of an embedding size %s is not known; pass scale", q.Type.Sizes[n-1])
-	default:
-		scale = 1 / math.Sqrt(float64(e))
-	}
-	q = b.Op("aten.mul.Scalar", q, scale)
+	q = b.Op("aten.mul.Scalar", q, a.Scale)
 	scores := b.Op("aten.matmul.default", q, b.Op("aten.transpose.int", k, -2, -1))
 	rows, cols := scores.Type.Sizes[n-2], scores.Type.Sizes[n-1]
 	masked := func(keep *ir.Value) {
-		none := b.Op("aten.full.default", []int{}, math.Inf(-1), Kw("dtype", m))
+		none := b.Op("aten.full.default", []int{}, a.None, Kw("dtype", m))
 		scores = b.Op("aten.where.self", keep, scores, none)
 	}
 	softmax := "aten._softmax.default"
 	args := []any{-1, false}
 	switch mask := c.Value("attn_mask"); {
-	case c.Bool("is_causal"):
+	case a.Causal:
 		i := b.Op("aten.unsqueeze.default", b.Op("aten.arange.default", rows), 1)
 		masked(b.Op("aten.ge.Tensor", i, b.Op("aten.arange.default", cols)))
 	case mask == nil:
@@ -135,7 +178,7 @@ func attention(b *Builder, c *Call) ([]*ir.Value, error) {
 	default:
 		scores = b.Op("aten.add.Tensor", scores, wide(mask))
 	}
-	if c.Has("attn_mask") { // a row may be masked as a whole
+	if a.Rests {
 		softmax, args = "aten._safe_softmax.default", args[:1]
 	}
 	p := b.Op(softmax, append([]any{scores}, args...)...)
@@ -173,5 +216,18 @@ func attentionSamples(r *Rand) []Sample {
 		qkv(ir.BFloat16),
 		NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, e), "enable_gqa", true),
 		NewSample("query", f32(l, e), "key", f32(s, e), "value", f32(s, e)),
+	}
+}
+
+func ownAttentionSamples(r *Rand) []Sample {
+	b, l, s, e := r.Dim(), r.Dim(), r.Dim(), r.Dim()
+	of := func(mask any, none float64, rests bool) Sample {
+		return NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, 3), "attn_mask", mask, "scale", 0.5, "none", none, "rests", rests)
+	}
+	return []Sample{
+		of(nil, 0, false),
+		of(f32(b, 1, l, s), 0, true),
+		of(Tensor(ir.Bool, Values{}, l, s), -1e30, false),
+		of(Tensor(ir.Bool, Values{}, b, 1, l, s), math.Inf(-1), true),
 	}
 }

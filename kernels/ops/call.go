@@ -35,6 +35,29 @@ func (c *Call) index(name string) int {
 	panic("ops: " + c.Op.sch.Name + " has no argument " + name) // a defect of the entry, caught by the table's test
 }
 
+// permuted returns c with the dimensions of every operand and result in another
+// order. All have as many as the order, and are dense.
+func (c *Call) permuted(order []int) *Call {
+	typ := func(t ir.Type) ir.Type {
+		sizes := make([]sym.Expr, len(order))
+		for i, d := range order {
+			sizes[i] = t.Sizes[d]
+		}
+		return ir.TensorOf(t.DType, sizes...)
+	}
+	p := *c
+	p.Args, p.operands, p.Outs = slices.Clone(c.Args), slices.Clone(c.operands), slices.Clone(c.Outs)
+	for i, v := range p.operands {
+		u := *v
+		u.Type = typ(v.Type)
+		p.operands[i] = &u
+	}
+	for i, t := range p.Outs {
+		p.Outs[i] = typ(t)
+	}
+	return &p
+}
+
 // Errorf returns an error that names the operator.
 func (c *Call) Errorf(format string, args ...any) error {
 	return c.wrap(fmt.Errorf(format, args...))

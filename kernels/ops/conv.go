@@ -169,10 +169,11 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 
 // PaddedConvolution is the convolution that is not transposed with padding of
 // its own before and after the input, of which aten::convolution has the one
-// where both are the same.
+// where both are the same. Exact says that input and weight are integers, whose
+// sums of products are exact in any order: they are not to be computed another way.
 const PaddedConvolution = "etgen.padded_convolution.default"
 
-const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups) -> Tensor"
+const paddedSchema = "etgen::padded_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] before, SymInt[] after, SymInt[] dilation, SymInt groups, bool exact=False) -> Tensor"
 
 const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"
 

@@ -69,7 +69,8 @@ func catType(c *Call) (ir.Type, int, error) {
 	return t, dim, nil
 }
 
-// catLoops writes each operand into its slice of the result.
+// catLoops writes each operand into its slice of the result: a run of memory for
+// every index into the dimensions before the joined one.
 func catLoops(c *Call) (*loop.Func, error) {
 	if err := c.real(); err != nil {
 		return nil, err
@@ -79,17 +80,41 @@ func catLoops(c *Call) (*loop.Func, error) {
 		return nil, err
 	}
 	f := &loop.Func{Name: "cat", Bufs: c.buffers()}
+	run := func(t ir.Type) sym.Expr { return sym.Mul(t.Sizes[dim:]...) }
 	var at sym.Expr
 	for _, k := range joined(c.Tensors("tensors")) {
 		t := c.operands[k].Type
-		vars, coords := indexVars(t.Sizes)
-		to := slices.Clone(coords)
-		to[dim] = sym.Add(to[dim], at)
-		x := expr.At(1+k, t.DType, sym.RowMajor(t.Sizes, coords))
-		f.Body = append(f.Body, nest(vars, &loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, to), Value: expr.Cast(out.DType, x)})...)
-		at = sym.Add(at, t.Sizes[dim])
+		vars, coords := indexVars([]sym.Expr{sym.Mul(out.Sizes[:dim]...), run(t)})
+		for d, v := range vars {
+			if expr.Extent(v).Is(1) {
+				coords[d] = sym.Int(0)
+			}
+		}
+		x := expr.At(1+k, t.DType, sym.Add(sym.Mul(coords[0], run(t)), coords[1]))
+		to := sym.Add(sym.Mul(coords[0], run(out)), at, coords[1])
+		body := []loop.Stmt{&loop.Store{Buf: 0, At: to, Value: expr.Cast(out.DType, x)}}
+		for _, v := range slices.Backward(vars) {
+			if !expr.Extent(v).Is(1) {
+				body = []loop.Stmt{&loop.For{Var: v, Extent: expr.Extent(v), Strip: true, Body: body}}
+			}
+		}
+		f.Body = append(f.Body, body...)
+		at = sym.Add(at, run(t))
 	}
 	return f, nil
+}
+
+// catPermuted is the same concatenation along the same dimension, which has
+// another place in the order. Tensors of other ranks, which count for nothing,
+// have no such order.
+func catPermuted(c *Call, order []int) *Call {
+	_, dim, err := catType(c)
+	if err != nil || slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool { return t.Rank() != len(order) }) {
+		return nil
+	}
+	p := c.permuted(order)
+	p.Args[c.index("dim")] = ir.Int(slices.Index(order, dim))
+	return p
 }
 
 // nest wraps body in loops over vars, the first outermost.
@@ -107,7 +132,8 @@ func cat(schema string) Op {
 			t, _, err := catType(c)
 			return one(t, err)
 		},
-		Loops: catLoops,
+		Loops:    catLoops,
+		Permuted: catPermuted,
 		Samples: func(r *Rand) []Sample {
 			a, b, n := r.Dim(), r.Dim(), r.Dim()
 			return []Sample{

@@ -27,6 +27,10 @@ type Op struct {
 	// tensor operands in order, then scratch.
 	Loops func(*Call) (*loop.Func, error)
 
+	// Permuted, of an operator with Loops, gives the call that does the same to
+	// tensors whose dimensions are all permuted to an order, nil if there is none.
+	Permuted func(c *Call, order []int) *Call
+
 	// Decompose writes the operator in terms of other entries and returns one
 	// value per result.
 	Decompose func(*Builder, *Call) ([]*ir.Value, error)

@@ -43,6 +43,7 @@ func flatten(outs []expr.Tensor, operands []OperandInfo, opts Options) ([]*nest,
 	}
 	share := expr.NewSharer()
 	for _, n := range nests {
+		n.split()
 		n.collapse()
 		n.share = share
 		for i, r := range n.roots {

@@ -1,6 +1,9 @@
 package schedule
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -30,7 +33,9 @@ const row = 512
 //	for i < 64 strip { out[i] = sum[i]/9.0 }
 //
 // with sum in scratch memory. Nothing is added in another order. Loops of
-// fewer than least iterations stay.
+// fewer than least iterations stay. Some loads may lie apart if as much else
+// lies side by side: a softmax over channels that also brings these from
+// innermost to outermost in memory.
 // It reports whether it has changed f.
 func interchange(f *loop.Func, least int) bool {
 	if least <= 0 {
@@ -75,7 +80,7 @@ func (x *interchanger) loop(st *loop.For) []loop.Stmt {
 	}
 	w := witness{v: st.Var, vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{st.Var: true}, depth: map[*expr.Var]int{}}
 	w.block(st.Body, 0)
-	if !w.reduces || w.along == 0 || w.across > 0 {
+	if !w.reduces || w.across > 0 || w.along == 0 && w.strided == 0 || w.strided > w.along+w.stores {
 		return nil
 	}
 	if known && n <= row {
@@ -114,6 +119,8 @@ type witness struct {
 	depth   map[*expr.Var]int // of loops around the declaration
 	reduces bool              // an inner loop changes a local from outside of it
 	along   int               // loads in inner loops at successive positions
+	stores  int               // stores likewise
+	strided int               // loads in inner loops at positions a constant number of elements apart
 	across  int               // others that depend on v
 }
 
@@ -150,6 +157,10 @@ func (w *witness) block(body []loop.Stmt, depth int) {
 			w.syms[st.Sym] = w.varies(st.Value)
 			if w.index(st.Sym.Lo) || w.index(st.Sym.Hi) {
 				w.across++
+			}
+		case *loop.Store:
+			if coef, rest, linear := st.At.Coef(w.v); depth > 0 && linear && coef.Is(1) && !w.index(rest) {
+				w.stores++
 			}
 		case *loop.While, *loop.Break:
 			w.across++
@@ -195,6 +206,8 @@ func (w *witness) loads(e *expr.Expr, seen map[*expr.Expr]bool) {
 		case !w.index(at):
 		case linear && coef.Is(1) && !w.index(rest):
 			w.along++
+		case linear && isConst(coef) && !w.index(rest):
+			w.strided++
 		default:
 			w.across++
 		}
@@ -203,6 +216,8 @@ func (w *witness) loads(e *expr.Expr, seen map[*expr.Expr]bool) {
 		w.loads(a, seen)
 	}
 }
+
+func isConst(x sym.Expr) bool { _, ok := x.Const(); return ok }
 
 // loadsIn returns the buffers that st loads from.
 func loadsIn(st loop.Stmt) []int {
@@ -231,6 +246,10 @@ func apartInScratch(f *loop.Func) {
 
 // scratch adds a buffer to work in to f.
 func scratch(f *loop.Func, name string, d ir.DType, size sym.Expr) int {
-	f.Bufs = append(f.Bufs, loop.Buf{Name: name, DType: d, Role: loop.Scratch, Len: size})
+	numbered := name
+	for n := 2; slices.ContainsFunc(f.Bufs, func(b loop.Buf) bool { return b.Name == numbered }); n++ {
+		numbered = fmt.Sprintf("%s%d", name, n)
+	}
+	f.Bufs = append(f.Bufs, loop.Buf{Name: numbered, DType: d, Role: loop.Scratch, Len: size})
 	return len(f.Bufs) - 1
 }

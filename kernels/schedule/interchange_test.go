@@ -117,6 +117,7 @@ func TestInterchange(t *testing.T) {
 			{"average", []expr.Tensor{averageLast(3, 3, c)}, []schedule.OperandInfo{f32(sym.Int(3), sym.Int(3), c)}, false},
 			{"product", []expr.Tensor{product(sym.Int(2), sym.Int(7), c)}, []schedule.OperandInfo{f32(ints(2, 7)...), f32(sym.Int(7), c), f32(c)}, false},
 			{"softmax over rows", []expr.Tensor{softmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 1)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c)}, false},
+			{"softmax across", []expr.Tensor{across(softmax([]sym.Expr{sym.Int(3), c}, 0))}, []schedule.OperandInfo{f32(c, sym.Int(3))}, false},
 			{"masked softmax over rows", []expr.Tensor{maskedSoftmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 1, ir.Float32)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c), b1}, true},
 			{"masked softmax", []expr.Tensor{maskedSoftmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 2, ir.Float32)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c), b1}, true},
 			{"softmax in half over rows", []expr.Tensor{cast(softmax([]sym.Expr{sym.Int(2), sym.Int(3), c}, 1), ir.BFloat16)}, []schedule.OperandInfo{f32(sym.Int(2), sym.Int(3), c)}, true},

@@ -64,6 +64,19 @@ func softmax(sizes []sym.Expr, d int) expr.Tensor {
 	return expr.Tensor{DType: ir.Float32, Vars: vars, Body: expr.Div(num, sum)}
 }
 
+// across is t of the transpose of its one operand.
+func across(t expr.Tensor) expr.Tensor {
+	t.Body = expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+		if e.Op != expr.OpLoad {
+			return e
+		}
+		c := *e
+		c.Coords = []sym.Expr{e.Coords[1], e.Coords[0]}
+		return &c
+	})
+	return t
+}
+
 // layerNorm over the last of two dimensions with affine parameters.
 func layerNorm(n, c sym.Expr) expr.Tensor {
 	v := newVars(n, c)
@@ -146,6 +159,8 @@ func TestShapes(t *testing.T) {
 		{"max_pool_rows", poolLast(4, 4, sym.Int(64), 2, 2, 0), []schedule.OperandInfo{f32(ints(4, 4, 64)...)}, rows},
 		{"average_rows", []expr.Tensor{averageLast(8, 8, sym.Int(600))}, []schedule.OperandInfo{f32(ints(8, 8, 600)...)}, rows},
 		{"softmax_rows", []expr.Tensor{softmax(ints(3, 4, 32), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 32)...)}, rows},
+		{"resampled", []expr.Tensor{resampled(6, 5, 12)}, []schedule.OperandInfo{f32(ints(6, 5)...)}, rows},
+		{"softmax_across", []expr.Tensor{across(softmax(ints(8, 32), 0))}, []schedule.OperandInfo{f32(ints(32, 8)...)}, rows},
 		{"product_rows", []expr.Tensor{product(n, eight, m)}, []schedule.OperandInfo{f32(n, eight), f32(eight, m), f32(m)}, rows},
 	} {
 		t.Run(c.name, func(t *testing.T) {

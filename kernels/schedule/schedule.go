@@ -68,6 +68,9 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo, opts Options
 		apartInScratch(f)
 		relabel(f)
 	}
+	if opts.Interchange > 0 && tabulate(f) {
+		relabel(f)
+	}
 	if opts.Lanes > 1 {
 		keepRolled(f, opts.Lanes)
 	}

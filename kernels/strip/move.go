@@ -1,5 +1,7 @@
 package strip
 
+import "math"
+
 // Fill sets dst[i] = s.
 func Fill[T any](dst []T, s T) {
 	for i := range dst {
@@ -90,6 +92,19 @@ func ThroughUint8(dst, a []float32) {
 	}
 	for i := range dst {
 		dst[i] = float32(uint8(ToInt32(float64(a[i]))))
+	}
+}
+
+// TruncMulAdd sets dst[i] to a[i]·b[i] + c[i] without its fraction, computed in
+// float64; to 0 where it is no number.
+func TruncMulAdd(dst, a []float32, b, c []float64) {
+	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	for i := truncMulAdd(dst, a, b, c); i < len(dst); i++ {
+		x := float64(float64(a[i])*b[i]) + c[i]
+		if x != x {
+			x = 0
+		}
+		dst[i] = float32(math.Trunc(x))
 	}
 }
 

@@ -49,6 +49,12 @@ func through(d ir.DType) func([]*expr.Expr) *expr.Expr {
 	return func(x []*expr.Expr) *expr.Expr { return expr.Cast(x[0].DType, expr.Cast(d, x[0])) }
 }
 
+// truncated is a product and a sum in float64 without its fraction.
+func truncated(x []*expr.Expr) *expr.Expr {
+	y := expr.Trunc(expr.Add(expr.Mul(expr.Cast(ir.Float64, x[0]), x[1]), x[2]))
+	return expr.Cast(ir.Float32, expr.Select(expr.Eq(y, y), y, expr.Float(ir.Float64, 0)))
+}
+
 func bitcastTo(d ir.DType) func([]*expr.Expr) *expr.Expr {
 	return func(x []*expr.Expr) *expr.Expr { return expr.Bitcast(d, x[0]) }
 }
@@ -131,6 +137,7 @@ func prims() []prim {
 		{name: "Xor", fn: strip.Xor, e: binaryOf(expr.Xor)}, {name: "Not", fn: strip.Not, e: unaryOf(expr.Not)},
 		{name: "FMAF32", fn: strip.FMAF32, e: fma}, {name: "FMAF64", fn: strip.FMAF64, e: fma},
 		{name: "ThroughInt8", fn: strip.ThroughInt8, e: through(ir.Int8)}, {name: "ThroughUint8", fn: strip.ThroughUint8, e: through(ir.Uint8)},
+		{name: "TruncMulAdd", fn: strip.TruncMulAdd, e: truncated},
 		{name: "Float32Bits", fn: strip.Float32Bits[int32], e: bitcastTo(ir.Int32)}, {name: "Float32Bits", fn: strip.Float32Bits[uint32], e: bitcastTo(ir.Uint32)},
 		{name: "Float64Bits", fn: strip.Float64Bits[int64], e: bitcastTo(ir.Int64)}, {name: "Float64Bits", fn: strip.Float64Bits[uint64], e: bitcastTo(ir.Uint64)},
 		{name: "BitsFloat32", fn: strip.BitsFloat32[int32], e: bitcastTo(ir.Float32)}, {name: "BitsFloat32", fn: strip.BitsFloat32[uint32], e: bitcastTo(ir.Float32)},

@@ -806,6 +806,20 @@ func transposeF32(dst []float32, dstStep int, src []float32, srcStep, rows, cols
 //go:noescape
 func transposeF32AVX2(dst []float32, dstStep int, src []float32, srcStep, rows, cols int)
 
+// truncMulAdd does TruncMulAdd for the first elements with vectors, and returns how
+// many.
+func truncMulAdd(dst, a []float32, b, c []float64) int {
+	n := len(dst) &^ 7
+	if n == 0 || level == 0 {
+		return 0
+	}
+	truncMulAddAVX2(dst[:n], a, b, c)
+	return n
+}
+
+//go:noescape
+func truncMulAddAVX2(dst, a []float32, b, c []float64)
+
 // largestF32 returns the largest element, NaN if there is one, with vectors; false if
 // there are none, or if the order of elements matters: among zeros the first is
 // taken.

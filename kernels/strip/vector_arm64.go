@@ -709,5 +709,8 @@ func largestF32([]float32) (float32, bool) { return 0, false }
 // smallestF32 has no vectors.
 func smallestF32([]float32) (float32, bool) { return 0, false }
 
+// truncMulAdd has no vectors.
+func truncMulAdd(_, _ []float32, _, _ []float64) int { return 0 }
+
 // transposeF32 reports that there are no vectors.
 func transposeF32([]float32, int, []float32, int, int, int) bool { return false }

@@ -48,6 +48,12 @@ func matchAround(r *Request, last bool) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw, cin := rows.kernel, cols.kernel, cv.cin
 	beside := cols.dilation.Is(1) || kw == 1 // taps of a row are neighbours
+	if r.Rows != nil && !cv.xLast {
+		if !sym.LessEq(rows.reach(), sym.Add(rows.pad, rows.in)) {
+			return nil // planes are as high as the code says that the image is
+		}
+		rows.in = cv.height
+	}
 	planes, pixel := cv.groups*cin, 1
 	if cv.xLast {
 		planes, pixel = 1, planes
@@ -188,5 +194,6 @@ func transposedOf(r *Request) (cv *convolution, up [2]sym.Expr) {
 		}
 		a.after = a.reach()
 	}
+	cv.plane = sym.Mul(cv.axes[0].in, cv.axes[1].in)
 	return cv, up
 }

@@ -1,52 +1,54 @@
 package tuned
 
 import (
-	"math"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
 // Attention is scaled_dot_product_attention without a mask or with a causal
-// one. The scores of 32 queries at a time are all that is ever in memory: their
+// one. The scores of 32 queries at a time, in Go of 48, are all that is ever in memory: their
 // rows are computed, made probabilities and multiplied with the values one after
 // the other. Queries, keys and values may lie in any order in which their last
 // dimension is the innermost. All sizes may be dynamic but those of embeddings
 // and the number of heads.
 func Attention() *Kernel {
-	return attention("attention_f32", []string{"q", "k", "v"}, func(c *ops.Call) bool { return !c.Has("attn_mask") })
+	return attention("attention_f32", "rows.Attention", "", []string{"q", "k", "v"}, func(c *ops.Call) bool { return !c.Has("attn_mask") })
 }
 
 // AttentionAdded is Attention with a mask that is added to the scores.
 func AttentionAdded() *Kernel {
-	return attention("attention_added_f32", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
+	return attention("attention_added_f32", "rows.AttentionAdded", "Add", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
 		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Float32
 	})
 }
 
 // AttentionKept is Attention with a mask that tells which scores count.
 func AttentionKept() *Kernel {
-	return attention("attention_kept_f32", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
+	return attention("attention_kept_f32", "rows.AttentionKept", "SelectScalar", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
 		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Bool
 	})
 }
 
-const attentionName = "aten.scaled_dot_product_attention.default"
-
-func attention(name string, operands []string, is func(*ops.Call) bool) *Kernel {
-	return &Kernel{Name: name, Operands: operands, Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"}, Phases: []string{"units"}, Whole: true,
+// attention is a kernel of attention, mask being the primitive that Go's masks
+// scores with.
+func attention(name, function, mask string, operands []string, is func(*ops.Call) bool) *Kernel {
+	strips := []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp"}
+	if mask != "" {
+		strips = append(strips, mask)
+	}
+	return &Kernel{Name: name, Go: function, Strips: strips, RunChannels: true, Operands: operands, Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"}, Phases: []string{"units"}, Whole: true,
 		Match: func(r *Request) *Instance {
-			if r.Call.Op.Name() != attentionName || !is(r.Call) {
-				return nil
+			if a, ok := ops.AttentionOf(r.Call); ok && is(r.Call) {
+				return matchAttention(r, a)
 			}
-			return matchAttention(r)
+			return nil
 		}}
 }
 
-func matchAttention(r *Request) *Instance {
+func matchAttention(r *Request, a ops.Attends) *Instance {
 	c := r.Call
-	if r.Target.Lang != "c" || !ChannelsLast(r.Target) || c.Outs[0].DType != ir.Float32 {
+	if !ChannelsLast(r.Target) || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
 	q, k, y := c.Tensor("query"), c.Tensor("key"), c.Outs[0]
@@ -60,28 +62,22 @@ func matchAttention(r *Request) *Instance {
 	if !ok || !ok2 || e == 0 || ev == 0 || !sym.LessEq(sym.Int(1), s) {
 		return nil
 	}
-	scale, err := 1/math.Sqrt(float64(e)), error(nil)
-	if c.Has("scale") {
-		scale, err = c.Float("scale")
-	}
-	if err != nil {
+	if r.Target.Lang == "c" && sym.LessEq(y.Sizes[n-2], sym.Int(fewQueries)) {
 		return nil
 	}
 	batch, heads := lead(y, 0), lead(y, 1)
-	behind := sym.Mul(sym.Int(rowsCols), s)
-	room := sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(e)))
-	if sym.LessEq(y.Sizes[n-2], sym.Int(rowsCols/2)) {
-		behind = sym.Int(rowsCols / 2)
-		room = sym.Mul(sym.Int(rowsCols), sym.Max(s, sym.Int(e)))
-	}
+	room, behind := attentionRoom(r.Target, s, e, ev)
 	in := &Instance{
 		Params: []Param{{"batch", batch}, {"heads", heads}, {"l", y.Sizes[n-2]}, {"s", s}, {"depth", sym.Int(e)}, {"values", sym.Int(ev)},
-			{"causal", truth(c.Bool("is_causal"))}, {"behind", behind}, {"room", room}},
-		Packed:   []Packed{packed("scale", []float32{float32(scale)})},
+			{"causal", truth(a.Causal)}, {"rests", truth(a.Rests)}, {"room", room}},
+		Packed:   []Packed{packed("scale", []float32{float32(a.Scale), float32(a.None)})},
 		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)},
 		Tile:     r.Target.tile(),
 		MACs:     sym.Mul(batch, heads, y.Sizes[n-2], s, sym.Int(e+ev)),
 		Scratch:  sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), room),
+	}
+	if r.Target.Lang == "c" {
+		in.Params = append(in.Params, Param{"behind", behind})
 	}
 	in.Cost = cost(in.MACs)
 	for _, x := range []struct{ operand, short string }{{"query", "q"}, {"key", "k"}, {"value", "v"}} {
@@ -124,6 +120,25 @@ func matchAttention(r *Request) *Instance {
 	return in
 }
 
+// attentionRoom returns how many elements attention to s keys has room for in
+// scratch, and in C at which of them its queries are.
+func attentionRoom(t Target, s sym.Expr, depth, values int64) (room, behind sym.Expr) {
+	if t.Lang == "go" { // keys and values in panels, and the scores of some queries
+		across := sym.Mul(sym.Int(rowsCols), sym.FloorDiv(sym.Add(s, sym.Int(rowsCols-1)), sym.Int(rowsCols)))
+		return sym.Add(sym.Mul(across, sym.Int(depth)), sym.Mul(s, sym.Int(goQueries+roundUp(values, rowsCols/2)))), behind
+	}
+	behind = sym.Mul(sym.Int(rowsCols), s)
+	room = sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(depth)))
+	return room, behind
+}
+
+// fewQueries are so few that panels of them in C would be mostly padding: the
+// scores of so few are no great thing to have in memory.
+const fewQueries = 16
+
+// goQueries is how many queries Go attends to at a time.
+const goQueries = 48
+
 // mask adds the mask's operand and its steps over scores of the given sizes.
 func (in *Instance) mask(r *Request, sizes []sym.Expr) bool {
 	at := r.Call.Operand("attn_mask")
@@ -148,7 +163,7 @@ func (in *Instance) mask(r *Request, sizes []sym.Expr) bool {
 		step = sym.Mul(step, size)
 	}
 	in.Params = append(in.Params, params...)
-	if t.DType == ir.Bool {
+	if t.DType == ir.Bool && r.Target.Lang == "c" {
 		in.Params = append(in.Params, Param{"kept", sym.Int(1)})
 	}
 	return true
@@ -223,7 +238,7 @@ func Whole(kernels []*Kernel, target Target) func(*ops.Call) bool {
 // the last one innermost. Keys and values are read again and again, for which
 // rows that lie apart are only good if the cache holds them all.
 func AnyOrder(c *ops.Call, k int) bool {
-	if c.Op.Name() != attentionName {
+	if _, ok := ops.AttentionOf(c); !ok {
 		return false
 	}
 	switch {

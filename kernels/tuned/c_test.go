@@ -258,15 +258,18 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false), poolTrials(r, count, true, false)
 		sets["max_pool2d_planes_f32"] = poolTrials(r, count, false, true)
 	}
-	if target.Lang == "c" && tuned.ChannelsLast(target) {
+	if tuned.ChannelsLast(target) {
 		sets["winograd_f32"] = winogradTrials(r, min(count, 10))
 	}
+	if target.Lang == "go" && target.Threads > 1 {
+		sets["winograd_panels_f32"] = []*trial{panelsTrial()}
+	}
 	for _, k := range tuned.Standard() {
-		if k.Whole && target.Lang == "c" && tuned.ChannelsLast(target) {
+		if k.Whole && tuned.ChannelsLast(target) {
 			sets[k.Name] = attentionTrials(r, count, k.Name)
 		}
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
-		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_lanes") || strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") || strings.Contains(k.Name, "_few") || strings.Contains(k.Name, "_lanes") || strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
 		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {
 			continue
 		}
@@ -305,11 +308,12 @@ func TestC(t *testing.T) {
 	} {
 		t.Run(run.compiler.Name+" "+run.target, func(t *testing.T) {
 			t.Parallel()
+			// Each compiler has trials of its own, sanitizers the most.
 			count := 10
-			if i < 2 { // sanitizers see the most
+			if i < 2 {
 				count = 20
 			}
-			r := rand.New(rand.NewPCG(3, 4))
+			r := rand.New(rand.NewPCG(3, uint64(i)))
 			all := epilogues()
 			b := newBatch()
 			target := tuned.Target{Lang: "c", Name: run.target, Speed: true}

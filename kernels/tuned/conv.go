@@ -66,6 +66,8 @@ type convolution struct {
 	batch             sym.Expr
 	groups, cin, cout int // channels per group
 	axes              [2]axis
+	rows              axis      // of the image, and of nothing but rows
+	height, plane     sym.Expr  // rows of the image, and elements of its channels, whatever the band
 	weights, bias     []float32 // once constants has read them; bias is zero if there is none
 	swapped           bool      // axes are columns, rows
 	xLast, yLast      bool      // the channels of input, output lie innermost in memory
@@ -118,7 +120,7 @@ func convolutionOf(r *Request) *convolution {
 		cv.kernel = [2]int{int(sizes[2]), int(sizes[3])}
 	}
 	cv.xLast, cv.yLast = r.order(cv.x) != nil, r.Out != nil
-	if !cv.spatial(c) {
+	if !cv.spatial(c, r.Rows) {
 		return nil
 	}
 	return cv
@@ -159,8 +161,9 @@ func (cv *convolution) panels(groups, n, cols, last int) (w, bias Packed) {
 }
 
 // spatial fills in the axes: a missing first one has size 1. If the kernel is
-// one tap that moves by one, rows and columns are one long row.
-func (cv *convolution) spatial(c *ops.Call) bool {
+// one tap that moves by one, rows and columns are one long row. Of the rows only
+// those of band count, if it is not nil.
+func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 	x, y := c.Tensor("input"), c.Outs[0]
 	n := x.Rank() - 2
 	one := sym.Int(1)
@@ -194,6 +197,14 @@ func (cv *convolution) spatial(c *ops.Call) bool {
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
+	cv.height, cv.plane = rows.in, sym.Mul(rows.in, cols.in)
+	if band != nil {
+		if point && !cv.xLast {
+			return false // channels are not one row
+		}
+		rows.in, rows.out, rows.pad = sym.Int(band.In), sym.Int(band.Out), sym.Int(band.Pad)
+	}
+	cv.rows = *rows
 	if point {
 		cols.in, cols.out = sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
 		rows.in, rows.out = one, one
@@ -226,9 +237,9 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias Packed) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
 	one := sym.Int(1)
-	area, outArea := sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
+	outArea := sym.Mul(rows.out, cols.out)
 	inChannels, outChannels := sym.Int(int64(cv.groups*cv.cin)), sym.Int(int64(cv.groups*cv.cout))
-	xc, yc := area, outArea // from channel to channel
+	xc, yc := cv.plane, outArea // from channel to channel
 	if cv.xLast {
 		xc = one
 	}
@@ -246,7 +257,7 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias Packed) *Instance {
 			Param{"kh", kh}, Param{"kw", kw}, Param{"sh", rows.stride}, Param{"sw", cols.stride},
 			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
 			Param{"left", left}, Param{"right", right},
-			Param{"xb", sym.Mul(inChannels, area)}, Param{"xc", xc}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
+			Param{"xb", sym.Mul(inChannels, cv.plane)}, Param{"xc", xc}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
 			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", yc}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},

@@ -1,19 +1,15 @@
 package tuned
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/etgen/etgen/ir/sym"
-)
-
-// narrowLanes is how many floats a block of DepthwiseNarrow has.
+// narrowLanes is how many floats of its weights a tap of DepthwiseNarrow has.
 const narrowLanes = rowsCols / 2
 
-// DepthwiseNarrow is DepthwiseRows for images with so few channels that
-// neighbouring pixels fill the lanes of a vector together, where columns move
-// by one. w is [kh][kw][16], the channels repeated; bias is repeated likewise.
+// DepthwiseNarrow is DepthwiseSlide for images of 8 channels that columns move over
+// by one: a vector that is wider has the channels of neighbouring pixels. w is
+// [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
-	return &Kernel{Name: "depthwise_narrow_f32", Phases: []string{"rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_narrow_f32", Phases: []string{"rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
 		Match: matchDepthwiseNarrow}
 }
 
@@ -22,8 +18,8 @@ func matchDepthwiseNarrow(r *Request) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups >= narrowLanes || narrowLanes%cv.groups != 0 ||
-		!cv.xLast || !cv.yLast || !cv.axes[1].stride.Is(1) || !cv.known(r) {
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups != narrowLanes/2 ||
+		!cv.xLast || !cv.yLast || !cv.axes[1].slides() || !cv.axes[1].stride.Is(1) || !cv.known(r) {
 		return nil
 	}
 	taps := cv.axes[0].kernel * cv.axes[1].kernel
@@ -37,10 +33,10 @@ func matchDepthwiseNarrow(r *Request) *Instance {
 	for lane := range bias {
 		bias[lane] = cv.bias[lane%cv.groups]
 	}
-	in := cv.instance(r.Target.tile(), []Param{{"channels", sym.Int(int64(cv.groups))}, {"group", sym.Int(int64(narrowLanes / cv.groups))}},
+	in := cv.instance(r.Target.tile(), nil,
 		packed("w", w, cv.w), packed("bias", bias, cv.biasFrom()...))
 	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout and the stride fix
-		return slices.Contains([]string{"sw", "xc", "xw", "yb", "yc", "yh", "yw"}, p.Name)
+		return slices.Contains([]string{"sw", "dw", "xc", "xw", "yb", "yc", "yh", "yw"}, p.Name)
 	})
 	in.Cost = cost(in.MACs) / 4
 	return in

@@ -10,19 +10,22 @@ const rowsCols = 32
 // rowsMax is the most rows of results that they have in registers.
 const rowsMax = 12
 
+// wideRows are for kernels that take two panels at once where there are.
+var wideRows = map[string]string{"rows_wide_f32": "rows_wide"}
+
 // Conv2DRows is the convolution over images whose channels lie innermost in
 // memory, without padding: the products of a few neighbouring results with a
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", Go: "rows.Conv", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "conv2d_rows_f32", Go: "rows.Conv", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
 		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
 
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "conv2d_gather_f32", Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 
@@ -48,7 +51,7 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		return nil
 	}
 	gh, gw := rows.reach(), cols.reach()
-	image := sym.Mul(n(cv.cin), rows.in, cols.in)
+	image := sym.Mul(n(cv.cin), cv.plane)
 	xw, xh := n(cv.cin), sym.Mul(n(cv.cin), cols.in)
 	if gather {
 		xh = sym.Mul(n(cv.cin), gw)
@@ -75,7 +78,7 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		in.Cost *= cv.narrow() * (1 + 1/float64(depth))
 	}
 	if gather {
-		fc, fw := sym.Mul(rows.in, cols.in), one
+		fc, fw := cv.plane, one
 		if cv.xLast || cv.cin == 1 {
 			fc, fw = one, n(cv.cin)
 		} else if r.Target.Lang == "go" { // elements are copied one by one, at the price of many products

@@ -13,6 +13,33 @@ func DepthwiseRows() *Kernel {
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
 }
 
+// DepthwiseSlide is DepthwiseRows for rows of 3 or 5 taps beside each other that
+// move by one or two pixels: a pixel is loaded once for all results that see it.
+func DepthwiseSlide() *Kernel {
+	return &Kernel{Name: "depthwise_slide_f32", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
+		Match: func(r *Request) *Instance {
+			cv := convolutionOf(r)
+			if cv == nil || !cv.axes[1].slides() {
+				return nil
+			}
+			in := matchDepthwiseRows(r, "c")
+			if in != nil {
+				in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { return p.Name == "dw" || p.Name == "left" || p.Name == "right" })
+				in.Cost /= 2
+			}
+			return in
+		}}
+}
+
+// slides reports whether the windows of an axis are such as DepthwiseSlide's, and
+// each sees some of the input.
+func (a *axis) slides() bool {
+	step, ok := a.stride.Const()
+	reach := sym.Int(int64(a.kernel - 1))
+	return ok && (a.kernel == 3 || a.kernel == 5) && step <= 2 && a.dilation.Is(1) &&
+		sym.LessEq(a.pad, reach) && sym.LessEq(a.after, reach)
+}
+
 // DepthwiseLanes is Go's DepthwiseRows. Where there are few channels its weights
 // are several times beside each other, [kh][kw][lanes], so that neighbouring
 // pixels fill a vector together.

@@ -52,7 +52,7 @@ func matchEdges(r *Request, last bool) *Instance {
 	if cv.yLast {
 		yw, yc = n(cv.groups*cv.cout), sym.Int(1)
 	}
-	pixel, xg := sym.Int(1), sym.Mul(n(cv.cin), rows.in, cols.in)
+	pixel, xg := sym.Int(1), sym.Mul(n(cv.cin), cv.plane)
 	if cv.xLast {
 		pixel, xg = n(cv.groups*cv.cin), n(cv.cin)
 	}
@@ -62,7 +62,7 @@ func matchEdges(r *Request, last bool) *Instance {
 			{"ih", rows.in}, {"iw", cols.in}, {"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride},
 			{"dh", rows.dilation}, {"dw", cols.dilation}, {"ph", rows.pad}, {"pw", cols.pad}, {"uh", up[0]}, {"uw", up[1]},
 			{"planar", flag(!cv.xLast)}, {"flat", flag(s.flat)}, {"outer", n(s.panels.A)}, {"depth", n(s.depth)}, {"unit", n(s.unit)}, {"taps", n(taps)},
-			{"xb", sym.Mul(n(cv.groups*cv.cin), rows.in, cols.in)}, {"xg", xg}, {"xh", sym.Mul(cols.in, pixel)}, {"xw", pixel},
+			{"xb", sym.Mul(n(cv.groups*cv.cin), cv.plane)}, {"xg", xg}, {"xh", sym.Mul(cols.in, pixel)}, {"xw", pixel},
 			{"xOuter", s.xOuter}, {"xMiddle", s.xMiddle}, {"wOuter", s.wOuter}, {"wMiddle", s.wMiddle}, {"wRow", n(s.wRow)}, {"wCol", n(s.wCol)}, {"yw", yw}, {"yc", yc}},
 		Operands: []int{cv.x},
 		Packed:   []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias, cv.bias, cv.biasFrom()...)},
@@ -127,7 +127,7 @@ func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
 			s.flat, s.depth, s.wMiddle = false, kw*cin, sym.Int(0)
 		}
 	} else {
-		plane := sym.Mul(rows.in, cols.in)
+		plane := cv.plane
 		switch {
 		case beside || single:
 			p.A, p.B, p.C, p.StepA, p.StepB, p.StepC = cin, kh, kw, stepIn, stepRow, stepCol

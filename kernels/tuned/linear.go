@@ -10,7 +10,7 @@ import (
 // where there is no column, and adds bias[n], padded likewise. Only m may be
 // dynamic.
 func LinearRows() *Kernel {
-	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Phases: []string{"panels"}, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Phases: []string{"panels"}, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
 		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance { return matchLinear(r, true) }}
 }
 
@@ -71,6 +71,7 @@ func matchLinear(r *Request, rows bool) *Instance {
 		Channels: Channels{Inner: sym.Int(1), Count: p.n},
 		Tile:     t,
 		MACs:     sym.Mul(p.m, p.n, p.k),
+		Work:     readFar * float64(4*n*k-secondCache), // few rows take as long as their weights
 		Cost:     work,
 	}
 }

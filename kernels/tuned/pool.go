@@ -8,7 +8,8 @@ import (
 // MaxPool2D is the largest of each window of images whose channels lie innermost
 // in memory: in Go, whose compiler would take the channels one by one.
 func MaxPool2D() *Kernel {
-	return &Kernel{Name: "max_pool2d_f32", Go: "rows.MaxPool", RunChannels: true, Operands: []string{"x"}, Match: matchMaxPool}
+	return &Kernel{Name: "max_pool2d_f32", Go: "rows.MaxPool", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"},
+		Match: func(r *Request) *Instance { return counted(r, matchMaxPool(r)) }}
 }
 
 // MaxPool2DPlanes is MaxPool2D for row-major images.
@@ -18,7 +19,8 @@ func MaxPool2DPlanes() *Kernel {
 
 // AvgPool2D is the mean of each window, like MaxPool2D.
 func AvgPool2D() *Kernel {
-	return &Kernel{Name: "avg_pool2d_f32", Go: "rows.AvgPool", RunChannels: true, Operands: []string{"x"}, Match: matchAvgPool}
+	return &Kernel{Name: "avg_pool2d_f32", Go: "rows.AvgPool", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"},
+		Match: func(r *Request) *Instance { return counted(r, matchAvgPool(r)) }}
 }
 
 func matchMaxPool(r *Request) *Instance { return maxPool(r, true) }
@@ -40,7 +42,7 @@ func maxPool(r *Request, last bool) *Instance {
 		return nil
 	}
 	in := pool(r, last)
-	if in == nil || !addPairs(r.Call, in, "dilation", "padding") {
+	if in == nil || !addPairs(r.Call, in, "kernel_size", "stride", "dilation", "padding") {
 		return nil
 	}
 	return in
@@ -48,11 +50,14 @@ func maxPool(r *Request, last bool) *Instance {
 
 func matchAvgPool(r *Request) *Instance {
 	c := r.Call
+	if c.Op.Name() == "aten.adaptive_avg_pool2d.default" || c.Op.Name() == "aten._adaptive_avg_pool2d.default" {
+		return matchAdaptive(r)
+	}
 	if c.Op.Name() != "aten.avg_pool2d.default" {
 		return nil
 	}
 	in := pool(r, true)
-	if in == nil || !addPairs(c, in, "padding") {
+	if in == nil || !addPairs(c, in, "kernel_size", "stride", "padding") {
 		return nil
 	}
 	divisor := int64(0) // as many as there are
@@ -70,8 +75,37 @@ func matchAvgPool(r *Request) *Instance {
 	return in
 }
 
+// matchAdaptive takes means of windows that lie side by side, all of one size.
+func matchAdaptive(r *Request) *Instance {
+	in := pool(r, true)
+	if in == nil {
+		return nil
+	}
+	x, y := r.Call.Tensor("self"), r.Call.Outs[0]
+	var size [2]sym.Expr
+	for d := range size {
+		n, known := x.Sizes[2+d].Const()
+		parts, known2 := y.Sizes[2+d].Const()
+		if !known || !known2 || parts == 0 || n == 0 || n%parts != 0 {
+			return nil
+		}
+		size[d] = sym.Int(n / parts)
+	}
+	in.Params = append(in.Params, Param{"kh", size[0]}, Param{"kw", size[1]}, Param{"sh", size[0]}, Param{"sw", size[1]},
+		Param{"ph", sym.Int(0)}, Param{"pw", sym.Int(0)}, Param{"divisor", sym.Int(0)})
+	return in
+}
+
+// WorthLastPools reports whether a pooling of a channels-last image is better
+// made channels-last itself and copied than made row-major.
+func WorthLastPools(c *ops.Call, t Target) bool {
+	last := []int{0, 2, 3, 1}
+	r := &Request{Call: c, Target: t, Order: func(int) []int { return last }, Out: last}
+	return matchMaxPool(r) != nil || matchAvgPool(r) != nil
+}
+
 // pool returns an instance for a window that slides over an image, whose channels
-// lie innermost or not, with its size and stride, or nil.
+// lie innermost or not, without the window, or nil.
 func pool(r *Request, last bool) *Instance {
 	c := r.Call
 	if r.Target.Lang != "go" || !ChannelsLast(r.Target) || !allFloat32(c) {
@@ -82,7 +116,7 @@ func pool(r *Request, last bool) *Instance {
 	if x.Rank() != 4 || (r.order(k) != nil) != last || (r.Out != nil) != last {
 		return nil
 	}
-	in := &Instance{
+	return &Instance{
 		Params:   []Param{{"batch", x.Sizes[0]}, {"channels", x.Sizes[1]}, {"ih", x.Sizes[2]}, {"iw", x.Sizes[3]}, {"oh", y.Sizes[2]}, {"ow", y.Sizes[3]}},
 		Operands: []int{k},
 		Channels: Channels{Inner: sym.Int(1), Count: x.Sizes[1]},
@@ -90,8 +124,19 @@ func pool(r *Request, last bool) *Instance {
 		MACs:     sym.Int(0),
 		Cost:     cost(y.Numel()),
 	}
-	if !addPairs(c, in, "kernel_size", "stride") {
+}
+
+// counted returns an instance, if there is one, that knows how many elements its
+// windows see.
+func counted(r *Request, in *Instance) *Instance {
+	if in == nil {
 		return nil
+	}
+	in.Work = cost(r.Call.Outs[0].Numel())
+	for _, p := range in.Params {
+		if p.Name == "kh" || p.Name == "kw" {
+			in.Work *= cost(p.Value)
+		}
 	}
 	return in
 }

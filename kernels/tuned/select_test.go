@@ -84,7 +84,8 @@ func TestSelect(t *testing.T) {
 // a language agree on its parameters.
 func TestParams(t *testing.T) {
 	names, tried := map[string][]string{}, map[string]bool{}
-	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true}, {Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true}} {
+	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true}, {Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true},
+		{Lang: "go", Name: "generic", Speed: true, Threads: 2}} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {
@@ -110,5 +111,31 @@ func TestParams(t *testing.T) {
 	}
 	if len(tried) != len(tuned.Standard()) {
 		t.Errorf("%d kernels tried of %d", len(tried), len(tuned.Standard()))
+	}
+}
+
+// Threads share what takes long: many products, many elements, or weights from far.
+func TestDivided(t *testing.T) {
+	target := tuned.Target{Lang: "go", Name: "generic", Speed: true, Threads: 2, DividedFrom: tuned.WorthThreads}
+	for _, c := range []struct {
+		name string
+		op   string
+		in   ops.Sample
+		last bool
+		want bool
+	}{
+		{"small product", "aten.linear.default", ops.NewSample("input", static(100, 64), "weight", static(64, 64)), false, false},
+		{"large product", "aten.linear.default", ops.NewSample("input", static(300, 64), "weight", static(64, 64)), false, true},
+		{"far weights", "aten.linear.default", ops.NewSample("input", static(1, 512), "weight", static(1000, 512)), false, true},
+		{"small pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 16, 28, 28), "kernel_size", []int64{2, 2}), true, false},
+		{"large pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 64, 112, 112), "kernel_size", []int64{3, 3}, "stride", []int64{2, 2}), true, true},
+	} {
+		tr := &trial{name: c.name, op: c.op, sample: c.in, constant: []bool{false, true}}
+		if c.last {
+			tr.xOrder, tr.yOrder = []int{0, 2, 3, 1}, []int{0, 2, 3, 1}
+		}
+		if !tr.bind(t, rand.New(rand.NewPCG(1, 1)), target) || tr.in.Divided != c.want {
+			t.Errorf("%s: divided %t, want %t", c.name, !c.want, c.want)
+		}
 	}
 }

@@ -62,6 +62,12 @@ func linearTrials(r *rand.Rand, count int) []*trial {
 		tr.name = fmt.Sprintf("%s %d: m %d, n %d, k %d", tr.op, i, m, n, k)
 		out = append(out, tr)
 	}
+	s := sym.NewSymbol("s", 1, 64)
+	for i, rows := range []sym.Expr{s.Expr(), s.Expr(), sym.Int(5), sym.Int(31), sym.Int(12)} { // whole pairs of panels
+		n, k, m := int64(64+i%2*64), int64(3+37*(i%3)), int64(1+11*i)
+		out = append(out, &trial{name: fmt.Sprintf("linear of pairs %d: m %s, n %d, k %d", i, rows, n, k), op: "aten.linear.default", syms: map[*sym.Symbol]int64{s: m},
+			sample: ops.NewSample("input", operand(rows, sym.Int(k)), "weight", static(n, k), "bias", static(n)), constant: []bool{false, true, true}})
+	}
 	return out
 }
 
@@ -119,16 +125,24 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if i%4 > 1 {
 				dims, xOrder = 2, last
 			}
+		case "conv2d_few_f32", "conv2d_few_planes_f32":
+			cout = 4 + r.Int64N(5)
+			if kernel == "conv2d_few_f32" {
+				dims, yOrder = 2, last
+			}
+			if i%4 == 0 {
+				dims, xOrder, cin = 2, last, 1
+			}
 		case "depthwise_conv2d_f32":
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
-		case "depthwise_rows_f32", "depthwise_lanes_f32":
+		case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_lanes_f32":
 			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
 			if target.Lang == "go" {
 				groups = pick(r, 2, 3, 7, 8, 12, groups)
 			}
 			xOrder, yOrder = last, last
 		case "depthwise_narrow_f32":
-			dims, groups, cin, cout = 2, pick[int64](r, 2, 4, 8), 1, 1
+			dims, groups, cin, cout = 2, 8, 1, 1
 			xOrder, yOrder = last, last
 		case "conv2d_rows_f32", "conv2d_gather_f32":
 			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
@@ -158,8 +172,15 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		for range dims {
 			in, taps := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2, 3, 3, 5, 10)
 			s, d := pick[int64](r, 1, 1, 2, 3), pick[int64](r, 1, 1, 2, 3)
-			if kernel == "depthwise_narrow_f32" && len(stride) == 1 {
-				s = 1
+			slides := len(stride) == 1 && (kernel == "depthwise_narrow_f32" || kernel == "depthwise_slide_f32")
+			if slides {
+				taps, s, d = pick[int64](r, 3, 5), pick[int64](r, 1, 2), 1
+				if kernel == "depthwise_narrow_f32" {
+					s = 1
+				}
+			}
+			if strings.Contains(kernel, "_few") && len(stride) == dims-1 {
+				d = 1
 			}
 			if xOrder == nil && dims == 2 && (strings.Contains(kernel, "_around") || strings.Contains(kernel, "_edges")) {
 				d = 1
@@ -171,6 +192,9 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			behind := p
 			if i%3 == 2 && (padding == nil || p > 0) {
 				behind = r.Int64N(taps + 2)
+			}
+			if slides {
+				p, behind = min(p, taps-1), min(behind, taps-1)
 			}
 			fits = fits && in+p+behind >= (taps-1)*d+1
 			pixels *= (in+p+behind-(taps-1)*d-1)/s + 1

@@ -30,7 +30,10 @@ type Kernel struct {
 
 	Operands []string // names in the code of the operands that an instance reads
 	Helpers  []string // C templates emitted once, before all kernels that name them
-	Head     string   // what a helper wants before the function's head in C
+	// Sometimes are helpers that only some texts of the kernel need: those in which
+	// the function is called that it has here.
+	Sometimes map[string]string
+	Head      string // what a helper wants before the function's head in C
 	// Phases name the steps of the kernel that several threads may share, each
 	// beginning when the one before has ended; nil if the kernel runs whole. Go has
 	// a function for parts of them, called as the kernel's with Part at its end: the
@@ -42,6 +45,9 @@ type Kernel struct {
 	RunChannels bool
 	Whole       bool // the operator decomposes; it is left whole for this kernel
 	Bounds      bool // Go's function takes add, low and high
+	// Strips are functions that Go's function takes behind its integers: primitives
+	// of package strip and functions of kernels/math.
+	Strips []string
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
 	// result are dense; kernels that know row-major ones only look at
@@ -51,7 +57,7 @@ type Kernel struct {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), WinogradPanels(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -69,6 +75,8 @@ type Request struct {
 	// Without Order all are row-major.
 	Order func(k int) []int
 	Out   []int
+	// Rows, if not nil, are all that is wanted of a convolution: see Bands.
+	Rows *Rows
 }
 
 // RowMajor reports whether the result and all operands are row-major.
@@ -107,9 +115,12 @@ type Target struct {
 	DividedFrom float64 // multiply-accumulates of the smallest kernel that is worth dividing
 }
 
-// WorthThreads is Target.DividedFrom on hosts: to wake a thread and to wait for it
-// takes some microseconds, in which a core does as many multiply-accumulates.
-const WorthThreads = 500_000
+// WorthThreads is Target.DividedFrom on hosts. It was measured with kernels of small
+// networks in two goroutines of which one watches for the next kernel, on a loaded
+// machine: those of half a million multiply-accumulates, which take 5 or 6 µs, came
+// out as fast as before, those of a million and more 1.2 to 1.7 times as fast. A call
+// pays some 10 µs besides for starting a goroutine, which these kernels earn.
+const WorthThreads = 1_000_000
 
 // Instance is a kernel chosen for a call.
 type Instance struct {
@@ -131,6 +142,7 @@ type Instance struct {
 	Scratch  sym.Expr  // bytes, zero if none
 	Tile     Tile      // the same for all kernels of a target
 	MACs     sym.Expr  // multiply-accumulates, for reports and specialisation
+	Work     float64   // if not 0, what it does instead of MACs, in as many; for Divided
 	Divided  bool      // threads share it; set by Select
 	Cost     float64   // estimated time in arbitrary units, for choosing among instances
 }
@@ -177,7 +189,7 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		}
 	}
 	if best != nil {
-		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 && cost(best.MACs) >= r.Target.DividedFrom
+		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 && max(cost(best.MACs), best.Work) >= r.Target.DividedFrom
 	}
 	return best
 }

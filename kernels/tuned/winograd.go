@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
@@ -15,7 +16,7 @@ import (
 // w[ceil(cout/32)][points][cin][32]; sums are carried back. Both ways are linear
 // maps of vectors of channels.
 func Winograd() *Kernel {
-	return &Kernel{Name: "winograd_f32", Phases: []string{"tiles"}, Operands: []string{"x"},
+	return &Kernel{Name: "winograd_f32", Go: "rows.Winograd", Phases: []string{"tiles"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
 		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "winograd_tile_f32"}, Match: matchWinograd}
 }
 
@@ -23,35 +24,75 @@ func Winograd() *Kernel {
 const winogradLanes = 16
 
 func matchWinograd(r *Request) *Instance {
-	if r.Target.Lang != "c" || !ChannelsLast(r.Target) {
+	cv, plan, ok := winogradOf(r)
+	if !ok {
 		return nil
 	}
-	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.xLast || !cv.yLast || cv.cin%winogradLanes != 0 || cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
+	if r.Target.Lang == "go" && plan.far { // weights are read once for a block
+		plan.block = plan.within(cv.cin, plan.block)
+	}
+	plan.block *= int64(max(1, r.Target.Threads)) // each part has its own
+	return cv.winograd(r, plan)
+}
+
+// WinogradPanels is Winograd for threads that share panels of weights rather than
+// tiles, all of which are carried to the points first: weights that come from far
+// are not read by all.
+func WinogradPanels() *Kernel {
+	return &Kernel{Name: "winograd_panels_f32", Go: "rows.WinogradPanels", Phases: []string{"points", "panels"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+		Match: matchWinogradPanels}
+}
+
+func matchWinogradPanels(r *Request) *Instance {
+	if r.Target.Lang != "go" || r.Target.Threads < 2 {
 		return nil
+	}
+	cv, plan, ok := winogradOf(r)
+	plan.block = roundUp(plan.tiles, 2)
+	points := (plan.m + 2) * (plan.m + 2)
+	if !ok || !plan.far || 4*plan.block*points*int64(cv.cin) > secondCache {
+		return nil
+	}
+	in := cv.winograd(r, plan)
+	in.Scratch = sym.Int(4 * plan.block * points * (int64(cv.cin) + rowsCols*int64(r.Target.Threads)))
+	in.Params = append(in.Params, Param{"sharers", sym.Int(int64(r.Target.Threads))})
+	in.Cost *= 0.9
+	return in
+}
+
+// winogradOf returns the convolution that a request is for and the way to carry it
+// out; false if there is none that is cheaper than plain sums.
+func winogradOf(r *Request) (cv *convolution, plan winogradPlan, ok bool) {
+	if !ChannelsLast(r.Target) {
+		return nil, plan, false
+	}
+	cv = convolutionOf(r)
+	if cv == nil || cv.groups > 1 || !cv.xLast || !cv.yLast || cv.cin%winogradLanes != 0 || cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
+		return nil, plan, false
 	}
 	var out [2]int64
 	for i := range cv.axes {
 		a := &cv.axes[i]
 		n, static := a.out.Const()
 		if !static || n == 0 || !a.stride.Is(1) || !a.dilation.Is(1) {
-			return nil
+			return nil, plan, false
 		}
 		out[i] = n
 	}
-	plan, ok := planWinograd(cv.cin, cv.cout, out)
-	if !ok || !cv.known(r) {
-		return nil
-	}
-	plan.block *= int64(max(1, r.Target.Threads)) // each part has its own
-	return cv.winograd(r, plan)
+	plan, ok = planWinograd(cv.cin, cv.cout, out)
+	return cv, plan, ok && cv.known(r) && !slices.ContainsFunc(cv.weights, endless)
 }
+
+// endless reports whether x is infinite or no number: a weight that is would make
+// all results so, not those alone that it belongs to.
+func endless(x float32) bool { return x-x != 0 }
 
 // winogradPlan is a way to carry out a convolution.
 type winogradPlan struct {
 	m             int64   // tiles are m by m results
 	across, tiles int64   // tiles in a row of them, in an image
 	block         int64   // tiles at once, an even number
+	far           bool    // weights are more than a near cache has
 	cost          float64 // for an image, in products
 }
 
@@ -64,17 +105,25 @@ func planWinograd(cin, cout int, out [2]int64) (best winogradPlan, ok bool) {
 		p := winogradPlan{m: m, across: (out[1] + m - 1) / m}
 		p.tiles = (out[0] + m - 1) / m * p.across
 		points := (m + 2) * (m + 2)
-		p.block = min(rowsMax, roundUp(p.tiles, 2)) // more at once were not faster
 		weights := float64(points) * area
+		p.block = min(rowsMax, roundUp(p.tiles, 2)) // more at once were not faster in C
+		p.far = 4*weights > secondCache
 		p.cost = float64(p.tiles)*weights + winogradCarry*float64(p.tiles*points)*float64(cin+cout) + winogradRead*weights
-		if far := 4*weights - secondCache; far > 0 {
-			p.cost += winogradReadFar * far
+		if p.far {
+			p.cost += readFar * (4*weights - secondCache)
 		}
 		if p.cost < best.cost {
 			best, ok = p, true
 		}
 	}
 	return best, ok
+}
+
+// within returns how many tiles there are in all or, if these are too many, how many
+// a near cache has room for, at least least.
+func (p *winogradPlan) within(cin int, least int64) int64 {
+	room := secondCache / winogradScratch(1, (p.m+2)*(p.m+2), cin)
+	return min(max(least, room/2*2), roundUp(p.tiles, 2))
 }
 
 // winogradScratch is the bytes that values and sums of some tiles take.
@@ -86,9 +135,9 @@ func winogradScratch(tiles, points int64, cin int) int64 {
 // two residual networks as wholes: alone, a layer finds its weights in the caches, and
 // tiles of 4x4 seem to pay for the largest.
 const (
-	winogradCarry   = 10 // a channel of a point of a tile to its value, or of a sum back
-	winogradRead    = 4  // a weight: each is used for few products
-	winogradReadFar = 3  // a byte of weights that the second cache does not hold
+	winogradCarry = 10 // a channel of a point of a tile to its value, or of a sum back
+	winogradRead  = 4  // a weight: each is used for few products
+	readFar       = 3  // a byte of weights that the second cache does not hold
 )
 
 // winograd makes the instance of a plan.

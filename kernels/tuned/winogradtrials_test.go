@@ -21,7 +21,7 @@ import (
 func winogradTrials(r *rand.Rand, count int) []*trial {
 	var out []*trial
 	for i := 0; len(out) < count; i++ {
-		x := []int64{1, 16, pick[int64](r, 10, 13, 16), pick[int64](r, 11, 14, 16, 21)}
+		x := []int64{1, 16, pick[int64](r, 12, 13, 16), pick[int64](r, 13, 14, 16, 21)}
 		w := []int64{pick[int64](r, 16, 24, 32, 33), x[1], 3, 3}
 		pad := []int64{pick[int64](r, 0, 1, 1, 2, 5), pick[int64](r, 0, 1, 1, 2, 5)}
 		after := []int64{pad[0], pad[1]}
@@ -98,5 +98,55 @@ func TestWinogradParts(t *testing.T) {
 	for _, tr := range want {
 		tr.check(t, got[:len(tr.want)])
 		got = got[len(tr.want):]
+	}
+}
+
+// panelsTrial is a convolution for threads, whose weights no near cache holds.
+func panelsTrial() *trial {
+	tr := &trial{op: ops.PaddedConvolution, name: "panels", syms: map[*sym.Symbol]int64{}, xOrder: []int{0, 2, 3, 1}, yOrder: []int{0, 2, 3, 1},
+		constant: []bool{false, true, true}, epilogue: epilogues()[1]}
+	tr.sample = ops.NewSample("input", static(1, 16, 12, 12), "weight", static(520, 16, 3, 3), "bias", static(520),
+		"stride", []int64{1, 1}, "dilation", []int64{1, 1}, "groups", int64(1), "before", []int64{1, 1}, "after", []int64{1, 0})
+	return tr
+}
+
+// TestWinogradPanels runs the Go form for threads, and only for these.
+func TestWinogradPanels(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	target := tuned.Target{Lang: "go", Name: "generic", Speed: true, Threads: 3}
+	tr := panelsTrial()
+	if !tr.prepare(t, r, target) || tr.in.Kernel.Name != "winograd_panels_f32" {
+		t.Fatal("not taken")
+	}
+	tr.check(t, tr.runGo(t))
+	target.Threads = 1
+	if in := tuned.WinogradPanels().Match(&tuned.Request{Call: tr.call, Target: target}); in != nil {
+		t.Error("taken though there is one thread")
+	}
+}
+
+// TestWinogradEndless holds that a weight which is infinite or no number is left to
+// sums in which it meets its own results alone.
+func TestWinogradEndless(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	for _, x := range []float64{1, math.Inf(1), math.Inf(-1), math.NaN()} {
+		tr := winogradTrials(r, 1)[0]
+		if !tr.bind(t, r, target) {
+			t.Fatal("not taken")
+		}
+		binary.LittleEndian.PutUint32(tr.operands[1].Data[40:], math.Float32bits(float32(x)))
+		in := tuned.Winograd().Match(&tuned.Request{Call: tr.call, Target: target,
+			Const: func(k int) ([]byte, bool) { return tr.operands[k].Data, tr.constant[k] },
+			Order: func(k int) []int {
+				if k == 0 {
+					return tr.xOrder
+				}
+				return nil
+			},
+			Out: tr.yOrder})
+		if taken := in != nil; taken != (x == 1) {
+			t.Errorf("a weight of %g: taken %v", x, taken)
+		}
 	}
 }

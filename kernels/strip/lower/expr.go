@@ -184,6 +184,9 @@ func (b *builder) choice(e *expr.Expr) (value, bool) {
 }
 
 func (b *builder) cast(e *expr.Expr) (value, bool) {
+	if x, ok := b.rescaled(e); ok {
+		return x, true
+	}
 	if x, ok := b.through(e); ok {
 		return x, true
 	}

@@ -5,6 +5,7 @@ package gofunc
 import (
 	"math"
 
+	"github.com/etgen/etgen/kernels/strip"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/conv"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/depthwise"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/rows"
@@ -56,6 +57,16 @@ func Lookup(name string) (Function, bool) {
 			rows.ConvAroundPlanes(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27],
 				f.Add, f.Low, f.High, f.Epilogue)
 		}, true
+	case "rows.Winograd":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.Winograd(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12],
+				f.Add, f.Low, f.High, f.Epilogue)
+		}, true
+	case "rows.WinogradPanels":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.WinogradPanels(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13],
+				f.Add, f.Low, f.High, f.Epilogue)
+		}, true
 	case "rows.Depthwise":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.Depthwise(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
@@ -64,6 +75,21 @@ func Lookup(name string) (Function, bool) {
 	case "rows.Matmul":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.Matmul(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], f.Add, f.Low, f.High, f.Epilogue)
+		}, true
+	case "rows.Attention":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.Attention(b[0], b[1], b[2], b[3], b[4], b[5], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
+				p[16], p[17], p[18], p[19], p[20], p[21], p[22], strip.Largest, strip.Sum, strip.SubScalar, strip.MulScalar, strip.Transpose, exp(), f.Epilogue)
+		}, true
+	case "rows.AttentionAdded":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.AttentionAdded(b[0], b[1], b[2], b[3], b[4], b[5], b[6], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
+				p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], strip.Largest, strip.Sum, strip.SubScalar, strip.MulScalar, strip.Transpose, exp(), strip.Add, f.Epilogue)
+		}, true
+	case "rows.AttentionKept":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.AttentionKept(b[0], b[1], b[2], b[3], bools(b[4]), b[5], b[6], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],
+				p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], strip.Largest, strip.Sum, strip.SubScalar, strip.MulScalar, strip.Transpose, exp(), strip.SelectScalar, f.Epilogue)
 		}, true
 	case "rows.MaxPool":
 		return func(b [][]float32, p []int, f Finish) {

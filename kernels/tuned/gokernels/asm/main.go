@@ -31,7 +31,12 @@ func main() {
 		m.product()
 		m.window("window", false)
 		m.window("largest", true)
+		for _, size := range []int{6, 4} {
+			m.lift(size)
+			m.land(size)
+		}
 	}
+	avx512.slide()
 	cpuid()
 	Generate()
 }

@@ -102,7 +102,9 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	if s.lanes > s.channels && s.cols.stride == 1 {
 		pixels = s.lanes / s.channels
 	}
-	if pixels == 1 && h.n >= min(v.n, windowRows) {
+	// Where a tile may have several rows, its direction does not depend on their
+	// number, which differs between parts.
+	if pixels == 1 && (v.count < s.rows.taps || h.n >= min(s.rows.out, windowRows)) {
 		t.next, t.step = xColumn, s.channels
 		for i := range v.n {
 			s.line(f, e, &t, x[i*xRow:], w, bias, o+i*oRow, h.n, s.channels)
@@ -110,6 +112,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 		return
 	}
 	t.next, t.step = xRow, oRow
+	// The middle loop runs along the tile's rows: they may see the same there.
+	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle, t.outer, t.xOuter, t.wOuter
 	for i := 0; i < h.n; i += pixels {
 		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
 	}
@@ -165,7 +169,8 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 }
 
 // tile carries out t from lane j on, a tile whose result number skip is number
-// o of y. Those before it are left out.
+// o of y. Those before it are left out. It has t by value: what is written by way
+// of a pointer counts as being anywhere, and the slices of callers were allocated.
 func (s *slide) tile(f *finish, t tile, x, w, bias []float32, o, j, skip int) {
 	t.x = x
 	if t.outer*t.middle > 0 {

@@ -71,6 +71,8 @@ func productBlocks(t *tile) {
 // windowFast computes a window with vectors, or reports that it cannot.
 func windowFast(t *tile) bool {
 	switch {
+	case level == 2 && t.slides():
+		slide512(t)
 	case level == 2:
 		window512(t)
 	case level == 1 && t.width%windowUnit == 0:
@@ -79,6 +81,12 @@ func windowFast(t *tile) bool {
 		return false
 	}
 	return true
+}
+
+// slides reports whether rows of t see taps that their neighbours see too, three of
+// them in the middle loop.
+func (t *tile) slides() bool {
+	return t.rows > 1 && t.middle == 3 && (t.next == t.xMiddle || t.next == 2*t.xMiddle)
 }
 
 // largestFast computes what largest does with vectors, or reports that it cannot.
@@ -92,6 +100,52 @@ func largestFast(t *tile) bool {
 		return false
 	}
 	return true
+}
+
+// liftFast takes an image's elements to points with vectors, or reports that it
+// cannot.
+func liftFast(t *lift, side int) bool {
+	switch {
+	case level == 0 || t.channels%(panel/2) != 0 || t.channels == 0:
+		return false
+	case level == 2 && side == 6:
+		liftSix512(t)
+	case level == 2:
+		liftFour512(t)
+	case side == 6:
+		liftSix256(t)
+	default:
+		liftFour256(t)
+	}
+	return true
+}
+
+// landFast takes sums at points to results with vectors, or reports that it cannot.
+func landFast(t *land, side int) bool {
+	switch {
+	case level == 2 && side == 6:
+		landSix512(t)
+	case level == 2:
+		landFour512(t)
+	case level == 1:
+		landBlocks(t, side)
+	default:
+		return false
+	}
+	return true
+}
+
+// landBlocks is landFast with AVX2 and FMA.
+func landBlocks(t *land, side int) {
+	whole := *t
+	if whole.channels -= whole.channels % (panel / 4); whole.channels > 0 {
+		if side == 6 {
+			landSix256(&whole)
+		} else {
+			landFour256(&whole)
+		}
+	}
+	landPlain(t, side, whole.channels)
 }
 
 // product512 is product with AVX-512.
@@ -109,6 +163,11 @@ func product256(t *tile)
 //go:noescape
 func window512(t *tile)
 
+// slide512 is window512 for tiles that slides accepts.
+//
+//go:noescape
+func slide512(t *tile)
+
 // window256 is window with AVX2 and FMA, for up to 6 rows of a multiple of 16
 // channels.
 //
@@ -125,6 +184,48 @@ func largest512(t *tile)
 //
 //go:noescape
 func largest256(t *tile)
+
+// liftSix512 is lift for 6 by 6 points with AVX-512, for a multiple of 16 channels.
+//
+//go:noescape
+func liftSix512(t *lift)
+
+// liftFour512 is liftSix512 for 4 by 4 points.
+//
+//go:noescape
+func liftFour512(t *lift)
+
+// liftSix256 is lift for 6 by 6 points with AVX2 and FMA, for a multiple of 8
+// channels.
+//
+//go:noescape
+func liftSix256(t *lift)
+
+// liftFour256 is liftSix256 for 4 by 4 points.
+//
+//go:noescape
+func liftFour256(t *lift)
+
+// landSix512 is land for 6 by 6 points with AVX-512.
+//
+//go:noescape
+func landSix512(t *land)
+
+// landFour512 is landSix512 for 4 by 4 points.
+//
+//go:noescape
+func landFour512(t *land)
+
+// landSix256 is land for 6 by 6 points with AVX2 and FMA, for a multiple of 8
+// channels.
+//
+//go:noescape
+func landSix256(t *land)
+
+// landFour256 is landSix256 for 4 by 4 points.
+//
+//go:noescape
+func landFour256(t *land)
 
 // cpuid executes CPUID.
 func cpuid(leaf, part uint32) (a, b, c, d uint32)

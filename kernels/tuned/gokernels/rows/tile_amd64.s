@@ -6715,6 +6715,546 @@ rows6narrow_plain:
 	VZEROUPPER
 	RET
 
+// func liftSix512(t *lift)
+// Requires: AVX, AVX512F
+TEXT ·liftSix512(SB), $2368-8
+	LEAQ         (SP), AX
+	ADDQ         $0x3f, AX
+	ANDQ         $-64, AX
+	MOVL         $0x3f000000, CX
+	VMOVD        CX, X0
+	VBROADCASTSS X0, Z0
+	MOVL         $0x40200000, CX
+	VMOVD        CX, X1
+	VBROADCASTSS X1, Z1
+	MOVL         $0x3f3504f3, CX
+	VMOVD        CX, X2
+	VBROADCASTSS X2, Z2
+	MOVL         $0x3fb504f3, CX
+	VMOVD        CX, X3
+	VBROADCASTSS X3, Z3
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         (DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         48(BX), BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, CX
+	MOVQ         t+0(FP), BX
+	MOVQ         56(BX), BX
+	SHLQ         $0x02, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         64(SI), SI
+	SHLQ         $0x02, SI
+	MOVQ         t+0(FP), DI
+	MOVQ         72(DI), DI
+	SHLQ         $0x02, DI
+	MOVQ         t+0(FP), R8
+	MOVQ         80(R8), R8
+
+carry_vector:
+	MOVQ t+0(FP), R9
+	LEAQ 96(R9), R9
+	MOVQ CX, R10
+	MOVQ AX, R11
+	MOVQ $0x00000006, R12
+
+carry_column:
+	LEAQ    (BX)(BX*2), R13
+	ADDQ    R10, R13
+	MOVQ    t+0(FP), R14
+	MOVQ    88(R14), R14
+	TESTQ   R14, R14
+	JNZ     carry_partly
+	VMOVUPS (R10), Z4
+	VMOVUPS (R10)(BX*1), Z5
+	VMOVUPS (R10)(BX*2), Z6
+	VMOVUPS (R13), Z7
+	VMOVUPS (R13)(BX*1), Z8
+	VMOVUPS (R13)(BX*2), Z9
+	JMP     carry_loaded
+
+carry_partly:
+	KMOVW     (R9), K1
+	VMOVUPS.Z (R10), K1, Z4
+	KMOVW     24(R9), K1
+	VMOVUPS.Z (R10)(BX*1), K1, Z5
+	KMOVW     48(R9), K1
+	VMOVUPS.Z (R10)(BX*2), K1, Z6
+	KMOVW     72(R9), K1
+	VMOVUPS.Z (R13), K1, Z7
+	KMOVW     96(R9), K1
+	VMOVUPS.Z (R13)(BX*1), K1, Z8
+	KMOVW     120(R9), K1
+	VMOVUPS.Z (R13)(BX*2), K1, Z9
+
+carry_loaded:
+	VADDPS       Z8, Z4, Z4
+	VFNMADD231PS Z1, Z6, Z4
+	VMOVAPS      Z4, (R11)
+	VADDPS       Z9, Z5, Z4
+	VFNMADD231PS Z1, Z7, Z4
+	VMOVAPS      Z4, 1920(R11)
+	VADDPS       Z6, Z6, Z4
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z5, Z5, Z9
+	VSUBPS       Z9, Z7, Z9
+	VMOVAPS      Z4, Z10
+	VFMADD231PS  Z2, Z9, Z10
+	VFNMADD231PS Z2, Z9, Z4
+	VMOVAPS      Z10, 384(R11)
+	VMOVAPS      Z4, 768(R11)
+	VFNMADD231PS Z0, Z6, Z8
+	VFNMADD231PS Z0, Z5, Z7
+	VMOVAPS      Z8, Z4
+	VFMADD231PS  Z3, Z7, Z4
+	VFNMADD231PS Z3, Z7, Z8
+	VMOVAPS      Z4, 1152(R11)
+	VMOVAPS      Z8, 1536(R11)
+	ADDQ         SI, R10
+	ADDQ         $0x40, R11
+	ADDQ         $0x04, R9
+	DECQ         R12
+	JNZ          carry_column
+	MOVQ         DX, R9
+	MOVQ         AX, R10
+	MOVQ         $0x00000006, R11
+
+carry_row:
+	LEAQ         (DI)(DI*2), R12
+	ADDQ         R9, R12
+	VMOVAPS      (R10), Z4
+	VMOVAPS      64(R10), Z5
+	VMOVAPS      128(R10), Z6
+	VMOVAPS      192(R10), Z7
+	VMOVAPS      256(R10), Z8
+	VMOVAPS      320(R10), Z9
+	VADDPS       Z8, Z4, Z4
+	VFNMADD231PS Z1, Z6, Z4
+	VMOVUPS      Z4, (R9)
+	VADDPS       Z9, Z5, Z4
+	VFNMADD231PS Z1, Z7, Z4
+	VMOVUPS      Z4, (R12)(DI*2)
+	VADDPS       Z6, Z6, Z4
+	VSUBPS       Z4, Z8, Z4
+	VADDPS       Z5, Z5, Z9
+	VSUBPS       Z9, Z7, Z9
+	VMOVAPS      Z4, Z10
+	VFMADD231PS  Z2, Z9, Z10
+	VFNMADD231PS Z2, Z9, Z4
+	VMOVUPS      Z10, (R9)(DI*1)
+	VMOVUPS      Z4, (R9)(DI*2)
+	VFNMADD231PS Z0, Z6, Z8
+	VFNMADD231PS Z0, Z5, Z7
+	VMOVAPS      Z8, Z4
+	VFMADD231PS  Z3, Z7, Z4
+	VFNMADD231PS Z3, Z7, Z8
+	VMOVUPS      Z4, (R12)
+	VMOVUPS      Z8, (R12)(DI*1)
+	LEAQ         (R9)(DI*2), R9
+	LEAQ         (R9)(DI*2), R9
+	LEAQ         (R9)(DI*2), R9
+	ADDQ         $0x00000180, R10
+	DECQ         R11
+	JNZ          carry_row
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, R8
+	JNZ          carry_vector
+	VZEROUPPER
+	RET
+
+// func landSix512(t *land)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·landSix512(SB), $2368-8
+	LEAQ         (SP), AX
+	ADDQ         $0x3f, AX
+	ANDQ         $-64, AX
+	MOVL         $0x3f3504f3, CX
+	VMOVD        CX, X0
+	VBROADCASTSS X0, Z0
+	MOVL         $0x3fb504f3, CX
+	VMOVD        CX, X1
+	VBROADCASTSS X1, Z1
+	MOVL         $0x3f000000, CX
+	VMOVD        CX, X2
+	VBROADCASTSS X2, Z2
+	MOVL         $0x40000000, CX
+	VMOVD        CX, X3
+	VBROADCASTSS X3, Z3
+	MOVL         $0x3eb504f3, CX
+	VMOVD        CX, X4
+	VBROADCASTSS X4, Z4
+	MOVL         $0x403504f3, CX
+	VMOVD        CX, X5
+	VBROADCASTSS X5, Z5
+	MOVQ         t+0(FP), CX
+	MOVQ         (CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         72(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         t+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         t+0(FP), DI
+	MOVQ         96(DI), DI
+	SHLQ         $0x02, DI
+	MOVQ         t+0(FP), R8
+	MOVQ         112(R8), R8
+	SHLQ         $0x02, R8
+	MOVQ         t+0(FP), R9
+	MOVQ         136(R9), R9
+
+carry_vector:
+	MOVQ    $0x00000010, R10
+	CMPQ    R9, R10
+	CMOVQLT R9, R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	SHRQ    $0x10, R11
+	MOVQ    CX, R10
+	MOVQ    AX, R11
+	LEAQ    (DI)(DI*1), R12
+	ADDQ    DI, R12
+	ADDQ    R12, R12
+	MOVQ    $0x00000006, R13
+
+carry_column:
+	LEAQ        (R12)(R12*2), R14
+	ADDQ        R10, R14
+	VMOVUPS     (R10)(R12*1), Z7
+	VMOVUPS     (R10)(R12*2), Z8
+	VADDPS      Z8, Z7, Z6
+	VSUBPS      Z8, Z7, Z7
+	VMOVUPS     (R14), Z9
+	VMOVUPS     (R14)(R12*1), Z10
+	VADDPS      Z10, Z9, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z8, Z6, Z10
+	VADDPS      (R10), Z10, Z10
+	VMULPS      Z0, Z7, Z11
+	VFMADD231PS Z1, Z9, Z11
+	VMULPS      Z2, Z6, Z6
+	VFMADD231PS Z3, Z8, Z6
+	VMULPS      Z4, Z7, Z7
+	VFMADD231PS Z5, Z9, Z7
+	VADDPS      (R14)(R12*2), Z7, Z7
+	VMOVAPS     Z10, (R11)
+	VMOVAPS     Z11, 384(R11)
+	VMOVAPS     Z6, 768(R11)
+	VMOVAPS     Z7, 1152(R11)
+	ADDQ        DI, R10
+	ADDQ        $0x40, R11
+	DECQ        R13
+	JNZ         carry_column
+	MOVQ        t+0(FP), R10
+	MOVQ        120(R10), R10
+	MOVQ        BX, R11
+	MOVQ        AX, R12
+	MOVQ        SI, R13
+
+carry_row:
+	VMOVUPS     64(R12), Z7
+	VMOVUPS     128(R12), Z8
+	VADDPS      Z8, Z7, Z6
+	VSUBPS      Z8, Z7, Z7
+	VMOVUPS     192(R12), Z9
+	VMOVUPS     256(R12), Z10
+	VADDPS      Z10, Z9, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z8, Z6, Z10
+	VADDPS      (R12), Z10, Z10
+	VMULPS      Z0, Z7, Z11
+	VFMADD231PS Z1, Z9, Z11
+	VMULPS      Z2, Z6, Z6
+	VFMADD231PS Z3, Z8, Z6
+	VMULPS      Z4, Z7, Z7
+	VFMADD231PS Z5, Z9, Z7
+	VADDPS      320(R12), Z7, Z7
+	VADDPS      (DX), Z10, Z10
+	VADDPS      (DX), Z11, Z11
+	VADDPS      (DX), Z6, Z6
+	VADDPS      (DX), Z7, Z7
+	MOVQ        t+0(FP), R14
+	MOVQ        128(R14), R14
+	TESTQ       SI, SI
+	JZ          carry_plain
+	LEAQ        (R8)(R8*2), R15
+	ADDQ        R13, R15
+	VADDPS      (R13), Z10, K1, Z10
+	CMPQ        R14, $0x01
+	JLE         carry_plain
+	VADDPS      (R13)(R8*1), Z11, K1, Z11
+	CMPQ        R14, $0x02
+	JLE         carry_plain
+	VADDPS      (R13)(R8*2), Z6, K1, Z6
+	CMPQ        R14, $0x03
+	JLE         carry_plain
+	VADDPS      (R15), Z7, K1, Z7
+
+carry_plain:
+	MOVQ         t+0(FP), R15
+	VBROADCASTSS 144(R15), Z8
+	VBROADCASTSS 148(R15), Z9
+	LEAQ         (R8)(R8*2), R15
+	ADDQ         R11, R15
+	VMAXPS       Z10, Z8, Z10
+	VMINPS       Z10, Z9, Z10
+	VMOVUPS      Z10, K1, (R11)
+	CMPQ         R14, $0x01
+	JLE          carry_stored
+	VMAXPS       Z11, Z8, Z11
+	VMINPS       Z11, Z9, Z11
+	VMOVUPS      Z11, K1, (R11)(R8*1)
+	CMPQ         R14, $0x02
+	JLE          carry_stored
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, K1, (R11)(R8*2)
+	CMPQ         R14, $0x03
+	JLE          carry_stored
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K1, (R15)
+
+carry_stored:
+	MOVQ  t+0(FP), R14
+	MOVQ  104(R14), R14
+	LEAQ  (R11)(R14*4), R11
+	LEAQ  (R13)(R14*4), R13
+	ADDQ  $0x00000180, R12
+	DECQ  R10
+	JNZ   carry_row
+	TESTQ SI, SI
+	JZ    carry_nothing
+	ADDQ  $0x40, SI
+
+carry_nothing:
+	ADDQ $0x40, CX
+	ADDQ $0x40, DX
+	ADDQ $0x40, BX
+	SUBQ $0x10, R9
+	JG   carry_vector
+	VZEROUPPER
+	RET
+
+// func liftFour512(t *lift)
+// Requires: AVX, AVX512F
+TEXT ·liftFour512(SB), $1088-8
+	LEAQ (SP), AX
+	ADDQ $0x3f, AX
+	ANDQ $-64, AX
+	MOVQ t+0(FP), CX
+	MOVQ 24(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ (DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 48(BX), BX
+	SHLQ $0x02, BX
+	ADDQ BX, CX
+	MOVQ t+0(FP), BX
+	MOVQ 56(BX), BX
+	SHLQ $0x02, BX
+	MOVQ t+0(FP), SI
+	MOVQ 64(SI), SI
+	SHLQ $0x02, SI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
+	SHLQ $0x02, DI
+	MOVQ t+0(FP), R8
+	MOVQ 80(R8), R8
+
+carry_vector:
+	MOVQ t+0(FP), R9
+	LEAQ 96(R9), R9
+	MOVQ CX, R10
+	MOVQ AX, R11
+	MOVQ $0x00000004, R12
+
+carry_column:
+	LEAQ    (BX)(BX*2), R13
+	ADDQ    R10, R13
+	MOVQ    t+0(FP), R14
+	MOVQ    88(R14), R14
+	TESTQ   R14, R14
+	JNZ     carry_partly
+	VMOVUPS (R10), Z0
+	VMOVUPS (R10)(BX*1), Z1
+	VMOVUPS (R10)(BX*2), Z2
+	VMOVUPS (R13), Z3
+	JMP     carry_loaded
+
+carry_partly:
+	KMOVW     (R9), K1
+	VMOVUPS.Z (R10), K1, Z0
+	KMOVW     16(R9), K1
+	VMOVUPS.Z (R10)(BX*1), K1, Z1
+	KMOVW     32(R9), K1
+	VMOVUPS.Z (R10)(BX*2), K1, Z2
+	KMOVW     48(R9), K1
+	VMOVUPS.Z (R13), K1, Z3
+
+carry_loaded:
+	VSUBPS  Z2, Z0, Z0
+	VADDPS  Z2, Z1, Z4
+	VSUBPS  Z1, Z2, Z2
+	VSUBPS  Z3, Z1, Z1
+	VMOVAPS Z0, (R11)
+	VMOVAPS Z4, 256(R11)
+	VMOVAPS Z2, 512(R11)
+	VMOVAPS Z1, 768(R11)
+	ADDQ    SI, R10
+	ADDQ    $0x40, R11
+	ADDQ    $0x04, R9
+	DECQ    R12
+	JNZ     carry_column
+	MOVQ    DX, R9
+	MOVQ    AX, R10
+	MOVQ    $0x00000004, R11
+
+carry_row:
+	LEAQ    (DI)(DI*2), R12
+	ADDQ    R9, R12
+	VMOVAPS (R10), Z0
+	VMOVAPS 64(R10), Z1
+	VMOVAPS 128(R10), Z2
+	VMOVAPS 192(R10), Z3
+	VSUBPS  Z2, Z0, Z0
+	VADDPS  Z2, Z1, Z4
+	VSUBPS  Z1, Z2, Z2
+	VSUBPS  Z3, Z1, Z1
+	VMOVUPS Z0, (R9)
+	VMOVUPS Z4, (R9)(DI*1)
+	VMOVUPS Z2, (R9)(DI*2)
+	VMOVUPS Z1, (R12)
+	LEAQ    (R9)(DI*2), R9
+	LEAQ    (R9)(DI*2), R9
+	ADDQ    $0x00000100, R10
+	DECQ    R11
+	JNZ     carry_row
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, R8
+	JNZ     carry_vector
+	VZEROUPPER
+	RET
+
+// func landFour512(t *land)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·landFour512(SB), $1088-8
+	LEAQ (SP), AX
+	ADDQ $0x3f, AX
+	ANDQ $-64, AX
+	MOVQ t+0(FP), CX
+	MOVQ (CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 72(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 48(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 96(DI), DI
+	SHLQ $0x02, DI
+	MOVQ t+0(FP), R8
+	MOVQ 112(R8), R8
+	SHLQ $0x02, R8
+	MOVQ t+0(FP), R9
+	MOVQ 136(R9), R9
+
+carry_vector:
+	MOVQ    $0x00000010, R10
+	CMPQ    R9, R10
+	CMOVQLT R9, R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	SHRQ    $0x10, R11
+	MOVQ    CX, R10
+	MOVQ    AX, R11
+	LEAQ    (DI)(DI*1), R12
+	ADDQ    R12, R12
+	MOVQ    $0x00000004, R13
+
+carry_column:
+	LEAQ    (R12)(R12*2), R14
+	ADDQ    R10, R14
+	VMOVUPS (R10)(R12*1), Z1
+	VMOVUPS (R10)(R12*2), Z2
+	VADDPS  Z2, Z1, Z0
+	VSUBPS  Z2, Z1, Z1
+	VADDPS  (R10), Z0, Z0
+	VSUBPS  (R14), Z1, Z1
+	VMOVAPS Z0, (R11)
+	VMOVAPS Z1, 256(R11)
+	ADDQ    DI, R10
+	ADDQ    $0x40, R11
+	DECQ    R13
+	JNZ     carry_column
+	MOVQ    t+0(FP), R10
+	MOVQ    120(R10), R10
+	MOVQ    BX, R11
+	MOVQ    AX, R12
+	MOVQ    SI, R13
+
+carry_row:
+	VMOVUPS 64(R12), Z1
+	VMOVUPS 128(R12), Z2
+	VADDPS  Z2, Z1, Z0
+	VSUBPS  Z2, Z1, Z1
+	VADDPS  (R12), Z0, Z0
+	VSUBPS  192(R12), Z1, Z1
+	VADDPS  (DX), Z0, Z0
+	VADDPS  (DX), Z1, Z1
+	MOVQ    t+0(FP), R14
+	MOVQ    128(R14), R14
+	TESTQ   SI, SI
+	JZ      carry_plain
+	LEAQ    (R8)(R8*2), R15
+	ADDQ    R13, R15
+	VADDPS  (R13), Z0, K1, Z0
+	CMPQ    R14, $0x01
+	JLE     carry_plain
+	VADDPS  (R13)(R8*1), Z1, K1, Z1
+
+carry_plain:
+	MOVQ         t+0(FP), R15
+	VBROADCASTSS 144(R15), Z2
+	VBROADCASTSS 148(R15), Z3
+	LEAQ         (R8)(R8*2), R15
+	ADDQ         R11, R15
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (R11)
+	CMPQ         R14, $0x01
+	JLE          carry_stored
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (R11)(R8*1)
+
+carry_stored:
+	MOVQ  t+0(FP), R14
+	MOVQ  104(R14), R14
+	LEAQ  (R11)(R14*4), R11
+	LEAQ  (R13)(R14*4), R13
+	ADDQ  $0x00000100, R12
+	DECQ  R10
+	JNZ   carry_row
+	TESTQ SI, SI
+	JZ    carry_nothing
+	ADDQ  $0x40, SI
+
+carry_nothing:
+	ADDQ $0x40, CX
+	ADDQ $0x40, DX
+	ADDQ $0x40, BX
+	SUBQ $0x10, R9
+	JG   carry_vector
+	VZEROUPPER
+	RET
+
 // func product256(t *tile)
 // Requires: AVX, FMA3
 TEXT ·product256(SB), $0-8
@@ -9054,6 +9594,3713 @@ rows6_plain:
 	SHLQ         $0x02, DX
 	CMPQ         CX, DX
 	JLT          rows6_block
+	VZEROUPPER
+	RET
+
+// func liftSix256(t *lift)
+// Requires: AVX, AVX2, FMA3
+TEXT ·liftSix256(SB), $1184-8
+	LEAQ         (SP), AX
+	ADDQ         $0x1f, AX
+	ANDQ         $-32, AX
+	MOVL         $0x3f000000, CX
+	VMOVD        CX, X0
+	VBROADCASTSS X0, Y0
+	MOVL         $0x40200000, CX
+	VMOVD        CX, X1
+	VBROADCASTSS X1, Y1
+	MOVL         $0x3f3504f3, CX
+	VMOVD        CX, X2
+	VBROADCASTSS X2, Y2
+	MOVL         $0x3fb504f3, CX
+	VMOVD        CX, X3
+	VBROADCASTSS X3, Y3
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         (DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         48(BX), BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, CX
+	MOVQ         t+0(FP), BX
+	MOVQ         56(BX), BX
+	SHLQ         $0x02, BX
+	MOVQ         t+0(FP), SI
+	MOVQ         64(SI), SI
+	SHLQ         $0x02, SI
+	MOVQ         t+0(FP), DI
+	MOVQ         72(DI), DI
+	SHLQ         $0x02, DI
+	MOVQ         t+0(FP), R8
+	MOVQ         80(R8), R8
+
+carry_vector:
+	MOVQ t+0(FP), R9
+	LEAQ 96(R9), R9
+	MOVQ CX, R10
+	MOVQ AX, R11
+	MOVQ $0x00000006, R12
+
+carry_column:
+	LEAQ    (BX)(BX*2), R13
+	ADDQ    R10, R13
+	MOVQ    t+0(FP), R14
+	MOVQ    88(R14), R14
+	TESTQ   R14, R14
+	JNZ     carry_partly
+	VMOVUPS (R10), Y4
+	VMOVUPS (R10)(BX*1), Y5
+	VMOVUPS (R10)(BX*2), Y6
+	VMOVUPS (R13), Y7
+	VMOVUPS (R13)(BX*1), Y8
+	VMOVUPS (R13)(BX*2), Y9
+	JMP     carry_loaded
+
+carry_partly:
+	VBROADCASTSS (R9), Y4
+	VMASKMOVPS   (R10), Y4, Y4
+	VBROADCASTSS 24(R9), Y5
+	VMASKMOVPS   (R10)(BX*1), Y5, Y5
+	VBROADCASTSS 48(R9), Y6
+	VMASKMOVPS   (R10)(BX*2), Y6, Y6
+	VBROADCASTSS 72(R9), Y7
+	VMASKMOVPS   (R13), Y7, Y7
+	VBROADCASTSS 96(R9), Y8
+	VMASKMOVPS   (R13)(BX*1), Y8, Y8
+	VBROADCASTSS 120(R9), Y9
+	VMASKMOVPS   (R13)(BX*2), Y9, Y9
+
+carry_loaded:
+	VADDPS       Y8, Y4, Y4
+	VFNMADD231PS Y1, Y6, Y4
+	VMOVAPS      Y4, (R11)
+	VADDPS       Y9, Y5, Y4
+	VFNMADD231PS Y1, Y7, Y4
+	VMOVAPS      Y4, 960(R11)
+	VADDPS       Y6, Y6, Y4
+	VSUBPS       Y4, Y8, Y4
+	VADDPS       Y5, Y5, Y9
+	VSUBPS       Y9, Y7, Y9
+	VMOVAPS      Y4, Y10
+	VFMADD231PS  Y2, Y9, Y10
+	VFNMADD231PS Y2, Y9, Y4
+	VMOVAPS      Y10, 192(R11)
+	VMOVAPS      Y4, 384(R11)
+	VFNMADD231PS Y0, Y6, Y8
+	VFNMADD231PS Y0, Y5, Y7
+	VMOVAPS      Y8, Y4
+	VFMADD231PS  Y3, Y7, Y4
+	VFNMADD231PS Y3, Y7, Y8
+	VMOVAPS      Y4, 576(R11)
+	VMOVAPS      Y8, 768(R11)
+	ADDQ         SI, R10
+	ADDQ         $0x20, R11
+	ADDQ         $0x04, R9
+	DECQ         R12
+	JNZ          carry_column
+	MOVQ         DX, R9
+	MOVQ         AX, R10
+	MOVQ         $0x00000006, R11
+
+carry_row:
+	LEAQ         (DI)(DI*2), R12
+	ADDQ         R9, R12
+	VMOVAPS      (R10), Y4
+	VMOVAPS      32(R10), Y5
+	VMOVAPS      64(R10), Y6
+	VMOVAPS      96(R10), Y7
+	VMOVAPS      128(R10), Y8
+	VMOVAPS      160(R10), Y9
+	VADDPS       Y8, Y4, Y4
+	VFNMADD231PS Y1, Y6, Y4
+	VMOVUPS      Y4, (R9)
+	VADDPS       Y9, Y5, Y4
+	VFNMADD231PS Y1, Y7, Y4
+	VMOVUPS      Y4, (R12)(DI*2)
+	VADDPS       Y6, Y6, Y4
+	VSUBPS       Y4, Y8, Y4
+	VADDPS       Y5, Y5, Y9
+	VSUBPS       Y9, Y7, Y9
+	VMOVAPS      Y4, Y10
+	VFMADD231PS  Y2, Y9, Y10
+	VFNMADD231PS Y2, Y9, Y4
+	VMOVUPS      Y10, (R9)(DI*1)
+	VMOVUPS      Y4, (R9)(DI*2)
+	VFNMADD231PS Y0, Y6, Y8
+	VFNMADD231PS Y0, Y5, Y7
+	VMOVAPS      Y8, Y4
+	VFMADD231PS  Y3, Y7, Y4
+	VFNMADD231PS Y3, Y7, Y8
+	VMOVUPS      Y4, (R12)
+	VMOVUPS      Y8, (R12)(DI*1)
+	LEAQ         (R9)(DI*2), R9
+	LEAQ         (R9)(DI*2), R9
+	LEAQ         (R9)(DI*2), R9
+	ADDQ         $0x000000c0, R10
+	DECQ         R11
+	JNZ          carry_row
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, R8
+	JNZ          carry_vector
+	VZEROUPPER
+	RET
+
+// func landSix256(t *land)
+// Requires: AVX, AVX2, FMA3
+TEXT ·landSix256(SB), $1184-8
+	LEAQ         (SP), AX
+	ADDQ         $0x1f, AX
+	ANDQ         $-32, AX
+	MOVL         $0x3f3504f3, CX
+	VMOVD        CX, X0
+	VBROADCASTSS X0, Y0
+	MOVL         $0x3fb504f3, CX
+	VMOVD        CX, X1
+	VBROADCASTSS X1, Y1
+	MOVL         $0x3f000000, CX
+	VMOVD        CX, X2
+	VBROADCASTSS X2, Y2
+	MOVL         $0x40000000, CX
+	VMOVD        CX, X3
+	VBROADCASTSS X3, Y3
+	MOVL         $0x3eb504f3, CX
+	VMOVD        CX, X4
+	VBROADCASTSS X4, Y4
+	MOVL         $0x403504f3, CX
+	VMOVD        CX, X5
+	VBROADCASTSS X5, Y5
+	MOVQ         t+0(FP), CX
+	MOVQ         (CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         72(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         24(BX), BX
+	MOVQ         t+0(FP), SI
+	MOVQ         48(SI), SI
+	MOVQ         t+0(FP), DI
+	MOVQ         96(DI), DI
+	SHLQ         $0x02, DI
+	MOVQ         t+0(FP), R8
+	MOVQ         112(R8), R8
+	SHLQ         $0x02, R8
+	MOVQ         t+0(FP), R9
+	MOVQ         136(R9), R9
+
+carry_vector:
+	MOVQ CX, R10
+	MOVQ AX, R11
+	LEAQ (DI)(DI*1), R12
+	ADDQ DI, R12
+	ADDQ R12, R12
+	MOVQ $0x00000006, R13
+
+carry_column:
+	LEAQ        (R12)(R12*2), R14
+	ADDQ        R10, R14
+	VMOVUPS     (R10)(R12*1), Y7
+	VMOVUPS     (R10)(R12*2), Y8
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     (R14), Y9
+	VMOVUPS     (R14)(R12*1), Y10
+	VADDPS      Y10, Y9, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y8, Y6, Y10
+	VADDPS      (R10), Y10, Y10
+	VMULPS      Y0, Y7, Y11
+	VFMADD231PS Y1, Y9, Y11
+	VMULPS      Y2, Y6, Y6
+	VFMADD231PS Y3, Y8, Y6
+	VMULPS      Y4, Y7, Y7
+	VFMADD231PS Y5, Y9, Y7
+	VADDPS      (R14)(R12*2), Y7, Y7
+	VMOVAPS     Y10, (R11)
+	VMOVAPS     Y11, 192(R11)
+	VMOVAPS     Y6, 384(R11)
+	VMOVAPS     Y7, 576(R11)
+	ADDQ        DI, R10
+	ADDQ        $0x20, R11
+	DECQ        R13
+	JNZ         carry_column
+	MOVQ        t+0(FP), R10
+	MOVQ        120(R10), R10
+	MOVQ        BX, R11
+	MOVQ        AX, R12
+	MOVQ        SI, R13
+
+carry_row:
+	VMOVUPS     32(R12), Y7
+	VMOVUPS     64(R12), Y8
+	VADDPS      Y8, Y7, Y6
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     96(R12), Y9
+	VMOVUPS     128(R12), Y10
+	VADDPS      Y10, Y9, Y8
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y8, Y6, Y10
+	VADDPS      (R12), Y10, Y10
+	VMULPS      Y0, Y7, Y11
+	VFMADD231PS Y1, Y9, Y11
+	VMULPS      Y2, Y6, Y6
+	VFMADD231PS Y3, Y8, Y6
+	VMULPS      Y4, Y7, Y7
+	VFMADD231PS Y5, Y9, Y7
+	VADDPS      160(R12), Y7, Y7
+	VADDPS      (DX), Y10, Y10
+	VADDPS      (DX), Y11, Y11
+	VADDPS      (DX), Y6, Y6
+	VADDPS      (DX), Y7, Y7
+	MOVQ        t+0(FP), R14
+	MOVQ        128(R14), R14
+	TESTQ       SI, SI
+	JZ          carry_plain
+	LEAQ        (R8)(R8*2), R15
+	ADDQ        R13, R15
+	VADDPS      (R13), Y10, Y10
+	CMPQ        R14, $0x01
+	JLE         carry_plain
+	VADDPS      (R13)(R8*1), Y11, Y11
+	CMPQ        R14, $0x02
+	JLE         carry_plain
+	VADDPS      (R13)(R8*2), Y6, Y6
+	CMPQ        R14, $0x03
+	JLE         carry_plain
+	VADDPS      (R15), Y7, Y7
+
+carry_plain:
+	MOVQ         t+0(FP), R15
+	VBROADCASTSS 144(R15), Y8
+	VBROADCASTSS 148(R15), Y9
+	LEAQ         (R8)(R8*2), R15
+	ADDQ         R11, R15
+	VMAXPS       Y10, Y8, Y10
+	VMINPS       Y10, Y9, Y10
+	VMOVUPS      Y10, (R11)
+	CMPQ         R14, $0x01
+	JLE          carry_stored
+	VMAXPS       Y11, Y8, Y11
+	VMINPS       Y11, Y9, Y11
+	VMOVUPS      Y11, (R11)(R8*1)
+	CMPQ         R14, $0x02
+	JLE          carry_stored
+	VMAXPS       Y6, Y8, Y6
+	VMINPS       Y6, Y9, Y6
+	VMOVUPS      Y6, (R11)(R8*2)
+	CMPQ         R14, $0x03
+	JLE          carry_stored
+	VMAXPS       Y7, Y8, Y7
+	VMINPS       Y7, Y9, Y7
+	VMOVUPS      Y7, (R15)
+
+carry_stored:
+	MOVQ  t+0(FP), R14
+	MOVQ  104(R14), R14
+	LEAQ  (R11)(R14*4), R11
+	LEAQ  (R13)(R14*4), R13
+	ADDQ  $0x000000c0, R12
+	DECQ  R10
+	JNZ   carry_row
+	TESTQ SI, SI
+	JZ    carry_nothing
+	ADDQ  $0x20, SI
+
+carry_nothing:
+	ADDQ $0x20, CX
+	ADDQ $0x20, DX
+	ADDQ $0x20, BX
+	SUBQ $0x08, R9
+	JG   carry_vector
+	VZEROUPPER
+	RET
+
+// func liftFour256(t *lift)
+// Requires: AVX
+TEXT ·liftFour256(SB), $544-8
+	LEAQ (SP), AX
+	ADDQ $0x1f, AX
+	ANDQ $-32, AX
+	MOVQ t+0(FP), CX
+	MOVQ 24(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ (DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 48(BX), BX
+	SHLQ $0x02, BX
+	ADDQ BX, CX
+	MOVQ t+0(FP), BX
+	MOVQ 56(BX), BX
+	SHLQ $0x02, BX
+	MOVQ t+0(FP), SI
+	MOVQ 64(SI), SI
+	SHLQ $0x02, SI
+	MOVQ t+0(FP), DI
+	MOVQ 72(DI), DI
+	SHLQ $0x02, DI
+	MOVQ t+0(FP), R8
+	MOVQ 80(R8), R8
+
+carry_vector:
+	MOVQ t+0(FP), R9
+	LEAQ 96(R9), R9
+	MOVQ CX, R10
+	MOVQ AX, R11
+	MOVQ $0x00000004, R12
+
+carry_column:
+	LEAQ    (BX)(BX*2), R13
+	ADDQ    R10, R13
+	MOVQ    t+0(FP), R14
+	MOVQ    88(R14), R14
+	TESTQ   R14, R14
+	JNZ     carry_partly
+	VMOVUPS (R10), Y0
+	VMOVUPS (R10)(BX*1), Y1
+	VMOVUPS (R10)(BX*2), Y2
+	VMOVUPS (R13), Y3
+	JMP     carry_loaded
+
+carry_partly:
+	VBROADCASTSS (R9), Y0
+	VMASKMOVPS   (R10), Y0, Y0
+	VBROADCASTSS 16(R9), Y1
+	VMASKMOVPS   (R10)(BX*1), Y1, Y1
+	VBROADCASTSS 32(R9), Y2
+	VMASKMOVPS   (R10)(BX*2), Y2, Y2
+	VBROADCASTSS 48(R9), Y3
+	VMASKMOVPS   (R13), Y3, Y3
+
+carry_loaded:
+	VSUBPS  Y2, Y0, Y0
+	VADDPS  Y2, Y1, Y4
+	VSUBPS  Y1, Y2, Y2
+	VSUBPS  Y3, Y1, Y1
+	VMOVAPS Y0, (R11)
+	VMOVAPS Y4, 128(R11)
+	VMOVAPS Y2, 256(R11)
+	VMOVAPS Y1, 384(R11)
+	ADDQ    SI, R10
+	ADDQ    $0x20, R11
+	ADDQ    $0x04, R9
+	DECQ    R12
+	JNZ     carry_column
+	MOVQ    DX, R9
+	MOVQ    AX, R10
+	MOVQ    $0x00000004, R11
+
+carry_row:
+	LEAQ    (DI)(DI*2), R12
+	ADDQ    R9, R12
+	VMOVAPS (R10), Y0
+	VMOVAPS 32(R10), Y1
+	VMOVAPS 64(R10), Y2
+	VMOVAPS 96(R10), Y3
+	VSUBPS  Y2, Y0, Y0
+	VADDPS  Y2, Y1, Y4
+	VSUBPS  Y1, Y2, Y2
+	VSUBPS  Y3, Y1, Y1
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y4, (R9)(DI*1)
+	VMOVUPS Y2, (R9)(DI*2)
+	VMOVUPS Y1, (R12)
+	LEAQ    (R9)(DI*2), R9
+	LEAQ    (R9)(DI*2), R9
+	ADDQ    $0x00000080, R10
+	DECQ    R11
+	JNZ     carry_row
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, R8
+	JNZ     carry_vector
+	VZEROUPPER
+	RET
+
+// func landFour256(t *land)
+// Requires: AVX
+TEXT ·landFour256(SB), $544-8
+	LEAQ (SP), AX
+	ADDQ $0x1f, AX
+	ANDQ $-32, AX
+	MOVQ t+0(FP), CX
+	MOVQ (CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 72(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 24(BX), BX
+	MOVQ t+0(FP), SI
+	MOVQ 48(SI), SI
+	MOVQ t+0(FP), DI
+	MOVQ 96(DI), DI
+	SHLQ $0x02, DI
+	MOVQ t+0(FP), R8
+	MOVQ 112(R8), R8
+	SHLQ $0x02, R8
+	MOVQ t+0(FP), R9
+	MOVQ 136(R9), R9
+
+carry_vector:
+	MOVQ CX, R10
+	MOVQ AX, R11
+	LEAQ (DI)(DI*1), R12
+	ADDQ R12, R12
+	MOVQ $0x00000004, R13
+
+carry_column:
+	LEAQ    (R12)(R12*2), R14
+	ADDQ    R10, R14
+	VMOVUPS (R10)(R12*1), Y1
+	VMOVUPS (R10)(R12*2), Y2
+	VADDPS  Y2, Y1, Y0
+	VSUBPS  Y2, Y1, Y1
+	VADDPS  (R10), Y0, Y0
+	VSUBPS  (R14), Y1, Y1
+	VMOVAPS Y0, (R11)
+	VMOVAPS Y1, 128(R11)
+	ADDQ    DI, R10
+	ADDQ    $0x20, R11
+	DECQ    R13
+	JNZ     carry_column
+	MOVQ    t+0(FP), R10
+	MOVQ    120(R10), R10
+	MOVQ    BX, R11
+	MOVQ    AX, R12
+	MOVQ    SI, R13
+
+carry_row:
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 64(R12), Y2
+	VADDPS  Y2, Y1, Y0
+	VSUBPS  Y2, Y1, Y1
+	VADDPS  (R12), Y0, Y0
+	VSUBPS  96(R12), Y1, Y1
+	VADDPS  (DX), Y0, Y0
+	VADDPS  (DX), Y1, Y1
+	MOVQ    t+0(FP), R14
+	MOVQ    128(R14), R14
+	TESTQ   SI, SI
+	JZ      carry_plain
+	LEAQ    (R8)(R8*2), R15
+	ADDQ    R13, R15
+	VADDPS  (R13), Y0, Y0
+	CMPQ    R14, $0x01
+	JLE     carry_plain
+	VADDPS  (R13)(R8*1), Y1, Y1
+
+carry_plain:
+	MOVQ         t+0(FP), R15
+	VBROADCASTSS 144(R15), Y2
+	VBROADCASTSS 148(R15), Y3
+	LEAQ         (R8)(R8*2), R15
+	ADDQ         R11, R15
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y3, Y0
+	VMOVUPS      Y0, (R11)
+	CMPQ         R14, $0x01
+	JLE          carry_stored
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y3, Y1
+	VMOVUPS      Y1, (R11)(R8*1)
+
+carry_stored:
+	MOVQ  t+0(FP), R14
+	MOVQ  104(R14), R14
+	LEAQ  (R11)(R14*4), R11
+	LEAQ  (R13)(R14*4), R13
+	ADDQ  $0x00000080, R12
+	DECQ  R10
+	JNZ   carry_row
+	TESTQ SI, SI
+	JZ    carry_nothing
+	ADDQ  $0x20, SI
+
+carry_nothing:
+	ADDQ $0x20, CX
+	ADDQ $0x20, DX
+	ADDQ $0x20, BX
+	SUBQ $0x08, R9
+	JG   carry_vector
+	VZEROUPPER
+	RET
+
+// func slide512(t *tile)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·slide512(SB), $0-8
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 128(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 176(DX), DX
+	CMPQ CX, DX
+	JNE  by2
+	CMPQ AX, $0x06
+	JEQ  by1rows6
+	CMPQ AX, $0x05
+	JEQ  by1rows5
+	CMPQ AX, $0x04
+	JEQ  by1rows4
+	CMPQ AX, $0x03
+	JEQ  by1rows3
+	XORQ AX, AX
+
+by1rows2_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows2_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows2_finish
+	TESTQ     CX, CX
+	JZ        by1rows2_finish
+
+by1rows2_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z4
+	VMOVUPS.Z   64(DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z4, Z0
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z6, Z0
+	VFMADD231PS Z10, Z4, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z7, Z1
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z8, Z0
+	VFMADD231PS Z4, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z1
+	VFMADD231PS Z4, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows2_outer
+
+by1rows2_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows2_nothing
+	ADDQ  AX, DX
+
+by1rows2_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows2_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+
+by1rows2_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows2_block
+	VZEROUPPER
+	RET
+
+by1rows2_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows2narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows2narrow_finish
+
+by1rows2narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z2
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z2, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z3, Z0
+	VFMADD231PS Z5, Z2, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z4, Z0
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z4, Z1
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows2narrow_outer
+
+by1rows2narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows2narrow_nothing
+	ADDQ  AX, DX
+
+by1rows2narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows2narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+
+by1rows2narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z2
+	VBROADCASTSS 212(DX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows3:
+	XORQ AX, AX
+
+by1rows3_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows3_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows3_finish
+	TESTQ     CX, CX
+	JZ        by1rows3_finish
+
+by1rows3_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z6, Z0
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z8, Z0
+	VFMADD231PS Z12, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z9, Z1
+	VFMADD231PS Z12, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z0
+	VFMADD231PS Z12, Z8, Z2
+	VFMADD231PS Z12, Z6, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z1
+	VFMADD231PS Z6, Z9, Z3
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z10, Z2
+	VFMADD231PS Z6, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z3
+	VFMADD231PS Z6, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows3_outer
+
+by1rows3_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows3_nothing
+	ADDQ  AX, DX
+
+by1rows3_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows3_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+
+by1rows3_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows3_block
+	VZEROUPPER
+	RET
+
+by1rows3_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows3narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows3narrow_finish
+
+by1rows3narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z3, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z4, Z0
+	VFMADD231PS Z6, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z5, Z0
+	VFMADD231PS Z6, Z4, Z1
+	VFMADD231PS Z6, Z3, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z5, Z1
+	VFMADD231PS Z3, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z5, Z2
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows3narrow_outer
+
+by1rows3narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows3narrow_nothing
+	ADDQ  AX, DX
+
+by1rows3narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows3narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+
+by1rows3narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z3
+	VBROADCASTSS 212(DX), Z4
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z3, Z1
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z3, Z2
+	VMINPS       Z2, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows4:
+	XORQ AX, AX
+
+by1rows4_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows4_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows4_finish
+	TESTQ     CX, CX
+	JZ        by1rows4_finish
+
+by1rows4_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z8, Z0
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z9, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z0
+	VFMADD231PS Z14, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z1
+	VFMADD231PS Z14, Z9, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z0
+	VFMADD231PS Z14, Z10, Z2
+	VFMADD231PS Z14, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z13, Z1
+	VFMADD231PS Z14, Z11, Z3
+	VFMADD231PS Z14, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z2
+	VFMADD231PS Z14, Z10, Z4
+	VFMADD231PS Z14, Z8, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z3
+	VFMADD231PS Z8, Z11, Z5
+	VFMADD231PS Z8, Z9, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z12, Z4
+	VFMADD231PS Z8, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z5
+	VFMADD231PS Z8, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z7
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows4_outer
+
+by1rows4_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows4_nothing
+	ADDQ  AX, DX
+
+by1rows4_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows4_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+
+by1rows4_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z8
+	VBROADCASTSS 212(DX), Z9
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows4_block
+	VZEROUPPER
+	RET
+
+by1rows4_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows4narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows4narrow_finish
+
+by1rows4narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z4, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z4, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z0
+	VFMADD231PS Z7, Z5, Z1
+	VFMADD231PS Z7, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z1
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z4, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z6, Z2
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z6, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows4narrow_outer
+
+by1rows4narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows4narrow_nothing
+	ADDQ  AX, DX
+
+by1rows4narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows4narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+
+by1rows4narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows5:
+	XORQ AX, AX
+
+by1rows5_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows5_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows5_finish
+	TESTQ     CX, CX
+	JZ        by1rows5_finish
+
+by1rows5_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z10, Z0
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z11, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z0
+	VFMADD231PS Z16, Z10, Z2
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z1
+	VFMADD231PS Z16, Z11, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z0
+	VFMADD231PS Z16, Z12, Z2
+	VFMADD231PS Z16, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z1
+	VFMADD231PS Z16, Z13, Z3
+	VFMADD231PS Z16, Z11, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z2
+	VFMADD231PS Z16, Z12, Z4
+	VFMADD231PS Z16, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z3
+	VFMADD231PS Z16, Z13, Z5
+	VFMADD231PS Z16, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z4
+	VFMADD231PS Z16, Z12, Z6
+	VFMADD231PS Z16, Z10, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z5
+	VFMADD231PS Z10, Z13, Z7
+	VFMADD231PS Z10, Z11, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z14, Z6
+	VFMADD231PS Z10, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z7
+	VFMADD231PS Z10, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z14, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z9
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows5_outer
+
+by1rows5_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows5_nothing
+	ADDQ  AX, DX
+
+by1rows5_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows5_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+
+by1rows5_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z10
+	VBROADCASTSS 212(DX), Z11
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z10, Z8
+	VMINPS       Z8, Z11, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z10, Z9
+	VMINPS       Z9, Z11, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows5_block
+	VZEROUPPER
+	RET
+
+by1rows5_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows5narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows5narrow_finish
+
+by1rows5narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z5, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z0
+	VFMADD231PS Z8, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z0
+	VFMADD231PS Z8, Z6, Z1
+	VFMADD231PS Z8, Z5, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z1
+	VFMADD231PS Z8, Z6, Z2
+	VFMADD231PS Z8, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z2
+	VFMADD231PS Z8, Z6, Z3
+	VFMADD231PS Z8, Z5, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z7, Z3
+	VFMADD231PS Z5, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z7, Z4
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows5narrow_outer
+
+by1rows5narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows5narrow_nothing
+	ADDQ  AX, DX
+
+by1rows5narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows5narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+
+by1rows5narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z5
+	VBROADCASTSS 212(DX), Z6
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z5, Z3
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows6:
+	XORQ AX, AX
+
+by1rows6_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows6_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows6_finish
+	TESTQ     CX, CX
+	JZ        by1rows6_finish
+
+by1rows6_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z16
+	VMOVUPS.Z   64(DI), K1, Z17
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z12, Z0
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z13, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z0
+	VFMADD231PS Z18, Z12, Z2
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z1
+	VFMADD231PS Z18, Z13, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z0
+	VFMADD231PS Z18, Z14, Z2
+	VFMADD231PS Z18, Z12, Z4
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z1
+	VFMADD231PS Z18, Z15, Z3
+	VFMADD231PS Z18, Z13, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z2
+	VFMADD231PS Z18, Z14, Z4
+	VFMADD231PS Z18, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z3
+	VFMADD231PS Z18, Z15, Z5
+	VFMADD231PS Z18, Z13, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z4
+	VFMADD231PS Z18, Z14, Z6
+	VFMADD231PS Z18, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z5
+	VFMADD231PS Z18, Z15, Z7
+	VFMADD231PS Z18, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z6
+	VFMADD231PS Z18, Z14, Z8
+	VFMADD231PS Z18, Z12, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z7
+	VFMADD231PS Z12, Z15, Z9
+	VFMADD231PS Z12, Z13, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z16, Z8
+	VFMADD231PS Z12, Z14, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z9
+	VFMADD231PS Z12, Z15, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z16, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z11
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows6_outer
+
+by1rows6_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows6_nothing
+	ADDQ  AX, DX
+
+by1rows6_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows6_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+
+by1rows6_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z12
+	VBROADCASTSS 212(DX), Z13
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z10, Z12, Z10
+	VMINPS       Z10, Z13, Z10
+	VMOVUPS      Z10, (CX)
+	VMAXPS       Z11, Z12, Z11
+	VMINPS       Z11, Z13, Z11
+	VMOVUPS      Z11, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows6_block
+	VZEROUPPER
+	RET
+
+by1rows6_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows6narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows6narrow_finish
+
+by1rows6narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z8
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z6, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z0
+	VFMADD231PS Z9, Z6, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VFMADD231PS Z9, Z7, Z1
+	VFMADD231PS Z9, Z6, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z1
+	VFMADD231PS Z9, Z7, Z2
+	VFMADD231PS Z9, Z6, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VFMADD231PS Z9, Z7, Z3
+	VFMADD231PS Z9, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z3
+	VFMADD231PS Z9, Z7, Z4
+	VFMADD231PS Z9, Z6, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z8, Z4
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z8, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows6narrow_outer
+
+by1rows6narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows6narrow_nothing
+	ADDQ  AX, DX
+
+by1rows6narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows6narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   AX, DX
+	VADDPS (DX), Z5, K1, Z5
+
+by1rows6narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2:
+	CMPQ AX, $0x06
+	JEQ  by2rows6
+	CMPQ AX, $0x05
+	JEQ  by2rows5
+	CMPQ AX, $0x04
+	JEQ  by2rows4
+	CMPQ AX, $0x03
+	JEQ  by2rows3
+	XORQ AX, AX
+
+by2rows2_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows2_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows2_finish
+	TESTQ     CX, CX
+	JZ        by2rows2_finish
+
+by2rows2_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z4
+	VMOVUPS.Z   64(DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z4, Z0
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z6, Z0
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z8, Z0
+	VFMADD231PS Z10, Z4, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z1
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows2_outer
+
+by2rows2_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows2_nothing
+	ADDQ  AX, DX
+
+by2rows2_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows2_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+
+by2rows2_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows2_block
+	VZEROUPPER
+	RET
+
+by2rows2_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows2narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows2narrow_finish
+
+by2rows2narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z2
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z2, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z3, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z4, Z0
+	VFMADD231PS Z5, Z2, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z4, Z1
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows2narrow_outer
+
+by2rows2narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows2narrow_nothing
+	ADDQ  AX, DX
+
+by2rows2narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows2narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+
+by2rows2narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z2
+	VBROADCASTSS 212(DX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows3:
+	XORQ AX, AX
+
+by2rows3_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows3_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows3_finish
+	TESTQ     CX, CX
+	JZ        by2rows3_finish
+
+by2rows3_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z6, Z0
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z8, Z0
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z9, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z0
+	VFMADD231PS Z12, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z11, Z1
+	VFMADD231PS Z12, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z9, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z2
+	VFMADD231PS Z12, Z6, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z3
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows3_outer
+
+by2rows3_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows3_nothing
+	ADDQ  AX, DX
+
+by2rows3_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows3_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+
+by2rows3_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows3_block
+	VZEROUPPER
+	RET
+
+by2rows3_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows3narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows3narrow_finish
+
+by2rows3narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z3, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z4, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z5, Z0
+	VFMADD231PS Z6, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z4, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z5, Z1
+	VFMADD231PS Z6, Z3, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z5, Z2
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows3narrow_outer
+
+by2rows3narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows3narrow_nothing
+	ADDQ  AX, DX
+
+by2rows3narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows3narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+
+by2rows3narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z3
+	VBROADCASTSS 212(DX), Z4
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z3, Z1
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z3, Z2
+	VMINPS       Z2, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows4:
+	XORQ AX, AX
+
+by2rows4_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows4_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows4_finish
+	TESTQ     CX, CX
+	JZ        by2rows4_finish
+
+by2rows4_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z8, Z0
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z9, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z0
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z0
+	VFMADD231PS Z14, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z13, Z1
+	VFMADD231PS Z14, Z9, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z2
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z2
+	VFMADD231PS Z14, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z13, Z3
+	VFMADD231PS Z14, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z4
+	VFMADD231PS Z14, Z8, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z5
+	VFMADD231PS Z8, Z9, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z7
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows4_outer
+
+by2rows4_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows4_nothing
+	ADDQ  AX, DX
+
+by2rows4_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows4_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+
+by2rows4_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z8
+	VBROADCASTSS 212(DX), Z9
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows4_block
+	VZEROUPPER
+	RET
+
+by2rows4_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows4narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows4narrow_finish
+
+by2rows4narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z4, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z0
+	VFMADD231PS Z7, Z4, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z1
+	VFMADD231PS Z7, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z2
+	VFMADD231PS Z7, Z4, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z6, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows4narrow_outer
+
+by2rows4narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows4narrow_nothing
+	ADDQ  AX, DX
+
+by2rows4narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows4narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+
+by2rows4narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows5:
+	XORQ AX, AX
+
+by2rows5_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows5_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows5_finish
+	TESTQ     CX, CX
+	JZ        by2rows5_finish
+
+by2rows5_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z10, Z0
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z11, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z0
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z0
+	VFMADD231PS Z16, Z10, Z2
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z1
+	VFMADD231PS Z16, Z11, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z2
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z2
+	VFMADD231PS Z16, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z3
+	VFMADD231PS Z16, Z11, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z4
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z4
+	VFMADD231PS Z16, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z5
+	VFMADD231PS Z16, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z6
+	VFMADD231PS Z16, Z10, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z7
+	VFMADD231PS Z10, Z11, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z14, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z9
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows5_outer
+
+by2rows5_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows5_nothing
+	ADDQ  AX, DX
+
+by2rows5_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows5_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+
+by2rows5_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z10
+	VBROADCASTSS 212(DX), Z11
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z10, Z8
+	VMINPS       Z8, Z11, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z10, Z9
+	VMINPS       Z9, Z11, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows5_block
+	VZEROUPPER
+	RET
+
+by2rows5_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows5narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows5narrow_finish
+
+by2rows5narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z5, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z0
+	VFMADD231PS Z8, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z1
+	VFMADD231PS Z8, Z5, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z2
+	VFMADD231PS Z8, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z3
+	VFMADD231PS Z8, Z5, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z7, Z4
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows5narrow_outer
+
+by2rows5narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows5narrow_nothing
+	ADDQ  AX, DX
+
+by2rows5narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows5narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+
+by2rows5narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z5
+	VBROADCASTSS 212(DX), Z6
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z5, Z3
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows6:
+	XORQ AX, AX
+
+by2rows6_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows6_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows6_finish
+	TESTQ     CX, CX
+	JZ        by2rows6_finish
+
+by2rows6_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z16
+	VMOVUPS.Z   64(DI), K1, Z17
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z12, Z0
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z13, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z0
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z0
+	VFMADD231PS Z18, Z12, Z2
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z1
+	VFMADD231PS Z18, Z13, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z2
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z2
+	VFMADD231PS Z18, Z12, Z4
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z3
+	VFMADD231PS Z18, Z13, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z4
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z4
+	VFMADD231PS Z18, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z5
+	VFMADD231PS Z18, Z13, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z6
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z6
+	VFMADD231PS Z18, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z7
+	VFMADD231PS Z18, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z8
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z8
+	VFMADD231PS Z18, Z12, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z9
+	VFMADD231PS Z12, Z13, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z14, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z15, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z16, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z11
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows6_outer
+
+by2rows6_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows6_nothing
+	ADDQ  AX, DX
+
+by2rows6_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows6_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+
+by2rows6_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z12
+	VBROADCASTSS 212(DX), Z13
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z10, Z12, Z10
+	VMINPS       Z10, Z13, Z10
+	VMOVUPS      Z10, (CX)
+	VMAXPS       Z11, Z12, Z11
+	VMINPS       Z11, Z13, Z11
+	VMOVUPS      Z11, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows6_block
+	VZEROUPPER
+	RET
+
+by2rows6_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows6narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows6narrow_finish
+
+by2rows6narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z8
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z6, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VFMADD231PS Z9, Z6, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z1
+	VFMADD231PS Z9, Z6, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VFMADD231PS Z9, Z6, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z3
+	VFMADD231PS Z9, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VFMADD231PS Z9, Z6, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z8, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows6narrow_outer
+
+by2rows6narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows6narrow_nothing
+	ADDQ  AX, DX
+
+by2rows6narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows6narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   AX, DX
+	VADDPS (DX), Z5, K1, Z5
+
+by2rows6narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, (CX)
 	VZEROUPPER
 	RET
 

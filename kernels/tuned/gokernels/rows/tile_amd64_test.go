@@ -22,6 +22,13 @@ func windowForms() (out []form) {
 	}
 	if level >= 2 {
 		out = append(out, form{"window512", 6, 1, true, func(t *tile) { window512(t) }})
+		out = append(out, form{"slide512", 6, 1, true, func(t *tile) {
+			if t.slides() {
+				slide512(t)
+			} else {
+				windowPlain(t)
+			}
+		}})
 	}
 	return out
 }
@@ -48,4 +55,24 @@ func BenchmarkProduct(b *testing.B) {
 			b.ReportMetric(2e-9*float64(k.rows*k.depth*k.width)*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
 		})
 	}
+}
+
+func liftForms() (out []carryForm[lift]) {
+	if level >= 1 {
+		out = append(out, bySide("lift256", 8, liftSix256, liftFour256))
+	}
+	if level >= 2 {
+		out = append(out, bySide("lift512", 16, liftSix512, liftFour512))
+	}
+	return out
+}
+
+func landForms() (out []carryForm[land]) {
+	if level >= 1 {
+		out = append(out, bySide("land256", 8, landSix256, landFour256), carryForm[land]{"landBlocks", 1, landBlocks})
+	}
+	if level >= 2 {
+		out = append(out, bySide("land512", 1, landSix512, landFour512))
+	}
+	return out
 }

@@ -59,3 +59,52 @@ func windowNEON(t *tile)
 //
 //go:noescape
 func largestNEON(t *tile)
+
+// liftFast takes an image's elements to points with vectors, or reports that it
+// cannot.
+func liftFast(t *lift, side int) bool {
+	switch {
+	case t.channels%(panel/8) != 0 || t.channels == 0:
+		return false
+	case side == 6:
+		liftSixNEON(t)
+	default:
+		liftFourNEON(t)
+	}
+	return true
+}
+
+// landFast takes sums at points to results with vectors: of four channels at a time,
+// the last ones without.
+func landFast(t *land, side int) bool {
+	whole := *t
+	if whole.channels -= whole.channels % (panel / 8); whole.channels > 0 {
+		if side == 6 {
+			landSixNEON(&whole)
+		} else {
+			landFourNEON(&whole)
+		}
+	}
+	landPlain(t, side, whole.channels)
+	return true
+}
+
+// liftSixNEON is lift for 6 by 6 points, for a multiple of 4 channels.
+//
+//go:noescape
+func liftSixNEON(t *lift)
+
+// liftFourNEON is liftSixNEON for 4 by 4 points.
+//
+//go:noescape
+func liftFourNEON(t *lift)
+
+// landSixNEON is land for 6 by 6 points, for a multiple of 4 channels.
+//
+//go:noescape
+func landSixNEON(t *land)
+
+// landFourNEON is landSixNEON for 4 by 4 points.
+//
+//go:noescape
+func landFourNEON(t *land)

@@ -38,3 +38,28 @@ func TestOffsets(t *testing.T) {
 		}
 	}
 }
+
+func liftForms() []carryForm[lift] {
+	return []carryForm[lift]{bySide("liftNEON", 4, liftSixNEON, liftFourNEON)}
+}
+
+func landForms() []carryForm[land] {
+	return []carryForm[land]{bySide("landNEON", 4, landSixNEON, landFourNEON)}
+}
+
+// The assembly knows where the fields of a lift and a land are.
+func TestCarryOffsets(t *testing.T) {
+	var u lift
+	var d land
+	for i, pair := range [][2]uintptr{
+		{unsafe.Offsetof(u.v), 0}, {unsafe.Offsetof(u.x), 24}, {unsafe.Offsetof(u.at), 48}, {unsafe.Offsetof(u.xh), 56}, {unsafe.Offsetof(u.xw), 64},
+		{unsafe.Offsetof(u.step), 72}, {unsafe.Offsetof(u.channels), 80}, {unsafe.Offsetof(u.partly), 88}, {unsafe.Offsetof(u.inside), 96},
+		{unsafe.Offsetof(d.m), 0}, {unsafe.Offsetof(d.y), 24}, {unsafe.Offsetof(d.add), 48}, {unsafe.Offsetof(d.bias), 72}, {unsafe.Offsetof(d.from), 96},
+		{unsafe.Offsetof(d.yh), 104}, {unsafe.Offsetof(d.yw), 112}, {unsafe.Offsetof(d.rows), 120}, {unsafe.Offsetof(d.cols), 128},
+		{unsafe.Offsetof(d.channels), 136}, {unsafe.Offsetof(d.low), 144}, {unsafe.Offsetof(d.high), 148},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("field %d is at %d, want %d", i, pair[0], pair[1])
+		}
+	}
+}

@@ -16,3 +16,7 @@ func productFast(*tile) bool { return false }
 func windowFast(*tile) bool { return false }
 
 func largestFast(*tile) bool { return false }
+
+func liftFast(*lift, int) bool { return false }
+
+func landFast(*land, int) bool { return false }

@@ -7,3 +7,7 @@ func productForms() []form { return nil }
 func windowForms() []form { return nil }
 
 func largestForms() []form { return nil }
+
+func liftForms() []carryForm[lift] { return nil }
+
+func landForms() []carryForm[land] { return nil }

@@ -229,6 +229,10 @@ func main() {
 	o.product()
 	o.window("windowNEON", false)
 	o.window("largestNEON", true)
+	for _, size := range []int{6, 4} {
+		o.lift(size)
+		o.land(size)
+	}
 	if err := os.WriteFile(os.Args[1], []byte(o.String()), 0o666); err != nil {
 		log.Fatal(err)
 	}

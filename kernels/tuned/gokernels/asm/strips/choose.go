@@ -101,6 +101,21 @@ return true
 func transposeF32AVX2%[1]s
 
 `, transposeSignature)
+	b.WriteString(`// truncMulAdd does TruncMulAdd for the first elements with vectors, and returns how
+// many.
+func truncMulAdd(dst, a []float32, b, c []float64) int {
+n := len(dst) &^ 7
+if n == 0 || level == 0 {
+return 0
+}
+truncMulAddAVX2(dst[:n], a, b, c)
+return n
+}
+
+//go:noescape
+func truncMulAddAVX2(dst, a []float32, b, c []float64)
+
+`)
 	for _, name := range []string{"largest", "smallest"} {
 		fmt.Fprintf(&b, `// %[1]sF32 returns the %[1]s element, NaN if there is one, with vectors; false if
 // there are none, or if the order of elements matters: among zeros the first is
@@ -144,6 +159,9 @@ func largestF32([]float32) (float32, bool) { return 0, false }
 
 // smallestF32 has no vectors.
 func smallestF32([]float32) (float32, bool) { return 0, false }
+
+// truncMulAdd has no vectors.
+func truncMulAdd(_, _ []float32, _, _ []float64) int { return 0 }
 
 ` + "// transposeF32 reports that there are no vectors.\nfunc transposeF32([]float32, int, []float32, int, int, int) bool { return false }\n"
 

@@ -32,6 +32,7 @@ func main() {
 	transpose()
 	extreme("largest", VMAXPS)
 	extreme("smallest", VMINPS)
+	rescale()
 	cpuid()
 	Generate()
 	for name, text := range map[string]string{"vector_amd64.go": chooseAMD64(prims), "vector_arm64.go": chooseARM64(prims), "vector_other.go": chooseNone(prims), "functions.go": functionsFile(prims)} {

@@ -1,0 +1,183 @@
+package tuned
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Rows are a band of a convolution: of its results, and of its image from the
+// first row on that they see, or that there is.
+type Rows struct {
+	In, Out int64
+	Pad     int64 // rows of zeros that the first result sees before the image
+}
+
+// Window says how results of a convolution see the rows of its image, of which
+// there are In: result p sees Reach rows from p·Stride-Pad on. Out are the rows of
+// results.
+type Window struct{ In, Out, Stride, Reach, Pad int64 }
+
+// WindowOf returns the window of a convolution of one image, if its rows are
+// numbers that are known.
+func WindowOf(c *ops.Call) (w Window, ok bool) {
+	cv := convolutionOf(&Request{Call: c})
+	if cv == nil || !cv.batch.Is(1) || len(c.Outs[0].Sizes) != 4 {
+		return w, false
+	}
+	rows := cv.rows
+	for _, f := range []struct {
+		to *int64
+		of sym.Expr
+	}{
+		{&w.In, rows.in}, {&w.Out, rows.out}, {&w.Stride, rows.stride}, {&w.Pad, rows.pad},
+		{&w.Reach, sym.Add(sym.Mul(sym.Int(int64(rows.kernel-1)), rows.dilation), sym.Int(1))},
+	} {
+		if *f.to, ok = f.of.Const(); !ok {
+			return w, false
+		}
+	}
+	return w, w.In > 0 && w.Out > 0
+}
+
+// Bands returns the instances that compute the results of in band by band, or
+// nil if its kernel cannot, or would take the sum of some result in another
+// order. r is what in was selected for.
+func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
+	whole, ok := WindowOf(r.Call)
+	if !ok || r.Out == nil || !in.sameSums(whole, bands) {
+		return nil
+	}
+	made := map[Rows]*Instance{}
+	var out []*Instance
+	for _, rows := range bands {
+		part := made[rows]
+		if part == nil {
+			ask := *r
+			ask.Rows = &rows
+			ask.Later = func(int) bool { return true } // they are packed already
+			if part = in.Kernel.Match(&ask); part == nil || !slices.EqualFunc(part.Params, in.Params, func(a, b Param) bool { return a.Name == b.Name }) {
+				return nil
+			}
+			part.Kernel, part.Epilogue, part.Packed, part.Divided = in.Kernel, in.Epilogue, in.Packed, in.Divided
+			made[rows] = part
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// tileRows are the most rows of results that a tile has on some machine: tiles
+// of one row alone may sum in another order than others.
+var tileRows = []int64{2, 6, rowsMax}
+
+// sameSums reports whether the results that tiles of one row compute are the same
+// in bands as in whole.
+func (in *Instance) sameSums(whole Window, bands []Rows) bool {
+	switch in.Kernel.Name {
+	case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_narrow_f32":
+		return true // each result by itself
+	case "depthwise_lanes_f32":
+		return in.sameDirection(whole, bands)
+	case "conv2d_rows_f32", "conv2d_gather_f32", "conv2d_around_f32":
+		columns, static := in.param("ow").Const()
+		rows, known := in.param("oh").Const()
+		if !static || !known {
+			return false
+		}
+		return rows == whole.Out || flatAlone(columns/whole.Out, whole, bands)
+	case "conv2d_edges_f32":
+		taps, apart := in.param("kh"), in.param("dh")
+		kernel, static := taps.Const()
+		dilation, known := apart.Const()
+		return static && known && edgesAlone(whole, kernel, dilation, bands)
+	}
+	return false
+}
+
+// sameDirection reports whether Go's windows take the same columns downwards in
+// bands as in whole, in another order of taps: fewer than there are rows, and than
+// a tile may have.
+func (in *Instance) sameDirection(whole Window, bands []Rows) bool {
+	const most = 6
+	columns, _ := in.param("ow").Const()
+	taps, _ := in.param("kw").Const()
+	apart, _ := in.param("dw").Const()
+	wide := columns-2*taps*apart >= most // that see all taps: at least so many
+	for _, band := range bands {
+		if min(band.Out, most) != min(whole.Out, most) && !(wide && band.Out > 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// param returns the value of a parameter.
+func (in *Instance) param(name string) sym.Expr {
+	for _, p := range in.Params {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return sym.Expr{}
+}
+
+// flatAlone reports whether tiles along all pixels of bands of rows of so many
+// columns leave one alone where those of the whole image do: at its end.
+func flatAlone(columns int64, whole Window, bands []Rows) bool {
+	for _, most := range tileRows {
+		for i, band := range bands {
+			want := i == len(bands)-1 && lastAlone(whole.Out*columns, most)
+			if lastAlone(band.Out*columns, most) != want {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lastAlone reports whether the last of equal tiles of n results has one.
+func lastAlone(n, most int64) bool {
+	length := tileLength(n, most)
+	return (n-1)%length == 0
+}
+
+// tileLength is the length of the tiles of equal length that n results are taken in.
+func tileLength(n, most int64) int64 {
+	tiles := (n + most - 1) / most
+	return (n + tiles - 1) / tiles
+}
+
+// edgesAlone reports whether ConvEdges takes the same rows of results alone in
+// bands as in whole: those at the left and right edges, whose tiles go downwards.
+func edgesAlone(whole Window, kernel, dilation int64, bands []Rows) bool {
+	for _, most := range tileRows[1:] { // of two rows none goes downwards
+		var parts []bool
+		for _, band := range bands {
+			w := Window{In: band.In, Out: band.Out, Stride: whole.Stride, Reach: whole.Reach, Pad: band.Pad}
+			parts = append(parts, w.alone(kernel, dilation, most)...)
+		}
+		if !slices.Equal(parts, whole.alone(kernel, dilation, most)) {
+			return false
+		}
+	}
+	return true
+}
+
+// alone tells of every row of results whether it is a tile by itself, where rows
+// are tiles that see all of the taps, and of the others each is one.
+func (w Window) alone(kernel, dilation, most int64) []bool {
+	out := make([]bool, 0, w.Out)
+	for p := int64(0); p < w.Out; {
+		n := int64(1)
+		if at := p*w.Stride - w.Pad; at >= 0 && at+(kernel-1)*dilation < w.In {
+			n = tileLength(min(w.Out-p, (w.In-1-at-(kernel-1)*dilation)/w.Stride+1), most)
+		}
+		for range n {
+			out = append(out, n == 1)
+		}
+		p += n
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package tuned
+
+import "testing"
+
+// A tile of one row is the last of some whose lengths are those of the code.
+func TestLastAlone(t *testing.T) {
+	for _, most := range tileRows {
+		for n := int64(1); n < 200; n++ {
+			tiles := (n + most - 1) / most
+			length := (n + tiles - 1) / tiles
+			rows := int64(0)
+			for q := int64(0); q < n; q += length {
+				rows = min(length, n-q)
+			}
+			if got := lastAlone(n, most); got != (rows == 1) {
+				t.Errorf("%d results in tiles of %d: the last has %d, lastAlone says %v", n, most, rows, got)
+			}
+		}
+	}
+}
+
+// Rows that stand alone between others that see all taps are known wherever the
+// band begins.
+func TestAloneRows(t *testing.T) {
+	whole := Window{In: 10, Out: 10, Stride: 1, Reach: 3, Pad: 1}
+	for _, c := range []struct {
+		bands []Rows
+		same  bool
+	}{
+		{[]Rows{{In: 6, Out: 5, Pad: 1}, {In: 6, Out: 5}}, true},                   // 1+4, 4+1
+		{[]Rows{{In: 3, Out: 2, Pad: 1}, {In: 6, Out: 4}, {In: 5, Out: 4}}, false}, // the second row is alone
+		{[]Rows{{In: 9, Out: 8, Pad: 1}, {In: 3, Out: 2}}, false},                  // the last but one is
+		{[]Rows{{In: 4, Out: 3, Pad: 1}, {In: 6, Out: 4}, {In: 4, Out: 3}}, true},  // 1+2, 4, 2+1
+		{[]Rows{{In: 4, Out: 3, Pad: 1}, {In: 3, Out: 1}, {In: 7, Out: 6}}, false}, // one row in the middle
+		{[]Rows{{In: 10, Out: 9, Pad: 1}, {In: 2, Out: 1}}, true},                  // the last row is alone in whole too
+	} {
+		if got := edgesAlone(whole, 3, 1, c.bands); got != c.same {
+			t.Errorf("%v: %v", c.bands, got)
+		}
+	}
+}
+
+// Bands are worth their calls where images are larger than the cache and what a
+// band holds is not, less so if threads have to wait for each other.
+func TestGain(t *testing.T) {
+	large := BandCost{Calls: 3, Shared: 3, Bands: 7, Images: []int64{4 << 20, 1 << 20}, Held: 900 << 10, Copied: 43 << 10}
+	one := Target{}
+	gain := one.Gain(large)
+	if gain < 100_000 {
+		t.Errorf("large images gain %.0f ns", gain)
+	}
+	high := large
+	high.Held = 2 << 20
+	if g := one.Gain(high); g > 0 {
+		t.Errorf("windows larger than the cache gain %.0f ns", g)
+	}
+	small := large
+	small.Images = []int64{1 << 20, 1 << 19}
+	if g := one.Gain(small); g > 0 {
+		t.Errorf("images that the cache holds gain %.0f ns", g)
+	}
+	if g := (Target{Threads: 2, DividedFrom: WorthThreads}).Gain(large); g >= gain/2 {
+		t.Errorf("two threads gain %.0f ns, one %.0f", g, gain)
+	}
+}

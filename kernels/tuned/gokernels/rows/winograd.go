@@ -1,0 +1,303 @@
+package rows
+
+import "math"
+
+// Winograd is Conv with 3x3 taps that move by one, over images of ih rows and iw
+// columns with ph and pw zeros before them and some behind, by Winograd's minimal
+// filtering: tiles of side - 2 results squared, across in a row and tiles in an
+// image, are made of products at side · side points, where side is 6 or 4. The
+// points are 0, infinity and ±1, or ±sqrt(1/2) and ±sqrt(2): the roots keep rounding
+// errors near those of plain sums. cin is a multiple of 16. The weights are their
+// values at the points, packed: w[ceil(cout/32)][side][side][cin][32], the last panel
+// 16 wide where that is enough; bias is padded likewise. The scratch holds the values
+// at the points of block tiles, an even number, and sums for a panel. Results are
+// finished as Linear's are, c being a channel.
+func Winograd(y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	WinogradPart(0, 0, 1, y, x, w, bias, scratch, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, add, low, high, epilogue)
+}
+
+// WinogradPart does one of the parts that Winograd's one step is divided into: a
+// share of the tiles, by way of a share of the scratch.
+func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	sharers := min(parts, block/2)
+	if part >= sharers {
+		return
+	}
+	begin, end := tiles*part/sharers, tiles*(part+1)/sharers
+	most := block / sharers / 2 * 2
+	f := finish{y, add, low, high}
+	g := carried{side: side, cin: cin, cout: cout, ih: ih, iw: iw, oh: oh, ow: ow, ph: ph, pw: pw, across: across}
+	size := most * side * side * (cin + panel)
+	g.values = scratch[part*size:][:size]
+	g.sums = g.values[most*side*side*cin:]
+	for b := range batch {
+		for g.first = begin; g.first < end; g.first += g.count {
+			g.count = min(evenly(end-g.first, most), end-g.first)
+			g.lift(x[b*ih*iw*cin:], 0, g.even())
+			for j := 0; j < cout; j += panel {
+				g.panel(&f, epilogue, w, bias, b, j)
+			}
+		}
+	}
+}
+
+// WinogradPanels is Winograd for weights that are large: all tiles of an image are
+// carried to the points first. The scratch, for block tiles, which are all, holds sums
+// for as many panels as parts may share the work, and more parts have nothing to do.
+func WinogradPanels(y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, sharers int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	for step := range 2 * batch {
+		WinogradPanelsPart(step, 0, 1, y, x, w, bias, scratch, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, sharers, add, low, high, epilogue)
+	}
+}
+
+// WinogradPanelsPart does one of the parts that a step of WinogradPanels is divided
+// into: steps carry an image's tiles to the points and make results of them in turn,
+// and each begins when the one before has ended.
+func WinogradPanelsPart(step, part, parts int, y, x, w, bias, scratch []float32, _, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, sharers int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	parts = min(parts, sharers)
+	if part >= parts {
+		return
+	}
+	b, points := step/2, side*side
+	g := carried{side: side, cin: cin, cout: cout, ih: ih, iw: iw, oh: oh, ow: ow, ph: ph, pw: pw, across: across, count: tiles}
+	g.values, g.sums = scratch[:block*points*cin], scratch[block*points*(cin+part*panel):][:block*points*panel]
+	if step%2 == 0 {
+		g.lift(x[b*ih*iw*cin:], g.even()*part/parts, g.even()*(part+1)/parts)
+		return
+	}
+	f := finish{y, add, low, high}
+	panels := (cout + panel - 1) / panel
+	for k := panels * part / parts; k < panels*(part+1)/parts; k++ {
+		g.panel(&f, epilogue, w, bias, b, k*panel)
+	}
+}
+
+// evenly returns the length of the first of blocks, of at most so many, that n are
+// taken in. It is even: sums for a single tile have another order.
+func evenly(n, most int) int { return max(2, (lengths(n, most)+1)/2*2) }
+
+// carried is a block of count tiles from the first on, at the points: their values,
+// and sums for a panel.
+type carried struct {
+	side, cin, cout, ih, iw, oh, ow, ph, pw, across int
+	first, count                                    int
+	values, sums                                    []float32
+}
+
+// even is the number of tiles with the last one twice if that makes it even.
+func (g *carried) even() int { return g.count + g.count%2 }
+
+// lift carries tiles number from to before end of the block to the points.
+func (g *carried) lift(x []float32, from, end int) {
+	t := lift{x: x[:g.ih*g.iw*g.cin], xh: g.iw * g.cin, xw: g.cin, channels: g.cin, step: g.even() * g.cin}
+	for i := from; i < end; i++ {
+		n := g.first + min(i, g.count-1)
+		t.tile(g.side, n/g.across*(g.side-2)-g.ph, n%g.across*(g.side-2)-g.pw, g.ih, g.iw)
+		t.v = g.values[i*g.cin:]
+		t.run(g.side)
+	}
+}
+
+// panel makes results of image b from channel j on.
+func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j int) {
+	var zero [panel]float32
+	even, points := g.even(), g.side*g.side
+	height := evenly(even, tileRows)
+	columns, width := panelOf(g.cout, j)
+	t := tile{bias: zero[:], next: g.cin, step: panel, outer: 1, middle: 1, depth: g.cin, width: width, columns: width,
+		low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
+	for k := range points {
+		t.w = w[(j*points+k*width)*g.cin:]
+		for i := 0; i < even; i += height {
+			t.rows = min(height, even-i)
+			t.x, t.y = g.values[(k*even+i)*g.cin:], g.sums[(k*even+i)*panel:]
+			product(&t)
+		}
+	}
+	r := land{bias: bias[j:], from: even * panel, yh: g.ow * g.cout, yw: g.cout, channels: columns, low: f.low, high: f.high}
+	for i := range g.count {
+		p, q := (g.first+i)/g.across*(g.side-2), (g.first+i)%g.across*(g.side-2)
+		r.rows, r.cols = min(g.side-2, g.oh-p), min(g.side-2, g.ow-q)
+		o := ((b*g.oh+p)*g.ow+q)*g.cout + j
+		r.m, r.y = g.sums[i*panel:], f.y[o:]
+		if f.add != nil {
+			r.add = f.add[o:]
+		}
+		r.run(g.side)
+		if e != nil {
+			r.call(e, o, j)
+		}
+	}
+}
+
+// lift takes a square of an image's elements to values at points.
+type lift struct {
+	v        []float32 // values: those at point k from k·step on
+	x        []float32 // the image
+	at       int       // where in x the square begins, though that may be outside
+	xh, xw   int       // steps of x from row to row and from pixel to pixel
+	step     int
+	channels int
+	// partly is 1 if a part of the square is outside of the image, where there are
+	// zeros; inside has ones in all bits for the others then, row by row.
+	partly int
+	inside [36]uint32
+}
+
+// tile aims t at the square from row p and column q on.
+func (t *lift) tile(side, p, q, ih, iw int) {
+	t.at, t.partly = p*t.xh+q*t.xw, 0
+	if p >= 0 && q >= 0 && p+side <= ih && q+side <= iw {
+		return
+	}
+	t.partly = 1
+	for i := range side {
+		for k := range side {
+			t.inside[i*side+k] = 0
+			if p+i >= 0 && p+i < ih && q+k >= 0 && q+k < iw {
+				t.inside[i*side+k] = math.MaxUint32
+			}
+		}
+	}
+}
+
+// run computes the values of all channels.
+func (t *lift) run(side int) {
+	_ = t.v[:(side*side-1)*t.step+t.channels]
+	if t.partly == 0 {
+		_ = t.x[t.at:][:(side-1)*(t.xh+t.xw)+t.channels]
+	} else {
+		for k, in := range t.inside[:side*side] {
+			if in != 0 {
+				_ = t.x[t.at+k/side*t.xh+k%side*t.xw:][:t.channels]
+			}
+		}
+	}
+	if !liftFast(t, side) {
+		liftPlain(t, side)
+	}
+}
+
+// liftPlain is lift without vectors.
+func liftPlain(t *lift, side int) {
+	for c := range t.channels {
+		var square [6][6]float32 // [column][row]
+		for k := range side {
+			var d [6]float32
+			for i := range side {
+				if t.partly == 0 || t.inside[i*side+k] != 0 {
+					d[i] = t.x[t.at+i*t.xh+k*t.xw+c]
+				}
+			}
+			square[k] = atPoints(side, d)
+		}
+		for i := range side {
+			var d [6]float32
+			for k := range side {
+				d[k] = square[k][i]
+			}
+			for k, v := range atPoints(side, d) {
+				if k < side {
+					t.v[(i*side+k)*t.step+c] = v
+				}
+			}
+		}
+	}
+}
+
+// near and far are points besides zero and infinity, with either sign.
+const near, far = math.Sqrt2 / 2, math.Sqrt2
+
+// atPoints takes a line of an image's elements to their values.
+func atPoints(side int, d [6]float32) (r [6]float32) {
+	if side == 4 {
+		return [6]float32{d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3]}
+	}
+	a, b := d[4]-2*d[2], d[3]-2*d[1]
+	e, f := d[4]-0.5*d[2], d[3]-0.5*d[1]
+	return [6]float32{d[0] + d[4] - 2.5*d[2], a + near*b, a - near*b, e + far*f, e - far*f, d[1] + d[5] - 2.5*d[3]}
+}
+
+// land takes a square of sums at points to results.
+type land struct {
+	m        []float32 // sums: those at point k from k·from on
+	y, add   []float32 // results; add, if not nil, is laid out likewise and added
+	bias     []float32
+	from     int
+	yh, yw   int // steps of y from row to row and from pixel to pixel
+	rows     int // how many of the results there are
+	cols     int
+	channels int
+	low      float32
+	high     float32
+}
+
+// run computes the results of all channels.
+func (t *land) run(side int) {
+	wide := t.channels
+	if rest := wide % (panel / 2); rest != 0 {
+		wide += panel/2 - rest
+	}
+	_ = t.m[:(side*side-1)*t.from+wide]
+	_ = t.bias[:wide]
+	last := (t.rows-1)*t.yh + (t.cols-1)*t.yw + t.channels
+	_ = t.y[:last]
+	if t.add != nil {
+		_ = t.add[:last]
+	}
+	if !landFast(t, side) {
+		landPlain(t, side, 0)
+	}
+}
+
+// landPlain is land without vectors, for the channels from one on.
+func landPlain(t *land, side, channel int) {
+	for c := channel; c < t.channels; c++ {
+		var square [6][6]float32 // [column][row]
+		for k := range side {
+			var m [6]float32
+			for i := range side {
+				m[i] = t.m[(i*side+k)*t.from+c]
+			}
+			square[k] = fromPoints(side, m)
+		}
+		for i := range t.rows {
+			var m [6]float32
+			for k := range side {
+				m[k] = square[k][i]
+			}
+			line := fromPoints(side, m)
+			for k := range t.cols {
+				v, o := line[k]+t.bias[c], i*t.yh+k*t.yw+c
+				if t.add != nil {
+					v += t.add[o]
+				}
+				t.y[o] = bounded(v, t.low, t.high)
+			}
+		}
+	}
+}
+
+// fromPoints takes a line of sums to results, the first side - 2 of r.
+func fromPoints(side int, m [6]float32) (r [6]float32) {
+	if side == 4 {
+		return [6]float32{m[0] + (m[1] + m[2]), m[1] - m[2] - m[3]}
+	}
+	a, b, e, f := m[1]+m[2], m[1]-m[2], m[3]+m[4], m[3]-m[4]
+	return [6]float32{m[0] + (a + e), near*b + far*f, 0.5*a + 2*e, m[5] + (near/2*b + 2*far*f)}
+}
+
+// call calls the epilogue on the results, of which the first is number o and of
+// channel c.
+func (t *land) call(e epilogue, o, c int) {
+	for i := range t.rows {
+		for k := range t.cols {
+			at := i*t.yh + k*t.yw
+			e(t.y[at:][:t.channels], o+at, c)
+		}
+	}
+}
