@@ -86,6 +86,8 @@ type gen struct {
 	kernelText writer
 	methodText writer
 	threaded   bool // some kernel runs in parts
+	rounds     bool // some kernel rounds small numbers
+	tiles      bool // some kernel has tiles of vectors
 	err        error
 }
 

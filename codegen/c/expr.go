@@ -172,6 +172,9 @@ func (p *printer) logic(e *expr.Expr) code {
 	case expr.OpAnd:
 		return p.lazy("&&", e)
 	case expr.OpOr:
+		if comparesLocals(e.Args[0]) && comparesLocals(e.Args[1]) {
+			return join("|", p.expr(e.Args[0]), p.expr(e.Args[1]), tBool)
+		}
 		return p.lazy("||", e)
 	case expr.OpXor:
 		a, b := p.expr(e.Args[0]), p.expr(e.Args[1])
@@ -181,6 +184,21 @@ func (p *printer) logic(e *expr.Expr) code {
 		return join("!=", a, b, tBool)
 	}
 	return p.unsupported(e)
+}
+
+// comparesLocals reports whether e compares floats that are at hand. To do so is
+// cheaper than to decide whether to, a branch that the data decides: without one,
+// a maximum that keeps what is no number is one of vectors.
+func comparesLocals(e *expr.Expr) bool {
+	if comparisons[e.Op] == "" || !e.Args[0].DType.IsFloat() {
+		return false
+	}
+	for _, a := range e.Args {
+		if a.Op != expr.OpLocal && a.Op != expr.OpConst {
+			return false
+		}
+	}
+	return true
 }
 
 // lazy prints an operator that may leave its second operand alone.

@@ -12,7 +12,11 @@ const wideInt = ir.Int32
 func (p *printer) float(e *expr.Expr, t ctype) code {
 	args := make([]code, len(e.Args))
 	for i, a := range e.Args {
-		args[i] = p.expr(a)
+		if e.Op == expr.OpAdd && i == 0 && whole(e.Args[1]) {
+			args[i] = p.rounded(a)
+		} else {
+			args[i] = p.expr(a)
+		}
 	}
 	p.spill(e.Args, args)
 	switch e.Op {
@@ -81,6 +85,10 @@ func (p *printer) cast(e *expr.Expr, t ctype) code {
 			zero = p.g.float(0, a.DType)
 		}
 		return join("!=", p.expr(a), zero, tBool)
+	case throughInt(e):
+		x := a.Args[0]
+		from, _ := typeOf(x.DType)
+		return convertExactly(call(p.g.helper("number", x.DType), from, p.expr(x)), t)
 	case e.DType.IsFloat():
 		return convertExactly(p.expr(a), t)
 	case a.DType.IsFloat():
@@ -128,7 +136,10 @@ func (p *printer) modularIfShort(a *expr.Expr, t ctype) code {
 func (p *printer) truncate(a *expr.Expr, t ctype) code {
 	from, _ := typeOf(a.DType)
 	if r, ok := p.ranges.floatRange(a); ok && r.in(rangeOf(t)) {
-		return cast(t, p.expr(a))
+		return cast(t, p.rounded(a))
+	}
+	if fits(a, t) {
+		return cast(t, cast(tI32, call(p.g.helper("number", a.DType), from, p.rounded(a))))
 	}
 	to := ir.Int32
 	switch t {

@@ -98,10 +98,28 @@ func TestHelpers(t *testing.T) {
 		add("narrow to "+d.Short(), ir.Float32, d, 1, func(x []*expr.Expr) *expr.Expr { return expr.Cast(d, x[0]) })
 		add("widen from "+d.Short(), d, ir.Float32, 1, func(x []*expr.Expr) *expr.Expr { return expr.Cast(ir.Float32, x[0]) })
 	}
+	for _, d := range []ir.DType{ir.Int8, ir.Uint8, ir.Int16, ir.Int32} {
+		quantisations(func(name string, quantised unary, zero float64) {
+			if d.Size() > 1 && zero != 0 {
+				return
+			}
+			name += " to " + d.Short()
+			add(name, ir.Float32, d, 1, func(x []*expr.Expr) *expr.Expr { return expr.Cast(d, quantised(x[0])) })
+			add(name+" and back", ir.Float32, ir.Float32, 1, func(x []*expr.Expr) *expr.Expr {
+				return expr.Sub(expr.Cast(ir.Float32, expr.Cast(d, quantised(x[0]))), expr.Float(ir.Float32, zero))
+			})
+		})
+	}
+	add("round twice", ir.Float32, ir.Float32, 1, func(x []*expr.Expr) *expr.Expr {
+		num := func(v float64) *expr.Expr { return expr.Float(ir.Float64, v) }
+		y := expr.Mul(expr.Cast(ir.Float64, x[0]), num(0.73))
+		y = expr.Add(expr.Round(expr.Min(num(1<<22), expr.Max(num(-1<<22), y))), num(0))
+		return expr.Add(expr.Round(expr.Mul(expr.Cast(ir.Float32, y), expr.Float(ir.Float32, 0.25))), expr.Float(ir.Float32, 3))
+	})
 	dir, pkg := generate(t, p, "helpers")
 	strict(t, dir, pkg)
 	main, stdin := mainText("helpers", steps, "")
-	software := toolchain.GCC().Named("gcc without instructions").With("-U__SSE2__", "-U__SSE__", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
+	software := toolchain.GCC().Named("gcc without instructions").With("-U__SSE2__", "-U__SSE__", "-U__FLT_EVAL_METHOD__", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all")
 	hardware := toolchain.GCC().Named("gcc with FMA").With("-mfma")
 	for _, target := range []toolchain.Target{software, sanitized(), hardware} {
 		got := run(t, dir, pkg, main, stdin, target)
@@ -113,6 +131,23 @@ func TestHelpers(t *testing.T) {
 			got = got[1+len(ref):]
 		}
 	}
+}
+
+// quantisations yields ways to round and to limit, and the zero point of each.
+func quantisations(yield func(name string, quantised func(*expr.Expr) *expr.Expr, zero float64)) {
+	num := func(x float64) *expr.Expr { return expr.Float(ir.Float32, x) }
+	for _, zero := range []float64{0, -128, 37, 1 << 21, 1 << 23} {
+		sum := func(x *expr.Expr) *expr.Expr {
+			return expr.Add(expr.Round(expr.Mul(x, num(3.7))), num(zero))
+		}
+		name := fmt.Sprint("quantise from ", zero)
+		yield(name, func(x *expr.Expr) *expr.Expr { return expr.Min(num(127), expr.Max(num(-128), sum(x))) }, zero)
+		yield(name+", NaN being least", func(x *expr.Expr) *expr.Expr { return expr.Min(expr.Max(sum(x), num(-128)), num(127)) }, zero)
+		yield(name+", of both orders", func(x *expr.Expr) *expr.Expr { return expr.Max(num(0), expr.Min(sum(x), num(90.5))) }, zero)
+	}
+	yield("limit", func(x *expr.Expr) *expr.Expr { return expr.Min(expr.Max(expr.Round(x), num(-20)), num(107)) }, 1)
+	yield("limit, NaN staying", func(x *expr.Expr) *expr.Expr { return expr.Max(num(0), expr.Min(num(100), expr.Round(x))) }, 2)
+	yield("no integer", func(x *expr.Expr) *expr.Expr { return expr.Min(num(99.5), expr.Max(num(-3.5), x)) }, 3)
 }
 
 // wideElements returns n numbers of all magnitudes, corner cases among them.

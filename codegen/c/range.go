@@ -68,6 +68,10 @@ func (rs *ranges) valueRange(e *expr.Expr) (interval, bool) {
 		if a := e.Args[0]; a.DType.IsInt() || a.DType == ir.Bool {
 			return rs.intRange(a)
 		}
+		if t, _ := typeOf(e.DType); fits(e.Args[0], t) { // NaN gives 0
+			lo, hi := numberBounds(e.Args[0])
+			return interval{int64(lo), int64(hi)}.hull(interval{}), true
+		}
 		return rs.floatRange(e.Args[0])
 	case expr.OpSelect:
 		a, aok := rs.intRange(e.Args[1])

@@ -19,6 +19,9 @@ func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 		if c := folded(e); c != nil {
 			return c
 		}
+		if made := rounding(e); made != nil {
+			return made
+		}
 		switch e.Op {
 		case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
 			if truth, known := rs.decided(e.Op, e.Args[0], e.Args[1]); known {

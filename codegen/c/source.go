@@ -7,6 +7,23 @@ import (
 	"github.com/etgen/etgen/codegen"
 )
 
+// vectorRounding lets gcc make vectors of what rounds and limits. Otherwise it
+// makes branches of limits, whose outcome it follows through what comes after,
+// and then no arithmetic that is behind one may be done for all elements, for
+// fear of floating-point exceptions, which nobody looks at.
+const vectorRounding = `#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math", "no-thread-jumps")
+#endif
+`
+
+// wideVectors has gcc make loops of vectors as wide as those of tiles are, for it
+// takes half of AVX-512 on most machines that have it. What may be lost by whole
+// ones, clock, tiles have cost anyhow.
+const wideVectors = `#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+#pragma GCC target("prefer-vector-width=512")
+#endif
+`
+
 // source puts NAME.c together from what is printed.
 func (g *gen) source() string {
 	w := &writer{}
@@ -22,6 +39,14 @@ func (g *gen) source() string {
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
+	}
+	if g.rounds {
+		w.blank()
+		w.b.WriteString(vectorRounding)
+	}
+	if g.tiles {
+		w.blank()
+		w.b.WriteString(wideVectors)
 	}
 	g.languageMacros(w)
 	if len(g.macroOrder) > 0 {

@@ -108,7 +108,11 @@ func call(name string, t ctype, args ...code) code {
 
 // ternary returns c ? a : b.
 func ternary(c, a, b code, t ctype) code {
-	return code{s: c.at(precOrElse) + " ? " + a.at(precOrElse) + " : " + b.at(precTernary), p: precTernary, t: t}
+	least := precOrElse
+	if c.p == precOr { // compilers want it in parentheses
+		least = precUnary
+	}
+	return code{s: c.at(least) + " ? " + a.at(precOrElse) + " : " + b.at(precTernary), p: precTernary, t: t}
 }
 
 // negate returns -c.

@@ -19,7 +19,7 @@ import (
 // integers and epilogue filled in.
 func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	in := k.Tuned
-	g.tunedHelpers(in)
+	g.tiles = g.tiles || in.Tile.Vector
 	names := operandNames(in)
 	if len(names) != len(info.dtypes) {
 		g.fail(fmt.Errorf("kernel %s: %d operands for %d names", k.Name, len(info.dtypes), len(names)))
@@ -50,6 +50,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		decls, drops = append(decls, g.idx.String()+" "+p.syms[s]), append(drops, &info.dropInt[i])
 	}
 	bodies := g.bodies(in, text)
+	g.tunedHelpers(in, strings.Join(bodies, ""))
 	kept, args := decls[:0:0], []string{}
 	for i, d := range decls {
 		name := d[strings.LastIndexAny(d, " *")+1:]
@@ -125,9 +126,12 @@ func intName(in *tuned.Instance, s *sym.Symbol) string {
 	return "size_" + s.Name
 }
 
-// tunedHelpers emits the templates that the kernel's text needs before it.
-func (g *gen) tunedHelpers(in *tuned.Instance) {
+// tunedHelpers emits the templates that a kernel's text needs before it.
+func (g *gen) tunedHelpers(in *tuned.Instance, body string) {
 	for _, h := range in.Kernel.Helpers {
+		if fn, ok := in.Kernel.Sometimes[h]; ok && !mentions(body, fn) {
+			continue
+		}
 		key := fmt.Sprintf("tuned %s %+v", h, in.Tile)
 		if _, done := g.support.names[key]; done {
 			continue

@@ -30,6 +30,7 @@ type Options struct {
 	Optimize  string // "speed" or "size"; "" is size for MCU targets, else speed
 	Planner   plan.Planner
 	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
+	Bands     int  // tests: make convolutions in bands of so many rows wherever they can
 	Untuned   bool // tests: definitions only
 	// Threads, if over 1, divides kernels of C and Go into that many parts that may
 	// run at the same time: see the printers' options.
@@ -82,7 +83,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
-	nopt := native.Options{Table: ops.Standard(), Planner: opt.Planner, Poison: opt.Poison}
+	nopt := native.Options{Table: ops.Standard(), Planner: opt.Planner, Poison: opt.Poison, Bands: opt.Bands}
 	if nopt.Planner == nil {
 		nopt.Planner = plan.Best{}
 	}

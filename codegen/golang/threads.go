@@ -138,7 +138,7 @@ func (g *generator) newThreads(f *jen.File, model jen.Code) {
 		state = " in its initial state"
 	}
 	count := jen.Id("n")
-	about := fmt.Sprintf("NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, and others that it starts when a method is called and that end before the method returns. "+
+	about := fmt.Sprintf("NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, and others that it starts when a method is called and that end soon after the last call. "+
 		"Results are the same to the bit for any n.", state)
 	if !g.anyDivided() {
 		count = jen.Id("_")

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/math"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gokernels"
 	"github.com/etgen/etgen/lower/native"
@@ -101,7 +102,7 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 	if in.Kernel.Bounds {
 		rest = 4
 	}
-	if want := buffers + len(in.Params) + rest; len(sig) != want {
+	if want := buffers + len(in.Params) + len(in.Kernel.Strips) + rest; len(sig) != want {
 		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d", in.Kernel.Name, in.Kernel.Go, len(sig), want)
 	}
 	p := g.unit.newPrinter(nil)
@@ -146,6 +147,9 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		}
 		named = comment(named)
 	}
+	for _, name := range in.Kernel.Strips {
+		args = append(args, g.unit.stripFunction(name))
+	}
 	epilogue := "nil"
 	bounds, all := tuned.Unbounded(), false
 	if e := in.Epilogue; e != nil && in.Kernel.Bounds {
@@ -163,14 +167,28 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		}
 		args = append(args, z, limit(bounds.Low), limit(bounds.High))
 	}
+	after := ""
 	if e := in.Epilogue; e != nil && !all && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
-		epilogue = p.epilogue(in, sig[0].typ, extra)
+		if !divided && !usesSymbol(e.Body, e.C) {
+			after = p.afterwards(in, sig[0].typ, args[0], extra)
+		} else {
+			epilogue = p.epilogue(in, sig[0].typ, extra)
+		}
 	}
-	body := fmt.Sprintf("%s%s%s(%s, %s)\n", p.declareTemps(), named, fn, strings.Join(args, ", "), epilogue)
+	body := fmt.Sprintf("%s%s%s(%s, %s)\n%s", p.declareTemps(), named, fn, strings.Join(args, ", "), epilogue, after)
 	if divided {
 		return g.inParts(g.names[k], k.Doc, params, p.steps(in), body), nil
 	}
 	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", g.names[k], signature(params), body), nil
+}
+
+// stripFunction returns the name of a function that a tuned kernel is given: a primitive of
+// package strip, or one of kernels/math on vectors.
+func (u *unit) stripFunction(name string) string {
+	if fn := math.Func(name, ir.Float32); fn != nil {
+		return u.vectorFunction(fn)
+	}
+	return u.helperAs(name, "vec"+name)
 }
 
 func extraName(i, n int) string {
@@ -180,13 +198,28 @@ func extraName(i, n int) string {
 	return fmt.Sprintf("z%d", i)
 }
 
+// afterwards returns statements that apply in's epilogue, which asks for no
+// channels, to all results at once: the runs that a kernel makes are too short
+// for strips to be quick.
+func (p *printer) afterwards(in *tuned.Instance, typ, results string, extra []string) string {
+	e := in.Epilogue
+	checkEpilogue(e, typ)
+	count := sym.NewSymbol("n", 0, 1<<40)
+	i := sym.NewVar("i", count.Expr())
+	body := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: i.Expr()})
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: body, Strip: true}}
+	q := p.within(loops, append([]string{results}, extra...))
+	q.syms[count] = "len(" + results + ")"
+	q.stmts(loops)
+	p.temps = q.temps
+	return q.b.String()
+}
+
 // epilogue returns a function literal that applies in's epilogue to a run of
 // results.
 func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) string {
 	e := in.Epilogue
-	if "[]"+goType(e.DType) != typ || e.Acc.DType != e.DType {
-		fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
-	}
+	checkEpilogue(e, typ)
 	count := sym.NewSymbol("n", 0, 1<<40)
 	o := sym.NewSymbol("o", 0, 1<<40)
 	c := sym.NewSymbol("c", 0, 1<<40)
@@ -195,10 +228,43 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	if in.Kernel.RunChannels {
 		channel = sym.Add(channel, i.Expr())
 	}
-	m := map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()), e.C: channel}
+	steps := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()), e.C: channel})
+	// Runs are so short that strips are worth it only for functions, and for
+	// rounding to integers.
+	dear := false
+	expr.Walk(e.Body, func(e *expr.Expr) {
+		dear = dear || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() && e.Args[0].DType.IsFloat()
+	})
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps, Strip: dear}}
+	q := p.within(loops, nil)
+	run := q.scope.Take("run")
+	q.bufs = append([]string{run}, extra...)
+	q.syms[count] = "len(" + run + ")"
+	q.syms[o], q.syms[c] = q.scope.Take("o"), q.scope.Take("c")
+	q.stmts(loops)
+	p.temps = q.temps // outside of the function, so that they are cleared once
+	on, cn := q.syms[o], q.syms[c]
+	if !usesSymbol(e.Body, e.O) {
+		on = "_"
+	}
+	if !usesSymbol(e.Body, e.C) {
+		cn = "_"
+	}
+	return fmt.Sprintf("func(%s %s, %s, %s int) {\n%s}", run, typ, on, cn, q.b)
+}
+
+func checkEpilogue(e *tuned.Epilogue, typ string) {
+	if "[]"+goType(e.DType) != typ || e.Acc.DType != e.DType {
+		fail("an epilogue turns %s into %s", e.Acc.DType, e.DType)
+	}
+}
+
+// epilogueSteps are the statements of e for result number i of buffer 0. The
+// other buffers are e's; m says what its symbols are.
+func epilogueSteps(e *tuned.Epilogue, i *sym.Symbol, m map[*sym.Symbol]sym.Expr) []loop.Stmt {
+	var steps []loop.Stmt
 	result := &expr.Expr{Op: expr.OpLoad, DType: e.Acc.DType, Buf: 0, Coords: []sym.Expr{i.Expr()}}
 	body := expr.SubstIndex(shiftLoads(e.Body, 1), m)
-	var steps []loop.Stmt
 	if reads(body, e.Acc) > 1 {
 		steps = append(steps, &loop.Let{Var: e.Acc, Value: result})
 	} else {
@@ -209,31 +275,16 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 			return x
 		})
 	}
-	steps = append(steps, &loop.Store{Buf: 0, At: i.Expr(), Value: body})
-	// Runs are so short that strips are worth it only for functions, and for
-	// rounding to integers.
-	dear := false
-	expr.Walk(body, func(e *expr.Expr) {
-		dear = dear || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() && e.Args[0].DType.IsFloat()
-	})
-	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps, Strip: dear}}
+	return append(steps, &loop.Store{Buf: 0, At: i.Expr(), Value: body})
+}
+
+// within returns a printer of a block inside of p's function.
+func (p *printer) within(loops []loop.Stmt, bufs []string) *printer {
 	q := p.unit.newPrinter(loops)
 	q.scope = codegen.NewScope(p.scope)
 	q.top = q.scope
-	run := q.scope.Take("run")
-	q.bufs = append([]string{run}, extra...)
-	q.syms[count] = "len(" + run + ")"
-	q.syms[o], q.syms[c] = q.scope.Take("o"), q.scope.Take("c")
-	q.stmts(loops)
-	p.temps = q.temps // outside of the function, so that they are cleared once
-	on, cn := q.syms[o], q.syms[c]
-	if !usesSymbol(body, o) {
-		on = "_"
-	}
-	if !usesSymbol(body, c) {
-		cn = "_"
-	}
-	return fmt.Sprintf("func(%s %s, %s, %s int) {\n%s}", run, typ, on, cn, q.b)
+	q.bufs = bufs
+	return q
 }
 
 // shiftLoads adds n to the numbers of the buffers that e loads from.

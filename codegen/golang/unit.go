@@ -85,7 +85,7 @@ func comment(s string) string {
 // packages are what generated files may import, by name. No identifier of the
 // output has one of these names.
 var packages = map[string]string{
-	"binary": "encoding/binary", "bits": "math/bits", "errors": "errors", "fmt": "fmt",
+	"atomic": "sync/atomic", "binary": "encoding/binary", "bits": "math/bits", "errors": "errors", "fmt": "fmt",
 	"cmp": "cmp", "math": "math", "sync": "sync", "unsafe": "unsafe",
 }
 

@@ -53,7 +53,8 @@ func compile(b *rt.Boundary, o Options) (*code, error) {
 	if err := c.ports(b, p.Methods[0]); err != nil {
 		return nil, err
 	}
-	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true}, p, nil); err != nil {
+	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true, Whole: tuned.Whole(tuned.Standard(), target)}, p, nil); err != nil {
 		return nil, err
 	}
 	if o.Lowered != nil {
@@ -61,7 +62,7 @@ func compile(b *rt.Boundary, o Options) (*code, error) {
 	}
 	np, err := native.Build(p, native.Options{
 		Table: table, Kernels: tuned.Standard(), Planner: plan.Best{}, Specialise: true,
-		Target: tuned.Target{Lang: "go", Name: "generic", Speed: true},
+		Target: target,
 	})
 	if err != nil {
 		return nil, err
