@@ -32,9 +32,12 @@ var ToEdge = Concat(ToCore, Pipeline{
 // every operator one that has a kernel.
 var Backend = Concat(ToCore, Pipeline{
 	Dense,
+	ExactProducts,
 	RemoveNoOps,
+	FindAttention,
 	FoldConstants,
 	Simplify,
+	ReadTransposed,
 	FoldPadding,
 	CommonSubexpressions,
 	DeadCode,

@@ -33,20 +33,54 @@ func (b *builder) borders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 			redirect(n, x, c.Output(0))
 			found = true
 		}
-		if v := n.Output(0); out && rowMajor[v] {
-			c := b.border(v, ir.ContiguousFormat)
-			at := slices.Index(g.Nodes, n) + 1
-			for _, u := range g.Nodes[at:] {
-				redirect(u, v, c.Output(0))
-			}
-			for i, o := range g.Outputs {
-				g.Outputs[i] = replaced(o, v, c.Output(0))
-			}
-			g.Nodes = slices.Insert(g.Nodes, at, c)
+		if out && rowMajor[n.Output(0)] {
+			b.borderAfter(g, n)
 			found = true
 		}
 	}
 	return found
+}
+
+// poolBorders does the same behind poolings of channels-last images.
+func (b *builder) poolBorders(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
+	b.channelsLast(g, rowMajor)
+	found := b.pools(g, rowMajor)
+	clear(b.orders)
+	return found
+}
+
+func (b *builder) pools(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
+	found := false
+	for _, n := range slices.Clone(g.Nodes) {
+		for _, r := range n.Regions {
+			found = b.pools(r, rowMajor) || found
+		}
+		f := b.facts[n]
+		if f.call == nil || len(f.call.Operands()) != 1 || b.orders[f.call.Operands()[0]] == nil || !b.onlyFirstRead(n) || !rowMajor[n.Output(0)] {
+			continue
+		}
+		call := *f.call
+		call.Outs = call.Outs[:1]
+		if tuned.WorthLastPools(&call, b.opt.Target) {
+			b.borderAfter(g, n)
+			found = true
+		}
+	}
+	return found
+}
+
+// borderAfter lets what reads the result of n read a row-major copy of it.
+func (b *builder) borderAfter(g *ir.Graph, n *ir.Node) {
+	v := n.Output(0)
+	c := b.border(v, ir.ContiguousFormat)
+	at := slices.Index(g.Nodes, n) + 1
+	for _, u := range g.Nodes[at:] {
+		redirect(u, v, c.Output(0))
+	}
+	for i, o := range g.Outputs {
+		g.Outputs[i] = replaced(o, v, c.Output(0))
+	}
+	g.Nodes = slices.Insert(g.Nodes, at, c)
 }
 
 // worthBorder reports whether v is better made channels-last and copied than

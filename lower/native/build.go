@@ -51,6 +51,7 @@ type builder struct {
 	rows    map[*ir.Value]bool       // its elements have reductions in common
 	evals   map[*ir.Value]float64    // evaluations per element if inlined
 	orders  map[*ir.Value][]int      // dimensions in the order of memory, of values that are not row-major
+	apart   map[*ir.Node]bool        // joint calls among row-major images
 	forms   map[*ir.Value]*form      // values without a buffer
 	bufs    map[*ir.Value]*Buffer
 	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
@@ -65,6 +66,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		m:     &Method{Name: m.Name, Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
+		apart: map[*ir.Node]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, mutable: map[*ir.Value]bool{},
 	}
@@ -98,6 +100,7 @@ func (b *builder) method(m *ir.Method) error {
 		return err
 	}
 	forwardCopies(b.m)
+	b.bands()
 	b.dropPacked()
 	return collectBuffers(b.m)
 }
@@ -147,7 +150,7 @@ func (b *builder) uses(v *ir.Value, n *ir.Node) {
 
 // selectTuned asks the tuned kernels for every call that computes something.
 func (b *builder) selectTuned(g *ir.Graph) {
-	for _, n := range g.Nodes {
+	for i, n := range g.Nodes {
 		f := b.facts[n]
 		for _, r := range n.Regions {
 			b.selectTuned(r)
@@ -177,7 +180,7 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		for _, k := range f.instance.Operands {
 			f.operands = append(f.operands, f.call.Operands()[k])
 		}
-		b.findEpilogue(f)
+		b.findEpilogue(f, g.Nodes[i+1:])
 	}
 }
 

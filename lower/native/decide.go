@@ -13,6 +13,7 @@ import (
 // facts is what the builder knows of a node before it emits anything.
 type facts struct {
 	node     *ir.Node
+	graph    *ir.Graph // of the node, where joins asks
 	call     *ops.Call // nil for control flow
 	tensors  []expr.Tensor
 	view     bool // tensors are views of operands

@@ -158,8 +158,7 @@ func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
 }
 
 // rows returns from how many results side by side on reductions run row by row
-// on t: where C compilers do not unroll the row, which keeps them from using
-// vectors, and where Go has strips.
+// on t: as many as C compilers make vectors of, and as are worth Go's strips.
 func rows(t tuned.Target) int {
 	switch {
 	case !t.Speed:
@@ -167,7 +166,7 @@ func rows(t tuned.Target) int {
 	case t.Lang == "go":
 		return 32
 	}
-	return 17
+	return 8
 }
 
 // lanes returns how many accumulators reductions along memory have on t: in C as
@@ -210,7 +209,11 @@ func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Or
 
 // loops handles a node with an imperative body.
 func (b *builder) loops(f *facts) error {
-	fn, err := f.call.Op.Loops(f.call)
+	c := f.call
+	if order := b.orders[f.node.Output(0)]; order != nil {
+		c = c.Op.Permuted(c, order)
+	}
+	fn, err := c.Op.Loops(c)
 	if err != nil {
 		return err
 	}

@@ -9,19 +9,26 @@ import (
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
-// chain is a run of pointwise nodes computed where a tuned kernel stores its
-// results.
+// chain is the pointwise nodes computed where a tuned kernel stores its results,
+// in the order of the graph.
 type chain struct {
 	nodes []*ir.Node
 	out   *ir.Value // what the kernel stores in the end
 	extra []*ir.Value
 }
 
-// findEpilogue extends tuned node f by the pointwise nodes that alone read its
-// result, as long as each reads it at the position it writes, and its other
-// operands at that position or at the result's channel. The kernel then stands
-// where the last of them stood, so that all their operands are there.
-func (b *builder) findEpilogue(f *facts) {
+// findEpilogue extends tuned node f by pointwise nodes that read its result, or
+// one another's, as long as each reads these at the position it writes, and its
+// other operands at that position or at the result's channel. A value of theirs
+// may have several readers, if these are among them too: what leaves them is one
+// value. The kernel then stands where the last of them stood, so that all their
+// operands are there. After are the nodes behind f in its graph.
+//
+// Taking readers in the graph's order misses nothing: when one of them cannot
+// join, a value is read outside that only an earlier node could have given.
+// Nor does an operand depend on what is stored: that way would have begun at a
+// reader that could not join.
+func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
 	in := f.instance
 	v := f.node.Output(0)
 	o := sym.NewVar("o", v.Type.Numel())
@@ -44,19 +51,24 @@ func (b *builder) findEpilogue(f *facts) {
 	}
 	done, kept := ep.Body, ch.extra
 	var tail []*facts // nodes that join only if a later one gives a result the kernel can store
-	for out := ch.out; ; {
-		next := b.soleReader(out)
-		if next == nil || next.absorbed || next.depth != f.depth || len(next.tensors) != 1 || next.instance != nil {
+	inner := map[*ir.Value]*expr.Expr{v: ep.Body}
+	inside := map[*ir.Node]bool{}
+	for _, n := range after {
+		if !readsAny(n, inner) {
+			continue
+		}
+		next := b.facts[n]
+		if next.call == nil || next.absorbed || len(next.tensors) != 1 || next.instance != nil {
 			break
 		}
-		body, extra, ok := b.epilogueStep(next, out, ch.extra, ep, in.Channels)
+		body, extra, ok := b.epilogueStep(next, v, inner, ch.extra, ep, in.Channels)
 		if !ok {
 			break
 		}
-		out = next.node.Output(0)
+		out := n.Output(0)
 		tail = append(tail, next)
-		ep.Body, ch.extra = body, extra
-		if !b.storable(acc.DType, out.Type.DType) {
+		inner[out], inside[n], ch.extra = body, true, extra
+		if !b.storable(acc.DType, out.Type.DType) || !b.onlyLeaves(out, inner, inside) {
 			continue
 		}
 		for _, x := range tail {
@@ -82,9 +94,29 @@ func (b *builder) findEpilogue(f *facts) {
 	}
 }
 
+// readsAny reports whether n reads one of the values itself.
+func readsAny(n *ir.Node, values map[*ir.Value]*expr.Expr) bool {
+	found := false
+	for _, a := range n.Args {
+		ir.EachRef(a.Value, func(v *ir.Value) { found = found || values[v] != nil })
+	}
+	return found
+}
+
+// onlyLeaves reports whether nothing but nodes inside reads any of the values
+// besides out.
+func (b *builder) onlyLeaves(out *ir.Value, values map[*ir.Value]*expr.Expr, inside map[*ir.Node]bool) bool {
+	for v := range values {
+		if v != out && slices.ContainsFunc(b.users[v], func(n *ir.Node) bool { return !inside[n] }) {
+			return false
+		}
+	}
+	return true
+}
+
 // epilogueStep rewrites the expression of node next in terms of the epilogue's
-// symbols, or reports that it cannot.
-func (b *builder) epilogueStep(next *facts, result *ir.Value, extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
+// symbols and of the values inside it, or reports that it cannot.
+func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Value]*expr.Expr, extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
 	if !numel(next.node.Output(0)).Equal(numel(result)) {
 		return nil, nil, false // a part of the result, which the kernel would store whole
 	}
@@ -100,9 +132,9 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, extra []*ir.Value,
 		case expr.OpLoad:
 			u := next.call.Operands()[e.Buf]
 			at := unitVars(b.flat(u, e.Coords), t.Vars)
-			if u == result {
+			if value := inner[u]; value != nil {
 				ok = ok && at.Equal(pos)
-				return ep.Body
+				return value
 			}
 			if t, uniform := b.uniform(u); uniform {
 				return t.Body

@@ -20,6 +20,9 @@ import (
 // control flow, the caller, a view that counts elements in row-major order)
 // is row-major itself, and the kernel that makes it writes it so.
 
+// channelsLast is the order NHWC of the dimensions NCHW.
+var channelsLast = []int{0, 2, 3, 1}
+
 // layouts decides the layout of every value of g and its regions, g being the
 // graph of the method.
 func (b *builder) layouts(g *ir.Graph) error {
@@ -28,7 +31,7 @@ func (b *builder) layouts(g *ir.Graph) error {
 	}
 	rowMajor := map[*ir.Value]bool{}
 	b.needRowMajor(g, rowMajor)
-	if b.borders(g, rowMajor) {
+	again := func() error {
 		clear(b.facts)
 		clear(b.users)
 		clear(rowMajor)
@@ -36,6 +39,20 @@ func (b *builder) layouts(g *ir.Graph) error {
 			return err
 		}
 		b.needRowMajor(g, rowMajor)
+		return nil
+	}
+	for b.joins(g, rowMajor) { // a call set apart may be what another one joins
+		if err := again(); err != nil {
+			return err
+		}
+	}
+	for _, pass := range []func(*ir.Graph, map[*ir.Value]bool) bool{b.borders, b.poolBorders} {
+		if !pass(g, rowMajor) {
+			continue
+		}
+		if err := again(); err != nil {
+			return err
+		}
 	}
 	b.channelsLast(g, rowMajor)
 	return nil
@@ -57,6 +74,9 @@ func (b *builder) needRowMajor(g *ir.Graph, need map[*ir.Value]bool) {
 			b.needRowMajor(r, need)
 		}
 		f := b.facts[n]
+		if b.joint(f) && !need[n.Output(0)] {
+			continue
+		}
 		if f.call == nil || f.tensors == nil {
 			for _, a := range n.Args {
 				all(a.Value)
@@ -99,7 +119,7 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 			b.channelsLast(r, need)
 		}
 		f := b.facts[n]
-		if f.call == nil || f.tensors == nil {
+		if f.call == nil || f.tensors == nil && !b.joint(f) {
 			continue
 		}
 		from := tuned.IsConvolution(f.call) || f.borderTo() == ir.ChannelsLast
@@ -108,7 +128,12 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 		}
 		for _, v := range n.Outputs {
 			if v != nil && from && !need[v] && v.Type.Rank() == 4 {
-				b.orders[v] = []int{0, 2, 3, 1}
+				b.orders[v] = channelsLast
+			}
+		}
+		if b.joint(f) && b.orders[n.Output(0)] != nil {
+			for _, u := range f.call.Operands() {
+				b.orders[u] = channelsLast // as joins saw to
 			}
 		}
 	}

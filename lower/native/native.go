@@ -182,4 +182,5 @@ type Kernel struct {
 	Tuned  *tuned.Instance // its Params' Values are constants or expressions of Kernel.Params
 	Doc    string          // what it computes, one line
 	Copy   bool            // a plain copy of its second buffer to its first
+	whole  *tuned.Instance // of a kernel that makes a band of rows: that of all rows
 }

@@ -22,10 +22,24 @@ func TestBuild(t *testing.T) {
 	})
 }
 
-// Those of testdata/speed show what only kernels for speed ask for: layouts.
+// Those of testdata/speed show what only kernels for speed ask for, layouts, and
+// those of testdata/speed_go what only those of Go do.
 func TestBuildForSpeed(t *testing.T) {
-	irtest.RunText(t, "testdata/speed/*.txtar", func(p *ir.Program) (string, error) {
-		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}})
+	for dir, lang := range map[string]string{"speed": "c", "speed_go": "go"} {
+		irtest.RunText(t, "testdata/"+dir+"/*.txtar", func(p *ir.Program) (string, error) {
+			np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: lang, Name: "generic", Speed: true}})
+			if err != nil {
+				return "", err
+			}
+			return np.String(), nil
+		})
+	}
+}
+
+// Those of testdata/bands have bands of at least two rows.
+func TestBuildBands(t *testing.T) {
+	irtest.RunText(t, "testdata/bands/*.txtar", func(p *ir.Program) (string, error) {
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}, Bands: 2})
 		if err != nil {
 			return "", err
 		}

@@ -24,15 +24,24 @@ func share(p *Program, opt Options) {
 		eachCall(m.Body, func(c *Call) { calls = append(calls, c) })
 	}
 	total := 0.0
+	counted := map[*tuned.Instance]bool{}
 	for _, c := range calls {
-		total += work(c.Kernel)
+		whole := c.Kernel.whole
+		if !counted[whole] {
+			total += work(c.Kernel)
+		}
+		counted[whole] = whole != nil
 	}
 	var order []string
 	groups := map[string][]*instance{}
 	for _, c := range calls {
 		in := newInstance(c)
+		special := in.skel.ints
+		if whole := c.Kernel.whole; whole != nil && !opt.Specialise {
+			special = values(whole) // all bands of a call share a kernel
+		}
 		if opt.Specialise || opt.Target.Speed && work(c.Kernel) > hotShare*total {
-			for _, v := range in.skel.ints {
+			for _, v := range special {
 				in.key += "," + v.Key()
 			}
 		}
@@ -89,12 +98,20 @@ func newInstance(c *Call) *instance {
 	}
 	for _, p := range t.Params {
 		in.key += " " + p.Name
-		in.skel.ints = append(in.skel.ints, p.Value)
 	}
+	in.skel.ints = values(t)
 	if t.Epilogue != nil {
 		in.key += " epilogue " + t.Epilogue.Key()
 	}
 	return in
+}
+
+// values returns the integers of a hand-made kernel.
+func values(t *tuned.Instance) (list []sym.Expr) {
+	for _, p := range t.Params {
+		list = append(list, p.Value)
+	}
+	return list
 }
 
 // merge makes one kernel of calls with equal skeletons.
@@ -211,7 +228,10 @@ func work(k *Kernel) float64 {
 		_, hi := e.Bounds()
 		return float64(max(hi, 1))
 	}
-	if k.Tuned != nil {
+	switch {
+	case k.whole != nil:
+		return 2 * size(k.whole.MACs)
+	case k.Tuned != nil:
 		return 2 * size(k.Tuned.MACs)
 	}
 	return loopWork(k.Loop.Body, size)

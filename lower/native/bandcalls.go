@@ -1,0 +1,147 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// movable reports whether what the epilogue reads is known to be laid out as the
+// result is, or to be the same for all of its rows.
+func (c *banding) movable() bool {
+	in := c.call.Kernel.Tuned
+	ok := true
+	if ep := in.Epilogue; ep != nil {
+		at := map[int]bool{} // whether an operand is read at the result's position
+		expr.Walk(ep.Body, func(e *expr.Expr) {
+			if e.Op != expr.OpLoad {
+				return
+			}
+			moves := e.Coords[0].Equal(ep.O.Expr())
+			before, seen := at[e.Buf]
+			ok = ok && (moves || !e.Coords[0].Uses(ep.O)) && (!seen || before == moves)
+			at[e.Buf] = moves
+		})
+	}
+	return ok
+}
+
+// emit returns the statements.
+func (p *bands) emit() []Stmt {
+	var windows []*Buffer
+	for j := range p.calls[:len(p.calls)-1] {
+		c := &p.calls[j]
+		image := c.call.Args[0]
+		w := *rowsOf(image, image, c.window.Out, p.height(j), sym.Expr{})
+		w.Name, w.Root, w.At = image.Name+"_rows", nil, sym.Expr{}
+		windows = append(windows, &w)
+	}
+	out := p.band(windows, 0, sym.Expr{})
+	equal := p.number - 2 // bands that do the same, from the second on
+	if p.same(p.number - 1) {
+		equal++
+	}
+	switch {
+	case equal == 1:
+		out = append(out, p.band(windows, 1, sym.Expr{})...)
+	case equal > 1:
+		n := sym.Int(equal)
+		v := sym.NewVar("band", n)
+		out = append(out, &For{Var: v, Extent: n, Body: p.band(windows, 1, v.Expr()), From: p.from()})
+	}
+	if 1+equal < p.number {
+		out = append(out, p.band(windows, p.number-1, sym.Expr{})...)
+	}
+	return out
+}
+
+// from are the origins of all calls.
+func (p *bands) from() (all []Origin) {
+	for i := range p.calls {
+		for _, o := range p.calls[i].call.From {
+			all = appendOrigin(all, o)
+		}
+	}
+	return all
+}
+
+// band returns the statements of band i, and of those that follow it, more
+// bands later.
+func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
+	var out []Stmt
+	for j := range p.calls {
+		c := &p.calls[j]
+		rows := p.rows(j, i)
+		args := slices.Clone(c.call.Args)
+		// The image: the method's, or a window.
+		from := max(0, p.first(j, i))
+		if j == 0 {
+			step := sym.Mul(sym.Int(c.share*c.window.Stride), more)
+			args[1] = seen(args[1], c, rows.In, from, step)
+		} else {
+			args[1] = rowsOf(windows[j-1], args[1], c.window.In, rows.In, sym.Int(from-p.origin(j-1, i)))
+		}
+		// What is made, and what is as large as that.
+		done := sym.Add(sym.Int(p.done(j, i)), sym.Mul(sym.Int(c.share), more))
+		result := args[0]
+		in := c.call.Kernel.Tuned
+		if j < len(p.calls)-1 {
+			if i > 0 && c.halo > 0 {
+				w := windows[j]
+				n := sym.Mul(sym.Int(c.halo), rowLen(result, c.window.Out))
+				out = append(out, &Call{Kernel: copyKernel(w.DType, n), From: c.call.From, Args: []*Buffer{
+					rowsOf(w, result, c.window.Out, c.halo, sym.Int(c.lead)), rowsOf(w, result, c.window.Out, c.halo, sym.Int(c.lead+c.share))}})
+			}
+			args[0] = rowsOf(windows[j], result, c.window.Out, rows.Out, sym.Int(p.done(j, i)-p.origin(j, i)))
+		} else {
+			args[0] = rowsOf(result, result, c.window.Out, rows.Out, done)
+		}
+		if ep := in.Epilogue; ep != nil {
+			first := 1 + len(in.Operands) + len(in.Packed)
+			expr.Walk(ep.Body, func(e *expr.Expr) {
+				if e.Op == expr.OpLoad && e.Coords[0].Equal(ep.O.Expr()) {
+					args[first+e.Buf] = rowsOf(c.call.Args[first+e.Buf], result, c.window.Out, rows.Out, done)
+				}
+			})
+		}
+		part := c.parts[i]
+		if !part.Scratch.IsZero() {
+			s := *args[len(args)-1]
+			elem := sym.Int(int64(s.DType.Size()))
+			s.Len = sym.CeilDiv(part.Scratch, elem)
+			s.Sizes, s.MaxLen = []sym.Expr{s.Len}, bound(s.Len)
+			args[len(args)-1] = &s
+		}
+		k := *c.call.Kernel
+		k.Tuned, k.whole = part, in
+		out = append(out, &Call{Kernel: &k, Args: args, From: c.call.From})
+	}
+	return out
+}
+
+// seen returns n rows of the image that c reads as it is given, from row from on,
+// and what follows them in memory if its channels are planes.
+func seen(image *Buffer, c *banding, n, from int64, step sym.Expr) *Buffer {
+	first := sym.Add(sym.Int(from), step)
+	if !c.planes {
+		return rowsOf(image, image, c.window.In, n, first)
+	}
+	columns := sym.FloorDiv(rowLen(image, c.window.In), image.Sizes[1])
+	at := sym.Mul(columns, first)
+	rest := sym.Sub(image.Len, at)
+	return viewOf(image, image.Name+"_from", []sym.Expr{rest}, at)
+}
+
+// rowsOf returns n rows of of, from one on, which are as those of image, of which
+// there are height.
+func rowsOf(of, image *Buffer, height, n int64, from sym.Expr) *Buffer {
+	sizes := slices.Clone(image.Sizes)
+	sizes[2] = sym.Int(n)
+	return viewOf(of, image.Name+"_band", sizes, sym.Mul(rowLen(image, height), from))
+}
+
+// rowLen returns the elements of a row of an image, of which there are height.
+func rowLen(image *Buffer, height int64) sym.Expr {
+	return sym.FloorDiv(image.Len, sym.Int(height))
+}

@@ -1,0 +1,121 @@
+package native
+
+import "github.com/etgen/etgen/kernels/tuned"
+
+// bands is a chain of calls taken apart in bands.
+type bands struct {
+	calls  []banding
+	number int64
+}
+
+// banding is how one call of a chain is made in bands.
+type banding struct {
+	link
+	// Rows of the result that there are after each band.
+	ends []int64
+	// Of the result's window, which the next call reads: in band i the rows from
+	// base + i·share on are made, but that the first band begins with row 0. They
+	// stand in the window behind halo rows, and these behind lead rows, which the
+	// first band alone needs.
+	share, base, halo, lead int64
+	parts                   []*tuned.Instance // by band
+}
+
+// newBands divides chain in bands of so many rows of its last result, or returns
+// nil if some band of some call would be empty or irregular.
+func newBands(chain []link, height int64) *bands {
+	last := chain[len(chain)-1].window
+	p := &bands{calls: make([]banding, len(chain)), number: (last.Out + height - 1) / height}
+	if p.number < 2 {
+		return nil
+	}
+	share, after := height, height // rows that a band makes, and that there are after the first
+	for j := len(chain) - 1; j >= 0; j-- {
+		w := chain[j].window
+		c := &p.calls[j]
+		c.link, c.share, c.base = chain[j], share, after-share
+		for i := range p.number {
+			end := min(w.Out, after+i*share)
+			if i > 0 && end <= c.ends[i-1] || end <= 0 || end == w.Out && i < p.number-1 {
+				return nil
+			}
+			c.ends = append(c.ends, end)
+		}
+		if j < len(chain)-1 {
+			next := chain[j+1].window
+			c.halo = max(0, next.Reach-next.Stride)
+			c.lead = max(0, c.base-c.halo)
+			if c.halo > share {
+				return nil // it would be moved over itself
+			}
+		}
+		// The second band sees no padding any more.
+		if c.ends[0]*w.Stride < w.Pad {
+			return nil
+		}
+		share, after = share*w.Stride, (after-1)*w.Stride-w.Pad+w.Reach
+	}
+	for i := range p.number {
+		if i > 0 && i < p.number-1 && !p.same(i) {
+			return nil
+		}
+		for j := range p.calls {
+			if p.rows(j, i).In < 1 {
+				return nil
+			}
+		}
+	}
+	return p
+}
+
+// first is the first row of its image that call j sees in band i, which may lie
+// in the padding.
+func (p *bands) first(j int, i int64) int64 {
+	c := &p.calls[j]
+	return p.done(j, i)*c.window.Stride - c.window.Pad
+}
+
+// done is how many rows call j has made before band i.
+func (p *bands) done(j int, i int64) int64 {
+	if i == 0 {
+		return 0
+	}
+	return p.calls[j].ends[i-1]
+}
+
+// origin is the row of image j that its window begins with in band i.
+func (p *bands) origin(j int, i int64) int64 {
+	c := &p.calls[j]
+	return c.base + i*c.share - c.halo - c.lead
+}
+
+// rows is what call j does in band i.
+func (p *bands) rows(j int, i int64) tuned.Rows {
+	w := p.calls[j].window
+	given := w.In
+	if j > 0 {
+		given = p.calls[j-1].ends[i]
+	}
+	from, to := p.first(j, i), p.calls[j].ends[i]
+	seen := (to-1)*w.Stride - w.Pad + w.Reach
+	return tuned.Rows{In: min(given, seen) - max(0, from), Out: to - p.done(j, i), Pad: max(0, -from)}
+}
+
+// height is how many rows the window of image j has.
+func (p *bands) height(j int) int64 {
+	most := int64(0)
+	for i, end := range p.calls[j].ends {
+		most = max(most, end-p.origin(j, int64(i)))
+	}
+	return most
+}
+
+// same reports whether the calls of band i do what those of the second do.
+func (p *bands) same(i int64) bool {
+	for j := range p.calls {
+		if p.rows(j, i) != p.rows(j, 1) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,105 @@
+package native
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// In whatever bands, every call finds the rows that its results see in the window
+// where it looks for them, and each row is made once, in order.
+func TestBandRows(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	divided := 0
+	for range 4000 {
+		chain := randomChain(r)
+		last := chain[len(chain)-1].window.Out
+		height := 1 + r.Int63n(last)
+		p := newBands(chain, height)
+		if p == nil {
+			continue
+		}
+		divided++
+		if err := simulate(p); err != "" {
+			t.Fatalf("%+v in bands of %d: %s", windowsOf(chain), height, err)
+		}
+	}
+	if divided < 1000 {
+		t.Errorf("only %d chains can be divided", divided)
+	}
+}
+
+func randomChain(r *rand.Rand) []link {
+	rows := 8 + r.Int63n(40)
+	var chain []link
+	for range 1 + r.Intn(5) {
+		w := tuned.Window{In: rows, Stride: 1 + r.Int63n(3)/2, Reach: 1 + r.Int63n(5)}
+		w.Pad = r.Int63n(w.Reach)
+		if rows+2*w.Pad < w.Reach {
+			break
+		}
+		w.Out = (rows+2*w.Pad-w.Reach)/w.Stride + 1
+		rows = w.Out
+		chain = append(chain, link{window: w})
+	}
+	if chain == nil {
+		return randomChain(r)
+	}
+	return chain
+}
+
+func windowsOf(chain []link) (list []tuned.Window) {
+	for _, l := range chain {
+		list = append(list, l.window)
+	}
+	return list
+}
+
+// simulate carries out the bands on windows that hold the numbers of rows.
+func simulate(p *bands) string {
+	windows := make([][]int64, len(p.calls))
+	for j := range windows {
+		windows[j] = slices.Repeat([]int64{-1}, int(p.height(j)))
+	}
+	for i := range p.number {
+		for j := range p.calls {
+			c := &p.calls[j]
+			w := c.window
+			rows := p.rows(j, i)
+			if i > 0 && i < p.number-1 && rows != p.rows(j, 1) {
+				return "bands in the middle differ"
+			}
+			if j < len(p.calls)-1 && i > 0 {
+				copy(windows[j][c.lead:][:c.halo], windows[j][c.lead+c.share:][:c.halo])
+			}
+			for k := range rows.Out {
+				row := p.done(j, i) + k
+				for tap := range w.Reach {
+					at := k*w.Stride - rows.Pad + tap // among the rows given
+					want := row*w.Stride - w.Pad + tap
+					inside := at >= 0 && at < rows.In
+					switch {
+					case inside != (want >= 0 && want < w.In):
+						return "a row of padding is taken for one of the image, or the other way round"
+					case inside && j == 0 && max(0, p.first(j, i))+at != want:
+						return "the image is read elsewhere"
+					case inside && j > 0 && windows[j-1][max(0, p.first(j, i))-p.origin(j-1, i)+at] != want:
+						return "a row is not in the window"
+					}
+				}
+				if j < len(p.calls)-1 {
+					windows[j][row-p.origin(j, i)] = row
+				}
+			}
+			if end := p.done(j, i) + rows.Out; end != c.ends[i] {
+				return "rows are left out"
+			}
+		}
+	}
+	if last := p.calls[len(p.calls)-1]; last.ends[p.number-1] != last.window.Out {
+		return "the last rows are not made"
+	}
+	return ""
+}

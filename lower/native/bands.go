@@ -1,0 +1,256 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
+// Bands: convolutions that follow each other are made a band of rows at a time,
+// where the images between them are larger than the cache. Such an image never
+// exists as a whole, only the rows of it that a band needs: its window.
+//
+// Image j is what call j makes; a band of the last one's rows follows from the
+// rows of the image before it that they see, and so on to the first. In steady
+// state every call makes as many new rows in each band, its share, and the window
+// of an image begins with the rows that the band before has left, its halo: what
+// the next call sees twice, because windows overlap. So:
+//
+//	the first band, whose rows may see padding above
+//	for the bands in the middle: {
+//	    the halo of every image moves to the front of its window
+//	    every call makes its share behind it, of the window before
+//	}
+//	the last band, which may be less and may see padding below
+//
+// No row is computed twice. Kernels are given rows as they are given images, and
+// results are the same to the bit: tuned.Bands says where not. All of that is
+// for images with innermost channels, a batch of one and sizes that are known: a
+// band of rows is then one run of memory.
+
+// link is a call that may be made in bands.
+type link struct {
+	call   *Call
+	facts  *facts
+	window tuned.Window
+	planes bool // the channels of its image are planes
+}
+
+// bands makes the calls of all blocks in bands where that pays.
+func (b *builder) bands() {
+	if len(b.opt.Kernels) == 0 {
+		return
+	}
+	made := map[*tuned.Instance]*facts{}
+	for _, f := range b.facts {
+		if f.instance != nil {
+			made[f.instance] = f
+		}
+	}
+	uses := map[*Buffer]int{}
+	for _, s := range b.m.Body {
+		eachAccess(s, func(a access) { uses[Root(*a.buf)]++ })
+	}
+	b.bandBlock(&b.m.Body, made, uses)
+}
+
+func (b *builder) bandBlock(block *[]Stmt, made map[*tuned.Instance]*facts, uses map[*Buffer]int) {
+	var out []Stmt
+	var run []link
+	finish := func() {
+		out = append(out, b.banded(run)...)
+		run = nil
+	}
+	for _, s := range *block {
+		for _, nested := range Blocks(s) {
+			b.bandBlock(nested, made, uses)
+		}
+		l, ok := b.link(s, made)
+		if !ok {
+			finish()
+			out = append(out, s)
+			continue
+		}
+		if n := len(run); n > 0 && !follows(run[n-1].call, l.call, uses) {
+			finish()
+		}
+		run = append(run, l)
+	}
+	finish()
+	*block = out
+}
+
+// link reads a statement as a convolution with innermost channels.
+func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool) {
+	c, ok := s.(*Call)
+	if !ok || c.Kernel.Tuned == nil {
+		return l, false
+	}
+	f := made[c.Kernel.Tuned]
+	if f == nil || b.orders[f.node.Output(0)] == nil || b.orders[b.stored(f)] == nil {
+		return l, false
+	}
+	w, ok := tuned.WindowOf(f.call)
+	if !ok {
+		return l, false
+	}
+	return link{c, f, w, b.orders[f.call.Value("input")] == nil}, true
+}
+
+// stored is the value that the call of a tuned kernel makes.
+func (b *builder) stored(f *facts) *ir.Value {
+	if f.epilogue != nil {
+		return f.epilogue.out
+	}
+	return f.node.Output(0)
+}
+
+// follows reports whether next alone reads what call makes, as its image.
+func follows(call, next *Call, uses map[*Buffer]int) bool {
+	image := call.Args[0]
+	return next.Args[1] == image && image.Root == nil && image.Storage == Arena && uses[image] == 2
+}
+
+// banded returns the statements that a run of calls becomes, of which each reads
+// what the one before makes: the best way to take it apart.
+func (b *builder) banded(run []link) []Stmt {
+	type way struct {
+		gain  float64
+		from  int
+		bands *bands // nil: one call, whole
+	}
+	best := make([]way, len(run)+1)
+	for end := 1; end <= len(run); end++ {
+		best[end] = way{gain: best[end-1].gain, from: end - 1}
+		for from := end - 2; from >= 0; from-- {
+			p, gain := b.plan(run[from:end])
+			if p != nil && best[from].gain+gain > best[end].gain {
+				best[end] = way{best[from].gain + gain, from, p}
+			}
+		}
+	}
+	var parts [][]Stmt
+	for end := len(run); end > 0; end = best[end].from {
+		if w := best[end]; w.bands != nil {
+			parts = append(parts, w.bands.emit())
+		} else {
+			parts = append(parts, []Stmt{run[w.from].call})
+		}
+	}
+	slices.Reverse(parts)
+	return slices.Concat(parts...)
+}
+
+// plan returns the best bands for all calls of a chain, and what they gain, or
+// nil if there are none that gain something.
+func (b *builder) plan(chain []link) (best *bands, gain float64) {
+	last := chain[len(chain)-1].window.Out
+	if overwrites(chain) {
+		return nil, 0
+	}
+	if forced := b.opt.Bands; forced > 0 {
+		for height := int64(forced); height < last; height++ {
+			if p := newBands(chain, height); p != nil && p.instances(b) {
+				return p, float64(len(chain))
+			}
+		}
+		return nil, 0
+	}
+	if !tuned.ChannelsLast(b.opt.Target) {
+		return nil, 0
+	}
+	type choice struct {
+		bands *bands
+		gain  float64
+	}
+	var choices []choice
+	for height := int64(1); height < last; height++ {
+		if p := newBands(chain, height); p != nil {
+			if g := b.opt.Target.Gain(p.cost()); g > 0 {
+				choices = append(choices, choice{p, g})
+			}
+		}
+	}
+	slices.SortStableFunc(choices, func(x, y choice) int {
+		switch {
+		case x.gain > y.gain:
+			return -1
+		case x.gain < y.gain:
+			return 1
+		}
+		return 0
+	})
+	for _, c := range choices {
+		if c.bands.instances(b) {
+			return c.bands, c.gain
+		}
+	}
+	return nil, 0
+}
+
+// overwrites reports whether the results of a chain stand where one of its calls
+// reads, such as new state in the place of the old: whole calls have read all of
+// it by then.
+func overwrites(chain []link) bool {
+	out := chain[len(chain)-1].call.Args[0]
+	for _, l := range chain {
+		for i, a := range l.call.Args {
+			if read, _ := l.call.Kernel.Uses(i); read && overlap(a, out) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cost says what tuned.Target.Gain asks.
+func (p *bands) cost() tuned.BandCost {
+	c := tuned.BandCost{Calls: len(p.calls), Bands: p.number}
+	for j := range p.calls {
+		call := &p.calls[j]
+		if call.call.Kernel.Tuned.Divided {
+			c.Shared++
+		}
+		image := call.call.Args[0]
+		row := image.MaxLen / call.window.Out * int64(image.DType.Size())
+		if j == len(p.calls)-1 {
+			c.Held += call.share * row
+			continue
+		}
+		c.Images = append(c.Images, image.MaxLen*int64(image.DType.Size()))
+		c.Held += p.height(j) * row
+		c.Copied += call.halo * row
+	}
+	return c
+}
+
+// instances asks for the kernels of all bands and reports whether there are
+// some.
+func (p *bands) instances(b *builder) bool {
+	for j := range p.calls {
+		c := &p.calls[j]
+		if !c.movable() {
+			return false
+		}
+		var list []tuned.Rows
+		for i := range p.number {
+			list = append(list, p.rows(j, i))
+		}
+		if c.parts = tuned.Bands(c.call.Kernel.Tuned, b.request(c.facts), list); c.parts == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// request is what the kernel of a convolution was selected for.
+func (b *builder) request(f *facts) *tuned.Request {
+	call := *f.call
+	call.Outs = call.Outs[:1]
+	return &tuned.Request{
+		Call: &call, Target: b.opt.Target,
+		Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
+		Out:   b.orders[f.node.Output(0)],
+	}
+}
