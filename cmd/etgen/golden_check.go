@@ -12,7 +12,7 @@ import (
 func newGoldenCheck(a *app) *cobra.Command {
 	var via []string
 	var asJSON bool
-	var machine string
+	var cc ccFlags
 	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR...",
@@ -25,7 +25,9 @@ A case is a folder with model.pt2 or model.core.pt2, meta.json, and raw inputs
 and outputs; etgen golden record makes one.`,
 		Example: `  etgen golden check golden/cases
   etgen golden check cases/lenet --via=c --json
-  etgen golden check cases/lenet --via=c --machine=neon`,
+  etgen golden check cases/lenet --machine=neon
+  etgen golden check cases --via=c --cc=clang --cflags=-march=x86-64-v4
+  etgen golden check cases --via=c --cflags=-fsanitize=address,undefined`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("DIR is missing: a folder with cases")
@@ -41,7 +43,7 @@ and outputs; etgen golden record makes one.`,
 			if err != nil {
 				return err
 			}
-			if err := runOn(ways, machine); err != nil {
+			if err := cc.apply(ways); err != nil {
 				return err
 			}
 			p := a.progress()
@@ -70,10 +72,10 @@ and outputs; etgen golden record makes one.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), eval (the reference interpreter)")
+	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded), eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
-	cmd.Flags().StringVar(&machine, "machine", "", "the compiler and machine of the way c (default: that of --target, or gcc): "+machineNames())
+	cc.add(cmd)
 	flags.add(cmd)
-	fixed(cmd, "via", "c", "go", "rt", "eval", "c,go")
+	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval", "c,go")
 	return cmd
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
@@ -26,21 +29,53 @@ func hostOf(name string) (toolchain.Target, bool) {
 	return toolchain.Target{}, false
 }
 
-// runOn makes the C way among ways compile for a machine; "" leaves it at what
-// --target says.
-func runOn(ways []way.Way, machine string) error {
-	if machine == "" {
-		return nil
-	}
-	host, ok := hostOf(machine)
-	if !ok {
-		return usageError("--machine=%s is unknown: take %s", machine, machineNames())
+// ccFlags are the flags that say how programs are built and where they run.
+type ccFlags struct {
+	machine, cc, cflags string
+}
+
+func (f *ccFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.machine, "machine", "", "the machine of the ways c and go, emulated where need be (default: C has that of --target, or what gcc assumes): "+machineNames())
+	cmd.Flags().StringVar(&f.cc, "cc", "", "the C compiler (default: the machine's)")
+	cmd.Flags().StringVar(&f.cflags, "cflags", "", "what the C compiler is given behind the machine's flags")
+}
+
+// apply makes ways build and run their programs as the flags say.
+func (f *ccFlags) apply(ways []way.Way) error {
+	host, known := hostOf(f.machine)
+	if f.machine != "" && !known {
+		return usageError("--machine=%s is unknown: take %s", f.machine, machineNames())
 	}
 	for i, w := range ways {
-		if c, ok := w.(way.C); ok {
-			c.Target = host
-			ways[i] = c
+		switch w := w.(type) {
+		case way.C:
+			if known {
+				w.Target = host
+			}
+			if w.Target.Compiler == "" && (f.cc != "" || f.cflags != "") {
+				w.Target = toolchain.GCC()
+			}
+			if f.cc != "" {
+				w.Target.Compiler = f.cc
+				w.Target = w.Target.Named(f.cc)
+			}
+			w.Target = w.Target.With(strings.Fields(f.cflags)...)
+			w.Settings.Limit = limitOf(w.Target.Emulator)
+			ways[i] = w
+		case way.Go:
+			w.Machine = toolchain.GoHost(f.machine)
+			w.Settings.Limit = limitOf(w.Machine.Emulator)
+			ways[i] = w
 		}
 	}
 	return nil
+}
+
+// limitOf bounds a call of a program: emulated vectors are some hundred times
+// slower than those of a machine.
+func limitOf(emulator []string) time.Duration {
+	if len(emulator) > 0 {
+		return 15 * time.Minute
+	}
+	return time.Minute
 }

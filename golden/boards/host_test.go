@@ -10,11 +10,12 @@ import (
 )
 
 // TestHostArena holds what models may take of the arena when they are compiled
-// for hosts, without a target: kernels that are fast have no copies of images.
+// for hosts, without a target: kernels that are fast have no copies of images, but
+// for those of few channels, which set a padded one in phases of columns.
 func TestHostArena(t *testing.T) {
 	for dir, most := range map[string]int64{
 		ours + "/lenet":                   1728,
-		shared + "/lenet":                 18816,
+		shared + "/lenet":                 23424,
 		shared + "/kws_trained":           64000,
 		shared + "/mlperf_kws_dscnn":      64000,
 		shared + "/conv_transpose_unet":   32768,

@@ -40,13 +40,33 @@ func TestMachines(t *testing.T) {
 		t.Run(run.machine.Name+" "+run.target, func(t *testing.T) {
 			c := way.C{Settings: way.Settings{Options: compile.Options{Target: run.target}}, Target: run.machine}
 			dirs := []string{"../cases"}
-			if run.machine.Name != "native" { // the widest vectors; on others tuned kernels differ above all
-				dirs = nil
-				for _, name := range []string{"digits", "lenet", "conv_grouped", "conv_asymmetric_pad", "channels_last_conv", "mlp784", "matmul_kinds", "attention_causal", "promotion"} {
-					dirs = append(dirs, "../cases/"+name)
-				}
+			if run.target != "generic" { // the text alone differs, that of tuned kernels above all
+				dirs = ofVectors()
 			}
 			report, err := Check(t.Context(), dirs, []way.Way{c}, func(m Miss) { t.Error(m) }, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(report)
+		})
+	}
+}
+
+// ofVectors returns the cases that hand-made kernels with vectors run in.
+func ofVectors() []string {
+	var dirs []string
+	for _, name := range []string{"digits", "lenet", "conv_grouped", "conv_asymmetric_pad", "channels_last_conv", "mlp784", "matmul_kinds", "attention_causal", "promotion"} {
+		dirs = append(dirs, "../cases/"+name)
+	}
+	return dirs
+}
+
+// Some through Go, which chooses its assembly by what it finds.
+func TestGoMachines(t *testing.T) {
+	for _, name := range []string{"x86-64-v3", "neon"} {
+		t.Run(name, func(t *testing.T) {
+			g := way.Go{Machine: toolchain.GoHost(name)}
+			report, err := Check(t.Context(), ofVectors(), []way.Way{g}, func(m Miss) { t.Error(m) }, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

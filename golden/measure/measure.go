@@ -148,7 +148,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt
 	sum := int64(0)
 	for i, s := range probed.Steps[0] {
 		if k := newKernel(s, probed.Calls[0].Steps[i]); k != nil {
-			w.Kernels = append(w.Kernels, k)
+			w.add(k)
 			sum += k.MACs
 		}
 	}

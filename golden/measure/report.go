@@ -80,6 +80,18 @@ func newKernel(s way.Step, r way.StepRun) *Kernel {
 	return k
 }
 
+// add lists what is known of a step. Calls of one kernel for the same nodes are
+// parts of one: bands of rows.
+func (w *Way) add(k *Kernel) {
+	for _, whole := range w.Kernels {
+		if whole.Name == k.Name && len(k.Nodes) > 0 && slices.Equal(whole.Nodes, k.Nodes) {
+			whole.Calls, whole.Time, whole.MACs = whole.Calls+k.Calls, whole.Time+k.Time, whole.MACs+k.MACs
+			return
+		}
+	}
+	w.Kernels = append(w.Kernels, k)
+}
+
 // locations are the known places of origins; one without a module is left out
 // where the line occurs with one.
 func locations(from []native.Origin) []ir.Location {

@@ -82,6 +82,27 @@ func Hosts() []Target {
 	}
 }
 
+// GoMachine is where programs in Go run. The zero value is this machine.
+type GoMachine struct {
+	Env      []string // of the go command
+	Emulator []string // command before that of a program
+}
+
+// Command returns the command that runs the program exe.
+func (m GoMachine) Command(exe string) []string { return append(slices.Clone(m.Emulator), exe) }
+
+// GoHost returns the machine for Go that has the vectors of the host of that
+// name, and no wider ones: a program in Go chooses its assembly by what it finds.
+func GoHost(name string) GoMachine {
+	switch name {
+	case "neon":
+		return GoMachine{Env: []string{"GOARCH=arm64"}, Emulator: NEON().Emulator}
+	case "x86-64-v3":
+		return GoMachine{Env: []string{"GOARCH=amd64"}, Emulator: []string{"qemu-x86_64", "-cpu", "Haswell"}}
+	}
+	return GoMachine{}
+}
+
 // CortexM4 is a Cortex-M4 with a single-precision FPU, freestanding.
 func CortexM4() Target {
 	return freestanding("cortex-m4", "arm-none-eabi-gcc",

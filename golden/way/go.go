@@ -12,22 +12,27 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/golden/session"
+	"github.com/etgen/etgen/golden/toolchain"
 )
 
 // Go compiles models to Go packages and runs them in one program.
-type Go struct{ Settings Settings }
+type Go struct {
+	Settings Settings
+	// Machine is where the program runs; the zero value is this machine.
+	Machine toolchain.GoMachine
+}
 
 // Name is "go".
 func (Go) Name() string { return "go" }
 
 // Run implements [Way].
 func (w Go) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
-	runBatch(ctx, w.Settings, "go", jobs, buildGo, done)
+	runBatch(ctx, w.Settings, "go", jobs, w.build, done)
 }
 
-// buildGo builds a module with a package per unit. Units that do not compile
+// build builds a module with a package per unit. Units that do not compile
 // are left out and it is tried again.
-func buildGo(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
+func (w Go) build(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, nil, errors.New("go is not installed, which --via=go needs")
 	}
@@ -59,9 +64,10 @@ func buildGo(ctx context.Context, dir string, units []*unit) (*session.Program, 
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", exe, ".")
 		cmd.Dir = dir
 		cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
+		cmd.Env = append(cmd.Env, w.Machine.Env...)
 		out, err := cmd.CombinedOutput()
 		if err == nil {
-			return &session.Program{Command: []string{exe}}, ready, nil
+			return &session.Program{Command: w.Machine.Command(exe)}, ready, nil
 		}
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()

@@ -119,6 +119,22 @@ def channels_last_conv() -> Case:
     return Case(model, (torch.randn(1, 3, 4, 6).contiguous(memory_format=torch.channels_last),))
 
 
+class JoinedTwice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.few = nn.Conv2d(16, 4, 3, padding=1)
+        self.many = nn.Conv2d(16, 16, 3, padding=1)
+        self.last = nn.Conv2d(36, 4, 3)
+
+    def forward(self, x):
+        return self.last(torch.cat([torch.cat([self.few(x), x], 1), self.many(x)], 1))
+
+
+def conv_cat_nested() -> Case:
+    """Images joined along channels, one of them joined before from a convolution's and an input, which is the greater part."""
+    return Case(JoinedTwice(), (torch.randn(1, 16, 5, 6),))
+
+
 class Recurrent(nn.Module):
     """The layer alone; state starts at zero."""
 
@@ -174,6 +190,20 @@ def attention_mask() -> Case:
     allowed = torch.tensor([[True, True, False, False, True], [True, False, True, True, False]])
     qkv = torch.randn(1, 2, 2, 4), torch.randn(1, 2, 5, 4), torch.randn(1, 2, 5, 3)
     return Case(function(forward), (*qkv, allowed, torch.randn(2, 5)))
+
+
+def attention_regrouped() -> Case:
+    """What is attention but for its batches: rows of the scores are cut into more of them between the products, or put together."""
+
+    def forward(q, k, v, w):
+        scores = q @ k
+        return (
+            scores.view(4, 3, 5).softmax(-1).view(2, 6, 5) @ v,
+            (q @ k * 0.5).view(2, 3, 2, 5).softmax(-1).view(2, 6, 5) @ v,
+            (q @ k * 2).view(4, 3, 5).softmax(-1).view(12, 5) @ w,
+        )
+
+    return Case(function(forward), (torch.randn(2, 6, 4), torch.randn(2, 4, 5), torch.randn(2, 5, 4), torch.randn(5, 3)))
 
 
 def softmax_middle() -> Case:

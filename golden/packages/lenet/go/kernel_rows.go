@@ -199,15 +199,21 @@ func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []
 // if not nil, is called on the channels of each result: o is the position of
 // run[0] in y and c its channel.
 func rowsMaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	pool(y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, epilogue)
+	maxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, epilogue)
 }
 
-func pool(y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
+// maxPoolPart does one of the parts that MaxPool's one step is divided into.
+func maxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, epilogue)
+}
+
+// pool computes one of so many parts of all rows.
+func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
 	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
 	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor}
 	var shares, zero [panel]float32
 	for b := range batch {
-		s.run(&f, e, x, shares[:], zero[:], b, 0, rows.out)
+		s.run(&f, e, x, shares[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
 	}
 }
 
@@ -375,7 +381,9 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	if s.lanes > s.channels && s.cols.stride == 1 {
 		pixels = s.lanes / s.channels
 	}
-	if pixels == 1 && h.n >= min(v.n, windowRows) {
+	// Where a tile may have several rows, its direction does not depend on their
+	// number, which differs between parts.
+	if pixels == 1 && (v.count < s.rows.taps || h.n >= min(s.rows.out, windowRows)) {
 		t.next, t.step = xColumn, s.channels
 		for i := range v.n {
 			s.line(f, e, &t, x[i*xRow:], w, bias, o+i*oRow, h.n, s.channels)
@@ -383,6 +391,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 		return
 	}
 	t.next, t.step = xRow, oRow
+	// The middle loop runs along the tile's rows: they may see the same there.
+	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle, t.outer, t.xOuter, t.wOuter
 	for i := 0; i < h.n; i += pixels {
 		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
 	}
@@ -438,7 +448,8 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 }
 
 // tile carries out t from lane j on, a tile whose result number skip is number
-// o of y. Those before it are left out.
+// o of y. Those before it are left out. It has t by value: what is written by way
+// of a pointer counts as being anywhere, and the slices of callers were allocated.
 func (s *slide) tile(f *finish, t tile, x, w, bias []float32, o, j, skip int) {
 	t.x = x
 	if t.outer*t.middle > 0 {

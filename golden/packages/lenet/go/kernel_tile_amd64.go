@@ -73,6 +73,8 @@ func productBlocks(t *tile) {
 // windowFast computes a window with vectors, or reports that it cannot.
 func windowFast(t *tile) bool {
 	switch {
+	case level == 2 && t.slides():
+		slide512(t)
 	case level == 2:
 		window512(t)
 	case level == 1 && t.width%windowUnit == 0:
@@ -81,6 +83,12 @@ func windowFast(t *tile) bool {
 		return false
 	}
 	return true
+}
+
+// slides reports whether rows of t see taps that their neighbours see too, three of
+// them in the middle loop.
+func (t *tile) slides() bool {
+	return t.rows > 1 && t.middle == 3 && (t.next == t.xMiddle || t.next == 2*t.xMiddle)
 }
 
 // largestFast computes what largest does with vectors, or reports that it cannot.
@@ -110,6 +118,11 @@ func product256(t *tile)
 //
 //go:noescape
 func window512(t *tile)
+
+// slide512 is window512 for tiles that slides accepts.
+//
+//go:noescape
+func slide512(t *tile)
 
 // window256 is window with AVX2 and FMA, for up to 6 rows of a multiple of 16
 // channels.

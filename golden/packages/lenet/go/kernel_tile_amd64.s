@@ -5949,6 +5949,3187 @@ rows6narrow_plain:
 	VZEROUPPER
 	RET
 
+// func slide512(t *tile)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·slide512(SB), $0-8
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 128(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 176(DX), DX
+	CMPQ CX, DX
+	JNE  by2
+	CMPQ AX, $0x06
+	JEQ  by1rows6
+	CMPQ AX, $0x05
+	JEQ  by1rows5
+	CMPQ AX, $0x04
+	JEQ  by1rows4
+	CMPQ AX, $0x03
+	JEQ  by1rows3
+	XORQ AX, AX
+
+by1rows2_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows2_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows2_finish
+	TESTQ     CX, CX
+	JZ        by1rows2_finish
+
+by1rows2_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z4
+	VMOVUPS.Z   64(DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z4, Z0
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z6, Z0
+	VFMADD231PS Z10, Z4, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z7, Z1
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z8, Z0
+	VFMADD231PS Z4, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z1
+	VFMADD231PS Z4, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows2_outer
+
+by1rows2_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows2_nothing
+	ADDQ  AX, DX
+
+by1rows2_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows2_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+
+by1rows2_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows2_block
+	VZEROUPPER
+	RET
+
+by1rows2_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows2narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows2narrow_finish
+
+by1rows2narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z2
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z2, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z3, Z0
+	VFMADD231PS Z5, Z2, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z4, Z0
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z4, Z1
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows2narrow_outer
+
+by1rows2narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows2narrow_nothing
+	ADDQ  AX, DX
+
+by1rows2narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows2narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+
+by1rows2narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z2
+	VBROADCASTSS 212(DX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows3:
+	XORQ AX, AX
+
+by1rows3_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows3_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows3_finish
+	TESTQ     CX, CX
+	JZ        by1rows3_finish
+
+by1rows3_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z6, Z0
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z8, Z0
+	VFMADD231PS Z12, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z9, Z1
+	VFMADD231PS Z12, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z0
+	VFMADD231PS Z12, Z8, Z2
+	VFMADD231PS Z12, Z6, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z1
+	VFMADD231PS Z6, Z9, Z3
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z10, Z2
+	VFMADD231PS Z6, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z3
+	VFMADD231PS Z6, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows3_outer
+
+by1rows3_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows3_nothing
+	ADDQ  AX, DX
+
+by1rows3_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows3_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+
+by1rows3_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows3_block
+	VZEROUPPER
+	RET
+
+by1rows3_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows3narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows3narrow_finish
+
+by1rows3narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z3, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z4, Z0
+	VFMADD231PS Z6, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z5, Z0
+	VFMADD231PS Z6, Z4, Z1
+	VFMADD231PS Z6, Z3, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z5, Z1
+	VFMADD231PS Z3, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z5, Z2
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows3narrow_outer
+
+by1rows3narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows3narrow_nothing
+	ADDQ  AX, DX
+
+by1rows3narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows3narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+
+by1rows3narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z3
+	VBROADCASTSS 212(DX), Z4
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z3, Z1
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z3, Z2
+	VMINPS       Z2, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows4:
+	XORQ AX, AX
+
+by1rows4_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows4_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows4_finish
+	TESTQ     CX, CX
+	JZ        by1rows4_finish
+
+by1rows4_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z8, Z0
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z9, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z0
+	VFMADD231PS Z14, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z1
+	VFMADD231PS Z14, Z9, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z0
+	VFMADD231PS Z14, Z10, Z2
+	VFMADD231PS Z14, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z13, Z1
+	VFMADD231PS Z14, Z11, Z3
+	VFMADD231PS Z14, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z2
+	VFMADD231PS Z14, Z10, Z4
+	VFMADD231PS Z14, Z8, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z3
+	VFMADD231PS Z8, Z11, Z5
+	VFMADD231PS Z8, Z9, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z12, Z4
+	VFMADD231PS Z8, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z5
+	VFMADD231PS Z8, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z7
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows4_outer
+
+by1rows4_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows4_nothing
+	ADDQ  AX, DX
+
+by1rows4_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows4_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+
+by1rows4_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z8
+	VBROADCASTSS 212(DX), Z9
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows4_block
+	VZEROUPPER
+	RET
+
+by1rows4_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows4narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows4narrow_finish
+
+by1rows4narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z4, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z4, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z0
+	VFMADD231PS Z7, Z5, Z1
+	VFMADD231PS Z7, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z1
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z4, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z6, Z2
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z6, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows4narrow_outer
+
+by1rows4narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows4narrow_nothing
+	ADDQ  AX, DX
+
+by1rows4narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows4narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+
+by1rows4narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows5:
+	XORQ AX, AX
+
+by1rows5_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows5_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows5_finish
+	TESTQ     CX, CX
+	JZ        by1rows5_finish
+
+by1rows5_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z10, Z0
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z11, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z0
+	VFMADD231PS Z16, Z10, Z2
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z1
+	VFMADD231PS Z16, Z11, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z0
+	VFMADD231PS Z16, Z12, Z2
+	VFMADD231PS Z16, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z1
+	VFMADD231PS Z16, Z13, Z3
+	VFMADD231PS Z16, Z11, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z2
+	VFMADD231PS Z16, Z12, Z4
+	VFMADD231PS Z16, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z3
+	VFMADD231PS Z16, Z13, Z5
+	VFMADD231PS Z16, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z4
+	VFMADD231PS Z16, Z12, Z6
+	VFMADD231PS Z16, Z10, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z5
+	VFMADD231PS Z10, Z13, Z7
+	VFMADD231PS Z10, Z11, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z14, Z6
+	VFMADD231PS Z10, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z7
+	VFMADD231PS Z10, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z14, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z9
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows5_outer
+
+by1rows5_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows5_nothing
+	ADDQ  AX, DX
+
+by1rows5_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows5_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+
+by1rows5_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z10
+	VBROADCASTSS 212(DX), Z11
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z10, Z8
+	VMINPS       Z8, Z11, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z10, Z9
+	VMINPS       Z9, Z11, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows5_block
+	VZEROUPPER
+	RET
+
+by1rows5_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows5narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows5narrow_finish
+
+by1rows5narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z5, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z0
+	VFMADD231PS Z8, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z0
+	VFMADD231PS Z8, Z6, Z1
+	VFMADD231PS Z8, Z5, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z1
+	VFMADD231PS Z8, Z6, Z2
+	VFMADD231PS Z8, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z2
+	VFMADD231PS Z8, Z6, Z3
+	VFMADD231PS Z8, Z5, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z7, Z3
+	VFMADD231PS Z5, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z7, Z4
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows5narrow_outer
+
+by1rows5narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows5narrow_nothing
+	ADDQ  AX, DX
+
+by1rows5narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows5narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+
+by1rows5narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z5
+	VBROADCASTSS 212(DX), Z6
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z5, Z3
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VZEROUPPER
+	RET
+
+by1rows6:
+	XORQ AX, AX
+
+by1rows6_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by1rows6_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows6_finish
+	TESTQ     CX, CX
+	JZ        by1rows6_finish
+
+by1rows6_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z16
+	VMOVUPS.Z   64(DI), K1, Z17
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z12, Z0
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z13, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z0
+	VFMADD231PS Z18, Z12, Z2
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z1
+	VFMADD231PS Z18, Z13, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z0
+	VFMADD231PS Z18, Z14, Z2
+	VFMADD231PS Z18, Z12, Z4
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z1
+	VFMADD231PS Z18, Z15, Z3
+	VFMADD231PS Z18, Z13, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z2
+	VFMADD231PS Z18, Z14, Z4
+	VFMADD231PS Z18, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z3
+	VFMADD231PS Z18, Z15, Z5
+	VFMADD231PS Z18, Z13, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z4
+	VFMADD231PS Z18, Z14, Z6
+	VFMADD231PS Z18, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z5
+	VFMADD231PS Z18, Z15, Z7
+	VFMADD231PS Z18, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z6
+	VFMADD231PS Z18, Z14, Z8
+	VFMADD231PS Z18, Z12, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z7
+	VFMADD231PS Z12, Z15, Z9
+	VFMADD231PS Z12, Z13, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z16, Z8
+	VFMADD231PS Z12, Z14, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z9
+	VFMADD231PS Z12, Z15, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z16, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z11
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows6_outer
+
+by1rows6_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows6_nothing
+	ADDQ  AX, DX
+
+by1rows6_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by1rows6_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+
+by1rows6_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z12
+	VBROADCASTSS 212(DX), Z13
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z10, Z12, Z10
+	VMINPS       Z10, Z13, Z10
+	VMOVUPS      Z10, (CX)
+	VMAXPS       Z11, Z12, Z11
+	VMINPS       Z11, Z13, Z11
+	VMOVUPS      Z11, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by1rows6_block
+	VZEROUPPER
+	RET
+
+by1rows6_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by1rows6narrow_finish
+	TESTQ     CX, CX
+	JZ        by1rows6narrow_finish
+
+by1rows6narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z8
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z6, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z0
+	VFMADD231PS Z9, Z6, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VFMADD231PS Z9, Z7, Z1
+	VFMADD231PS Z9, Z6, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z1
+	VFMADD231PS Z9, Z7, Z2
+	VFMADD231PS Z9, Z6, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VFMADD231PS Z9, Z7, Z3
+	VFMADD231PS Z9, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z3
+	VFMADD231PS Z9, Z7, Z4
+	VFMADD231PS Z9, Z6, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z8, Z4
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z8, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by1rows6narrow_outer
+
+by1rows6narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by1rows6narrow_nothing
+	ADDQ  AX, DX
+
+by1rows6narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by1rows6narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   AX, DX
+	VADDPS (DX), Z5, K1, Z5
+
+by1rows6narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2:
+	CMPQ AX, $0x06
+	JEQ  by2rows6
+	CMPQ AX, $0x05
+	JEQ  by2rows5
+	CMPQ AX, $0x04
+	JEQ  by2rows4
+	CMPQ AX, $0x03
+	JEQ  by2rows3
+	XORQ AX, AX
+
+by2rows2_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows2_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows2_finish
+	TESTQ     CX, CX
+	JZ        by2rows2_finish
+
+by2rows2_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z4
+	VMOVUPS.Z   64(DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z4, Z0
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z6, Z0
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z8, Z0
+	VFMADD231PS Z10, Z4, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z1
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z4
+	VFMADD231PS Z4, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z4
+	VFMADD231PS Z4, Z9, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows2_outer
+
+by2rows2_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows2_nothing
+	ADDQ  AX, DX
+
+by2rows2_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows2_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+
+by2rows2_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows2_block
+	VZEROUPPER
+	RET
+
+by2rows2_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows2narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows2narrow_finish
+
+by2rows2narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z2
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z2, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z3, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z4, Z0
+	VFMADD231PS Z5, Z2, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z2, Z4, Z1
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows2narrow_outer
+
+by2rows2narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows2narrow_nothing
+	ADDQ  AX, DX
+
+by2rows2narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows2narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+
+by2rows2narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z2
+	VBROADCASTSS 212(DX), Z3
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z3, Z1
+	VMOVUPS      Z1, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows3:
+	XORQ AX, AX
+
+by2rows3_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows3_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows3_finish
+	TESTQ     CX, CX
+	JZ        by2rows3_finish
+
+by2rows3_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z6
+	VMOVUPS.Z   64(DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z6, Z0
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z8, Z0
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z9, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z0
+	VFMADD231PS Z12, Z6, Z2
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z11, Z1
+	VFMADD231PS Z12, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z9, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z2
+	VFMADD231PS Z12, Z6, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z3
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z6
+	VFMADD231PS Z6, Z11, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows3_outer
+
+by2rows3_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows3_nothing
+	ADDQ  AX, DX
+
+by2rows3_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows3_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+
+by2rows3_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows3_block
+	VZEROUPPER
+	RET
+
+by2rows3_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows3narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows3narrow_finish
+
+by2rows3narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z3
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z3, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z4, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z5, Z0
+	VFMADD231PS Z6, Z3, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z4, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z5, Z1
+	VFMADD231PS Z6, Z3, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z3
+	VFMADD231PS Z3, Z5, Z2
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows3narrow_outer
+
+by2rows3narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows3narrow_nothing
+	ADDQ  AX, DX
+
+by2rows3narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows3narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+
+by2rows3narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z3
+	VBROADCASTSS 212(DX), Z4
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z3, Z1
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z3, Z2
+	VMINPS       Z2, Z4, Z2
+	VMOVUPS      Z2, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows4:
+	XORQ AX, AX
+
+by2rows4_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows4_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows4_finish
+	TESTQ     CX, CX
+	JZ        by2rows4_finish
+
+by2rows4_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z8
+	VMOVUPS.Z   64(DI), K1, Z9
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z8, Z0
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z9, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z0
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z0
+	VFMADD231PS Z14, Z8, Z2
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z13, Z1
+	VFMADD231PS Z14, Z9, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z2
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z2
+	VFMADD231PS Z14, Z8, Z4
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z13, Z3
+	VFMADD231PS Z14, Z9, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z14
+	VFMADD231PS Z14, Z11, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z14
+	VFMADD231PS Z14, Z12, Z4
+	VFMADD231PS Z14, Z8, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z5
+	VFMADD231PS Z8, Z9, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z8
+	VFMADD231PS Z8, Z13, Z7
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows4_outer
+
+by2rows4_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows4_nothing
+	ADDQ  AX, DX
+
+by2rows4_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows4_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+
+by2rows4_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z8
+	VBROADCASTSS 212(DX), Z9
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z9, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z9, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z9, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z9, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z9, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z9, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z8, Z6
+	VMINPS       Z6, Z9, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z8, Z7
+	VMINPS       Z7, Z9, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows4_block
+	VZEROUPPER
+	RET
+
+by2rows4_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows4narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows4narrow_finish
+
+by2rows4narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z4
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z4, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z0
+	VFMADD231PS Z7, Z4, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z1
+	VFMADD231PS Z7, Z4, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z7
+	VFMADD231PS Z7, Z6, Z2
+	VFMADD231PS Z7, Z4, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z4
+	VFMADD231PS Z4, Z6, Z3
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows4narrow_outer
+
+by2rows4narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows4narrow_nothing
+	ADDQ  AX, DX
+
+by2rows4narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows4narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+
+by2rows4narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z4
+	VBROADCASTSS 212(DX), Z5
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z4, Z2
+	VMINPS       Z2, Z5, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z4, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows5:
+	XORQ AX, AX
+
+by2rows5_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows5_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows5_finish
+	TESTQ     CX, CX
+	JZ        by2rows5_finish
+
+by2rows5_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z10
+	VMOVUPS.Z   64(DI), K1, Z11
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z10, Z0
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z11, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z0
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z0
+	VFMADD231PS Z16, Z10, Z2
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z1
+	VFMADD231PS Z16, Z11, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z2
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z2
+	VFMADD231PS Z16, Z10, Z4
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z3
+	VFMADD231PS Z16, Z11, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z4
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z4
+	VFMADD231PS Z16, Z10, Z6
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z15, Z5
+	VFMADD231PS Z16, Z11, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z16
+	VFMADD231PS Z16, Z13, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z16
+	VFMADD231PS Z16, Z14, Z6
+	VFMADD231PS Z16, Z10, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z7
+	VFMADD231PS Z10, Z11, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z14, Z8
+	VMOVUPS.Z   64(SI), K1, Z10
+	VFMADD231PS Z10, Z15, Z9
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows5_outer
+
+by2rows5_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows5_nothing
+	ADDQ  AX, DX
+
+by2rows5_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows5_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+
+by2rows5_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z10
+	VBROADCASTSS 212(DX), Z11
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z11, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z11, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z11, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z11, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z11, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z11, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z11, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z11, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z10, Z8
+	VMINPS       Z8, Z11, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z10, Z9
+	VMINPS       Z9, Z11, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows5_block
+	VZEROUPPER
+	RET
+
+by2rows5_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows5narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows5narrow_finish
+
+by2rows5narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z5
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z5, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z0
+	VFMADD231PS Z8, Z5, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z1
+	VFMADD231PS Z8, Z5, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z2
+	VFMADD231PS Z8, Z5, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z6, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z8
+	VFMADD231PS Z8, Z7, Z3
+	VFMADD231PS Z8, Z5, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z5
+	VFMADD231PS Z5, Z7, Z4
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows5narrow_outer
+
+by2rows5narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows5narrow_nothing
+	ADDQ  AX, DX
+
+by2rows5narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows5narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+
+by2rows5narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z5
+	VBROADCASTSS 212(DX), Z6
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z6, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z6, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z6, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z5, Z3
+	VMINPS       Z3, Z6, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z5, Z4
+	VMINPS       Z4, Z6, Z4
+	VMOVUPS      Z4, K1, (CX)
+	VZEROUPPER
+	RET
+
+by2rows6:
+	XORQ AX, AX
+
+by2rows6_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       by2rows6_narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows6_finish
+	TESTQ     CX, CX
+	JZ        by2rows6_finish
+
+by2rows6_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS     (DI), Z12
+	VMOVUPS.Z   64(DI), K1, Z13
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z14
+	VMOVUPS.Z   64(DI), K1, Z15
+	ADDQ        R9, DI
+	VMOVUPS     (DI), Z16
+	VMOVUPS.Z   64(DI), K1, Z17
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z12, Z0
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z13, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z0
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z1
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z0
+	VFMADD231PS Z18, Z12, Z2
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z1
+	VFMADD231PS Z18, Z13, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z2
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z3
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z2
+	VFMADD231PS Z18, Z12, Z4
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z3
+	VFMADD231PS Z18, Z13, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z4
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z5
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z4
+	VFMADD231PS Z18, Z12, Z6
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z5
+	VFMADD231PS Z18, Z13, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z6
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z7
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z6
+	VFMADD231PS Z18, Z12, Z8
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z17, Z7
+	VFMADD231PS Z18, Z13, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z14, Z8
+	VMOVUPS.Z   64(SI), K1, Z18
+	VFMADD231PS Z18, Z15, Z9
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z18
+	VFMADD231PS Z18, Z16, Z8
+	VFMADD231PS Z18, Z12, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z9
+	VFMADD231PS Z12, Z13, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z14, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z15, Z11
+	ADDQ        R8, SI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z16, Z10
+	VMOVUPS.Z   64(SI), K1, Z12
+	VFMADD231PS Z12, Z17, Z11
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows6_outer
+
+by2rows6_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows6_nothing
+	ADDQ  AX, DX
+
+by2rows6_nothing:
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	SHLQ   $0x02, BX
+	TESTQ  DX, DX
+	JZ     by2rows6_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+
+by2rows6_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z12
+	VBROADCASTSS 212(DX), Z13
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z13, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z13, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z13, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z13, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z13, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z13, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z13, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z13, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z13, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z13, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         BX, CX
+	VMAXPS       Z10, Z12, Z10
+	VMINPS       Z10, Z13, Z10
+	VMOVUPS      Z10, (CX)
+	VMAXPS       Z11, Z12, Z11
+	VMINPS       Z11, Z13, Z11
+	VMOVUPS      Z11, K1, 64(CX)
+	ADDQ         $0x80, AX
+	MOVQ         t+0(FP), CX
+	MOVQ         200(CX), CX
+	SHLQ         $0x02, CX
+	CMPQ         AX, CX
+	JLT          by2rows6_block
+	VZEROUPPER
+	RET
+
+by2rows6_narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      200(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      24(DX), DX
+	ADDQ      AX, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      48(BX), BX
+	ADDQ      AX, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      168(SI), SI
+	TESTQ     SI, SI
+	JZ        by2rows6narrow_finish
+	TESTQ     CX, CX
+	JZ        by2rows6narrow_finish
+
+by2rows6narrow_outer:
+	MOVQ        DX, SI
+	MOVQ        BX, DI
+	MOVQ        t+0(FP), R8
+	MOVQ        176(R8), R8
+	SHLQ        $0x02, R8
+	MOVQ        t+0(FP), R9
+	MOVQ        184(R9), R9
+	SHLQ        $0x02, R9
+	VMOVUPS.Z   (DI), K1, Z6
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z7
+	ADDQ        R9, DI
+	VMOVUPS.Z   (DI), K1, Z8
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z6, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z0
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VFMADD231PS Z9, Z6, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z1
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z1
+	VFMADD231PS Z9, Z6, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z2
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VFMADD231PS Z9, Z6, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z3
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z3
+	VFMADD231PS Z9, Z6, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z7, Z4
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VFMADD231PS Z9, Z6, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z7, Z5
+	ADDQ        R8, SI
+	VMOVUPS.Z   (SI), K1, Z6
+	VFMADD231PS Z6, Z8, Z5
+	MOVQ        t+0(FP), SI
+	MOVQ        152(SI), SI
+	LEAQ        (DX)(SI*4), DX
+	MOVQ        t+0(FP), SI
+	MOVQ        160(SI), SI
+	LEAQ        (BX)(SI*4), BX
+	DECQ        CX
+	JNZ         by2rows6narrow_outer
+
+by2rows6narrow_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	ADDQ  AX, CX
+	TESTQ DX, DX
+	JZ    by2rows6narrow_nothing
+	ADDQ  AX, DX
+
+by2rows6narrow_nothing:
+	MOVQ   t+0(FP), AX
+	MOVQ   136(AX), AX
+	SHLQ   $0x02, AX
+	TESTQ  DX, DX
+	JZ     by2rows6narrow_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   AX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   AX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   AX, DX
+	VADDPS (DX), Z5, K1, Z5
+
+by2rows6narrow_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 208(DX), Z6
+	VBROADCASTSS 212(DX), Z7
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z7, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z7, Z1
+	VMOVUPS      Z1, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z7, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z7, Z3
+	VMOVUPS      Z3, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z4, Z6, Z4
+	VMINPS       Z4, Z7, Z4
+	VMOVUPS      Z4, K1, (CX)
+	ADDQ         AX, CX
+	VMAXPS       Z5, Z6, Z5
+	VMINPS       Z5, Z7, Z5
+	VMOVUPS      Z5, K1, (CX)
+	VZEROUPPER
+	RET
+
 // func window256(t *tile)
 // Requires: AVX, FMA3
 TEXT ·window256(SB), $0-8

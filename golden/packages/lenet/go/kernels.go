@@ -12,10 +12,10 @@ func convolutionRelu(y, x, w, bias, scratch []float32) {
 }
 
 // maxPool2d computes max_pool2d.
-func maxPool2d(y, x []float32) {
-	// batch=1 channels=3 ih=12 iw=12 oh=6 ow=6 kh=2 kw=2 sh=2 sw=2 dh=1 dw=1 ph=0
-	// pw=0
-	rowsMaxPool(y, x, 1, 3, 12, 12, 6, 6, 2, 2, 2, 2, 1, 1, 0, 0, nil)
+func maxPool2d(y, x []float32, channels, ih, iw, oh, ow int) {
+	// batch=1 channels=channels ih=ih iw=iw oh=oh ow=ow kh=2 kw=2 sh=2 sw=2 dh=1
+	// dw=1 ph=0 pw=0
+	rowsMaxPool(y, x, 1, channels, ih, iw, oh, ow, 2, 2, 2, 2, 1, 1, 0, 0, nil)
 }
 
 // convolutionRelu2 computes convolution, relu.
@@ -25,24 +25,9 @@ func convolutionRelu2(y, x, w, bias []float32) {
 	rowsConv(y, x, w, bias, 1, 3, 4, 4, 4, 3, 3, 1, 1, 1, 1, 1, 9, 108, 18, 3, nil, float32(0), float32(math.Inf(1)), nil)
 }
 
-// maxPool2d2 computes max_pool2d.
-func maxPool2d2(out, in []float32) {
-	for i := range 4 {
-		for j := range 2 {
-			for k := range 2 {
-				top := float32(math.Inf(-1))
-				for l := range 2 {
-					for i4 := range 2 {
-						v := in[32*j+16*l+8*k+4*i4+i]
-						if v > top || v != v {
-							top = v
-						}
-					}
-				}
-				out[4*i+2*j+k] = top
-			}
-		}
-	}
+// clone computes clone.
+func clone(out, in []float32) {
+	vecTranspose(out, 4, in, 4, 4, 4)
 }
 
 // linearRelu computes linear, relu.

@@ -1,0 +1,176 @@
+package safety
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/plan"
+)
+
+// Convolutions that are made in bands of rows give the same bytes as whole ones,
+// however low the bands are, wherever the planner puts their windows, and in
+// parts.
+func TestBandsAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	const random = 14
+	var jobs []way.Job
+	for range random {
+		jobs = append(jobs, randomConvolutions(t, r))
+	}
+	cases, names := allCases(t)
+	for i, name := range names {
+		if strings.Contains(name, "conv") || strings.Contains(name, "lenet") || strings.Contains(name, "digits") {
+			jobs = append(jobs, cases[i])
+		}
+	}
+	native := toolchain.GCC().With("-O1", "-march=native")
+	poisoned := compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true}
+	hows := []struct {
+		name    string
+		opt     compile.Options
+		machine toolchain.Target // of C
+	}{
+		{"1 row", compile.Options{Bands: 1}, toolchain.Target{}},
+		{"2 rows, wide vectors", compile.Options{Bands: 2}, native},
+		{"3 rows, poisoned", poisoned, withoutWarnings()},
+		{"2 rows, divided", compile.Options{Bands: 2, Threads: 3, DivideAll: true}, toolchain.Target{}},
+	}
+	for _, lang := range []string{"c", "go"} {
+		in := func(opt compile.Options, target toolchain.Target) way.Way {
+			if lang == "go" {
+				return way.Go{Settings: way.Settings{Options: opt}}
+			}
+			return way.C{Settings: way.Settings{Options: opt}, Target: target}
+		}
+		whole := runAll(t.Context(), in(compile.Options{}, toolchain.Target{}), jobs)
+		wide := whole
+		if lang == "c" {
+			wide = runAll(t.Context(), in(compile.Options{}, native), jobs)
+		}
+		for _, h := range hows {
+			if lang == "go" && h.name == "2 rows, wide vectors" {
+				continue
+			}
+			t.Run(lang+" "+h.name, func(t *testing.T) {
+				want := whole
+				if h.name == "2 rows, wide vectors" {
+					want = wide
+				}
+				got := runAll(t.Context(), in(h.opt, h.machine), jobs)
+				banded := 0
+				for i := range jobs {
+					if err := sameBytes(want[i], got[i]); err != nil {
+						t.Errorf("%s: %v", jobs[i].Name, err)
+					}
+					if hasBands(got[i]) {
+						banded++
+					}
+				}
+				if banded < random/2 {
+					t.Errorf("only %d of %d programs have bands", banded, len(jobs))
+				}
+			})
+		}
+	}
+}
+
+// hasBands reports whether a program has windows of rows.
+func hasBands(r *way.Result) bool {
+	found := false
+	if r.Native != nil {
+		codegen.Walk(r.Native.Methods[0].Body, func(s native.Stmt) {
+			c, ok := s.(*native.Call)
+			found = found || ok && c.Args[0].Root != nil && strings.Contains(c.Args[0].Root.Name, "_rows")
+		})
+	}
+	return found
+}
+
+// randomConvolutions makes a program of convolutions that follow each other, with
+// sums and bounds between them.
+func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
+	t.Helper()
+	var params, body strings.Builder
+	channels, height, width := []int{3, 8, 16, 20, 32}[r.Intn(5)], 10+r.Intn(24), 5+r.Intn(28)
+	in := []int64{1, int64(channels), int64(height), int64(width)}
+	fmt.Fprintf(&body, "  input %%x: f32[1, %d, %d, %d]\n\n", channels, height, width)
+	value, name := 0, "x"
+	shape := func() string { return fmt.Sprintf("f32[1, %d, %d, %d]", channels, height, width) }
+	emit := func(format string, args ...any) {
+		value++
+		fmt.Fprintf(&body, "  %%v%d: %s = %s\n", value, shape(), fmt.Sprintf(format, args...))
+		name = fmt.Sprintf("v%d", value)
+	}
+	weight := func(sizes ...int) string {
+		n := 1
+		for _, s := range sizes {
+			n *= s
+		}
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("%.3f", r.Float64()*2-1)
+		}
+		w := fmt.Sprintf("w%d", params.Len())
+		fmt.Fprintf(&params, "  parameter %%%s: f32%s \"%s\" = [%s]\n", w, strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), w, strings.Join(list, ", "))
+		return w
+	}
+	for range 2 + r.Intn(4) {
+		k := []int{1, 1, 3, 3, 3, 5}[r.Intn(6)]
+		stride, dilation := 1+r.Intn(5)/4, 1+r.Intn(5)/4
+		pad := r.Intn(k/2*dilation + 1)
+		if r.Intn(2) == 0 {
+			pad = k / 2 * dilation
+		}
+		reach := (k-1)*dilation + 1
+		if height+2*pad < reach+3 || width+2*pad < reach+3 {
+			continue
+		}
+		cin, cout, groups := channels, []int{8, 16, 20, 32, 40}[r.Intn(5)], 1
+		if channels%8 == 0 && r.Intn(3) == 0 {
+			cout, groups = channels, channels
+		}
+		height, width, channels = (height+2*pad-reach)/stride+1, (width+2*pad-reach)/stride+1, cout
+		w, bias := weight(cout, cin/groups, k, k), weight(cout)
+		before := name
+		emit("aten.convolution.default(input=%%%s, weight=%%%s, bias=%%%s, stride=[%d, %d], padding=[%d, %d], dilation=[%d, %d], transposed=false, output_padding=[0, 0], groups=%d)",
+			name, w, bias, stride, stride, pad, pad, dilation, dilation, groups)
+		switch same := stride == 1 && cin == cout && 2*pad == reach-1; {
+		case same && r.Intn(2) == 0:
+			emit("aten.add.Tensor(self=%%%s, other=%%%s, alpha=1)", name, before)
+		case r.Intn(2) == 0:
+			emit("aten.hardtanh.default(self=%%%s, min_val=0, max_val=6)", name)
+		case r.Intn(2) == 0:
+			emit("aten.add.Tensor(self=%%%s, other=%%%s, alpha=1)", name, weight(1, cout, 1, 1))
+		}
+	}
+	last := name
+	channels = 1
+	emit("aten.sum.dim_IntList(self=%%%s, dim=[1], keepdim=true, dtype=none)", last)
+	text := fmt.Sprintf("program \"rows.pt2\"\n\nmethod forward {\n%s%s  return (%%%s)\n}\n", params.String(), body.String(), name)
+	if _, err := ir.Parse("rows", text); err != nil {
+		t.Fatalf("%v in\n%s", err, body.String())
+	}
+	x, err := tensor.New(ir.Float32, in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range x.Len() {
+		binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(r.Float32()*2-1))
+	}
+	return way.Job{Name: "rows", Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}}, Open: func() (*ir.Program, io.Closer, error) {
+		p, err := ir.Parse("rows", text)
+		return p, nil, err
+	}}
+}
