@@ -128,10 +128,7 @@ func intName(in *tuned.Instance, s *sym.Symbol) string {
 
 // tunedHelpers emits the templates that a kernel's text needs before it.
 func (g *gen) tunedHelpers(in *tuned.Instance, body string) {
-	for _, h := range in.Kernel.Helpers {
-		if fn, ok := in.Kernel.Sometimes[h]; ok && !mentions(body, fn) {
-			continue
-		}
+	for _, h := range in.Kernel.HelpersFor(body) {
 		key := fmt.Sprintf("tuned %s %+v", h, in.Tile)
 		if _, done := g.support.names[key]; done {
 			continue

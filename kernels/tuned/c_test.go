@@ -111,17 +111,18 @@ func text(t testing.TB, name string, k *c.Kernel) string {
 	return s
 }
 
-// helpers returns the helpers of a kernel that the program does not have yet.
-func (b *batch) helpers(t testing.TB, in *tuned.Instance) string {
+// withHelpers returns the text of a kernel behind the helpers it needs that the
+// program does not have yet.
+func (b *batch) withHelpers(t testing.TB, in *tuned.Instance, body string) string {
 	t.Helper()
 	out := ""
-	for _, h := range in.Kernel.Helpers {
+	for _, h := range in.Kernel.HelpersFor(body) {
 		if !b.seen[h] {
 			b.seen[h] = true
 			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}) + "\n"
 		}
 	}
-	return out
+	return out + body
 }
 
 // inLibrary returns the name of a float32 function of the C library.
@@ -145,10 +146,9 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	if !params {
 		name += fmt.Sprintf("_%d", len(b.seen))
 	}
-	b.code.WriteString(b.helpers(t, tr.in))
 	if !b.seen[name] {
 		b.seen[name] = true
-		b.code.WriteString(tr.kernel(t, name, params) + "\n")
+		b.code.WriteString(b.withHelpers(t, tr.in, tr.kernel(t, name, params)+"\n"))
 	}
 	buffers := tr.inputs()
 	if len(tr.extra) > 0 {

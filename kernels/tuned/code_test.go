@@ -27,8 +27,8 @@ func object(t testing.TB, compiler toolchain.Target, target tuned.Target, kernel
 		if !tr.prepare(t, r, target) {
 			t.Fatalf("%s: not taken", tr.name)
 		}
-		text.WriteString(b.helpers(t, tr.in))
-		text.WriteString(strings.Replace(tr.kernel(t, "run_"+k, true), "static void run_", "void run_", 1))
+		body := strings.Replace(tr.kernel(t, "run_"+k, true), "static void run_", "void run_", 1)
+		text.WriteString(b.withHelpers(t, tr.in, body))
 	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "kernels.c")

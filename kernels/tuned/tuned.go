@@ -5,6 +5,9 @@
 package tuned
 
 import (
+	"regexp"
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -53,6 +56,14 @@ type Kernel struct {
 	// result are dense; kernels that know row-major ones only look at
 	// Request.RowMajor.
 	Match func(*Request) *Instance
+}
+
+// HelpersFor returns the helpers that a text of the kernel needs.
+func (k *Kernel) HelpersFor(text string) []string {
+	return slices.DeleteFunc(slices.Clone(k.Helpers), func(h string) bool {
+		fn, ok := k.Sometimes[h]
+		return ok && !regexp.MustCompile(`\b`+regexp.QuoteMeta(fn)+`\b`).MatchString(text)
+	})
 }
 
 // Standard returns all kernels.

@@ -67,9 +67,8 @@ func TestWinogradParts(t *testing.T) {
 		if !tr.prepare(t, r, target) {
 			t.Fatalf("%s: not taken", tr.name)
 		}
-		b.code.WriteString(b.helpers(t, tr.in))
 		whole := tr.kernel(t, fmt.Sprintf("whole_%d", i), false)
-		b.code.WriteString(whole)
+		b.code.WriteString(b.withHelpers(t, tr.in, whole))
 		k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: tr.in.Tile.Rows, Cols: tr.in.Tile.Cols, Vector: true,
 			Phase: "tiles", Result: func(acc, _, _ string) string { return acc }}
 		for j, n := range tr.ints(t) {
