@@ -25,12 +25,15 @@ func newBench(a *app) *cobra.Command {
 		Use:   "bench MODEL",
 		Short: "Measure how fast a compiled model runs, and its kernels",
 		Long: `Bench compiles a model, calls it again and again on one core, and shows the
-median time of a call, the range from the tenth to the ninetieth percentile, its
-speed where it multiplies and adds, and the part of what the core can do at most,
-which is measured along with it. A multiply-accumulate is two operations.
+best and the median time of a call, the range from the tenth to the ninetieth
+percentile, its speed where it multiplies and adds, and the part of what the core
+can do at most, which is measured along with it. The speed is that of the best
+call, as the core's is the best of its measurements: other programs only ever take
+away. A multiply-accumulate is two operations.
 
-A table for each way shows the kernels: the time all calls of each take within a
-call of the model, and the operators and the Python line it came from. It is of
+A table for each way shows the kernels: the best and the median time all calls of
+each take within a call of the model, its share of the medians, and the operators
+and the Python line it came from. It is of
 an instrumented copy of the code, in which the clock is read after each kernel, or
 of the runtime with a tracer. An ExecuTorch program (.pte, .bpte) runs in the
 runtime as it is; Python lines come from its NAME.debug.json or its stack traces.

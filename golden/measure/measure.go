@@ -90,7 +90,7 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 	for _, w := range r.Ways {
 		w.compare(r.Peak)
 		if w.P90 > busy*w.P10 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: the times spread as they do beside other programs; the best tells more of the code", w.Name))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: the times spread as they do beside other programs: the best tells of the code, the median of them too", w.Name))
 		}
 	}
 	return r, nil
@@ -137,7 +137,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt
 	times := NewSample(c.Times)
 	w := &Way{
 		Name: name, How: opt.how(name), Calls: len(c.Times),
-		Best: micro(times.At(0)), Median: micro(times.Median()), P10: micro(times.At(0.1)), P90: micro(times.At(0.9)),
+		Best: micro(times.Least()), Median: micro(times.Median()), P10: micro(times.At(0.1)), P90: micro(times.At(0.9)),
 		MACs: c.MACs, Arena: plain.Arena, Weights: plain.Weights,
 	}
 	probed, err := call(ctx, opt.way(name, true), job)

@@ -49,7 +49,7 @@ func TestModel(t *testing.T) {
 			if len(k.Lines) > 0 && strings.HasPrefix(k.Lines[0], "layers.py:") && len(k.Ops) > 0 && len(k.Nodes) > 0 {
 				lines++
 			}
-			if (k.MACs > 0 && k.Time > 0) != (k.GFLOPS > 0) || (k.GFLOPS > 0) != (k.OfPeak > 0) || k.Calls != 1 {
+			if (k.MACs > 0 && k.Best > 0) != (k.GFLOPS > 0) || (k.GFLOPS > 0) != (k.OfPeak > 0) || k.Best > k.Time || k.Calls != 1 {
 				t.Errorf("%s: %+v", w.Name, k)
 			}
 		}
@@ -120,7 +120,7 @@ func isA[E error](err error) bool {
 func sampleReport() *Report {
 	w := &Way{Name: "c", How: "gcc -O3", Calls: 100, Best: 900, Median: 1000, P10: 950, P90: 1100, MACs: 60e6, Arena: 4096, Weights: 1 << 20, Probed: 1010}
 	for i := range 14 {
-		k := &Kernel{Name: "kernel", Ops: []string{"convolution", "relu"}, Lines: []string{"net.py:3 in a<b>", "net.py:4"}, Nodes: []string{"n"}, Type: "float32 [1, 8]", Calls: 1, Time: 500 / float64(int(1)<<i), MACs: 30e6 >> i}
+		k := &Kernel{Name: "kernel", Ops: []string{"convolution", "relu"}, Lines: []string{"net.py:3 in a<b>", "net.py:4"}, Nodes: []string{"n"}, Type: "float32 [1, 8]", Calls: 1, Best: 450 / float64(int(1)<<i), Time: 500 / float64(int(1)<<i), MACs: 30e6 >> i}
 		if i%3 == 1 {
 			k.MACs, k.Lines = 0, nil
 		}
@@ -176,10 +176,10 @@ func TestGolden(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	s := NewSample([]time.Duration{30, 10, 20, 50, 40})
-	if s.Median() != 30 || s.Spread() != 20.0/30 || s.At(0) != 10 || s.At(1) != 50 {
+	if s.Least() != 10 || s.Median() != 30 || s.Spread() != 20.0/30 || s.At(0) != 10 || s.At(1) != 50 {
 		t.Errorf("median %v, spread %v", s.Median(), s.Spread())
 	}
-	if empty := NewSample(nil); empty.Median() != 0 || empty.Spread() != 0 {
+	if empty := NewSample(nil); empty.Least() != 0 || empty.Median() != 0 || empty.Spread() != 0 {
 		t.Error("an empty sample is not 0")
 	}
 }

@@ -19,7 +19,9 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Way is how a model ran one way. A multiply-accumulate is two operations.
+// Way is how a model ran one way. A multiply-accumulate is two operations. The
+// speed is that of the best call: the peak is the best of many measurements too,
+// and other processes take away from both.
 type Way struct {
 	Name    string  `json:"way"` // "c", "go", "rt", "rt-optimize"
 	How     string  `json:"how"` // the compiler and its flags, or what runs it
@@ -28,8 +30,8 @@ type Way struct {
 	Median  float64 `json:"median_us"`
 	P10     float64 `json:"p10_us"`
 	P90     float64 `json:"p90_us"`
-	MACs    int64   `json:"macs,omitempty"` // of a call; 0: none, or not known
-	GFLOPS  float64 `json:"gflops,omitempty"`
+	MACs    int64   `json:"macs,omitempty"`    // of a call; 0: none, or not known
+	GFLOPS  float64 `json:"gflops,omitempty"`  // at Best
 	OfPeak  float64 `json:"of_peak,omitempty"` // GFLOPS over the peak
 	Arena   int64   `json:"arena_bytes"`
 	Weights int64   `json:"weights_bytes"`
@@ -43,14 +45,15 @@ type Way struct {
 type Kernel struct {
 	Name   string   `json:"kernel"` // function, or operator of an ExecuTorch program
 	Ops    []string `json:"operators"`
-	Lines  []string `json:"lines"`          // of the model's Python source, with the module
-	Nodes  []string `json:"nodes"`          // of the graph
-	Type   string   `json:"type,omitempty"` // of the result
-	Calls  float64  `json:"calls"`          // in a call of the model: loops repeat it
-	Time   float64  `json:"us"`             // of all its calls in a call of the model, median
-	Share  float64  `json:"share"`          // of the time of all kernels
-	MACs   int64    `json:"macs,omitempty"` // of all its calls
-	GFLOPS float64  `json:"gflops,omitempty"`
+	Lines  []string `json:"lines"`            // of the model's Python source, with the module
+	Nodes  []string `json:"nodes"`            // of the graph
+	Type   string   `json:"type,omitempty"`   // of the result
+	Calls  float64  `json:"calls"`            // in a call of the model: loops repeat it
+	Best   float64  `json:"best_us"`          // of all its calls in a call of the model
+	Time   float64  `json:"us"`               // the same, median
+	Share  float64  `json:"share"`            // of Time of all kernels
+	MACs   int64    `json:"macs,omitempty"`   // of all its calls
+	GFLOPS float64  `json:"gflops,omitempty"` // at Best
 	OfPeak float64  `json:"of_peak,omitempty"`
 }
 
@@ -61,8 +64,9 @@ func newKernel(s way.Step, r way.StepRun) *Kernel {
 	if r.Calls == 0 {
 		return nil
 	}
+	times := NewSample(r.Times)
 	k := &Kernel{
-		Name: s.Kernel, Type: s.Type, Calls: r.Calls, Time: micro(NewSample(r.Times).Median()),
+		Name: s.Kernel, Type: s.Type, Calls: r.Calls, Best: micro(times.Least()), Time: micro(times.Median()),
 		MACs: int64(float64(r.MACs)*r.Calls + 0.5), Ops: []string{}, Lines: []string{}, Nodes: []string{},
 	}
 	add := func(list []string, s string) []string {
@@ -85,11 +89,16 @@ func newKernel(s way.Step, r way.StepRun) *Kernel {
 func (w *Way) add(k *Kernel) {
 	for _, whole := range w.Kernels {
 		if whole.Name == k.Name && len(k.Nodes) > 0 && slices.Equal(whole.Nodes, k.Nodes) {
-			whole.Calls, whole.Time, whole.MACs = whole.Calls+k.Calls, whole.Time+k.Time, whole.MACs+k.MACs
+			whole.plus(k)
 			return
 		}
 	}
 	w.Kernels = append(w.Kernels, k)
+}
+
+// plus counts another kernel as a part of k.
+func (k *Kernel) plus(x *Kernel) {
+	k.Calls, k.Best, k.Time, k.Share, k.MACs = k.Calls+x.Calls, k.Best+x.Best, k.Time+x.Time, k.Share+x.Share, k.MACs+x.MACs
 }
 
 // locations are the known places of origins; one without a module is left out
@@ -118,13 +127,13 @@ func (w *Way) compare(peak float64) {
 		}
 		return gflops, part
 	}
-	w.GFLOPS, w.OfPeak = speed(w.MACs, w.Median)
+	w.GFLOPS, w.OfPeak = speed(w.MACs, w.Best)
 	sum := 0.0
 	for _, k := range w.Kernels {
 		sum += k.Time
 	}
 	for _, k := range w.Kernels {
-		k.GFLOPS, k.OfPeak = speed(k.MACs, k.Time)
+		k.GFLOPS, k.OfPeak = speed(k.MACs, k.Best)
 		if sum > 0 {
 			k.Share = k.Time / sum
 		}

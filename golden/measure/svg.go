@@ -30,15 +30,16 @@ func (r *Report) SVG(to io.Writer) error {
 	}
 	for _, w := range r.Ways {
 		y += svgRow
-		head := fmt.Sprintf("%s, via %s: %s µs", r.Model, w.Name, number(w.Median))
+		head := fmt.Sprintf("%s, via %s: best %s µs", r.Model, w.Name, number(w.Best))
 		if w.OfPeak > 0 {
 			head += fmt.Sprintf(", %s %% of the peak", percent(w.OfPeak))
 		}
+		head += fmt.Sprintf("; median %s µs", number(w.Median))
 		text(8, "start", "head", head)
 		shown, rest := w.shown(false)
 		if len(shown) > svgRows {
 			for _, k := range shown[svgRows:] {
-				rest.Time, rest.Share, rest.Calls = rest.Time+k.Time, rest.Share+k.Share, rest.Calls+k.Calls
+				rest.plus(k)
 			}
 			rest.OfPeak, shown = 0, shown[:svgRows]
 		}
@@ -78,8 +79,10 @@ func (r *Report) SVG(to io.Writer) error {
 		y += svgRow / 2
 	}
 	y += svgRow
+	text(8, "start", "label", "bars and their times: medians")
 	if r.Peak > 0 {
-		text(8, "start", "label", fmt.Sprintf("red to green: no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
+		y += svgRow
+		text(8, "start", "label", fmt.Sprintf("red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
 	}
 	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">
 <style>text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px;fill:#222}.head{font-size:13px;font-weight:bold}</style>

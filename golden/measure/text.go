@@ -22,6 +22,7 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 	if r.Peak > 0 {
 		fmt.Fprintf(to, "peak of one core, float32 multiply-adds: %.1f GFLOP/s\n", r.Peak)
 	}
+	fmt.Fprintln(to, "GFLOP/s and % of peak are at the best time, as the peak is the best of its measurements; % time is of the medians")
 	rows := [][]string{{"", "best µs", "median µs", "p10", "p90", "calls", "MMAC", "GFLOP/s", "% of peak", "arena B", "weights B", ""}}
 	for _, w := range r.Ways {
 		rows = append(rows, []string{w.Name, number(w.Best), number(w.Median), number(w.P10), number(w.P90), fmt.Sprint(w.Calls), mega(w.MACs), speed(w.GFLOPS), percent(w.OfPeak),
@@ -40,23 +41,23 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 		if strings.HasPrefix(w.Name, "rt") {
 			copied = "the runtime with a tracer"
 		}
-		fmt.Fprintf(to, "\n%s: kernels, by %s, which takes %s µs for a call\n\n", w.Name, copied, number(w.Probed))
+		fmt.Fprintf(to, "\n%s: kernels, by %s, whose median call takes %s µs\n\n", w.Name, copied, number(w.Probed))
 		w.text(to, opt)
 	}
 }
 
 func (w *Way) text(to io.Writer, opt TextOptions) {
-	rows := [][]string{{"µs", "% time", "calls", "MMAC", "GFLOP/s", "% of peak", "operators", "line", "result", "kernel"}}
+	rows := [][]string{{"best µs", "median µs", "% time", "calls", "MMAC", "GFLOP/s", "% of peak", "operators", "line", "result", "kernel"}}
 	shown, rest := w.shown(opt.All)
 	for _, k := range shown {
-		rows = append(rows, []string{number(k.Time), percent(k.Share), fmt.Sprintf("%.4g", k.Calls), mega(k.MACs), speed(k.GFLOPS), percent(k.OfPeak),
+		rows = append(rows, []string{number(k.Best), number(k.Time), percent(k.Share), fmt.Sprintf("%.4g", k.Calls), mega(k.MACs), speed(k.GFLOPS), percent(k.OfPeak),
 			short(strings.Join(k.Ops, ", "), 40), k.line(), k.Type, k.Name})
 	}
 	if rest.Calls > 0 {
-		rows = append(rows, []string{number(rest.Time), percent(rest.Share), fmt.Sprintf("%.4g", rest.Calls), mega(rest.MACs), speed(rest.GFLOPS), percent(rest.OfPeak),
+		rows = append(rows, []string{number(rest.Best), number(rest.Time), percent(rest.Share), fmt.Sprintf("%.4g", rest.Calls), mega(rest.MACs), speed(rest.GFLOPS), percent(rest.OfPeak),
 			fmt.Sprintf("%d more", len(w.Kernels)-len(shown)), "", "", ""})
 	}
-	Columns(to, rows, func(c int) bool { return c >= 6 }, opt.paint(5, func(i int) float64 {
+	Columns(to, rows, func(c int) bool { return c >= 7 }, opt.paint(6, func(i int) float64 {
 		if i < len(shown) {
 			return shown[i].OfPeak
 		}
@@ -77,10 +78,10 @@ func (w *Way) shown(all bool) (shown []*Kernel, rest Kernel) {
 		}
 		shown = w.Kernels[:i]
 		for _, k := range w.Kernels[i:] {
-			rest.Time, rest.Share, rest.Calls, rest.MACs = rest.Time+k.Time, rest.Share+k.Share, rest.Calls+k.Calls, rest.MACs+k.MACs
+			rest.plus(k)
 		}
-		if rest.MACs > 0 && rest.Time > 0 {
-			rest.GFLOPS = 2e-3 * float64(rest.MACs) / rest.Time
+		if rest.MACs > 0 && rest.Best > 0 {
+			rest.GFLOPS = 2e-3 * float64(rest.MACs) / rest.Best
 			if w.GFLOPS > 0 {
 				rest.OfPeak = rest.GFLOPS * w.OfPeak / w.GFLOPS
 			}
