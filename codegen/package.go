@@ -33,8 +33,12 @@ func (p *Package) File(name string) []byte {
 
 // Write writes the files into dir, which is made if it does not exist. Every
 // file is written aside first, and only when all are complete are they renamed
-// into place: a failed run leaves the old output intact.
-func (p *Package) Write(dir string) (err error) {
+// into place: a failed run leaves the old output intact. The files of keep, what
+// the package was made from, are never written over.
+func (p *Package) Write(dir string, keep ...string) (err error) {
+	if err := p.spare(dir, keep); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -67,6 +71,23 @@ func (p *Package) Write(dir string) (err error) {
 	for i, f := range p.Files {
 		if err := os.Rename(aside[i], filepath.Join(dir, f.Name)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// spare returns an error if the package in dir has a file of keep.
+func (p *Package) spare(dir string, keep []string) error {
+	for _, f := range p.Files {
+		path := filepath.Join(dir, f.Name)
+		old, err := os.Stat(path)
+		if err != nil {
+			continue // it does not exist
+		}
+		for _, k := range keep {
+			if info, err := os.Stat(k); err == nil && os.SameFile(old, info) {
+				return fmt.Errorf("%s is the model itself: write to another folder, or under another name", path)
+			}
 		}
 	}
 	return nil

@@ -68,9 +68,9 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// report writes err, a line for each thing that is wrong, and returns the exit
-// code.
-func report(err error, to io.Writer, color bool) int {
+// report writes err of a command, a line for each thing that is wrong, and returns
+// the exit code.
+func report(err error, command string, to io.Writer, color bool) int {
 	if err == nil {
 		return exitOK
 	}
@@ -91,7 +91,7 @@ func report(err error, to io.Writer, color bool) int {
 		}
 	}
 	if code == exitUsage && !isA[*record.InputError](err) {
-		fmt.Fprintln(to, "etgen --help tells more")
+		fmt.Fprintln(to, command+" --help tells more")
 	}
 	return code
 }

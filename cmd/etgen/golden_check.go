@@ -21,8 +21,8 @@ func newGoldenCheck(a *app) *cobra.Command {
 and compares the outputs with the recorded ones. A line tells of each miss, the
 last line is "N passed, N failed".
 
-A case is a folder with model.pt2 or model.core.pt2, meta.json, and raw inputs
-and outputs; etgen golden record makes one.`,
+A case is a folder with meta.json, raw inputs and outputs, and the model as
+model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes one.`,
 		Example: `  etgen golden check golden/cases
   etgen golden check cases/lenet --via=c --json
   etgen golden check cases/lenet --machine=neon

@@ -22,7 +22,9 @@ their smallest. The outputs are etgen's own: the case watches over changes, it
 does not prove that etgen agrees with PyTorch. For that, replace the output files
 by PyTorch's.`,
 		Example: `  etgen golden record model.pt2 -o testdata/model
-  etgen golden record model.pt2 -i x.npy -o testdata/model --via=go`,
+  etgen golden record model.pt2 -i x.npy -o testdata/model --via=go
+  etgen golden record model.pte -o testdata/model --via=rt
+  etgen golden check testdata --via=c,go,rt`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir == "" {

@@ -74,11 +74,15 @@ func passNames() []string {
 
 func passList() string {
 	var b strings.Builder
+	width := 0
+	for _, name := range passNames() {
+		width = max(width, len(name))
+	}
 	seen := map[string]bool{}
 	for _, p := range lower.Concat(lower.Backend, lower.ToExecutorch) {
 		if !seen[p.Name] {
 			seen[p.Name] = true
-			fmt.Fprintf(&b, "  %-14s %s\n", p.Name, p.Doc)
+			fmt.Fprintf(&b, "  %-*s  %s\n", width, p.Name, p.Doc)
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")

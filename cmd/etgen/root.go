@@ -25,7 +25,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return report(root.ExecuteContext(ctx), stderr, a.color)
+	cmd, err := root.ExecuteContextC(ctx)
+	return report(err, cmd.CommandPath(), stderr, a.color)
 }
 
 // terminal reports whether a person reads what is written to w.

@@ -82,7 +82,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, lenet + " --lang=c -o x --name=A-b", "--name=A-b is no name"},
 		{exitUsage, "inspect " + lenet + " b.pt2", `"b.pt2" is too much`},
 		{exitUsage, "--nonsense", "unknown flag: --nonsense"},
-		{exitUsage, "run " + lenet, "-o is missing"},
+		{exitUsage, "run " + lenet, "etgen run --help tells more"},
 		{exitUsage, "run " + lenet + " -o x --via=rust", "--via=rust is unknown"},
 		{exitUsage, "golden check", "DIR is missing"},
 		{exitUsage, "golden nonsense", "nonsense"},
@@ -92,7 +92,7 @@ func TestExitCodes(t *testing.T) {
 		{exitModel, "inspect " + empty, "empty.pte: "},
 		{exitModel, empty + " --lang=c -o x", "empty.pte: "},
 		{exitUsage, "run " + lenet + " -o x", "input x (f32[1, 1, 12, 12]) is not given"},
-		{exitUsage, "run " + lenet + " -o x -i " + file, "has 0"},
+		{exitUsage, "run " + lenet + " -o x -i " + file, "576 bytes: the file has 0"},
 		{exitOther, lenet + " --lang=c -o " + filepath.Join(file, "x"), "not a directory"},
 		{exitOther, "golden check absent", "no such file"},
 	} {

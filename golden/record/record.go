@@ -3,10 +3,8 @@ package record
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +13,8 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tensor"
-	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // Given are a model's inputs, constants included.
@@ -167,79 +162,16 @@ func raw(t ir.Type, data []byte) (*tensor.Tensor, error) {
 		shape[dynamic] = int64(len(data)) / known
 	}
 	read := &tensor.Tensor{DType: t.DType, Shape: shape, Data: data}
-	if err := read.Check(); err != nil {
+	switch n, err := tensor.Bytes(t.DType, shape); {
+	case err != nil:
 		return nil, fmt.Errorf("the model takes %v: %w", t, err)
+	case n == int64(len(data)):
+	case dynamic >= 0:
+		return nil, fmt.Errorf("the model takes %v, a multiple of %d bytes: the file has %d", t, known, len(data))
+	default:
+		return nil, fmt.Errorf("the model takes %v, %d bytes: the file has %d", t, n, len(data))
 	}
 	return read, nil
-}
-
-// Random draws a model's inputs; dynamic sizes are at their smallest.
-func Random(model string, seed uint64) (*Given, error) {
-	values, specs, err := signature(model, "")
-	if err != nil {
-		return nil, err
-	}
-	r := rand.New(rand.NewPCG(seed, 0))
-	given := &Given{}
-	for i, v := range values {
-		value := tensor.Value{Scalar: specs[i].Fixed}
-		if specs[i].Kind == ir.UserInput {
-			if value, err = draw(r, v.Type); err != nil {
-				return nil, fmt.Errorf("input %s: %w", v.Name, err)
-			}
-		}
-		given.Values = append(given.Values, value)
-	}
-	return given, nil
-}
-
-// smallest gives every symbol its lower bound.
-func smallest(s *sym.Symbol) (int64, bool) {
-	lo, _ := s.Expr().Bounds()
-	return max(lo, 0), true
-}
-
-func draw(r *rand.Rand, t ir.Type) (tensor.Value, error) {
-	switch t.Kind {
-	case ir.IntKind:
-		n := int64(r.IntN(4))
-		if t.HasExpr {
-			var err error
-			if n, err = t.Expr.Eval(smallest); err != nil {
-				return tensor.Value{}, err
-			}
-		}
-		return tensor.Value{Scalar: ir.Int(n)}, nil
-	case ir.FloatKind:
-		return tensor.Value{Scalar: ir.Float(r.Float64())}, nil
-	case ir.BoolKind:
-		return tensor.Value{Scalar: ir.BoolArg(r.IntN(2) == 0)}, nil
-	case ir.TensorKind:
-	default:
-		return tensor.Value{}, fmt.Errorf("%v cannot be drawn", t)
-	}
-	shape := make([]int64, len(t.Sizes))
-	for i, s := range t.Sizes {
-		var err error
-		if shape[i], err = s.Eval(smallest); err != nil {
-			return tensor.Value{}, err
-		}
-	}
-	out := &tensor.Tensor{DType: t.DType, Shape: shape}
-	if _, err := tensor.Bytes(t.DType, shape); err != nil {
-		return tensor.Value{}, err
-	}
-	if t.DType.IsComplex() {
-		return tensor.Value{}, errors.New("complex numbers cannot be drawn, give files")
-	}
-	for range out.Len() {
-		x := float64(r.IntN(2)) // integers are often indexes: small ones are valid
-		if t.DType.IsFloat() {
-			x = r.NormFloat64()
-		}
-		out.Data = ops.AppendElement(out.Data, t.DType, x)
-	}
-	return tensor.Value{Tensor: out}, nil
 }
 
 // Run makes one call of a model's first method.
@@ -281,69 +213,4 @@ func Trace(ctx context.Context, w way.Way, model, method string, inputs []tensor
 		steps = result.Steps[at]
 	}
 	return &result.Calls[0], steps, result.Calls[0].Err
-}
-
-// WriteOutputs writes output_K.npy or .bin for each tensor, and the same for
-// inputs that the call changed. It returns a line for each output.
-func WriteOutputs(dir string, r *way.CallResult, npy bool) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	var lines []string
-	for i, v := range r.Outputs {
-		if v.Tensor == nil {
-			lines = append(lines, fmt.Sprintf("output %d: %v", i, v))
-			continue
-		}
-		path, err := writeTensor(filepath.Join(dir, fmt.Sprintf("output_%d", i)), v.Tensor, npy)
-		if err != nil {
-			return lines, err
-		}
-		lines = append(lines, fmt.Sprintf("%s: %v", path, v))
-	}
-	for i, t := range r.Mutated {
-		if t == nil {
-			continue
-		}
-		path, err := writeTensor(filepath.Join(dir, fmt.Sprintf("mutated_input_%d", i)), t, npy)
-		if err != nil {
-			return lines, err
-		}
-		lines = append(lines, fmt.Sprintf("%s: %v", path, t))
-	}
-	return lines, nil
-}
-
-func writeTensor(base string, t *tensor.Tensor, npy bool) (string, error) {
-	if !npy {
-		return base + ".bin", os.WriteFile(base+".bin", t.Data, 0o666)
-	}
-	data, err := tensor.FormatNPY(t)
-	if err != nil {
-		return "", err
-	}
-	return base + ".npy", os.WriteFile(base+".npy", data, 0o666)
-}
-
-// Case writes a case of one call: model, inputs, outputs.
-func Case(dir, model string, inputs []tensor.Value, r *way.CallResult, via string) error {
-	info, err := os.Stat(model)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() || filepath.Ext(model) != ".pt2" {
-		return fmt.Errorf("%s: only a .pt2 file can become part of a case", model)
-	}
-	data, err := os.ReadFile(model)
-	if err != nil {
-		return err
-	}
-	c := &testcase.Case{
-		Dir: dir, Name: compile.NameOf(model), Note: "recorded by etgen itself, via " + via,
-		Calls: []testcase.Call{{Inputs: inputs, Outputs: r.Outputs, Mutated: r.Mutated}},
-	}
-	if err := testcase.Write(c, ""); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "model.pt2"), data, 0o666)
 }

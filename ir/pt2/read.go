@@ -69,7 +69,7 @@ func read(name string) (*ir.Program, io.Closer, error) {
 	case pteForm:
 		return nil, f, problem("it is a .pte program, not an exported model").hint("name it NAME.pte")
 	}
-	return nil, f, problem("it is neither a .pt2 archive nor a model.json").hint("write the model with torch.export.save")
+	return nil, f, problem("it is neither a .pt2 archive nor a model.json nor an ExecuTorch program").hint("write the model with torch.export.save")
 }
 
 func absBase(name string) string {

@@ -1,0 +1,81 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// Random draws a model's inputs; dynamic sizes are at their smallest.
+func Random(model string, seed uint64) (*Given, error) {
+	values, specs, err := signature(model, "")
+	if err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	given := &Given{}
+	for i, v := range values {
+		value := tensor.Value{Scalar: specs[i].Fixed}
+		if specs[i].Kind == ir.UserInput {
+			if value, err = draw(r, v.Type); err != nil {
+				return nil, fmt.Errorf("input %s: %w", v.Name, err)
+			}
+		}
+		given.Values = append(given.Values, value)
+	}
+	return given, nil
+}
+
+// smallest gives every symbol its lower bound.
+func smallest(s *sym.Symbol) (int64, bool) {
+	lo, _ := s.Expr().Bounds()
+	return max(lo, 0), true
+}
+
+func draw(r *rand.Rand, t ir.Type) (tensor.Value, error) {
+	switch t.Kind {
+	case ir.IntKind:
+		n := int64(r.IntN(4))
+		if t.HasExpr {
+			var err error
+			if n, err = t.Expr.Eval(smallest); err != nil {
+				return tensor.Value{}, err
+			}
+		}
+		return tensor.Value{Scalar: ir.Int(n)}, nil
+	case ir.FloatKind:
+		return tensor.Value{Scalar: ir.Float(r.Float64())}, nil
+	case ir.BoolKind:
+		return tensor.Value{Scalar: ir.BoolArg(r.IntN(2) == 0)}, nil
+	case ir.TensorKind:
+	default:
+		return tensor.Value{}, fmt.Errorf("%v cannot be drawn", t)
+	}
+	shape := make([]int64, len(t.Sizes))
+	for i, s := range t.Sizes {
+		var err error
+		if shape[i], err = s.Eval(smallest); err != nil {
+			return tensor.Value{}, err
+		}
+	}
+	out := &tensor.Tensor{DType: t.DType, Shape: shape}
+	if _, err := tensor.Bytes(t.DType, shape); err != nil {
+		return tensor.Value{}, err
+	}
+	if t.DType.IsComplex() {
+		return tensor.Value{}, errors.New("complex numbers cannot be drawn, give files")
+	}
+	for range out.Len() {
+		x := float64(r.IntN(2)) // integers are often indexes: small ones are valid
+		if t.DType.IsFloat() {
+			x = r.NormFloat64()
+		}
+		out.Data = ops.AppendElement(out.Data, t.DType, x)
+	}
+	return tensor.Value{Tensor: out}, nil
+}
