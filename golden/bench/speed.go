@@ -51,12 +51,9 @@ type measured struct {
 	err   error
 }
 
-// shortest is the time from which on the clock tells times apart.
-const shortest = 200 * time.Nanosecond
-
 // runTable runs the first call of every case, each way.
 func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
-	best, err := marks()
+	known, err := readMarks(marksText)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +62,7 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 		return nil, err
 	}
 	defer peak.Close()
-	ways, goals := variants(), peakGoals()
+	ways := variants()
 	all := make([][]measured, len(ways))
 	for i, v := range ways {
 		if _, err := peak.Measure(ctx); err != nil {
@@ -79,64 +76,73 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 	}
 	t := &table{
 		title: "Generated code",
-		legend: fmt.Sprintf(`median of the calls made in %v, in µs, ± the distance of the quartiles in %%; GF/s counts a multiply-accumulate as two
-operations; %%pk is of the float32 multiply-add peak of one core, here and now %.1f GF/s; C is -O3 -march=native;
-best known is what another runtime took for the model on another machine: marks.tsv; untuned:tuned compares with the
-operators' definitions only; ratios of times below %v would be the clock's; ! is less of the peak, or in C more time
-than the best known, than is wanted`, s.span, most, shortest),
-		head: []string{"model", "kMAC", "C µs", "±%", "GF/s", "%pk", "Go µs", "±%", "GF/s", "%pk", "rt µs", "±%", "GF/s", "%pk",
-			"best known µs", "by", "C:best", "Go:best", "Go:C", "C -O2:C", "C untuned:tuned", "Go untuned:tuned"},
+		legend: fmt.Sprintf(`of the calls made in %v: the best and the median, in µs, ± the distance of the quartiles in %% of the median; GF/s, %%pk
+and all ratios are of best times, as the peak is the best of its measurements: other programs only take away; GF/s
+counts a multiply-accumulate as two operations; %%pk is of the float32 multiply-add peak of one core, here and now
+%.1f GF/s; C is -O3 -march=native; best known is the least time another runtime took for the model, on the machine of
+marks.tsv whose peak, at GF/s, is nearest to the one here; untuned:tuned compares with the operators' definitions only;
+ratios of times below %v would be the clock's; ! is less of the peak, or in C more time than the best known, than is
+wanted`, s.span, most, shortest),
+		head: []string{"model", "kMAC"},
 	}
+	for _, name := range []string{"C", "Go", "rt"} {
+		t.head = append(t.head, name+" best", "median", "±%", "GF/s", "%pk")
+	}
+	t.head = append(t.head, "best known µs", "by", "at GF/s", "C:best", "Go:best", "Go:C", "C -O2:C", "C untuned:tuned", "Go untuned:tuned")
+	best, goals := bestMarks(known, most), peakGoals()
 	for k, c := range cases {
-		row := []string{nameOf(c.Dir), none}
-		if work := all[cNative][k].macs; work > 0 {
-			row[1] = fmt.Sprintf("%.4g", float64(work)/1e3)
-		}
+		name := nameOf(c.Dir)
+		runs := make([]measured, len(ways))
 		for i, v := range ways {
-			m := all[i][k]
-			if m.err != nil {
-				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", row[0], v.name, conform.FirstLine(m.err)))
-			}
-			goal := 0.0
-			if i <= goTuned {
-				goal = goals[filepath.ToSlash(row[0])][i]
-			}
-			if i <= interpreted {
-				row = append(row, m.cells(most, goal)...)
+			runs[i] = all[i][k]
+			if err := runs[i].err; err != nil {
+				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, v.name, conform.FirstLine(err)))
 			}
 		}
-		median := func(i int) float64 {
-			if t := all[i][k].times.Median(); t >= shortest {
-				return t.Seconds()
-			}
-			return 0
-		}
-		known, by := none, none
-		mark, ok := best[filepath.ToSlash(row[0])]
-		if ok {
-			known, by = fmt.Sprintf("%.1f", float64(mark.time)/1e3), mark.by
-		}
-		inC := missed(ok && median(cNative) > mark.time.Seconds(), ratio(median(cNative), mark.time.Seconds()))
-		t.row(append(row, known, by, inC, ratio(median(goTuned), mark.time.Seconds()),
-			ratio(median(goTuned), median(cNative)), ratio(median(cGeneric), median(cNative)),
-			ratio(median(cUntuned), median(cNative)), ratio(median(goUntuned), median(goTuned)))...)
+		mark, ok := best[filepath.ToSlash(name)]
+		t.row(append(append([]string{name}, speedCells(runs, most, goals[filepath.ToSlash(name)])...), ratioCells(runs, mark, ok)...)...)
 	}
 	return t, ctx.Err()
 }
 
-// cells are a model's time, its spread, its speed and the part of the peak that
-// is, of which goal percents are wanted.
+// speedCells are the work of a model, and how fast it is in C, in Go and in the
+// runtime; goals are the percents of the peak that are wanted of the first two.
+func speedCells(runs []measured, peak float64, goals [2]float64) []string {
+	cells := []string{none}
+	if work := runs[cNative].macs; work > 0 {
+		cells[0] = fmt.Sprintf("%.4g", float64(work)/1e3)
+	}
+	return slices.Concat(cells, runs[cNative].cells(peak, goals[0]), runs[goTuned].cells(peak, goals[1]), runs[interpreted].cells(peak, 0))
+}
+
+// ratioCells hold a model's times against its mark, if it has one, and against
+// one another.
+func ratioCells(runs []measured, mark mark, ok bool) []string {
+	cells := []string{none, none, none}
+	if ok {
+		cells = []string{fmt.Sprintf("%.1f", float64(mark.time)/1e3), mark.by, fmt.Sprintf("%.0f", mark.peak)}
+	}
+	least := func(i int) time.Duration { return runs[i].times.Least() }
+	return append(cells,
+		atMost(1, least(cNative), mark.time), timeRatio(least(goTuned), mark.time),
+		timeRatio(least(goTuned), least(cNative)), timeRatio(least(cGeneric), least(cNative)),
+		timeRatio(least(cUntuned), least(cNative)), timeRatio(least(goUntuned), least(goTuned)))
+}
+
+// cells are a model's times and their spread, the speed of the best call and the
+// part of the peak that is, of which goal percents are wanted.
 func (m *measured) cells(peak, goal float64) []string {
-	median := m.times.Median()
-	if m.err != nil || median == 0 {
-		return []string{"failed", none, none, none}
+	least := m.times.Least()
+	if m.err != nil || len(m.times) == 0 {
+		return []string{"failed", none, none, none, none}
 	}
 	speed, part := none, none
-	if m.macs > 0 {
-		gflops := 2 * float64(m.macs) / float64(median.Nanoseconds())
+	if m.macs > 0 && least > 0 {
+		gflops := 2 * float64(m.macs) / float64(least.Nanoseconds())
 		speed, part = fmt.Sprintf("%.2f", gflops), missed(100*gflops/peak < goal, fmt.Sprintf("%.1f", 100*gflops/peak))
 	}
-	return []string{fmt.Sprintf("%.2f", float64(median.Nanoseconds())/1e3), fmt.Sprintf("%.0f", 100*m.times.Spread()), speed, part}
+	us := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Nanoseconds())/1e3) }
+	return []string{us(least), us(m.times.Median()), fmt.Sprintf("%.0f", 100*m.times.Spread()), speed, part}
 }
 
 // batch is how many models are built into one program.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/etgen/etgen/golden/measure"
 )
@@ -29,6 +30,30 @@ func (t *table) print(w io.Writer) {
 
 // none stands for what is not known.
 const none = measure.None
+
+// shortest is the time from which on the clock tells times apart.
+const shortest = 200 * time.Nanosecond
+
+// tellable is whether a ratio of times tells of them, and not of the clock.
+func tellable(a, b time.Duration) bool { return a >= shortest && b >= shortest }
+
+// timeRatio is a/b in text if it tells of the times.
+func timeRatio(a, b time.Duration) string {
+	if !tellable(a, b) {
+		return none
+	}
+	return ratio(a.Seconds(), b.Seconds())
+}
+
+// atMost is timeRatio, marked where it is above the goal.
+func atMost(goal float64, a, b time.Duration) string {
+	return missed(tellable(a, b) && a.Seconds() > goal*b.Seconds(), timeRatio(a, b))
+}
+
+// atLeast is timeRatio, marked where it is below the goal.
+func atLeast(goal float64, a, b time.Duration) string {
+	return missed(tellable(a, b) && a.Seconds() < goal*b.Seconds(), timeRatio(a, b))
+}
 
 // ratio is a/b in text.
 func ratio(a, b float64) string {
