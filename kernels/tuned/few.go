@@ -11,8 +11,9 @@ const fewChannels = 8
 // fewLanes is the most results that a vector of it has.
 const fewLanes = 16
 
-// fewCopy is what copying an element costs ConvFew, which does whole rows at once.
-const fewCopy = 10
+// fewCopy is what copying an element costs ConvFew, which does whole rows at once. In
+// Go it counts little, for what else a convolution may be is a copy too.
+var fewCopy = map[string]float64{"c": 10, "go": 1}
 
 // ConvFew is the convolution of row-major images into few channels: too few for
 // the lanes of a vector, which are neighbouring results of a row. It copies an
@@ -20,18 +21,18 @@ const fewCopy = 10
 // with one tap beside each other. Weights are packed as w[cin][kh][kw][8]. Its
 // results have their channels innermost.
 func ConvFew() *Kernel {
-	return &Kernel{Name: "conv2d_few_f32", Phases: []string{"gather", "rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "few_f32", "few_turn_f32"},
+	return &Kernel{Name: "conv2d_few_f32", Go: "rows.ConvFew", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "few_f32", "few_turn_f32"},
 		Match: func(r *Request) *Instance { return matchFew(r, true) }}
 }
 
 // ConvFewPlanes is ConvFew for row-major results.
 func ConvFewPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_few_planes_f32", Phases: []string{"gather", "rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "few_f32"},
+	return &Kernel{Name: "conv2d_few_planes_f32", Go: "rows.ConvFewPlanes", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "few_f32"},
 		Match: func(r *Request) *Instance { return matchFew(r, false) }}
 }
 
 func matchFew(r *Request, last bool) *Instance {
-	if !ChannelsLast(r.Target) || r.Target.Lang != "c" {
+	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv := convolutionOf(r)
@@ -73,6 +74,6 @@ func matchFew(r *Request, last bool) *Instance {
 		in.Params = append(in.Params, Param{"yc", yc})
 	}
 	_, width := cols.out.Bounds()
-	in.Cost = cost(in.MACs)/4*float64(roundUp(width, fewLanes))/float64(max(width, 1)) + fewCopy*cost(cv.batch, n(cv.cin), gh, cols.reach())
+	in.Cost = cost(in.MACs)/4*float64(roundUp(width, fewLanes))/float64(max(width, 1)) + fewCopy[r.Target.Lang]*cost(cv.batch, n(cv.cin), gh, cols.reach())
 	return in
 }

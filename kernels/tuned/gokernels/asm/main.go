@@ -31,12 +31,15 @@ func main() {
 		m.product()
 		m.window("window", false)
 		m.window("largest", true)
+		m.few()
 		for _, size := range []int{6, 4} {
 			m.lift(size)
 			m.land(size)
 		}
 	}
 	avx512.slide()
+	turn()
+	unzip()
 	cpuid()
 	Generate()
 }
@@ -196,19 +199,30 @@ func (c *code) finish(y, add reg.Register) {
 		}
 	}
 	Label(plain)
-	low, high := c.vector(), c.vector()
-	t := Dereference(Param("t"))
-	broadcast(t.Field("low"), low)
-	broadcast(t.Field("high"), high)
+	low, high := c.bounds()
 	for i := range c.rows {
 		for j, s := range c.sums[i] {
-			// The last operand, first here, is the result if it is no number.
-			VMAXPS(s, low, s)
-			VMINPS(s, high, s)
+			c.bound(s, low, high)
 			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
 		}
 		if i+1 < c.rows {
 			ADDQ(step, y)
 		}
 	}
+}
+
+// bounds loads what results are bounded by.
+func (c *code) bounds() (low, high reg.VecVirtual) {
+	low, high = c.vector(), c.vector()
+	t := Dereference(Param("t"))
+	broadcast(t.Field("low"), low)
+	broadcast(t.Field("high"), high)
+	return low, high
+}
+
+// bound bounds results; what is no number stays so.
+func (c *code) bound(s, low, high reg.VecVirtual) {
+	// The last operand, first here, is the result if it is no number.
+	VMAXPS(s, low, s)
+	VMINPS(s, high, s)
 }

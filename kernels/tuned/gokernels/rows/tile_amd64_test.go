@@ -76,3 +76,20 @@ func landForms() (out []carryForm[land]) {
 	}
 	return out
 }
+
+func fewForms() (out []fewForm) {
+	if level >= 1 {
+		out = append(out, fewForm{"few256", 4, 24, 8, func(t *few) { few256(t) }})
+	}
+	if level >= 2 {
+		out = append(out, fewForm{"few512", 8, 48, 1, func(t *few) { few512(t) }})
+	}
+	return out
+}
+
+func turnForms() (out []turnForm) {
+	if level >= 1 {
+		out = append(out, turnForm{"turn256", func(t *turn) { turn256(t) }})
+	}
+	return out
+}

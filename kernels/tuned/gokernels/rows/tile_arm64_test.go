@@ -63,3 +63,27 @@ func TestCarryOffsets(t *testing.T) {
 		}
 	}
 }
+
+func fewForms() []fewForm {
+	return []fewForm{{"fewNEON", 4, 12, 4, func(t *few) { fewNEON(t) }}}
+}
+
+func turnForms() []turnForm { return nil }
+
+// The assembly knows where the fields of a tile of few channels and a turn are.
+func TestFewOffsets(t *testing.T) {
+	var f few
+	var u turn
+	for i, pair := range [][2]uintptr{
+		{unsafe.Offsetof(f.y), 0}, {unsafe.Offsetof(f.x), 24}, {unsafe.Offsetof(f.w), 48}, {unsafe.Offsetof(f.bias), 72}, {unsafe.Offsetof(f.add), 96},
+		{unsafe.Offsetof(f.step), 120}, {unsafe.Offsetof(f.columns), 128}, {unsafe.Offsetof(f.channels), 136},
+		{unsafe.Offsetof(f.planes), 144}, {unsafe.Offsetof(f.plane), 152}, {unsafe.Offsetof(f.rows), 160}, {unsafe.Offsetof(f.row), 168},
+		{unsafe.Offsetof(f.taps), 176}, {unsafe.Offsetof(f.phases), 184}, {unsafe.Offsetof(f.phase), 192}, {unsafe.Offsetof(f.low), 200}, {unsafe.Offsetof(f.high), 204},
+		{unsafe.Offsetof(u.sums), 0}, {unsafe.Offsetof(u.y), 24}, {unsafe.Offsetof(u.add), 48}, {unsafe.Offsetof(u.columns), 72}, {unsafe.Offsetof(u.channels), 80},
+		{unsafe.Offsetof(u.low), 88}, {unsafe.Offsetof(u.high), 92},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("field %d is at %d, want %d", i, pair[0], pair[1])
+		}
+	}
+}

@@ -20,3 +20,17 @@ func largestFast(*tile) bool { return false }
 func liftFast(*lift, int) bool { return false }
 
 func landFast(*land, int) bool { return false }
+
+// fewLanes is the results that a vector of few channels has.
+const fewLanes = 16
+
+// fewVectors is the most vectors of a tile of few channels.
+const fewVectors = fewCols / fewLanes
+
+func fewFast(*few) bool { return false }
+
+func fewBlock(*few) {}
+
+func turnFast(*turn) bool { return false }
+
+func unzipFast(_, _, _ []float32) int { return 0 }

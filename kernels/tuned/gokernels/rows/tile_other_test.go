@@ -11,3 +11,7 @@ func largestForms() []form { return nil }
 func liftForms() []carryForm[lift] { return nil }
 
 func landForms() []carryForm[land] { return nil }
+
+func fewForms() []fewForm { return nil }
+
+func turnForms() []turnForm { return nil }

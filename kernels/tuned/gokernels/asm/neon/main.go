@@ -229,6 +229,9 @@ func main() {
 	o.product()
 	o.window("windowNEON", false)
 	o.window("largestNEON", true)
+	o.few()
+	o.turn()
+	o.unzip()
 	for _, size := range []int{6, 4} {
 		o.lift(size)
 		o.land(size)

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/attr"
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	fewChannels = 8  // beside each other in weights
+	fewCols     = 48 // that channels are apart in sums
+	fewVectors  = 3  // of a tile
+)
+
+// few writes the function that computes tiles of few channels, whose lanes are
+// neighbouring results: a case for every number of vectors, and of channels by
+// twos, as many as there are registers for.
+func (m machine) few() {
+	Implement("few" + m.suffix)
+	most := fewChannels
+	if m.bytes < 64 {
+		most /= 2
+	}
+	c := &code{machine: m, rows: most}
+	for range most {
+		var row []reg.VecVirtual
+		for range fewVectors {
+			row = append(row, m.vector())
+		}
+		c.sums = append(c.sums, row)
+	}
+	all := c.sums
+	columns := field("columns")
+	for vecs := fewVectors; vecs > 0; vecs-- {
+		if vecs > 1 {
+			CMPQ(columns, operand.U8((vecs-1)*m.bytes/4))
+			JLE(operand.LabelRef(fmt.Sprintf("vectors%d", vecs-1)))
+		}
+		c.prefix, c.vecs = fmt.Sprintf("vectors%d", vecs), vecs
+		for i := range all {
+			c.sums[i] = all[i][:vecs]
+		}
+		channels := field("channels")
+		for n := 2; n < most; n += 2 {
+			CMPQ(channels, operand.U8(n))
+			JLE(operand.LabelRef(c.label(fmt.Sprintf("channels%d", n))))
+		}
+		for n := most; n > 0; n -= 2 {
+			if n < most {
+				Label(c.label(fmt.Sprintf("channels%d", n)))
+			}
+			c.fewSums(n)
+			if n > 2 {
+				JMP(operand.LabelRef(c.label("finish")))
+			}
+		}
+		Label(c.label("finish"))
+		c.fewFinish()
+		if vecs > 1 {
+			Label(fmt.Sprintf("vectors%d", vecs-1))
+		}
+		for i := range all {
+			c.sums[i] = all[i][:fewVectors]
+		}
+	}
+}
+
+// fewSums adds the products of all taps for n channels.
+func (c *code) fewSums(n int) {
+	label := func(name string) string { return c.label(fmt.Sprintf("%s%d", name, n)) }
+	bias := base("bias")
+	for i := range n {
+		VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * i}, c.sums[i][0])
+		for _, s := range c.sums[i][1:] {
+			VMOVAPS(c.sums[i][0], s)
+		}
+	}
+	planes, plane, w := field("planes"), base("x"), base("w")
+	Label(label("plane"))
+	rows, row := field("rows"), copied(plane)
+	Label(label("row"))
+	taps, apart := field("taps"), field("phases")
+	phases, phase, first := copied(apart), copied(row), copied(w)
+	Label(label("phase"))
+	x, weights, left, step := copied(phase), copied(first), copied(taps), copied(apart)
+	SHLQ(operand.U8(5), step) // the weights of a tap take 32 bytes
+	Label(label("tap"))
+	var v []reg.VecVirtual
+	for j := range c.vecs {
+		v = append(v, c.vector())
+		VMOVUPS(operand.Mem{Base: x, Disp: j * c.bytes}, v[j])
+	}
+	for i := range n {
+		weight := c.vector()
+		VBROADCASTSS(operand.Mem{Base: weights, Disp: 4 * i}, weight)
+		for j, s := range c.sums[i] {
+			VFMADD231PS(weight, v[j], s)
+		}
+	}
+	ADDQ(operand.U8(4), x)
+	ADDQ(step, weights)
+	SUBQ(apart, left)
+	JG(operand.LabelRef(label("tap")))
+	// The next phase has a tap less, if it has any.
+	advance(phase, "phase")
+	ADDQ(operand.U8(4*fewChannels), first)
+	DECQ(phases)
+	JZ(operand.LabelRef(label("rowdone")))
+	DECQ(taps)
+	JNZ(operand.LabelRef(label("phase")))
+	Label(label("rowdone"))
+	next := field("taps")
+	SHLQ(operand.U8(5), next)
+	ADDQ(next, w)
+	advance(row, "row")
+	DECQ(rows)
+	JNZ(operand.LabelRef(label("row")))
+	advance(plane, "plane")
+	DECQ(planes)
+	JNZ(operand.LabelRef(label("plane")))
+}
+
+// advance adds the number of elements in a field to an address.
+func advance(to reg.Register, name string) {
+	LEAQ(operand.Mem{Base: to, Index: field(name), Scale: 4}, to)
+}
+
+// fewFinish adds, bounds and stores the sums of as many channels as there are.
+func (c *code) fewFinish() {
+	if c.bytes == 64 {
+		c.mask(field("columns"))
+	}
+	y, add, step := base("y"), base("add"), scaled("step")
+	TESTQ(add, add)
+	JZ(operand.LabelRef(c.label("plain")))
+	left := field("channels")
+	for i, row := range c.sums {
+		for j, s := range row {
+			VADDPS(c.masked(j, operand.Mem{Base: add, Disp: j * c.bytes}, s, s)...)
+		}
+		if i+1 < len(c.sums) {
+			ADDQ(step, add)
+			DECQ(left)
+			JZ(operand.LabelRef(c.label("plain")))
+		}
+	}
+	Label(c.label("plain"))
+	low, high := c.bounds()
+	left = field("channels")
+	for i, row := range c.sums {
+		for j, s := range row {
+			c.bound(s, low, high)
+			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
+		}
+		if i+1 < len(c.sums) {
+			ADDQ(step, y)
+			DECQ(left)
+			JZ(operand.LabelRef(c.label("done")))
+		}
+	}
+	Label(c.label("done"))
+	VZEROUPPER()
+	RET()
+}
+
+// turn writes the function that turns sums of few channels, eight columns at a
+// time.
+func turn() {
+	Implement("turn256")
+	c := &code{machine: avx2}
+	sums, y, add, channels := base("sums"), base("y"), base("add"), field("channels")
+	step := copied(channels)
+	SHLQ(operand.U8(2), step)
+	mask, count := YMM(), YMM()
+	VMOVD(channels.(reg.GPVirtual).As32(), count.AsX())
+	VPBROADCASTD(count.AsX(), count)
+	lanes := GLOBL("lanes", attr.RODATA|attr.NOPTR)
+	for i := range fewChannels {
+		DATA(4*i, operand.U32(i))
+	}
+	VMOVDQU(lanes, mask)
+	VPCMPGTD(mask, count, mask)
+	low, high := c.bounds()
+	left, beyond, away := field("columns"), GP64(), copied(add)
+	LEAQ(operand.Mem{Base: y, Index: step, Scale: 4}, beyond)
+	SUBQ(y, away)
+	Label("block")
+	// Pairs of channels, of columns in turn.
+	var pairs [4][2]reg.VecVirtual
+	for i := range pairs {
+		v := YMM()
+		VMOVUPS(operand.Mem{Base: sums, Disp: 8 * i * fewCols}, v)
+		for k := range pairs[i] {
+			pairs[i][k] = YMM()
+			other := operand.Mem{Base: sums, Disp: 4 * (2*i + 1) * fewCols}
+			if k == 0 {
+				VUNPCKLPS(other, v, pairs[i][k])
+			} else {
+				VUNPCKHPS(other, v, pairs[i][k])
+			}
+		}
+	}
+	ADDQ(operand.U8(32), sums)
+	// Halves have the first four or the last four channels of columns i and i+4.
+	half := func(i, k int) reg.VecVirtual {
+		v := YMM()
+		if i%2 == 0 {
+			VUNPCKLPD(pairs[2*k+1][i/2], pairs[2*k][i/2], v)
+		} else {
+			VUNPCKHPD(pairs[2*k+1][i/2], pairs[2*k][i/2], v)
+		}
+		return v
+	}
+	// What is added is as far from results everywhere.
+	put := func(v reg.VecVirtual, y reg.Register, name string) {
+		TESTQ(add, add)
+		JZ(operand.LabelRef(name))
+		more := YMM()
+		VMASKMOVPS(operand.Mem{Base: y, Index: away, Scale: 1}, mask, more)
+		VADDPS(more, v, v)
+		Label(name)
+		c.bound(v, low, high)
+		VMASKMOVPS(v, mask, operand.Mem{Base: y})
+	}
+	CMPQ(left, operand.U8(8))
+	JLT(operand.LabelRef("rest"))
+	for i := range 4 {
+		a, b := half(i, 0), half(i, 1)
+		for k, to := range []reg.Register{y, beyond} {
+			v := YMM()
+			VPERM2F128(operand.U8([]uint8{0x20, 0x31}[k]), b, a, v)
+			put(v, to, fmt.Sprintf("plain%d", i+4*k))
+			ADDQ(step, to)
+		}
+	}
+	LEAQ(operand.Mem{Base: y, Index: step, Scale: 4}, y)
+	LEAQ(operand.Mem{Base: beyond, Index: step, Scale: 4}, beyond)
+	SUBQ(operand.U8(8), left)
+	JNZ(operand.LabelRef("block"))
+	VZEROUPPER()
+	RET()
+	Label("rest")
+	for i := range 7 {
+		a, b, v := half(i%4, 0), half(i%4, 1), YMM()
+		VPERM2F128(operand.U8([]uint8{0x20, 0x31}[i/4]), b, a, v)
+		put(v, y, fmt.Sprintf("restplain%d", i))
+		if i < 6 {
+			DECQ(left)
+			JZ(operand.LabelRef("done"))
+			ADDQ(step, y)
+		}
+	}
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// unzip writes the function that takes elements in turn, eight pairs at a time.
+func unzip() {
+	Implement("unzip256")
+	even, odd := Load(Param("even").Base(), GP64()), Load(Param("odd").Base(), GP64())
+	from, blocks := Load(Param("from").Base(), GP64()), Load(Param("blocks"), GP64())
+	Label("block")
+	a, b := YMM(), YMM()
+	VMOVUPS(operand.Mem{Base: from}, a)
+	VMOVUPS(operand.Mem{Base: from, Disp: 32}, b)
+	for i, to := range []reg.Register{even, odd} {
+		v := YMM()
+		VSHUFPS(operand.U8([]uint8{0x88, 0xdd}[i]), b, a, v)
+		VPERMPD(operand.U8(0xd8), v, v)
+		VMOVUPS(v, operand.Mem{Base: to})
+		ADDQ(operand.U8(32), to)
+	}
+	ADDQ(operand.U8(64), from)
+	DECQ(blocks)
+	JNZ(operand.LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
