@@ -1,17 +1,19 @@
 """Prints the marks of golden/bench/marks.tsv for the machine it runs on: what other runtimes take for the models that have marks.
 
-python3 marks.py [--rounds N] [--for SECONDS] [--keep FOLDER] [--only RUNTIME,...] [CASE...]
+python3 marks.py [--rounds N] [--for SECONDS] [--keep FOLDER] [--only RUNTIME,...] [--etgen COMMAND] [CASE...]
 
 A case is a folder's end as in marks.tsv, models/lenet or cases/mlp784. Each runtime gets the exported program of model.pt2 and the
 tensors of input_K.bin, and one thread; what it answers is held against output_K.bin before it is timed. Rounds go through all runtimes
-of all cases, so that a busy moment of the machine falls on everyone. What a runtime cannot do is said on standard error.
+of all cases, so that a busy moment of the machine falls on everyone; interrupted, the script prints what it has. What a runtime cannot do is said on standard error.
 FOLDER keeps what was compiled, for a second run; else it is a temporary one. Whether PyTorch's own matrix product is a fast one depends
 on the BLAS it finds: Debian's is the reference, until libopenblas0-pthread is installed or stands first in LD_LIBRARY_PATH.
 """
 
 import argparse
+import ctypes
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import warnings
 import torch
 from torch.utils import _pytree as pytree
 
+import xnnpack
 from record import ROOT
 
 CASES = [
@@ -127,6 +130,37 @@ def onnx_runtime(case):
     return call
 
 
+def xnnpack_alone(case):
+    network = xnnpack.Network(case.program())
+    call = network.bind(case.flat[0])
+    call.outputs = lambda: network.out
+    return call
+
+
+def etgen(case, command):
+    """etgen's own C, to measure it by turns with the others. It has the time of a call by ctypes, about a microsecond, against it."""
+    if case.kwargs or any(x.dtype not in (torch.float32, torch.int64) for x in case.flat + case.want):
+        raise ValueError("the call is written for positional float32 and int64 tensors")
+    folder, name = os.path.join(case.scratch, "etgen"), "model"
+    subprocess.run([command, os.path.join(case.folder, "model.pt2"), "--lang=c", "--name=" + name, "-o", folder], check=True, capture_output=True)
+    with open(os.path.join(folder, name + ".h")) as f:
+        size = int(re.search(r"MODEL_ARENA_SIZE +(\d+)", f.read()).group(1))
+    sources = [os.path.join(folder, f) for f in sorted(os.listdir(folder)) if f.endswith((".c", ".S"))]
+    shared = os.path.join(folder, "model.so")
+    subprocess.run(["gcc", "-std=c99", "-O3", "-march=native", "-fPIC", "-shared", "-o", shared, *sources], check=True, cwd=folder)
+    out, inputs = [torch.empty_like(x) for x in case.want], [x.contiguous() for x in case.flat]
+    arena = torch.empty(size + 4096, dtype=torch.uint8)
+    start = -(-arena.data_ptr() // 4096) * 4096
+    forward = ctypes.CDLL(shared).model_forward
+    args = [ctypes.c_void_p(x) for x in (*(x.data_ptr() for x in inputs + out), start)]
+
+    def call():
+        return forward(*args)
+
+    call.outputs, call.keep = lambda: out, (arena, inputs)
+    return call
+
+
 def version(module):
     try:
         return __import__(module).__version__
@@ -143,6 +177,7 @@ RUNTIMES = {
     ),
     "torchscript": ("TorchScript, oneDNN, " + torch.__version__, torchscript),
     "mobile": ("TorchScript, XNNPACK, " + torch.__version__, mobile),
+    "xnnpack": ("XNNPACK " + xnnpack.version(), xnnpack_alone),
     "onnx": ("ONNX Runtime " + version("onnxruntime"), onnx_runtime),
 }
 
@@ -156,12 +191,17 @@ def prepare(case, build):
 
 
 def run(call, span):
-    """Calls for so many seconds, and at least thrice; returns the times in µs."""
+    """Calls for so many seconds, and at least thrice; returns the times in µs.
+
+    A call that other processes interrupt counts with the time that it had the processor: a long one is hardly ever left alone on a
+    busy machine. Others count with the time that passed, as the clock of the processor's time is slow itself.
+    """
     times, end = [], time.perf_counter_ns() + int(span * 1e9)
     while len(times) < 3 or time.perf_counter_ns() < end:
-        start = time.perf_counter_ns()
+        had, start = time.thread_time_ns(), time.perf_counter_ns()
         call()
-        times.append((time.perf_counter_ns() - start) / 1e3)
+        passed = time.perf_counter_ns() - start
+        times.append(min(passed, time.thread_time_ns() - had) / 1e3)
     return times
 
 
@@ -181,10 +221,14 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rounds", type=int, default=20)
     p.add_argument("--for", type=float, default=0.1, dest="span", help="seconds of a runtime's turn")
+    p.add_argument("--etgen", help="an etgen command, whose C is measured along with the others")
     p.add_argument("--keep", help="folder for what is compiled")
     p.add_argument("--only", default=",".join(RUNTIMES), help="the runtimes: of " + ", ".join(RUNTIMES))
     p.add_argument("cases", nargs="*", default=CASES)
     opt = p.parse_args()
+    runtimes = {key: RUNTIMES[key] for key in opt.only.split(",")}
+    if opt.etgen:
+        runtimes["etgen"] = "etgen C", lambda case: etgen(case, opt.etgen)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as scratch, torch.inference_mode():
@@ -193,20 +237,23 @@ def main():
         peak, calls = Peak(scratch), {}
         for name in opt.cases:
             case = Case(name, keep)
-            for key in opt.only.split(","):
-                label, build = RUNTIMES[key]
+            for label, build in runtimes.values():
                 try:
                     calls[name, label] = prepare(case, build)
                 except Exception as e:  # a runtime's own, of any kind
                     print(f"{name}: {label}: {type(e).__name__}: {' '.join(str(e).split())[:300]}", file=sys.stderr)
         times = {k: [] for k in calls}
-        for _ in range(opt.rounds):
-            peak.measure()
-            for k, call in calls.items():
-                times[k] += run(call, opt.span)
+        try:
+            for _ in range(opt.rounds):
+                peak.measure()
+                for k, call in calls.items():
+                    times[k] += run(call, opt.span)
+        except KeyboardInterrupt:
+            pass
         print("# case\tleast µs\tmedian µs\tpeak GF/s\truntime")
         for (name, label), t in times.items():
-            print(f"{name}\t{min(t):.4g}\t{statistics.median(t):.4g}\t{peak.best:.0f}\t{label}")
+            if t:
+                print(f"{name}\t{min(t):.4g}\t{statistics.median(t):.4g}\t{peak.best:.0f}\t{label}")
 
 
 if __name__ == "__main__":
