@@ -58,7 +58,12 @@ func (m machine) few() {
 			}
 		}
 		Label(c.label("finish"))
-		c.fewFinish()
+		if c.bytes == 64 {
+			c.mask(field("columns"))
+		}
+		c.finishRows(base("y"), base("add"), scaled("step"), "channels")
+		VZEROUPPER()
+		RET()
 		if vecs > 1 {
 			Label(fmt.Sprintf("vectors%d", vecs-1))
 		}
@@ -128,15 +133,12 @@ func advance(to reg.Register, name string) {
 	LEAQ(operand.Mem{Base: to, Index: field(name), Scale: 4}, to)
 }
 
-// fewFinish adds, bounds and stores the sums of as many channels as there are.
-func (c *code) fewFinish() {
-	if c.bytes == 64 {
-		c.mask(field("columns"))
-	}
-	y, add, step := base("y"), base("add"), scaled("step")
+// finishRows adds, bounds and stores as many rows of sums as a field says, step
+// bytes apart; y and add move on.
+func (c *code) finishRows(y, add, step reg.Register, count string) {
+	left := field(count)
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("plain")))
-	left := field("channels")
 	for i, row := range c.sums {
 		for j, s := range row {
 			VADDPS(c.masked(j, operand.Mem{Base: add, Disp: j * c.bytes}, s, s)...)
@@ -149,7 +151,7 @@ func (c *code) fewFinish() {
 	}
 	Label(c.label("plain"))
 	low, high := c.bounds()
-	left = field("channels")
+	left = field(count)
 	for i, row := range c.sums {
 		for j, s := range row {
 			c.bound(s, low, high)
@@ -162,8 +164,6 @@ func (c *code) fewFinish() {
 		}
 	}
 	Label(c.label("done"))
-	VZEROUPPER()
-	RET()
 }
 
 // turn writes the function that turns sums of few channels, eight columns at a

@@ -32,12 +32,12 @@ func main() {
 		m.window("window", false)
 		m.window("largest", true)
 		m.few()
+		m.sweep()
 		for _, size := range []int{6, 4} {
 			m.lift(size)
 			m.land(size)
 		}
 	}
-	avx512.slide()
 	turn()
 	unzip()
 	cpuid()

@@ -28,41 +28,11 @@ func (m machine) window(name string, largest bool) {
 	}
 }
 
-// slideTaps is how many taps a window has along a tile for slide.
-const slideTaps = 3
-
-// slide writes the function that computes windows with weights of three taps
-// along the tile's rows, which are one tap or two apart: what several of them
-// see is loaded once.
-func (m machine) slide() {
-	Implement("slide" + m.suffix)
-	rows, next, tap := field("rows"), field("next"), field("xMiddle")
-	label := func(by, n int) string { return fmt.Sprintf("by%drows%d", by, n) }
-	CMPQ(next, tap)
-	JNE(operand.LabelRef("by2"))
-	for by := 1; by <= 2; by++ {
-		if by == 2 {
-			Label("by2")
-		}
-		for n := windowRows; n > 2; n-- {
-			CMPQ(rows, operand.U8(n))
-			JEQ(operand.LabelRef(label(by, n)))
-		}
-		for n := 2; n <= windowRows; n++ {
-			Label(label(by, n))
-			c := &windowCode{code: code{machine: m, prefix: label(by, n), rows: n, vecs: m.vecs}, by: by, off: GP64()}
-			XORQ(c.off, c.off)
-			c.blocks()
-		}
-	}
-}
-
 // windowCode is a window's function while it is written.
 type windowCode struct {
 	code
 	largest   bool
 	next, off reg.Register // off is that of the block, in bytes
-	by        int          // taps that rows are apart, 0: any number
 }
 
 // blocks writes the loop over blocks of the vectors that a row has at most. The
@@ -130,11 +100,7 @@ func (c *windowCode) block() {
 		MOVQ(r, p)
 		at = append(at, p)
 	}
-	if c.by > 0 {
-		c.multiplyRow(at[0], at[1])
-	} else {
-		c.taps(at)
-	}
+	c.taps(at)
 	c.advance(steps, "xOuter", "wOuter")
 	DECQ(outer)
 	JNZ(operand.LabelRef(c.label("outer")))
@@ -167,38 +133,6 @@ func (c *windowCode) taps(at []reg.Register) {
 	c.advance(at, "xMiddle", "wMiddle")
 	DECQ(middle)
 	JNZ(operand.LabelRef(c.label("middle")))
-}
-
-// multiplyRow adds the products of slideTaps taps from x on, whose weights are
-// at w.
-func (c *windowCode) multiplyRow(x, w reg.Register) {
-	tap, weights := scaled("xMiddle"), scaled("wMiddle")
-	b := make([][]reg.VecVirtual, slideTaps)
-	for k := range b {
-		for j := range c.vecs {
-			v := c.vector()
-			c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
-			b[k] = append(b[k], v)
-		}
-		if k+1 < len(b) {
-			ADDQ(weights, w)
-		}
-	}
-	last := (c.rows-1)*c.by + slideTaps - 1
-	for p := range last + 1 {
-		for j := range c.vecs {
-			v := c.vector()
-			c.load(operand.Mem{Base: x, Disp: j * c.bytes}, j, v)
-			for i := range c.rows {
-				if k := p - i*c.by; k >= 0 && k < slideTaps {
-					VFMADD231PS(v, b[k][j], c.sums[i][j])
-				}
-			}
-		}
-		if p < last {
-			ADDQ(tap, x)
-		}
-	}
 }
 
 // advance adds numbers of elements in fields to registers.

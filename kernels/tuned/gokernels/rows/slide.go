@@ -61,6 +61,10 @@ const (
 // run computes rows first to last-1 of the results of image b, which lie in y
 // from the beginning of all images.
 func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+	if s.sweeps() {
+		s.sweep(f, e, x, w, bias, b, first, last)
+		return
+	}
 	var v, h span
 	for p := first; p < last; p += v.n {
 		v = s.rows.from(p, last)

@@ -2,7 +2,13 @@
 
 package rows
 
-import "testing"
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
 
 // productForms are the forms of products that this machine has besides the one
 // it chooses.
@@ -22,13 +28,6 @@ func windowForms() (out []form) {
 	}
 	if level >= 2 {
 		out = append(out, form{"window512", 6, 1, true, func(t *tile) { window512(t) }})
-		out = append(out, form{"slide512", 6, 1, true, func(t *tile) {
-			if t.slides() {
-				slide512(t)
-			} else {
-				windowPlain(t)
-			}
-		}})
 	}
 	return out
 }
@@ -92,4 +91,46 @@ func turnForms() (out []turnForm) {
 		out = append(out, turnForm{"turn256", func(t *turn) { turn256(t) }})
 	}
 	return out
+}
+
+func sweepForms() (out []sweepForm) {
+	if level >= 1 {
+		out = append(out, sweepForm{"sweep256", 8, func(t *sweep) { sweep256(t) }})
+	}
+	if level >= 2 {
+		out = append(out, sweepForm{"sweep512", 1, func(t *sweep) { sweep512(t) }})
+	}
+	return out
+}
+
+// BenchmarkSweep times depthwise convolutions of networks, by sweeps and by tiles of
+// windows: the best of many calls.
+func BenchmarkSweep(b *testing.B) {
+	r := rand.New(rand.NewPCG(27, 28))
+	unit := sweepUnit
+	defer func() { sweepUnit = unit }()
+	for _, n := range [][4]int{{8, 48, 3, 1}, {16, 48, 3, 2}, {32, 24, 3, 1}, {64, 12, 3, 1}, {128, 6, 3, 1}, {256, 3, 3, 1}, {32, 112, 3, 1}, {96, 56, 3, 2}, {144, 28, 5, 1}, {240, 14, 5, 2}, {960, 7, 3, 1}} {
+		channels, in, k, by := n[0], n[1], n[2], n[3]
+		out := (in + by - 1) / by
+		lanes := channels
+		for by == 1 && lanes < panel {
+			lanes += channels
+		}
+		x, y, w, bias := draw(r, in*in*channels, false), make([]float32, out*out*channels), draw(r, k*k*lanes, false), draw(r, lanes, false)
+		for _, way := range []string{"sweeps", "windows"} {
+			b.Run(fmt.Sprintf("%dx%dx%d by %d/%s", channels, in, k, by, way), func(b *testing.B) {
+				sweepUnit = unit
+				if way == "windows" {
+					sweepUnit = math.MaxInt
+				}
+				best := time.Duration(math.MaxInt64)
+				for b.Loop() {
+					start := time.Now()
+					Depthwise(y, x, w, bias, 1, channels, lanes, in, in, out, out, k, k, by, by, 1, 1, k/2, k/2, len(x), in*channels, channels, nil, 0, 6, nil)
+					best = min(best, time.Since(start))
+				}
+				b.ReportMetric(best.Seconds()*1e6, "best-µs")
+			})
+		}
+	}
 }

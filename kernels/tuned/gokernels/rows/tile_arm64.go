@@ -2,6 +2,8 @@
 
 package rows
 
+import "math"
+
 // tileRows is the most rows of a product's tile.
 const tileRows = 6
 
@@ -44,6 +46,11 @@ func largestFast(t *tile) bool {
 	largestNEON(t)
 	return true
 }
+
+// sweepUnit is what channels of sweeps are multiples of: there are none.
+const sweepUnit = math.MaxInt
+
+func sweepFast(*sweep) {}
 
 // fewLanes is the results that a vector of few channels has.
 const fewLanes = 4

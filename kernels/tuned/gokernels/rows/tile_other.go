@@ -2,6 +2,8 @@
 
 package rows
 
+import "math"
+
 // tileRows is the most rows of a product's tile.
 const tileRows = 2
 
@@ -20,6 +22,11 @@ func largestFast(*tile) bool { return false }
 func liftFast(*lift, int) bool { return false }
 
 func landFast(*land, int) bool { return false }
+
+// sweepUnit is what channels of sweeps are multiples of: there are none.
+const sweepUnit = math.MaxInt
+
+func sweepFast(*sweep) {}
 
 // fewLanes is the results that a vector of few channels has.
 const fewLanes = 16

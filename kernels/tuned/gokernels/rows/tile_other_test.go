@@ -15,3 +15,5 @@ func landForms() []carryForm[land] { return nil }
 func fewForms() []fewForm { return nil }
 
 func turnForms() []turnForm { return nil }
+
+func sweepForms() []sweepForm { return nil }

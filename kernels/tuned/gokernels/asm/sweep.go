@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// sweepMost is the most results of a sweep.
+const sweepMost = 7
+
+// sweep writes the function that computes neighbouring results of a row of a window,
+// block by block of channels: a case for each number of taps, of pixels that
+// results are apart, and of results. The last block may have less channels where
+// there are masks.
+func (m machine) sweep() {
+	Implement("sweep" + m.suffix)
+	c := &sweepCode{code: code{machine: m, rows: sweepMost}, off: GP64()}
+	wide := 1
+	if m.bytes == 64 {
+		wide = m.vecs
+	}
+	for range sweepMost {
+		var row []reg.VecVirtual
+		for range wide {
+			row = append(row, m.vector())
+		}
+		c.all = append(c.all, row)
+	}
+	XORQ(c.off, c.off)
+	c.start(wide)
+	Label(c.label("block"))
+	if wide > 1 {
+		left := c.left()
+		CMPQ(left, operand.U8(c.bytes/4))
+		JLE(operand.LabelRef("narrow"))
+		c.mask(left)
+		c.masks[0] = nil // whole
+	}
+	c.block()
+	ADDQ(operand.U8(c.vecs*c.bytes), c.off)
+	bytes := scaled("channels")
+	CMPQ(c.off, bytes)
+	JLT(operand.LabelRef(c.label("block")))
+	VZEROUPPER()
+	RET()
+	if wide > 1 {
+		Label("narrow")
+		c.start(1)
+		c.mask(c.left())
+		c.block()
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// sweepCode is a sweep's function while it is written.
+type sweepCode struct {
+	code
+	all [][]reg.VecVirtual // sums of the widest blocks
+	off reg.Register       // of the block, in bytes
+}
+
+// start begins with blocks of so many vectors.
+func (c *sweepCode) start(vecs int) {
+	c.prefix, c.vecs, c.sums = fmt.Sprintf("wide%d", vecs), vecs, nil
+	for _, row := range c.all {
+		c.sums = append(c.sums, row[:vecs])
+	}
+}
+
+// left loads the channels from the block on.
+func (c *sweepCode) left() reg.Register {
+	left, bytes := field("channels"), copied(c.off)
+	SHRQ(operand.U8(2), bytes)
+	SUBQ(bytes, left)
+	return left
+}
+
+func (c *sweepCode) block() {
+	at := func(taps, by, n int) string { return c.label(fmt.Sprintf("taps%dby%drows%d", taps, by, n)) }
+	finish := operand.LabelRef(c.label("finish"))
+	count, by, taps := field("count"), field("by"), field("taps")
+	group := c.label("five")
+	CMPQ(taps, operand.U8(5))
+	JEQ(operand.LabelRef(group))
+	for _, taps := range []int{3, 5} {
+		if taps == 5 {
+			Label(group)
+		}
+		CMPQ(by, operand.U8(2))
+		two := c.label(fmt.Sprintf("taps%dby2", taps))
+		JEQ(operand.LabelRef(two))
+		for by := 1; by <= 2; by++ {
+			if by == 2 {
+				Label(two)
+			}
+			for n := sweepMost; n > 1; n-- {
+				CMPQ(count, operand.U8(n))
+				JEQ(operand.LabelRef(at(taps, by, n)))
+			}
+			for n := 1; n <= sweepMost; n++ {
+				if n > 1 {
+					Label(at(taps, by, n))
+				}
+				c.products(at(taps, by, n), taps, by, n)
+				JMP(finish)
+			}
+		}
+	}
+	Label(c.label("finish"))
+	c.finishSome()
+}
+
+// products adds the products of all rows of taps for n results.
+func (c *sweepCode) products(name string, taps, by, n int) {
+	bias := base("bias")
+	ADDQ(c.off, bias)
+	for i := range n {
+		for j, s := range c.sums[i] {
+			if i == 0 {
+				c.load(operand.Mem{Base: bias, Disp: j * c.bytes}, j, s)
+			} else {
+				VMOVAPS(c.sums[0][j], s)
+			}
+		}
+	}
+	rows := field("rows")
+	TESTQ(rows, rows)
+	JZ(operand.LabelRef(c.label("finish")))
+	next, tap := scaled("channels"), scaled("wNext")
+	first, width, none := field("first"), field("width"), base("none")
+	xr, wr := copied(first), base("w")
+	IMULQ(next, xr)
+	ADDQ(c.off, xr)
+	ADDQ(c.off, wr)
+	from := base("x")
+	ADDQ(from, xr)
+	Label(name + "row")
+	x, w := copied(xr), copied(wr)
+	weights := make([][]reg.VecVirtual, taps)
+	for k := range weights {
+		for j := range c.vecs {
+			v := c.vector()
+			c.load(operand.Mem{Base: w, Disp: j * c.bytes}, j, v)
+			weights[k] = append(weights[k], v)
+		}
+		if k+1 < taps {
+			ADDQ(tap, w)
+		}
+	}
+	last := (n-1)*by + taps - 1
+	for p := range last + 1 {
+		pixel := x
+		if p < taps-1 || p > (n-1)*by { // it may be outside
+			at := GP64()
+			pixel = copied(x)
+			LEAQ(operand.Mem{Base: first, Disp: p}, at)
+			CMPQ(at, width)
+			CMOVQCC(none, pixel) // a negative one is a large one
+		}
+		for j := range c.vecs {
+			v := c.vector()
+			c.load(operand.Mem{Base: pixel, Disp: j * c.bytes}, j, v)
+			for i := range n {
+				if k := p - i*by; k >= 0 && k < taps {
+					VFMADD231PS(v, weights[k][j], c.sums[i][j])
+				}
+			}
+		}
+		if p < last {
+			ADDQ(next, x)
+		}
+	}
+	advance(xr, "xRow")
+	advance(wr, "wRow")
+	DECQ(rows)
+	JNZ(operand.LabelRef(name + "row"))
+}
+
+// finishSome adds, bounds and stores the sums of as many results as there are.
+func (c *sweepCode) finishSome() {
+	y, add := base("y"), base("add")
+	TESTQ(add, add)
+	JZ(operand.LabelRef(c.label("nothing")))
+	ADDQ(c.off, add)
+	Label(c.label("nothing"))
+	ADDQ(c.off, y)
+	c.finishRows(y, add, scaled("channels"), "count")
+}

@@ -1,0 +1,72 @@
+package rows
+
+// sweep computes neighbouring results of a row of a window with weights that slides
+// over images whose channels lie innermost: all of its taps beside each other are
+// loaded for them once, and what lies outside of the image counts as zeros.
+type sweep struct {
+	y     []float32
+	x     []float32 // from the first row on that the window sees
+	w     []float32 // from that row's on
+	bias  []float32
+	add   []float32 // laid out as y, if not nil: added to the sums
+	none  []float32 // zeros, for panel channels
+	count int       // results, at most sweepMost
+	first int       // pixel that the first one sees first, which may be outside
+	rows  int       // of taps that are inside, xRow and wRow apart
+	xRow  int
+	wRow  int
+	taps  int // of a row, 3 or 5, wNext apart
+	wNext int
+	by    int // pixels, 1 or 2, that results are apart
+	width int // pixels of a row of the image, channels apart as results are
+	// channels are a multiple of sweepUnit.
+	channels  int
+	low, high float32
+}
+
+const (
+	sweepMost             = 7    // results of a sweep
+	sweepShort, sweepLong = 3, 5 // rows of taps that there are sweeps for
+)
+
+// outside is what a sweep sees outside of images. It is never written.
+var outside [panel]float32
+
+// sweeps reports whether s is computed by sweeps on this machine: each result sees
+// some of the image's columns.
+func (s *slide) sweeps() bool {
+	c := &s.cols
+	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 && s.xw == s.channels &&
+		(c.taps == sweepShort || c.taps == sweepLong) && c.dilation == 1 && c.stride <= 2 &&
+		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in
+}
+
+// sweep is run by sweeps.
+func (s *slide) sweep(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh, wRow: s.cols.taps * s.lanes,
+		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in, channels: s.channels, low: f.low, high: f.high}
+	length := lengths(s.cols.out, sweepMost)
+	for p := first; p < last; p++ {
+		top := p*s.rows.stride - s.rows.pad
+		skip, count := taps(top, s.rows.in, s.rows.taps, s.rows.dilation)
+		t.rows, t.x, t.w = count, nil, nil
+		if count > 0 {
+			t.x = x[b*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
+			t.w = w[skip*t.wRow:][:count*t.wRow]
+		}
+		for q := 0; q < s.cols.out; q += length {
+			t.count, t.first = min(length, s.cols.out-q), q*t.by-s.cols.pad
+			o, n := ((b*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
+			t.y = f.y[o:][:n]
+			if f.add != nil {
+				t.add = f.add[o:][:n]
+			}
+			sweepFast(&t)
+			if e != nil {
+				for i := 0; i < n; i += t.channels {
+					e(f.y[o+i:][:t.channels], o+i, 0)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package rows
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// sweepForm is a way to compute sweeps of a multiple of unit channels.
+type sweepForm struct {
+	name string
+	unit int
+	run  func(t *sweep)
+}
+
+// sweepPlain is what a sweep computes.
+func sweepPlain(t *sweep) {
+	for i := range t.count {
+		for c := range t.channels {
+			v := t.bias[c]
+			for r := range t.rows {
+				for k := range t.taps {
+					if p := t.first + i*t.by + k; p >= 0 && p < t.width {
+						v += t.x[r*t.xRow+p*t.channels+c] * t.w[r*t.wRow+k*t.wNext+c]
+					}
+				}
+			}
+			o := i*t.channels + c
+			if t.add != nil {
+				v += t.add[o]
+			}
+			t.y[o] = bounded(v, t.low, t.high)
+		}
+	}
+}
+
+// TestSweep compares sweeps of random shape with what they mean: exactly where all
+// sums are exact, else within what rounding once or twice may make of them.
+func TestSweep(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	for _, f := range sweepForms() {
+		for i := range 3000 {
+			whole := i%2 == 0
+			k := &sweep{count: 1 + r.IntN(sweepMost), rows: r.IntN(4), taps: []int{sweepShort, sweepLong}[r.IntN(2)], by: 1 + r.IntN(2), width: 1 + r.IntN(20),
+				channels: f.unit * (1 + r.IntN(80/f.unit)), none: outside[:], low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
+			k.first = 1 - k.taps + r.IntN(max(1, k.width-(k.count-1)*k.by+k.taps-1)) // each sees something
+			if k.first+(k.count-1)*k.by >= k.width {
+				continue
+			}
+			k.wNext = k.channels + r.IntN(3)
+			k.wRow = k.taps*k.wNext + r.IntN(3)
+			k.xRow = k.width*k.channels + r.IntN(3)
+			k.x, k.w, k.bias = draw(r, max(0, k.rows*k.xRow), whole), draw(r, k.rows*k.wRow, whole), draw(r, k.channels, whole)
+			before := draw(r, k.count*k.channels+5, whole)
+			if r.IntN(2) == 0 {
+				k.add = draw(r, len(before), whole)
+			}
+			if r.IntN(2) == 0 {
+				k.low, k.high = -1.5, 20
+			}
+			if r.IntN(10) == 0 {
+				k.bias[r.IntN(k.channels)] = float32(math.NaN())
+			}
+			want, got := slices.Clone(before), slices.Clone(before)
+			k.y = want
+			sweepPlain(k)
+			k.y = got
+			f.run(k)
+			for o, w := range want {
+				d := math.Abs(float64(w - got[o]))
+				if w != got[o] && (whole || !(d <= 1e-6*float64(k.rows*k.taps+2))) && (w == w || got[o] == got[o]) {
+					t.Fatalf("%s: %d results of %d channels, %d rows of %d taps by %d, from pixel %d of %d on: element %d is %g, not %g",
+						f.name, k.count, k.channels, k.rows, k.taps, k.by, k.first, k.width, o, got[o], w)
+				}
+			}
+		}
+	}
+}
