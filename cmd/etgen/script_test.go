@@ -125,7 +125,7 @@ func TestDocumentedCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile("(?m)(?:`etgen|go run ./cmd/etgen) ([^`#\n]+)").FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile("(?m)(?:`etgen|go run ./cmd/etgen|go tool etgen) ([^`#\n]+)").FindAllStringSubmatch(string(text), -1) {
 			found++
 			checkCommand(t, name, strings.ReplaceAll(m[1], `\|`, "|"))
 		}
