@@ -26,7 +26,9 @@ var FindAttention = Pass{
 		return perMethod(func(ctx *Context, m *ir.Method) error {
 			f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: constants(m, written), uses: ir.Uses(m.Graph), found: map[*ir.Node]*attention{}}
 			m.Graph.Walk(func(g *ir.Graph) {
+				f.here = map[*ir.Node]bool{}
 				for _, n := range g.Nodes {
+					f.here[n] = true
 					if a := f.attention(n); a != nil && f.accepted(ctx, a) {
 						f.found[n] = a
 					}
@@ -44,6 +46,7 @@ type attentionFinder struct {
 	simplifier
 	constant map[*ir.Value]bool
 	uses     map[*ir.Value]int
+	here     map[*ir.Node]bool       // nodes of the graph that is looked at, so far
 	found    map[*ir.Node]*attention // by the product with the values
 }
 
@@ -55,7 +58,8 @@ type attention struct {
 	rests   bool // see ops.Attention
 }
 
-// attention reads n as attention's last product, or returns nil.
+// attention reads n as attention's last product, or returns nil. All of it is in
+// n's own graph: what a loop reads from around it would be computed in each turn.
 func (f *attentionFinder) attention(n *ir.Node) *attention {
 	p, v := factors(n)
 	if p == nil {
@@ -83,18 +87,20 @@ func (f *attentionFinder) attention(n *ir.Node) *attention {
 	}
 	lead, rows := sizes[:len(sizes)-2], len(sizes)-2
 	l, s := sizes[rows], sizes[rows+1]
-	if product == nil || !batches(product, l, s) || !batches(p, l, s) {
+	if product == nil || !f.here[product.Def] || !batches(product, l, s) || !batches(p, l, s) {
 		return nil
 	}
 	q, k := factors(product.Def)
 	last := func(v *ir.Value) sym.Expr { return v.Type.Sizes[v.Type.Rank()-1] }
-	a.q = f.matrices(q, lead, l, last(q), false, true)
-	a.k = f.matrices(k, lead, s, last(q), true, true)
-	a.v = f.matrices(v, lead, s, last(v), false, false)
+	a.q = f.matrices(q, lead, l, last(q), factor{scaled: true})
+	a.k = f.matrices(k, lead, s, last(q), factor{scaled: true, transposed: true, repeats: true})
+	a.v = f.matrices(v, lead, s, last(v), factor{repeats: true})
 	if !a.k.whole() || !a.v.whole() {
 		return nil // the products' batches are others than those of the scores
 	}
-	a.scale *= a.q.scale * a.k.scale
+	if a.scale *= a.q.scale * a.k.scale; !proper(a.scale) {
+		return nil
+	}
 	return a
 }
 
@@ -153,23 +159,28 @@ func (f *attentionFinder) multiplied(v *ir.Value) (*ir.Value, float64) {
 	default:
 		return nil, 0
 	}
-	x := c.Value("self")
-	by, err := 0.0, error(nil)
-	if y := c.Value("other"); y != nil && y.Type.Kind == ir.TensorKind {
-		var ok bool
-		if by, ok = f.number(y); !ok {
-			return nil, 0
+	x, y := c.Value("self"), c.Value("other")
+	by, err := c.Float("other")
+	ok := err == nil
+	if y != nil && y.Type.Kind == ir.TensorKind {
+		if by, ok = f.number(y); !ok && ir.OpBase(name) == "mul" {
+			x = y
+			by, ok = f.number(c.Value("self"))
 		}
-	} else if by, err = c.Float("other"); err != nil {
-		return nil, 0
 	}
 	if ir.OpBase(name) == "div" {
 		by = 1 / by
 	}
-	if x == nil || x.Type.DType != v.Type.DType || !sameSizes(x.Type.Sizes, v.Type.Sizes) || by == 0 || math.IsInf(by, 0) || math.IsNaN(by) {
+	if !ok || x == nil || x.Type.DType != v.Type.DType || !sym.AllEqual(x.Type.Sizes, v.Type.Sizes) || !proper(by) {
 		return nil, 0
 	}
 	return x, by
+}
+
+// proper reports whether float32 holds a factor as a number that is not zero.
+func proper(x float64) bool {
+	y := math.Abs(float64(float32(x)))
+	return y > 0 && y <= math.MaxFloat32
 }
 
 // args returns the arguments of ops.Attention.
@@ -212,7 +223,7 @@ func (f *attentionFinder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, e
 		}
 		q, k, v := a.q.emit(b), a.k.emit(b), a.v.emit(b)
 		out = b.Op(ops.Attention, a.args(q, k, v, mask)...)
-		if t := n.Outputs[0].Type; !sameSizes(out.Type.Sizes, t.Sizes) {
+		if t := n.Outputs[0].Type; !sym.AllEqual(out.Type.Sizes, t.Sizes) {
 			out = b.Op("aten.view.default", out, t.Sizes)
 		}
 		return nil

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // scoreMask is what scores are combined with before softmax.
@@ -21,7 +22,7 @@ func (f *attentionFinder) masks(v *ir.Value) []scoreMask {
 	}
 	var out []scoreMask
 	add := func(m scoreMask) {
-		if m.scores != nil && m.Value != nil && m.Type.Kind == ir.TensorKind && sameSizes(m.scores.Type.Sizes, v.Type.Sizes) {
+		if m.scores != nil && m.Value != nil && m.Type.Kind == ir.TensorKind && sym.AllEqual(m.scores.Type.Sizes, v.Type.Sizes) {
 			out = append(out, m)
 		}
 	}

@@ -20,34 +20,40 @@ func (m *matrices) whole() bool {
 	return m.Type.Numel().Equal(sym.Mul(m.sizes...))
 }
 
+// factor says how a product takes matrices.
+type factor struct {
+	transposed bool
+	scaled     bool // constant factors may stand in between
+	repeats    bool // there may be fewer than the sizes in front ask for
+}
+
 // matrices returns where the elements of v come from, a factor of a product,
 // seen as matrices of rows by cols for sizes lead, with fewer heads if those are
 // repeated: the furthest value that has them, in any order of its dimensions.
-// v itself is a batch of matrices, transposed or not. With scaled, constant
-// factors may stand in between.
-func (f *attentionFinder) matrices(v *ir.Value, lead []sym.Expr, rows, cols sym.Expr, transposed, scaled bool) matrices {
+// v itself is a batch of matrices, or one matrix of the rows of all.
+func (f *attentionFinder) matrices(v *ir.Value, lead []sym.Expr, rows, cols sym.Expr, as factor) matrices {
 	sizes := append(lead[:len(lead):len(lead)], rows, cols)
 	_, want := newVars(sizes)
-	r, c := want[len(lead)], want[len(lead)+1]
-	if transposed {
-		r, c = c, r
-	}
-	at := []sym.Expr{r, c}
-	order := []int{0, 1}
-	if v.Type.Rank() == 3 {
-		batch := sym.RowMajor(lead, want[:len(lead)])
-		if v.Type.Sizes[0].Is(1) {
-			batch = sym.Int(0)
+	rank := v.Type.Rank()
+	batch, r, c := sym.RowMajor(lead, want[:len(lead)]), want[len(lead)], want[len(lead)+1]
+	if rank == 2 || v.Type.Sizes[0].Is(1) {
+		batch = sym.Int(0)
+		if !as.transposed && !v.Type.Sizes[rank-2].Equal(rows) { // of all
+			r = sym.RowMajor(sizes[:len(sizes)-1], want[:len(want)-1])
 		}
-		at, order = append([]sym.Expr{batch}, at...), []int{0, 1, 2}
 	}
-	if n := len(order); transposed {
-		order[n-2], order[n-1] = order[n-1], order[n-2]
+	order := []int{0, 1, 2}
+	at := []sym.Expr{batch, r, c}
+	if as.transposed {
+		order, at = []int{0, 2, 1}, []sym.Expr{batch, c, r}
+	}
+	if rank == 2 {
+		order, at = []int{order[1] - 1, order[2] - 1}, at[1:]
 	}
 	best := matrices{v, order, sizes, 1}
 	scale := 1.0
 	for {
-		if m, ok := matched(v, at, want, sizes); ok {
+		if m, ok := matched(v, at, want, sizes); ok && (as.repeats || sym.AllEqual(m.sizes, sizes)) {
 			m.scale = scale
 			best = m
 		}
@@ -61,7 +67,7 @@ func (f *attentionFinder) matrices(v *ir.Value, lead []sym.Expr, rows, cols sym.
 			continue
 		}
 		x, by := f.multiplied(v)
-		if x == nil || !scaled {
+		if x == nil || !as.scaled {
 			return best
 		}
 		v, scale = x, scale*by
@@ -134,7 +140,7 @@ func (m matrices) emit(b *ops.Builder) *ir.Value {
 			break
 		}
 	}
-	if !sameSizes(v.Type.Sizes, m.sizes) {
+	if !sym.AllEqual(v.Type.Sizes, m.sizes) {
 		v = b.Op("aten.view.default", v, m.sizes)
 		v.Type = v.Type.Dense()
 	}

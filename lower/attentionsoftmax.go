@@ -1,10 +1,10 @@
 package lower
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -42,37 +42,87 @@ func (f *attentionFinder) softmax(p *ir.Value) (c *ops.Call, rests bool) {
 // rested returns the softmax of a choice between it and zeros for the rows whose
 // scores are all -infinity, nil if c is none.
 func (f *attentionFinder) rested(c *ops.Call) *ops.Call {
-	if c == nil || c.Op.Name() != "aten.where.self" {
+	if c == nil {
 		return nil
 	}
-	softmax := f.definition(c.Value("other"))
-	if x, ok := f.number(c.Value("self")); !ok || x != 0 || softmax == nil || softmax.Op.Name() != "aten._softmax.default" {
-		return nil
-	}
-	if zeros := f.definition(c.Value("self")); f.uses[c.Value("other")] != 1 &&
-		!(f.uses[c.Value("other")] == 2 && zeros != nil && zeros.Op.Name() == "aten.full_like.default" && zeros.Value("self") == c.Value("other")) {
-		return nil
-	}
-	// not(any(not(scores == -infinity)))
-	v := c.Value("condition")
-	var compared *ops.Call
-	for _, op := range []string{"aten.logical_not.default", "aten.any.dim", "aten.logical_not.default", "aten.eq.Scalar"} {
-		compared = f.definition(v)
-		if compared == nil || compared.Op.Name() != op || f.uses[v] != 1 {
+	var p, zeros, rows *ir.Value
+	negated := false
+	switch c.Op.Name() {
+	case "aten.where.self":
+		rows, p, zeros = c.Value("condition"), c.Value("other"), c.Value("self")
+		if x, ok := f.number(zeros); !ok || x != 0 {
+			p, zeros, negated = zeros, p, true
+		}
+		if x, ok := f.number(zeros); !ok || x != 0 {
 			return nil
 		}
-		if op == "aten.any.dim" {
-			dim, err := compared.Int("dim")
-			if rank := int64(softmax.Outs[0].Rank()); err != nil || dim != -1 && dim != rank-1 || !compared.Bool("keepdim") {
+	case "aten.masked_fill.Scalar", "aten.masked_fill.Tensor":
+		x, err := c.Float("value")
+		if v := c.Value("value"); v != nil {
+			x, err = 0, nil
+			if y, ok := f.number(v); !ok || y != 0 {
 				return nil
 			}
 		}
-		v = compared.Value("self")
+		if p, rows = c.Value("self"), c.Value("mask"); err != nil || x != 0 {
+			return nil
+		}
+	default:
+		return nil
 	}
-	if x, err := compared.Float("other"); err != nil || !math.IsInf(x, -1) || v != softmax.Value("self") {
+	softmax := f.definition(p)
+	if softmax == nil || softmax.Op.Name() != "aten._softmax.default" {
+		return nil
+	}
+	reads := 1
+	if d := f.definition(zeros); d != nil && d.Op.Name() == "aten.full_like.default" && d.Value("self") == p {
+		reads++ // of its sizes
+	}
+	if f.uses[p] != reads || f.nothing(rows, negated) != softmax.Value("self") {
 		return nil
 	}
 	return softmax
+}
+
+// nothing returns the scores of which v tells, or denies if it is negated, for
+// each row whether all are -infinity, nil if it tells something else or something
+// else reads it.
+func (f *attentionFinder) nothing(v *ir.Value, negated bool) *ir.Value {
+	// asked is the call that v is but for negations, if it is of one of two
+	// operators: the second one if what is asked for is negated.
+	asked := func(plain, opposite string) *ops.Call {
+		for f.uses[v] == 1 {
+			c := f.definition(v)
+			if c == nil {
+				return nil
+			}
+			switch name := c.Op.Name(); {
+			case name == "aten.logical_not.default" || name == "aten.bitwise_not.default":
+				v, negated = c.Value("self"), !negated
+			case name == plain && !negated || name == opposite && negated:
+				v = c.Value("self")
+				return c
+			default:
+				return nil
+			}
+		}
+		return nil
+	}
+	rows := asked("aten.all.dim", "aten.any.dim")
+	if rows == nil || !rows.Bool("keepdim") {
+		return nil
+	}
+	if dim, err := rows.Int("dim"); err != nil || dim != -1 && dim != int64(v.Type.Rank())-1 {
+		return nil
+	}
+	each := asked("aten.eq.Scalar", "aten.ne.Scalar")
+	if each == nil {
+		return nil
+	}
+	if x, err := each.Float("other"); err != nil || !math.IsInf(x, -1) {
+		return nil
+	}
+	return v
 }
 
 // shown returns what v shows, all of it in another shape, nil if something else
@@ -89,18 +139,17 @@ func (f *attentionFinder) shown(v *ir.Value) *ir.Value {
 	}
 }
 
-// number returns the one number that all elements of v are.
+// number returns the one number that all elements of v, floats, are.
 func (f *attentionFinder) number(v *ir.Value) (float64, bool) {
+	if v == nil || !v.Type.DType.IsFloat() {
+		return 0, false
+	}
 	if f.constant[v] && v.Type.Kind == ir.TensorKind && v.Type.Numel().Is(1) {
 		raw, err := ir.Tensor(v.Const)
-		switch d := v.Type.DType; {
-		case err != nil:
-		case d == ir.Float32:
-			return float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))), true
-		case d == ir.Float64:
-			return math.Float64frombits(binary.LittleEndian.Uint64(raw)), true
+		if err != nil {
+			return 0, false
 		}
-		return 0, false
+		return eval.Get(v.Type.DType, raw, 0).F, true
 	}
 	c := f.definition(v)
 	if c == nil {

@@ -152,7 +152,7 @@ func randomWrite(e *ir.Emitter, r *rand.Rand, v *ir.Value, live []*ir.Value) *ir
 	op, other := "aten.add_.Tensor", ir.Arg(ir.Int(1+r.IntN(9)))
 	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "other", Value: other}}
 	for _, u := range live {
-		if r.IntN(2) == 0 && sameSizes(u.Type.Sizes, v.Type.Sizes) {
+		if r.IntN(2) == 0 && sym.AllEqual(u.Type.Sizes, v.Type.Sizes) {
 			args[1].Value = ir.Ref{Value: u}
 			if r.IntN(2) == 0 {
 				op, args[1].Name = "aten.copy_.default", "src"

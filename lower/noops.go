@@ -58,7 +58,7 @@ func copies(c *ops.Call) (operand int, ok bool) {
 		return 0, false
 	}
 	t := c.Operands()[operand].Type
-	if t.DType != c.Outs[0].DType || !sameSizes(t.Sizes, sizes) {
+	if t.DType != c.Outs[0].DType || !sym.AllEqual(t.Sizes, sizes) {
 		return 0, false
 	}
 	for d, x := range from {

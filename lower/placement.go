@@ -31,7 +31,7 @@ func (p *placement) whole() bool {
 }
 
 // identity reports whether the tensor is the base as it is.
-func (p *placement) identity() bool { return sameSizes(p.sizes, p.base) && p.whole() }
+func (p *placement) identity() bool { return sym.AllEqual(p.sizes, p.base) && p.whole() }
 
 // permuted reports whether the tensor is all of the base with its dimensions
 // in another order: dimension i of it is dimension perm[i] of the base.

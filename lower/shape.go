@@ -1,15 +1,11 @@
 package lower
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 )
-
-// sameSizes reports whether two lists of sizes are certainly equal.
-func sameSizes(a, b []sym.Expr) bool { return slices.EqualFunc(a, b, sym.Expr.Equal) }
 
 // sameShape reports whether two types have equal kind, dtype and sizes where
 // they are constants. Sizes that differ in form only may be equal: PyTorch

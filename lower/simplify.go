@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -102,7 +103,7 @@ func (s *simplifier) reshapes(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Valu
 	if x, p = view(s.definition(x)); p == nil || !p.whole() {
 		return nil, nil
 	}
-	if sameSizes(x.Type.Sizes, n.Outputs[0].Type.Sizes) {
+	if sym.AllEqual(x.Type.Sizes, n.Outputs[0].Type.Sizes) {
 		return x, nil
 	}
 	return call(b, "aten.view.default", x, n.Outputs[0].Type.Sizes)

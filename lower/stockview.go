@@ -181,7 +181,7 @@ func copyOf(b *ops.Builder, p *placement, base *ir.Value) (*ir.Value, error) {
 		for base.Def != nil && base.Def.Op == viewCopyOp { // another shape of the same
 			base = base.Def.Arg("self").(ir.Ref).Value
 		}
-		if sameSizes(base.Type.Sizes, p.sizes) {
+		if sym.AllEqual(base.Type.Sizes, p.sizes) {
 			return base, nil
 		}
 		return call(b, viewCopyOp, base, shapeArg(p.sizes))

@@ -18,18 +18,21 @@ import (
 const calls = 3
 
 // fill returns n elements. What they are follows from the name and the number
-// of the call: values called "idx7…" are indices 0 … 6, other numbers are
-// multiples of 1/8 between -2 and 2, or small integers.
+// of the call: values called "idx7…" are indices 0 … 6, those in special are as it
+// says, other numbers are multiples of 1/8 between -2 and 2, or small integers.
 func fill(name string, call int, d ir.DType, n int64) []byte {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d/%d", name, d, n)
 	r := rand.New(rand.NewPCG(h.Sum64(), uint64(call)))
 	var bound int64
 	index, _ := fmt.Sscanf(name, "idx%d", &bound)
+	special := specialOf(name)
 	var out []byte
 	for range n {
 		var x float64
 		switch {
+		case special != nil:
+			x = special(r)
 		case index == 1 && bound > 0:
 			x = float64(r.Int64N(bound))
 		case d == ir.Bool:
@@ -44,6 +47,24 @@ func fill(name string, call int, d ir.DType, n int64) []byte {
 		out = ops.AppendElement(out, d, x)
 	}
 	return out
+}
+
+// special gives elements of values with such names: what quantised operators
+// take.
+var special = map[string]func(*rand.Rand) float64{
+	"wide":         func(r *rand.Rand) float64 { return float64(r.IntN(256) - 128) },
+	"mult":         func(r *rand.Rand) float64 { return float64(1<<30 + r.IntN(1<<30)) },
+	"shift":        func(r *rand.Rand) float64 { return float64(2 - r.IntN(13)) },
+	"scale":        func(r *rand.Rand) float64 { return 0.01 + float64(r.IntN(997))/31013 },
+	"zero":         func(r *rand.Rand) float64 { return float64(r.IntN(9) - 4) },
+	"bias5000":     func(r *rand.Rand) float64 { return float64(r.IntN(10001) - 5000) },
+	"bias17000000": func(r *rand.Rand) float64 { return float64(r.IntN(34000001) - 17000000) },
+}
+
+// specialOf is special for a name with a number behind it that makes it fresh.
+func specialOf(name string) func(*rand.Rand) float64 {
+	base, _, _ := strings.Cut(name, "_")
+	return special[base]
 }
 
 // resolve gives constants of which the text form says only a digest their data.

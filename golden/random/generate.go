@@ -61,9 +61,12 @@ var dtypes = []ir.DType{ir.Float32, ir.Float64, ir.Int64, ir.Bool, ir.Float16, i
 // mixes are how often operators of each family are tried: in the order of
 // families.
 var mixes = [][]int{
-	{26, 22, 8, 12, 5, 9, 5, 7, 9, 6},  // a bit of all
-	{26, 14, 4, 4, 3, 30, 22, 2, 2, 2}, // products and what follows them
-	{16, 22, 8, 8, 2, 3, 1, 5, 22, 20}, // control flow, writes and views
+	{26, 22, 8, 12, 5, 9, 5, 7, 9, 6, 3, 4, 3},  // a bit of all
+	{26, 14, 4, 4, 3, 30, 22, 2, 2, 2, 4, 4, 4}, // products and what follows them
+	{16, 22, 8, 8, 2, 3, 1, 5, 22, 20, 2, 2, 2}, // control flow, writes and views
+	{10, 8, 6, 3, 2, 8, 2, 2, 1, 2, 90, 0, 0},   // attention
+	{8, 4, 6, 2, 1, 4, 2, 1, 1, 1, 0, 90, 0},    // integers
+	{10, 4, 8, 2, 1, 2, 8, 1, 1, 1, 0, 0, 90},   // images
 }
 
 // generator makes one method.
@@ -240,7 +243,7 @@ func dim(v *ir.Value, d int) int64 {
 
 // step emits something. A call that does not fit its operands is left out.
 func (g *generator) step() {
-	families := []func() error{g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting, g.write, g.control}
+	families := []func() error{g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting, g.write, g.control, g.attention, g.integers, g.images}
 	for range 5 {
 		if families[weighted(g.r, g.mix)]() == nil {
 			return

@@ -18,8 +18,19 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// checkPasses runs the program after each pass that changes it.
-func (x *program) checkPasses(table *ops.Table) (err error) {
+// checkPasses runs the program after each pass that changes it: for any target,
+// and for one where time counts and that has a kernel for all attention.
+func (x *program) checkPasses(table *ops.Table) error {
+	if err := x.checkPipeline(&lower.Context{Table: table}); err != nil {
+		return err
+	}
+	return x.checkPipeline(&lower.Context{Table: table, Speed: true, Whole: func(c *ops.Call) bool {
+		_, ok := ops.AttentionOf(c)
+		return ok
+	}})
+}
+
+func (x *program) checkPipeline(ctx *lower.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("lower: panic: %v", r)
@@ -27,7 +38,7 @@ func (x *program) checkPasses(table *ops.Table) (err error) {
 	}()
 	p := ir.Clone(x.p)
 	n, text := 0, ""
-	return lower.Backend.Run(&lower.Context{Table: table}, p, func(pass lower.Pass, p *ir.Program) error {
+	return lower.Backend.Run(ctx, p, func(pass lower.Pass, p *ir.Program) error {
 		n++
 		if err := ir.Verify(p); err != nil {
 			return err
@@ -37,11 +48,11 @@ func (x *program) checkPasses(table *ops.Table) (err error) {
 			return nil
 		}
 		text = now
-		got, err := runGraph(table, p.Methods[0], x.calls)
+		got, err := runGraph(ctx.Table, p.Methods[0], x.calls)
 		if err != nil {
 			return err
 		}
-		return x.check(got, x.terms == 1)
+		return x.check(got, x.terms == 1 && ctx.Whole == nil)
 	})
 }
 
@@ -117,6 +128,8 @@ var variants = []variant{
 	{name: "go size", lang: "go", opt: compile.Options{Untuned: true, Optimize: "size"}, like: -1},
 	{name: "rt", lang: "pte", opt: compile.Options{}, like: -1},
 	{name: "rt apart", lang: "pte", opt: compile.Options{Planner: plan.Disjoint{}}, like: 9},
+	{name: "c bands", lang: "c", opt: compile.Options{Bands: 1}, like: 2},
+	{name: "go bands", lang: "go", opt: compile.Options{Bands: 2}, like: 6},
 }
 
 // named returns the variants whose names begin with prefix.

@@ -1,6 +1,9 @@
 package sym
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Expr is an integer expression. It is immutable and the zero value is 0.
 // Expressions are compared with Equal; == does not compile.
@@ -59,6 +62,9 @@ func (e Expr) Equal(f Expr) bool {
 	}
 	return true
 }
+
+// AllEqual reports whether two lists are certainly equal, one by one.
+func AllEqual(a, b []Expr) bool { return slices.EqualFunc(a, b, Expr.Equal) }
 
 // compare is a total order on expressions.
 func (e Expr) compare(f Expr) int {

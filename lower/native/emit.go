@@ -2,14 +2,12 @@ package native
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -225,65 +223,6 @@ func (b *builder) loops(f *facts) error {
 	return b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(), []Origin{originOf(f.node)})
 }
 
-// tuned emits the call of a tuned kernel.
-func (b *builder) tuned(f *facts) error {
-	in := f.instance
-	out := f.node.Output(0)
-	from := []Origin{originOf(f.node)}
-	if f.epilogue != nil {
-		out = f.epilogue.out
-		for _, n := range f.epilogue.nodes {
-			from = append(from, originOf(n))
-		}
-	}
-	if !b.want[out] && !b.read[out] {
-		return nil // nobody reads it
-	}
-	name := kernelName(from)
-	c := &Call{Kernel: &Kernel{Name: name, Tuned: in, Doc: docOf(from)}, From: from}
-	c.Args = append(c.Args, b.fresh(out))
-	operands := f.operands
-	for _, v := range operands[:len(in.Operands)] {
-		c.Args = append(c.Args, b.buffer(v))
-	}
-	later := slices.ContainsFunc(in.Packed, func(p tuned.Packed) bool { return p.Data == nil })
-	for _, p := range in.Packed {
-		c.Args = append(c.Args, b.packed(f.call, p, later))
-	}
-	for _, v := range operands[len(in.Operands):] {
-		c.Args = append(c.Args, b.buffer(v))
-	}
-	if !in.Scratch.IsZero() {
-		d, n := ir.Uint8, in.Scratch
-		if b.opt.Target.Lang == "go" { // which cannot see bytes as numbers
-			d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
-		}
-		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)})
-	}
-	b.emit(c)
-	return nil
-}
-
-// packed returns the buffer of a constant made by a tuned kernel's Match; of
-// one some of whose constants are known later, the zeros are made then too.
-func (b *builder) packed(c *ops.Call, p tuned.Packed, later bool) *Buffer {
-	if p.Data == nil || later && p.From == nil && p.Panels != nil {
-		return b.packedLater(c, p)
-	}
-	var from []string
-	for _, k := range p.From {
-		from = append(from, constName(c.Operands()[k]))
-	}
-	switch {
-	case from == nil && p.Panels == nil:
-		from = []string{p.Name}
-	case from == nil:
-		from = []string{"zero_" + p.Name}
-	}
-	n := sym.Int(int64(len(p.Data) / p.DType.Size()))
-	return b.weight(strings.Join(from, "_"), p.DType, []sym.Expr{n}, p.Data)
-}
-
 // fresh gives v a new buffer in the arena.
 func (b *builder) fresh(v *ir.Value) *Buffer {
 	buf := newBuffer(v)
@@ -308,52 +247,6 @@ func (b *builder) buffer(v *ir.Value) *Buffer {
 		}
 	}
 	panic("native: value " + v.Name + " has no buffer") // decide gave it none though something reads it
-}
-
-// copy emits a copy between dense buffers of equal length.
-func (b *builder) copy(dst, src *Buffer, from []Origin) {
-	if dst == src {
-		return
-	}
-	b.emit(&Call{Kernel: copyKernel(dst.DType, dst.Len), Args: []*Buffer{dst, src}, From: from})
-}
-
-// initialise gives dst the value v, which may be a constant without memory.
-func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) error {
-	t, ok := b.uniform(v)
-	if !ok {
-		b.copy(dst, b.buffer(v), from)
-		return nil
-	}
-	fn, err := schedule.Build("fill", []expr.Tensor{t}, nil, schedule.Options{})
-	if err != nil {
-		return err
-	}
-	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: "fill"}, Args: []*Buffer{dst}, From: from})
-	return nil
-}
-
-// copyKernel returns a kernel that copies n elements.
-func copyKernel(d ir.DType, n sym.Expr) *Kernel {
-	store := func(at sym.Expr) loop.Stmt {
-		return &loop.Store{Buf: 0, At: at, Value: expr.At(1, d, at)}
-	}
-	body := []loop.Stmt{store(sym.Int(0))}
-	if !n.Is(1) {
-		i := sym.NewVar("i", n)
-		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{store(i.Expr())}}}
-	}
-	fn := &loop.Func{Name: "copy", Syms: n.Symbols(), Bufs: []loop.Buf{
-		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d, Role: loop.In, Len: n}},
-
-		Body: body}
-	return &Kernel{Name: "copy", Loop: fn, Doc: "copy", Copy: true}
-}
-
-// isCopy reports whether c is one of copyKernel's.
-func isCopy(s Stmt) (*Call, bool) {
-	c, ok := s.(*Call)
-	return c, ok && c.Kernel.Copy
 }
 
 // emit appends a statement, unless it is a call that writes no element.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // arm is one of the two ways of a branch, raised.
@@ -139,7 +140,7 @@ func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, writte
 			same = append(same, kept{p: p, v: v})
 			continue
 		}
-		if v.Type.DType != w.Type.DType || !sameSizes(v.Type.Sizes, w.Type.Sizes) {
+		if v.Type.DType != w.Type.DType || !sym.AllEqual(v.Type.Sizes, w.Type.Sizes) {
 			return r.failAt(b.jump, fmt.Errorf("its branches leave %v and %v in one place", v.Type, w.Type))
 		}
 		differ = append(differ, p)
@@ -162,7 +163,7 @@ func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, writte
 	written.each(func(i int32) {
 		if t := r.tensors[i]; t != nil && t.dynamic {
 			s, t := yes.st.sizes[i], no.st.sizes[i]
-			if s != nil && sameSizes(s, t) {
+			if s != nil && sym.AllEqual(s, t) {
 				r.st.sizes[i] = s
 			}
 		}

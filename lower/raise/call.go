@@ -422,7 +422,7 @@ func (r *raiser) copyInto(args []int32) error {
 	}
 	if sizes := r.sizesOf(t); len(sizes) != len(t.sizes) {
 		return fmt.Errorf("value %d has a size that depends on the way here", t.slot)
-	} else if !sameSizes(sizes, src.Type.Sizes) {
+	} else if !sym.AllEqual(sizes, src.Type.Sizes) {
 		v, err := r.b.Call("aten.expand_copy.default", src, sizes)
 		if err != nil {
 			return err

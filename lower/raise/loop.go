@@ -141,7 +141,7 @@ func (r *raiser) takeAll(c *carry) ([]ir.Arg, error) {
 			return nil, fmt.Errorf("after a round of its loop: %w", err)
 		}
 		have, want := c.inits[i].Type, v.Type
-		if have.DType != want.DType || !sameSizes(have.Sizes, want.Sizes) {
+		if have.DType != want.DType || !sym.AllEqual(have.Sizes, want.Sizes) {
 			return nil, fmt.Errorf("a loop finds %v in a place and leaves %v there", have, want)
 		}
 		outs = append(outs, ir.Ref{Value: v})

@@ -250,7 +250,7 @@ type seenAs struct {
 // sameLayout reports whether a value laid out one way is one of a type laid out
 // another way as it is. Where dimensions of size 1 stand does not matter.
 func sameLayout(have ir.Type, from []uint8, want ir.Type, order []uint8) bool {
-	if have.DType != want.DType || !sameSizes(have.Sizes, want.Sizes) {
+	if have.DType != want.DType || !sym.AllEqual(have.Sizes, want.Sizes) {
 		return false
 	}
 	return slices.Equal(relevant(have.Sizes, from), relevant(want.Sizes, order))
@@ -266,8 +266,6 @@ func relevant(sizes []sym.Expr, order []uint8) []uint8 {
 	return out
 }
 
-func sameSizes(a, b []sym.Expr) bool { return slices.EqualFunc(a, b, sym.Expr.Equal) }
-
 // inMemoryOrder permutes a tensor so that row-major is how it lies in memory.
 func (r *raiser) inMemoryOrder(v *ir.Value, order []uint8) *ir.Value {
 	if slices.IsSorted(relevant(v.Type.Sizes, order)) {
@@ -279,7 +277,7 @@ func (r *raiser) inMemoryOrder(v *ir.Value, order []uint8) *ir.Value {
 // fromMemoryOrder makes a tensor of a row-major one.
 func (r *raiser) fromMemoryOrder(v *ir.Value, want ir.Type, order []uint8) *ir.Value {
 	if slices.IsSorted(relevant(want.Sizes, order)) {
-		if sameSizes(v.Type.Sizes, want.Sizes) {
+		if sym.AllEqual(v.Type.Sizes, want.Sizes) {
 			return v
 		}
 		return r.b.Op("aten.view.default", v, want.Sizes)
@@ -290,7 +288,7 @@ func (r *raiser) fromMemoryOrder(v *ir.Value, want ir.Type, order []uint8) *ir.V
 		sizes[i] = want.Sizes[k]
 		back[k] = uint8(i)
 	}
-	if !sameSizes(v.Type.Sizes, sizes) {
+	if !sym.AllEqual(v.Type.Sizes, sizes) {
 		v = r.b.Op("aten.view.default", v, sizes)
 	}
 	return r.b.Op("aten.permute.default", v, ints(back))
