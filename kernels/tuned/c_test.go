@@ -265,6 +265,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		sets["winograd_panels_f32"] = []*trial{panelsTrial()}
 	}
 	for _, k := range tuned.Standard() {
+		if strings.HasSuffix(k.Name, "_i8") {
+			continue // see byteTrials
+		}
 		if k.Whole && tuned.ChannelsLast(target) {
 			sets[k.Name] = attentionTrials(r, count, k.Name)
 		}
@@ -274,7 +277,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			continue
 		}
 		if convolution && (!layouts || tuned.ChannelsLast(target)) {
-			sets[k.Name] = convTrials(r, target, count, k.Name)
+			if target.Lang == "c" || !strings.Contains(k.Name, "_edges") {
+				sets[k.Name] = convTrials(r, target, count, k.Name)
+			}
 			if strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges") {
 				sets[k.Name] = append(sets[k.Name], transposedTrials(r, count, k.Name)...)
 			}

@@ -109,6 +109,11 @@ func TestParams(t *testing.T) {
 			}
 		}
 	}
+	for _, tr := range byteTrials(rand.New(rand.NewPCG(2, 2)), 20) {
+		if tr.prepare(t) {
+			tried[tr.in.Kernel.Name] = true
+		}
+	}
 	if len(tried) != len(tuned.Standard()) {
 		t.Errorf("%d kernels tried of %d", len(tried), len(tuned.Standard()))
 	}

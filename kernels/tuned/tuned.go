@@ -68,7 +68,7 @@ func (k *Kernel) HelpersFor(text string) []string {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), WinogradPanels(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), WinogradPanels(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(), Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -146,7 +146,11 @@ type Instance struct {
 	// Added are operands that the code does not know: the epilogue adds them
 	// to its results. Each has an element for every result, for every channel,
 	// or one in all.
-	Added    []int
+	Added []int
+	// Rest says that the code computes only the one sum in the definition: what that
+	// makes of the sum is the beginning of the epilogue.
+	Rest     bool
+	Begun    []int // operands that have an element for each channel, which the sum of Rest has begun with
 	Packed   []Packed
 	Epilogue *Epilogue // nil: the plain result; set by lower/native
 	Channels Channels  // how an epilogue finds the channel of a result

@@ -34,6 +34,14 @@ func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
 	o := sym.NewVar("o", v.Type.Numel())
 	c := sym.NewVar("c", in.Channels.Count)
 	acc := &expr.Var{Name: "acc", DType: v.Type.DType}
+	var sum *expr.Expr
+	if in.Rest {
+		if sum = sumIn(f.tensors[0].Body, in.Begun); sum == nil {
+			f.instance, f.operands = nil, f.call.Operands()
+			return
+		}
+		acc.DType = sum.DType
+	}
 	ep := &tuned.Epilogue{Acc: acc, O: o, C: c, DType: v.Type.DType,
 		Body: &expr.Expr{Op: expr.OpLocal, DType: acc.DType, Var: acc}}
 	ch := &chain{out: v}
@@ -48,6 +56,10 @@ func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
 			at = c.Expr()
 		}
 		ep.Body = expr.Add(ep.Body, expr.At(add(&ch.extra, u), u.Type.DType, at))
+	}
+	if in.Rest && !b.rest(f, sum, ep, ch) {
+		f.instance, f.operands = nil, f.call.Operands()
+		return
 	}
 	done, kept := ep.Body, ch.extra
 	var tail []*facts // nodes that join only if a later one gives a result the kernel can store
@@ -79,7 +91,7 @@ func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
 		done, kept = body, extra
 	}
 	ep.Body, ch.extra = done, kept
-	if ch.nodes == nil && in.Added == nil {
+	if ch.nodes == nil && in.Added == nil && !in.Rest {
 		return
 	}
 	ep.Body = expr.Simplify(ep.Body)
@@ -168,4 +180,56 @@ func (b *builder) soleReader(v *ir.Value) *facts {
 		return nil
 	}
 	return b.facts[us[0]]
+}
+
+// sumIn returns the sum in a definition, with operands that are added to it, that a
+// kernel computes without the rest of it. It returns nil if there is not one.
+func sumIn(body *expr.Expr, added []int) (sum *expr.Expr) {
+	n := 0
+	expr.Walk(body, func(e *expr.Expr) {
+		if e.Op == expr.OpReduce {
+			sum = e
+			n++
+		}
+	})
+	for _, k := range added {
+		var with *expr.Expr
+		expr.Walk(body, func(e *expr.Expr) {
+			if e.Op == expr.OpAdd && e.Args[0] == sum && e.Args[1].Op == expr.OpLoad && e.Args[1].Buf == k {
+				with = e
+			}
+		})
+		sum = with
+	}
+	if n != 1 {
+		return nil
+	}
+	return sum
+}
+
+// rest lets the epilogue of f begin with what the definition makes of its sum. It
+// reports false if that reads what no epilogue can.
+func (b *builder) rest(f *facts, sum *expr.Expr, ep *tuned.Epilogue, ch *chain) bool {
+	t := f.tensors[0]
+	acc := ep.Body
+	var of func(e *expr.Expr) *expr.Expr
+	done := map[*expr.Expr]*expr.Expr{sum: acc}
+	of = func(e *expr.Expr) *expr.Expr {
+		if x := done[e]; x != nil {
+			return x
+		}
+		c := *e
+		c.Args = make([]*expr.Expr, len(e.Args))
+		for i, a := range e.Args {
+			c.Args[i] = of(a)
+		}
+		done[e] = &c
+		return &c
+	}
+	t.Body = of(t.Body)
+	alone := *f
+	alone.tensors = []expr.Tensor{t}
+	body, extra, ok := b.epilogueStep(&alone, f.node.Output(0), nil, ch.extra, ep, f.instance.Channels)
+	ep.Body, ch.extra = body, extra
+	return ok
 }

@@ -26,7 +26,7 @@ var channelsLast = []int{0, 2, 3, 1}
 // layouts decides the layout of every value of g and its regions, g being the
 // graph of the method.
 func (b *builder) layouts(g *ir.Graph) error {
-	if !tuned.ChannelsLast(b.opt.Target) {
+	if !tuned.ChannelsLast(b.opt.Target) && !b.wantsLast(g) {
 		return nil
 	}
 	rowMajor := map[*ir.Value]bool{}
@@ -47,7 +47,7 @@ func (b *builder) layouts(g *ir.Graph) error {
 		}
 	}
 	for _, pass := range []func(*ir.Graph, map[*ir.Value]bool) bool{b.borders, b.poolBorders} {
-		if !pass(g, rowMajor) {
+		if !tuned.ChannelsLast(b.opt.Target) || !pass(g, rowMajor) {
 			continue
 		}
 		if err := again(); err != nil {
@@ -56,6 +56,15 @@ func (b *builder) layouts(g *ir.Graph) error {
 	}
 	b.channelsLast(g, rowMajor)
 	return nil
+}
+
+// wantsLast reports whether g or a region of it has a convolution of bytes whose
+// kernel wants channels-last images on any machine.
+func (b *builder) wantsLast(g *ir.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
+		f := b.facts[n]
+		return f.call != nil && tuned.IsConvolutionInt8(f.call, b.opt.Target) || slices.ContainsFunc(n.Regions, b.wantsLast)
+	})
 }
 
 // needRowMajor finds the values that have to be row-major. Nodes are met
@@ -122,7 +131,7 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 		if f.call == nil || f.tensors == nil && !b.joint(f) {
 			continue
 		}
-		from := tuned.IsConvolution(f.call) || f.borderTo() == ir.ChannelsLast
+		from := tuned.IsConvolution(f.call) || tuned.IsConvolutionInt8(f.call, b.opt.Target) || f.borderTo() == ir.ChannelsLast
 		for _, u := range f.call.Operands() {
 			from = from || b.orders[u] != nil
 		}
