@@ -8,20 +8,21 @@ import (
 // ConvEdges is ConvAround without a copy: where a window reaches over an edge of
 // the image, tiles of neighbouring results that see the same of its taps are
 // summed over these alone. In a transposed convolution those are results as far
-// apart as the input's elements. Its results have their channels innermost.
+// apart as the input's elements, and Go takes these only. Its results have their
+// channels innermost.
 func ConvEdges() *Kernel {
-	return &Kernel{Name: "conv2d_edges_f32", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+	return &Kernel{Name: "conv2d_edges_f32", Go: "rows.ConvEdges", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
 		Match: func(r *Request) *Instance { return matchEdges(r, true) }}
 }
 
 // ConvEdgesPlanes is ConvEdges for row-major results.
 func ConvEdgesPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_edges_planes_f32", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+	return &Kernel{Name: "conv2d_edges_planes_f32", Go: "rows.ConvEdgesPlanes", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
 		Match: func(r *Request) *Instance { return matchEdges(r, false) }}
 }
 
 func matchEdges(r *Request, last bool) *Instance {
-	if !ChannelsLast(r.Target) || r.Target.Lang != "c" {
+	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv, up := convolutionOf(r), [2]sym.Expr{sym.Int(1), sym.Int(1)}
@@ -34,6 +35,9 @@ func matchEdges(r *Request, last bool) *Instance {
 	spread := !up[0].Is(1) || !up[1].Is(1)
 	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 || cv.cout < 4 && !cv.turned || !rows.padded() && !cols.padded() && !spread {
 		return nil
+	}
+	if !spread && r.Target.Lang == "go" {
+		return nil // whose tiles are best with a copy
 	}
 	s, ok := cv.sums(up)
 	if !ok || !cv.constants(r) {

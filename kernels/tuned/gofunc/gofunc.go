@@ -57,6 +57,16 @@ func Lookup(name string) (Function, bool) {
 			rows.ConvAroundPlanes(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27],
 				f.Add, f.Low, f.High, f.Epilogue)
 		}, true
+	case "rows.ConvEdges":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.ConvEdges(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], p[28], p[29], p[30], p[31], p[32], p[33], p[34],
+				f.Add, f.Low, f.High, f.Epilogue)
+		}, true
+	case "rows.ConvEdgesPlanes":
+		return func(b [][]float32, p []int, f Finish) {
+			rows.ConvEdgesPlanes(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25], p[26], p[27], p[28], p[29], p[30], p[31], p[32], p[33], p[34],
+				f.Add, f.Low, f.High, f.Epilogue)
+		}, true
 	case "rows.ConvFew":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.ConvFew(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15], p[16], p[17], p[18],

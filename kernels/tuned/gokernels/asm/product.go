@@ -53,20 +53,20 @@ func (m machine) product() {
 }
 
 // walk writes the loops around the innermost one, which body writes for x at
-// the given address.
-func (c *code) walk(body func(x reg.Register)) {
+// the given address. It moves on in the weights at w, of which some are skipped.
+func (c *code) walk(w reg.Register, body func(x reg.Register)) {
 	outer, xr := field("outer"), base("x")
 	Label(c.label("outer"))
 	middle, xc := field("middle"), GP64()
 	MOVQ(xr, xc)
 	Label(c.label("middle"))
 	body(xc)
-	step := field("xMiddle")
-	LEAQ(operand.Mem{Base: xc, Index: step, Scale: 4}, xc)
+	advance(w, "wMiddle")
+	advance(xc, "xMiddle")
 	DECQ(middle)
 	JNZ(operand.LabelRef(c.label("middle")))
-	step = field("xOuter")
-	LEAQ(operand.Mem{Base: xr, Index: step, Scale: 4}, xr)
+	advance(w, "wOuter")
+	advance(xr, "xOuter")
 	DECQ(outer)
 	JNZ(operand.LabelRef(c.label("outer")))
 }
@@ -84,7 +84,7 @@ func (c *code) end() {
 func (c *code) productRows() {
 	next, w, wide := scaled("next"), base("w"), scaled("width")
 	c.start(base("bias"))
-	c.walk(func(x reg.Register) {
+	c.walk(w, func(x reg.Register) {
 		p := rowPointers(c.rows, x, next)
 		depth := field("depth")
 		Label(c.label("depth"))
@@ -135,7 +135,7 @@ func (c *code) productRow() {
 		}
 		ADDQ(wide, w)
 	}
-	c.walk(func(x reg.Register) {
+	c.walk(w, func(x reg.Register) {
 		q := GP64()
 		MOVQ(x, q)
 		depth := field("depth")

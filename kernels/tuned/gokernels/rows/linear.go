@@ -15,7 +15,10 @@ func Linear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float
 func LinearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	s := divide(part, parts, n, 1, m)
+	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
+	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
+		s = divide(part, parts, n, 1, m)
+	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width

@@ -25,8 +25,9 @@ type tile struct {
 	next int
 	step int
 	// The sums run over three nested loops: their extents, and their steps in x
-	// and w. A product's depth elements are contiguous in x, its weights are all
-	// contiguous.
+	// and w. A product's depth elements are contiguous in x. Its weights are all
+	// contiguous but for what is skipped, wMiddle behind those of the inner loop
+	// and wOuter behind those of the middle one.
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
@@ -42,9 +43,11 @@ type tile struct {
 // The sum of one row is taken in four parts by some machines.
 func product(t *tile) {
 	taps := t.outer * t.middle * t.depth
-	last := t.rows - 1
-	_ = t.w[:taps*t.width]
-	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	if taps > 0 {
+		run := t.depth * t.width
+		_ = t.w[:(t.outer-1)*(t.middle*(run+t.wMiddle)+t.wOuter)+(t.middle-1)*(run+t.wMiddle)+run]
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
@@ -119,7 +122,9 @@ func productPlain(t *tile) {
 						b3 += v * p[3]
 						w += t.width
 					}
+					w += t.wMiddle
 				}
+				w += t.wOuter
 			}
 			t.put(i, j, [4]float32{a0, a1, a2, a3})
 			if i+1 < t.rows {

@@ -103,10 +103,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x2_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -255,10 +261,16 @@ rows12x2_depth:
 	DECQ         R13
 	JNZ          rows12x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -506,10 +518,16 @@ rows11x2_depth:
 	DECQ         R13
 	JNZ          rows11x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -742,10 +760,16 @@ rows10x2_depth:
 	DECQ         R13
 	JNZ          rows10x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -961,10 +985,16 @@ rows9x2_depth:
 	DECQ         R12
 	JNZ          rows9x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1165,10 +1195,16 @@ rows8x2_depth:
 	DECQ         R12
 	JNZ          rows8x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1354,10 +1390,16 @@ rows7x2_depth:
 	DECQ         R12
 	JNZ          rows7x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1526,10 +1568,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1683,10 +1731,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1825,10 +1879,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1949,10 +2009,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2058,10 +2124,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2195,10 +2267,16 @@ rows1x1_one:
 
 rows1x1_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x1_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -2313,10 +2391,16 @@ rows12x1_depth:
 	DECQ         R13
 	JNZ          rows12x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2491,10 +2575,16 @@ rows11x1_depth:
 	DECQ         R13
 	JNZ          rows11x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2660,10 +2750,16 @@ rows10x1_depth:
 	DECQ         R13
 	JNZ          rows10x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2818,10 +2914,16 @@ rows9x1_depth:
 	DECQ         R12
 	JNZ          rows9x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2967,10 +3069,16 @@ rows8x1_depth:
 	DECQ         R12
 	JNZ          rows8x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3107,10 +3215,16 @@ rows7x1_depth:
 	DECQ         R12
 	JNZ          rows7x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3236,10 +3350,16 @@ rows6x1_depth:
 	DECQ         R11
 	JNZ          rows6x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3356,10 +3476,16 @@ rows5x1_depth:
 	DECQ         R11
 	JNZ          rows5x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3467,10 +3593,16 @@ rows4x1_depth:
 	DECQ         R11
 	JNZ          rows4x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3566,10 +3698,16 @@ rows3x1_depth:
 	DECQ         R10
 	JNZ          rows3x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3656,10 +3794,16 @@ rows2x1_depth:
 	DECQ         R10
 	JNZ          rows2x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -16209,10 +16353,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ   t+0(FP), R8
+	MOVQ   184(R8), R8
+	LEAQ   (AX)(R8*4), AX
+	MOVQ   t+0(FP), R8
 	MOVQ   176(R8), R8
 	LEAQ   (DI)(R8*4), DI
 	DECQ   SI
 	JNZ    rows1x2_middle
+	MOVQ   t+0(FP), SI
+	MOVQ   160(SI), SI
+	LEAQ   (AX)(SI*4), AX
 	MOVQ   t+0(FP), SI
 	MOVQ   152(SI), SI
 	LEAQ   (BX)(SI*4), BX
@@ -16316,10 +16466,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -16462,10 +16618,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -16593,10 +16755,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -16706,10 +16874,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -16804,10 +16978,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI

@@ -43,7 +43,12 @@ func compare(t *testing.T, r *rand.Rand, f form, plain func(*tile), whole, produ
 		k.xMiddle = k.depth + r.IntN(3)
 		k.xOuter = k.middle * k.xMiddle
 		k.next = r.IntN(5)
-		k.w = draw(r, k.outer*k.middle*k.depth*k.width, whole)
+		if r.IntN(2) == 0 { // weights are skipped, or read again
+			k.wMiddle = r.IntN(20) - k.depth*k.width*r.IntN(2)
+			k.wOuter = r.IntN(20) - k.middle*(k.depth*k.width+k.wMiddle)*r.IntN(2)
+		}
+		run := k.depth * k.width
+		k.w = draw(r, (k.outer-1)*(k.middle*(run+k.wMiddle)+k.wOuter)+(k.middle-1)*(run+k.wMiddle)+run, whole)
 		k.x = draw(r, k.rows*k.next+k.outer*k.xOuter, whole)
 	} else {
 		k.width = f.unit * (1 + r.IntN(80/f.unit))

@@ -137,8 +137,10 @@ func (o *writer) product() {
 			}
 		}
 		o.again(16, "depth", n)
+		o.advance(wMiddle, 4)
 		o.advance(xMiddle, 9)
 		o.again(8, "middle", n)
+		o.advance(wOuter, 4)
 		o.advance(xOuter, 3)
 		o.again(7, "outer", n)
 		o.load(y, 10)
