@@ -234,16 +234,18 @@ def main():
     with tempfile.TemporaryDirectory() as scratch, torch.inference_mode():
         keep = opt.keep or scratch
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(keep, "inductor")
-        peak, calls = Peak(scratch), {}
-        for name in opt.cases:
-            case = Case(name, keep)
-            for label, build in runtimes.values():
-                try:
-                    calls[name, label] = prepare(case, build)
-                except Exception as e:  # a runtime's own, of any kind
-                    print(f"{name}: {label}: {type(e).__name__}: {' '.join(str(e).split())[:300]}", file=sys.stderr)
-        times = {k: [] for k in calls}
+        peak, calls, times = Peak(scratch), {}, {}
+        peak.measure()
         try:
+            for name in opt.cases:
+                case = Case(name, keep)
+                for label, build in runtimes.values():
+                    try:
+                        call = prepare(case, build)
+                    except Exception as e:  # a runtime's own, of any kind
+                        print(f"{name}: {label}: {type(e).__name__}: {' '.join(str(e).split())[:300]}", file=sys.stderr)
+                        continue
+                    calls[name, label], times[name, label] = call, run(call, opt.span)
             for _ in range(opt.rounds):
                 peak.measure()
                 for k, call in calls.items():
@@ -252,8 +254,7 @@ def main():
             pass
         print("# case\tleast µs\tmedian µs\tpeak GF/s\truntime")
         for (name, label), t in times.items():
-            if t:
-                print(f"{name}\t{min(t):.4g}\t{statistics.median(t):.4g}\t{peak.best:.0f}\t{label}")
+            print(f"{name}\t{min(t):.4g}\t{statistics.median(t):.4g}\t{peak.best:.0f}\t{label}")
 
 
 if __name__ == "__main__":
