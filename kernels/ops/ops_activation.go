@@ -163,7 +163,10 @@ func gelu(p *point) *expr.Expr {
 		return expr.Div(x, expr.Add(one, fn("exp")(inner)))
 	}
 	y := expr.Mul(expr.Mul(x, expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2))))), half)
-	// PyTorch's vector code gives NaN for infinity.
+	if x.DType == ir.Float64 {
+		return y
+	}
+	// PyTorch's vectors of narrower floats give NaN for infinity.
 	return expr.Select(expr.Eq(x, p.konst(inf)), p.konst(math.NaN()), y)
 }
 

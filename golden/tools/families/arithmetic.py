@@ -1,6 +1,7 @@
 """Elementwise arithmetic: broadcasting, dtypes, rounding, special values."""
 
 import torch
+from torch.nn import functional as F
 
 from .case import Case, function
 
@@ -160,6 +161,15 @@ def nan_inf() -> Case:
 
     inf, nan = float("inf"), float("nan")
     return Case(function(forward), (torch.tensor([nan, inf, -inf, -0.0, 2.0, 1.0]), torch.tensor([1.0, inf, 3.0, 0.0, -inf, 0.5])))
+
+
+def gelu_infinite() -> Case:
+    """gelu of infinities and NaN in floats of each width: of those narrower than float64, PyTorch's vectors give NaN for infinity."""
+
+    def forward(x):
+        return [F.gelu(x.to(t)) for t in (torch.float16, torch.bfloat16, torch.float32, torch.float64)]
+
+    return Case(function(forward), (torch.tensor([float("inf"), -float("inf"), float("nan"), 1.0]),))
 
 
 def float_division() -> Case:
