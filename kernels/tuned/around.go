@@ -14,7 +14,7 @@ import (
 // convolution, a copy with those is made in scratch. Its results have their
 // channels innermost.
 func ConvAround() *Kernel {
-	return &Kernel{Name: "conv2d_around_f32", Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "conv2d_around_f32", InBands: flatInBands, Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
 		Match: func(r *Request) *Instance { return matchAround(r, true) }}
 }
 

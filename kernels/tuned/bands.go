@@ -46,7 +46,7 @@ func WindowOf(c *ops.Call) (w Window, ok bool) {
 // order. r is what in was selected for.
 func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
 	whole, ok := WindowOf(r.Call)
-	if !ok || r.Out == nil || !in.sameSums(whole, bands) {
+	if !ok || r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {
 		return nil
 	}
 	made := map[Rows]*Instance{}
@@ -72,34 +72,31 @@ func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
 // of one row alone may sum in another order than others.
 var tileRows = []int64{2, 6, rowsMax}
 
-// sameSums reports whether the results that tiles of one row compute are the same
-// in bands as in whole.
-func (in *Instance) sameSums(whole Window, bands []Rows) bool {
-	switch in.Kernel.Name {
-	case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_narrow_f32":
-		return true // each result by itself
-	case "depthwise_lanes_f32":
-		return in.sameDirection(whole, bands)
-	case "conv2d_rows_f32", "conv2d_gather_f32", "conv2d_around_f32":
-		columns, static := in.param("ow").Const()
-		rows, known := in.param("oh").Const()
-		if !static || !known {
-			return false
-		}
-		return rows == whole.Out || flatAlone(columns/whole.Out, whole, bands)
-	case "conv2d_edges_f32":
-		taps, apart := in.param("kh"), in.param("dh")
-		kernel, static := taps.Const()
-		dilation, known := apart.Const()
-		return static && known && edgesAlone(whole, kernel, dilation, bands)
+// eachAlone is Kernel.InBands of kernels whose results are sums by themselves,
+// wherever they stand in a tile.
+func eachAlone(*Instance, Window, []Rows) bool { return true }
+
+// flatInBands is that of kernels whose tiles run along all pixels.
+func flatInBands(in *Instance, whole Window, bands []Rows) bool {
+	columns, static := in.param("ow").Const()
+	rows, known := in.param("oh").Const()
+	if !static || !known {
+		return false
 	}
-	return false
+	return rows == whole.Out || flatAlone(columns/whole.Out, whole, bands)
 }
 
-// sameDirection reports whether Go's windows take the same columns downwards in
-// bands as in whole, in another order of taps: fewer than there are rows, and than
-// a tile may have.
-func (in *Instance) sameDirection(whole Window, bands []Rows) bool {
+// edgesInBands is that of ConvEdges.
+func edgesInBands(in *Instance, whole Window, bands []Rows) bool {
+	kernel, static := in.param("kh").Const()
+	dilation, known := in.param("dh").Const()
+	return static && known && edgesAlone(whole, kernel, dilation, bands)
+}
+
+// lanesInBands is that of DepthwiseLanes: Go's windows take the same columns
+// downwards in bands as in whole, in another order of taps: fewer than there are
+// rows, and than a tile may have.
+func lanesInBands(in *Instance, whole Window, bands []Rows) bool {
 	const most = 6
 	columns, _ := in.param("ow").Const()
 	taps, _ := in.param("kw").Const()
@@ -139,12 +136,13 @@ func flatAlone(columns int64, whole Window, bands []Rows) bool {
 
 // lastAlone reports whether the last of equal tiles of n results has one.
 func lastAlone(n, most int64) bool {
-	length := tileLength(n, most)
+	length := TileLength(n, most)
 	return (n-1)%length == 0
 }
 
-// tileLength is the length of the tiles of equal length that n results are taken in.
-func tileLength(n, most int64) int64 {
+// TileLength is the length of the tiles of equal length, at most of so many, that
+// kernels take n results in.
+func TileLength(n, most int64) int64 {
 	tiles := (n + most - 1) / most
 	return (n + tiles - 1) / tiles
 }
@@ -172,7 +170,7 @@ func (w Window) alone(kernel, dilation, most int64) []bool {
 	for p := int64(0); p < w.Out; {
 		n := int64(1)
 		if at := p*w.Stride - w.Pad; at >= 0 && at+(kernel-1)*dilation < w.In {
-			n = tileLength(min(w.Out-p, (w.In-1-at-(kernel-1)*dilation)/w.Stride+1), most)
+			n = TileLength(min(w.Out-p, (w.In-1-at-(kernel-1)*dilation)/w.Stride+1), most)
 		}
 		for range n {
 			out = append(out, n == 1)

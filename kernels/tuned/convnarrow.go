@@ -9,7 +9,7 @@ const narrowLanes = rowsCols / 2
 // by one: a vector that is wider has the channels of neighbouring pixels. w is
 // [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
-	return &Kernel{Name: "depthwise_narrow_f32", Phases: []string{"rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
+	return &Kernel{Name: "depthwise_narrow_f32", InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
 		Match: matchDepthwiseNarrow}
 }
 

@@ -18,14 +18,14 @@ var wideRows = map[string]string{"rows_wide_f32": "rows_wide"}
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", Go: "rows.Conv", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
+	return &Kernel{Name: "conv2d_rows_f32", InBands: flatInBands, Go: "rows.Conv", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
 		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
 
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
+	return &Kernel{Name: "conv2d_gather_f32", InBands: flatInBands, Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 

@@ -9,14 +9,14 @@ import (
 // DepthwiseRows is the depthwise convolution over images whose channels lie
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_rows_f32", InBands: eachAlone, Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
 }
 
 // DepthwiseSlide is DepthwiseRows for rows of 3 or 5 taps beside each other that
 // move by one or two pixels: a pixel is loaded once for all results that see it.
 func DepthwiseSlide() *Kernel {
-	return &Kernel{Name: "depthwise_slide_f32", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
+	return &Kernel{Name: "depthwise_slide_f32", InBands: eachAlone, Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
 		Match: func(r *Request) *Instance {
 			cv := convolutionOf(r)
 			if cv == nil || !cv.axes[1].slides() {
@@ -44,7 +44,7 @@ func (a *axis) slides() bool {
 // are several times beside each other, [kh][kw][lanes], so that neighbouring
 // pixels fill a vector together.
 func DepthwiseLanes() *Kernel {
-	return &Kernel{Name: "depthwise_lanes_f32", Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "depthwise_lanes_f32", InBands: lanesInBands, Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "go") }}
 }
 

@@ -11,7 +11,7 @@ import (
 // apart as the input's elements, and Go takes these only. Its results have their
 // channels innermost.
 func ConvEdges() *Kernel {
-	return &Kernel{Name: "conv2d_edges_f32", Go: "rows.ConvEdges", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+	return &Kernel{Name: "conv2d_edges_f32", InBands: edgesInBands, Go: "rows.ConvEdges", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
 		Match: func(r *Request) *Instance { return matchEdges(r, true) }}
 }
 
