@@ -14,6 +14,25 @@ func Walk(block []native.Stmt, f func(native.Stmt)) {
 	}
 }
 
+// Origins returns the graph nodes that s comes from.
+func Origins(s native.Stmt) []native.Origin {
+	switch s := s.(type) {
+	case *native.Call:
+		return s.From
+	case *native.Cond:
+		return s.From
+	case *native.While:
+		return s.From
+	case *native.For:
+		return s.From
+	case *native.Let:
+		return s.From
+	case *native.Assert:
+		return s.From
+	}
+	return nil
+}
+
 // Operands returns the buffers that s itself uses, its blocks left out. The
 // predicate of a While is among them.
 func Operands(s native.Stmt) []*native.Buffer {

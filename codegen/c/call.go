@@ -41,7 +41,7 @@ func (b *body) inside(f func()) {
 // remark prints where s comes from, unless the statement before comes from the
 // same place.
 func (b *body) remark(s native.Stmt) {
-	text := codegen.OriginText(origin(s))
+	text := codegen.OriginText(codegen.Origins(s))
 	if text == "" || text == b.comment {
 		return
 	}
@@ -50,24 +50,6 @@ func (b *body) remark(s native.Stmt) {
 	}
 	b.w.comment(text)
 	b.comment = text
-}
-
-func origin(s native.Stmt) []native.Origin {
-	switch s := s.(type) {
-	case *native.Call:
-		return s.From
-	case *native.Cond:
-		return s.From
-	case *native.While:
-		return s.From
-	case *native.For:
-		return s.From
-	case *native.Let:
-		return s.From
-	case *native.Assert:
-		return s.From
-	}
-	return nil
 }
 
 // declare prints the locals for buffers that are first used here.

@@ -53,14 +53,10 @@ func (g *gen) signatures() error {
 			}
 			m.in = append(m.in, name)
 		}
-		for _, p := range nm.Outputs {
+		for i, p := range nm.Outputs {
 			name := ""
 			if isResult(p) {
-				base := p.Name
-				if len(nm.Outputs) == 1 && base == "out0" {
-					base = "out"
-				}
-				name = m.scope.Take(base)
+				name = m.scope.Take(codegen.OutputName(nm, i))
 			}
 			m.out = append(m.out, name)
 		}
@@ -110,15 +106,17 @@ func hasDim(dims []native.Dim, port int) bool {
 // sizeFields names the members of the method's sizes struct.
 func (m *method) sizeFields() {
 	scope := codegen.NewScope(nil)
-	add := func(output bool, ports []native.Port, dims []native.Dim) {
-		for _, d := range dims {
-			if d.Axis >= 0 {
-				m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", ports[d.Port].Name, d.Axis))
-			}
+	take := func(output bool, d native.Dim, port string) {
+		if d.Axis >= 0 {
+			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", port, d.Axis))
 		}
 	}
-	add(false, m.Inputs, m.binding.In)
-	add(true, m.Outputs, m.binding.Out)
+	for _, d := range m.binding.In {
+		take(false, d, m.Inputs[d.Port].Name)
+	}
+	for _, d := range m.binding.Out {
+		take(true, d, codegen.OutputName(m.Method, d.Port))
+	}
 }
 
 // param is a parameter of a method.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -28,7 +29,7 @@ func (p *methodPrinter) bind() []jen.Code {
 	}
 	for i, port := range p.m.Outputs {
 		if port.Buf != nil {
-			port.Name = p.outName(i)
+			port.Name = codegen.OutputName(p.m, i)
 			code = append(code, p.length(port, "<")...)
 		}
 	}

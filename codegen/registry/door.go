@@ -167,10 +167,7 @@ func (g *glue) result(p native.Port, k int) {
 	if n := p.Buf.MaxLen; n > g.results[k].most {
 		fmt.Fprintf(&g.once, "c.Least(%d, %d)\n", k, n)
 	}
-	name := p.Name
-	if len(g.m.Outputs) == 1 && name == "out0" {
-		name = "out"
-	}
+	name := codegen.OutputName(g.m, k)
 	for axis, size := range p.Type.Sizes {
 		d := logical(g.results[k].order, axis)
 		if isDynamic(size) {

@@ -1,0 +1,74 @@
+package golang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// doc is the method's documentation.
+func (p *methodPrinter) doc() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name)
+	var halves []ir.DType
+	row := func(name string, port native.Port, notes ...string) {
+		text := codegen.TypeText(port.Type, nil)
+		if port.Path != "" {
+			notes = append([]string{port.Path}, notes...)
+		}
+		if port.Buf != nil && isHalf(port.Buf.DType) && !slices.Contains(halves, port.Buf.DType) {
+			halves = append(halves, port.Buf.DType)
+		}
+		if len(notes) > 0 {
+			text += " (" + codegen.PlainText(strings.Join(notes, "; ")) + ")"
+		}
+		fmt.Fprintf(&b, "//   - %s: %s\n", name, text)
+	}
+	for _, port := range p.m.Inputs {
+		switch {
+		case port.Buf != nil:
+			var notes []string
+			if port.Mutated {
+				notes = append(notes, "updated in place")
+			}
+			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), port, notes...)
+		case port.Value == nil && numberType(port) != "":
+			row(camel(port.Name), port)
+		}
+	}
+	for _, port := range p.m.Outputs {
+		if port.Buf != nil {
+			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), port, "written")
+		} else if numberType(port) != "" {
+			row("result", port)
+		}
+	}
+	b.WriteString("//\n")
+	notes := "Tensors are row-major and must not overlap."
+	for _, d := range halves {
+		if p.g.internal {
+			break
+		}
+		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d, p.halfFunc(d, true), p.halfFunc(d, false))
+	}
+	if !p.fails {
+		notes += " The error is always nil."
+	}
+	b.WriteString(comment(notes))
+	return b.String()
+}
+
+// halfFunc makes an exported function of the conversion between d and float32.
+func (p *methodPrinter) halfFunc(d ir.DType, to bool) string {
+	short, long := halfName(d), pascal(d.String())
+	internal, public := "F32To"+short, long+"FromFloat32"
+	if to {
+		internal, public = short+"ToF32", long+"ToFloat32"
+	}
+	p.unit.helpers[internal] = public
+	return public
+}
