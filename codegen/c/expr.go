@@ -28,6 +28,7 @@ type printer struct {
 	scalars  []code
 	ranges   ranges
 	guarded  int                 // over 0: what is printed is not evaluated in any case
+	parts    map[string]share    // of divided loops, if a part of the kernel is printed
 	spilled  map[*expr.Expr]code // parts of this statement's expressions that became locals
 }
 

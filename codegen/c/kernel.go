@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -96,8 +97,16 @@ func (g *gen) kernel(k *native.Kernel) {
 	add := func(decl, name string, drop *bool) {
 		decls, drops = append(decls, decl+name), append(drops, drop)
 	}
+	divided := g.divides(k)
+	if divided {
+		p.scope.Reserve(partName, partsName)
+	}
+	var scratch []own
 	for i, b := range k.Loop.Bufs {
 		name := p.scope.Take(b.Name)
+		if b.Role == loop.Scratch {
+			scratch = append(scratch, own{name, native.OwnScratch(b)})
+		}
 		p.bufs = append(p.bufs, operand{name, b.DType})
 		add(g.operandDecl(info, i, written(k, i)), name, &info.dropArg[i])
 	}
@@ -112,18 +121,26 @@ func (g *gen) kernel(k *native.Kernel) {
 		p.scalars = append(p.scalars, c)
 		add(t.String()+" ", c.s, &info.dropNum[i])
 	}
+	if divided {
+		p.parts = p.shares(k.Loop.Body)
+	}
 	p.block(withoutDead(settled(k.Loop.Body)))
 	body := p.w.b.String()
-	kept := decls[:0:0]
+	kept, args := decls[:0:0], []string{}
 	for i, d := range decls {
-		if *drops[i] = !mentions(body, d[strings.LastIndexAny(d, " *")+1:]); !*drops[i] {
-			kept = append(kept, d)
+		name := d[strings.LastIndexAny(d, " *")+1:]
+		if *drops[i] = !mentions(body, name); !*drops[i] {
+			kept, args = append(kept, d), append(args, name)
 		}
 	}
 	w := &g.kernelText
 	w.blank()
 	if k.Doc != "" {
 		w.comment(codegen.PlainText(k.Doc))
+	}
+	if divided {
+		g.parts(info.name, "static void", []string{"share"}, []string{"{\n" + body + "}"}, kept, args, scratch...)
+		return
 	}
 	w.line("static void %s(%s)", info.name, paramList(kept))
 	w.raw("{")

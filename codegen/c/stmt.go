@@ -66,19 +66,25 @@ func (p *printer) stmt(s loop.Stmt) {
 }
 
 func (p *printer) loop(s *loop.For) {
-	if n, ok := s.Extent.Const(); ok && (s.Unroll && n <= maxUnrolled || n == 1) && !breaks(s.Body) {
+	divided := p.parts != nil && s.Divided
+	if n, ok := s.Extent.Const(); ok && !divided && (s.Unroll && n <= maxUnrolled || n == 1) && !breaks(s.Body) {
 		p.unroll(s, n)
 		return
 	}
-	extent := p.index(s.Extent)
 	outer := p.scope
+	own := share{"0", ""}
+	if divided {
+		own = p.parts[s.Extent.Key()]
+	} else {
+		own.to = p.index(s.Extent).at(precShift)
+	}
 	if s.Rolled {
 		p.w.line("%s", p.g.rolled())
 	}
 	p.scope = codegen.NewScope(outer)
 	i := p.scope.Take(s.Var.Name)
 	p.syms[s.Var] = i
-	p.w.line("for (%s %s = 0; %s < %s; %s++) {", p.g.idx, i, i, extent.at(precShift), i)
+	p.w.line("for (%s %s = %s; %s < %s; %s++) {", p.g.idx, i, own.from, i, own.to, i)
 	p.nested(s.Body)
 	p.w.line("}")
 	p.scope = outer

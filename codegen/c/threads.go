@@ -2,13 +2,63 @@ package c
 
 import (
 	"fmt"
+	"math"
 	"strings"
+
+	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/lower/native"
 )
+
+// The parameters of a function that does a part: which of how many.
+const (
+	partName  = "part"
+	partsName = "parts"
+)
+
+// own is a buffer of which each part has so many elements of its own.
+type own struct {
+	name string
+	size int64
+}
+
+// ofPart returns what is added to a pointer to get a part's own memory.
+func ofPart(name string, owns []own) string {
+	for _, o := range owns {
+		if o.name == name {
+			return fmt.Sprintf(" + %s * %d", partName, o.size)
+		}
+	}
+	return ""
+}
+
+// divides reports whether k is done in parts.
+func (g *gen) divides(k *native.Kernel) bool { return g.opt.Threads > 1 && k.Divided() }
+
+// share is a part's share of a number of iterations: the first, and the end.
+type share struct{ from, to string }
+
+// shares declares what of the iterations of divided loops a part does, by their
+// number.
+func (p *printer) shares(body []loop.Stmt) map[string]share {
+	shares := map[string]share{}
+	at := p.g.idx
+	for _, n := range native.Shared(body) {
+		s := share{p.scope.Take("from"), p.scope.Take("to")}
+		of := p.index(n).at(precMul)
+		from, to := of+" * "+partName+" / "+partsName, of+" * ("+partName+" + 1) / "+partsName
+		if _, most := n.Bounds(); at == tI32 && most > math.MaxInt32/int64(p.g.opt.Threads) {
+			from, to = fmt.Sprintf("(%s)((int64_t)%s)", at, from), fmt.Sprintf("(%s)((int64_t)%s)", at, to)
+		}
+		p.w.line("const %s %s = %s, %s = %s;", at, s.from, from, s.to, to)
+		shares[n.Key()] = s
+	}
+	return shares
+}
 
 // parts prints a kernel whose phases are done in parts: a function for each
 // phase that does one part, and the kernel itself, which has the application run
 // them.
-func (g *gen) parts(name, head string, phases, bodies, decls, args []string) {
+func (g *gen) parts(name, head string, phases, bodies, decls, args []string, owns ...own) {
 	w := &g.kernelText
 	at := g.idx.String()
 	arguments := g.names.Take(name + "_arguments")
@@ -23,7 +73,7 @@ func (g *gen) parts(name, head string, phases, bodies, decls, args []string) {
 		var own, given []string
 		for k, d := range decls {
 			if mentions(body, args[k]) {
-				own, given = append(own, d), append(given, "a->"+args[k])
+				own, given = append(own, d), append(given, "a->"+args[k]+ofPart(args[k], owns))
 			}
 		}
 		w.blank()

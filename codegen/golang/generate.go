@@ -177,6 +177,11 @@ func (g *generator) kernels() ([]byte, error) {
 		case k.Loop != nil:
 			f := *k.Loop
 			f.Syms = k.Params
+			if g.divides(k) {
+				params, body := g.unit.loopFunction(&f, g.threads)
+				text += g.inParts(g.names[k], k.Doc, params, "1", body) + "\n"
+				continue
+			}
 			text += g.unit.loopKernel(g.names[k], k.Doc, &f) + "\n"
 		default:
 			body, err := g.tunedKernel(k)

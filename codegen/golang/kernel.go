@@ -14,7 +14,17 @@ import (
 // loopKernel returns the Go function of a loop kernel. Its parameters are the
 // buffers, the integers and the scalars, in the kernel's order.
 func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
+	params, body := u.loopFunction(f, 0)
+	return kernelDoc(name, doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", name, signature(params), body)
+}
+
+// loopFunction returns the parameters and the body of a loop kernel: if threads is
+// not 0, of a part of it, of which there may be more than that.
+func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
 	p := u.newPrinter(f.Body)
+	if threads > 0 {
+		p.scope.Reserve("s", "c", "step", partName, partsName)
+	}
 	var params []param
 	for _, b := range f.Bufs {
 		n := p.scope.Take(camel(b.Name))
@@ -31,8 +41,15 @@ func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
 		p.scalars = append(p.scalars, n)
 		params = append(params, param{n, goType(v.DType)})
 	}
+	if threads > 0 {
+		p.parts = p.shares(f.Body)
+	}
 	p.stmts(f.Body)
-	return kernelDoc(name, doc) + fmt.Sprintf("func %s(%s) {\n%s%s}\n", name, signature(params), p.declareTemps(), joinVars(joinFirst(p.b.String())))
+	body := p.declareTemps() + joinVars(joinFirst(p.b.String()))
+	if threads > 0 {
+		body = p.ownScratch(f, threads) + body
+	}
+	return params, body
 }
 
 // kernelDoc is the comment of a kernel that does what doc lists.

@@ -27,6 +27,8 @@ type printer struct {
 	// fusible tells that the function has floating additions, into which Go
 	// could fuse a product.
 	fusible bool
+	// parts are the shares of divided loops, if a part of a kernel is printed.
+	parts map[string]share
 }
 
 func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {

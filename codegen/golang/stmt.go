@@ -27,7 +27,9 @@ func (p *printer) stmts(body []loop.Stmt) {
 func (p *printer) stmt(s loop.Stmt) {
 	switch s := s.(type) {
 	case *loop.For:
-		if !p.clears(s) && !p.transposes(s) && !p.strips(s) {
+		if p.parts != nil && s.Divided {
+			p.divided(s)
+		} else if !p.clears(s) && !p.transposes(s) && !p.strips(s) {
 			p.loop(s)
 		}
 	case *loop.While:

@@ -15,7 +15,7 @@ import (
 
 // divides reports whether goroutines share the parts of a kernel.
 func (g *generator) divides(k *native.Kernel) bool {
-	return g.threads > 1 && k.Tuned != nil && k.Tuned.Divided
+	return g.threads > 1 && k.Divided()
 }
 
 // goFunction returns the qualified name of the Go function of a tuned kernel, or

@@ -59,6 +59,9 @@ type (
 		// Rolled asks for a short loop not to be unrolled before the compiler
 		// has made vectors of it.
 		Rolled bool
+		// Divided says that threads may each run some of the iterations at the same
+		// time: see schedule.Divide.
+		Divided bool
 	}
 	// While runs Body as long as Cond holds.
 	While struct {

@@ -226,7 +226,7 @@ func (p *parser) loop() Stmt {
 	} else {
 		s.Var = sym.NewVar(t.Text, s.Extent)
 	}
-	s.Strip, s.Unroll, s.Rolled = p.AcceptName("strip"), p.AcceptName("unroll"), p.AcceptName("rolled")
+	s.Strip, s.Unroll, s.Rolled, s.Divided = p.AcceptName("strip"), p.AcceptName("unroll"), p.AcceptName("rolled"), p.AcceptName("divided")
 	declare(p, p.syms, t, s.Var)
 	s.Body = p.block(true)
 	p.close(open)

@@ -188,6 +188,9 @@ func (p *printer) loop(s *For) {
 	if s.Rolled {
 		p.printf(" rolled")
 	}
+	if s.Divided {
+		p.printf(" divided")
+	}
 	p.block(s.Body)
 	p.symbols.Close()
 }

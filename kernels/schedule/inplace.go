@@ -11,7 +11,7 @@ import (
 // InPlace reports whether output buffer out of f may start at the very address
 // of input buffer in: no store to out overwrites what a later load from in
 // reads, whether loops run one iteration after the other or their Strip loops
-// in strips. It is sound, not complete. That f reads back what it has stored
+// in strips, or threads share those that are Divided. It is sound, not complete. That f reads back what it has stored
 // to out does no harm: nothing else writes there.
 func InPlace(f *loop.Func, out, in int) bool {
 	if out == in || f.Bufs[out].Role != loop.Out || f.Bufs[in].Role != loop.In {
@@ -30,7 +30,7 @@ func InPlace(f *loop.Func, out, in int) bool {
 			}
 		}
 	}
-	return true
+	return apartInParts(f, out, in)
 }
 
 // access is a load or store at position at, in text order pos, within scopes.

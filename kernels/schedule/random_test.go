@@ -318,6 +318,7 @@ func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedul
 			}
 		}
 	}
+	checkParts(t, f, bufs, values, scalars)
 	return f
 }
 

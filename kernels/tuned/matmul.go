@@ -5,7 +5,7 @@ import "github.com/etgen/etgen/ir/sym"
 // MatmulRows multiplies a batch of pairs of matrices, both given by strides: x
 // over batch, row and k, w over batch, k and column. All sizes may be dynamic.
 func MatmulRows() *Kernel {
-	return &Kernel{Name: "matmul_rows_f32", Go: "rows.Matmul", Operands: []string{"x", "w"}, Helpers: []string{"tile", "rows_f32", "rows_apart_f32"},
+	return &Kernel{Name: "matmul_rows_f32", Go: "rows.Matmul", Phases: []string{"panels"}, OwnScratch: true, Operands: []string{"x", "w"}, Helpers: []string{"tile", "rows_f32", "rows_apart_f32"},
 		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance { return matchMatmul(r, true) }}
 }
 

@@ -14,7 +14,8 @@ func MaxPool2D() *Kernel {
 
 // MaxPool2DPlanes is MaxPool2D for row-major images.
 func MaxPool2DPlanes() *Kernel {
-	return &Kernel{Name: "max_pool2d_planes_f32", Go: "rows.MaxPoolPlanes", Operands: []string{"x"}, Match: matchMaxPoolPlanes}
+	return &Kernel{Name: "max_pool2d_planes_f32", Go: "rows.MaxPoolPlanes", Phases: []string{"rows"}, OwnScratch: true, Operands: []string{"x"},
+		Match: func(r *Request) *Instance { return counted(r, matchMaxPoolPlanes(r)) }}
 }
 
 // AvgPool2D is the mean of each window, like MaxPool2D.

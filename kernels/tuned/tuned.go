@@ -43,6 +43,9 @@ type Kernel struct {
 	// step, the part and the number of parts come first. It does the phases for
 	// each image of a batch.
 	Phases []string
+	// OwnScratch says that Match asks for the scratch of one thread, and that each
+	// of those that share a call needs as much: there is one behind the other.
+	OwnScratch bool
 	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
 	// c for the whole run if false.
 	RunChannels bool
@@ -209,6 +212,9 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 	}
 	if best != nil {
 		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 && max(cost(best.MACs), best.Work) >= r.Target.DividedFrom
+		if best.Divided && best.Kernel.OwnScratch {
+			best.Scratch = sym.Mul(sym.Int(int64(r.Target.Threads)), best.Scratch)
+		}
 	}
 	return best
 }

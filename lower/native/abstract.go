@@ -223,7 +223,7 @@ func (a *abstracter) block(stmts []loop.Stmt) []loop.Stmt {
 func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 	switch s := s.(type) {
 	case *loop.For:
-		fmt.Fprintf(&a.key, "for%t%t%t", s.Strip, s.Unroll, s.Rolled)
+		fmt.Fprintf(&a.key, "for%t%t%t%t", s.Strip, s.Unroll, s.Rolled, s.Divided)
 		n := *s
 		if s.Unroll {
 			fmt.Fprintf(&a.key, "%s", s.Extent.Key()) // the text depends on it

@@ -101,6 +101,7 @@ func (b *builder) method(m *ir.Method) error {
 	}
 	forwardCopies(b.m)
 	b.bands()
+	divide(b.m, b.opt.Target)
 	b.dropPacked()
 	return collectBuffers(b.m)
 }

@@ -85,8 +85,12 @@ func newInstance(c *Call) *instance {
 	if c.Kernel.Loop != nil {
 		in.skel = abstract(c.Kernel.Loop)
 		in.key = "loop " + in.skel.key
+		divided := c.Kernel.Divided()
 		for _, b := range c.Kernel.Loop.Bufs {
 			in.lens = append(in.lens, b.Len)
+			if divided && b.Role == loop.Scratch { // the text depends on it
+				in.key += " " + b.Len.Key()
+			}
 		}
 		return in
 	}

@@ -99,10 +99,14 @@ func AttentionKeptPart(_, part, parts int, y, q, k, v []float32, mask []bool, sc
 
 // attend does a part of the units of a call, each some of the queries of a head.
 // Keys are packed in panels, as the columns that they are of the scores, and so
-// are values: once for the units in a row that share them.
+// are values: once for the units in a row that share them. Parts for which there is
+// no scratch do nothing.
 func attend(part, parts int, y, q, k, v, scratch []float32, a *attended, f *strips, e epilogue) {
 	blocks := (a.l + queryRows - 1) / queryRows
 	units := a.batch * a.heads * blocks
+	if parts = min(parts, len(scratch)/a.room); part >= parts {
+		return
+	}
 	scratch = scratch[part*a.room:][:a.room]
 	across := (a.s + panel - 1) / panel * panel
 	keys, rest := scratch[:across*a.depth], scratch[across*a.depth:]

@@ -50,24 +50,36 @@ func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor 
 // MaxPoolPlanes is MaxPool for row-major images: of planes, each on its own. The
 // scratch holds a row. The epilogue's runs are rows of planes, of channel c.
 func MaxPoolPlanes(y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+	MaxPoolPlanesPart(0, 0, 1, y, x, scratch, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, epilogue)
+}
+
+// MaxPoolPlanesPart does one of the parts that MaxPoolPlanes' one step is divided
+// into. Each has its share of the scratch; if that is for fewer parts, there is
+// nothing left for the others to do.
+func MaxPoolPlanesPart(_, part, parts int, y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+	parts = min(parts, len(scratch)/max(iw, 1))
+	if part >= parts {
+		return
+	}
+	scratch = scratch[part*iw:][:iw]
 	low := float32(math.Inf(-1))
 	rows, cols := axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}
 	t := tile{y: scratch, rows: 1, middle: 1, xOuter: dh * iw, width: iw, low: low, high: -low}
-	for plane := range batch * channels {
-		for p := range oh {
-			// The largest of what each column has, then of neighbouring columns.
-			s := rows.from(p, oh)
-			t.outer, t.x = s.count, nil
-			if s.count > 0 {
-				t.x = x[(plane*ih+p*sh-ph+s.first*dh)*iw:]
-			}
-			t.above()
-			o := (plane*oh + p) * ow
-			run := y[o : o+ow]
-			cols.largest(run, scratch[:iw])
-			if epilogue != nil {
-				epilogue(run, o, plane%channels)
-			}
+	all := batch * channels * oh
+	for u := all * part / parts; u < all*(part+1)/parts; u++ {
+		plane, p := u/oh, u%oh
+		// The largest of what each column has, then of neighbouring columns.
+		s := rows.from(p, oh)
+		t.outer, t.x = s.count, nil
+		if s.count > 0 {
+			t.x = x[(plane*ih+p*sh-ph+s.first*dh)*iw:]
+		}
+		t.above()
+		o := (plane*oh + p) * ow
+		run := y[o : o+ow]
+		cols.largest(run, scratch)
+		if epilogue != nil {
+			epilogue(run, o, plane%channels)
 		}
 	}
 }

@@ -34,6 +34,12 @@ func TestParts(t *testing.T) {
 			"MaxPool": {1, func(step, part, parts int) {
 				MaxPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, nil)
 			}},
+			"MaxPoolPlanes": {1, func(step, part, parts int) {
+				MaxPoolPlanesPart(step, part, parts, y, x, scratch[:max(5, size)*size], 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, nil)
+			}},
+			"Matmul": {1, func(step, part, parts int) {
+				MatmulPart(step, part, parts, y, x, w, make([]float32, 5*size*(panel+maxRows)), 2, c, size*size, size, c*size, 1, c, size*size*size, size*size, 1, add, low, high, nil)
+			}},
 			"AvgPool": {1, func(step, part, parts int) {
 				AvgPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 0, nil)
 			}},

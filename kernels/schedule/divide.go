@@ -1,0 +1,243 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// Divide returns f with the loops marked whose iterations so many threads may
+// share, nil if it cannot be or that is not worth it. Each thread runs all of f but
+// for the marked loops, of which it runs a range of iterations, all threads at the
+// same time. It has scratch memory of its own.
+//
+// A marked loop is the outermost of its nest, or one that only loops are around: the
+// first that comes out even. It sets no local from outside of it. What a thread
+// stores to a result, and reads of it, are elements from which the iteration
+// follows, so that no other touches them. Of scratch memory it reads what it has
+// stored itself: before, in the same iteration or outside of marked loops; or, if
+// all that stores is in marked loops, elements from which the iteration follows.
+// Outside of marked loops nothing is stored but to scratch memory, and little is
+// computed.
+func Divide(f *loop.Func, threads int) *loop.Func {
+	for _, all := range []bool{false, true} {
+		d := divider{f: f, threads: threads, all: all, owned: map[int]digit{}}
+		if g := d.divide(); g != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+type divider struct {
+	f       *loop.Func
+	threads int
+	all     bool          // of scratch memory, too, an iteration follows from an element
+	owned   map[int]digit // by buffer: how it follows
+}
+
+func (d *divider) divide() *loop.Func {
+	g := *d.f
+	g.Body = nil
+	once, shared := 0.0, 0.0
+	for _, st := range d.f.Body {
+		if !d.stores(st) {
+			once += work([]loop.Stmt{st})
+		} else if st = d.mark(st); st == nil {
+			return nil
+		} else {
+			shared += work([]loop.Stmt{st})
+		}
+		g.Body = append(g.Body, st)
+	}
+	if shared == 0 || once > maxRepeated*shared || !owns(&g, d.owned) || !d.all && !keepsScratch(&g) {
+		return nil
+	}
+	return &g
+}
+
+// maxRepeated is how much of what threads share each may do besides.
+const maxRepeated = 1 / 16.0
+
+// Work estimates the operations of f.
+func Work(f *loop.Func) float64 { return work(f.Body) }
+
+func work(body []loop.Stmt) float64 {
+	sum := 0.0
+	for _, st := range body {
+		loop.Exprs(st, func(e *expr.Expr) { sum += expr.Cost(e) })
+		times := 1.0
+		switch st := st.(type) {
+		case *loop.For:
+			times = expr.Count(st.Extent)
+		case *loop.Store:
+			sum++
+		}
+		for _, b := range loop.Blocks(st) {
+			sum += times * work(b)
+		}
+	}
+	return sum
+}
+
+// wants reports whether an iteration of a marked loop has to follow from an element
+// of a buffer that it stores to.
+func (d *divider) wants(buf int) bool { return d.all || d.f.Bufs[buf].Role != loop.Scratch }
+
+// stores reports whether st stores to such a buffer.
+func (d *divider) stores(st loop.Stmt) bool {
+	found := false
+	loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
+		s, ok := st.(*loop.Store)
+		found = found || ok && d.wants(s.Buf)
+	})
+	return found
+}
+
+// mark returns the nest st with a loop marked, nil if none can be.
+func (d *divider) mark(st loop.Stmt) loop.Stmt {
+	var best *loop.For
+	var digits map[int]digit
+	least := 1.0 // of the loops that are faster done so
+	outermost := true
+	for l, ok := st.(*loop.For); ok && !breaks(l.Body) && !assigns(l.Body); l, ok = only(l.Body) {
+		if gain := d.faster(l); gain > least && d.known(l.Extent) {
+			if found := d.digits(l); found != nil && (outermost || d.long(found)) {
+				best, digits, least = l, found, gain
+			}
+		}
+		if least >= evenEnough*float64(d.threads) {
+			break
+		}
+		outermost = false
+	}
+	if best == nil {
+		return nil
+	}
+	for buf, g := range digits {
+		if had, ok := d.owned[buf]; ok && (!had.unit.Equal(g.unit) || !had.count.Equal(g.count)) {
+			return nil
+		}
+		d.owned[buf] = g
+	}
+	return marked(st, best)
+}
+
+// evenEnough is what part of the threads must be at work for a loop to be divided
+// and not one in it, and shortest how many elements side by side a thread has at
+// least of one in it: a line of the cache or two, which only one core can write to.
+const (
+	evenEnough = 0.9
+	shortest   = 32
+)
+
+// long reports whether a thread's elements side by side are enough.
+func (d *divider) long(digits map[int]digit) bool {
+	for _, g := range digits {
+		if expr.Count(sym.Mul(g.unit, g.count)) < float64(shortest*d.threads) {
+			return false
+		}
+	}
+	return true
+}
+
+// known reports whether a number does not change within f.
+func (d *divider) known(n sym.Expr) bool {
+	return !slices.ContainsFunc(n.Symbols(), func(s *sym.Symbol) bool { return !slices.Contains(d.f.Syms, s) })
+}
+
+// faster is how many times as fast threads that share the iterations of l are at
+// most.
+func (d *divider) faster(l *loop.For) float64 {
+	n, threads := int64(expr.Count(l.Extent)), int64(d.threads)
+	return float64(n) / float64(max(1, (n+threads-1)/threads))
+}
+
+// only returns the one loop of a block that has nothing else but definitions.
+func only(body []loop.Stmt) (l *loop.For, ok bool) {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *loop.Let:
+			if st.Mutable || st.Value == nil {
+				return nil, false
+			}
+		case *loop.LetIndex:
+		case *loop.For:
+			if l != nil {
+				return nil, false
+			}
+			l = st
+		default:
+			return nil, false
+		}
+	}
+	return l, l != nil
+}
+
+// marked returns the nest st with l in it marked.
+func marked(st loop.Stmt, l *loop.For) loop.Stmt {
+	f, ok := st.(*loop.For)
+	if !ok {
+		return st
+	}
+	c := *f
+	if f == l {
+		c.Divided = true
+		return &c
+	}
+	c.Body = slices.Clone(f.Body)
+	for i, st := range c.Body {
+		c.Body[i] = marked(st, l)
+	}
+	return &c
+}
+
+// breaks reports whether body leaves the loop it is the body of.
+func breaks(body []loop.Stmt) bool {
+	return slices.ContainsFunc(body, func(st loop.Stmt) bool {
+		switch st := st.(type) {
+		case *loop.Break:
+			return true
+		case *loop.If:
+			return breaks(st.Then) || breaks(st.Else)
+		}
+		return false
+	})
+}
+
+// assigns reports whether body sets locals that are not its own.
+func assigns(body []loop.Stmt) bool {
+	own, found := map[*expr.Var]bool{}, false
+	loop.Walk(body, func(st loop.Stmt) {
+		switch st := st.(type) {
+		case *loop.Let:
+			own[st.Var] = true
+		case *loop.Assign:
+			found = found || !own[st.Var]
+		}
+	})
+	return found
+}
+
+// digits returns how an iteration of l follows from the elements that it stores to,
+// by buffer; nil if it does not from those of one.
+func (d *divider) digits(l *loop.For) map[int]digit {
+	out := map[int]digit{}
+	ok := true
+	loop.Walk(l.Body, func(st loop.Stmt) {
+		s, isStore := st.(*loop.Store)
+		if !isStore || !d.wants(s.Buf) {
+			return
+		}
+		unit, _, linear := s.At.Coef(l.Var)
+		g := digit{unit, l.Extent}
+		ok = ok && linear && g.names(s.At, l.Var)
+		out[s.Buf] = g
+	})
+	if !ok {
+		return nil
+	}
+	return out
+}
