@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -177,11 +176,10 @@ func turn() {
 	mask, count := YMM(), YMM()
 	VMOVD(channels.(reg.GPVirtual).As32(), count.AsX())
 	VPBROADCASTD(count.AsX(), count)
-	lanes := GLOBL("lanes", attr.RODATA|attr.NOPTR)
-	for i := range fewChannels {
-		DATA(4*i, operand.U32(i))
-	}
-	VMOVDQU(lanes, mask)
+	numbers := GP64() // of the lanes, in a byte each
+	MOVQ(operand.U64(0x0706050403020100), numbers)
+	VMOVQ(numbers, mask.AsX())
+	VPMOVZXBD(mask.AsX(), mask)
 	VPCMPGTD(mask, count, mask)
 	low, high := c.bounds()
 	left, beyond, away := field("columns"), GP64(), copied(add)

@@ -2,8 +2,6 @@
 
 //go:build !purego
 
-#include "textflag.h"
-
 // func product512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·product512(SB), $0-8
@@ -23096,7 +23094,9 @@ TEXT ·turn256(SB), $0-8
 	SHLQ         $0x02, SI
 	VMOVD        BX, X1
 	VPBROADCASTD X1, Y1
-	VMOVDQU      lanes<>+0(SB), Y0
+	MOVQ         $0x0706050403020100, BX
+	VMOVQ        BX, X0
+	VPMOVZXBD    X0, Y0
 	VPCMPGTD     Y0, Y1, Y0
 	MOVQ         t+0(FP), BX
 	VBROADCASTSS 88(BX), Y1
@@ -23333,16 +23333,6 @@ restplain6:
 done:
 	VZEROUPPER
 	RET
-
-DATA lanes<>+0(SB)/4, $0x00000000
-DATA lanes<>+4(SB)/4, $0x00000001
-DATA lanes<>+8(SB)/4, $0x00000002
-DATA lanes<>+12(SB)/4, $0x00000003
-DATA lanes<>+16(SB)/4, $0x00000004
-DATA lanes<>+20(SB)/4, $0x00000005
-DATA lanes<>+24(SB)/4, $0x00000006
-DATA lanes<>+28(SB)/4, $0x00000007
-GLOBL lanes<>(SB), RODATA|NOPTR, $32
 
 // func unzip256(even []float32, odd []float32, from []float32, blocks int)
 // Requires: AVX, AVX2
