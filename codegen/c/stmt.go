@@ -76,7 +76,7 @@ func (p *printer) loop(s *loop.For) {
 	if divided {
 		own = p.parts[s.Extent.Key()]
 	} else {
-		own.to = p.index(s.Extent).at(precShift)
+		own.end = p.index(s.Extent).at(precShift)
 	}
 	if s.Rolled {
 		p.w.line("%s", p.g.rolled())
@@ -84,7 +84,7 @@ func (p *printer) loop(s *loop.For) {
 	p.scope = codegen.NewScope(outer)
 	i := p.scope.Take(s.Var.Name)
 	p.syms[s.Var] = i
-	p.w.line("for (%s %s = %s; %s < %s; %s++) {", p.g.idx, i, own.from, i, own.to, i)
+	p.w.line("for (%s %s = %s; %s < %s; %s++) {", p.g.idx, i, own.first, i, own.end, i)
 	p.nested(s.Body)
 	p.w.line("}")
 	p.scope = outer

@@ -35,7 +35,7 @@ func ofPart(name string, owns []own) string {
 func (g *gen) divides(k *native.Kernel) bool { return g.opt.Threads > 1 && k.Divided() }
 
 // share is a part's share of a number of iterations: the first, and the end.
-type share struct{ from, to string }
+type share struct{ first, end string }
 
 // shares declares what of the iterations of divided loops a part does, by their
 // number.
@@ -43,13 +43,13 @@ func (p *printer) shares(body []loop.Stmt) map[string]share {
 	shares := map[string]share{}
 	at := p.g.idx
 	for _, n := range native.Shared(body) {
-		s := share{p.scope.Take("from"), p.scope.Take("to")}
+		s := share{p.scope.Take("first"), p.scope.Take("end")}
 		of := p.index(n).at(precMul)
-		from, to := of+" * "+partName+" / "+partsName, of+" * ("+partName+" + 1) / "+partsName
+		first, end := of+" * "+partName+" / "+partsName, of+" * ("+partName+" + 1) / "+partsName
 		if _, most := n.Bounds(); at == tI32 && most > math.MaxInt32/int64(p.g.opt.Threads) {
-			from, to = fmt.Sprintf("(%s)((int64_t)%s)", at, from), fmt.Sprintf("(%s)((int64_t)%s)", at, to)
+			first, end = fmt.Sprintf("(%s)((int64_t)%s)", at, first), fmt.Sprintf("(%s)((int64_t)%s)", at, end)
 		}
-		p.w.line("const %s %s = %s, %s = %s;", at, s.from, from, s.to, to)
+		p.w.line("const %s %s = %s, %s = %s;", at, s.first, first, s.end, end)
 		shares[n.Key()] = s
 	}
 	return shares

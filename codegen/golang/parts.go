@@ -24,8 +24,8 @@ func (p *printer) divided(s *loop.For) {
 	defer func() { p.scope = outer }()
 	// As a loop of its own, for vectors.
 	r := p.parts[s.Extent.Key()]
-	v := sym.NewVar(s.Var.Name, sym.Sub(r.to.Expr(), r.from.Expr()))
-	m := expr.Subst{s.Var: sym.Add(r.from.Expr(), v.Expr())}
+	v := sym.NewVar(s.Var.Name, sym.Sub(r.end.Expr(), r.first.Expr()))
+	m := expr.Subst{s.Var: sym.Add(r.first.Expr(), v.Expr())}
 	own := *s
 	own.Var, own.Extent = v, expr.Extent(v)
 	own.Body = loop.MapAll(s.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) }, func(x sym.Expr) sym.Expr {
@@ -35,13 +35,13 @@ func (p *printer) divided(s *loop.For) {
 		return
 	}
 	p.syms[s.Var] = p.scope.Take(camel(s.Var.Name))
-	p.line("for %[1]s := %[2]s; %[1]s < %[3]s; %[1]s++ {", p.syms[s.Var], p.syms[r.from], p.syms[r.to])
+	p.line("for %[1]s := %[2]s; %[1]s < %[3]s; %[1]s++ {", p.syms[s.Var], p.syms[r.first], p.syms[r.end])
 	p.block(s.Body)
 	p.line("}")
 }
 
 // share is a part's share of a number of iterations: the first, and the end.
-type share struct{ from, to *sym.Symbol }
+type share struct{ first, end *sym.Symbol }
 
 // shares declares what of the iterations of divided loops a part does, by their
 // number.
@@ -49,10 +49,10 @@ func (p *printer) shares(body []loop.Stmt) map[string]share {
 	shares := map[string]share{}
 	for _, n := range native.Shared(body) {
 		_, most := n.Bounds()
-		s := share{sym.NewSymbol("from", 0, most), sym.NewSymbol("to", 0, most)}
-		p.syms[s.from], p.syms[s.to] = p.scope.Take("from"), p.scope.Take("to")
+		s := share{sym.NewSymbol("first", 0, most), sym.NewSymbol("end", 0, most)}
+		p.syms[s.first], p.syms[s.end] = p.scope.Take("first"), p.scope.Take("end")
 		of := p.index(n, precMul)
-		p.line("%s, %s := %s*%s/%s, %s*(%s+1)/%s", p.syms[s.from], p.syms[s.to], of, partName, partsName, of, partName, partsName)
+		p.line("%s, %s := %s*%s/%s, %s*(%s+1)/%s", p.syms[s.first], p.syms[s.end], of, partName, partsName, of, partName, partsName)
 		shares[n.Key()] = s
 	}
 	return shares
