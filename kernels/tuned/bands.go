@@ -21,8 +21,11 @@ type Window struct{ In, Out, Stride, Reach, Pad int64 }
 
 // WindowOf returns the window of a convolution of one image, if its rows are
 // numbers that are known.
-func WindowOf(c *ops.Call) (w Window, ok bool) {
+func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 	cv := convolutionOf(&Request{Call: c})
+	if bytes := int8Of(&Request{Call: c, Target: t}); bytes != nil && !bytes.linear {
+		cv = &bytes.convolution
+	}
 	if cv == nil || !cv.batch.Is(1) || len(c.Outs[0].Sizes) != 4 {
 		return w, false
 	}
@@ -45,7 +48,10 @@ func WindowOf(c *ops.Call) (w Window, ok bool) {
 // nil if its kernel cannot, or would take the sum of some result in another
 // order. r is what in was selected for.
 func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
-	whole, ok := WindowOf(r.Call)
+	whole, ok := WindowOf(r.Call, r.Target)
+	if in.Kernel.ScalarBands && (r.Target.Lang != "c" || in.Tile.Vector) {
+		return nil
+	}
 	if !ok || r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {
 		return nil
 	}
@@ -60,7 +66,7 @@ func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
 			if part = in.Kernel.Match(&ask); part == nil || !slices.EqualFunc(part.Params, in.Params, func(a, b Param) bool { return a.Name == b.Name }) {
 				return nil
 			}
-			part.Kernel, part.Epilogue, part.Packed, part.Divided = in.Kernel, in.Epilogue, in.Packed, in.Divided
+			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel, in.Epilogue, in.Packed, in.Begun, in.Divided
 			made[rows] = part
 		}
 		out = append(out, part)

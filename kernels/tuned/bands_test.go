@@ -1,6 +1,10 @@
 package tuned
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/etgen/etgen/ir/sym"
+)
 
 // A tile of one row is the last of some whose lengths are those of the code.
 func TestLastAlone(t *testing.T) {
@@ -61,5 +65,27 @@ func TestGain(t *testing.T) {
 	}
 	if g := (Target{Threads: 2, DividedFrom: WorthThreads}).Gain(large); g >= gain/2 {
 		t.Errorf("two threads gain %.0f ns, one %.0f", g, gain)
+	}
+}
+
+// Rows that do not fill tiles take more instructions than the same results in one
+// long row.
+func TestInstructions(t *testing.T) {
+	point := func(rows, cols int64) *Instance {
+		in := &Instance{Kernel: Conv2D(), Tile: Target{Name: "cortex-m4", Lang: "c"}.tile(), MACs: sym.Int(rows * cols * 64 * 64)}
+		for name, n := range map[string]int64{"oh": rows, "ow": cols, "left": 0, "right": cols, "cout": 64, "groups": 1} {
+			in.Params = append(in.Params, Param{name, sym.Int(n)})
+		}
+		return in
+	}
+	whole := point(1, 120).Instructions()
+	if n := 6 * point(1, 20).Instructions(); n < whole || n > 1.01*whole {
+		t.Errorf("full tiles take %.0f in parts, %.0f whole", n, whole)
+	}
+	if n := 24 * point(1, 5).Instructions(); n < 1.05*whole || n > 1.4*whole {
+		t.Errorf("rows of five take %.0f, %.0f whole", n, whole)
+	}
+	if n := 40 * point(1, 3).Instructions(); n < 1.3*whole {
+		t.Errorf("rows of three take %.0f, %.0f whole", n, whole)
 	}
 }

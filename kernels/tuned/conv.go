@@ -13,14 +13,14 @@ import (
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
 	return &Kernel{Name: "conv2d_f32", Go: "conv.F32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32", "taps"},
-		Match: matchConv}
+		InBands: eachAlone, ScalarBands: true, Match: matchConv}
 }
 
 // DepthwiseConv2D is the convolution in which every channel is a group of its
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "window_f32"},
-		Head: "TILE_FUSED", Match: matchDepthwise}
+		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, Match: matchDepthwise}
 }
 
 func matchConv(r *Request) *Instance {
@@ -68,6 +68,7 @@ type convolution struct {
 	axes              [2]axis
 	rows              axis      // of the image, and of nothing but rows
 	height, plane     sym.Expr  // rows of the image, and elements of its channels, whatever the band
+	tall              sym.Expr  // rows of results, whatever the band
 	weights, bias     []float32 // once constants has read them; bias is zero if there is none
 	swapped           bool      // axes are columns, rows
 	xLast, yLast      bool      // the channels of input, output lie innermost in memory
@@ -197,7 +198,7 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
-	cv.height, cv.plane = rows.in, sym.Mul(rows.in, cols.in)
+	cv.height, cv.plane, cv.tall = rows.in, sym.Mul(rows.in, cols.in), rows.out
 	if band != nil {
 		if point && !cv.xLast {
 			return false // channels are not one row
@@ -207,7 +208,7 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 	cv.rows = *rows
 	if point {
 		cols.in, cols.out = sym.Mul(rows.in, cols.in), sym.Mul(rows.out, cols.out)
-		rows.in, rows.out = one, one
+		rows.in, rows.out, cv.tall = one, one, one
 	}
 	return true
 }
@@ -215,7 +216,7 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 // orient lets the longer axis be the inner one if the other is shorter than a
 // tile: only C code can, Go's epilogue works on runs of columns.
 func (cv *convolution) orient(t Target) {
-	rows, cols := cv.axes[0].out, cv.axes[1].out
+	rows, cols := cv.tall, cv.axes[1].out
 	if t.Lang == "c" && sym.Less(cols, rows) && sym.Less(cols, sym.Int(8)) {
 		cv.axes[0], cv.axes[1] = cv.axes[1], cv.axes[0]
 		cv.swapped = true

@@ -19,20 +19,20 @@ import (
 // packed as [ceil(n/2)][k/4][2][4]; sums begin at start[n], both with zeros for a
 // column that is not there.
 func LinearInt8() *Kernel {
-	return &Kernel{Name: "linear_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_tile_i8"}, Match: matchLinearInt8}
+	return &Kernel{Name: "linear_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_tile_i8"}, InBands: eachAlone, Match: matchLinearInt8}
 }
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows of any
 // length. It copies what two results see; w is packed as [ceil(cout/2)][depth/4][2][4],
 // depth being kh·kw·cin and zeros up to a multiple of four.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_tile_i8"}, Match: matchConvInt8}
+	return &Kernel{Name: "conv2d_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_tile_i8"}, InBands: eachAlone, Match: matchConvInt8}
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
 // images whose channels lie innermost. w is [kh][kw][channels].
 func DepthwiseInt8() *Kernel {
-	return &Kernel{Name: "depthwise_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_depth_i8", "taps"}, Match: matchDepthwiseInt8}
+	return &Kernel{Name: "depthwise_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_depth_i8", "taps"}, InBands: eachAlone, Match: matchDepthwiseInt8}
 }
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these
@@ -61,7 +61,7 @@ const (
 
 // int8Of reads r as one, or returns nil.
 func int8Of(r *Request) *int8Conv {
-	if r.Target.Lang != "c" || ChannelsLast(r.Target) || r.Rows != nil {
+	if r.Target.Lang != "c" || ChannelsLast(r.Target) {
 		return nil
 	}
 	c := r.Call
@@ -95,6 +95,9 @@ func int8Of(r *Request) *int8Conv {
 			cv.offset, cv.biasName = 0, "kernel_sum"
 		}
 		cv.groups, cv.cin, cv.cout, cv.kernel = 1, int(s[1]), int(s[0]), [2]int{1, 1}
+		if r.Rows != nil {
+			return nil
+		}
 		return cv.rowsOf(r, x)
 	}
 	cv.batch, cv.kernel = x.Sizes[0], [2]int{int(s[1]), int(s[2])}
@@ -111,7 +114,7 @@ func int8Of(r *Request) *int8Conv {
 	}
 	// The order of one channel is none.
 	cv.xLast, cv.yLast = r.order(cv.x) != nil || x.Sizes[1].Is(1), r.Out != nil || c.Outs[0].Sizes[1].Is(1)
-	if !cv.spatial(c, nil) {
+	if !cv.spatial(c, r.Rows) {
 		return nil
 	}
 	return cv

@@ -30,3 +30,6 @@ func (t Target) tile() Tile {
 // Wide reports whether the kernels of a target may use the widest vectors there
 // are, for which it counts how memory is aligned.
 func Wide(t Target) bool { return t.Speed && t.tile().Vector }
+
+// MCU reports whether a target is a microcontroller, whose memory is scarce.
+func (t Target) MCU() bool { return strings.HasPrefix(t.Name, "cortex-m") || t.Name == "riscv32" }

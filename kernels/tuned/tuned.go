@@ -58,6 +58,8 @@ type Kernel struct {
 	// InBands reports whether bands of rows of a convolution have the same sums,
 	// to the bit, as the whole does that an instance was made for; nil: none have.
 	InBands func(in *Instance, whole Window, bands []Rows) bool
+	// ScalarBands tells that InBands is true of C without vectors alone.
+	ScalarBands bool
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
 	// result are dense; kernels that know row-major ones only look at

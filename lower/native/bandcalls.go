@@ -27,6 +27,20 @@ func (c *banding) movable() bool {
 	return ok
 }
 
+// moving are the arguments that the epilogue reads at the result's position.
+func (c *banding) moving() map[int]bool {
+	in := c.call.Kernel.Tuned
+	at := map[int]bool{}
+	if ep := in.Epilogue; ep != nil {
+		expr.Walk(ep.Body, func(e *expr.Expr) {
+			if e.Op == expr.OpLoad && e.Coords[0].Equal(ep.O.Expr()) {
+				at[1+len(in.Operands)+len(in.Packed)+e.Buf] = true
+			}
+		})
+	}
+	return at
+}
+
 // emit returns the statements.
 func (p *bands) emit() []Stmt {
 	var windows []*Buffer
@@ -87,23 +101,18 @@ func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 		result := args[0]
 		in := c.call.Kernel.Tuned
 		if j < len(p.calls)-1 {
-			if i > 0 && c.halo > 0 {
-				w := windows[j]
-				n := sym.Mul(sym.Int(c.halo), rowLen(result, c.window.Out))
-				out = append(out, &Call{Kernel: copyKernel(w.DType, n), From: c.call.From, Args: []*Buffer{
-					rowsOf(w, result, c.window.Out, c.halo, sym.Int(c.lead)), rowsOf(w, result, c.window.Out, c.halo, sym.Int(c.lead+c.share))}})
+			if i > 0 {
+				out = append(out, p.moves(j, i, windows[j])...)
 			}
 			args[0] = rowsOf(windows[j], result, c.window.Out, rows.Out, sym.Int(p.done(j, i)-p.origin(j, i)))
 		} else {
 			args[0] = rowsOf(result, result, c.window.Out, rows.Out, done)
 		}
-		if ep := in.Epilogue; ep != nil {
-			first := 1 + len(in.Operands) + len(in.Packed)
-			expr.Walk(ep.Body, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad && e.Coords[0].Equal(ep.O.Expr()) {
-					args[first+e.Buf] = rowsOf(c.call.Args[first+e.Buf], result, c.window.Out, rows.Out, done)
-				}
-			})
+		if rows.Out == 0 {
+			continue // all is made
+		}
+		for k := range c.moving() {
+			args[k] = rowsOf(c.call.Args[k], result, c.window.Out, rows.Out, done)
 		}
 		part := c.parts[i]
 		if !part.Scratch.IsZero() {
@@ -118,6 +127,22 @@ func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 		out = append(out, &Call{Kernel: &k, Args: args, From: c.call.From})
 	}
 	return out
+}
+
+// moves returns the copies that bring the halo of image j to the front of its
+// window w before band i, in order: each of no more rows than a band brings, so that
+// none is read where it is written.
+func (p *bands) moves(j int, i int64, w *Buffer) (list []Stmt) {
+	c := &p.calls[j]
+	result := c.call.Args[0]
+	there := p.left(j, i)
+	for at := int64(0); at < there; at += c.share {
+		rows := min(c.share, there-at)
+		n := sym.Mul(sym.Int(rows), rowLen(result, c.window.Out))
+		list = append(list, &Call{Kernel: copyKernel(w.DType, n), From: c.call.From, Args: []*Buffer{
+			rowsOf(w, result, c.window.Out, rows, sym.Int(c.lead+at)), rowsOf(w, result, c.window.Out, rows, sym.Int(c.lead+at+c.share))}})
+	}
+	return list
 }
 
 // seen returns n rows of the image that c reads as it is given, from row from on,

@@ -1,6 +1,10 @@
 package native
 
-import "github.com/etgen/etgen/kernels/tuned"
+import (
+	"slices"
+
+	"github.com/etgen/etgen/kernels/tuned"
+)
 
 // bands is a chain of calls taken apart in bands.
 type bands struct {
@@ -22,7 +26,7 @@ type banding struct {
 }
 
 // newBands divides chain in bands of so many rows of its last result, or returns
-// nil if some band of some call would be empty or irregular.
+// nil if some band of some call would be irregular, or empty, but for the last.
 func newBands(chain []link, height int64) *bands {
 	last := chain[len(chain)-1].window
 	p := &bands{calls: make([]banding, len(chain)), number: (last.Out + height - 1) / height}
@@ -36,7 +40,7 @@ func newBands(chain []link, height int64) *bands {
 		c.link, c.share, c.base = chain[j], share, after-share
 		for i := range p.number {
 			end := min(w.Out, after+i*share)
-			if i > 0 && end <= c.ends[i-1] || end <= 0 || end == w.Out && i < p.number-1 {
+			if end <= 0 || end == w.Out && i < p.number-2 || i > 0 && end <= c.ends[i-1] && end < w.Out {
 				return nil
 			}
 			c.ends = append(c.ends, end)
@@ -45,9 +49,6 @@ func newBands(chain []link, height int64) *bands {
 			next := chain[j+1].window
 			c.halo = max(0, next.Reach-next.Stride)
 			c.lead = max(0, c.base-c.halo)
-			if c.halo > share {
-				return nil // it would be moved over itself
-			}
 		}
 		// The second band sees no padding any more.
 		if c.ends[0]*w.Stride < w.Pad {
@@ -60,7 +61,7 @@ func newBands(chain []link, height int64) *bands {
 			return nil
 		}
 		for j := range p.calls {
-			if p.rows(j, i).In < 1 {
+			if r := p.rows(j, i); r.Out > 0 && r.In < 1 {
 				return nil
 			}
 		}
@@ -89,6 +90,13 @@ func (p *bands) origin(j int, i int64) int64 {
 	return c.base + i*c.share - c.halo - c.lead
 }
 
+// left is how many rows of image j's halo band i finds: less than all if the image
+// ended in the band before.
+func (p *bands) left(j int, i int64) int64 {
+	c := &p.calls[j]
+	return min(c.halo, c.ends[i-1]-p.origin(j, i-1)-c.lead-c.share)
+}
+
 // rows is what call j does in band i.
 func (p *bands) rows(j int, i int64) tuned.Rows {
 	w := p.calls[j].window
@@ -108,6 +116,15 @@ func (p *bands) height(j int) int64 {
 		most = max(most, end-p.origin(j, int64(i)))
 	}
 	return most
+}
+
+// small reports whether bands are so low that a halo has more rows than a band
+// brings, and is moved in parts lest it be moved over itself, or that some call has
+// nothing left to do in the last band.
+func (p *bands) small() bool {
+	return slices.ContainsFunc(p.calls, func(c banding) bool {
+		return c.halo > c.share || c.ends[p.number-2] == c.window.Out
+	})
 }
 
 // same reports whether the calls of band i do what those of the second do.

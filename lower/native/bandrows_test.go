@@ -72,7 +72,10 @@ func simulate(p *bands) string {
 				return "bands in the middle differ"
 			}
 			if j < len(p.calls)-1 && i > 0 {
-				copy(windows[j][c.lead:][:c.halo], windows[j][c.lead+c.share:][:c.halo])
+				for at := int64(0); at < p.left(j, i); at += c.share {
+					rows := min(c.share, p.left(j, i)-at)
+					copy(windows[j][c.lead+at:][:rows], slices.Clone(windows[j][c.lead+at+c.share:][:rows]))
+				}
 			}
 			for k := range rows.Out {
 				row := p.done(j, i) + k

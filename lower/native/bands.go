@@ -38,9 +38,9 @@ type link struct {
 }
 
 // bands makes the calls of all blocks in bands where that pays.
-func (b *builder) bands() {
-	if len(b.opt.Kernels) == 0 {
-		return
+func (b *builder) bands() error {
+	if len(b.opt.Kernels) == 0 || b.opt.Bands < 0 {
+		return nil
 	}
 	made := map[*tuned.Instance]*facts{}
 	for _, f := range b.facts {
@@ -52,7 +52,11 @@ func (b *builder) bands() {
 	for _, s := range b.m.Body {
 		eachAccess(s, func(a access) { uses[Root(*a.buf)]++ })
 	}
+	if b.opt.sparing && b.opt.Bands == 0 {
+		return b.spare(made, uses)
+	}
 	b.bandBlock(&b.m.Body, made, uses)
+	return nil
 }
 
 func (b *builder) bandBlock(block *[]Stmt, made map[*tuned.Instance]*facts, uses map[*Buffer]int) {
@@ -91,7 +95,7 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 	if f == nil || b.orders[f.node.Output(0)] == nil || b.orders[b.stored(f)] == nil {
 		return l, false
 	}
-	w, ok := tuned.WindowOf(f.call)
+	w, ok := tuned.WindowOf(f.call, b.opt.Target)
 	if !ok {
 		return l, false
 	}
@@ -151,7 +155,7 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 	}
 	if forced := b.opt.Bands; forced > 0 {
 		for height := int64(forced); height < last; height++ {
-			if p := newBands(chain, height); p != nil && p.instances(b) {
+			if p := newBands(chain, height); p != nil && (b.opt.sparing || !p.small()) && p.instances(b) {
 				return p, float64(len(chain))
 			}
 		}
@@ -166,7 +170,7 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 	}
 	var choices []choice
 	for height := int64(1); height < last; height++ {
-		if p := newBands(chain, height); p != nil {
+		if p := newBands(chain, height); p != nil && !p.small() {
 			if g := b.opt.Target.Gain(p.cost()); g > 0 {
 				choices = append(choices, choice{p, g})
 			}
@@ -235,7 +239,9 @@ func (p *bands) instances(b *builder) bool {
 		}
 		var list []tuned.Rows
 		for i := range p.number {
-			list = append(list, p.rows(j, i))
+			if rows := p.rows(j, i); rows.Out > 0 {
+				list = append(list, rows)
+			}
 		}
 		if c.parts = tuned.Bands(c.call.Kernel.Tuned, b.request(c.facts), list); c.parts == nil {
 			return false
@@ -252,5 +258,6 @@ func (b *builder) request(f *facts) *tuned.Request {
 		Call: &call, Target: b.opt.Target,
 		Order: func(k int) []int { return b.orders[f.call.Operands()[k]] },
 		Out:   b.orders[f.node.Output(0)],
+		Const: func(k int) ([]byte, bool) { return constBytes(f.call.Operands()[k]) },
 	}
 }

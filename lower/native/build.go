@@ -14,6 +14,19 @@ import (
 // Build turns a program in the Backend dialect (functional, every node in the
 // table) into native form and plans its memory. It may add copies to p.
 func Build(p *ir.Program, opt Options) (*Program, error) {
+	whole, err := build(p, opt)
+	if err != nil || !opt.scarce() {
+		return whole, err
+	}
+	opt.sparing = true
+	spare, err := build(p, opt)
+	if err != nil || opt.Bands > 0 || worthSparing(whole, spare) {
+		return spare, err
+	}
+	return whole, nil
+}
+
+func build(p *ir.Program, opt Options) (*Program, error) {
 	prog := &Program{Source: p.Source}
 	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: map[string]bool{}}
@@ -100,7 +113,9 @@ func (b *builder) method(m *ir.Method) error {
 		return err
 	}
 	forwardCopies(b.m)
-	b.bands()
+	if err := b.bands(); err != nil {
+		return err
+	}
 	divide(b.m, b.opt.Target)
 	b.dropPacked()
 	return collectBuffers(b.m)

@@ -34,7 +34,7 @@ func (b *builder) joins(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 				last += b.number(numel(v))
 			}
 		}
-		if rows > last {
+		if rows > last || b.opt.sparing {
 			b.apart[f.node] = true
 			continue
 		}

@@ -26,7 +26,7 @@ var channelsLast = []int{0, 2, 3, 1}
 // layouts decides the layout of every value of g and its regions, g being the
 // graph of the method.
 func (b *builder) layouts(g *ir.Graph) error {
-	if !tuned.ChannelsLast(b.opt.Target) && !b.wantsLast(g) {
+	if !tuned.ChannelsLast(b.opt.Target) && !b.opt.sparing && !b.wantsLast(g) {
 		return nil
 	}
 	rowMajor := map[*ir.Value]bool{}

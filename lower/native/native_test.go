@@ -46,3 +46,15 @@ func TestBuildBands(t *testing.T) {
 		return np.String(), nil
 	})
 }
+
+// Those of testdata/bands_mcu are made for a microcontroller, in bands where that
+// saves memory.
+func TestBuildBandsOfMicrocontrollers(t *testing.T) {
+	irtest.RunText(t, "testdata/bands_mcu/*.txtar", func(p *ir.Program) (string, error) {
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "cortex-m4"}})
+		if err != nil {
+			return "", err
+		}
+		return np.String(), nil
+	})
+}

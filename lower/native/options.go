@@ -21,10 +21,12 @@ type Options struct {
 	// Specialise gives calls whose constants differ kernels of their own, for
 	// programs that are run and not printed.
 	Specialise bool
-	// Bands, if not 0, makes all convolutions that can be made in bands of rows so,
-	// of so many rows or the next higher number that is possible, for tests; else
-	// those are for which it pays.
+	// Bands, if over 0, makes all convolutions that can be made in bands of rows so,
+	// of so many rows or the next higher number that is possible, and if under 0
+	// none, for tests; else those are for which it pays.
 	Bands int
+	// sparing makes images channels-last and takes bands for memory: see bandspare.go.
+	sparing bool
 	// Poison makes the program overwrite every buffer after its last use, so
 	// that reading one that is dead shows.
 	Poison bool

@@ -1,0 +1,98 @@
+package safety
+
+import (
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/plan"
+)
+
+// Microcontrollers take bands for memory, with results over images: the bytes are
+// those of whole calls, in bands of any height and in those that are chosen, wherever
+// the planner puts them. What cannot be made in bands stays whole.
+func TestBandsOfMicrocontrollersAgree(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	const random = 20
+	var jobs []way.Job
+	for range random {
+		jobs = append(jobs, randomConvolutions(t, r))
+	}
+	cases, names := allCases(t)
+	for i, name := range names {
+		if strings.HasPrefix(name, "channels_last_conv") || strings.HasPrefix(name, "conv_cat") || strings.HasPrefix(name, "lenet") || strings.HasPrefix(name, "residual") || strings.HasPrefix(name, "dynamic_batch") {
+			jobs = append(jobs, cases[i])
+		}
+	}
+	in := func(opt compile.Options, target toolchain.Target) way.Way {
+		if opt.Target == "" {
+			opt.Target = "cortex-m4"
+		}
+		return way.C{Settings: way.Settings{Options: opt}, Target: target}
+	}
+	whole := runAll(t.Context(), in(compile.Options{Bands: -1}, toolchain.Target{}), jobs)
+	for i := range jobs {
+		if hasBands(whole[i]) {
+			t.Errorf("%s: whole calls are made in bands", jobs[i].Name)
+		}
+	}
+	for _, h := range []struct {
+		name    string
+		opt     compile.Options
+		machine toolchain.Target
+		least   int // programs that have bands
+	}{
+		{"1 row", compile.Options{Bands: 1}, withoutWarnings(), random / 2},
+		{"3 rows, poisoned", compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true}, toolchain.Target{}, random / 2},
+		{"chosen", compile.Options{}, withoutWarnings(), random / 2},
+		{"chosen for speed", compile.Options{Optimize: "speed"}, toolchain.Target{}, random / 2},
+		{"chosen, poisoned", compile.Options{Planner: plan.Disjoint{}, Poison: true}, toolchain.Target{}, random / 2},
+		{"chosen for cortex-m0", compile.Options{Target: "cortex-m0"}, toolchain.Target{}, random / 2},
+	} {
+		t.Run(h.name, func(t *testing.T) {
+			got := runAll(t.Context(), in(h.opt, h.machine), jobs)
+			banded, over := 0, 0
+			for i := range jobs {
+				if err := sameBytes(whole[i], got[i]); err != nil {
+					t.Errorf("%s: %v", jobs[i].Name, err)
+				}
+				if hasBands(got[i]) {
+					banded++
+				}
+				if laysOver(got[i]) {
+					over++
+				}
+				if h.opt.Planner == nil && h.opt.Bands == 0 && got[i].Native != nil && arena(got[i]) > arena(whole[i]) {
+					t.Errorf("%s: the arena takes %d bytes with bands and %d without", jobs[i].Name, arena(got[i]), arena(whole[i]))
+				}
+			}
+			if banded < h.least {
+				t.Errorf("only %d of %d programs have bands", banded, len(jobs))
+			}
+			if h.opt.Bands == 0 && over < h.least/4 {
+				t.Errorf("only %d of %d programs lay results over images", over, len(jobs))
+			}
+			t.Logf("%d of %d programs have bands, %d lay results over images", banded, len(jobs), over)
+		})
+	}
+}
+
+func arena(r *way.Result) int64 { return r.Native.Methods[0].Plan.Size() }
+
+// laysOver reports whether a program has a loop that writes a buffer which it reads
+// elsewhere.
+func laysOver(r *way.Result) bool {
+	found := false
+	if r.Native != nil {
+		codegen.Walk(r.Native.Methods[0].Body, func(s native.Stmt) {
+			c, ok := s.(*native.Call)
+			found = found || ok && c.Kernel.Tuned != nil && c.Args[0].Root != nil && c.Args[0].Root == c.Args[1].Root && !strings.HasSuffix(c.Args[0].Root.Name, "_rows")
+		})
+	}
+	return found
+}

@@ -1,0 +1,299 @@
+package native
+
+import "github.com/etgen/etgen/kernels/tuned"
+
+// A choice is how a part of a run of calls is made: one call whole, or a chain in
+// bands.
+type choice struct {
+	from, end int
+	bands     *bands // nil: whole
+	over      *over
+	image     int64   // bytes that it reads
+	result    int64   // and makes
+	around    int64   // bytes of everything else in memory meanwhile
+	time      float64 // that it takes more than whole calls
+}
+
+// Chains that are tried: of so many calls at most, and in bands of so many rows.
+const (
+	longestChain = 12
+	highestBand  = 8
+)
+
+// sparer chooses the bands of a method for the sake of its arena.
+type sparer struct {
+	b       *builder
+	uses    map[*Buffer]*inUse
+	runs    []run
+	least   int64   // bytes held by what is in no run
+	time    float64 // of all calls that are in one, whole
+	instant map[partKey]*tuned.Instance
+}
+
+// run is a run of calls of which each reads what the one before makes, the
+// statements from first on.
+type run struct {
+	first         int
+	links         []link
+	choices       []choice
+	before, after int64 // bytes held around its image before it, and its result after it
+}
+
+type partKey struct {
+	of   *Call
+	rows tuned.Rows
+}
+
+// spare makes calls of the method's body in bands where that makes its arena
+// smaller: with the least memory in which everything can be made as the limit, and
+// with somewhat more, the quickest choice within it is planned, and that with the
+// least product of arena and time is taken.
+func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) error {
+	s := &sparer{b: b, uses: inUseOf(b.m.Body), instant: map[partKey]*tuned.Instance{}}
+	s.findRuns(made, users)
+	floor := make([]int64, len(b.m.Body))
+	for i := range floor {
+		floor[i] = s.held(i, i)
+	}
+	for i := range s.runs {
+		s.runs[i].choices = s.choices(&s.runs[i])
+		s.runs[i].lower(floor)
+	}
+	for i := range s.runs {
+		s.around(&s.runs[i], floor)
+	}
+	size, err := b.arena(b.m.Body)
+	if err != nil {
+		return err
+	}
+	low, limit := int64(0), size // not possible, possible
+	for i := range floor {
+		limit = max(limit, s.held(i, i)) // in place of an operand is not known here
+	}
+	for limit-low > max(64, limit/64) {
+		if mid := (low + limit) / 2; s.possible(mid) {
+			limit = mid
+		} else {
+			low = mid
+		}
+	}
+	best, worth := b.m.Body, float64(size)*s.time
+	for _, slack := range []float64{1, 1.03, 1.08, 1.15, 1.3, 1.5} {
+		parts := s.parts(int64(float64(limit) * slack))
+		body := s.body(parts)
+		n, err := b.arena(body)
+		if err != nil {
+			return err
+		}
+		time := s.time
+		for _, run := range parts {
+			for _, c := range run {
+				time += c.time
+			}
+		}
+		if w := float64(n) * time; w < worth {
+			best, worth = body, w
+		}
+	}
+	b.m.Body = best
+	return nil
+}
+
+// arena returns the bytes that statements of the method need.
+func (b *builder) arena(body []Stmt) (int64, error) {
+	pl, err := b.opt.Planner.Plan(newLayout(&Method{Name: b.m.Name, Body: body}).p)
+	if err != nil {
+		return 0, err
+	}
+	return pl.Size(), nil
+}
+
+// findRuns divides the body into runs and what is in none.
+func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int) {
+	for i, stmt := range s.b.m.Body {
+		l, ok := s.b.link(stmt, made)
+		if !ok {
+			s.least = max(s.least, s.held(i, i))
+			continue
+		}
+		if n := len(s.runs); n > 0 {
+			r := &s.runs[n-1]
+			if r.first+len(r.links) == i && follows(r.links[len(r.links)-1].call, l.call, users) {
+				r.links = append(r.links, l)
+				s.time += l.call.Kernel.Tuned.Instructions()
+				continue
+			}
+		}
+		s.time += l.call.Kernel.Tuned.Instructions()
+		s.runs = append(s.runs, run{first: i, links: []link{l}})
+	}
+}
+
+// around finds what is held around the image and the result of a run before it
+// and after it, given what each statement holds.
+func (s *sparer) around(r *run, held []int64) {
+	if u := s.uses[r.links[0].call.Args[1]]; u != nil {
+		for i := u.first; i < r.first; i++ {
+			r.before = max(r.before, held[i]-u.bytes)
+		}
+	}
+	if u := s.uses[r.links[len(r.links)-1].call.Args[0]]; u != nil {
+		for i := r.first + len(r.links); i <= u.last; i++ {
+			r.after = max(r.after, held[i]-u.bytes)
+		}
+	}
+}
+
+// lower brings what each statement of the run holds down to the least of all
+// choices.
+func (r *run) lower(held []int64) {
+	for i := range r.choices {
+		c := &r.choices[i]
+		w := (&way{buffer: c.image}).next(c)
+		for k := c.from; k < c.end; k++ {
+			held[r.first+k] = min(held[r.first+k], w.buffer+w.around)
+		}
+	}
+}
+
+// held returns the bytes of all buffers that are in use in the statements from
+// first to last.
+func (s *sparer) held(first, last int) (sum int64) {
+	for _, u := range s.uses {
+		if u.first <= last && first <= u.last {
+			sum += u.bytes
+		}
+	}
+	return sum
+}
+
+// choices returns the ways to make the parts of a run.
+func (s *sparer) choices(r *run) (list []choice) {
+	for end := 1; end <= len(r.links); end++ {
+		list = append(list, s.choice(r, end-1, end))
+		for from := max(0, end-longestChain); from < end; from++ {
+			chain := r.links[from:end]
+			if overwrites(chain) {
+				continue
+			}
+			for height := int64(1); height <= highestBand; height++ {
+				p := newBands(chain, height)
+				if p == nil {
+					continue
+				}
+				c := s.choice(r, from, end)
+				c.bands, c.over = p, s.over(p, r.first+from, r.first+end-1)
+				if len(chain) == 1 && c.over == nil {
+					continue
+				}
+				for j, l := range chain[:len(chain)-1] {
+					c.around += p.height(j) * s.uses[l.call.Args[0]].bytes / l.window.Out
+				}
+				var ok bool
+				if c.time, ok = s.more(p); ok {
+					list = append(list, c)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// choice returns what any way to make a part of a run holds.
+func (s *sparer) choice(r *run, from, end int) choice {
+	c := choice{from: from, end: end}
+	chain := r.links[from:end]
+	c.around = s.held(r.first+from, r.first+end-1)
+	for _, l := range chain[:len(chain)-1] {
+		c.around -= s.uses[l.call.Args[0]].bytes
+	}
+	if u := s.uses[chain[0].call.Args[1]]; u != nil {
+		c.image = u.bytes
+	}
+	if u := s.uses[chain[len(chain)-1].call.Args[0]]; u != nil {
+		c.result = u.bytes
+	}
+	c.around -= c.image + c.result
+	return c
+}
+
+// over returns how the results of bands that stand for some statements lie over
+// their image, or nil if they do not.
+func (s *sparer) over(p *bands, first, last int) *over {
+	o := p.over()
+	if o == nil || s.uses[o.image].last > last || s.uses[o.result].first < last || s.uses[o.image].first >= first {
+		return nil
+	}
+	return o
+}
+
+// more estimates how much longer bands take than whole calls; !ok if some call
+// cannot be made so.
+func (s *sparer) more(p *bands) (sum float64, ok bool) {
+	for j := range p.calls {
+		c := &p.calls[j]
+		if !c.movable() {
+			return 0, false
+		}
+		sum -= c.call.Kernel.Tuned.Instructions()
+		for i := range p.number {
+			rows := p.rows(j, i)
+			if rows.Out == 0 {
+				continue
+			}
+			part := s.part(c, rows)
+			if part == nil {
+				return 0, false
+			}
+			sum += part.Instructions()
+		}
+		if j < len(p.calls)-1 {
+			image := c.call.Args[0]
+			sum += tuned.Moved * float64((p.number-1)*c.halo*(image.MaxLen/c.window.Out))
+		}
+	}
+	return sum, true
+}
+
+// part returns the instance that makes some rows of a call, or nil.
+func (s *sparer) part(c *banding, rows tuned.Rows) *tuned.Instance {
+	key := partKey{c.call, rows}
+	in, ok := s.instant[key]
+	if !ok {
+		if list := tuned.Bands(c.call.Kernel.Tuned, s.b.request(c.facts), []tuned.Rows{rows}); list != nil {
+			in = list[0]
+		}
+		s.instant[key] = in
+	}
+	return in
+}
+
+// body returns the method's statements in bands: the parts of every run.
+func (s *sparer) body(parts [][]*choice) []Stmt {
+	var out []Stmt
+	var laid []*over
+	done := 0
+	for i := range s.runs {
+		r := &s.runs[i]
+		out = append(out, s.b.m.Body[done:r.first]...)
+		for _, c := range parts[i] {
+			if c.bands == nil || !c.bands.instances(s.b) {
+				for _, l := range r.links[c.from:c.end] {
+					out = append(out, l.call)
+				}
+				continue
+			}
+			out = append(out, c.bands.emit()...)
+			if c.over != nil {
+				laid = append(laid, c.over)
+			}
+		}
+		done = r.first + len(r.links)
+	}
+	out = cloned(append(out, s.b.m.Body[done:]...))
+	inside := map[*Buffer]*Buffer{}
+	for _, o := range laid {
+		o.lay(out, inside)
+	}
+	return out
+}
