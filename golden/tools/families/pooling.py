@@ -48,6 +48,28 @@ def avg_pool2d() -> Case:
     return Case(function(forward), (torch.randn(1, 2, 6, 8),))
 
 
+def avg_pool2d_ties() -> Case:
+    """Sums are divided, not multiplied: of windows of 2, 3, 4, 6 and 9 elements, what is rounded afterwards are ties. Every sum is exact; the convolution puts channels innermost."""
+
+    conv = torch.nn.Conv2d(16, 16, 1, bias=False)
+    with torch.no_grad():
+        conv.weight.copy_(torch.eye(16)[:, :, None, None])
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = conv
+
+        def forward(self, x):
+            y = self.conv(x)
+            return [
+                torch.round(F.avg_pool2d(y, size, 1, padding=size // 2, count_include_pad=False) * scale)
+                for size, scale in ((3, 18.0), (2, 2.0))
+            ] + [torch.round(F.avg_pool2d(y, (3, 2), (1, 1), padding=(1, 0)) * 10.0), torch.round(F.avg_pool2d(y, 3, 2, divisor_override=7) * 14.0)]
+
+    return Case(Model(), (torch.randint(-40, 40, (1, 16, 6, 6)) * 0.25,))
+
+
 def avg_pool1d() -> Case:
     """Padding counted and not, with ceiling."""
 

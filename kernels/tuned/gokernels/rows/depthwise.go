@@ -17,7 +17,7 @@ func Depthwise(y, x, w, bias []float32, batch, channels, lanes, ih, iw, oh, ow, 
 func DepthwisePart(_, part, parts int, y, x, w, bias []float32, batch, channels, lanes, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
-	s := slide{axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, channels, lanes, xb, xh, xw, sums, 0}
+	s := slide{axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, channels, lanes, xb, xh, xw, sums, 0, 1}
 	for b := range batch {
 		s.run(&f, epilogue, x, w, bias, b, oh*part/parts, oh*(part+1)/parts)
 	}

@@ -40,10 +40,13 @@ func AvgPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh
 // pool computes one of so many parts of all rows.
 func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
 	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
-	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor}
-	var shares, zero [panel]float32
+	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor, 1}
+	var ones, zero [panel]float32
+	for i := range ones {
+		ones[i] = 1
+	}
 	for b := range batch {
-		s.run(&f, e, x, shares[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
+		s.run(&f, e, x, ones[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
 	}
 }
 

@@ -44,7 +44,8 @@ type slide struct {
 	channels, lanes int
 	xb, xh, xw      int
 	kind            kind
-	divisor         int // of divided means
+	divisor         int     // of divided means
+	over            float32 // what the sums at hand are divided by, if they are means
 }
 
 // kind is what is made of what a window sees.
@@ -88,10 +89,7 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	case maxima:
 		w = nil
 	default:
-		share := s.share(p, q, v, h)
-		for i := range w {
-			w[i] = share
-		}
+		s.over = s.elements(p, q, v, h)
 	}
 	if v.count*h.count > 0 {
 		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation, q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
@@ -123,8 +121,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	}
 }
 
-// share returns what each element counts of a mean.
-func (s *slide) share(p, q int, v, h span) float32 {
+// elements returns what the sums of means are divided by; 1 where there is nothing to sum.
+func (s *slide) elements(p, q int, v, h span) float32 {
 	n := v.count * h.count
 	switch s.kind {
 	case paddedMeans:
@@ -132,7 +130,7 @@ func (s *slide) share(p, q int, v, h span) float32 {
 	case dividedMeans:
 		n = s.divisor
 	}
-	return 1 / float32(n)
+	return float32(max(n, 1))
 }
 
 // padded returns how many taps at position p lie in the image or in padding.
@@ -160,6 +158,15 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 			skip := max(0, t.width-rest)
 			s.tile(f, *t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
 			j += t.width - skip
+		}
+		if s.kind >= means {
+			for r := range t.rows {
+				// Divided, not multiplied by a reciprocal: what is rounded later may be a tie.
+				run := f.y[o+(i+r)*t.step:][:width]
+				for j, v := range run {
+					run[j] = v / s.over
+				}
+			}
 		}
 		if e != nil {
 			for r := range t.rows {
