@@ -102,9 +102,9 @@ func Registry() *rt.Registry {
 				Args: "f32[1,3,6,6], const f32[4,3,3,3], const f32[4], [1, 1], [0, 0], [1, 1], false, [0], 1, f32[1,4,4,4]",
 				Outs: 1,
 				New: func(c *compiled.Call) func() error {
-					m := newModel(260)
-					packed1 := (*[432]float32)(compiled.Pack[float32](c, 1, compiled.Shape{Groups: 1, N: 4, A: 3, B: 3, C: 3, Cols: 32, Last: 16, Group: 108, Column: 27, StepA: 9, StepB: 3, StepC: 1}))
-					packed2 := (*[32]float32)(compiled.Pack[float32](c, 2, compiled.Shape{Groups: 1, N: 4, A: 1, B: 1, C: 1, Cols: 32, Last: 0, Group: 4, Column: 1, StepA: 0, StepB: 0, StepC: 0}))
+					m := newModel(1552)
+					packed1 := (*[216]float32)(compiled.Pack[float32](c, 1, compiled.Shape{Groups: 1, N: 4, A: 3, B: 3, C: 3, Cols: 8, Last: 0, Group: 108, Column: 27, StepA: 9, StepB: 3, StepC: 1}))
+					packed2 := (*[8]float32)(compiled.Pack[float32](c, 2, compiled.Shape{Groups: 1, N: 4, A: 1, B: 1, C: 1, Cols: 8, Last: 0, Group: 4, Column: 1, StepA: 0, StepB: 0, StepC: 0}))
 					return func() error {
 						return m.callConvolution2((*[108]float32)(compiled.In[float32](c, 0)), packed1, packed2, (*[64]float32)(compiled.Out[float32](c, 0)))
 					}
@@ -263,15 +263,15 @@ func (m *model) callMaxPool2dWithIndices1(input0 *[432]float32, out0 *[108]float
 // callConvolution2 runs the model's method callConvolution2.
 //
 //   - input0: float32 [1, 3, 6, 6]
-//   - input1Packed: float32 [432]
-//   - input2Packed: float32 [32]
+//   - input1Packed: float32 [216]
+//   - input2Packed: float32 [8]
 //   - out: float32 [1, 4, 4, 4] (written)
 //
 // Tensors are row-major and must not overlap. The error is always nil.
-func (m *model) callConvolution2(input0 *[108]float32, input1Packed *[432]float32, input2Packed *[32]float32, out *[64]float32) error {
+func (m *model) callConvolution2(input0 *[108]float32, input1Packed *[216]float32, input2Packed *[8]float32, out *[64]float32) error {
 	// convolution
-	convolutionOut := m.arena[:64] // [1, 4, 4, 4]
-	scratch := m.arena[64:65]      // [1]
+	convolutionOut := m.arena[324:388] // [1, 4, 4, 4]
+	scratch := m.arena[:324]           // [324]
 	convolution2(convolutionOut, input0[:], input1Packed[:], input2Packed[:], scratch)
 
 	// clone
@@ -528,10 +528,9 @@ func maxPool2dWithIndices(out0 []float32, out1 []int64, in []float32) {
 
 // convolution2 computes convolution.
 func convolution2(y, x, w, bias, scratch []float32) {
-	// batch=1 groups=1 cin=3 cout=4 oh=4 ow=4 outer=3 middle=3 depth=3 xb=108
-	// xg=108 xOuter=36 xMiddle=6 xh=6 xw=1 yw=4 yc=1 planes=3 gh=0 gw=0 ih=6 iw=6
-	// ph=0 pw=0 given=6 pixel=1 uh=1 uw=1
-	rowsConvAround(y, x, w, bias, scratch, 1, 1, 3, 4, 4, 4, 3, 3, 3, 108, 108, 36, 6, 6, 1, 4, 1, 3, 0, 0, 6, 6, 0, 0, 6, 1, 1, 1, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+	// batch=1 cin=3 cout=4 oh=4 ow=4 kh=3 kw=3 sh=1 sw=1 dh=1 xb=108 ih=6 iw=6 ph=0
+	// pw=0 given=6 gh=6 gw=18 phase=18
+	rowsConvFew(y, x, w, bias, scratch, 1, 3, 4, 4, 4, 3, 3, 1, 1, 1, 108, 6, 6, 0, 0, 6, 6, 18, 18, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
 }
 
 // maxPool2dWithIndices2 computes max_pool2d_with_indices.
@@ -571,103 +570,6 @@ func mean(out, in []float32, s0 int) {
 			sum += in[2*j+i]
 		}
 		out[i] = sum / float32(s0)
-	}
-}
-
-// rowsConvAround convolves batch images, xb apart, into ones of oh rows and ow
-// columns, each of groups groups of cout channels from one of cin channels, which
-// is xg after the one before. The sums run over outer, middle and depth taps, the
-// first two xOuter and xMiddle apart in x, the last neighbours, and move by xh and
-// xw from row to row and from column to column. The weights are packed:
-// w[groups][ceil(cout/32)][outer][middle][depth][32], the last panel 16 wide where
-// that is enough, zero where there is no channel; bias is padded to panels of 32.
-// Results are yw apart from column to column and yc, which is 1, from channel to
-// channel, and finished as Linear's are.
-//
-// If gh is not 0, each image is copied into scratch first, to which all of that
-// applies then: planes planes of gh rows of gw elements. There an image begins
-// after ph rows and pw elements; it has planes planes of ih rows of iw elements,
-// given of which count, which consist of pixels of pixel elements. Its rows and
-// pixels move uh and uw apart, with zeros between them.
-func rowsConvAround(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		convAroundPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
-	}
-}
-
-// convAroundPart does one of the parts that a step of ConvAround is divided
-// into: steps copy an image and convolve it in turn, and each begins when the one
-// before has ended.
-func convAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	around(false, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
-}
-
-// around is ConvAroundPart, or ConvAroundPlanesPart: strides alone do not tell
-// which where there is one pixel.
-func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	x = x[b*xb:]
-	if step%2 == 0 {
-		for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
-			for p := range planes {
-				to := scratch[(p*gh+r)*gw:][:gw]
-				if from := r - ph; from < 0 || from%uh != 0 || from/uh >= ih {
-					clear(to)
-				} else {
-					spread(to, x[(p*ih+from/uh)*iw:][:given], pw, pixel, uw)
-				}
-			}
-		}
-		return
-	}
-	if gh != 0 {
-		x = scratch
-	}
-	f := finish{y, add, low, high}
-	s := divide(part, parts, cout, oh, ow)
-	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle, depth: depth}
-	taps := outer * middle * depth
-	var sums [maxRows * panel]float32
-	for g := range groups {
-		wide := (cout + panel - 1) / panel * panel
-		_, last := panelOf(cout, wide-panel)
-		weights := w[g*(wide-panel+last)*taps:]
-		for j := s.panels[0]; j < s.panels[1]; j += panel {
-			columns, width := panelOf(cout, j)
-			t.w, t.bias, t.width = weights[j*taps:], bias[g*wide+j:], width
-			for p := s.rows[0]; p < s.rows[1]; p++ {
-				for q := s.columns[0]; q < s.columns[1]; q += s.length {
-					t.rows = min(s.length, ow-q)
-					t.x = x[g*xg+p*xh+q*xw:]
-					channel := g*cout + j
-					o := b*groups*cout*oh*ow + (p*ow+q)*yw + channel*yc
-					if turned {
-						f.turned(&t, &sums, o, channel, columns, yc, epilogue)
-					} else {
-						f.product(&t, o, channel, columns, epilogue)
-					}
-				}
-			}
-		}
-	}
-}
-
-// spread copies pixels to where they have zeros before, between and behind
-// them.
-func spread(to, from []float32, before, pixel, apart int) {
-	before = min(before, len(to))
-	clear(to[:before])
-	to = to[before:]
-	if apart == 1 {
-		clear(to[copy(to, from):])
-		return
-	}
-	clear(to)
-	for i := 0; i < len(from); i += pixel {
-		copy(to[i*apart:], from[i:i+pixel])
 	}
 }
 
@@ -769,6 +671,266 @@ func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, co
 	}
 }
 
+// scattered carries out t like product for results whose columns are yc apart, by
+// way of sums.
+func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
+	var sums [maxRows * panel]float32
+	whole := t.aside(&sums)
+	product(&whole)
+	for j := range t.columns {
+		for i := range t.rows {
+			at := o + j*yc + i*t.step
+			v := sums[i*panel+j]
+			if f.add != nil {
+				v += f.add[at]
+			}
+			f.y[at] = bounded(v, f.low, f.high)
+			if e != nil {
+				e(f.y[at:at+1], at, c+j)
+			}
+		}
+	}
+}
+
+const (
+	fewChannels = 8  // of results, at most: as many stand beside each other in weights
+	fewCols     = 48 // of results, at most, of a tile
+)
+
+// rowsConvFew convolves batch images, xb apart, of cin planes, ih rows and iw columns
+// into ones of cout channels, 8 at most, which lie innermost, oh rows and ow
+// columns. The kernel has kh rows and kw columns of taps; rows of taps are dh
+// apart; it moves by sh and sw. The weights are w[cin][kh][kw][8]; bias has 8
+// elements. Each image is copied into scratch first, with ph rows of zeros above
+// and pw columns of them before it, given of its columns, and zeros around: planes
+// have gh rows, gw apart, in which every sw-th column is in one phase, phase
+// elements after the one before. Results are finished as Linear's are.
+func rowsConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	for step := range 2 * batch {
+		convFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
+	}
+}
+
+// convFewPart does one of the parts that a step of ConvFew is divided into: steps
+// copy an image and convolve it in turn, and each begins when the one before has
+// ended.
+func convFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
+	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+	b := step / 2
+	if step%2 == 0 {
+		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given, gh, gw, phase)
+		return
+	}
+	f := finish{y, add, low, high}
+	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw, phases: sw, phase: phase, channels: cout}
+	var sums [fewChannels * fewCols]float32
+	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
+	t.y, t.step = sums[:], fewCols
+	across := turn{sums: sums[:], channels: cout, low: low, high: high}
+	length := fewLength(ow)
+	for p := oh * part / parts; p < oh*(part+1)/parts; p++ {
+		for q := 0; q < ow; q += length {
+			t.columns = min(length, ow-q)
+			t.x = scratch[p*sh*gw+q:]
+			t.run()
+			o := ((b*oh+p)*ow + q) * cout
+			across.columns, across.y = t.columns, f.y[o:]
+			if add != nil {
+				across.add = add[o:]
+			}
+			across.run()
+			if epilogue != nil {
+				for i := range t.columns {
+					at := o + i*cout
+					epilogue(y[at:at+cout], at, 0)
+				}
+			}
+		}
+	}
+}
+
+// phases copies rows first to last-1 of an image's planes as ConvFew says.
+func phases(to, from []float32, first, last, cin, sw, ih, iw, ph, pw, given, gh, gw, phase int) {
+	// Where the first elements of a row begin.
+	begin, second := pw%sw*phase+pw/sw, (1+pw)%sw*phase+(1+pw)/sw
+	for c := range cin {
+		for r := first; r < last; r++ {
+			row := to[(c*gh+r)*gw:][:gw]
+			clear(row)
+			if r < ph || r-ph >= ih || given == 0 {
+				continue
+			}
+			line := from[(c*ih+r-ph)*iw:][:given]
+			switch sw {
+			case 1:
+				copy(row[begin:], line)
+			case 2:
+				unzip(row[begin:], row[second:], line)
+			default:
+				for f := range min(sw, given) {
+					part := row[(f+pw)%sw*phase+(f+pw)/sw:]
+					for i := f; i < given; i += sw {
+						part[i/sw] = line[i]
+					}
+				}
+			}
+		}
+	}
+}
+
+// unzip takes elements of from in turn.
+func unzip(even, odd, from []float32) {
+	half := len(from) / 2
+	even, odd = even[:(len(from)+1)/2], odd[:half]
+	done := unzipFast(even, odd, from)
+	for i := done; i < half; i++ {
+		even[i], odd[i] = from[2*i], from[2*i+1]
+	}
+	if half < len(even) {
+		even[half] = from[2*half]
+	}
+}
+
+// few is a tile of results of few channels: neighbours of a row.
+type few struct {
+	y, x, w, bias []float32
+	add           []float32 // laid out as y, if not nil: added to the sums
+	step          int       // of y from channel to channel
+	columns       int       // at most fewCols
+	channels      int       // at most fewChannels
+	// The sums run over planes, rows and taps of these, of which every phases-th
+	// are neighbours in x. Weights are contiguous.
+	planes, plane int
+	rows, row     int
+	taps          int
+	phases, phase int
+	low, high     float32
+}
+
+// run computes
+//
+//	y[c][j] = min(high, max(low, bias[c] + sum of x[… + j]·w[…][c] + add[c][j]))
+//
+// Of x whole vectors are read.
+func (t *few) run() {
+	last := (t.channels-1)*t.step + t.columns
+	_ = t.y[:last]
+	if t.add != nil {
+		_ = t.add[:last]
+	}
+	_ = t.w[:t.planes*t.rows*t.taps*fewChannels]
+	_ = t.bias[:fewChannels]
+	whole := (t.columns + fewLanes - 1) / fewLanes * fewLanes
+	_ = t.x[:(t.planes-1)*t.plane+(t.rows-1)*t.row+(min(t.taps, t.phases)-1)*t.phase+(t.taps-1)/t.phases+whole]
+	if !fewFast(t) {
+		t.plain()
+	}
+}
+
+// blocks is run by way of tiles of four channels and whole vectors.
+func (t *few) blocks() {
+	const channels = fewChannels / 2
+	whole := t.columns%fewLanes == 0
+	for c := 0; c < t.channels; c += channels {
+		part := *t
+		part.w, part.bias, part.channels = t.w[c:], t.bias[c:], min(channels, t.channels-c)
+		part.y = t.y[c*t.step:]
+		if t.add != nil {
+			part.add = t.add[c*t.step:]
+		}
+		if whole {
+			fewBlock(&part)
+			continue
+		}
+		var sums [channels * fewCols]float32
+		aside := part
+		aside.y, aside.step, aside.add = sums[:], fewCols, nil
+		aside.low, aside.high = float32(math.Inf(-1)), float32(math.Inf(1))
+		fewBlock(&aside)
+		for i := range part.channels {
+			part.take(sums[i*fewCols:][:t.columns], i)
+		}
+	}
+}
+
+// take finishes sums of channel c: they are t's results.
+func (t *few) take(sums []float32, c int) {
+	run := t.y[c*t.step:][:len(sums)]
+	for j, v := range sums {
+		if t.add != nil {
+			v += t.add[c*t.step+j]
+		}
+		run[j] = bounded(v, t.low, t.high)
+	}
+}
+
+// plain is run without vectors.
+func (t *few) plain() {
+	var line [fewCols]float32
+	for c := range t.channels {
+		sums := line[:t.columns]
+		for j := range sums {
+			sums[j] = t.bias[c]
+		}
+		w := c
+		for p := range t.planes {
+			for r := range t.rows {
+				for k := range t.taps {
+					v := t.w[w]
+					for j, x := range t.x[p*t.plane+r*t.row+k%t.phases*t.phase+k/t.phases:][:len(sums)] {
+						sums[j] += v * x
+					}
+					w += fewChannels
+				}
+			}
+		}
+		t.take(sums, c)
+	}
+}
+
+// fewLength is the length of the tiles that rows of n results are taken in.
+func fewLength(n int) int {
+	vectors := (n + fewLanes - 1) / fewLanes
+	return fewLanes * lengths(vectors, fewVectors)
+}
+
+// turn turns sums of few channels, fewCols apart, to results whose channels lie
+// innermost.
+type turn struct {
+	sums, y   []float32
+	add       []float32 // laid out as y, if not nil: added to the sums
+	columns   int
+	channels  int
+	low, high float32
+}
+
+// run computes y[j][c] = min(high, max(low, sums[c][j] + add[j][c])).
+func (t *turn) run() {
+	_ = t.sums[:fewChannels*fewCols]
+	_ = t.y[:t.columns*t.channels]
+	if t.add != nil {
+		_ = t.add[:t.columns*t.channels]
+	}
+	if !turnFast(t) {
+		t.plain()
+	}
+}
+
+// plain is run without vectors.
+func (t *turn) plain() {
+	for j := range t.columns {
+		run := t.y[j*t.channels:][:t.channels]
+		for c := range run {
+			v := t.sums[c*fewCols+j]
+			if t.add != nil {
+				v += t.add[j*t.channels+c]
+			}
+			run[c] = bounded(v, t.low, t.high)
+		}
+	}
+}
+
 // finish is what happens to results: operand add, laid out as they are, is
 // added if not nil, and they are bounded. Then an epilogue, if not nil, is called
 // on runs of them. It is no field: what f has goes to tiles, which for the
@@ -823,7 +985,10 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	s := divide(part, parts, n, 1, m)
+	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
+	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
+		s = divide(part, parts, n, 1, m)
+	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
@@ -893,8 +1058,9 @@ type tile struct {
 	next int
 	step int
 	// The sums run over three nested loops: their extents, and their steps in x
-	// and w. A product's depth elements are contiguous in x, its weights are all
-	// contiguous.
+	// and w. A product's depth elements are contiguous in x. Its weights are all
+	// contiguous but for what is skipped, wMiddle behind those of the inner loop
+	// and wOuter behind those of the middle one.
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
@@ -910,9 +1076,11 @@ type tile struct {
 // The sum of one row is taken in four parts by some machines.
 func product(t *tile) {
 	taps := t.outer * t.middle * t.depth
-	last := t.rows - 1
-	_ = t.w[:taps*t.width]
-	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	if taps > 0 {
+		run := t.depth * t.width
+		_ = t.w[:(t.outer-1)*(t.middle*(run+t.wMiddle)+t.wOuter)+(t.middle-1)*(run+t.wMiddle)+run]
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
@@ -970,7 +1138,9 @@ func productPlain(t *tile) {
 						b3 += v * p[3]
 						w += t.width
 					}
+					w += t.wMiddle
 				}
+				w += t.wOuter
 			}
 			t.put(i, j, [4]float32{a0, a1, a2, a3})
 			if i+1 < t.rows {

@@ -67,12 +67,6 @@ func productBlocks(t *tile) {
 	}
 }
 
-// slides reports whether rows of t see taps that their neighbours see too, three of
-// them in the middle loop.
-func (t *tile) slides() bool {
-	return t.rows > 1 && t.middle == 3 && (t.next == t.xMiddle || t.next == 2*t.xMiddle)
-}
-
 // largestFast computes what largest does with vectors, or reports that it cannot.
 func largestFast(t *tile) bool {
 	switch {
@@ -85,6 +79,68 @@ func largestFast(t *tile) bool {
 	}
 	return true
 }
+
+// fewLanes is the results that a vector of few channels has.
+var fewLanes = [...]int{16, 8, 16}[level]
+
+// fewVectors is the most vectors of a tile of few channels.
+const fewVectors = fewCols / 16
+
+// fewFast computes a tile of few channels with vectors, or reports that it cannot.
+func fewFast(t *few) bool {
+	switch level {
+	case 2:
+		few512(t)
+	case 1:
+		t.blocks()
+	default:
+		return false
+	}
+	return true
+}
+
+// turnFast turns sums with vectors, or reports that it cannot.
+func turnFast(t *turn) bool {
+	if level == 0 {
+		return false
+	}
+	turn256(t)
+	return true
+}
+
+// unzipFast takes pairs of elements with vectors, and returns how many.
+func unzipFast(even, odd, from []float32) int {
+	const unit = 8
+	blocks := len(odd) / unit
+	if level == 0 || blocks == 0 {
+		return 0
+	}
+	unzip256(even, odd, from, blocks)
+	return blocks * unit
+}
+
+// fewBlock computes a block of a tile.
+func fewBlock(t *few) { few256(t) }
+
+// few512 is a tile of few channels with AVX-512.
+//
+//go:noescape
+func few512(t *few)
+
+// few256 is the tile for up to 4 channels and whole vectors with AVX2 and FMA.
+//
+//go:noescape
+func few256(t *few)
+
+// turn256 is a turn with AVX2.
+//
+//go:noescape
+func turn256(t *turn)
+
+// unzip256 takes blocks of 8 pairs with AVX2.
+//
+//go:noescape
+func unzip256(even, odd, from []float32, blocks int)
 
 // product512 is product with AVX-512.
 //

@@ -2,6 +2,2519 @@
 
 //go:build !purego
 
+// func few512(t *few)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·few512(SB), $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         128(AX), AX
+	CMPQ         AX, $0x20
+	JLE          vectors2
+	MOVQ         t+0(FP), AX
+	MOVQ         136(AX), AX
+	CMPQ         AX, $0x02
+	JLE          vectors3_channels2
+	CMPQ         AX, $0x04
+	JLE          vectors3_channels4
+	CMPQ         AX, $0x06
+	JLE          vectors3_channels6
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VMOVAPS      Z3, Z5
+	VBROADCASTSS 8(AX), Z6
+	VMOVAPS      Z6, Z7
+	VMOVAPS      Z6, Z8
+	VBROADCASTSS 12(AX), Z9
+	VMOVAPS      Z9, Z10
+	VMOVAPS      Z9, Z11
+	VBROADCASTSS 16(AX), Z12
+	VMOVAPS      Z12, Z13
+	VMOVAPS      Z12, Z14
+	VBROADCASTSS 20(AX), Z15
+	VMOVAPS      Z15, Z16
+	VMOVAPS      Z15, Z17
+	VBROADCASTSS 24(AX), Z18
+	VMOVAPS      Z18, Z19
+	VMOVAPS      Z18, Z20
+	VBROADCASTSS 28(AX), Z21
+	VMOVAPS      Z21, Z22
+	VMOVAPS      Z21, Z23
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors3_plane8:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors3_row8:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors3_phase8:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors3_tap8:
+	VMOVUPS      (R12), Z24
+	VMOVUPS      64(R12), Z25
+	VMOVUPS      128(R12), Z26
+	VBROADCASTSS (R13), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VFMADD231PS  Z27, Z25, Z1
+	VFMADD231PS  Z27, Z26, Z2
+	VBROADCASTSS 4(R13), Z27
+	VFMADD231PS  Z27, Z24, Z3
+	VFMADD231PS  Z27, Z25, Z4
+	VFMADD231PS  Z27, Z26, Z5
+	VBROADCASTSS 8(R13), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VFMADD231PS  Z27, Z25, Z7
+	VFMADD231PS  Z27, Z26, Z8
+	VBROADCASTSS 12(R13), Z27
+	VFMADD231PS  Z27, Z24, Z9
+	VFMADD231PS  Z27, Z25, Z10
+	VFMADD231PS  Z27, Z26, Z11
+	VBROADCASTSS 16(R13), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VFMADD231PS  Z27, Z25, Z13
+	VFMADD231PS  Z27, Z26, Z14
+	VBROADCASTSS 20(R13), Z27
+	VFMADD231PS  Z27, Z24, Z15
+	VFMADD231PS  Z27, Z25, Z16
+	VFMADD231PS  Z27, Z26, Z17
+	VBROADCASTSS 24(R13), Z27
+	VFMADD231PS  Z27, Z24, Z18
+	VFMADD231PS  Z27, Z25, Z19
+	VFMADD231PS  Z27, Z26, Z20
+	VBROADCASTSS 28(R13), Z27
+	VFMADD231PS  Z27, Z24, Z21
+	VFMADD231PS  Z27, Z25, Z22
+	VFMADD231PS  Z27, Z26, Z23
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors3_tap8
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors3_rowdone8
+	DECQ         DI
+	JNZ          vectors3_phase8
+
+vectors3_rowdone8:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors3_row8
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors3_plane8
+	JMP  vectors3_finish
+
+vectors3_channels6:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VMOVAPS      Z3, Z5
+	VBROADCASTSS 8(AX), Z6
+	VMOVAPS      Z6, Z7
+	VMOVAPS      Z6, Z8
+	VBROADCASTSS 12(AX), Z9
+	VMOVAPS      Z9, Z10
+	VMOVAPS      Z9, Z11
+	VBROADCASTSS 16(AX), Z12
+	VMOVAPS      Z12, Z13
+	VMOVAPS      Z12, Z14
+	VBROADCASTSS 20(AX), Z15
+	VMOVAPS      Z15, Z16
+	VMOVAPS      Z15, Z17
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors3_plane6:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors3_row6:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors3_phase6:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors3_tap6:
+	VMOVUPS      (R12), Z24
+	VMOVUPS      64(R12), Z25
+	VMOVUPS      128(R12), Z26
+	VBROADCASTSS (R13), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VFMADD231PS  Z27, Z25, Z1
+	VFMADD231PS  Z27, Z26, Z2
+	VBROADCASTSS 4(R13), Z27
+	VFMADD231PS  Z27, Z24, Z3
+	VFMADD231PS  Z27, Z25, Z4
+	VFMADD231PS  Z27, Z26, Z5
+	VBROADCASTSS 8(R13), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VFMADD231PS  Z27, Z25, Z7
+	VFMADD231PS  Z27, Z26, Z8
+	VBROADCASTSS 12(R13), Z27
+	VFMADD231PS  Z27, Z24, Z9
+	VFMADD231PS  Z27, Z25, Z10
+	VFMADD231PS  Z27, Z26, Z11
+	VBROADCASTSS 16(R13), Z27
+	VFMADD231PS  Z27, Z24, Z12
+	VFMADD231PS  Z27, Z25, Z13
+	VFMADD231PS  Z27, Z26, Z14
+	VBROADCASTSS 20(R13), Z27
+	VFMADD231PS  Z27, Z24, Z15
+	VFMADD231PS  Z27, Z25, Z16
+	VFMADD231PS  Z27, Z26, Z17
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors3_tap6
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors3_rowdone6
+	DECQ         DI
+	JNZ          vectors3_phase6
+
+vectors3_rowdone6:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors3_row6
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors3_plane6
+	JMP  vectors3_finish
+
+vectors3_channels4:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VMOVAPS      Z3, Z5
+	VBROADCASTSS 8(AX), Z6
+	VMOVAPS      Z6, Z7
+	VMOVAPS      Z6, Z8
+	VBROADCASTSS 12(AX), Z9
+	VMOVAPS      Z9, Z10
+	VMOVAPS      Z9, Z11
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors3_plane4:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors3_row4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors3_phase4:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors3_tap4:
+	VMOVUPS      (R12), Z24
+	VMOVUPS      64(R12), Z25
+	VMOVUPS      128(R12), Z26
+	VBROADCASTSS (R13), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VFMADD231PS  Z27, Z25, Z1
+	VFMADD231PS  Z27, Z26, Z2
+	VBROADCASTSS 4(R13), Z27
+	VFMADD231PS  Z27, Z24, Z3
+	VFMADD231PS  Z27, Z25, Z4
+	VFMADD231PS  Z27, Z26, Z5
+	VBROADCASTSS 8(R13), Z27
+	VFMADD231PS  Z27, Z24, Z6
+	VFMADD231PS  Z27, Z25, Z7
+	VFMADD231PS  Z27, Z26, Z8
+	VBROADCASTSS 12(R13), Z27
+	VFMADD231PS  Z27, Z24, Z9
+	VFMADD231PS  Z27, Z25, Z10
+	VFMADD231PS  Z27, Z26, Z11
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors3_tap4
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors3_rowdone4
+	DECQ         DI
+	JNZ          vectors3_phase4
+
+vectors3_rowdone4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors3_row4
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors3_plane4
+	JMP  vectors3_finish
+
+vectors3_channels2:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVAPS      Z0, Z2
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VMOVAPS      Z3, Z5
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors3_plane2:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors3_row2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors3_phase2:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors3_tap2:
+	VMOVUPS      (R12), Z24
+	VMOVUPS      64(R12), Z25
+	VMOVUPS      128(R12), Z26
+	VBROADCASTSS (R13), Z27
+	VFMADD231PS  Z27, Z24, Z0
+	VFMADD231PS  Z27, Z25, Z1
+	VFMADD231PS  Z27, Z26, Z2
+	VBROADCASTSS 4(R13), Z27
+	VFMADD231PS  Z27, Z24, Z3
+	VFMADD231PS  Z27, Z25, Z4
+	VFMADD231PS  Z27, Z26, Z5
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors3_tap2
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors3_rowdone2
+	DECQ         DI
+	JNZ          vectors3_phase2
+
+vectors3_rowdone2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors3_row2
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors3_plane2
+
+vectors3_finish:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	MOVQ    $0x00000030, CX
+	CMPQ    AX, CX
+	CMOVQLT AX, CX
+	MOVQ    $-1, AX
+	BZHIQ   CX, AX, AX
+	KMOVW   AX, K1
+	SHRQ    $0x10, AX
+	KMOVW   AX, K2
+	SHRQ    $0x10, AX
+	KMOVW   AX, K3
+	SHRQ    $0x10, AX
+	MOVQ    t+0(FP), AX
+	MOVQ    (AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    96(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    120(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    136(BX), BX
+	TESTQ   CX, CX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z0, K1, Z0
+	VADDPS  64(CX), Z1, K2, Z1
+	VADDPS  128(CX), Z2, K3, Z2
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z3, K1, Z3
+	VADDPS  64(CX), Z4, K2, Z4
+	VADDPS  128(CX), Z5, K3, Z5
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z6, K1, Z6
+	VADDPS  64(CX), Z7, K2, Z7
+	VADDPS  128(CX), Z8, K3, Z8
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z9, K1, Z9
+	VADDPS  64(CX), Z10, K2, Z10
+	VADDPS  128(CX), Z11, K3, Z11
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z12, K1, Z12
+	VADDPS  64(CX), Z13, K2, Z13
+	VADDPS  128(CX), Z14, K3, Z14
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z15, K1, Z15
+	VADDPS  64(CX), Z16, K2, Z16
+	VADDPS  128(CX), Z17, K3, Z17
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z18, K1, Z18
+	VADDPS  64(CX), Z19, K2, Z19
+	VADDPS  128(CX), Z20, K3, Z20
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors3_plain
+	VADDPS  (CX), Z21, K1, Z21
+	VADDPS  64(CX), Z22, K2, Z22
+	VADDPS  128(CX), Z23, K3, Z23
+
+vectors3_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 200(CX), Z24
+	VBROADCASTSS 204(CX), Z25
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	VMAXPS       Z0, Z24, Z0
+	VMINPS       Z0, Z25, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z24, Z1
+	VMINPS       Z1, Z25, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	VMAXPS       Z2, Z24, Z2
+	VMINPS       Z2, Z25, Z2
+	VMOVUPS      Z2, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z3, Z24, Z3
+	VMINPS       Z3, Z25, Z3
+	VMOVUPS      Z3, K1, (AX)
+	VMAXPS       Z4, Z24, Z4
+	VMINPS       Z4, Z25, Z4
+	VMOVUPS      Z4, K2, 64(AX)
+	VMAXPS       Z5, Z24, Z5
+	VMINPS       Z5, Z25, Z5
+	VMOVUPS      Z5, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z6, Z24, Z6
+	VMINPS       Z6, Z25, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z24, Z7
+	VMINPS       Z7, Z25, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	VMAXPS       Z8, Z24, Z8
+	VMINPS       Z8, Z25, Z8
+	VMOVUPS      Z8, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z9, Z24, Z9
+	VMINPS       Z9, Z25, Z9
+	VMOVUPS      Z9, K1, (AX)
+	VMAXPS       Z10, Z24, Z10
+	VMINPS       Z10, Z25, Z10
+	VMOVUPS      Z10, K2, 64(AX)
+	VMAXPS       Z11, Z24, Z11
+	VMINPS       Z11, Z25, Z11
+	VMOVUPS      Z11, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z12, Z24, Z12
+	VMINPS       Z12, Z25, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z24, Z13
+	VMINPS       Z13, Z25, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	VMAXPS       Z14, Z24, Z14
+	VMINPS       Z14, Z25, Z14
+	VMOVUPS      Z14, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z15, Z24, Z15
+	VMINPS       Z15, Z25, Z15
+	VMOVUPS      Z15, K1, (AX)
+	VMAXPS       Z16, Z24, Z16
+	VMINPS       Z16, Z25, Z16
+	VMOVUPS      Z16, K2, 64(AX)
+	VMAXPS       Z17, Z24, Z17
+	VMINPS       Z17, Z25, Z17
+	VMOVUPS      Z17, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z18, Z24, Z18
+	VMINPS       Z18, Z25, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VMAXPS       Z19, Z24, Z19
+	VMINPS       Z19, Z25, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	VMAXPS       Z20, Z24, Z20
+	VMINPS       Z20, Z25, Z20
+	VMOVUPS      Z20, K3, 128(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Z21, Z24, Z21
+	VMINPS       Z21, Z25, Z21
+	VMOVUPS      Z21, K1, (AX)
+	VMAXPS       Z22, Z24, Z22
+	VMINPS       Z22, Z25, Z22
+	VMOVUPS      Z22, K2, 64(AX)
+	VMAXPS       Z23, Z24, Z23
+	VMINPS       Z23, Z25, Z23
+	VMOVUPS      Z23, K3, 128(AX)
+
+vectors3_done:
+	VZEROUPPER
+	RET
+
+vectors2:
+	CMPQ         AX, $0x10
+	JLE          vectors1
+	MOVQ         t+0(FP), AX
+	MOVQ         136(AX), AX
+	CMPQ         AX, $0x02
+	JLE          vectors2_channels2
+	CMPQ         AX, $0x04
+	JLE          vectors2_channels4
+	CMPQ         AX, $0x06
+	JLE          vectors2_channels6
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VBROADCASTSS 8(AX), Z6
+	VMOVAPS      Z6, Z7
+	VBROADCASTSS 12(AX), Z9
+	VMOVAPS      Z9, Z10
+	VBROADCASTSS 16(AX), Z12
+	VMOVAPS      Z12, Z13
+	VBROADCASTSS 20(AX), Z15
+	VMOVAPS      Z15, Z16
+	VBROADCASTSS 24(AX), Z18
+	VMOVAPS      Z18, Z19
+	VBROADCASTSS 28(AX), Z21
+	VMOVAPS      Z21, Z22
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors2_plane8:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors2_row8:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors2_phase8:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors2_tap8:
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z5
+	VBROADCASTSS (R13), Z8
+	VFMADD231PS  Z8, Z2, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VBROADCASTSS 4(R13), Z8
+	VFMADD231PS  Z8, Z2, Z3
+	VFMADD231PS  Z8, Z5, Z4
+	VBROADCASTSS 8(R13), Z8
+	VFMADD231PS  Z8, Z2, Z6
+	VFMADD231PS  Z8, Z5, Z7
+	VBROADCASTSS 12(R13), Z8
+	VFMADD231PS  Z8, Z2, Z9
+	VFMADD231PS  Z8, Z5, Z10
+	VBROADCASTSS 16(R13), Z8
+	VFMADD231PS  Z8, Z2, Z12
+	VFMADD231PS  Z8, Z5, Z13
+	VBROADCASTSS 20(R13), Z8
+	VFMADD231PS  Z8, Z2, Z15
+	VFMADD231PS  Z8, Z5, Z16
+	VBROADCASTSS 24(R13), Z8
+	VFMADD231PS  Z8, Z2, Z18
+	VFMADD231PS  Z8, Z5, Z19
+	VBROADCASTSS 28(R13), Z8
+	VFMADD231PS  Z8, Z2, Z21
+	VFMADD231PS  Z8, Z5, Z22
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors2_tap8
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors2_rowdone8
+	DECQ         DI
+	JNZ          vectors2_phase8
+
+vectors2_rowdone8:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors2_row8
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors2_plane8
+	JMP  vectors2_finish
+
+vectors2_channels6:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VBROADCASTSS 8(AX), Z6
+	VMOVAPS      Z6, Z7
+	VBROADCASTSS 12(AX), Z9
+	VMOVAPS      Z9, Z10
+	VBROADCASTSS 16(AX), Z12
+	VMOVAPS      Z12, Z13
+	VBROADCASTSS 20(AX), Z15
+	VMOVAPS      Z15, Z16
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors2_plane6:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors2_row6:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors2_phase6:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors2_tap6:
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z5
+	VBROADCASTSS (R13), Z8
+	VFMADD231PS  Z8, Z2, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VBROADCASTSS 4(R13), Z8
+	VFMADD231PS  Z8, Z2, Z3
+	VFMADD231PS  Z8, Z5, Z4
+	VBROADCASTSS 8(R13), Z8
+	VFMADD231PS  Z8, Z2, Z6
+	VFMADD231PS  Z8, Z5, Z7
+	VBROADCASTSS 12(R13), Z8
+	VFMADD231PS  Z8, Z2, Z9
+	VFMADD231PS  Z8, Z5, Z10
+	VBROADCASTSS 16(R13), Z8
+	VFMADD231PS  Z8, Z2, Z12
+	VFMADD231PS  Z8, Z5, Z13
+	VBROADCASTSS 20(R13), Z8
+	VFMADD231PS  Z8, Z2, Z15
+	VFMADD231PS  Z8, Z5, Z16
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors2_tap6
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors2_rowdone6
+	DECQ         DI
+	JNZ          vectors2_phase6
+
+vectors2_rowdone6:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors2_row6
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors2_plane6
+	JMP  vectors2_finish
+
+vectors2_channels4:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	VBROADCASTSS 8(AX), Z6
+	VMOVAPS      Z6, Z7
+	VBROADCASTSS 12(AX), Z9
+	VMOVAPS      Z9, Z10
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors2_plane4:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors2_row4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors2_phase4:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors2_tap4:
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z5
+	VBROADCASTSS (R13), Z8
+	VFMADD231PS  Z8, Z2, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VBROADCASTSS 4(R13), Z8
+	VFMADD231PS  Z8, Z2, Z3
+	VFMADD231PS  Z8, Z5, Z4
+	VBROADCASTSS 8(R13), Z8
+	VFMADD231PS  Z8, Z2, Z6
+	VFMADD231PS  Z8, Z5, Z7
+	VBROADCASTSS 12(R13), Z8
+	VFMADD231PS  Z8, Z2, Z9
+	VFMADD231PS  Z8, Z5, Z10
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors2_tap4
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors2_rowdone4
+	DECQ         DI
+	JNZ          vectors2_phase4
+
+vectors2_rowdone4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors2_row4
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors2_plane4
+	JMP  vectors2_finish
+
+vectors2_channels2:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VMOVAPS      Z0, Z1
+	VBROADCASTSS 4(AX), Z3
+	VMOVAPS      Z3, Z4
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors2_plane2:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors2_row2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors2_phase2:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors2_tap2:
+	VMOVUPS      (R12), Z2
+	VMOVUPS      64(R12), Z5
+	VBROADCASTSS (R13), Z8
+	VFMADD231PS  Z8, Z2, Z0
+	VFMADD231PS  Z8, Z5, Z1
+	VBROADCASTSS 4(R13), Z8
+	VFMADD231PS  Z8, Z2, Z3
+	VFMADD231PS  Z8, Z5, Z4
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors2_tap2
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors2_rowdone2
+	DECQ         DI
+	JNZ          vectors2_phase2
+
+vectors2_rowdone2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors2_row2
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors2_plane2
+
+vectors2_finish:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	MOVQ    $0x00000020, CX
+	CMPQ    AX, CX
+	CMOVQLT AX, CX
+	MOVQ    $-1, AX
+	BZHIQ   CX, AX, AX
+	KMOVW   AX, K1
+	SHRQ    $0x10, AX
+	KMOVW   AX, K2
+	SHRQ    $0x10, AX
+	MOVQ    t+0(FP), AX
+	MOVQ    (AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    96(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    120(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    136(BX), BX
+	TESTQ   CX, CX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z0, K1, Z0
+	VADDPS  64(CX), Z1, K2, Z1
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z3, K1, Z3
+	VADDPS  64(CX), Z4, K2, Z4
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z6, K1, Z6
+	VADDPS  64(CX), Z7, K2, Z7
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z9, K1, Z9
+	VADDPS  64(CX), Z10, K2, Z10
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z12, K1, Z12
+	VADDPS  64(CX), Z13, K2, Z13
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z15, K1, Z15
+	VADDPS  64(CX), Z16, K2, Z16
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z18, K1, Z18
+	VADDPS  64(CX), Z19, K2, Z19
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors2_plain
+	VADDPS  (CX), Z21, K1, Z21
+	VADDPS  64(CX), Z22, K2, Z22
+
+vectors2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 200(CX), Z2
+	VBROADCASTSS 204(CX), Z5
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	VMAXPS       Z0, Z2, Z0
+	VMINPS       Z0, Z5, Z0
+	VMOVUPS      Z0, K1, (AX)
+	VMAXPS       Z1, Z2, Z1
+	VMINPS       Z1, Z5, Z1
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z3, Z2, Z3
+	VMINPS       Z3, Z5, Z3
+	VMOVUPS      Z3, K1, (AX)
+	VMAXPS       Z4, Z2, Z4
+	VMINPS       Z4, Z5, Z4
+	VMOVUPS      Z4, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z6, Z2, Z6
+	VMINPS       Z6, Z5, Z6
+	VMOVUPS      Z6, K1, (AX)
+	VMAXPS       Z7, Z2, Z7
+	VMINPS       Z7, Z5, Z7
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z9, Z2, Z9
+	VMINPS       Z9, Z5, Z9
+	VMOVUPS      Z9, K1, (AX)
+	VMAXPS       Z10, Z2, Z10
+	VMINPS       Z10, Z5, Z10
+	VMOVUPS      Z10, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z12, Z2, Z12
+	VMINPS       Z12, Z5, Z12
+	VMOVUPS      Z12, K1, (AX)
+	VMAXPS       Z13, Z2, Z13
+	VMINPS       Z13, Z5, Z13
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z15, Z2, Z15
+	VMINPS       Z15, Z5, Z15
+	VMOVUPS      Z15, K1, (AX)
+	VMAXPS       Z16, Z2, Z16
+	VMINPS       Z16, Z5, Z16
+	VMOVUPS      Z16, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z18, Z2, Z18
+	VMINPS       Z18, Z5, Z18
+	VMOVUPS      Z18, K1, (AX)
+	VMAXPS       Z19, Z2, Z19
+	VMINPS       Z19, Z5, Z19
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Z21, Z2, Z21
+	VMINPS       Z21, Z5, Z21
+	VMOVUPS      Z21, K1, (AX)
+	VMAXPS       Z22, Z2, Z22
+	VMINPS       Z22, Z5, Z22
+	VMOVUPS      Z22, K2, 64(AX)
+
+vectors2_done:
+	VZEROUPPER
+	RET
+
+vectors1:
+	MOVQ         t+0(FP), AX
+	MOVQ         136(AX), AX
+	CMPQ         AX, $0x02
+	JLE          vectors1_channels2
+	CMPQ         AX, $0x04
+	JLE          vectors1_channels4
+	CMPQ         AX, $0x06
+	JLE          vectors1_channels6
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z3
+	VBROADCASTSS 8(AX), Z6
+	VBROADCASTSS 12(AX), Z9
+	VBROADCASTSS 16(AX), Z12
+	VBROADCASTSS 20(AX), Z15
+	VBROADCASTSS 24(AX), Z18
+	VBROADCASTSS 28(AX), Z21
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors1_plane8:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors1_row8:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors1_phase8:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors1_tap8:
+	VMOVUPS      (R12), Z1
+	VBROADCASTSS (R13), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS 4(R13), Z2
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS 8(R13), Z2
+	VFMADD231PS  Z2, Z1, Z6
+	VBROADCASTSS 12(R13), Z2
+	VFMADD231PS  Z2, Z1, Z9
+	VBROADCASTSS 16(R13), Z2
+	VFMADD231PS  Z2, Z1, Z12
+	VBROADCASTSS 20(R13), Z2
+	VFMADD231PS  Z2, Z1, Z15
+	VBROADCASTSS 24(R13), Z2
+	VFMADD231PS  Z2, Z1, Z18
+	VBROADCASTSS 28(R13), Z2
+	VFMADD231PS  Z2, Z1, Z21
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors1_tap8
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors1_rowdone8
+	DECQ         DI
+	JNZ          vectors1_phase8
+
+vectors1_rowdone8:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors1_row8
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors1_plane8
+	JMP  vectors1_finish
+
+vectors1_channels6:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z3
+	VBROADCASTSS 8(AX), Z6
+	VBROADCASTSS 12(AX), Z9
+	VBROADCASTSS 16(AX), Z12
+	VBROADCASTSS 20(AX), Z15
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors1_plane6:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors1_row6:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors1_phase6:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors1_tap6:
+	VMOVUPS      (R12), Z1
+	VBROADCASTSS (R13), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS 4(R13), Z2
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS 8(R13), Z2
+	VFMADD231PS  Z2, Z1, Z6
+	VBROADCASTSS 12(R13), Z2
+	VFMADD231PS  Z2, Z1, Z9
+	VBROADCASTSS 16(R13), Z2
+	VFMADD231PS  Z2, Z1, Z12
+	VBROADCASTSS 20(R13), Z2
+	VFMADD231PS  Z2, Z1, Z15
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors1_tap6
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors1_rowdone6
+	DECQ         DI
+	JNZ          vectors1_phase6
+
+vectors1_rowdone6:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors1_row6
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors1_plane6
+	JMP  vectors1_finish
+
+vectors1_channels4:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z3
+	VBROADCASTSS 8(AX), Z6
+	VBROADCASTSS 12(AX), Z9
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors1_plane4:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors1_row4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors1_phase4:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors1_tap4:
+	VMOVUPS      (R12), Z1
+	VBROADCASTSS (R13), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS 4(R13), Z2
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS 8(R13), Z2
+	VFMADD231PS  Z2, Z1, Z6
+	VBROADCASTSS 12(R13), Z2
+	VFMADD231PS  Z2, Z1, Z9
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors1_tap4
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors1_rowdone4
+	DECQ         DI
+	JNZ          vectors1_phase4
+
+vectors1_rowdone4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors1_row4
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors1_plane4
+	JMP  vectors1_finish
+
+vectors1_channels2:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Z0
+	VBROADCASTSS 4(AX), Z3
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors1_plane2:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors1_row2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors1_phase2:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors1_tap2:
+	VMOVUPS      (R12), Z1
+	VBROADCASTSS (R13), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	VBROADCASTSS 4(R13), Z2
+	VFMADD231PS  Z2, Z1, Z3
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors1_tap2
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors1_rowdone2
+	DECQ         DI
+	JNZ          vectors1_phase2
+
+vectors1_rowdone2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors1_row2
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors1_plane2
+
+vectors1_finish:
+	MOVQ    t+0(FP), AX
+	MOVQ    128(AX), AX
+	MOVQ    $0x00000010, CX
+	CMPQ    AX, CX
+	CMOVQLT AX, CX
+	MOVQ    $-1, AX
+	BZHIQ   CX, AX, AX
+	KMOVW   AX, K1
+	SHRQ    $0x10, AX
+	MOVQ    t+0(FP), AX
+	MOVQ    (AX), AX
+	MOVQ    t+0(FP), CX
+	MOVQ    96(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    120(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    136(BX), BX
+	TESTQ   CX, CX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z0, K1, Z0
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z3, K1, Z3
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z6, K1, Z6
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z9, K1, Z9
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z12, K1, Z12
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z15, K1, Z15
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z18, K1, Z18
+	ADDQ    DX, CX
+	DECQ    BX
+	JZ      vectors1_plain
+	VADDPS  (CX), Z21, K1, Z21
+
+vectors1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 200(CX), Z1
+	VBROADCASTSS 204(CX), Z2
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	VMAXPS       Z0, Z1, Z0
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z3, Z1, Z3
+	VMINPS       Z3, Z2, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z6, Z1, Z6
+	VMINPS       Z6, Z2, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z9, Z1, Z9
+	VMINPS       Z9, Z2, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z12, Z1, Z12
+	VMINPS       Z12, Z2, Z12
+	VMOVUPS      Z12, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z15, Z1, Z15
+	VMINPS       Z15, Z2, Z15
+	VMOVUPS      Z15, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z18, Z1, Z18
+	VMINPS       Z18, Z2, Z18
+	VMOVUPS      Z18, K1, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Z21, Z1, Z21
+	VMINPS       Z21, Z2, Z21
+	VMOVUPS      Z21, K1, (AX)
+
+vectors1_done:
+	VZEROUPPER
+	RET
+
+// func few256(t *few)
+// Requires: AVX, FMA3
+TEXT ·few256(SB), $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         128(AX), AX
+	CMPQ         AX, $0x10
+	JLE          vectors2
+	MOVQ         t+0(FP), AX
+	MOVQ         136(AX), AX
+	CMPQ         AX, $0x02
+	JLE          vectors3_channels2
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VBROADCASTSS 4(AX), Y3
+	VMOVAPS      Y3, Y4
+	VMOVAPS      Y3, Y5
+	VBROADCASTSS 8(AX), Y6
+	VMOVAPS      Y6, Y7
+	VMOVAPS      Y6, Y8
+	VBROADCASTSS 12(AX), Y9
+	VMOVAPS      Y9, Y10
+	VMOVAPS      Y9, Y11
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors3_plane4:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors3_row4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors3_phase4:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors3_tap4:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VMOVUPS      64(R12), Y14
+	VBROADCASTSS (R13), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 4(R13), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	VBROADCASTSS 8(R13), Y15
+	VFMADD231PS  Y15, Y12, Y6
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y8
+	VBROADCASTSS 12(R13), Y15
+	VFMADD231PS  Y15, Y12, Y9
+	VFMADD231PS  Y15, Y13, Y10
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors3_tap4
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors3_rowdone4
+	DECQ         DI
+	JNZ          vectors3_phase4
+
+vectors3_rowdone4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors3_row4
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors3_plane4
+	JMP  vectors3_finish
+
+vectors3_channels2:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVAPS      Y0, Y2
+	VBROADCASTSS 4(AX), Y3
+	VMOVAPS      Y3, Y4
+	VMOVAPS      Y3, Y5
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors3_plane2:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors3_row2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors3_phase2:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors3_tap2:
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VMOVUPS      64(R12), Y14
+	VBROADCASTSS (R13), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y1
+	VFMADD231PS  Y15, Y14, Y2
+	VBROADCASTSS 4(R13), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y5
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors3_tap2
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors3_rowdone2
+	DECQ         DI
+	JNZ          vectors3_phase2
+
+vectors3_rowdone2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors3_row2
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors3_plane2
+
+vectors3_finish:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   120(DX), DX
+	SHLQ   $0x02, DX
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	TESTQ  CX, CX
+	JZ     vectors3_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	VADDPS 64(CX), Y2, Y2
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors3_plain
+	VADDPS (CX), Y3, Y3
+	VADDPS 32(CX), Y4, Y4
+	VADDPS 64(CX), Y5, Y5
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors3_plain
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
+	VADDPS 64(CX), Y8, Y8
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors3_plain
+	VADDPS (CX), Y9, Y9
+	VADDPS 32(CX), Y10, Y10
+	VADDPS 64(CX), Y11, Y11
+
+vectors3_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 200(CX), Y12
+	VBROADCASTSS 204(CX), Y13
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	VMAXPS       Y0, Y12, Y0
+	VMINPS       Y0, Y13, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y12, Y1
+	VMINPS       Y1, Y13, Y1
+	VMOVUPS      Y1, 32(AX)
+	VMAXPS       Y2, Y12, Y2
+	VMINPS       Y2, Y13, Y2
+	VMOVUPS      Y2, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Y3, Y12, Y3
+	VMINPS       Y3, Y13, Y3
+	VMOVUPS      Y3, (AX)
+	VMAXPS       Y4, Y12, Y4
+	VMINPS       Y4, Y13, Y4
+	VMOVUPS      Y4, 32(AX)
+	VMAXPS       Y5, Y12, Y5
+	VMINPS       Y5, Y13, Y5
+	VMOVUPS      Y5, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Y6, Y12, Y6
+	VMINPS       Y6, Y13, Y6
+	VMOVUPS      Y6, (AX)
+	VMAXPS       Y7, Y12, Y7
+	VMINPS       Y7, Y13, Y7
+	VMOVUPS      Y7, 32(AX)
+	VMAXPS       Y8, Y12, Y8
+	VMINPS       Y8, Y13, Y8
+	VMOVUPS      Y8, 64(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors3_done
+	VMAXPS       Y9, Y12, Y9
+	VMINPS       Y9, Y13, Y9
+	VMOVUPS      Y9, (AX)
+	VMAXPS       Y10, Y12, Y10
+	VMINPS       Y10, Y13, Y10
+	VMOVUPS      Y10, 32(AX)
+	VMAXPS       Y11, Y12, Y11
+	VMINPS       Y11, Y13, Y11
+	VMOVUPS      Y11, 64(AX)
+
+vectors3_done:
+	VZEROUPPER
+	RET
+
+vectors2:
+	CMPQ         AX, $0x08
+	JLE          vectors1
+	MOVQ         t+0(FP), AX
+	MOVQ         136(AX), AX
+	CMPQ         AX, $0x02
+	JLE          vectors2_channels2
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Y0
+	VMOVAPS      Y0, Y1
+	VBROADCASTSS 4(AX), Y3
+	VMOVAPS      Y3, Y4
+	VBROADCASTSS 8(AX), Y6
+	VMOVAPS      Y6, Y7
+	VBROADCASTSS 12(AX), Y9
+	VMOVAPS      Y9, Y10
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors2_plane4:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors2_row4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors2_phase4:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors2_tap4:
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R13), Y8
+	VFMADD231PS  Y8, Y2, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VBROADCASTSS 4(R13), Y8
+	VFMADD231PS  Y8, Y2, Y3
+	VFMADD231PS  Y8, Y5, Y4
+	VBROADCASTSS 8(R13), Y8
+	VFMADD231PS  Y8, Y2, Y6
+	VFMADD231PS  Y8, Y5, Y7
+	VBROADCASTSS 12(R13), Y8
+	VFMADD231PS  Y8, Y2, Y9
+	VFMADD231PS  Y8, Y5, Y10
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors2_tap4
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors2_rowdone4
+	DECQ         DI
+	JNZ          vectors2_phase4
+
+vectors2_rowdone4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors2_row4
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors2_plane4
+	JMP  vectors2_finish
+
+vectors2_channels2:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Y0
+	VMOVAPS      Y0, Y1
+	VBROADCASTSS 4(AX), Y3
+	VMOVAPS      Y3, Y4
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors2_plane2:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors2_row2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors2_phase2:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors2_tap2:
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R13), Y8
+	VFMADD231PS  Y8, Y2, Y0
+	VFMADD231PS  Y8, Y5, Y1
+	VBROADCASTSS 4(R13), Y8
+	VFMADD231PS  Y8, Y2, Y3
+	VFMADD231PS  Y8, Y5, Y4
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors2_tap2
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors2_rowdone2
+	DECQ         DI
+	JNZ          vectors2_phase2
+
+vectors2_rowdone2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors2_row2
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors2_plane2
+
+vectors2_finish:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   120(DX), DX
+	SHLQ   $0x02, DX
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	TESTQ  CX, CX
+	JZ     vectors2_plain
+	VADDPS (CX), Y0, Y0
+	VADDPS 32(CX), Y1, Y1
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors2_plain
+	VADDPS (CX), Y3, Y3
+	VADDPS 32(CX), Y4, Y4
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors2_plain
+	VADDPS (CX), Y6, Y6
+	VADDPS 32(CX), Y7, Y7
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors2_plain
+	VADDPS (CX), Y9, Y9
+	VADDPS 32(CX), Y10, Y10
+
+vectors2_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 200(CX), Y2
+	VBROADCASTSS 204(CX), Y5
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y5, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y5, Y1
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Y3, Y2, Y3
+	VMINPS       Y3, Y5, Y3
+	VMOVUPS      Y3, (AX)
+	VMAXPS       Y4, Y2, Y4
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      Y4, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Y6, Y2, Y6
+	VMINPS       Y6, Y5, Y6
+	VMOVUPS      Y6, (AX)
+	VMAXPS       Y7, Y2, Y7
+	VMINPS       Y7, Y5, Y7
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors2_done
+	VMAXPS       Y9, Y2, Y9
+	VMINPS       Y9, Y5, Y9
+	VMOVUPS      Y9, (AX)
+	VMAXPS       Y10, Y2, Y10
+	VMINPS       Y10, Y5, Y10
+	VMOVUPS      Y10, 32(AX)
+
+vectors2_done:
+	VZEROUPPER
+	RET
+
+vectors1:
+	MOVQ         t+0(FP), AX
+	MOVQ         136(AX), AX
+	CMPQ         AX, $0x02
+	JLE          vectors1_channels2
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Y0
+	VBROADCASTSS 4(AX), Y3
+	VBROADCASTSS 8(AX), Y6
+	VBROADCASTSS 12(AX), Y9
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors1_plane4:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors1_row4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors1_phase4:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors1_tap4:
+	VMOVUPS      (R12), Y1
+	VBROADCASTSS (R13), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	VBROADCASTSS 4(R13), Y2
+	VFMADD231PS  Y2, Y1, Y3
+	VBROADCASTSS 8(R13), Y2
+	VFMADD231PS  Y2, Y1, Y6
+	VBROADCASTSS 12(R13), Y2
+	VFMADD231PS  Y2, Y1, Y9
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors1_tap4
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors1_rowdone4
+	DECQ         DI
+	JNZ          vectors1_phase4
+
+vectors1_rowdone4:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors1_row4
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors1_plane4
+	JMP  vectors1_finish
+
+vectors1_channels2:
+	MOVQ         t+0(FP), AX
+	MOVQ         72(AX), AX
+	VBROADCASTSS (AX), Y0
+	VBROADCASTSS 4(AX), Y3
+	MOVQ         t+0(FP), AX
+	MOVQ         144(AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+
+vectors1_plane2:
+	MOVQ t+0(FP), BX
+	MOVQ 160(BX), BX
+	MOVQ CX, SI
+
+vectors1_row2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	MOVQ t+0(FP), R8
+	MOVQ 184(R8), R8
+	MOVQ R8, R9
+	MOVQ SI, R10
+	MOVQ DX, R11
+
+vectors1_phase2:
+	MOVQ R10, R12
+	MOVQ R11, R13
+	MOVQ DI, R14
+	MOVQ R8, R15
+	SHLQ $0x05, R15
+
+vectors1_tap2:
+	VMOVUPS      (R12), Y1
+	VBROADCASTSS (R13), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	VBROADCASTSS 4(R13), Y2
+	VFMADD231PS  Y2, Y1, Y3
+	ADDQ         $0x04, R12
+	ADDQ         R15, R13
+	SUBQ         R8, R14
+	JG           vectors1_tap2
+	MOVQ         t+0(FP), R12
+	MOVQ         192(R12), R12
+	LEAQ         (R10)(R12*4), R10
+	ADDQ         $0x20, R11
+	DECQ         R9
+	JZ           vectors1_rowdone2
+	DECQ         DI
+	JNZ          vectors1_phase2
+
+vectors1_rowdone2:
+	MOVQ t+0(FP), DI
+	MOVQ 176(DI), DI
+	SHLQ $0x05, DI
+	ADDQ DI, DX
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	LEAQ (SI)(DI*4), SI
+	DECQ BX
+	JNZ  vectors1_row2
+	MOVQ t+0(FP), BX
+	MOVQ 152(BX), BX
+	LEAQ (CX)(BX*4), CX
+	DECQ AX
+	JNZ  vectors1_plane2
+
+vectors1_finish:
+	MOVQ   t+0(FP), AX
+	MOVQ   (AX), AX
+	MOVQ   t+0(FP), CX
+	MOVQ   96(CX), CX
+	MOVQ   t+0(FP), DX
+	MOVQ   120(DX), DX
+	SHLQ   $0x02, DX
+	MOVQ   t+0(FP), BX
+	MOVQ   136(BX), BX
+	TESTQ  CX, CX
+	JZ     vectors1_plain
+	VADDPS (CX), Y0, Y0
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors1_plain
+	VADDPS (CX), Y3, Y3
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors1_plain
+	VADDPS (CX), Y6, Y6
+	ADDQ   DX, CX
+	DECQ   BX
+	JZ     vectors1_plain
+	VADDPS (CX), Y9, Y9
+
+vectors1_plain:
+	MOVQ         t+0(FP), CX
+	VBROADCASTSS 200(CX), Y1
+	VBROADCASTSS 204(CX), Y2
+	MOVQ         t+0(FP), CX
+	MOVQ         136(CX), CX
+	VMAXPS       Y0, Y1, Y0
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Y3, Y1, Y3
+	VMINPS       Y3, Y2, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Y6, Y1, Y6
+	VMINPS       Y6, Y2, Y6
+	VMOVUPS      Y6, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           vectors1_done
+	VMAXPS       Y9, Y1, Y9
+	VMINPS       Y9, Y2, Y9
+	VMOVUPS      Y9, (AX)
+
+vectors1_done:
+	VZEROUPPER
+	RET
+
+// func turn256(t *turn)
+// Requires: AVX, AVX2
+TEXT ·turn256(SB), $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         (AX), AX
+	MOVQ         t+0(FP), CX
+	MOVQ         24(CX), CX
+	MOVQ         t+0(FP), DX
+	MOVQ         48(DX), DX
+	MOVQ         t+0(FP), BX
+	MOVQ         80(BX), BX
+	MOVQ         BX, SI
+	SHLQ         $0x02, SI
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVQ         $0x0706050403020100, BX
+	VMOVQ        BX, X0
+	VPMOVZXBD    X0, Y0
+	VPCMPGTD     Y0, Y1, Y0
+	MOVQ         t+0(FP), BX
+	VBROADCASTSS 88(BX), Y1
+	VBROADCASTSS 92(BX), Y2
+	MOVQ         t+0(FP), BX
+	MOVQ         72(BX), BX
+	MOVQ         DX, R8
+	LEAQ         (CX)(SI*4), DI
+	SUBQ         CX, R8
+
+block:
+	VMOVUPS    (AX), Y3
+	VUNPCKLPS  192(AX), Y3, Y4
+	VUNPCKHPS  192(AX), Y3, Y3
+	VMOVUPS    384(AX), Y5
+	VUNPCKLPS  576(AX), Y5, Y6
+	VUNPCKHPS  576(AX), Y5, Y5
+	VMOVUPS    768(AX), Y7
+	VUNPCKLPS  960(AX), Y7, Y8
+	VUNPCKHPS  960(AX), Y7, Y7
+	VMOVUPS    1152(AX), Y9
+	VUNPCKLPS  1344(AX), Y9, Y10
+	VUNPCKHPS  1344(AX), Y9, Y9
+	ADDQ       $0x20, AX
+	CMPQ       BX, $0x08
+	JLT        rest
+	VUNPCKLPD  Y6, Y4, Y11
+	VUNPCKLPD  Y10, Y8, Y12
+	VPERM2F128 $0x20, Y12, Y11, Y13
+	TESTQ      DX, DX
+	JZ         plain0
+	VMASKMOVPS (CX)(R8*1), Y0, Y14
+	VADDPS     Y14, Y13, Y13
+
+plain0:
+	VMAXPS     Y13, Y1, Y13
+	VMINPS     Y13, Y2, Y13
+	VMASKMOVPS Y13, Y0, (CX)
+	ADDQ       SI, CX
+	VPERM2F128 $0x31, Y12, Y11, Y11
+	TESTQ      DX, DX
+	JZ         plain4
+	VMASKMOVPS (DI)(R8*1), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+plain4:
+	VMAXPS     Y11, Y1, Y11
+	VMINPS     Y11, Y2, Y11
+	VMASKMOVPS Y11, Y0, (DI)
+	ADDQ       SI, DI
+	VUNPCKHPD  Y6, Y4, Y4
+	VUNPCKHPD  Y10, Y8, Y6
+	VPERM2F128 $0x20, Y6, Y4, Y8
+	TESTQ      DX, DX
+	JZ         plain1
+	VMASKMOVPS (CX)(R8*1), Y0, Y10
+	VADDPS     Y10, Y8, Y8
+
+plain1:
+	VMAXPS     Y8, Y1, Y8
+	VMINPS     Y8, Y2, Y8
+	VMASKMOVPS Y8, Y0, (CX)
+	ADDQ       SI, CX
+	VPERM2F128 $0x31, Y6, Y4, Y4
+	TESTQ      DX, DX
+	JZ         plain5
+	VMASKMOVPS (DI)(R8*1), Y0, Y6
+	VADDPS     Y6, Y4, Y4
+
+plain5:
+	VMAXPS     Y4, Y1, Y4
+	VMINPS     Y4, Y2, Y4
+	VMASKMOVPS Y4, Y0, (DI)
+	ADDQ       SI, DI
+	VUNPCKLPD  Y5, Y3, Y4
+	VUNPCKLPD  Y9, Y7, Y6
+	VPERM2F128 $0x20, Y6, Y4, Y8
+	TESTQ      DX, DX
+	JZ         plain2
+	VMASKMOVPS (CX)(R8*1), Y0, Y10
+	VADDPS     Y10, Y8, Y8
+
+plain2:
+	VMAXPS     Y8, Y1, Y8
+	VMINPS     Y8, Y2, Y8
+	VMASKMOVPS Y8, Y0, (CX)
+	ADDQ       SI, CX
+	VPERM2F128 $0x31, Y6, Y4, Y4
+	TESTQ      DX, DX
+	JZ         plain6
+	VMASKMOVPS (DI)(R8*1), Y0, Y6
+	VADDPS     Y6, Y4, Y4
+
+plain6:
+	VMAXPS     Y4, Y1, Y4
+	VMINPS     Y4, Y2, Y4
+	VMASKMOVPS Y4, Y0, (DI)
+	ADDQ       SI, DI
+	VUNPCKHPD  Y5, Y3, Y3
+	VUNPCKHPD  Y9, Y7, Y4
+	VPERM2F128 $0x20, Y4, Y3, Y5
+	TESTQ      DX, DX
+	JZ         plain3
+	VMASKMOVPS (CX)(R8*1), Y0, Y6
+	VADDPS     Y6, Y5, Y5
+
+plain3:
+	VMAXPS     Y5, Y1, Y5
+	VMINPS     Y5, Y2, Y5
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       SI, CX
+	VPERM2F128 $0x31, Y4, Y3, Y3
+	TESTQ      DX, DX
+	JZ         plain7
+	VMASKMOVPS (DI)(R8*1), Y0, Y4
+	VADDPS     Y4, Y3, Y3
+
+plain7:
+	VMAXPS     Y3, Y1, Y3
+	VMINPS     Y3, Y2, Y3
+	VMASKMOVPS Y3, Y0, (DI)
+	ADDQ       SI, DI
+	LEAQ       (CX)(SI*4), CX
+	LEAQ       (DI)(SI*4), DI
+	SUBQ       $0x08, BX
+	JNZ        block
+	VZEROUPPER
+	RET
+
+rest:
+	VUNPCKLPD  Y6, Y4, Y11
+	VUNPCKLPD  Y10, Y8, Y12
+	VPERM2F128 $0x20, Y12, Y11, Y11
+	TESTQ      DX, DX
+	JZ         restplain0
+	VMASKMOVPS (CX)(R8*1), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+restplain0:
+	VMAXPS     Y11, Y1, Y11
+	VMINPS     Y11, Y2, Y11
+	VMASKMOVPS Y11, Y0, (CX)
+	DECQ       BX
+	JZ         done
+	ADDQ       SI, CX
+	VUNPCKHPD  Y6, Y4, Y11
+	VUNPCKHPD  Y10, Y8, Y12
+	VPERM2F128 $0x20, Y12, Y11, Y11
+	TESTQ      DX, DX
+	JZ         restplain1
+	VMASKMOVPS (CX)(R8*1), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+restplain1:
+	VMAXPS     Y11, Y1, Y11
+	VMINPS     Y11, Y2, Y11
+	VMASKMOVPS Y11, Y0, (CX)
+	DECQ       BX
+	JZ         done
+	ADDQ       SI, CX
+	VUNPCKLPD  Y5, Y3, Y11
+	VUNPCKLPD  Y9, Y7, Y12
+	VPERM2F128 $0x20, Y12, Y11, Y11
+	TESTQ      DX, DX
+	JZ         restplain2
+	VMASKMOVPS (CX)(R8*1), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+restplain2:
+	VMAXPS     Y11, Y1, Y11
+	VMINPS     Y11, Y2, Y11
+	VMASKMOVPS Y11, Y0, (CX)
+	DECQ       BX
+	JZ         done
+	ADDQ       SI, CX
+	VUNPCKHPD  Y5, Y3, Y11
+	VUNPCKHPD  Y9, Y7, Y12
+	VPERM2F128 $0x20, Y12, Y11, Y11
+	TESTQ      DX, DX
+	JZ         restplain3
+	VMASKMOVPS (CX)(R8*1), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+restplain3:
+	VMAXPS     Y11, Y1, Y11
+	VMINPS     Y11, Y2, Y11
+	VMASKMOVPS Y11, Y0, (CX)
+	DECQ       BX
+	JZ         done
+	ADDQ       SI, CX
+	VUNPCKLPD  Y6, Y4, Y11
+	VUNPCKLPD  Y10, Y8, Y12
+	VPERM2F128 $0x31, Y12, Y11, Y11
+	TESTQ      DX, DX
+	JZ         restplain4
+	VMASKMOVPS (CX)(R8*1), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+restplain4:
+	VMAXPS     Y11, Y1, Y11
+	VMINPS     Y11, Y2, Y11
+	VMASKMOVPS Y11, Y0, (CX)
+	DECQ       BX
+	JZ         done
+	ADDQ       SI, CX
+	VUNPCKHPD  Y6, Y4, Y4
+	VUNPCKHPD  Y10, Y8, Y6
+	VPERM2F128 $0x31, Y6, Y4, Y4
+	TESTQ      DX, DX
+	JZ         restplain5
+	VMASKMOVPS (CX)(R8*1), Y0, Y6
+	VADDPS     Y6, Y4, Y4
+
+restplain5:
+	VMAXPS     Y4, Y1, Y4
+	VMINPS     Y4, Y2, Y4
+	VMASKMOVPS Y4, Y0, (CX)
+	DECQ       BX
+	JZ         done
+	ADDQ       SI, CX
+	VUNPCKLPD  Y5, Y3, Y3
+	VUNPCKLPD  Y9, Y7, Y4
+	VPERM2F128 $0x31, Y4, Y3, Y3
+	TESTQ      DX, DX
+	JZ         restplain6
+	VMASKMOVPS (CX)(R8*1), Y0, Y4
+	VADDPS     Y4, Y3, Y3
+
+restplain6:
+	VMAXPS     Y3, Y1, Y3
+	VMINPS     Y3, Y2, Y3
+	VMASKMOVPS Y3, Y0, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func unzip256(even []float32, odd []float32, from []float32, blocks int)
+// Requires: AVX, AVX2
+TEXT ·unzip256(SB), $0-80
+	MOVQ even_base+0(FP), AX
+	MOVQ odd_base+24(FP), CX
+	MOVQ from_base+48(FP), DX
+	MOVQ blocks+72(FP), BX
+
+block:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2
+	VPERMPD $0xd8, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x20, AX
+	VSHUFPS $0xdd, Y1, Y0, Y0
+	VPERMPD $0xd8, Y0, Y0
+	VMOVUPS Y0, (CX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x40, DX
+	DECQ    BX
+	JNZ     block
+	VZEROUPPER
+	RET
+
 // func product512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·product512(SB), $0-8
@@ -101,10 +2614,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x2_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -253,10 +2772,16 @@ rows12x2_depth:
 	DECQ         R13
 	JNZ          rows12x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -504,10 +3029,16 @@ rows11x2_depth:
 	DECQ         R13
 	JNZ          rows11x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -740,10 +3271,16 @@ rows10x2_depth:
 	DECQ         R13
 	JNZ          rows10x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -959,10 +3496,16 @@ rows9x2_depth:
 	DECQ         R12
 	JNZ          rows9x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1163,10 +3706,16 @@ rows8x2_depth:
 	DECQ         R12
 	JNZ          rows8x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1352,10 +3901,16 @@ rows7x2_depth:
 	DECQ         R12
 	JNZ          rows7x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1524,10 +4079,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1681,10 +4242,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1823,10 +4390,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1947,10 +4520,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2056,10 +4635,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2193,10 +4778,16 @@ rows1x1_one:
 
 rows1x1_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x1_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -2311,10 +4902,16 @@ rows12x1_depth:
 	DECQ         R13
 	JNZ          rows12x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2489,10 +5086,16 @@ rows11x1_depth:
 	DECQ         R13
 	JNZ          rows11x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2658,10 +5261,16 @@ rows10x1_depth:
 	DECQ         R13
 	JNZ          rows10x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2816,10 +5425,16 @@ rows9x1_depth:
 	DECQ         R12
 	JNZ          rows9x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2965,10 +5580,16 @@ rows8x1_depth:
 	DECQ         R12
 	JNZ          rows8x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3105,10 +5726,16 @@ rows7x1_depth:
 	DECQ         R12
 	JNZ          rows7x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3234,10 +5861,16 @@ rows6x1_depth:
 	DECQ         R11
 	JNZ          rows6x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3354,10 +5987,16 @@ rows5x1_depth:
 	DECQ         R11
 	JNZ          rows5x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3465,10 +6104,16 @@ rows4x1_depth:
 	DECQ         R11
 	JNZ          rows4x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3564,10 +6209,16 @@ rows3x1_depth:
 	DECQ         R10
 	JNZ          rows3x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3654,10 +6305,16 @@ rows2x1_depth:
 	DECQ         R10
 	JNZ          rows2x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3784,10 +6441,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ   t+0(FP), R8
+	MOVQ   184(R8), R8
+	LEAQ   (AX)(R8*4), AX
+	MOVQ   t+0(FP), R8
 	MOVQ   176(R8), R8
 	LEAQ   (DI)(R8*4), DI
 	DECQ   SI
 	JNZ    rows1x2_middle
+	MOVQ   t+0(FP), SI
+	MOVQ   160(SI), SI
+	LEAQ   (AX)(SI*4), AX
 	MOVQ   t+0(FP), SI
 	MOVQ   152(SI), SI
 	LEAQ   (BX)(SI*4), BX
@@ -3891,10 +6554,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4037,10 +6706,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4168,10 +6843,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4281,10 +6962,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4379,10 +7066,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI

@@ -35,6 +35,65 @@ func largestFast(t *tile) bool {
 	return true
 }
 
+// fewLanes is the results that a vector of few channels has.
+const fewLanes = 4
+
+// fewVectors is the most vectors of a tile of few channels.
+const fewVectors = 3
+
+// fewFast computes a tile of few channels with vectors.
+func fewFast(t *few) bool {
+	t.blocks()
+	return true
+}
+
+// fewBlock computes a block of a tile.
+func fewBlock(t *few) { fewNEON(t) }
+
+// turnFast turns sums with vectors, or reports that it cannot.
+func turnFast(t *turn) bool {
+	if t.channels != fewChannels && t.channels != fewChannels/2 || t.columns < fewLanes {
+		return false
+	}
+	turnNEON(t)
+	if rest := t.columns % fewLanes; rest > 0 {
+		done := t.columns - rest
+		end := *t
+		end.sums, end.y, end.columns = t.sums[done:], t.y[done*t.channels:], rest
+		if t.add != nil {
+			end.add = t.add[done*t.channels:]
+		}
+		end.plain()
+	}
+	return true
+}
+
+// unzipFast takes pairs of elements with vectors, and returns how many.
+func unzipFast(even, odd, from []float32) int {
+	const unit = 4
+	blocks := len(odd) / unit
+	if blocks == 0 {
+		return 0
+	}
+	unzipNEON(even, odd, from, blocks)
+	return blocks * unit
+}
+
+// fewNEON is a tile of up to 4 channels and whole vectors.
+//
+//go:noescape
+func fewNEON(t *few)
+
+// turnNEON is a turn for whole vectors of 4 or 8 channels.
+//
+//go:noescape
+func turnNEON(t *turn)
+
+// unzipNEON takes blocks of 4 pairs.
+//
+//go:noescape
+func unzipNEON(even, odd, from []float32, blocks int)
+
 // productNEON is product for 16 columns.
 //
 //go:noescape

@@ -13,3 +13,17 @@ const windowUnit = 1
 func productFast(*tile) bool { return false }
 
 func largestFast(*tile) bool { return false }
+
+// fewLanes is the results that a vector of few channels has.
+const fewLanes = 16
+
+// fewVectors is the most vectors of a tile of few channels.
+const fewVectors = fewCols / fewLanes
+
+func fewFast(*few) bool { return false }
+
+func fewBlock(*few) {}
+
+func turnFast(*turn) bool { return false }
+
+func unzipFast(_, _, _ []float32) int { return 0 }

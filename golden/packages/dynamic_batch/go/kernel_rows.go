@@ -28,6 +28,27 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 	}
 }
 
+// scattered carries out t like product for results whose columns are yc apart, by
+// way of sums.
+func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
+	var sums [maxRows * panel]float32
+	whole := t.aside(&sums)
+	product(&whole)
+	for j := range t.columns {
+		for i := range t.rows {
+			at := o + j*yc + i*t.step
+			v := sums[i*panel+j]
+			if f.add != nil {
+				v += f.add[at]
+			}
+			f.y[at] = bounded(v, f.low, f.high)
+			if e != nil {
+				e(f.y[at:at+1], at, c+j)
+			}
+		}
+	}
+}
+
 // finish is what happens to results: operand add, laid out as they are, is
 // added if not nil, and they are bounded. Then an epilogue, if not nil, is called
 // on runs of them. It is no field: what f has goes to tiles, which for the
@@ -82,7 +103,10 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	s := divide(part, parts, n, 1, m)
+	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
+	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
+		s = divide(part, parts, n, 1, m)
+	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
@@ -152,8 +176,9 @@ type tile struct {
 	next int
 	step int
 	// The sums run over three nested loops: their extents, and their steps in x
-	// and w. A product's depth elements are contiguous in x, its weights are all
-	// contiguous.
+	// and w. A product's depth elements are contiguous in x. Its weights are all
+	// contiguous but for what is skipped, wMiddle behind those of the inner loop
+	// and wOuter behind those of the middle one.
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
@@ -169,9 +194,11 @@ type tile struct {
 // The sum of one row is taken in four parts by some machines.
 func product(t *tile) {
 	taps := t.outer * t.middle * t.depth
-	last := t.rows - 1
-	_ = t.w[:taps*t.width]
-	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	if taps > 0 {
+		run := t.depth * t.width
+		_ = t.w[:(t.outer-1)*(t.middle*(run+t.wMiddle)+t.wOuter)+(t.middle-1)*(run+t.wMiddle)+run]
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
@@ -229,7 +256,9 @@ func productPlain(t *tile) {
 						b3 += v * p[3]
 						w += t.width
 					}
+					w += t.wMiddle
 				}
+				w += t.wOuter
 			}
 			t.put(i, j, [4]float32{a0, a1, a2, a3})
 			if i+1 < t.rows {

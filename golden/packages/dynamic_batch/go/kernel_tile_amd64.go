@@ -67,12 +67,6 @@ func productBlocks(t *tile) {
 	}
 }
 
-// slides reports whether rows of t see taps that their neighbours see too, three of
-// them in the middle loop.
-func (t *tile) slides() bool {
-	return t.rows > 1 && t.middle == 3 && (t.next == t.xMiddle || t.next == 2*t.xMiddle)
-}
-
 // largestFast computes what largest does with vectors, or reports that it cannot.
 func largestFast(t *tile) bool {
 	switch {

@@ -101,10 +101,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x2_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -253,10 +259,16 @@ rows12x2_depth:
 	DECQ         R13
 	JNZ          rows12x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -504,10 +516,16 @@ rows11x2_depth:
 	DECQ         R13
 	JNZ          rows11x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -740,10 +758,16 @@ rows10x2_depth:
 	DECQ         R13
 	JNZ          rows10x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -959,10 +983,16 @@ rows9x2_depth:
 	DECQ         R12
 	JNZ          rows9x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1163,10 +1193,16 @@ rows8x2_depth:
 	DECQ         R12
 	JNZ          rows8x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1352,10 +1388,16 @@ rows7x2_depth:
 	DECQ         R12
 	JNZ          rows7x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1524,10 +1566,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1681,10 +1729,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1823,10 +1877,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1947,10 +2007,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2056,10 +2122,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2193,10 +2265,16 @@ rows1x1_one:
 
 rows1x1_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x1_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -2311,10 +2389,16 @@ rows12x1_depth:
 	DECQ         R13
 	JNZ          rows12x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2489,10 +2573,16 @@ rows11x1_depth:
 	DECQ         R13
 	JNZ          rows11x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2658,10 +2748,16 @@ rows10x1_depth:
 	DECQ         R13
 	JNZ          rows10x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2816,10 +2912,16 @@ rows9x1_depth:
 	DECQ         R12
 	JNZ          rows9x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2965,10 +3067,16 @@ rows8x1_depth:
 	DECQ         R12
 	JNZ          rows8x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3105,10 +3213,16 @@ rows7x1_depth:
 	DECQ         R12
 	JNZ          rows7x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3234,10 +3348,16 @@ rows6x1_depth:
 	DECQ         R11
 	JNZ          rows6x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3354,10 +3474,16 @@ rows5x1_depth:
 	DECQ         R11
 	JNZ          rows5x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3465,10 +3591,16 @@ rows4x1_depth:
 	DECQ         R11
 	JNZ          rows4x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3564,10 +3696,16 @@ rows3x1_depth:
 	DECQ         R10
 	JNZ          rows3x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3654,10 +3792,16 @@ rows2x1_depth:
 	DECQ         R10
 	JNZ          rows2x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3784,10 +3928,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ   t+0(FP), R8
+	MOVQ   184(R8), R8
+	LEAQ   (AX)(R8*4), AX
+	MOVQ   t+0(FP), R8
 	MOVQ   176(R8), R8
 	LEAQ   (DI)(R8*4), DI
 	DECQ   SI
 	JNZ    rows1x2_middle
+	MOVQ   t+0(FP), SI
+	MOVQ   160(SI), SI
+	LEAQ   (AX)(SI*4), AX
 	MOVQ   t+0(FP), SI
 	MOVQ   152(SI), SI
 	LEAQ   (BX)(SI*4), BX
@@ -3891,10 +4041,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4037,10 +4193,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4168,10 +4330,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4281,10 +4449,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4379,10 +4553,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI

@@ -125,6 +125,27 @@ func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, co
 	}
 }
 
+// scattered carries out t like product for results whose columns are yc apart, by
+// way of sums.
+func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
+	var sums [maxRows * panel]float32
+	whole := t.aside(&sums)
+	product(&whole)
+	for j := range t.columns {
+		for i := range t.rows {
+			at := o + j*yc + i*t.step
+			v := sums[i*panel+j]
+			if f.add != nil {
+				v += f.add[at]
+			}
+			f.y[at] = bounded(v, f.low, f.high)
+			if e != nil {
+				e(f.y[at:at+1], at, c+j)
+			}
+		}
+	}
+}
+
 // finish is what happens to results: operand add, laid out as they are, is
 // added if not nil, and they are bounded. Then an epilogue, if not nil, is called
 // on runs of them. It is no field: what f has goes to tiles, which for the
@@ -179,7 +200,10 @@ func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high f
 func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
-	s := divide(part, parts, n, 1, m)
+	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
+	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
+		s = divide(part, parts, n, 1, m)
+	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
@@ -210,10 +234,13 @@ func maxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh
 // pool computes one of so many parts of all rows.
 func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
 	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
-	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor}
-	var shares, zero [panel]float32
+	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor, 1}
+	var ones, zero [panel]float32
+	for i := range ones {
+		ones[i] = 1
+	}
 	for b := range batch {
-		s.run(&f, e, x, shares[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
+		s.run(&f, e, x, ones[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
 	}
 }
 
@@ -323,7 +350,8 @@ type slide struct {
 	channels, lanes int
 	xb, xh, xw      int
 	kind            kind
-	divisor         int // of divided means
+	divisor         int     // of divided means
+	over            float32 // what the sums at hand are divided by, if they are means
 }
 
 // kind is what is made of what a window sees.
@@ -340,6 +368,10 @@ const (
 // run computes rows first to last-1 of the results of image b, which lie in y
 // from the beginning of all images.
 func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+	if s.sweeps() {
+		s.sweep(f, e, x, w, bias, b, first, last)
+		return
+	}
 	var v, h span
 	for p := first; p < last; p += v.n {
 		v = s.rows.from(p, last)
@@ -363,10 +395,7 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	case maxima:
 		w = nil
 	default:
-		share := s.share(p, q, v, h)
-		for i := range w {
-			w[i] = share
-		}
+		s.over = s.elements(p, q, v, h)
 	}
 	if v.count*h.count > 0 {
 		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation, q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
@@ -398,8 +427,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	}
 }
 
-// share returns what each element counts of a mean.
-func (s *slide) share(p, q int, v, h span) float32 {
+// elements returns what the sums of means are divided by; 1 where there is nothing to sum.
+func (s *slide) elements(p, q int, v, h span) float32 {
 	n := v.count * h.count
 	switch s.kind {
 	case paddedMeans:
@@ -407,7 +436,7 @@ func (s *slide) share(p, q int, v, h span) float32 {
 	case dividedMeans:
 		n = s.divisor
 	}
-	return 1 / float32(n)
+	return float32(max(n, 1))
 }
 
 // padded returns how many taps at position p lie in the image or in padding.
@@ -435,6 +464,15 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 			skip := max(0, t.width-rest)
 			s.tile(f, *t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
 			j += t.width - skip
+		}
+		if s.kind >= means {
+			for r := range t.rows {
+				// Divided, not multiplied by a reciprocal: what is rounded later may be a tie.
+				run := f.y[o+(i+r)*t.step:][:width]
+				for j, v := range run {
+					run[j] = v / s.over
+				}
+			}
 		}
 		if e != nil {
 			for r := range t.rows {
@@ -478,6 +516,77 @@ func (s *slide) compute(t *tile) {
 	}
 }
 
+// sweep computes neighbouring results of a row of a window with weights that slides
+// over images whose channels lie innermost: all of its taps beside each other are
+// loaded for them once, and what lies outside of the image counts as zeros.
+type sweep struct {
+	y     []float32
+	x     []float32 // from the first row on that the window sees
+	w     []float32 // from that row's on
+	bias  []float32
+	add   []float32 // laid out as y, if not nil: added to the sums
+	none  []float32 // zeros, for panel channels
+	count int       // results, at most sweepMost
+	first int       // pixel that the first one sees first, which may be outside
+	rows  int       // of taps that are inside, xRow and wRow apart
+	xRow  int
+	wRow  int
+	taps  int // of a row, 3 or 5, wNext apart
+	wNext int
+	by    int // pixels, 1 or 2, that results are apart
+	width int // pixels of a row of the image, channels apart as results are
+	// channels are a multiple of sweepUnit.
+	channels  int
+	low, high float32
+}
+
+const (
+	sweepMost             = 7    // results of a sweep
+	sweepShort, sweepLong = 3, 5 // rows of taps that there are sweeps for
+)
+
+// outside is what a sweep sees outside of images. It is never written.
+var outside [panel]float32
+
+// sweeps reports whether s is computed by sweeps on this machine: each result sees
+// some of the image's columns.
+func (s *slide) sweeps() bool {
+	c := &s.cols
+	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 && s.xw == s.channels &&
+		(c.taps == sweepShort || c.taps == sweepLong) && c.dilation == 1 && c.stride <= 2 &&
+		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in
+}
+
+// sweep is run by sweeps.
+func (s *slide) sweep(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh, wRow: s.cols.taps * s.lanes,
+		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in, channels: s.channels, low: f.low, high: f.high}
+	length := lengths(s.cols.out, sweepMost)
+	for p := first; p < last; p++ {
+		top := p*s.rows.stride - s.rows.pad
+		skip, count := taps(top, s.rows.in, s.rows.taps, s.rows.dilation)
+		t.rows, t.x, t.w = count, nil, nil
+		if count > 0 {
+			t.x = x[b*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
+			t.w = w[skip*t.wRow:][:count*t.wRow]
+		}
+		for q := 0; q < s.cols.out; q += length {
+			t.count, t.first = min(length, s.cols.out-q), q*t.by-s.cols.pad
+			o, n := ((b*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
+			t.y = f.y[o:][:n]
+			if f.add != nil {
+				t.add = f.add[o:][:n]
+			}
+			sweepFast(&t)
+			if e != nil {
+				for i := 0; i < n; i += t.channels {
+					e(f.y[o+i:][:t.channels], o+i, 0)
+				}
+			}
+		}
+	}
+}
+
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
 	maxRows = 12 // of a tile, on any machine
@@ -494,8 +603,9 @@ type tile struct {
 	next int
 	step int
 	// The sums run over three nested loops: their extents, and their steps in x
-	// and w. A product's depth elements are contiguous in x, its weights are all
-	// contiguous.
+	// and w. A product's depth elements are contiguous in x. Its weights are all
+	// contiguous but for what is skipped, wMiddle behind those of the inner loop
+	// and wOuter behind those of the middle one.
 	outer, xOuter, wOuter    int
 	middle, xMiddle, wMiddle int
 	depth                    int
@@ -511,9 +621,11 @@ type tile struct {
 // The sum of one row is taken in four parts by some machines.
 func product(t *tile) {
 	taps := t.outer * t.middle * t.depth
-	last := t.rows - 1
-	_ = t.w[:taps*t.width]
-	_ = t.x[:last*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	if taps > 0 {
+		run := t.depth * t.width
+		_ = t.w[:(t.outer-1)*(t.middle*(run+t.wMiddle)+t.wOuter)+(t.middle-1)*(run+t.wMiddle)+run]
+		_ = t.x[:(t.rows-1)*t.next+(t.outer-1)*t.xOuter+(t.middle-1)*t.xMiddle+t.depth]
+	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
 	if taps == 0 || !productFast(t) {
@@ -588,7 +700,9 @@ func productPlain(t *tile) {
 						b3 += v * p[3]
 						w += t.width
 					}
+					w += t.wMiddle
 				}
+				w += t.wOuter
 			}
 			t.put(i, j, [4]float32{a0, a1, a2, a3})
 			if i+1 < t.rows {

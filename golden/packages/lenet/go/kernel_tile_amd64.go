@@ -4,6 +4,8 @@
 
 package lenet
 
+import "math"
+
 // level is what the machine has: 2 AVX-512, 1 AVX2 and FMA, 0 neither. It is
 // never written.
 var level = machine()
@@ -73,8 +75,6 @@ func productBlocks(t *tile) {
 // windowFast computes a window with vectors, or reports that it cannot.
 func windowFast(t *tile) bool {
 	switch {
-	case level == 2 && t.slides():
-		slide512(t)
 	case level == 2:
 		window512(t)
 	case level == 1 && t.width%windowUnit == 0:
@@ -83,12 +83,6 @@ func windowFast(t *tile) bool {
 		return false
 	}
 	return true
-}
-
-// slides reports whether rows of t see taps that their neighbours see too, three of
-// them in the middle loop.
-func (t *tile) slides() bool {
-	return t.rows > 1 && t.middle == 3 && (t.next == t.xMiddle || t.next == 2*t.xMiddle)
 }
 
 // largestFast computes what largest does with vectors, or reports that it cannot.
@@ -104,6 +98,29 @@ func largestFast(t *tile) bool {
 	return true
 }
 
+// sweepUnit is what channels of sweeps are multiples of: where there are none, of
+// more than there can be.
+var sweepUnit = [...]int{math.MaxInt, 8, 1}[level]
+
+// sweepFast computes a sweep.
+func sweepFast(t *sweep) {
+	if level == 2 {
+		sweep512(t)
+	} else {
+		sweep256(t)
+	}
+}
+
+// sweep512 is a sweep with AVX-512.
+//
+//go:noescape
+func sweep512(t *sweep)
+
+// sweep256 is a sweep for a multiple of 8 channels with AVX2 and FMA.
+//
+//go:noescape
+func sweep256(t *sweep)
+
 // product512 is product with AVX-512.
 //
 //go:noescape
@@ -118,11 +135,6 @@ func product256(t *tile)
 //
 //go:noescape
 func window512(t *tile)
-
-// slide512 is window512 for tiles that slides accepts.
-//
-//go:noescape
-func slide512(t *tile)
 
 // window256 is window with AVX2 and FMA, for up to 6 rows of a multiple of 16
 // channels.

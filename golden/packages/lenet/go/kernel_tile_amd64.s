@@ -2,6 +2,10549 @@
 
 //go:build !purego
 
+// func sweep512(t *sweep)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·sweep512(SB), $0-8
+	XORQ AX, AX
+
+wide2_block:
+	MOVQ      t+0(FP), CX
+	MOVQ      216(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	CMPQ      CX, $0x10
+	JLE       narrow
+	MOVQ      $0x00000020, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      200(DX), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      184(BX), BX
+	CMPQ      BX, $0x05
+	JEQ       wide2_five
+	CMPQ      DX, $0x02
+	JEQ       wide2_taps3by2
+	CMPQ      CX, $0x07
+	JEQ       wide2_taps3by1rows7
+	CMPQ      CX, $0x06
+	JEQ       wide2_taps3by1rows6
+	CMPQ      CX, $0x05
+	JEQ       wide2_taps3by1rows5
+	CMPQ      CX, $0x04
+	JEQ       wide2_taps3by1rows4
+	CMPQ      CX, $0x03
+	JEQ       wide2_taps3by1rows3
+	CMPQ      CX, $0x02
+	JEQ       wide2_taps3by1rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        2(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z0
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows1row
+	JMP         wide2_finish
+
+wide2_taps3by1rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z1
+	VFMADD231PS Z14, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z0
+	VFMADD231PS Z14, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	VFMADD231PS Z14, Z17, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        3(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z2
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows2row
+	JMP         wide2_finish
+
+wide2_taps3by1rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z16, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	VFMADD231PS Z14, Z17, Z3
+	VFMADD231PS Z14, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z2
+	VFMADD231PS Z14, Z16, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z3
+	VFMADD231PS Z14, Z17, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z4
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows3row
+	JMP         wide2_finish
+
+wide2_taps3by1rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z16, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z17, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z16, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z3
+	VFMADD231PS Z14, Z17, Z5
+	VFMADD231PS Z14, Z15, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z4
+	VFMADD231PS Z14, Z16, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z5
+	VFMADD231PS Z14, Z17, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        5(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z6
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z7
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows4row
+	JMP         wide2_finish
+
+wide2_taps3by1rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z16, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z17, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z16, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z17, Z5
+	VFMADD231PS Z20, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z16, Z6
+	VFMADD231PS Z20, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z5
+	VFMADD231PS Z14, Z17, Z7
+	VFMADD231PS Z14, Z15, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z6
+	VFMADD231PS Z14, Z16, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z7
+	VFMADD231PS Z14, Z17, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z8
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z9
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows5row
+	JMP         wide2_finish
+
+wide2_taps3by1rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z16, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z17, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z16, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z17, Z5
+	VFMADD231PS Z20, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z16, Z6
+	VFMADD231PS Z20, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z5
+	VFMADD231PS Z20, Z17, Z7
+	VFMADD231PS Z20, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z6
+	VFMADD231PS Z20, Z16, Z8
+	VFMADD231PS Z20, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z7
+	VFMADD231PS Z14, Z17, Z9
+	VFMADD231PS Z14, Z15, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z8
+	VFMADD231PS Z14, Z16, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z9
+	VFMADD231PS Z14, Z17, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        7(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z10
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z11
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows6row
+	JMP         wide2_finish
+
+wide2_taps3by1rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by1rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z16, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z17, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z16, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z17, Z5
+	VFMADD231PS Z20, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z16, Z6
+	VFMADD231PS Z20, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z5
+	VFMADD231PS Z20, Z17, Z7
+	VFMADD231PS Z20, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z6
+	VFMADD231PS Z20, Z16, Z8
+	VFMADD231PS Z20, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z7
+	VFMADD231PS Z20, Z17, Z9
+	VFMADD231PS Z20, Z15, Z11
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z8
+	VFMADD231PS Z20, Z16, Z10
+	VFMADD231PS Z20, Z14, Z12
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z9
+	VFMADD231PS Z14, Z17, Z11
+	VFMADD231PS Z14, Z15, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z10
+	VFMADD231PS Z14, Z16, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z11
+	VFMADD231PS Z14, Z17, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z12
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z13
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by1rows7row
+	JMP         wide2_finish
+
+wide2_taps3by2:
+	CMPQ      CX, $0x07
+	JEQ       wide2_taps3by2rows7
+	CMPQ      CX, $0x06
+	JEQ       wide2_taps3by2rows6
+	CMPQ      CX, $0x05
+	JEQ       wide2_taps3by2rows5
+	CMPQ      CX, $0x04
+	JEQ       wide2_taps3by2rows4
+	CMPQ      CX, $0x03
+	JEQ       wide2_taps3by2rows3
+	CMPQ      CX, $0x02
+	JEQ       wide2_taps3by2rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        2(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z0
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows1row
+	JMP         wide2_finish
+
+wide2_taps3by2rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	VFMADD231PS Z14, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z2
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows2row
+	JMP         wide2_finish
+
+wide2_taps3by2rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z3
+	VFMADD231PS Z14, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z4
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows3row
+	JMP         wide2_finish
+
+wide2_taps3by2rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z5
+	VFMADD231PS Z14, Z15, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z6
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z7
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows4row
+	JMP         wide2_finish
+
+wide2_taps3by2rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z5
+	VFMADD231PS Z20, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z6
+	VFMADD231PS Z20, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z7
+	VFMADD231PS Z14, Z15, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z8
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z9
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows5row
+	JMP         wide2_finish
+
+wide2_taps3by2rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z5
+	VFMADD231PS Z20, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z6
+	VFMADD231PS Z20, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z7
+	VFMADD231PS Z20, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z8
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z8
+	VFMADD231PS Z20, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z9
+	VFMADD231PS Z14, Z15, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        12(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z10
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z11
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows6row
+	JMP         wide2_finish
+
+wide2_taps3by2rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps3by2rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z20
+	VFMADD231PS Z20, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z20
+	VFMADD231PS Z20, Z17, Z1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z0
+	VFMADD231PS Z20, Z14, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z1
+	VFMADD231PS Z20, Z15, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z2
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z2
+	VFMADD231PS Z20, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z3
+	VFMADD231PS Z20, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z4
+	VFMADD231PS Z20, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z5
+	VFMADD231PS Z20, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z6
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z6
+	VFMADD231PS Z20, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z7
+	VFMADD231PS Z20, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z8
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z8
+	VFMADD231PS Z20, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z19, Z9
+	VFMADD231PS Z20, Z15, Z11
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z16, Z10
+	VMOVUPS.Z   64(R11), K1, Z20
+	VFMADD231PS Z20, Z17, Z11
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z20
+	VFMADD231PS Z20, Z18, Z10
+	VFMADD231PS Z20, Z14, Z12
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z19, Z11
+	VFMADD231PS Z14, Z15, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        14(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z18, Z12
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z19, Z13
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps3by2rows7row
+	JMP         wide2_finish
+
+wide2_five:
+	CMPQ      DX, $0x02
+	JEQ       wide2_taps5by2
+	CMPQ      CX, $0x07
+	JEQ       wide2_taps5by1rows7
+	CMPQ      CX, $0x06
+	JEQ       wide2_taps5by1rows6
+	CMPQ      CX, $0x05
+	JEQ       wide2_taps5by1rows5
+	CMPQ      CX, $0x04
+	JEQ       wide2_taps5by1rows4
+	CMPQ      CX, $0x03
+	JEQ       wide2_taps5by1rows3
+	CMPQ      CX, $0x02
+	JEQ       wide2_taps5by1rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z0
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows1row
+	JMP         wide2_finish
+
+wide2_taps5by1rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z1
+	VFMADD231PS Z14, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z0
+	VFMADD231PS Z14, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	VFMADD231PS Z14, Z17, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z0
+	VFMADD231PS Z14, Z18, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z1
+	VFMADD231PS Z14, Z19, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z0
+	VFMADD231PS Z14, Z20, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	VFMADD231PS Z14, Z21, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        5(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z2
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows2row
+	JMP         wide2_finish
+
+wide2_taps5by1rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	VFMADD231PS Z14, Z17, Z3
+	VFMADD231PS Z14, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z0
+	VFMADD231PS Z14, Z18, Z2
+	VFMADD231PS Z14, Z16, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z1
+	VFMADD231PS Z14, Z19, Z3
+	VFMADD231PS Z14, Z17, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z0
+	VFMADD231PS Z14, Z20, Z2
+	VFMADD231PS Z14, Z18, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	VFMADD231PS Z14, Z21, Z3
+	VFMADD231PS Z14, Z19, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z2
+	VFMADD231PS Z14, Z20, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	VFMADD231PS Z14, Z21, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z4
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows3row
+	JMP         wide2_finish
+
+wide2_taps5by1rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z17, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z1
+	VFMADD231PS Z14, Z19, Z3
+	VFMADD231PS Z14, Z17, Z5
+	VFMADD231PS Z14, Z15, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z0
+	VFMADD231PS Z14, Z20, Z2
+	VFMADD231PS Z14, Z18, Z4
+	VFMADD231PS Z14, Z16, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	VFMADD231PS Z14, Z21, Z3
+	VFMADD231PS Z14, Z19, Z5
+	VFMADD231PS Z14, Z17, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z2
+	VFMADD231PS Z14, Z20, Z4
+	VFMADD231PS Z14, Z18, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	VFMADD231PS Z14, Z21, Z5
+	VFMADD231PS Z14, Z19, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z4
+	VFMADD231PS Z14, Z20, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	VFMADD231PS Z14, Z21, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        7(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z6
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows4row
+	JMP         wide2_finish
+
+wide2_taps5by1rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z17, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z17, Z5
+	VFMADD231PS Z24, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z16, Z6
+	VFMADD231PS Z24, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	VFMADD231PS Z14, Z21, Z3
+	VFMADD231PS Z14, Z19, Z5
+	VFMADD231PS Z14, Z17, Z7
+	VFMADD231PS Z14, Z15, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z2
+	VFMADD231PS Z14, Z20, Z4
+	VFMADD231PS Z14, Z18, Z6
+	VFMADD231PS Z14, Z16, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	VFMADD231PS Z14, Z21, Z5
+	VFMADD231PS Z14, Z19, Z7
+	VFMADD231PS Z14, Z17, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z4
+	VFMADD231PS Z14, Z20, Z6
+	VFMADD231PS Z14, Z18, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	VFMADD231PS Z14, Z21, Z7
+	VFMADD231PS Z14, Z19, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z6
+	VFMADD231PS Z14, Z20, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	VFMADD231PS Z14, Z21, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z8
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z9
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows5row
+	JMP         wide2_finish
+
+wide2_taps5by1rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z17, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z17, Z5
+	VFMADD231PS Z24, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z16, Z6
+	VFMADD231PS Z24, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z1
+	VFMADD231PS Z24, Z21, Z3
+	VFMADD231PS Z24, Z19, Z5
+	VFMADD231PS Z24, Z17, Z7
+	VFMADD231PS Z24, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z2
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z18, Z6
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	VFMADD231PS Z14, Z21, Z5
+	VFMADD231PS Z14, Z19, Z7
+	VFMADD231PS Z14, Z17, Z9
+	VFMADD231PS Z14, Z15, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z4
+	VFMADD231PS Z14, Z20, Z6
+	VFMADD231PS Z14, Z18, Z8
+	VFMADD231PS Z14, Z16, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	VFMADD231PS Z14, Z21, Z7
+	VFMADD231PS Z14, Z19, Z9
+	VFMADD231PS Z14, Z17, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z6
+	VFMADD231PS Z14, Z20, Z8
+	VFMADD231PS Z14, Z18, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	VFMADD231PS Z14, Z21, Z9
+	VFMADD231PS Z14, Z19, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z8
+	VFMADD231PS Z14, Z20, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z9
+	VFMADD231PS Z14, Z21, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        9(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z10
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z11
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows6row
+	JMP         wide2_finish
+
+wide2_taps5by1rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by1rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z17, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z17, Z5
+	VFMADD231PS Z24, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z16, Z6
+	VFMADD231PS Z24, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z1
+	VFMADD231PS Z24, Z21, Z3
+	VFMADD231PS Z24, Z19, Z5
+	VFMADD231PS Z24, Z17, Z7
+	VFMADD231PS Z24, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z2
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z18, Z6
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z3
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z19, Z7
+	VFMADD231PS Z24, Z17, Z9
+	VFMADD231PS Z24, Z15, Z11
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z4
+	VFMADD231PS Z24, Z20, Z6
+	VFMADD231PS Z24, Z18, Z8
+	VFMADD231PS Z24, Z16, Z10
+	VFMADD231PS Z24, Z14, Z12
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	VFMADD231PS Z14, Z21, Z7
+	VFMADD231PS Z14, Z19, Z9
+	VFMADD231PS Z14, Z17, Z11
+	VFMADD231PS Z14, Z15, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z6
+	VFMADD231PS Z14, Z20, Z8
+	VFMADD231PS Z14, Z18, Z10
+	VFMADD231PS Z14, Z16, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	VFMADD231PS Z14, Z21, Z9
+	VFMADD231PS Z14, Z19, Z11
+	VFMADD231PS Z14, Z17, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z8
+	VFMADD231PS Z14, Z20, Z10
+	VFMADD231PS Z14, Z18, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z9
+	VFMADD231PS Z14, Z21, Z11
+	VFMADD231PS Z14, Z19, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z10
+	VFMADD231PS Z14, Z20, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z11
+	VFMADD231PS Z14, Z21, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z12
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z13
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by1rows7row
+	JMP         wide2_finish
+
+wide2_taps5by2:
+	CMPQ      CX, $0x07
+	JEQ       wide2_taps5by2rows7
+	CMPQ      CX, $0x06
+	JEQ       wide2_taps5by2rows6
+	CMPQ      CX, $0x05
+	JEQ       wide2_taps5by2rows5
+	CMPQ      CX, $0x04
+	JEQ       wide2_taps5by2rows4
+	CMPQ      CX, $0x03
+	JEQ       wide2_taps5by2rows3
+	CMPQ      CX, $0x02
+	JEQ       wide2_taps5by2rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z18, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z0
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z0
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows1row
+	JMP         wide2_finish
+
+wide2_taps5by2rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z19, Z1
+	VFMADD231PS Z14, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z0
+	VFMADD231PS Z14, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z1
+	VFMADD231PS Z14, Z17, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z0
+	VFMADD231PS Z14, Z18, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	VFMADD231PS Z14, Z19, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z2
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z2
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows2row
+	JMP         wide2_finish
+
+wide2_taps5by2rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z1
+	VFMADD231PS Z14, Z19, Z3
+	VFMADD231PS Z14, Z15, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z2
+	VFMADD231PS Z14, Z16, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z3
+	VFMADD231PS Z14, Z17, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z2
+	VFMADD231PS Z14, Z18, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	VFMADD231PS Z14, Z19, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z4
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z4
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows3row
+	JMP         wide2_finish
+
+wide2_taps5by2rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z3
+	VFMADD231PS Z24, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z3
+	VFMADD231PS Z14, Z19, Z5
+	VFMADD231PS Z14, Z15, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z4
+	VFMADD231PS Z14, Z16, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z5
+	VFMADD231PS Z14, Z17, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z4
+	VFMADD231PS Z14, Z18, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	VFMADD231PS Z14, Z19, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z6
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z7
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z6
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows4row
+	JMP         wide2_finish
+
+wide2_taps5by2rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z3
+	VFMADD231PS Z24, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z3
+	VFMADD231PS Z24, Z19, Z5
+	VFMADD231PS Z24, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z16, Z6
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z17, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z4
+	VFMADD231PS Z24, Z18, Z6
+	VFMADD231PS Z24, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z5
+	VFMADD231PS Z14, Z19, Z7
+	VFMADD231PS Z14, Z15, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z6
+	VFMADD231PS Z14, Z16, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z7
+	VFMADD231PS Z14, Z17, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        10(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z6
+	VFMADD231PS Z14, Z18, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	VFMADD231PS Z14, Z19, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z8
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z9
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        12(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z8
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z9
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows5row
+	JMP         wide2_finish
+
+wide2_taps5by2rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z3
+	VFMADD231PS Z24, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z3
+	VFMADD231PS Z24, Z19, Z5
+	VFMADD231PS Z24, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z16, Z6
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z17, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z4
+	VFMADD231PS Z24, Z18, Z6
+	VFMADD231PS Z24, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z5
+	VFMADD231PS Z24, Z19, Z7
+	VFMADD231PS Z24, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z6
+	VFMADD231PS Z24, Z16, Z8
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z7
+	VFMADD231PS Z24, Z17, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z18, Z8
+	VFMADD231PS Z24, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z7
+	VFMADD231PS Z14, Z19, Z9
+	VFMADD231PS Z14, Z15, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z8
+	VFMADD231PS Z14, Z16, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z9
+	VFMADD231PS Z14, Z17, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        12(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z8
+	VFMADD231PS Z14, Z18, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z9
+	VFMADD231PS Z14, Z19, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z10
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z11
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        14(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z10
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z11
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows6row
+	JMP         wide2_finish
+
+wide2_taps5by2rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS   (CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide2_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide2_taps5by2rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Z14
+	VMOVUPS.Z   64(R12), K1, Z15
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z16
+	VMOVUPS.Z   64(R12), K1, Z17
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z18
+	VMOVUPS.Z   64(R12), K1, Z19
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z20
+	VMOVUPS.Z   64(R12), K1, Z21
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Z22
+	VMOVUPS.Z   64(R12), K1, Z23
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z14, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z15, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z17, Z1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z18, Z0
+	VFMADD231PS Z24, Z14, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z19, Z1
+	VFMADD231PS Z24, Z15, Z3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z24
+	VFMADD231PS Z24, Z20, Z0
+	VFMADD231PS Z24, Z16, Z2
+	VMOVUPS.Z   64(R13), K1, Z24
+	VFMADD231PS Z24, Z21, Z1
+	VFMADD231PS Z24, Z17, Z3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z0
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z14, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z1
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z15, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z2
+	VFMADD231PS Z24, Z16, Z4
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z3
+	VFMADD231PS Z24, Z17, Z5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z2
+	VFMADD231PS Z24, Z18, Z4
+	VFMADD231PS Z24, Z14, Z6
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z3
+	VFMADD231PS Z24, Z19, Z5
+	VFMADD231PS Z24, Z15, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z16, Z6
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z17, Z7
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z4
+	VFMADD231PS Z24, Z18, Z6
+	VFMADD231PS Z24, Z14, Z8
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z5
+	VFMADD231PS Z24, Z19, Z7
+	VFMADD231PS Z24, Z15, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z6
+	VFMADD231PS Z24, Z16, Z8
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z7
+	VFMADD231PS Z24, Z17, Z9
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z18, Z8
+	VFMADD231PS Z24, Z14, Z10
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z23, Z7
+	VFMADD231PS Z24, Z19, Z9
+	VFMADD231PS Z24, Z15, Z11
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z20, Z8
+	VFMADD231PS Z24, Z16, Z10
+	VMOVUPS.Z   64(R11), K1, Z24
+	VFMADD231PS Z24, Z21, Z9
+	VFMADD231PS Z24, Z17, Z11
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Z24
+	VFMADD231PS Z24, Z22, Z8
+	VFMADD231PS Z24, Z18, Z10
+	VFMADD231PS Z24, Z14, Z12
+	VMOVUPS.Z   64(R11), K1, Z14
+	VFMADD231PS Z14, Z23, Z9
+	VFMADD231PS Z14, Z19, Z11
+	VFMADD231PS Z14, Z15, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z10
+	VFMADD231PS Z14, Z16, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z11
+	VFMADD231PS Z14, Z17, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        14(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z22, Z10
+	VFMADD231PS Z14, Z18, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z23, Z11
+	VFMADD231PS Z14, Z19, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        15(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Z14
+	VFMADD231PS Z14, Z20, Z12
+	VMOVUPS.Z   64(R13), K1, Z14
+	VFMADD231PS Z14, Z21, Z13
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        16(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Z14
+	VFMADD231PS Z14, Z22, Z12
+	VMOVUPS.Z   64(R12), K1, Z14
+	VFMADD231PS Z14, Z23, Z13
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide2_taps5by2rows7row
+
+wide2_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	TESTQ DX, DX
+	JZ    wide2_nothing
+	ADDQ  AX, DX
+
+wide2_nothing:
+	ADDQ   AX, CX
+	MOVQ   t+0(FP), BX
+	MOVQ   216(BX), BX
+	SHLQ   $0x02, BX
+	MOVQ   t+0(FP), SI
+	MOVQ   144(SI), SI
+	TESTQ  DX, DX
+	JZ     wide2_plain
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide2_plain
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide2_plain
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide2_plain
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide2_plain
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide2_plain
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide2_plain
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+
+wide2_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 224(DX), Z14
+	VBROADCASTSS 228(DX), Z15
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z15, Z0
+	VMOVUPS      Z0, (CX)
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z15, Z1
+	VMOVUPS      Z1, K1, 64(CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide2_done
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z15, Z2
+	VMOVUPS      Z2, (CX)
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z15, Z3
+	VMOVUPS      Z3, K1, 64(CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide2_done
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z15, Z4
+	VMOVUPS      Z4, (CX)
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z15, Z5
+	VMOVUPS      Z5, K1, 64(CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide2_done
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z15, Z6
+	VMOVUPS      Z6, (CX)
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z15, Z7
+	VMOVUPS      Z7, K1, 64(CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide2_done
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z15, Z8
+	VMOVUPS      Z8, (CX)
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z15, Z9
+	VMOVUPS      Z9, K1, 64(CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide2_done
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z15, Z10
+	VMOVUPS      Z10, (CX)
+	VMAXPS       Z11, Z14, Z11
+	VMINPS       Z11, Z15, Z11
+	VMOVUPS      Z11, K1, 64(CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide2_done
+	VMAXPS       Z12, Z14, Z12
+	VMINPS       Z12, Z15, Z12
+	VMOVUPS      Z12, (CX)
+	VMAXPS       Z13, Z14, Z13
+	VMINPS       Z13, Z15, Z13
+	VMOVUPS      Z13, K1, 64(CX)
+
+wide2_done:
+	ADDQ $0x80, AX
+	MOVQ t+0(FP), CX
+	MOVQ 216(CX), CX
+	SHLQ $0x02, CX
+	CMPQ AX, CX
+	JLT  wide2_block
+	VZEROUPPER
+	RET
+
+narrow:
+	MOVQ      t+0(FP), CX
+	MOVQ      216(CX), CX
+	MOVQ      AX, DX
+	SHRQ      $0x02, DX
+	SUBQ      DX, CX
+	MOVQ      $0x00000010, DX
+	CMPQ      CX, DX
+	CMOVQLT   CX, DX
+	MOVQ      $-1, CX
+	BZHIQ     DX, CX, CX
+	KMOVW     CX, K1
+	SHRQ      $0x10, CX
+	MOVQ      t+0(FP), CX
+	MOVQ      144(CX), CX
+	MOVQ      t+0(FP), DX
+	MOVQ      200(DX), DX
+	MOVQ      t+0(FP), BX
+	MOVQ      184(BX), BX
+	CMPQ      BX, $0x05
+	JEQ       wide1_five
+	CMPQ      DX, $0x02
+	JEQ       wide1_taps3by2
+	CMPQ      CX, $0x07
+	JEQ       wide1_taps3by1rows7
+	CMPQ      CX, $0x06
+	JEQ       wide1_taps3by1rows6
+	CMPQ      CX, $0x05
+	JEQ       wide1_taps3by1rows5
+	CMPQ      CX, $0x04
+	JEQ       wide1_taps3by1rows4
+	CMPQ      CX, $0x03
+	JEQ       wide1_taps3by1rows3
+	CMPQ      CX, $0x02
+	JEQ       wide1_taps3by1rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        2(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows1row
+	JMP         wide1_finish
+
+wide1_taps3by1rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z0
+	VFMADD231PS Z1, Z3, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        3(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows2row
+	JMP         wide1_finish
+
+wide1_taps3by1rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z3, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z2
+	VFMADD231PS Z1, Z3, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows3row
+	JMP         wide1_finish
+
+wide1_taps3by1rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z3, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z3, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z4
+	VFMADD231PS Z1, Z3, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        5(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows4row
+	JMP         wide1_finish
+
+wide1_taps3by1rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z3, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z3, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z3, Z6
+	VFMADD231PS Z7, Z1, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z6
+	VFMADD231PS Z1, Z3, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z8
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows5row
+	JMP         wide1_finish
+
+wide1_taps3by1rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z3, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z3, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z3, Z6
+	VFMADD231PS Z7, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z6
+	VFMADD231PS Z7, Z3, Z8
+	VFMADD231PS Z7, Z1, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z8
+	VFMADD231PS Z1, Z3, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        7(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z10
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows6row
+	JMP         wide1_finish
+
+wide1_taps3by1rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by1rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z3, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z3, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z3, Z6
+	VFMADD231PS Z7, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z6
+	VFMADD231PS Z7, Z3, Z8
+	VFMADD231PS Z7, Z1, Z10
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z8
+	VFMADD231PS Z7, Z3, Z10
+	VFMADD231PS Z7, Z1, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z10
+	VFMADD231PS Z1, Z3, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z12
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows7row
+	JMP         wide1_finish
+
+wide1_taps3by2:
+	CMPQ      CX, $0x07
+	JEQ       wide1_taps3by2rows7
+	CMPQ      CX, $0x06
+	JEQ       wide1_taps3by2rows6
+	CMPQ      CX, $0x05
+	JEQ       wide1_taps3by2rows5
+	CMPQ      CX, $0x04
+	JEQ       wide1_taps3by2rows4
+	CMPQ      CX, $0x03
+	JEQ       wide1_taps3by2rows3
+	CMPQ      CX, $0x02
+	JEQ       wide1_taps3by2rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        2(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows1row
+	JMP         wide1_finish
+
+wide1_taps3by2rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows2row
+	JMP         wide1_finish
+
+wide1_taps3by2rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows3row
+	JMP         wide1_finish
+
+wide1_taps3by2rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows4row
+	JMP         wide1_finish
+
+wide1_taps3by2rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z6
+	VFMADD231PS Z7, Z1, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z8
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows5row
+	JMP         wide1_finish
+
+wide1_taps3by2rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z6
+	VFMADD231PS Z7, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z8
+	VFMADD231PS Z7, Z1, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        12(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z10
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows6row
+	JMP         wide1_finish
+
+wide1_taps3by2rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps3by2rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z7
+	VFMADD231PS Z7, Z3, Z0
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VFMADD231PS Z7, Z1, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z4
+	VFMADD231PS Z7, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z6
+	VFMADD231PS Z7, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z8
+	VFMADD231PS Z7, Z1, Z10
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z3, Z10
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z7
+	VFMADD231PS Z7, Z5, Z10
+	VFMADD231PS Z7, Z1, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        14(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z5, Z12
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows7row
+	JMP         wide1_finish
+
+wide1_five:
+	CMPQ      DX, $0x02
+	JEQ       wide1_taps5by2
+	CMPQ      CX, $0x07
+	JEQ       wide1_taps5by1rows7
+	CMPQ      CX, $0x06
+	JEQ       wide1_taps5by1rows6
+	CMPQ      CX, $0x05
+	JEQ       wide1_taps5by1rows5
+	CMPQ      CX, $0x04
+	JEQ       wide1_taps5by1rows4
+	CMPQ      CX, $0x03
+	JEQ       wide1_taps5by1rows3
+	CMPQ      CX, $0x02
+	JEQ       wide1_taps5by1rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows1row
+	JMP         wide1_finish
+
+wide1_taps5by1rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z0
+	VFMADD231PS Z1, Z3, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z0
+	VFMADD231PS Z1, Z5, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z0
+	VFMADD231PS Z1, Z7, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        5(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows2row
+	JMP         wide1_finish
+
+wide1_taps5by1rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z3, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z0
+	VFMADD231PS Z1, Z5, Z2
+	VFMADD231PS Z1, Z3, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z0
+	VFMADD231PS Z1, Z7, Z2
+	VFMADD231PS Z1, Z5, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z2
+	VFMADD231PS Z1, Z7, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows3row
+	JMP         wide1_finish
+
+wide1_taps5by1rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z3, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z3, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z0
+	VFMADD231PS Z1, Z7, Z2
+	VFMADD231PS Z1, Z5, Z4
+	VFMADD231PS Z1, Z3, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z2
+	VFMADD231PS Z1, Z7, Z4
+	VFMADD231PS Z1, Z5, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z4
+	VFMADD231PS Z1, Z7, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        7(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows4row
+	JMP         wide1_finish
+
+wide1_taps5by1rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z3, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z3, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z3, Z6
+	VFMADD231PS Z11, Z1, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z2
+	VFMADD231PS Z1, Z7, Z4
+	VFMADD231PS Z1, Z5, Z6
+	VFMADD231PS Z1, Z3, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z4
+	VFMADD231PS Z1, Z7, Z6
+	VFMADD231PS Z1, Z5, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z6
+	VFMADD231PS Z1, Z7, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z8
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows5row
+	JMP         wide1_finish
+
+wide1_taps5by1rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z3, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z3, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z3, Z6
+	VFMADD231PS Z11, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z5, Z6
+	VFMADD231PS Z11, Z3, Z8
+	VFMADD231PS Z11, Z1, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z4
+	VFMADD231PS Z1, Z7, Z6
+	VFMADD231PS Z1, Z5, Z8
+	VFMADD231PS Z1, Z3, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z6
+	VFMADD231PS Z1, Z7, Z8
+	VFMADD231PS Z1, Z5, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z8
+	VFMADD231PS Z1, Z7, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        9(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z10
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows6row
+	JMP         wide1_finish
+
+wide1_taps5by1rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by1rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z3, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z3, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z3, Z6
+	VFMADD231PS Z11, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z5, Z6
+	VFMADD231PS Z11, Z3, Z8
+	VFMADD231PS Z11, Z1, Z10
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z4
+	VFMADD231PS Z11, Z7, Z6
+	VFMADD231PS Z11, Z5, Z8
+	VFMADD231PS Z11, Z3, Z10
+	VFMADD231PS Z11, Z1, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z6
+	VFMADD231PS Z1, Z7, Z8
+	VFMADD231PS Z1, Z5, Z10
+	VFMADD231PS Z1, Z3, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z8
+	VFMADD231PS Z1, Z7, Z10
+	VFMADD231PS Z1, Z5, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z10
+	VFMADD231PS Z1, Z7, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z12
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows7row
+	JMP         wide1_finish
+
+wide1_taps5by2:
+	CMPQ      CX, $0x07
+	JEQ       wide1_taps5by2rows7
+	CMPQ      CX, $0x06
+	JEQ       wide1_taps5by2rows6
+	CMPQ      CX, $0x05
+	JEQ       wide1_taps5by2rows5
+	CMPQ      CX, $0x04
+	JEQ       wide1_taps5by2rows4
+	CMPQ      CX, $0x03
+	JEQ       wide1_taps5by2rows3
+	CMPQ      CX, $0x02
+	JEQ       wide1_taps5by2rows2
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z5, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows1row
+	JMP         wide1_finish
+
+wide1_taps5by2rows2:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z0
+	VFMADD231PS Z1, Z3, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z0
+	VFMADD231PS Z1, Z5, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows2row
+	JMP         wide1_finish
+
+wide1_taps5by2rows3:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z2
+	VFMADD231PS Z1, Z3, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z2
+	VFMADD231PS Z1, Z5, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows3row
+	JMP         wide1_finish
+
+wide1_taps5by2rows4:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z4
+	VFMADD231PS Z1, Z3, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z4
+	VFMADD231PS Z1, Z5, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows4row
+	JMP         wide1_finish
+
+wide1_taps5by2rows5:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z3, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z4
+	VFMADD231PS Z11, Z5, Z6
+	VFMADD231PS Z11, Z1, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z6
+	VFMADD231PS Z1, Z3, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        10(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z6
+	VFMADD231PS Z1, Z5, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z8
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        12(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z8
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows5row
+	JMP         wide1_finish
+
+wide1_taps5by2rows6:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z3, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z4
+	VFMADD231PS Z11, Z5, Z6
+	VFMADD231PS Z11, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z6
+	VFMADD231PS Z11, Z3, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z6
+	VFMADD231PS Z11, Z5, Z8
+	VFMADD231PS Z11, Z1, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z8
+	VFMADD231PS Z1, Z3, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        12(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z8
+	VFMADD231PS Z1, Z5, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z10
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        14(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z10
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows6row
+	JMP         wide1_finish
+
+wide1_taps5by2rows7:
+	MOVQ      t+0(FP), CX
+	MOVQ      72(CX), CX
+	ADDQ      AX, CX
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z12
+	MOVQ      t+0(FP), CX
+	MOVQ      160(CX), CX
+	TESTQ     CX, CX
+	JZ        wide1_finish
+	MOVQ      t+0(FP), DX
+	MOVQ      216(DX), DX
+	SHLQ      $0x02, DX
+	MOVQ      t+0(FP), BX
+	MOVQ      192(BX), BX
+	SHLQ      $0x02, BX
+	MOVQ      t+0(FP), SI
+	MOVQ      152(SI), SI
+	MOVQ      t+0(FP), DI
+	MOVQ      208(DI), DI
+	MOVQ      t+0(FP), R8
+	MOVQ      120(R8), R8
+	MOVQ      SI, R9
+	MOVQ      t+0(FP), R10
+	MOVQ      48(R10), R10
+	IMULQ     DX, R9
+	ADDQ      AX, R9
+	ADDQ      AX, R10
+	MOVQ      t+0(FP), R11
+	MOVQ      24(R11), R11
+	ADDQ      R11, R9
+
+wide1_taps5by2rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z3
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z5
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z7
+	ADDQ        BX, R12
+	VMOVUPS.Z   (R12), K1, Z9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z1, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z3, Z0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z5, Z0
+	VFMADD231PS Z11, Z1, Z2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VFMADD231PS Z11, Z3, Z2
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z5, Z2
+	VFMADD231PS Z11, Z1, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z3, Z4
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z5, Z4
+	VFMADD231PS Z11, Z1, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z3, Z6
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z4
+	VFMADD231PS Z11, Z5, Z6
+	VFMADD231PS Z11, Z1, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z6
+	VFMADD231PS Z11, Z3, Z8
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z6
+	VFMADD231PS Z11, Z5, Z8
+	VFMADD231PS Z11, Z1, Z10
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z7, Z8
+	VFMADD231PS Z11, Z3, Z10
+	ADDQ        DX, R11
+	VMOVUPS.Z   (R11), K1, Z11
+	VFMADD231PS Z11, Z9, Z8
+	VFMADD231PS Z11, Z5, Z10
+	VFMADD231PS Z11, Z1, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z10
+	VFMADD231PS Z1, Z3, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        14(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z9, Z10
+	VFMADD231PS Z1, Z5, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        15(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS.Z   (R13), K1, Z1
+	VFMADD231PS Z1, Z7, Z12
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        16(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS.Z   (R12), K1, Z1
+	VFMADD231PS Z1, Z9, Z12
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows7row
+
+wide1_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	TESTQ DX, DX
+	JZ    wide1_nothing
+	ADDQ  AX, DX
+
+wide1_nothing:
+	ADDQ   AX, CX
+	MOVQ   t+0(FP), AX
+	MOVQ   216(AX), AX
+	SHLQ   $0x02, AX
+	MOVQ   t+0(FP), BX
+	MOVQ   144(BX), BX
+	TESTQ  DX, DX
+	JZ     wide1_plain
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   AX, DX
+	DECQ   BX
+	JZ     wide1_plain
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   AX, DX
+	DECQ   BX
+	JZ     wide1_plain
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   AX, DX
+	DECQ   BX
+	JZ     wide1_plain
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   AX, DX
+	DECQ   BX
+	JZ     wide1_plain
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   AX, DX
+	DECQ   BX
+	JZ     wide1_plain
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   AX, DX
+	DECQ   BX
+	JZ     wide1_plain
+	VADDPS (DX), Z12, K1, Z12
+
+wide1_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 224(DX), Z1
+	VBROADCASTSS 228(DX), Z3
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	VMAXPS       Z0, Z1, Z0
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      Z0, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Z2, Z1, Z2
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      Z2, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Z4, Z1, Z4
+	VMINPS       Z4, Z3, Z4
+	VMOVUPS      Z4, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Z6, Z1, Z6
+	VMINPS       Z6, Z3, Z6
+	VMOVUPS      Z6, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Z8, Z1, Z8
+	VMINPS       Z8, Z3, Z8
+	VMOVUPS      Z8, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Z10, Z1, Z10
+	VMINPS       Z10, Z3, Z10
+	VMOVUPS      Z10, K1, (CX)
+	ADDQ         AX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Z12, Z1, Z12
+	VMINPS       Z12, Z3, Z12
+	VMOVUPS      Z12, K1, (CX)
+
+wide1_done:
+	VZEROUPPER
+	RET
+
+// func sweep256(t *sweep)
+// Requires: AVX, CMOV, FMA3
+TEXT ·sweep256(SB), $0-8
+	XORQ AX, AX
+
+wide1_block:
+	MOVQ    t+0(FP), CX
+	MOVQ    144(CX), CX
+	MOVQ    t+0(FP), DX
+	MOVQ    200(DX), DX
+	MOVQ    t+0(FP), BX
+	MOVQ    184(BX), BX
+	CMPQ    BX, $0x05
+	JEQ     wide1_five
+	CMPQ    DX, $0x02
+	JEQ     wide1_taps3by2
+	CMPQ    CX, $0x07
+	JEQ     wide1_taps3by1rows7
+	CMPQ    CX, $0x06
+	JEQ     wide1_taps3by1rows6
+	CMPQ    CX, $0x05
+	JEQ     wide1_taps3by1rows5
+	CMPQ    CX, $0x04
+	JEQ     wide1_taps3by1rows4
+	CMPQ    CX, $0x03
+	JEQ     wide1_taps3by1rows3
+	CMPQ    CX, $0x02
+	JEQ     wide1_taps3by1rows2
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        2(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows1row
+	JMP         wide1_finish
+
+wide1_taps3by1rows2:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y0
+	VFMADD231PS Y7, Y8, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        3(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows2row
+	JMP         wide1_finish
+
+wide1_taps3by1rows3:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y7, Y8, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows3row
+	JMP         wide1_finish
+
+wide1_taps3by1rows4:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y2
+	VFMADD231PS Y7, Y8, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        5(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows4row
+	JMP         wide1_finish
+
+wide1_taps3by1rows5:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y7, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y3
+	VFMADD231PS Y7, Y8, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows5row
+	JMP         wide1_finish
+
+wide1_taps3by1rows6:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y3
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y7, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        7(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows6row
+	JMP         wide1_finish
+
+wide1_taps3by1rows7:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by1rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y3
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y7, Y5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y4
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y7, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y5
+	VFMADD231PS Y7, Y8, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by1rows7row
+	JMP         wide1_finish
+
+wide1_taps3by2:
+	CMPQ    CX, $0x07
+	JEQ     wide1_taps3by2rows7
+	CMPQ    CX, $0x06
+	JEQ     wide1_taps3by2rows6
+	CMPQ    CX, $0x05
+	JEQ     wide1_taps3by2rows5
+	CMPQ    CX, $0x04
+	JEQ     wide1_taps3by2rows4
+	CMPQ    CX, $0x03
+	JEQ     wide1_taps3by2rows3
+	CMPQ    CX, $0x02
+	JEQ     wide1_taps3by2rows2
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        2(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows1row
+	JMP         wide1_finish
+
+wide1_taps3by2rows2:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows2row
+	JMP         wide1_finish
+
+wide1_taps3by2rows3:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows3row
+	JMP         wide1_finish
+
+wide1_taps3by2rows4:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows4row
+	JMP         wide1_finish
+
+wide1_taps3by2rows5:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y3
+	VFMADD231PS Y10, Y7, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows5row
+	JMP         wide1_finish
+
+wide1_taps3by2rows6:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y3
+	VFMADD231PS Y10, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y4
+	VFMADD231PS Y10, Y7, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        12(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows6row
+	JMP         wide1_finish
+
+wide1_taps3by2rows7:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps3by2rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y0
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VFMADD231PS Y10, Y7, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y1
+	VFMADD231PS Y10, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y2
+	VFMADD231PS Y10, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y3
+	VFMADD231PS Y10, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y4
+	VFMADD231PS Y10, Y7, Y5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y8, Y5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y10
+	VFMADD231PS Y10, Y9, Y5
+	VFMADD231PS Y10, Y7, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        14(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y9, Y6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps3by2rows7row
+	JMP         wide1_finish
+
+wide1_five:
+	CMPQ    DX, $0x02
+	JEQ     wide1_taps5by2
+	CMPQ    CX, $0x07
+	JEQ     wide1_taps5by1rows7
+	CMPQ    CX, $0x06
+	JEQ     wide1_taps5by1rows6
+	CMPQ    CX, $0x05
+	JEQ     wide1_taps5by1rows5
+	CMPQ    CX, $0x04
+	JEQ     wide1_taps5by1rows4
+	CMPQ    CX, $0x03
+	JEQ     wide1_taps5by1rows3
+	CMPQ    CX, $0x02
+	JEQ     wide1_taps5by1rows2
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows1row
+	JMP         wide1_finish
+
+wide1_taps5by1rows2:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y0
+	VFMADD231PS Y7, Y8, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y0
+	VFMADD231PS Y7, Y9, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y0
+	VFMADD231PS Y7, Y10, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        5(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows2row
+	JMP         wide1_finish
+
+wide1_taps5by1rows3:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y0
+	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y7, Y8, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y0
+	VFMADD231PS Y7, Y10, Y1
+	VFMADD231PS Y7, Y9, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y1
+	VFMADD231PS Y7, Y10, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows3row
+	JMP         wide1_finish
+
+wide1_taps5by1rows4:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y0
+	VFMADD231PS Y7, Y10, Y1
+	VFMADD231PS Y7, Y9, Y2
+	VFMADD231PS Y7, Y8, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y1
+	VFMADD231PS Y7, Y10, Y2
+	VFMADD231PS Y7, Y9, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y2
+	VFMADD231PS Y7, Y10, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        7(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows4row
+	JMP         wide1_finish
+
+wide1_taps5by1rows5:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y8, Y3
+	VFMADD231PS Y12, Y7, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y1
+	VFMADD231PS Y7, Y10, Y2
+	VFMADD231PS Y7, Y9, Y3
+	VFMADD231PS Y7, Y8, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y2
+	VFMADD231PS Y7, Y10, Y3
+	VFMADD231PS Y7, Y9, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y3
+	VFMADD231PS Y7, Y10, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows5row
+	JMP         wide1_finish
+
+wide1_taps5by1rows6:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y8, Y3
+	VFMADD231PS Y12, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y8, Y4
+	VFMADD231PS Y12, Y7, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y2
+	VFMADD231PS Y7, Y10, Y3
+	VFMADD231PS Y7, Y9, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y3
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y7, Y9, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y4
+	VFMADD231PS Y7, Y10, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        9(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows6row
+	JMP         wide1_finish
+
+wide1_taps5by1rows7:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by1rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y8, Y3
+	VFMADD231PS Y12, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y8, Y4
+	VFMADD231PS Y12, Y7, Y5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y2
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y9, Y4
+	VFMADD231PS Y12, Y8, Y5
+	VFMADD231PS Y12, Y7, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y3
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y7, Y9, Y5
+	VFMADD231PS Y7, Y8, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y4
+	VFMADD231PS Y7, Y10, Y5
+	VFMADD231PS Y7, Y9, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y5
+	VFMADD231PS Y7, Y10, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by1rows7row
+	JMP         wide1_finish
+
+wide1_taps5by2:
+	CMPQ    CX, $0x07
+	JEQ     wide1_taps5by2rows7
+	CMPQ    CX, $0x06
+	JEQ     wide1_taps5by2rows6
+	CMPQ    CX, $0x05
+	JEQ     wide1_taps5by2rows5
+	CMPQ    CX, $0x04
+	JEQ     wide1_taps5by2rows4
+	CMPQ    CX, $0x03
+	JEQ     wide1_taps5by2rows3
+	CMPQ    CX, $0x02
+	JEQ     wide1_taps5by2rows2
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows1row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y9, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        4(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y0
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows1row
+	JMP         wide1_finish
+
+wide1_taps5by2rows2:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows2row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y0
+	VFMADD231PS Y7, Y8, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        4(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y0
+	VFMADD231PS Y7, Y9, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        6(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y1
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows2row
+	JMP         wide1_finish
+
+wide1_taps5by2rows3:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows3row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        5(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y1
+	VFMADD231PS Y7, Y8, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        6(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y1
+	VFMADD231PS Y7, Y9, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y2
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        8(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y2
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows3row
+	JMP         wide1_finish
+
+wide1_taps5by2rows4:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows4row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        7(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y2
+	VFMADD231PS Y7, Y8, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        8(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y2
+	VFMADD231PS Y7, Y9, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y3
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        10(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y3
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows4row
+	JMP         wide1_finish
+
+wide1_taps5by2rows5:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows5row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y8, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y2
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y7, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        9(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y3
+	VFMADD231PS Y7, Y8, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        10(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y3
+	VFMADD231PS Y7, Y9, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y4
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        12(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y4
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows5row
+	JMP         wide1_finish
+
+wide1_taps5by2rows6:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows6row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y8, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y2
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y8, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y3
+	VFMADD231PS Y12, Y9, Y4
+	VFMADD231PS Y12, Y7, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        11(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y7, Y8, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        12(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y4
+	VFMADD231PS Y7, Y9, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y5
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        14(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y5
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows6row
+	JMP         wide1_finish
+
+wide1_taps5by2rows7:
+	MOVQ    t+0(FP), CX
+	MOVQ    72(CX), CX
+	ADDQ    AX, CX
+	VMOVUPS (CX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	MOVQ    t+0(FP), CX
+	MOVQ    160(CX), CX
+	TESTQ   CX, CX
+	JZ      wide1_finish
+	MOVQ    t+0(FP), DX
+	MOVQ    216(DX), DX
+	SHLQ    $0x02, DX
+	MOVQ    t+0(FP), BX
+	MOVQ    192(BX), BX
+	SHLQ    $0x02, BX
+	MOVQ    t+0(FP), SI
+	MOVQ    152(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    208(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    120(R8), R8
+	MOVQ    SI, R9
+	MOVQ    t+0(FP), R10
+	MOVQ    48(R10), R10
+	IMULQ   DX, R9
+	ADDQ    AX, R9
+	ADDQ    AX, R10
+	MOVQ    t+0(FP), R11
+	MOVQ    24(R11), R11
+	ADDQ    R11, R9
+
+wide1_taps5by2rows7row:
+	MOVQ        R9, R11
+	MOVQ        R10, R12
+	VMOVUPS     (R12), Y7
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y8
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y9
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y10
+	ADDQ        BX, R12
+	VMOVUPS     (R12), Y11
+	MOVQ        R11, R13
+	LEAQ        (SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y7, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        1(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y8, Y0
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        2(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y7, Y1
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        3(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y12
+	VFMADD231PS Y12, Y10, Y0
+	VFMADD231PS Y12, Y8, Y1
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y0
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y7, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y8, Y2
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y7, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y8, Y3
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y2
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y7, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y8, Y4
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y3
+	VFMADD231PS Y12, Y9, Y4
+	VFMADD231PS Y12, Y7, Y5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y8, Y5
+	ADDQ        DX, R11
+	VMOVUPS     (R11), Y12
+	VFMADD231PS Y12, Y11, Y4
+	VFMADD231PS Y12, Y9, Y5
+	VFMADD231PS Y12, Y7, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        13(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y5
+	VFMADD231PS Y7, Y8, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        14(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y11, Y5
+	VFMADD231PS Y7, Y9, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R13
+	LEAQ        15(SI), R12
+	CMPQ        R12, DI
+	CMOVQCC     R8, R13
+	VMOVUPS     (R13), Y7
+	VFMADD231PS Y7, Y10, Y6
+	ADDQ        DX, R11
+	MOVQ        R11, R12
+	LEAQ        16(SI), R11
+	CMPQ        R11, DI
+	CMOVQCC     R8, R12
+	VMOVUPS     (R12), Y7
+	VFMADD231PS Y7, Y11, Y6
+	MOVQ        t+0(FP), R11
+	MOVQ        168(R11), R11
+	LEAQ        (R9)(R11*4), R9
+	MOVQ        t+0(FP), R11
+	MOVQ        176(R11), R11
+	LEAQ        (R10)(R11*4), R10
+	DECQ        CX
+	JNZ         wide1_taps5by2rows7row
+
+wide1_finish:
+	MOVQ  t+0(FP), CX
+	MOVQ  (CX), CX
+	MOVQ  t+0(FP), DX
+	MOVQ  96(DX), DX
+	TESTQ DX, DX
+	JZ    wide1_nothing
+	ADDQ  AX, DX
+
+wide1_nothing:
+	ADDQ   AX, CX
+	MOVQ   t+0(FP), BX
+	MOVQ   216(BX), BX
+	SHLQ   $0x02, BX
+	MOVQ   t+0(FP), SI
+	MOVQ   144(SI), SI
+	TESTQ  DX, DX
+	JZ     wide1_plain
+	VADDPS (DX), Y0, Y0
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide1_plain
+	VADDPS (DX), Y1, Y1
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide1_plain
+	VADDPS (DX), Y2, Y2
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide1_plain
+	VADDPS (DX), Y3, Y3
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide1_plain
+	VADDPS (DX), Y4, Y4
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide1_plain
+	VADDPS (DX), Y5, Y5
+	ADDQ   BX, DX
+	DECQ   SI
+	JZ     wide1_plain
+	VADDPS (DX), Y6, Y6
+
+wide1_plain:
+	MOVQ         t+0(FP), DX
+	VBROADCASTSS 224(DX), Y7
+	VBROADCASTSS 228(DX), Y8
+	MOVQ         t+0(FP), DX
+	MOVQ         144(DX), DX
+	VMAXPS       Y0, Y7, Y0
+	VMINPS       Y0, Y8, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Y1, Y7, Y1
+	VMINPS       Y1, Y8, Y1
+	VMOVUPS      Y1, (CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Y2, Y7, Y2
+	VMINPS       Y2, Y8, Y2
+	VMOVUPS      Y2, (CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Y3, Y7, Y3
+	VMINPS       Y3, Y8, Y3
+	VMOVUPS      Y3, (CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Y4, Y7, Y4
+	VMINPS       Y4, Y8, Y4
+	VMOVUPS      Y4, (CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Y5, Y7, Y5
+	VMINPS       Y5, Y8, Y5
+	VMOVUPS      Y5, (CX)
+	ADDQ         BX, CX
+	DECQ         DX
+	JZ           wide1_done
+	VMAXPS       Y6, Y7, Y6
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      Y6, (CX)
+
+wide1_done:
+	ADDQ $0x20, AX
+	MOVQ t+0(FP), CX
+	MOVQ 216(CX), CX
+	SHLQ $0x02, CX
+	CMPQ AX, CX
+	JLT  wide1_block
+	VZEROUPPER
+	RET
+
 // func product512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·product512(SB), $0-8
@@ -101,10 +10644,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x2_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -253,10 +10802,16 @@ rows12x2_depth:
 	DECQ         R13
 	JNZ          rows12x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -504,10 +11059,16 @@ rows11x2_depth:
 	DECQ         R13
 	JNZ          rows11x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -740,10 +11301,16 @@ rows10x2_depth:
 	DECQ         R13
 	JNZ          rows10x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -959,10 +11526,16 @@ rows9x2_depth:
 	DECQ         R12
 	JNZ          rows9x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1163,10 +11736,16 @@ rows8x2_depth:
 	DECQ         R12
 	JNZ          rows8x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1352,10 +11931,16 @@ rows7x2_depth:
 	DECQ         R12
 	JNZ          rows7x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1524,10 +12109,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1681,10 +12272,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1823,10 +12420,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -1947,10 +12550,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2056,10 +12665,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2193,10 +12808,16 @@ rows1x1_one:
 
 rows1x1_done:
 	MOVQ    t+0(FP), R8
+	MOVQ    184(R8), R8
+	LEAQ    (AX)(R8*4), AX
+	MOVQ    t+0(FP), R8
 	MOVQ    176(R8), R8
 	LEAQ    (DI)(R8*4), DI
 	DECQ    SI
 	JNZ     rows1x1_middle
+	MOVQ    t+0(FP), SI
+	MOVQ    160(SI), SI
+	LEAQ    (AX)(SI*4), AX
 	MOVQ    t+0(FP), SI
 	MOVQ    152(SI), SI
 	LEAQ    (BX)(SI*4), BX
@@ -2311,10 +12932,16 @@ rows12x1_depth:
 	DECQ         R13
 	JNZ          rows12x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows12x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2489,10 +13116,16 @@ rows11x1_depth:
 	DECQ         R13
 	JNZ          rows11x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows11x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2658,10 +13291,16 @@ rows10x1_depth:
 	DECQ         R13
 	JNZ          rows10x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows10x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2816,10 +13455,16 @@ rows9x1_depth:
 	DECQ         R12
 	JNZ          rows9x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows9x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -2965,10 +13610,16 @@ rows8x1_depth:
 	DECQ         R12
 	JNZ          rows8x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows8x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3105,10 +13756,16 @@ rows7x1_depth:
 	DECQ         R12
 	JNZ          rows7x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows7x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3234,10 +13891,16 @@ rows6x1_depth:
 	DECQ         R11
 	JNZ          rows6x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3354,10 +14017,16 @@ rows5x1_depth:
 	DECQ         R11
 	JNZ          rows5x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3465,10 +14134,16 @@ rows4x1_depth:
 	DECQ         R11
 	JNZ          rows4x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3564,10 +14239,16 @@ rows3x1_depth:
 	DECQ         R10
 	JNZ          rows3x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3654,10 +14335,16 @@ rows2x1_depth:
 	DECQ         R10
 	JNZ          rows2x1_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -3784,10 +14471,16 @@ rows1x2_one:
 
 rows1x2_done:
 	MOVQ   t+0(FP), R8
+	MOVQ   184(R8), R8
+	LEAQ   (AX)(R8*4), AX
+	MOVQ   t+0(FP), R8
 	MOVQ   176(R8), R8
 	LEAQ   (DI)(R8*4), DI
 	DECQ   SI
 	JNZ    rows1x2_middle
+	MOVQ   t+0(FP), SI
+	MOVQ   160(SI), SI
+	LEAQ   (AX)(SI*4), AX
 	MOVQ   t+0(FP), SI
 	MOVQ   152(SI), SI
 	LEAQ   (BX)(SI*4), BX
@@ -3891,10 +14584,16 @@ rows6x2_depth:
 	DECQ         R11
 	JNZ          rows6x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows6x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4037,10 +14736,16 @@ rows5x2_depth:
 	DECQ         R11
 	JNZ          rows5x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows5x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4168,10 +14873,16 @@ rows4x2_depth:
 	DECQ         R11
 	JNZ          rows4x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows4x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4281,10 +14992,16 @@ rows3x2_depth:
 	DECQ         R10
 	JNZ          rows3x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows3x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -4379,10 +15096,16 @@ rows2x2_depth:
 	DECQ         R10
 	JNZ          rows2x2_depth
 	MOVQ         t+0(FP), R9
+	MOVQ         184(R9), R9
+	LEAQ         (CX)(R9*4), CX
+	MOVQ         t+0(FP), R9
 	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
 	JNZ          rows2x2_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
 	MOVQ         t+0(FP), DI
 	MOVQ         152(DI), DI
 	LEAQ         (SI)(DI*4), SI
@@ -5946,3187 +16669,6 @@ rows6narrow_plain:
 	VMAXPS       Z5, Z6, Z5
 	VMINPS       Z5, Z7, Z5
 	VMOVUPS      Z5, K1, (AX)
-	VZEROUPPER
-	RET
-
-// func slide512(t *tile)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·slide512(SB), $0-8
-	MOVQ t+0(FP), AX
-	MOVQ 120(AX), AX
-	MOVQ t+0(FP), CX
-	MOVQ 128(CX), CX
-	MOVQ t+0(FP), DX
-	MOVQ 176(DX), DX
-	CMPQ CX, DX
-	JNE  by2
-	CMPQ AX, $0x06
-	JEQ  by1rows6
-	CMPQ AX, $0x05
-	JEQ  by1rows5
-	CMPQ AX, $0x04
-	JEQ  by1rows4
-	CMPQ AX, $0x03
-	JEQ  by1rows3
-	XORQ AX, AX
-
-by1rows2_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by1rows2_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows2_finish
-	TESTQ     CX, CX
-	JZ        by1rows2_finish
-
-by1rows2_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z4
-	VMOVUPS.Z   64(DI), K1, Z5
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z6
-	VMOVUPS.Z   64(DI), K1, Z7
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z8
-	VMOVUPS.Z   64(DI), K1, Z9
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z4, Z0
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z5, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z6, Z0
-	VFMADD231PS Z10, Z4, Z2
-	VMOVUPS.Z   64(SI), K1, Z4
-	VFMADD231PS Z4, Z7, Z1
-	VFMADD231PS Z4, Z5, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z4
-	VFMADD231PS Z4, Z8, Z0
-	VFMADD231PS Z4, Z6, Z2
-	VMOVUPS.Z   64(SI), K1, Z4
-	VFMADD231PS Z4, Z9, Z1
-	VFMADD231PS Z4, Z7, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z4
-	VFMADD231PS Z4, Z8, Z2
-	VMOVUPS.Z   64(SI), K1, Z4
-	VFMADD231PS Z4, Z9, Z3
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows2_outer
-
-by1rows2_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows2_nothing
-	ADDQ  AX, DX
-
-by1rows2_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by1rows2_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-
-by1rows2_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z4
-	VBROADCASTSS 212(DX), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by1rows2_block
-	VZEROUPPER
-	RET
-
-by1rows2_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows2narrow_finish
-	TESTQ     CX, CX
-	JZ        by1rows2narrow_finish
-
-by1rows2narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z2
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z3
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z4
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z2, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z3, Z0
-	VFMADD231PS Z5, Z2, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z2, Z4, Z0
-	VFMADD231PS Z2, Z3, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z2, Z4, Z1
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows2narrow_outer
-
-by1rows2narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows2narrow_nothing
-	ADDQ  AX, DX
-
-by1rows2narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by1rows2narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-
-by1rows2narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z2
-	VBROADCASTSS 212(DX), Z3
-	VMAXPS       Z0, Z2, Z0
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z2, Z1
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, (CX)
-	VZEROUPPER
-	RET
-
-by1rows3:
-	XORQ AX, AX
-
-by1rows3_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by1rows3_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows3_finish
-	TESTQ     CX, CX
-	JZ        by1rows3_finish
-
-by1rows3_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z6
-	VMOVUPS.Z   64(DI), K1, Z7
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z8
-	VMOVUPS.Z   64(DI), K1, Z9
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z10
-	VMOVUPS.Z   64(DI), K1, Z11
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z6, Z0
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z7, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z8, Z0
-	VFMADD231PS Z12, Z6, Z2
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z9, Z1
-	VFMADD231PS Z12, Z7, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z10, Z0
-	VFMADD231PS Z12, Z8, Z2
-	VFMADD231PS Z12, Z6, Z4
-	VMOVUPS.Z   64(SI), K1, Z6
-	VFMADD231PS Z6, Z11, Z1
-	VFMADD231PS Z6, Z9, Z3
-	VFMADD231PS Z6, Z7, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z6
-	VFMADD231PS Z6, Z10, Z2
-	VFMADD231PS Z6, Z8, Z4
-	VMOVUPS.Z   64(SI), K1, Z6
-	VFMADD231PS Z6, Z11, Z3
-	VFMADD231PS Z6, Z9, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z6
-	VFMADD231PS Z6, Z10, Z4
-	VMOVUPS.Z   64(SI), K1, Z6
-	VFMADD231PS Z6, Z11, Z5
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows3_outer
-
-by1rows3_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows3_nothing
-	ADDQ  AX, DX
-
-by1rows3_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by1rows3_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-
-by1rows3_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z6
-	VBROADCASTSS 212(DX), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by1rows3_block
-	VZEROUPPER
-	RET
-
-by1rows3_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows3narrow_finish
-	TESTQ     CX, CX
-	JZ        by1rows3narrow_finish
-
-by1rows3narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z3
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z4
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z5
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z3, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z4, Z0
-	VFMADD231PS Z6, Z3, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z5, Z0
-	VFMADD231PS Z6, Z4, Z1
-	VFMADD231PS Z6, Z3, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z3
-	VFMADD231PS Z3, Z5, Z1
-	VFMADD231PS Z3, Z4, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z3
-	VFMADD231PS Z3, Z5, Z2
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows3narrow_outer
-
-by1rows3narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows3narrow_nothing
-	ADDQ  AX, DX
-
-by1rows3narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by1rows3narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-
-by1rows3narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z3
-	VBROADCASTSS 212(DX), Z4
-	VMAXPS       Z0, Z3, Z0
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z3, Z1
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z3, Z2
-	VMINPS       Z2, Z4, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VZEROUPPER
-	RET
-
-by1rows4:
-	XORQ AX, AX
-
-by1rows4_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by1rows4_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	VMOVAPS   Z0, Z6
-	VMOVAPS   Z1, Z7
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows4_finish
-	TESTQ     CX, CX
-	JZ        by1rows4_finish
-
-by1rows4_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z8
-	VMOVUPS.Z   64(DI), K1, Z9
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z10
-	VMOVUPS.Z   64(DI), K1, Z11
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z12
-	VMOVUPS.Z   64(DI), K1, Z13
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z8, Z0
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z9, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z10, Z0
-	VFMADD231PS Z14, Z8, Z2
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z11, Z1
-	VFMADD231PS Z14, Z9, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z12, Z0
-	VFMADD231PS Z14, Z10, Z2
-	VFMADD231PS Z14, Z8, Z4
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z13, Z1
-	VFMADD231PS Z14, Z11, Z3
-	VFMADD231PS Z14, Z9, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z12, Z2
-	VFMADD231PS Z14, Z10, Z4
-	VFMADD231PS Z14, Z8, Z6
-	VMOVUPS.Z   64(SI), K1, Z8
-	VFMADD231PS Z8, Z13, Z3
-	VFMADD231PS Z8, Z11, Z5
-	VFMADD231PS Z8, Z9, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z8
-	VFMADD231PS Z8, Z12, Z4
-	VFMADD231PS Z8, Z10, Z6
-	VMOVUPS.Z   64(SI), K1, Z8
-	VFMADD231PS Z8, Z13, Z5
-	VFMADD231PS Z8, Z11, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z8
-	VFMADD231PS Z8, Z12, Z6
-	VMOVUPS.Z   64(SI), K1, Z8
-	VFMADD231PS Z8, Z13, Z7
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows4_outer
-
-by1rows4_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows4_nothing
-	ADDQ  AX, DX
-
-by1rows4_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by1rows4_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-
-by1rows4_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z8
-	VBROADCASTSS 212(DX), Z9
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z8, Z4
-	VMINPS       Z4, Z9, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z8, Z5
-	VMINPS       Z5, Z9, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z6, Z8, Z6
-	VMINPS       Z6, Z9, Z6
-	VMOVUPS      Z6, (CX)
-	VMAXPS       Z7, Z8, Z7
-	VMINPS       Z7, Z9, Z7
-	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by1rows4_block
-	VZEROUPPER
-	RET
-
-by1rows4_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z0, Z3
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows4narrow_finish
-	TESTQ     CX, CX
-	JZ        by1rows4narrow_finish
-
-by1rows4narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z4
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z5
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z6
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z4, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z5, Z0
-	VFMADD231PS Z7, Z4, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z6, Z0
-	VFMADD231PS Z7, Z5, Z1
-	VFMADD231PS Z7, Z4, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z6, Z1
-	VFMADD231PS Z7, Z5, Z2
-	VFMADD231PS Z7, Z4, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z4
-	VFMADD231PS Z4, Z6, Z2
-	VFMADD231PS Z4, Z5, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z4
-	VFMADD231PS Z4, Z6, Z3
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows4narrow_outer
-
-by1rows4narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows4narrow_nothing
-	ADDQ  AX, DX
-
-by1rows4narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by1rows4narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   AX, DX
-	VADDPS (DX), Z3, K1, Z3
-
-by1rows4narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z4
-	VBROADCASTSS 212(DX), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, (CX)
-	VZEROUPPER
-	RET
-
-by1rows5:
-	XORQ AX, AX
-
-by1rows5_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by1rows5_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	VMOVAPS   Z0, Z6
-	VMOVAPS   Z1, Z7
-	VMOVAPS   Z0, Z8
-	VMOVAPS   Z1, Z9
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows5_finish
-	TESTQ     CX, CX
-	JZ        by1rows5_finish
-
-by1rows5_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z10
-	VMOVUPS.Z   64(DI), K1, Z11
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z12
-	VMOVUPS.Z   64(DI), K1, Z13
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z14
-	VMOVUPS.Z   64(DI), K1, Z15
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z10, Z0
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z11, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z12, Z0
-	VFMADD231PS Z16, Z10, Z2
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z13, Z1
-	VFMADD231PS Z16, Z11, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z0
-	VFMADD231PS Z16, Z12, Z2
-	VFMADD231PS Z16, Z10, Z4
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z15, Z1
-	VFMADD231PS Z16, Z13, Z3
-	VFMADD231PS Z16, Z11, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z2
-	VFMADD231PS Z16, Z12, Z4
-	VFMADD231PS Z16, Z10, Z6
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z15, Z3
-	VFMADD231PS Z16, Z13, Z5
-	VFMADD231PS Z16, Z11, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z4
-	VFMADD231PS Z16, Z12, Z6
-	VFMADD231PS Z16, Z10, Z8
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z15, Z5
-	VFMADD231PS Z10, Z13, Z7
-	VFMADD231PS Z10, Z11, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z14, Z6
-	VFMADD231PS Z10, Z12, Z8
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z15, Z7
-	VFMADD231PS Z10, Z13, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z14, Z8
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z15, Z9
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows5_outer
-
-by1rows5_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows5_nothing
-	ADDQ  AX, DX
-
-by1rows5_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by1rows5_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-
-by1rows5_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z10
-	VBROADCASTSS 212(DX), Z11
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z6, Z10, Z6
-	VMINPS       Z6, Z11, Z6
-	VMOVUPS      Z6, (CX)
-	VMAXPS       Z7, Z10, Z7
-	VMINPS       Z7, Z11, Z7
-	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z8, Z10, Z8
-	VMINPS       Z8, Z11, Z8
-	VMOVUPS      Z8, (CX)
-	VMAXPS       Z9, Z10, Z9
-	VMINPS       Z9, Z11, Z9
-	VMOVUPS      Z9, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by1rows5_block
-	VZEROUPPER
-	RET
-
-by1rows5_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z0, Z3
-	VMOVAPS   Z0, Z4
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows5narrow_finish
-	TESTQ     CX, CX
-	JZ        by1rows5narrow_finish
-
-by1rows5narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z5
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z6
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z7
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z5, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z6, Z0
-	VFMADD231PS Z8, Z5, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z0
-	VFMADD231PS Z8, Z6, Z1
-	VFMADD231PS Z8, Z5, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z1
-	VFMADD231PS Z8, Z6, Z2
-	VFMADD231PS Z8, Z5, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z2
-	VFMADD231PS Z8, Z6, Z3
-	VFMADD231PS Z8, Z5, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z7, Z3
-	VFMADD231PS Z5, Z6, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z7, Z4
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows5narrow_outer
-
-by1rows5narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows5narrow_nothing
-	ADDQ  AX, DX
-
-by1rows5narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by1rows5narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   AX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   AX, DX
-	VADDPS (DX), Z4, K1, Z4
-
-by1rows5narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z5
-	VBROADCASTSS 212(DX), Z6
-	VMAXPS       Z0, Z5, Z0
-	VMINPS       Z0, Z6, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z5, Z1
-	VMINPS       Z1, Z6, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z5, Z2
-	VMINPS       Z2, Z6, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z3, Z5, Z3
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z4, Z5, Z4
-	VMINPS       Z4, Z6, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VZEROUPPER
-	RET
-
-by1rows6:
-	XORQ AX, AX
-
-by1rows6_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by1rows6_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	VMOVAPS   Z0, Z6
-	VMOVAPS   Z1, Z7
-	VMOVAPS   Z0, Z8
-	VMOVAPS   Z1, Z9
-	VMOVAPS   Z0, Z10
-	VMOVAPS   Z1, Z11
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows6_finish
-	TESTQ     CX, CX
-	JZ        by1rows6_finish
-
-by1rows6_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z12
-	VMOVUPS.Z   64(DI), K1, Z13
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z14
-	VMOVUPS.Z   64(DI), K1, Z15
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z16
-	VMOVUPS.Z   64(DI), K1, Z17
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z12, Z0
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z13, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z14, Z0
-	VFMADD231PS Z18, Z12, Z2
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z15, Z1
-	VFMADD231PS Z18, Z13, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z0
-	VFMADD231PS Z18, Z14, Z2
-	VFMADD231PS Z18, Z12, Z4
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z1
-	VFMADD231PS Z18, Z15, Z3
-	VFMADD231PS Z18, Z13, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z2
-	VFMADD231PS Z18, Z14, Z4
-	VFMADD231PS Z18, Z12, Z6
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z3
-	VFMADD231PS Z18, Z15, Z5
-	VFMADD231PS Z18, Z13, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z4
-	VFMADD231PS Z18, Z14, Z6
-	VFMADD231PS Z18, Z12, Z8
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z5
-	VFMADD231PS Z18, Z15, Z7
-	VFMADD231PS Z18, Z13, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z6
-	VFMADD231PS Z18, Z14, Z8
-	VFMADD231PS Z18, Z12, Z10
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z17, Z7
-	VFMADD231PS Z12, Z15, Z9
-	VFMADD231PS Z12, Z13, Z11
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z16, Z8
-	VFMADD231PS Z12, Z14, Z10
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z17, Z9
-	VFMADD231PS Z12, Z15, Z11
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z16, Z10
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z17, Z11
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows6_outer
-
-by1rows6_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows6_nothing
-	ADDQ  AX, DX
-
-by1rows6_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by1rows6_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-
-by1rows6_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z12
-	VBROADCASTSS 212(DX), Z13
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, (CX)
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, (CX)
-	VMAXPS       Z9, Z12, Z9
-	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z10, Z12, Z10
-	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, (CX)
-	VMAXPS       Z11, Z12, Z11
-	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by1rows6_block
-	VZEROUPPER
-	RET
-
-by1rows6_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z0, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z0, Z5
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by1rows6narrow_finish
-	TESTQ     CX, CX
-	JZ        by1rows6narrow_finish
-
-by1rows6narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z6
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z7
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z8
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z6, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z7, Z0
-	VFMADD231PS Z9, Z6, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z0
-	VFMADD231PS Z9, Z7, Z1
-	VFMADD231PS Z9, Z6, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z1
-	VFMADD231PS Z9, Z7, Z2
-	VFMADD231PS Z9, Z6, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z2
-	VFMADD231PS Z9, Z7, Z3
-	VFMADD231PS Z9, Z6, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z3
-	VFMADD231PS Z9, Z7, Z4
-	VFMADD231PS Z9, Z6, Z5
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z8, Z4
-	VFMADD231PS Z6, Z7, Z5
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z8, Z5
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by1rows6narrow_outer
-
-by1rows6narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by1rows6narrow_nothing
-	ADDQ  AX, DX
-
-by1rows6narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by1rows6narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   AX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   AX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   AX, DX
-	VADDPS (DX), Z5, K1, Z5
-
-by1rows6narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z6
-	VBROADCASTSS 212(DX), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, (CX)
-	VZEROUPPER
-	RET
-
-by2:
-	CMPQ AX, $0x06
-	JEQ  by2rows6
-	CMPQ AX, $0x05
-	JEQ  by2rows5
-	CMPQ AX, $0x04
-	JEQ  by2rows4
-	CMPQ AX, $0x03
-	JEQ  by2rows3
-	XORQ AX, AX
-
-by2rows2_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by2rows2_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows2_finish
-	TESTQ     CX, CX
-	JZ        by2rows2_finish
-
-by2rows2_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z4
-	VMOVUPS.Z   64(DI), K1, Z5
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z6
-	VMOVUPS.Z   64(DI), K1, Z7
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z8
-	VMOVUPS.Z   64(DI), K1, Z9
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z4, Z0
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z5, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z6, Z0
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z7, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z8, Z0
-	VFMADD231PS Z10, Z4, Z2
-	VMOVUPS.Z   64(SI), K1, Z4
-	VFMADD231PS Z4, Z9, Z1
-	VFMADD231PS Z4, Z5, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z4
-	VFMADD231PS Z4, Z6, Z2
-	VMOVUPS.Z   64(SI), K1, Z4
-	VFMADD231PS Z4, Z7, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z4
-	VFMADD231PS Z4, Z8, Z2
-	VMOVUPS.Z   64(SI), K1, Z4
-	VFMADD231PS Z4, Z9, Z3
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows2_outer
-
-by2rows2_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows2_nothing
-	ADDQ  AX, DX
-
-by2rows2_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by2rows2_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-
-by2rows2_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z4
-	VBROADCASTSS 212(DX), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by2rows2_block
-	VZEROUPPER
-	RET
-
-by2rows2_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows2narrow_finish
-	TESTQ     CX, CX
-	JZ        by2rows2narrow_finish
-
-by2rows2narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z2
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z3
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z4
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z2, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z3, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z4, Z0
-	VFMADD231PS Z5, Z2, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z2, Z3, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z2, Z4, Z1
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows2narrow_outer
-
-by2rows2narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows2narrow_nothing
-	ADDQ  AX, DX
-
-by2rows2narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by2rows2narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-
-by2rows2narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z2
-	VBROADCASTSS 212(DX), Z3
-	VMAXPS       Z0, Z2, Z0
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z2, Z1
-	VMINPS       Z1, Z3, Z1
-	VMOVUPS      Z1, K1, (CX)
-	VZEROUPPER
-	RET
-
-by2rows3:
-	XORQ AX, AX
-
-by2rows3_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by2rows3_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows3_finish
-	TESTQ     CX, CX
-	JZ        by2rows3_finish
-
-by2rows3_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z6
-	VMOVUPS.Z   64(DI), K1, Z7
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z8
-	VMOVUPS.Z   64(DI), K1, Z9
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z10
-	VMOVUPS.Z   64(DI), K1, Z11
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z6, Z0
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z7, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z8, Z0
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z9, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z10, Z0
-	VFMADD231PS Z12, Z6, Z2
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z11, Z1
-	VFMADD231PS Z12, Z7, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z8, Z2
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z9, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z10, Z2
-	VFMADD231PS Z12, Z6, Z4
-	VMOVUPS.Z   64(SI), K1, Z6
-	VFMADD231PS Z6, Z11, Z3
-	VFMADD231PS Z6, Z7, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z6
-	VFMADD231PS Z6, Z8, Z4
-	VMOVUPS.Z   64(SI), K1, Z6
-	VFMADD231PS Z6, Z9, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z6
-	VFMADD231PS Z6, Z10, Z4
-	VMOVUPS.Z   64(SI), K1, Z6
-	VFMADD231PS Z6, Z11, Z5
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows3_outer
-
-by2rows3_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows3_nothing
-	ADDQ  AX, DX
-
-by2rows3_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by2rows3_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-
-by2rows3_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z6
-	VBROADCASTSS 212(DX), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by2rows3_block
-	VZEROUPPER
-	RET
-
-by2rows3_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows3narrow_finish
-	TESTQ     CX, CX
-	JZ        by2rows3narrow_finish
-
-by2rows3narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z3
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z4
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z5
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z3, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z4, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z5, Z0
-	VFMADD231PS Z6, Z3, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z4, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z5, Z1
-	VFMADD231PS Z6, Z3, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z3
-	VFMADD231PS Z3, Z4, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z3
-	VFMADD231PS Z3, Z5, Z2
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows3narrow_outer
-
-by2rows3narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows3narrow_nothing
-	ADDQ  AX, DX
-
-by2rows3narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by2rows3narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-
-by2rows3narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z3
-	VBROADCASTSS 212(DX), Z4
-	VMAXPS       Z0, Z3, Z0
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z3, Z1
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z3, Z2
-	VMINPS       Z2, Z4, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VZEROUPPER
-	RET
-
-by2rows4:
-	XORQ AX, AX
-
-by2rows4_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by2rows4_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	VMOVAPS   Z0, Z6
-	VMOVAPS   Z1, Z7
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows4_finish
-	TESTQ     CX, CX
-	JZ        by2rows4_finish
-
-by2rows4_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z8
-	VMOVUPS.Z   64(DI), K1, Z9
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z10
-	VMOVUPS.Z   64(DI), K1, Z11
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z12
-	VMOVUPS.Z   64(DI), K1, Z13
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z8, Z0
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z9, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z10, Z0
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z11, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z12, Z0
-	VFMADD231PS Z14, Z8, Z2
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z13, Z1
-	VFMADD231PS Z14, Z9, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z10, Z2
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z11, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z12, Z2
-	VFMADD231PS Z14, Z8, Z4
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z13, Z3
-	VFMADD231PS Z14, Z9, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z10, Z4
-	VMOVUPS.Z   64(SI), K1, Z14
-	VFMADD231PS Z14, Z11, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z14
-	VFMADD231PS Z14, Z12, Z4
-	VFMADD231PS Z14, Z8, Z6
-	VMOVUPS.Z   64(SI), K1, Z8
-	VFMADD231PS Z8, Z13, Z5
-	VFMADD231PS Z8, Z9, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z8
-	VFMADD231PS Z8, Z10, Z6
-	VMOVUPS.Z   64(SI), K1, Z8
-	VFMADD231PS Z8, Z11, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z8
-	VFMADD231PS Z8, Z12, Z6
-	VMOVUPS.Z   64(SI), K1, Z8
-	VFMADD231PS Z8, Z13, Z7
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows4_outer
-
-by2rows4_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows4_nothing
-	ADDQ  AX, DX
-
-by2rows4_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by2rows4_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-
-by2rows4_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z8
-	VBROADCASTSS 212(DX), Z9
-	VMAXPS       Z0, Z8, Z0
-	VMINPS       Z0, Z9, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z8, Z1
-	VMINPS       Z1, Z9, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z8, Z2
-	VMINPS       Z2, Z9, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z8, Z3
-	VMINPS       Z3, Z9, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z8, Z4
-	VMINPS       Z4, Z9, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z8, Z5
-	VMINPS       Z5, Z9, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z6, Z8, Z6
-	VMINPS       Z6, Z9, Z6
-	VMOVUPS      Z6, (CX)
-	VMAXPS       Z7, Z8, Z7
-	VMINPS       Z7, Z9, Z7
-	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by2rows4_block
-	VZEROUPPER
-	RET
-
-by2rows4_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z0, Z3
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows4narrow_finish
-	TESTQ     CX, CX
-	JZ        by2rows4narrow_finish
-
-by2rows4narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z4
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z5
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z6
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z4, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z5, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z6, Z0
-	VFMADD231PS Z7, Z4, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z5, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z6, Z1
-	VFMADD231PS Z7, Z4, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z5, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z7
-	VFMADD231PS Z7, Z6, Z2
-	VFMADD231PS Z7, Z4, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z4
-	VFMADD231PS Z4, Z5, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z4
-	VFMADD231PS Z4, Z6, Z3
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows4narrow_outer
-
-by2rows4narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows4narrow_nothing
-	ADDQ  AX, DX
-
-by2rows4narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by2rows4narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   AX, DX
-	VADDPS (DX), Z3, K1, Z3
-
-by2rows4narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z4
-	VBROADCASTSS 212(DX), Z5
-	VMAXPS       Z0, Z4, Z0
-	VMINPS       Z0, Z5, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z4, Z1
-	VMINPS       Z1, Z5, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z4, Z2
-	VMINPS       Z2, Z5, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z3, Z4, Z3
-	VMINPS       Z3, Z5, Z3
-	VMOVUPS      Z3, K1, (CX)
-	VZEROUPPER
-	RET
-
-by2rows5:
-	XORQ AX, AX
-
-by2rows5_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by2rows5_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	VMOVAPS   Z0, Z6
-	VMOVAPS   Z1, Z7
-	VMOVAPS   Z0, Z8
-	VMOVAPS   Z1, Z9
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows5_finish
-	TESTQ     CX, CX
-	JZ        by2rows5_finish
-
-by2rows5_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z10
-	VMOVUPS.Z   64(DI), K1, Z11
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z12
-	VMOVUPS.Z   64(DI), K1, Z13
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z14
-	VMOVUPS.Z   64(DI), K1, Z15
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z10, Z0
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z11, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z12, Z0
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z13, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z0
-	VFMADD231PS Z16, Z10, Z2
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z15, Z1
-	VFMADD231PS Z16, Z11, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z12, Z2
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z13, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z2
-	VFMADD231PS Z16, Z10, Z4
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z15, Z3
-	VFMADD231PS Z16, Z11, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z12, Z4
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z13, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z4
-	VFMADD231PS Z16, Z10, Z6
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z15, Z5
-	VFMADD231PS Z16, Z11, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z12, Z6
-	VMOVUPS.Z   64(SI), K1, Z16
-	VFMADD231PS Z16, Z13, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z16
-	VFMADD231PS Z16, Z14, Z6
-	VFMADD231PS Z16, Z10, Z8
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z15, Z7
-	VFMADD231PS Z10, Z11, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z12, Z8
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z13, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z10
-	VFMADD231PS Z10, Z14, Z8
-	VMOVUPS.Z   64(SI), K1, Z10
-	VFMADD231PS Z10, Z15, Z9
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows5_outer
-
-by2rows5_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows5_nothing
-	ADDQ  AX, DX
-
-by2rows5_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by2rows5_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-
-by2rows5_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z10
-	VBROADCASTSS 212(DX), Z11
-	VMAXPS       Z0, Z10, Z0
-	VMINPS       Z0, Z11, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z10, Z1
-	VMINPS       Z1, Z11, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z10, Z2
-	VMINPS       Z2, Z11, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z10, Z3
-	VMINPS       Z3, Z11, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z10, Z4
-	VMINPS       Z4, Z11, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z10, Z5
-	VMINPS       Z5, Z11, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z6, Z10, Z6
-	VMINPS       Z6, Z11, Z6
-	VMOVUPS      Z6, (CX)
-	VMAXPS       Z7, Z10, Z7
-	VMINPS       Z7, Z11, Z7
-	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z8, Z10, Z8
-	VMINPS       Z8, Z11, Z8
-	VMOVUPS      Z8, (CX)
-	VMAXPS       Z9, Z10, Z9
-	VMINPS       Z9, Z11, Z9
-	VMOVUPS      Z9, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by2rows5_block
-	VZEROUPPER
-	RET
-
-by2rows5_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z0, Z3
-	VMOVAPS   Z0, Z4
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows5narrow_finish
-	TESTQ     CX, CX
-	JZ        by2rows5narrow_finish
-
-by2rows5narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z5
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z6
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z7
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z5, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z6, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z0
-	VFMADD231PS Z8, Z5, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z6, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z1
-	VFMADD231PS Z8, Z5, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z6, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z2
-	VFMADD231PS Z8, Z5, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z6, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z8
-	VFMADD231PS Z8, Z7, Z3
-	VFMADD231PS Z8, Z5, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z6, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z5
-	VFMADD231PS Z5, Z7, Z4
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows5narrow_outer
-
-by2rows5narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows5narrow_nothing
-	ADDQ  AX, DX
-
-by2rows5narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by2rows5narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   AX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   AX, DX
-	VADDPS (DX), Z4, K1, Z4
-
-by2rows5narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z5
-	VBROADCASTSS 212(DX), Z6
-	VMAXPS       Z0, Z5, Z0
-	VMINPS       Z0, Z6, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z5, Z1
-	VMINPS       Z1, Z6, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z5, Z2
-	VMINPS       Z2, Z6, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z3, Z5, Z3
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z4, Z5, Z4
-	VMINPS       Z4, Z6, Z4
-	VMOVUPS      Z4, K1, (CX)
-	VZEROUPPER
-	RET
-
-by2rows6:
-	XORQ AX, AX
-
-by2rows6_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       by2rows6_narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS   (CX), Z0
-	VMOVUPS.Z 64(CX), K1, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z1, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z1, Z5
-	VMOVAPS   Z0, Z6
-	VMOVAPS   Z1, Z7
-	VMOVAPS   Z0, Z8
-	VMOVAPS   Z1, Z9
-	VMOVAPS   Z0, Z10
-	VMOVAPS   Z1, Z11
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows6_finish
-	TESTQ     CX, CX
-	JZ        by2rows6_finish
-
-by2rows6_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS     (DI), Z12
-	VMOVUPS.Z   64(DI), K1, Z13
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z14
-	VMOVUPS.Z   64(DI), K1, Z15
-	ADDQ        R9, DI
-	VMOVUPS     (DI), Z16
-	VMOVUPS.Z   64(DI), K1, Z17
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z12, Z0
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z13, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z14, Z0
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z15, Z1
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z0
-	VFMADD231PS Z18, Z12, Z2
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z1
-	VFMADD231PS Z18, Z13, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z14, Z2
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z15, Z3
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z2
-	VFMADD231PS Z18, Z12, Z4
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z3
-	VFMADD231PS Z18, Z13, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z14, Z4
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z15, Z5
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z4
-	VFMADD231PS Z18, Z12, Z6
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z5
-	VFMADD231PS Z18, Z13, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z14, Z6
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z15, Z7
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z6
-	VFMADD231PS Z18, Z12, Z8
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z17, Z7
-	VFMADD231PS Z18, Z13, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z14, Z8
-	VMOVUPS.Z   64(SI), K1, Z18
-	VFMADD231PS Z18, Z15, Z9
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z18
-	VFMADD231PS Z18, Z16, Z8
-	VFMADD231PS Z18, Z12, Z10
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z17, Z9
-	VFMADD231PS Z12, Z13, Z11
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z14, Z10
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z15, Z11
-	ADDQ        R8, SI
-	VMOVUPS     (SI), Z12
-	VFMADD231PS Z12, Z16, Z10
-	VMOVUPS.Z   64(SI), K1, Z12
-	VFMADD231PS Z12, Z17, Z11
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows6_outer
-
-by2rows6_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows6_nothing
-	ADDQ  AX, DX
-
-by2rows6_nothing:
-	MOVQ   t+0(FP), BX
-	MOVQ   136(BX), BX
-	SHLQ   $0x02, BX
-	TESTQ  DX, DX
-	JZ     by2rows6_plain
-	VADDPS (DX), Z0, Z0
-	VADDPS 64(DX), Z1, K1, Z1
-	ADDQ   BX, DX
-	VADDPS (DX), Z2, Z2
-	VADDPS 64(DX), Z3, K1, Z3
-	ADDQ   BX, DX
-	VADDPS (DX), Z4, Z4
-	VADDPS 64(DX), Z5, K1, Z5
-	ADDQ   BX, DX
-	VADDPS (DX), Z6, Z6
-	VADDPS 64(DX), Z7, K1, Z7
-	ADDQ   BX, DX
-	VADDPS (DX), Z8, Z8
-	VADDPS 64(DX), Z9, K1, Z9
-	ADDQ   BX, DX
-	VADDPS (DX), Z10, Z10
-	VADDPS 64(DX), Z11, K1, Z11
-
-by2rows6_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z12
-	VBROADCASTSS 212(DX), Z13
-	VMAXPS       Z0, Z12, Z0
-	VMINPS       Z0, Z13, Z0
-	VMOVUPS      Z0, (CX)
-	VMAXPS       Z1, Z12, Z1
-	VMINPS       Z1, Z13, Z1
-	VMOVUPS      Z1, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z2, Z12, Z2
-	VMINPS       Z2, Z13, Z2
-	VMOVUPS      Z2, (CX)
-	VMAXPS       Z3, Z12, Z3
-	VMINPS       Z3, Z13, Z3
-	VMOVUPS      Z3, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z4, Z12, Z4
-	VMINPS       Z4, Z13, Z4
-	VMOVUPS      Z4, (CX)
-	VMAXPS       Z5, Z12, Z5
-	VMINPS       Z5, Z13, Z5
-	VMOVUPS      Z5, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z6, Z12, Z6
-	VMINPS       Z6, Z13, Z6
-	VMOVUPS      Z6, (CX)
-	VMAXPS       Z7, Z12, Z7
-	VMINPS       Z7, Z13, Z7
-	VMOVUPS      Z7, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z8, Z12, Z8
-	VMINPS       Z8, Z13, Z8
-	VMOVUPS      Z8, (CX)
-	VMAXPS       Z9, Z12, Z9
-	VMINPS       Z9, Z13, Z9
-	VMOVUPS      Z9, K1, 64(CX)
-	ADDQ         BX, CX
-	VMAXPS       Z10, Z12, Z10
-	VMINPS       Z10, Z13, Z10
-	VMOVUPS      Z10, (CX)
-	VMAXPS       Z11, Z12, Z11
-	VMINPS       Z11, Z13, Z11
-	VMOVUPS      Z11, K1, 64(CX)
-	ADDQ         $0x80, AX
-	MOVQ         t+0(FP), CX
-	MOVQ         200(CX), CX
-	SHLQ         $0x02, CX
-	CMPQ         AX, CX
-	JLT          by2rows6_block
-	VZEROUPPER
-	RET
-
-by2rows6_narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      200(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      72(CX), CX
-	ADDQ      AX, CX
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVAPS   Z0, Z1
-	VMOVAPS   Z0, Z2
-	VMOVAPS   Z0, Z3
-	VMOVAPS   Z0, Z4
-	VMOVAPS   Z0, Z5
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      24(DX), DX
-	ADDQ      AX, DX
-	MOVQ      t+0(FP), BX
-	MOVQ      48(BX), BX
-	ADDQ      AX, BX
-	MOVQ      t+0(FP), SI
-	MOVQ      168(SI), SI
-	TESTQ     SI, SI
-	JZ        by2rows6narrow_finish
-	TESTQ     CX, CX
-	JZ        by2rows6narrow_finish
-
-by2rows6narrow_outer:
-	MOVQ        DX, SI
-	MOVQ        BX, DI
-	MOVQ        t+0(FP), R8
-	MOVQ        176(R8), R8
-	SHLQ        $0x02, R8
-	MOVQ        t+0(FP), R9
-	MOVQ        184(R9), R9
-	SHLQ        $0x02, R9
-	VMOVUPS.Z   (DI), K1, Z6
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z7
-	ADDQ        R9, DI
-	VMOVUPS.Z   (DI), K1, Z8
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z6, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z7, Z0
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z0
-	VFMADD231PS Z9, Z6, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z7, Z1
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z1
-	VFMADD231PS Z9, Z6, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z7, Z2
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z2
-	VFMADD231PS Z9, Z6, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z7, Z3
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z3
-	VFMADD231PS Z9, Z6, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z7, Z4
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z9
-	VFMADD231PS Z9, Z8, Z4
-	VFMADD231PS Z9, Z6, Z5
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z7, Z5
-	ADDQ        R8, SI
-	VMOVUPS.Z   (SI), K1, Z6
-	VFMADD231PS Z6, Z8, Z5
-	MOVQ        t+0(FP), SI
-	MOVQ        152(SI), SI
-	LEAQ        (DX)(SI*4), DX
-	MOVQ        t+0(FP), SI
-	MOVQ        160(SI), SI
-	LEAQ        (BX)(SI*4), BX
-	DECQ        CX
-	JNZ         by2rows6narrow_outer
-
-by2rows6narrow_finish:
-	MOVQ  t+0(FP), CX
-	MOVQ  (CX), CX
-	MOVQ  t+0(FP), DX
-	MOVQ  96(DX), DX
-	ADDQ  AX, CX
-	TESTQ DX, DX
-	JZ    by2rows6narrow_nothing
-	ADDQ  AX, DX
-
-by2rows6narrow_nothing:
-	MOVQ   t+0(FP), AX
-	MOVQ   136(AX), AX
-	SHLQ   $0x02, AX
-	TESTQ  DX, DX
-	JZ     by2rows6narrow_plain
-	VADDPS (DX), Z0, K1, Z0
-	ADDQ   AX, DX
-	VADDPS (DX), Z1, K1, Z1
-	ADDQ   AX, DX
-	VADDPS (DX), Z2, K1, Z2
-	ADDQ   AX, DX
-	VADDPS (DX), Z3, K1, Z3
-	ADDQ   AX, DX
-	VADDPS (DX), Z4, K1, Z4
-	ADDQ   AX, DX
-	VADDPS (DX), Z5, K1, Z5
-
-by2rows6narrow_plain:
-	MOVQ         t+0(FP), DX
-	VBROADCASTSS 208(DX), Z6
-	VBROADCASTSS 212(DX), Z7
-	VMAXPS       Z0, Z6, Z0
-	VMINPS       Z0, Z7, Z0
-	VMOVUPS      Z0, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z1, Z6, Z1
-	VMINPS       Z1, Z7, Z1
-	VMOVUPS      Z1, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z2, Z6, Z2
-	VMINPS       Z2, Z7, Z2
-	VMOVUPS      Z2, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z3, Z6, Z3
-	VMINPS       Z3, Z7, Z3
-	VMOVUPS      Z3, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z4, Z6, Z4
-	VMINPS       Z4, Z7, Z4
-	VMOVUPS      Z4, K1, (CX)
-	ADDQ         AX, CX
-	VMAXPS       Z5, Z6, Z5
-	VMINPS       Z5, Z7, Z5
-	VMOVUPS      Z5, K1, (CX)
 	VZEROUPPER
 	RET
 

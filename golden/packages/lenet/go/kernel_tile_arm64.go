@@ -4,6 +4,8 @@
 
 package lenet
 
+import "math"
+
 // tileRows is the most rows of a product's tile.
 const tileRows = 6
 
@@ -46,6 +48,11 @@ func largestFast(t *tile) bool {
 	largestNEON(t)
 	return true
 }
+
+// sweepUnit is what channels of sweeps are multiples of: there are none.
+const sweepUnit = math.MaxInt
+
+func sweepFast(*sweep) {}
 
 // productNEON is product for 16 columns.
 //

@@ -42,10 +42,14 @@ depth1:
 	WORD $0x4f84106b // FMLA by element 0 V11, V3, V4
 	SUBS $1, R16, R16
 	BNE depth1
+	MOVD 184(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 176(R0), R17
 	ADD R17<<2, R9, R9
 	SUBS $1, R8, R8
 	BNE middle1
+	MOVD 160(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 152(R0), R17
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
@@ -111,10 +115,14 @@ depth2:
 	WORD $0x4f85106f // FMLA by element 0 V15, V3, V5
 	SUBS $1, R16, R16
 	BNE depth2
+	MOVD 184(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 176(R0), R17
 	ADD R17<<2, R9, R9
 	SUBS $1, R8, R8
 	BNE middle2
+	MOVD 160(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 152(R0), R17
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
@@ -206,10 +214,14 @@ depth3:
 	WORD $0x4f861073 // FMLA by element 0 V19, V3, V6
 	SUBS $1, R16, R16
 	BNE depth3
+	MOVD 184(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 176(R0), R17
 	ADD R17<<2, R9, R9
 	SUBS $1, R8, R8
 	BNE middle3
+	MOVD 160(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 152(R0), R17
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
@@ -327,10 +339,14 @@ depth4:
 	WORD $0x4f871077 // FMLA by element 0 V23, V3, V7
 	SUBS $1, R16, R16
 	BNE depth4
+	MOVD 184(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 176(R0), R17
 	ADD R17<<2, R9, R9
 	SUBS $1, R8, R8
 	BNE middle4
+	MOVD 160(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 152(R0), R17
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
@@ -474,10 +490,14 @@ depth5:
 	WORD $0x4f84107b // FMLA by element 0 V27, V3, V4
 	SUBS $1, R16, R16
 	BNE depth5
+	MOVD 184(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 176(R0), R17
 	ADD R17<<2, R9, R9
 	SUBS $1, R8, R8
 	BNE middle5
+	MOVD 160(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 152(R0), R17
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
@@ -647,10 +667,14 @@ depth6:
 	WORD $0x4f85107f // FMLA by element 0 V31, V3, V5
 	SUBS $1, R16, R16
 	BNE depth6
+	MOVD 184(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 176(R0), R17
 	ADD R17<<2, R9, R9
 	SUBS $1, R8, R8
 	BNE middle6
+	MOVD 160(R0), R17
+	ADD R17<<2, R4, R4
 	MOVD 152(R0), R17
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7

@@ -4,6 +4,8 @@
 
 package lenet
 
+import "math"
+
 // tileRows is the most rows of a product's tile.
 const tileRows = 2
 
@@ -18,3 +20,8 @@ func productFast(*tile) bool { return false }
 func windowFast(*tile) bool { return false }
 
 func largestFast(*tile) bool { return false }
+
+// sweepUnit is what channels of sweeps are multiples of: there are none.
+const sweepUnit = math.MaxInt
+
+func sweepFast(*sweep) {}
