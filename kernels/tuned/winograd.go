@@ -28,9 +28,7 @@ func matchWinograd(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	if r.Target.Lang == "go" && plan.far { // weights are read once for a block
-		plan.block = plan.within(cv.cin, plan.block)
-	}
+	plan.block = plan.within(cv.cin, plan.block) // weights are read once for a block
 	plan.block *= int64(max(1, r.Target.Threads)) // each part has its own
 	return cv.winograd(r, plan)
 }
@@ -106,7 +104,7 @@ func planWinograd(cin, cout int, out [2]int64) (best winogradPlan, ok bool) {
 		p.tiles = (out[0] + m - 1) / m * p.across
 		points := (m + 2) * (m + 2)
 		weights := float64(points) * area
-		p.block = min(rowsMax, roundUp(p.tiles, 2)) // more at once were not faster in C
+		p.block = min(rowsMax, roundUp(p.tiles, 2))
 		p.far = 4*weights > secondCache
 		p.cost = float64(p.tiles)*weights + winogradCarry*float64(p.tiles*points)*float64(cin+cout) + winogradRead*weights
 		if p.far {
