@@ -23,7 +23,7 @@ func threadsTable(ctx context.Context, s *settings, cases []*testcase.Case) (*ta
 		title: "Two threads",
 		legend: fmt.Sprintf(`best of the calls made in %v, in µs, one thread and two by turns; C is -O3 -march=native with a pool of pthreads;
 ! is below the %.1f times as fast that are wanted of %s; ratios of times below %v would be the clock's`,
-			s.span, threadsGoal, threadsModel, shortest),
+			longer*s.span, threadsGoal, threadsModel, shortest),
 		head: []string{"model", "C 1 µs", "C 2 µs", "C 1:2", "Go 1 µs", "Go 2 µs", "Go 1:2"},
 	}
 	if i := slices.IndexFunc(cases, func(c *testcase.Case) bool { return nameOf(c.Dir) == threadsModel }); i >= 0 {
