@@ -28,7 +28,7 @@ func matchWinograd(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	plan.block = plan.within(cv.cin, plan.block) // weights are read once for a block
+	plan.block = plan.within(cv.cin, plan.block)  // weights are read once for a block
 	plan.block *= int64(max(1, r.Target.Threads)) // each part has its own
 	return cv.winograd(r, plan)
 }

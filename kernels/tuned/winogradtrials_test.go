@@ -29,6 +29,9 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 			x[1], x[2], x[3], w[0], w[1] = 32, 6, 6, 32, 32
 			pad, after = []int64{1, 1}, []int64{1, 1}
 		}
+		if i%8 == 1 { // more tiles than a block has
+			x[1], x[2], x[3], w[0], w[1] = 144, 28, 29, 16, 144
+		}
 		if i%5 == 4 {
 			x[0] = 2
 		}
@@ -62,7 +65,7 @@ func TestWinogradParts(t *testing.T) {
 	target := tuned.Target{Lang: "c", Name: "generic", Speed: true}
 	b := newBatch()
 	var want []*trial
-	const most = 40 // more than there are tiles in a block
+	const most = 40 // more than there are tiles in a block of the small ones
 	for i, tr := range winogradTrials(r, 5) {
 		if !tr.prepare(t, r, target) {
 			t.Fatalf("%s: not taken", tr.name)
@@ -86,8 +89,12 @@ func TestWinogradParts(t *testing.T) {
 				b.input = binary.LittleEndian.AppendUint32(b.input, math.Float32bits(f))
 			}
 		}
+		next := "+= 1"
+		if n > 10_000 { // a large one
+			next = "+= parts"
+		}
 		fmt.Fprintf(&b.calls, "        void *scratch = take(%d);\n        whole_%d(y, x, w, bias, scratch);\n", scratch, i)
-		fmt.Fprintf(&b.calls, "        for (int32_t parts = 1; parts <= %d; parts++) {\n            for (int k = 0; k < %d; k++) z[k] = 0;\n", most, n)
+		fmt.Fprintf(&b.calls, "        for (int32_t parts = 1; parts <= %d; parts %s) {\n            for (int k = 0; k < %d; k++) z[k] = 0;\n", most, next, n)
 		fmt.Fprintf(&b.calls, "            for (int32_t part = 0; part < parts; part++) part_%d(z, x, w, bias, scratch, part, parts);\n", i)
 		fmt.Fprintf(&b.calls, "            for (int k = 0; k < %d; k++) if (y[k] != z[k]) exit(5);\n        }\n        put(y, %d);\n    }\n", n, n)
 		b.outputs += n
