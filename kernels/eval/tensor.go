@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -19,202 +18,298 @@ type Operand struct {
 // Tensor evaluates t element by element straight from its meaning. syms gives
 // the values of its free symbols.
 func Tensor(t expr.Tensor, operands []Operand, syms map[*sym.Symbol]int64, scalars []Value) (Operand, error) {
-	r := &reference{operands: operands, scalars: scalars, env: maps.Clone(syms)}
-	if r.env == nil {
-		r.env = map[*sym.Symbol]int64{}
+	r := &reference{operands: operands, scalars: scalars, symbols: map[*sym.Symbol]*place{}, values: map[*expr.Expr]func() Value{}}
+	for s, n := range syms {
+		*r.place(s) = place{n, true}
 	}
 	out := Operand{DType: t.DType}
-	n := int64(1)
-	for _, v := range t.Vars {
-		s, err := r.index(expr.Extent(v))
-		if err != nil {
-			return out, err
+	err := guard("a tensor", func() {
+		n := int64(1)
+		for _, v := range t.Vars {
+			s := r.index(expr.Extent(v))()
+			out.Sizes = append(out.Sizes, s)
+			n *= s
 		}
-		out.Sizes = append(out.Sizes, s)
-		n *= s
-	}
-	out.Data = make([]byte, n*int64(t.DType.Size()))
-	at := int64(0)
-	err := r.each(t.Vars, func() error {
-		v, err := r.expr(t.Body, nil)
-		if err == nil {
-			Put(t.DType, out.Data, at, v)
+		out.Data = make([]byte, n*int64(t.DType.Size()))
+		at, body := int64(0), r.value(t.Body, nil)
+		r.each(t.Vars, func() {
+			Put(t.DType, out.Data, at, body())
 			at++
-		}
-		return err
+		})()
 	})
 	return out, err
 }
 
+// reference is the meaning of expressions as functions, which fail. It shares
+// nothing with the compiler of loops, which it is compared with.
 type reference struct {
 	operands []Operand
 	scalars  []Value
-	env      map[*sym.Symbol]int64
+	symbols  map[*sym.Symbol]*place
+	values   map[*expr.Expr]func() Value // outside of scalar functions
 }
 
-// each calls f for all values of vars in row-major order.
-func (r *reference) each(vars []*sym.Symbol, f func() error) error {
+// place holds the value of a symbol, if it has one now.
+type place struct {
+	n     int64
+	bound bool
+}
+
+func (r *reference) place(s *sym.Symbol) *place {
+	p := r.symbols[s]
+	if p == nil {
+		p = &place{}
+		r.symbols[s] = p
+	}
+	return p
+}
+
+// each runs f for all values of vars in row-major order.
+func (r *reference) each(vars []*sym.Symbol, f func()) func() {
 	if len(vars) == 0 {
-		return f()
+		return f
 	}
-	v := vars[0]
-	n, err := r.index(expr.Extent(v))
-	if err != nil {
-		return err
-	}
-	old, shadowed := r.env[v]
-	for i := range n {
-		r.env[v] = i
-		if err := r.each(vars[1:], f); err != nil {
-			return err
+	p, extent, inner := r.place(vars[0]), r.index(expr.Extent(vars[0])), r.each(vars[1:], f)
+	return func() {
+		n, old := extent(), *p
+		for i := range n {
+			*p = place{i, true}
+			inner()
 		}
+		*p = old
 	}
-	delete(r.env, v)
-	if shadowed {
-		r.env[v] = old
-	}
-	return nil
 }
 
-func (r *reference) index(x sym.Expr) (int64, error) {
-	var failed error
-	n, err := x.Eval(func(s *sym.Symbol) (int64, bool) {
-		if n, ok := r.env[s]; ok {
-			return n, true
-		}
-		d := expr.DefOf(s)
-		if d == nil {
-			return 0, false
-		}
-		v, err := r.expr(d, nil)
-		if err != nil {
-			failed = err
-		}
-		return v.I, true
-	})
-	if failed != nil {
-		return 0, failed
-	}
-	return n, err
-}
-
-// fnCall is a call of a scalar function. Its values depend on the parameters
-// alone, so each is computed once.
+// fnCall is a place where a scalar function is called. Its values depend on the
+// parameters alone, so in each call they are computed once.
 type fnCall struct {
-	params map[*expr.Var]Value
-	known  map[*expr.Expr]Value
+	params map[*expr.Var]*Value
+	values map[*expr.Expr]func() Value
+	calls  int // so far
 }
 
-// expr evaluates e, inside a function f is its call.
-func (r *reference) expr(e *expr.Expr, f *fnCall) (Value, error) {
-	if f == nil || len(e.Args) == 0 {
-		return r.compute(e, f)
+// value returns what computes e, inside a function f is its call.
+func (r *reference) value(e *expr.Expr, f *fnCall) func() Value {
+	known := r.values
+	if f != nil {
+		known = f.values
 	}
-	if v, ok := f.known[e]; ok {
-		return v, nil
+	if v := known[e]; v != nil {
+		return v
 	}
-	v, err := r.compute(e, f)
-	if err == nil {
-		f.known[e] = v
+	v := r.compute(e, f)
+	if f != nil && len(e.Args) > 0 {
+		v = f.once(v)
 	}
-	return v, err
+	known[e] = v
+	return v
 }
 
-func (r *reference) compute(e *expr.Expr, f *fnCall) (Value, error) {
+func (f *fnCall) once(v func() Value) func() Value {
+	var last Value
+	call := 0
+	return func() Value {
+		if call != f.calls {
+			last, call = v(), f.calls
+		}
+		return last
+	}
+}
+
+func (r *reference) compute(e *expr.Expr, f *fnCall) func() Value {
 	switch e.Op {
 	case expr.OpConst:
-		return Value{I: e.Int, F: e.Float}, nil
+		v := Value{I: e.Int, F: e.Float}
+		return func() Value { return v }
 	case expr.OpIndex:
-		n, err := r.index(e.Idx)
-		return Value{I: expr.Wrap(e.DType, n)}, err
+		n := r.index(e.Idx)
+		return func() Value { return Value{I: expr.Wrap(e.DType, n())} }
 	case expr.OpLoad:
 		return r.load(e)
 	case expr.OpLocal:
 		if f != nil {
-			if v, ok := f.params[e.Var]; ok {
-				return v, nil
+			if v := f.params[e.Var]; v != nil {
+				return func() Value { return *v }
 			}
 		}
-		return Value{}, fmt.Errorf("local %s has no value", e.Var.Name)
+		return func() Value { fail("local %s has no value", e.Var.Name); return Value{} }
 	case expr.OpScalar:
-		return r.scalars[e.Buf], nil
+		return func() Value { return r.scalars[e.Buf] }
 	case expr.OpReduce:
 		return r.reduce(e, f)
-	case expr.OpSelect:
-		c, err := r.expr(e.Args[0], f)
-		if err != nil {
-			return c, err
-		}
-		if c.I != 0 {
-			return r.expr(e.Args[1], f)
-		}
-		return r.expr(e.Args[2], f)
 	}
-	args := make([]Value, len(e.Args))
+	args := make([]func() Value, len(e.Args))
 	for i, a := range e.Args {
-		v, err := r.expr(a, f)
-		if err != nil {
-			return v, err
-		}
-		args[i] = v
+		args[i] = r.value(a, f)
 	}
-	if e.Op == expr.OpCall {
-		inner := &fnCall{map[*expr.Var]Value{}, map[*expr.Expr]Value{}}
-		for i, p := range e.Fn.Params {
-			inner.params[p] = args[i]
+	switch e.Op {
+	case expr.OpSelect:
+		return func() Value {
+			if args[0]().I != 0 {
+				return args[1]()
+			}
+			return args[2]()
 		}
-		return r.expr(e.Fn.Body, inner)
+	case expr.OpCall:
+		return r.call(e.Fn, args)
 	}
-	return expr.Apply(e.Op, e.DType, e.Args[0].DType, args...)
+	values := make([]Value, len(args))
+	return func() Value {
+		for i, a := range args {
+			values[i] = a()
+		}
+		return applied(e.Op, e.DType, e.Args[0].DType, values...)
+	}
 }
 
-func (r *reference) load(e *expr.Expr) (Value, error) {
-	o := r.operands[e.Buf]
-	at := int64(0)
+func applied(op expr.Op, d, from ir.DType, args ...Value) Value {
+	v, err := expr.Apply(op, d, from, args...)
+	if err != nil {
+		panic(stop{err})
+	}
+	return v
+}
+
+func (r *reference) call(fn *expr.Func, args []func() Value) func() Value {
+	f := &fnCall{params: map[*expr.Var]*Value{}, values: map[*expr.Expr]func() Value{}}
+	params := make([]Value, len(args))
+	for i, p := range fn.Params {
+		f.params[p] = &params[i]
+	}
+	body := r.value(fn.Body, f)
+	return func() Value {
+		for i, a := range args {
+			params[i] = a()
+		}
+		f.calls++
+		return body()
+	}
+}
+
+func (r *reference) load(e *expr.Expr) func() Value {
+	coords := make([]func() int64, len(e.Coords))
 	for d, c := range e.Coords {
-		i, err := r.index(c)
-		if err != nil {
-			return Value{}, err
-		}
-		if i < 0 || i >= o.Sizes[d] {
-			return Value{}, fmt.Errorf("operand %d: index %d of dimension %d is not below %d", e.Buf, i, d, o.Sizes[d])
-		}
-		at = at*o.Sizes[d] + i
+		coords[d] = r.index(c)
 	}
-	return Get(o.DType, o.Data, at), nil
+	return func() Value {
+		o := &r.operands[e.Buf]
+		at := int64(0)
+		for d, c := range coords {
+			i := c()
+			if i < 0 || i >= o.Sizes[d] {
+				fail("operand %d: index %d of dimension %d is not below %d", e.Buf, i, d, o.Sizes[d])
+			}
+			at = at*o.Sizes[d] + i
+		}
+		return Get(o.DType, o.Data, at)
+	}
 }
 
-func (r *reference) reduce(e *expr.Expr, f *fnCall) (Value, error) {
-	d := e.Args[0].DType
-	first := expr.Neutral(e.Kind, d)
-	acc := Value{I: first.Int, F: first.Float}
-	n, best := int64(0), int64(0)
-	err := r.each(e.Vars, func() error {
-		v, err := r.expr(e.Args[0], f)
-		if err != nil {
-			return err
-		}
+func (r *reference) reduce(e *expr.Expr, f *fnCall) func() Value {
+	if f != nil {
+		return func() Value { fail("a reduction in a scalar function"); return Value{} }
+	}
+	d, first := e.Args[0].DType, expr.Neutral(e.Kind, e.Args[0].DType)
+	var acc Value
+	var n, best int64
+	body := r.value(e.Args[0], nil)
+	op := expr.OpGt
+	if e.Kind == expr.ReduceMin || e.Kind == expr.ReduceArgMin {
+		op = expr.OpLt
+	}
+	walk := r.each(e.Vars, func() {
+		v := body()
 		switch e.Kind {
 		case expr.ReduceSum:
-			acc, err = expr.Apply(expr.OpAdd, d, d, acc, v)
+			acc = applied(expr.OpAdd, d, d, acc, v)
 		case expr.ReduceProd:
-			acc, err = expr.Apply(expr.OpMul, d, d, acc, v)
+			acc = applied(expr.OpMul, d, d, acc, v)
 		default:
-			op := expr.OpGt
-			if e.Kind == expr.ReduceMin || e.Kind == expr.ReduceArgMin {
-				op = expr.OpLt
-			}
-			better, _ := expr.Apply(op, ir.Bool, d, v, acc)
+			better := applied(op, ir.Bool, d, v, acc)
 			nan := v.F != v.F && (acc.F == acc.F || e.Kind == expr.ReduceArgMaxLastNaN)
 			if better.I != 0 || nan {
 				acc, best = v, n
 			}
 		}
 		n++
-		return err
 	})
-	if e.Kind.IsArg() {
-		return Value{I: best}, err
+	return func() Value {
+		acc, n, best = Value{I: first.Int, F: first.Float}, 0, 0
+		walk()
+		if e.Kind.IsArg() {
+			return Value{I: best}
+		}
+		return acc
 	}
-	return acc, err
+}
+
+// index returns what computes x.
+func (r *reference) index(x sym.Expr) func() int64 {
+	if f := r.linear(x); f != nil {
+		return f
+	}
+	symbols := map[*sym.Symbol]func() int64{}
+	for _, s := range x.Symbols() {
+		symbols[s] = r.symbol(s)
+	}
+	get := func(s *sym.Symbol) (int64, bool) { return symbols[s](), true }
+	return func() int64 {
+		n, err := x.Eval(get)
+		if err != nil {
+			panic(stop{err})
+		}
+		return n
+	}
+}
+
+// symbol returns what computes the value of s: what it is bound to, or its
+// definition.
+func (r *reference) symbol(s *sym.Symbol) func() int64 {
+	p := r.place(s)
+	d := expr.DefOf(s)
+	if d == nil {
+		return func() int64 {
+			if !p.bound {
+				fail("sym: no value for %s", s.Name)
+			}
+			return p.n
+		}
+	}
+	v := r.value(d, nil)
+	return func() int64 {
+		if p.bound {
+			return p.n
+		}
+		return v().I
+	}
+}
+
+// linear returns what computes a sum of symbols with constant factors; nil if x is
+// another sum.
+func (r *reference) linear(x sym.Expr) func() int64 {
+	constant := int64(0)
+	var coefs []int64
+	var symbols []func() int64
+	for _, t := range x.Terms() {
+		switch {
+		case len(t.Atoms) == 0:
+			constant = t.Coef
+		case len(t.Atoms) == 1 && t.Atoms[0].Kind == sym.SymbolAtom:
+			coefs, symbols = append(coefs, t.Coef), append(symbols, r.symbol(t.Atoms[0].Sym))
+		default:
+			return nil
+		}
+	}
+	return func() int64 {
+		sum := constant
+		for i, s := range symbols {
+			v := s()
+			p := coefs[i] * v
+			if v != 0 && p/v != coefs[i] || p > 0 && sum+p < sum || p < 0 && sum+p > sum {
+				panic(stop{fmt.Errorf("%v overflows", x)})
+			}
+			sum += p
+		}
+		return sum
+	}
 }
