@@ -79,6 +79,7 @@ func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32
 		for j := s.panels[0]; j < s.panels[1]; j += panel {
 			columns, width := panelOf(cout, j)
 			t.w, t.bias, t.width = weights[j*taps:], bias[g*wide+j:], width
+			t.follow(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
 			for p := s.rows[0]; p < s.rows[1]; p++ {
 				for q := s.columns[0]; q < s.columns[1]; q += s.length {
 					t.rows = min(s.length, ow-q)
@@ -118,6 +119,7 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 	t.columns = columns
 	whole := t.aside(sums)
 	product(&whole)
+	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range columns {
 		at := o + j*yc
 		run := f.y[at:][:t.rows]

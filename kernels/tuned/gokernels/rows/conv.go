@@ -84,9 +84,11 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 // image convolves a share of one image into the results from o on.
 func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
 	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
+	taps := kh * kw * cin
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)
-		t.w, t.bias, t.width = w[j*kh*kw*cin:], bias[j:], width
+		t.w, t.bias, t.width = w[j*taps:], bias[j:], width
+		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
 				t.rows = min(s.length, ow-q)

@@ -97,6 +97,12 @@ type edges struct {
 func (s *edges) run(f *finish, e epilogue, part, parts int, x, w, bias []float32, batch, groups, cout, taps, xb, xg, xOuter, xMiddle int) {
 	wide := (cout + panel - 1) / panel * panel
 	whole, turn := groups*wide/panel >= parts, 0
+	turns, steps := 1, s.rows.out*((s.cols.out/s.cols.up+tileRows-1)/tileRows)*taps/s.rows.up
+	if whole {
+		turns = parts // from a part's panel to its next one
+	} else {
+		steps /= parts
+	}
 	mine := func() bool {
 		turn++
 		return (turn-1)%parts == part
@@ -113,6 +119,8 @@ func (s *edges) run(f *finish, e epilogue, part, parts int, x, w, bias []float32
 				if whole && !mine() {
 					continue
 				}
+				next := weights[min(len(weights), (turns-1)*len(packed)):]
+				t.follow(next[:min(len(next), len(packed))], steps)
 				channel := g*cout + j
 				o := b*groups*cout*s.rows.out*s.cols.out + channel*s.yc
 				for py := range min(s.rows.up, s.rows.out) {
@@ -186,6 +194,7 @@ func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
+	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*yc + i*t.step

@@ -22,6 +22,9 @@ func LinearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
+		if s.length > 1 { // single rows fetch nothing
+			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
+		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]

@@ -24,3 +24,8 @@ func divide(part, parts, cout, oh, ow int) share {
 	}
 	return s
 }
+
+// tiles returns how many tiles the share has of a panel.
+func (s *share) tiles() int {
+	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) / max(s.length, 1))
+}

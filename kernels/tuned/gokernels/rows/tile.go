@@ -34,6 +34,11 @@ type tile struct {
 	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
 	columns                  int // of a product's results, at most width
+	// Weights that are read next. A product of several rows may bring some of them
+	// nearer: what lies at byte fetched, and lead bytes on in each step of the inner
+	// loop. Without a lead that is nothing.
+	ahead         []float32
+	fetched, lead int
 }
 
 // product computes
@@ -50,9 +55,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
+	share := 0
+	if t.lead > 0 {
+		share = t.reach(taps)
+	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
+	t.fetched += share
 }
 
 // window computes the same for channels that each have their own weights,
@@ -195,6 +205,9 @@ func (t *tile) block(j int) tile {
 	part := *t
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
+	if j > 0 {
+		part.lead = 0 // the first one fetches for both
+	}
 	if t.add != nil {
 		part.add = t.add[j:]
 	}

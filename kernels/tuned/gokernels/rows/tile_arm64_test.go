@@ -24,12 +24,13 @@ func TestOffsets(t *testing.T) {
 		unsafe.Offsetof(k.outer), unsafe.Offsetof(k.xOuter), unsafe.Offsetof(k.wOuter),
 		unsafe.Offsetof(k.middle), unsafe.Offsetof(k.xMiddle), unsafe.Offsetof(k.wMiddle),
 		unsafe.Offsetof(k.depth), unsafe.Offsetof(k.width), unsafe.Offsetof(k.low), unsafe.Offsetof(k.high), unsafe.Offsetof(k.columns),
+		unsafe.Offsetof(k.ahead), unsafe.Offsetof(k.fetched), unsafe.Offsetof(k.lead),
 	} {
 		if o != want {
 			t.Errorf("field %d is at %d, want %d", i, o, want)
 		}
 		switch {
-		case i < 5:
+		case i < 5 || i == 19:
 			want += 24
 		case i < 16 || i > 17:
 			want += 8

@@ -37,7 +37,7 @@ func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, s
 			g.count = min(evenly(end-g.first, most), end-g.first)
 			g.lift(x[b*ih*iw*cin:], 0, g.even())
 			for j := 0; j < cout; j += panel {
-				g.panel(&f, epilogue, w, bias, b, j)
+				g.panel(&f, epilogue, w, bias, b, j, cout)
 			}
 		}
 	}
@@ -71,8 +71,9 @@ func WinogradPanelsPart(step, part, parts int, y, x, w, bias, scratch []float32,
 	}
 	f := finish{y, add, low, high}
 	panels := (cout + panel - 1) / panel
-	for k := panels * part / parts; k < panels*(part+1)/parts; k++ {
-		g.panel(&f, epilogue, w, bias, b, k*panel)
+	end := panels * (part + 1) / parts
+	for k := panels * part / parts; k < end; k++ {
+		g.panel(&f, epilogue, w, bias, b, k*panel, end*panel)
 	}
 }
 
@@ -102,14 +103,22 @@ func (g *carried) lift(x []float32, from, end int) {
 	}
 }
 
-// panel makes results of image b from channel j on.
-func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j int) {
+// panel makes results of image b from channel j on, of those up to before end that
+// are made in turn.
+func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j, end int) {
 	var zero [panel]float32
 	even, points := g.even(), g.side*g.side
 	height := evenly(even, tileRows)
 	columns, width := panelOf(g.cout, j)
 	t := tile{bias: zero[:], next: g.cin, step: panel, outer: 1, middle: 1, depth: g.cin, width: width, columns: width,
 		low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
+	// A point's products fetch the weights of the next one, or of the next panel's first.
+	size := points * width * g.cin
+	last := j*points*g.cin + size
+	if j+panel < end {
+		last += min(width*g.cin, len(w)-last)
+	}
+	t.follow(w[j*points*g.cin+width*g.cin:last], size*((even+height-1)/height)/width)
 	for k := range points {
 		t.w = w[(j*points+k*width)*g.cin:]
 		for i := 0; i < even; i += height {

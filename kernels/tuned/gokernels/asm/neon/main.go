@@ -16,11 +16,13 @@ const (
 	outer, xOuter, wOuter    = 144, 152, 160
 	middle, xMiddle, wMiddle = 168, 176, 184
 	depth, width, low, high  = 192, 200, 208, 212
+	ahead, fetched, lead     = 224, 248, 256
 	maxRows, vecs            = 6, 4 // of a tile: 24 registers of sums
 )
 
-// writer is the text so far. Register use: R0 the tile, R2 next, V0 to V3 a row
-// of weights, V4 to V7 elements of x, V8 to V31 sums.
+// writer is the text so far. Register use: R0 the tile, R2 next, R19 what a product
+// fetches ahead and R20 its step, V0 to V3 a row of weights, V4 to V7 elements of x,
+// V8 to V31 sums.
 type writer struct{ strings.Builder }
 
 func (o *writer) op(format string, args ...any) { fmt.Fprintf(o, "\t"+format+"\n", args...) }
@@ -117,6 +119,14 @@ func (o *writer) product() {
 		o.scaled(width, 5)
 		o.load(bias, 6)
 		o.begin(n, 6)
+		if n > 1 {
+			o.load(ahead, 19)
+			o.load(fetched, 20)
+			o.op("ADD R20, R19")
+			o.load(lead, 20)
+			o.op("CMP $0, R20")
+			o.op("CSEL EQ, R4, R19, R19") // nothing: an address that is read anyway
+		}
 		o.load(outer, 7)
 		o.label("outer", n)
 		o.load(middle, 8)
@@ -130,6 +140,10 @@ func (o *writer) product() {
 		o.label("depth", n)
 		o.op("VLD1 (R4), %s", four(0))
 		o.op("ADD R5, R4")
+		if n > 1 {
+			o.op("PRFM (R19), PLDL1KEEP")
+			o.op("ADD R20, R19")
+		}
 		for i := range n {
 			o.op("FMOVS.P 4(R%d), F%d", 10+i, 4+i%4)
 			for j := range vecs {

@@ -1,0 +1,33 @@
+package rows
+
+// follow has tiles that take steps steps of their inner loops in all fetch next, the
+// weights that are read after theirs: the first tile over a panel of weights waits
+// for them, while the others find them near and have time to bring the next ones.
+func (t *tile) follow(next []float32, steps int) {
+	t.ahead, t.fetched, t.lead = next, 0, 0
+	if len(next) > 0 && steps > 0 {
+		t.lead = 4 * len(next) / steps
+	}
+}
+
+// reach returns how many bytes of ahead belong to a product of so many taps. It keeps
+// what is fetched inside: where less is left, as there are more steps than follow
+// was told, lead becomes 0, and nothing is fetched from then on.
+func (t *tile) reach(taps int) int {
+	share := taps * t.lead
+	if t.fetched+share > 4*len(t.ahead) {
+		share, t.lead = 0, 0
+	}
+	return share
+}
+
+// behind returns the panel of weights of taps taps behind the one that begins at
+// column j of n; nothing if it does not begin before column end.
+func behind(w []float32, taps, n, j, end int) []float32 {
+	j += panel
+	if j >= end {
+		return nil
+	}
+	_, width := panelOf(n, j)
+	return w[j*taps:][:width*taps]
+}
