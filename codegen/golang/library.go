@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // library is the source of a Go package from which functions are copied into
@@ -57,8 +59,25 @@ type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not needed") }
 
+// embedded are the libraries that are part of etgen and were opened: a function
+// for each place, that reads it once. Nothing changes a library once it is read.
+var embedded sync.Map
+
 // openLibrary reads the Go files of a directory, tests left out.
 func openLibrary(source fs.FS, dir string) (*library, error) {
+	own, ok := source.(embed.FS)
+	if !ok {
+		return readLibrary(source, dir)
+	}
+	type place struct {
+		source embed.FS
+		dir    string
+	}
+	read, _ := embedded.LoadOrStore(place{own, dir}, sync.OnceValues(func() (*library, error) { return readLibrary(own, dir) }))
+	return read.(func() (*library, error))()
+}
+
+func readLibrary(source fs.FS, dir string) (*library, error) {
 	paths, err := fs.Glob(source, dir+"/*.go")
 	if err != nil {
 		return nil, err
