@@ -113,14 +113,14 @@ func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j, end int)
 	t := tile{bias: zero[:], next: g.cin, step: panel, outer: 1, middle: 1, depth: g.cin, width: width, columns: width,
 		low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
 	// A point's products fetch the weights of the next one, or of the next panel's first.
-	size := points * width * g.cin
-	last := j*points*g.cin + size
+	first, size := j*points*g.cin, width*g.cin
+	last := first + points*size
 	if j+panel < end {
-		last += min(width*g.cin, len(w)-last)
+		last += min(size, len(w)-last)
 	}
-	t.follow(w[j*points*g.cin+width*g.cin:last], size*((even+height-1)/height)/width)
+	t.follow(w[first+size:last], points*((even+height-1)/height)*g.cin)
 	for k := range points {
-		t.w = w[(j*points+k*width)*g.cin:]
+		t.w, t.fetched = w[first+k*size:], 4*k*size
 		for i := 0; i < even; i += height {
 			t.rows = min(height, even-i)
 			t.x, t.y = g.values[(k*even+i)*g.cin:], g.sums[(k*even+i)*panel:]
