@@ -35,7 +35,7 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 		}
 		return way.C{Settings: way.Settings{Options: opt}, Target: target}
 	}
-	whole := runAll(t.Context(), in(compile.Options{Bands: -1}, toolchain.Target{}), jobs)
+	whole := runAll(t.Context(), in(compile.Options{Bands: -1}, comparing()), jobs)
 	for i := range jobs {
 		if hasBands(whole[i]) {
 			t.Errorf("%s: whole calls are made in bands", jobs[i].Name)
@@ -48,11 +48,11 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 		least   int // programs that have bands
 	}{
 		{"1 row", compile.Options{Bands: 1}, withoutWarnings(), random / 2},
-		{"3 rows, poisoned", compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true}, toolchain.Target{}, random / 2},
+		{"3 rows, poisoned", compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true}, comparing(), random / 2},
 		{"chosen", compile.Options{}, withoutWarnings(), random / 2},
-		{"chosen for speed", compile.Options{Optimize: "speed"}, toolchain.Target{}, random / 2},
-		{"chosen, poisoned", compile.Options{Planner: plan.Disjoint{}, Poison: true}, toolchain.Target{}, random / 2},
-		{"chosen for cortex-m0", compile.Options{Target: "cortex-m0"}, toolchain.Target{}, random / 2},
+		{"chosen for speed", compile.Options{Optimize: "speed"}, comparing(), random / 2},
+		{"chosen, poisoned", compile.Options{Planner: plan.Disjoint{}, Poison: true}, comparing(), random / 2},
+		{"chosen for cortex-m0", compile.Options{Target: "cortex-m0"}, comparing(), random / 2},
 	} {
 		t.Run(h.name, func(t *testing.T) {
 			got := runAll(t.Context(), in(h.opt, h.machine), jobs)

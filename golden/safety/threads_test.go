@@ -22,24 +22,24 @@ func TestThreadsAgree(t *testing.T) {
 	all, allNames := allCases(t)
 	var jobs []way.Job
 	var names []string
+	var index []int
 	for i, name := range allNames {
 		if dir, file := path.Split(name); file == "model.pt2" && slices.ContainsFunc(threadCases, func(s string) bool { return strings.Contains(dir, s) }) {
-			jobs, names = append(jobs, all[i]), append(names, name)
+			jobs, names, index = append(jobs, all[i]), append(names, name), append(index, i)
 		}
 	}
-	for lang, in := range map[string]func(way.Settings) way.Way{
-		"c":  func(s way.Settings) way.Way { return way.C{Settings: s} },
-		"go": func(s way.Settings) way.Way { return way.Go{Settings: s} },
-	} {
-		whole := runAll(t.Context(), in(way.Settings{}), jobs)
+	for _, lang := range []string{"c", "go"} {
+		all := wholeCases(t, lang)
 		for _, threads := range []int{2, 7} {
-			parts := runAll(t.Context(), in(way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}), jobs)
+			s := way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}
+			parts := runAll(t.Context(), language(lang, s, comparing()), jobs)
 			threaded := 0
 			for i := range jobs {
-				if err := sameBytes(whole[i], parts[i]); err != nil {
+				whole := all[index[i]]
+				if err := sameBytes(whole, parts[i]); err != nil {
 					t.Errorf("%s, %s in %d parts: %v", lang, names[i], threads, err)
 				}
-				if parts[i].Err == nil && parts[i].Code > whole[i].Code {
+				if parts[i].Err == nil && parts[i].Code > whole.Code {
 					threaded++
 				}
 			}
