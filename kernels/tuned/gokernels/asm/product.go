@@ -83,12 +83,15 @@ func (c *code) end() {
 
 func (c *code) productRows() {
 	next, w, wide := scaled("next"), base("w"), scaled("width")
-	ahead, lead := base("ahead"), field("lead")
-	ADDQ(field("fetched"), ahead)
-	// Where nothing is to be fetched, an address that is read anyway: one that is
-	// nobody's takes long to look up, in each step again.
-	TESTQ(lead, lead)
-	CMOVQEQ(w, ahead)
+	var ahead, lead reg.Register
+	if c.vecs == c.machine.vecs { // narrow panels are last ones, and rows of them are loads for the most part
+		ahead, lead = base("ahead"), field("lead")
+		ADDQ(field("fetched"), ahead)
+		// Where nothing is to be fetched, an address that is read anyway: one that is
+		// nobody's takes long to look up, in each step again.
+		TESTQ(lead, lead)
+		CMOVQEQ(w, ahead)
+	}
 	c.start(base("bias"))
 	c.walk(w, func(x reg.Register) {
 		p := rowPointers(c.rows, x, next)
@@ -101,8 +104,10 @@ func (c *code) productRows() {
 			b = append(b, v)
 		}
 		ADDQ(wide, w)
-		PREFETCHT0(operand.Mem{Base: ahead}) // not T1: most lines are asked for several times
-		ADDQ(lead, ahead)
+		if ahead != nil {
+			PREFETCHT0(operand.Mem{Base: ahead}) // not T1: most lines are asked for several times
+			ADDQ(lead, ahead)
+		}
 		for i := range c.rows {
 			v := c.vector()
 			VBROADCASTSS(row(p, next, i, 0), v)

@@ -10,15 +10,13 @@ func (t *tile) follow(next []float32, steps int) {
 	}
 }
 
-// reach returns how many bytes of ahead belong to a product of so many taps. It keeps
-// what is fetched inside: where less is left, as there are more steps than follow
-// was told, lead becomes 0, and nothing is fetched from then on.
-func (t *tile) reach(taps int) int {
-	share := taps * t.lead
-	if t.fetched+share > 4*len(t.ahead) {
-		share, t.lead = 0, 0
+// reach keeps what a product of so many taps fetches inside of ahead: where less is
+// left, as there are more steps than follow was told, lead becomes 0, and nothing is
+// fetched from then on.
+func (t *tile) reach(taps int) {
+	if t.fetched+taps*t.lead > 4*len(t.ahead) {
+		t.lead = 0
 	}
-	return share
 }
 
 // behind returns the panel of weights of taps taps behind the one that begins at

@@ -34,8 +34,8 @@ type tile struct {
 	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
 	columns                  int // of a product's results, at most width
-	// Weights that are read next. A product of several rows may bring some of them
-	// nearer: what lies at byte fetched, and lead bytes on in each step of the inner
+	// Weights that are read next. A product of several whole rows may bring some of
+	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
 	// loop. Without a lead that is nothing.
 	ahead         []float32
 	fetched, lead int
@@ -55,14 +55,15 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
-	share := 0
 	if t.lead > 0 {
-		share = t.reach(taps)
+		t.reach(taps)
 	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
-	t.fetched += share
+	if t.lead > 0 {
+		t.fetched += taps * t.lead
+	}
 }
 
 // window computes the same for channels that each have their own weights,

@@ -2444,17 +2444,8 @@ rows12x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
@@ -2466,75 +2457,73 @@ rows12x1:
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
 	VMOVAPS Z0, Z11
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows12x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows12x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R13
-	LEAQ (R13)(R12*1), R14
-	LEAQ (R14)(R12*1), R12
-	MOVQ t+0(FP), R15
-	MOVQ 192(R15), R15
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows12x1_depth:
 	VMOVUPS      (CX), Z12
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z13
+	VBROADCASTSS (R9), Z13
 	VFMADD231PS  Z13, Z12, Z0
-	VBROADCASTSS (R11)(AX*1), Z13
+	VBROADCASTSS (R9)(AX*1), Z13
 	VFMADD231PS  Z13, Z12, Z1
-	VBROADCASTSS (R11)(AX*2), Z13
+	VBROADCASTSS (R9)(AX*2), Z13
 	VFMADD231PS  Z13, Z12, Z2
-	VBROADCASTSS (R13), Z13
+	VBROADCASTSS (R11), Z13
 	VFMADD231PS  Z13, Z12, Z3
-	VBROADCASTSS (R13)(AX*1), Z13
+	VBROADCASTSS (R11)(AX*1), Z13
 	VFMADD231PS  Z13, Z12, Z4
-	VBROADCASTSS (R13)(AX*2), Z13
+	VBROADCASTSS (R11)(AX*2), Z13
 	VFMADD231PS  Z13, Z12, Z5
-	VBROADCASTSS (R14), Z13
-	VFMADD231PS  Z13, Z12, Z6
-	VBROADCASTSS (R14)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z7
-	VBROADCASTSS (R14)(AX*2), Z13
-	VFMADD231PS  Z13, Z12, Z8
 	VBROADCASTSS (R12), Z13
-	VFMADD231PS  Z13, Z12, Z9
+	VFMADD231PS  Z13, Z12, Z6
 	VBROADCASTSS (R12)(AX*1), Z13
-	VFMADD231PS  Z13, Z12, Z10
+	VFMADD231PS  Z13, Z12, Z7
 	VBROADCASTSS (R12)(AX*2), Z13
+	VFMADD231PS  Z13, Z12, Z8
+	VBROADCASTSS (R10), Z13
+	VFMADD231PS  Z13, Z12, Z9
+	VBROADCASTSS (R10)(AX*1), Z13
+	VFMADD231PS  Z13, Z12, Z10
+	VBROADCASTSS (R10)(AX*2), Z13
 	VFMADD231PS  Z13, Z12, Z11
+	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R13
-	ADDQ         $0x04, R14
 	ADDQ         $0x04, R12
-	DECQ         R15
+	ADDQ         $0x04, R10
+	DECQ         R13
 	JNZ          rows12x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows12x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows12x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows12x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -2642,17 +2631,8 @@ rows11x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
@@ -2663,73 +2643,71 @@ rows11x1:
 	VMOVAPS Z0, Z8
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows11x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows11x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R13
-	LEAQ (R13)(R12*1), R14
-	LEAQ (R14)(R12*1), R12
-	MOVQ t+0(FP), R15
-	MOVQ 192(R15), R15
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows11x1_depth:
 	VMOVUPS      (CX), Z11
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z12
+	VBROADCASTSS (R9), Z12
 	VFMADD231PS  Z12, Z11, Z0
-	VBROADCASTSS (R11)(AX*1), Z12
+	VBROADCASTSS (R9)(AX*1), Z12
 	VFMADD231PS  Z12, Z11, Z1
-	VBROADCASTSS (R11)(AX*2), Z12
+	VBROADCASTSS (R9)(AX*2), Z12
 	VFMADD231PS  Z12, Z11, Z2
-	VBROADCASTSS (R13), Z12
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R13)(AX*1), Z12
+	VBROADCASTSS (R11)(AX*1), Z12
 	VFMADD231PS  Z12, Z11, Z4
-	VBROADCASTSS (R13)(AX*2), Z12
+	VBROADCASTSS (R11)(AX*2), Z12
 	VFMADD231PS  Z12, Z11, Z5
-	VBROADCASTSS (R14), Z12
-	VFMADD231PS  Z12, Z11, Z6
-	VBROADCASTSS (R14)(AX*1), Z12
-	VFMADD231PS  Z12, Z11, Z7
-	VBROADCASTSS (R14)(AX*2), Z12
-	VFMADD231PS  Z12, Z11, Z8
 	VBROADCASTSS (R12), Z12
-	VFMADD231PS  Z12, Z11, Z9
+	VFMADD231PS  Z12, Z11, Z6
 	VBROADCASTSS (R12)(AX*1), Z12
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (R12)(AX*2), Z12
+	VFMADD231PS  Z12, Z11, Z8
+	VBROADCASTSS (R10), Z12
+	VFMADD231PS  Z12, Z11, Z9
+	VBROADCASTSS (R10)(AX*1), Z12
 	VFMADD231PS  Z12, Z11, Z10
+	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R13
-	ADDQ         $0x04, R14
 	ADDQ         $0x04, R12
-	DECQ         R15
+	ADDQ         $0x04, R10
+	DECQ         R13
 	JNZ          rows11x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows11x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows11x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows11x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -2831,17 +2809,8 @@ rows10x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
@@ -2851,71 +2820,69 @@ rows10x1:
 	VMOVAPS Z0, Z7
 	VMOVAPS Z0, Z8
 	VMOVAPS Z0, Z9
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows10x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows10x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R13
-	LEAQ (R13)(R12*1), R14
-	LEAQ (R14)(R12*1), R12
-	MOVQ t+0(FP), R15
-	MOVQ 192(R15), R15
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R12
+	LEAQ (R12)(R10*1), R10
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows10x1_depth:
 	VMOVUPS      (CX), Z10
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z11
+	VBROADCASTSS (R9), Z11
 	VFMADD231PS  Z11, Z10, Z0
-	VBROADCASTSS (R11)(AX*1), Z11
+	VBROADCASTSS (R9)(AX*1), Z11
 	VFMADD231PS  Z11, Z10, Z1
-	VBROADCASTSS (R11)(AX*2), Z11
+	VBROADCASTSS (R9)(AX*2), Z11
 	VFMADD231PS  Z11, Z10, Z2
-	VBROADCASTSS (R13), Z11
+	VBROADCASTSS (R11), Z11
 	VFMADD231PS  Z11, Z10, Z3
-	VBROADCASTSS (R13)(AX*1), Z11
+	VBROADCASTSS (R11)(AX*1), Z11
 	VFMADD231PS  Z11, Z10, Z4
-	VBROADCASTSS (R13)(AX*2), Z11
+	VBROADCASTSS (R11)(AX*2), Z11
 	VFMADD231PS  Z11, Z10, Z5
-	VBROADCASTSS (R14), Z11
-	VFMADD231PS  Z11, Z10, Z6
-	VBROADCASTSS (R14)(AX*1), Z11
-	VFMADD231PS  Z11, Z10, Z7
-	VBROADCASTSS (R14)(AX*2), Z11
-	VFMADD231PS  Z11, Z10, Z8
 	VBROADCASTSS (R12), Z11
+	VFMADD231PS  Z11, Z10, Z6
+	VBROADCASTSS (R12)(AX*1), Z11
+	VFMADD231PS  Z11, Z10, Z7
+	VBROADCASTSS (R12)(AX*2), Z11
+	VFMADD231PS  Z11, Z10, Z8
+	VBROADCASTSS (R10), Z11
 	VFMADD231PS  Z11, Z10, Z9
+	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R13
-	ADDQ         $0x04, R14
 	ADDQ         $0x04, R12
-	DECQ         R15
+	ADDQ         $0x04, R10
+	DECQ         R13
 	JNZ          rows10x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows10x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows10x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows10x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3011,17 +2978,8 @@ rows9x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
@@ -3030,67 +2988,65 @@ rows9x1:
 	VMOVAPS Z0, Z6
 	VMOVAPS Z0, Z7
 	VMOVAPS Z0, Z8
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows9x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows9x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R13
-	LEAQ (R13)(R12*1), R12
-	MOVQ t+0(FP), R14
-	MOVQ 192(R14), R14
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows9x1_depth:
 	VMOVUPS      (CX), Z9
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z10
+	VBROADCASTSS (R9), Z10
 	VFMADD231PS  Z10, Z9, Z0
-	VBROADCASTSS (R11)(AX*1), Z10
+	VBROADCASTSS (R9)(AX*1), Z10
 	VFMADD231PS  Z10, Z9, Z1
-	VBROADCASTSS (R11)(AX*2), Z10
+	VBROADCASTSS (R9)(AX*2), Z10
 	VFMADD231PS  Z10, Z9, Z2
-	VBROADCASTSS (R13), Z10
+	VBROADCASTSS (R11), Z10
 	VFMADD231PS  Z10, Z9, Z3
-	VBROADCASTSS (R13)(AX*1), Z10
+	VBROADCASTSS (R11)(AX*1), Z10
 	VFMADD231PS  Z10, Z9, Z4
-	VBROADCASTSS (R13)(AX*2), Z10
+	VBROADCASTSS (R11)(AX*2), Z10
 	VFMADD231PS  Z10, Z9, Z5
-	VBROADCASTSS (R12), Z10
+	VBROADCASTSS (R10), Z10
 	VFMADD231PS  Z10, Z9, Z6
-	VBROADCASTSS (R12)(AX*1), Z10
+	VBROADCASTSS (R10)(AX*1), Z10
 	VFMADD231PS  Z10, Z9, Z7
-	VBROADCASTSS (R12)(AX*2), Z10
+	VBROADCASTSS (R10)(AX*2), Z10
 	VFMADD231PS  Z10, Z9, Z8
+	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R13
-	ADDQ         $0x04, R12
-	DECQ         R14
+	ADDQ         $0x04, R10
+	DECQ         R12
 	JNZ          rows9x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows9x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows9x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows9x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3180,17 +3136,8 @@ rows8x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
@@ -3198,65 +3145,63 @@ rows8x1:
 	VMOVAPS Z0, Z5
 	VMOVAPS Z0, Z6
 	VMOVAPS Z0, Z7
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows8x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows8x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R13
-	LEAQ (R13)(R12*1), R12
-	MOVQ t+0(FP), R14
-	MOVQ 192(R14), R14
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows8x1_depth:
 	VMOVUPS      (CX), Z8
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z9
+	VBROADCASTSS (R9), Z9
 	VFMADD231PS  Z9, Z8, Z0
-	VBROADCASTSS (R11)(AX*1), Z9
+	VBROADCASTSS (R9)(AX*1), Z9
 	VFMADD231PS  Z9, Z8, Z1
-	VBROADCASTSS (R11)(AX*2), Z9
+	VBROADCASTSS (R9)(AX*2), Z9
 	VFMADD231PS  Z9, Z8, Z2
-	VBROADCASTSS (R13), Z9
+	VBROADCASTSS (R11), Z9
 	VFMADD231PS  Z9, Z8, Z3
-	VBROADCASTSS (R13)(AX*1), Z9
+	VBROADCASTSS (R11)(AX*1), Z9
 	VFMADD231PS  Z9, Z8, Z4
-	VBROADCASTSS (R13)(AX*2), Z9
+	VBROADCASTSS (R11)(AX*2), Z9
 	VFMADD231PS  Z9, Z8, Z5
-	VBROADCASTSS (R12), Z9
+	VBROADCASTSS (R10), Z9
 	VFMADD231PS  Z9, Z8, Z6
-	VBROADCASTSS (R12)(AX*1), Z9
+	VBROADCASTSS (R10)(AX*1), Z9
 	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R13
-	ADDQ         $0x04, R12
-	DECQ         R14
+	ADDQ         $0x04, R10
+	DECQ         R12
 	JNZ          rows8x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows8x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows8x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows8x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3340,80 +3285,69 @@ rows7x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
 	VMOVAPS Z0, Z5
 	VMOVAPS Z0, Z6
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows7x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows7x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R13
-	LEAQ (R13)(R12*1), R12
-	MOVQ t+0(FP), R14
-	MOVQ 192(R14), R14
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R11
+	LEAQ (R11)(R10*1), R10
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows7x1_depth:
 	VMOVUPS      (CX), Z7
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z8
+	VBROADCASTSS (R9), Z8
 	VFMADD231PS  Z8, Z7, Z0
-	VBROADCASTSS (R11)(AX*1), Z8
+	VBROADCASTSS (R9)(AX*1), Z8
 	VFMADD231PS  Z8, Z7, Z1
-	VBROADCASTSS (R11)(AX*2), Z8
+	VBROADCASTSS (R9)(AX*2), Z8
 	VFMADD231PS  Z8, Z7, Z2
-	VBROADCASTSS (R13), Z8
+	VBROADCASTSS (R11), Z8
 	VFMADD231PS  Z8, Z7, Z3
-	VBROADCASTSS (R13)(AX*1), Z8
+	VBROADCASTSS (R11)(AX*1), Z8
 	VFMADD231PS  Z8, Z7, Z4
-	VBROADCASTSS (R13)(AX*2), Z8
+	VBROADCASTSS (R11)(AX*2), Z8
 	VFMADD231PS  Z8, Z7, Z5
-	VBROADCASTSS (R12), Z8
+	VBROADCASTSS (R10), Z8
 	VFMADD231PS  Z8, Z7, Z6
+	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R13
-	ADDQ         $0x04, R12
-	DECQ         R14
+	ADDQ         $0x04, R10
+	DECQ         R12
 	JNZ          rows7x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows7x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows7x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows7x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3491,75 +3425,64 @@ rows6x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
 	VMOVAPS Z0, Z5
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows6x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows6x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R12
-	MOVQ t+0(FP), R13
-	MOVQ 192(R13), R13
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
 
 rows6x1_depth:
 	VMOVUPS      (CX), Z6
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z7
+	VBROADCASTSS (R9), Z7
 	VFMADD231PS  Z7, Z6, Z0
-	VBROADCASTSS (R11)(AX*1), Z7
+	VBROADCASTSS (R9)(AX*1), Z7
 	VFMADD231PS  Z7, Z6, Z1
-	VBROADCASTSS (R11)(AX*2), Z7
+	VBROADCASTSS (R9)(AX*2), Z7
 	VFMADD231PS  Z7, Z6, Z2
-	VBROADCASTSS (R12), Z7
+	VBROADCASTSS (R10), Z7
 	VFMADD231PS  Z7, Z6, Z3
-	VBROADCASTSS (R12)(AX*1), Z7
+	VBROADCASTSS (R10)(AX*1), Z7
 	VFMADD231PS  Z7, Z6, Z4
-	VBROADCASTSS (R12)(AX*2), Z7
+	VBROADCASTSS (R10)(AX*2), Z7
 	VFMADD231PS  Z7, Z6, Z5
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
 	JNZ          rows6x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows6x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows6x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows6x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3631,72 +3554,61 @@ rows5x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
 	VMOVAPS Z0, Z4
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows5x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows5x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R12
-	MOVQ t+0(FP), R13
-	MOVQ 192(R13), R13
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
 
 rows5x1_depth:
 	VMOVUPS      (CX), Z5
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z6
+	VBROADCASTSS (R9), Z6
 	VFMADD231PS  Z6, Z5, Z0
-	VBROADCASTSS (R11)(AX*1), Z6
+	VBROADCASTSS (R9)(AX*1), Z6
 	VFMADD231PS  Z6, Z5, Z1
-	VBROADCASTSS (R11)(AX*2), Z6
+	VBROADCASTSS (R9)(AX*2), Z6
 	VFMADD231PS  Z6, Z5, Z2
-	VBROADCASTSS (R12), Z6
+	VBROADCASTSS (R10), Z6
 	VFMADD231PS  Z6, Z5, Z3
-	VBROADCASTSS (R12)(AX*1), Z6
+	VBROADCASTSS (R10)(AX*1), Z6
 	VFMADD231PS  Z6, Z5, Z4
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
 	JNZ          rows5x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows5x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows5x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows5x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3762,69 +3674,58 @@ rows4x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z0, Z3
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows4x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows4x1_middle:
-	MOVQ R10, R11
-	LEAQ (AX)(AX*2), R12
-	LEAQ (R11)(R12*1), R12
-	MOVQ t+0(FP), R13
-	MOVQ 192(R13), R13
+	MOVQ R8, R9
+	LEAQ (AX)(AX*2), R10
+	LEAQ (R9)(R10*1), R10
+	MOVQ t+0(FP), R11
+	MOVQ 192(R11), R11
 
 rows4x1_depth:
 	VMOVUPS      (CX), Z4
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z5
+	VBROADCASTSS (R9), Z5
 	VFMADD231PS  Z5, Z4, Z0
-	VBROADCASTSS (R11)(AX*1), Z5
+	VBROADCASTSS (R9)(AX*1), Z5
 	VFMADD231PS  Z5, Z4, Z1
-	VBROADCASTSS (R11)(AX*2), Z5
+	VBROADCASTSS (R9)(AX*2), Z5
 	VFMADD231PS  Z5, Z4, Z2
-	VBROADCASTSS (R12), Z5
+	VBROADCASTSS (R10), Z5
 	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         $0x04, R11
-	ADDQ         $0x04, R12
-	DECQ         R13
+	ADDQ         $0x04, R9
+	ADDQ         $0x04, R10
+	DECQ         R11
 	JNZ          rows4x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows4x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows4x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows4x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3884,63 +3785,52 @@ rows3x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
 	VMOVAPS Z0, Z2
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows3x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows3x1_middle:
-	MOVQ R10, R11
-	MOVQ t+0(FP), R12
-	MOVQ 192(R12), R12
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
 
 rows3x1_depth:
 	VMOVUPS      (CX), Z3
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z4
+	VBROADCASTSS (R9), Z4
 	VFMADD231PS  Z4, Z3, Z0
-	VBROADCASTSS (R11)(AX*1), Z4
+	VBROADCASTSS (R9)(AX*1), Z4
 	VFMADD231PS  Z4, Z3, Z1
-	VBROADCASTSS (R11)(AX*2), Z4
+	VBROADCASTSS (R9)(AX*2), Z4
 	VFMADD231PS  Z4, Z3, Z2
-	ADDQ         $0x04, R11
-	DECQ         R12
+	ADDQ         $0x04, R9
+	DECQ         R10
 	JNZ          rows3x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows3x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows3x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows3x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -3994,60 +3884,49 @@ rows2x1:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    224(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    256(SI), SI
-	MOVQ    t+0(FP), DI
-	MOVQ    248(DI), DI
-	ADDQ    DI, BX
-	TESTQ   SI, SI
-	CMOVQEQ CX, BX
-	MOVQ    t+0(FP), DI
-	MOVQ    72(DI), DI
-	VMOVUPS (DI), Z0
+	MOVQ    72(BX), BX
+	VMOVUPS (BX), Z0
 	VMOVAPS Z0, Z1
-	MOVQ    t+0(FP), DI
-	MOVQ    144(DI), DI
-	MOVQ    t+0(FP), R8
-	MOVQ    24(R8), R8
+	MOVQ    t+0(FP), BX
+	MOVQ    144(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    24(SI), SI
 
 rows2x1_outer:
-	MOVQ t+0(FP), R9
-	MOVQ 168(R9), R9
-	MOVQ R8, R10
+	MOVQ t+0(FP), DI
+	MOVQ 168(DI), DI
+	MOVQ SI, R8
 
 rows2x1_middle:
-	MOVQ R10, R11
-	MOVQ t+0(FP), R12
-	MOVQ 192(R12), R12
+	MOVQ R8, R9
+	MOVQ t+0(FP), R10
+	MOVQ 192(R10), R10
 
 rows2x1_depth:
 	VMOVUPS      (CX), Z2
 	ADDQ         DX, CX
-	PREFETCHT0   (BX)
-	ADDQ         SI, BX
-	VBROADCASTSS (R11), Z3
+	VBROADCASTSS (R9), Z3
 	VFMADD231PS  Z3, Z2, Z0
-	VBROADCASTSS (R11)(AX*1), Z3
+	VBROADCASTSS (R9)(AX*1), Z3
 	VFMADD231PS  Z3, Z2, Z1
-	ADDQ         $0x04, R11
-	DECQ         R12
+	ADDQ         $0x04, R9
+	DECQ         R10
 	JNZ          rows2x1_depth
-	MOVQ         t+0(FP), R11
-	MOVQ         184(R11), R11
-	LEAQ         (CX)(R11*4), CX
-	MOVQ         t+0(FP), R11
-	MOVQ         176(R11), R11
-	LEAQ         (R10)(R11*4), R10
-	DECQ         R9
-	JNZ          rows2x1_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         160(R9), R9
+	MOVQ         184(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         152(R9), R9
+	MOVQ         176(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
+	JNZ          rows2x1_middle
+	MOVQ         t+0(FP), DI
+	MOVQ         160(DI), DI
+	LEAQ         (CX)(DI*4), CX
+	MOVQ         t+0(FP), DI
+	MOVQ         152(DI), DI
+	LEAQ         (SI)(DI*4), SI
+	DECQ         BX
 	JNZ          rows2x1_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
