@@ -21,10 +21,11 @@ import (
 // batch is a C program that runs many trials: a kernel of its own for each
 // set of constant integers, and shared ones that take them as parameters.
 type batch struct {
-	code, calls strings.Builder
-	seen        map[string]bool
-	input       []byte // what the program reads: every buffer in order
-	outputs     int    // floats the program writes
+	code, bodies, calls strings.Builder // kernels, functions that call them, calls of those
+	seen                map[string]bool
+	added               int    // calls
+	input               []byte // what the program reads: every buffer in order
+	outputs             int    // floats the program writes
 }
 
 const prologue = `#include <math.h>
@@ -136,7 +137,8 @@ func (tr *trial) element(i int) string {
 	return "float"
 }
 
-// add adds a call of tr's kernel.
+// add adds a call of tr's kernel, in a function of its own: compilers take twice
+// as long for one function with all of them.
 func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	epilogue := "plain"
 	if tr.epilogue != nil {
@@ -154,18 +156,18 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	if len(tr.extra) > 0 {
 		buffers = append(buffers, tr.extra)
 	}
-	fmt.Fprintf(&b.calls, "    {\n        float *y = take(%d)", len(tr.want))
+	fmt.Fprintf(&b.bodies, "static __attribute__((noinline)) void trial_%d(void)\n{\n    float *y = take(%d)", b.added, len(tr.want))
 	args := []string{"y"}
 	for i, x := range buffers {
-		fmt.Fprintf(&b.calls, ", *b%d = load(%d)", i, len(x))
+		fmt.Fprintf(&b.bodies, ", *b%d = load(%d)", i, len(x))
 		args = append(args, fmt.Sprintf("(const %s *)b%d", tr.element(i), i))
 		for _, f := range x {
 			b.input = binary.LittleEndian.AppendUint32(b.input, math.Float32bits(f))
 		}
 	}
-	b.calls.WriteString(";\n")
+	b.bodies.WriteString(";\n")
 	if n := tr.number(t, tr.in.Scratch); n > 0 {
-		fmt.Fprintf(&b.calls, "        void *scratch = take(%d);\n", (n+3)/4)
+		fmt.Fprintf(&b.bodies, "    void *scratch = take(%d);\n", (n+3)/4)
 		args = append(args, "scratch")
 	}
 	if params {
@@ -173,11 +175,13 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 			args = append(args, fmt.Sprint(n))
 		}
 	}
-	fmt.Fprintf(&b.calls, "        %s(%s);\n        put(y, %d);\n    }\n", name, strings.Join(args, ", "), len(tr.want))
+	fmt.Fprintf(&b.bodies, "    %s(%s);\n    put(y, %d);\n}\n\n", name, strings.Join(args, ", "), len(tr.want))
+	fmt.Fprintf(&b.calls, "    trial_%d();\n", b.added)
+	b.added++
 	b.outputs += len(tr.want)
 }
 
-const program = `static FILE *in, *out;
+const support = `static FILE *in, *out;
 static void *blocks[100000];
 static int used;
 
@@ -203,7 +207,9 @@ static void put(const float *p, size_t n)
     while (used > 0) free(blocks[--used]);
 }
 
-int main(int argc, char **argv)
+`
+
+const program = `int main(int argc, char **argv)
 {
     if (argc != 3 || !(in = fopen(argv[1], "rb")) || !(out = fopen(argv[2], "wb"))) return 2;
 %s    return fclose(out) != 0;
@@ -214,7 +220,7 @@ int main(int argc, char **argv)
 func (b *batch) write(t testing.TB, dir string) string {
 	t.Helper()
 	source := filepath.Join(dir, "trials.c")
-	code := b.code.String() + fmt.Sprintf(program, b.calls.String())
+	code := b.code.String() + support + b.bodies.String() + fmt.Sprintf(program, b.calls.String())
 	if err := os.WriteFile(source, []byte(code), 0o666); err != nil {
 		t.Fatal(err)
 	}
