@@ -39,9 +39,10 @@ func StrictCXX() []string {
 }
 
 // Sanitizers makes every out-of-bounds access and undefined behaviour end the
-// program with an error. For the target [GCC] only.
+// program with an error. For the target [GCC] only. Little is optimised: then fewer
+// accesses are left out before they are seen, and it compiles in half the time.
 func Sanitizers() []string {
-	return []string{"-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}
+	return []string{"-g1", "-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}
 }
 
 // GCC is the host's gcc, strict C99, -O2.
