@@ -28,7 +28,9 @@ func matchWinograd(r *Request) *Instance {
 	if !ok {
 		return nil
 	}
-	plan.block = plan.within(cv.cin, plan.block)  // weights are read once for a block
+	if plan.far { // weights are read once for a block
+		plan.block = plan.within(cv.cin, plan.block)
+	}
 	plan.block *= int64(max(1, r.Target.Threads)) // each part has its own
 	return cv.winograd(r, plan)
 }
