@@ -5,76 +5,90 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 )
 
-// threadRounds is how often one thread and two take turns.
-const threadRounds = 3
+// threadTurns is how often one thread and two take turns.
+const threadTurns = 25
 
 // threadsTable runs code for two threads against code for one.
 func threadsTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
 	t := &table{
 		title: "Two threads",
-		legend: fmt.Sprintf(`best of the calls made in %v, in µs, one thread and two by turns; C is -O3 -march=native with a pool of pthreads;
-! is below the %.1f times as fast that are wanted of %s; ratios of times below %v would be the clock's`,
-			longer*s.span, threadsGoal, threadsModel, shortest),
+		legend: fmt.Sprintf(`best of the calls made in %d turns of %v each, in µs, one thread and two by turns; C is -O3 -march=native with a pool of
+pthreads; ! is below the %.1f times as fast that are wanted of %s; ratios of times below %v would be the clock's`,
+			threadTurns, s.span, threadsGoal, threadsModel, shortest),
 		head: []string{"model", "C 1 µs", "C 2 µs", "C 1:2", "Go 1 µs", "Go 2 µs", "Go 1:2"},
 	}
 	if i := slices.IndexFunc(cases, func(c *testcase.Case) bool { return nameOf(c.Dir) == threadsModel }); i >= 0 {
 		cases = cases[i : i+1]
 	}
-	rows := make([][]string, len(cases))
-	for k, c := range cases {
-		rows[k] = []string{nameOf(c.Dir)}
-	}
 	fast := toolchain.GCC().With("-O3", "-march=native")
-	for _, lang := range []struct {
-		name string
-		way  func(way.Settings) way.Way
-	}{
-		{"C", func(s way.Settings) way.Way { return way.C{Settings: s, Target: fast} }},
-		{"Go", func(s way.Settings) way.Way { return way.Go{Settings: s} }},
-	} {
-		var best [2][]time.Duration
-		for i := range best {
-			best[i] = make([]time.Duration, len(cases))
-		}
-		for range threadRounds {
-			for i := range best {
-				w := lang.way(way.Settings{Options: compile.Options{Threads: i + 1}})
-				turn := *s
-				turn.span /= threadRounds
-				for k, m := range runAll(ctx, &turn, w, cases) {
-					if m.err != nil {
-						note := fmt.Sprintf("%s, %s, %d threads: %s", nameOf(cases[k].Dir), lang.name, i+1, conform.FirstLine(m.err))
-						if !slices.Contains(t.notes, note) {
-							t.notes = append(t.notes, note)
-						}
-						continue
-					}
-					if least := m.times.Least(); best[i][k] == 0 || least < best[i][k] {
-						best[i][k] = least
-					}
-				}
+	for _, c := range cases {
+		row := []string{nameOf(c.Dir)}
+		for _, lang := range []struct {
+			name string
+			way  func(way.Settings) way.Way
+		}{
+			{"C", func(s way.Settings) way.Way { return way.C{Settings: s, Target: fast} }},
+			{"Go", func(s way.Settings) way.Way { return way.Go{Settings: s} }},
+		} {
+			best, err := inTurns(ctx, s, c, lang.way)
+			if err != nil {
+				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", row[0], lang.name, conform.FirstLine(err)))
 			}
-		}
-		for k := range cases {
-			one, two := best[0][k], best[1][k]
 			goal := 0.0
-			if filepath.ToSlash(rows[k][0]) == threadsModel {
+			if filepath.ToSlash(row[0]) == threadsModel {
 				goal = threadsGoal
 			}
-			rows[k] = append(rows[k], micros(one), micros(two), atLeast(goal, one, two))
+			row = append(row, micros(best[0]), micros(best[1]), atLeast(goal, best[0], best[1]))
 		}
-	}
-	for _, r := range rows {
-		t.row(r...)
+		t.row(row...)
 	}
 	return t, ctx.Err()
+}
+
+// inTurns runs a case with one thread and with two by turns, and returns the best
+// time of either.
+func inTurns(ctx context.Context, s *settings, c *testcase.Case, of func(way.Settings) way.Way) (best [2]time.Duration, err error) {
+	both := newTurns(ctx)
+	var results [2]*way.Result
+	var wait sync.WaitGroup
+	for k := range results {
+		wait.Go(func() {
+			mine := &turn{turns: both, k: k}
+			defer mine.end()
+			j := conform.Job(c, c.Models[0])
+			call := j.Calls[0]
+			call.For, call.Turn = s.span, mine
+			j.Calls = slices.Repeat([]way.Call{call}, threadTurns)
+			of(way.Settings{Options: compile.Options{Threads: k + 1}}).Run(ctx, []way.Job{j}, func(_ int, r *way.Result) { results[k] = r })
+		})
+	}
+	wait.Wait()
+	for k, r := range results {
+		if r == nil {
+			return best, context.Cause(ctx)
+		}
+		if r.Err != nil {
+			return best, r.Err
+		}
+		for i, call := range r.Calls {
+			if call.Err != nil {
+				return best, call.Err
+			}
+			if least := measure.NewSample(call.Times).Least(); i == 0 || least < best[k] {
+				best[k] = least
+			}
+		}
+	}
+	return best, ctx.Err()
 }

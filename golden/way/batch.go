@@ -228,10 +228,16 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 			if u.result.Steps != nil {
 				args = append(args, session.Arg{Mode: session.Out, Len: stepBytes(u.steps)})
 			}
+			if c.Turn != nil {
+				c.Turn.Lock()
+			}
 			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat, For: c.For, Args: args}
 		}
 	}, func(a *session.Answer, err error) {
 		u, c := current()
+		if c.Turn != nil {
+			c.Turn.Unlock()
+		}
 		switch {
 		case err != nil:
 			for _, u := range units {

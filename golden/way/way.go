@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/etgen/etgen/golden/tensor"
@@ -33,6 +34,9 @@ type Call struct {
 	// but not over 65536 calls.
 	Repeat int
 	For    time.Duration
+	// Turn, if not nil, is held while the call runs: calls of ways that run at the
+	// same time may take turns. C and Go look at it.
+	Turn sync.Locker
 }
 
 // Result is what came of a [Job].
