@@ -573,12 +573,43 @@ func mean(out, in []float32, s0 int) {
 	}
 }
 
+// follow has tiles that take steps steps of their inner loops in all fetch next, the
+// weights that are read after theirs: the first tile over a panel of weights waits
+// for them, while the others find them near and have time to bring the next ones.
+func (t *tile) follow(next []float32, steps int) {
+	t.ahead, t.fetched, t.lead = next, 0, 0
+	if len(next) > 0 && steps > 0 {
+		t.lead = 4 * len(next) / steps
+	}
+}
+
+// reach keeps what a product of so many taps fetches inside of ahead: where less is
+// left, as there are more steps than follow was told, lead becomes 0, and nothing is
+// fetched from then on.
+func (t *tile) reach(taps int) {
+	if t.fetched+taps*t.lead > 4*len(t.ahead) {
+		t.lead = 0
+	}
+}
+
+// behind returns the panel of weights of taps taps behind the one that begins at
+// column j of n; nothing if it does not begin before column end.
+func behind(w []float32, taps, n, j, end int) []float32 {
+	j += panel
+	if j >= end {
+		return nil
+	}
+	_, width := panelOf(n, j)
+	return w[j*taps:][:width*taps]
+}
+
 // turned carries out t like product for results whose columns are yc apart and
 // whose rows are neighbours, by way of sums.
 func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
 	t.columns = columns
 	whole := t.aside(sums)
 	product(&whole)
+	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range columns {
 		at := o + j*yc
 		run := f.y[at:][:t.rows]
@@ -658,9 +689,11 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 // image convolves a share of one image into the results from o on.
 func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
 	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
+	taps := kh * kw * cin
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)
-		t.w, t.bias, t.width = w[j*kh*kw*cin:], bias[j:], width
+		t.w, t.bias, t.width = w[j*taps:], bias[j:], width
+		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
 				t.rows = min(s.length, ow-q)
@@ -677,6 +710,7 @@ func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
+	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*yc + i*t.step
@@ -992,6 +1026,9 @@ func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
 		t.w, t.bias, t.width = w[j*k:], bias[j:], width
+		if s.length > 1 { // single rows fetch nothing
+			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
+		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
@@ -1042,6 +1079,11 @@ func divide(part, parts, cout, oh, ow int) share {
 	return s
 }
 
+// tiles returns how many tiles the share has of a panel.
+func (s *share) tiles() int {
+	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) / max(s.length, 1))
+}
+
 const (
 	panel   = 32 // columns of a panel of packed weights; half as many in a last one that is narrow
 	maxRows = 12 // of a tile, on any machine
@@ -1067,6 +1109,11 @@ type tile struct {
 	width                    int // of a product's weights, 32 or 16; of a window's results
 	low, high                float32
 	columns                  int // of a product's results, at most width
+	// Weights that are read next. A product of several whole rows may bring some of
+	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
+	// loop. Without a lead that is nothing.
+	ahead         []float32
+	fetched, lead int
 }
 
 // product computes
@@ -1083,8 +1130,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
+	if t.lead > 0 {
+		t.reach(taps)
+	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
+	}
+	if t.lead > 0 {
+		t.fetched += taps * t.lead
 	}
 }
 
@@ -1184,6 +1237,9 @@ func (t *tile) block(j int) tile {
 	part := *t
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
+	if j > 0 {
+		part.lead = 0 // the first one fetches for both
+	}
 	if t.add != nil {
 		part.add = t.add[j:]
 	}

@@ -97,6 +97,11 @@ typedef struct {
 #define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
 #define ROWS_WIDE_VECS (ROWS_WIDE / ROWS_COLS * ROWS_VECS)
 #define ROWS_CHAINS 4
+#if defined(__GNUC__) && ROWS_MAX > 2
+#define ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
+#else
+#define ROWS_FETCH(p) (void)(p)
+#endif
 
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
    has step 1 in x, and goes from row to row of the panel in w. */
@@ -109,12 +114,38 @@ typedef struct {
     int32_t next; /* step in x to the next row of results */
 } rows_walk;
 
+/* What the tiles over a panel fetch into the second cache, so that weights come from far
+   while there is work: the next panel. An address, and its step with each step of the
+   innermost loop. */
+typedef struct {
+    uintptr_t at, lead;
+} rows_next;
+
+/* Is the panel behind the one of taps by step weights at w, if left columns from w on leave
+   one. */
+TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+{
+    rows_next f;
+    const int32_t behind = left > step ? left - step : 0;
+    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
+    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    return f;
+}
+
+/* A tile of taps steps of the innermost loop is done. */
+TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+{
+    f->at += (uintptr_t)taps * f->lead;
+}
+
 /* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     TILE_CONTRACT
     const int32_t depth = s->depth, next = s->next;
+    uintptr_t at = f != NULL ? f->at : 0;
     tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
     TILE_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -134,6 +165,10 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
                     b[j] = *(const tile_vec *)(wp + j / ROWS_VECS * beside + j % ROWS_VECS * TILE_LANES);
                 }
                 wp += width;
+                if (f != NULL) {
+                    ROWS_FETCH(at);
+                    at += f->lead;
+                }
                 TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k + i * next];
@@ -202,10 +237,11 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
 }
 
 /* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
-   as many columns as vecs vectors have; a panel of w is width columns wide. */
-TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+   as many columns as vecs vectors have; a panel of w is width columns wide. f is
+   NULL where nothing is to be fetched. */
+TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
-#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s); break;
+#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s, f); break;
     switch (rows) {
         case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
         ROWS_CASE(2)
@@ -229,14 +265,14 @@ TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, f
 }
 
 /* The same for a whole panel, or one of half the width. */
-TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     if (half) {
-        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s);
+        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s, f);
         return;
     }
     for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
-        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s);
+        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
     }
 }
 
@@ -271,9 +307,11 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
     for (int32_t j = 0; j < 5; j += ROWS_COLS) {
         const int cols = 5 - j < ROWS_COLS ? (int)(5 - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
+        rows_next fetch = rows_behind(w + j * 4, 4, ROWS_COLS, 5 - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = m - i < length ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 4, w + j * 4, &walk);
+            rows_tile(rows, half, acc, bias + j, x + i * 4, w + j * 4, &walk, &fetch);
+            rows_fetched(&fetch, 4);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 5 + j + c;
@@ -304,9 +342,11 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
     for (int32_t j = 0; j < 2; j += ROWS_COLS) {
         const int cols = 2 - j < ROWS_COLS ? (int)(2 - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
+        rows_next fetch = rows_behind(w + j * 5, 5, ROWS_COLS, 2 - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = m - i < length ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 5, w + j * 5, &walk);
+            rows_tile(rows, half, acc, bias + j, x + i * 5, w + j * 5, &walk, &fetch);
+            rows_fetched(&fetch, 5);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 2 + j + c;

@@ -108,6 +108,11 @@ typedef struct {
 #define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
 #define ROWS_WIDE_VECS (ROWS_WIDE / ROWS_COLS * ROWS_VECS)
 #define ROWS_CHAINS 4
+#if defined(__GNUC__) && ROWS_MAX > 2
+#define ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
+#else
+#define ROWS_FETCH(p) (void)(p)
+#endif
 
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
    has step 1 in x, and goes from row to row of the panel in w. */
@@ -120,12 +125,38 @@ typedef struct {
     int32_t next; /* step in x to the next row of results */
 } rows_walk;
 
+/* What the tiles over a panel fetch into the second cache, so that weights come from far
+   while there is work: the next panel. An address, and its step with each step of the
+   innermost loop. */
+typedef struct {
+    uintptr_t at, lead;
+} rows_next;
+
+/* Is the panel behind the one of taps by step weights at w, if left columns from w on leave
+   one. */
+TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+{
+    rows_next f;
+    const int32_t behind = left > step ? left - step : 0;
+    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
+    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    return f;
+}
+
+/* A tile of taps steps of the innermost loop is done. */
+TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+{
+    f->at += (uintptr_t)taps * f->lead;
+}
+
 /* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     TILE_CONTRACT
     const int32_t depth = s->depth, next = s->next;
+    uintptr_t at = f != NULL ? f->at : 0;
     tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
     TILE_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -145,6 +176,10 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
                     b[j] = *(const tile_vec *)(wp + j / ROWS_VECS * beside + j % ROWS_VECS * TILE_LANES);
                 }
                 wp += width;
+                if (f != NULL) {
+                    ROWS_FETCH(at);
+                    at += f->lead;
+                }
                 TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k + i * next];
@@ -213,10 +248,11 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
 }
 
 /* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
-   as many columns as vecs vectors have; a panel of w is width columns wide. */
-TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+   as many columns as vecs vectors have; a panel of w is width columns wide. f is
+   NULL where nothing is to be fetched. */
+TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
-#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s); break;
+#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s, f); break;
     switch (rows) {
         case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
         ROWS_CASE(2)
@@ -240,14 +276,14 @@ TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, f
 }
 
 /* The same for a whole panel, or one of half the width. */
-TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     if (half) {
-        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s);
+        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s, f);
         return;
     }
     for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
-        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s);
+        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
     }
 }
 
@@ -316,10 +352,12 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
         const float *panel = w + j * 27;
         walk.panel = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
         walk.tap = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
+        rows_next fetch = rows_behind(panel, 27, ROWS_COLS, 4 - j, tiles * 4);
         for (int32_t p = 0; p < 4; p++) {
             for (int32_t q = 0; q < 4; q += length) {
                 const int32_t rows = 4 - q < length ? 4 - q : length;
-                rows_tile(rows, half, acc, bias + j, in + p * 18 + q * 3, panel, &walk);
+                rows_tile(rows, half, acc, bias + j, in + p * 18 + q * 3, panel, &walk, &fetch);
+                rows_fetched(&fetch, 27);
                 for (int r = 0; r < rows; r++) {
                     const int32_t at = (p * 4 + q + r) * 4 + j;
                     for (int c = 0; c < cols; c++) {
@@ -370,9 +408,11 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
     for (int32_t j = 0; j < 10; j += ROWS_COLS) {
         const int cols = 10 - j < ROWS_COLS ? (int)(10 - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
+        rows_next fetch = rows_behind(w + j * 16, 16, ROWS_COLS, 10 - j, tiles);
         for (int32_t i = 0; i < 1; i += length) {
             const int32_t rows = 1 - i < length ? 1 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 16, w + j * 16, &walk);
+            rows_tile(rows, half, acc, bias + j, x + i * 16, w + j * 16, &walk, &fetch);
+            rows_fetched(&fetch, 16);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 10 + j + c;
@@ -402,9 +442,11 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
     for (int32_t j = 0; j < 5; j += ROWS_COLS) {
         const int cols = 5 - j < ROWS_COLS ? (int)(5 - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
+        rows_next fetch = rows_behind(w + j * 10, 10, ROWS_COLS, 5 - j, tiles);
         for (int32_t i = 0; i < 1; i += length) {
             const int32_t rows = 1 - i < length ? 1 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 10, w + j * 10, &walk);
+            rows_tile(rows, half, acc, bias + j, x + i * 10, w + j * 10, &walk, &fetch);
+            rows_fetched(&fetch, 10);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * 5 + j + c;

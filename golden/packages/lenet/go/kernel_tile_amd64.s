@@ -10546,7 +10546,7 @@ wide1_done:
 	RET
 
 // func product512(t *tile)
-// Requires: AVX, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·product512(SB), $0-8
 	MOVQ    t+0(FP), AX
 	MOVQ    120(AX), AX
@@ -10711,9 +10711,18 @@ rows12x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -10736,86 +10745,88 @@ rows12x2:
 	VMOVAPS Z1, Z21
 	VMOVAPS Z0, Z22
 	VMOVAPS Z1, Z23
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows12x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows12x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R11
-	LEAQ (R11)(R10*1), R12
-	LEAQ (R12)(R10*1), R10
-	MOVQ t+0(FP), R13
-	MOVQ 192(R13), R13
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R13
+	LEAQ (R13)(R12*1), R14
+	LEAQ (R14)(R12*1), R12
+	MOVQ t+0(FP), R15
+	MOVQ 192(R15), R15
 
 rows12x2_depth:
 	VMOVUPS      (CX), Z24
 	VMOVUPS      64(CX), Z25
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z26
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
-	VBROADCASTSS (R9)(AX*1), Z26
+	VBROADCASTSS (R11)(AX*1), Z26
 	VFMADD231PS  Z26, Z24, Z2
 	VFMADD231PS  Z26, Z25, Z3
-	VBROADCASTSS (R9)(AX*2), Z26
+	VBROADCASTSS (R11)(AX*2), Z26
 	VFMADD231PS  Z26, Z24, Z4
 	VFMADD231PS  Z26, Z25, Z5
-	VBROADCASTSS (R11), Z26
+	VBROADCASTSS (R13), Z26
 	VFMADD231PS  Z26, Z24, Z6
 	VFMADD231PS  Z26, Z25, Z7
-	VBROADCASTSS (R11)(AX*1), Z26
+	VBROADCASTSS (R13)(AX*1), Z26
 	VFMADD231PS  Z26, Z24, Z8
 	VFMADD231PS  Z26, Z25, Z9
-	VBROADCASTSS (R11)(AX*2), Z26
+	VBROADCASTSS (R13)(AX*2), Z26
 	VFMADD231PS  Z26, Z24, Z10
 	VFMADD231PS  Z26, Z25, Z11
-	VBROADCASTSS (R12), Z26
+	VBROADCASTSS (R14), Z26
 	VFMADD231PS  Z26, Z24, Z12
 	VFMADD231PS  Z26, Z25, Z13
-	VBROADCASTSS (R12)(AX*1), Z26
+	VBROADCASTSS (R14)(AX*1), Z26
 	VFMADD231PS  Z26, Z24, Z14
 	VFMADD231PS  Z26, Z25, Z15
-	VBROADCASTSS (R12)(AX*2), Z26
+	VBROADCASTSS (R14)(AX*2), Z26
 	VFMADD231PS  Z26, Z24, Z16
 	VFMADD231PS  Z26, Z25, Z17
-	VBROADCASTSS (R10), Z26
+	VBROADCASTSS (R12), Z26
 	VFMADD231PS  Z26, Z24, Z18
 	VFMADD231PS  Z26, Z25, Z19
-	VBROADCASTSS (R10)(AX*1), Z26
+	VBROADCASTSS (R12)(AX*1), Z26
 	VFMADD231PS  Z26, Z24, Z20
 	VFMADD231PS  Z26, Z25, Z21
-	VBROADCASTSS (R10)(AX*2), Z26
+	VBROADCASTSS (R12)(AX*2), Z26
 	VFMADD231PS  Z26, Z24, Z22
 	VFMADD231PS  Z26, Z25, Z23
-	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R14
 	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
+	DECQ         R15
 	JNZ          rows12x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows12x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows12x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows12x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -10973,9 +10984,18 @@ rows11x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -10996,83 +11016,85 @@ rows11x2:
 	VMOVAPS Z1, Z19
 	VMOVAPS Z0, Z20
 	VMOVAPS Z1, Z21
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows11x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows11x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R11
-	LEAQ (R11)(R10*1), R12
-	LEAQ (R12)(R10*1), R10
-	MOVQ t+0(FP), R13
-	MOVQ 192(R13), R13
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R13
+	LEAQ (R13)(R12*1), R14
+	LEAQ (R14)(R12*1), R12
+	MOVQ t+0(FP), R15
+	MOVQ 192(R15), R15
 
 rows11x2_depth:
 	VMOVUPS      (CX), Z22
 	VMOVUPS      64(CX), Z23
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z24
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z24
 	VFMADD231PS  Z24, Z22, Z0
 	VFMADD231PS  Z24, Z23, Z1
-	VBROADCASTSS (R9)(AX*1), Z24
+	VBROADCASTSS (R11)(AX*1), Z24
 	VFMADD231PS  Z24, Z22, Z2
 	VFMADD231PS  Z24, Z23, Z3
-	VBROADCASTSS (R9)(AX*2), Z24
+	VBROADCASTSS (R11)(AX*2), Z24
 	VFMADD231PS  Z24, Z22, Z4
 	VFMADD231PS  Z24, Z23, Z5
-	VBROADCASTSS (R11), Z24
+	VBROADCASTSS (R13), Z24
 	VFMADD231PS  Z24, Z22, Z6
 	VFMADD231PS  Z24, Z23, Z7
-	VBROADCASTSS (R11)(AX*1), Z24
+	VBROADCASTSS (R13)(AX*1), Z24
 	VFMADD231PS  Z24, Z22, Z8
 	VFMADD231PS  Z24, Z23, Z9
-	VBROADCASTSS (R11)(AX*2), Z24
+	VBROADCASTSS (R13)(AX*2), Z24
 	VFMADD231PS  Z24, Z22, Z10
 	VFMADD231PS  Z24, Z23, Z11
-	VBROADCASTSS (R12), Z24
+	VBROADCASTSS (R14), Z24
 	VFMADD231PS  Z24, Z22, Z12
 	VFMADD231PS  Z24, Z23, Z13
-	VBROADCASTSS (R12)(AX*1), Z24
+	VBROADCASTSS (R14)(AX*1), Z24
 	VFMADD231PS  Z24, Z22, Z14
 	VFMADD231PS  Z24, Z23, Z15
-	VBROADCASTSS (R12)(AX*2), Z24
+	VBROADCASTSS (R14)(AX*2), Z24
 	VFMADD231PS  Z24, Z22, Z16
 	VFMADD231PS  Z24, Z23, Z17
-	VBROADCASTSS (R10), Z24
+	VBROADCASTSS (R12), Z24
 	VFMADD231PS  Z24, Z22, Z18
 	VFMADD231PS  Z24, Z23, Z19
-	VBROADCASTSS (R10)(AX*1), Z24
+	VBROADCASTSS (R12)(AX*1), Z24
 	VFMADD231PS  Z24, Z22, Z20
 	VFMADD231PS  Z24, Z23, Z21
-	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R14
 	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
+	DECQ         R15
 	JNZ          rows11x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows11x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows11x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows11x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -11220,9 +11242,18 @@ rows10x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -11241,80 +11272,82 @@ rows10x2:
 	VMOVAPS Z1, Z17
 	VMOVAPS Z0, Z18
 	VMOVAPS Z1, Z19
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows10x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows10x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R11
-	LEAQ (R11)(R10*1), R12
-	LEAQ (R12)(R10*1), R10
-	MOVQ t+0(FP), R13
-	MOVQ 192(R13), R13
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R13
+	LEAQ (R13)(R12*1), R14
+	LEAQ (R14)(R12*1), R12
+	MOVQ t+0(FP), R15
+	MOVQ 192(R15), R15
 
 rows10x2_depth:
 	VMOVUPS      (CX), Z20
 	VMOVUPS      64(CX), Z21
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z22
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z22
 	VFMADD231PS  Z22, Z20, Z0
 	VFMADD231PS  Z22, Z21, Z1
-	VBROADCASTSS (R9)(AX*1), Z22
+	VBROADCASTSS (R11)(AX*1), Z22
 	VFMADD231PS  Z22, Z20, Z2
 	VFMADD231PS  Z22, Z21, Z3
-	VBROADCASTSS (R9)(AX*2), Z22
+	VBROADCASTSS (R11)(AX*2), Z22
 	VFMADD231PS  Z22, Z20, Z4
 	VFMADD231PS  Z22, Z21, Z5
-	VBROADCASTSS (R11), Z22
+	VBROADCASTSS (R13), Z22
 	VFMADD231PS  Z22, Z20, Z6
 	VFMADD231PS  Z22, Z21, Z7
-	VBROADCASTSS (R11)(AX*1), Z22
+	VBROADCASTSS (R13)(AX*1), Z22
 	VFMADD231PS  Z22, Z20, Z8
 	VFMADD231PS  Z22, Z21, Z9
-	VBROADCASTSS (R11)(AX*2), Z22
+	VBROADCASTSS (R13)(AX*2), Z22
 	VFMADD231PS  Z22, Z20, Z10
 	VFMADD231PS  Z22, Z21, Z11
-	VBROADCASTSS (R12), Z22
+	VBROADCASTSS (R14), Z22
 	VFMADD231PS  Z22, Z20, Z12
 	VFMADD231PS  Z22, Z21, Z13
-	VBROADCASTSS (R12)(AX*1), Z22
+	VBROADCASTSS (R14)(AX*1), Z22
 	VFMADD231PS  Z22, Z20, Z14
 	VFMADD231PS  Z22, Z21, Z15
-	VBROADCASTSS (R12)(AX*2), Z22
+	VBROADCASTSS (R14)(AX*2), Z22
 	VFMADD231PS  Z22, Z20, Z16
 	VFMADD231PS  Z22, Z21, Z17
-	VBROADCASTSS (R10), Z22
+	VBROADCASTSS (R12), Z22
 	VFMADD231PS  Z22, Z20, Z18
 	VFMADD231PS  Z22, Z21, Z19
-	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R14
 	ADDQ         $0x04, R12
-	ADDQ         $0x04, R10
-	DECQ         R13
+	DECQ         R15
 	JNZ          rows10x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows10x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows10x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows10x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -11452,9 +11485,18 @@ rows9x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -11471,75 +11513,77 @@ rows9x2:
 	VMOVAPS Z1, Z15
 	VMOVAPS Z0, Z16
 	VMOVAPS Z1, Z17
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows9x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows9x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R11
-	LEAQ (R11)(R10*1), R10
-	MOVQ t+0(FP), R12
-	MOVQ 192(R12), R12
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R13
+	LEAQ (R13)(R12*1), R12
+	MOVQ t+0(FP), R14
+	MOVQ 192(R14), R14
 
 rows9x2_depth:
 	VMOVUPS      (CX), Z18
 	VMOVUPS      64(CX), Z19
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z20
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z20
 	VFMADD231PS  Z20, Z18, Z0
 	VFMADD231PS  Z20, Z19, Z1
-	VBROADCASTSS (R9)(AX*1), Z20
+	VBROADCASTSS (R11)(AX*1), Z20
 	VFMADD231PS  Z20, Z18, Z2
 	VFMADD231PS  Z20, Z19, Z3
-	VBROADCASTSS (R9)(AX*2), Z20
+	VBROADCASTSS (R11)(AX*2), Z20
 	VFMADD231PS  Z20, Z18, Z4
 	VFMADD231PS  Z20, Z19, Z5
-	VBROADCASTSS (R11), Z20
+	VBROADCASTSS (R13), Z20
 	VFMADD231PS  Z20, Z18, Z6
 	VFMADD231PS  Z20, Z19, Z7
-	VBROADCASTSS (R11)(AX*1), Z20
+	VBROADCASTSS (R13)(AX*1), Z20
 	VFMADD231PS  Z20, Z18, Z8
 	VFMADD231PS  Z20, Z19, Z9
-	VBROADCASTSS (R11)(AX*2), Z20
+	VBROADCASTSS (R13)(AX*2), Z20
 	VFMADD231PS  Z20, Z18, Z10
 	VFMADD231PS  Z20, Z19, Z11
-	VBROADCASTSS (R10), Z20
+	VBROADCASTSS (R12), Z20
 	VFMADD231PS  Z20, Z18, Z12
 	VFMADD231PS  Z20, Z19, Z13
-	VBROADCASTSS (R10)(AX*1), Z20
+	VBROADCASTSS (R12)(AX*1), Z20
 	VFMADD231PS  Z20, Z18, Z14
 	VFMADD231PS  Z20, Z19, Z15
-	VBROADCASTSS (R10)(AX*2), Z20
+	VBROADCASTSS (R12)(AX*2), Z20
 	VFMADD231PS  Z20, Z18, Z16
 	VFMADD231PS  Z20, Z19, Z17
-	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R10
-	DECQ         R12
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R12
+	DECQ         R14
 	JNZ          rows9x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows9x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows9x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows9x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -11667,9 +11711,18 @@ rows8x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -11684,72 +11737,74 @@ rows8x2:
 	VMOVAPS Z1, Z13
 	VMOVAPS Z0, Z14
 	VMOVAPS Z1, Z15
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows8x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows8x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R11
-	LEAQ (R11)(R10*1), R10
-	MOVQ t+0(FP), R12
-	MOVQ 192(R12), R12
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R13
+	LEAQ (R13)(R12*1), R12
+	MOVQ t+0(FP), R14
+	MOVQ 192(R14), R14
 
 rows8x2_depth:
 	VMOVUPS      (CX), Z16
 	VMOVUPS      64(CX), Z17
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z18
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z18
 	VFMADD231PS  Z18, Z16, Z0
 	VFMADD231PS  Z18, Z17, Z1
-	VBROADCASTSS (R9)(AX*1), Z18
+	VBROADCASTSS (R11)(AX*1), Z18
 	VFMADD231PS  Z18, Z16, Z2
 	VFMADD231PS  Z18, Z17, Z3
-	VBROADCASTSS (R9)(AX*2), Z18
+	VBROADCASTSS (R11)(AX*2), Z18
 	VFMADD231PS  Z18, Z16, Z4
 	VFMADD231PS  Z18, Z17, Z5
-	VBROADCASTSS (R11), Z18
+	VBROADCASTSS (R13), Z18
 	VFMADD231PS  Z18, Z16, Z6
 	VFMADD231PS  Z18, Z17, Z7
-	VBROADCASTSS (R11)(AX*1), Z18
+	VBROADCASTSS (R13)(AX*1), Z18
 	VFMADD231PS  Z18, Z16, Z8
 	VFMADD231PS  Z18, Z17, Z9
-	VBROADCASTSS (R11)(AX*2), Z18
+	VBROADCASTSS (R13)(AX*2), Z18
 	VFMADD231PS  Z18, Z16, Z10
 	VFMADD231PS  Z18, Z17, Z11
-	VBROADCASTSS (R10), Z18
+	VBROADCASTSS (R12), Z18
 	VFMADD231PS  Z18, Z16, Z12
 	VFMADD231PS  Z18, Z17, Z13
-	VBROADCASTSS (R10)(AX*1), Z18
+	VBROADCASTSS (R12)(AX*1), Z18
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R10
-	DECQ         R12
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R12
+	DECQ         R14
 	JNZ          rows8x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows8x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows8x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows8x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -11867,9 +11922,18 @@ rows7x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -11882,69 +11946,71 @@ rows7x2:
 	VMOVAPS Z1, Z11
 	VMOVAPS Z0, Z12
 	VMOVAPS Z1, Z13
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows7x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows7x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R11
-	LEAQ (R11)(R10*1), R10
-	MOVQ t+0(FP), R12
-	MOVQ 192(R12), R12
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R13
+	LEAQ (R13)(R12*1), R12
+	MOVQ t+0(FP), R14
+	MOVQ 192(R14), R14
 
 rows7x2_depth:
 	VMOVUPS      (CX), Z14
 	VMOVUPS      64(CX), Z15
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z16
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z16
 	VFMADD231PS  Z16, Z14, Z0
 	VFMADD231PS  Z16, Z15, Z1
-	VBROADCASTSS (R9)(AX*1), Z16
+	VBROADCASTSS (R11)(AX*1), Z16
 	VFMADD231PS  Z16, Z14, Z2
 	VFMADD231PS  Z16, Z15, Z3
-	VBROADCASTSS (R9)(AX*2), Z16
+	VBROADCASTSS (R11)(AX*2), Z16
 	VFMADD231PS  Z16, Z14, Z4
 	VFMADD231PS  Z16, Z15, Z5
-	VBROADCASTSS (R11), Z16
+	VBROADCASTSS (R13), Z16
 	VFMADD231PS  Z16, Z14, Z6
 	VFMADD231PS  Z16, Z15, Z7
-	VBROADCASTSS (R11)(AX*1), Z16
+	VBROADCASTSS (R13)(AX*1), Z16
 	VFMADD231PS  Z16, Z14, Z8
 	VFMADD231PS  Z16, Z15, Z9
-	VBROADCASTSS (R11)(AX*2), Z16
+	VBROADCASTSS (R13)(AX*2), Z16
 	VFMADD231PS  Z16, Z14, Z10
 	VFMADD231PS  Z16, Z15, Z11
-	VBROADCASTSS (R10), Z16
+	VBROADCASTSS (R12), Z16
 	VFMADD231PS  Z16, Z14, Z12
 	VFMADD231PS  Z16, Z15, Z13
-	ADDQ         $0x04, R9
 	ADDQ         $0x04, R11
-	ADDQ         $0x04, R10
-	DECQ         R12
+	ADDQ         $0x04, R13
+	ADDQ         $0x04, R12
+	DECQ         R14
 	JNZ          rows7x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows7x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows7x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows7x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -12052,9 +12118,18 @@ rows6x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -12065,64 +12140,66 @@ rows6x2:
 	VMOVAPS Z1, Z9
 	VMOVAPS Z0, Z10
 	VMOVAPS Z1, Z11
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows6x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows6x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R10
-	MOVQ t+0(FP), R11
-	MOVQ 192(R11), R11
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R12
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows6x2_depth:
 	VMOVUPS      (CX), Z12
 	VMOVUPS      64(CX), Z13
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z14
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z14
 	VFMADD231PS  Z14, Z12, Z0
 	VFMADD231PS  Z14, Z13, Z1
-	VBROADCASTSS (R9)(AX*1), Z14
+	VBROADCASTSS (R11)(AX*1), Z14
 	VFMADD231PS  Z14, Z12, Z2
 	VFMADD231PS  Z14, Z13, Z3
-	VBROADCASTSS (R9)(AX*2), Z14
+	VBROADCASTSS (R11)(AX*2), Z14
 	VFMADD231PS  Z14, Z12, Z4
 	VFMADD231PS  Z14, Z13, Z5
-	VBROADCASTSS (R10), Z14
+	VBROADCASTSS (R12), Z14
 	VFMADD231PS  Z14, Z12, Z6
 	VFMADD231PS  Z14, Z13, Z7
-	VBROADCASTSS (R10)(AX*1), Z14
+	VBROADCASTSS (R12)(AX*1), Z14
 	VFMADD231PS  Z14, Z12, Z8
 	VFMADD231PS  Z14, Z13, Z9
-	VBROADCASTSS (R10)(AX*2), Z14
+	VBROADCASTSS (R12)(AX*2), Z14
 	VFMADD231PS  Z14, Z12, Z10
 	VFMADD231PS  Z14, Z13, Z11
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         R13
 	JNZ          rows6x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows6x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows6x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows6x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -12220,9 +12297,18 @@ rows5x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
@@ -12231,61 +12317,63 @@ rows5x2:
 	VMOVAPS Z1, Z7
 	VMOVAPS Z0, Z8
 	VMOVAPS Z1, Z9
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows5x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows5x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R10
-	MOVQ t+0(FP), R11
-	MOVQ 192(R11), R11
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R12
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows5x2_depth:
 	VMOVUPS      (CX), Z10
 	VMOVUPS      64(CX), Z11
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z12
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z12
 	VFMADD231PS  Z12, Z10, Z0
 	VFMADD231PS  Z12, Z11, Z1
-	VBROADCASTSS (R9)(AX*1), Z12
+	VBROADCASTSS (R11)(AX*1), Z12
 	VFMADD231PS  Z12, Z10, Z2
 	VFMADD231PS  Z12, Z11, Z3
-	VBROADCASTSS (R9)(AX*2), Z12
+	VBROADCASTSS (R11)(AX*2), Z12
 	VFMADD231PS  Z12, Z10, Z4
 	VFMADD231PS  Z12, Z11, Z5
-	VBROADCASTSS (R10), Z12
+	VBROADCASTSS (R12), Z12
 	VFMADD231PS  Z12, Z10, Z6
 	VFMADD231PS  Z12, Z11, Z7
-	VBROADCASTSS (R10)(AX*1), Z12
+	VBROADCASTSS (R12)(AX*1), Z12
 	VFMADD231PS  Z12, Z10, Z8
 	VFMADD231PS  Z12, Z11, Z9
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         R13
 	JNZ          rows5x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows5x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows5x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows5x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -12373,67 +12461,78 @@ rows4x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
 	VMOVAPS Z1, Z5
 	VMOVAPS Z0, Z6
 	VMOVAPS Z1, Z7
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows4x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows4x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R10
-	MOVQ t+0(FP), R11
-	MOVQ 192(R11), R11
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R12
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows4x2_depth:
 	VMOVUPS      (CX), Z8
 	VMOVUPS      64(CX), Z9
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z10
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z10
 	VFMADD231PS  Z10, Z8, Z0
 	VFMADD231PS  Z10, Z9, Z1
-	VBROADCASTSS (R9)(AX*1), Z10
+	VBROADCASTSS (R11)(AX*1), Z10
 	VFMADD231PS  Z10, Z8, Z2
 	VFMADD231PS  Z10, Z9, Z3
-	VBROADCASTSS (R9)(AX*2), Z10
+	VBROADCASTSS (R11)(AX*2), Z10
 	VFMADD231PS  Z10, Z8, Z4
 	VFMADD231PS  Z10, Z9, Z5
-	VBROADCASTSS (R10), Z10
+	VBROADCASTSS (R12), Z10
 	VFMADD231PS  Z10, Z8, Z6
 	VFMADD231PS  Z10, Z9, Z7
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         R13
 	JNZ          rows4x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows4x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows4x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows4x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -12511,59 +12610,70 @@ rows3x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
 	VMOVAPS Z0, Z4
 	VMOVAPS Z1, Z5
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows3x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows3x2_middle:
-	MOVQ R8, R9
-	MOVQ t+0(FP), R10
-	MOVQ 192(R10), R10
+	MOVQ R10, R11
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows3x2_depth:
 	VMOVUPS      (CX), Z6
 	VMOVUPS      64(CX), Z7
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z8
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z8
 	VFMADD231PS  Z8, Z6, Z0
 	VFMADD231PS  Z8, Z7, Z1
-	VBROADCASTSS (R9)(AX*1), Z8
+	VBROADCASTSS (R11)(AX*1), Z8
 	VFMADD231PS  Z8, Z6, Z2
 	VFMADD231PS  Z8, Z7, Z3
-	VBROADCASTSS (R9)(AX*2), Z8
+	VBROADCASTSS (R11)(AX*2), Z8
 	VFMADD231PS  Z8, Z6, Z4
 	VFMADD231PS  Z8, Z7, Z5
-	ADDQ         $0x04, R9
-	DECQ         R10
+	ADDQ         $0x04, R11
+	DECQ         R12
 	JNZ          rows3x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows3x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows3x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows3x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -12631,54 +12741,65 @@ rows2x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Z0
-	VMOVUPS 64(BX), Z1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
 	VMOVAPS Z0, Z2
 	VMOVAPS Z1, Z3
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows2x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows2x2_middle:
-	MOVQ R8, R9
-	MOVQ t+0(FP), R10
-	MOVQ 192(R10), R10
+	MOVQ R10, R11
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows2x2_depth:
 	VMOVUPS      (CX), Z4
 	VMOVUPS      64(CX), Z5
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Z6
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Z6
 	VFMADD231PS  Z6, Z4, Z0
 	VFMADD231PS  Z6, Z5, Z1
-	VBROADCASTSS (R9)(AX*1), Z6
+	VBROADCASTSS (R11)(AX*1), Z6
 	VFMADD231PS  Z6, Z4, Z2
 	VFMADD231PS  Z6, Z5, Z3
-	ADDQ         $0x04, R9
-	DECQ         R10
+	ADDQ         $0x04, R11
+	DECQ         R12
 	JNZ          rows2x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows2x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows2x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows2x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         216(AX), AX
@@ -14387,7 +14508,7 @@ rows2x1_plain:
 	RET
 
 // func product256(t *tile)
-// Requires: AVX, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·product256(SB), $0-8
 	MOVQ    t+0(FP), AX
 	MOVQ    120(AX), AX
@@ -14527,9 +14648,18 @@ rows6x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Y0
-	VMOVUPS 32(BX), Y1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
@@ -14540,64 +14670,66 @@ rows6x2:
 	VMOVAPS Y1, Y9
 	VMOVAPS Y0, Y10
 	VMOVAPS Y1, Y11
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows6x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows6x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R10
-	MOVQ t+0(FP), R11
-	MOVQ 192(R11), R11
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R12
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows6x2_depth:
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Y14
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (R9)(AX*1), Y14
+	VBROADCASTSS (R11)(AX*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (R9)(AX*2), Y14
+	VBROADCASTSS (R11)(AX*2), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (R10), Y14
+	VBROADCASTSS (R12), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (R10)(AX*1), Y14
+	VBROADCASTSS (R12)(AX*1), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (R10)(AX*2), Y14
+	VBROADCASTSS (R12)(AX*2), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         R13
 	JNZ          rows6x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows6x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows6x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows6x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
@@ -14684,9 +14816,18 @@ rows5x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Y0
-	VMOVUPS 32(BX), Y1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
@@ -14695,61 +14836,63 @@ rows5x2:
 	VMOVAPS Y1, Y7
 	VMOVAPS Y0, Y8
 	VMOVAPS Y1, Y9
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows5x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows5x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R10
-	MOVQ t+0(FP), R11
-	MOVQ 192(R11), R11
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R12
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows5x2_depth:
 	VMOVUPS      (CX), Y10
 	VMOVUPS      32(CX), Y11
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Y12
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
-	VBROADCASTSS (R9)(AX*1), Y12
+	VBROADCASTSS (R11)(AX*1), Y12
 	VFMADD231PS  Y12, Y10, Y2
 	VFMADD231PS  Y12, Y11, Y3
-	VBROADCASTSS (R9)(AX*2), Y12
+	VBROADCASTSS (R11)(AX*2), Y12
 	VFMADD231PS  Y12, Y10, Y4
 	VFMADD231PS  Y12, Y11, Y5
-	VBROADCASTSS (R10), Y12
+	VBROADCASTSS (R12), Y12
 	VFMADD231PS  Y12, Y10, Y6
 	VFMADD231PS  Y12, Y11, Y7
-	VBROADCASTSS (R10)(AX*1), Y12
+	VBROADCASTSS (R12)(AX*1), Y12
 	VFMADD231PS  Y12, Y10, Y8
 	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         R13
 	JNZ          rows5x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows5x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows5x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows5x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
@@ -14826,67 +14969,78 @@ rows4x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Y0
-	VMOVUPS 32(BX), Y1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
 	VMOVAPS Y1, Y5
 	VMOVAPS Y0, Y6
 	VMOVAPS Y1, Y7
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows4x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows4x2_middle:
-	MOVQ R8, R9
-	LEAQ (AX)(AX*2), R10
-	LEAQ (R9)(R10*1), R10
-	MOVQ t+0(FP), R11
-	MOVQ 192(R11), R11
+	MOVQ R10, R11
+	LEAQ (AX)(AX*2), R12
+	LEAQ (R11)(R12*1), R12
+	MOVQ t+0(FP), R13
+	MOVQ 192(R13), R13
 
 rows4x2_depth:
 	VMOVUPS      (CX), Y8
 	VMOVUPS      32(CX), Y9
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Y10
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
-	VBROADCASTSS (R9)(AX*1), Y10
+	VBROADCASTSS (R11)(AX*1), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y3
-	VBROADCASTSS (R9)(AX*2), Y10
+	VBROADCASTSS (R11)(AX*2), Y10
 	VFMADD231PS  Y10, Y8, Y4
 	VFMADD231PS  Y10, Y9, Y5
-	VBROADCASTSS (R10), Y10
+	VBROADCASTSS (R12), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $0x04, R9
-	ADDQ         $0x04, R10
-	DECQ         R11
+	ADDQ         $0x04, R11
+	ADDQ         $0x04, R12
+	DECQ         R13
 	JNZ          rows4x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows4x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows4x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows4x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
@@ -14953,59 +15107,70 @@ rows3x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Y0
-	VMOVUPS 32(BX), Y1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
 	VMOVAPS Y0, Y4
 	VMOVAPS Y1, Y5
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows3x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows3x2_middle:
-	MOVQ R8, R9
-	MOVQ t+0(FP), R10
-	MOVQ 192(R10), R10
+	MOVQ R10, R11
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows3x2_depth:
 	VMOVUPS      (CX), Y6
 	VMOVUPS      32(CX), Y7
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Y8
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
-	VBROADCASTSS (R9)(AX*1), Y8
+	VBROADCASTSS (R11)(AX*1), Y8
 	VFMADD231PS  Y8, Y6, Y2
 	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS (R9)(AX*2), Y8
+	VBROADCASTSS (R11)(AX*2), Y8
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         $0x04, R9
-	DECQ         R10
+	ADDQ         $0x04, R11
+	DECQ         R12
 	JNZ          rows3x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows3x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows3x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows3x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
@@ -15062,54 +15227,65 @@ rows2x2:
 	MOVQ    200(DX), DX
 	SHLQ    $0x02, DX
 	MOVQ    t+0(FP), BX
-	MOVQ    72(BX), BX
-	VMOVUPS (BX), Y0
-	VMOVUPS 32(BX), Y1
+	MOVQ    224(BX), BX
+	MOVQ    t+0(FP), SI
+	MOVQ    256(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    248(DI), DI
+	ADDQ    DI, BX
+	TESTQ   SI, SI
+	CMOVQEQ CX, BX
+	MOVQ    t+0(FP), DI
+	MOVQ    72(DI), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
 	VMOVAPS Y0, Y2
 	VMOVAPS Y1, Y3
-	MOVQ    t+0(FP), BX
-	MOVQ    144(BX), BX
-	MOVQ    t+0(FP), SI
-	MOVQ    24(SI), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    144(DI), DI
+	MOVQ    t+0(FP), R8
+	MOVQ    24(R8), R8
 
 rows2x2_outer:
-	MOVQ t+0(FP), DI
-	MOVQ 168(DI), DI
-	MOVQ SI, R8
+	MOVQ t+0(FP), R9
+	MOVQ 168(R9), R9
+	MOVQ R8, R10
 
 rows2x2_middle:
-	MOVQ R8, R9
-	MOVQ t+0(FP), R10
-	MOVQ 192(R10), R10
+	MOVQ R10, R11
+	MOVQ t+0(FP), R12
+	MOVQ 192(R12), R12
 
 rows2x2_depth:
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
 	ADDQ         DX, CX
-	VBROADCASTSS (R9), Y6
+	PREFETCHT0   (BX)
+	ADDQ         SI, BX
+	VBROADCASTSS (R11), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (R9)(AX*1), Y6
+	VBROADCASTSS (R11)(AX*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         $0x04, R9
-	DECQ         R10
+	ADDQ         $0x04, R11
+	DECQ         R12
 	JNZ          rows2x2_depth
+	MOVQ         t+0(FP), R11
+	MOVQ         184(R11), R11
+	LEAQ         (CX)(R11*4), CX
+	MOVQ         t+0(FP), R11
+	MOVQ         176(R11), R11
+	LEAQ         (R10)(R11*4), R10
+	DECQ         R9
+	JNZ          rows2x2_middle
 	MOVQ         t+0(FP), R9
-	MOVQ         184(R9), R9
+	MOVQ         160(R9), R9
 	LEAQ         (CX)(R9*4), CX
 	MOVQ         t+0(FP), R9
-	MOVQ         176(R9), R9
+	MOVQ         152(R9), R9
 	LEAQ         (R8)(R9*4), R8
 	DECQ         DI
-	JNZ          rows2x2_middle
-	MOVQ         t+0(FP), DI
-	MOVQ         160(DI), DI
-	LEAQ         (CX)(DI*4), CX
-	MOVQ         t+0(FP), DI
-	MOVQ         152(DI), DI
-	LEAQ         (SI)(DI*4), SI
-	DECQ         BX
 	JNZ          rows2x2_outer
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
