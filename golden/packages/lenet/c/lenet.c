@@ -132,24 +132,6 @@ typedef struct {
     uintptr_t at, lead;
 } rows_next;
 
-/* Is the panel behind the one of taps by step weights at w, if left columns from w on leave
-   one. */
-TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
-{
-    rows_next f;
-    const int32_t behind = left > step ? left - step : 0;
-    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
-    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
-    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
-    return f;
-}
-
-/* A tile of taps steps of the innermost loop is done. */
-TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
-{
-    f->at += (uintptr_t)taps * f->lead;
-}
-
 /* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
 TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
@@ -275,7 +257,25 @@ TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, f
 #undef ROWS_CASE
 }
 
-/* The same for a whole panel, or one of half the width. */
+/* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
+   it, if left columns from w on leave one. */
+TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+{
+    rows_next f;
+    const int32_t behind = left > step ? left - step : 0;
+    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
+    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    return f;
+}
+
+/* A tile of taps steps of the innermost loop is done. */
+TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+{
+    f->at += (uintptr_t)taps * f->lead;
+}
+
+/* rows_block for a whole panel, or one of half the width. */
 TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     if (half) {
