@@ -86,7 +86,7 @@ func comment(s string) string {
 // output has one of these names.
 var packages = map[string]string{
 	"atomic": "sync/atomic", "binary": "encoding/binary", "bits": "math/bits", "errors": "errors", "fmt": "fmt",
-	"cmp": "cmp", "math": "math", "sync": "sync", "unsafe": "unsafe",
+	"cmp": "cmp", "math": "math", "runtime": "runtime", "sync": "sync", "unsafe": "unsafe",
 }
 
 // file puts a formatted file together from its declarations, with the imports

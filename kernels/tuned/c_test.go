@@ -267,9 +267,6 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	if tuned.ChannelsLast(target) {
 		sets["winograd_f32"] = winogradTrials(r, min(count, 10))
 	}
-	if target.Lang == "go" && target.Threads > 1 {
-		sets["winograd_panels_f32"] = []*trial{panelsTrial()}
-	}
 	for _, k := range tuned.Standard() {
 		if strings.HasSuffix(k.Name, "_i8") {
 			continue // see byteTrials

@@ -77,7 +77,7 @@ func (k *Kernel) HelpersFor(text string) []string {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), WinogradPanels(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(), Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(), Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
 }
 
 // Request asks for a kernel for one operator call.

@@ -35,31 +35,6 @@ func matchWinograd(r *Request) *Instance {
 	return cv.winograd(r, plan)
 }
 
-// WinogradPanels is Winograd for threads that share panels of weights rather than
-// tiles, all of which are carried to the points first: weights that come from far
-// are not read by all.
-func WinogradPanels() *Kernel {
-	return &Kernel{Name: "winograd_panels_f32", Go: "rows.WinogradPanels", Phases: []string{"points", "panels"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
-		Match: matchWinogradPanels}
-}
-
-func matchWinogradPanels(r *Request) *Instance {
-	if r.Target.Lang != "go" || r.Target.Threads < 2 {
-		return nil
-	}
-	cv, plan, ok := winogradOf(r)
-	plan.block = roundUp(plan.tiles, 2)
-	points := (plan.m + 2) * (plan.m + 2)
-	if !ok || !plan.far || 4*plan.block*points*int64(cv.cin) > secondCache {
-		return nil
-	}
-	in := cv.winograd(r, plan)
-	in.Scratch = sym.Int(4 * plan.block * points * (int64(cv.cin) + rowsCols*int64(r.Target.Threads)))
-	in.Params = append(in.Params, Param{"sharers", sym.Int(int64(r.Target.Threads))})
-	in.Cost *= 0.9
-	return in
-}
-
 // winogradOf returns the convolution that a request is for and the way to carry it
 // out; false if there is none that is cheaper than plain sums.
 func winogradOf(r *Request) (cv *convolution, plan winogradPlan, ok bool) {

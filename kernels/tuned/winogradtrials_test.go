@@ -107,30 +107,6 @@ func TestWinogradParts(t *testing.T) {
 	}
 }
 
-// panelsTrial is a convolution for threads, whose weights no near cache holds.
-func panelsTrial() *trial {
-	tr := &trial{op: ops.PaddedConvolution, name: "panels", syms: map[*sym.Symbol]int64{}, xOrder: []int{0, 2, 3, 1}, yOrder: []int{0, 2, 3, 1},
-		constant: []bool{false, true, true}, epilogue: epilogues()[1]}
-	tr.sample = ops.NewSample("input", static(1, 16, 12, 12), "weight", static(520, 16, 3, 3), "bias", static(520),
-		"stride", []int64{1, 1}, "dilation", []int64{1, 1}, "groups", int64(1), "before", []int64{1, 1}, "after", []int64{1, 0})
-	return tr
-}
-
-// TestWinogradPanels runs the Go form for threads, and only for these.
-func TestWinogradPanels(t *testing.T) {
-	r := rand.New(rand.NewPCG(11, 12))
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true, Threads: 3}
-	tr := panelsTrial()
-	if !tr.prepare(t, r, target) || tr.in.Kernel.Name != "winograd_panels_f32" {
-		t.Fatal("not taken")
-	}
-	tr.check(t, tr.runGo(t))
-	target.Threads = 1
-	if in := tuned.WinogradPanels().Match(&tuned.Request{Call: tr.call, Target: target}); in != nil {
-		t.Error("taken though there is one thread")
-	}
-}
-
 // TestWinogradEndless holds that a weight which is infinite or no number is left to
 // sums in which it meets its own results alone.
 func TestWinogradEndless(t *testing.T) {

@@ -1,6 +1,9 @@
 package golang
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // divided is a call of a kernel whose steps are done in parts. Each part writes
 // results of its own; a step begins when all parts of the one before are done.
@@ -31,9 +34,11 @@ type threads struct {
 
 const (
 	over = -1
-	// watching is how often a goroutine looks whether it can go on before it sleeps:
-	// for about as long as it takes to be started or woken, some ten microseconds.
-	watching = 1 << 16
+	// Before a goroutine sleeps it looks so many times whether it can go on, so many
+	// times over, for about a millisecond, and lets others run in between. To be woken
+	// takes a tenth of that, and who has done a part often waits for longer: processors
+	// that other programs want too are not equally fast.
+	watches, looks = 1 << 6, 1 << 14
 )
 
 // set makes t count goroutines, the caller's among them.
@@ -82,10 +87,13 @@ func (t *threads) worker() {
 // watch returns true when there are parts, false if there is no call.
 func (t *threads) watch() bool {
 	for {
-		for range watching {
-			if t.open.Load() > 0 {
-				return true
+		for range watches {
+			for range looks {
+				if t.open.Load() > 0 {
+					return true
+				}
 			}
+			runtime.Gosched()
 		}
 		if t.open.Load() == over {
 			return false
@@ -132,10 +140,13 @@ func (t *threads) finish() {
 // wait returns when nothing is left.
 func (t *threads) wait() {
 	for {
-		for range watching {
-			if t.left.Load() == 0 {
-				return
+		for range watches {
+			for range looks {
+				if t.left.Load() == 0 {
+					return
+				}
 			}
+			runtime.Gosched()
 		}
 		t.waiting.Store(true)
 		if t.left.Load() == 0 && t.waiting.CompareAndSwap(true, false) {

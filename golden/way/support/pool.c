@@ -1,7 +1,7 @@
 /* Runs a package's kernels in parts: the first part in the caller's thread, each
- * other in a thread of its own that waits for it. It spins for a while before it
- * sleeps, so that a call soon after the last finds it awake. NAME and THREADS are
- * the package's. */
+ * other in a thread of its own that waits for it. It spins for about a millisecond
+ * before it sleeps, so that a call soon after the last finds it awake, and lets
+ * other threads run in between. NAME and THREADS are the package's. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -16,7 +16,18 @@ static struct {
 	int started;
 } pool = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL, 0, 0, { 0 }, 0 };
 
-enum { pool_spins = 20000 };
+enum { pool_spins = 20000, pool_yield = 256 };
+
+/* Lets time pass in the i-th turn of a loop that waits. */
+static void pool_pause(int i)
+{
+	if (i % pool_yield == pool_yield - 1) {
+		sched_yield();
+	}
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
 
 /* Returns when the round after seen has begun. */
 static void pool_wait(uint32_t seen)
@@ -25,6 +36,7 @@ static void pool_wait(uint32_t seen)
 		if (__atomic_load_n(&pool.round, __ATOMIC_ACQUIRE) != seen) {
 			return;
 		}
+		pool_pause(i);
 	}
 	pthread_mutex_lock(&pool.lock);
 	while (__atomic_load_n(&pool.round, __ATOMIC_ACQUIRE) == seen) {
@@ -74,10 +86,8 @@ void NAME_parallel_for(void (*body)(void *, int32_t), void *arguments, int32_t p
 	pthread_cond_broadcast(&pool.wake);
 	pthread_mutex_unlock(&pool.lock);
 	body(arguments, 0);
-	for (i = 0; __atomic_load_n(&pool.left, __ATOMIC_ACQUIRE) > 0; i++) {
-		if (i >= pool_spins) {
-			sched_yield();
-		}
+	for (i = 0; __atomic_load_n(&pool.left, __ATOMIC_ACQUIRE) > 0; i = (i + 1) % pool_yield) {
+		pool_pause(i);
 	}
 }
 

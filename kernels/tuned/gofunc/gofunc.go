@@ -82,11 +82,6 @@ func Lookup(name string) (Function, bool) {
 			rows.Winograd(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12],
 				f.Add, f.Low, f.High, f.Epilogue)
 		}, true
-	case "rows.WinogradPanels":
-		return func(b [][]float32, p []int, f Finish) {
-			rows.WinogradPanels(b[0], b[1], b[2], b[3], b[4], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13],
-				f.Add, f.Low, f.High, f.Epilogue)
-		}, true
 	case "rows.Depthwise":
 		return func(b [][]float32, p []int, f Finish) {
 			rows.Depthwise(b[0], b[1], b[2], b[3], p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15],

@@ -68,9 +68,9 @@ func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32
 		x = scratch
 	}
 	f := finish{y, add, low, high}
-	s := divide(part, parts, cout, oh, ow)
-	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle, depth: depth}
 	taps := outer * middle * depth
+	s := divide(part, parts, cout, oh, ow, oh*xh, cout*taps)
+	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle, depth: depth}
 	var sums [maxRows * panel]float32
 	for g := range groups {
 		wide := (cout + panel - 1) / panel * panel

@@ -17,7 +17,7 @@ func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh,
 func ConvPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
-	s := divide(part, parts, cout, oh, ow)
+	s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
 	for b := range batch {
 		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
@@ -43,7 +43,7 @@ func ConvGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, 
 	b := step / 2
 	if step%2 == 1 {
 		f := finish{y, add, low, high}
-		s := divide(part, parts, cout, oh, ow)
+		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
 		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 		return
 	}

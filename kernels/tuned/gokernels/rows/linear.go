@@ -17,7 +17,7 @@ func LinearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
 	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
-		s = divide(part, parts, n, 1, m)
+		s = divide(part, parts, n, 1, m, m*k, n*k)
 	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)

@@ -30,7 +30,7 @@ func MatmulPart(_, part, parts int, y, x, w, scratch []float32, batch, m, n, k, 
 	if xk != 1 {
 		t.x, t.next = lines, k
 	}
-	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m)
+	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m, m, batch*n)
 	for u := s.panels[0]; u < s.panels[1]; u += panel {
 		across := (n + panel - 1) / panel * panel
 		b, j := u/across, u%across

@@ -67,8 +67,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestWinogradParts does the same for Winograd's tiles and panels, and compares with
-// the kernel that is not made for threads.
+// TestWinogradParts does the same for Winograd, and compares with the kernel that is
+// not made for threads.
 func TestWinogradParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	low, high := float32(-3), float32(math.Inf(1))
@@ -78,34 +78,19 @@ func TestWinogradParts(t *testing.T) {
 	for _, side := range []int{6, 4} {
 		across := (iw + side - 3) / (side - 2)
 		tiles := across * ((ih + side - 3) / (side - 2))
-		all := tiles + tiles%2
-		scratch := make([]float32, side*side*(max(all, 24)*(c+3*panel)))
+		scratch := make([]float32, side*side*24*(c+panel))
 		Winograd(y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 12, add, low, high, nil)
 		want := slices.Clone(y)
-		for name, kernel := range map[string]struct {
-			steps int
-			do    func(step, part, parts int)
-		}{
-			"tiles": {1, func(step, part, parts int) {
-				WinogradPart(step, part, parts, y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 24, add, low, high, nil)
-			}},
-			"panels": {4, func(step, part, parts int) {
-				WinogradPanelsPart(step, part, parts, y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, all, 3, add, low, high, nil)
-			}},
-		} {
-			for _, parts := range []int{1, 2, 3, 5, 64} {
-				for i := range y {
-					y[i] = float32(math.NaN())
-				}
-				for step := range kernel.steps {
-					for part := parts - 1; part >= 0; part-- {
-						kernel.do(step, part, parts)
-					}
-				}
-				for i, v := range y {
-					if math.Float32bits(v) != math.Float32bits(want[i]) || v != v {
-						t.Fatalf("%s, %d points, %d parts: result %d is %g, in one part %g", name, side*side, parts, i, v, want[i])
-					}
+		for _, parts := range []int{1, 2, 3, 5, 64} {
+			for i := range y {
+				y[i] = float32(math.NaN())
+			}
+			for part := parts - 1; part >= 0; part-- {
+				WinogradPart(0, part, parts, y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 24, add, low, high, nil)
+			}
+			for i, v := range y {
+				if math.Float32bits(v) != math.Float32bits(want[i]) || v != v {
+					t.Fatalf("%d points, %d parts: result %d is %g, in one part %g", side*side, parts, i, v, want[i])
 				}
 			}
 		}

@@ -35,45 +35,11 @@ func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, s
 	for b := range batch {
 		for g.first = begin; g.first < end; g.first += g.count {
 			g.count = min(evenly(end-g.first, most), end-g.first)
-			g.lift(x[b*ih*iw*cin:], 0, g.even())
+			g.lift(x[b*ih*iw*cin:])
 			for j := 0; j < cout; j += panel {
-				g.panel(&f, epilogue, w, bias, b, j, cout)
+				g.panel(&f, epilogue, w, bias, b, j)
 			}
 		}
-	}
-}
-
-// WinogradPanels is Winograd for weights that are large: all tiles of an image are
-// carried to the points first. The scratch, for block tiles, which are all, holds sums
-// for as many panels as parts may share the work, and more parts have nothing to do.
-func WinogradPanels(y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, sharers int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		WinogradPanelsPart(step, 0, 1, y, x, w, bias, scratch, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, sharers, add, low, high, epilogue)
-	}
-}
-
-// WinogradPanelsPart does one of the parts that a step of WinogradPanels is divided
-// into: steps carry an image's tiles to the points and make results of them in turn,
-// and each begins when the one before has ended.
-func WinogradPanelsPart(step, part, parts int, y, x, w, bias, scratch []float32, _, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, sharers int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	parts = min(parts, sharers)
-	if part >= parts {
-		return
-	}
-	b, points := step/2, side*side
-	g := carried{side: side, cin: cin, cout: cout, ih: ih, iw: iw, oh: oh, ow: ow, ph: ph, pw: pw, across: across, count: tiles}
-	g.values, g.sums = scratch[:block*points*cin], scratch[block*points*(cin+part*panel):][:block*points*panel]
-	if step%2 == 0 {
-		g.lift(x[b*ih*iw*cin:], g.even()*part/parts, g.even()*(part+1)/parts)
-		return
-	}
-	f := finish{y, add, low, high}
-	panels := (cout + panel - 1) / panel
-	end := panels * (part + 1) / parts
-	for k := panels * part / parts; k < end; k++ {
-		g.panel(&f, epilogue, w, bias, b, k*panel, end*panel)
 	}
 }
 
@@ -92,10 +58,10 @@ type carried struct {
 // even is the number of tiles with the last one twice if that makes it even.
 func (g *carried) even() int { return g.count + g.count%2 }
 
-// lift carries tiles number from to before end of the block to the points.
-func (g *carried) lift(x []float32, from, end int) {
+// lift carries the tiles of the block to the points.
+func (g *carried) lift(x []float32) {
 	t := lift{x: x[:g.ih*g.iw*g.cin], xh: g.iw * g.cin, xw: g.cin, channels: g.cin, step: g.even() * g.cin}
-	for i := from; i < end; i++ {
+	for i := range g.even() {
 		n := g.first + min(i, g.count-1)
 		t.tile(g.side, n/g.across*(g.side-2)-g.ph, n%g.across*(g.side-2)-g.pw, g.ih, g.iw)
 		t.v = g.values[i*g.cin:]
@@ -103,9 +69,8 @@ func (g *carried) lift(x []float32, from, end int) {
 	}
 }
 
-// panel makes results of image b from channel j on, of those up to before end that
-// are made in turn.
-func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j, end int) {
+// panel makes results of image b from channel j on.
+func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j int) {
 	var zero [panel]float32
 	even, points := g.even(), g.side*g.side
 	height := evenly(even, tileRows)
@@ -115,7 +80,7 @@ func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j, end int)
 	// A point's products fetch the weights of the next one, or of the next panel's first.
 	first, size := j*points*g.cin, width*g.cin
 	last := first + points*size
-	if j+panel < end {
+	if j+panel < g.cout {
 		last += min(size, len(w)-last)
 	}
 	t.follow(w[first+size:last], points*((even+height-1)/height)*g.cin)
