@@ -12,31 +12,54 @@ const (
 	perByte = 3 // of products of bytes, wherever they are made
 )
 
+// tiling is how a kernel of convolution without vectors makes a row of results.
+type tiling struct {
+	size     float64 // results in a tile
+	blocks   float64 // tiles side by side
+	together float64 // instructions for each product of a tile, and of a result alone
+	alone    float64
+	overlap  bool // the last tile of a row may lie over the one before, so none is left over
+}
+
+// slidingTiles are those of the kernel with a window for each channel.
+func slidingTiles(in *Instance) tiling {
+	size := float64(in.Tile.Cols)
+	return tiling{size: size, blocks: in.number("channels") * in.number("mult"), together: (2*size + 4) / size, alone: 5, overlap: true}
+}
+
+// productTiles are those of the kernel that multiplies rows with columns of weights.
+func productTiles(in *Instance) tiling {
+	size, wide := float64(in.Tile.Rows), float64(in.Tile.Cols)
+	return tiling{size: size, blocks: math.Ceil(in.number("cout")/wide) * in.number("groups"),
+		together: (size + wide + size*wide + 3) / (size * wide), alone: (2*wide + 4) / wide}
+}
+
+// row returns how many tiles, and results made alone, a row has, inner of whose cols
+// results see all taps.
+func (t tiling) row(inner, cols float64) (tiles, alone float64) {
+	switch {
+	case !t.overlap:
+		tiles = math.Floor(inner / t.size)
+		return tiles, cols - tiles*t.size
+	case inner < t.size:
+		return 0, cols
+	}
+	return math.Ceil(inner / t.size), cols - inner
+}
+
 // Instructions estimates what the kernel of a convolution takes on a
 // microcontroller. Results that have not enough neighbours in a row, or a band of
 // rows, are made alone, with more instructions for each product.
 func (in *Instance) Instructions() float64 {
-	if in.Rest {
+	if in.Rest || in.Kernel.tiling == nil {
 		return perCall + perByte*cost(in.MACs)
 	}
-	number := func(name string) float64 { return cost(in.param(name)) }
-	rows, cols := number("oh"), number("ow")
-	inner := max(0, number("right")-number("left")) // results of a row that see all taps
-	var size, tiles, alone, blocks float64          // results in a tile; tiles, others in a row; tiles side by side
-	var together, single float64                    // instructions for each product
-	if in.Kernel.Name == "depthwise_conv2d_f32" {
-		size, blocks = float64(in.Tile.Cols), number("channels")*number("mult")
-		if tiles, alone = math.Ceil(inner/size), cols-inner; inner < size {
-			tiles, alone = 0, cols
-		}
-		together, single = (2*size+4)/size, 5
-	} else {
-		wide := float64(in.Tile.Cols)
-		size, blocks = float64(in.Tile.Rows), math.Ceil(number("cout")/wide)*number("groups")
-		tiles = math.Floor(inner / size)
-		alone = cols - tiles*size
-		together, single = (size+wide+size*wide+3)/(size*wide), (2*wide+4)/wide
-	}
+	t := in.Kernel.tiling(in)
+	rows, cols := in.number("oh"), in.number("ow")
+	tiles, alone := t.row(max(0, in.number("right")-in.number("left")), cols)
 	products := cost(in.MACs) / (rows * cols)
-	return perCall + rows*((tiles*size*together+alone*single)*products+(tiles+alone)*blocks*perTile)
+	return perCall + rows*((tiles*t.size*t.together+alone*t.alone)*products+(tiles+alone)*t.blocks*perTile)
 }
+
+// number is what an integer parameter is about.
+func (in *Instance) number(name string) float64 { return cost(in.param(name)) }

@@ -13,14 +13,14 @@ import (
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
 	return &Kernel{Name: "conv2d_f32", Go: "conv.F32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32", "taps"},
-		InBands: eachAlone, ScalarBands: true, Match: matchConv}
+		InBands: eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
 }
 
 // DepthwiseConv2D is the convolution in which every channel is a group of its
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "window_f32"},
-		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, Match: matchDepthwise}
+		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles, Match: matchDepthwise}
 }
 
 func matchConv(r *Request) *Instance {

@@ -60,6 +60,7 @@ type Kernel struct {
 	InBands func(in *Instance, whole Window, bands []Rows) bool
 	// ScalarBands tells that InBands is true of C without vectors alone.
 	ScalarBands bool
+	tiling      func(in *Instance) tiling // what Instructions counts; nil: it counts products
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
 	// result are dense; kernels that know row-major ones only look at

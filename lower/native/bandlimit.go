@@ -54,7 +54,7 @@ func (r *run) within(limit int64) *way {
 					held = max(held, n.buffer+r.after)
 				}
 				if held <= limit {
-					ways[end] = add1(ways[end], n)
+					ways[end] = withBest(ways[end], n)
 				}
 			}
 		}
@@ -76,8 +76,9 @@ func (r *run) within(limit int64) *way {
 	return nil
 }
 
-// add1 adds a way to those that may be the best for something.
-func add1(list []*way, w *way) []*way {
+// withBest returns a list of ways, each of which may be the best for something, with
+// one more if it may be so too.
+func withBest(list []*way, w *way) []*way {
 	if slices.ContainsFunc(list, func(v *way) bool { return v.better(w) }) {
 		return list
 	}

@@ -96,3 +96,34 @@ func TestWinogradParts(t *testing.T) {
 		}
 	}
 }
+
+// TestDivide holds that parts share what is read more, if it comes out even.
+func TestDivide(t *testing.T) {
+	for _, c := range []struct {
+		parts, cout, oh, ow, x, w int
+		want                      string
+	}{
+		{2, 128, 28, 28, 1000, 2000, "panels"},
+		{2, 128, 28, 28, 2000, 1000, "rows"},
+		{2, 128, 1, 784, 2000, 1000, "columns"},
+		{2, 96, 28, 28, 1000, 2000, "rows"},    // three panels
+		{2, 128, 7, 7, 2000, 1000, "panels"},   // seven rows
+		{2, 512, 1, 1, 2000, 1000, "panels"},   // one result
+		{2, 32, 28, 28, 1000, 2000, "rows"},    // one panel
+		{2, 288, 28, 28, 1000, 2000, "panels"}, // nine are even enough
+	} {
+		s := divide(1, c.parts, c.cout, c.oh, c.ow, c.x, c.w)
+		got := "nothing"
+		switch {
+		case s.panels[0] > 0:
+			got = "panels"
+		case s.rows[0] > 0:
+			got = "rows"
+		case s.columns[0] > 0:
+			got = "columns"
+		}
+		if got != c.want {
+			t.Errorf("%+v: parts share %s", c, got)
+		}
+	}
+}
