@@ -76,7 +76,7 @@ func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
 func convPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
-	s := divide(part, parts, cout, oh, ow)
+	s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
 	for b := range batch {
 		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 	}
@@ -102,7 +102,7 @@ func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, 
 	b := step / 2
 	if step%2 == 1 {
 		f := finish{y, add, low, high}
-		s := divide(part, parts, cout, oh, ow)
+		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
 		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
 		return
 	}
@@ -236,7 +236,7 @@ func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
 	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
-		s = divide(part, parts, n, 1, m)
+		s = divide(part, parts, n, 1, m, m*k, n*k)
 	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(n, j)
@@ -327,13 +327,19 @@ type share struct {
 }
 
 // divide returns the share of one of parts parts of the results of cout
-// channels, oh rows and ow columns: of panels where they come out even, or else
-// of rows if there are enough, or of a row's tiles, unless these are too few.
-func divide(part, parts, cout, oh, ow int) share {
+// channels, oh rows and ow columns. Parts that share panels read all of the image, x
+// elements, and parts that share rows, or a row's tiles where there are fewer rows than
+// parts, all of the w weights: they share what keeps more of their reading apart, if it
+// comes out even.
+func divide(part, parts, cout, oh, ow, x, w int) share {
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
+	lines := oh
+	if oh < parts {
+		lines = tiles
+	}
 	switch {
-	case panels%parts == 0 || panels > 4*parts || max(oh, tiles) < parts:
+	case even(panels, parts) && (w >= x || !even(lines, parts)) || lines < parts:
 		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
 	case oh >= parts:
 		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
@@ -342,6 +348,9 @@ func divide(part, parts, cout, oh, ow int) share {
 	}
 	return s
 }
+
+// even reports whether parts of n are of about the same size.
+func even(n, parts int) bool { return n%parts == 0 || n > 4*parts }
 
 // tiles returns how many tiles the share has of a panel.
 func (s *share) tiles() int {
