@@ -11,9 +11,9 @@ import (
 	"github.com/etgen/etgen/golden/way"
 )
 
-// The checked-in cases through C on machines with wider and narrower vectors
-// than gcc assumes: in packages that choose vectors and tiles by what the
-// compiler tells them, and in ones of that machine.
+// The checked-in cases, or those that differ, through C on machines with wider and
+// narrower vectors than gcc assumes: in packages that choose vectors and tiles by
+// what the compiler tells them, and in ones of that machine.
 func TestMachines(t *testing.T) {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	cpu := strings.Fields(string(text))

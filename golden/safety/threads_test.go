@@ -1,13 +1,20 @@
 package safety
 
 import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
 )
 
 // threadCases are the cases, by what is in their names, of which kernels in parts
@@ -48,4 +55,73 @@ func TestThreadsAgree(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Wide layers whose parts share panels of weights, rows or tiles give the same bytes
+// in however many parts, more than there is of anything among them.
+func TestWideThreadsAgree(t *testing.T) {
+	var jobs []way.Job
+	for _, s := range []struct{ channels, outs, kernel, height, width int }{
+		{8, 64, 1, 9, 9}, {8, 128, 1, 1, 60}, {40, 128, 1, 3, 5}, {8, 96, 3, 9, 7}, {12, 300, 3, 2, 13}, {8, 64, 3, 24, 24}, {8, 320, 1, 7, 7},
+	} {
+		jobs = append(jobs, wideLayer(t, fmt.Sprintf("convolution %+v", s), []int{1, s.channels, s.height, s.width}, []int{s.outs, s.channels, s.kernel, s.kernel},
+			[]int{1, s.outs, (s.height-1)/s.kernel + 1, (s.width-1)/s.kernel + 1},
+			fmt.Sprintf("aten.convolution.default(input=%%x, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.kernel, s.kernel/2)))
+	}
+	for _, s := range []struct{ rows, in, outs int }{{1, 9, 192}, {40, 9, 64}, {40, 9, 300}, {100, 20, 96}, {30, 8, 32}} {
+		jobs = append(jobs, wideLayer(t, fmt.Sprintf("linear %+v", s), []int{s.rows, s.in}, []int{s.outs, s.in}, []int{s.rows, s.outs}, "aten.linear.default(input=%x, weight=%w, bias=%b)"))
+	}
+	for _, lang := range []string{"c", "go"} {
+		whole := runAll(t.Context(), language(lang, way.Settings{}, comparing()), jobs)
+		for _, threads := range []int{2, 3, 16} {
+			s := way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}
+			for i, r := range runAll(t.Context(), language(lang, s, comparing()), jobs) {
+				if err := sameBytes(whole[i], r); err != nil {
+					t.Errorf("%s, %s in %d parts: %v", lang, jobs[i].Name, threads, err)
+				}
+				if r.Err == nil && r.Code <= whole[i].Code {
+					t.Errorf("%s, %s has no parts", lang, jobs[i].Name)
+				}
+			}
+		}
+	}
+}
+
+// wideLayer makes a program of one operator on x, with weights w and bias b of random
+// numbers.
+func wideLayer(t *testing.T, name string, x, w, y []int, op string) way.Job {
+	t.Helper()
+	r := rand.New(rand.NewSource(5))
+	shape := func(sizes []int) string { return "f32" + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") }
+	numbers := func(sizes ...int) string {
+		n := 1
+		for _, s := range sizes {
+			n *= s
+		}
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf("%.3f", r.Float64()*2-1)
+		}
+		return strings.Join(list, ", ")
+	}
+	text := fmt.Sprintf("program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%y: %s = %s\n  return (%%y)\n}\n",
+		shape(w), numbers(w...), w[0], numbers(w[0]), shape(x), shape(y), op)
+	if _, err := ir.Parse("wide", text); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	sizes := make([]int64, len(x))
+	for i, n := range x {
+		sizes[i] = int64(n)
+	}
+	in, err := tensor.New(ir.Float32, sizes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range in.Len() {
+		binary.LittleEndian.PutUint32(in.Data[4*i:], math.Float32bits(r.Float32()*2-1))
+	}
+	return way.Job{Name: name, Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: in}}}}, Open: func() (*ir.Program, io.Closer, error) {
+		p, err := ir.Parse("wide", text)
+		return p, nil, err
+	}}
 }

@@ -9,16 +9,16 @@ const (
 	Moved   = 4 // of an element that a band leaves to the next
 	perTile = 60
 	perCall = 100
-	perByte = 3 // of products of bytes, wherever they are made
+	perByte = 3 // of each product of kernels without tiling, those of bytes
 )
 
 // tiling is how a kernel of convolution without vectors makes a row of results.
 type tiling struct {
 	size     float64 // results in a tile
 	blocks   float64 // tiles side by side
-	together float64 // instructions for each product of a tile, and of a result alone
-	alone    float64
-	overlap  bool // the last tile of a row may lie over the one before, so none is left over
+	together float64 // instructions for each product of a tile
+	alone    float64 // and of a result alone
+	overlap  bool    // the last tile of a row may lie over the one before, so none is left over
 }
 
 // slidingTiles are those of the kernel with a window for each channel.
@@ -51,7 +51,7 @@ func (t tiling) row(inner, cols float64) (tiles, alone float64) {
 // microcontroller. Results that have not enough neighbours in a row, or a band of
 // rows, are made alone, with more instructions for each product.
 func (in *Instance) Instructions() float64 {
-	if in.Rest || in.Kernel.tiling == nil {
+	if in.Kernel.tiling == nil {
 		return perCall + perByte*cost(in.MACs)
 	}
 	t := in.Kernel.tiling(in)
@@ -61,5 +61,5 @@ func (in *Instance) Instructions() float64 {
 	return perCall + rows*((tiles*t.size*t.together+alone*t.alone)*products+(tiles+alone)*t.blocks*perTile)
 }
 
-// number is what an integer parameter is about.
+// number is an integer parameter, the largest value if it is not constant.
 func (in *Instance) number(name string) float64 { return cost(in.param(name)) }

@@ -84,8 +84,7 @@ func TestSelect(t *testing.T) {
 // a language agree on its parameters.
 func TestParams(t *testing.T) {
 	names, tried := map[string][]string{}, map[string]bool{}
-	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true}, {Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true},
-		{Lang: "go", Name: "generic", Speed: true, Threads: 2}} {
+	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true}, {Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true}} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {

@@ -24,38 +24,33 @@ func Winograd() *Kernel {
 const winogradLanes = 16
 
 func matchWinograd(r *Request) *Instance {
-	cv, plan, ok := winogradOf(r)
-	if !ok {
+	if !ChannelsLast(r.Target) {
 		return nil
 	}
-	if plan.far { // weights are read once for a block
-		plan.block = plan.within(cv.cin, plan.block)
-	}
-	plan.block *= int64(max(1, r.Target.Threads)) // each part has its own
-	return cv.winograd(r, plan)
-}
-
-// winogradOf returns the convolution that a request is for and the way to carry it
-// out; false if there is none that is cheaper than plain sums.
-func winogradOf(r *Request) (cv *convolution, plan winogradPlan, ok bool) {
-	if !ChannelsLast(r.Target) {
-		return nil, plan, false
-	}
-	cv = convolutionOf(r)
+	cv := convolutionOf(r)
 	if cv == nil || cv.groups > 1 || !cv.xLast || !cv.yLast || cv.cin%winogradLanes != 0 || cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
-		return nil, plan, false
+		return nil
 	}
 	var out [2]int64
 	for i := range cv.axes {
 		a := &cv.axes[i]
 		n, static := a.out.Const()
 		if !static || n == 0 || !a.stride.Is(1) || !a.dilation.Is(1) {
-			return nil, plan, false
+			return nil
 		}
 		out[i] = n
 	}
-	plan, ok = planWinograd(cv.cin, cv.cout, out)
-	return cv, plan, ok && cv.known(r) && !slices.ContainsFunc(cv.weights, endless)
+	plan, ok := planWinograd(cv.cin, cv.cout, out)
+	if !ok || !cv.known(r) || slices.ContainsFunc(cv.weights, endless) {
+		return nil
+	}
+	if plan.far { // weights are read once for a block
+		plan.block = plan.within(cv.cin, plan.block)
+	}
+	if n := int64(r.Target.Threads); n > 1 { // each part has its own, which need not be more than its share
+		plan.block = min(n*plan.block, roundUp(plan.tiles, 2)+2*n)
+	}
+	return cv.winograd(r, plan)
 }
 
 // endless reports whether x is infinite or no number: a weight that is would make

@@ -54,7 +54,7 @@ func (r *run) within(limit int64) *way {
 					held = max(held, n.buffer+r.after)
 				}
 				if held <= limit {
-					ways[end] = withBest(ways[end], n)
+					ways[end] = withWay(ways[end], n)
 				}
 			}
 		}
@@ -76,9 +76,9 @@ func (r *run) within(limit int64) *way {
 	return nil
 }
 
-// withBest returns a list of ways, each of which may be the best for something, with
+// withWay returns a list of ways, each of which may be the best for something, with
 // one more if it may be so too.
-func withBest(list []*way, w *way) []*way {
+func withWay(list []*way, w *way) []*way {
 	if slices.ContainsFunc(list, func(v *way) bool { return v.better(w) }) {
 		return list
 	}

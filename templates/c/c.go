@@ -56,6 +56,11 @@ func (k *Kernel) To(n string) string {
 	return n + " * (part + 1) / parts"
 }
 
+// Even is whether parts of n are of about the same size.
+func (k *Kernel) Even(n string) string {
+	return "(" + n + " % parts == 0 || " + n + " > 4 * parts)"
+}
+
 // Int returns parameter name as a C expression.
 func (k *Kernel) Int(name string) (string, error) {
 	s, ok := k.Ints[name]

@@ -34,11 +34,12 @@ type threads struct {
 
 const (
 	over = -1
-	// Before a goroutine sleeps it looks so many times whether it can go on, so many
-	// times over, for about a millisecond, and lets others run in between. To be woken
-	// takes a tenth of that, and who has done a part often waits for longer: processors
-	// that other programs want too are not equally fast.
-	watches, looks = 1 << 6, 1 << 14
+	// A goroutine that waits looks whether it can go on, in rounds of some ten
+	// microseconds behind each of which it lets others run. To be woken takes some tens
+	// of microseconds, and who has done a part often waits for longer: processors that
+	// other programs want too are not equally fast. So it sleeps after a millisecond;
+	// between calls it ends sooner.
+	looks, rounds, idleRounds = 1 << 14, 64, 4
 )
 
 // set makes t count goroutines, the caller's among them.
@@ -84,19 +85,22 @@ func (t *threads) worker() {
 	t.others.Add(-1)
 }
 
-// watch returns true when there are parts, false if there is no call.
+// watch returns true when there are parts, false if there is no call for some time.
 func (t *threads) watch() bool {
 	for {
-		for range watches {
+		idle := 0
+		for range rounds {
 			for range looks {
 				if t.open.Load() > 0 {
 					return true
 				}
 			}
+			if t.open.Load() == over {
+				if idle++; idle == idleRounds {
+					return false
+				}
+			}
 			runtime.Gosched()
-		}
-		if t.open.Load() == over {
-			return false
 		}
 		t.asleep.Add(1)
 		if t.open.Load() == 0 || take(&t.asleep) <= 0 {
@@ -140,7 +144,7 @@ func (t *threads) finish() {
 // wait returns when nothing is left.
 func (t *threads) wait() {
 	for {
-		for range watches {
+		for range rounds {
 			for range looks {
 				if t.left.Load() == 0 {
 					return

@@ -92,7 +92,7 @@ type late struct{ parts, done atomic.Int32 }
 
 func (k *late) do(int, int, int) {
 	if k.parts.Add(1) > 1 {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 	}
 	k.done.Add(1)
 }
@@ -100,7 +100,7 @@ func (k *late) do(int, int, int) {
 func TestThreadsWait(t *testing.T) {
 	var th threads
 	th.set(4)
-	for range 10 {
+	for range 3 {
 		th.start()
 		var k late
 		th.run(&k, 1)

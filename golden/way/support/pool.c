@@ -1,6 +1,6 @@
 /* Runs a package's kernels in parts: the first part in the caller's thread, each
- * other in a thread of its own that waits for it. It spins for about a millisecond
- * before it sleeps, so that a call soon after the last finds it awake, and lets
+ * other in a thread of its own that waits for it. It spins for a while, on x86 up to
+ * a millisecond, before it sleeps, so that a call soon after the last finds it awake, and lets
  * other threads run in between. NAME and THREADS are the package's. */
 #include <pthread.h>
 #include <sched.h>

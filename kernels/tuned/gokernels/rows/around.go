@@ -69,7 +69,7 @@ func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32
 	}
 	f := finish{y, add, low, high}
 	taps := outer * middle * depth
-	s := divide(part, parts, cout, oh, ow, oh*xh, cout*taps)
+	s := divide(part, parts, cout, oh, ow, planes*oh*xh, groups*cout*taps)
 	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle, depth: depth}
 	var sums [maxRows * panel]float32
 	for g := range groups {

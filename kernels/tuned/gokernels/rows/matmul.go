@@ -30,7 +30,7 @@ func MatmulPart(_, part, parts int, y, x, w, scratch []float32, batch, m, n, k, 
 	if xk != 1 {
 		t.x, t.next = lines, k
 	}
-	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m, m, batch*n)
+	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m, 0, 0) // panels if they are even: parts that share rows pack all
 	for u := s.panels[0]; u < s.panels[1]; u += panel {
 		across := (n + panel - 1) / panel * panel
 		b, j := u/across, u%across

@@ -67,8 +67,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestWinogradParts does the same for Winograd, and compares with the kernel that is
-// not made for threads.
+// TestWinogradParts does the same for Winograd, and compares with the whole in smaller
+// blocks.
 func TestWinogradParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	low, high := float32(-3), float32(math.Inf(1))
@@ -111,8 +111,10 @@ func TestDivide(t *testing.T) {
 		{2, 512, 1, 1, 2000, 1000, "panels"},   // one result
 		{2, 32, 28, 28, 1000, 2000, "rows"},    // one panel
 		{2, 288, 28, 28, 1000, 2000, "panels"}, // nine are even enough
+		{4, 320, 1, 49, 1000, 2000, "panels"},  // neither is, and there are more of them
+		{4, 32, 1, 30, 1000, 2000, "columns"},  // fewer
 	} {
-		s := divide(1, c.parts, c.cout, c.oh, c.ow, c.x, c.w)
+		s := divide(c.parts-1, c.parts, c.cout, c.oh, c.ow, c.x, c.w)
 		got := "nothing"
 		switch {
 		case s.panels[0] > 0:
