@@ -24,7 +24,7 @@ import (
 // parts.
 func TestBandsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	const random = 14
+	const random = 9
 	var jobs []way.Job
 	for range random {
 		jobs = append(jobs, randomConvolutions(t, r))
