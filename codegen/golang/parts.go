@@ -22,22 +22,27 @@ func (p *printer) divided(s *loop.For) {
 	outer := p.scope
 	p.scope = codegen.NewScope(outer)
 	defer func() { p.scope = outer }()
-	// As a loop of its own, for vectors.
-	r := p.parts[s.Extent.Key()]
-	v := sym.NewVar(s.Var.Name, sym.Sub(r.end.Expr(), r.first.Expr()))
-	m := expr.Subst{s.Var: sym.Add(r.first.Expr(), v.Expr())}
-	own := *s
-	own.Var, own.Extent = v, expr.Extent(v)
-	own.Body = loop.MapAll(s.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) }, func(x sym.Expr) sym.Expr {
-		return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { e, ok := m[s]; return e, ok })
-	})
-	if p.clears(&own) || p.transposes(&own) || p.strips(&own) {
+	if own := p.own(s); p.clears(own) || p.transposes(own) || p.strips(own) {
 		return
 	}
+	r := p.parts[s.Extent.Key()]
 	p.syms[s.Var] = p.scope.Take(camel(s.Var.Name))
 	p.line("for %[1]s := %[2]s; %[1]s < %[3]s; %[1]s++ {", p.syms[s.Var], p.syms[r.first], p.syms[r.end])
 	p.block(s.Body)
 	p.line("}")
+}
+
+// own returns a divided loop over the iterations of a part alone, for vectors.
+func (p *printer) own(s *loop.For) *loop.For {
+	r := p.parts[s.Extent.Key()]
+	v := sym.NewVar(s.Var.Name, sym.Sub(r.end.Expr(), r.first.Expr()))
+	m := expr.Subst{s.Var: sym.Add(r.first.Expr(), v.Expr())}
+	own := *s
+	own.Divided, own.Var, own.Extent = false, v, expr.Extent(v)
+	own.Body = loop.MapAll(s.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) }, func(x sym.Expr) sym.Expr {
+		return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { e, ok := m[s]; return e, ok })
+	})
+	return &own
 }
 
 // share is a part's share of a number of iterations: the first, and the end.

@@ -60,8 +60,17 @@ func (p *printer) strips(s *loop.For) bool {
 	return true
 }
 
-// transposes writes two loops that only copy from rows to columns as a call.
+// transposes writes two loops that only copy from rows to columns as a call. Either
+// may be divided.
 func (p *printer) transposes(s *loop.For) bool {
+	if len(s.Body) == 0 {
+		return false
+	}
+	if in, ok := s.Body[0].(*loop.For); ok && p.parts != nil && in.Divided {
+		outer := *s
+		outer.Body = append([]loop.Stmt{p.own(in)}, s.Body[1:]...)
+		s = &outer
+	}
 	t := lower.Transposes(s)
 	if t == nil {
 		return false

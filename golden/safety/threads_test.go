@@ -61,15 +61,19 @@ func TestThreadsAgree(t *testing.T) {
 // in however many parts, more than there is of anything among them.
 func TestWideThreadsAgree(t *testing.T) {
 	var jobs []way.Job
-	for _, s := range []struct{ channels, outs, kernel, height, width int }{
-		{8, 64, 1, 9, 9}, {8, 128, 1, 1, 60}, {40, 128, 1, 3, 5}, {8, 96, 3, 9, 7}, {12, 300, 3, 2, 13}, {8, 64, 3, 24, 24}, {8, 320, 1, 7, 7},
+	for _, s := range []struct{ channels, outs, kernel, stride, height, width int }{
+		{8, 64, 1, 1, 9, 9}, {40, 128, 1, 1, 3, 5}, {8, 96, 3, 3, 9, 7}, {12, 300, 3, 3, 2, 13}, {8, 64, 3, 1, 24, 24}, {64, 128, 3, 2, 40, 40}, {96, 320, 1, 1, 7, 7},
 	} {
-		jobs = append(jobs, wideLayer(t, fmt.Sprintf("convolution %+v", s), []int{1, s.channels, s.height, s.width}, []int{s.outs, s.channels, s.kernel, s.kernel},
-			[]int{1, s.outs, (s.height-1)/s.kernel + 1, (s.width-1)/s.kernel + 1},
-			fmt.Sprintf("aten.convolution.default(input=%%x, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.kernel, s.kernel/2)))
+		x := fmt.Sprintf("f32[1, %d, %d, %d]", s.channels, s.height, s.width)
+		op := fmt.Sprintf("aten.convolution.default(input=%%v, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.stride, s.kernel/2)
+		w, y := []int{s.outs, s.channels, s.kernel, s.kernel}, []int{1, s.outs, (s.height-1)/s.stride + 1, (s.width-1)/s.stride + 1}
+		jobs = append(jobs,
+			wideLayer(t, fmt.Sprintf("convolution %+v", s), []int{1, s.channels, s.height, s.width}, x+" = aten.relu.default(self=%x)", w, y, op),
+			wideLayer(t, fmt.Sprintf("convolution with channels last %+v", s), []int{1, s.height, s.width, s.channels}, x+" = aten.permute.default(self=%x, dims=[0, 3, 1, 2])", w, y, op))
 	}
 	for _, s := range []struct{ rows, in, outs int }{{1, 9, 192}, {40, 9, 64}, {40, 9, 300}, {100, 20, 96}, {30, 8, 32}} {
-		jobs = append(jobs, wideLayer(t, fmt.Sprintf("linear %+v", s), []int{s.rows, s.in}, []int{s.outs, s.in}, []int{s.rows, s.outs}, "aten.linear.default(input=%x, weight=%w, bias=%b)"))
+		jobs = append(jobs, wideLayer(t, fmt.Sprintf("linear %+v", s), []int{s.rows, s.in}, fmt.Sprintf("f32[%d, %d] = aten.relu.default(self=%%x)", s.rows, s.in),
+			[]int{s.outs, s.in}, []int{s.rows, s.outs}, "aten.linear.default(input=%v, weight=%w, bias=%b)"))
 	}
 	for _, lang := range []string{"c", "go"} {
 		whole := runAll(t.Context(), language(lang, way.Settings{}, comparing()), jobs)
@@ -87,9 +91,9 @@ func TestWideThreadsAgree(t *testing.T) {
 	}
 }
 
-// wideLayer makes a program of one operator on x, with weights w and bias b of random
-// numbers.
-func wideLayer(t *testing.T, name string, x, w, y []int, op string) way.Job {
+// wideLayer makes a program of one operator on v, which is made of the input x, with
+// weights w and bias b of random numbers.
+func wideLayer(t *testing.T, name string, x []int, v string, w, y []int, op string) way.Job {
 	t.Helper()
 	r := rand.New(rand.NewSource(5))
 	shape := func(sizes []int) string { return "f32" + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") }
@@ -104,8 +108,8 @@ func wideLayer(t *testing.T, name string, x, w, y []int, op string) way.Job {
 		}
 		return strings.Join(list, ", ")
 	}
-	text := fmt.Sprintf("program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%y: %s = %s\n  return (%%y)\n}\n",
-		shape(w), numbers(w...), w[0], numbers(w[0]), shape(x), shape(y), op)
+	text := fmt.Sprintf("program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%v: %s\n  %%y: %s = %s\n  return (%%y)\n}\n",
+		shape(w), numbers(w...), w[0], numbers(w[0]), shape(x), v, shape(y), op)
 	if _, err := ir.Parse("wide", text); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
