@@ -181,8 +181,7 @@ type share struct {
 // divide returns the share of one of parts parts of the results of cout
 // channels, oh rows and ow columns. Parts that share panels read all of the image, x
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
-// parts, all of the w weights: they share what keeps more of their reading apart, if it
-// comes out even.
+// parts, all of the w weights: they share what comes out even, or else is read more.
 func divide(part, parts, cout, oh, ow, x, w int) share {
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
@@ -190,8 +189,16 @@ func divide(part, parts, cout, oh, ow, x, w int) share {
 	if oh < parts {
 		lines = tiles
 	}
+	wide := even(panels, parts)
+	if wide == even(lines, parts) {
+		if wide {
+			wide = w >= x
+		} else {
+			wide = panels >= lines
+		}
+	}
 	switch {
-	case even(panels, parts) && (w >= x || !even(lines, parts)) || lines < parts:
+	case wide:
 		s.panels = [2]int{panels * part / parts * panel, min(cout, panels*(part+1)/parts*panel)}
 	case oh >= parts:
 		s.rows = [2]int{oh * part / parts, oh * (part + 1) / parts}
