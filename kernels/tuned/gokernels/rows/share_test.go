@@ -106,13 +106,13 @@ func TestDivide(t *testing.T) {
 		{2, 128, 28, 28, 1000, 2000, "panels"},
 		{2, 128, 28, 28, 2000, 1000, "rows"},
 		{2, 128, 1, 784, 2000, 1000, "columns"},
-		{2, 96, 28, 28, 1000, 2000, "rows"},    // three panels
-		{2, 128, 7, 7, 2000, 1000, "panels"},   // seven rows
-		{2, 512, 1, 1, 2000, 1000, "panels"},   // one result
-		{2, 32, 28, 28, 1000, 2000, "rows"},    // one panel
-		{2, 288, 28, 28, 1000, 2000, "panels"}, // nine are even enough
-		{4, 320, 1, 49, 1000, 2000, "panels"},  // neither is, and there are more of them
-		{4, 32, 1, 30, 1000, 2000, "columns"},  // fewer
+		{2, 96, 28, 28, 1000, 2000, "rows"},             // three panels
+		{2, 128, 7, 7, 2000, 1000, "panels"},            // seven rows
+		{2, 512, 1, 1, 2000, 1000, "panels"},            // one result
+		{2, 32, 28, 28, 1000, 2000, "rows"},             // one panel
+		{2, 288, 28, 28, 1000, 2000, "panels"},          // nine are even enough
+		{4, 320, 1, 5 * tileRows, 1000, 2000, "panels"}, // neither is, and there are more of them
+		{4, 32, 1, 3 * tileRows, 1000, 2000, "columns"}, // fewer
 	} {
 		s := divide(c.parts-1, c.parts, c.cout, c.oh, c.ow, c.x, c.w)
 		got := "nothing"
