@@ -6,7 +6,7 @@ import "time"
 const (
 	etgenGoal   = time.Second      // for one run of the command
 	gccGoal     = 10 * time.Second // for gcc -O3 of what it wrote
-	threadsGoal = 1.7              // how many times faster two threads are than one, by medians
+	threadsGoal = 1.7              // how many times faster two threads are than one, by best times
 
 	// How many times the time of generated Go a method takes in the runtime.
 	interpretedGoal = 3.0

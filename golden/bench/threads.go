@@ -23,8 +23,8 @@ const threadTurns = 25
 func threadsTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
 	t := &table{
 		title: "Two threads",
-		legend: fmt.Sprintf(`of the calls made in %d turns of %v each, in µs, one thread and two by turns: the best and the median; a best call of two
-threads needs both processors undisturbed at once, so the ratio that is judged is of medians; C is -O3 -march=native with a pool of pthreads;
+		legend: fmt.Sprintf(`of the calls made in %d turns of %v each, in µs, one thread and two by turns: the best and the median; the ratio of best times is
+the code's if there was a moment that left both processors alone, and less if not; C is -O3 -march=native with a pool of pthreads;
 ! is below the %.1f times as fast that are wanted of %s; ratios of times below %v would be the clock's`,
 			threadTurns, s.span, threadsGoal, threadsModel, shortest),
 		head: []string{"model"},
@@ -55,7 +55,7 @@ threads needs both processors undisturbed at once, so the ratio that is judged i
 			}
 			one, two := times[0], times[1]
 			row = append(row, micros(one.Least()), micros(one.Median()), micros(two.Least()), micros(two.Median()),
-				timeRatio(one.Least(), two.Least()), atLeast(goal, one.Median(), two.Median()))
+				atLeast(goal, one.Least(), two.Least()), timeRatio(one.Median(), two.Median()))
 		}
 		t.row(row...)
 	}
