@@ -63,12 +63,12 @@ func (p *printer) strips(s *loop.For) bool {
 // transposes writes two loops that only copy from rows to columns as a call. Either
 // may be divided.
 func (p *printer) transposes(s *loop.For) bool {
-	if len(s.Body) == 0 {
+	if len(s.Body) != 1 {
 		return false
 	}
 	if in, ok := s.Body[0].(*loop.For); ok && p.parts != nil && in.Divided {
 		outer := *s
-		outer.Body = append([]loop.Stmt{p.own(in)}, s.Body[1:]...)
+		outer.Body = []loop.Stmt{p.own(in)}
 		s = &outer
 	}
 	t := lower.Transposes(s)

@@ -24,7 +24,7 @@ import (
 // parts.
 func TestBandsAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
-	const random = 9
+	const random = 14
 	var jobs []way.Job
 	for range random {
 		jobs = append(jobs, randomConvolutions(t, r))
@@ -115,16 +115,8 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 		name = fmt.Sprintf("v%d", value)
 	}
 	weight := func(sizes ...int) string {
-		n := 1
-		for _, s := range sizes {
-			n *= s
-		}
-		list := make([]string, n)
-		for i := range list {
-			list[i] = fmt.Sprintf("%.3f", r.Float64()*2-1)
-		}
 		w := fmt.Sprintf("w%d", params.Len())
-		fmt.Fprintf(&params, "  parameter %%%s: f32%s \"%s\" = [%s]\n", w, strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), w, strings.Join(list, ", "))
+		fmt.Fprintf(&params, "  parameter %%%s: f32%s \"%s\" = [%s]\n", w, strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), w, randomNumbers(r, sizes...))
 		return w
 	}
 	for range 2 + r.Intn(4) {
@@ -160,8 +152,27 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 	channels = 1
 	emit("aten.sum.dim_IntList(self=%%%s, dim=[1], keepdim=true, dtype=none)", last)
 	text := fmt.Sprintf("program \"rows.pt2\"\n\nmethod forward {\n%s%s  return (%%%s)\n}\n", params.String(), body.String(), name)
-	if _, err := ir.Parse("rows", text); err != nil {
-		t.Fatalf("%v in\n%s", err, body.String())
+	return programJob(t, r, "rows", text, in)
+}
+
+// randomNumbers is a list of as many numbers as a tensor of these sizes has.
+func randomNumbers(r *rand.Rand, sizes ...int) string {
+	n := 1
+	for _, s := range sizes {
+		n *= s
+	}
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%.3f", r.Float64()*2-1)
+	}
+	return strings.Join(list, ", ")
+}
+
+// programJob calls a program once, with random numbers for its only input.
+func programJob(t *testing.T, r *rand.Rand, name, text string, in []int64) way.Job {
+	t.Helper()
+	if _, err := ir.Parse(name, text); err != nil {
+		t.Fatalf("%s: %v", name, err)
 	}
 	x, err := tensor.New(ir.Float32, in...)
 	if err != nil {
@@ -170,8 +181,8 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 	for i := range x.Len() {
 		binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(r.Float32()*2-1))
 	}
-	return way.Job{Name: "rows", Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}}, Open: func() (*ir.Program, io.Closer, error) {
-		p, err := ir.Parse("rows", text)
+	return way.Job{Name: name, Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}}, Open: func() (*ir.Program, io.Closer, error) {
+		p, err := ir.Parse(name, text)
 		return p, nil, err
 	}}
 }

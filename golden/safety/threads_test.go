@@ -1,10 +1,7 @@
 package safety
 
 import (
-	"encoding/binary"
 	"fmt"
-	"io"
-	"math"
 	"math/rand"
 	"path"
 	"slices"
@@ -12,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
-	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/way"
-	"github.com/etgen/etgen/ir"
 )
 
 // threadCases are the cases, by what is in their names, of which kernels in parts
@@ -97,35 +92,11 @@ func wideLayer(t *testing.T, name string, x []int, v string, w, y []int, op stri
 	t.Helper()
 	r := rand.New(rand.NewSource(5))
 	shape := func(sizes []int) string { return "f32" + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") }
-	numbers := func(sizes ...int) string {
-		n := 1
-		for _, s := range sizes {
-			n *= s
-		}
-		list := make([]string, n)
-		for i := range list {
-			list[i] = fmt.Sprintf("%.3f", r.Float64()*2-1)
-		}
-		return strings.Join(list, ", ")
-	}
 	text := fmt.Sprintf("program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%v: %s\n  %%y: %s = %s\n  return (%%y)\n}\n",
-		shape(w), numbers(w...), w[0], numbers(w[0]), shape(x), v, shape(y), op)
-	if _, err := ir.Parse("wide", text); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	sizes := make([]int64, len(x))
+		shape(w), randomNumbers(r, w...), w[0], randomNumbers(r, w[0]), shape(x), v, shape(y), op)
+	in := make([]int64, len(x))
 	for i, n := range x {
-		sizes[i] = int64(n)
+		in[i] = int64(n)
 	}
-	in, err := tensor.New(ir.Float32, sizes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range in.Len() {
-		binary.LittleEndian.PutUint32(in.Data[4*i:], math.Float32bits(r.Float32()*2-1))
-	}
-	return way.Job{Name: name, Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: in}}}}, Open: func() (*ir.Program, io.Closer, error) {
-		p, err := ir.Parse("wide", text)
-		return p, nil, err
-	}}
+	return programJob(t, r, name, text, in)
 }

@@ -317,7 +317,7 @@ func TestC(t *testing.T) {
 		t.Run(run.compiler.Name+" "+run.target, func(t *testing.T) {
 			t.Parallel()
 			// Each compiler has trials of its own, sanitizers the most.
-			count := 6
+			count := 10
 			if i < 2 {
 				count = 20
 			}
