@@ -62,7 +62,7 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 		return nil, err
 	}
 	defer peak.Close()
-	ways := variants()
+	ways, goals := variants(), peakGoals()
 	all := make([][]measured, len(ways))
 	for i, v := range ways {
 		if _, err := peak.Measure(ctx); err != nil {
@@ -70,26 +70,37 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 		}
 		all[i] = runAll(ctx, s, v.way, cases)
 	}
+	for k, c := range cases {
+		if _, ok := goals[filepath.ToSlash(nameOf(c.Dir))]; !ok {
+			continue
+		}
+		if _, err := peak.Measure(ctx); err != nil {
+			return nil, err
+		}
+		for i, m := range inTurns(ctx, s, c, ways[:cUntuned]) { // definitions take seconds
+			all[i][k] = m
+		}
+	}
 	most, err := peak.Measure(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := &table{
 		title: "Generated code",
-		legend: fmt.Sprintf(`of the calls made in %v, of models whose %%pk has a goal in %v: the best and the median, in µs, ± the distance of the
-quartiles in %% of the median; GF/s, %%pk and all ratios are of best times, as the peak is the best of its measurements: other programs only take away; GF/s
-counts a multiply-accumulate as two operations; %%pk is of the float32 multiply-add peak of one core, here and now
-%.1f GF/s; C is -O3 -march=native; best known is the least time another runtime took for the model, on the machine of
-marks.tsv whose peak, at GF/s, is nearest to the one here; untuned:tuned compares with the operators' definitions only;
-ratios of times below %v would be the clock's; ! is less of the peak, or in C more time than the best known, than is
-wanted`, s.span, longer*s.span, most, shortest),
+		legend: fmt.Sprintf(`of the calls made in %v, of models whose %%pk has a goal in %d turns of that, all ways but the definitions by turns: the best and
+the median, in µs, ± the distance of the quartiles in %% of the median; GF/s, %%pk and all ratios are of best times, as the peak is
+the best of its measurements: other programs only take away; GF/s counts a multiply-accumulate as two operations; %%pk is of the
+float32 multiply-add peak of one core, here and now %.1f GF/s; C is -O3 -march=native; best known is the least time another
+runtime took for the model, on the machine of marks.tsv whose peak, at GF/s, is nearest to the one here; untuned:tuned compares
+with the operators' definitions only; ratios of times below %v would be the clock's; ! is less of the peak, or in C more time
+than the best known, than is wanted`, s.span, turnsOfEach, most, shortest),
 		head: []string{"model", "kMAC"},
 	}
 	for _, name := range []string{"C", "Go", "rt"} {
 		t.head = append(t.head, name+" best", "median", "±%", "GF/s", "%pk")
 	}
 	t.head = append(t.head, "best known µs", "by", "at GF/s", "C:best", "Go:best", "Go:C", "C -O2:C", "C untuned:tuned", "Go untuned:tuned")
-	best, goals := bestMarks(known, most), peakGoals()
+	best := bestMarks(known, most)
 	for k, c := range cases {
 		name := nameOf(c.Dir)
 		runs := make([]measured, len(ways))
@@ -148,18 +159,7 @@ func (m *measured) cells(peak, goal float64) []string {
 // batch is how many models are built into one program.
 const batch = 48
 
-// longer is how many times the span models run whose speed has a goal: their calls
-// take milliseconds, and the best of a few tells little of the code.
-const longer = 10
-
-// spanOf returns how long to run a case.
-func (s *settings) spanOf(c *testcase.Case) time.Duration {
-	if _, ok := peakGoals()[filepath.ToSlash(nameOf(c.Dir))]; ok {
-		return longer * s.span
-	}
-	return s.span
-}
-
+// runAll runs the first call of every case for the span.
 func runAll(ctx context.Context, s *settings, w way.Way, cases []*testcase.Case) []measured {
 	out := make([]measured, len(cases))
 	at := 0
@@ -168,7 +168,7 @@ func runAll(ctx context.Context, s *settings, w way.Way, cases []*testcase.Case)
 		for _, c := range part {
 			j := conform.Job(c, c.Models[0])
 			j.Calls = j.Calls[:1]
-			j.Calls[0].For = s.spanOf(c)
+			j.Calls[0].For = s.span
 			jobs = append(jobs, j)
 		}
 		w.Run(ctx, jobs, func(i int, r *way.Result) { out[at+i] = newMeasured(r) })
@@ -177,14 +177,20 @@ func runAll(ctx context.Context, s *settings, w way.Way, cases []*testcase.Case)
 	return out
 }
 
+// newMeasured gathers the calls of a job.
 func newMeasured(r *way.Result) measured {
-	switch {
-	case r.Err != nil:
+	if r.Err != nil {
 		return measured{err: r.Err}
-	case len(r.Calls) == 0:
-		return measured{err: context.Canceled}
-	case r.Calls[0].Err != nil:
-		return measured{err: r.Calls[0].Err}
 	}
-	return measured{times: measure.NewSample(r.Calls[0].Times), macs: r.Calls[0].MACs}
+	if len(r.Calls) == 0 {
+		return measured{err: context.Canceled}
+	}
+	var times []time.Duration
+	for _, call := range r.Calls {
+		if call.Err != nil {
+			return measured{err: call.Err}
+		}
+		times = append(times, call.Times...)
+	}
+	return measured{times: measure.NewSample(times), macs: r.Calls[0].MACs}
 }

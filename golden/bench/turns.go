@@ -2,25 +2,77 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
+
+	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/way"
 )
 
-// turns lets two runs call their programs in turns. Each begins when both are ready
-// to, and goes on alone when the other has ended.
+// turnsOfEach is how often each way takes its turn. On a machine shared with
+// others times differ in phases of seconds: ways measured one behind the other
+// would each get a phase of its own.
+const turnsOfEach = 40
+
+// inTurns runs the first call of a case by turns of the span, each variant in a
+// turn of its own, and returns what came of each.
+func inTurns(ctx context.Context, s *settings, c *testcase.Case, ways []variant) []measured {
+	t := newTurns(ctx, len(ways))
+	out := make([]measured, len(ways))
+	var wait sync.WaitGroup
+	for k, v := range ways {
+		wait.Go(func() {
+			mine := &turn{turns: t, k: k}
+			defer mine.end()
+			j := conform.Job(c, c.Models[0])
+			call := j.Calls[0]
+			call.For, call.Turn = s.span, mine
+			j.Calls = slices.Repeat([]way.Call{call}, turnsOfEach)
+			v.way.Run(ctx, []way.Job{j}, func(_ int, r *way.Result) { out[k] = newMeasured(r) })
+		})
+	}
+	wait.Wait()
+	return out
+}
+
+// turns lets runs call their programs in turns, in a circle. The first begins when
+// all are ready to, and who has ended is passed over.
 type turns struct {
 	ctx   context.Context
 	ready sync.WaitGroup
-	next  [2]chan struct{}
+	mu    sync.Mutex
+	ended []bool
+	next  []chan struct{} // of one element: it is that run's turn
 }
 
-func newTurns(ctx context.Context) *turns {
-	t := &turns{ctx: ctx, next: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
-	t.ready.Add(2)
+func newTurns(ctx context.Context, runs int) *turns {
+	t := &turns{ctx: ctx, ended: make([]bool, runs)}
+	for range runs {
+		t.next = append(t.next, make(chan struct{}, 1))
+	}
+	t.ready.Add(runs)
 	t.next[0] <- struct{}{}
 	return t
 }
 
-// turn is what run k, 0 or 1, holds while it calls its program.
+// pass gives the turn to the next run behind k that has not ended. The caller holds
+// the lock.
+func (t *turns) pass(k int) {
+	for i := range t.next {
+		to := (k + 1 + i) % len(t.next)
+		if t.ended[to] {
+			continue
+		}
+		select {
+		case t.next[to] <- struct{}{}:
+		default: // cancelled runs hold turns that nobody gave them
+		}
+		return
+	}
+}
+
+// turn is what run k holds while it calls its program.
 type turn struct {
 	*turns
 	k     int
@@ -37,14 +89,20 @@ func (t *turn) Lock() {
 }
 
 func (t *turn) Unlock() {
-	select {
-	case t.next[1-t.k] <- struct{}{}:
-	default: // nobody takes it any more
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pass(t.k)
 }
 
-// end gives all turns to the other run.
+// end leaves all turns to the other runs.
 func (t *turn) end() {
 	t.begun.Do(t.ready.Done)
-	close(t.next[1-t.k])
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended[t.k] = true
+	select {
+	case <-t.next[t.k]:
+		t.pass(t.k)
+	default:
+	}
 }

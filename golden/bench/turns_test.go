@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// TestTurns holds that two runs alternate while both have calls left, and that one
-// goes on alone behind the other's end.
+// TestTurns holds that runs alternate in a circle while they have calls left, and
+// that the others go on behind an end.
 func TestTurns(t *testing.T) {
-	for _, calls := range [][2]int{{5, 5}, {5, 2}, {0, 3}, {3, 0}, {1, 6}} {
-		both := newTurns(t.Context())
+	for _, calls := range [][]int{{5}, {5, 5}, {5, 2}, {0, 3}, {3, 0}, {1, 6}, {3, 3, 3}, {2, 0, 4, 1}, {0, 0, 0, 2}} {
+		all := newTurns(t.Context(), len(calls))
 		var order []int
 		var wait sync.WaitGroup
 		for k, n := range calls {
 			wait.Go(func() {
-				mine := &turn{turns: both, k: k}
+				mine := &turn{turns: all, k: k}
 				defer mine.end()
 				for range n {
 					mine.Lock()
@@ -25,16 +25,16 @@ func TestTurns(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		shorter := min(calls[0], calls[1])
-		for i, k := range order[:2*shorter] {
-			if k != i%2 {
-				t.Errorf("%d calls: order %d", calls, order)
-				break
+		var want []int
+		for round := range slices.Max(calls) {
+			for k, n := range calls {
+				if round < n {
+					want = append(want, k)
+				}
 			}
 		}
-		slices.Sort(order)
-		if len(order) != calls[0]+calls[1] {
-			t.Errorf("%d calls: order %d", calls, order)
+		if !slices.Equal(order, want) {
+			t.Errorf("%d calls: order %d, want %d", calls, order, want)
 		}
 	}
 }

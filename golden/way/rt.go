@@ -78,7 +78,13 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 		if c.Keep && m.failed {
 			cr.Err = errNotRun
 		} else {
-			cr.Err = guard(func() error { return m.call(ctx, c, &cr) })
+			cr.Err = guard(func() error {
+				if c.Turn != nil {
+					c.Turn.Lock()
+					defer c.Turn.Unlock()
+				}
+				return m.call(ctx, c, &cr)
+			})
 		}
 		m.failed = cr.Err != nil
 		r.Calls = append(r.Calls, cr)

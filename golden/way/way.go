@@ -35,7 +35,7 @@ type Call struct {
 	Repeat int
 	For    time.Duration
 	// Turn, if not nil, is held while the call runs: calls of ways that run at the
-	// same time may take turns. C and Go look at it.
+	// same time may take turns. The reference does not look at it.
 	Turn sync.Locker
 }
 
