@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -134,15 +135,20 @@ func (k *Kernel) Sub(text, name string) (string, error) {
 	return text + " - " + s, nil
 }
 
+// parsed holds all templates.
+var parsed = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("").Option("missingkey=error").ParseFS(files, "*.c.tmpl")
+})
+
 // Text executes the template called name: a tuned kernel's, or that of helpers
 // that tuned kernels name in Kernel.Helpers, which only needs the tile and Index.
 func Text(name string, k *Kernel) (string, error) {
-	t, err := template.New(name+".c.tmpl").Option("missingkey=error").ParseFS(files, "*.c.tmpl")
+	t, err := parsed()
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, k); err != nil {
+	if err := t.ExecuteTemplate(&b, name+".c.tmpl", k); err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
 	return indent(b.String()), nil
