@@ -297,6 +297,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 // TestC runs trials through the C forms, with vectors and without, under
 // several compilers.
 func TestC(t *testing.T) {
+	t.Parallel()
 	native := []string{"-O3", "-march=native"}
 	for i, run := range []struct {
 		compiler toolchain.Target

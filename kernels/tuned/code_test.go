@@ -45,6 +45,7 @@ func object(t testing.TB, compiler toolchain.Target, target tuned.Target, kernel
 // TestFusedMultiplyAdd counts the instructions that gcc does not emit unless
 // told under -std=c99.
 func TestFusedMultiplyAdd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		compiler    toolchain.Target
 		objdump     string

@@ -59,6 +59,7 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 
 // TestGo runs trials, each with every epilogue in turn, through the Go forms.
 func TestGo(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	all := epilogues()
 	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
@@ -80,6 +81,7 @@ func TestGo(t *testing.T) {
 // TestGoMachines runs the tests of the kernels that have assembly without it,
 // and with that of another machine, emulated.
 func TestGoMachines(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, env string
 		args      []string

@@ -21,6 +21,7 @@ import (
 // Kernels of bytes give the sums of the definition, as plain C and with a core's
 // instructions for pairs.
 func TestInt8(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(31, 32))
 	var b, calls strings.Builder
 	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n")

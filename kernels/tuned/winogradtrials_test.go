@@ -61,6 +61,7 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 // TestWinogradParts compiles the kernel for threads and runs its parts one after
 // the other: results are those of the whole to the bit, in any number of parts.
 func TestWinogradParts(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
 	target := tuned.Target{Lang: "c", Name: "generic", Speed: true}
 	b := newBatch()
