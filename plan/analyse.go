@@ -16,6 +16,15 @@ type node struct {
 	edges  []edge // the nodes it may not overlap freely, in order of index
 }
 
+// memoriesOf is how many memories nodes are in, at least one.
+func memoriesOf(nodes []node) int {
+	memories := 1
+	for i := range nodes {
+		memories = max(memories, nodes[i].memory+1)
+	}
+	return memories
+}
+
 // edge leads to a node of the same memory whose lifetime meets. The two must be
 // disjoint, except that, if inPlace, the other one may instead start exactly
 // delta bytes after this one.

@@ -55,6 +55,9 @@ type search struct {
 
 	best     []int64 // offsets of the best placement so far
 	bestSize int64
+
+	place, top, targets []int   // room for promote
+	before              []int64 // … and for repair
 }
 
 // done reports whether there is nothing more to gain or to spend.
@@ -158,7 +161,7 @@ func (s *search) repair(order []int, f fit, size int64, limit int) ([]int, int64
 	fruitless := 0
 	for turn := 0; fruitless < len(order)+16 && s.work < limit && !s.done(); turn++ {
 		next := s.promote(order, size, turn)
-		before := slices.Clone(s.offsets)
+		s.before = append(s.before[:0], s.offsets...)
 		got := s.try(next, f)
 		if got < size {
 			fruitless = 0
@@ -168,7 +171,7 @@ func (s *search) repair(order []int, f fit, size int64, limit int) ([]int, int64
 		if got <= size {
 			order, size = next, got
 		} else {
-			copy(s.offsets, before)
+			copy(s.offsets, s.before)
 		}
 	}
 	return order, size
@@ -177,8 +180,11 @@ func (s *search) repair(order []int, f fit, size int64, limit int) ([]int, int64
 // promote returns the order with one node at the peak moved forward. Which one,
 // and how far, depends on turn, so that repeated tries differ.
 func (s *search) promote(order []int, size int64, turn int) []int {
-	var top []int // positions in order
-	place := make(map[int]int, len(order))
+	// place and top are positions in order.
+	place, top, targets := s.place, s.top[:0], append(s.targets[:0], 0)
+	if place == nil {
+		place = make([]int, len(s.nodes))
+	}
 	for k, i := range order {
 		place[i] = k
 		if s.offsets[i]+s.nodes[i].size == size {
@@ -186,16 +192,23 @@ func (s *search) promote(order []int, size int64, turn int) []int {
 		}
 	}
 	from := top[turn%len(top)]
-	targets := []int{0}
 	for _, e := range s.nodes[order[from]].edges {
 		if k := place[e.to]; k < from && k > 0 {
 			targets = append(targets, k)
 		}
 	}
+	s.place, s.top, s.targets = place, top, targets
 	to := targets[turn/len(top)%len(targets)]
 	if to == from { // it is the first already: try it later
 		to = min(len(order)-1, 1+turn%len(order))
 	}
-	next := slices.Delete(slices.Clone(order), from, from+1)
-	return slices.Insert(next, to, order[from])
+	next := slices.Clone(order)
+	moved := next[from]
+	if to < from {
+		copy(next[to+1:from+1], next[to:from])
+	} else {
+		copy(next[from:to], next[from+1:to+1])
+	}
+	next[to] = moved
+	return next
 }

@@ -23,10 +23,7 @@ func LowerBound(p *Problem) ([]Peak, error) {
 
 // bound has at least one element, as Plan.Memories has.
 func (a *analysis) bound() []Peak {
-	memories := 1
-	for _, n := range a.nodes {
-		memories = max(memories, n.memory+1)
-	}
+	memories := memoriesOf(a.nodes)
 	peaks := make([]Peak, memories)
 	change := make([][]int64, memories) // of the live bytes, from each step to the next
 	for m := range peaks {

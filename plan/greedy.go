@@ -79,7 +79,7 @@ type hint struct {
 }
 
 func newPlacer(nodes []node) *placer {
-	return &placer{nodes: nodes, offsets: make([]int64, len(nodes)), size: make([]int64, maxMemories),
+	return &placer{nodes: nodes, offsets: make([]int64, len(nodes)), size: make([]int64, memoriesOf(nodes)),
 		reached: make([]int, len(nodes))}
 }
 
