@@ -43,7 +43,7 @@ func main() {
 type settings struct {
 	tables  string        // which, and in what order
 	models  string        // pattern
-	span    time.Duration // for one model, one way
+	span    time.Duration // for one model, one way; or a turn of that
 	compile int           // runs of etgen
 }
 
@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	flags.SetOutput(messages)
 	flags.StringVar(&s.tables, "tables", allTables, "the tables to print: `LIST` of "+strings.ReplaceAll(allTables, ",", ", "))
 	flags.StringVar(&s.models, "models", "", "only models whose folder matches this `REGEXP`")
-	flags.DurationVar(&s.span, "for", 200*time.Millisecond, "how long to run each model each way")
+	flags.DurationVar(&s.span, "for", 200*time.Millisecond, "how long to run each model each way, and in each turn where they take turns")
 	flags.IntVar(&s.compile, "compile", 3, "how often to run etgen on each model")
 	flags.Usage = func() {
 		fmt.Fprint(messages, usage)

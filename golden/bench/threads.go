@@ -41,7 +41,10 @@ the code's if there was a moment that left both processors alone, and less if no
 		if filepath.ToSlash(row[0]) == threadsModel {
 			goal = threadsGoal
 		}
-		runs := inTurns(ctx, s, c, ways)
+		runs, err := inTurns(ctx, s, c, ways, nil)
+		if err != nil {
+			return nil, err
+		}
 		for i, m := range runs {
 			if m.err != nil {
 				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", row[0], ways[i].name, conform.FirstLine(m.err)))

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/way"
 )
@@ -16,10 +17,12 @@ import (
 const turnsOfEach = 40
 
 // inTurns runs the first call of a case by turns of the span, each variant in a
-// turn of its own, and returns what came of each.
-func inTurns(ctx context.Context, s *settings, c *testcase.Case, ways []variant) []measured {
-	t := newTurns(ctx, len(ways))
+// turn of its own, and returns what came of each. The peak, if it is not nil, takes
+// its turns too.
+func inTurns(ctx context.Context, s *settings, c *testcase.Case, ways []variant, peak *measure.Peak) ([]measured, error) {
+	t := newTurns(ctx, len(ways)+1)
 	out := make([]measured, len(ways))
+	var failed error
 	var wait sync.WaitGroup
 	for k, v := range ways {
 		wait.Go(func() {
@@ -29,11 +32,23 @@ func inTurns(ctx context.Context, s *settings, c *testcase.Case, ways []variant)
 			call := j.Calls[0]
 			call.For, call.Turn = s.span, mine
 			j.Calls = slices.Repeat([]way.Call{call}, turnsOfEach)
+			for i := range j.Calls {
+				j.Calls[i].Keep = i > 0 // as if all turns were one
+			}
 			v.way.Run(ctx, []way.Job{j}, func(_ int, r *way.Result) { out[k] = newMeasured(r) })
 		})
 	}
+	wait.Go(func() {
+		mine := &turn{turns: t, k: len(ways)}
+		defer mine.end()
+		for n := 0; n < turnsOfEach && failed == nil; n++ {
+			mine.Lock()
+			_, failed = peak.Measure(ctx)
+			mine.Unlock()
+		}
+	})
 	wait.Wait()
-	return out
+	return out, failed
 }
 
 // turns lets runs call their programs in turns, in a circle. The first begins when

@@ -121,6 +121,11 @@ func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 	return true
 }
 
+// naive is the most multiply-accumulates of a trial whose definition is evaluated
+// element by element; that of a larger one is run as loops, some hundred times as
+// fast.
+const naive = 1 << 20
+
 // meaning returns the result of the call by the operator's definition.
 func (tr *trial) meaning(t testing.TB) eval.Operand {
 	t.Helper()
@@ -130,7 +135,9 @@ func (tr *trial) meaning(t testing.TB) eval.Operand {
 	}
 	tr.node.Outputs = []*ir.Value{{Name: "y", Type: tr.call.Outs[0], Def: tr.node}}
 	g := &ir.Graph{Inputs: tr.call.Operands(), Nodes: []*ir.Node{tr.node}, Outputs: []ir.Arg{ir.Ref{Value: tr.node.Output(0)}}}
-	outs, err := interp.New(ops.Standard()).Graph(g, args)
+	m := interp.New(ops.Standard())
+	m.Naive = tr.number(t, tr.in.MACs) <= naive
+	outs, err := m.Graph(g, args)
 	if err != nil {
 		t.Fatalf("%s: %v", tr.name, err)
 	}
