@@ -31,7 +31,7 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 	}
 	offsets := make([]int64, len(a.nodes))
 	for m, peak := range a.bound() {
-		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort}
+		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort, place: make([]int, len(a.nodes))}
 		for i, n := range a.nodes {
 			if n.memory == m {
 				s.members = append(s.members, i)
@@ -182,9 +182,6 @@ func (s *search) repair(order []int, f fit, size int64, limit int) ([]int, int64
 func (s *search) promote(order []int, size int64, turn int) []int {
 	// place and top are positions in order.
 	place, top, targets := s.place, s.top[:0], append(s.targets[:0], 0)
-	if place == nil {
-		place = make([]int, len(s.nodes))
-	}
 	for k, i := range order {
 		place[i] = k
 		if s.offsets[i]+s.nodes[i].size == size {
@@ -197,18 +194,11 @@ func (s *search) promote(order []int, size int64, turn int) []int {
 			targets = append(targets, k)
 		}
 	}
-	s.place, s.top, s.targets = place, top, targets
+	s.top, s.targets = top, targets
 	to := targets[turn/len(top)%len(targets)]
 	if to == from { // it is the first already: try it later
 		to = min(len(order)-1, 1+turn%len(order))
 	}
-	next := slices.Clone(order)
-	moved := next[from]
-	if to < from {
-		copy(next[to+1:from+1], next[to:from])
-	} else {
-		copy(next[from:to], next[from+1:to+1])
-	}
-	next[to] = moved
-	return next
+	next := slices.Delete(slices.Clone(order), from, from+1)
+	return slices.Insert(next, to, order[from])
 }

@@ -122,8 +122,8 @@ func (tr *trial) prepare(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 }
 
 // naive is the most multiply-accumulates of a trial whose definition is evaluated
-// element by element; that of a larger one is run as loops, some hundred times as
-// fast.
+// element by element, which takes seconds for more; that of a larger one is run as
+// loops.
 const naive = 1 << 20
 
 // meaning returns the result of the call by the operator's definition.
