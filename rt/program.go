@@ -151,6 +151,9 @@ func (p *Program) find(name string) (int, error) {
 			return i, nil
 		}
 	}
+	if len(p.file.Plans) == 0 {
+		return 0, fmt.Errorf("method %q: %w: the program has no methods", name, ErrNotFound)
+	}
 	return 0, fmt.Errorf("method %q: %w: the program's methods are %q", name, ErrNotFound, p.MethodNames())
 }
 

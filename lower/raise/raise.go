@@ -23,6 +23,9 @@ func Program(p *pte.Program, source string, table *ops.Table, data ...*pte.DataF
 // Planned is Program that also tells where each method's plan has what its
 // values hold.
 func Planned(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, []Memory, error) {
+	if len(p.Plans) == 0 {
+		return nil, nil, fmt.Errorf("%s: the program has no methods", source)
+	}
 	out := &ir.Program{Source: source}
 	var memories []Memory
 	var errs []error
