@@ -13,6 +13,10 @@ type Program struct {
 	// Apart tells that buffers and parameters of one name are still one for each
 	// method that changes them; else those of a name are one in all methods.
 	Apart bool
+	// Warnings are what readers and checks found that does not stop a compilation
+	// but that its user has to know: a guard that cannot be parsed, a record that is
+	// known to be wrong. Each names its file. Whoever compiles shows them.
+	Warnings []error
 }
 
 // Method is one entry point of a program.

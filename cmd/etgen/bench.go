@@ -99,7 +99,7 @@ Without those and without -i, inputs are random.`,
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the kernels into this file")
 	cmd.Flags().BoolVar(&text.All, "all", false, "show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd
 }

@@ -16,14 +16,18 @@ import (
 type compileFlags struct {
 	target, optimize, plan string
 	threads                int
+	strict                 bool
+	warn                   func(error)
 }
 
-func (f *compileFlags) add(cmd *cobra.Command) {
+func (f *compileFlags) add(cmd *cobra.Command, a *app) {
+	f.warn = a.warn
 	flags := cmd.Flags()
 	flags.StringVar(&f.target, "target", "generic", "the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …")
 	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
 	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
+	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
 	fixed(cmd, "target", compile.Targets()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
@@ -46,7 +50,8 @@ func (f *compileFlags) generator() string {
 // options returns what the flags say of the compilation of one model, or of any
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
-	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads}
+	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads,
+		Warn: f.warn, Strict: f.strict}
 	if err := compile.CheckTarget(f.target); err != nil {
 		return opt, usageError("--target: %v", err)
 	}
@@ -165,7 +170,7 @@ equal are there once.
 	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
 	cmd.Flags().BoolVar(&debug, "debug-map", false, "with --lang=pte: NAME.debug.json, what each instruction stands for")
 	several.add(cmd)
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "lang", "c", "go", "pte")
 	return cmd
 }

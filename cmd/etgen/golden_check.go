@@ -75,7 +75,7 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded), eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
 	cc.add(cmd)
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval", "c,go")
 	return cmd
 }

@@ -64,7 +64,7 @@ by PyTorch's.`,
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
 	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "via", "c", "go", "rt", "eval")
 	return cmd
 }

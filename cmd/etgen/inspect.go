@@ -80,7 +80,7 @@ tensors.`,
 	cmd.Flags().BoolVar(&all, "all", false, "show long lists whole")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the memory plan to this file")
 	cmd.Flags().StringVar(&lang, "lang", "", "the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "lang", "c", "go")
 	return cmd
 }

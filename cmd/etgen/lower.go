@@ -55,7 +55,7 @@ The passes, in order:
 	cmd.Flags().StringVar(&dump, "dump-after", "", "print the program after this pass; all: after each; native: the native form")
 	cmd.Flags().StringVar(&stop, "stop-after", "", "run no pass after this one")
 	cmd.Flags().StringVar(&lang, "lang", "c", "the output language that passes and native form are for: c, go or pte")
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
 	fixed(cmd, "stop-after", passNames()...)
 	fixed(cmd, "lang", "c", "go", "pte")

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -14,6 +16,24 @@ type app struct {
 	out, err io.Writer
 	// tty and color tell of err: whether a person watches, and wants colour.
 	tty, color bool
+
+	warning sync.Mutex      // of warned
+	warned  map[string]bool // the warnings that were written
+}
+
+// warn writes a warning, once: a command may compile a model several times.
+func (a *app) warn(err error) {
+	a.warning.Lock()
+	defer a.warning.Unlock()
+	text := err.Error()
+	if a.warned[text] {
+		return
+	}
+	if a.warned == nil {
+		a.warned = map[string]bool{}
+	}
+	a.warned[text] = true
+	fmt.Fprintln(a.err, "etgen: warning: "+text)
 }
 
 // Main runs the command line args and returns the exit code.

@@ -103,7 +103,7 @@ written as mutated_input_K.`,
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
 	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
 	cmd.Flags().BoolVar(&trace, "trace", false, "show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
-	flags.add(cmd)
+	flags.add(cmd, a)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval")
 	return cmd
 }

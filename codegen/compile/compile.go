@@ -3,6 +3,7 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,10 @@ type Options struct {
 	ExternalWeights, StackTraces bool
 	// DebugMap writes beside an ExecuTorch program what its instructions stand for.
 	DebugMap bool
+	// Warn, if not nil, is shown the program's warnings when it has been lowered;
+	// with Strict they are errors instead.
+	Warn   func(error)
+	Strict bool
 	// After, if not nil, sees the program after every pass and may return
 	// lower.Stop.
 	After func(lower.Pass, *ir.Program) error
@@ -66,7 +71,23 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := checkTypes(ctx.Table, p); err != nil {
 		return err
 	}
-	return opt.Pipeline().Run(ctx, p, opt.After)
+	if err := opt.Pipeline().Run(ctx, p, opt.After); err != nil {
+		return err
+	}
+	return opt.Warnings(p)
+}
+
+// Warnings shows the warnings of p, or with Strict returns them as an error.
+func (opt Options) Warnings(p *ir.Program) error {
+	if opt.Strict {
+		return errors.Join(p.Warnings...)
+	}
+	for _, w := range p.Warnings {
+		if opt.Warn != nil {
+			opt.Warn(w)
+		}
+	}
+	return nil
 }
 
 // Pipeline returns the passes that lower a program for the output language.

@@ -52,6 +52,7 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 		}
 		open = append(open, closer)
 		sources = append(sources, p.Source)
+		out.Warnings = append(out.Warnings, p.Warnings...)
 		if len(p.Methods) > 1 && f.Name != "" {
 			if f.Name != NameOf(f.Path) {
 				return nil, nil, fmt.Errorf("%s has %d methods, which cannot all be called %s", p.Source, len(p.Methods), f.Name)
