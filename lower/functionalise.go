@@ -13,7 +13,7 @@ import (
 // Functionalise replaces in-place operators by functional ones. After a write
 // every tensor that shares the memory is made anew from it when it is next
 // read. Buffers, parameters and user inputs that are written to become
-// outputs of kind mutation. What a region writes to outside of itself becomes
+// outputs of kind mutation; a constant that is written to becomes a buffer. What a region writes to outside of itself becomes
 // a further result of the control-flow node, of loops a carried value.
 var Functionalise = Pass{
 	Name: "functionalise",
@@ -132,10 +132,15 @@ func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error
 			spec.Kind = ir.BufferMutation
 		case ir.Parameter:
 			spec.Kind = ir.ParameterMutation
+		case ir.TensorConstant:
+			if err := f.keep(i); err != nil {
+				return nil, err
+			}
+			spec.Kind = ir.BufferMutation
 		case ir.UserInput:
 			spec.Kind, spec.Target = ir.UserInputMutation, v.Name
 		default:
-			continue // a constant: every call begins with its value
+			continue
 		}
 		if err := f.alone(i); err != nil {
 			return nil, err
@@ -147,6 +152,19 @@ func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error
 	}
 	m.Outputs = append(specs, m.Outputs...)
 	return append(values, out...), nil
+}
+
+// keep makes a buffer of constant i, which is written to: it is state as any
+// buffer is, that the model's author did not register.
+func (f *functionaliser) keep(i int) error {
+	spec := &f.method.Inputs[i]
+	for k, other := range f.method.Inputs {
+		if k != i && other.Kind.IsState() && other.Target == spec.Target {
+			return fmt.Errorf("method %s: it writes to the constant %s, and a parameter or buffer is called so too", f.method.Name, spec.Target)
+		}
+	}
+	spec.Kind = ir.Buffer
+	return nil
 }
 
 // alone checks that the memory of a written input is no other input's too.

@@ -22,13 +22,14 @@ __all__ = ["record", "record_methods", "write_tensor"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None, stateful=False, note=None, label=None, extra=None):
+def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None, stateful=False, core=True, note=None, label=None, extra=None):
     """Writes one case.
 
     args, kwargs: the call the model is exported with; recorded first. They are not changed.
     runs: further calls, each a dict with "args" and, where wanted, "kwargs" and "label". With stateful they follow the first call
         in order and the module keeps its buffers from one to the next; without, each starts from the module as it was exported.
     dynamic_shapes: as torch.export.export takes it.
+    core: whether to write the program after run_decompositions() too; there are programs that it does not take.
     label: what the first call stands for (a class name, a branch); goes into meta.json as it is.
     extra: further entries of meta.json.
     """
@@ -43,16 +44,19 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
         exported = torch.export.export(
             copy.deepcopy(model), _copy(calls[0]["args"]), _copy(calls[0]["kwargs"]), dynamic_shapes=dynamic_shapes
         )
-        core = exported.run_decompositions()
-        for program, name in ((exported, "model.pt2"), (core, "model.core.pt2")):
+        programs = {"model.pt2": exported}
+        if core:
+            programs["model.core.pt2"] = exported.run_decompositions()
+        decomposed = programs.get("model.core.pt2", exported)
+        for name, program in programs.items():
             _make_reproducible(program)
             torch.export.save(program, os.path.join(folder, name))
         with open(os.path.join(folder, "graph.core.txt"), "w") as f:
-            f.write("\n".join(line.rstrip() for line in str(core).splitlines()) + "\n")
+            f.write("\n".join(line.rstrip() for line in str(decomposed).splitlines()) + "\n")
 
         want = _run(model, calls, stateful)
         diff = 0.0
-        for name in ("model.pt2", "model.core.pt2"):
+        for name in programs:
             loaded = torch.export.load(os.path.join(folder, name))
             got = _run(loaded.module(), calls, stateful)
             d = max(_compare(folder, name, w, g) for w, g in zip(want, got))
@@ -68,9 +72,9 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
     if others:
         meta["runs"] = others
     meta["ops_before_decomp"] = _operators(exported)
-    meta["ops"] = _operators(core)
+    meta["ops"] = _operators(decomposed)
     meta["num_params"] = sum(p.numel() for p in model.parameters())
-    meta["macs"] = _macs(core)
+    meta["macs"] = _macs(decomposed)
     meta["range_constraints"] = {str(k): str(v).replace("int_oo", "oo") for k, v in exported.range_constraints.items()}
     meta["exported_vs_eager_max_abs_diff"] = diff
     with open(os.path.join(folder, "meta.json"), "w") as f:

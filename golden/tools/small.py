@@ -51,6 +51,7 @@ def main(names):
             label=case.label,
             dynamic_shapes=case.dynamic_shapes,
             stateful=case.stateful,
+            core=case.core,
             note=note,
         )
         print(name)

@@ -17,6 +17,7 @@ class Case:
     label: Any = None
     dynamic_shapes: Any = None
     stateful: bool = False
+    core: bool = True
 
 
 def function(f):
