@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 )
@@ -16,28 +19,79 @@ var SeparateState = Pass{
 	Name: "separate-state",
 	Doc:  "give each method its own state, or check what methods share",
 	Run: func(_ *Context, p *ir.Program) error {
-		shared := p.SharedState()
 		if !p.Apart {
-			return checkShared(p, shared)
+			if err := shareConstants(p); err != nil {
+				return err
+			}
+			return checkShared(p, p.SharedState())
 		}
+		shared := p.SharedState()
 		for _, m := range p.Methods {
-			for i := range m.Inputs {
-				if spec := &m.Inputs[i]; spec.Kind.IsState() && shared[spec.Target] {
-					spec.Target = m.Name + "." + spec.Target
-				}
-			}
-			for i := range m.Outputs {
-				switch spec := &m.Outputs[i]; spec.Kind {
-				case ir.BufferMutation, ir.ParameterMutation:
-					if shared[spec.Target] {
-						spec.Target = m.Name + "." + spec.Target
-					}
-				}
-			}
+			setApart(m, shared)
 		}
 		p.Apart = false
 		return nil
 	},
+}
+
+// setApart puts the method's name before those of the given targets that are
+// state of m.
+func setApart(m *ir.Method, targets map[string]bool) {
+	for i := range m.Inputs {
+		if spec := &m.Inputs[i]; spec.Kind.IsState() && targets[spec.Target] {
+			spec.Target = m.Name + "." + spec.Target
+		}
+	}
+	for i := range m.Outputs {
+		switch spec := &m.Outputs[i]; spec.Kind {
+		case ir.BufferMutation, ir.ParameterMutation:
+			if targets[spec.Target] {
+				spec.Target = m.Name + "." + spec.Target
+			}
+		}
+	}
+}
+
+// numbered matches the names that torch.export makes up for constants which are
+// no attributes of a module. They are counted anew in every export, so that one
+// name is different things in two methods, or may be.
+var numbered = regexp.MustCompile(`(^|\.)(lifted_tensor_|_tensor_constant)[0-9]+$`)
+
+// shareConstants decides about constants of methods that share state. A constant
+// that another method writes is state here too. One that only has a number is
+// each method's own; it is an error if it could as well be that of another.
+func shareConstants(p *ir.Program) error {
+	written := p.Written()
+	holders := map[string][]holder{}
+	for _, m := range p.Methods {
+		for i := range m.Inputs {
+			spec := &m.Inputs[i]
+			if !written[spec.Target] || !spec.Kind.IsState() && spec.Kind != ir.TensorConstant {
+				continue
+			}
+			if numbered.MatchString(spec.Target) {
+				holders[spec.Target] = append(holders[spec.Target], holder{m, m.Graph.Inputs[i]})
+			} else if spec.Kind == ir.TensorConstant {
+				spec.Kind = ir.Buffer
+			}
+		}
+	}
+	var errs []error
+	for _, target := range slices.Sorted(maps.Keys(holders)) {
+		hs := holders[target]
+		for i, h := range hs {
+			for _, other := range hs[:i] {
+				if other.same(h) == nil {
+					errs = append(errs, fmt.Errorf("the constant %s is written, and methods %s and %s may mean one tensor by it or two: "+
+						"register it with register_buffer, under a name", target, other.method.Name, h.method.Name))
+				}
+			}
+			if len(hs) > 1 {
+				setApart(h.method, map[string]bool{target: true})
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // holder is a method's input that is state.
