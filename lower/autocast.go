@@ -14,13 +14,17 @@ import (
 type autocaster struct {
 	table   *ops.Table
 	settled map[*ir.Node]bool // nodes of an inner autocast, which has decided
-	used    bool
+	// retyped are values that have another dtype than the file records.
+	retyped map[*ir.Value]bool
+	warn    func(*ir.Node, error)
+	warned  bool
 }
 
 // inline replaces an autocast node by its region.
 func (a *autocaster) inline(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 	operands := operandsOf(n)
 	region := n.Regions[0]
+	a.adopt(region, operands[4:])
 	if operands[2] != ir.BoolArg(false) {
 		if operands[0] != ir.Str("cpu") && operands[0] != ir.Device("cpu") {
 			return nil, false, fmt.Errorf("autocast for %v is not supported; export the model for the CPU", operands[0])
@@ -33,9 +37,9 @@ func (a *autocaster) inline(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error
 		if region, err = a.cast(e, region, ir.DType(low)); err != nil {
 			return nil, false, err
 		}
-		a.used = true
 	}
 	for _, n := range region.Nodes {
+		a.retype(n)
 		a.settled[n] = true
 	}
 	return inlineRegion(e, n, region, operands[4:])
@@ -54,7 +58,7 @@ func (a *autocaster) cast(e *ir.Emitter, r *ir.Graph, low ir.DType) (*ir.Graph, 
 			if d := precision(n, low); d != ir.InvalidDType && !a.settled[n] {
 				err := b.Do(func() error {
 					for i := range n.Args {
-						n.Args[i].Value = castArg(b, n.Args[i].Value, d, cache)
+						n.Args[i].Value = a.castArg(b, n.Args[i].Value, d, cache)
 					}
 					return nil
 				})
@@ -62,7 +66,7 @@ func (a *autocaster) cast(e *ir.Emitter, r *ir.Graph, low ir.DType) (*ir.Graph, 
 					return nil, err
 				}
 			}
-			retype(a.table, n)
+			a.retype(n)
 			inner.Append(n)
 		}
 		return r.Outputs, nil
@@ -73,8 +77,31 @@ func (a *autocaster) cast(e *ir.Emitter, r *ir.Graph, low ir.DType) (*ir.Graph, 
 	return g, err
 }
 
+// adopt gives the inputs of region r the dtypes of operands that autocast changed.
+func (a *autocaster) adopt(r *ir.Graph, operands []ir.Arg) {
+	for i, in := range r.Inputs {
+		if i >= len(operands) {
+			return // inlineRegion reports it
+		}
+		if ref, ok := operands[i].(ir.Ref); ok && a.retyped[ref.Value] && in.Type.Kind == ir.TensorKind {
+			in.Type.DType = ref.Value.Type.DType
+			a.retyped[in] = true
+		}
+	}
+}
+
+// plain inlines a region that changes no dtypes.
+func (a *autocaster) plain(e *ir.Emitter, n *ir.Node, operands []ir.Arg) ([]*ir.Value, bool, error) {
+	r := n.Regions[0]
+	a.adopt(r, operands)
+	for _, n := range r.Nodes {
+		a.retype(n)
+	}
+	return inlineRegion(e, n, r, operands)
+}
+
 // castArg casts the tensors of float32 and narrower types in arg to d.
-func castArg(b *ops.Builder, arg ir.Arg, d ir.DType, cache map[*ir.Value]map[ir.DType]*ir.Value) ir.Arg {
+func (a *autocaster) castArg(b *ops.Builder, arg ir.Arg, d ir.DType, cache map[*ir.Value]map[ir.DType]*ir.Value) ir.Arg {
 	return ir.MapRefs(arg, func(v *ir.Value) ir.Arg {
 		if !castable(v) || v.Type.DType == d {
 			return ir.Ref{Value: v}
@@ -84,6 +111,7 @@ func castArg(b *ops.Builder, arg ir.Arg, d ir.DType, cache map[*ir.Value]map[ir.
 		}
 		if cache[v][d] == nil {
 			cache[v][d] = b.Op("aten._to_copy.default", v, ops.Kw("dtype", d))
+			a.retyped[cache[v][d]] = true
 		}
 		return ir.Ref{Value: cache[v][d]}
 	})
@@ -95,19 +123,29 @@ func castable(v *ir.Value) bool {
 	return v.Type.Kind == ir.TensorKind && v.Type.DType.IsFloat() && v.Type.DType.Size() >= 2 && v.Type.DType != ir.Float64
 }
 
-// retype gives n's results the types that follow from its operands.
-func retype(t *ops.Table, n *ir.Node) {
-	if len(n.Regions) > 0 {
+// retype gives n's results the dtypes that follow from its operands, if autocast
+// has changed one of them: torch 2.6 records the dtypes without autocast. It is
+// one mistake of a method, of which there is one warning.
+func (a *autocaster) retype(n *ir.Node) {
+	cast := false
+	operands(n, func(v *ir.Value) { cast = cast || a.retyped[v] })
+	if !cast || len(n.Regions) > 0 {
 		return
 	}
-	c, err := t.Bind(n)
+	c, err := a.table.Bind(n)
 	if err != nil {
 		return // reported by the pass that wants the operator
 	}
 	for i, v := range n.Outputs {
-		if v != nil && i < len(c.Outs) && v.Type.Kind == ir.TensorKind && v.Type.DType != c.Outs[i].DType {
-			v.Type = c.Outs[i]
+		if v == nil || i >= len(c.Outs) || v.Type.Kind != ir.TensorKind || v.Type.DType == c.Outs[i].DType {
+			continue
 		}
+		if !a.warned {
+			a.warned = true
+			a.warn(n, fmt.Errorf("%w: torch 2.6 records dtypes as they are without autocast; all of them are taken as autocast makes them", recordError(v.Name, v.Type, c.Outs[i])))
+		}
+		v.Type = c.Outs[i]
+		a.retyped[v] = true
 	}
 }
 

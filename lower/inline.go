@@ -13,28 +13,31 @@ import (
 var InlineWrappers = Pass{
 	Name: "inline-wrappers",
 	Doc:  "inline regions that only switch gradients or autocast, and unwrap with_effects",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		a := &autocaster{table: ctx.Table, settled: map[*ir.Node]bool{}}
-		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			switch n.Op {
-			case "higher_order.wrap_with_set_grad_enabled":
-				return inlineRegion(e, n, n.Regions[0], operandsOf(n)[1:])
-			case "higher_order.wrap_with_autocast":
-				return a.inline(e, n)
-			case "higher_order.with_effects":
-				return unwrapEffects(e, n)
-			}
-			if a.used {
-				retype(ctx.Table, n) // torch records the dtypes outside of autocast
-			}
-			return nil, true, nil
-		}}
-		if err := rw.Run(m); err != nil {
-			return err
+	Run: func(ctx *Context, p *ir.Program) error {
+		return perMethod(func(ctx *Context, m *ir.Method) error { return inlineWrappers(ctx, p, m) })(ctx, p)
+	},
+}
+
+func inlineWrappers(ctx *Context, p *ir.Program, m *ir.Method) error {
+	a := &autocaster{table: ctx.Table, settled: map[*ir.Node]bool{}, retyped: map[*ir.Value]bool{}}
+	a.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
+	rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+		switch n.Op {
+		case "higher_order.wrap_with_set_grad_enabled":
+			return a.plain(e, n, operandsOf(n)[1:])
+		case "higher_order.wrap_with_autocast":
+			return a.inline(e, n)
+		case "higher_order.with_effects":
+			return unwrapEffects(e, n)
 		}
-		dropTokens(m)
-		return nil
-	}),
+		a.retype(n)
+		return nil, true, nil
+	}}
+	if err := rw.Run(m); err != nil {
+		return err
+	}
+	dropTokens(m)
+	return nil
 }
 
 // dropTokens takes the tokens that only pass through from the signature.
@@ -79,11 +82,17 @@ func inlineRegion(e *ir.Emitter, n *ir.Node, r *ir.Graph, operands []ir.Arg) ([]
 		return nil, false, fmt.Errorf("%d operands for a region with %d inputs", len(operands), len(r.Inputs))
 	}
 	for i, in := range r.Inputs {
+		if err := passes(in, operands[i]); err != nil {
+			return nil, false, err
+		}
 		e.SubstituteArg(in, operands[i])
 	}
 	r.Inputs = nil
 	for i, out := range e.Inline(r, nil) {
 		if v := n.Output(i); v != nil {
+			if t, ok := argType(out); ok && sameSizes(v.Type, t) != nil {
+				return nil, false, recordError(v.Name, v.Type, t)
+			}
 			e.SubstituteArg(v, out)
 		}
 	}

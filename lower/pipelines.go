@@ -6,6 +6,7 @@ package lower
 var Functional = Pipeline{
 	InlineWrappers,
 	Capture,
+	CheckRecords,
 	ExplicitWrites,
 	Functionalise,
 	SeparateState,

@@ -68,9 +68,6 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	case !opt.Untuned:
 		ctx.Whole = tuned.Whole(tuned.Standard(), opt.target())
 	}
-	if err := checkTypes(ctx.Table, p); err != nil {
-		return err
-	}
 	if err := opt.Pipeline().Run(ctx, p, opt.After); err != nil {
 		return err
 	}

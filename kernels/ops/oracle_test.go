@@ -21,7 +21,7 @@ import (
 // offset with what PyTorch recorded.
 func TestRecordedTypes(t *testing.T) {
 	var files []string
-	err := filepath.WalkDir("../../../shared", func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../../shared/", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".pt2") {
 			files = append(files, path)
 		}

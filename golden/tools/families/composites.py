@@ -216,3 +216,23 @@ def conv3d() -> Case:
     """Convolutions of three dimensions: grouped, strided, dilated, padded; a batch that is dynamic."""
     model = nn.Sequential(nn.Conv3d(4, 6, (2, 3, 1), stride=(2, 1, 2), padding=(2, 1, 0), dilation=(2, 1, 1), groups=2), nn.ReLU(), nn.Conv3d(6, 3, (3, 1, 2), bias=False))
     return Case(model, (torch.randn(2, 4, 7, 4, 5),), runs=[run(torch.randn(1, 4, 7, 4, 5))], dynamic_shapes=({0: torch.export.Dim("n", min=1, max=4)},))
+
+
+def autocast_linear() -> Case:
+    """Autocast to bfloat16: torch 2.14 records within its region the dtypes that autocast makes; two regions, the second on what the first gives."""
+
+    class Autocast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l, self.m = nn.Linear(8, 8), nn.Linear(8, 4)
+
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = self.l(x)
+                z = y.float()
+            y = y.relu()
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                w = self.m(y)
+            return z, w
+
+    return Case(Autocast(), (torch.randn(2, 8),))

@@ -1,0 +1,425 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// CheckRecords holds what a file records of every value against what follows
+// from the operands, and gives the value the type that follows: the table's
+// inference decides what is built. A file that was tampered with, or an operator
+// that etgen understands otherwise than PyTorch, must not become code.
+//
+//   - Kind, dtype, rank and sizes must be those that follow. A symbol that was not
+//     seen before is a name for the size that follows. Symbolic sizes that may be
+//     equal are taken for equal: PyTorch traced the program with them so. The size
+//     that follows is the one that is built.
+//   - Strides of a view must be those that follow. New memory may be dense in any
+//     order: which one is the choice of PyTorch's kernels, and differs between
+//     versions.
+//   - Values of regions have the sizes of what goes in and comes out.
+//
+// Nodes that do not bind are left to Decompose, which names all of them.
+var CheckRecords = Pass{
+	Name: "check-records",
+	Doc:  "hold the recorded types against those that follow from the operands",
+	Run: func(ctx *Context, p *ir.Program) error {
+		return perMethod(func(ctx *Context, m *ir.Method) error {
+			r := &records{table: ctx.Table, known: map[*sym.Symbol]bool{}, names: map[*sym.Symbol]sym.Expr{}}
+			r.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
+			for _, v := range m.Graph.Inputs {
+				r.learn(v.Type)
+			}
+			r.graph(m.Graph)
+			return errors.Join(r.errs...)
+		})(ctx, p)
+	},
+}
+
+// warnAt adds a warning about n to p.
+func warnAt(p *ir.Program, m *ir.Method, n *ir.Node, err error) {
+	source := p.Source
+	if m.Source != "" {
+		source = m.Source
+	}
+	p.Warnings = append(p.Warnings, ir.ErrorAt(source, n, err))
+}
+
+// records checks a method.
+type records struct {
+	table *ops.Table
+	warn  func(*ir.Node, error)
+	errs  []error
+	known map[*sym.Symbol]bool     // symbols seen so far
+	names map[*sym.Symbol]sym.Expr // those that are names for what follows
+}
+
+// mistake is a record that is known to be PyTorch's own mistake. It gives a
+// warning, and what follows is built.
+type mistake struct {
+	op       string
+	why      string
+	recorded func(recorded, inferred ir.Type) bool
+}
+
+// mistakes lists them. The one of autocast is in autocast.go.
+var mistakes = []mistake{
+	{ // testdata/check-records/known.txtar
+		op:       "aten.unique_consecutive.default",
+		why:      "PyTorch records a rank that its own result does not have",
+		recorded: func(rec, inf ir.Type) bool { return rec.DType == inf.DType && rec.Rank() != inf.Rank() },
+	},
+}
+
+func (r *records) graph(g *ir.Graph) {
+	for _, v := range g.Constants {
+		r.learn(v.Type)
+	}
+	for _, n := range g.Nodes {
+		var err error
+		if len(n.Regions) > 0 {
+			err = r.control(n)
+		} else {
+			err = r.node(n)
+		}
+		if err != nil {
+			r.errs = append(r.errs, ir.ErrorAt("", n, err))
+		}
+		for _, v := range n.Outputs {
+			if v != nil {
+				r.learn(v.Type)
+			}
+		}
+	}
+}
+
+// learn notes the symbols of t.
+func (r *records) learn(t ir.Type) {
+	for _, es := range [][]sym.Expr{t.Sizes, t.Strides, {t.Offset, t.Expr}} {
+		for _, e := range es {
+			for _, s := range e.Symbols() {
+				r.known[s] = true
+			}
+		}
+	}
+}
+
+func (r *records) node(n *ir.Node) error {
+	c, err := r.table.Bind(n)
+	if err != nil {
+		return nil
+	}
+	view := false
+	if c.Op.View != nil {
+		vs, err := c.Op.View(c)
+		view = err == nil && vs != nil
+	}
+	for i, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		if i >= len(c.Outs) {
+			return fmt.Errorf("the file records %d results, but it has %d", len(n.Outputs), len(c.Outs))
+		}
+		recorded := r.renamed(v.Type)
+		v.Type = recorded
+		inferred := c.Outs[i]
+		r.name(recorded, inferred)
+		recorded = r.renamed(recorded)
+		if recorded.Kind == ir.TensorKind && inferred.Kind == ir.TensorKind && (recorded.DType.IsComplex() || inferred.DType.IsComplex()) &&
+			recorded.DType != inferred.DType {
+			return fmt.Errorf("the operator is not supported on complex numbers: the file says that %s is %v", v.Name, recorded.DType)
+		}
+		err := agree(recorded, inferred)
+		if err == nil && view {
+			err = viewAgrees(recorded, inferred)
+		}
+		v.Type = inferred
+		if err == nil && inferred.Kind == ir.TensorKind && !view && dense(recorded) && len(recorded.Sizes) == len(inferred.Sizes) {
+			v.Type.Strides = recorded.Strides
+		}
+		if err == nil {
+			continue
+		}
+		known := slices.IndexFunc(mistakes, func(k mistake) bool { return k.op == n.Op && k.recorded(recorded, inferred) })
+		if err = recordError(v.Name, recorded, inferred); known < 0 {
+			return err
+		}
+		r.warn(n, fmt.Errorf("%w: %s", err, mistakes[known].why))
+	}
+	return nil
+}
+
+// recordError says what is recorded and what follows.
+func recordError(name string, recorded, inferred ir.Type) error {
+	return fmt.Errorf("the file records %v for %s, but it is %v", recorded, name, inferred)
+}
+
+// renamed returns t with names replaced by what they are names for.
+func (r *records) renamed(t ir.Type) ir.Type {
+	if len(r.names) == 0 {
+		return t
+	}
+	subst := func(e sym.Expr) sym.Expr {
+		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			x, ok := r.names[s]
+			return x, ok
+		})
+	}
+	list := func(es []sym.Expr) []sym.Expr {
+		out := make([]sym.Expr, len(es))
+		for i, e := range es {
+			out[i] = subst(e)
+		}
+		return out
+	}
+	if t.Kind == ir.TensorKind {
+		t.Sizes, t.Strides, t.Offset = list(t.Sizes), list(t.Strides), subst(t.Offset)
+	}
+	if t.HasExpr {
+		t.Expr = subst(t.Expr)
+	}
+	return t
+}
+
+// name notes symbols of recorded that are not known: they are names for what
+// follows.
+func (r *records) name(recorded, inferred ir.Type) {
+	meet := func(rec, inf sym.Expr) {
+		ss := rec.Symbols()
+		if len(ss) == 1 && !r.known[ss[0]] && rec.Equal(ss[0].Expr()) && !inf.Uses(ss[0]) {
+			r.names[ss[0]] = inf
+			r.known[ss[0]] = true
+		}
+	}
+	if recorded.Kind != inferred.Kind || len(recorded.Sizes) != len(inferred.Sizes) {
+		return
+	}
+	for d := range recorded.Sizes {
+		meet(recorded.Sizes[d], inferred.Sizes[d])
+	}
+	if recorded.Kind == ir.TensorKind {
+		meet(recorded.Offset, inferred.Offset)
+	}
+	if recorded.HasExpr && inferred.HasExpr {
+		meet(recorded.Expr, inferred.Expr)
+	}
+}
+
+var errRecord = errors.New("the record differs")
+
+// agree checks kind, dtype and sizes, and the value of an integer.
+func agree(recorded, inferred ir.Type) error {
+	if !sameShape(recorded, inferred) {
+		return errRecord
+	}
+	if recorded.HasExpr && inferred.HasExpr && differ(recorded.Expr, inferred.Expr) {
+		return errRecord
+	}
+	return nil
+}
+
+// passes checks that an operand of a region that is inlined has the sizes that
+// are recorded for its input in. The dtype may be autocast's.
+func passes(in *ir.Value, operand ir.Arg) error {
+	if t, ok := argType(operand); ok && sameSizes(in.Type, t) != nil {
+		return recordError(in.Name, in.Type, t)
+	}
+	return nil
+}
+
+// sameSizes is agree without the dtype.
+func sameSizes(recorded, inferred ir.Type) error {
+	if recorded.Kind == inferred.Kind {
+		recorded.DType = inferred.DType
+	}
+	return agree(recorded, inferred)
+}
+
+// differ reports whether two expressions never have the same value.
+func differ(a, b sym.Expr) bool {
+	d := sym.Sub(a, b)
+	return sym.Less(d, sym.Int(0)) || sym.Less(sym.Int(0), d)
+}
+
+// viewAgrees checks strides and offset of a view. Dimensions of size 1 have any
+// stride, and torch 2.6 writes no offsets.
+func viewAgrees(recorded, inferred ir.Type) error {
+	for _, s := range inferred.Sizes {
+		if s.IsZero() {
+			return nil
+		}
+	}
+	for d, s := range inferred.Sizes {
+		if !s.Is(1) && differ(recorded.Strides[d], inferred.Strides[d]) {
+			return errRecord
+		}
+	}
+	if !recorded.Offset.IsZero() && differ(recorded.Offset, inferred.Offset) {
+		return errRecord
+	}
+	return nil
+}
+
+// dense reports whether the elements of t fill its memory from the start, in
+// any order of the dimensions.
+func dense(t ir.Type) bool {
+	if !t.Offset.IsZero() {
+		return false
+	}
+	_, ok := storageOrder(t)
+	return ok
+}
+
+// control checks a node with regions, which Capture has brought to its form.
+func (r *records) control(n *ir.Node) error {
+	switch n.Op {
+	case "higher_order.cond":
+		for _, g := range n.Regions {
+			r.graph(g)
+		}
+		for _, g := range n.Regions {
+			if err := r.results(n, g.Outputs); err != nil {
+				return err
+			}
+		}
+	case "higher_order.while_loop":
+		carried := operandsOf(n)
+		for _, g := range n.Regions {
+			if err := r.inputs(g.Inputs, carried); err != nil {
+				return err
+			}
+			r.graph(g)
+		}
+		if err := r.again(n.Regions[1], len(carried)); err != nil {
+			return err
+		}
+		return r.results(n, carried)
+	case "higher_order.scan":
+		return r.scan(n)
+	}
+	return nil
+}
+
+func (r *records) scan(n *ir.Node) error {
+	init, _ := n.Arg("init").(ir.List)
+	xs, _ := n.Arg("xs").(ir.List)
+	g := n.Regions[0]
+	if len(g.Inputs) != len(init)+len(xs) || len(g.Outputs) != len(n.Outputs) || len(g.Outputs) < len(init) || len(xs) == 0 {
+		return fmt.Errorf("it has %d operands and %d results, its region %d and %d", len(init)+len(xs), len(n.Outputs), len(g.Inputs), len(g.Outputs))
+	}
+	operands := slices.Clone(init)
+	var steps sym.Expr
+	for i, a := range xs {
+		t := a.(ir.Ref).Value.Type // a tensor: Capture has seen to it
+		if t.Rank() == 0 {
+			return fmt.Errorf("it runs over a tensor without dimensions")
+		}
+		if i == 0 {
+			steps = t.Sizes[0]
+		} else if differ(steps, t.Sizes[0]) {
+			return fmt.Errorf("it runs over tensors of %v and of %v rows", steps, t.Sizes[0])
+		}
+		t.Sizes, t.Strides = t.Sizes[1:], t.Strides[1:]
+		operands = append(operands, ir.Ref{Value: &ir.Value{Type: t}})
+	}
+	if err := r.inputs(g.Inputs, operands); err != nil {
+		return err
+	}
+	r.graph(g)
+	if err := r.again(g, len(init)); err != nil {
+		return err
+	}
+	results := slices.Clone(init)
+	for i, a := range g.Outputs[len(init):] {
+		t, ok := argType(a)
+		if !ok || t.Kind != ir.TensorKind {
+			return fmt.Errorf("its region gives no tensor as output %d", len(init)+i)
+		}
+		results = append(results, ir.Ref{Value: &ir.Value{Type: ir.TensorOf(t.DType, append([]sym.Expr{steps}, t.Sizes...)...)}})
+	}
+	return r.results(n, results)
+}
+
+// argType returns the type of an argument that is one value.
+func argType(a ir.Arg) (ir.Type, bool) {
+	switch a := a.(type) {
+	case ir.Ref:
+		return a.Value.Type, true
+	case ir.Int:
+		return ir.SymInt(sym.Int(int64(a))), true
+	case ir.Float:
+		return ir.Type{Kind: ir.FloatKind}, true
+	case ir.BoolArg:
+		return ir.Type{Kind: ir.BoolKind}, true
+	}
+	return ir.Type{}, false
+}
+
+// inputs gives the inputs of a region the sizes of the operands.
+func (r *records) inputs(inputs []*ir.Value, operands []ir.Arg) error {
+	if len(inputs) != len(operands) {
+		return fmt.Errorf("a region has %d inputs for %d operands", len(inputs), len(operands))
+	}
+	for i, v := range inputs {
+		t, ok := argType(operands[i])
+		if !ok {
+			continue
+		}
+		if err := r.take(v, t, "a region"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again checks that what a loop's body carries fits what it began with.
+func (r *records) again(body *ir.Graph, carried int) error {
+	for i, v := range body.Inputs[:carried] {
+		if i >= len(body.Outputs) {
+			return fmt.Errorf("its body gives %d values for %d", len(body.Outputs), carried)
+		}
+		if t, ok := argType(body.Outputs[i]); !ok || agree(v.Type, t) != nil {
+			return fmt.Errorf("its body takes %v as %s and gives %v for the next round", v.Type, v.Name, t)
+		}
+	}
+	return nil
+}
+
+// results holds the results of n against what its regions give.
+func (r *records) results(n *ir.Node, given []ir.Arg) error {
+	for i, v := range n.Outputs {
+		if v == nil || i >= len(given) {
+			continue
+		}
+		t, ok := argType(given[i])
+		if !ok {
+			return fmt.Errorf("a region gives %v for %s", given[i], v.Name)
+		}
+		if err := r.take(v, t, "it"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take gives v the sizes of what it takes, and keeps the strides that are
+// recorded: regions may give other ones each time.
+func (r *records) take(v *ir.Value, t ir.Type, who string) error {
+	recorded := r.renamed(v.Type)
+	r.name(recorded, t)
+	recorded = r.renamed(recorded)
+	v.Type = recorded
+	if agree(recorded, t) != nil {
+		return fmt.Errorf("the file records %v for %s, but %s gets %v", recorded, v.Name, who, t)
+	}
+	if t.Kind == ir.TensorKind {
+		v.Type.Sizes = t.Sizes
+	}
+	return nil
+}
