@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,8 +35,9 @@ func (p *Package) File(name string) []byte {
 // Write writes the files into dir, which is made if it does not exist. Every
 // file is written aside first, and only when all are complete are they renamed
 // into place: a failed run leaves the old output intact. The files of keep, what
-// the package was made from, are never written over.
-func (p *Package) Write(dir string, keep ...string) (err error) {
+// the package was made from, are never written over. When ctx ends nothing has
+// changed.
+func (p *Package) Write(ctx context.Context, dir string, keep ...string) (err error) {
 	if err := p.spare(dir, keep); err != nil {
 		return err
 	}
@@ -49,6 +51,9 @@ func (p *Package) Write(dir string, keep ...string) (err error) {
 		}
 	}()
 	for _, f := range p.Files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if f.Name != filepath.Base(f.Name) {
 			return fmt.Errorf("generated file name %q has a directory", f.Name)
 		}
@@ -67,6 +72,9 @@ func (p *Package) Write(dir string, keep ...string) (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	for i, f := range p.Files {
 		if err := os.Rename(aside[i], filepath.Join(dir, f.Name)); err != nil {

@@ -63,11 +63,11 @@ func TestOriginText(t *testing.T) {
 // TestWriteKeepsOld: a package that cannot be written whole changes nothing.
 func TestWriteKeepsOld(t *testing.T) {
 	dir := t.TempDir()
-	if err := (&Package{Files: []File{{"a.c", []byte("old")}}}).Write(dir); err != nil {
+	if err := (&Package{Files: []File{{"a.c", []byte("old")}}}).Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	bad := &Package{Files: []File{{"a.c", []byte("new")}, {strings.Repeat("x", 300), nil}}}
-	if err := bad.Write(dir); err == nil {
+	if err := bad.Write(t.Context(), dir); err == nil {
 		t.Fatal("a file name of 300 characters is accepted")
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, "a.c")); err != nil || string(data) != "old" {

@@ -74,7 +74,7 @@ Without those and without -i, inputs are random.`,
 					return err
 				}
 				files := codegen.Package{Files: []codegen.File{{Name: filepath.Base(svg), Data: picture.Bytes()}}}
-				if err := files.Write(filepath.Dir(svg)); err != nil {
+				if err := files.Write(cmd.Context(), filepath.Dir(svg)); err != nil {
 					return err
 				}
 			}

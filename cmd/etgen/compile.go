@@ -147,7 +147,7 @@ equal are there once.
 			if err != nil {
 				return modelError(err)
 			}
-			if err := pkg.Write(dir, paths(files)...); err != nil {
+			if err := pkg.Write(cmd.Context(), dir, paths(files)...); err != nil {
 				return err
 			}
 			if a.tty {

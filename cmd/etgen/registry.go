@@ -55,7 +55,7 @@ Kernels that need tables have them in a file beside FILE.go.
 			if err != nil {
 				return modelError(err)
 			}
-			if err := files.Write(filepath.Dir(out)); err != nil {
+			if err := files.Write(cmd.Context(), filepath.Dir(out)); err != nil {
 				return err
 			}
 			if a.tty {

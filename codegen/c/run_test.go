@@ -109,7 +109,7 @@ func generate(t *testing.T, p *native.Program, name string) (dir string, pkg *co
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir, pkg

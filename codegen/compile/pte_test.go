@@ -49,7 +49,7 @@ func compiled(t *testing.T, model string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "model.pte")

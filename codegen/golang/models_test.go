@@ -47,7 +47,7 @@ func TestModels(t *testing.T) {
 			if disjoint {
 				sub += "_disjoint"
 			}
-			if err := pkg.Write(sub); err != nil {
+			if err := pkg.Write(t.Context(), sub); err != nil {
 				t.Fatal(err)
 			}
 			for _, f := range pkg.Files {

@@ -344,7 +344,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s: generating again gives something else (%v)", name, err)
 		}
 		sub := filepath.Join(dir, name)
-		if err := pkg.Write(sub); err != nil {
+		if err := pkg.Write(t.Context(), sub); err != nil {
 			t.Fatal(err)
 		}
 		imports := "import \"testing\"\n"

@@ -44,7 +44,7 @@ func emit(t *testing.T, name string, opt compile.Options) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, name+".pte")

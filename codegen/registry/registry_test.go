@@ -69,7 +69,7 @@ func TestOwn(t *testing.T) {
 			continue
 		}
 		if err == nil {
-			err = pkg.Write(temp)
+			err = pkg.Write(t.Context(), temp)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func execute(t *testing.T, jobs []job) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(filepath.Join(dir, "kernels")); err != nil {
+	if err := pkg.Write(t.Context(), filepath.Join(dir, "kernels")); err != nil {
 		t.Fatal(err)
 	}
 	source, err := os.ReadFile("testdata/run.go.txt")

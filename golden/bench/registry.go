@@ -153,14 +153,14 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := kernels.Write(filepath.Join(a.dir, "kernels")); err != nil {
+	if err := kernels.Write(ctx, filepath.Join(a.dir, "kernels")); err != nil {
 		return nil, err
 	}
 	module := &codegen.Package{Files: []codegen.File{
 		{Name: "go.mod", Data: []byte("module apps\n\ngo 1.26.0\n")},
 		{Name: "go.work", Data: []byte("go 1.26.0\n\nuse (\n\t.\n\t" + strconv.Quote(repo) + "\n)\n")},
 	}}
-	if err := module.Write(a.dir); err != nil {
+	if err := module.Write(ctx, a.dir); err != nil {
 		return nil, err
 	}
 	for _, k := range kernelsOf {
@@ -169,7 +169,7 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 			text = fmt.Sprintf(appMain, k.pkg)
 		}
 		app := &codegen.Package{Files: []codegen.File{{Name: "main.go", Data: []byte(text)}}}
-		if err := app.Write(filepath.Join(a.dir, k.app)); err != nil {
+		if err := app.Write(ctx, filepath.Join(a.dir, k.app)); err != nil {
 			return nil, err
 		}
 		if _, err := a.command(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", k.app+".exe", "./"+k.app); err != nil {

@@ -99,7 +99,7 @@ func compiledC(ctx context.Context, pkg *codegen.Package) (text int64, took time
 		return 0, 0, err
 	}
 	defer os.RemoveAll(dir)
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(ctx, dir); err != nil {
 		return 0, 0, err
 	}
 	source := filepath.Join(dir, pkg.Name+".c")

@@ -71,7 +71,7 @@ func generate(t *testing.T, c *testcase.Case, target toolchain.Target) *generate
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range pkg.Files {

@@ -73,7 +73,7 @@ func asProgram(t *testing.T, dir string, opt compile.Options) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), filepath.Base(dir))
-	if err := pkg.Write(out); err != nil {
+	if err := pkg.Write(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)

@@ -82,7 +82,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(dir, pkg.Name+".pte"), filepath.Join(dir, "model.pte")); err != nil {

@@ -52,7 +52,7 @@ func TestFresh(t *testing.T) {
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)
 				}
-				if err := pkg.Write(dir); err != nil {
+				if err := pkg.Write(t.Context(), dir); err != nil {
 					t.Fatal(err)
 				}
 			}

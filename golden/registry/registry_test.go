@@ -87,7 +87,7 @@ func TestFresh(t *testing.T) {
 		}
 	}
 	if *update && err == nil {
-		err = pkg.Write("kernels")
+		err = pkg.Write(t.Context(), "kernels")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func TestGoroutinesRace(t *testing.T) {
 		t.Fatal("the package has no kernel in parts")
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"go.mod": "module digits\n\ngo 1.24\n", "race_test.go": raceTest} {

@@ -62,7 +62,7 @@ func writePackage(t *testing.T, j way.Job) (sources []string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := pkg.Write(dir); err != nil {
+	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range pkg.Files {

@@ -73,7 +73,7 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 		u.dir = filepath.Join(dir, fmt.Sprintf("m%d", i))
 		units[i] = u
 		if u.result.Err = ctx.Err(); u.result.Err == nil {
-			u.result.Err = guard(func() error { return u.compile(jobs[i], s.Options, lang) })
+			u.result.Err = guard(func() error { return u.compile(ctx, jobs[i], s.Options, lang) })
 		}
 	})
 	var ready []*unit
@@ -112,7 +112,7 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 }
 
 // compile makes the unit's package and writes it into its folder.
-func (u *unit) compile(j Job, opt compile.Options, lang string) error {
+func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string) error {
 	p, closer, err := j.Open()
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (u *unit) compile(j Job, opt compile.Options, lang string) error {
 		}
 		u.layouts = append(u.layouts, l)
 	}
-	return u.pkg.Write(u.dir)
+	return u.pkg.Write(ctx, u.dir)
 }
 
 // isSource tells program text from weights.
