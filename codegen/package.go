@@ -4,7 +4,9 @@ package codegen
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -12,9 +14,22 @@ import (
 // Package is generated output: files of one directory, in the order in which a
 // reader best looks at them.
 type Package struct {
-	Name  string
+	Name string
+	// Kind is what the files are together, one of the constants below. Files
+	// without a kind have names that the user chose, and no record is kept of them.
+	Kind  string
 	Files []File
 }
+
+// Kinds of packages. A folder has one Go package of a model at most, one registry
+// and one set of outputs: a new one replaces the old one.
+const (
+	KindC        = "c"
+	KindGo       = "go"
+	KindPTE      = "pte"
+	KindRegistry = "registry"
+	KindOutputs  = "outputs" // of a run
+)
 
 // File is one file; Name has no directory.
 type File struct {
@@ -32,74 +47,247 @@ func (p *Package) File(name string) []byte {
 	return nil
 }
 
-// Write writes the files into dir, which is made if it does not exist. Every
-// file is written aside first, and only when all are complete are they renamed
-// into place: a failed run leaves the old output intact. The files of keep, what
-// the package was made from, are never written over. When ctx ends nothing has
-// changed.
-func (p *Package) Write(ctx context.Context, dir string, keep ...string) (err error) {
-	if err := p.spare(dir, keep); err != nil {
+// Write makes the folder dir hold the package: it writes the files that differ,
+// and removes those that earlier packages left which this one replaces. A package
+// replaces one of the same name or made from the same inputs, and one that has a
+// file of the same name. Other files stay, other packages among them.
+//
+// Inputs are what the package was made from. They are never written over nor
+// removed. Nor is any file that etgen did not write, which RecordFile tells, or
+// the first lines: then Write fails with a ConflictError.
+//
+// Either all changes or nothing does. When ctx ends before the files are complete
+// nothing has changed. Runs that write to one folder at the same time do it one
+// after the other. What a killed run left is cleaned up: its package was complete,
+// and takes its place, or was not, and is removed.
+func (p *Package) Write(ctx context.Context, dir string, inputs ...string) error {
+	next, err := p.entry(ctx, inputs)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	var aside []string
-	defer func() {
-		for _, name := range aside {
-			os.Remove(name) // those that were renamed are gone
+	// A folder that holds the package already is not touched, so it may be read-only.
+	if clean(dir) {
+		if list, err := p.compare(dir, next, inputs); err == nil && len(list) == 0 {
+			return nil
 		}
+	}
+	folder, err := openFolder(ctx, dir)
+	if err != nil {
+		return err
+	}
+	err = func() error {
+		if err := recoverFolder(dir); err != nil {
+			return err
+		}
+		changes, err := p.compare(dir, next, inputs)
+		if err != nil {
+			return err
+		}
+		return commit(ctx, dir, changes)
 	}()
-	for _, f := range p.Files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if f.Name != filepath.Base(f.Name) {
-			return fmt.Errorf("generated file name %q has a directory", f.Name)
-		}
-		t, err := os.CreateTemp(dir, "."+f.Name+".*")
-		if err != nil {
-			return err
-		}
-		aside = append(aside, t.Name())
-		_, err = t.Write(f.Data)
-		if err == nil {
-			err = t.Chmod(0o666 &^ umask)
-		}
-		if cerr := t.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for i, f := range p.Files {
-		if err := os.Rename(aside[i], filepath.Join(dir, f.Name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(err, folder.close(err != nil))
 }
 
-// spare returns an error if the package in dir has a file of keep.
-func (p *Package) spare(dir string, keep []string) error {
-	for _, f := range p.Files {
-		path := filepath.Join(dir, f.Name)
-		old, err := os.Stat(path)
-		if err != nil {
-			continue // it does not exist
+// Difference is a file in which a folder is not what Write would make of it.
+type Difference struct {
+	File string // with the folder
+	How  string // "is missing", "differs", …
+}
+
+func (d Difference) String() string { return d.File + ": " + d.How }
+
+// Check returns what Write would change or refuse to change, nil if it is
+// nothing. It writes nothing.
+func (p *Package) Check(ctx context.Context, dir string, inputs ...string) ([]Difference, error) {
+	next, err := p.entry(ctx, inputs)
+	if err != nil {
+		return nil, err
+	}
+	if err := waitFolder(ctx, dir); err != nil {
+		return nil, err
+	}
+	var list []Difference
+	add := func(name, how string) { list = append(list, Difference{filepath.Join(dir, name), how}) }
+	if _, err := os.Lstat(filepath.Join(dir, journalDir)); err == nil {
+		add(journalDir, "is what an interrupted run left")
+	}
+	changes, err := p.compare(dir, next, inputs)
+	conflict, isConflict := errors.AsType[*ConflictError](err)
+	if err != nil && !isConflict {
+		return nil, err
+	}
+	for _, s := range changes {
+		switch {
+		case s.New == "":
+			add(s.Name, "is stale")
+		case s.Old == "":
+			add(s.Name, "is missing")
+		default:
+			add(s.Name, "differs")
 		}
-		for _, k := range keep {
-			if info, err := os.Stat(k); err == nil && os.SameFile(old, info) {
-				return fmt.Errorf("%s is the model itself: write to another folder, or under another name", path)
+	}
+	if isConflict {
+		list = append(list, conflict.Files...)
+	}
+	return list, nil
+}
+
+// ConflictError says that files are in the way that etgen did not write.
+type ConflictError struct{ Files []Difference }
+
+func (e *ConflictError) Error() string {
+	text := ""
+	for _, f := range e.Files {
+		text += fmt.Sprintf("%v: move it away, or write to another folder or under another name\n", f)
+	}
+	return text
+}
+
+// change is the change of one file of a folder. Old and New are digests of its
+// contents before and after, "" if there is no such file.
+type change struct {
+	Name string
+	Old  string `json:",omitempty"`
+	New  string `json:",omitempty"`
+	data []byte
+}
+
+// compare returns the changes that make dir hold the package. The record of the
+// folder is the last of them. With a ConflictError they are those that would be
+// fine.
+func (p *Package) compare(dir string, next entry, inputs []string) (list []change, err error) {
+	names := map[string]bool{}
+	for _, f := range p.Files {
+		if f.Name != filepath.Base(f.Name) || isOwnName(f.Name) {
+			return list, fmt.Errorf("generated file name %q is not one of a folder", f.Name)
+		}
+		if names[f.Name] {
+			return list, fmt.Errorf("two generated files are called %s", f.Name)
+		}
+		names[f.Name] = true
+	}
+	old, err := readRecord(dir)
+	if err != nil {
+		return list, err
+	}
+	kept := record{}
+	var replaced []entry
+	written := map[string]string{} // digests of files by name, as etgen wrote them
+	for _, e := range old.Packages {
+		for name, digest := range e.Files {
+			written[name] = digest
+		}
+		if e.replacedBy(next) && !e.holds(dir, inputs) {
+			replaced = append(replaced, e)
+		} else {
+			kept.Packages = append(kept.Packages, e)
+		}
+	}
+	var conflicts []Difference
+	conflict := func(name, how string) {
+		conflicts = append(conflicts, Difference{filepath.Join(dir, name), how})
+	}
+	for _, f := range p.Files {
+		s := change{Name: f.Name, New: next.digest(f), data: f.Data}
+		owner, err := s.look(dir, written)
+		switch {
+		case err != nil:
+			return list, err
+		case s.Old == s.New:
+			continue
+		case isInput(filepath.Join(dir, f.Name), inputs) >= 0:
+			what := "an input of this run"
+			if isInput(filepath.Join(dir, f.Name), inputs) == 0 {
+				what = "the model itself"
 			}
+			return list, fmt.Errorf("%s is %s: write to another folder, or under another name", filepath.Join(dir, f.Name), what)
+		case owner != "":
+			conflict(f.Name, owner+" and would be written over")
+			continue
+		case kept.has(f.Name):
+			conflict(f.Name, "belongs to a package that stays")
+			continue
+		}
+		list = append(list, s)
+	}
+	for _, e := range replaced {
+		for _, name := range e.names() {
+			if names[name] {
+				continue
+			}
+			names[name] = true
+			s := change{Name: name}
+			owner, err := s.look(dir, written)
+			switch {
+			case err != nil:
+				return list, err
+			case s.Old == "":
+				continue // somebody has removed it
+			case owner != "":
+				conflict(name, owner+" and would be removed")
+				continue
+			}
+			list = append(list, s)
 		}
 	}
-	return nil
+	if next.Files != nil {
+		kept.Packages = append(kept.Packages, next)
+	}
+	s := change{Name: RecordFile}
+	if len(kept.Packages) > 0 {
+		s.data = kept.format()
+		s.New = digestOf(s.data)
+	}
+	if s.Old, err = digestFile(filepath.Join(dir, RecordFile)); err != nil {
+		return list, err
+	}
+	if s.Old != s.New {
+		list = append(list, s)
+	}
+	if len(conflicts) > 0 {
+		err = &ConflictError{conflicts}
+	}
+	return list, err
 }
 
-// umask is what generated files do not allow to others than their owner.
-const umask = 0o022
+// look sets s.Old and returns why etgen may not change the file, "" if it may.
+func (s *change) look(dir string, written map[string]string) (owner string, err error) {
+	path := filepath.Join(dir, s.Name)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		s.Old = "other"
+		return "is no regular file", nil
+	}
+	if s.Old, err = digestFile(path); err != nil {
+		return "", err
+	}
+	digest, known := written[s.Name]
+	switch {
+	case s.Old == s.New, known && s.Old == digest:
+		return "", nil
+	case generatedFrom(path) != nil:
+		return "", nil
+	case known:
+		return "was changed since etgen wrote it", nil
+	}
+	return "was not written by etgen", nil
+}
+
+// isInput returns which of inputs is the file at path, -1 if none is.
+func isInput(path string, inputs []string) int {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	for i, in := range inputs {
+		if other, err := os.Stat(in); err == nil && os.SameFile(info, other) {
+			return i
+		}
+	}
+	return -1
+}

@@ -2,9 +2,6 @@ package codegen
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
@@ -57,23 +54,5 @@ func TestOriginText(t *testing.T) {
 		if got := OriginText(tc.from); got != tc.want {
 			t.Errorf("got %q, want %q", got, tc.want)
 		}
-	}
-}
-
-// TestWriteKeepsOld: a package that cannot be written whole changes nothing.
-func TestWriteKeepsOld(t *testing.T) {
-	dir := t.TempDir()
-	if err := (&Package{Files: []File{{"a.c", []byte("old")}}}).Write(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	bad := &Package{Files: []File{{"a.c", []byte("new")}, {strings.Repeat("x", 300), nil}}}
-	if err := bad.Write(t.Context(), dir); err == nil {
-		t.Fatal("a file name of 300 characters is accepted")
-	}
-	if data, err := os.ReadFile(filepath.Join(dir, "a.c")); err != nil || string(data) != "old" {
-		t.Errorf("a.c is %q, %v", data, err)
-	}
-	if names, _ := os.ReadDir(dir); len(names) != 1 {
-		t.Errorf("files are left behind: %v", names)
 	}
 }

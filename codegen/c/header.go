@@ -13,7 +13,7 @@ import (
 
 // files returns the package once everything is printed.
 func (g *gen) files() *codegen.Package {
-	pkg := &codegen.Package{Name: g.prefix}
+	pkg := &codegen.Package{Name: g.prefix, Kind: codegen.KindC}
 	add := func(suffix string, data []byte) {
 		pkg.Files = append(pkg.Files, codegen.File{Name: g.prefix + suffix, Data: data})
 	}

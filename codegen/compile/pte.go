@@ -28,7 +28,7 @@ func printPTE(out *codepte.Output, name string, debug bool) (*codegen.Package, e
 	if err := pte.Write(&program, out.Program); err != nil {
 		return nil, err
 	}
-	pkg := &codegen.Package{Name: name, Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
+	pkg := &codegen.Package{Name: name, Kind: codegen.KindPTE, Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
 	if debug {
 		file := name + ".pte"
 		text, err := out.DebugMap(file).JSON()

@@ -49,7 +49,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 	if err != nil {
 		return nil, err
 	}
-	pkg = &codegen.Package{Name: g.unit.name}
+	pkg = &codegen.Package{Name: g.unit.name, Kind: codegen.KindGo}
 	add := func(name string, data []byte, err error) error {
 		if err == nil && data != nil {
 			pkg.Files = append(pkg.Files, codegen.File{Name: name, Data: data})

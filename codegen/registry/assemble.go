@@ -24,7 +24,7 @@ func assemble(parts *codegen.Package, first, source string, opt Options) (*codeg
 	}
 	body := first
 	stem := strings.TrimSuffix(opt.File, ".go") + "_"
-	pkg := &codegen.Package{Name: opt.Package, Files: []codegen.File{{Name: opt.File}}}
+	pkg := &codegen.Package{Name: opt.Package, Kind: codegen.KindRegistry, Files: []codegen.File{{Name: opt.File}}}
 	for _, f := range parts.Files {
 		if path.Ext(f.Name) != ".go" {
 			pkg.Files = append(pkg.Files, codegen.File{Name: stem + f.Name, Data: f.Data})
