@@ -28,11 +28,12 @@ func Identifier(s string) string {
 type Scope struct {
 	outer *Scope
 	names map[string]bool
+	next  map[string]int // by base, the number to try next: lower ones are taken here or around
 }
 
 // NewScope returns a scope inside outer, which may be nil.
 func NewScope(outer *Scope) *Scope {
-	return &Scope{outer: outer, names: map[string]bool{}}
+	return &Scope{outer: outer, names: map[string]bool{}, next: map[string]int{}}
 }
 
 // Reserve marks names as taken.
@@ -57,8 +58,17 @@ func (s *Scope) Has(name string) bool {
 func (s *Scope) Take(base string) string {
 	base = Identifier(base)
 	name := base
-	for i := 2; s.Has(name); i++ {
-		name = fmt.Sprintf("%s%s%d", base, separator(base), i)
+	if s.Has(name) {
+		i := 2
+		for around := s; around != nil; around = around.outer {
+			i = max(i, around.next[base])
+		}
+		for ; ; i++ {
+			if name = fmt.Sprintf("%s%s%d", base, separator(base), i); !s.Has(name) {
+				break
+			}
+		}
+		s.next[base] = i + 1
 	}
 	s.names[name] = true
 	return name

@@ -88,6 +88,7 @@ type gen struct {
 	threaded   bool // some kernel runs in parts
 	rounds     bool // some kernel rounds small numbers
 	tiles      bool // some kernel has tiles of vectors
+	restricts  bool // some parameter is restricted
 	err        error
 }
 

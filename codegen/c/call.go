@@ -72,15 +72,20 @@ func (b *body) declare(bufs []*native.Buffer) {
 		t, _ := storageOf(buf.DType)
 		name := b.scope.Take(buf.Name)
 		var value string
+		var of []string // the names in it
 		if buf.Root == nil {
 			value = fmt.Sprintf("(%s *)(%s + %d)", t, arenaBase, buf.Offset)
 			if buf.Offset == 0 {
 				value = fmt.Sprintf("(%s *)%s", t, arenaBase)
 			}
+			of = []string{arenaBase}
 		} else {
+			mark := len(b.names)
 			value = b.view(buf)
+			of = b.forget(mark)
 		}
 		b.declared(name, func() {
+			b.use(of...)
 			b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value, codegen.ShapeText(buf.Sizes, b.sizeText))
 		})
 		b.bufs[buf] = name
@@ -94,6 +99,8 @@ func (b *body) sizeText(e sym.Expr) string {
 			return e.String()
 		}
 	}
+	mark := len(b.names)
+	defer func() { b.forget(mark) }() // it is in a comment
 	return b.index(e).s
 }
 
@@ -144,6 +151,7 @@ func sameStorage(x, y *native.Buffer) bool {
 // pointer returns a pointer to a buffer's first element.
 func (b *body) pointer(buf *native.Buffer) string {
 	if s, ok := b.bufs[buf]; ok {
+		b.use(s)
 		return s
 	}
 	if buf.Root != nil {

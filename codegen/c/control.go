@@ -47,7 +47,7 @@ func (b *body) count(s *native.For) {
 // letScalar prints a number read at run time.
 func (b *body) letScalar(s *native.Let) {
 	var local, text string
-	start := b.w.b.Len()
+	start, from := b.w.b.Len(), len(b.names)
 	b.remark(s)
 	b.declare(b.decls[s])
 	b.printer.bufs = b.operands(s.Args)
@@ -66,13 +66,15 @@ func (b *body) letScalar(s *native.Let) {
 		start = b.w.b.Len()
 	}
 	b.w.line("%s", text)
-	b.locals = append(b.locals, localText{local, start, b.w.b.Len()})
+	b.locals = append(b.locals, localText{local, start, b.w.b.Len(), from, len(b.names)})
 }
 
 func (b *body) operands(bufs []*native.Buffer) []operand {
 	out := make([]operand, len(bufs))
 	for i, buf := range bufs {
-		out[i] = operand{b.pointer(buf), buf.DType}
+		mark := len(b.names)
+		out[i] = operand{name: b.pointer(buf), dtype: buf.DType}
+		out[i].names = b.forget(mark)
 		if strings.Contains(out[i].name, " ") {
 			out[i].name = "(" + out[i].name + ")"
 		}

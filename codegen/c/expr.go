@@ -11,12 +11,14 @@ import (
 
 // operand is a buffer as expressions read it.
 type operand struct {
-	name  string
+	name  string // an expression for the pointer
 	dtype ir.DType
+	names []string // that stand in it
 }
 
 // printer prints expressions and statements where some names are known.
 type printer struct {
+	usage
 	g        *gen
 	w        *writer
 	where    string // for messages
@@ -53,6 +55,7 @@ func (p *printer) expr(e *expr.Expr) code {
 		return p.local(e, t)
 	case expr.OpScalar:
 		if e.Buf < len(p.scalars) {
+			p.use(p.scalars[e.Buf].s)
 			return p.scalars[e.Buf]
 		}
 	case expr.OpSelect:
@@ -89,6 +92,7 @@ func (p *printer) load(e *expr.Expr, t ctype) code {
 		return p.unsupported(e)
 	}
 	b := p.bufs[e.Buf]
+	p.use(b.names...)
 	x := name(b.name+"["+p.index(e.Coords[0]).s+"]", t)
 	return p.loaded(x, e.DType)
 }
@@ -106,6 +110,7 @@ func (p *printer) local(e *expr.Expr, t ctype) code {
 	if !ok {
 		p.g.fail(fmt.Errorf("%s: local %s is not known here", p.where, e.Var.Name))
 	}
+	p.use(s)
 	if len(e.Coords) == 1 {
 		s += "[" + p.index(e.Coords[0]).s + "]"
 	}
@@ -127,8 +132,10 @@ func convert(c code, t ctype) code {
 
 func (p *printer) choice(e *expr.Expr) code {
 	var t ctype
+	mark := len(p.names)
 	cond := p.expr(e.Args[0])
 	if cond.literal {
+		p.forget(mark)
 		return p.expr(e.Args[map[string]int{"true": 1, "false": 2}[cond.s]])
 	}
 	p.guarded++
@@ -158,8 +165,10 @@ func (p *printer) comparison(e *expr.Expr) code {
 	if expr.IsNarrow(x.DType) {
 		x, y = expr.Cast(ir.Float32, x), expr.Cast(ir.Float32, y)
 	}
+	mark := len(p.names)
 	a, b := p.sameType(x, y)
 	if a.s == b.s && !x.DType.IsFloat() { // compilers warn
+		p.forget(mark)
 		truth := e.Op == expr.OpEq || e.Op == expr.OpLe || e.Op == expr.OpGe
 		return p.g.constant(expr.Bool(truth))
 	}
@@ -178,8 +187,10 @@ func (p *printer) logic(e *expr.Expr) code {
 		}
 		return p.lazy("||", e)
 	case expr.OpXor:
+		mark := len(p.names)
 		a, b := p.expr(e.Args[0]), p.expr(e.Args[1])
 		if a.s == b.s {
+			p.forget(mark)
 			return intLiteral(0, tBool)
 		}
 		return join("!=", a, b, tBool)

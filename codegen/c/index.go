@@ -67,6 +67,7 @@ func (p *printer) atom(a sym.Atom) code {
 			p.g.fail(fmt.Errorf("%s: index %s is not known here", p.where, a.Sym.Name))
 			return intLiteral(0, p.g.idx)
 		}
+		p.use(s)
 		return name(s, p.g.idx)
 	case sym.FloorDivAtom, sym.ModAtom:
 		return p.division(a)

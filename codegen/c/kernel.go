@@ -2,7 +2,6 @@ package c
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -92,10 +91,9 @@ func (g *gen) kernel(k *native.Kernel) {
 	}
 	p := &printer{g: g, w: &writer{indent: 1}, where: "kernel " + k.Name,
 		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
-	var decls []string
-	var drops []*bool
-	add := func(decl, name string, drop *bool) {
-		decls, drops = append(decls, decl+name), append(drops, drop)
+	var params []parameter
+	add := func(typ, name string, drop *bool) {
+		params = append(params, parameter{typ, name, drop})
 	}
 	divided := g.divides(k)
 	if divided {
@@ -107,7 +105,7 @@ func (g *gen) kernel(k *native.Kernel) {
 		if b.Role == loop.Scratch {
 			scratch = append(scratch, own{name, native.OwnScratch(b)})
 		}
-		p.bufs = append(p.bufs, operand{name, b.DType})
+		p.bufs = append(p.bufs, operand{name, b.DType, []string{name}})
 		add(g.operandDecl(info, i, written(k, i)), name, &info.dropArg[i])
 	}
 	for i, s := range k.Params {
@@ -126,20 +124,15 @@ func (g *gen) kernel(k *native.Kernel) {
 	}
 	p.block(withoutDead(settled(k.Loop.Body)))
 	body := p.w.b.String()
-	kept, args := decls[:0:0], []string{}
-	for i, d := range decls {
-		name := d[strings.LastIndexAny(d, " *")+1:]
-		if *drops[i] = !mentions(body, name); !*drops[i] {
-			kept, args = append(kept, d), append(args, name)
-		}
-	}
+	used := p.used()
+	kept := g.needed(params, used)
 	w := &g.kernelText
 	w.blank()
 	if k.Doc != "" {
 		w.comment(codegen.PlainText(k.Doc))
 	}
 	if divided {
-		g.parts(info.name, "static void", []string{"share"}, []string{"{\n" + body + "}"}, kept, args, scratch...)
+		g.parts(info.name, "static void", []phase{{"share", "{\n" + body + "}", used}}, kept, scratch...)
 		return
 	}
 	w.line("static void %s(%s)", info.name, paramList(kept))
@@ -155,32 +148,53 @@ func (g *gen) operandDecl(info *kernel, i int, written bool) string {
 	case !written:
 		return "const " + t.String() + " *"
 	case info.apart[i] && len(info.dtypes) > 1:
-		return t.String() + " *restrict "
+		return t.String() + " " + restricted
 	}
 	return t.String() + " *"
 }
 
-func paramList(decls []string) string {
-	if len(decls) == 0 {
-		return "void"
-	}
-	return strings.Join(decls, ", ")
+// parameter is a parameter of a function.
+type parameter struct {
+	typ, name string // typ is what stands before the name: "const float *"
+	drop      *bool  // set if no text needs it
 }
 
-// mentions reports whether an identifier occurs in C text.
-func mentions(text, ident string) bool {
-	return regexp.MustCompile(`\b` + regexp.QuoteMeta(ident) + `\b`).MatchString(text)
+// restricted is what the type of a parameter ends with that no other overlaps.
+const restricted = "*restrict "
+
+// needed returns those of the parameters whose names are used, and notes which
+// are not.
+func (g *gen) needed(params []parameter, used map[string]bool) []parameter {
+	kept := params[:0:0]
+	for _, p := range params {
+		if *p.drop = !used[p.name]; !*p.drop {
+			kept = append(kept, p)
+			g.restricts = g.restricts || strings.HasSuffix(p.typ, restricted)
+		}
+	}
+	return kept
+}
+
+func paramList(params []parameter) string {
+	if len(params) == 0 {
+		return "void"
+	}
+	decls := make([]string, len(params))
+	for i, p := range params {
+		decls[i] = p.typ + p.name
+	}
+	return strings.Join(decls, ", ")
 }
 
 // functionText prints a scalar function.
 func (g *gen) functionText(fn *expr.Func, cname string) string {
 	p := &printer{g: g, w: &writer{indent: 1}, where: "function " + fn.Name,
 		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
-	var decls []string
+	var params []parameter
 	for _, v := range fn.Params {
 		t, _ := typeOf(v.DType)
 		p.vars[v] = p.scope.Take(v.Name)
-		decls = append(decls, t.String()+" "+p.vars[v])
+		params = append(params, parameter{typ: t.String() + " ", name: p.vars[v]})
 	}
 	ret, _ := typeOf(fn.Body.DType)
 	body, result := schedule.Function(fn)
@@ -191,7 +205,7 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	if fn.Doc != "" {
 		w.comment(codegen.PlainText(fn.Doc))
 	}
-	w.line("static inline %s %s(%s)", ret, cname, paramList(decls))
+	w.line("static inline %s %s(%s)", ret, cname, paramList(params))
 	w.raw("{")
 	w.b.WriteString(p.w.b.String())
 	w.raw("}")

@@ -3,7 +3,6 @@ package c
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,31 +24,25 @@ type body struct {
 	locals  []localText               // in order of declaration
 }
 
-// localText is where the declaration of a local stands in the text.
-type localText struct {
-	name       string
-	start, end int
-}
-
 // declared prints what declares a local.
 func (b *body) declared(name string, print func()) {
-	start := b.w.b.Len()
+	start, from := b.w.b.Len(), len(b.names)
 	print()
-	b.locals = append(b.locals, localText{name, start, b.w.b.Len()})
+	b.locals = append(b.locals, localText{name, start, b.w.b.Len(), from, len(b.names)})
 }
 
 // text returns what is printed, without the declarations of locals that are not
 // used: those of buffers and numbers that no kernel turned out to need.
 func (b *body) text() string {
-	comments := regexp.MustCompile(`/\*.*?\*/`)
 	text := b.w.b.String()
-	for _, l := range slices.Backward(b.locals) {
-		rest := text[:l.start] + text[l.end:]
-		if !mentions(comments.ReplaceAllString(rest, ""), l.name) {
-			text = rest
-		}
+	var out strings.Builder
+	at := 0
+	for _, l := range b.unneeded(b.locals) {
+		out.WriteString(text[at:l.start])
+		at = l.end
 	}
-	return text
+	out.WriteString(text[at:])
+	return out.String()
 }
 
 // method prints m's function.
@@ -193,6 +186,7 @@ func (b *body) bindSizes() {
 		b.syms[s.Sym] = b.scope.Take(s.Sym.Name)
 		b.declared(b.syms[s.Sym], func() { b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s) })
 		if _, known := s.Rest.Const(); !known {
+			b.use(b.syms[s.Sym])
 			b.guard(outside(name(b.syms[s.Sym], idx), s.Sym.Expr()), "ERR_SHAPE")
 		}
 		b.fresh = false

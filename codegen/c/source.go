@@ -2,7 +2,6 @@ package c
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/etgen/etgen/codegen"
 )
@@ -75,7 +74,7 @@ func (g *gen) source() string {
 
 // languageMacros lets C++ read what only C has.
 func (g *gen) languageMacros(w *writer) {
-	if strings.Contains(g.kernelText.b.String(), "*restrict ") {
+	if g.restricts {
 		w.blank()
 		w.raw("#ifdef __cplusplus")
 		w.raw("#define restrict __restrict")

@@ -167,6 +167,7 @@ func (p *printer) set(s *loop.Assign) {
 	if !ok {
 		p.g.fail(fmt.Errorf("%s: local %s is assigned before it is declared", p.where, s.Var.Name))
 	}
+	p.use(target)
 	if s.Var.Len > 0 {
 		target += "[" + p.index(s.At).s + "]"
 	}
@@ -206,6 +207,7 @@ func (p *printer) store(s *loop.Store) {
 		return
 	}
 	b := p.bufs[s.Buf]
+	p.use(b.names...)
 	t, _ := storageOf(b.dtype)
 	value := p.expr(s.Value)
 	if value.t != tBool {

@@ -55,45 +55,58 @@ func (p *printer) shares(body []loop.Stmt) map[string]share {
 	return shares
 }
 
+// phase is a step of a kernel that is done in parts: its text, and the names in
+// it.
+type phase struct {
+	name, body string
+	used       map[string]bool
+}
+
 // parts prints a kernel whose phases are done in parts: a function for each
 // phase that does one part, and the kernel itself, which has the application run
 // them.
-func (g *gen) parts(name, head string, phases, bodies, decls, args []string, owns ...own) {
+func (g *gen) parts(name, head string, phases []phase, params []parameter, owns ...own) {
 	w := &g.kernelText
 	at := g.idx.String()
 	arguments := g.names.Take(name + "_arguments")
 	w.raw("typedef struct {")
-	for _, d := range decls {
-		w.line("    %s;", strings.Replace(d, "*restrict ", "*", 1))
+	for _, p := range params {
+		typ := p.typ
+		if bare, ok := strings.CutSuffix(typ, restricted); ok {
+			typ = bare + "*"
+		}
+		w.line("    %s%s;", typ, p.name)
 	}
 	w.raw("} " + arguments + ";")
 	var parts []string
-	for i, body := range bodies {
-		phase := g.names.Take(name + "_" + phases[i])
-		var own, given []string
-		for k, d := range decls {
-			if mentions(body, args[k]) {
-				own, given = append(own, d), append(given, "a->"+args[k]+ofPart(args[k], owns))
+	for _, ph := range phases {
+		function := g.names.Take(name + "_" + ph.name)
+		var own []parameter
+		var given []string
+		for _, p := range params {
+			if ph.used[p.name] {
+				own, given = append(own, p), append(given, "a->"+p.name+ofPart(p.name, owns))
 			}
 		}
+		own = append(own, parameter{typ: at + " ", name: partName}, parameter{typ: at + " ", name: partsName})
 		w.blank()
-		w.line("%s %s(%s)", head, phase, paramList(append(own, at+" part", at+" parts")))
-		w.raw(strings.Trim(body, "\n"))
+		w.line("%s %s(%s)", head, function, paramList(own))
+		w.raw(strings.Trim(ph.body, "\n"))
 		w.blank()
-		part := g.names.Take(phase + "_part")
+		part := g.names.Take(function + "_part")
 		parts = append(parts, part)
 		w.line("static void %s(void *arguments, int32_t part)", part)
 		w.raw("{")
 		w.line("    const %s *const a = (const %s *)arguments;", arguments, arguments)
-		w.line("    %s(%s);", phase, strings.Join(append(given, "part", g.upper+"_THREADS"), ", "))
+		w.line("    %s(%s);", function, strings.Join(append(given, "part", g.upper+"_THREADS"), ", "))
 		w.raw("}")
 	}
 	w.blank()
-	w.line("static void %s(%s)", name, paramList(decls))
+	w.line("static void %s(%s)", name, paramList(params))
 	w.raw("{")
 	w.line("    %s a;", arguments)
-	for _, arg := range args {
-		w.line("    a.%s = %s;", arg, arg)
+	for _, p := range params {
+		w.line("    a.%s = %s;", p.name, p.name)
 	}
 	for _, part := range parts {
 		w.line("    %s_parallel_for(%s, &a, %s_THREADS);", g.prefix, part, g.upper)

@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -37,27 +38,24 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	result := g.epilogue(in, info, names)
 	text.Result = result.call
 
-	var decls []string
-	var drops []*bool
+	var params []parameter
 	for i, n := range names {
-		decl := g.operandDecl(info, i, written(k, i))
+		typ := g.operandDecl(info, i, written(k, i))
 		if n == scratchName {
-			decl = "void *"
+			typ = "void *"
 		}
-		decls, drops = append(decls, decl+n), append(drops, &info.dropArg[i])
+		params = append(params, parameter{typ, n, &info.dropArg[i]})
 	}
 	for i, s := range k.Params {
-		decls, drops = append(decls, g.idx.String()+" "+p.syms[s]), append(drops, &info.dropInt[i])
+		params = append(params, parameter{g.idx.String() + " ", p.syms[s], &info.dropInt[i]})
 	}
-	bodies := g.bodies(in, text)
-	g.tunedHelpers(in, strings.Join(bodies, ""))
-	kept, args := decls[:0:0], []string{}
-	for i, d := range decls {
-		name := d[strings.LastIndexAny(d, " *")+1:]
-		if *drops[i] = !mentions(strings.Join(bodies, ""), name); !*drops[i] {
-			kept, args = append(kept, d), append(args, name)
-		}
+	phases := g.phases(in, text)
+	used := map[string]bool{}
+	for _, ph := range phases {
+		maps.Copy(used, ph.used)
 	}
+	g.tunedHelpers(in, used)
+	kept := g.needed(params, used)
 	w := &g.kernelText
 	if result.text != "" {
 		w.blank()
@@ -68,29 +66,29 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		w.comment(codegen.PlainText(k.Doc))
 	}
 	head := strings.TrimSpace(in.Kernel.Head + " static void")
-	if len(bodies) == 1 && text.Phase == "" {
+	if len(phases) == 1 && text.Phase == "" {
 		w.line("%s %s(%s)", head, info.name, paramList(kept))
-		w.raw(strings.Trim(bodies[0], "\n"))
+		w.raw(strings.Trim(phases[0].body, "\n"))
 		return
 	}
-	g.parts(info.name, head, in.Kernel.Phases, bodies, kept, args)
+	g.parts(info.name, head, phases, kept)
 }
 
-// bodies returns the text of a kernel, or that of each of its phases if threads
+// phases returns the text of a kernel, or that of each of its phases if threads
 // share them.
-func (g *gen) bodies(in *tuned.Instance, text *ctext.Kernel) (bodies []string) {
-	phases := in.Kernel.Phases
-	if g.opt.Threads < 2 || !in.Divided || len(phases) > 1 && !text.One("batch") {
-		phases = []string{""}
+func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
+	names := in.Kernel.Phases
+	if g.opt.Threads < 2 || !in.Divided || len(names) > 1 && !text.One("batch") {
+		names = []string{""}
 	}
-	for _, text.Phase = range phases {
+	for _, text.Phase = range names {
 		body, err := ctext.Text(in.Kernel.Name, text)
 		if err != nil {
 			g.fail(fmt.Errorf("kernel %s: %w", in.Kernel.Name, err))
 		}
-		bodies = append(bodies, body)
+		phases = append(phases, phase{text.Phase, body, ctext.Identifiers(body)})
 	}
-	return bodies
+	return phases
 }
 
 const (
@@ -126,9 +124,10 @@ func intName(in *tuned.Instance, s *sym.Symbol) string {
 	return "size_" + s.Name
 }
 
-// tunedHelpers emits the templates that a kernel's text needs before it.
-func (g *gen) tunedHelpers(in *tuned.Instance, body string) {
-	for _, h := range in.Kernel.HelpersFor(body) {
+// tunedHelpers emits the templates that a kernel's text, with the names used in
+// it, needs before it.
+func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
+	for _, h := range in.Kernel.HelpersFor(used) {
 		key := fmt.Sprintf("tuned %s %+v", h, in.Tile)
 		if _, done := g.support.names[key]; done {
 			continue
@@ -166,13 +165,15 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	ret, _ := storageOf(ep.DType)
 	p.vars[ep.Acc] = p.scope.Take("acc")
 	p.syms[ep.O], p.syms[ep.C] = p.scope.Take("o"), p.scope.Take("c")
-	decls := []string{acc.String() + " " + p.vars[ep.Acc], g.idx.String() + " " + p.syms[ep.O], g.idx.String() + " " + p.syms[ep.C]}
+	dropped := make([]bool, 3+len(ep.Extra))
+	params := []parameter{{acc.String() + " ", p.vars[ep.Acc], &dropped[0]}, {g.idx.String() + " ", p.syms[ep.O], &dropped[1]}, {g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
 	first := 1 + len(in.Operands) + len(in.Packed)
 	extras := names[first : first+len(ep.Extra)]
 	for i, d := range ep.Extra {
-		p.bufs = append(p.bufs, operand{p.scope.Take(extras[i]), d})
+		n := p.scope.Take(extras[i])
+		p.bufs = append(p.bufs, operand{n, d, []string{n}})
 		t, _ := storageOf(d)
-		decls = append(decls, "const "+t.String()+" *"+p.bufs[i].name)
+		params = append(params, parameter{"const " + t.String() + " *", n, &dropped[3+i]})
 	}
 	fn := &expr.Func{Name: info.name, Params: []*expr.Var{ep.Acc}, Body: ep.Body}
 	stmts, value := schedule.Function(fn)
@@ -183,13 +184,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	p.block(withoutDead(stmts, value))
 	p.returns(value, ret)
 	body := p.w.b.String()
-	kept := decls[:0:0]
-	used := make([]bool, len(decls))
-	for i, d := range decls {
-		if used[i] = mentions(body, d[strings.LastIndexAny(d, " *")+1:]); used[i] {
-			kept = append(kept, d)
-		}
-	}
+	kept := g.needed(params, p.used())
 	w := &writer{}
 	key := "result " + ret.String() + " " + paramList(kept) + " " + body
 	cname, done := g.support.names[key]
@@ -209,7 +204,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 		all := append([]string{acc, o, c}, extras...)
 		var args []string
 		for i, a := range all {
-			if used[i] {
+			if !dropped[i] {
 				args = append(args, a)
 			}
 		}

@@ -117,7 +117,7 @@ func text(t testing.TB, name string, k *c.Kernel) string {
 func (b *batch) withHelpers(t testing.TB, in *tuned.Instance, body string) string {
 	t.Helper()
 	out := ""
-	for _, h := range in.Kernel.HelpersFor(body) {
+	for _, h := range in.Kernel.HelpersFor(c.Identifiers(body)) {
 		if !b.seen[h] {
 			b.seen[h] = true
 			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}) + "\n"

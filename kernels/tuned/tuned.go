@@ -5,7 +5,6 @@
 package tuned
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -68,11 +67,11 @@ type Kernel struct {
 	Match func(*Request) *Instance
 }
 
-// HelpersFor returns the helpers that a text of the kernel needs.
-func (k *Kernel) HelpersFor(text string) []string {
+// HelpersFor returns the helpers that a text of the kernel needs which uses names.
+func (k *Kernel) HelpersFor(used map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(k.Helpers), func(h string) bool {
 		fn, ok := k.Sometimes[h]
-		return ok && !regexp.MustCompile(`\b`+regexp.QuoteMeta(fn)+`\b`).MatchString(text)
+		return ok && !used[fn]
 	})
 }
 

@@ -1,0 +1,24 @@
+package c
+
+// Identifiers returns the words in texts that templates give.
+func Identifiers(texts ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, text := range texts {
+		start := -1
+		for i := 0; i <= len(text); i++ {
+			word := i < len(text) && isWord(text[i])
+			switch {
+			case word && start < 0:
+				start = i
+			case !word && start >= 0:
+				set[text[start:i]] = true
+				start = -1
+			}
+		}
+	}
+	return set
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
