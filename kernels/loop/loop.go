@@ -25,15 +25,20 @@ type Buf struct {
 	DType ir.DType
 	Role  Role
 	Len   sym.Expr // elements; sym.Inf() where calls differ
-	Init  int      // InOut: index of the buffer whose contents it holds at entry
+	// Init, of an InOut buffer, is the index of the buffer whose contents it holds
+	// at entry, Filled if the caller fills it.
+	Init int
 }
+
+// Filled says that no operand is what an InOut buffer holds at entry.
+const Filled = -1
 
 // Role is how a kernel uses a buffer.
 type Role uint8
 
 // The roles. An InOut buffer holds a copy of buffer Init at entry (the caller
-// makes it, or gives the same memory); a Scratch buffer's contents are
-// undefined at entry.
+// makes it, or gives the same memory), or what the caller filled it with; a
+// Scratch buffer's contents are undefined at entry.
 const (
 	In Role = iota
 	Out

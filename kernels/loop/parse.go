@@ -113,7 +113,7 @@ func (p *parser) head() {
 }
 
 // param parses "n in [1, 8]", "role x: f32[n]" or "c: f32". Of InOut buffers it
-// notes the name of the buffer whose contents they hold.
+// notes the name of the buffer whose contents they hold, if one is said.
 func (p *parser) param(inits map[int]text.Token) {
 	t := p.Want(text.Name, "a parameter")
 	next := p.Peek()
@@ -149,8 +149,11 @@ func (p *parser) param(inits map[int]text.Token) {
 	p.Expect("]")
 	declare(p, p.elements, t, &element{buf: len(p.f.Bufs)})
 	if role == InOut {
-		p.Keyword("from")
-		inits[len(p.f.Bufs)] = p.Want(text.Name, "the buffer it holds at entry")
+		b.Init = Filled
+		if next := p.Peek(); next.Kind == text.Name && next.Text == "from" {
+			p.Next()
+			inits[len(p.f.Bufs)] = p.Want(text.Name, "the buffer it holds at entry")
+		}
 	}
 	p.f.Bufs = append(p.f.Bufs, b)
 }

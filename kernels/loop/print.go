@@ -81,7 +81,7 @@ func (p *printer) head() {
 		if b.Role != In {
 			s = b.Role.String() + " " + s
 		}
-		if b.Role == InOut {
+		if b.Role == InOut && b.Init != Filled {
 			s += " from " + p.operand(b.Init)
 		}
 		params = append(params, s)

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -110,4 +111,58 @@ func MapAll(body []Stmt, value func(*expr.Expr) *expr.Expr, index func(sym.Expr)
 		out[i] = Map(s, value, index)
 	}
 	return out
+}
+
+// Loads tells of every buffer of f whether f loads from it.
+func (f *Func) Loads() []bool {
+	loads := make([]bool, len(f.Bufs))
+	Walk(f.Body, func(s Stmt) {
+		Exprs(s, func(e *expr.Expr) {
+			for _, k := range expr.Loads(e) {
+				loads[k] = true
+			}
+		})
+	})
+	return loads
+}
+
+// Without returns f without the buffers that drop names, which it neither loads
+// from nor stores to. What InOut buffers hold at entry becomes the caller's
+// business if that is among them.
+func (f *Func) Without(drop []bool) *Func {
+	if !slices.Contains(drop, true) {
+		return f
+	}
+	g, to := *f, make([]int, len(f.Bufs))
+	g.Bufs = nil
+	for i, b := range f.Bufs {
+		to[i] = len(g.Bufs)
+		if !drop[i] {
+			g.Bufs = append(g.Bufs, b)
+		}
+	}
+	for i, b := range g.Bufs {
+		if b.Role == InOut && b.Init != Filled {
+			g.Bufs[i].Init = to[b.Init]
+			if drop[b.Init] {
+				g.Bufs[i].Init = Filled
+			}
+		}
+	}
+	g.Body = MapAll(f.Body, func(e *expr.Expr) *expr.Expr {
+		return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+			if e.Op != expr.OpLoad || to[e.Buf] == e.Buf {
+				return e
+			}
+			n := *e
+			n.Buf = to[e.Buf]
+			return &n
+		})
+	}, func(x sym.Expr) sym.Expr { return x })
+	Walk(g.Body, func(s Stmt) {
+		if s, ok := s.(*Store); ok { // MapAll has made it anew
+			s.Buf = to[s.Buf]
+		}
+	})
+	return &g
 }

@@ -54,8 +54,12 @@ func multiplied(old, x *expr.Expr) *expr.Expr {
 func (c *Call) write(at sym.Expr, x *expr.Expr, f merge) loop.Stmt {
 	d := c.Outs[0].DType
 	m := opmath(d)
-	old := expr.Cast(m, expr.At(0, d, at))
-	return &loop.Store{Buf: 0, At: at, Value: expr.Cast(d, f(old, expr.Cast(m, x)))}
+	old, wide := expr.Cast(m, expr.At(0, d, at)), expr.Cast(m, x)
+	value := f(old, wide)
+	if value == wide { // nothing is computed in the compute dtype
+		value = x
+	}
+	return &loop.Store{Buf: 0, At: at, Value: expr.Cast(d, value)}
 }
 
 // indexPutEntry writes values to the elements that indices select, later ones

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // forwardCopies removes copies whose source can be made in the destination:
@@ -23,10 +22,9 @@ func forwardBlock(m *Method, block *[]Stmt) {
 		if !ok {
 			continue
 		}
-		if !sameMemory(c.Args[0], c.Args[1]) && !forward(m, *block, i, c.Args[0], c.Args[1]) {
-			continue
+		if sameMemory(c.Args[0], c.Args[1]) || forward(m, *block, i, c.Args[0], c.Args[1]) {
+			*block = append((*block)[:i:i], (*block)[i+1:]...)
 		}
-		*block = append((*block)[:i:i], (*block)[i+1:]...)
 	}
 	dropTrivial(block)
 }
@@ -38,14 +36,17 @@ func dropTrivial(block *[]Stmt) {
 		if c, ok := isCopy(s); ok && sameMemory(c.Args[0], c.Args[1]) {
 			continue
 		}
+		for _, nested := range Blocks(s) {
+			dropTrivial(nested)
+		}
 		kept = append(kept, s)
 	}
 	*block = kept
 }
 
-// forward makes src's memory that of dst, if no step between src's first write
-// and the copy at i needs what dst held, and no later one changes dst while
-// src is still read. It reports whether it did.
+// forward makes src's memory that of dst, if every step between src's first
+// write and the copy at i finds what it needs of what dst held, and no later one
+// changes dst while src is still read. It reports whether it did.
 func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
 	if src.Root != nil && src.At.IsZero() && src.Len.Equal(src.Root.Len) {
 		src = src.Root // a reshape of it
@@ -53,24 +54,17 @@ func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
 	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType || !src.Len.Equal(dst.Len) {
 		return false
 	}
-	first := -1
-	for j := 0; j < i && first < 0; j++ {
-		if touches(block[j], src) {
-			first = j
-		}
-	}
-	if first < 0 || usesOutside(m, block, src) || !known(block[first:], dst.At) {
-		return false
-	}
-	if !writesFirst(block[first], src) || !inPlaceAt(block[first], src, dst) {
+	first := slices.IndexFunc(block[:i], func(s Stmt) bool { return touches(s, src) })
+	if first < 0 || usesOutside(m, block, src) || !known(block[first:], dst.At) || !writesFirst(block[first], src) {
 		return false
 	}
 	// What outlives the call changes only once nothing can fail any more.
-	lasting := dst.Storage == State || dst.Storage == Input
-	for j := first + 1; j < i; j++ {
-		if touchesOverlap(block[j], dst) || lasting && mayFail(block[j]) {
-			return false
-		}
+	if lasting := dst.Storage == State || dst.Storage == Input; lasting && slices.ContainsFunc(block[first:i], mayFail) {
+		return false
+	}
+	over := overwriting{src: src, dst: dst}
+	if !over.all(block[first:i]) {
+		return false
 	}
 	changed := false
 	for j := i + 1; j < len(block); j++ {
@@ -87,14 +81,18 @@ func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
 
 // rebase replaces src, and views of it, by the same parts of dst.
 func rebase(s Stmt, src, dst *Buffer) {
-	eachAccess(s, func(a access) {
-		switch b := *a.buf; {
-		case b == src:
-			*a.buf = viewAt(b, dst, sym.Expr{})
-		case b.Root == src:
-			*a.buf = viewAt(b, dst, b.At)
-		}
-	})
+	eachAccess(s, func(a access) { *a.buf = moved(*a.buf, src, dst) })
+}
+
+// moved returns the part of dst that b is of src, b if it is of something else.
+func moved(b, src, dst *Buffer) *Buffer {
+	switch {
+	case b == src:
+		return viewAt(b, dst, sym.Expr{})
+	case b.Root == src:
+		return viewAt(b, dst, b.At)
+	}
+	return b
 }
 
 // viewAt returns b as the part of dst that starts at element at.
@@ -165,31 +163,6 @@ func writesFirst(s Stmt, src *Buffer) bool {
 		return !some(s, func(a access) bool { return a.read && Root(*a.buf) == src })
 	}
 	return false
-}
-
-// inPlaceAt reports whether s may write src into dst's memory although it may
-// read dst: it does not read it, or is a kernel that reads each element before
-// it overwrites it, or the copy of dst itself.
-func inPlaceAt(s Stmt, src, dst *Buffer) bool {
-	c, ok := s.(*Call)
-	if !ok {
-		return !touchesOverlap(s, dst)
-	}
-	out := -1
-	for i, b := range c.Args {
-		if b == src {
-			out = i
-		}
-	}
-	for i, b := range c.Args {
-		if !overlap(b, dst) {
-			continue
-		}
-		if out < 0 || c.Kernel.Loop == nil || !sameMemory(b, dst) || !schedule.InPlace(c.Kernel.Loop, out, i) {
-			return false
-		}
-	}
-	return true
 }
 
 // usesOutside reports whether b is used by a statement that is not in block.

@@ -177,22 +177,35 @@ func lanes(t tuned.Target) int {
 }
 
 // call emits a call of a loop kernel whose buffers are vals' (fresh), args'
-// and scratch.
+// and scratch. A result that holds an operand at entry is made a copy of it
+// before; an operand that the kernel does not load from is none of the call.
 func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Origin) error {
-	c := &Call{Kernel: &Kernel{Name: fn.Name, Loop: fn, Doc: docOf(from)}, From: from}
+	c := &Call{From: from}
+	loads, drop := fn.Loads(), make([]bool, len(fn.Bufs))
 	for i, buf := range fn.Bufs {
 		switch {
 		case i < len(vals):
 			out := b.fresh(vals[i])
 			if buf.Role == loop.InOut {
-				b.copy(out, b.buffer(args[buf.Init-len(vals)]), from)
+				if err := b.initialise(out, args[buf.Init-len(vals)], from); err != nil {
+					return err
+				}
 			}
 			c.Args = append(c.Args, out)
-		case i < len(vals)+len(args):
+		case i >= len(vals)+len(args):
+			c.Args = append(c.Args, &Buffer{Name: buf.Name, DType: buf.DType, Sizes: []sym.Expr{buf.Len}, Len: buf.Len, MaxLen: bound(buf.Len)})
+		case loads[i]:
 			c.Args = append(c.Args, b.buffer(args[i-len(vals)]))
 		default:
-			c.Args = append(c.Args, &Buffer{Name: buf.Name, DType: buf.DType, Sizes: []sym.Expr{buf.Len}, Len: buf.Len, MaxLen: bound(buf.Len)})
+			drop[i] = true
 		}
+	}
+	if len(fn.Body) == 0 {
+		return nil // a result that is a copy of its operand
+	}
+	c.Kernel = &Kernel{Name: fn.Name, Loop: fn.Without(drop), Doc: docOf(from)}
+	if b.moveRun(c) {
+		return nil
 	}
 	for _, s := range scalars {
 		x, err := b.scalarValue(s)

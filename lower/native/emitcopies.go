@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -52,4 +54,38 @@ func copyKernel(d ir.DType, n sym.Expr) *Kernel {
 func isCopy(s Stmt) (*Call, bool) {
 	c, ok := s.(*Call)
 	return c, ok && c.Kernel.Copy
+}
+
+// moveRun emits a call that stores a run of its operand's elements, as they lie,
+// to a run of its result as a copy of the one to the other, and reports whether
+// c is one: then the elements may be made where they belong.
+func (b *builder) moveRun(c *Call) bool {
+	fn := c.Kernel.Loop
+	if len(c.Args) != 2 || len(c.Scalars) > 0 || fn.Bufs[0].Role != loop.InOut {
+		return false
+	}
+	var vars []*sym.Symbol
+	var extents []sym.Expr
+	body := fn.Body
+	for {
+		if len(body) != 1 {
+			return false
+		}
+		l, ok := body[0].(*loop.For)
+		if !ok {
+			break
+		}
+		vars, extents, body = append(vars, l.Var), append(extents, l.Extent), l.Body
+	}
+	st, ok := body[0].(*loop.Store)
+	if !ok || st.Buf != 0 || st.Value.Op != expr.OpLoad || st.Value.Buf != 1 || st.Value.DType != fn.Bufs[0].DType {
+		return false
+	}
+	at := sym.RowMajor(extents, symExprs(vars))
+	to, from := unitVars(sym.Sub(st.At, at), vars), unitVars(sym.Sub(st.Value.Coords[0], at), vars)
+	if slices.ContainsFunc(vars, func(v *sym.Symbol) bool { return to.Uses(v) || from.Uses(v) }) {
+		return false
+	}
+	b.copy(viewOf(c.Args[0], c.Args[0].Name+"_part", extents, to), viewOf(c.Args[1], c.Args[1].Name, extents, from), c.From)
+	return true
 }

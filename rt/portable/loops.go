@@ -7,7 +7,6 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
-	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/rt"
@@ -40,31 +39,23 @@ func newProgram(f *loop.Func) (*program, error) {
 			}
 		}
 	}
+	loads := f.Loads()
 	for i := range p.outs {
 		for j := range p.ins {
-			p.safe = append(p.safe, p.inPlace(i, p.outs+j))
+			p.safe = append(p.safe, p.inPlace(i, p.outs+j, loads[p.outs+j]))
 		}
 	}
 	return p, nil
 }
 
 // inPlace reports whether the function runs rightly if result buffer out is
-// operand buffer in.
-func (p *program) inPlace(out, in int) bool {
+// operand buffer in, which it loads from or not.
+func (p *program) inPlace(out, in int, loads bool) bool {
 	copied := func(b loop.Buf) bool { return b.Role == loop.InOut && b.Init == in }
 	if p.f.Bufs[out].Role != loop.InOut {
 		return !slices.ContainsFunc(p.f.Bufs, copied) && schedule.InPlace(p.f, out, in)
 	}
-	return (copied(p.f.Bufs[out]) || !slices.ContainsFunc(p.f.Bufs, copied)) && !p.reads(in)
-}
-
-// reads reports whether the function loads from buffer k.
-func (p *program) reads(k int) bool {
-	found := false
-	loop.Walk(p.f.Body, func(s loop.Stmt) {
-		loop.Exprs(s, func(e *expr.Expr) { found = found || slices.Contains(expr.Loads(e), k) })
-	})
-	return found
+	return (copied(p.f.Bufs[out]) || !slices.ContainsFunc(p.f.Bufs, copied)) && !loads
 }
 
 // loops is a program with memory to run in.
