@@ -1,6 +1,9 @@
 package tuned
 
-import "github.com/etgen/etgen/ir/sym"
+import (
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
 
 // MatmulRows multiplies a batch of pairs of matrices, both given by strides: x
 // over batch, row and k, w over batch, k and column. All sizes may be dynamic.
@@ -17,7 +20,7 @@ func Matmul() *Kernel {
 
 func matchMatmul(r *Request, rows bool) *Instance {
 	p := productOf(r.Call)
-	if p == nil || rows != onRows(r.Target) || !r.RowMajor() || p.n.Is(1) || p.k.IsZero() {
+	if p == nil || rows != onRows(r.Target) || !p.placed(r) || p.n.Is(1) || p.k.IsZero() {
 		return nil
 	}
 	t := r.Target.tile()
@@ -43,4 +46,35 @@ func matchMatmul(r *Request, rows bool) *Instance {
 	}
 	in.Scratch = sym.Mul(p.k, sym.Int(int64(4*copied)))
 	return in
+}
+
+// placed gives p the strides of w where only that is not row-major, and reports
+// whether nothing else is.
+func (p *product) placed(r *Request) bool {
+	order := r.order(p.w)
+	if order == nil {
+		return r.RowMajor()
+	}
+	rest := *r
+	rest.Order = func(k int) []int {
+		if k == p.w {
+			return nil
+		}
+		return r.order(k)
+	}
+	steps, ok := stepsOf(r.Call.Operands()[p.w].Type, order)
+	if !ok || AnyStrides(r.Call) != p.w || !rest.RowMajor() {
+		return false
+	}
+	p.ws = [3]sym.Expr(steps[1:])
+	return true
+}
+
+// AnyStrides returns the operand of a product of batches of matrices that may lie in
+// any order of its dimensions in memory, -1 for another call.
+func AnyStrides(c *ops.Call) int {
+	if p := productOf(c); p != nil && c.Operands()[p.w].Type.Rank() == 3 {
+		return p.w
+	}
+	return -1
 }

@@ -33,6 +33,9 @@ func (b *builder) wholeOrders(g *ir.Graph) {
 				b.permuted(v, def.tensors[v.Index], x, false)
 			}
 		}
+		if k := tuned.AnyStrides(f.call); k >= 0 {
+			b.readThere(f.call.Operands()[k])
+		}
 		if !tuned.AnyOrder(f.call, -1) {
 			continue
 		}
@@ -65,4 +68,45 @@ func (b *builder) permuted(v *ir.Value, t expr.Tensor, x *ir.Value, ofOperand bo
 		return
 	}
 	b.orders[v] = order
+}
+
+// readThere gives v, if it is a view of another value's elements in an order that is
+// not v's, the order in which they lie, so that it needs no copy of them.
+func (b *builder) readThere(v *ir.Value) {
+	def := b.facts[v.Def]
+	if def == nil || def.call == nil || !def.view || len(b.users[v]) != 1 || b.orders[v] != nil || len(def.tensors) != 1 {
+		return
+	}
+	t := def.tensors[0]
+	b.readThere(def.call.Operands()[loadOf(t).Buf])
+	order := make([]int, len(t.Vars))
+	for d := range order {
+		order[d] = d
+	}
+	rowMajor := slices.Clone(order)
+	if len(order) > maxPermuted || b.isRun(def, t, v) || !permutations(order, 0, func() bool {
+		b.orders[v] = order
+		return b.isRun(def, t, v)
+	}) || slices.Equal(order, rowMajor) {
+		delete(b.orders, v)
+	}
+}
+
+// maxPermuted is the most dimensions whose orders are tried.
+const maxPermuted = 4
+
+// permutations permutes the items of list from i on until found holds, and reports
+// whether it did.
+func permutations(list []int, i int, found func() bool) bool {
+	if i == len(list) {
+		return found()
+	}
+	for j := i; j < len(list); j++ {
+		list[i], list[j] = list[j], list[i]
+		if permutations(list, i+1, found) {
+			return true
+		}
+		list[i], list[j] = list[j], list[i]
+	}
+	return false
 }
