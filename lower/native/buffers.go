@@ -37,7 +37,7 @@ func (c *collector) add(b *Buffer) {
 	if b.Root != nil {
 		c.add(b.Root)
 	}
-	if b.Storage != State && b.Storage != Weight {
+	if b.Root != nil || b.Storage != State && b.Storage != Weight {
 		b.Name = unique(c.names, identifier(b.Name))
 	}
 	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {

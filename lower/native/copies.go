@@ -17,13 +17,20 @@ func forwardBlock(m *Method, block *[]Stmt) {
 			forwardBlock(m, nested)
 		}
 	}
-	for i := len(*block) - 1; i >= 0; i-- {
-		c, ok := isCopy((*block)[i])
-		if !ok {
-			continue
-		}
-		if sameMemory(c.Args[0], c.Args[1]) || forward(m, *block, i, c.Args[0], c.Args[1]) {
-			*block = append((*block)[:i:i], (*block)[i+1:]...)
+	// A copy that goes may be what another one waited for.
+	for again := true; again; {
+		again = false
+		for i := len(*block) - 1; i >= 0; i-- {
+			c, ok := isCopy((*block)[i])
+			if !ok {
+				continue
+			}
+			f := forwarding{m: m, block: block, at: i, dst: c.Args[0], src: c.Args[1]}
+			if sameMemory(f.dst, f.src) {
+				*block = slices.Delete(*block, i, i+1)
+			} else if f.run() {
+				again = true
+			}
 		}
 	}
 	dropTrivial(block)
@@ -44,39 +51,105 @@ func dropTrivial(block *[]Stmt) {
 	*block = kept
 }
 
-// forward makes src's memory that of dst, if every step between src's first
-// write and the copy at i finds what it needs of what dst held, and no later one
-// changes dst while src is still read. It reports whether it did.
-func forward(m *Method, block []Stmt, i int, dst, src *Buffer) bool {
+// forwarding makes src's memory that of dst, so that the copy of src to dst, which
+// is statement at of the block, goes.
+type forwarding struct {
+	m        *Method
+	block    *[]Stmt
+	at       int
+	dst, src *Buffer
+}
+
+// run does so if every step between src's first write and the copy finds what it
+// needs of what dst held, and no later one changes dst while src is still read.
+// If src only begins as a copy of dst, some of that is saved before it changes
+// rather than all of dst made twice. It reports whether the copy is gone, or, with
+// src read later, turned round.
+func (f *forwarding) run() bool {
+	dst, src, block := f.dst, f.src, *f.block
 	if src.Root != nil && src.At.IsZero() && src.Len.Equal(src.Root.Len) {
 		src = src.Root // a reshape of it
+		f.src = src
 	}
 	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType || !src.Len.Equal(dst.Len) {
 		return false
 	}
-	first := slices.IndexFunc(block[:i], func(s Stmt) bool { return touches(s, src) })
-	if first < 0 || usesOutside(m, block, src) || !known(block[first:], dst.At) || !writesFirst(block[first], src) {
+	first := slices.IndexFunc(block[:f.at], func(s Stmt) bool { return touches(s, src) })
+	if first < 0 || usesOutside(f.m, block, src) || !known(block[first:], dst.At) || !writesFirst(block[first], src) {
 		return false
 	}
 	// What outlives the call changes only once nothing can fail any more.
-	if lasting := dst.Storage == State || dst.Storage == Input; lasting && slices.ContainsFunc(block[first:i], mayFail) {
+	if lasting := dst.Storage == State || dst.Storage == Input; lasting && slices.ContainsFunc(block[first:f.at], mayFail) {
 		return false
 	}
 	over := overwriting{src: src, dst: dst}
-	if !over.all(block[first:i]) {
+	if !over.all(block[first:f.at]) {
 		return false
 	}
-	changed := false
-	for j := i + 1; j < len(block); j++ {
-		if touches(block[j], src) && (changed || writes(block[j], src) || writesOverlap(block[j], dst)) {
-			return false
+	begins := over.changesNothing(block[first])
+	if len(over.late) > 0 && !begins {
+		return false
+	}
+	changed, turned := false, false
+	for j := f.at + 1; j < len(block); j++ {
+		if touches(block[j], src) {
+			if writes(block[j], src) || !changed && writesOverlap(block[j], dst) {
+				return false
+			}
+			turned = turned || changed
 		}
 		changed = changed || writesOverlap(block[j], dst)
 	}
-	for _, s := range block {
-		rebase(s, src, dst)
+	if turned && !begins {
+		return false
 	}
+	saves := f.save(over.late)
+	if turned {
+		for _, s := range block[:f.at] {
+			rebase(s, src, dst)
+		}
+		block[f.at] = &Call{Kernel: copyKernel(src.DType, src.Len), Args: []*Buffer{src, dst}, From: block[f.at].(*Call).From}
+	} else {
+		for _, s := range block {
+			rebase(s, src, dst)
+		}
+		block = slices.Delete(block, f.at, f.at+1)
+	}
+	*f.block = slices.Insert(block, first, saves...)
 	return true
+}
+
+// save lets late reads of dst read copies of it, and returns these: of the parts
+// that are read, or of the whole if that is less.
+func (f *forwarding) save(late []access) (copies []Stmt) {
+	var parts []*Buffer
+	total := int64(0)
+	for _, a := range late {
+		b := *a.buf
+		if slices.ContainsFunc(parts, func(p *Buffer) bool { return sameMemory(p, b) }) {
+			continue
+		}
+		if _, ok := b.At.Const(); !ok && b.Root != nil || b.MaxLen < 0 || total > f.dst.MaxLen {
+			total = f.dst.MaxLen + 1
+			break
+		}
+		parts, total = append(parts, b), total+b.MaxLen
+	}
+	if total > f.dst.MaxLen {
+		parts = []*Buffer{f.dst}
+	}
+	olds := make([]*Buffer, len(parts))
+	for i, p := range parts {
+		olds[i] = &Buffer{Name: p.Name + "_old", DType: p.DType, Sizes: p.Sizes, Len: p.Len, MaxLen: p.MaxLen}
+		copies = append(copies, &Call{Kernel: copyKernel(p.DType, p.Len), Args: []*Buffer{olds[i], p}, From: (*f.block)[f.at].(*Call).From})
+	}
+	for _, a := range late {
+		b := *a.buf
+		i := slices.IndexFunc(parts, func(p *Buffer) bool { return sameMemory(p, b) })
+		i = max(i, 0) // the whole
+		*a.buf = viewAt(b, olds[i], sym.Sub(b.At, parts[i].At))
+	}
+	return copies
 }
 
 // rebase replaces src, and views of it, by the same parts of dst.

@@ -3,19 +3,22 @@ package native
 import (
 	"slices"
 
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // overwriting follows statements that write src, in the order in which they run,
 // as if src lay where dst does. Every write to it has to follow every read of what
-// dst held there. Memory is told apart by runs: a copy of dst to src at the start
-// changes nothing, and what is not overwritten yet may still be read as dst's.
+// dst held there; reads for which that does not hold are late. Memory is told
+// apart by runs: a copy of dst to src at the start changes nothing, and what is
+// not overwritten yet may still be read as dst's.
 type overwriting struct {
 	src, dst *Buffer
 	written  []*Buffer // parts of dst that may no longer hold what they did
+	late     []access
 }
 
-// all reports whether the statements read what they should.
+// all follows statements and reports whether none but src's writes change dst.
 func (o *overwriting) all(stmts []Stmt) bool {
 	for _, s := range stmts {
 		if !o.step(s) {
@@ -30,9 +33,7 @@ func (o *overwriting) step(s Stmt) bool {
 	case *Call:
 		return o.call(s)
 	case *Cond:
-		if !o.reads(s.Pred) {
-			return false
-		}
+		o.read(access{buf: &s.Pred, read: true})
 		before := slices.Clip(o.written)
 		ok := o.all(s.Then)
 		after := o.written
@@ -50,45 +51,72 @@ func (o *overwriting) step(s Stmt) bool {
 	}
 	ok := true
 	eachAccess(s, func(a access) {
-		ok = ok && !(a.write && overlap(*a.buf, o.dst)) && (!a.read || o.reads(*a.buf))
+		ok = ok && !(a.write && overlap(*a.buf, o.dst))
+		if a.read {
+			o.read(a)
+		}
 	})
 	return ok
 }
 
-// reads reports whether b, if it is part of dst, holds what it did.
-func (o *overwriting) reads(b *Buffer) bool {
-	return !overlap(b, o.dst) || !slices.ContainsFunc(o.written, func(w *Buffer) bool { return overlap(b, w) })
+// read notes a read that is late.
+func (o *overwriting) read(a access) {
+	if overlap(*a.buf, o.dst) && slices.ContainsFunc(o.written, func(w *Buffer) bool { return overlap(*a.buf, w) }) {
+		o.late = append(o.late, a)
+	}
 }
 
-// call reports whether c reads what it should, what it overwrites itself
-// included.
+// changesNothing reports whether s copies a part of dst to where it lies already.
+func (o *overwriting) changesNothing(s Stmt) bool {
+	c, ok := isCopy(s)
+	return ok && Root(c.Args[0]) == o.src && sameMemory(moved(c.Args[0], o.src, o.dst), c.Args[1])
+}
+
+// call follows c, which may read what it overwrites itself.
 func (o *overwriting) call(c *Call) bool {
-	if c.Kernel.Copy && Root(c.Args[0]) == o.src && sameMemory(moved(c.Args[0], o.src, o.dst), c.Args[1]) {
-		return o.reads(c.Args[1]) // changes nothing
-	}
-	var written []*Buffer
-	for i, b := range c.Args {
-		read, write := c.Kernel.Uses(i)
-		if write && overlap(b, o.dst) || read && !o.reads(b) {
+	list := accesses(c)
+	for _, a := range list {
+		if a.write && overlap(*a.buf, o.dst) {
 			return false
 		}
-		if !write || Root(b) != o.src {
+	}
+	var written []*Buffer
+	if !o.changesNothing(c) {
+		for _, a := range list {
+			if a.write && Root(*a.buf) == o.src {
+				written = append(written, moved(*a.buf, o.src, o.dst))
+			}
+		}
+	}
+	for i, a := range list {
+		if !a.read || !overlap(*a.buf, o.dst) {
 			continue
 		}
-		to := moved(b, o.src, o.dst)
-		for j, in := range c.Args {
-			if !overlap(in, o.dst) || !overlap(in, to) {
-				continue
-			}
-			if c.Kernel.Loop == nil || !sameStart(to, in) || !schedule.InPlace(c.Kernel.Loop, i, j) {
-				return false
+		had := len(o.late)
+		o.read(a)
+		if len(o.late) > had {
+			continue
+		}
+		for j, w := range list {
+			if w.write && Root(*w.buf) == o.src && len(written) > 0 && !o.inPlace(c, j, i) {
+				o.late = append(o.late, a)
+				break
 			}
 		}
-		written = append(written, to)
 	}
 	o.written = append(o.written, written...)
 	return true
 }
 
-// sameStart reports whether two buffers begin at the same element.
-func sameStart(a, b *Buffer) bool { return Root(a) == Root(b) && a.At.Equal(b.At) }
+// inPlace reports whether c may write operand out, a part of src, where dst lies,
+// and read operand in, a part of dst.
+func (o *overwriting) inPlace(c *Call, out, in int) bool {
+	to, from := moved(c.Args[out], o.src, o.dst), c.Args[in]
+	switch {
+	case !overlap(to, from):
+		return true
+	case c.Kernel.Copy: // goes from the first element to the last
+		return sym.LessEq(to.At, from.At)
+	}
+	return c.Kernel.Loop != nil && to.At.Equal(from.At) && schedule.InPlace(c.Kernel.Loop, out, in)
+}
