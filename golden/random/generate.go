@@ -29,7 +29,7 @@ func Generate(table *ops.Table, seed uint64) (*ir.Program, error) {
 		m.Symbols = []*sym.Symbol{g.batch}
 	}
 	g.main = dtypes[weighted(r, []int{60, 10, 12, 4, 7, 7})]
-	g.mix = mixes[seed%uint64(len(mixes))]
+	g.mix = mixes[mixOf(seed)]
 	graph, err := ir.BuildGraph(g.names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
 		g.b = ops.NewBuilder(table, e)
 		if g.batch != nil { // an input to tell it by
@@ -38,7 +38,7 @@ func Generate(table *ops.Table, seed uint64) (*ir.Program, error) {
 		for range 1 + r.IntN(3) {
 			g.input(g.main, g.shape())
 		}
-		if r.IntN(3) == 0 {
+		if last := mixes[len(mixes)-1]; r.IntN(3) == 0 || slices.Equal(g.mix, last) {
 			g.buffer()
 		}
 		for range 1 + r.IntN(maxNodes) {
@@ -61,13 +61,16 @@ var dtypes = []ir.DType{ir.Float32, ir.Float64, ir.Int64, ir.Bool, ir.Float16, i
 // mixes are how often operators of each family are tried: in the order of
 // families.
 var mixes = [][]int{
-	{26, 22, 8, 12, 5, 9, 5, 7, 9, 6, 3, 4, 3},  // a bit of all
-	{26, 14, 4, 4, 3, 30, 22, 2, 2, 2, 4, 4, 4}, // products and what follows them
-	{16, 22, 8, 8, 2, 3, 1, 5, 22, 20, 2, 2, 2}, // control flow, writes and views
-	{10, 8, 6, 3, 2, 8, 2, 2, 1, 2, 90, 0, 0},   // attention
-	{8, 4, 6, 2, 1, 4, 2, 1, 1, 1, 0, 90, 0},    // integers
-	{10, 4, 8, 2, 1, 2, 8, 1, 1, 1, 0, 0, 90},   // images
+	{26, 22, 8, 12, 5, 9, 5, 7, 9, 6, 3, 4, 3, 2},   // a bit of all
+	{26, 14, 4, 4, 3, 30, 22, 2, 2, 2, 4, 4, 4, 2},  // products and what follows them
+	{16, 22, 8, 8, 2, 3, 1, 5, 22, 20, 2, 2, 2, 2},  // control flow, writes and views
+	{10, 8, 6, 3, 2, 8, 2, 2, 1, 2, 90, 0, 0, 2},    // attention
+	{8, 4, 6, 2, 1, 4, 2, 1, 1, 1, 0, 90, 0, 2},     // integers
+	{10, 4, 8, 2, 1, 2, 8, 1, 1, 1, 0, 0, 90, 2},    // images
+	{12, 18, 6, 6, 1, 3, 4, 5, 14, 12, 0, 0, 0, 50}, // updates of state
 }
+
+func mixOf(seed uint64) int { return int(seed % uint64(len(mixes))) }
 
 // generator makes one method.
 type generator struct {
@@ -243,7 +246,7 @@ func dim(v *ir.Value, d int) int64 {
 
 // step emits something. A call that does not fit its operands is left out.
 func (g *generator) step() {
-	families := []func() error{g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting, g.write, g.control, g.attention, g.integers, g.images}
+	families := []func() error{g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting, g.write, g.control, g.attention, g.integers, g.images, g.update}
 	for range 5 {
 		if families[weighted(g.r, g.mix)]() == nil {
 			return

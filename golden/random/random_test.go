@@ -14,6 +14,7 @@ import (
 var (
 	number = flag.Int("random.n", 24, "programs to make")
 	first  = flag.Uint64("random.seed", 1, "seed of the first")
+	mix    = flag.Int("random.mix", -1, "if not negative, only programs of this row of mixes")
 	skipC  = flag.Bool("random.inside", false, "leave out the compilers")
 	asan   = flag.Bool("random.sanitize", false, "run under sanitizers, and no other way")
 	only   = flag.String("random.only", "", "only the ways whose names begin so")
@@ -26,7 +27,11 @@ func TestRandom(t *testing.T) {
 	start := time.Now()
 	var good []*program
 	left := map[string]int{}
-	for seed := *first; seed < *first+uint64(*number); seed++ {
+	for seed, n := *first, 0; n < *number; seed++ {
+		if *mix >= 0 && mixOf(seed) != *mix%len(mixes) {
+			continue
+		}
+		n++
 		p, err := Generate(table, seed)
 		if err != nil {
 			t.Errorf("seed %d: %v", seed, err)
