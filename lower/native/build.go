@@ -58,14 +58,15 @@ type builder struct {
 	shared map[string]bool // state, by qualified name, that methods other than this one may write
 
 	facts   map[*ir.Node]*facts
-	users   map[*ir.Value][]*ir.Node // distinct readers; nil for a graph's outputs
-	want    map[*ir.Value]bool       // has a buffer
-	read    map[*ir.Value]bool       // by something that is emitted
-	rows    map[*ir.Value]bool       // its elements have reductions in common
-	evals   map[*ir.Value]float64    // evaluations per element if inlined
-	orders  map[*ir.Value][]int      // dimensions in the order of memory, of values that are not row-major
-	apart   map[*ir.Node]bool        // joint calls among row-major images
-	forms   map[*ir.Value]*form      // values without a buffer
+	users   map[*ir.Value][]*ir.Node      // distinct readers; nil for a graph's outputs
+	want    map[*ir.Value]bool            // has a buffer
+	read    map[*ir.Value]bool            // by something that is emitted
+	rows    map[*ir.Value]bool            // its elements have reductions in common
+	evals   map[*ir.Value]float64         // evaluations per element if inlined
+	kernels map[*ir.Value]map[*fusion]int // how often the expressions it is inlined into read it
+	orders  map[*ir.Value][]int           // dimensions in the order of memory, of values that are not row-major
+	apart   map[*ir.Node]bool             // joint calls among row-major images
+	forms   map[*ir.Value]*form           // values without a buffer
 	bufs    map[*ir.Value]*Buffer
 	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
 	mutable map[*ir.Value]bool       // inputs that the method writes back
@@ -78,7 +79,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		opt: opt, prog: prog, source: m, state: state, consts: consts,
 		m:     &Method{Name: m.Name, Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
-		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
+		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		apart: map[*ir.Node]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, mutable: map[*ir.Value]bool{},

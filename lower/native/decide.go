@@ -123,10 +123,11 @@ func (b *builder) decideNode(f *facts) {
 			continue // nobody reads it
 		}
 		evals := b.evals[v]
-		if !b.repeatable(t, evals) {
+		if !b.repeatable(t, evals) || !b.want[v] && !b.join(v, t) {
 			b.demand(v)
 		}
 		if b.want[v] {
+			b.kernels[v] = map[*fusion]int{{}: 1}
 			if f.view && b.isRun(f, t, v) {
 				b.demand(f.call.Operands()[loadOf(t).Buf])
 				continue
@@ -157,8 +158,54 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 			b.demand(u) // do not repeat it in every iteration of a loop
 		}
 		b.read[u] = true
+		b.readIn(u, v, countLoads(t.Body, k))
 		b.evals[u] += evals * times * b.number(v.Type.Numel()) / max(b.number(u.Type.Numel()), 1)
 	}
+}
+
+// maxFused is how large an expression may grow by fusion, in nodes of it. What one
+// more store and load cost is nothing to what so many operations do, and a
+// compiler's time for a loop grows faster than the loop.
+const maxFused = 512
+
+// fusion is an expression that values are inlined into.
+type fusion struct{ size int }
+
+// join adds t, the expression of v, to those that v is inlined into. It reports
+// false, and adds nothing, if one of these would grow too large.
+func (b *builder) join(v *ir.Value, t expr.Tensor) bool {
+	own := 0
+	expr.Walk(t.Body, func(*expr.Expr) { own++ })
+	for k, times := range b.kernels[v] {
+		if k.size+times*own > maxFused {
+			return false
+		}
+	}
+	for k, times := range b.kernels[v] {
+		k.size += times * own
+	}
+	return true
+}
+
+// readIn notes that v reads u so many times, where it is inlined.
+func (b *builder) readIn(u, v *ir.Value, times int) {
+	if b.kernels[u] == nil {
+		b.kernels[u] = map[*fusion]int{}
+	}
+	for k, n := range b.kernels[v] {
+		b.kernels[u][k] = min(b.kernels[u][k]+n*times, maxFused+1)
+	}
+}
+
+// countLoads counts the elements of operand k that e reads.
+func countLoads(e *expr.Expr, k int) int {
+	n := 0
+	expr.Walk(e, func(e *expr.Expr) {
+		if e.Op == expr.OpLoad && e.Buf == k {
+			n++
+		}
+	})
+	return n
 }
 
 // price counts the operations per element of t's own expression.

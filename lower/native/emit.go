@@ -48,7 +48,7 @@ func (b *builder) compute(f *facts) error {
 	type group struct {
 		key   string
 		vals  []*ir.Value
-		forms []*form
+		forms []*fused
 	}
 	var groups []*group
 	for i, t := range f.tensors {
@@ -61,13 +61,14 @@ func (b *builder) compute(f *facts) error {
 				continue
 			}
 		}
-		fm, err := b.formOf(f.node, f.call, t)
-		if err != nil {
-			return err
-		}
+		fm := &form{f.node, f.call, t}
 		if !b.want[v] {
 			b.forms[v] = fm
 			continue
+		}
+		fu, err := b.fuse(fm)
+		if err != nil {
+			return err
 		}
 		key := sizesKey(inOrder(b.orders[v], v.Type.Sizes))
 		var g *group
@@ -80,7 +81,7 @@ func (b *builder) compute(f *facts) error {
 			g = &group{key: key}
 			groups = append(groups, g)
 		}
-		g.vals, g.forms = append(g.vals, v), append(g.forms, fm)
+		g.vals, g.forms = append(g.vals, v), append(g.forms, fu)
 	}
 	for _, g := range groups {
 		if err := b.kernel(g.vals, g.forms); err != nil {
@@ -125,7 +126,7 @@ func bound(e sym.Expr) int64 {
 }
 
 // kernel schedules and calls one kernel that computes vals.
-func (b *builder) kernel(vals []*ir.Value, forms []*form) error {
+func (b *builder) kernel(vals []*ir.Value, forms []*fused) error {
 	var outs []expr.Tensor
 	var args []*ir.Value
 	var scalars []*ir.Value

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -9,38 +10,115 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// form is a value as an expression over values that have buffers.
+// form is a value that has no buffer: the expression of the node that defines it.
 type form struct {
+	node   *ir.Node
+	call   *ops.Call
+	tensor expr.Tensor // Load.Buf indexes the call's operands, Scalar.Buf its scalars
+}
+
+// fused is a value as an expression over values that have buffers.
+type fused struct {
 	tensor  expr.Tensor // Load.Buf indexes args, Scalar.Buf indexes scalars
 	args    []*ir.Value
 	scalars []*ir.Value
 	from    []Origin
 }
 
-// finalBase separates, while a form is put together, final operand numbers
-// from the numbers of the expression that is still being inlined into.
-const finalBase = 1 << 20
-
-// formOf fuses result i of a node: its tensor expression with the expression
-// of every operand that has no buffer of its own inlined.
-func (b *builder) formOf(n *ir.Node, c *ops.Call, t expr.Tensor) (*form, error) {
-	f := &form{tensor: t}
-	body := renumber(t.Body, nil, func(i int) int { return finalBase + f.addScalar(c.Scalars()[i]) })
-	for _, k := range expr.Loads(body) {
-		if k >= finalBase {
-			continue
-		}
-		var err error
-		if body, err = expr.Inline(body, k, f.absorb(b, c.Operands()[k])); err != nil {
-			return nil, err
-		}
-	}
-	f.tensor.Body = expr.Simplify(renumber(body, fromFinal, fromFinal))
-	f.from = appendOrigin(f.from, originOf(n))
-	return f, nil
+// fuse returns f with the expression of every operand that has no buffer of its
+// own inlined, and so on. All is put together at once: however many nodes are
+// fused, each of their expressions is gone through a constant number of times.
+func (b *builder) fuse(f *form) (*fused, error) {
+	fu := &fuser{b: b, out: &fused{tensor: f.tensor}, memo: map[fusedAt]*expr.Expr{}, seen: map[*form]bool{}}
+	body := fu.inlined(f, f.tensor.Body)
+	fu.out.tensor.Body = expr.Simplify(renumber(body, fromFinal, fromFinal))
+	fu.origins(f)
+	return fu.out, fu.err
 }
 
-// renumber maps operand and scalar numbers; nil leaves them as they are.
+// finalBase separates, while an expression is put together, final operand numbers
+// from those of the node whose expression is gone through: what computes a
+// data-dependent index is in the coordinates that a node's expression is given.
+const finalBase = 1 << 30
+
+func fromFinal(k int) int { return k - finalBase }
+
+// fuser puts one fused expression together.
+type fuser struct {
+	b    *builder
+	out  *fused
+	memo map[fusedAt]*expr.Expr
+	seen map[*form]bool // whose origins are noted
+	err  error
+}
+
+// fusedAt is an element of a value: at equal coordinates it is computed once.
+type fusedAt struct {
+	value  *ir.Value
+	coords string
+}
+
+// inlined returns an expression of f in the numbering of what is put together,
+// with operands inlined.
+func (fu *fuser) inlined(f *form, e *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		switch {
+		case e.Op != expr.OpScalar && e.Op != expr.OpLoad || e.Buf >= finalBase:
+		case e.Op == expr.OpScalar:
+			n := *e
+			n.Buf = finalBase + add(&fu.out.scalars, f.call.Scalars()[e.Buf])
+			return &n
+		default:
+			return fu.load(f.call.Operands()[e.Buf], e)
+		}
+		return e
+	})
+}
+
+// load returns what stands for a load of v.
+func (fu *fuser) load(v *ir.Value, e *expr.Expr) *expr.Expr {
+	sub := fu.b.forms[v]
+	if sub == nil {
+		if t, ok := fu.b.uniform(v); ok {
+			return t.Body
+		}
+		n := *e
+		n.Buf = finalBase + add(&fu.out.args, v)
+		return &n
+	}
+	t := sub.tensor
+	if len(e.Coords) != len(t.Vars) || e.DType != t.DType || t.Body.DType != t.DType {
+		fu.err = fmt.Errorf("%s is loaded as %s of rank %d, but is %s of rank %d", v.Name, e.DType, len(e.Coords), t.Body.DType, len(t.Vars))
+		return e
+	}
+	key := fusedAt{v, expr.CoordsKey(e.Coords)}
+	if x, ok := fu.memo[key]; ok {
+		return x
+	}
+	m := make(expr.Subst, len(e.Coords))
+	for i, s := range t.Vars {
+		m[s] = e.Coords[i]
+	}
+	x := fu.inlined(sub, expr.SubstFresh(t.Body, m))
+	fu.memo[key] = x
+	return x
+}
+
+// origins notes the nodes that f is computed by, operands first.
+func (fu *fuser) origins(f *form) {
+	if fu.seen[f] {
+		return
+	}
+	fu.seen[f] = true
+	for _, k := range expr.Loads(f.tensor.Body) {
+		if sub := fu.b.forms[f.call.Operands()[k]]; sub != nil {
+			fu.origins(sub)
+		}
+	}
+	fu.out.from = append(fu.out.from, originOf(f.node))
+}
+
+// renumber maps operand and scalar numbers.
 func renumber(e *expr.Expr, operand, scalar func(int) int) *expr.Expr {
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
 		f := operand
@@ -51,40 +129,11 @@ func renumber(e *expr.Expr, operand, scalar func(int) int) *expr.Expr {
 		default:
 			return e
 		}
-		if f == nil {
-			return e
-		}
 		n := *e
 		n.Buf = f(e.Buf)
 		return &n
 	})
 }
-
-func fromFinal(k int) int { return k - finalBase }
-
-// absorb returns operand v as a tensor in f's final numbering.
-func (f *form) absorb(b *builder, v *ir.Value) expr.Tensor {
-	sub := b.forms[v]
-	if sub == nil {
-		if t, ok := b.uniform(v); ok {
-			return t
-		}
-		vars := varsOf(v.Type)
-		return expr.Tensor{DType: v.Type.DType, Vars: vars, Body: &expr.Expr{
-			Op: expr.OpLoad, DType: v.Type.DType, Buf: finalBase + f.addArg(v), Coords: symExprs(vars)}}
-	}
-	t := sub.tensor
-	t.Body = renumber(t.Body,
-		func(k int) int { return finalBase + f.addArg(sub.args[k]) },
-		func(k int) int { return finalBase + f.addScalar(sub.scalars[k]) })
-	for _, o := range sub.from {
-		f.from = appendOrigin(f.from, o)
-	}
-	return t
-}
-
-func (f *form) addArg(v *ir.Value) int    { return add(&f.args, v) }
-func (f *form) addScalar(v *ir.Value) int { return add(&f.scalars, v) }
 
 func add(list *[]*ir.Value, v *ir.Value) int {
 	if i := slices.Index(*list, v); i >= 0 {
