@@ -64,8 +64,9 @@ func (p planned) Plan(problem *plan.Problem) (*plan.Plan, error) {
 	return p.Planner.Plan(problem)
 }
 
-// Ways are the ways that a program can take, by the name of an output language.
-var Ways = []string{"c", "go", "pte"}
+// Ways are the ways that a program can take: an output language, and C for a
+// microcontroller.
+var Ways = []string{"c", "go", "pte", "mcu"}
 
 // Measure takes a program of shape s and size n one way and returns the cost of
 // each stage: the passes, "native" or "generate" with "plan" in it, "print" or
@@ -78,7 +79,11 @@ func Measure(s Shape, n int, way string) ([]Cost, error) {
 		return nil, err
 	}
 	m.end("make")
-	opt := compile.Options{Name: "grow", Lang: way, Planner: planned{plan.Best{}, m}}
+	lang, target := way, ""
+	if way == "mcu" {
+		lang, target = "c", "cortex-m4"
+	}
+	opt := compile.Options{Name: "grow", Lang: lang, Target: target, Planner: planned{plan.Best{}, m}}
 	opt.After = func(pass lower.Pass, _ *ir.Program) error { m.end(pass.Name); return nil }
 	if way == "pte" {
 		return m.costs, m.executorch(p, opt)

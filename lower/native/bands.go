@@ -127,7 +127,7 @@ func (b *builder) banded(run []link) []Stmt {
 	best := make([]way, len(run)+1)
 	for end := 1; end <= len(run); end++ {
 		best[end] = way{gain: best[end-1].gain, from: end - 1}
-		for from := end - 2; from >= 0; from-- {
+		for from := end - 2; from >= max(0, end-longestChain); from-- {
 			p, gain := b.plan(run[from:end])
 			if p != nil && best[from].gain+gain > best[end].gain {
 				best[end] = way{best[from].gain + gain, from, p}
@@ -161,7 +161,7 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 		}
 		return nil, 0
 	}
-	if !tuned.ChannelsLast(b.opt.Target) {
+	if !tuned.ChannelsLast(b.opt.Target) || b.opt.Target.Gain(tuned.BandCost{Images: between(chain)}) <= 0 {
 		return nil, 0
 	}
 	type choice struct {
@@ -191,6 +191,15 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 		}
 	}
 	return nil, 0
+}
+
+// between returns the bytes of the images between the calls of a chain.
+func between(chain []link) (images []int64) {
+	for _, l := range chain[:len(chain)-1] {
+		image := l.call.Args[0]
+		images = append(images, image.MaxLen*int64(image.DType.Size()))
+	}
+	return images
 }
 
 // overwrites reports whether the results of a chain stand where one of its calls
