@@ -1,0 +1,448 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower"
+)
+
+// archive is a .pt2 taken apart: its members in order, JSON ones parsed.
+type archive struct {
+	names []string
+	data  map[string][]byte
+	graph string         // the member that holds the graph
+	doc   map[string]any // the graph
+	// config says what tensors the weights and constants are, by member.
+	config map[string]map[string]any
+}
+
+func openArchive(file []byte) (*archive, error) {
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{data: map[string][]byte{}, config: map[string]map[string]any{}}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		a.names = append(a.names, f.Name)
+		a.data[f.Name] = data
+		switch {
+		case strings.HasSuffix(f.Name, "_config.json"):
+			a.config[f.Name], err = parseJSON(data)
+		case path.Base(path.Dir(f.Name)) == "models" && strings.HasSuffix(f.Name, ".json"):
+			a.graph = f.Name
+			a.doc, err = parseJSON(data)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if a.doc == nil {
+		return nil, fmt.Errorf("there is no graph in it")
+	}
+	return a, nil
+}
+
+func parseJSON(data []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // integers have 64 bits
+	var doc map[string]any
+	err := d.Decode(&doc)
+	return doc, err
+}
+
+// bytes packs the archive.
+func (a *archive) bytes() ([]byte, error) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for _, name := range a.names {
+		data := a.data[name]
+		doc := a.config[name]
+		if name == a.graph {
+			doc = a.doc
+		}
+		if doc != nil {
+			var err error
+			if data, err = json.Marshal(doc); err != nil {
+				return nil, err
+			}
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(data); err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
+	return out.Bytes(), err
+}
+
+// mutator changes an archive. Each site is something that can be changed, by the
+// class that it belongs to; a class is drawn first, so that the few ranges of a
+// model change as often as its many sizes.
+type mutator struct {
+	r     *rand.Rand
+	a     *archive
+	names []string // of values
+	sites map[string][]func()
+}
+
+// mutant returns file changed in one to three places, drawn by r. Half of the
+// mutants have the recorded types that follow from what was changed.
+func mutant(r *rand.Rand, file []byte) ([]byte, error) {
+	a, err := openArchive(file)
+	if err != nil {
+		return nil, err
+	}
+	changes := 1
+	if r.IntN(3) == 0 {
+		changes = 2 + r.IntN(2)
+	}
+	for range changes {
+		m := &mutator{r: r, a: a, sites: map[string][]func(){}}
+		m.collect()
+		class := pick(r, slices.Sorted(maps.Keys(m.sites)))
+		pick(r, m.sites[class])()
+	}
+	out, err := a.bytes()
+	if err == nil && r.IntN(2) == 0 && a.repair(out) {
+		out, err = a.bytes()
+	}
+	return out, err
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+func (m *mutator) site(class string, change func()) {
+	m.sites[class] = append(m.sites[class], change)
+}
+
+func (m *mutator) collect() {
+	module, _ := m.a.doc["graph_module"].(map[string]any)
+	if g, ok := module["graph"].(map[string]any); ok {
+		m.graph(g)
+	}
+	if s, ok := module["signature"].(map[string]any); ok {
+		m.list(s, "input_specs", "signature")
+		m.list(s, "output_specs", "signature")
+		m.scalars("signature", s)
+	}
+	if ranges, ok := m.a.doc["range_constraints"].(map[string]any); ok {
+		m.scalars("range", ranges)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.a.config)) {
+		entries, _ := m.a.config[name]["config"].(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(entries)) {
+			entry, _ := entries[key].(map[string]any)
+			m.scalars("constant", entry["tensor_meta"])
+			m.site("constant", func() { entry["path_name"] = fmt.Sprintf("weight_%d", m.r.IntN(4)) })
+		}
+	}
+	for _, name := range m.a.names {
+		if a := m.a; a.config[name] == nil && name != a.graph && strings.Contains(name, "/data/") {
+			m.site("data", func() {
+				n := len(a.data[name])
+				switch m.r.IntN(3) {
+				case 0:
+					a.data[name] = a.data[name][:m.r.IntN(n+1)]
+				case 1:
+					a.data[name] = append(slices.Clone(a.data[name]), make([]byte, m.r.IntN(64))...)
+				default:
+					for i := range a.data[name] {
+						a.data[name][i] = byte(m.r.Uint32())
+					}
+				}
+			})
+		}
+	}
+}
+
+func (m *mutator) graph(g map[string]any) {
+	tensors, _ := g["tensor_values"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		m.names = append(m.names, name)
+		t, ok := tensors[name].(map[string]any)
+		if !ok {
+			continue
+		}
+		m.list(t, "sizes", "record")
+		m.scalars("record", t)
+		m.site("dtype", func() { t["dtype"] = json.Number(strconv.Itoa(m.r.IntN(16))) })
+		m.site("rank", func() {
+			one := map[string]any{"as_int": json.Number("1")}
+			sizes, _ := t["sizes"].([]any)
+			strides, _ := t["strides"].([]any)
+			t["sizes"], t["strides"] = append([]any{one}, sizes...), append([]any{one}, strides...)
+		})
+	}
+	for _, key := range []string{"sym_int_values", "sym_bool_values", "sym_float_values"} {
+		values, _ := g[key].(map[string]any)
+		m.names = append(m.names, slices.Sorted(maps.Keys(values))...)
+		m.scalars("symbol", values)
+	}
+	m.list(g, "inputs", "inputs")
+	m.list(g, "outputs", "outputs")
+	m.scalars("outputs", g["outputs"])
+	m.list(g, "nodes", "nodes")
+	nodes, _ := g["nodes"].([]any)
+	for _, x := range nodes {
+		n, ok := x.(map[string]any)
+		if !ok {
+			continue
+		}
+		m.site("target", func() {
+			if m.r.IntN(2) == 0 {
+				n["target"] = "torch.ops." + pick(m.r, ops.Standard().Names())
+			} else if other, ok := pick(m.r, nodes).(map[string]any); ok {
+				n["target"] = other["target"]
+			}
+		})
+		m.list(n, "inputs", "argument order")
+		m.list(n, "outputs", "results")
+		m.scalars("results", n["outputs"])
+		args, _ := n["inputs"].([]any)
+		for _, x := range args {
+			a, ok := x.(map[string]any)
+			if !ok {
+				continue
+			}
+			arg, ok := a["arg"].(map[string]any)
+			if !ok {
+				continue
+			}
+			if region, ok := arg["as_graph"].(map[string]any); ok {
+				if inner, ok := region["graph"].(map[string]any); ok {
+					m.graph(inner)
+				}
+				continue
+			}
+			m.scalars("argument", arg)
+			m.scalars("argument", arg) // what operators are told is most of it
+			m.site("kind", func() { a["arg"] = m.anyArgument() })
+			m.site("kind", func() {
+				if other, ok := pick(m.r, args).(map[string]any); ok {
+					a["arg"] = other["arg"]
+				}
+			})
+			for key, value := range arg {
+				if _, ok := value.([]any); ok {
+					m.list(arg, key, "list")
+				}
+			}
+		}
+	}
+}
+
+// list makes sites of the order and number of a list's elements.
+func (m *mutator) list(of map[string]any, key, class string) {
+	list, ok := of[key].([]any)
+	if !ok || len(list) == 0 {
+		return
+	}
+	m.site(class, func() {
+		list := slices.Clone(list)
+		i, k := m.r.IntN(len(list)), m.r.IntN(len(list))
+		switch m.r.IntN(5) {
+		case 0:
+			list = slices.Delete(list, i, i+1)
+		case 1:
+			list = append(list, list[i])
+		default:
+			list[i], list[k] = list[k], list[i]
+		}
+		of[key] = list
+	})
+}
+
+// scalars makes a site of each number, word and truth value in x.
+func (m *mutator) scalars(class string, x any) {
+	each := func(v any, set func(any)) {
+		switch v := v.(type) {
+		case json.Number:
+			m.site(class, func() { set(m.number(v)) })
+		case float64:
+			m.site(class, func() { set(m.float()) })
+		case bool:
+			m.site(class, func() { set(!v) })
+		case string:
+			m.site(class, func() { set(m.word(v)) })
+		default:
+			m.scalars(class, v)
+		}
+	}
+	switch x := x.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			each(x[key], func(v any) { x[key] = v })
+		}
+	case []any:
+		for i := range x {
+			each(x[i], func(v any) { x[i] = v })
+		}
+	}
+}
+
+// number is another integer: near the old one, or one that is hard.
+func (m *mutator) number(old json.Number) json.Number {
+	n, err := old.Int64()
+	if err != nil {
+		f, _ := old.Float64()
+		return json.Number(strconv.FormatFloat(f*float64(m.r.IntN(7)-3), 'g', -1, 64))
+	}
+	switch m.r.IntN(8) {
+	case 0:
+		n++
+	case 1:
+		n--
+	case 2:
+		n *= 2
+	case 3:
+		n = -n
+	case 4, 5:
+		n = int64(m.r.IntN(12)) - 3
+	case 6:
+		n += int64(m.r.IntN(64)) - 16
+	default:
+		n = pick(m.r, []int64{
+			100, 1000, 65535, 100000, 1 << 20, 1<<24 + 1, math.MaxInt32, math.MaxInt32 + 1, math.MinInt32, 1 << 32, 1<<32 + 1, 1 << 40,
+			math.MaxInt64 / 8, 1 << 62, math.MaxInt64 - 1, math.MaxInt64, math.MinInt64, -100, -(1 << 40),
+		})
+	}
+	return json.Number(strconv.FormatInt(n, 10))
+}
+
+func (m *mutator) float() any {
+	return pick(m.r, []any{0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e30, -1e300, json.Number("3")})
+}
+
+// word is another name, or a size expression with another number in it.
+func (m *mutator) word(old string) string {
+	if digit := strings.IndexAny(old, "0123456789"); digit >= 0 && strings.Contains(old, "(") {
+		return old[:digit] + string(m.number("2")) + old[digit+1:]
+	}
+	if m.r.IntN(8) == 0 || len(m.names) == 0 {
+		return pick(m.r, []string{"", "nothing", "none", "mean", "sum", "same", "valid", "reflect", "circular", "floor", "tanh", "ij", "ij,jk->ik"})
+	}
+	return pick(m.r, m.names)
+}
+
+func (m *mutator) anyArgument() map[string]any {
+	number := func() any { return m.number("2") }
+	switch m.r.IntN(8) {
+	case 0:
+		return map[string]any{"as_int": number()}
+	case 1:
+		return map[string]any{"as_float": m.float()}
+	case 2:
+		return map[string]any{"as_none": true}
+	case 3:
+		return map[string]any{"as_bool": m.r.IntN(2) == 0}
+	case 4:
+		return map[string]any{"as_ints": []any{number(), number()}}
+	case 5:
+		return map[string]any{"as_scalar_type": json.Number(strconv.Itoa(m.r.IntN(15)))}
+	case 6:
+		return map[string]any{"as_string": m.word("x")}
+	}
+	return map[string]any{"as_tensor": map[string]any{"name": m.word("x")}}
+}
+
+// repair gives every value of the graph the type that follows, so that a change
+// of what an operator is told reaches what comes behind the check of records. It
+// is false if nothing can be repaired.
+func (a *archive) repair(file []byte) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false // the mutant is tried as it is, and shows it
+		}
+	}()
+	p, err := pt2.ReadZip(bytes.NewReader(file), int64(len(file)), "mutant.pt2")
+	if err != nil {
+		return false
+	}
+	check := lower.Pipeline{lower.InlineWrappers, lower.Capture, lower.CheckRecords}
+	_ = check.Run(&lower.Context{Table: ops.Standard()}, p, nil) // it may fail: the types are set
+	types := map[string]ir.Type{}
+	p.Methods[0].Graph.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			for _, v := range n.Outputs {
+				if v != nil && v.Type.Kind == ir.TensorKind {
+					types[v.Name] = v.Type
+				}
+			}
+		}
+	})
+	a.retype(a.doc["graph_module"], types)
+	return true
+}
+
+// retype writes types into the records of all graphs in x.
+func (a *archive) retype(x any, types map[string]ir.Type) {
+	switch x := x.(type) {
+	case []any:
+		for _, e := range x {
+			a.retype(e, types)
+		}
+	case map[string]any:
+		for key, e := range x {
+			if key != "tensor_values" {
+				a.retype(e, types)
+				continue
+			}
+			records, _ := e.(map[string]any)
+			for name, rec := range records {
+				t, known := types[name]
+				r, ok := rec.(map[string]any)
+				if sizes, static := t.StaticSizes(); known && ok && static {
+					r["sizes"] = ints(sizes)
+					var strides []int64
+					for _, s := range t.Strides {
+						n, _ := s.Const()
+						strides = append(strides, n)
+					}
+					offset, _ := t.Offset.Const()
+					r["strides"], r["storage_offset"] = ints(strides), ints([]int64{offset})[0]
+					if n := slices.Index(dtypes, t.DType); n > 0 {
+						r["dtype"] = json.Number(strconv.Itoa(n))
+					}
+				}
+			}
+		}
+	}
+}
+
+// dtypes are the dtypes by their numbers in the export schema.
+var dtypes = []ir.DType{
+	1: ir.Uint8, 2: ir.Int8, 3: ir.Int16, 4: ir.Int32, 5: ir.Int64, 6: ir.Float16, 7: ir.Float32, 8: ir.Float64, 12: ir.Bool, 13: ir.BFloat16,
+}
+
+func ints(ns []int64) []any {
+	out := make([]any, len(ns))
+	for i, n := range ns {
+		out[i] = map[string]any{"as_int": json.Number(strconv.FormatInt(n, 10))}
+	}
+	return out
+}

@@ -1,0 +1,428 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/native"
+)
+
+const (
+	batch = 48 // mutants in one C program and one Go program
+	// maxRun is the bytes of arguments and arena that a mutant may have to be run.
+	maxRun = 32 << 20
+	// maxMemory is what a worker may take.
+	maxMemory = 3 << 30
+)
+
+// counts tells what came of mutants.
+type counts struct {
+	mutants, refused, compiled, same, large, run, finds int
+}
+
+func (c *counts) add(d counts) {
+	c.mutants += d.mutants
+	c.refused += d.refused
+	c.compiled += d.compiled
+	c.same += d.same
+	c.large += d.large
+	c.run += d.run
+	c.finds += d.finds
+}
+
+func (c counts) String() string {
+	return fmt.Sprintf("%d mutants: %d refused, %d compiled (%d of them the same code as another, %d too large to run), %d run, %d finds",
+		c.mutants, c.refused, c.compiled, c.same, c.large, c.run, c.finds)
+}
+
+// worker tries mutants and says on out what it is at, a line each:
+//
+//	at SEED WHAT                 what it does next
+//	find SEED TEXT               what it found
+//	done SEED COUNTS…            all mutants before SEED have been tried
+type worker struct {
+	out     io.Writer
+	sources []string
+	finds   string // the folder for files that show a find
+	skip    map[uint64]bool
+
+	counts counts // since the last "done"
+	seen   map[[32]byte]bool
+	queue  []*subject
+	name   string // of a folder, so that workers' differ
+	rounds int
+}
+
+// subject is a mutant that compiles.
+type subject struct {
+	seed  uint64
+	from  string // the source
+	file  []byte
+	calls []way.Call
+}
+
+func (w *worker) say(format string, args ...any) { fmt.Fprintf(w.out, format+"\n", args...) }
+
+// try tries the mutants from seed first to before last.
+func (w *worker) try(first, last uint64) {
+	go watchMemory(w)
+	w.seen = map[[32]byte]bool{}
+	for seed := first; seed < last; seed++ {
+		if w.skip[seed] {
+			continue
+		}
+		w.say("at %d compile", seed)
+		w.one(seed)
+		if len(w.queue) == batch {
+			w.flush(seed + 1)
+		}
+	}
+	w.flush(last)
+}
+
+func watchMemory(w *worker) {
+	for range time.Tick(20 * time.Millisecond) {
+		data, err := os.ReadFile("/proc/self/statm")
+		if err != nil {
+			return // no Linux: there is no limit
+		}
+		fields := strings.Fields(string(data))
+		if pages, _ := strconv.ParseInt(fields[1], 10, 64); pages*int64(os.Getpagesize()) > maxMemory {
+			w.say("memory")
+			os.Exit(3)
+		}
+	}
+}
+
+// seededRand gives the random numbers of a seed.
+func seededRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
+
+// make makes the mutant of a seed.
+func (w *worker) make(seed uint64) (*subject, error) {
+	r := seededRand(seed)
+	from := pick(r, w.sources)
+	file, err := os.ReadFile(from)
+	if err != nil {
+		return nil, err
+	}
+	out, err := mutant(r, file)
+	return &subject{seed: seed, from: from, file: out}, err
+}
+
+func (w *worker) find(s *subject, format string, args ...any) {
+	w.counts.finds++
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " | ")
+	if len(text) > 600 {
+		text = text[:600] + "…"
+	}
+	w.say("find %d %s: %s", s.seed, filepath.Base(filepath.Dir(s.from)), text)
+	if w.finds != "" {
+		_ = os.WriteFile(filepath.Join(w.finds, fmt.Sprintf("%d.pt2", s.seed)), s.file, 0o666)
+	}
+}
+
+// one makes the mutant of a seed and compiles it.
+func (w *worker) one(seed uint64) {
+	w.counts.mutants++
+	s, err := w.make(seed)
+	if err != nil {
+		w.find(&subject{seed: seed}, "no mutant: %v", err)
+		return
+	}
+	var texts [2][]byte
+	var errs [2]error
+	start := time.Now()
+	for i, lang := range []string{"c", "go"} {
+		texts[i], errs[i] = w.compile(s, lang)
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		w.find(s, "compiling takes %v", took)
+	}
+	for _, err := range errs {
+		if err != nil && !clear(err) {
+			w.find(s, "%v", err)
+			return
+		}
+	}
+	switch {
+	case errs[0] != nil && errs[1] != nil:
+		w.counts.refused++
+		return
+	case errs[0] != nil || errs[1] != nil:
+		w.find(s, "C: %v; Go: %v", errs[0], errs[1])
+		return
+	}
+	w.counts.compiled++
+	key := sha256.Sum256(slices.Concat(texts[0], texts[1]))
+	if w.seen[key] {
+		w.counts.same++
+		return
+	}
+	w.seen[key] = true
+	if s.calls == nil {
+		w.counts.large++
+		return
+	}
+	w.queue = append(w.queue, s)
+}
+
+// clear reports whether an error is one for users.
+func clear(err error) bool {
+	text := err.Error()
+	for _, bad := range []string{"internal error", "a defect of etgen", "runtime error", "panic"} {
+		if strings.Contains(text, bad) {
+			return false
+		}
+	}
+	return strings.HasPrefix(text, "mutant.pt2")
+}
+
+func (s *subject) open() (*ir.Program, io.Closer, error) {
+	p, err := pt2.ReadZip(bytes.NewReader(s.file), int64(len(s.file)), "mutant.pt2")
+	return p, nil, err
+}
+
+// compile returns the source text of a mutant, and draws its inputs.
+func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	p, _, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	opt := compile.Options{Lang: lang, Name: "mutant"}
+	np, err := compile.Native(p, opt)
+	if err != nil {
+		return nil, err
+	}
+	pkg, err := compile.Print(np, opt)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range pkg.Files {
+		text = append(text, f.Data...)
+	}
+	if lang == "c" {
+		s.calls = draw(seededRand(s.seed^0xabcdef), np)
+	}
+	return text, nil
+}
+
+// draw draws calls of the first method, at the smallest sizes and at others. It is
+// nil if they would take too much memory.
+func draw(r *rand.Rand, np *native.Program) []way.Call {
+	m := np.Methods[0]
+	var calls []way.Call
+	for k := range 3 {
+		sizes := map[*sym.Symbol]int64{}
+		env := func(s *sym.Symbol) (int64, bool) {
+			if _, ok := sizes[s]; !ok {
+				lo, hi := s.Expr().Bounds()
+				lo = max(lo, 0)
+				hi = max(min(hi, lo+40), lo)
+				sizes[s] = lo
+				if k == 1 {
+					sizes[s] = hi
+				} else if k == 2 {
+					sizes[s] = lo + r.Int64N(hi-lo+1)
+				}
+			}
+			return sizes[s], true
+		}
+		c, ok := drawCall(r, m, env)
+		if !ok {
+			return nil
+		}
+		calls = append(calls, c)
+		if len(sizes) == 0 {
+			break
+		}
+	}
+	return calls
+}
+
+func drawCall(r *rand.Rand, m *native.Method, env func(*sym.Symbol) (int64, bool)) (way.Call, bool) {
+	c := way.Call{}
+	total := codegen.ArenaSize(m)
+	for _, p := range m.Outputs {
+		if p.Buf != nil {
+			total += min(p.Buf.MaxLen, maxRun) * int64(p.Buf.DType.Size())
+		}
+	}
+	for _, p := range m.Inputs {
+		if total > maxRun {
+			return c, false
+		}
+		v := tensor.Value{Scalar: p.Value}
+		switch {
+		case p.Buf != nil:
+			t := &tensor.Tensor{DType: p.Type.DType}
+			for _, e := range p.Type.Sizes {
+				n, err := e.Eval(env)
+				if err != nil || n < 0 {
+					return c, false
+				}
+				t.Shape = append(t.Shape, n)
+			}
+			bytes, err := tensor.Bytes(t.DType, t.Shape)
+			if total += bytes; err != nil || total > maxRun {
+				return c, false
+			}
+			for range t.Len() {
+				x := float64(r.IntN(17)-8) / 4 // sums of these are exact
+				if !t.DType.IsFloat() {
+					x = float64(r.IntN(7) - 2)
+				}
+				if t.DType == ir.Bool {
+					x = float64(r.IntN(2))
+				}
+				t.Data = ops.AppendElement(t.Data, t.DType, x)
+			}
+			v = tensor.Value{Tensor: t}
+		case p.Value != nil:
+		case p.Type.Kind == ir.IntKind:
+			n := int64(r.IntN(6) - 1)
+			if p.Type.HasExpr {
+				var err error
+				if n, err = p.Type.Expr.Eval(env); err != nil {
+					return c, false
+				}
+			}
+			v.Scalar = ir.Int(n)
+		case p.Type.Kind == ir.FloatKind:
+			v.Scalar = ir.Float(float64(r.IntN(9)-4) / 2)
+		case p.Type.Kind == ir.BoolKind:
+			v.Scalar = ir.BoolArg(r.IntN(2) == 0)
+		}
+		c.Inputs = append(c.Inputs, v)
+	}
+	return c, true
+}
+
+// flush runs the mutants that compiled, all ways, and compares. Then all mutants
+// before next have been tried.
+func (w *worker) flush(next uint64) {
+	if len(w.queue) > 0 {
+		w.say("at %d build", next)
+		w.runQueue()
+	}
+	w.queue = nil
+	c := w.counts
+	w.counts = counts{}
+	w.say("done %d %d %d %d %d %d %d %d", next, c.mutants, c.refused, c.compiled, c.same, c.large, c.run, c.finds)
+}
+
+func (w *worker) runQueue() {
+	w.rounds++
+	var jobs []way.Job
+	for _, s := range w.queue {
+		jobs = append(jobs, way.Job{Name: "mutant", Open: s.open, Calls: s.calls})
+	}
+	opt := compile.Options{Optimize: []string{"speed", "size"}[w.rounds%2]}
+	settings := way.Settings{Limit: 30 * time.Second, Options: opt}
+	ways := []way.Way{
+		way.C{
+			Settings: settings,
+			Target:   toolchain.GCC().With(toolchain.Sanitizers()...),
+			Env:      []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"},
+		},
+		way.Go{Settings: settings},
+		way.Reference{},
+	}
+	results := make([][]*way.Result, len(ways))
+	for i, v := range ways {
+		results[i] = make([]*way.Result, len(jobs))
+		if _, eval := v.(way.Reference); !eval {
+			v.Run(context.Background(), jobs, func(k int, r *way.Result) { results[i][k] = r })
+			continue
+		}
+		for k := range jobs { // one by one, to say which does not come back
+			w.say("at %d eval", w.queue[k].seed)
+			v.Run(context.Background(), jobs[k:k+1], func(_ int, r *way.Result) { results[i][k] = r })
+		}
+	}
+	for k, s := range w.queue {
+		w.counts.run++
+		if err := agree(ways, results, k); err != nil {
+			w.find(s, "%v", err)
+		}
+	}
+}
+
+// agree compares what the ways made of job k.
+func agree(ways []way.Way, results [][]*way.Result, k int) error {
+	first := results[0][k]
+	for i, v := range ways {
+		r := results[i][k]
+		if r == nil {
+			return fmt.Errorf("%s gives no result", v.Name())
+		}
+		if r.Err != nil {
+			return fmt.Errorf("%s: %w", v.Name(), r.Err)
+		}
+		for n := range r.Calls {
+			a, b := first.Calls[n], r.Calls[n]
+			if (a.Err == nil) != (b.Err == nil) {
+				return fmt.Errorf("call %d: %s: %v; %s: %v", n, ways[0].Name(), a.Err, v.Name(), b.Err)
+			}
+			if a.Err != nil {
+				for _, err := range []error{a.Err, b.Err} {
+					if !refusal(err) {
+						return fmt.Errorf("call %d: %s: %w", n, v.Name(), err)
+					}
+				}
+				continue
+			}
+			tol := compare.Tolerance{Terms: 16}
+			for _, t := range r.Terms {
+				tol.Terms = max(tol.Terms, t)
+			}
+			for o := range a.Outputs {
+				if miss := compare.Values(b.Outputs[o], a.Outputs[o], tol); miss != nil {
+					return fmt.Errorf("call %d output %d: %s and %s differ: %v", n, o, ways[0].Name(), v.Name(), miss)
+				}
+			}
+			for o, t := range a.Mutated {
+				if t == nil || b.Mutated[o] == nil {
+					continue
+				}
+				if miss := compare.Tensors(b.Mutated[o], t, tol); miss != nil {
+					return fmt.Errorf("call %d input %d after it: %s and %s differ: %v", n, o, ways[0].Name(), v.Name(), miss)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// refusal reports whether a call's error is the model's answer, no crash.
+func refusal(err error) bool {
+	var crash interface{ Unwrap() error }
+	text := err.Error()
+	return !strings.Contains(text, "crashed") && !strings.Contains(text, "panic") && !strings.Contains(text, "internal error") &&
+		!strings.Contains(text, "does not come back") && !(errors.As(err, &crash) && strings.Contains(text, "signal"))
+}
