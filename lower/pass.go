@@ -45,7 +45,7 @@ func Concat(ps ...Pipeline) Pipeline {
 func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program) error) error {
 	for _, pass := range pl {
 		if err := pass.Run(ctx, p); err != nil {
-			return inFile(p.Source, err)
+			return InFile(p.Source, err)
 		}
 		if after == nil {
 			continue
@@ -64,9 +64,9 @@ func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program
 //lint:ignore ST1012 like fs.SkipAll it is no failure
 var Stop = errors.New("stop")
 
-// inFile adds the name of the model file to err, to each of the errors about
+// InFile adds the name of the model file to err, to each of the errors about
 // nodes in it.
-func inFile(file string, err error) error {
+func InFile(file string, err error) error {
 	if _, ok := errors.AsType[*ir.Error](err); !ok && file != "" {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -97,7 +97,7 @@ func perMethod(f func(*Context, *ir.Method) error) func(*Context, *ir.Program) e
 		for _, m := range p.Methods {
 			err := f(ctx, m)
 			if err != nil && m.Source != "" {
-				err = inFile(m.Source, err)
+				err = InFile(m.Source, err)
 			}
 			errs = append(errs, err)
 		}

@@ -50,6 +50,10 @@ func warnAt(p *ir.Program, m *ir.Method, n *ir.Node, err error) {
 	p.Warnings = append(p.Warnings, ir.ErrorAt(source, n, err))
 }
 
+// maxTensor is the bytes that a tensor of known size may have: what a machine could
+// address. Products of sizes below it do not overflow.
+const maxTensor = 1 << 40
+
 // records checks a method.
 type records struct {
 	table *ops.Table
@@ -138,6 +142,10 @@ func (r *records) node(n *ir.Node) error {
 		err := agree(recorded, inferred)
 		if err == nil && view {
 			err = viewAgrees(recorded, inferred)
+		}
+		if n, static := denseBytes(inferred); err == nil && (inferred.Bytes().Undefined() || static && n > maxTensor) {
+			v.Type = inferred
+			return fmt.Errorf("%s is %v, more than the %d bytes that a tensor may have", v.Name, inferred, int64(maxTensor))
 		}
 		v.Type = inferred
 		if err == nil && inferred.Kind == ir.TensorKind && !view && dense(recorded) && len(recorded.Sizes) == len(inferred.Sizes) {

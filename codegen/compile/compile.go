@@ -109,7 +109,11 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 		nopt.Kernels = tuned.Standard()
 	}
 	nopt.Target = opt.target()
-	return native.Build(p, nopt)
+	np, err := native.Build(p, nopt)
+	if err != nil {
+		return nil, lower.InFile(p.Source, err)
+	}
+	return np, nil
 }
 
 // Package lowers p and writes it as files.

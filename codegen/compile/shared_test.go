@@ -16,7 +16,7 @@ import (
 // mistaken are files with a record that is known to be PyTorch's own mistake.
 var mistaken = []string{
 	"unique_consecutive/54/model.pt2", // the rank, for a negative dim
-	"autocast_inside/model.pt2", // dtypes as they are without autocast
+	"autocast_inside/model.pt2",       // dtypes as they are without autocast
 }
 
 // What real files record is what follows; what is mistaken gives a warning.

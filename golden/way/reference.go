@@ -71,10 +71,20 @@ func (w Reference) job(j Job, r *Result) error {
 	return nil
 }
 
+// evalMemory is the bytes that the values of a call may take, all of them live.
+const evalMemory = 4 << 30
+
 // call makes one call; state holds the mutated buffers by name and is updated.
 func (w Reference) call(table *ops.Table, m *ir.Method, c Call, state map[string]interp.Value, r *CallResult) error {
 	machine := interp.New(table)
 	machine.Naive = w.Naive
+	left := int64(evalMemory)
+	machine.Reserve = func(n int64) error {
+		if left -= n; left < 0 {
+			return fmt.Errorf("the values of a call take more than the %d bytes that the interpreter has", int64(evalMemory))
+		}
+		return nil
+	}
 	args, user, err := w.arguments(machine, m, c, state)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package pt2
 import (
 	"archive/zip"
 	"errors"
+	"hash/crc32"
 	"io"
 	"io/fs"
 
@@ -69,7 +70,8 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// blob returns a file to be read in parts when needed.
+// blob returns a file to be read in parts when needed. Zip members are read once
+// before, and checked against their CRC.
 func (a *archive) blob(name string) (ir.Blob, error) {
 	if a.zip == nil {
 		info, err := fs.Stat(a.FS, name)
@@ -97,7 +99,16 @@ func (a *archive) blob(name string) (ir.Blob, error) {
 	if err != nil || f.CompressedSize64 != f.UncompressedSize64 || size < 0 || off > a.size-size {
 		return nil, &Error{Member: name, Problem: "its data lies outside the archive", Err: err, Hint: "the file is truncated or damaged"}
 	}
-	return io.NewSectionReader(a.raw, off, size), nil
+	data := io.NewSectionReader(a.raw, off, size)
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, io.NewSectionReader(a.raw, off, size)); err != nil {
+		return nil, &Error{Member: name, Problem: "cannot read it", Err: err, Hint: "the file is truncated or damaged"}
+	}
+	if sum.Sum32() != f.CRC32 {
+		return nil, &Error{Member: name, Problem: "its bytes do not have the CRC-32 that the archive says",
+			Hint: "the file is damaged, or was written with torch.serialization.set_crc32_options(False); export the model again"}
+	}
+	return data, nil
 }
 
 // checkMember refuses members that inflate to far more than they take.

@@ -14,7 +14,8 @@ type converter struct {
 	weights *weights
 	names   *ir.Names
 	symbols map[string]*sym.Symbol
-	order   []*sym.Symbol // in order of first appearance
+	order   []*sym.Symbol   // in order of first appearance
+	sizes   map[string]bool // symbols that are sizes of inputs
 	exprs   map[string]sym.Expr
 	stored  map[ir.InputSpec]*ir.Value // inputs that have data
 }
@@ -24,7 +25,7 @@ func (w *wireProgram) method(name string, ws *weights) (*ir.Method, error) {
 	m := &ir.Method{Name: name, Graph: &ir.Graph{}}
 	c := &converter{
 		wire: w, weights: ws, names: ir.NewNames(m),
-		symbols: map[string]*sym.Symbol{}, exprs: map[string]sym.Expr{},
+		symbols: map[string]*sym.Symbol{}, sizes: inputSizes(&w.graph), exprs: map[string]sym.Expr{},
 		stored: map[ir.InputSpec]*ir.Value{},
 	}
 	var err error

@@ -143,6 +143,8 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	switch {
 	case r.hasLo:
 		lo = r.lo
+	case c.sizes[name]:
+		lo = 0
 	case strings.Contains(srepr, "Symbol('"+name+"', positive=True"):
 		lo = 1
 	case strings.Contains(srepr, "Symbol('"+name+"', nonnegative=True"):
@@ -155,6 +157,9 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	switch {
 	case !identifier(name):
 		err, name = problem("the symbol name %q is no identifier", name), "bad"
+	case c.sizes[name] && lo < 0:
+		err, lo = problem("the size %s has the range [%d, %d]: a size is not negative", name, lo, hi), 0
+		hi = max(lo, hi)
 	case lo > hi:
 		err, lo = problem("the symbol %s has the empty range [%d, %d]", name, lo, hi), hi
 	}
@@ -162,6 +167,25 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	c.symbols[name] = s
 	c.order = append(c.order, s)
 	return s, err
+}
+
+// inputSizes returns the symbols that are whole sizes of tensors among the graph's
+// inputs: they are not negative.
+func inputSizes(g *wireGraph) map[string]bool {
+	sizes := map[string]bool{}
+	for i := range g.inputs {
+		t := g.tensors[g.inputs[i].name]
+		if t == nil {
+			continue
+		}
+		for _, w := range t.sizes {
+			rest, ok := strings.CutPrefix(w.expr, "Symbol('")
+			if name, rest, end := strings.Cut(rest, "'"); ok && end && strings.Count(rest, "(") == 0 {
+				sizes[name] = true
+			}
+		}
+	}
+	return sizes
 }
 
 func identifier(name string) bool {

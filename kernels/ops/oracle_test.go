@@ -21,7 +21,10 @@ import (
 // offset with what PyTorch recorded.
 func TestRecordedTypes(t *testing.T) {
 	var files []string
-	err := filepath.WalkDir("../../../shared/", func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../../shared/", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "repro" {
+			return filepath.SkipDir // files that are wrong
+		}
 		if err == nil && strings.HasSuffix(path, ".pt2") {
 			files = append(files, path)
 		}

@@ -1,6 +1,10 @@
 package native
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+)
 
 // collectBuffers lists the buffers of m in order of first use, with names that
 // are unique in the method.
@@ -17,7 +21,7 @@ func collectBuffers(m *Method) error {
 		}
 	}
 	for _, s := range m.Body {
-		eachAccess(s, func(a access) { c.add(*a.buf) })
+		eachAccess(s, func(a access) { c.add(*a.buf, s) })
 	}
 	return c.err
 }
@@ -29,19 +33,43 @@ type collector struct {
 	err   error
 }
 
-func (c *collector) add(b *Buffer) {
+// add adds a buffer that s reads or writes.
+func (c *collector) add(b *Buffer, s Stmt) {
 	if c.seen[b] {
 		return
 	}
 	c.seen[b] = true
 	if b.Root != nil {
-		c.add(b.Root)
+		c.add(b.Root, s)
 	}
 	if b.Root != nil || b.Storage != State && b.Storage != Weight {
 		b.Name = unique(c.names, identifier(b.Name))
 	}
 	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
 		c.err = fmt.Errorf("the size of %s, %s elements, has no bound: export the model with a maximum for its dynamic dimensions (torch.export.Dim(name, max=…))", b.Name, b.Len)
+		if from := originsOf(s); len(from) > 0 {
+			o := from[0]
+			c.err = &ir.Error{Node: o.Node, Op: o.Op, Loc: o.Loc, Err: c.err}
+		}
 	}
 	c.m.Buffers = append(c.m.Buffers, b)
+}
+
+// originsOf returns the nodes that s came from.
+func originsOf(s Stmt) []Origin {
+	switch s := s.(type) {
+	case *Call:
+		return s.From
+	case *Cond:
+		return s.From
+	case *While:
+		return s.From
+	case *For:
+		return s.From
+	case *Let:
+		return s.From
+	case *Assert:
+		return s.From
+	}
+	return nil
 }
