@@ -232,6 +232,12 @@ func agree(recorded, inferred ir.Type) error {
 	return nil
 }
 
+// alike reports whether two values have the same kind and dtype, and sizes that are
+// equal for certain: regions hand them on, and nothing checks them at run time.
+func alike(t, u ir.Type) bool {
+	return t.Kind == u.Kind && t.DType == u.DType && sym.AllEqual(t.Sizes, u.Sizes)
+}
+
 // passes checks that an operand of a region that is inlined has the sizes that
 // are recorded for its input in. The dtype may be autocast's.
 func passes(in *ir.Value, operand ir.Arg) error {
@@ -296,6 +302,12 @@ func (r *records) control(n *ir.Node) error {
 				return err
 			}
 		}
+		for i, a := range n.Regions[0].Outputs {
+			t, _ := argType(a)
+			if u, _ := argType(n.Regions[1].Outputs[i]); !alike(t, u) {
+				return fmt.Errorf("one branch gives %v as result %d, the other %v", t, i, u)
+			}
+		}
 	case "higher_order.while_loop":
 		carried := operandsOf(n)
 		for _, g := range n.Regions {
@@ -330,7 +342,7 @@ func (r *records) scan(n *ir.Node) error {
 		}
 		if i == 0 {
 			steps = t.Sizes[0]
-		} else if differ(steps, t.Sizes[0]) {
+		} else if !steps.Equal(t.Sizes[0]) {
 			return fmt.Errorf("it runs over tensors of %v and of %v rows", steps, t.Sizes[0])
 		}
 		t.Sizes, t.Strides = t.Sizes[1:], t.Strides[1:]
@@ -392,7 +404,7 @@ func (r *records) again(body *ir.Graph, carried int) error {
 		if i >= len(body.Outputs) {
 			return fmt.Errorf("its body gives %d values for %d", len(body.Outputs), carried)
 		}
-		if t, ok := argType(body.Outputs[i]); !ok || agree(v.Type, t) != nil {
+		if t, ok := argType(body.Outputs[i]); !ok || !alike(v.Type, t) {
 			return fmt.Errorf("its body takes %v as %s and gives %v for the next round", v.Type, v.Name, t)
 		}
 	}

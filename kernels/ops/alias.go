@@ -88,11 +88,10 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 	return alias{restrided(t, out, strides), func(c []sym.Expr) []sym.Expr { return broadcastCoords(t, out, c) }}, nil
 }
 
-// differ reports whether two sizes are certainly different.
-func differ(a, b sym.Expr) bool {
-	n, ok := sym.Sub(a, b).Const()
-	return ok && n != 0
-}
+// differ reports whether two sizes are not certainly equal. PyTorch writes sizes
+// that it traced as equal with the same symbols: what is not equal by its form may
+// differ when the program runs, and nothing would check it.
+func differ(a, b sym.Expr) bool { return !sym.Sub(a, b).IsZero() }
 
 // unsqueezed returns t with a new dimension of size 1 before d.
 func unsqueezed(t ir.Type, d int) alias {

@@ -8,8 +8,8 @@ import (
 )
 
 // Broadcast returns the common sizes of ts by NumPy's rule; ok is false if
-// there are none. Two different symbolic sizes count as equal: PyTorch traced
-// the program with them equal and guards it.
+// there are none, or if sizes may differ when the program runs. A size that is a
+// symbol does not count as 1, even if it may be.
 func Broadcast(ts ...ir.Type) (sizes []sym.Expr, ok bool) {
 	n := 0
 	for _, t := range ts {
@@ -22,16 +22,12 @@ func Broadcast(ts ...ir.Type) (sizes []sym.Expr, ok bool) {
 	for _, t := range ts {
 		for i, s := range t.Sizes {
 			at := &sizes[n-t.Rank()+i]
-			switch _, isConst := s.Const(); {
-			case s.Is(1) || s.Equal(*at):
+			switch {
+			case s.Is(1):
 			case at.Is(1):
 				*at = s
-			default:
-				if _, atConst := at.Const(); atConst && isConst {
-					return nil, false
-				} else if isConst {
-					*at = s
-				}
+			case differ(s, *at):
+				return nil, false
 			}
 		}
 	}
