@@ -21,8 +21,9 @@ const (
 	oldFiles    = "old" // in journalDir: the files as they were
 )
 
-// isOwnName reports whether no package may have a file of that name.
-func isOwnName(name string) bool {
+// IsOwnName reports whether a file of that name is of the way in which packages
+// are written, so that no package has one.
+func IsOwnName(name string) bool {
 	return name == RecordFile || name == stageDir || name == journalDir || name == lockFile || name == "." || name == ".."
 }
 
@@ -168,7 +169,7 @@ func recoverFolder(dir string) error {
 		err = json.Unmarshal(text, &changes)
 	}
 	for _, s := range changes {
-		if err == nil && (s.Name != filepath.Base(s.Name) || isOwnName(s.Name) && s.Name != RecordFile) {
+		if err == nil && (s.Name != filepath.Base(s.Name) || IsOwnName(s.Name) && s.Name != RecordFile) {
 			err = fmt.Errorf("%q is no file of the folder", s.Name)
 		}
 	}

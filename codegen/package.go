@@ -158,7 +158,7 @@ type change struct {
 func (p *Package) compare(dir string, next entry, inputs []string) (list []change, err error) {
 	names := map[string]bool{}
 	for _, f := range p.Files {
-		if f.Name != filepath.Base(f.Name) || isOwnName(f.Name) {
+		if f.Name != filepath.Base(f.Name) || IsOwnName(f.Name) {
 			return list, fmt.Errorf("generated file name %q is not one of a folder", f.Name)
 		}
 		if names[f.Name] {
@@ -193,14 +193,12 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 		switch {
 		case err != nil:
 			return list, err
+		case isInput(filepath.Join(dir, f.Name), inputs) == 0:
+			return nil, fmt.Errorf("%s is the model itself: write to another folder, or under another name", filepath.Join(dir, f.Name))
+		case isInput(filepath.Join(dir, f.Name), inputs) > 0:
+			return nil, fmt.Errorf("%s is an input of this run: write to another folder, or under another name", filepath.Join(dir, f.Name))
 		case s.Old == s.New:
 			continue
-		case isInput(filepath.Join(dir, f.Name), inputs) >= 0:
-			what := "an input of this run"
-			if isInput(filepath.Join(dir, f.Name), inputs) == 0 {
-				what = "the model itself"
-			}
-			return list, fmt.Errorf("%s is %s: write to another folder, or under another name", filepath.Join(dir, f.Name), what)
 		case owner != "":
 			conflict(f.Name, owner+" and would be written over")
 			continue
@@ -230,7 +228,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 			list = append(list, s)
 		}
 	}
-	if next.Files != nil {
+	if len(next.Files) > 0 {
 		kept.Packages = append(kept.Packages, next)
 	}
 	s := change{Name: RecordFile}

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/golden/measure"
 )
 
@@ -69,12 +66,7 @@ Without those and without -i, inputs are random.`,
 				return err
 			}
 			if svg != "" {
-				var picture bytes.Buffer
-				if err := r.SVG(&picture); err != nil {
-					return err
-				}
-				files := codegen.Package{Files: []codegen.File{{Name: filepath.Base(svg), Data: picture.Bytes()}}}
-				if err := files.Write(cmd.Context(), filepath.Dir(svg)); err != nil {
+				if err := writeSVG(cmd, svg, args[0], r.SVG); err != nil {
 					return err
 				}
 			}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -90,6 +88,7 @@ func newCompile(a *app) *cobra.Command {
 	var external, traces, debug bool
 	var several methodFlags
 	var flags compileFlags
+	var out writeFlags
 	cmd := &cobra.Command{
 		Use:   "etgen MODEL... --lang=c|go|pte -o DIR",
 		Short: "Compile PyTorch programs ahead of time to C, Go and ExecuTorch programs",
@@ -102,7 +101,7 @@ an ExecuTorch program, .pte or .bpte. Several make one program of several
 methods, which are called like the files, or as --method says; weights that are
 equal are there once.
 
-` + exitHelp,
+` + writeHelp + "\n\n" + exitHelp,
 		Example: `  etgen model.pt2 --lang=c -o out/
   etgen model.pt2 --lang=c --target=cortex-m4 -o out/
   etgen model.pt2 --lang=go --name=lenet -o lenet/
@@ -147,15 +146,7 @@ equal are there once.
 			if err != nil {
 				return modelError(err)
 			}
-			if err := pkg.Write(cmd.Context(), dir, paths(files)...); err != nil {
-				return err
-			}
-			if a.tty {
-				for _, f := range pkg.Files {
-					fmt.Fprintf(a.err, "%9d  %s\n", len(f.Data), filepath.Join(dir, f.Name))
-				}
-			}
-			return nil
+			return out.write(cmd.Context(), a, pkg, dir, paths(files)...)
 		},
 		// A model is no misspelt command, and files complete.
 		DisableSuggestions: true,
@@ -170,6 +161,7 @@ equal are there once.
 	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
 	cmd.Flags().BoolVar(&debug, "debug-map", false, "with --lang=pte: NAME.debug.json, what each instruction stands for")
 	several.add(cmd)
+	out.add(cmd)
 	flags.add(cmd, a)
 	fixed(cmd, "lang", "c", "go", "pte")
 	return cmd

@@ -51,7 +51,7 @@ by PyTorch's.`,
 			if err != nil {
 				return modelError(err)
 			}
-			if err := record.Case(dir, args[0], in.Values, out, w.Name()); err != nil {
+			if err := record.Case(cmd.Context(), dir, args[0], in.Values, out, w.Name()); err != nil {
 				return err
 			}
 			if a.tty {

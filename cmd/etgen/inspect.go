@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -57,11 +56,8 @@ tensors.`,
 				return modelError(err)
 			}
 			if svg != "" {
-				var drawing bytes.Buffer
-				if err := info.SVG(&drawing); err != nil {
-					return modelError(err)
-				}
-				if err := os.WriteFile(svg, drawing.Bytes(), 0o666); err != nil {
+				draw := func(to io.Writer) error { return modelError(info.SVG(to)) }
+				if err := writeSVG(cmd, svg, args[0], draw); err != nil {
 					return err
 				}
 			}

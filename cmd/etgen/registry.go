@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -13,6 +12,7 @@ import (
 
 func newRegistry(a *app) *cobra.Command {
 	var out, pkg string
+	var flags writeFlags
 	cmd := &cobra.Command{
 		Use:   "registry PROGRAM.pte... -o FILE.go",
 		Short: "Write the kernels of exactly the programs named, for etgen's Go runtime",
@@ -22,7 +22,9 @@ literals that occur in them. An app that runs the programs with package rt and
 that registry links neither the operator table nor what interprets it, and is
 smaller; the programs run as fast or faster. Weights stay in the programs.
 
-Kernels that need tables have them in a file beside FILE.go.
+Kernels that need tables have them in a file beside FILE.go. A folder has one registry:
+what an earlier run wrote there is replaced or removed. Files that etgen did not
+write are never written over.
 
 ` + exitHelp,
 		Example: `  etgen registry kws.pte -o kernels/kernels_gen.go
@@ -55,21 +57,14 @@ Kernels that need tables have them in a file beside FILE.go.
 			if err != nil {
 				return modelError(err)
 			}
-			if err := files.Write(cmd.Context(), filepath.Dir(out)); err != nil {
-				return err
-			}
-			if a.tty {
-				for _, f := range files.Files {
-					fmt.Fprintf(a.err, "%9d  %s\n", len(f.Data), filepath.Join(filepath.Dir(out), f.Name))
-				}
-			}
-			return nil
+			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
+	flags.add(cmd)
 	cmd.Flags().StringVar(&pkg, "package", defaultPackage(), "the Go package of the file (default: that of the file with the go:generate line, else kernels)")
 	return cmd
 }

@@ -99,7 +99,7 @@ func TestRandom(t *testing.T) {
 // Of an unpacked model, which is a folder, no case is made, and no folder either.
 func TestCaseOfFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "case")
-	err := Case(dir, t.TempDir(), nil, nil, "c")
+	err := Case(t.Context(), dir, t.TempDir(), nil, nil, "c")
 	if err == nil || !strings.Contains(err.Error(), "only a .pt2, .pte or .bpte file can become part of a case") {
 		t.Error(err)
 	}

@@ -1,10 +1,12 @@
 package record
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
@@ -12,50 +14,48 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 )
 
-// WriteOutputs writes output_K.npy or .bin for each tensor, and the same for
-// inputs that the call changed. It returns a line for each output.
-func WriteOutputs(dir string, r *way.CallResult, npy bool) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
+// Outputs returns output_K.npy or .bin for each tensor, and the same for inputs
+// that the call changed, as files of the folder dir, and a line for each output.
+func Outputs(dir string, r *way.CallResult, npy bool) (*codegen.Package, []string, error) {
+	pkg := &codegen.Package{Name: "outputs", Kind: codegen.KindOutputs}
 	var lines []string
+	add := func(name string, t *tensor.Tensor) error {
+		f, err := tensorFile(name, t, npy)
+		if err != nil {
+			return err
+		}
+		pkg.Files = append(pkg.Files, f)
+		lines = append(lines, fmt.Sprintf("%s: %v", filepath.Join(dir, f.Name), t))
+		return nil
+	}
 	for i, v := range r.Outputs {
 		if v.Tensor == nil {
 			lines = append(lines, fmt.Sprintf("output %d: %v", i, v))
-			continue
+		} else if err := add(fmt.Sprintf("output_%d", i), v.Tensor); err != nil {
+			return nil, nil, err
 		}
-		path, err := writeTensor(filepath.Join(dir, fmt.Sprintf("output_%d", i)), v.Tensor, npy)
-		if err != nil {
-			return lines, err
-		}
-		lines = append(lines, fmt.Sprintf("%s: %v", path, v))
 	}
 	for i, t := range r.Mutated {
 		if t == nil {
 			continue
 		}
-		path, err := writeTensor(filepath.Join(dir, fmt.Sprintf("mutated_input_%d", i)), t, npy)
-		if err != nil {
-			return lines, err
+		if err := add(fmt.Sprintf("mutated_input_%d", i), t); err != nil {
+			return nil, nil, err
 		}
-		lines = append(lines, fmt.Sprintf("%s: %v", path, t))
 	}
-	return lines, nil
+	return pkg, lines, nil
 }
 
-func writeTensor(base string, t *tensor.Tensor, npy bool) (string, error) {
+func tensorFile(base string, t *tensor.Tensor, npy bool) (codegen.File, error) {
 	if !npy {
-		return base + ".bin", os.WriteFile(base+".bin", t.Data, 0o666)
+		return codegen.File{Name: base + ".bin", Data: t.Data}, nil
 	}
 	data, err := tensor.FormatNPY(t)
-	if err != nil {
-		return "", err
-	}
-	return base + ".npy", os.WriteFile(base+".npy", data, 0o666)
+	return codegen.File{Name: base + ".npy", Data: data}, err
 }
 
 // Case writes a case of one call: model, inputs, outputs.
-func Case(dir, model string, inputs []tensor.Value, r *way.CallResult, via string) error {
+func Case(ctx context.Context, dir, model string, inputs []tensor.Value, r *way.CallResult, via string) error {
 	files, err := modelFiles(model)
 	if err != nil {
 		return err
@@ -64,19 +64,15 @@ func Case(dir, model string, inputs []tensor.Value, r *way.CallResult, via strin
 		Dir: dir, Name: compile.NameOf(model), Note: "recorded by etgen itself, via " + via,
 		Calls: []testcase.Call{{Inputs: inputs, Outputs: r.Outputs, Mutated: r.Mutated}},
 	}
-	if err := testcase.Write(c, ""); err != nil {
-		return err
-	}
+	var models []codegen.File
 	for _, f := range files {
 		data, err := os.ReadFile(f.from)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.name), data, 0o666); err != nil {
-			return err
-		}
+		models = append(models, codegen.File{Name: f.name, Data: data})
 	}
-	return nil
+	return testcase.Write(ctx, c, "", models...)
 }
 
 // modelFile is a file of a model, and its name in a case.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 )
@@ -140,23 +141,22 @@ func scalar(kind string, value json.RawMessage) (ir.Arg, error) {
 	return nil, fmt.Errorf("kind %q is unknown", kind)
 }
 
-func writeCall(dir, prefix string, c Call) (metaCall, error) {
+// addCall adds the files of a call to pkg and returns what meta.json says of it.
+func addCall(pkg *codegen.Package, prefix string, c Call) (metaCall, error) {
 	m := metaCall{Label: label(c.Label), Inputs: []metaValue{}, Outputs: []metaValue{}}
 	for i, v := range c.Inputs {
-		w, err := writeValue(dir, fmt.Sprintf("%sinput_%d.bin", prefix, i), v)
+		w, err := addValue(pkg, fmt.Sprintf("%sinput_%d.bin", prefix, i), v)
 		if err != nil {
 			return m, err
 		}
 		if i < len(c.Mutated) && c.Mutated[i] != nil {
 			w.MutatedFile = fmt.Sprintf("%smutated_input_%d.bin", prefix, i)
-			if err := os.WriteFile(filepath.Join(dir, w.MutatedFile), c.Mutated[i].Data, 0o666); err != nil {
-				return m, err
-			}
+			pkg.Files = append(pkg.Files, codegen.File{Name: w.MutatedFile, Data: c.Mutated[i].Data})
 		}
 		m.Inputs = append(m.Inputs, w)
 	}
 	for i, v := range c.Outputs {
-		w, err := writeValue(dir, fmt.Sprintf("%soutput_%d.bin", prefix, i), v)
+		w, err := addValue(pkg, fmt.Sprintf("%soutput_%d.bin", prefix, i), v)
 		if err != nil {
 			return m, err
 		}
@@ -165,13 +165,14 @@ func writeCall(dir, prefix string, c Call) (metaCall, error) {
 	return m, nil
 }
 
-func writeValue(dir, file string, v tensor.Value) (metaValue, error) {
+func addValue(pkg *codegen.Package, file string, v tensor.Value) (metaValue, error) {
 	if t := v.Tensor; t != nil {
 		m := metaValue{Kind: "tensor", DType: t.DType.String(), Shape: t.Shape, File: file}
 		if m.Shape == nil {
 			m.Shape = []int64{}
 		}
-		return m, os.WriteFile(filepath.Join(dir, file), t.Data, 0o666)
+		pkg.Files = append(pkg.Files, codegen.File{Name: file, Data: t.Data})
+		return m, nil
 	}
 	m, value := metaValue{}, any(nil)
 	switch a := v.Scalar.(type) {

@@ -3,6 +3,7 @@
 package testcase
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/golden/tensor"
 )
 
@@ -160,22 +162,24 @@ func Read(dir string) (*Case, error) {
 // ErrExists says that a folder to write a case to is not empty.
 var ErrExists = errors.New("the folder exists and is not empty")
 
-// Write writes c's data and meta.json into c.Dir, made if needed; the model
-// files are the caller's to put there. torch says what the outputs come from.
-func Write(c *Case, torch string) error {
-	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s: %w", c.Dir, ErrExists)
+// Write writes c's data and meta.json, and the model's files, into c.Dir, made if
+// needed. torch says what the outputs come from.
+func Write(ctx context.Context, c *Case, torch string, models ...codegen.File) error {
+	entries, err := os.ReadDir(c.Dir)
+	for _, e := range entries {
+		// What a killed run left is cleaned up when files are written.
+		if err == nil && !codegen.IsOwnName(e.Name()) {
+			return fmt.Errorf("%s: %w", c.Dir, ErrExists)
+		}
 	}
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return err
-	}
+	pkg := &codegen.Package{Files: models}
 	m := meta{Name: c.Name, Version: torch, Note: c.Note, Labels: c.Labels, Slack: c.Slack}
 	for i, call := range c.Calls {
 		prefix := ""
 		if i > 0 {
 			prefix = fmt.Sprintf("run%d_", i)
 		}
-		written, err := writeCall(c.Dir, prefix, call)
+		written, err := addCall(pkg, prefix, call)
 		if err != nil {
 			return err
 		}
@@ -189,5 +193,6 @@ func Write(c *Case, torch string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(c.Dir, "meta.json"), append(text, '\n'), 0o666)
+	pkg.Files = append(pkg.Files, codegen.File{Name: "meta.json", Data: append(text, '\n')})
+	return pkg.Write(ctx, c.Dir)
 }

@@ -65,7 +65,7 @@ func TestWriteRead(t *testing.T) {
 			Mutated: []*tensor.Tensor{nil, nil, nil},
 		}},
 	}
-	if err := Write(want, "none"); err != nil {
+	if err := Write(t.Context(), want, "none"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "model.pt2"), nil, 0o666); err != nil {
@@ -78,7 +78,7 @@ func TestWriteRead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if err := Write(want, "none"); !errors.Is(err, ErrExists) {
+	if err := Write(t.Context(), want, "none"); !errors.Is(err, ErrExists) {
 		t.Errorf("writing again: %v", err)
 	}
 }
