@@ -172,7 +172,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 	}
 	kept := record{}
 	var replaced []entry
-	written := map[string]string{} // digests of files by name, as etgen wrote them
+	written := map[string]string{} // as the entries have them
 	for _, e := range old.Packages {
 		for name, digest := range e.Files {
 			written[name] = digest
@@ -188,7 +188,7 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 		conflicts = append(conflicts, Difference{filepath.Join(dir, name), how})
 	}
 	for _, f := range p.Files {
-		s := change{Name: f.Name, New: next.digest(f), data: f.Data}
+		s := change{Name: f.Name, New: digestOf(f.Data), data: f.Data}
 		owner, err := s.look(dir, written)
 		switch {
 		case err != nil:

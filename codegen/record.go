@@ -32,11 +32,13 @@ const recordNote = "The files that etgen wrote here. It replaces and removes the
 
 // entry is a package in a record.
 type entry struct {
-	Kind   string            `json:"kind"`
-	Name   string            `json:"name"`
-	Inputs string            `json:"inputs,omitempty"` // a digest of what it was made from
-	Files  map[string]string `json:"files"`            // digests of the contents
-	from   string            // what the heads of files without a record say
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Inputs string `json:"inputs,omitempty"` // a digest of what it was made from
+	// Files has the files' names, and digests of the contents of those whose first
+	// lines do not tell that they are etgen's.
+	Files map[string]string `json:"files"`
+	from  string            // what the heads of files without a record say
 }
 
 // entry returns the package as a record has it; one without files if no record is
@@ -51,7 +53,9 @@ func (p *Package) entry(ctx context.Context, inputs []string) (entry, error) {
 	}
 	e.Files = map[string]string{}
 	for _, f := range p.Files {
-		e.Files[f.Name] = digestOf(f.Data)
+		if e.Files[f.Name] = ""; readHead(f.Name, bytes.NewReader(f.Data)) == nil {
+			e.Files[f.Name] = digestOf(f.Data)
+		}
 	}
 	if !e.isModel() {
 		return e, nil
@@ -126,14 +130,6 @@ func (e entry) holds(dir string, inputs []string) bool {
 		}
 	}
 	return false
-}
-
-// digest returns that of one of the package's files.
-func (e entry) digest(f File) string {
-	if digest, ok := e.Files[f.Name]; ok {
-		return digest
-	}
-	return digestOf(f.Data)
 }
 
 func (e entry) names() []string { return slices.Sorted(maps.Keys(e.Files)) }
@@ -222,13 +218,6 @@ func recordOfHeads(dir string) (*record, error) {
 			files[weights] = digest
 		}
 	}
-	for _, e := range r.Packages {
-		for name := range e.Files {
-			if e.Files[name], err = digestFile(filepath.Join(dir, name)); err != nil {
-				return nil, err
-			}
-		}
-	}
 	return r, nil
 }
 
@@ -256,7 +245,12 @@ func generatedFrom(path string) *head {
 		return nil
 	}
 	defer f.Close()
-	lines := bufio.NewReaderSize(f, 1<<16)
+	return readHead(filepath.Base(path), f)
+}
+
+// readHead returns the head of a file that is called name.
+func readHead(name string, data io.Reader) *head {
+	lines := bufio.NewReaderSize(data, 1<<12)
 	for range 3 {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
@@ -266,7 +260,7 @@ func generatedFrom(path string) *head {
 		if m := goHead.FindSubmatch(line); m != nil {
 			return &head{string(m[1]), string(m[2])}
 		}
-		if m := cHead.FindSubmatch(line); m != nil && string(m[1]) == filepath.Base(path) {
+		if m := cHead.FindSubmatch(line); m != nil && string(m[1]) == name {
 			return &head{string(m[2]), string(m[3])}
 		}
 		if m := svgHead.FindSubmatch(line); m != nil {
