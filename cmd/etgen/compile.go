@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -135,16 +137,29 @@ equal are there once.
 			default:
 				return usageError("--lang=%s is unknown: take c, go or pte", lang)
 			}
-			if dir == "" {
+			if dir == "" && lang != "go" {
 				return usageError("-o is missing: the folder to write to")
 			}
 			if name != "" && compile.NameOf(name) != name {
 				return usageError("--name=%s is no name for a package: take lower-case letters, digits and underscores, not a digit first", name)
 			}
 			opt.Name = name
+			if lang == "go" {
+				if err := golang.CheckName(name); err != nil {
+					return usageError("--name=%s: %v", name, err)
+				}
+				if dir, opt.GoPackage, err = goFolder(dir, cmp.Or(name, defaultName(files))); err != nil {
+					return err
+				}
+			}
 			pkg, err := several.compile(files, opt)
 			if err != nil {
 				return modelError(err)
+			}
+			if lang == "go" {
+				if err := golang.Join(dir, pkg); err != nil {
+					return err
+				}
 			}
 			return out.write(cmd.Context(), a, pkg, dir, paths(files)...)
 		},
@@ -155,8 +170,8 @@ equal are there once.
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c, go or pte")
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's)")
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to (default with --lang=go, in a folder with Go files: that folder, and of package main its sub-folder with the package's name)")
+	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's); Go files become part of the package that a folder has")
 	cmd.Flags().BoolVar(&external, "external-weights", false, "with --lang=pte: weights in a .ptd file of their own")
 	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
 	cmd.Flags().BoolVar(&debug, "debug-map", false, "with --lang=pte: NAME.debug.json, what each instruction stands for")

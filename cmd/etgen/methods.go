@@ -60,8 +60,16 @@ func paths(files []compile.MethodFile) []string {
 	return list
 }
 
-// compile reads and compiles models. The package of several is called model
-// unless it has a name.
+// defaultName is what the package of models is called that has no name: like the
+// file, or model if there are several.
+func defaultName(files []compile.MethodFile) string {
+	if len(files) > 1 {
+		return "model"
+	}
+	return compile.NameOf(files[0].Path)
+}
+
+// compile reads and compiles models.
 func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) (*codegen.Package, error) {
 	var p *ir.Program
 	var closer io.Closer
@@ -70,7 +78,7 @@ func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) (
 		p, closer, err = compile.Read(files[0].Path)
 	} else {
 		if len(files) > 1 && opt.Name == "" {
-			opt.Name = "model"
+			opt.Name = defaultName(files)
 		}
 		if f.share {
 			opt.Generator += " --share-mutable-buffers"

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/codegen/registry"
 	"github.com/etgen/etgen/ir/pte"
 )
@@ -53,9 +53,18 @@ write are never written over.
 				programs = append(programs, registry.Program{Name: name, Program: p})
 				generator += " " + name
 			}
+			if pkg == "" {
+				var err error
+				if pkg, err = goPackage(filepath.Dir(out)); err != nil {
+					return err
+				}
+			}
 			files, err := registry.Generate(programs, registry.Options{Package: pkg, File: filepath.Base(out), Generator: generator})
 			if err != nil {
 				return modelError(err)
+			}
+			if err := golang.Join(filepath.Dir(out), files); err != nil {
+				return err
 			}
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
@@ -65,16 +74,8 @@ write are never written over.
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
 	flags.add(cmd)
-	cmd.Flags().StringVar(&pkg, "package", defaultPackage(), "the Go package of the file (default: that of the file with the go:generate line, else kernels)")
+	cmd.Flags().StringVar(&pkg, "package", "", "the Go package of the file (default: that of the folder's Go files, or of the file with the go:generate line, else kernels)")
 	return cmd
-}
-
-// defaultPackage is the package that go generate works on.
-func defaultPackage() string {
-	if p := os.Getenv("GOPACKAGE"); p != "" {
-		return p
-	}
-	return "kernels"
 }
 
 // openProgram opens an ExecuTorch program, or the one of a bundle.

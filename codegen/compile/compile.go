@@ -23,6 +23,9 @@ import (
 type Options struct {
 	Name   string // package name and prefix; "" derives it from the model's file name
 	Lang   string // "c", "go" or "pte"
+	// GoPackage, of Go, is the package that the files become part of; "" makes a
+	// package of its own.
+	GoPackage string
 	Target string // one of Targets; "" is "generic"
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
@@ -141,7 +144,7 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	case "c":
 		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
+		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
 }

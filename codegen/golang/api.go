@@ -24,7 +24,7 @@ func (g *generator) api() ([]byte, error) {
 	}
 	f := jen.NewFile(g.unit.name)
 	f.HeaderComment(g.banner())
-	if !g.internal {
+	if !g.internal && !g.part {
 		g.packageComment(f)
 	}
 	g.errorVars(f)

@@ -14,6 +14,9 @@ import (
 // Options steer Generate.
 type Options struct {
 	Name string // of the program; the package's name is made of it
+	// Package is the package that the files become part of, which has other files
+	// too; "" makes a package of its own.
+	Package string
 	// Generator is named in the head of every file; "" is "etgen".
 	Generator string
 	// Internal is for a package whose door is other code in it: nothing is
@@ -49,7 +52,8 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 	if err != nil {
 		return nil, err
 	}
-	pkg = &codegen.Package{Name: g.unit.name, Kind: codegen.KindGo}
+	name := packageName(opt.Name)
+	pkg = &codegen.Package{Name: name, Kind: codegen.KindGo}
 	add := func(name string, data []byte, err error) error {
 		if err == nil && data != nil {
 			pkg.Files = append(pkg.Files, codegen.File{Name: name, Data: data})
@@ -57,7 +61,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 		return err
 	}
 	api, err := g.api()
-	if err := add(g.unit.name+".go", api, err); err != nil {
+	if err := add(name+".go", api, err); err != nil {
 		return nil, err
 	}
 	kernels, err := g.kernels()
@@ -98,6 +102,7 @@ func Generate(p *native.Program, opt Options) (pkg *codegen.Package, err error) 
 type generator struct {
 	generator string
 	internal  bool
+	part      bool // of a package with other files
 	p         *native.Program
 	unit      *unit
 	weights   *codegen.Weights
@@ -113,13 +118,13 @@ type generator struct {
 }
 
 func newGenerator(p *native.Program, opt Options) (*generator, error) {
-	u, err := newUnit(packageName(opt.Name))
+	u, err := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	if err != nil {
 		return nil, err
 	}
 	u.target = opt.Target
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, threads: opt.Threads,
+		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "", threads: opt.Threads,
 		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
 	}
