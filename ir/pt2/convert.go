@@ -21,28 +21,28 @@ type converter struct {
 }
 
 // method converts the program to a method called name.
-func (w *wireProgram) method(name string, ws *weights) (*ir.Method, error) {
-	m := &ir.Method{Name: name, Graph: &ir.Graph{}}
+func (w *wireProgram) method(name string, ws *weights) (m *ir.Method, warnings []error, err error) {
+	m = &ir.Method{Name: name, Graph: &ir.Graph{}}
 	c := &converter{
 		wire: w, weights: ws, names: ir.NewNames(m),
 		symbols: map[string]*sym.Symbol{}, sizes: inputSizes(&w.graph), exprs: map[string]sym.Expr{},
 		stored: map[ir.InputSpec]*ir.Value{},
 	}
-	var err error
 	if m.Graph, m.Inputs, err = c.graph(&w.graph, w.inputs, true); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.Outputs, err = c.outputSpecs(m); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.In, err = c.tree("in_spec", w.inSpec, countInputs(m)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.Out, err = c.tree("out_spec", w.outSpec, countOutputs(m)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	warnings = c.guards(m)
 	m.Symbols = c.order
-	return m, nil
+	return m, warnings, nil
 }
 
 // scope holds the values of the graph being converted. Names in the file are

@@ -152,13 +152,16 @@ func (a *archive) program(name, source string) (*ir.Program, error) {
 	}
 	p := &ir.Program{Source: source}
 	for _, g := range graphs {
-		m, err := a.method(g)
+		m, warnings, err := a.method(g)
 		if err != nil {
 			e := asError(err)
 			if e.Member == "" && len(graphs) > 1 {
 				e.Member = g
 			}
 			return nil, inFile(e, source)
+		}
+		for _, w := range warnings {
+			p.Warnings = append(p.Warnings, inFile(w, source))
 		}
 		if len(graphs) > 1 {
 			m.Name = stem(g)
@@ -230,21 +233,21 @@ func (a *archive) graphs(name string) ([]string, error) {
 }
 
 // method reads the graph called name with its weights.
-func (a *archive) method(name string) (*ir.Method, error) {
+func (a *archive) method(name string) (*ir.Method, []error, error) {
 	data, err := a.read(name, maxJSON)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &scanner{data: data}
 	w := s.program()
 	switch {
 	case s.err != nil:
 		s.err.Member = name
-		return nil, s.err.hint("the file is truncated or damaged; copy or export it again")
+		return nil, nil, s.err.hint("the file is truncated or damaged; copy or export it again")
 	case !w.hasGraph || !w.hasSig:
-		return nil, &Error{Member: name, Problem: "it is no exported program"}
+		return nil, nil, &Error{Member: name, Problem: "it is no exported program"}
 	case w.major != 8:
-		return nil, &Error{Member: name, Problem: "its schema has the major version " + strconv.FormatInt(w.major, 10) + ", etgen knows 8",
+		return nil, nil, &Error{Member: name, Problem: "its schema has the major version " + strconv.FormatInt(w.major, 10) + ", etgen knows 8",
 			Hint: "export the model with torch 2.6 or later"}
 	}
 	return w.method("forward", a.weights(name))

@@ -11,6 +11,8 @@ type wireProgram struct {
 	inSpec, outSpec  string // treespecs as JSON
 	namedtuples      map[string][]string
 	ranges           map[string]wireRange
+	guards           []string // conditions on the inputs, Python
+	argNames         []string // of forward's parameters, for what was passed
 	major            int64
 	torchVersion     string
 	hasGraph, hasSig bool
@@ -102,6 +104,8 @@ func (s *scanner) program() *wireProgram {
 			})
 		case "torch_version":
 			p.torchVersion = s.str()
+		case "guards_code":
+			s.array(func() { p.guards = append(p.guards, s.str()) })
 		default:
 			s.skip()
 		}
@@ -285,6 +289,7 @@ func (s *scanner) spec() (v wireSpec) {
 // calling convention.
 func (s *scanner) callEntry(p *wireProgram) {
 	fqn, in, out := "", "", ""
+	var names []string
 	s.object(func(key string) {
 		switch key {
 		case "fqn":
@@ -296,6 +301,8 @@ func (s *scanner) callEntry(p *wireProgram) {
 					in = s.str()
 				case "out_spec":
 					out = s.str()
+				case "forward_arg_names":
+					s.array(func() { names = append(names, s.str()) })
 				default:
 					s.skip()
 				}
@@ -305,7 +312,7 @@ func (s *scanner) callEntry(p *wireProgram) {
 		}
 	})
 	if fqn == "" {
-		p.inSpec, p.outSpec = in, out
+		p.inSpec, p.outSpec, p.argNames = in, out, names
 	}
 }
 

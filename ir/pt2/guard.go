@@ -1,0 +1,153 @@
+package pt2
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
+
+// Guards are conditions on the inputs that torch.export found while it traced:
+// the graph is right only for calls that fulfil them. The archive has them as
+// Python expressions (guards_code), PyTorch checks them when its loaded program is
+// called. Here each becomes an assertion at the beginning of the graph,
+//
+//	%size: int(s77) = etgen.sym_int.default()
+//	%eq: bool = _operator.eq(a=%size, b=0)
+//	() = guard: aten._assert_scalar.default(self=%eq, assert_msg="Guard failed: …")
+//
+// so that whatever runs, prints or transforms graphs knows them. One that follows
+// from the ranges of the symbols is left out.
+
+const (
+	assertOp = "aten._assert_scalar.default"
+	symIntOp = "etgen.sym_int.default"
+)
+
+// guards puts the program's guards before the nodes of m. Those that cannot be
+// parsed are returned as warnings.
+func (c *converter) guards(m *ir.Method) (warnings []error) {
+	var nodes []*ir.Node
+	for _, text := range c.wire.guards {
+		g := &guard{c: c, m: m, text: text}
+		if err := g.convert(); err != nil {
+			warnings = append(warnings, &Error{
+				Problem: fmt.Sprintf("the guard %s is not checked: %v", quoted(text), err),
+				Hint:    "calls that it excludes give wrong results; --strict makes this an error",
+			})
+			continue
+		}
+		nodes = append(nodes, g.nodes...)
+	}
+	m.Graph.Nodes = append(nodes, m.Graph.Nodes...)
+	return warnings
+}
+
+// quoted quotes a text of the file for a message.
+func quoted(s string) string {
+	const most = 200
+	if len(s) > most {
+		return fmt.Sprintf("%+q…", s[:most])
+	}
+	return fmt.Sprintf("%+q", s)
+}
+
+// guard converts one guard to nodes.
+type guard struct {
+	c     *converter
+	m     *ir.Method
+	text  string
+	nodes []*ir.Node
+	// choice is set within or and not, where a division by zero need not count.
+	choice bool
+}
+
+func (g *guard) convert() error {
+	p := &pythonParser{text: g.text}
+	e, err := p.expression()
+	if err != nil {
+		return err
+	}
+	return g.require(e)
+}
+
+// require asserts that e holds.
+func (g *guard) require(e *python) error {
+	if e.op == "and" {
+		for _, x := range e.args {
+			if err := g.require(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	x, err := g.eval(e)
+	if err != nil {
+		return err
+	}
+	if x.kind != ir.BoolKind {
+		return fmt.Errorf("it is no condition")
+	}
+	if x.literal == ir.BoolArg(true) {
+		return nil
+	}
+	g.assert(g.arg(x))
+	return nil
+}
+
+func (g *guard) assert(cond ir.Arg) {
+	g.nodes = append(g.nodes, &ir.Node{
+		Name: g.c.names.Fresh("guard"), Op: assertOp,
+		Args: []ir.NamedArg{{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str("Guard failed: " + g.shadow())}},
+	})
+}
+
+// shadow is the guard as PyTorch shows it: with inputs by their names alone.
+func (g *guard) shadow() string {
+	const most = 500
+	s := g.text
+	for _, name := range g.c.wire.argNames {
+		s = strings.ReplaceAll(s, "L['"+name+"']", name)
+	}
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return s
+}
+
+// node appends an operation on numbers whose result the compiler does not follow.
+func (g *guard) node(op string, kind ir.Kind, xs ...number) number {
+	n := &ir.Node{Op: op}
+	for i, x := range xs {
+		n.Args = append(n.Args, ir.NamedArg{Name: string(rune('a' + i)), Value: g.arg(x)})
+	}
+	v := &ir.Value{Name: g.c.names.Fresh(ir.OpBase(op)), Type: ir.Type{Kind: kind}, Def: n}
+	n.Name, n.Outputs = v.Name, []*ir.Value{v}
+	g.nodes = append(g.nodes, n)
+	return number{kind: kind, value: v}
+}
+
+// arg returns a number as an argument of a node.
+func (g *guard) arg(x number) ir.Arg {
+	switch {
+	case x.value != nil:
+		return ir.Ref{Value: x.value}
+	case x.literal != nil:
+		return x.literal
+	case x.kind == ir.FloatKind: // a fraction
+		n, isConst := x.expr.Const()
+		if isConst {
+			return ir.Float(float64(n) / float64(x.den))
+		}
+		whole := number{kind: ir.IntKind, expr: x.expr, known: true}
+		return g.arg(g.node("_operator.truediv", ir.FloatKind, whole, integerOf(x.den)))
+	}
+	if n, isConst := x.expr.Const(); isConst {
+		return ir.Int(n)
+	}
+	n := &ir.Node{Name: g.c.names.Fresh("size"), Op: symIntOp}
+	v := &ir.Value{Name: n.Name, Type: ir.SymInt(x.expr), Def: n}
+	n.Outputs = []*ir.Value{v}
+	g.nodes = append(g.nodes, n)
+	return ir.Ref{Value: v}
+}
