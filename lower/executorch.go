@@ -19,6 +19,8 @@ import (
 //     writer may let share the operand's memory;
 //   - aten.sym_size.int, aten._local_scalar_dense.default and
 //     executorch_prim.*: numbers, each computed by a node of its own;
+//   - aten.full.out of a size that a node computes, to a tensor of one element:
+//     what Refusals makes of assertions;
 //   - higher_order.cond, while_loop and scan with regions as Capture leaves
 //     them.
 //
@@ -26,6 +28,7 @@ import (
 // defines. What a program writes to is in the specs of its outputs.
 var ToExecutorch = Concat(ToStock, Pipeline{
 	OutVariants,
+	Refusals,
 })
 
 // ToStock is ToExecutorch without out variants: a functional program of the

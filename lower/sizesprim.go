@@ -36,6 +36,10 @@ func (s *sizer) prim(n *ir.Node) error {
 		n.Op, n.Args = primName(name), args
 	}
 	switch n.Op {
+	case "_operator.and_":
+		become("sym_ite", choiceArgs(a, b, ir.BoolArg(false))...)
+	case "_operator.or_":
+		become("sym_ite", choiceArgs(a, ir.BoolArg(true), b)...)
 	case "_operator.mod": // the primitive truncates
 		q, err := s.number("floordiv", primArgs(a, b)...)
 		if err != nil {
@@ -73,6 +77,12 @@ func primArgs(values ...ir.Arg) []ir.NamedArg {
 		args[i] = ir.NamedArg{Name: string(rune('a' + i)), Value: v}
 	}
 	return args
+}
+
+// choiceArgs are the arguments of the primitive that gives yes where cond holds,
+// else no.
+func choiceArgs(cond, yes, no ir.Arg) []ir.NamedArg {
+	return []ir.NamedArg{{Name: "b", Value: cond}, {Name: "t", Value: yes}, {Name: "f", Value: no}}
 }
 
 // number appends a primitive whose result is known at run time only.

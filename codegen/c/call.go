@@ -225,7 +225,11 @@ func (b *body) statement(s native.Stmt) {
 	case *native.Assert:
 		b.printer.bufs = b.operands(s.Args)
 		b.w.line("/* %s */", codegen.PlainText(s.Message))
-		b.guard(negated(b.expr(s.Cond)), "ERR_ASSERT")
+		status := "ERR_ASSERT"
+		if s.Given {
+			status = "ERR_SHAPE"
+		}
+		b.guard(negated(b.expr(s.Cond)), status)
 	case *native.Poison:
 		t, _ := storageOf(s.Buf.DType)
 		n := b.index(s.Buf.Len)

@@ -85,7 +85,7 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	case *native.Assert:
 		return p.lines(func() jen.Code {
 			p.operands(s.Args)
-			return jen.If(jen.Op(p.arg(expr.Not(s.Cond)))).Block(p.assertion(s.Message))
+			return jen.If(jen.Op(p.arg(expr.Not(s.Cond)))).Block(p.assertion(s))
 		})
 	case *native.Poison:
 		b := s.Buf
@@ -95,8 +95,12 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	return nil
 }
 
-func (p *methodPrinter) assertion(message string) jen.Code {
-	return p.errorf("ErrAssert", "%s", fmt.Sprintf("%q", message))
+func (p *methodPrinter) assertion(s *native.Assert) jen.Code {
+	kind := "ErrAssert"
+	if s.Given {
+		kind = "ErrShape"
+	}
+	return p.errorf(kind, "%s", fmt.Sprintf("%q", s.Message))
 }
 
 // operands makes Loads of the next expression index args.

@@ -69,6 +69,8 @@ type builder struct {
 	forms   map[*ir.Value]*form           // values without a buffer
 	bufs    map[*ir.Value]*Buffer
 	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
+	given   map[*expr.Var]bool       // locals that follow from what the caller gives
+	entered []*sym.Symbol            // of the types of inputs
 	mutable map[*ir.Value]bool       // inputs that the method writes back
 
 	block *[]Stmt
@@ -82,7 +84,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		apart: map[*ir.Node]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
-		scalars: map[*ir.Value]*expr.Expr{}, mutable: map[*ir.Value]bool{},
+		scalars: map[*ir.Value]*expr.Expr{}, given: map[*expr.Var]bool{}, mutable: map[*ir.Value]bool{},
 	}
 }
 

@@ -44,7 +44,12 @@ func (b *builder) inputs(m *ir.Method) error {
 				}
 			case ir.FloatKind, ir.BoolKind:
 				p.Var = b.scalarVar(v)
+				b.given[p.Var] = true
 			}
+			for _, size := range v.Type.Sizes {
+				b.entered = append(b.entered, size.Symbols()...)
+			}
+			b.entered = append(b.entered, v.Type.Expr.Symbols()...)
 			b.m.Inputs = append(b.m.Inputs, p)
 		case ir.ConstantInput:
 			b.m.Inputs = append(b.m.Inputs, Port{Name: v.Name, Type: v.Type, Value: spec.Fixed})

@@ -147,11 +147,13 @@ type (
 		Args  []*Buffer
 		From  []Origin
 	}
-	// Assert stops the method with an assertion error unless Cond holds.
+	// Assert stops the method with an assertion error unless Cond holds, with a
+	// shape error if it is about sizes and numbers that the caller gives.
 	Assert struct {
 		Cond    *expr.Expr
 		Args    []*Buffer
 		Message string
+		Given   bool
 		From    []Origin
 	}
 	// Poison overwrites a dead buffer. Only tests ask for it (Options.Poison).

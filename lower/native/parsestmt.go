@@ -61,8 +61,8 @@ func (p *parser) stmt() Stmt {
 		return p.loop()
 	case "let":
 		return p.let()
-	case "assert":
-		s := &Assert{}
+	case "assert", "require":
+		s := &Assert{Given: t.Text == "require"}
 		s.Cond, s.Args = p.value(ir.Bool)
 		p.Expect(",")
 		s.Message = p.Want(text.String, "a quoted message").Text

@@ -49,7 +49,11 @@ func (pr *printer) stmt(s Stmt) {
 	case *Let:
 		pr.let(s)
 	case *Assert:
-		pr.line(s.From, "assert %s, %s%s", pr.value(s.Cond, s.Args, true), strconv.Quote(s.Message), pr.using(s.Cond, s.Args))
+		word := "assert"
+		if s.Given {
+			word = "require"
+		}
+		pr.line(s.From, "%s %s, %s%s", word, pr.value(s.Cond, s.Args, true), strconv.Quote(s.Message), pr.using(s.Cond, s.Args))
 	case *Poison:
 		pr.line(nil, "poison %s", pr.buffer(s.Buf))
 	}

@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -33,7 +34,9 @@ func (b *builder) scalar(f *facts) error {
 		} else if value.Op == expr.OpConst {
 			b.scalars[v] = value
 		} else {
-			b.emit(&Let{Var: b.scalarVar(v), Value: value, Args: args, From: from})
+			x := b.scalarVar(v)
+			b.given[x] = len(args) == 0 && b.isGiven(value)
+			b.emit(&Let{Var: x, Value: value, Args: args, From: from})
 		}
 	}
 	return nil
@@ -104,8 +107,27 @@ func (b *builder) effect(f *facts) error {
 	if s, ok := f.node.Arg("assert_msg").(ir.Str); ok {
 		message = string(s)
 	}
-	b.emit(&Assert{Cond: cond, Args: args, Message: message, From: []Origin{originOf(f.node)}})
+	given := len(args) == 0 && b.isGiven(cond)
+	b.emit(&Assert{Cond: cond, Args: args, Message: message, Given: given, From: []Origin{originOf(f.node)}})
 	return nil
+}
+
+// isGiven reports whether x follows from sizes of inputs and from inputs that are
+// numbers, so that it is known when the method is entered.
+func (b *builder) isGiven(x *expr.Expr) bool {
+	given := true
+	expr.Rewrite(x, func(e *expr.Expr) *expr.Expr {
+		switch e.Op {
+		case expr.OpLocal:
+			given = given && b.given[e.Var]
+		case expr.OpIndex:
+			for _, s := range e.Idx.Symbols() {
+				given = given && slices.Contains(b.entered, s)
+			}
+		}
+		return e
+	})
+	return given
 }
 
 // scalarValue returns a run-time scalar operand as an expression.

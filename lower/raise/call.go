@@ -280,6 +280,9 @@ func (r *raiser) outCall(role *role, args []int32) error {
 		}
 		outs = append(outs, r.flatten(a)...)
 	}
+	if done, err := r.refusal(role, args[:n], outs); done {
+		return err
+	}
 	results, err := r.functional(role, args[:n], outs...)
 	if err != nil {
 		return err

@@ -160,6 +160,10 @@ func (r *raiser) choose(args []scalar) (scalar, error) {
 		}
 		return args[2], nil
 	case ir.Ref:
+		if op, x := junction(args[1].arg, args[2].arg); op != "" {
+			both := []ir.NamedArg{{Name: "a", Value: c}, {Name: "b", Value: x}}
+			return scalar{arg: ir.Ref{Value: r.b.Emit(op, both, ir.Type{Kind: ir.BoolKind}).Outputs[0]}}, nil
+		}
 		var out *ir.Value
 		err := r.b.Do(func() error {
 			pick := make([]*ir.Value, 3)
@@ -179,9 +183,27 @@ func (r *raiser) choose(args []scalar) (scalar, error) {
 		if err != nil {
 			return scalar{}, err
 		}
-		return r.item(out)
+		n, err := r.item(out)
+		if ref, ok := n.arg.(ir.Ref); ok && err == nil && args[1].expr.Is(1) && args[2].expr.IsZero() && args[1].isExpr && args[2].isExpr {
+			r.truths[ref.Value] = c
+		}
+		return n, err
 	}
 	return scalar{}, fmt.Errorf("its condition is no bool")
+}
+
+// junction returns the operator and the other operand of a choice between bools
+// that is an or (yes is true) or an and (no is false).
+func junction(yes, no ir.Arg) (op string, x ir.Arg) {
+	y, yesRef := yes.(ir.Ref)
+	n, noRef := no.(ir.Ref)
+	switch {
+	case yes == ir.BoolArg(true) && noRef && n.Value.Type.Kind == ir.BoolKind:
+		return "_operator.or_", no
+	case no == ir.BoolArg(false) && yesRef && y.Value.Type.Kind == ir.BoolKind:
+		return "_operator.and_", yes
+	}
+	return "", nil
 }
 
 // round rounds a float to the nearest integer, halves to even.

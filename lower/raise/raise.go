@@ -86,6 +86,7 @@ type raiser struct {
 	constants map[constantKey]*ir.Value
 	views     map[seenAs]*ir.Value    // of the graph that is being built
 	items     map[*ir.Value]*ir.Value // numbers that are items of tensors
+	truths    map[*ir.Value]ir.Ref    // numbers that are 1 where a condition holds, else 0
 	held      map[*ir.Value]bool      // values that lie in some place
 	placed    map[*ir.Value]place     // where in the plan's memory values were first written
 	steps     []*step                 // of the loops around
@@ -139,7 +140,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 		plan: p, input: in, flow: f,
 		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
-		items: map[*ir.Value]*ir.Value{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
+		items: map[*ir.Value]*ir.Value{}, truths: map[*ir.Value]ir.Ref{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
 		most: map[*sym.Symbol]int64{},
 	}
 	for _, o := range p.Operators {

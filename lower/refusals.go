@@ -1,0 +1,35 @@
+package lower
+
+import (
+	"github.com/etgen/etgen/ir"
+)
+
+// assertOp asserts a condition on numbers.
+const assertOp = "aten._assert_scalar.default"
+
+// Refusals says assertions in operators that the stock runtime has kernels for:
+// one that fills a tensor of the fixed size 1, asked for the size 1 where the
+// condition holds and 0 where not. A kernel refuses to resize a tensor of fixed
+// size, and the call of the method ends with that error.
+var Refusals = Pass{
+	Name: "refusals",
+	Doc:  "say assertions about numbers by a tensor that cannot be resized",
+	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
+		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			if n.Op != assertOp {
+				return nil, true, nil
+			}
+			cond := n.Arg("self")
+			if b, ok := cond.(ir.BoolArg); ok && bool(b) {
+				return nil, false, nil
+			}
+			size := e.Emit(primName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)), ir.Type{Kind: ir.IntKind}).Outputs[0]
+			one := ir.StaticTensor(ir.Uint8, 1)
+			room := e.Emit(allocOp, nil, one).Outputs[0]
+			e.Emit("aten.full.out", []ir.NamedArg{
+				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value", Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: room}},
+			}, one)
+			return nil, false, nil
+		}
+	}),
+}
