@@ -8,18 +8,6 @@ func (p *Program) SourceOf(m *Method) string {
 	return p.Source
 }
 
-// Leaves counts the leaves of t.
-func (t *Tree) Leaves() int {
-	if t.Type == "" {
-		return 1
-	}
-	n := 0
-	for _, c := range t.Children {
-		n += c.Leaves()
-	}
-	return n
-}
-
 // IsState reports whether graph inputs of the kind hold what the model owns and
 // may change: they are known by their targets, to all methods of a program.
 func (k InputKind) IsState() bool { return k == Parameter || k == Buffer }

@@ -2,7 +2,6 @@ package c
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -80,6 +79,7 @@ func (g *gen) header() string {
 			w.blank()
 			g.sizesStruct(w, m)
 		}
+		g.printMacros(w, m)
 		w.blank()
 		g.methodDoc(w, m)
 		w.line("%s;", g.prototype(m))
@@ -141,7 +141,7 @@ func (g *gen) methodDoc(w *writer, m *method) {
 			fixed += fmt.Sprintf(" %s is fixed%s.", p.Name, valueText(p.Value))
 			continue
 		}
-		text := "in   " + codegen.TypeText(p.Type, m.dimText(false, i, p.Type.Sizes))
+		text := "in   " + g.portText(m, false, i, p)
 		if p.Mutated {
 			text = "both " + text[5:]
 		}
@@ -155,7 +155,7 @@ func (g *gen) methodDoc(w *writer, m *method) {
 			fixed += fmt.Sprintf(" Output %d is always%s.", i, valueText(outputValue(p)))
 			continue
 		}
-		text := "out  " + codegen.TypeText(p.Type, m.dimText(true, i, p.Type.Sizes))
+		text := "out  " + g.portText(m, true, i, p)
 		if p.Path != "" && p.Path != p.Name {
 			text += "  " + p.Path
 		}
@@ -187,6 +187,18 @@ func (g *gen) methodDoc(w *writer, m *method) {
 	w.raw(" */")
 }
 
+// portText describes the type of a port, and what its size may be.
+func (g *gen) portText(m *method, output bool, i int, p native.Port) string {
+	text := codegen.TypeText(p.Type, m.dimText(output, i, p.Type.Sizes))
+	switch {
+	case p.Buf != nil:
+		text += m.room(p)
+	case p.Var == nil && p.Type.Kind == ir.IntKind && p.Type.HasExpr:
+		text += m.numberText(output, i, p.Type.Expr)
+	}
+	return text
+}
+
 // outputValue returns what is known of an output that is left out.
 func outputValue(p native.Port) ir.Arg {
 	if n, ok := p.Type.Expr.Const(); ok && p.Value == nil && p.Type.HasExpr {
@@ -215,16 +227,11 @@ func (g *gen) sizesStruct(w *writer, m *method) {
 	var rows []row
 	for _, d := range m.binding.In {
 		if d.Axis >= 0 {
-			lo, hi := d.Size.Bounds()
-			bounds := fmt.Sprintf("at least %d", lo)
-			if hi != math.MaxInt64 {
-				bounds = fmt.Sprintf("%d to %d", lo, hi)
-			}
-			rows = append(rows, row{fmt.Sprintf("%s %s;", g.idx, m.fields[field{false, d.Port, d.Axis}]), "in: " + bounds})
+			rows = append(rows, row{fmt.Sprintf("%s %s;", g.idx, m.sizeName(false, d)), "in: " + m.words.Input(d)})
 		}
 	}
 	for _, d := range m.binding.Out {
-		rows = append(rows, row{fmt.Sprintf("%s %s;", g.idx, m.fields[field{true, d.Port, d.Axis}]), "out"})
+		rows = append(rows, row{fmt.Sprintf("%s %s;", g.idx, m.sizeName(true, d)), "out: " + m.words.Output(d)})
 	}
 	structure(w, m.name+"_sizes", rows)
 }

@@ -17,6 +17,9 @@ type method struct {
 	scope   *codegen.Scope // of the function: its parameters
 	in, out []string       // names of the ports, "" for those left out
 	fields  map[field]string
+	words   *codegen.SizeWords
+	macros  []portMacro
+	bytes   map[*native.Buffer]string // macros of the bytes of ports
 	state   bool
 	arena   int64
 }
@@ -36,6 +39,10 @@ const (
 
 // signatures names the methods and their parameters.
 func (g *gen) signatures() error {
+	macros := codegen.NewScope(nil)
+	for _, word := range []string{"H", "ARENA_SIZE", "ARENA_ALIGN", "WEIGHTS_SIZE", "OK", "ERR_ARGUMENT", "ERR_SHAPE", "ERR_ASSERT"} {
+		macros.Reserve(g.upper + "_" + word)
+	}
 	for _, nm := range g.p.Methods {
 		binding, err := native.Bind(nm)
 		if err != nil {
@@ -61,6 +68,8 @@ func (g *gen) signatures() error {
 			m.out = append(m.out, name)
 		}
 		m.sizeFields()
+		m.words = codegen.NewSizeWords(binding, m.sizeName)
+		g.portMacros(m, macros)
 		codegen.Walk(nm.Body, func(s native.Stmt) {
 			for _, b := range codegen.Operands(s) {
 				switch native.Root(b).Storage {

@@ -3,6 +3,8 @@ package golang
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/dave/jennifer/jen"
 
@@ -19,8 +21,12 @@ func (p *methodPrinter) bind() []jen.Code {
 	}
 	for _, d := range p.binding.Checks {
 		name, value := p.dim(d)
-		code = append(code, p.reject(fmt.Sprintf("%s != %s", value, p.index(d.Size, precCompare+1)),
-			fmt.Sprintf("%s is %%d, want %%d", name), value, p.index(d.Size, precAny)))
+		differs := fmt.Sprintf("%s != %s", value, p.index(d.Size, precCompare+1))
+		if p.solves(d) {
+			code = append(code, p.reject(differs, name+" is %d, want "+p.allowed(d), value))
+			continue
+		}
+		code = append(code, p.reject(differs, fmt.Sprintf("%s is %%d, want %%d", name), value, p.index(d.Size, precAny)))
 	}
 	for _, port := range p.m.Inputs {
 		if port.Buf != nil {
@@ -34,6 +40,13 @@ func (p *methodPrinter) bind() []jen.Code {
 		}
 	}
 	return code
+}
+
+// solves reports whether a symbol is determined by d.
+func (p *methodPrinter) solves(d native.Dim) bool {
+	return slices.ContainsFunc(p.binding.Solved, func(s native.Solve) bool {
+		return s.Dim.Port == d.Port && s.Dim.Axis == d.Axis
+	})
 }
 
 // dim returns how messages call a dynamic number and its value.
@@ -81,18 +94,22 @@ func (p *methodPrinter) bounds(s native.Solve) []jen.Code {
 	lo, hi := s.Sym.Expr().Bounds()
 	name, value := p.dim(s.Dim)
 	v := p.symName(s.Sym)
-	if !s.Bare() {
-		name, value = fmt.Sprintf("%s for %s", s.Sym.Name, name), v
+	var tests []string
+	if lo != math.MinInt64 {
+		tests = append(tests, fmt.Sprintf("%s < %d", v, lo))
 	}
-	switch {
-	case lo == math.MinInt64 && hi == math.MaxInt64:
+	if hi != math.MaxInt64 {
+		tests = append(tests, fmt.Sprintf("%s > %d", v, hi))
+	}
+	if tests == nil {
 		return nil
-	case hi == math.MaxInt64:
-		return []jen.Code{p.reject(fmt.Sprintf("%s < %d", v, lo), fmt.Sprintf("%s is %%d, want at least %d", name, lo), value)}
-	case lo == math.MinInt64:
-		return []jen.Code{p.reject(fmt.Sprintf("%s > %d", v, hi), fmt.Sprintf("%s is %%d, want at most %d", name, hi), value)}
 	}
-	return []jen.Code{p.reject(fmt.Sprintf("%s < %d || %s > %d", v, lo, v, hi), fmt.Sprintf("%s is %%d, want %d to %d", name, lo, hi), value)}
+	return []jen.Code{p.reject(strings.Join(tests, " || "), name+" is %d, want "+p.allowed(s.Dim), value)}
+}
+
+// allowed words what a dimension may be, as part of a format.
+func (p *methodPrinter) allowed(d native.Dim) string {
+	return strings.ReplaceAll(p.words.Input(d), "%", "%%")
 }
 
 // reject returns ErrShape if cond holds.

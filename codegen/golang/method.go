@@ -19,6 +19,7 @@ type methodPrinter struct {
 	name    string // exported
 	binding *native.Binding
 	sizes   map[dimKey]string // fields of the Sizes struct
+	words   *codegen.SizeWords
 	exprs   map[*native.Buffer]string
 	late    map[*native.Buffer]bool // outputs whose size is only known at run time
 	declare map[native.Stmt][]*native.Buffer
@@ -67,6 +68,7 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 func (p *methodPrinter) alive(x any) bool { return p.live == nil || p.live[x] }
 
 func (p *methodPrinter) print() []jen.Code {
+	p.nameSizes()
 	code := p.sizesType()
 	params, results := p.signature()
 	body := p.bind()

@@ -15,8 +15,8 @@ func (p *methodPrinter) doc() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name)
 	var halves []ir.DType
-	row := func(name string, port native.Port, notes ...string) {
-		text := codegen.TypeText(port.Type, nil)
+	row := func(name string, out bool, i int, port native.Port, notes ...string) {
+		text := codegen.TypeText(port.Type, p.dimText(out, i, port.Type.Sizes))
 		if port.Path != "" {
 			notes = append([]string{port.Path}, notes...)
 		}
@@ -28,23 +28,36 @@ func (p *methodPrinter) doc() string {
 		}
 		fmt.Fprintf(&b, "//   - %s: %s\n", name, text)
 	}
-	for _, port := range p.m.Inputs {
+	for i, port := range p.m.Inputs {
 		switch {
 		case port.Buf != nil:
 			var notes []string
 			if port.Mutated {
 				notes = append(notes, "updated in place")
 			}
-			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), port, notes...)
+			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), false, i, port, notes...)
 		case port.Value == nil && numberType(port) != "":
-			row(camel(port.Name), port)
+			var notes []string
+			if port.Type.Kind == ir.IntKind && port.Type.HasExpr {
+				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1, Size: port.Type.Expr}))
+			}
+			row(camel(port.Name), false, i, port, notes...)
 		}
 	}
-	for _, port := range p.m.Outputs {
-		if port.Buf != nil {
-			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), port, "written")
-		} else if numberType(port) != "" {
-			row("result", port)
+	for i, port := range p.m.Outputs {
+		switch {
+		case port.Buf != nil:
+			notes := []string{"written"}
+			if p.late[port.Buf] {
+				notes = append(notes, fmt.Sprintf("must have room for %d elements", port.Buf.MaxLen))
+			}
+			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), true, i, port, notes...)
+		case numberType(port) != "":
+			var notes []string
+			if port.Value == nil && port.Type.Kind == ir.IntKind && port.Type.HasExpr {
+				notes = append(notes, p.words.Output(native.Dim{Port: i, Axis: -1, Size: port.Type.Expr}))
+			}
+			row("result", true, i, port, notes...)
 		}
 	}
 	b.WriteString("//\n")

@@ -2,7 +2,6 @@ package golang
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/dave/jennifer/jen"
 
@@ -18,51 +17,73 @@ type dimKey struct {
 	port, axis int
 }
 
+// nameSizes names the fields of the method's Sizes struct.
+func (p *methodPrinter) nameSizes() {
+	fields := codegen.NewScope(nil)
+	take := func(dims []native.Dim, out bool) {
+		for _, d := range dims {
+			if d.Axis >= 0 {
+				p.sizes[dimKey{out, d.Port, d.Axis}] = fields.Take(SizeField(p.portName(out, d.Port), d.Axis))
+			}
+		}
+	}
+	take(p.binding.In, false)
+	take(p.binding.Out, true)
+	p.words = codegen.NewSizeWords(p.binding, func(out bool, d native.Dim) string {
+		if d.Axis < 0 {
+			return camel(p.portName(out, d.Port))
+		}
+		return p.sizes[dimKey{out, d.Port, d.Axis}]
+	})
+}
+
+// portName is what an input or output is called.
+func (p *methodPrinter) portName(out bool, i int) string {
+	if out {
+		return codegen.OutputName(p.m, i)
+	}
+	return p.m.Inputs[i].Name
+}
+
 // sizesType prints the type that tells a method's dynamic sizes, nil if there
 // are none.
 func (p *methodPrinter) sizesType() []jen.Code {
-	fields := codegen.NewScope(nil)
+	if len(p.sizes) == 0 {
+		return nil
+	}
 	var list []jen.Code
-	add := func(ports []native.Port, dims []native.Dim, out bool, head string) {
+	add := func(dims []native.Dim, out bool, head string, words func(native.Dim) string) {
 		for _, d := range dims {
 			if d.Axis < 0 {
 				continue
 			}
-			port := ports[d.Port].Name
-			if out {
-				port = codegen.OutputName(p.m, d.Port)
-			}
-			name := fields.Take(SizeField(port, d.Axis))
-			p.sizes[dimKey{out, d.Port, d.Axis}] = name
 			if head != "" {
 				list = append(list, jen.Comment(head))
 				head = ""
 			}
-			list = append(list, jen.Id(name).Int().Comment(fmt.Sprintf("dimension %d of %s: %s", d.Axis, port, dimText(d.Size))))
+			list = append(list, jen.Id(p.sizes[dimKey{out, d.Port, d.Axis}]).Int().
+				Comment(fmt.Sprintf("dimension %d of %s: %s", d.Axis, p.portName(out, d.Port), words(d))))
 		}
 	}
-	add(p.m.Inputs, p.binding.In, false, "Set by the caller.")
+	add(p.binding.In, false, "Set by the caller.", p.words.Input)
 	if len(list) > 0 && len(p.binding.Out) > 0 {
 		list = append(list, jen.Line())
 	}
-	add(p.m.Outputs, p.binding.Out, true, fmt.Sprintf("Set by %s.", p.name))
-	if list == nil {
-		return nil
-	}
+	add(p.binding.Out, true, fmt.Sprintf("Set by %s.", p.name), p.words.Output)
 	return []jen.Code{jen.Commentf("%sSizes has the dynamic dimensions of a call of %s.", p.name, p.name).Line().
 		Type().Id(p.name + "Sizes").Struct(list...)}
 }
 
-// dimText words a dynamic size.
-func dimText(e sym.Expr) string {
-	lo, hi := e.Bounds()
-	switch syms := e.Symbols(); {
-	case len(syms) != 1 || !e.Equal(syms[0].Expr()):
+// dimText words a dynamic size in comments: by the field that has the value.
+func (p *methodPrinter) dimText(out bool, port int, sizes []sym.Expr) func(sym.Expr) string {
+	return func(e sym.Expr) string {
+		for axis, s := range sizes {
+			if name := p.sizes[dimKey{out, port, axis}]; name != "" && s.Equal(e) {
+				return name
+			}
+		}
 		return e.String()
-	case hi == math.MaxInt64:
-		return fmt.Sprintf("%s, at least %d", e, lo)
 	}
-	return fmt.Sprintf("%s, %d to %d", e, lo, hi)
 }
 
 // signature names the parameters and returns them with the results.

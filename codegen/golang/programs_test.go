@@ -255,8 +255,8 @@ func TestModel(t *testing.T) {
 		is        error
 	}{
 		{x, y, out, 5, ForwardSizes{XDim0: 0, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: dimension 0 of x is 0, want 1 to 1000", ErrShape},
-		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 4, YDim0: 700}, "dynamic: wrong shape: dimension 1 of x is 4, want 3", ErrShape},
-		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 99, YDim0: 700}, "dynamic: wrong shape: s1 for dimension 1 of x is 49, want 0 to 10", ErrShape},
+		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 4, YDim0: 700}, "dynamic: wrong shape: dimension 1 of x is 4, want 1 to 21, odd", ErrShape},
+		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 99, YDim0: 700}, "dynamic: wrong shape: dimension 1 of x is 99, want 1 to 21, odd", ErrShape},
 		{x, y, out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 699}, "dynamic: wrong shape: dimension 0 of y is 699, want 700", ErrShape},
 		{x, y, out, 101, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: count is 101, want 0 to 100", ErrShape},
 		{x[1:], y, out, 5, ForwardSizes{XDim0: 700, XDim1: 5, YDim0: 700}, "dynamic: wrong shape: x has 3499 elements, want 3500", ErrShape},

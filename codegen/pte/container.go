@@ -58,13 +58,13 @@ func writeTree(b *strings.Builder, t *ir.Tree) {
 // its children go with it. Types of the model's own, which a reader would have
 // to have, become plain ones that nest in the same way.
 func containerType(t *ir.Tree) (name string, keyed bool) {
-	switch t.Type {
-	case "builtins.tuple", "builtins.list":
+	switch {
+	case t.Type == "builtins.tuple" || t.Type == "builtins.list":
 		return t.Type, false
-	case "builtins.dict", "collections.OrderedDict":
-		return t.Type, true
-	case "collections.defaultdict":
+	case t.Type == "collections.defaultdict":
 		return "builtins.dict", true
+	case ir.IsDict(t.Type):
+		return t.Type, true
 	}
 	return "builtins.tuple", false
 }

@@ -21,6 +21,9 @@ type C struct {
 	Target toolchain.Target
 	// Env is added to the environment of the program.
 	Env []string
+	// ByHeader gives every tensor a block of as many bytes as the generated header
+	// says, not of as many as the case has.
+	ByHeader bool
 }
 
 // Name is "c".
@@ -52,7 +55,7 @@ func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Progr
 	parallel(len(units), func(i int) {
 		u := units[i]
 		u.result.Err = guard(func() (err error) {
-			objects[i], err = u.buildC(ctx, target.With("-I"+dir))
+			objects[i], err = u.buildC(ctx, target.With("-I"+dir), w.ByHeader)
 			return err
 		})
 	})
@@ -83,7 +86,7 @@ func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Progr
 }
 
 // buildC compiles the unit's package and its glue.
-func (u *unit) buildC(ctx context.Context, target toolchain.Target) ([]string, error) {
+func (u *unit) buildC(ctx context.Context, target toolchain.Target, byHeader bool) ([]string, error) {
 	header := u.pkg.File(u.name + ".h")
 	if header == nil {
 		return nil, fmt.Errorf("the generated package has no %s.h", u.name)
@@ -94,7 +97,11 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target) ([]string, e
 		if err != nil {
 			return nil, err
 		}
-		call, err := u.cGlue(api, i)
+		var rooms *cRooms
+		if byHeader {
+			rooms = newCRooms(string(header), u.name, api, l)
+		}
+		call, err := u.cGlue(api, i, rooms)
 		if err != nil {
 			return nil, err
 		}
@@ -153,8 +160,9 @@ func (u *unit) cGlueHead() string {
 	return b.String()
 }
 
-// cGlue writes the function that calls a method.
-func (u *unit) cGlue(api *cAPI, method int) (string, error) {
+// cGlue writes the function that calls a method. rooms, if not nil, has the
+// blocks for its tensors; else they are the arguments themselves.
+func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 	l := u.layouts[method]
 	var before, fill, args, after []string
 	params := api.params
@@ -167,7 +175,7 @@ func (u *unit) cGlue(api *cAPI, method int) (string, error) {
 		return p, nil
 	}
 	next := 0 // argument on the wire
-	for _, p := range l.method.Inputs {
+	for i, p := range l.method.Inputs {
 		if isConstant(p) {
 			continue
 		}
@@ -177,10 +185,15 @@ func (u *unit) cGlue(api *cAPI, method int) (string, error) {
 				return "", err
 			}
 			args = append(args, c.value(next))
+			if rooms != nil && p.Buf != nil {
+				if args[len(args)-1], err = rooms.input(i, c, next); err != nil {
+					return "", err
+				}
+			}
 		}
 		next++
 	}
-	for _, p := range l.method.Outputs {
+	for i, p := range l.method.Outputs {
 		if p.Buf == nil && !isNumber(p) {
 			continue
 		}
@@ -188,9 +201,16 @@ func (u *unit) cGlue(api *cAPI, method int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if p.Buf != nil {
+		switch {
+		case p.Buf != nil && rooms != nil:
+			room, err := rooms.output(i, c, next)
+			if err != nil {
+				return "", err
+			}
+			args = append(args, room)
+		case p.Buf != nil:
 			args = append(args, c.value(next))
-		} else {
+		default:
 			before = append(before, fmt.Sprintf("%s number%d = 0;", c.base, next))
 			args = append(args, fmt.Sprintf("&number%d", next))
 			wide := "int64_t"
@@ -222,6 +242,10 @@ func (u *unit) cGlue(api *cAPI, method int) (string, error) {
 		}
 	}
 	before = append(before, fill...)
+	if rooms != nil {
+		before = append(before, rooms.before...)
+		after = append(after, rooms.after...)
+	}
 	if u.result.Steps != nil {
 		if l.dims() > 0 {
 			next++

@@ -147,6 +147,8 @@ func TestTreeKeys(t *testing.T) {
 		`[1, {"type": "collections.namedtuple", "context": "m.Other", "children_spec": [{}, {}]}]`:                                                             "[]",
 		`[1, {"type": "collections.OrderedDict", "context": "[\"out\", \"aux\"]", "children_spec": [{}, {}]}]`:                                                 "[out aux]",
 		`[1, {"type": "collections.defaultdict", "context": "{\"default_factory_name\": \"list\", \"dict_context\": [\"p\", 2]}", "children_spec": [{}, {}]}]`: "[p 2]",
+		`[1, {"type": "m.Data", "context": "[[\"x\", \"y\"], [\"none\"]]", "children_spec": [{}, {}]}]`:                                                        "[x y]",
+		`[1, {"type": "m.Output", "context": "[\"x\", \"y\"]", "children_spec": [{}, {}]}]`:                                                                    "[x y]",
 		`[1, {"type": "builtins.dict", "context": "[1", "children_spec": [{}, {}]}]`:                                                                           "[]",
 		`[1, {"type": "builtins.list", "context": "null", "children_spec": [{}, {}]}]`:                                                                         "[]",
 	} {

@@ -546,7 +546,7 @@ func (g *guard) named(name string, steps []*python) (int, []*python) {
 	}
 	leaf := 0
 	for _, p := range params[:k] {
-		leaf += p.Leaves()
+		leaf += len(p.Leaves())
 	}
 	t := params[k]
 	for t.Type != "" {
@@ -568,7 +568,7 @@ func (g *guard) named(name string, steps []*python) (int, []*python) {
 			return -1, steps
 		}
 		for _, c := range t.Children[:i] {
-			leaf += c.Leaves()
+			leaf += len(c.Leaves())
 		}
 		t, steps = t.Children[i], steps[1:]
 	}

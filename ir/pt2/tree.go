@@ -1,6 +1,10 @@
 package pt2
 
-import "github.com/etgen/etgen/ir"
+import (
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+)
 
 // tree reads a treespec, a JSON text of the form [1, node], and checks that it
 // has leaves leaves.
@@ -52,8 +56,12 @@ func (c *converter) treeNode(s *scanner, leaves *int) *ir.Tree {
 		return t
 	}
 	keys := treeKeys(context)
-	if t.Type == "collections.namedtuple" {
+	switch {
+	case t.Type == "collections.namedtuple":
 		keys = c.wire.namedtuples[context]
+	case !ir.IsDict(t.Type) && strings.HasPrefix(context, "[[") && len(keys) == 2:
+		// A dataclass: the fields that are there, and those that are None.
+		keys = treeKeys(keys[0])
 	}
 	if len(keys) == len(t.Children) {
 		t.Keys = keys

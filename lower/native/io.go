@@ -27,6 +27,11 @@ func mutation(m *ir.Method, i int) ir.Arg {
 // inputs makes a port of every user input and a state buffer of every mutated
 // buffer.
 func (b *builder) inputs(m *ir.Method) error {
+	paths := inputPaths(m)
+	port := func(p Port) {
+		p.Path = paths[len(b.m.Inputs)]
+		b.m.Inputs = append(b.m.Inputs, p)
+	}
 	for i, v := range m.Graph.Inputs {
 		spec := m.Inputs[i]
 		mutated := mutation(m, i) != nil
@@ -50,9 +55,9 @@ func (b *builder) inputs(m *ir.Method) error {
 				b.entered = append(b.entered, size.Symbols()...)
 			}
 			b.entered = append(b.entered, v.Type.Expr.Symbols()...)
-			b.m.Inputs = append(b.m.Inputs, p)
+			port(p)
 		case ir.ConstantInput:
-			b.m.Inputs = append(b.m.Inputs, Port{Name: v.Name, Type: v.Type, Value: spec.Fixed})
+			port(Port{Name: v.Name, Type: v.Type, Value: spec.Fixed})
 		case ir.Buffer, ir.Parameter:
 			if mutated || b.held(spec) {
 				if err := b.stateBuffer(v, spec); err != nil {
@@ -99,11 +104,13 @@ func (b *builder) stateBuffer(v *ir.Value, spec ir.InputSpec) error {
 // its place, in this order: a write to state follows every read of the old
 // value.
 func (b *builder) outputs(m *ir.Method) error {
+	names, paths := b.outputNames(m)
 	for k, out := range m.Outputs {
 		if out.Kind != ir.UserOutput {
 			continue
 		}
-		if err := b.output(m.Graph.Outputs[k], len(b.m.Outputs)); err != nil {
+		i := len(b.m.Outputs)
+		if err := b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i]}); err != nil {
 			return err
 		}
 	}
@@ -126,8 +133,8 @@ func (b *builder) outputs(m *ir.Method) error {
 	return nil
 }
 
-func (b *builder) output(a ir.Arg, i int) error {
-	p := Port{Name: fmt.Sprintf("out%d", i)}
+// output makes port p of output i.
+func (b *builder) output(a ir.Arg, i int, p Port) error {
 	ref, ok := a.(ir.Ref)
 	if !ok {
 		p.Value = a

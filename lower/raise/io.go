@@ -46,8 +46,9 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 		r.st.put(c.place, b.value, order)
 		r.buffers = append(r.buffers, b)
 	}
+	names := r.inputNames()
 	for k, slot := range r.Inputs {
-		name := r.top.Names.Fresh(fmt.Sprintf("input_%d", k))
+		name := r.top.Names.Fresh(names[k])
 		t := r.tensors[slot]
 		if t == nil {
 			fixed, err := r.scalarArg(r.scalar(slot))
@@ -68,6 +69,22 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 		}
 	}
 	return inputs
+}
+
+// inputNames returns what the inputs are called: by the keys of the dicts they
+// are in, if the file tells, else by their numbers.
+func (r *raiser) inputNames() []string {
+	in, _ := r.trees()
+	leaves := in.Leaves()
+	names := make([]string, len(r.Inputs))
+	for k := range names {
+		names[k] = fmt.Sprintf("input_%d", k)
+		// The outermost step is the pair of args and kwargs.
+		if in != nil && len(leaves[k]) > 1 && leaves[k][1:].Keyed() {
+			names[k] = leaves[k][1:].Name("input_")
+		}
+	}
+	return names
 }
 
 func kindOf(a ir.Arg) ir.Kind {
@@ -271,7 +288,7 @@ func (r *raiser) leaveMethod() ([]ir.Arg, error) {
 func (r *raiser) mutations() int {
 	most := len(r.Outputs)
 	if _, out := r.trees(); out != nil {
-		most = max(0, most-leaves(out))
+		most = max(0, most-len(out.Leaves()))
 	}
 	for k, slot := range r.Outputs[:most] {
 		i := slices.Index(r.Inputs, slot)
@@ -302,10 +319,10 @@ func (r *raiser) trees() (in, out *ir.Tree) {
 	if r.Container == nil {
 		return nil, nil
 	}
-	if t := parseTree(r.Container.Input); t != nil && leaves(t) == len(r.Inputs) {
+	if t := parseTree(r.Container.Input); t != nil && len(t.Leaves()) == len(r.Inputs) {
 		in = t
 	}
-	if t := parseTree(r.Container.Output); t != nil && leaves(t) <= len(r.Outputs) {
+	if t := parseTree(r.Container.Output); t != nil && len(t.Leaves()) <= len(r.Outputs) {
 		out = t
 	}
 	return in, out

@@ -59,14 +59,3 @@ func (n *treeSpec) tree(depth int) *ir.Tree {
 	}
 	return t
 }
-
-func leaves(t *ir.Tree) int {
-	if t.Type == "" {
-		return 1
-	}
-	n := 0
-	for _, c := range t.Children {
-		n += leaves(c)
-	}
-	return n
-}

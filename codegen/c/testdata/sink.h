@@ -38,19 +38,29 @@ void sink_reset(sink_state *state);
 /* The dynamic sizes of a call of sink_forward. */
 typedef struct {
     int32_t x_dim0;      /* in: 1 to 8 */
-    int32_t double_dim0; /* in: 2 to 16 */
-    int32_t out0_dim0;   /* out */
+    int32_t double_dim0; /* in: equal to 2*x_dim0 */
+    int32_t out0_dim0;   /* out: x_dim0, 1 to 8 */
 } sink_forward_sizes;
+
+/* What the tensors of sink_forward take, at most where sizes are dynamic. */
+#define SINK_FORWARD_X_DIM0_MAX 8
+#define SINK_FORWARD_X_MAX_BYTES 128u
+#define SINK_FORWARD_DOUBLE2_DIM0_MAX 16
+#define SINK_FORWARD_DOUBLE2_MAX_BYTES 64u
+#define SINK_FORWARD_FLAG_BYTES 1u
+#define SINK_FORWARD_OUT0_DIM0_MAX 8
+#define SINK_FORWARD_OUT0_MAX_BYTES 128u
+#define SINK_FORWARD_OUT1_BYTES 8u
 
 /*
  * forward:
- *   x        in   float32 [x_dim0, 4]
- *   double2  in   float32 [double_dim0]
+ *   x        in   float32 [x_dim0, 4], up to SINK_FORWARD_X_MAX_BYTES
+ *   double2  in   float32 [double_dim0], up to SINK_FORWARD_DOUBLE2_MAX_BYTES
  *   flag     in   bool []  kwargs['flag']
  *   scale    in   float
- *   out0     out  float32 [out0_dim0, 4]
+ *   out0     out  float32 [out0_dim0, 4], up to SINK_FORWARD_OUT0_MAX_BYTES
  *   out1     out  int64 []
- *   out2     out  int
+ *   out2     out  int: 4*x_dim0, 4 to 32
  *   sizes    both the dynamic sizes
  *   state    both what is remembered between calls
  *   arena    SINK_ARENA_SIZE bytes, aligned to SINK_ARENA_ALIGN
@@ -59,6 +69,9 @@ typedef struct {
 sink_status sink_forward(const float *x, const float *double2, const uint8_t *flag, double scale,
     float *out0, int64_t *out1, int64_t *out2, sink_forward_sizes *sizes, sink_state *state,
     void *arena);
+
+/* What the tensors of sink_ramp take, at most where sizes are dynamic. */
+#define SINK_RAMP_OUT_BYTES 16u
 
 /*
  * ramp:

@@ -1,6 +1,7 @@
 """What goes in and comes out besides tensors in a row."""
 
-from typing import Optional
+from dataclasses import dataclass
+from typing import NamedTuple, Optional
 
 import torch
 from torch.export import Dim
@@ -59,3 +60,61 @@ def input_as_output() -> Case:
         return x, x.t(), y, y, torch.ones(2)
 
     return Case(function(forward), (torch.randn(2, 3),))
+
+
+class Scores(NamedTuple):
+    best: torch.Tensor
+    at: torch.Tensor
+
+
+@dataclass
+class Answer:
+    x: torch.Tensor
+    scores: Scores
+    parts: dict
+    missing: Optional[torch.Tensor] = None
+
+
+torch.export.register_dataclass(Answer, serialized_type_name="etgen.Answer")
+torch.utils._pytree._register_namedtuple(Scores, serialized_type_name="etgen.Scores")
+
+
+def named_outputs() -> Case:
+    """A dataclass in which are a named tuple and a dict: their names stay, one is that of an input, others no identifiers or a keyword's."""
+
+    def forward(x, state):
+        y = x + state["register"]
+        best, at = y.max(1)
+        return Answer(x=y, scores=Scores(best=best, at=at), parts={"class": y * 2, "1st half": y[:1], "arena": y.sum()})
+
+    return Case(function(forward), (torch.randn(2, 3), {"register": torch.randn(3)}))
+
+
+def related_sizes() -> Case:
+    """Sizes with conditions: one even, one three times another and one, one equal to another; results' sizes follow from them."""
+
+    def forward(x, rows, y, z):
+        halves = x.reshape(-1, 2, x.shape[1] // 2)
+        return halves[:, 0] + halves[:, 1] * rows, torch.cat([y, z]), z[:-1].sum() + y
+
+    def args(r, a, b):
+        return torch.randn(r, 2 * a), torch.randn(r, 1), torch.randn(b), torch.randn(3 * b + 1)
+
+    r, a, b = Dim("r", min=1, max=4), Dim("a", min=2, max=32), Dim("b", min=1, max=5)
+    shapes = ({0: r, 1: 2 * a}, {0: r}, {0: b}, {0: 3 * b + 1})
+    return Case(function(forward), args(3, 4, 2), runs=[run(*args(4, 32, 5)), run(*args(1, 2, 1))], dynamic_shapes=shapes)
+
+
+def late_sizes() -> Case:
+    """Sizes that only the run knows: how many elements are not zero, a number in a tensor, and their sum."""
+
+    def forward(x, n):
+        k = n.item()
+        torch._check(k >= 2)
+        torch._check(k <= 6)
+        at = x.nonzero()
+        ramp = torch.arange(k, dtype=torch.float32)
+        return at, ramp, torch.cat([ramp, torch.zeros(3)]), ramp.sum() + x[:2, 0]
+
+    runs = [run(torch.zeros(3, 4), torch.tensor(2)), run(torch.ones(3, 4), torch.tensor(6))]
+    return Case(function(forward), (torch.eye(3, 4), torch.tensor(4)), runs=runs)

@@ -35,6 +35,11 @@ typedef struct {
 
 void counter_buffer_reset(counter_buffer_state *state);
 
+/* What the tensors of counter_buffer_forward take, at most where sizes are dynamic. */
+#define COUNTER_BUFFER_X_BYTES 12u
+#define COUNTER_BUFFER_OUT0_BYTES 12u
+#define COUNTER_BUFFER_OUT1_BYTES 16u
+
 /*
  * forward:
  *   x      in   float32 [3]

@@ -30,17 +30,26 @@ typedef enum {
 /* The dynamic sizes of a call of dynamic_batch_forward. */
 typedef struct {
     int32_t x_dim0;    /* in: 1 to 16 */
-    int32_t out0_dim0; /* out */
-    int32_t out2_dim0; /* out */
+    int32_t out0_dim0; /* out: x_dim0, 1 to 16 */
+    int32_t out2_dim0; /* out: 2*x_dim0, 2 to 32 */
 } dynamic_batch_forward_sizes;
+
+/* What the tensors of dynamic_batch_forward take, at most where sizes are dynamic. */
+#define DYNAMIC_BATCH_X_DIM0_MAX 16
+#define DYNAMIC_BATCH_X_MAX_BYTES 256u
+#define DYNAMIC_BATCH_OUT0_DIM0_MAX 16
+#define DYNAMIC_BATCH_OUT0_MAX_BYTES 128u
+#define DYNAMIC_BATCH_OUT1_BYTES 8u
+#define DYNAMIC_BATCH_OUT2_DIM0_MAX 32
+#define DYNAMIC_BATCH_OUT2_MAX_BYTES 128u
 
 /*
  * forward:
- *   x      in   float32 [x_dim0, 4]
- *   out0   out  float32 [out0_dim0, 2]
+ *   x      in   float32 [x_dim0, 4], up to DYNAMIC_BATCH_X_MAX_BYTES
+ *   out0   out  float32 [out0_dim0, 2], up to DYNAMIC_BATCH_OUT0_MAX_BYTES
  *   out1   out  float32 [2]
- *   out2   out  float32 [out2_dim0]
- *   out3   out  int
+ *   out2   out  float32 [out2_dim0], up to DYNAMIC_BATCH_OUT2_MAX_BYTES
+ *   out3   out  int: 2*x_dim0, 2 to 32
  *   sizes  both the dynamic sizes
  *   arena  DYNAMIC_BATCH_ARENA_SIZE bytes, aligned to DYNAMIC_BATCH_ARENA_ALIGN
  */

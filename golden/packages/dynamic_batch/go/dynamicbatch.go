@@ -29,20 +29,20 @@ func New() *Model {
 // ForwardSizes has the dynamic dimensions of a call of Forward.
 type ForwardSizes struct {
 	// Set by the caller.
-	XDim0 int // dimension 0 of x: s77, 1 to 16
+	XDim0 int // dimension 0 of x: 1 to 16
 
 	// Set by Forward.
-	Out0Dim0 int // dimension 0 of out0: s77, 1 to 16
-	Out2Dim0 int // dimension 0 of out2: 2*s77
+	Out0Dim0 int // dimension 0 of out0: XDim0, 1 to 16
+	Out2Dim0 int // dimension 0 of out2: 2*XDim0, 2 to 32
 }
 
 // Forward runs the model's method forward.
 //
-//   - x: float32 [s77, 4]
-//   - out0: float32 [s77, 2] (written)
+//   - x: float32 [XDim0, 4]
+//   - out0: float32 [Out0Dim0, 2] (written)
 //   - out1: float32 [2] (written)
-//   - out2: float32 [2*s77] (written)
-//   - result: int
+//   - out2: float32 [Out2Dim0] (written)
+//   - result: int (2*XDim0, 2 to 32)
 //
 // Tensors are row-major and must not overlap.
 func (m *Model) Forward(x, out0 []float32, out1 *[2]float32, out2 []float32, sizes *ForwardSizes) (int, error) {

@@ -27,6 +27,10 @@ typedef enum {
     LENET_ERR_ASSERT    /* an assertion of the model does not hold */
 } lenet_status;
 
+/* What the tensors of lenet_forward take, at most where sizes are dynamic. */
+#define LENET_X_BYTES 576u
+#define LENET_OUT_BYTES 20u
+
 /*
  * forward:
  *   x      in   float32 [1, 1, 12, 12]

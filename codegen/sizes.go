@@ -1,0 +1,154 @@
+package codegen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower/native"
+)
+
+// SizeWords words the dynamic sizes of a method for its callers: by the names
+// under which they give and get them.
+type SizeWords struct {
+	name   func(output bool, d native.Dim) string
+	solved []namedSolve
+	values map[*sym.Symbol]sym.Expr // in terms of symbols that have the caller's names
+}
+
+// namedSolve is how a symbol follows from a dimension with a name.
+type namedSolve struct {
+	native.Solve
+	dim sym.Expr
+}
+
+// NewSizeWords returns the words for sizes that are bound as b says. name is
+// what the caller knows a dimension of an input or output as.
+func NewSizeWords(b *native.Binding, name func(output bool, d native.Dim) string) *SizeWords {
+	w := &SizeWords{name: name, values: map[*sym.Symbol]sym.Expr{}}
+	named := func(output bool, d native.Dim) sym.Expr {
+		lo, hi := d.Size.Bounds()
+		return sym.NewSymbol(name(output, d), lo, hi).Expr()
+	}
+	for _, s := range b.Solved {
+		dim := named(false, s.Dim)
+		w.values[s.Sym] = sym.FloorDiv(sym.Sub(dim, w.value(s.Rest)), sym.Int(s.Coef))
+		w.solved = append(w.solved, namedSolve{s, dim})
+	}
+	// What only the run knows is called as the first dimension that is it.
+	for _, d := range b.Out {
+		if syms := d.Size.Symbols(); len(syms) == 1 && d.Size.Equal(syms[0].Expr()) && !w.knows(d.Size) {
+			w.values[syms[0]] = named(true, d)
+		}
+	}
+	return w
+}
+
+// knows reports whether all of e has the caller's names.
+func (w *SizeWords) knows(e sym.Expr) bool {
+	return !slices.ContainsFunc(e.Symbols(), func(s *sym.Symbol) bool { _, ok := w.values[s]; return !ok })
+}
+
+// value returns e in terms of what the caller knows.
+func (w *SizeWords) value(e sym.Expr) sym.Expr {
+	// A quotient that stands times its divisor is the dimension itself.
+	for _, s := range slices.Backward(w.solved) {
+		coef, rest, linear := e.Coef(s.Sym)
+		if n, ok := coef.Const(); linear && ok && s.Coef > 1 && n%s.Coef == 0 {
+			e = sym.Add(sym.Mul(sym.Int(n/s.Coef), sym.Sub(s.dim, s.Rest)), rest)
+		}
+	}
+	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+		x, ok := w.values[s]
+		return x, ok
+	})
+}
+
+// Expr words a number, e.g. "x_dim0 + 1".
+func (w *SizeWords) Expr(e sym.Expr) string { return w.value(e).String() }
+
+// Relation words what must hold of two numbers: compare stands between them.
+func (w *SizeWords) Relation(a sym.Expr, compare string, b sym.Expr) string {
+	return w.Expr(a) + " " + compare + " " + w.Expr(b)
+}
+
+// Input words what a dimension of an input, or an integer input, may be, e.g.
+// "4 to 64, even" or "equal to x_dim0". Together the words of all of them are
+// what a call checks.
+func (w *SizeWords) Input(d native.Dim) string {
+	for _, s := range w.solved {
+		if s.Dim.Port == d.Port && s.Dim.Axis == d.Axis {
+			return w.solvedText(s)
+		}
+	}
+	if _, ok := d.Size.Const(); ok {
+		return d.Size.String()
+	}
+	return "equal to " + w.Expr(d.Size)
+}
+
+func (w *SizeWords) solvedText(s namedSolve) string {
+	text := rangeText(s.Dim.Size)
+	rest, known := s.Rest.Const()
+	switch {
+	case !known && s.Coef == 1:
+		lo, hi := s.Sym.Expr().Bounds()
+		text += ", at least " + w.Expr(sym.Add(s.Rest, sym.Int(lo)))
+		if hi != math.MaxInt64 {
+			text += ", at most " + w.Expr(sym.Add(s.Rest, sym.Int(hi)))
+		}
+	case !known:
+		lo, hi := s.Sym.Expr().Bounds()
+		text += fmt.Sprintf(", %s plus %d times %s", w.Expr(s.Rest), s.Coef, boundsText(lo, hi))
+	case s.Coef == 2 && rest%2 == 0:
+		text += ", even"
+	case s.Coef == 2:
+		text += ", odd"
+	case s.Coef > 1 && rest%s.Coef == 0:
+		text += fmt.Sprintf(", a multiple of %d", s.Coef)
+	case s.Coef > 1:
+		text += fmt.Sprintf(", %d more than a multiple of %d", (rest%s.Coef+s.Coef)%s.Coef, s.Coef)
+	}
+	return text
+}
+
+// Output words what a dimension of an output will be: how it follows from the
+// inputs or from dimensions before it, if it does, and its bounds.
+func (w *SizeWords) Output(d native.Dim) string {
+	text := rangeText(d.Size)
+	if value := w.Expr(d.Size); w.knows(d.Size) && value != text && (d.Axis < 0 || value != w.name(true, d)) {
+		text = value + ", " + text
+	}
+	if w.Late(d.Size) {
+		text += ", known after the call"
+	}
+	return text
+}
+
+// Late reports whether only the run knows e: it does not follow from the inputs.
+func (w *SizeWords) Late(e sym.Expr) bool {
+	return slices.ContainsFunc(e.Symbols(), func(x *sym.Symbol) bool {
+		return !slices.ContainsFunc(w.solved, func(s namedSolve) bool { return s.Sym == x })
+	})
+}
+
+// rangeText words the bounds of e, e.g. "4 to 64".
+func rangeText(e sym.Expr) string { return boundsText(e.Bounds()) }
+
+func boundsText(lo, hi int64) string {
+	switch {
+	case lo == hi:
+		return fmt.Sprint(lo)
+	case hi == math.MaxInt64 && lo == math.MinInt64:
+		return "any"
+	case hi == math.MaxInt64:
+		return fmt.Sprintf("at least %d", lo)
+	case lo == math.MinInt64:
+		return fmt.Sprintf("at most %d", hi)
+	}
+	return fmt.Sprintf("%d to %d", lo, hi)
+}
+
+// MaxBytes returns how many bytes a buffer takes at the bound of every size.
+func MaxBytes(b *native.Buffer) int64 { return b.MaxLen * int64(b.DType.Size()) }
