@@ -23,6 +23,16 @@ const wideVectors = `#if defined(__GNUC__) && !defined(__clang__) && defined(__A
 #endif
 `
 
+// exactMath ends the compilation under options that let a compiler reckon with
+// other numbers than the text has: kernels tell NaN and infinity from others, and
+// round by additions that such options cancel. gcc and clang tell some of the
+// options by macros of their own.
+const exactMath = `#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) \
+    || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0) || defined(_M_FP_FAST)
+#error "%s needs exact floating-point arithmetic: compile it without -ffast-math, -Ofast or parts of them"
+#endif
+`
+
 // source puts NAME.c together from what is printed.
 func (g *gen) source() string {
 	w := &writer{}
@@ -33,6 +43,8 @@ func (g *gen) source() string {
 		w.b.WriteString(m.check(file, g.opt.Target))
 		w.blank()
 	}
+	fmt.Fprintf(&w.b, exactMath, file)
+	w.blank()
 	head := w.b.String()
 	w = &writer{}
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))

@@ -55,3 +55,26 @@ method forward {
 		t.Errorf("vectors are not whole ones:\n%s", s)
 	}
 }
+
+// Options that change what floating-point arithmetic gives are an error that says
+// what to do, whatever the compiler; others are none.
+func TestFastMath(t *testing.T) {
+	dir, pkg := generate(t, kitchenSink(), "sink")
+	source := sources(dir, pkg)[:1]
+	for _, target := range []toolchain.Target{toolchain.GCC(), toolchain.Clang()} {
+		for _, flags := range [][]string{{"-ffast-math"}, {"-O3", "-ffast-math"}, {"-Ofast"}, {"-ffinite-math-only"}} {
+			if strings.HasPrefix(target.Compiler, "clang") && flags[0] == "-Ofast" {
+				flags = append(flags, "-Wno-deprecated") // clang says that of the name
+			}
+			_, err := target.With(flags...).Compile(t.Context(), t.TempDir(), source...)
+			if err == nil || !strings.Contains(err.Error(), "sink.c needs exact floating-point arithmetic: compile it without -ffast-math") {
+				t.Errorf("%s %v: %v", target.Compiler, flags, err)
+			}
+		}
+		for _, flags := range [][]string{{"-O3"}, {"-Os"}, {"-O3", "-fno-math-errno"}} {
+			if _, err := target.With(flags...).Compile(t.Context(), t.TempDir(), source...); err != nil {
+				t.Errorf("%s %v: %v", target.Compiler, flags, err)
+			}
+		}
+	}
+}
