@@ -17,23 +17,32 @@ func forwardBlock(m *Method, block *[]Stmt) {
 			forwardBlock(m, nested)
 		}
 	}
-	// A copy that goes may be what another one waited for.
-	for again := true; again; {
-		again = false
-		for i := len(*block) - 1; i >= 0; i-- {
-			c, ok := isCopy((*block)[i])
-			if !ok {
-				continue
-			}
-			f := forwarding{m: m, block: block, at: i, dst: c.Args[0], src: c.Args[1]}
-			if sameMemory(f.dst, f.src) {
-				*block = slices.Delete(*block, i, i+1)
-			} else if f.run() {
-				again = true
-			}
+	// What the caller gets is made there if it need not lie elsewhere.
+	for _, outputs := range []bool{false, true} {
+		for forwardSome(m, block, outputs) { // a copy that goes may be what another one waited for
 		}
 	}
 	dropTrivial(block)
+}
+
+// forwardSome removes copies from block, those to outputs if they are wanted too, and
+// reports whether it did.
+func forwardSome(m *Method, block *[]Stmt, outputs bool) bool {
+	found := false
+	for i := len(*block) - 1; i >= 0; i-- {
+		c, ok := isCopy((*block)[i])
+		if !ok {
+			continue
+		}
+		f := forwarding{m: m, block: block, at: i, dst: c.Args[0], src: c.Args[1]}
+		switch {
+		case sameMemory(f.dst, f.src):
+			*block = slices.Delete(*block, i, i+1)
+		case (outputs || f.dst.Storage != Output) && f.run():
+			found = true
+		}
+	}
+	return found
 }
 
 // dropTrivial removes copies that forwarding made copies of a run to itself.
@@ -83,8 +92,15 @@ func (f *forwarding) run() bool {
 		return false
 	}
 	over := overwriting{src: src, dst: dst}
-	if !over.all(block[first:f.at]) {
-		return false
+	var early []Stmt // calls with late reads that may as well run before
+	for _, s := range block[first:f.at] {
+		n := len(over.late)
+		if !over.step(s) {
+			return false
+		}
+		if len(over.late) > n && f.mayRunBefore(s, block[first:f.at]) {
+			early, over.late = append(early, s), over.late[:n]
+		}
 	}
 	begins := over.changesNothing(block[first])
 	if len(over.late) > 0 && !begins {
@@ -103,7 +119,7 @@ func (f *forwarding) run() bool {
 	if turned && !begins {
 		return false
 	}
-	saves := f.save(over.late)
+	saves := append(early, f.save(over.late)...)
 	if turned {
 		for _, s := range block[:f.at] {
 			rebase(s, src, dst)
@@ -115,7 +131,35 @@ func (f *forwarding) run() bool {
 		}
 		block = slices.Delete(block, f.at, f.at+1)
 	}
-	*f.block = slices.Insert(block, first, saves...)
+	rest := slices.DeleteFunc(slices.Clone(block[first:]), func(s Stmt) bool { return slices.Contains(early, s) })
+	*f.block = slices.Concat(block[:first], saves, rest)
+	return true
+}
+
+// mayRunBefore reports whether s, one of the statements, may run before them all: a
+// call that they make nothing for, and that makes nothing for those before it. What
+// it makes lives longer then, but src needs no memory.
+func (f *forwarding) mayRunBefore(s Stmt, stmts []Stmt) bool {
+	c, ok := s.(*Call)
+	if !ok || touches(c, f.src) {
+		return false
+	}
+	room := f.src.MaxLen * int64(f.src.DType.Size())
+	for _, a := range accesses(c) {
+		if b := Root(*a.buf); a.write && b.Storage == Arena {
+			if room -= b.MaxLen * int64(b.DType.Size()); b.MaxLen < 0 || room < 0 {
+				return false
+			}
+		}
+	}
+	for _, before := range stmts[:slices.Index(stmts, s)] {
+		if _, ok := before.(*Call); !ok {
+			return false // it may give numbers their values, or end the call
+		}
+		if some(c, func(a access) bool { return a.write && touches(before, Root(*a.buf)) || writes(before, Root(*a.buf)) }) {
+			return false
+		}
+	}
 	return true
 }
 
