@@ -3,8 +3,12 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
+
+// unlimited connects all pairs.
+const unlimited = math.MaxInt
 
 // node is a buffer to be placed: a root that is not External.
 type node struct {
@@ -13,7 +17,7 @@ type node struct {
 	align  int64 // strictest of the root and its views
 	memory int
 	live   []Span
-	edges  []edge // the nodes it may not overlap freely, in order of index
+	edges  []edge // the nodes it may not overlap freely, in order of index; see connect
 }
 
 // memoriesOf is how many memories nodes are in, at least one.
@@ -47,10 +51,12 @@ type analysis struct {
 	problem *Problem
 	flow    *flow
 	nodes   []node
-	pairs   []pairing // those that some edge permits, by step, dst, src
+	pairs   []pairing // those that are permitted, by step, dst, src
+
+	permitted map[pairKey][]pairing
 }
 
-// analyse validates the problem and finds lifetimes and conflicts.
+// analyse validates the problem and finds lifetimes and what may be in place.
 func analyse(p *Problem) (*analysis, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -58,7 +64,7 @@ func analyse(p *Problem) (*analysis, error) {
 	a := &analysis{problem: p, flow: newFlow(p.regions())}
 	touches := p.touches()
 	nodeOf := make([]int, len(p.Buffers))
-	live := newLiveness(a.flow)
+	live := &liveness{program: newProgram(p.regions())}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		nodeOf[i] = -1
@@ -80,7 +86,7 @@ func analyse(p *Problem) (*analysis, error) {
 			n.align = max(n.align, p.Buffers[i].Align)
 		}
 	}
-	a.findEdges(a.safeShares(touches, nodeOf))
+	a.permit(a.safeShares(touches, nodeOf))
 	return a, nil
 }
 
@@ -122,8 +128,24 @@ func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pai
 	return shares
 }
 
-// findEdges connects all nodes whose lifetimes meet.
-func (a *analysis) findEdges(shares map[pairKey][]pairing) {
+// permit keeps the shares that let two nodes lie in one place.
+func (a *analysis) permit(shares map[pairKey][]pairing) {
+	a.permitted = map[pairKey][]pairing{}
+	for key, pairs := range shares {
+		x, y := &a.nodes[key.low], &a.nodes[key.high]
+		if x.memory == y.memory && coversMeeting(x.live, y.live, pairs) {
+			a.permitted[key] = pairs
+			a.pairs = append(a.pairs, pairs...)
+		}
+	}
+	slices.SortFunc(a.pairs, func(x, y pairing) int {
+		return cmp.Or(x.step-y.step, x.dst-y.dst, x.src-y.src)
+	})
+}
+
+// connect finds the edges: it connects all nodes whose lifetimes meet. It gives
+// up, and reports false, if there are more than most pairs of these.
+func (a *analysis) connect(most int) bool {
 	type nodeSpan struct {
 		Span
 		node int
@@ -142,6 +164,9 @@ func (a *analysis) findEdges(shares map[pairKey][]pairing) {
 	var active []nodeSpan
 	for _, s := range spans {
 		active = slices.DeleteFunc(active, func(o nodeSpan) bool { return o.Last < s.First })
+		if most -= len(active); most < 0 {
+			return false
+		}
 		for _, o := range active {
 			if o.node != s.node && a.nodes[o.node].memory == a.nodes[s.node].memory {
 				met[s.node] = append(met[s.node], o.node)
@@ -154,21 +179,16 @@ func (a *analysis) findEdges(shares map[pairKey][]pairing) {
 		slices.Sort(met[i])
 		for _, j := range slices.Compact(met[i]) {
 			e := edge{to: j}
-			if pairs := shares[keyOf(i, j)]; coversMeeting(a.nodes[i].live, a.nodes[j].live, pairs) {
+			if pairs := a.permitted[keyOf(i, j)]; pairs != nil {
 				e.inPlace, e.delta = true, pairs[0].delta
 				if pairs[0].dst != i {
 					e.delta = -e.delta
-				}
-				if i < j {
-					a.pairs = append(a.pairs, pairs...)
 				}
 			}
 			a.nodes[i].edges = append(a.nodes[i].edges, e)
 		}
 	}
-	slices.SortFunc(a.pairs, func(x, y pairing) int {
-		return cmp.Or(x.step-y.step, x.dst-y.dst, x.src-y.src)
-	})
+	return true
 }
 
 // coversMeeting reports whether x and y meet only at steps of the pairings, and

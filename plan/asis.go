@@ -27,6 +27,7 @@ func (as AsIs) Plan(p *Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.connect(unlimited)
 	layout := as.Methods[p.Name]
 	pl := newPlacer(a.nodes)
 	for i := range pl.offsets {

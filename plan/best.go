@@ -10,7 +10,8 @@ import (
 // it tries a handful of orders, Greedy's among them; then, as long as the plan
 // is above the lower bound, it repeats the best orders with a buffer moved
 // forward that stands at the peak, and now and then shaken. The effort is bounded, by counted operations
-// and not by time: the same problem always gives the same plan.
+// and not by time: the same problem always gives the same plan. Where very many
+// buffers are in conflict it is a sweep over the program instead.
 type Best struct {
 	// Effort bounds the repairs, in conflicts looked at; 0 means DefaultEffort.
 	Effort int
@@ -18,6 +19,10 @@ type Best struct {
 
 // DefaultEffort takes a fraction of a second at most.
 const DefaultEffort = 5_000_000
+
+// maxConflicts are the pairs of buffers up to which all orders are tried: some
+// 700 buffers that are all alive at once, or many thousands in a network.
+const maxConflicts = 1 << 18
 
 // Plan implements Planner.
 func (b Best) Plan(p *Problem) (*Plan, error) {
@@ -30,6 +35,12 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 		effort = DefaultEffort
 	}
 	offsets := make([]int64, len(a.nodes))
+	if !a.connect(maxConflicts) {
+		for m := range memoriesOf(a.nodes) {
+			a.sweep(m, offsets)
+		}
+		return a.plan(offsets), nil
+	}
 	for m, peak := range a.bound() {
 		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort, place: make([]int, len(a.nodes))}
 		for i, n := range a.nodes {

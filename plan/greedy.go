@@ -17,6 +17,7 @@ func (Greedy) Plan(p *Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.connect(unlimited)
 	pl := newPlacer(a.nodes)
 	pl.run(bySize(a.nodes, allNodes(a.nodes)), lowestFit)
 	return a.plan(pl.offsets), nil

@@ -53,6 +53,29 @@ func TestLargeProblems(t *testing.T) {
 	}
 }
 
+// A sweep stays close to it too.
+func TestSweep(t *testing.T) {
+	for seed := range uint64(4) {
+		p := network(2000, seed)
+		peaks, err := LowerBound(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pl, err := sweeping{}.Plan(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(p, pl); err != nil {
+			t.Fatal(err)
+		}
+		ratio := float64(pl.Size()) / float64(peaks[0].Bytes)
+		t.Logf("%d bytes, %.3f times the lower bound", pl.Size(), ratio)
+		if ratio > 1.4 {
+			t.Errorf("%d bytes, %.3f times the lower bound", pl.Size(), ratio)
+		}
+	}
+}
+
 func BenchmarkPlan(b *testing.B) {
 	for _, steps := range []int{50, 500, 5000} {
 		p := network(steps, 1)

@@ -58,42 +58,39 @@ func (p *Problem) touches() [][]touch {
 	return all
 }
 
-// liveness computes lifetimes, one root buffer at a time. The mark slices hold,
-// per node of the flow graph, the number of the buffer that marked it last, so
-// that nothing has to be cleared in between.
+// liveness computes lifetimes, one root buffer at a time.
 type liveness struct {
-	flow    *flow
-	turn    int32
-	touched []int32 // index in the buffer's touches, valid if touchedBy is turn
-	by      []int32
-	liveIn  []int32 // the node's input state is wanted
-	availIn []int32 // and a write reaches it
+	program *program
+	flow    *flow   // of the buffer's outline
+	touched []int32 // by node, 1 + index in the buffer's touches
+	liveIn  []bool  // the node's input state is wanted
+	availIn []bool  // and a write reaches it
 	stack   []int32
 }
 
-func newLiveness(f *flow) *liveness {
-	n := len(f.succ)
-	return &liveness{flow: f, touched: make([]int32, n), by: make([]int32, n),
-		liveIn: make([]int32, n), availIn: make([]int32, n)}
-}
-
 // spans returns the steps at which a buffer of the given region holds its
-// memory, as maximal spans in order, and completes its touches. The work is
-// proportional to the lifetime, not to the program.
+// memory, as maximal spans in order, and completes its touches.
 //
 // The bytes are forgotten whenever the region is entered, so no path leaves
 // the region, and the back edge of a Loop that is the region itself is none.
 func (l *liveness) spans(region int, touches []touch) ([]Span, error) {
-	l.turn++
-	entry, exit := l.flow.entry(region), l.flow.exit(region)
+	at := make([]int, len(touches))
 	for i, t := range touches {
-		l.by[t.step], l.touched[t.step] = l.turn, int32(i)
+		at[i] = t.step
+	}
+	outline, at := l.program.outline(region, at)
+	l.flow = newFlow(outline.regions)
+	entry, exit := l.flow.entry(0), l.flow.exit(0)
+	nodes := len(l.flow.succ)
+	l.touched, l.liveIn, l.availIn = make([]int32, nodes), make([]bool, nodes), make([]bool, nodes)
+	for i, n := range at {
+		l.touched[n] = int32(i) + 1
 	}
 
 	// Backwards from the steps that need the bytes, up to a step that replaces them.
-	for _, t := range touches {
+	for i, t := range touches {
 		if t.needs {
-			l.mark(l.liveIn, int32(t.step))
+			l.mark(l.liveIn, int32(at[i]))
 		}
 	}
 	for len(l.stack) > 0 {
@@ -102,7 +99,7 @@ func (l *liveness) spans(region int, touches []touch) ([]Span, error) {
 			continue
 		}
 		for _, q := range l.flow.pred[n] {
-			if l.by[q] != l.turn || touches[l.touched[q]].needs {
+			if k := l.touched[q]; k == 0 || touches[k-1].needs {
 				l.mark(l.liveIn, q)
 			}
 		}
@@ -112,7 +109,7 @@ func (l *liveness) spans(region int, touches []touch) ([]Span, error) {
 	var steps []int
 	follow := func(n int32) (live bool) {
 		for _, q := range l.flow.succ[n] {
-			if q == entry || q == exit || l.liveIn[q] != l.turn {
+			if q == entry || q == exit || !l.liveIn[q] {
 				continue
 			}
 			live = true
@@ -122,16 +119,16 @@ func (l *liveness) spans(region int, touches []touch) ([]Span, error) {
 	}
 	for i := range touches {
 		t := &touches[i]
-		steps = append(steps, t.step)
+		steps = append(steps, at[i])
 		if t.writes {
-			t.liveAfter = follow(int32(t.step))
+			t.liveAfter = follow(int32(at[i]))
 		}
 	}
 	for len(l.stack) > 0 {
 		n := l.pop()
 		live := follow(n)
-		if l.by[n] == l.turn {
-			t := &touches[l.touched[n]]
+		if k := l.touched[n]; k > 0 {
+			t := &touches[k-1]
 			t.liveBefore, t.liveAfter = true, live
 		} else if int(n) < l.flow.steps {
 			steps = append(steps, int(n))
@@ -146,18 +143,19 @@ func (l *liveness) spans(region int, touches []touch) ([]Span, error) {
 	slices.Sort(steps)
 	var spans []Span
 	for _, s := range steps {
-		if n := len(spans); n > 0 && spans[n-1].Last == s-1 {
-			spans[n-1].Last = s
+		sp := outline.spans[s]
+		if n := len(spans); n > 0 && spans[n-1].Last >= sp.First-1 {
+			spans[n-1].Last = sp.Last
 		} else {
-			spans = append(spans, Span{s, s})
+			spans = append(spans, sp)
 		}
 	}
 	return spans, nil
 }
 
-func (l *liveness) mark(set []int32, n int32) {
-	if set[n] != l.turn {
-		set[n] = l.turn
+func (l *liveness) mark(set []bool, n int32) {
+	if !set[n] {
+		set[n] = true
 		l.stack = append(l.stack, n)
 	}
 }

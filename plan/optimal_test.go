@@ -57,6 +57,7 @@ func TestAgainstOptimum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		a.connect(unlimited)
 		if n := len(a.nodes); n < 4 || n > 7 {
 			continue
 		}

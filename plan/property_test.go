@@ -11,6 +11,7 @@ var planners = []struct {
 	Planner
 }{
 	{"greedy", Greedy{}},
+	{"sweep", sweeping{}},
 	{"best", Best{Effort: 20_000}},
 	{"disjoint", Disjoint{}},
 }
@@ -158,6 +159,21 @@ func moveOne(p *Problem, pl *Plan, rng *rand.Rand) *Plan {
 	return moved
 }
 
+// sweeping plans as Best does where very many buffers are in conflict.
+type sweeping struct{}
+
+func (sweeping) Plan(p *Problem) (*Plan, error) {
+	a, err := analyse(p)
+	if err != nil {
+		return nil, err
+	}
+	offsets := make([]int64, len(a.nodes))
+	for m := range memoriesOf(a.nodes) {
+		a.sweep(m, offsets)
+	}
+	return a.plan(offsets), nil
+}
+
 // With other memory in between, two buffers can be judged by themselves. The
 // checker's verdict on every pair must be the planners' notion of a conflict:
 // two definitions, one by execution and one by lifetimes, that have no code in
@@ -170,6 +186,7 @@ func TestConflictsAgreeWithCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		a.connect(unlimited)
 		for i := range a.nodes {
 			for j := range i {
 				x, y := &a.nodes[i], &a.nodes[j]
