@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,14 +58,17 @@ type checker struct {
 	said    map[string]bool
 
 	root    []BufferID
-	meets   [][]BufferID // for each placed root the other roots that share bytes with it
 	actions []action
+	shares  map[int][]Share // by step
 
 	children [][]int
 	local    [][]BufferID // roots by region
-	back     [][]cell     // for each Loop: what comes round over its back edge
-	changed  bool         // some back grew in this round
-	final    bool         // nothing grows any more: report
+	back     []facts      // for each Loop: what comes round over its back edge
+	cells    []cell       // by root
+	log      []change     // of them
+	intact   *intact
+	changed  bool // some back grew in this round
+	final    bool // nothing grows any more: report
 }
 
 func (c *checker) fault(format string, args ...any) {
@@ -132,23 +136,13 @@ func (c *checker) overlap(a, b BufferID) bool {
 		max(from, to) < min(from+x.Size, to+y.Size)
 }
 
-// overlaps tables which roots meet in memory and what each step does.
+// overlaps tables what each step does and checks that what it touches does not
+// overlap.
 func (c *checker) overlaps() {
 	p := c.problem
-	c.meets = make([][]BufferID, len(p.Buffers))
-	var placed []BufferID
-	for i, b := range p.Buffers {
-		if b.Alias == nil && !b.External {
-			placed = append(placed, BufferID(i))
-		}
-	}
-	for k, a := range placed {
-		for _, b := range placed[k+1:] {
-			if c.overlap(a, b) {
-				c.meets[a] = append(c.meets[a], b)
-				c.meets[b] = append(c.meets[b], a)
-			}
-		}
+	c.shares = map[int][]Share{}
+	for _, sh := range p.Shares {
+		c.shares[sh.Step] = append(c.shares[sh.Step], sh)
 	}
 	c.actions = make([]action, c.regions[0].Last+1)
 	for i, b := range p.Buffers {
@@ -166,10 +160,21 @@ func (c *checker) overlaps() {
 
 // together checks that the roots step s touches do not overlap, except by share.
 func (c *checker) together(s int) {
-	used := slices.Concat(c.actions[s].reads, c.actions[s].writes)
-	for k, a := range used {
-		for _, b := range used[k+1:] {
-			x, y := c.root[a], c.root[b]
+	var used []BufferID
+	for _, id := range slices.Concat(c.actions[s].reads, c.actions[s].writes) {
+		if root := c.root[id]; !c.problem.Buffers[root].External {
+			used = append(used, root)
+		}
+	}
+	slices.SortFunc(used, func(a, b BufferID) int {
+		return cmp.Or(cmp.Compare(c.plan.Offsets[a], c.plan.Offsets[b]), cmp.Compare(a, b))
+	})
+	used = slices.Compact(used)
+	for k, x := range used {
+		for _, y := range used[k+1:] {
+			if c.plan.Offsets[y] >= c.plan.Offsets[x]+c.problem.Buffers[x].Size {
+				break
+			}
 			if c.overlap(x, y) && !c.shared(s, x, y) && !c.shared(s, y, x) {
 				c.fault("step %d touches %s and %s, which overlap", s, c.problem.label(min(x, y)), c.problem.label(max(x, y)))
 			}
@@ -193,8 +198,8 @@ func (c *checker) shared(s int, dst, src BufferID) bool {
 		return !slices.ContainsFunc(list, func(x BufferID) bool { return x != id })
 	}
 	act := c.actions[s]
-	for _, sh := range c.problem.Shares {
-		if sh.Step == s && c.root[sh.Dst] == dst && c.root[sh.Src] == src &&
+	for _, sh := range c.shares[s] {
+		if c.root[sh.Dst] == dst && c.root[sh.Src] == src &&
 			c.plan.Offsets[sh.Dst] == c.plan.Offsets[sh.Src] &&
 			c.problem.Buffers[sh.Dst].Size > 0 && c.problem.Buffers[sh.Src].Size > 0 &&
 			only(touched(act.writes, dst), sh.Dst) && only(touched(act.reads, dst), sh.Dst) &&

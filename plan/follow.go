@@ -6,6 +6,10 @@ import "slices"
 // through the region tree, joining where paths join. What comes round a loop's
 // back edge is kept from one round to the next; cells only ever gain facts, so
 // after finitely many rounds nothing changes, and the last round reports.
+//
+// There is one set of cells, and a log of what was changed: a path is left by
+// going back in it. So the work grows with what steps do, not with that times
+// the number of buffers.
 func (c *checker) follow() {
 	c.children = make([][]int, len(c.regions))
 	for i, r := range c.regions[1:] {
@@ -17,10 +21,12 @@ func (c *checker) follow() {
 			c.local[b.Region] = append(c.local[b.Region], BufferID(i))
 		}
 	}
-	c.back = make([][]cell, len(c.regions))
+	c.back = make([]facts, len(c.regions))
 	for {
 		c.changed = false
-		c.region(0, make([]cell, len(c.problem.Buffers)))
+		c.cells, c.log = make([]cell, len(c.problem.Buffers)), nil
+		c.intact = newIntact(c.problem, c.plan)
+		c.region(0)
 		if c.final {
 			return
 		}
@@ -28,110 +34,174 @@ func (c *checker) follow() {
 	}
 }
 
-// join adds to the facts of into those of from and reports whether it gained any.
-func join(into, from []cell) bool {
-	gained := false
-	for i, f := range from {
-		t := &into[i]
-		if f.written && !t.written {
-			t.written, gained = true, true
-		}
-		if f.destroyed && !t.destroyed {
-			t.destroyed, t.step, t.by, gained = true, f.step, f.by, true
-		}
-	}
-	return gained
+// facts are cells by root, those that a part of the program changes.
+type facts map[BufferID]cell
+
+// change is an entry of the log.
+type change struct {
+	root BufferID
+	was  cell
 }
 
-// region runs region r on the cells, in place.
-func (c *checker) region(r int, cells []cell) {
+// set changes a cell.
+func (c *checker) set(root BufferID, to cell) {
+	if was := c.cells[root]; was != to {
+		c.log = append(c.log, change{root, was})
+		c.cells[root] = to
+		c.intact.set(root, to.written && !to.destroyed)
+	}
+}
+
+// since returns the cells that were changed since the log had mark entries.
+func (c *checker) since(mark int) facts {
+	f := facts{}
+	for _, ch := range c.log[mark:] {
+		f[ch.root] = c.cells[ch.root]
+	}
+	return f
+}
+
+// undo goes back to where the log had mark entries.
+func (c *checker) undo(mark int) {
+	for _, ch := range slices.Backward(c.log[mark:]) {
+		c.cells[ch.root] = ch.was
+		c.intact.set(ch.root, ch.was.written && !ch.was.destroyed)
+	}
+	c.log = c.log[:mark]
+}
+
+// join returns what is known of a cell where two paths meet.
+func join(t, f cell) cell {
+	t.written = t.written || f.written
+	if f.destroyed && !t.destroyed {
+		t.destroyed, t.step, t.by = true, f.step, f.by
+	}
+	return t
+}
+
+// region runs region r.
+func (c *checker) region(r int) {
 	reg := c.regions[r]
 	if reg.Kind == Loop {
-		if c.back[r] == nil {
-			c.back[r] = make([]cell, len(cells))
+		for root, f := range c.back[r] {
+			c.set(root, join(c.cells[root], f))
 		}
-		join(cells, c.back[r])
 	}
-	outside := slices.Clone(cells) // for a Loop left before its first item
+	before := len(c.log) // for a Loop left before its first item
 	for _, b := range c.local[r] {
-		cells[b] = cell{}
+		c.set(b, cell{})
 	}
 	if reg.Kind == Cond {
-		in := slices.Clone(cells)
-		for k, arm := range c.children[r] {
-			if k == 0 {
-				c.region(arm, cells)
-				continue
-			}
-			other := slices.Clone(in)
-			c.region(arm, other)
-			join(cells, other)
-		}
+		c.arms(c.children[r])
 		return
 	}
-	s, leave := reg.First, outside
+	s, leave := reg.First, facts(nil)
 	for _, child := range c.children[r] {
 		sub := c.regions[child]
 		for ; s < sub.First; s++ {
-			c.step(s, cells)
+			c.step(s)
 		}
-		c.region(child, cells)
+		c.region(child)
 		s = sub.Last + 1
 		if sub.Kind == Test {
-			leave = slices.Clone(cells)
+			leave = c.since(before)
 		}
 	}
 	for ; s <= reg.Last; s++ {
-		c.step(s, cells)
+		c.step(s)
 	}
-	if reg.Kind == Loop {
-		if join(c.back[r], cells) {
+	if reg.Kind != Loop {
+		return
+	}
+	if c.back[r] == nil {
+		c.back[r] = facts{}
+	}
+	for root, f := range c.since(before) {
+		if to := join(c.back[r][root], f); to != c.back[r][root] {
+			c.back[r][root] = to
 			c.changed = true
 		}
-		copy(cells, leave)
+	}
+	c.undo(before)
+	for root, f := range leave {
+		c.set(root, f)
+	}
+}
+
+// arms runs regions of which one is run.
+func (c *checker) arms(regions []int) {
+	mark := len(c.log)
+	after := make([]facts, len(regions))
+	for i, arm := range regions {
+		c.region(arm)
+		after[i] = c.since(mark)
+		c.undo(mark)
+	}
+	joined := facts{}
+	for _, f := range after {
+		for root := range f {
+			if _, done := joined[root]; done {
+				continue
+			}
+			for i, arm := range after {
+				t, ok := arm[root]
+				if !ok {
+					t = c.cells[root]
+				}
+				if i > 0 {
+					t = join(joined[root], t)
+				}
+				joined[root] = t
+			}
+		}
+	}
+	for root, f := range joined {
+		c.set(root, f)
 	}
 }
 
 // step runs step s: first its reads must find what was written, then its writes
 // destroy whatever else lies where they fall.
-func (c *checker) step(s int, cells []cell) {
+func (c *checker) step(s int) {
 	act := c.actions[s]
 	p := c.problem
+	touches := func(list []BufferID, root BufferID) bool {
+		return slices.ContainsFunc(list, func(id BufferID) bool { return c.root[id] == root })
+	}
 	for _, id := range act.reads {
 		root := c.root[id]
 		if p.Buffers[root].External || p.Buffers[root].Size == 0 {
 			continue
 		}
-		if !cells[root].written && c.final && !slices.ContainsFunc(act.writes, func(w BufferID) bool { return c.root[w] == root }) {
+		if !c.cells[root].written && c.final && !touches(act.writes, root) {
 			c.fault("step %d reads %s, to which nothing was written", s, p.label(id))
 		}
-		c.intact(s, id, cells[root])
+		c.whole(s, id, c.cells[root])
 	}
 	for _, id := range act.writes {
 		if root := c.root[id]; p.Buffers[id].Size < p.Buffers[root].Size {
-			c.intact(s, root, cells[root]) // the rest of the root is kept
+			c.whole(s, root, c.cells[root]) // the rest of the root is kept
 		}
 	}
 	for _, id := range act.writes {
-		for _, hit := range c.meets[c.root[id]] {
-			if t := &cells[hit]; t.written && !t.destroyed {
-				t.destroyed, t.step, t.by = true, s, id
-			}
+		for _, hit := range c.intact.meeting(c.root[id]) {
+			c.set(hit, cell{written: true, destroyed: true, step: s, by: id})
 		}
 	}
 	// Two roots written in one step do not overlap: together has seen to it.
 	for _, id := range act.writes {
 		root := c.root[id]
-		whole := p.Buffers[id].Size == p.Buffers[root].Size &&
-			!slices.ContainsFunc(act.reads, func(r BufferID) bool { return c.root[r] == root })
-		if whole {
-			cells[root] = cell{}
+		to := c.cells[root]
+		if p.Buffers[id].Size == p.Buffers[root].Size && !touches(act.reads, root) {
+			to = cell{}
 		}
-		cells[root].written = true
+		to.written = true
+		c.set(root, to)
 	}
 }
 
-func (c *checker) intact(s int, id BufferID, t cell) {
+// whole reports that a step reads what was overwritten.
+func (c *checker) whole(s int, id BufferID, t cell) {
 	if t.destroyed && c.final {
 		c.fault("step %d reads %s, which step %d may have overwritten through %s",
 			s, c.problem.label(id), t.step, c.problem.label(t.by))
