@@ -15,12 +15,11 @@ import (
 //
 // A source in a block of a loop is written again before it is read again, so
 // that only what follows within the program text counts.
+//
+// A copy that goes may let another one go, before it or behind it.
 func forward(c *code) {
-	for {
-		u := usesOf(c)
-		if !u.forwardIn(&c.block) {
-			return
-		}
+	u := usesOf(c)
+	for u.forwardIn(&c.block) {
 	}
 }
 
@@ -36,14 +35,17 @@ type uses struct {
 	// at are the positions of items; of an item with blocks that of its first
 	// instruction.
 	at  map[item]int
+	in  map[item]int // the blocks that items are in, by number
 	end int
+
+	blocks int
 	// held are roots that the caller sees, returned those it gets.
 	held, returned map[*slot]bool
 }
 
 func usesOf(c *code) *uses {
 	u := &uses{
-		reads: map[*slot][]touch{}, writes: map[*slot][]touch{}, at: map[item]int{},
+		reads: map[*slot][]touch{}, writes: map[*slot][]touch{}, at: map[item]int{}, in: map[item]int{},
 		held: map[*slot]bool{}, returned: map[*slot]bool{},
 	}
 	for _, s := range c.held {
@@ -67,8 +69,10 @@ func (u *uses) add(m map[*slot][]touch, s *slot, c *call) {
 }
 
 func (u *uses) block(items []item) {
+	u.blocks++
+	block := u.blocks
 	for _, it := range items {
-		u.at[it] = u.end
+		u.at[it], u.in[it] = u.end, block
 		switch it := it.(type) {
 		case *call:
 			for _, s := range it.reads {
@@ -96,36 +100,53 @@ func (u *uses) block(items []item) {
 	}
 }
 
-// forwardIn removes one copy from a block or those below it.
+// forwardIn removes copies from a block and those below it, and reports whether
+// there were any.
 func (u *uses) forwardIn(items *[]item) bool {
-	for i, it := range *items {
+	some := false
+	kept := (*items)[:0]
+	for _, it := range *items {
 		switch it := it.(type) {
 		case *branch:
-			if u.forwardIn(&it.then) || u.forwardIn(&it.other) {
-				return true
-			}
+			some = u.forwardIn(&it.then) || some
+			some = u.forwardIn(&it.other) || some
 		case *loop:
-			if u.forwardIn(&it.test) || u.forwardIn(&it.body) {
-				return true
-			}
+			some = u.forwardIn(&it.test) || some
+			some = u.forwardIn(&it.body) || some
 		case *call:
-			if it.copies && u.canForward(*items, it) {
-				to, from := it.writes[0].now(), it.reads[0].now()
-				if r := from.root(); r != from {
-					r.tensor.of = to
-				}
-				from.merged = to
-				*items = slices.Delete(*items, i, i+1)
-				return true
+			if it.copies && u.canForward(it) {
+				u.merge(it)
+				some = true
+				continue
 			}
 		}
+		kept = append(kept, it)
 	}
-	return false
+	clear((*items)[len(kept):])
+	*items = kept
+	return some
 }
 
-// canForward reports whether the source of copy c, in block items, can be made
-// in place of its destination.
-func (u *uses) canForward(items []item, c *call) bool {
+// merge makes the source of copy c one with its destination, and c none of the
+// uses.
+func (u *uses) merge(c *call) {
+	to, from := c.writes[0].now(), c.reads[0].now()
+	src, dst := from.root(), to.root()
+	if src != from {
+		src.tensor.of = to
+	}
+	from.merged = to
+	for _, m := range []map[*slot][]touch{u.reads, u.writes} {
+		all := append(m[dst], m[src]...)
+		delete(m, src)
+		m[dst] = slices.DeleteFunc(all, func(t touch) bool { return t.call == c })
+	}
+	u.returned[dst] = u.returned[dst] || u.returned[src]
+}
+
+// canForward reports whether the source of copy c can be made in place of its
+// destination.
+func (u *uses) canForward(c *call) bool {
 	to, from := c.writes[0].now(), c.reads[0].now()
 	src, dst := from.root(), to.root()
 	switch {
@@ -145,7 +166,7 @@ func (u *uses) canForward(items []item, c *call) bool {
 		return false
 	}
 	def := u.writes[src][0]
-	if def.call == nil || def.call.copies || !slices.Contains(items, item(def.call)) {
+	if def.call == nil || def.call.copies || u.in[def.call] != u.in[c] {
 		return false
 	}
 	at := u.at[c]

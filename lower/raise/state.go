@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -67,54 +68,56 @@ func (s *state) clone() *state {
 	return t
 }
 
-// forget makes a range hold nothing known.
-func (s *state) forget(p place) {
-	old := s.memory[p.memory]
-	var kept []piece
-	for _, x := range old {
-		if x.hi <= p.lo || p.hi <= x.lo {
-			kept = append(kept, x)
-			continue
-		}
-		if x.lo < p.lo {
-			left := x
-			left.hi = p.lo
-			kept = append(kept, left)
-		}
-		if p.hi < x.hi {
-			right := x
-			right.at += p.hi - x.lo
-			right.lo = p.hi
-			kept = append(kept, right)
-		}
-	}
-	s.memory[p.memory] = kept
+// overlapping returns which pieces of a memory share bytes with a range: those from
+// i up to j.
+func (s *state) overlapping(p place) (i, j int) {
+	ps := s.memory[p.memory]
+	i = sort.Search(len(ps), func(k int) bool { return ps[k].hi > p.lo })
+	j = i + sort.Search(len(ps)-i, func(k int) bool { return ps[i+k].lo >= p.hi })
+	return i, j
 }
+
+// forget makes a range hold nothing known.
+func (s *state) forget(p place) { s.replace(p) }
 
 // put makes a range hold a value.
 func (s *state) put(p place, v *ir.Value, order []uint8) {
-	s.forget(p)
 	if p.lo == p.hi {
+		s.forget(p)
 		return
 	}
-	ps := append(s.memory[p.memory], piece{lo: p.lo, hi: p.hi, value: v, order: order})
-	slices.SortFunc(ps, func(a, b piece) int { return int(min(1, max(-1, a.lo-b.lo))) })
-	s.memory[p.memory] = ps
+	s.replace(p, piece{lo: p.lo, hi: p.hi, value: v, order: order})
+}
+
+// replace puts pieces in the place of what a range holds.
+func (s *state) replace(p place, by ...piece) {
+	i, j := s.overlapping(p)
+	ps := s.memory[p.memory]
+	if i < j {
+		if left := ps[i]; left.lo < p.lo {
+			left.hi = p.lo
+			by = append([]piece{left}, by...)
+		}
+		if right := ps[j-1]; p.hi < right.hi {
+			right.at += p.hi - right.lo
+			right.lo = p.hi
+			by = append(by, right)
+		}
+	}
+	s.memory[p.memory] = slices.Replace(ps, i, j, by...)
 }
 
 // within returns the pieces of a range, cut to it.
 func (s *state) within(p place) []piece {
-	var out []piece
-	for _, x := range s.memory[p.memory] {
-		if x.hi <= p.lo || p.hi <= x.lo {
-			continue
-		}
+	i, j := s.overlapping(p)
+	out := slices.Clone(s.memory[p.memory][i:j])
+	for k := range out {
+		x := &out[k]
 		if x.lo < p.lo {
 			x.at += p.lo - x.lo
 			x.lo = p.lo
 		}
 		x.hi = min(x.hi, p.hi)
-		out = append(out, x)
 	}
 	return out
 }
