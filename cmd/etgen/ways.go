@@ -25,7 +25,7 @@ func wayOf(word string, opt compile.Options) (way.Way, error) {
 	case "rt-optimize":
 		return way.RT{Settings: settings, Optimize: true}, nil
 	case "eval":
-		return way.Reference{}, nil
+		return way.Reference{Options: opt}, nil
 	}
 	return nil, usageError("--via=%s is unknown: take %s", word, wayNames)
 }

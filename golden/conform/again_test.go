@@ -182,7 +182,7 @@ func TestMethodsInOneFile(t *testing.T) {
 			job.Open = func() (*ir.Program, io.Closer, error) { return compile.Read(path) }
 			for _, w := range []way.Way{way.RT{}, again{}, way.C{}, way.Go{}, way.Reference{}} {
 				w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
-					if miss := check(c, r); miss != nil {
+					if miss := check(t.Context(), c, job, r); miss != nil {
 						t.Errorf("%s via %s, external weights %v: call %d: %s", name, w.Name(), external, miss.Call, miss.Problem)
 					}
 				})

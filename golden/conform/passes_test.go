@@ -39,7 +39,8 @@ func TestEveryPass(t *testing.T) {
 			runs++
 			var miss *Miss
 			w := way.Reference{Pipeline: verified(pl)}
-			w.Run(t.Context(), []way.Job{Job(c, model)}, func(_ int, r *way.Result) { miss = check(c, r) })
+			job := Job(c, model)
+			w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) { miss = check(t.Context(), c, job, r) })
 			if miss != nil {
 				if miss.Case = c.Dir; isRefusal(*miss) {
 					break

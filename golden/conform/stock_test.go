@@ -75,8 +75,9 @@ func TestStock(t *testing.T) {
 			}
 			ran++
 			w := way.Reference{Pipeline: verified(lower.ToStock)}
-			w.Run(t.Context(), []way.Job{Job(c, model)}, func(_ int, r *way.Result) {
-				if miss := check(c, r); miss != nil {
+			job := Job(c, model)
+			w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
+				if miss := check(t.Context(), c, job, r); miss != nil {
 					t.Errorf("%s: %s", path, miss.Problem)
 				}
 			})

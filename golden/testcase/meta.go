@@ -32,6 +32,7 @@ type metaCall struct {
 	Method  string      `json:"method,omitempty"`
 	Inputs  []metaValue `json:"inputs"`
 	Outputs []metaValue `json:"outputs"`
+	Refused string      `json:"refused,omitempty"`
 }
 
 // label is a name or the number of a class.
@@ -58,7 +59,7 @@ type metaValue struct {
 }
 
 func (m metaCall) read(dir string) (Call, error) {
-	c := Call{Label: string(m.Label)}
+	c := Call{Label: string(m.Label), Refused: m.Refused}
 	for i, in := range m.Inputs {
 		v, err := in.read(dir)
 		if err != nil {
@@ -143,7 +144,7 @@ func scalar(kind string, value json.RawMessage) (ir.Arg, error) {
 
 // addCall adds the files of a call to pkg and returns what meta.json says of it.
 func addCall(pkg *codegen.Package, prefix string, c Call) (metaCall, error) {
-	m := metaCall{Label: label(c.Label), Inputs: []metaValue{}, Outputs: []metaValue{}}
+	m := metaCall{Label: label(c.Label), Refused: c.Refused, Inputs: []metaValue{}, Outputs: []metaValue{}}
 	for i, v := range c.Inputs {
 		w, err := addValue(pkg, fmt.Sprintf("%sinput_%d.bin", prefix, i), v)
 		if err != nil {

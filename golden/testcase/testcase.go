@@ -49,6 +49,9 @@ type Call struct {
 	Method  int    // index among the program's methods
 	Inputs  []tensor.Value
 	Outputs []tensor.Value
+	// Refused says how PyTorch's exported program refuses the call, which the model
+	// it was made of takes: by a guard. Then there are no outputs.
+	Refused string
 	// Mutated holds, parallel to Inputs, the tensors after the call; nil where
 	// the call does not change them.
 	Mutated []*tensor.Tensor

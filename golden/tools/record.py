@@ -59,7 +59,10 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
         for name in programs:
             loaded = torch.export.load(os.path.join(folder, name))
             got = _run(loaded.module(), calls, stateful)
-            d = max(_compare(folder, name, w, g) for w, g in zip(want, got))
+            for i, g in enumerate(got):
+                if isinstance(g, str):  # the program refuses what the model takes
+                    want[i] = g
+            d = max(_compare(folder, name, w, g) for w, g in zip(want, got) if not isinstance(w, str))
             if name == "model.pt2":
                 diff = d
 
@@ -151,14 +154,20 @@ def _copy(tree):
 
 
 def _run(module, calls, stateful):
-    """Makes the calls; returns for each the flat outputs and the flat inputs as they are after it."""
+    """Makes the calls; returns for each the flat outputs and the flat inputs as they are after it, or the guard that excludes it."""
     results = []
     current = copy.deepcopy(module)
     for i, call in enumerate(calls):
         if i and not stateful:
             current = copy.deepcopy(module)
         args, kwargs = _copy(call["args"]), _copy(call["kwargs"])
-        output = current(*args, **kwargs)
+        try:
+            output = current(*args, **kwargs)
+        except AssertionError as e:
+            if not str(e).startswith("Guard failed: "):
+                raise
+            results.append(str(e))
+            continue
         # An output may be a view of state that the next call changes.
         results.append((_copy(_flat(output)), _flat((args, kwargs))))
     return results
@@ -196,7 +205,8 @@ def _compare(folder, model, want, got):
 def _write_call(folder, index, call, result):
     """Writes the tensors of one call; returns its part of meta.json."""
     prefix = f"run{index}_" if index else ""
-    outputs, after = result
+    refused = result if isinstance(result, str) else None
+    outputs, after = ([], _flat((call["args"], call["kwargs"]))) if refused else result
     part = {"label": call["label"]} if call["label"] is not None else {}
     part["inputs"] = []
     for k, ((path, before), (_, changed)) in enumerate(zip(_flat((call["args"], call["kwargs"])), after)):
@@ -206,6 +216,8 @@ def _write_call(folder, index, call, result):
             write_tensor(os.path.join(folder, entry["mutated_file"]), changed)
         part["inputs"].append(entry)
     part["outputs"] = [_write_value(folder, f"{prefix}output_{k}.bin", path, x) for k, (path, x) in enumerate(outputs)]
+    if refused:
+        part["refused"] = refused
     return part
 
 

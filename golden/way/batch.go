@@ -274,9 +274,20 @@ func (u *unit) answer(c *Call, a *session.Answer) CallResult {
 	return r
 }
 
+// How packages say that they refuse the sizes they are given: NAME_ERR_SHAPE, and
+// what errors that are ErrShape begin with behind the package's name.
+const (
+	cStatusShape = 2
+	goShape      = ": wrong shape: "
+)
+
 func statusError(a *session.Answer) error {
+	err := fmt.Errorf("the call fails: status %d", a.Status)
 	if a.Message != "" {
-		return fmt.Errorf("the call fails: %s", a.Message)
+		err = fmt.Errorf("the call fails: %s", a.Message)
 	}
-	return fmt.Errorf("the call fails: status %d", a.Status)
+	if a.Message == "" && a.Status == cStatusShape || strings.Contains(a.Message, goShape) {
+		err = shapeError{err}
+	}
+	return err
 }

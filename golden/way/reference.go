@@ -3,9 +3,11 @@ package way
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
@@ -19,6 +21,8 @@ import (
 type Reference struct {
 	Naive    bool           // evaluate the definitions themselves, not the loops made of them
 	Pipeline lower.Pipeline // how the graph is lowered; nil is lower.Backend
+	// Options tell what becomes of the program's warnings, and nothing else.
+	Options compile.Options
 }
 
 // Name is "eval".
@@ -49,6 +53,9 @@ func (w Reference) job(j Job, r *Result) error {
 		pipeline = lower.Backend
 	}
 	if err := pipeline.Run(&lower.Context{Table: table}, p, nil); err != nil {
+		return err
+	}
+	if err := w.Options.Warnings(p); err != nil {
 		return err
 	}
 	r.Terms = Terms(table, p)
@@ -89,7 +96,13 @@ func (w Reference) call(table *ops.Table, m *ir.Method, c Call, state map[string
 	if err != nil {
 		return err
 	}
+	if err := machine.Enter(m.Graph, args); err != nil {
+		return shapeError{err}
+	}
 	outs, err := machine.Graph(m.Graph, args)
+	if errors.Is(err, interp.ErrAssert) {
+		return shapeError{err}
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package way
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -85,6 +86,9 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 				}
 				return m.call(ctx, c, &cr)
 			})
+			if errors.Is(cr.Err, rt.ErrInvalidArgument) || errors.Is(cr.Err, rt.ErrNotSupported) {
+				cr.Err = shapeError{cr.Err}
+			}
 		}
 		m.failed = cr.Err != nil
 		r.Calls = append(r.Calls, cr)

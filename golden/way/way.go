@@ -5,6 +5,7 @@ package way
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -85,6 +86,19 @@ func guard(f func() error) (err error) {
 	}()
 	return f()
 }
+
+// ErrShape is what the error of a call is (errors.Is) if the model refused the
+// sizes or numbers it was given.
+var ErrShape = errors.New("the model refuses its inputs")
+
+// shapeError is an error that is ErrShape, with its own text.
+type shapeError struct{ error }
+
+// Is reports whether target is ErrShape.
+func (shapeError) Is(target error) bool { return target == ErrShape }
+
+// Unwrap returns the error itself.
+func (e shapeError) Unwrap() error { return e.error }
 
 // notRun says of a call that the one before it failed and left no state.
 var errNotRun = fmt.Errorf("not run: the call before it failed")

@@ -28,6 +28,7 @@ func (w *wireProgram) method(name string, ws *weights) (m *ir.Method, warnings [
 		symbols: map[string]*sym.Symbol{}, sizes: inputSizes(&w.graph), exprs: map[string]sym.Expr{},
 		stored: map[ir.InputSpec]*ir.Value{},
 	}
+	c.joinGuards()
 	if m.Graph, m.Inputs, err = c.graph(&w.graph, w.inputs, true); err != nil {
 		return nil, nil, err
 	}

@@ -19,6 +19,9 @@ import (
 // so that whatever runs, prints or transforms graphs knows them. One that follows
 // from the ranges of the symbols is left out.
 
+// GuardFailed is what messages of guards begin with, as PyTorch's do.
+const GuardFailed = "Guard failed: "
+
 const (
 	assertOp = "aten._assert_scalar.default"
 	symIntOp = "etgen.sym_int.default"
@@ -98,7 +101,7 @@ func (g *guard) require(e *python) error {
 func (g *guard) assert(cond ir.Arg) {
 	g.nodes = append(g.nodes, &ir.Node{
 		Name: g.c.names.Fresh("guard"), Op: assertOp,
-		Args: []ir.NamedArg{{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str("Guard failed: " + g.shadow())}},
+		Args: []ir.NamedArg{{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str(GuardFailed + g.shadow())}},
 	})
 }
 

@@ -27,6 +27,9 @@ type number struct {
 // its products with sizes are exact as doubles too.
 const maxFraction = 1 << 20
 
+// maxTerms bounds the summands of a number.
+const maxTerms = 64
+
 func integerOf(n int64) number      { return knownInt(sym.Int(n)) }
 func knownInt(e sym.Expr) number    { return number{kind: ir.IntKind, expr: e, known: true} }
 func truth(b bool) number           { return number{kind: ir.BoolKind, literal: ir.BoolArg(b)} }
@@ -106,6 +109,7 @@ func (g *guard) condition(e *python) (number, error) {
 func (g *guard) junction(e *python) (number, error) {
 	op, name := ir.BoolArg(e.op == "or"), map[string]string{"and": "_operator.and_", "or": "_operator.or_"}[e.op]
 	var all *number
+	start := len(g.nodes)
 	for _, a := range e.args {
 		x, err := g.condition(a)
 		if err != nil {
@@ -113,6 +117,7 @@ func (g *guard) junction(e *python) (number, error) {
 		}
 		if yes, ok := x.always(); ok {
 			if ir.BoolArg(yes) == op {
+				g.nodes = g.nodes[:start]
 				return x, nil // decides
 			}
 			continue
@@ -159,7 +164,7 @@ func (g *guard) arithmetic(op string, a, b *python) (number, error) {
 	}
 	if x.exact() && y.exact() {
 		if out, ok := exact(op, x, y); ok {
-			if out.expr.Undefined() {
+			if out.expr.Undefined() || len(out.expr.Terms()) > maxTerms {
 				return number{}, fmt.Errorf("its numbers are too large")
 			}
 			return out, nil
@@ -218,7 +223,9 @@ func exact(op string, x, y number) (out number, ok bool) {
 		if isConst && !float && n >= 0 && n <= 8 {
 			e := sym.Int(1)
 			for range n {
-				e = sym.Mul(e, x.expr)
+				if e = sym.Mul(e, x.expr); len(e.Terms()) > maxTerms {
+					break // refused by the caller
+				}
 			}
 			return knownInt(e), true
 		}

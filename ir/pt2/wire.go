@@ -73,7 +73,7 @@ type wireSpec struct {
 }
 
 func (s *scanner) program() *wireProgram {
-	p := &wireProgram{}
+	p := &wireProgram{ranges: map[string]wireRange{}}
 	s.object(func(key string) {
 		switch key {
 		case "graph_module":
@@ -92,7 +92,6 @@ func (s *scanner) program() *wireProgram {
 				}
 			})
 		case "range_constraints":
-			p.ranges = map[string]wireRange{}
 			s.object(func(name string) { p.ranges[name] = s.rangeConstraint() })
 		case "schema_version":
 			s.object(func(key string) {

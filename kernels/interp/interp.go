@@ -123,9 +123,49 @@ func (m *Machine) Arg(a ir.Arg) (Value, error) {
 	return Value{Object: a}, nil
 }
 
+// ErrAssert is the error of an assertion that does not hold.
+var ErrAssert = errors.New("assertion failed")
+
 // ErrUnknownSize is the error for a size that follows neither from the sizes of
 // inputs nor from a scalar: one that the data of a tensor decides.
 var ErrUnknownSize = errors.New("a size depends on data")
+
+// Enter gives the inputs of a method their values and checks them: sizes and
+// integers are as the types have them, symbols in their ranges.
+func (m *Machine) Enter(g *ir.Graph, inputs []Value) error {
+	for i, v := range g.Inputs {
+		m.Set(v, inputs[i])
+	}
+	check := func(v *ir.Value, what string, e sym.Expr, n int64) error {
+		want, err := m.size(e)
+		if err == nil && want != n {
+			return fmt.Errorf("%s of %s is %d, want %s = %d", what, v.Name, n, e, want)
+		}
+		for _, s := range e.Symbols() {
+			lo, hi := s.Expr().Bounds()
+			if n := m.syms[s]; err == nil && (n < lo || n > hi) {
+				return fmt.Errorf("%s of %s: %s is %d, want %d to %d", what, v.Name, s.Name, n, lo, hi)
+			}
+		}
+		return err
+	}
+	for i, v := range g.Inputs {
+		x := inputs[i]
+		switch {
+		case x.Kind == ir.TensorKind:
+			for d, e := range v.Type.Sizes {
+				if err := check(v, fmt.Sprintf("dimension %d", d), e, x.Tensor.Sizes[d]); err != nil {
+					return err
+				}
+			}
+		case x.Kind == ir.IntKind && v.Type.HasExpr:
+			if err := check(v, "the value", v.Type.Expr, x.Scalar.I); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 func (m *Machine) size(e sym.Expr) (int64, error) {
 	for _, s := range e.Symbols() {
@@ -225,7 +265,10 @@ func (m *Machine) effect(c *ops.Call) error {
 	}
 	x, err := m.scalar(c, e)
 	if err == nil && x.I == 0 {
-		err = fmt.Errorf("assertion failed")
+		err = ErrAssert
+		if c.Has("assert_msg") {
+			err = fmt.Errorf("%w: %s", ErrAssert, c.Str("assert_msg"))
+		}
 	}
 	return err
 }

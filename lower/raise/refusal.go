@@ -5,6 +5,9 @@ import (
 	"github.com/etgen/etgen/ir/pte"
 )
 
+// Refusal is the message of the assertions that refusals become.
+const Refusal = "the program refuses these inputs"
+
 // refusal raises a call of full to a tensor of fixed size that is asked for sizes
 // which instructions compute: where they are others, the kernel ends the method.
 // It is an assertion that they are the tensor's. (Trials do not fail by it: the
@@ -38,7 +41,7 @@ func (r *raiser) refusal(role *role, args, outs []int32) (done bool, err error) 
 			cond = ir.Ref{Value: r.b.Emit("_operator.eq", args, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
 		}
 		r.b.Emit("aten._assert_scalar.default", []ir.NamedArg{
-			{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str("the program refuses these inputs")},
+			{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str(Refusal)},
 		})
 	}
 	if !done {

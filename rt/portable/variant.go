@@ -71,7 +71,7 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 			continue
 		}
 		if !t.Resizable() && !slices.Equal(t.Sizes, sizes) {
-			return fmt.Errorf("result %d has sizes %v, its tensor %v", i, sizes, t.Sizes)
+			return fmt.Errorf("%w: result %d has sizes %v, its tensor %v", rt.ErrInvalidArgument, i, sizes, t.Sizes)
 		}
 		r.dtype, r.sizes, r.bytes = t.DType, sizes, t.DType.Size()
 		for _, s := range sizes {
