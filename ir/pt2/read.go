@@ -3,6 +3,7 @@ package pt2
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -246,20 +247,53 @@ func (a *archive) method(name string) (*ir.Method, []error, error) {
 		return nil, nil, s.err.hint("the file is truncated or damaged; copy or export it again")
 	case !w.hasGraph || !w.hasSig:
 		return nil, nil, &Error{Member: name, Problem: "it is no exported program"}
+	case w.opset != 0 && w.opset != atenVersion:
+		return nil, nil, &Error{Member: name, Problem: fmt.Sprintf("its operators are those of version %d of aten, etgen knows %d", w.opset, atenVersion),
+			Hint: "export the model with a version of torch that etgen supports"}
 	case w.major != 8:
 		return nil, nil, &Error{Member: name, Problem: "its schema has the major version " + strconv.FormatInt(w.major, 10) + ", etgen knows 8",
 			Hint: "export the model with torch 2.6 or later"}
 	}
+	if err := a.properties(root(name)); err != nil {
+		return nil, nil, err
+	}
 	return w.method("forward", a.weights(name))
+}
+
+// atenVersion is the version of what aten's operators mean: torch 2.6 to 2.14.
+const atenVersion = 10
+
+// root is the folder of an archive that a graph file belongs to.
+func root(graph string) string {
+	dir := path.Dir(graph)
+	if path.Base(dir) == "models" {
+		return path.Dir(dir)
+	}
+	return dir
+}
+
+// properties checks what an archive says of itself at its root.
+func (a *archive) properties(root string) error {
+	for _, p := range []struct{ member, want string }{{"byteorder", "little"}, {"archive_version", "0"}} {
+		member, want := path.Join(root, p.member), p.want
+		if !a.exists(member) {
+			continue
+		}
+		text, err := a.read(member, 64)
+		if err != nil {
+			return err
+		}
+		if got := strings.TrimSpace(string(text)); got != want {
+			return &Error{Member: member, Problem: fmt.Sprintf("it is %s, etgen reads %s only", quoted(got), want),
+				Hint: "export the model again, on a machine like the one it is for"}
+		}
+	}
+	return nil
 }
 
 // weights tells where the weights of a graph file may lie.
 func (a *archive) weights(graph string) *weights {
-	dir, name := path.Dir(graph), stem(graph)
-	root := dir
-	if path.Base(dir) == "models" {
-		root = path.Dir(dir)
-	}
+	dir, name, root := path.Dir(graph), stem(graph), root(graph)
 	store := func(kind, config, old string) (s store) {
 		for _, d := range []string{path.Join(root, "data", kind), path.Join(dir, kind), dir} {
 			s.configs = append(s.configs, path.Join(d, name+config))

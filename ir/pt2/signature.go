@@ -139,6 +139,9 @@ func (c *converter) outputSpecs(m *ir.Method) ([]ir.OutputSpec, error) {
 		if !ok {
 			return nil, problem("unknown kind of output %q", w.tag)
 		}
+		if kind == ir.LossOutput || kind == ir.GradientOutput {
+			return nil, problem("output %d is a %s: it is a program for training", i, w.tag).hint("export the model's forward alone")
+		}
 		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
 		if name := c.wire.graph.outputs[i].name; w.arg.name != name {
 			return nil, problem("the graph's output %q stands where its signature has %q", name, w.arg.name)

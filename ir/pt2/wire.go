@@ -14,7 +14,7 @@ type wireProgram struct {
 	guards           []string // conditions on the inputs, Python
 	argNames         []string // of forward's parameters, for what was passed
 	major            int64
-	torchVersion     string
+	opset            int64 // version of the aten operators, 0 if none is given
 	hasGraph, hasSig bool
 }
 
@@ -101,8 +101,12 @@ func (s *scanner) program() *wireProgram {
 					s.skip()
 				}
 			})
-		case "torch_version":
-			p.torchVersion = s.str()
+		case "opset_version":
+			s.object(func(key string) {
+				if n := s.int(); key == "aten" {
+					p.opset = n
+				}
+			})
 		case "guards_code":
 			s.array(func() { p.guards = append(p.guards, s.str()) })
 		default:
