@@ -27,8 +27,8 @@ import (
 // An integer argument is a literal or refers to a value that such a node
 // defines. What a program writes to is in the specs of its outputs.
 var ToExecutorch = Concat(ToStock, Pipeline{
-	OutVariants,
 	Refusals,
+	OutVariants,
 })
 
 // ToStock is ToExecutorch without out variants: a functional program of the

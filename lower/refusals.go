@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 )
 
@@ -14,8 +16,15 @@ const assertOp = "aten._assert_scalar.default"
 var Refusals = Pass{
 	Name: "refusals",
 	Doc:  "say assertions about numbers by a tensor that cannot be resized",
-	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
-		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	Run: perMethod(func(_ *Context, m *ir.Method) error {
+		found := false
+		m.Graph.Walk(func(g *ir.Graph) {
+			found = found || slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool { return n.Op == assertOp })
+		})
+		if !found {
+			return nil
+		}
+		return (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 			if n.Op != assertOp {
 				return nil, true, nil
 			}
@@ -30,6 +39,6 @@ var Refusals = Pass{
 				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value", Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: room}},
 			}, one)
 			return nil, false, nil
-		}
+		}}).Run(m)
 	}),
 }
