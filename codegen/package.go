@@ -258,7 +258,7 @@ func (s *change) look(dir string, written map[string]string) (owner string, err 
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		s.Old = "other"
+		s.Old = otherFile
 		return "is no regular file", nil
 	}
 	if s.Old, err = digestFile(path); err != nil {

@@ -22,6 +22,9 @@ import (
 // RecordFile is the file in a folder that says which files there etgen wrote.
 const RecordFile = ".etgen.json"
 
+// maxRecord is more than any record has, in bytes.
+const maxRecord = 64 << 20
+
 // record is what RecordFile says, and what of other packages is still there.
 type record struct {
 	Note     string  `json:"note"`
@@ -61,46 +64,69 @@ func (p *Package) entry(ctx context.Context, inputs []string) (entry, error) {
 		return e, nil
 	}
 	var names []string
-	hash := sha256.New()
+	hash, whole := sha256.New(), len(inputs) > 0
 	for _, in := range inputs {
-		if err := hashTree(ctx, hash, in); err != nil {
+		known, err := hashInput(ctx, hash, in)
+		if err != nil {
 			return e, err
 		}
+		whole = whole && known
 		names = append(names, filepath.Base(in))
 	}
-	if e.from = PlainText(strings.Join(names, ", ")); len(inputs) > 0 {
+	if e.from = PlainText(strings.Join(names, ", ")); whole {
 		e.Inputs = hex.EncodeToString(hash.Sum(nil))
 	}
 	return e, nil
 }
 
-// hashTree hashes a file, or those of a folder with their names.
-func hashTree(ctx context.Context, to io.Writer, root string) error {
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		if path != root {
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
+// modelFiles are the patterns of what a model is made of in the folder of its
+// archive, or in one below.
+var modelFiles = []string{"models/*", "data/*/*", "serialized_*", "*.pt", "weights/*", "constants/*"}
+
+// hashInput hashes a model: its file, with the data beside an ExecuTorch program,
+// or the files of its folder. It returns false where it cannot tell which those are.
+func hashInput(ctx context.Context, to io.Writer, path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	files := []string{path}
+	switch {
+	case info.IsDir():
+		files = nil
+		for _, pattern := range modelFiles {
+			for _, p := range []string{pattern, "*/" + pattern} {
+				found, err := fs.Glob(os.DirFS(path), p)
+				if err != nil {
+					return false, err
+				}
+				for _, name := range found {
+					files = append(files, filepath.Join(path, name))
+				}
 			}
-			fmt.Fprintf(to, "%q\n", filepath.ToSlash(rel))
 		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return err
-		}
-		f, err := os.Open(path)
+	case filepath.Ext(path) == ".json":
+		return false, nil // its weights are somewhere around it
+	case filepath.Ext(path) == ".pte":
+		found, err := fs.Glob(os.DirFS(filepath.Dir(path)), "*.ptd")
 		if err != nil {
-			return err
+			return false, err
 		}
-		defer f.Close()
-		_, err = io.Copy(to, f)
-		return err
-	})
+		for _, name := range found {
+			files = append(files, filepath.Join(filepath.Dir(path), name))
+		}
+	}
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		digest, err := digestFile(file)
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprintln(to, digest)
+	}
+	return len(files) > 0, nil
 }
 
 // isModel reports whether e is a compiled model.
@@ -155,6 +181,9 @@ func (r *record) format() []byte {
 // of files tell.
 func readRecord(dir string) (*record, error) {
 	path := filepath.Join(dir, RecordFile)
+	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > maxRecord) {
+		return nil, fmt.Errorf("%s is no record of etgen's: move it away", path)
+	}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -284,12 +313,23 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestFile returns the digest of a file's contents, "" if there is no file.
+// otherFile stands for the digest of what is no regular file.
+const otherFile = "other"
+
+// digestFile returns the digest of a file's contents, "" if there is no file, else
+// otherFile of what is none.
 func digestFile(path string) (string, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return otherFile, nil
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -21,12 +21,12 @@ import (
 
 // Options steer a compilation.
 type Options struct {
-	Name   string // package name and prefix; "" derives it from the model's file name
-	Lang   string // "c", "go" or "pte"
+	Name string // package name and prefix; "" derives it from the model's file name
+	Lang string // "c", "go" or "pte"
 	// GoPackage, of Go, is the package that the files become part of; "" makes a
 	// package of its own.
 	GoPackage string
-	Target string // one of Targets; "" is "generic"
+	Target    string // one of Targets; "" is "generic"
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
 	// same bytes everywhere.

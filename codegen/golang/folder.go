@@ -80,10 +80,13 @@ func filesIn(dir, kind string, mode parser.Mode) ([]goFile, error) {
 	var files []goFile
 	for _, e := range entries {
 		name := e.Name()
-		if path.Ext(name) != ".go" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") || e.IsDir() {
+		if path.Ext(name) != ".go" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
 			continue
 		}
 		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
 		if codegen.GeneratedKind(file) == kind {
 			continue
 		}
