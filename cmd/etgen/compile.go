@@ -110,7 +110,8 @@ equal are there once.
   etgen model.pt2 --lang=pte --external-weights -o out/
   etgen prefill.pt2 decode.pt2 --lang=pte --name=llm --share-mutable-buffers -o out/
   etgen --method encode=a.pt2 --method decode=b.pt2 --lang=c --name=codec -o out/
-  //go:generate go tool etgen model.pt2 --lang=go -o .`,
+  //go:generate go tool etgen model.pt2 --lang=go -o .
+  //go:generate go tool etgen model.pt2 --lang=go`,
 		Args: several.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().NFlag() == 0 && !looksLikeModel(args[0]) {
