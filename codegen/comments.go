@@ -79,3 +79,13 @@ func PlainText(s string) string {
 	s = strings.ReplaceAll(s, "/*", "/ *")
 	return strings.TrimRight(s, "\\ ")
 }
+
+// ClampText says what a method does with an index that is out of range; "" if it
+// has none or finds them.
+func ClampText(m *native.Method) string {
+	if len(m.Clamps) == 0 {
+		return ""
+	}
+	return "An index out of range counts as the nearest that is in range, in " + strings.Join(m.Clamps, ", ") +
+		"; etgen --checked makes it an error."
+}

@@ -17,6 +17,8 @@ type Context struct {
 	// Whole tells which calls the target takes as they are though Keep does not
 	// take their operators. Nil: none.
 	Whole func(c *ops.Call) bool
+	// Checked says that an index out of range is an error: see CheckIndices.
+	Checked bool
 	// Speed says that time counts more than the space that constants take.
 	Speed bool
 }

@@ -32,6 +32,7 @@ var ToEdge = Concat(ToCore, Pipeline{
 // Backend is what native form is built from: every tensor dense and row-major,
 // every operator one that has a kernel.
 var Backend = Concat(ToCore, Pipeline{
+	CheckIndices,
 	Dense,
 	ExactProducts,
 	RemoveNoOps,

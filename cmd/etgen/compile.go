@@ -18,6 +18,7 @@ type compileFlags struct {
 	threads                int
 	strict                 bool
 	warn                   func(error)
+	checked                bool
 }
 
 func (f *compileFlags) add(cmd *cobra.Command, a *app) {
@@ -28,6 +29,7 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
 	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
+	flags.BoolVar(&f.checked, "checked", false, "of C, Go and --via=eval: an index out of range is an error, as in PyTorch; without, the nearest element is taken")
 	fixed(cmd, "target", compile.Targets()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
@@ -44,6 +46,9 @@ func (f *compileFlags) generator() string {
 			text += " --" + flag.name + "=" + flag.value
 		}
 	}
+	if f.checked {
+		text += " --checked"
+	}
 	return text
 }
 
@@ -51,7 +56,7 @@ func (f *compileFlags) generator() string {
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
 	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads,
-		Warn: f.warn, Strict: f.strict}
+		Checked: f.checked, Warn: f.warn, Strict: f.strict}
 	if err := compile.CheckTarget(f.target); err != nil {
 		return opt, usageError("--target: %v", err)
 	}
@@ -132,6 +137,9 @@ equal are there once.
 				}
 				opt.Lang = lang
 			case "pte":
+				if flags.checked {
+					return usageError("--checked is for C and Go: the ExecuTorch runtime has no kernel for assertions")
+				}
 				opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external, traces, debug
 			case "":
 				return usageError("--lang is missing: c, go or pte")

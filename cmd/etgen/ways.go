@@ -20,10 +20,11 @@ func wayOf(word string, opt compile.Options) (way.Way, error) {
 		return c, nil
 	case "go":
 		return way.Go{Settings: settings}, nil
-	case "rt":
-		return way.RT{Settings: settings}, nil
-	case "rt-optimize":
-		return way.RT{Settings: settings, Optimize: true}, nil
+	case "rt", "rt-optimize":
+		if opt.Checked {
+			return nil, usageError("--checked is for --via=c, go and eval: ExecuTorch programs have no assertions")
+		}
+		return way.RT{Settings: settings, Optimize: word == "rt-optimize"}, nil
 	case "eval":
 		return way.Reference{Options: opt}, nil
 	}

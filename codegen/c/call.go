@@ -226,8 +226,11 @@ func (b *body) statement(s native.Stmt) {
 		b.printer.bufs = b.operands(s.Args)
 		b.w.line("/* %s */", codegen.PlainText(s.Message))
 		status := "ERR_ASSERT"
-		if s.Given {
+		switch {
+		case s.Given:
 			status = "ERR_SHAPE"
+		case s.Index:
+			status = "ERR_INDEX"
 		}
 		b.guard(negated(b.expr(s.Cond)), status)
 	case *native.Poison:

@@ -68,7 +68,12 @@ func (g *gen) header() string {
 	w.raw(fmt.Sprintf("    %s_OK,", g.upper))
 	w.raw(fmt.Sprintf("    %s_ERR_ARGUMENT, /* a pointer is null or misaligned */", g.upper))
 	w.raw(fmt.Sprintf("    %s_ERR_SHAPE,    /* a size is out of range or does not fit another */", g.upper))
-	w.raw(fmt.Sprintf("    %s_ERR_ASSERT    /* an assertion of the model does not hold */", g.upper))
+	if g.checksIndices() {
+		w.raw(fmt.Sprintf("    %s_ERR_ASSERT,   /* an assertion of the model does not hold */", g.upper))
+		w.raw(fmt.Sprintf("    %s_ERR_INDEX     /* an index is out of range */", g.upper))
+	} else {
+		w.raw(fmt.Sprintf("    %s_ERR_ASSERT    /* an assertion of the model does not hold */", g.upper))
+	}
 	w.raw(fmt.Sprintf("} %s_status;", g.prefix))
 	if len(g.fields) > 0 {
 		w.blank()
@@ -91,6 +96,18 @@ func (g *gen) header() string {
 	w.blank()
 	w.raw("#endif")
 	return w.b.String()
+}
+
+// checksIndices reports whether a method has an error for an index out of range.
+func (g *gen) checksIndices() bool {
+	found := false
+	for _, m := range g.p.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			a, ok := s.(*native.Assert)
+			found = found || ok && a.Index
+		})
+	}
+	return found
 }
 
 // headerNotes says what holds for all functions.
@@ -179,8 +196,8 @@ func (g *gen) methodDoc(w *writer, m *method) {
 	for _, r := range rows {
 		w.raw(codegen.PlainText(fmt.Sprintf(" *   %-*s  %s", width, r.name, r.text)))
 	}
-	if fixed != "" {
-		for _, l := range fill(codegen.PlainText(fixed), lineWidth-3) {
+	if notes := strings.TrimSpace(fixed + " " + codegen.ClampText(m.Method)); notes != "" {
+		for _, l := range fill(codegen.PlainText(notes), lineWidth-3) {
 			w.raw(" * " + l)
 		}
 	}

@@ -40,7 +40,7 @@ const (
 // signatures names the methods and their parameters.
 func (g *gen) signatures() error {
 	macros := codegen.NewScope(nil)
-	for _, word := range []string{"H", "ARENA_SIZE", "ARENA_ALIGN", "WEIGHTS_SIZE", "OK", "ERR_ARGUMENT", "ERR_SHAPE", "ERR_ASSERT"} {
+	for _, word := range []string{"H", "ARENA_SIZE", "ARENA_ALIGN", "WEIGHTS_SIZE", "OK", "ERR_ARGUMENT", "ERR_SHAPE", "ERR_ASSERT", "ERR_INDEX"} {
 		macros.Reserve(g.upper + "_" + word)
 	}
 	for _, nm := range g.p.Methods {

@@ -39,6 +39,8 @@ type Options struct {
 	// Threads, if over 1, divides kernels of C and Go into that many parts that may
 	// run at the same time: see the printers' options.
 	Threads int
+	// Checked makes an index out of range an error, in C and Go.
+	Checked bool
 	// DivideAll divides small kernels too: for tests.
 	DivideAll bool
 	// Probes makes an instrumented copy, of C and Go: see the printers' options.
@@ -64,7 +66,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard(), Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target)}
+	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target)}
 	switch {
 	case opt.Lang == "pte":
 		ctx.Keep = lower.IsStock
@@ -104,7 +106,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
-	nopt := native.Options{Table: ops.Standard(), Planner: opt.Planner, Poison: opt.Poison, Bands: opt.Bands}
+	nopt := native.Options{Table: ops.Standard(), Planner: opt.Planner, Poison: opt.Poison, Bands: opt.Bands, Checked: opt.Checked}
 	if nopt.Planner == nil {
 		nopt.Planner = plan.Best{}
 	}

@@ -50,7 +50,7 @@ func (g *generator) packageComment(f *jen.File) {
 
 func (g *generator) errorVars(f *jen.File) {
 	var defs []jen.Code
-	for _, e := range []struct{ name, text string }{{"ErrShape", "wrong shape"}, {"ErrAssert", "assertion failed"}} {
+	for _, e := range []struct{ name, text string }{{"ErrShape", "wrong shape"}, {"ErrAssert", "assertion failed"}, {"ErrIndex", "index out of range"}} {
 		if g.errors[e.name] {
 			defs = append(defs, jen.Id(g.door(e.name)).Op("=").Qual("errors", "New").Call(jen.Lit(g.unit.name+": "+e.text)))
 		}

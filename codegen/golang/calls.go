@@ -97,8 +97,11 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 
 func (p *methodPrinter) assertion(s *native.Assert) jen.Code {
 	kind := "ErrAssert"
-	if s.Given {
+	switch {
+	case s.Given:
 		kind = "ErrShape"
+	case s.Index:
+		kind = "ErrIndex"
 	}
 	return p.errorf(kind, "%s", fmt.Sprintf("%q", s.Message))
 }

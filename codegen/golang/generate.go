@@ -128,7 +128,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
 	}
-	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "model", "newModel", "errShape", "errAssert", "element", "weights", "weightData", "loadWeights",
+	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "ErrIndex", "model", "newModel", "errShape", "errAssert", "errIndex", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison", "NewThreads", "threads", "divided", "task", "shared")
 	if opt.Probes {
 		g.probes = codegen.Probes(p)
@@ -143,9 +143,23 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 	for _, b := range p.State {
 		g.state[b] = fields.Take(camel(b.Name))
 	}
+	// Callers see the names of ports, nobody those of kernels.
+	ports := map[string]bool{}
+	for _, m := range p.Methods {
+		for _, in := range m.Inputs {
+			ports[camel(in.Name)] = true
+		}
+		for i := range m.Outputs {
+			ports[camel(codegen.OutputName(m, i))] = true
+		}
+	}
 	for _, k := range p.Kernels {
+		name := camel(k.Name)
+		if ports[name] {
+			name += "Kernel"
+		}
 		if !k.Copy {
-			g.names[k] = u.scope.Take(camel(k.Name))
+			g.names[k] = u.scope.Take(name)
 		}
 	}
 	return g, nil

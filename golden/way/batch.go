@@ -216,7 +216,7 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 			if u == nil {
 				return nil
 			}
-			if c.Keep && failed {
+			if c.Keep && failed && !c.Anyway {
 				finish(u, CallResult{Err: errNotRun})
 				continue
 			}
@@ -282,9 +282,16 @@ const (
 )
 
 func statusError(a *session.Answer) error {
-	err := fmt.Errorf("the call fails: status %d", a.Status)
-	if a.Message != "" {
+	var err error
+	// What generated C returns.
+	words := []string{"", "ERR_ARGUMENT", "ERR_SHAPE", "ERR_ASSERT", "ERR_INDEX"}
+	switch {
+	case a.Message != "":
 		err = fmt.Errorf("the call fails: %s", a.Message)
+	case int(a.Status) < len(words):
+		err = fmt.Errorf("the call fails: status %d (%s)", a.Status, words[a.Status])
+	default:
+		err = fmt.Errorf("the call fails: status %d", a.Status)
 	}
 	if a.Message == "" && a.Status == cStatusShape || strings.Contains(a.Message, goShape) {
 		err = shapeError{err}

@@ -21,7 +21,8 @@ import (
 type Reference struct {
 	Naive    bool           // evaluate the definitions themselves, not the loops made of them
 	Pipeline lower.Pipeline // how the graph is lowered; nil is lower.Backend
-	// Options tell what becomes of the program's warnings, and nothing else.
+	// Options tell what becomes of the program's warnings, and whether an index out of
+	// range is an error; nothing else.
 	Options compile.Options
 }
 
@@ -52,7 +53,7 @@ func (w Reference) job(j Job, r *Result) error {
 	if pipeline == nil {
 		pipeline = lower.Backend
 	}
-	if err := pipeline.Run(&lower.Context{Table: table}, p, nil); err != nil {
+	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked}, p, nil); err != nil {
 		return err
 	}
 	if err := w.Options.Warnings(p); err != nil {
@@ -60,19 +61,18 @@ func (w Reference) job(j Job, r *Result) error {
 	}
 	r.Terms = Terms(table, p)
 	var state map[string]interp.Value
+	failed := true // the call before
 	for _, c := range j.Calls {
 		var cr CallResult
-		if c.Keep && state == nil {
+		if c.Keep && failed && !c.Anyway {
 			cr.Err = errNotRun
 		} else {
 			if !c.Keep {
 				state = map[string]interp.Value{}
 			}
 			cr.Err = guard(func() error { return w.call(table, p.Methods[c.Method], c, state, &cr) })
-			if cr.Err != nil {
-				state = nil
-			}
 		}
+		failed = cr.Err != nil
 		r.Calls = append(r.Calls, cr)
 	}
 	return nil

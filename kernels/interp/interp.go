@@ -266,7 +266,7 @@ func (m *Machine) effect(c *ops.Call) error {
 	x, err := m.scalar(c, e)
 	if err == nil && x.I == 0 {
 		err = ErrAssert
-		if c.Has("assert_msg") {
+		if c.Op.ParsedSchema().Index("assert_msg") >= 0 {
 			err = fmt.Errorf("%w: %s", ErrAssert, c.Str("assert_msg"))
 		}
 	}

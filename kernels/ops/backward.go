@@ -208,7 +208,7 @@ func maxPoolBackward() Op {
 			lead := t.Rank() - 2
 			plane := sym.Mul(t.Sizes[lead:]...)
 			vars, at := indexVars(g.Sizes)
-			best, bind := bindAt("best", c.flatLoad(c.Operand("indices"), at), plane, false)
+			best, bind := c.bindAt("best", c.flatLoad(c.Operand("indices"), at), plane, false)
 			into := sym.Add(sym.Mul(sym.RowMajor(t.Sizes[:lead], at[:lead]), plane), best)
 			z := sym.NewVar("z", t.Numel())
 			f := &loop.Func{Name: "max_pool_backward", Bufs: c.buffers()}

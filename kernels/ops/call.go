@@ -21,6 +21,7 @@ type Call struct {
 	scalars  []*ir.Value // run-time scalar operands (FloatKind, BoolKind, IntKind without expression)
 	first    []int       // first operand of each argument, -1 if it has none
 	node     *ir.Node
+	indices  *[]Index // not nil: the definition is read for Indices
 }
 
 // Arg returns the argument called name; it must be in the schema.

@@ -17,7 +17,8 @@ func tensorCompositeOps() []Op {
 	}
 }
 
-// takeAlongDim is gather with both operands broadcast.
+// takeAlongDim is gather with both operands broadcast. Along a dimension indices
+// are taken modulo its size.
 func takeAlongDim() Op {
 	sizes := func(c *Call) (self, idx []sym.Expr, d int, err error) {
 		t, i := c.Tensor("self"), c.Tensor("indices")
@@ -53,12 +54,17 @@ func takeAlongDim() Op {
 			}
 			return b.Op("aten.expand.default", x, sizes)
 		}
-		return b.Op("aten.gather.default", fit(c.Value("self"), self), d, fit(c.Value("indices"), idx))
+		at := fit(c.Value("indices"), idx)
+		if c.Has("dim") {
+			at = b.Op("aten.remainder.Scalar", at, self[d])
+		}
+		return b.Op("aten.gather.default", fit(c.Value("self"), self), d, at)
 	}, func(r *Rand) []Sample {
 		a, b := r.Dim(), r.Dim()
 		return []Sample{
 			NewSample("self", f32(a, b), "indices", indices(b, a, 2), "dim", 1),
 			NewSample("self", f32(a, b), "indices", indices(a, 3, 1), "dim", 0),
+			NewSample("self", f32(a, b), "indices", Tensor(ir.Int64, Values{Lo: float64(-2 * b), Hi: float64(2 * b)}, a, 3), "dim", -1),
 			NewSample("self", f32(a, b), "indices", indices(a*b, 2, 2)),
 		}
 	})

@@ -64,7 +64,7 @@ func (g gridAxis) padded(x *expr.Expr) *expr.Expr {
 func (g gridAxis) element(name string, x *expr.Expr) (sym.Expr, *expr.Expr) {
 	inside := expr.And(expr.Ge(x, like(x, 0)), expr.Lt(x, g.size))
 	safe := expr.Select(inside, x, like(x, 0))
-	return boundIndex(name, expr.Cast(ir.Int64, safe), g.n, false).Expr(), inside
+	return clampedIndex(name, expr.Cast(ir.Int64, safe), g.n, false).Expr(), inside
 }
 
 // gridTap is an element, its weight (nil for 1) and whether it is inside.

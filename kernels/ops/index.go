@@ -8,23 +8,6 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// boundIndex turns an index read from a tensor into a coordinate of a dimension
-// of size n. Where PyTorch would raise an error because it lies outside, the
-// nearest element is taken, so that no kernel leaves its buffers; wrap lets
-// negative ones count from the end.
-func boundIndex(name string, index *expr.Expr, n sym.Expr, wrap bool) *sym.Symbol {
-	return expr.Bind(name, indexValue(index, n, wrap), n)
-}
-
-func indexValue(index *expr.Expr, n sym.Expr, wrap bool) *expr.Expr {
-	i := expr.Cast(ir.Int64, index)
-	size, zero := expr.Idx(ir.Int64, n), expr.Int(ir.Int64, 0)
-	if wrap {
-		i = expr.Select(expr.Lt(i, zero), expr.Add(i, size), i)
-	}
-	return expr.Max(expr.Min(i, expr.Sub(size, expr.Int(ir.Int64, 1))), zero)
-}
-
 // indexTensor checks that a tensor holds indices.
 func (c *Call) indexTensor(name string) (ir.Type, error) {
 	t := c.Tensor(name)
@@ -124,7 +107,7 @@ func indexEntry(schema string) Op {
 			}
 			vars, at := indexVars(c.Outs[0].Sizes)
 			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
-				return boundIndex("at"+itoa(d), index, a.self.Sizes[d], true).Expr()
+				return c.boundIndex("at"+itoa(d), index, a.self.Sizes[d], true).Expr()
 			})
 			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
 		},
@@ -216,7 +199,7 @@ func indexSelect() Op {
 			vars, at := indexVars(c.Outs[0].Sizes)
 			if len(at) > 0 {
 				at = slices.Clone(at)
-				at[d] = boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d], false).Expr()
+				at[d] = c.boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d], false).Expr()
 			}
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", at...)}}, nil
 		},
@@ -263,7 +246,7 @@ func gather() Op {
 			in := make([]sym.Expr, t.Rank())
 			copy(in, at)
 			if t.Rank() > 0 && !idx.Numel().IsZero() {
-				in[d] = boundIndex("at", c.Load("index", at...), t.Sizes[d], false).Expr()
+				in[d] = c.boundIndex("at", c.Load("index", at...), t.Sizes[d], false).Expr()
 			}
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
 		},
@@ -297,7 +280,7 @@ func embedding() Op {
 			w := c.Tensor("weight")
 			vars, at := indexVars(c.Outs[0].Sizes)
 			n := len(at) - 1
-			row := boundIndex("row", c.Load("indices", at[:n]...), w.Sizes[0], false).Expr()
+			row := c.boundIndex("row", c.Load("indices", at[:n]...), w.Sizes[0], false).Expr()
 			return []expr.Tensor{{DType: w.DType, Vars: vars, Body: c.Load("weight", row, at[n])}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
@@ -322,7 +305,7 @@ func take() Op {
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("self")
 			vars, at := indexVars(c.Outs[0].Sizes)
-			flat := boundIndex("at", c.Load("index", at...), t.Numel(), true)
+			flat := c.boundIndex("at", c.Load("index", at...), t.Numel(), true)
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", unflatten(flat.Expr(), t.Sizes)...)}}, nil
 		},
 		Samples: times(2, func(r *Rand) Sample {

@@ -150,7 +150,7 @@ func histogram() Op {
 					}})
 			}
 			where := expr.Div(expr.Mul(expr.Sub(x(i), get(vlo)), expr.Idx(m, bins)), expr.Sub(get(vhi), get(vlo)))
-			at, bind := bindAt("bin", expr.Cast(ir.Int64, where), bins, false)
+			at, bind := clampedAt("bin", expr.Cast(ir.Int64, where), bins, false)
 			inside := expr.And(expr.Le(get(vlo), x(i)), expr.Le(x(i), get(vhi)))
 			body = append(body, &loop.For{Var: i, Extent: t.Numel(), Body: []loop.Stmt{
 				&loop.If{Cond: inside, Then: []loop.Stmt{bind, c.write(at, num(1), added)}},

@@ -15,6 +15,7 @@ func assertionOps() []Op {
 		{Schema: "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", Infer: none, ScalarOp: truth, Effect: true},
 		{Schema: "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", Infer: none, ScalarOp: elementTruth, Effect: true},
 		{Schema: "aten::_assert_async(Tensor self) -> ()", Infer: none, ScalarOp: elementTruth, Effect: true},
+		{Schema: assertIndexSchema, Infer: none, ScalarOp: elementTruth, Effect: true},
 		{
 			Schema: "aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
 			Infer:  none, ScalarOp: withinRange, Effect: true,

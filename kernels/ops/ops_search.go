@@ -70,7 +70,7 @@ func search(schema, sequence string) Op {
 				at = append(append([]sym.Expr(nil), coords[:n-1]...), r.Expr())
 			}
 			if c.Op.sch.Index("sorter") >= 0 && c.Has("sorter") {
-				place := boundIndex("place", c.Load("sorter", at...), seq.Sizes[n-1], false)
+				place := c.boundIndex("place", c.Load("sorter", at...), seq.Sizes[n-1], false)
 				at[n-1] = place.Expr()
 			}
 			right := c.Bool("right") || c.Op.sch.Index("side") >= 0 && c.Str("side") == "right"

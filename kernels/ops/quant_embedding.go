@@ -55,7 +55,7 @@ func quantEmbedding(schema string, bits int64) Op {
 			out, w, s := c.Outs[0], c.Tensor("weight"), c.Tensor("weight_scales")
 			vars, at := indexVars(out.Sizes)
 			last := len(at) - 1
-			row := boundIndex("row", c.Load("indices", at[:last]...), w.Sizes[0], false).Expr()
+			row := c.boundIndex("row", c.Load("indices", at[:last]...), w.Sizes[0], false).Expr()
 			q := packedColumn(c, row, at[last], bits)
 			param := []sym.Expr{row}
 			if s.Rank() == 2 {

@@ -23,13 +23,6 @@ func (c *Call) flatLoad(k int, coords []sym.Expr) *expr.Expr {
 	return expr.At(len(c.Outs)+k, t.DType, sym.RowMajor(t.Sizes, coords))
 }
 
-// bindAt makes index into a coordinate of a dimension of size n and returns the
-// statement that computes it.
-func bindAt(name string, index *expr.Expr, n sym.Expr, wrap bool) (sym.Expr, loop.Stmt) {
-	s := sym.NewVar(name, n)
-	return s.Expr(), &loop.LetIndex{Sym: s, Value: indexValue(index, n, wrap)}
-}
-
 // merge gives the new value of an element from the old one and what is
 // written to it, in the compute dtype.
 type merge func(old, x *expr.Expr) *expr.Expr
@@ -98,7 +91,7 @@ func indexPutEntry(schema string, more ...any) Op {
 			vars, at := indexVars(a.sizes)
 			var body []loop.Stmt
 			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
-				e, s := bindAt("at"+itoa(d), c.flat(index), a.self.Sizes[d], true)
+				e, s := c.bindAt("at"+itoa(d), c.flat(index), a.self.Sizes[d], true)
 				body = append(body, s)
 				return e
 			})
@@ -204,7 +197,7 @@ func scatterEntry(schema string, how func(c *Call) (merge, error), value func(c 
 			copy(in, at)
 			var body []loop.Stmt
 			if t.Rank() > 0 {
-				e, s := bindAt("at", c.flatLoad(c.Operand("index"), at), t.Sizes[d], false)
+				e, s := c.bindAt("at", c.flatLoad(c.Operand("index"), at), t.Sizes[d], false)
 				in[d] = e
 				body = append(body, s)
 			}

@@ -27,7 +27,7 @@ func (c *Call) indexTargets(sizes []sym.Expr, dim int) *targets {
 	to := slices.Clone(t.at)
 	if self.Rank() > 0 {
 		idx := c.flatLoad(c.Operand("index"), t.at[dim : dim+1][:c.Tensor("index").Rank()])
-		i, s := bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name == "aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
+		i, s := c.bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name == "aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
 		to[dim], t.bind = i, []loop.Stmt{s}
 	}
 	t.flat = sym.RowMajor(self.Sizes, to)
@@ -42,7 +42,7 @@ func (c *Call) scatterTargets(dim int) *targets {
 	to := make([]sym.Expr, self.Rank())
 	copy(to, t.at)
 	if self.Rank() > 0 {
-		i, s := bindAt("at", c.flatLoad(c.Operand("index"), t.at), self.Sizes[dim], false)
+		i, s := c.bindAt("at", c.flatLoad(c.Operand("index"), t.at), self.Sizes[dim], false)
 		to[dim], t.bind = i, []loop.Stmt{s}
 	}
 	t.flat = sym.RowMajor(self.Sizes, to)
@@ -310,7 +310,7 @@ func putOp() Op {
 			flat := func(name string, t ir.Type) *expr.Expr {
 				return expr.At(1+c.Operand(name), t.DType, k.Expr())
 			}
-			at, s := bindAt("at", flat("index", idx), self.Numel(), true)
+			at, s := c.bindAt("at", flat("index", idx), self.Numel(), true)
 			how := merge(replaced)
 			if c.Bool("accumulate") {
 				how = added
@@ -359,7 +359,7 @@ func maskedScatter() Op {
 			}
 			flat := sym.RowMajor(out.Sizes, at)
 			next := &expr.Var{Name: "next", DType: ir.Int64}
-			from, s := bindAt("from", expr.Get(next), src.Numel(), false)
+			from, s := clampedAt("from", expr.Get(next), src.Numel(), false)
 			f.Body = append([]loop.Stmt{&loop.Let{Var: next, Value: expr.Int(ir.Int64, 0), Mutable: true}}, nest(vars, &loop.If{
 				Cond: load("mask"),
 				Then: []loop.Stmt{

@@ -57,7 +57,7 @@ func (a axis) source(m ir.DType, o sym.Expr) *expr.Expr {
 // clamped binds the coordinate floor(x) + k, kept inside.
 func (a axis) clamped(name string, floor *expr.Expr, k int64) sym.Expr {
 	i := expr.Add(expr.Cast(ir.Int64, floor), expr.Int(ir.Int64, k))
-	return boundIndex(name, i, a.in, false).Expr()
+	return clampedIndex(name, i, a.in, false).Expr()
 }
 
 // interpolation gives the taps of output o.

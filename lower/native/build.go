@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -145,6 +146,7 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 			return b.errorAt(n, err)
 		}
 		f.call, f.operands = c, c.Operands()
+		b.noteClamps(c)
 		if f.tensors, f.view, err = tensorsOf(c); err != nil {
 			return b.errorAt(n, err)
 		}
@@ -156,6 +158,20 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 		ir.EachRef(a, func(v *ir.Value) { b.uses(v, nil) })
 	}
 	return nil
+}
+
+// noteClamps notes that an index of c is clamped, if it may be out of range.
+func (b *builder) noteClamps(c *ops.Call) {
+	name := ir.OpBase(c.Op.Name())
+	if b.opt.Checked || slices.Contains(b.m.Clamps, name) {
+		return
+	}
+	for _, x := range c.Indices() {
+		if c.Operands()[x.Operand].Const == nil {
+			b.m.Clamps = append(b.m.Clamps, name)
+			return
+		}
+	}
 }
 
 func (b *builder) uses(v *ir.Value, n *ir.Node) {

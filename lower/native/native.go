@@ -30,6 +30,9 @@ type Method struct {
 	Outputs []Port
 	Buffers []*Buffer // all but constants, in order of first use
 	Body    []Stmt
+	// Clamps are the operators that take the nearest element where an index of the
+	// caller's is out of range, each once.
+	Clamps []string
 
 	Problem *plan.Problem
 	Plan    *plan.Plan
@@ -147,13 +150,15 @@ type (
 		Args  []*Buffer
 		From  []Origin
 	}
-	// Assert stops the method with an assertion error unless Cond holds, with a
-	// shape error if it is about sizes and numbers that the caller gives.
+	// Assert stops the method with an assertion error unless Cond holds; with a
+	// shape error if it is about sizes and numbers that the caller gives (Given),
+	// with an index error if it is about indices (Index).
 	Assert struct {
 		Cond    *expr.Expr
 		Args    []*Buffer
 		Message string
 		Given   bool
+		Index   bool
 		From    []Origin
 	}
 	// Poison overwrites a dead buffer. Only tests ask for it (Options.Poison).

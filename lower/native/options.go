@@ -25,6 +25,8 @@ type Options struct {
 	// of so many rows or the next higher number that is possible, and if under 0
 	// none, for tests; else those are for which it pays.
 	Bands int
+	// Checked says that the program asserts that indices are in range.
+	Checked bool
 	// sparing makes images channels-last and takes bands for memory: see bandspare.go.
 	sparing bool
 	// Poison makes the program overwrite every buffer after its last use, so

@@ -64,6 +64,9 @@ func (p *parser) headerLine(h *header) bool {
 			h.outputs[len(p.m.Outputs)] = reads
 		}
 		p.m.Outputs = append(p.m.Outputs, port)
+	case "clamps":
+		p.Next()
+		p.m.Clamps = append(p.m.Clamps, p.Want(text.String, "an operator").Text)
 	case "arena":
 		if p.After(t).Kind != text.Number {
 			return false

@@ -61,8 +61,8 @@ func (p *parser) stmt() Stmt {
 		return p.loop()
 	case "let":
 		return p.let()
-	case "assert", "require":
-		s := &Assert{Given: t.Text == "require"}
+	case "assert", "require", "assert_index":
+		s := &Assert{Given: t.Text == "require", Index: t.Text == "assert_index"}
 		s.Cond, s.Args = p.value(ir.Bool)
 		p.Expect(",")
 		s.Message = p.Want(text.String, "a quoted message").Text

@@ -161,6 +161,9 @@ func (pr *printer) method(m *Method) {
 	for i := range m.Outputs {
 		pr.port("output", &m.Outputs[i])
 	}
+	for _, op := range m.Clamps {
+		pr.line(nil, "clamps %s", strconv.Quote(op))
+	}
 	if m.Plan != nil {
 		for _, mem := range m.Plan.Memories {
 			pr.line(nil, "arena %d align %d", mem.Size, mem.Align)

@@ -50,8 +50,11 @@ func (pr *printer) stmt(s Stmt) {
 		pr.let(s)
 	case *Assert:
 		word := "assert"
-		if s.Given {
+		switch {
+		case s.Given:
 			word = "require"
+		case s.Index:
+			word = "assert_index"
 		}
 		pr.line(s.From, "%s %s, %s%s", word, pr.value(s.Cond, s.Args, true), strconv.Quote(s.Message), pr.using(s.Cond, s.Args))
 	case *Poison:

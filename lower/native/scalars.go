@@ -8,6 +8,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // scalar handles a node whose result is a number. Integers the compiler can
@@ -79,15 +80,21 @@ func (b *builder) scalarExpr(f *facts) (*expr.Expr, []*Buffer, error) {
 			}
 			return expr.Cast(e.DType, v)
 		case expr.OpLoad: // one element: the first
+			if t, ok := b.uniform(f.call.Operands()[e.Buf]); ok {
+				return t.Body
+			}
 			return expr.At(e.Buf, e.DType, b.flat(f.call.Operands()[e.Buf], e.Coords))
 		}
 		return e
 	})
+	if x = expr.Simplify(x); err != nil || len(expr.Loads(x)) == 0 {
+		return x, nil, err
+	}
 	var args []*Buffer
 	for _, v := range f.call.Operands() {
 		args = append(args, b.buffer(v))
 	}
-	return expr.Simplify(x), args, err
+	return x, args, nil
 }
 
 // effect handles an assertion. One that holds by what the compiler knows needs
@@ -107,8 +114,10 @@ func (b *builder) effect(f *facts) error {
 	if s, ok := f.node.Arg("assert_msg").(ir.Str); ok {
 		message = string(s)
 	}
-	given := len(args) == 0 && b.isGiven(cond)
-	b.emit(&Assert{Cond: cond, Args: args, Message: message, Given: given, From: []Origin{originOf(f.node)}})
+	assert := &Assert{Cond: cond, Args: args, Message: message, From: []Origin{originOf(f.node)}}
+	assert.Given = len(args) == 0 && b.isGiven(cond)
+	assert.Index = f.node.Op == ops.AssertIndex
+	b.emit(assert)
 	return nil
 }
 

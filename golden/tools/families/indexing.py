@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from .case import Case, function
+from .case import Case, function, run
 
 
 def embedding() -> Case:
@@ -117,3 +117,44 @@ def argmax_ties() -> Case:
         return x.argmax(1), x.argmin(0, keepdim=True), x.argmax(), *x.max(1), *x.min(0, keepdim=True), x.amax((0, 1))
 
     return Case(function(forward), (torch.randint(0, 3, (4, 6)).float(),))
+
+
+def index_read_range() -> Case:
+    """Operators that read where an index says, each from an index of its own, at the ends of its range."""
+
+    def forward(x, a, b, c, d, e, f):
+        return {
+            "gather": x.gather(1, a),
+            "embedding": torch.nn.functional.embedding(b, x),
+            "select": x.index_select(0, c),
+            "index": x[d],
+            "take": x.take(e),
+            "along": torch.take_along_dim(x, f, 1),
+        }
+
+    def args(a, b, c, d, e, f):
+        return (torch.arange(12.0).reshape(3, 4), torch.tensor([[a, 0], [0, 1], [2, 3]]), torch.tensor([b, 0]), torch.tensor([c, 1]),
+                torch.tensor([d, 2]), torch.tensor([e, 11]), torch.tensor([[f], [1], [2]]))
+
+    return Case(function(forward), args(3, 2, 2, 2, 11, 3), runs=[run(*args(0, 0, 0, -3, -12, -1)), run(*args(1, 1, 1, -1, -1, 9))])
+
+
+class Slots(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("slots", torch.zeros(3, 4))
+
+    def forward(self, x, a, b, c, d):
+        self.slots.index_put_((a,), x[:1])
+        copied = x.index_copy(0, b, self.slots[:1])
+        added = x.index_add(0, c, x[:1])
+        return copied, added, x.scatter(1, d, 7.0), x.index_fill(0, a, 5.0), self.slots.sum()
+
+
+def index_write_range() -> Case:
+    """Operators that write where an index says, one of them to state: with --checked nothing is written if any index is out of range."""
+
+    def args(a, b, c, d):
+        return torch.arange(12.0).reshape(3, 4), torch.tensor([a]), torch.tensor([b]), torch.tensor([c]), torch.tensor([[d, 0], [0, 1], [2, 3]])
+
+    return Case(Slots(), args(2, 2, 2, 3), runs=[run(*args(-3, 0, 0, 0)), run(*args(-1, 1, 1, 1))], stateful=True)
