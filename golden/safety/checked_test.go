@@ -131,6 +131,18 @@ func TestClampedIndices(t *testing.T) {
 	}
 }
 
+// The samples of all operators have indices that PyTorch takes: no check may find
+// fault with them, whatever an operator is made of.
+func TestCheckedSamples(t *testing.T) {
+	jobs := sampleJobs(t)
+	plain := runSamples(t.Context(), way.Reference{}, jobs)
+	for i, r := range runSamples(t.Context(), way.Reference{Checked: true}, jobs) {
+		for _, problem := range agree(jobs[i], plain[i], r, true) {
+			t.Error(problem)
+		}
+	}
+}
+
 // equalCalls fails unless two calls gave the same bytes.
 func equalCalls(t *testing.T, where string, got, want way.CallResult) {
 	t.Helper()
