@@ -196,8 +196,9 @@ func (g *gen) methodDoc(w *writer, m *method) {
 	for _, r := range rows {
 		w.raw(codegen.PlainText(fmt.Sprintf(" *   %-*s  %s", width, r.name, r.text)))
 	}
-	if notes := strings.TrimSpace(fixed + " " + codegen.ClampText(m.Method)); notes != "" {
-		for _, l := range fill(codegen.PlainText(notes), lineWidth-3) {
+	notes := strings.Fields(codegen.Requirements(m.Method, m.words) + fixed + " " + codegen.ClampText(m.Method))
+	if len(notes) > 0 {
+		for _, l := range fill(codegen.PlainText(strings.Join(notes, " ")), lineWidth-3) {
 			w.raw(" * " + l)
 		}
 	}

@@ -68,8 +68,10 @@ func (p *methodPrinter) doc() string {
 		}
 		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d, p.halfFunc(d, true), p.halfFunc(d, false))
 	}
-	if text := codegen.ClampText(p.m); text != "" {
-		notes += " " + codegen.PlainText(text)
+	for _, text := range []string{codegen.Requirements(p.m, p.words), codegen.ClampText(p.m)} {
+		if text != "" {
+			notes += " " + codegen.PlainText(text)
+		}
 	}
 	if !p.fails {
 		notes += " The error is always nil."
