@@ -347,18 +347,18 @@ func (m *model) callAddmm2(input1 *[10]float32, input2Packed *[160]float32, inpu
 // callAddmm3Sizes has the dynamic dimensions of a call of callAddmm3.
 type callAddmm3Sizes struct {
 	// Set by the caller.
-	Input1Dim0 int // dimension 0 of input_1: s0, 1 to 16
+	Input1Dim0 int // dimension 0 of input_1: 1 to 16
 
 	// Set by callAddmm3.
-	OutDim0 int // dimension 0 of out: s0, 1 to 16
+	OutDim0 int // dimension 0 of out: Input1Dim0, 1 to 16
 }
 
 // callAddmm3 runs the model's method callAddmm3.
 //
-//   - input1: float32 [s0, 4]
+//   - input1: float32 [Input1Dim0, 4]
 //   - input2Packed: float32 [64]
 //   - input0Packed: float32 [32]
-//   - out: float32 [s0, 5] (written)
+//   - out: float32 [OutDim0, 5] (written)
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callAddmm3(input1 []float32, input2Packed *[64]float32, input0Packed *[32]float32, out []float32, sizes *callAddmm3Sizes) error {
@@ -383,18 +383,18 @@ func (m *model) callAddmm3(input1 []float32, input2Packed *[64]float32, input0Pa
 // callRelu4Sizes has the dynamic dimensions of a call of callRelu4.
 type callRelu4Sizes struct {
 	// Set by the caller.
-	Input0Dim0 int // dimension 0 of input_0: s0, 1 to 16
-	Input0Dim1 int // dimension 1 of input_0: s1, 1 to 5
+	Input0Dim0 int // dimension 0 of input_0: 1 to 16
+	Input0Dim1 int // dimension 1 of input_0: 1 to 5
 
 	// Set by callRelu4.
-	OutDim0 int // dimension 0 of out: s0, 1 to 16
-	OutDim1 int // dimension 1 of out: s1, 1 to 5
+	OutDim0 int // dimension 0 of out: Input0Dim0, 1 to 16
+	OutDim1 int // dimension 1 of out: Input0Dim1, 1 to 5
 }
 
 // callRelu4 runs the model's method callRelu4.
 //
-//   - input0: float32 [s0, s1]
-//   - out: float32 [s0, s1] (written)
+//   - input0: float32 [Input0Dim0, Input0Dim1]
+//   - out: float32 [OutDim0, OutDim1] (written)
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callRelu4(input0, out []float32, sizes *callRelu4Sizes) error {
@@ -424,18 +424,18 @@ func (m *model) callRelu4(input0, out []float32, sizes *callRelu4Sizes) error {
 // callAddmm4Sizes has the dynamic dimensions of a call of callAddmm4.
 type callAddmm4Sizes struct {
 	// Set by the caller.
-	Input1Dim0 int // dimension 0 of input_1: s0, 1 to 16
+	Input1Dim0 int // dimension 0 of input_1: 1 to 16
 
 	// Set by callAddmm4.
-	OutDim0 int // dimension 0 of out: s0, 1 to 16
+	OutDim0 int // dimension 0 of out: Input1Dim0, 1 to 16
 }
 
 // callAddmm4 runs the model's method callAddmm4.
 //
-//   - input1: float32 [s0, 5]
+//   - input1: float32 [Input1Dim0, 5]
 //   - input2Packed: float32 [80]
 //   - input0Packed: float32 [32]
-//   - out: float32 [s0, 2] (written)
+//   - out: float32 [OutDim0, 2] (written)
 //
 // Tensors are row-major and must not overlap.
 func (m *model) callAddmm4(input1 []float32, input2Packed *[80]float32, input0Packed *[32]float32, out []float32, sizes *callAddmm4Sizes) error {
@@ -460,12 +460,12 @@ func (m *model) callAddmm4(input1 []float32, input2Packed *[80]float32, input0Pa
 // callMean1Sizes has the dynamic dimensions of a call of callMean1.
 type callMean1Sizes struct {
 	// Set by the caller.
-	Input0Dim0 int // dimension 0 of input_0: s0, 1 to 16
+	Input0Dim0 int // dimension 0 of input_0: 1 to 16
 }
 
 // callMean1 runs the model's method callMean1.
 //
-//   - input0: float32 [s0, 2]
+//   - input0: float32 [Input0Dim0, 2]
 //   - out: float32 [2] (written)
 //
 // Tensors are row-major and must not overlap.
