@@ -141,7 +141,7 @@ func boundsText(lo, hi int64) string {
 	case lo == hi:
 		return fmt.Sprint(lo)
 	case hi == math.MaxInt64 && lo == math.MinInt64:
-		return "any"
+		return "any size"
 	case hi == math.MaxInt64:
 		return fmt.Sprintf("at least %d", lo)
 	case lo == math.MinInt64:

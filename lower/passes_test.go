@@ -13,7 +13,7 @@ import (
 
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
-	ctx := &Context{Table: ops.Standard(), Whole: func(c *ops.Call) bool { return c.Op.Name() == ops.Attention }}
+	ctx := &Context{Table: ops.Standard(), Checked: true, Whole: func(c *ops.Call) bool { return c.Op.Name() == ops.Attention }}
 	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true, "exact-products-for-speed": true}
 	for _, pass := range Passes() {
 		known[pass.Name] = true
