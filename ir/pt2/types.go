@@ -163,7 +163,11 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	case lo > hi:
 		err, lo = problem("the symbol %s has the empty range [%d, %d]", name, lo, hi), hi
 	}
-	s := sym.NewSymbol(name, lo, hi)
+	unique := name
+	if c.sizes[name] && strings.HasPrefix(name, "u") {
+		unique = "s_" + name // u is for sizes that data decides
+	}
+	s := sym.NewSymbol(unique, lo, hi)
 	c.symbols[name] = s
 	c.order = append(c.order, s)
 	return s, err

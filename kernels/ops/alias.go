@@ -131,15 +131,41 @@ func selected(c *Call, t ir.Type, d int, i sym.Expr) (alias, error) {
 	if t.Rank() == 0 {
 		return alias{}, c.Errorf("a tensor without dimensions has nothing to select from")
 	}
-	if !sym.NonNegative(i) && sym.NonNegative(sym.Sub(sym.Int(-1), i)) {
-		i = sym.Add(i, t.Sizes[d])
-	}
+	i = fromEnd(i, t.Sizes[d])
 	if sym.Less(i, sym.Int(0)) || sym.LessEq(t.Sizes[d], i) {
 		return alias{}, c.Errorf("index %s is outside of dimension %d of size %s", i, d, t.Sizes[d])
 	}
+	if !sym.Less(sym.Int(0), t.Sizes[d]) {
+		return alias{}, c.Errorf("dimension %d of size %s may have no element %s", d, t.Sizes[d], i)
+	}
+	i = inside(i, sym.Sub(t.Sizes[d], sym.Int(1)))
 	a := restrided(t, slices.Delete(slices.Clone(t.Sizes), d, d+1), slices.Delete(slices.Clone(t.Strides), d, d+1))
 	a.Offset = sym.Add(t.Offset, sym.Mul(i, t.Strides[d]))
 	return alias{a, func(c []sym.Expr) []sym.Expr { return slices.Insert(slices.Clone(c), d, i) }}, nil
+}
+
+// fromEnd returns the place that Python's index i of n elements means: negative
+// ones count from the end. The sign may be known only at run time.
+func fromEnd(i, n sym.Expr) sym.Expr {
+	switch {
+	case sym.NonNegative(i):
+		return i
+	case sym.Less(i, sym.Int(0)):
+		return sym.Add(i, n)
+	}
+	negative := sym.Min(sym.Max(sym.Neg(i), sym.Int(0)), sym.Int(1)) // 1 or 0
+	return sym.Add(i, sym.Mul(negative, n))
+}
+
+// inside returns i kept in 0 … last, which nothing else checks at run time.
+func inside(i, last sym.Expr) sym.Expr {
+	if !sym.LessEq(i, last) {
+		i = sym.Min(i, last)
+	}
+	if !sym.NonNegative(i) {
+		i = sym.Max(i, sym.Int(0))
+	}
+	return i
 }
 
 // stepped returns n elements of dimension d of t, from start on in steps of

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"strings"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -22,6 +24,14 @@ func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
 	}
 	_, hi := bound.Bounds()
 	return sym.NewSymbol("u"+itoa(i), 0, max(hi, 0)).Expr()
+}
+
+// dataDecides reports whether n is the symbol of a size that data decides. PyTorch
+// gives these names that begin with a u; the reader sees to it that no size of an
+// input has such a name.
+func dataDecides(n sym.Expr) bool {
+	ss := n.Symbols()
+	return len(ss) == 1 && strings.HasPrefix(ss[0].Name, "u") && n.Equal(ss[0].Expr())
 }
 
 // number reads a tensor with one element as the integer e.

@@ -8,6 +8,16 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
+// indexes checks that a dimension of n elements may be indexed by idx: where there
+// is an index there must be an element, since it is clamped to the nearest one. A
+// dimension whose size data decides has room for its bound, whatever it is.
+func (c *Call) indexes(idx ir.Type, n sym.Expr) error {
+	if sym.Less(sym.Int(0), n) || idx.Numel().IsZero() || dataDecides(n) {
+		return nil
+	}
+	return c.Errorf("%s index a dimension of %s elements, which may have none", describeSizes([]ir.Type{idx}), n)
+}
+
 // indexTensor checks that a tensor holds indices.
 func (c *Call) indexTensor(name string) (ir.Type, error) {
 	t := c.Tensor(name)
@@ -59,6 +69,13 @@ func advancedOf(c *Call) (*advanced, error) {
 	}
 	if a.common, ok = Broadcast(ts...); !ok {
 		return nil, c.Errorf("%s do not broadcast", describeSizes(ts))
+	}
+	for d, k := range a.at {
+		if k >= 0 {
+			if err := c.indexes(ir.Type{Sizes: a.common}, a.self.Sizes[d]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	// Indices that stand together keep their place, others come first.
 	if n := len(dims); n > 0 && dims[n-1]-dims[0] == n-1 {
@@ -186,9 +203,10 @@ func indexSelect() Op {
 			}
 			sizes := slices.Clone(t.Sizes)
 			if len(sizes) > 0 {
+				err = c.indexes(idx, sizes[d])
 				sizes[d] = idx.Numel()
 			}
-			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
+			return one(ir.TensorOf(t.DType, sizes...), err)
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t, idx := c.Tensor("self"), c.Tensor("index")
@@ -211,7 +229,8 @@ func indexSelect() Op {
 	}
 }
 
-// gatherDim checks the index of gather and scatter against self.
+// gatherDim checks the index of gather and scatter against self, and of scatter
+// against what is written.
 func (c *Call) gatherDim() (d int, err error) {
 	t := c.Tensor("self")
 	idx, err := c.indexTensor("index")
@@ -224,7 +243,26 @@ func (c *Call) gatherDim() (d int, err error) {
 	if max(idx.Rank(), 1) != max(t.Rank(), 1) && !idx.Numel().IsZero() {
 		return 0, c.Errorf("an index with %d dimensions of a tensor with %d", idx.Rank(), t.Rank())
 	}
-	return d, nil
+	if idx.Numel().IsZero() || t.Rank() == 0 || idx.Rank() == 0 {
+		return d, nil
+	}
+	within := func(u ir.Type, but int) bool {
+		for i, n := range idx.Sizes {
+			if i != but && !sym.LessEq(n, u.Sizes[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	if !within(t, d) {
+		return 0, c.Errorf("an index of %s for a tensor of %s", describeSizes([]ir.Type{idx}), describeSizes([]ir.Type{t}))
+	}
+	if k := c.Op.sch.Index("src"); k >= 0 && c.first[k] >= 0 {
+		if src := c.Tensor("src"); src.Rank() != idx.Rank() || !within(src, -1) {
+			return 0, c.Errorf("an index of %s for %s of what is written", describeSizes([]ir.Type{idx}), describeSizes([]ir.Type{src}))
+		}
+	}
+	return d, c.indexes(idx, t.Sizes[d])
 }
 
 func gather() Op {
@@ -271,6 +309,9 @@ func embedding() Op {
 			if err == nil && w.Rank() != 2 {
 				err = c.Errorf("a weight with %d dimensions", w.Rank())
 			}
+			if err == nil {
+				err = c.indexes(idx, w.Sizes[0])
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -300,6 +341,9 @@ func take() Op {
 		Schema: "aten::take(Tensor self, Tensor index) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			idx, err := c.indexTensor("index")
+			if err == nil {
+				err = c.indexes(idx, c.Tensor("self").Numel())
+			}
 			return one(ir.TensorOf(c.Tensor("self").DType, idx.Sizes...), err)
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {

@@ -39,6 +39,9 @@ func quantEmbedding(schema string, bits int64) Op {
 		if k := c.Operand("weight_zero_points"); k >= 0 && !slices.EqualFunc(c.operands[k].Type.Sizes, s.Sizes, sym.Expr.Equal) {
 			return w, c.Errorf("%s of scales and zero points differ", describeSizes([]ir.Type{s, c.operands[k].Type}))
 		}
+		if err := c.indexes(idx, w.Sizes[0]); err != nil {
+			return w, err
+		}
 		d := s.DType
 		if c.Op.sch.Index("dtype") >= 0 {
 			d = c.DType("dtype", d)

@@ -219,9 +219,12 @@ func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) (a
 	last, empty := offset, false
 	for d, s := range sizes {
 		empty = empty || s.IsZero()
+		if !sym.NonNegative(s) || !sym.NonNegative(strides[d]) {
+			return alias{}, c.Errorf("the size %s with stride %s", s, strides[d])
+		}
 		last = sym.Add(last, sym.Mul(sym.Sub(s, sym.Int(1)), strides[d]))
 	}
-	if !empty && (sym.Less(offset, t.Offset) || sym.LessEq(sym.Add(t.Offset, t.Numel()), last)) {
+	if !empty && !(sym.LessEq(t.Offset, offset) && sym.Less(last, sym.Add(t.Offset, t.Numel()))) {
 		return alias{}, c.Errorf("elements %s to %s of the storage are asked for, of which the operand holds only %s to %s",
 			offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
 	}

@@ -192,6 +192,9 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 		}
 		sizes = slices.Clone(self.Sizes)
 		if len(sizes) > 0 {
+			if err = c.indexes(idx, sizes[d]); err != nil {
+				return
+			}
 			sizes[d] = idx.Numel()
 		}
 		if source == "" {
@@ -298,6 +301,9 @@ func putOp() Op {
 			if err == nil && (differ(idx.Numel(), src.Numel()) || src.DType != self.DType) {
 				err = c.Errorf("an index of %s for a source of %s and %s", describeSizes([]ir.Type{idx}), src.DType, describeSizes([]ir.Type{src}))
 			}
+			if err == nil {
+				err = c.indexes(idx, self.Numel())
+			}
 			return one(likeType(self, self.DType), err)
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
@@ -344,7 +350,7 @@ func maskedScatter() Op {
 			if len(sizes) != self.Rank() || !slices.EqualFunc(sizes, self.Sizes, sym.Expr.Equal) {
 				t = ir.TensorOf(self.DType, sizes...)
 			}
-			return []ir.Type{t}, nil
+			return one(t, c.indexes(mask, src.Numel()))
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
 			if err := c.real(); err != nil {

@@ -23,10 +23,7 @@ func (c *Call) sliceBounds(size sym.Expr) (start, n, step sym.Expr, err error) {
 		if k, ok := e.Const(); ok && k == math.MaxInt64 {
 			return size, nil
 		}
-		if sym.Less(e, sym.Int(0)) {
-			e = sym.Max(sym.Add(e, size), sym.Int(0))
-		}
-		return sym.Min(e, size), nil
+		return inside(fromEnd(e, size), size), nil
 	}
 	if start, err = bound("start", sym.Int(0)); err != nil {
 		return
@@ -83,12 +80,11 @@ func narrowView(c *Call, t ir.Type) (alias, error) {
 	if err != nil {
 		return alias{}, err
 	}
-	if sym.Less(start, sym.Int(0)) {
-		start = sym.Add(start, t.Sizes[d])
-	}
-	if sym.Less(n, sym.Int(0)) || sym.Less(t.Sizes[d], sym.Add(start, n)) {
+	start = fromEnd(start, t.Sizes[d])
+	if !sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) || sym.Less(t.Sizes[d], sym.Add(start, n)) {
 		return alias{}, c.Errorf("%s elements from %s on of %s", n, start, t.Sizes[d])
 	}
+	start = inside(start, sym.Sub(t.Sizes[d], n))
 	return stepped(t, d, start, n, sym.Int(1)), nil
 }
 
