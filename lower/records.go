@@ -294,6 +294,9 @@ func dense(t ir.Type) bool {
 func (r *records) control(n *ir.Node) error {
 	switch n.Op {
 	case "higher_order.cond":
+		if err := predicate(n.Args[0].Value); err != nil {
+			return err
+		}
 		for _, g := range n.Regions {
 			r.graph(g)
 		}
@@ -316,12 +319,27 @@ func (r *records) control(n *ir.Node) error {
 			}
 			r.graph(g)
 		}
+		if len(n.Regions[0].Outputs) != 1 {
+			return fmt.Errorf("its condition gives %d values", len(n.Regions[0].Outputs))
+		}
+		if err := predicate(n.Regions[0].Outputs[0]); err != nil {
+			return err
+		}
 		if err := r.again(n.Regions[1], len(carried)); err != nil {
 			return err
 		}
 		return r.results(n, carried)
 	case "higher_order.scan":
 		return r.scan(n)
+	}
+	return nil
+}
+
+// predicate checks that what a branch or loop is decided by is one truth value.
+func predicate(a ir.Arg) error {
+	t, ok := argType(a)
+	if !ok || t.Kind != ir.BoolKind && (t.Kind != ir.TensorKind || t.DType != ir.Bool || !t.Numel().Is(1)) {
+		return fmt.Errorf("it is decided by %v, not by one bool", t)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (g *gen) kernel(k *native.Kernel) {
 	if divided {
 		p.parts = p.shares(k.Loop.Body)
 	}
-	p.block(withoutDead(settled(k.Loop.Body)))
+	p.block(loop.WithoutDead(settled(k.Loop.Body)))
 	body := p.w.b.String()
 	used := p.used()
 	kept := g.needed(params, used)
@@ -199,7 +199,7 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	ret, _ := typeOf(fn.Body.DType)
 	body, result := schedule.Function(fn)
 	body, result = settled(body), new(ranges).settle(result)
-	p.block(withoutDead(body, result))
+	p.block(loop.WithoutDead(body, result))
 	p.returns(result, ret)
 	w := &writer{}
 	if fn.Doc != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	kmath "github.com/etgen/etgen/kernels/math"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -181,7 +182,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
 		return result{call: func(acc, _, _ string) string { return acc }}
 	}
-	p.block(withoutDead(stmts, value))
+	p.block(loop.WithoutDead(stmts, value))
 	p.returns(value, ret)
 	body := p.w.b.String()
 	kept := g.needed(params, p.used())

@@ -21,7 +21,8 @@ func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
 // loopFunction returns the parameters and the body of a loop kernel: if threads is
 // not 0, of a part of it, of which there may be more than that.
 func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
-	p := u.newPrinter(f.Body)
+	stmts := loop.WithoutDead(f.Body)
+	p := u.newPrinter(stmts)
 	if threads > 0 {
 		p.scope.Reserve("s", "c", "step", partName, partsName)
 	}
@@ -42,9 +43,9 @@ func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
 		params = append(params, param{n, goType(v.DType)})
 	}
 	if threads > 0 {
-		p.parts = p.shares(f.Body)
+		p.parts = p.shares(stmts)
 	}
-	p.stmts(f.Body)
+	p.stmts(stmts)
 	body := p.declareTemps() + joinVars(joinFirst(p.b.String()))
 	if threads > 0 {
 		body = p.ownScratch(f, threads) + body

@@ -108,7 +108,7 @@ func attentionType(c *Call) (ir.Type, error) {
 	if c.Has("attn_mask") {
 		m := c.Tensor("attn_mask")
 		scores := ir.Type{Sizes: append(slices.Clone(batch), q.Sizes[n-2], k.Sizes[n-2])}
-		if both, ok := Broadcast(m, scores); !ok || len(both) != n || m.DType != ir.Bool && !m.DType.IsFloat() {
+		if !broadcastsTo(m, scores.Sizes) || m.DType != ir.Bool && !m.DType.IsFloat() {
 			return ir.Type{}, c.Errorf("a mask of %s and %s for scores of %s", m.DType, describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
 		}
 	}

@@ -173,7 +173,7 @@ func weightNorm() Op {
 			if err == nil && d != -1 {
 				_, err = c.wrapDim(d, v.Rank())
 			}
-			if both, ok := Broadcast(v, g); err == nil && (!v.DType.IsFloat() || g.DType != v.DType || !ok || len(both) != v.Rank()) {
+			if err == nil && (!v.DType.IsFloat() || g.DType != v.DType || !broadcastsTo(g, v.Sizes)) {
 				err = c.Errorf("weights of %s and %s: %s", v.DType, g.DType, describeSizes([]ir.Type{v, g}))
 			}
 			return one(ir.TensorOf(v.DType, v.Sizes...), err)

@@ -108,7 +108,7 @@ func maskedPut(schema string) *Op {
 				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
 			}
 			m.sizes[m.first] = m.places(v)
-			if both, ok := Broadcast(v, ir.Type{Sizes: m.sizes}); !ok || len(both) != len(m.sizes) {
+			if !broadcastsTo(v, m.sizes) {
 				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{v, {Sizes: m.sizes}}))
 			}
 			return []ir.Type{likeType(t, t.DType)}, nil

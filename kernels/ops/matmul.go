@@ -52,7 +52,7 @@ func (p product) infer(c *Call) ([]ir.Type, error) {
 		if t.DType != d {
 			return nil, c.Errorf("%s of %s added to a product of %s", p.add, t.DType, d)
 		}
-		if both, ok := Broadcast(t, ir.Type{Sizes: sizes}); !ok || len(both) != len(sizes) {
+		if !broadcastsTo(t, sizes) {
 			return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, {Sizes: sizes}}))
 		}
 	}

@@ -58,7 +58,7 @@ func copyOps() []Op {
 	return append(ops,
 		converting("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "src", func(c *Call) (ir.Type, error) {
 			t := c.Tensor("self")
-			if _, ok := Broadcast(t, c.Tensor("src")); !ok || c.Tensor("src").Rank() > t.Rank() {
+			if !broadcastsTo(c.Tensor("src"), t.Sizes) {
 				return t, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("src"), t}))
 			}
 			if t.Numel().IsZero() {

@@ -120,6 +120,16 @@ func (cl cell) of(c *Call) (*network, error) {
 	case len(params) != total*per:
 		return nil, c.Errorf("%d parameters for %d layers in %d directions", len(params), layers, n.dirs)
 	}
+	batch := n.x.Sizes[1]
+	if n.first {
+		batch = n.x.Sizes[0]
+	}
+	for _, s := range n.state0 {
+		if t := s.Type; t.Rank() != 3 || t.DType != n.x.DType || !t.Sizes[0].Is(int64(n.dirs)*layers) || differ(t.Sizes[1], batch) {
+			return nil, c.Errorf("a state of %s and %s for %d layers in %d directions over %s and %s",
+				t.DType, describeSizes([]ir.Type{t}), layers, n.dirs, n.x.DType, describeSizes([]ir.Type{n.x}))
+		}
+	}
 	for p := range slices.Chunk(params, per) {
 		h := n.state0[0].Type
 		if h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 || differ(p[0].Type.Sizes[0], p[1].Type.Sizes[0]) ||

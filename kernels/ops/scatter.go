@@ -69,7 +69,7 @@ func indexPutEntry(schema string, more ...any) Op {
 			if v.DType != t.DType {
 				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
 			}
-			if both, ok := Broadcast(v, ir.Type{Sizes: a.sizes}); !ok || len(both) != len(a.sizes) {
+			if !broadcastsTo(v, a.sizes) {
 				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{v, {Sizes: a.sizes}}))
 			}
 			return []ir.Type{likeType(t, t.DType)}, nil

@@ -18,7 +18,7 @@ func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error), samp
 			if err != nil {
 				return nil, err
 			}
-			if both, ok := Broadcast(src, a.Type); !ok || len(both) != a.Rank() {
+			if !broadcastsTo(src, a.Sizes) {
 				return nil, c.Errorf("%s do not fit a view of %s", describeSizes([]ir.Type{src}), describeSizes([]ir.Type{a.Type}))
 			}
 			if t.Numel().IsZero() {

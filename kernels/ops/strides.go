@@ -34,6 +34,13 @@ func Broadcast(ts ...ir.Type) (sizes []sym.Expr, ok bool) {
 	return sizes, true
 }
 
+// broadcastsTo reports whether t may stand for a tensor of sizes: those that
+// broadcasting gives are these.
+func broadcastsTo(t ir.Type, sizes []sym.Expr) bool {
+	both, ok := Broadcast(t, ir.Type{Sizes: sizes})
+	return ok && sym.AllEqual(both, sizes)
+}
+
 // pointwiseType returns the type of the result of an elementwise operator over
 // ts: their broadcast sizes and the strides PyTorch's TensorIterator gives,
 // which keep the operands' common order of dimensions.

@@ -1,20 +1,19 @@
-package c
+package loop
 
 import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/kernels/loop"
 )
 
-// withoutDead returns body without the locals and indices that nothing reads,
+// WithoutDead returns body without the locals and indices that nothing reads,
 // about which compilers warn. results are expressions evaluated after body.
-func withoutDead(body []loop.Stmt, results ...*expr.Expr) []loop.Stmt {
+func WithoutDead(body []Stmt, results ...*expr.Expr) []Stmt {
 	for {
 		r := &reads{vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{}}
 		for _, e := range results {
 			r.expr(e)
 		}
-		loop.Walk(body, r.stmt)
+		Walk(body, r.stmt)
 		kept := r.keep(body)
 		if !r.dropped {
 			return body
@@ -30,9 +29,9 @@ type reads struct {
 	dropped bool
 }
 
-func (r *reads) stmt(s loop.Stmt) {
-	loop.Indices(s, r.index)
-	loop.Exprs(s, r.expr)
+func (r *reads) stmt(s Stmt) {
+	Indices(s, r.index)
+	Exprs(s, r.expr)
 }
 
 func (r *reads) index(e sym.Expr) {
@@ -52,27 +51,27 @@ func (r *reads) expr(e *expr.Expr) {
 
 // keep returns body without statements that set what is not read, and without
 // loops and branches that are empty then.
-func (r *reads) keep(body []loop.Stmt) []loop.Stmt {
-	out := make([]loop.Stmt, 0, len(body))
+func (r *reads) keep(body []Stmt) []Stmt {
+	out := make([]Stmt, 0, len(body))
 	for _, s := range body {
 		drop := false
 		switch t := s.(type) {
-		case *loop.Let:
+		case *Let:
 			drop = !r.vars[t.Var]
-		case *loop.Assign:
+		case *Assign:
 			drop = !r.vars[t.Var]
-		case *loop.LetIndex:
+		case *LetIndex:
 			drop = !r.syms[t.Sym]
-		case *loop.For:
+		case *For:
 			c := *t
 			c.Body = r.keep(t.Body)
 			s, drop = &c, len(c.Body) == 0
-		case *loop.While:
-			s = &loop.While{Cond: t.Cond, Body: r.keep(t.Body)}
-		case *loop.If:
-			c := &loop.If{Cond: t.Cond, Then: r.keep(t.Then), Else: r.keep(t.Else)}
+		case *While:
+			s = &While{Cond: t.Cond, Body: r.keep(t.Body)}
+		case *If:
+			c := &If{Cond: t.Cond, Then: r.keep(t.Then), Else: r.keep(t.Else)}
 			if len(c.Then) == 0 && len(c.Else) > 0 {
-				c = &loop.If{Cond: expr.Not(t.Cond), Then: c.Else}
+				c = &If{Cond: expr.Not(t.Cond), Then: c.Else}
 			}
 			s, drop = c, len(c.Then) == 0
 		}
