@@ -5,7 +5,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 60s
 
-.PHONY: all setup build test demo bench fuzz generate check
+.PHONY: all setup build test demo bench fuzz fuzz-long generate check
 
 all: build
 
@@ -30,6 +30,15 @@ bench:
 # Every fuzz target for FUZZTIME.
 fuzz:
 	@golden/toolchain/fuzz.sh $(FUZZTIME)
+
+# Mutants of models through C, Go and the interpreter, from seed FIRST on: some
+# hours on two cores. The counts stand after each thousand or so; FIRST goes on
+# where a run ended.
+FIRST ?= 0
+MUTANTS ?= 100000
+fuzz-long:
+	@mkdir -p finds
+	$(GO) run ./golden/mutate -first $(FIRST) -count $(MUTANTS) -from golden/cases,../shared/ops,../shared/models -finds finds
 
 generate:
 	$(GO) generate ./...

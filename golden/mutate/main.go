@@ -7,7 +7,8 @@
 // that differ.
 //
 // A mutant follows from its seed and the list of sources, so that a range of seeds
-// can be tried in parts: -first 40000 goes on where a run ended.
+// can be tried in parts: -first 40000 goes on where a run ended, and
+// -first 266 -show > 266.pt2 makes the file of a find again.
 package main
 
 import (
@@ -32,6 +33,7 @@ func main() {
 	flag.IntVar(&d.workers, "workers", runtime.NumCPU(), "processes at the same time")
 	flag.StringVar(&d.finds, "finds", "", "the folder that files with a find are written to")
 	roots := flag.String("from", "golden/cases", "folders with models, separated by commas")
+	show := flag.Bool("show", false, "write the mutant of the first seed to standard output, and try nothing")
 	w := flag.String("worker", "", "internal: FIRST,LAST,SKIP…: try these mutants")
 	flag.Parse()
 	var err error
@@ -41,6 +43,17 @@ func main() {
 	}
 	if *w != "" {
 		runWorker(*w, d.sources, d.finds, os.Stdout)
+		return
+	}
+	if *show {
+		s, err := (&worker{sources: d.sources}).make(d.first)
+		if err == nil {
+			_, err = os.Stdout.Write(s.file)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "mutate:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	self, err := os.Executable()

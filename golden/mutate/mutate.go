@@ -109,7 +109,7 @@ type mutator struct {
 	names []string // of values
 	// values are the recorded types of the top graph.
 	values map[string]any
-	sites map[string][]func()
+	sites  map[string][]func()
 }
 
 // mutant returns file changed in one to three places, drawn by r. Half of the

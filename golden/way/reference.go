@@ -20,6 +20,7 @@ import (
 // without anything that comes after lowering.
 type Reference struct {
 	Naive    bool           // evaluate the definitions themselves, not the loops made of them
+	Most     int64          // if over 0, about how many iterations of loops a call may run: eval.ErrStopped
 	Pipeline lower.Pipeline // how the graph is lowered; nil is lower.Backend
 	// Options tell what becomes of the program's warnings, and whether an index out of
 	// range is an error; nothing else.
@@ -85,6 +86,9 @@ const evalMemory = 4 << 30
 func (w Reference) call(table *ops.Table, m *ir.Method, c Call, state map[string]interp.Value, r *CallResult) error {
 	machine := interp.New(table)
 	machine.Naive = w.Naive
+	if most := w.Most; most > 0 {
+		machine.Limit = &most
+	}
 	left := int64(evalMemory)
 	machine.Reserve = func(n int64) error {
 		if left -= n; left < 0 {

@@ -132,7 +132,11 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 		return c, nil
 	}
 	if f, ok := t.Functional(n.Op); ok && !f.Rebind {
-		self := c.Args[f.Mutated].(ir.Ref).Value.Type
+		ref, ok := c.Args[f.Mutated].(ir.Ref)
+		if !ok {
+			return nil, c.Errorf("what is written in place is %s, no tensor", describe(c.Args[f.Mutated]))
+		}
+		self := ref.Value.Type
 		if !slices.EqualFunc(c.Outs[0].Sizes, self.Sizes, sym.Expr.Equal) {
 			return nil, c.Errorf("a result of %s does not fit in place of %s", describeSizes(c.Outs[:1]), describeSizes([]ir.Type{self}))
 		}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/etgen/etgen/golden/toolchain"
+)
+
+// workerEnv makes the test program a worker.
+const workerEnv = "ETGEN_MUTATE_WORKER"
+
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(workerEnv); spec != "" {
+		list, err := sources([]string{"../cases"})
+		if err != nil {
+			panic(err)
+		}
+		runWorker(spec, list, "", os.Stdout)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// The first mutants give no find. make fuzz-long tries many more.
+func TestMutants(t *testing.T) {
+	if _, err := toolchain.Find("gcc"); err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	d := driver{
+		count: 400, workers: 1, out: &out,
+		// A worker's range is the last word of its command.
+		command: []string{"sh", "-c", workerEnv + `="$0" exec ` + "'" + self + "'"},
+	}
+	d.run()
+	t.Log(out.String())
+	if c := d.total; c.finds > 0 || c.mutants != int(d.count) || c.run < 100 || c.refused < 100 {
+		t.Errorf("%v", &c)
+	}
+}
+
+// Every seed gives an archive, and the same one each time.
+func TestMutantsAreDeterministic(t *testing.T) {
+	list, err := sources([]string{"../cases"})
+	if err != nil || len(list) < 100 {
+		t.Fatalf("%d sources: %v", len(list), err)
+	}
+	w := &worker{sources: list}
+	for seed := range uint64(100) {
+		a, err := w.make(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := w.make(seed); err != nil || string(a.file) != string(b.file) {
+			t.Errorf("seed %d gives two archives: %v", seed, err)
+		}
+	}
+}
