@@ -136,7 +136,7 @@ func TestClampedIndices(t *testing.T) {
 func TestCheckedSamples(t *testing.T) {
 	jobs := sampleJobs(t)
 	plain := runSamples(t.Context(), way.Reference{}, jobs)
-	for i, r := range runSamples(t.Context(), way.Reference{Checked: true}, jobs) {
+	for i, r := range runSamples(t.Context(), way.Reference{Options: compile.Options{Checked: true}}, jobs) {
 		for _, problem := range agree(jobs[i], plain[i], r, true) {
 			t.Error(problem)
 		}
