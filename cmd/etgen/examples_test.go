@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -193,18 +194,11 @@ func generateIn(t *testing.T, dir, line string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.Replace(string(mod), "module github.com/etgen/etgen\n", "module example.com/app\n", 1) +
-		"\ntool github.com/etgen/etgen/cmd/etgen\n\nrequire github.com/etgen/etgen v0.0.0\n\nreplace github.com/etgen/etgen => " + root + "\n"
+	// A workspace, so that etgen is not compiled anew as another module's.
 	for name, data := range map[string]string{
-		"go.mod": text, "go.sum": string(sums), "app.go": "// Package app has a model.\npackage app\n\n" + line + "\n",
+		"go.mod":  "module example.com/app\n\ngo 1.26.0\n\ntool github.com/etgen/etgen/cmd/etgen\n",
+		"go.work": "go 1.26.0\n\nuse (\n\t.\n\t" + strconv.Quote(root) + "\n)\n",
+		"app.go":  "// Package app has a model.\npackage app\n\n" + line + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o666); err != nil {
 			t.Fatal(err)
@@ -313,7 +307,6 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := 0
 	for i, block := range readmeCommands(t) {
 		t.Run(fmt.Sprint("block", i), func(t *testing.T) {
 			dir := prepare(t, folder, "")
@@ -326,21 +319,16 @@ func TestReadme(t *testing.T) {
 				switch {
 				case notRun[line] != "" || elsewhere(line):
 				case strings.HasPrefix(line, "//go:generate "):
-					run++
 					generateIn(t, prepare(t, folder, ""), line)
 				default:
-					run++
 					runExample(t, dir, line)
 				}
 			}
 		})
 	}
-	if run < 14 {
-		t.Errorf("%d commands, that cannot be all", run)
-	}
-	var all []string
-	for _, block := range readmeCommands(t) {
-		all = append(all, block...)
+	all := slices.Concat(readmeCommands(t)...)
+	if len(all) < 14+len(notRun) {
+		t.Errorf("%d commands, that cannot be all", len(all))
 	}
 	for line := range notRun {
 		if !slices.Contains(all, line) {
