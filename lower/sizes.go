@@ -11,13 +11,14 @@ import (
 // Sizes makes nodes of integers that the compiler knows as expressions:
 // aten.sym_size.int of a tensor with that size, and arithmetic by
 // executorch_prim operators. Each integer is computed once where it is needed
-// first; constants become literals. Arithmetic on numbers that are known only
+// first; constants become literals. What the types promise of the sizes of
+// inputs is asserted at the beginning. Arithmetic on numbers that are known only
 // at run time is renamed to the same operators.
 var Sizes = Pass{
 	Name: "sizes",
 	Doc:  "compute integer arguments by nodes, from the sizes of tensors",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		s := &sizer{table: ctx.Table, names: ir.NewNames(m)}
+		s := &sizer{table: ctx.Table, names: ir.NewNames(m), method: m}
 		s.graph(m.Graph, nil)
 		return errors.Join(s.errs...)
 	}),
@@ -30,6 +31,8 @@ type sizer struct {
 	scope *sizeScope
 	loc   ir.Location
 	errs  []error
+
+	method *ir.Method
 }
 
 // sizeScope holds the integers at hand in a graph: values by their
@@ -90,6 +93,11 @@ func (s *sizer) graph(g *ir.Graph, outer *sizeScope) {
 	s.nodes, s.scope = &[]*ir.Node{}, &sizeScope{outer: outer, values: map[string]*ir.Value{}, dims: map[string]dimOf{}}
 	for _, v := range g.Inputs {
 		s.scope.add(v)
+	}
+	if outer == nil {
+		if err := s.entry(s.method); err != nil {
+			s.errs = append(s.errs, err)
+		}
 	}
 	for _, n := range g.Nodes {
 		s.loc = n.Loc
