@@ -1,47 +1,32 @@
 package lower
 
 import (
-	"math"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 )
 
-// entry asserts what the types of inputs promise of dynamic sizes and integers:
-// bounds, and that sizes that are one expression, or follow from others, are so.
-// (C and Go check it where they bind sizes; the runtime of a .pte itself checks
-// only that a tensor has room.) A lower bound of up to 2 is none: PyTorch gives
-// it to every dynamic size, and its loaded program does not check it either.
+// entry asserts what the types of inputs promise of dynamic sizes: that those which
+// are one expression, or follow from others, are so. (C and Go check it where they
+// bind sizes.) Ranges are left to the runtime, which checks that a tensor has room,
+// except where a guard gives them: then the graph asserts them.
 func (s *sizer) entry(m *ir.Method) error {
 	c := &entryChecks{sizer: s, read: map[dimOf]ir.Arg{}}
 	for i, v := range m.Graph.Inputs {
 		if m.Inputs[i].Kind != ir.UserInput {
 			continue
 		}
-		if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
-			if err := c.bounds(func() (ir.Arg, error) { return ir.Ref{Value: v}, nil }, v.Type.Expr, math.MinInt64, true); err != nil {
-				return err
-			}
-			continue
-		}
-		dynamic := 0
-		for _, e := range v.Type.Sizes {
-			if _, ok := e.Const(); !ok {
-				dynamic++
-			}
-		}
 		for d, e := range v.Type.Sizes {
 			if _, ok := e.Const(); ok {
 				continue
 			}
-			if err := c.dimension(dimOf{v, d}, e, dynamic > 1); err != nil {
+			if err := c.dimension(dimOf{v, d}, e); err != nil {
 				return err
 			}
 		}
 	}
 	if c.all != nil {
 		*s.nodes = append(*s.nodes, &ir.Node{Name: s.names.Fresh("entry"), Op: assertOp, Args: []ir.NamedArg{
-			{Name: "self", Value: c.all}, {Name: "assert_msg", Value: ir.Str("sizes of inputs are in their ranges and fit each other")},
+			{Name: "self", Value: c.all}, {Name: "assert_msg", Value: ir.Str("sizes of inputs fit each other")},
 		}})
 	}
 	return nil
@@ -54,9 +39,8 @@ type entryChecks struct {
 	all  ir.Arg
 }
 
-// dimension checks dimension d, whose size is e. Room tells that the tensor may
-// have room for more than the bound of e.
-func (c *entryChecks) dimension(d dimOf, e sym.Expr, room bool) error {
+// dimension checks dimension d, whose size is e.
+func (c *entryChecks) dimension(d dimOf, e sym.Expr) error {
 	size := func() (ir.Arg, error) { return c.size(d) }
 	if first, ok := c.scope.dim(e.Key()); ok && first != d {
 		return c.equal(size, func() (ir.Arg, error) { return c.size(first) })
@@ -66,8 +50,8 @@ func (c *entryChecks) dimension(d dimOf, e sym.Expr, room bool) error {
 	if !bare && c.follows(symbols) {
 		return c.equal(size, func() (ir.Arg, error) { return c.sum(e) })
 	}
-	if err := c.bounds(size, e, 2, room || !bare); err != nil || bare {
-		return err
+	if bare || len(symbols) == 0 {
+		return nil
 	}
 	coef, rest, linear := e.Coef(symbols[0])
 	k, isConst := coef.Const()
@@ -97,28 +81,6 @@ func (c *entryChecks) follows(symbols []*sym.Symbol) bool {
 		}
 	}
 	return len(symbols) > 0
-}
-
-// bounds checks that a number is in the range of e, where it is larger than low.
-func (c *entryChecks) bounds(number func() (ir.Arg, error), e sym.Expr, low int64, upper bool) error {
-	lo, hi := e.Bounds()
-	if lo > low {
-		if err := c.compare("ge", number, lo); err != nil {
-			return err
-		}
-	}
-	if upper && hi < math.MaxInt64 {
-		return c.compare("le", number, hi)
-	}
-	return nil
-}
-
-func (c *entryChecks) compare(op string, number func() (ir.Arg, error), bound int64) error {
-	x, err := number()
-	if err != nil {
-		return err
-	}
-	return c.require(op, x, ir.Int(bound))
 }
 
 func (c *entryChecks) equal(x, y func() (ir.Arg, error)) error {

@@ -2,6 +2,7 @@ package pt2
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -42,8 +43,33 @@ func (c *converter) guards(m *ir.Method) (warnings []error) {
 		}
 		nodes = append(nodes, g.nodes...)
 	}
-	m.Graph.Nodes = append(nodes, m.Graph.Nodes...)
+	m.Graph.Nodes = append(append(nodes, c.ranges(m)...), m.Graph.Nodes...)
 	return warnings
+}
+
+// ranges asserts the ranges that guards have given to symbols. For whoever checks
+// the ranges of symbols anyway they always hold.
+func (c *converter) ranges(m *ir.Method) []*ir.Node {
+	var nodes []*ir.Node
+	for _, s := range c.order {
+		r, ok := c.wire.narrowed[s.Name]
+		if !ok {
+			continue
+		}
+		g := &guard{c: c, m: m, text: fmt.Sprintf("%s is %d to %d", s.Name, r.lo, r.hi)}
+		x := knownInt(s.Expr())
+		if _, err := g.determined(x.expr); err != nil {
+			continue
+		}
+		if r.lo > math.MinInt64 {
+			g.assert(g.arg(g.node("_operator.ge", ir.BoolKind, x, integerOf(r.lo))))
+		}
+		if r.hi < math.MaxInt64 {
+			g.assert(g.arg(g.node("_operator.le", ir.BoolKind, x, integerOf(r.hi))))
+		}
+		nodes = append(nodes, g.nodes...)
+	}
+	return nodes
 }
 
 // quoted quotes a text of the file for a message.

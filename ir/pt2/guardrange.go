@@ -97,13 +97,20 @@ func (g *guard) narrow(e *python) bool {
 		return false
 	}
 	w := g.c.wire.ranges[s.Name]
+	given, ok := g.c.wire.narrowed[s.Name]
+	if !ok {
+		given = interval{math.MinInt64, math.MaxInt64}
+	}
 	if now.lo > lo {
 		w.lo, w.hasLo = now.lo, true
+		given.lo = max(given.lo, now.lo)
 	}
 	if now.hi < hi {
 		w.hi, w.hasHi = now.hi, true
+		given.hi = min(given.hi, now.hi)
 	}
 	g.c.wire.ranges[s.Name] = w
+	g.c.wire.narrowed[s.Name] = given
 	return true
 }
 

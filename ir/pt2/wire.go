@@ -11,8 +11,9 @@ type wireProgram struct {
 	inSpec, outSpec  string // treespecs as JSON
 	namedtuples      map[string][]string
 	ranges           map[string]wireRange
-	guards           []string // conditions on the inputs, Python
-	argNames         []string // of forward's parameters, for what was passed
+	guards           []string            // conditions on the inputs, Python
+	narrowed         map[string]interval // ranges that guards gave, by symbol
+	argNames         []string            // of forward's parameters, for what was passed
 	major            int64
 	opset            int64 // version of the aten operators, 0 if none is given
 	hasGraph, hasSig bool
@@ -73,7 +74,7 @@ type wireSpec struct {
 }
 
 func (s *scanner) program() *wireProgram {
-	p := &wireProgram{ranges: map[string]wireRange{}}
+	p := &wireProgram{ranges: map[string]wireRange{}, narrowed: map[string]interval{}}
 	s.object(func(key string) {
 		switch key {
 		case "graph_module":
