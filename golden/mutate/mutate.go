@@ -356,7 +356,7 @@ func (m *mutator) number(old json.Number) json.Number {
 }
 
 func (m *mutator) float() any {
-	return pick(m.r, []any{0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e30, -1e300, json.Number("3")})
+	return pick(m.r, []any{0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 1e-30, 1e30, -1e300, json.Number("3")})
 }
 
 // word is another name, or a size expression with another number in it.

@@ -75,7 +75,6 @@ type worker struct {
 	counts counts // since the last "done"
 	seen   map[[32]byte]bool
 	queue  []*subject
-	name   string // of a folder, so that workers' differ
 	rounds int
 }
 
