@@ -237,10 +237,6 @@ func writes(s Stmt, b *Buffer) bool {
 	return some(s, func(a access) bool { return a.write && Root(*a.buf) == b })
 }
 
-func touchesOverlap(s Stmt, b *Buffer) bool {
-	return some(s, func(a access) bool { return overlap(*a.buf, b) })
-}
-
 func writesOverlap(s Stmt, b *Buffer) bool {
 	return some(s, func(a access) bool { return a.write && overlap(*a.buf, b) })
 }
