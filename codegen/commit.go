@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/etgen/etgen/interrupt"
 )
 
 // Names in a folder that are there while a run writes to it, or after a run was
@@ -77,6 +79,12 @@ func commit(ctx context.Context, dir string, changes []change) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	return interrupt.Whole(func() error { return makeChanges(dir, changes) })
+}
+
+// makeChanges makes the changes whose new files are complete.
+func makeChanges(dir string, changes []change) error {
+	stage := filepath.Join(dir, stageDir)
 	if err := os.Rename(stage, filepath.Join(dir, journalDir)); err != nil {
 		return unchanged(dir, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/etgen/etgen/interrupt"
 )
 
 // folder is one that a run writes to: it is there, and no other run writes to it.
@@ -16,6 +18,7 @@ type folder struct {
 	dir  string
 	made []string // the folders made for it, outermost first
 	lock *os.File // nil where files cannot be locked
+	done func()   // an interrupt no longer closes the folder
 }
 
 // lockWait is how long a run waits before it looks again whether another is done.
@@ -30,15 +33,17 @@ func openFolder(ctx context.Context, dir string) (*folder, error) {
 			f.unmake()
 			return nil, err
 		}
-		made, err := makeFolder(dir)
-		f.made = append(f.made, made...)
-		var lock *os.File
-		if err == nil {
-			lock, err = tryLock(filepath.Join(dir, lockFile))
-		}
+		done, err := interrupt.Make(func() (func(), error) {
+			made, err := makeFolder(dir)
+			f.made = append(f.made, made...)
+			if err == nil {
+				f.lock, err = tryLock(filepath.Join(dir, lockFile))
+			}
+			return f.abandon, err
+		})
 		switch {
 		case err == nil:
-			f.lock = lock
+			f.done = done
 			return f, nil
 		case errors.Is(err, errLocked):
 			select {
@@ -64,7 +69,17 @@ func (f *folder) close(failed bool) error {
 	if failed {
 		f.unmake()
 	}
+	f.done()
 	return err
+}
+
+// abandon closes the folder for a run that does not get to it.
+func (f *folder) abandon() {
+	os.RemoveAll(filepath.Join(f.dir, stageDir))
+	if f.lock != nil {
+		unlock(f.lock)
+	}
+	f.unmake()
 }
 
 // unmake removes the folders that were made, as far as they are empty.

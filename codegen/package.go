@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/etgen/etgen/interrupt"
 )
 
 // Package is generated output: files of one directory, in the order in which a
@@ -76,7 +78,7 @@ func (p *Package) Write(ctx context.Context, dir string, inputs ...string) error
 		return err
 	}
 	err = func() error {
-		if err := recoverFolder(dir); err != nil {
+		if err := interrupt.Whole(func() error { return recoverFolder(dir) }); err != nil {
 			return err
 		}
 		changes, err := p.compare(dir, next, inputs)

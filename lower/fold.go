@@ -63,7 +63,7 @@ func foldConstants(slack int64) func(*Context, *ir.Program) error {
 		written := p.Written()
 		return perMethod(func(ctx *Context, m *ir.Method) error {
 			f := newFolder(ctx.Table, m, constants(m, written))
-			f.slack, f.widening = slack, 1
+			f.slack, f.widening, f.machine.Done = slack, 1, ctx.Done
 			if ctx.Speed {
 				f.widening = foldWidening
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -21,6 +22,8 @@ type Context struct {
 	Checked bool
 	// Speed says that time counts more than the space that constants take.
 	Speed bool
+	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.
+	Done <-chan struct{}
 }
 
 // Pass is one step on a program. It leaves a program that Verify accepts.
@@ -46,6 +49,9 @@ func Concat(ps ...Pipeline) Pipeline {
 // one; it may stop the run by returning Stop. Errors name the program's file.
 func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program) error) error {
 	for _, pass := range pl {
+		if err := eval.Stopped(ctx.Done); err != nil {
+			return err
+		}
 		if err := pass.Run(ctx, p); err != nil {
 			return InFile(p.Source, err)
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"math/rand/v2"
 	"slices"
 )
@@ -15,7 +16,12 @@ import (
 type Best struct {
 	// Effort bounds the repairs, in conflicts looked at; 0 means DefaultEffort.
 	Effort int
+	// Done, if not nil, ends the search with ErrStopped when it is closed.
+	Done <-chan struct{}
 }
+
+// ErrStopped is the error of a search that was told to stop.
+var ErrStopped = errors.New("planning memory was stopped")
 
 // DefaultEffort takes a fraction of a second at most.
 const DefaultEffort = 5_000_000
@@ -42,13 +48,16 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 		return a.plan(offsets), nil
 	}
 	for m, peak := range a.bound() {
-		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort, place: make([]int, len(a.nodes))}
+		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort, stop: b.Done, place: make([]int, len(a.nodes))}
 		for i, n := range a.nodes {
 			if n.memory == m {
 				s.members = append(s.members, i)
 			}
 		}
 		s.run()
+		if s.stopped() {
+			return nil, ErrStopped
+		}
 		for _, i := range s.members {
 			offsets[i] = s.best[i]
 		}
@@ -63,6 +72,7 @@ type search struct {
 	members []int
 	bound   int64
 	effort  int
+	stop    <-chan struct{}
 
 	best     []int64 // offsets of the best placement so far
 	bestSize int64
@@ -72,7 +82,19 @@ type search struct {
 }
 
 // done reports whether there is nothing more to gain or to spend.
-func (s *search) done() bool { return s.bestSize <= s.bound || s.work >= s.effort }
+func (s *search) done() bool {
+	return s.bestSize <= s.bound || s.work >= s.effort || s.stopped()
+}
+
+// stopped reports whether nobody waits for the result any more.
+func (s *search) stopped() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
 
 // try places in the given order and keeps the result if it is the best.
 func (s *search) try(order []int, f fit) int64 {

@@ -93,7 +93,7 @@ func (files dataFiles) find(name string, t *Tensor) (*DataFile, ir.Blob, error) 
 		}
 		return f, e.Data, nil
 	}
-	return nil, nil, fmt.Errorf("%w: tensor %q; give the program's .ptd file in MethodOptions.Data", ErrMissingData, name)
+	return nil, nil, fmt.Errorf("%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder", ErrMissingData, name)
 }
 
 // fits checks that data of that layout is what t expects.

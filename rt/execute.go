@@ -69,7 +69,7 @@ func (m *Method) interpret(ctx context.Context) error {
 			s := &chain[pc]
 			m.at = &s.event
 			if left == 0 {
-				return stepError(&s.event, fmt.Errorf("%w: %d were executed; if the program does not loop for ever, raise MethodOptions.MaxInstructions", ErrInstructionLimit, m.limit))
+				return stepError(&s.event, fmt.Errorf("%w: %d were executed; does the program loop for ever?", ErrInstructionLimit, m.limit))
 			}
 			if done != nil {
 				select {

@@ -18,6 +18,7 @@ func newBench(a *app) *cobra.Command {
 	var asJSON bool
 	var svg, cflags string
 	var flags compileFlags
+	var limits limitFlags
 	cmd := &cobra.Command{
 		Use:   "bench MODEL",
 		Short: "Measure how fast a compiled model runs, and its kernels",
@@ -36,7 +37,9 @@ of the runtime with a tracer. An ExecuTorch program (.pte, .bpte) runs in the
 runtime as it is; Python lines come from its NAME.debug.json or its stack traces.
 
 MODEL is a model file or the folder of a case, whose first inputs are taken.
-Without those and without -i, inputs are random.`,
+Without those and without -i, inputs are random.
+
+` + limitHelp,
 		Example: `  etgen bench model.pt2
   etgen bench model.pt2 -i x.npy --via=c,go,rt --svg kernels.svg
   etgen bench model.pt2 --via=c --cc=clang --cflags='-O2 -mavx2 -mfma' --for=5s
@@ -46,10 +49,17 @@ Without those and without -i, inputs are random.`,
 			if len(opt.Via) == 0 {
 				return usageError("--via is empty: take c, go, rt, rt-optimize")
 			}
+			if err := limits.check(); err != nil {
+				return err
+			}
+			opt.Memory, opt.Limit = int64(limits.memory), limits.time
 			if opt.For < 0 {
 				return usageError("--for=%v is negative", opt.For)
 			}
 			if opt.Compile, err = flags.options(args[0]); err != nil {
+				return err
+			}
+			if err := flags.unheard(args[0], opt.Via...); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("cflags") {
@@ -92,6 +102,7 @@ Without those and without -i, inputs are random.`,
 	cmd.Flags().BoolVar(&text.All, "all", false, "show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	flags.add(cmd, a)
+	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "c,go,rt")
 	return cmd
 }

@@ -19,11 +19,13 @@ type compileFlags struct {
 	strict                 bool
 	warn                   func(error)
 	checked                bool
+	cmd                    *cobra.Command
 }
 
 func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	f.warn = a.warn
 	flags := cmd.Flags()
+	f.cmd = cmd
 	flags.StringVar(&f.target, "target", "generic", "the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …")
 	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
@@ -52,10 +54,21 @@ func (f *compileFlags) generator() string {
 	return text
 }
 
+// ignored returns an error if the user set one of the flags, which have no effect
+// where the words say.
+func (f *compileFlags) ignored(where string, names ...string) error {
+	for _, name := range names {
+		if f.cmd.Flags().Changed(name) {
+			return usageError("--%s has no effect %s: leave it out", name, where)
+		}
+	}
+	return nil
+}
+
 // options returns what the flags say of the compilation of one model, or of any
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
-	opt := compile.Options{Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads,
+	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads,
 		Checked: f.checked, Warn: f.warn, Strict: f.strict}
 	if err := compile.CheckTarget(f.target); err != nil {
 		return opt, usageError("--target: %v", err)
@@ -139,6 +152,9 @@ equal are there once.
 			case "pte":
 				if flags.checked {
 					return usageError("--checked is for C and Go: the ExecuTorch runtime has no kernel for assertions")
+				}
+				if err := flags.ignored("with --lang=pte", "target", "optimize", "threads"); err != nil {
+					return err
 				}
 				opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external, traces, debug
 			case "":

@@ -7,8 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/etgen/etgen/golden/record"
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/interrupt"
 )
 
 // The exit codes.
@@ -26,7 +27,9 @@ const exitHelp = `Exit codes:
      files that are not what would be written
   2  the command line is wrong, or an input does not fit the model
   3  the model cannot be read or compiled, or its call fails
-  4  anything else: a file cannot be written, a C compiler is missing, …`
+  4  anything else: a file cannot be written, a C compiler is missing, …
+  130, 143, 129  stopped by SIGINT (Ctrl-C), SIGTERM, SIGHUP: nothing is written,
+     temporary files are removed; a second one stops etgen without that`
 
 // exitError is an error that decides the exit code. Err may be nil: then all
 // has been said.
@@ -55,7 +58,7 @@ func modelError(err error) error {
 		return nil
 	}
 	code := exitModel
-	if isA[*record.InputError](err) {
+	if isA[*way.InputError](err) {
 		code = exitUsage
 	} else if isA[*toolchain.MissingError](err) {
 		code = exitOther
@@ -69,6 +72,21 @@ func isA[E error](err error) bool {
 	return ok
 }
 
+// longest is from how many bytes a line of an error is shortened: what a model says
+// of itself, such as an expression, can be megabytes. A node, its place and what is
+// wrong take less.
+const longest = 1000
+
+// shortened is line, or of a long one its beginning and its end.
+func shortened(line string) string {
+	if len(line) <= longest {
+		return line
+	}
+	const kept = 200
+	head, tail := strings.ToValidUTF8(line[:kept], ""), strings.ToValidUTF8(line[len(line)-kept:], "")
+	return fmt.Sprintf("%s … (%d bytes more) … %s", head, len(line)-len(head)-len(tail), tail)
+}
+
 // report writes err of a command, a line for each thing that is wrong, and returns
 // the exit code.
 func report(err error, command string, to io.Writer, color bool) int {
@@ -79,6 +97,9 @@ func report(err error, command string, to io.Writer, color bool) int {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		code = e.code
 	}
+	if isA[*interrupt.Error](err) {
+		return code // main says it, and has a code of its own
+	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
@@ -88,10 +109,10 @@ func report(err error, command string, to io.Writer, color bool) int {
 	}
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
-			fmt.Fprintln(to, prefix+line)
+			fmt.Fprintln(to, prefix+shortened(line))
 		}
 	}
-	if code == exitUsage && !isA[*record.InputError](err) {
+	if code == exitUsage && !isA[*way.InputError](err) {
 		fmt.Fprintln(to, command+" --help tells more")
 	}
 	return code

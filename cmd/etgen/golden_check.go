@@ -14,6 +14,7 @@ func newGoldenCheck(a *app) *cobra.Command {
 	var asJSON bool
 	var cc ccFlags
 	var flags compileFlags
+	var limits limitFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR...",
 		Short: "Hold what compiled models compute against recorded outputs",
@@ -22,7 +23,9 @@ and compares the outputs with the recorded ones. A line tells of each miss, the
 last line is "N passed, N failed".
 
 A case is a folder with meta.json, raw inputs and outputs, and the model as
-model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes one.`,
+model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes one.
+
+` + limitHelp,
 		Example: `  etgen golden check golden/cases
   etgen golden check cases/lenet --via=c --json
   etgen golden check cases/lenet --machine=neon
@@ -35,11 +38,17 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, dirs []string) error {
+			if err := limits.check(); err != nil {
+				return err
+			}
 			opt, err := flags.options()
 			if err != nil {
 				return err
 			}
-			ways, err := waysOf(via, opt)
+			if err := flags.unheard("", via...); err != nil {
+				return err
+			}
+			ways, err := waysOf(via, opt, limits)
 			if err != nil {
 				return err
 			}
@@ -76,6 +85,7 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
 	cc.add(cmd)
 	flags.add(cmd, a)
+	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval", "c,go")
 	return cmd
 }

@@ -13,6 +13,7 @@ func newGoldenRecord(a *app) *cobra.Command {
 	var dir, via string
 	var seed uint64
 	var flags compileFlags
+	var limits limitFlags
 	cmd := &cobra.Command{
 		Use:   "record MODEL -o DIR",
 		Short: "Make a case of your own model",
@@ -20,7 +21,9 @@ func newGoldenRecord(a *app) *cobra.Command {
 inputs, and what it computed. Without -i the inputs are random, dynamic sizes at
 their smallest. The outputs are etgen's own: the case watches over changes, it
 does not prove that etgen agrees with PyTorch. For that, replace the output files
-by PyTorch's.`,
+by PyTorch's.
+
+` + limitHelp,
 		Example: `  etgen golden record model.pt2 -o testdata/model
   etgen golden record model.pt2 -i x.npy -o testdata/model --via=go
   etgen golden record model.pte -o testdata/model --via=rt
@@ -30,19 +33,25 @@ by PyTorch's.`,
 			if dir == "" {
 				return usageError("-o is missing: the folder to write to")
 			}
+			if err := limits.check(); err != nil {
+				return err
+			}
 			opt, err := flags.options(args[0])
 			if err != nil {
 				return err
 			}
-			w, err := wayOf(via, opt)
+			if err := flags.unheard(args[0], via); err != nil {
+				return err
+			}
+			w, err := wayOf(via, opt, limits)
 			if err != nil {
 				return err
 			}
 			var in *record.Given
 			if len(inputs) > 0 {
-				in, err = record.Inputs(args[0], inputs)
+				in, err = record.Inputs(args[0], inputs, int64(limits.memory))
 			} else {
-				in, err = record.Random(args[0], seed)
+				in, err = record.Random(args[0], seed, int64(limits.memory))
 			}
 			if err != nil {
 				return modelError(err)
@@ -65,6 +74,7 @@ by PyTorch's.`,
 	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
 	flags.add(cmd, a)
+	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "eval")
 	return cmd
 }

@@ -18,7 +18,11 @@ func newInspect(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show what is in a model: signature, operators, constants, memory",
-		Long: `Inspect shows what goes in and out of a model, which operators it calls, its
+		Long: `Inspect is for looking before compiling, or at what came out: whether etgen can
+compile a model, in which order it takes inputs, how much memory it needs and what
+for, whether a runtime will take a .pte. It runs nothing.
+
+Inspect shows what goes in and out of a model, which operators it calls, its
 constants, and how its memory is planned: when which tensor lies where, and how
 small a plan could be at best.
 
@@ -55,21 +59,23 @@ tensors.`,
 			if err != nil {
 				return modelError(err)
 			}
-			if svg != "" {
-				draw := func(to io.Writer) error { return modelError(info.SVG(to)) }
-				if err := writeSVG(cmd, svg, args[0], draw); err != nil {
-					return err
-				}
-			}
 			if asJSON {
 				text, err := json.MarshalIndent(info, "", "  ")
 				if err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(a.out, "%s\n", text)
+				if err != nil {
+					return err
+				}
+			} else if err := info.Text(a.out, inspect.Style{Color: terminal(a.out) && wantsColor(), All: all}); err != nil {
 				return err
 			}
-			return info.Text(a.out, inspect.Style{Color: terminal(a.out) && wantsColor(), All: all})
+			if svg == "" {
+				return nil
+			}
+			draw := func(to io.Writer) error { return modelError(info.SVG(to)) }
+			return writeSVG(cmd, svg, args[0], draw)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")

@@ -18,7 +18,11 @@ func newLower(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lower MODEL",
 		Short: "Show the program after a pass",
-		Long: `Lower prints the program in its text form as the passes leave it: after one pass,
+		Long: `Lower is for who wants to know what etgen makes of a model on the way to code: why
+an operator became others, what was folded or fused, which pass goes wrong. Models
+are compiled without it.
+
+Lower prints the program in its text form as the passes leave it: after one pass,
 after all of them, or in native form. Without flags it prints the input of
 native form. --stop-after ends the run there and prints what is there, to find
 the pass that goes wrong.
@@ -43,6 +47,11 @@ The passes, in order:
 			} {
 				if f.pass != "" && !slices.Contains(f.words, f.pass) {
 					return usageError("--%s=%s is unknown: take %s", f.name, f.pass, strings.Join(f.words, ", "))
+				}
+			}
+			if lang == "pte" {
+				if err := flags.ignored("with --lang=pte", "target", "optimize", "threads"); err != nil {
+					return err
 				}
 			}
 			if lang == "pte" && dump == "native" {

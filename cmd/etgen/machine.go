@@ -60,22 +60,22 @@ func (f *ccFlags) apply(ways []way.Way) error {
 				w.Target = w.Target.Named(f.cc)
 			}
 			w.Target = w.Target.With(strings.Fields(f.cflags)...)
-			w.Settings.Limit = limitOf(w.Target.Emulator)
+			w.Settings.Limit = limitOf(w.Settings.Limit, w.Target.Emulator)
 			ways[i] = w
 		case way.Go:
 			w.Machine = toolchain.GoHost(f.machine)
-			w.Settings.Limit = limitOf(w.Machine.Emulator)
+			w.Settings.Limit = limitOf(w.Settings.Limit, w.Machine.Emulator)
 			ways[i] = w
 		}
 	}
 	return nil
 }
 
-// limitOf bounds a call of a program: emulated vectors are some hundred times
-// slower than those of a machine.
-func limitOf(emulator []string) time.Duration {
-	if len(emulator) > 0 {
-		return 15 * time.Minute
+// limitOf is how long a call may take that may take limit on the machine itself:
+// emulated vectors are some hundred times slower, but not all of a call is vectors.
+func limitOf(limit time.Duration, emulator []string) time.Duration {
+	if len(emulator) > 0 && limit < 1<<58 {
+		return 15 * limit
 	}
-	return time.Minute
+	return limit
 }

@@ -3,13 +3,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
-	"os/signal"
+
+	"github.com/etgen/etgen/interrupt"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(interrupt.Main(func(ctx context.Context) int {
+		return Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}, func() { fmt.Fprintln(os.Stderr, "etgen: interrupted") }))
 }

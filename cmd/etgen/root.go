@@ -46,6 +46,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // whatever was not done because of it
+	}
 	return report(err, cmd.CommandPath(), stderr, a.color)
 }
 
@@ -64,12 +67,30 @@ func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
-	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a))
+	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a), newVersion(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
 	return cmd
+}
+
+func newVersion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, as --version does",
+		Example: "  etgen version",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("%q is too much: version takes nothing", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(a.out, "etgen version %s\n", version())
+			return err
+		},
+	}
 }
 
 // version is that of the module, as the Go tool stamps it.

@@ -19,12 +19,17 @@ func newRun(a *app) *cobra.Command {
 	var test int
 	var trace bool
 	var flags compileFlags
+	var limits limitFlags
 	cmd := &cobra.Command{
 		Use:   "run MODEL -i FILE... -o DIR",
 		Short: "Compile a model, or load an ExecuTorch program, and run it once",
 		Long: `Run compiles a model, runs it once on the given inputs and writes its outputs. An
 ExecuTorch program (.pte, .bpte) runs as it is in etgen's Go runtime, unless --via
 says otherwise.
+
+With --via=eval the reference interpreter runs the model operator by operator,
+as each is defined, without fusion, tuned kernels or a memory plan: to tell an error
+in those from one in a definition. It is a hundred times slower.
 
 Inputs come in the order of the model's signature (etgen inspect shows it): .npy
 files, or raw little-endian .bin files of the model's dtype. A dynamic size of a
@@ -33,7 +38,9 @@ they are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left
 out. Without any -i a bundle runs on its own test case --test, and its outputs
 are held against those expected. Outputs are output_K.npy if an input is .npy,
 else output_K.bin; a number is printed. Inputs that the model changes are
-written as mutated_input_K.`,
+written as mutated_input_K.
+
+` + limitHelp,
 		Example: `  etgen run model.pt2 -i x.npy -o out/
   etgen run model.pt2 -i tokens.bin -i 3 -o out/ --via=go
   etgen run model.pte --method=encode -i x.bin -o out/
@@ -43,6 +50,9 @@ written as mutated_input_K.`,
 			model := args[0]
 			if dir == "" {
 				return usageError("-o is missing: the folder to write to")
+			}
+			if err := limits.check(); err != nil {
+				return err
 			}
 			opt, err := flags.options(model)
 			if err != nil {
@@ -56,7 +66,10 @@ written as mutated_input_K.`,
 			if opt.Probes = trace; trace && (via == "eval" || via == "rt-optimize") {
 				return usageError("--trace is for --via=c, go and rt")
 			}
-			w, err := wayOf(via, opt)
+			if err := flags.unheard(model, via); err != nil {
+				return err
+			}
+			w, err := wayOf(via, opt, limits)
 			if err != nil {
 				return err
 			}
@@ -70,9 +83,9 @@ written as mutated_input_K.`,
 				}
 				given, expected = &record.Given{Values: call.Inputs}, call.Outputs
 			case runtime && record.IsProgram(model):
-				given, err = record.FileInputs(model, method, inputs)
+				given, err = record.FileInputs(model, method, inputs, int64(limits.memory))
 			default:
-				given, err = record.MethodInputs(model, method, inputs)
+				given, err = record.MethodInputs(model, method, inputs, int64(limits.memory))
 			}
 			if err != nil {
 				return modelError(err)
@@ -110,6 +123,7 @@ written as mutated_input_K.`,
 	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
 	cmd.Flags().BoolVar(&trace, "trace", false, "show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
 	flags.add(cmd, a)
+	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval")
 	return cmd
 }

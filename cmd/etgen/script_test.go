@@ -9,12 +9,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/ir"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("ETGEN_TEST_MAIN") != "" { // a process of its own: see interrupt_test.go
+		main()
+	}
 	testscript.Main(m, map[string]func(){"etgen": main})
 }
 
@@ -63,6 +70,28 @@ func TestExitCodes(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
+	put := func(name string, data []byte) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	npy := func(name string, shape ...int64) string {
+		x, err := tensor.New(ir.Float32, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := tensor.FormatNPY(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return put(name, data)
+	}
+	image, shape, rows := npy("image.npy", 1, 1, 12, 12), npy("shape.npy", 1, 1, 12, 13), npy("rows.npy", 17, 4)
+	header := put("header.npy", append([]byte("\x93NUMPY\x02\x00\xa0\x86\x01\x00"), make([]byte, 100000)...))
+	const batch = "../../golden/cases/dynamic_batch/model.pt2"
 	for _, c := range []struct {
 		code int
 		args string
@@ -95,6 +124,48 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + lenet + " -o x -i " + file, "576 bytes: the file has 0"},
 		{exitOther, lenet + " --lang=c -o " + filepath.Join(file, "x"), "not a directory"},
 		{exitOther, "golden check absent", "no such file"},
+		{exitOK, "version", ""},
+		{exitUsage, "version 2", "takes nothing"},
+		{exitUsage, lenet + " --lang=c -o x --target=cortex-m9", "cortex-m7, cortex-m23"},
+		{exitUsage, lenet + " --lang=pte -o x --threads=2", "--threads has no effect with --lang=pte"},
+		{exitUsage, lenet + " --lang=pte -o x --target=scalar", "--target has no effect with --lang=pte"},
+		{exitUsage, "lower " + lenet + " --lang=pte --optimize=size", "--optimize has no effect with --lang=pte"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --via=rt --threads=2", "--threads has no effect with --via=rt"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --via=eval --plan=greedy", "--plan has no effect with --via=eval"},
+		{exitUsage, "bench " + lenet + " --via=rt,rt-optimize --optimize=size", "--optimize has no effect with --via=rt,rt-optimize"},
+		{exitUsage, "golden check ../../golden/cases/add --via=eval --target=scalar", "--target has no effect with --via=eval"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --memory-limit=lots", "no number of bytes"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --time-limit=0s", "more than nothing"},
+		// A wrong input is one on every way.
+		{exitUsage, "run " + lenet + " -o x -i /dev/zero", "576 bytes: the file has more"},
+		{exitUsage, "run " + lenet + " -o x -i /dev/null", "576 bytes: the file has 0"},
+		{exitUsage, "run " + lenet + " -o x -i .", "is a folder"},
+		{exitUsage, "run " + lenet + " -o x -i absent.npy", "no such file"},
+		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=c", "float32 [1 1 12 13]"},
+		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=go", "float32 [1 1 12 13]"},
+		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=rt", "float32 [1 1 12 13]"},
+		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=rt-optimize", "float32 [1 1 12 13]"},
+		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=eval", "float32 [1 1 12 13]"},
+		{exitUsage, "bench " + lenet + " -i " + shape, "float32 [1 1 12 13]"},
+		{exitUsage, "golden record " + lenet + " -o x -i " + shape, "float32 [1 1 12 13]"},
+		{exitUsage, "run " + batch + " -o x -i " + rows + " --via=eval", "1 to 16, not 17"},
+		{exitUsage, "run " + batch + " -o x -i " + rows + " --via=c", "1 to 16, not 17"},
+		{exitUsage, "run " + lenet + " -o x -i " + header, "a header of 100000 bytes"},
+		// What a model asks for is limited on every way.
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=100", "576 bytes of memory, more than the limit of 100 bytes"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=c", "more than the limit of 1 KiB"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=go", "more than the limit of 1 KiB"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=rt", "raise it with --memory-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=rt-optimize", "raise it with --memory-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=eval", "more than the limit of 1 KiB"},
+		{exitModel, "golden record " + lenet + " -o x --memory-limit=1KiB --via=eval", "more than the limit of 1 KiB"},
+		{exitModel, "golden record " + lenet + " -o x --memory-limit=100", "more than the limit of 100 bytes"},
+		{exitModel, "bench " + lenet + " --via=rt --memory-limit=1KiB", "raise it with --memory-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --via=eval --time-limit=1ns", "raise --time-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --via=rt --time-limit=1ns", "raise --time-limit"},
+		// A compiler that is not there is no miss.
+		{exitOther, "golden check ../../golden/cases/add --via=c --cc=absent-cc", "absent-cc is not installed"},
+		{exitOther, "bench " + lenet + " --via=c --cc=absent-cc --for=1ms", "absent-cc is not installed"},
 	} {
 		var out, stderr bytes.Buffer
 		code := Main(t.Context(), strings.Fields(c.args), &out, &stderr)
@@ -104,6 +175,27 @@ func TestExitCodes(t *testing.T) {
 		if c.code != exitOK && out.Len() > 0 {
 			t.Errorf("etgen %s: a failure writes to standard output:\n%s", c.args, out.String())
 		}
+	}
+}
+
+// Threads that have nothing to do are told of.
+func TestThreadsWithoutEffect(t *testing.T) {
+	for _, lang := range []string{"c", "go"} {
+		var out, stderr bytes.Buffer
+		code := Main(t.Context(), []string{linear, "--lang=" + lang, "--threads=2", "-o", t.TempDir()}, &out, &stderr)
+		if code != exitOK || !strings.Contains(stderr.String(), "2 threads have no effect") {
+			t.Errorf("--lang=%s: exit code %d:\n%s", lang, code, stderr.String())
+		}
+	}
+}
+
+// An error of a megabyte is told in a few hundred bytes.
+func TestLongErrors(t *testing.T) {
+	var stderr bytes.Buffer
+	report(fmt.Errorf("the expression %s is wrong", strings.Repeat("é+", 1<<19)), "etgen", &stderr, false)
+	text := stderr.String()
+	if len(text) > 500 || !strings.HasPrefix(text, "etgen: the expression é+") || !strings.HasSuffix(text, " is wrong\n") || !utf8.ValidString(text) {
+		t.Errorf("%d bytes: %.600s", len(text), text)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	// Threads, if over 1, is the number of parts that the kernels which can be
 	// are divided into; the application's NAME_parallel_for runs them.
 	Threads int
+	// Done, if not nil, ends Generate with an error soon after it is closed.
+	Done <-chan struct{}
 }
 
 // maxInline is up to how many bytes weights are written as C arrays, which are
@@ -121,9 +124,15 @@ func (g *gen) run() error {
 	g.stateFields()
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
+		if err := eval.Stopped(g.opt.Done); err != nil {
+			return err
+		}
 		g.kernel(k)
 	}
 	for _, m := range g.methods {
+		if err := eval.Stopped(g.opt.Done); err != nil {
+			return err
+		}
 		g.method(m)
 	}
 	if len(g.fields) > 0 {

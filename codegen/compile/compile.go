@@ -3,9 +3,11 @@
 package compile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -54,6 +56,8 @@ type Options struct {
 	// with Strict they are errors instead.
 	Warn   func(error)
 	Strict bool
+	// Context, if not nil, ends a compilation when it is done, with its cause.
+	Context context.Context
 	// After, if not nil, sees the program after every pass and may return
 	// lower.Stop.
 	After func(lower.Pass, *ir.Program) error
@@ -62,11 +66,12 @@ type Options struct {
 // Lower brings p, in place, into the dialect that the output language is made
 // from.
 func Lower(p *ir.Program, opt Options) (err error) {
+	defer opt.ended(&err)
 	defer internal(p, &err)
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target)}
+	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
 	switch {
 	case opt.Lang == "pte":
 		ctx.Keep = lower.IsStock
@@ -102,14 +107,12 @@ func (opt Options) Pipeline() lower.Pipeline {
 
 // Native lowers p and builds its native form.
 func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
+	defer opt.ended(&err)
 	defer internal(p, &err)
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
-	nopt := native.Options{Table: ops.Standard(), Planner: opt.Planner, Poison: opt.Poison, Bands: opt.Bands, Checked: opt.Checked}
-	if nopt.Planner == nil {
-		nopt.Planner = plan.Best{}
-	}
+	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison, Bands: opt.Bands, Checked: opt.Checked, Done: opt.done()}
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
 	}
@@ -140,15 +143,47 @@ func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
 
 // Print prints a native program as source files.
 func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
+	defer opt.ended(&err)
 	defer internal(&ir.Program{Source: np.Source}, &err)
 	name := opt.name(np.Source)
+	if opt.Threads > 1 && opt.Warn != nil && !slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
+		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing", np.Source, opt.Threads))
+	}
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, Done: opt.done()})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target})
+		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, Done: opt.done()})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
+}
+
+// done is closed when a compilation is to end; nil is never.
+func (opt Options) done() <-chan struct{} {
+	if opt.Context == nil {
+		return nil
+	}
+	return opt.Context.Done()
+}
+
+// ended makes an error of a compilation that was told to end say so. What the
+// stages say of being stopped is nobody's business.
+func (opt Options) ended(err *error) {
+	if *err != nil && opt.Context != nil && opt.Context.Err() != nil {
+		*err = context.Cause(opt.Context)
+	}
+}
+
+// planner is the one asked for, which stops when a compilation is to end.
+func (opt Options) planner() plan.Planner {
+	switch p := opt.Planner.(type) {
+	case nil:
+		return plan.Best{Done: opt.done()}
+	case plan.Best:
+		p.Done = opt.done()
+		return p
+	}
+	return opt.Planner
 }
 
 // name returns the package's name.

@@ -11,13 +11,14 @@ import (
 
 // PTE lowers p and makes an ExecuTorch program of it.
 func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
+	defer opt.ended(&err)
 	defer internal(p, &err)
 	opt.Lang = "pte"
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
 	return codepte.Generate(p, codepte.Options{
-		Planner: opt.Planner, ExternalWeights: opt.ExternalWeights, StackTraces: opt.StackTraces,
+		Planner: opt.planner(), Done: opt.done(), ExternalWeights: opt.ExternalWeights, StackTraces: opt.StackTraces,
 	})
 }
 

@@ -2,20 +2,17 @@ package compile
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
-// Targets are the names that Options.Target may have, besides those of other
-// Cortex-M cores. The first two are the same: whoever compiles the package
+// Targets are the names that Options.Target may have. The first two are the same: whoever compiles the package
 // decides the machine.
 func Targets() []string {
-	return []string{"generic", "native", "scalar", "neon", "x86-64-v3", "x86-64-v4", "cortex-m0", "cortex-m4", "cortex-m7", "cortex-m33", "riscv32"}
+	return []string{"generic", "native", "scalar", "neon", "x86-64-v3", "x86-64-v4", "cortex-m0", "cortex-m1", "cortex-m3", "cortex-m4", "cortex-m7",
+		"cortex-m23", "cortex-m33", "cortex-m35", "cortex-m52", "cortex-m55", "cortex-m85", "riscv32"}
 }
-
-var cortexM = regexp.MustCompile(`^cortex-m[0-9]+$`)
 
 // CheckTarget returns an error that lists the targets if name is none.
 func CheckTarget(name string) error {
@@ -23,9 +20,6 @@ func CheckTarget(name string) error {
 		if t == name {
 			return nil
 		}
-	}
-	if cortexM.MatchString(name) {
-		return nil
 	}
 	return fmt.Errorf("the target %q is unknown: take %s", name, strings.Join(Targets(), ", "))
 }
@@ -44,4 +38,4 @@ func (opt Options) target() tuned.Target {
 
 // isMCU reports whether a target is a microcontroller, where code size counts
 // first.
-func isMCU(target string) bool { return cortexM.MatchString(target) || target == "riscv32" }
+func isMCU(target string) bool { return strings.HasPrefix(target, "cortex-m") || target == "riscv32" }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -16,6 +17,9 @@ import (
 func (g *generator) api() ([]byte, error) {
 	var methods []jen.Code
 	for _, m := range g.p.Methods {
+		if err := eval.Stopped(g.done); err != nil {
+			return nil, err
+		}
 		code, err := g.method(m)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -34,6 +35,8 @@ type Options struct {
 	// Threads, if over 1, lets so many goroutines share the kernels that can be
 	// done in parts; NewThreads makes a Model with another number of them.
 	Threads int
+	// Done, if not nil, ends Generate with an error soon after it is closed.
+	Done <-chan struct{}
 }
 
 // Generate prints p as a Go package: NAME.go with the type Model and its
@@ -114,6 +117,7 @@ type generator struct {
 	errors    map[string]bool
 	probes    map[*native.Call]int // nil without Options.Probes
 	threads   int
+	done      <-chan struct{}
 	divided   []string // functions of kernels that are done in parts
 }
 
@@ -124,7 +128,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 	}
 	u.target = opt.Target
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "", threads: opt.Threads,
+		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "", threads: opt.Threads, done: opt.Done,
 		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
 	}
@@ -191,6 +195,9 @@ func (g *generator) header() string {
 func (g *generator) kernels() ([]byte, error) {
 	text := ""
 	for _, k := range g.p.Kernels {
+		if err := eval.Stopped(g.done); err != nil {
+			return nil, err
+		}
 		switch {
 		case k.Copy:
 		case k.Loop != nil:

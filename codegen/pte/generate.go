@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/plan"
 )
@@ -20,6 +21,8 @@ type Options struct {
 	// StackTraces writes for each instruction where in the model's Python source
 	// it comes from.
 	StackTraces bool
+	// Done, if not nil, ends Generate with an error soon after it is closed.
+	Done <-chan struct{}
 }
 
 // Output is what Generate makes.
@@ -64,6 +67,9 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
 	for _, m := range p.Methods {
+		if err := eval.Stopped(opt.Done); err != nil {
+			return nil, err
+		}
 		ep, mem, origins, err := method(pool, shared, m, opt)
 		if err != nil {
 			errs = append(errs, inFile(p.SourceOf(m), m, err))

@@ -6,6 +6,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,11 @@ type Options struct {
 	Via     []string // of c, go, rt, rt-optimize; in order
 	For     time.Duration
 	Compile compile.Options
-	CC      string   // the C compiler; "" is gcc
-	CFlags  []string // nil is -O3 -march=native
-	Inputs  []string // files and numbers; nil are the case's, else random ones
+	CC      string        // the C compiler; "" is gcc
+	CFlags  []string      // nil is -O3 -march=native
+	Inputs  []string      // files and numbers; nil are the case's, else random ones
+	Memory  int64         // bytes that a call may take; 0 is way.DefaultMemory
+	Limit   time.Duration // of a call; 0 is way.DefaultTime
 }
 
 // ways are what Options.Via may name.
@@ -59,7 +62,7 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 			return nil, &UnknownWayError{name}
 		}
 	}
-	model, inputs, err := inputsOf(path, opt.Inputs)
+	model, inputs, err := inputsOf(path, opt)
 	if err != nil {
 		return nil, &ModelError{err}
 	}
@@ -80,7 +83,7 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 		}
 		w, err := measure(ctx, name, model, inputs, opt)
 		if err != nil {
-			return nil, fmt.Errorf("--via=%s: %w", name, err)
+			return nil, &ModelError{fmt.Errorf("--via=%s: %w", name, err)}
 		}
 		r.Ways = append(r.Ways, w)
 	}
@@ -97,7 +100,8 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 }
 
 // inputsOf finds the model file and what to call it with.
-func inputsOf(path string, words []string) (model string, inputs []tensor.Value, err error) {
+func inputsOf(path string, opt Options) (model string, inputs []tensor.Value, err error) {
+	words := opt.Inputs
 	model = path
 	if _, err := os.Stat(filepath.Join(path, "meta.json")); err == nil {
 		c, err := testcase.Read(path)
@@ -111,9 +115,9 @@ func inputsOf(path string, words []string) (model string, inputs []tensor.Value,
 	}
 	var given *record.Given
 	if words == nil {
-		given, err = record.Random(model, 1)
+		given, err = record.Random(model, 1, opt.Memory)
 	} else {
-		given, err = record.Inputs(model, words)
+		given, err = record.Inputs(model, words, opt.Memory)
 	}
 	if err != nil {
 		return "", nil, err
@@ -169,7 +173,7 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt
 
 // way is a way to run the model.
 func (opt Options) way(name string, probes bool) way.Way {
-	s := way.Settings{Options: opt.Compile, Limit: max(time.Minute, 3*opt.For)}
+	s := way.Settings{Options: opt.Compile, Memory: opt.Memory, Limit: max(cmp.Or(opt.Limit, way.DefaultTime), 3*opt.For)}
 	s.Options.Probes = probes
 	switch name {
 	case "go":

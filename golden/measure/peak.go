@@ -5,12 +5,12 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/interrupt"
 )
 
 //go:embed support/peak.c
@@ -19,18 +19,19 @@ var peakSource []byte
 // Peak measures how many float32 operations one core of this machine makes in
 // fused multiply-adds at best.
 type Peak struct {
-	dir, exe string
-	best     float64
+	exe    string
+	remove func()
+	best   float64
 }
 
 // NewPeak builds the program that measures. The error is a
 // [*toolchain.MissingError] if there is no gcc.
 func NewPeak(ctx context.Context) (*Peak, error) {
-	dir, err := os.MkdirTemp("", "etgen-peak-")
+	dir, remove, err := interrupt.TempDir("etgen-peak-")
 	if err != nil {
 		return nil, err
 	}
-	p := &Peak{dir: dir, exe: filepath.Join(dir, "peak")}
+	p := &Peak{remove: remove, exe: filepath.Join(dir, "peak")}
 	source := p.exe + ".c"
 	err = os.WriteFile(source, peakSource, 0o666)
 	if err == nil {
@@ -50,7 +51,7 @@ func (p *Peak) Measure(ctx context.Context) (float64, error) {
 	if p == nil {
 		return 0, nil
 	}
-	out, err := exec.CommandContext(ctx, p.exe).Output()
+	out, err := interrupt.Command(ctx, "", p.exe).Output()
 	if err != nil {
 		return 0, fmt.Errorf("the peak cannot be measured: %w", err)
 	}
@@ -63,9 +64,8 @@ func (p *Peak) Measure(ctx context.Context) (float64, error) {
 }
 
 // Close removes the program.
-func (p *Peak) Close() error {
-	if p == nil {
-		return nil
+func (p *Peak) Close() {
+	if p != nil {
+		p.remove()
 	}
-	return os.RemoveAll(p.dir)
 }

@@ -71,8 +71,9 @@ func TestCase(path, method string, n int) (*testcase.Call, error) {
 
 // FileInputs reads the inputs of a method, "" being the first, of an ExecuTorch
 // program from words: file names and, for tensors without dimensions, numbers.
-// Inputs that the program fixes take no word.
-func FileInputs(path, method string, words []string) (*Given, error) {
+// Inputs that the program fixes take no word. The others take no more than limit
+// bytes, or way.DefaultMemory if it is 0.
+func FileInputs(path, method string, words []string, limit int64) (*Given, error) {
 	f, err := way.OpenFile(path)
 	if err != nil {
 		return nil, err
@@ -82,11 +83,11 @@ func FileInputs(path, method string, words []string) (*Given, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fileInputs(meta, words)
+	return fileInputs(meta, words, limit)
 }
 
-func fileInputs(meta *rt.MethodMeta, words []string) (*Given, error) {
-	given := &Given{}
+func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error) {
+	given, room := &Given{}, newRoom(limit)
 	for i := range meta.Inputs {
 		m := &meta.Inputs[i]
 		if m.Kind != rt.TensorKind {
@@ -102,9 +103,9 @@ func fileInputs(meta *rt.MethodMeta, words []string) (*Given, error) {
 		}
 		word := words[0]
 		words = words[1:]
-		v, npy, err := readTensor(m, word)
+		v, npy, err := readTensor(m, word, room)
 		if err != nil {
-			return nil, inputError("input %d: %w", i, err)
+			return nil, inputFault(strconv.Itoa(i), err)
 		}
 		given.Values = append(given.Values, v)
 		given.NPY = given.NPY || npy
@@ -135,7 +136,7 @@ func fixed(m *rt.ValueMeta) (v tensor.Value, err error) {
 	return v, err
 }
 
-func readTensor(m *rt.ValueMeta, word string) (tensor.Value, bool, error) {
+func readTensor(m *rt.ValueMeta, word string, room *room) (tensor.Value, bool, error) {
 	typ := ir.StaticTensor(m.DType, m.Sizes...)
 	if _, err := os.Stat(word); len(m.Sizes) == 0 && errors.Is(err, fs.ErrNotExist) {
 		if a, ok := number(m.DType, word); ok {
@@ -153,7 +154,7 @@ func readTensor(m *rt.ValueMeta, word string) (tensor.Value, bool, error) {
 			}
 		}
 	}
-	return readInput(typ, word)
+	return readInput(typ, word, room)
 }
 
 // number parses a word as an element.

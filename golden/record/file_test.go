@@ -51,7 +51,7 @@ func TestMethods(t *testing.T) {
 	words := []string{filepath.Join(dir, "input_0.bin"), filepath.Join(dir, "input_1.bin")}
 	for _, method := range []string{"", "forward", "again"} {
 		for _, w := range []way.Way{way.RT{}, way.Reference{}} {
-			given, err := FileInputs(path, method, words)
+			given, err := FileInputs(path, method, words, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestMethods(t *testing.T) {
 			}
 		}
 	}
-	_, err = FileInputs(path, "other", words)
+	_, err = FileInputs(path, "other", words, 0)
 	if err == nil || !strings.Contains(err.Error(), `"forward" "again"`) {
 		t.Errorf("a method that is not there: %v", err)
 	}

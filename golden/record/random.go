@@ -11,18 +11,19 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// Random draws a model's inputs; dynamic sizes are at their smallest.
-func Random(model string, seed uint64) (*Given, error) {
+// Random draws a model's inputs; dynamic sizes are at their smallest. They take no
+// more than limit bytes, or way.DefaultMemory if it is 0.
+func Random(model string, seed uint64, limit int64) (*Given, error) {
 	values, specs, err := signature(model, "")
 	if err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	given := &Given{}
+	given, room := &Given{}, newRoom(limit)
 	for i, v := range values {
 		value := tensor.Value{Scalar: specs[i].Fixed}
 		if specs[i].Kind == ir.UserInput {
-			if value, err = draw(r, v.Type); err != nil {
+			if value, err = draw(r, v.Type, room); err != nil {
 				return nil, fmt.Errorf("input %s: %w", v.Name, err)
 			}
 		}
@@ -37,7 +38,7 @@ func smallest(s *sym.Symbol) (int64, bool) {
 	return max(lo, 0), true
 }
 
-func draw(r *rand.Rand, t ir.Type) (tensor.Value, error) {
+func draw(r *rand.Rand, t ir.Type, room *room) (tensor.Value, error) {
 	switch t.Kind {
 	case ir.IntKind:
 		n := int64(r.IntN(4))
@@ -64,12 +65,17 @@ func draw(r *rand.Rand, t ir.Type) (tensor.Value, error) {
 		}
 	}
 	out := &tensor.Tensor{DType: t.DType, Shape: shape}
-	if _, err := tensor.Bytes(t.DType, shape); err != nil {
+	bytes, err := tensor.Bytes(t.DType, shape)
+	if err == nil {
+		err = room.take(bytes)
+	}
+	if err != nil {
 		return tensor.Value{}, err
 	}
 	if t.DType.IsComplex() {
 		return tensor.Value{}, errors.New("complex numbers cannot be drawn, give files")
 	}
+	out.Data = make([]byte, 0, bytes)
 	for range out.Len() {
 		x := float64(r.IntN(2)) // integers are often indexes: small ones are valid
 		if t.DType.IsFloat() {

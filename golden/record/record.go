@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/codegen/compile"
@@ -65,28 +63,23 @@ func indexOf(name string, names []string) (int, error) {
 }
 
 // Inputs reads the inputs of a model's first method from words: file names and
-// numbers.
-func Inputs(model string, words []string) (*Given, error) { return MethodInputs(model, "", words) }
+// numbers. They take no more than limit bytes, or way.DefaultMemory if it is 0.
+func Inputs(model string, words []string, limit int64) (*Given, error) {
+	return MethodInputs(model, "", words, limit)
+}
 
-// InputError is an error of the inputs that were given, not of the model.
-type InputError struct{ Err error }
-
-func (e *InputError) Error() string { return e.Err.Error() }
-
-func (e *InputError) Unwrap() error { return e.Err }
-
-// inputError is an [InputError].
+// inputError is a [way.InputError].
 func inputError(format string, args ...any) error {
-	return &InputError{fmt.Errorf(format, args...)}
+	return &way.InputError{Err: fmt.Errorf(format, args...)}
 }
 
 // MethodInputs is Inputs for the method of a name; "" is the first.
-func MethodInputs(model, method string, words []string) (*Given, error) {
+func MethodInputs(model, method string, words []string, limit int64) (*Given, error) {
 	values, specs, err := signature(model, method)
 	if err != nil {
 		return nil, err
 	}
-	given := &Given{}
+	given, room := &Given{}, newRoom(limit)
 	for i, v := range values {
 		if specs[i].Kind == ir.ConstantInput {
 			given.Values = append(given.Values, tensor.Value{Scalar: specs[i].Fixed})
@@ -97,9 +90,9 @@ func MethodInputs(model, method string, words []string) (*Given, error) {
 		}
 		word := words[0]
 		words = words[1:]
-		read, npy, err := readInput(v.Type, word)
+		read, npy, err := readInput(v.Type, word, room)
 		if err != nil {
-			return nil, inputError("input %s: %w", v.Name, err)
+			return nil, inputFault(v.Name, err)
 		}
 		given.Values = append(given.Values, read)
 		given.NPY = given.NPY || npy
@@ -107,71 +100,10 @@ func MethodInputs(model, method string, words []string) (*Given, error) {
 	if len(words) > 0 {
 		return nil, inputError("input %q is too much: the model takes %d", words[0], len(given.Values))
 	}
+	if err := tensor.Fit(values, given.Values); err != nil {
+		return nil, &way.InputError{Err: err}
+	}
 	return given, nil
-}
-
-func readInput(t ir.Type, word string) (v tensor.Value, npy bool, err error) {
-	switch t.Kind {
-	case ir.IntKind:
-		n, err := strconv.ParseInt(word, 10, 64)
-		return tensor.Value{Scalar: ir.Int(n)}, false, err
-	case ir.FloatKind:
-		f, err := strconv.ParseFloat(word, 64)
-		return tensor.Value{Scalar: ir.Float(f)}, false, err
-	case ir.BoolKind:
-		b, err := strconv.ParseBool(word)
-		return tensor.Value{Scalar: ir.BoolArg(b)}, false, err
-	case ir.TensorKind:
-	default:
-		return v, false, fmt.Errorf("%v cannot be given", t)
-	}
-	data, err := os.ReadFile(word)
-	if err != nil {
-		return v, false, err
-	}
-	var read *tensor.Tensor
-	if npy = strings.HasSuffix(word, ".npy"); npy {
-		read, err = tensor.ParseNPY(data)
-	} else {
-		read, err = raw(t, data)
-	}
-	if err != nil {
-		return v, npy, fmt.Errorf("%s: %w", word, err)
-	}
-	return tensor.Value{Tensor: read}, npy, nil
-}
-
-// raw shapes the bytes of a raw file; one dynamic size follows from the length.
-func raw(t ir.Type, data []byte) (*tensor.Tensor, error) {
-	shape := make([]int64, len(t.Sizes))
-	known := int64(t.DType.Size())
-	dynamic := -1
-	for i, s := range t.Sizes {
-		n, ok := s.Const()
-		switch {
-		case ok:
-			shape[i] = n
-			known *= n
-		case dynamic >= 0:
-			return nil, fmt.Errorf("the model takes %v: with more than one dynamic size give a .npy file", t)
-		default:
-			dynamic = i
-		}
-	}
-	if dynamic >= 0 && known > 0 {
-		shape[dynamic] = int64(len(data)) / known
-	}
-	read := &tensor.Tensor{DType: t.DType, Shape: shape, Data: data}
-	switch n, err := tensor.Bytes(t.DType, shape); {
-	case err != nil:
-		return nil, fmt.Errorf("the model takes %v: %w", t, err)
-	case n == int64(len(data)):
-	case dynamic >= 0:
-		return nil, fmt.Errorf("the model takes %v, a multiple of %d bytes: the file has %d", t, known, len(data))
-	default:
-		return nil, fmt.Errorf("the model takes %v, %d bytes: the file has %d", t, n, len(data))
-	}
-	return read, nil
 }
 
 // Run makes one call of a model's first method.

@@ -30,6 +30,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/etgen/etgen/interrupt"
 )
 
 // Mode says which way an argument's bytes go.
@@ -133,7 +135,7 @@ type process struct {
 }
 
 func (p Program) start(ctx context.Context) (*process, error) {
-	s := &process{cmd: exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)}
+	s := &process{cmd: interrupt.Command(ctx, "", p.Command[0], p.Command[1:]...)}
 	if len(p.Env) > 0 {
 		s.cmd.Env = append(s.cmd.Environ(), p.Env...)
 	}
@@ -156,7 +158,7 @@ func (s *process) call(r *Request, p Program) (*Answer, error) {
 	if p.Limit > 0 {
 		timer := time.AfterFunc(p.Limit, func() {
 			hung.Store(true)
-			s.cmd.Process.Kill()
+			s.cmd.Cancel()
 		})
 		defer timer.Stop()
 	}
@@ -166,7 +168,7 @@ func (s *process) call(r *Request, p Program) (*Answer, error) {
 		a, err = decode(s.out, r, p.Budget)
 	}
 	if err != nil && hung.Load() {
-		err = fmt.Errorf("%w within %v", errHangs, p.Limit)
+		err = fmt.Errorf("%w within %v: if it is known to, raise --time-limit", errHangs, p.Limit)
 	}
 	return a, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,13 +28,48 @@ var npyNames = []struct {
 // ParseNPY reads a .npy file: version 1 to 3, little endian or single bytes,
 // C or Fortran order.
 func ParseNPY(data []byte) (*Tensor, error) {
-	header, body, err := npyHeader(data)
+	return ReadNPY(bytes.NewReader(data), func(*Tensor, int64) error { return nil })
+}
+
+// ReadNPY is [ParseNPY] of a stream, of which it reads no more than a byte over what
+// the header says. Accept sees dtype and shape, and how many bytes the elements take,
+// before they are read; its error is that of ReadNPY.
+func ReadNPY(r io.Reader, accept func(t *Tensor, bytes int64) error) (*Tensor, error) {
+	header, err := npyHeader(r)
 	if err != nil {
 		return nil, err
 	}
+	t, fortran, err := parseNPYHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	n, err := Bytes(t.DType, t.Shape)
+	if err != nil {
+		return nil, fmt.Errorf("npy: %w", err)
+	}
+	if err := accept(t, n); err != nil {
+		return nil, err
+	}
+	if t.Data, err = io.ReadAll(io.LimitReader(r, n+1)); err != nil {
+		return nil, err
+	}
+	if int64(len(t.Data)) > n {
+		return nil, fmt.Errorf("npy: %v of %d bytes has more", t, n)
+	}
+	if err := t.Check(); err != nil {
+		return nil, fmt.Errorf("npy: %w", err)
+	}
+	if fortran {
+		t.Data = fromFortran(t)
+	}
+	return t, nil
+}
+
+// parseNPYHeader reads the text of a header.
+func parseNPYHeader(header string) (t *Tensor, fortran bool, err error) {
 	p := &literal{text: header}
-	t := &Tensor{}
-	fortran, seen := false, map[string]bool{}
+	t = &Tensor{}
+	seen := map[string]bool{}
 	p.expect('{')
 	for !p.accept('}') && p.err == nil {
 		key := p.str()
@@ -42,7 +78,7 @@ func ParseNPY(data []byte) (*Tensor, error) {
 		case "descr":
 			t.DType, err = npyDType(p.str())
 			if err != nil && p.err == nil {
-				return nil, err
+				return nil, false, err
 			}
 		case "fortran_order":
 			fortran = p.boolean()
@@ -64,39 +100,39 @@ func ParseNPY(data []byte) (*Tensor, error) {
 		p.fail("goes on after its end")
 	}
 	if p.err != nil {
-		return nil, fmt.Errorf("npy header: %w", p.err)
+		return nil, false, fmt.Errorf("npy header: %w", p.err)
 	}
-	t.Data = body
-	if err := t.Check(); err != nil {
-		return nil, fmt.Errorf("npy: %w", err)
-	}
-	if fortran {
-		t.Data = fromFortran(t)
-	}
-	return t, nil
+	return t, fortran, nil
 }
 
-// npyHeader splits a file into the header's text and the elements.
-func npyHeader(data []byte) (string, []byte, error) {
-	if !bytes.HasPrefix(data, []byte(npyMagic)) || len(data) < 10 {
-		return "", nil, fmt.Errorf("it is no .npy file")
+// maxNPYHeader is more bytes than any header needs: NumPy takes 10000.
+const maxNPYHeader = 1 << 16
+
+// npyHeader reads the text of the header.
+func npyHeader(r io.Reader) (string, error) {
+	head := make([]byte, 10)
+	if n, err := io.ReadFull(r, head); err != nil || !bytes.HasPrefix(head[:n], []byte(npyMagic)) {
+		return "", fmt.Errorf("it is no .npy file")
 	}
-	start, length := 10, int64(binary.LittleEndian.Uint16(data[8:]))
-	switch data[6] {
+	length := int64(binary.LittleEndian.Uint16(head[8:]))
+	switch head[6] {
 	case 1:
 	case 2, 3:
-		if len(data) < 12 {
-			return "", nil, fmt.Errorf("npy: the header ends early")
+		if _, err := io.ReadFull(r, head[:2]); err != nil {
+			return "", fmt.Errorf("npy: the header ends early")
 		}
-		start, length = 12, int64(binary.LittleEndian.Uint32(data[8:]))
+		length |= int64(binary.LittleEndian.Uint16(head)) << 16
 	default:
-		return "", nil, fmt.Errorf("npy: version %d is unknown", data[6])
+		return "", fmt.Errorf("npy: version %d is unknown", head[6])
 	}
-	if length > int64(len(data)-start) {
-		return "", nil, fmt.Errorf("npy: the header ends early")
+	text := make([]byte, min(length, maxNPYHeader))
+	if _, err := io.ReadFull(r, text); err != nil {
+		return "", fmt.Errorf("npy: the header ends early")
 	}
-	end := start + int(length)
-	return string(data[start:end]), data[end:], nil
+	if length > maxNPYHeader {
+		return "", fmt.Errorf("npy: a header of %d bytes: no more than %d are read", length, maxNPYHeader)
+	}
+	return string(text), nil
 }
 
 func npyDType(descr string) (ir.DType, error) {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/etgen/etgen/interrupt"
 )
 
 // Compile compiles C and assembler sources into dir, one object per source,
@@ -41,7 +42,7 @@ func (t Target) Compile(ctx context.Context, dir string, sources ...string) ([]s
 			free <- struct{}{}
 			defer func() { <-free }()
 			args := slices.Concat(flags, []string{"-c", source, "-o", objects[i]})
-			errs[i] = t.run(ctx, compiler, args)
+			errs[i] = t.run(ctx, dir, compiler, args)
 		})
 	}
 	wait.Wait()
@@ -59,7 +60,7 @@ func (t Target) Link(ctx context.Context, out string, objects []string, flags ..
 	if !slices.Contains(flags, "-r") {
 		args = append(args, t.Libs...)
 	}
-	return t.run(ctx, compiler, append(args, "-o", out))
+	return t.run(ctx, filepath.Dir(out), compiler, append(args, "-o", out))
 }
 
 // Build compiles sources into dir and links them into the file out.
@@ -87,9 +88,10 @@ func (t Target) compileFlags(sources []string) ([]string, error) {
 	return flags, nil
 }
 
-// run executes the compiler; its messages become the error.
-func (t Target) run(ctx context.Context, compiler string, args []string) error {
-	output, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput()
+// run executes the compiler, whose temporary files are in dir; its messages become
+// the error.
+func (t Target) run(ctx context.Context, dir, compiler string, args []string) error {
+	output, err := interrupt.Command(ctx, dir, compiler, args...).CombinedOutput()
 	if err == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (e *MissingError) Error() string {
 	if e.Package == "" {
 		return fmt.Sprintf("%s is not installed", e.Command)
 	}
-	return fmt.Sprintf("%s is not installed: run `make setup` as root, or apt-get install %s", e.Command, e.Package)
+	return fmt.Sprintf("%s is not installed (on Debian and Ubuntu: apt-get install %s)", e.Command, strings.ReplaceAll(e.Package, ",", " "))
 }
 
 // Find returns the path of a command. The error is a [*MissingError] that names
@@ -41,6 +41,16 @@ func Find(command string) (string, error) {
 		return "", &MissingError{Command: command, Package: debianPackage(command)}
 	}
 	return path, nil
+}
+
+// FindAll is Find for a compiler and the emulator, if there is one, that runs what
+// it makes.
+func FindAll(compiler string, emulator []string) error {
+	_, err := Find(compiler)
+	if err == nil && len(emulator) > 0 {
+		_, err = Find(emulator[0])
+	}
+	return err
 }
 
 func debianPackage(command string) string {

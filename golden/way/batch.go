@@ -3,7 +3,6 @@ package way
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/session"
+	"github.com/etgen/etgen/interrupt"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
@@ -21,7 +21,8 @@ import (
 // Settings are what the compiled ways share.
 type Settings struct {
 	Options compile.Options // Lang and Name are set by the way
-	Limit   time.Duration   // for one call; 0: a minute
+	Limit   time.Duration   // for one call; 0: DefaultTime
+	Memory  int64           // bytes of a call's inputs, outputs, arena and state; 0: DefaultMemory
 	// Keep is the folder to build in; "": a temporary one, removed afterwards.
 	Keep string
 }
@@ -54,12 +55,12 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 	}
 	dir := s.Keep
 	if dir == "" {
-		temp, err := os.MkdirTemp("", "etgen-")
+		temp, remove, err := interrupt.TempDir("etgen-")
 		if err != nil {
 			fail(err)
 			return
 		}
-		defer os.RemoveAll(temp)
+		defer remove()
 		dir = temp
 	}
 	dir, err := filepath.Abs(dir)
@@ -73,7 +74,7 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 		u.dir = filepath.Join(dir, fmt.Sprintf("m%d", i))
 		units[i] = u
 		if u.result.Err = ctx.Err(); u.result.Err == nil {
-			u.result.Err = guard(func() error { return u.compile(ctx, jobs[i], s.Options, lang) })
+			u.result.Err = guard(func() error { return u.compile(ctx, jobs[i], s.Options, lang, s.Memory) })
 		}
 	})
 	var ready []*unit
@@ -112,7 +113,7 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 }
 
 // compile makes the unit's package and writes it into its folder.
-func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string) error {
+func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string, limit int64) error {
 	p, closer, err := j.Open()
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	if closer != nil {
 		defer closer.Close()
 	}
-	opt.Lang, opt.Name = lang, u.name
+	opt.Context, opt.Lang, opt.Name = ctx, lang, u.name
 	after := opt.After
 	last := lower.Backend[len(lower.Backend)-1].Name
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
@@ -161,6 +162,13 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 		}
 		u.layouts = append(u.layouts, l)
 	}
+	need := u.result.Arena
+	for _, b := range np.State {
+		need += b.MaxLen * int64(b.DType.Size())
+	}
+	if err := CheckMemory("the model", need, limit); err != nil {
+		return err
+	}
 	return u.pkg.Write(ctx, u.dir)
 }
 
@@ -191,7 +199,7 @@ func parallel(n int, f func(int)) {
 func runUnits(ctx context.Context, s Settings, program *session.Program, units []*unit, jobs []Job, done func(int, *Result)) {
 	program.Limit = s.Limit
 	if program.Limit == 0 {
-		program.Limit = time.Minute
+		program.Limit = DefaultTime
 	}
 	at, call := 0, 0 // unit, and call of it
 	failed := false  // the call before
@@ -221,6 +229,9 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 				continue
 			}
 			args, err := u.layouts[c.Method].arguments(*c)
+			if err == nil {
+				err = CheckMemory("the call", u.result.Arena+sizeOf(args), s.Memory)
+			}
 			if err != nil {
 				finish(u, CallResult{Err: err})
 				continue
@@ -250,6 +261,15 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 			finish(u, u.answer(c, a))
 		}
 	})
+}
+
+// sizeOf returns the bytes of arguments.
+func sizeOf(args []session.Arg) int64 {
+	sum := int64(0)
+	for _, a := range args {
+		sum += a.Len + int64(len(a.Data))
+	}
+	return sum
 }
 
 // answer reads what a call gave and how it ran.
@@ -294,7 +314,7 @@ func statusError(a *session.Answer) error {
 		err = fmt.Errorf("the call fails: status %d", a.Status)
 	}
 	if a.Message == "" && a.Status == cStatusShape || strings.Contains(a.Message, goShape) {
-		err = shapeError{err}
+		err = inputs(shapeError{err})
 	}
 	return err
 }

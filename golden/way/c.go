@@ -44,7 +44,7 @@ func (w C) target() toolchain.Target {
 // build compiles each unit as one translation unit and links all of them.
 func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
 	target := w.target()
-	if _, err := toolchain.Find(target.Compiler); err != nil {
+	if err := toolchain.FindAll(target.Compiler, target.Emulator); err != nil {
 		return nil, nil, err
 	}
 	runner, err := session.WriteC(dir)

@@ -2,17 +2,16 @@ package way
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"go/format"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/etgen/etgen/golden/session"
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/interrupt"
 )
 
 // Go compiles models to Go packages and runs them in one program.
@@ -33,8 +32,8 @@ func (w Go) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 // build builds a module with a package per unit. Units that do not compile
 // are left out and it is tried again.
 func (w Go) build(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
-	if _, err := exec.LookPath("go"); err != nil {
-		return nil, nil, errors.New("go is not installed, which --via=go needs")
+	if err := toolchain.FindAll("go", w.Machine.Emulator); err != nil {
+		return nil, nil, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module models\n\ngo 1.24\n"), 0o666); err != nil {
 		return nil, nil, err
@@ -43,6 +42,10 @@ func (w Go) build(ctx context.Context, dir string, units []*unit) (*session.Prog
 		return nil, nil, err
 	}
 	exe := filepath.Join(dir, "models.exe")
+	temp := filepath.Join(dir, "tmp") // not dir: the go command takes no module there
+	if err := os.MkdirAll(temp, 0o777); err != nil {
+		return nil, nil, err
+	}
 	for {
 		var ready []*unit
 		for _, u := range units {
@@ -61,7 +64,7 @@ func (w Go) build(ctx context.Context, dir string, units []*unit) (*session.Prog
 		if err := writeGoTable(dir, ready); err != nil {
 			return nil, nil, err
 		}
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", exe, ".")
+		cmd := interrupt.Command(ctx, temp, "go", "build", "-trimpath", "-o", exe, ".")
 		cmd.Dir = dir
 		cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
 		cmd.Env = append(cmd.Env, w.Machine.Env...)

@@ -43,22 +43,22 @@ func (l *layout) dims() int { return len(l.sizes.In) + len(l.sizes.Out) }
 // arguments returns a call's arguments. Errors say which input does not fit.
 func (l *layout) arguments(c Call) ([]session.Arg, error) {
 	if len(c.Inputs) != len(l.method.Inputs) {
-		return nil, fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs), len(l.method.Inputs))
+		return nil, inputs(fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs), len(l.method.Inputs)))
 	}
 	for i, p := range l.method.Inputs {
 		if err := fits(p, c.Inputs[i]); err != nil {
-			return nil, fmt.Errorf("input %d (%s) %w", i, p.Name, err)
+			return nil, inputs(fmt.Errorf("input %d (%s) %w", i, p.Name, err))
 		}
 	}
 	env, err := l.bind(c)
 	if err != nil {
-		return nil, err
+		return nil, inputs(err)
 	}
 	var args []session.Arg
 	for i, p := range l.method.Inputs {
 		arg, err := inputArg(p, c.Inputs[i])
 		if err != nil {
-			return nil, fmt.Errorf("input %d: %w", i, err)
+			return nil, inputs(fmt.Errorf("input %d: %w", i, err))
 		}
 		if arg != nil {
 			args = append(args, *arg)

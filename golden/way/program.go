@@ -1,6 +1,7 @@
 package way
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -26,7 +27,7 @@ func (j Job) isProgram() bool {
 // graph raised from it tells: how long reductions are, and which inputs are
 // written. A program that cannot be raised runs all the same, as one with
 // neither.
-func (m *machine) open(j Job, r *Result) (_ io.Closer, err error) {
+func (m *machine) open(ctx context.Context, j Job, r *Result) (_ io.Closer, err error) {
 	var open closers
 	defer func() {
 		if err != nil {
@@ -77,7 +78,7 @@ func (m *machine) open(j Job, r *Result) (_ io.Closer, err error) {
 		}
 		m.steps = r.Steps
 	}
-	_ = guard(func() error { return m.raised(j, r) }) // its error is the compiler's business
+	_ = guard(func() error { return m.raised(ctx, j, r) }) // its error is the compiler's business
 	return open, nil
 }
 
@@ -110,7 +111,7 @@ func (r *Result) takes(p *pte.Program) {
 }
 
 // raised learns from the graph of a program.
-func (m *machine) raised(j Job, r *Result) error {
+func (m *machine) raised(ctx context.Context, j Job, r *Result) error {
 	p, closer, err := j.Open()
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (m *machine) raised(j Job, r *Result) error {
 		}
 	}
 	table := ops.Standard()
-	return lower.Functional.Run(&lower.Context{Table: table, Keep: lower.IsStock}, p, func(_ lower.Pass, p *ir.Program) error {
+	return lower.Functional.Run(&lower.Context{Table: table, Keep: lower.IsStock, Done: ctx.Done()}, p, func(_ lower.Pass, p *ir.Program) error {
 		r.Terms = Terms(table, p)
 		m.work = macs(table, p)
 		return nil

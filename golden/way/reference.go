@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tensor"
@@ -25,6 +26,8 @@ type Reference struct {
 	// Options tell what becomes of the program's warnings, and whether an index out of
 	// range is an error; nothing else.
 	Options compile.Options
+	Memory  int64         // bytes of the tensors that a call holds; 0: DefaultMemory
+	Limit   time.Duration // for one call; 0: DefaultTime
 }
 
 // Name is "eval".
@@ -35,13 +38,13 @@ func (w Reference) Run(ctx context.Context, jobs []Job, done func(int, *Result))
 	for i, j := range jobs {
 		r := &Result{Err: ctx.Err()}
 		if r.Err == nil {
-			r.Err = guard(func() error { return w.job(j, r) })
+			r.Err = guard(func() error { return w.job(ctx, j, r) })
 		}
 		done(i, r)
 	}
 }
 
-func (w Reference) job(j Job, r *Result) error {
+func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 	p, closer, err := j.Open()
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func (w Reference) job(j Job, r *Result) error {
 	if pipeline == nil {
 		pipeline = lower.Backend
 	}
-	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked}, p, nil); err != nil {
+	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked, Done: ctx.Done()}, p, nil); err != nil {
 		return err
 	}
 	if err := w.Options.Warnings(p); err != nil {
@@ -71,7 +74,7 @@ func (w Reference) job(j Job, r *Result) error {
 			if !c.Keep {
 				state = map[string]interp.Value{}
 			}
-			cr.Err = guard(func() error { return w.call(table, p.Methods[c.Method], c, state, &cr) })
+			cr.Err = guard(func() error { return w.call(ctx, table, p.Methods[c.Method], c, state, &cr) })
 		}
 		failed = cr.Err != nil
 		r.Calls = append(r.Calls, cr)
@@ -79,36 +82,29 @@ func (w Reference) job(j Job, r *Result) error {
 	return nil
 }
 
-// evalMemory is the bytes that the values of a call may take, all of them live.
-const evalMemory = 4 << 30
-
 // call makes one call; state holds the mutated buffers by name and is updated.
-func (w Reference) call(table *ops.Table, m *ir.Method, c Call, state map[string]interp.Value, r *CallResult) error {
+func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c Call, state map[string]interp.Value, r *CallResult) error {
 	machine := interp.New(table)
-	machine.Naive = w.Naive
+	machine.Naive, machine.Reserve = w.Naive, reserve(machine, w.Memory)
 	if most := w.Most; most > 0 {
 		machine.Limit = &most
-	}
-	left := int64(evalMemory)
-	machine.Reserve = func(n int64) error {
-		if left -= n; left < 0 {
-			return fmt.Errorf("the values of a call take more than the %d bytes that the interpreter has", int64(evalMemory))
-		}
-		return nil
 	}
 	args, user, err := w.arguments(machine, m, c, state)
 	if err != nil {
 		return err
 	}
 	if err := machine.Enter(m.Graph, args); err != nil {
-		return shapeError{err}
+		return inputs(shapeError{err})
 	}
+	timed, cancel := within(ctx, w.Limit)
+	defer cancel()
+	machine.Done = timed.Done()
 	outs, err := machine.Graph(m.Graph, args)
 	if errors.Is(err, interp.ErrAssert) {
-		return shapeError{err}
+		return inputs(shapeError{err})
 	}
 	if err != nil {
-		return err
+		return overtime(timed, w.Limit, err)
 	}
 	if len(outs) != len(m.Outputs) {
 		return fmt.Errorf("%d outputs, want %d", len(outs), len(m.Outputs))
@@ -135,12 +131,33 @@ func (w Reference) call(table *ops.Table, m *ir.Method, c Call, state map[string
 	return nil
 }
 
+// reserve is a machine's Reserve that lets it hold so many bytes at a time.
+func reserve(machine *interp.Machine, limit int64) func(int64) error {
+	if limit == 0 {
+		limit = DefaultMemory
+	}
+	left := limit
+	return func(n int64) error {
+		if left -= n; left >= 0 {
+			return nil
+		}
+		// What was reserved and is gone again is not counted until now.
+		held := machine.Held()
+		if left = limit - held - n; left < 0 {
+			return &MemoryError{What: "the call", Need: held + n, Limit: limit}
+		}
+		return nil
+	}
+}
+
 // arguments returns the values of all graph inputs, and the position among the
 // call's inputs of each user input by name.
 func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, state map[string]interp.Value) ([]interp.Value, map[string]int, error) {
 	var args []interp.Value
 	user := map[string]int{}
 	next := 0
+	var given []*ir.Value
+	var fits []tensor.Value // parallel to given
 	for i, v := range m.Graph.Inputs {
 		spec := m.Inputs[i]
 		var x interp.Value
@@ -148,7 +165,7 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, stat
 		switch spec.Kind {
 		case ir.UserInput, ir.ConstantInput:
 			if next >= len(c.Inputs) {
-				return nil, nil, fmt.Errorf("%d inputs are given, the model takes more", len(c.Inputs))
+				return nil, nil, inputs(fmt.Errorf("%d inputs are given, the model takes more", len(c.Inputs)))
 			}
 			in := c.Inputs[next]
 			user[v.Name] = next
@@ -157,7 +174,11 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, stat
 				x, err = machine.Arg(spec.Fixed)
 				break
 			}
-			x, err = argument(machine, v, in)
+			if x, err = argument(machine, v, in); err != nil {
+				err = inputs(err)
+				break
+			}
+			given, fits = append(given, v), append(fits, in)
 		default:
 			if held, ok := state[spec.Target]; ok {
 				x = held
@@ -171,7 +192,10 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, stat
 		args = append(args, x)
 	}
 	if next != len(c.Inputs) {
-		return nil, nil, fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs), next)
+		return nil, nil, inputs(fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs), next))
+	}
+	if err := tensor.Fit(given, fits); err != nil {
+		return nil, nil, inputs(shapeError{err})
 	}
 	return args, user, nil
 }

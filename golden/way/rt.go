@@ -2,6 +2,7 @@ package way
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ import (
 // the kernels of the whole operator table. A model that is such a file runs as it
 // is; how to compile has no effect on it.
 type RT struct {
-	Settings // Limit and Keep have no effect
+	Settings // Keep has no effect
 	// Optimize lets methods be compiled when they are loaded. One that cannot be
 	// fails.
 	Optimize bool
@@ -51,7 +52,7 @@ func (w RT) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 }
 
 func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) error {
-	m := &machine{registry: registry}
+	m := &machine{registry: registry, limit: w.Memory, time: w.Limit}
 	if w.Options.Probes {
 		m.tracer = newStepTracer()
 	}
@@ -59,12 +60,12 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 		m.optimizes()
 	}
 	if j.isProgram() {
-		open, err := m.open(j, r)
+		open, err := m.open(ctx, j, r)
 		if err != nil {
 			return err
 		}
 		defer open.Close()
-	} else if err := w.emit(m, j, r); err != nil {
+	} else if err := w.emit(ctx, m, j, r); err != nil {
 		return err
 	}
 	if len(j.Calls) == 0 { // that it loads is all there is to show
@@ -87,7 +88,7 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 				return m.call(ctx, c, &cr)
 			})
 			if errors.Is(cr.Err, rt.ErrInvalidArgument) || errors.Is(cr.Err, rt.ErrNotSupported) {
-				cr.Err = shapeError{cr.Err}
+				cr.Err = inputs(shapeError{cr.Err})
 			}
 		}
 		m.failed = cr.Err != nil
@@ -97,7 +98,7 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 }
 
 // emit gives m the program that a job's model is written as.
-func (w RT) emit(m *machine, j Job, r *Result) error {
+func (w RT) emit(ctx context.Context, m *machine, j Job, r *Result) error {
 	p, closer, err := j.Open()
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (w RT) emit(m *machine, j Job, r *Result) error {
 	if closer != nil {
 		defer closer.Close()
 	}
-	file, err := w.file(p, r, m)
+	file, err := w.file(ctx, p, r, m)
 	if err != nil {
 		return err
 	}
@@ -117,12 +118,13 @@ func (w RT) emit(m *machine, j Job, r *Result) error {
 }
 
 // file lowers p and returns its .pte; data outside of it m gets.
-func (w RT) file(p *ir.Program, r *Result, m *machine) ([]byte, error) {
+func (w RT) file(ctx context.Context, p *ir.Program, r *Result, m *machine) ([]byte, error) {
 	opt := w.Options
-	opt.Lang = "pte"
+	opt.Context, opt.Lang = ctx, "pte"
 	opt.StackTraces = opt.StackTraces || m.traces // the optimizer knows Python lines from them
 	passes, after := opt.Pipeline(), opt.After
-	last := passes[len(passes)-2].Name // before operators take out arguments
+	before := slices.IndexFunc(passes, func(p lower.Pass) bool { return p.Name == lower.OutVariants.Name })
+	last := passes[before-1].Name // operators have no out arguments yet
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == last {
 			r.Terms = Terms(ops.Standard(), p)
@@ -197,10 +199,12 @@ type machine struct {
 	methods  map[int]*rt.Method
 	shared   []byte // the memory of state that methods share
 	failed   bool
-	work     []*work     // of each method
-	steps    [][]Step    // of each method if they are counted
-	tracer   *stepTracer // likewise
-	traces   bool        // steps are those of the optimizer
+	limit    int64         // of memory
+	time     time.Duration // of a call
+	work     []*work       // of each method
+	steps    [][]Step      // of each method if they are counted
+	tracer   *stepTracer   // likewise
+	traces   bool          // steps are those of the optimizer
 }
 
 // optimizes lets methods be compiled when they are loaded. Their steps are known
@@ -228,7 +232,18 @@ func (m *machine) load(i int) error {
 		return err
 	}
 	memory := &rt.MemoryManager{}
+	need := int64(0)
+	for _, size := range meta.PlannedBuffers {
+		need += max(size, 0)
+	}
+	if err := CheckMemory("the method", need, m.limit); err != nil {
+		return err
+	}
+	if memory.Limit = m.limit; m.limit == 0 {
+		memory.Limit = DefaultMemory
+	}
 	if !m.foreign {
+		memory.Limit = max(memory.Limit-need, 1)
 		for _, size := range meta.PlannedBuffers {
 			memory.Planned = append(memory.Planned, bytes.Repeat([]byte{0xe7}, int(size)))
 		}
@@ -245,13 +260,21 @@ func (m *machine) load(i int) error {
 	}
 	method, err := m.program.LoadMethod(name, options)
 	if err != nil {
-		return err
+		return m.memory(err)
 	}
 	if m.methods == nil {
 		m.methods = map[int]*rt.Method{}
 	}
 	m.methods[i] = method
 	return nil
+}
+
+// memory says an error of too much memory in the words of all ways.
+func (m *machine) memory(err error) error {
+	if errors.Is(err, rt.ErrOutOfMemory) {
+		return &MemoryError{What: "the method", Limit: cmp.Or(m.limit, DefaultMemory)}
+	}
+	return err
 }
 
 // sharedBuffer is the planned buffer with the state that methods share, that of
@@ -312,17 +335,19 @@ func (m *machine) call(ctx context.Context, c Call, r *CallResult) error {
 	if m.tracer != nil {
 		m.tracer.counts = newStepCounts(len(m.steps[c.Method]))
 	}
+	timed, cancel := within(ctx, cmp.Or(m.time, DefaultTime)+c.For)
+	defer cancel()
 	start := time.Now()
 	for len(r.Times) < maxTimes && (len(r.Times) < max(c.Repeat, 1) || time.Since(start) < c.For) {
 		if err := setInputs(method, c.Inputs); err != nil {
-			return err
+			return inputs(err)
 		}
 		if m.tracer != nil {
 			m.tracer.counts.begin()
 		}
 		before := time.Now()
-		if err := method.Execute(ctx); err != nil {
-			return err
+		if err := method.Execute(timed); err != nil {
+			return overtime(timed, m.time, m.memory(err))
 		}
 		r.Times = append(r.Times, time.Since(before))
 	}

@@ -65,6 +65,16 @@ func (fr *frame) poll() {
 // ErrStopped is the error of a run that was told to stop.
 var ErrStopped = errors.New("stopped")
 
+// Stopped returns ErrStopped if done is closed. A nil one never is.
+func Stopped(done <-chan struct{}) error {
+	select {
+	case <-done:
+		return ErrStopped
+	default:
+		return nil
+	}
+}
+
 // stop is what a failing operation panics with; Run recovers it.
 type stop struct{ err error }
 

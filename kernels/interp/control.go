@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -166,7 +167,15 @@ func (m *Machine) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value, er
 		carry = outs[:len(carry):len(carry)]
 		for i, y := range outs[len(carry):] {
 			if yields[i].Tensor.Data == nil {
-				yields[i] = Tensor(y.Tensor.DType, append([]int64{steps}, y.Tensor.Sizes...), make([]byte, steps*int64(len(y.Tensor.Data))))
+				n := int64(len(y.Tensor.Data) / max(y.Tensor.DType.Size(), 1))
+				if n > 0 && steps > math.MaxInt64/n {
+					return nil, fmt.Errorf("%d steps of %d elements are too many", steps, n)
+				}
+				all, err := m.room(steps*n, y.Tensor.DType)
+				if err != nil {
+					return nil, err
+				}
+				yields[i] = Tensor(y.Tensor.DType, append([]int64{steps}, y.Tensor.Sizes...), all)
 			}
 			copy(yields[i].Tensor.Data[at*int64(len(y.Tensor.Data)):], y.Tensor.Data)
 		}

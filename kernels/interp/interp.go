@@ -53,6 +53,20 @@ func New(t *ops.Table) *Machine {
 	return &Machine{Table: t, env: map[*ir.Value]Value{}, syms: map[*sym.Symbol]int64{}}
 }
 
+// Held returns the bytes of the tensors that the machine holds.
+func (m *Machine) Held() int64 {
+	sum, seen := int64(0), map[*byte]bool{}
+	for _, x := range m.env {
+		if data := x.Tensor.Data; cap(data) > 0 {
+			if first := &data[:1][0]; !seen[first] {
+				seen[first] = true
+				sum += int64(len(data))
+			}
+		}
+	}
+	return sum
+}
+
 // Set gives v the value x. A dynamic size of v's type that is a symbol of its
 // own takes its value from x.
 func (m *Machine) Set(v *ir.Value, x Value) {
@@ -199,10 +213,8 @@ func (m *Machine) Node(n *ir.Node) error {
 }
 
 func (m *Machine) node(n *ir.Node) error {
-	select {
-	case <-m.Done:
-		return eval.ErrStopped
-	default:
+	if err := eval.Stopped(m.Done); err != nil {
+		return err
 	}
 	if done, err := m.control(n); done || err != nil {
 		return err

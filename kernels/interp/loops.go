@@ -134,6 +134,18 @@ func (m *Machine) constant(c *ir.Constant) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
+	if m.Reserve != nil { // a constant may repeat few elements often
+		n := int64(c.Type.DType.Size())
+		for _, s := range sizes {
+			if s > 0 && n > math.MaxInt64/s {
+				return Value{}, fmt.Errorf("a constant of sizes %v is too large", sizes)
+			}
+			n *= s
+		}
+		if err := m.Reserve(n); err != nil {
+			return Value{}, err
+		}
+	}
 	data, err := ir.Tensor(c)
 	return Tensor(c.Type.DType, sizes, data), err
 }

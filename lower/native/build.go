@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -128,6 +129,9 @@ func (b *builder) method(m *ir.Method) error {
 // gather binds every node to the table and collects who reads what.
 func (b *builder) gather(g *ir.Graph, depth int) error {
 	for _, n := range g.Nodes {
+		if err := eval.Stopped(b.opt.Done); err != nil {
+			return err
+		}
 		f := &facts{node: n, depth: depth}
 		b.facts[n] = f
 		for _, a := range n.Args {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
@@ -15,6 +16,9 @@ import (
 // graph emits the statements of g into the current block.
 func (b *builder) graph(g *ir.Graph) error {
 	for _, n := range g.Nodes {
+		if err := eval.Stopped(b.opt.Done); err != nil {
+			return err
+		}
 		if err := b.node(b.facts[n]); err != nil {
 			return b.errorAt(n, err)
 		}

@@ -27,6 +27,8 @@ type Options struct {
 	Bands int
 	// Checked says that the program asserts that indices are in range.
 	Checked bool
+	// Done, if not nil, ends Build with an error soon after it is closed.
+	Done <-chan struct{}
 	// sparing makes images channels-last and takes bands for memory: see bandspare.go.
 	sparing bool
 	// Poison makes the program overwrite every buffer after its last use, so
