@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/etgen/etgen/interrupt"
+	"github.com/etgen/etgen/codegen/interrupt"
 )
 
 // Names in a folder that are there while a run writes to it, or after a run was

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/etgen/etgen/interrupt"
+	"github.com/etgen/etgen/codegen/interrupt"
 )
 
 // folder is one that a run writes to: it is there, and no other run writes to it.

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/etgen/etgen/interrupt"
+	"github.com/etgen/etgen/codegen/interrupt"
 )
 
 // Package is generated output: files of one directory, in the order in which a

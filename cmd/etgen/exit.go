@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
-	"github.com/etgen/etgen/interrupt"
 )
 
 // The exit codes.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/etgen/etgen/interrupt"
+	"github.com/etgen/etgen/codegen/interrupt"
 )
 
 func main() {

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/toolchain"
-	"github.com/etgen/etgen/interrupt"
 )
 
 //go:embed support/peak.c

@@ -12,7 +12,6 @@ const module = "github.com/etgen/etgen"
 // mayImport is the table of DESIGN.md: a room, and the rooms its packages may
 // import besides their own. The longest prefix of a package's path is its room.
 var mayImport = map[string][]string{
-	"interrupt":    {},
 	"ir":           {},
 	"ir/pt2":       {"ir"},
 	"ir/pte":       {"ir"},
@@ -21,7 +20,7 @@ var mayImport = map[string][]string{
 	"templates":    {},
 	"lower":        {"ir", "ir/pte", "kernels"}, // lower/raise reads the file form of a program
 	"lower/native": {"ir", "kernels", "plan"},   // native form carries its plan
-	"codegen":      {"interrupt", "ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan", "templates"},
+	"codegen":      {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan", "templates"},
 	"rt":           {"ir", "ir/pte"},
 	"rt/portable":  {"ir", "ir/pte", "rt", "kernels"}, // the kernels of the whole table; an app without it links none
 	"rt/compiled":  {"ir", "ir/pte", "rt", "kernels"}, // of kernels what packs constants; generated registries are made of it

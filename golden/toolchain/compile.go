@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/etgen/etgen/interrupt"
+	"github.com/etgen/etgen/codegen/interrupt"
 )
 
 // Compile compiles C and assembler sources into dir, one object per source,

@@ -11,8 +11,8 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/session"
-	"github.com/etgen/etgen/interrupt"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"

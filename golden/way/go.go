@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/session"
 	"github.com/etgen/etgen/golden/toolchain"
-	"github.com/etgen/etgen/interrupt"
 )
 
 // Go compiles models to Go packages and runs them in one program.
