@@ -1,10 +1,10 @@
 package codegen
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -41,43 +41,30 @@ func ShapeText(sizes []sym.Expr, dim func(sym.Expr) string) string {
 // OriginText says in a line where a statement comes from: the Python line,
 // else the module, and the operators, e.g. "lenet.py:14: conv2d, relu". It is
 // "" if nothing is known.
-func OriginText(from []native.Origin) string {
-	var parts []string
+func OriginText(from []native.Origin) foreign.Text {
+	var parts []foreign.Text
 	for i := 0; i < len(from); {
 		place := placeText(from[i].Loc)
-		var ops []string
+		var ops []foreign.Text
 		for ; i < len(from) && placeText(from[i].Loc) == place; i++ {
-			if op := ir.OpBase(from[i].Op); len(ops) == 0 || ops[len(ops)-1] != op {
+			if op := from[i].Base(); len(ops) == 0 || ops[len(ops)-1] != op {
 				ops = append(ops, op)
 			}
 		}
-		text := strings.Join(ops, ", ")
-		if place != "" {
-			text = place + ": " + text
+		text := foreign.Join(ops, ", ")
+		if !place.IsEmpty() {
+			text = foreign.Format("%s: %s", place, text)
 		}
 		parts = append(parts, text)
 	}
-	return PlainText(strings.Join(parts, "; "))
+	return foreign.Join(parts, "; ")
 }
 
-func placeText(l ir.Location) string {
-	if l.File != "" {
-		return fmt.Sprintf("%s:%d", l.File, l.Line)
+func placeText(l native.Location) foreign.Text {
+	if !l.File.IsEmpty() {
+		return foreign.Format("%s:%d", l.File, l.Line)
 	}
 	return l.Module
-}
-
-// PlainText makes s fit for a comment of one line, in C and in Go.
-func PlainText(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
-	s = strings.ReplaceAll(s, "*/", "* /")
-	s = strings.ReplaceAll(s, "/*", "/ *")
-	return strings.TrimRight(s, "\\ ")
 }
 
 // ClampText says what a method does with an index that is out of range; "" if it

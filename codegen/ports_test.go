@@ -3,6 +3,7 @@ package codegen
 import (
 	"testing"
 
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -15,9 +16,9 @@ func TestOutputName(t *testing.T) {
 	} {
 		m := &native.Method{}
 		for _, n := range c.names {
-			m.Outputs = append(m.Outputs, native.Port{Name: n})
+			m.Outputs = append(m.Outputs, native.Port{Name: foreign.Of(n)})
 		}
-		if got := OutputName(m, len(m.Outputs)-1); got != c.want {
+		if got := OutputName(m, len(m.Outputs)-1); got != foreign.Of(c.want) {
 			t.Errorf("the last of %q is called %q, want %q", c.names, got, c.want)
 		}
 	}

@@ -27,10 +27,7 @@ func Requirements(m *native.Method, w *SizeWords) string {
 			}
 			text, ok := w.condition(s.Cond, lets)
 			if !ok {
-				_, text, ok = strings.Cut(s.Message, ": ")
-				if !ok {
-					text = s.Message
-				}
+				text = s.Message.Behind(": ").Comment()
 			}
 			if !slices.Contains(list, text) {
 				list = append(list, text)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
@@ -15,11 +16,11 @@ func TestRequirements(t *testing.T) {
 	even := &expr.Var{Name: "even", DType: ir.Bool}
 	f := &expr.Var{Name: "f", DType: ir.Float64}
 	given := func(cond *expr.Expr, message string) *native.Assert {
-		return &native.Assert{Cond: cond, Message: message, Given: true}
+		return &native.Assert{Cond: cond, Message: foreign.Of(message), Given: true}
 	}
 	index := func(e sym.Expr) *expr.Expr { return expr.Idx(ir.Int64, e) }
 	m := &native.Method{
-		Inputs: []native.Port{{Name: "x", Type: ir.TensorOf(ir.Float32, a.Expr()), Buf: &native.Buffer{}}},
+		Inputs: []native.Port{{Name: foreign.Of("x"), Type: ir.TensorOf(ir.Float32, a.Expr()), Buf: &native.Buffer{}}},
 		Body: []native.Stmt{
 			&native.Let{Var: even, Value: expr.Eq(index(sym.Mod(a.Expr(), sym.Int(2))), expr.Int(ir.Int64, 0))},
 			given(expr.Get(even), "Guard failed: x.size()[0] % 2 == 0"),
@@ -27,7 +28,7 @@ func TestRequirements(t *testing.T) {
 			given(expr.And(expr.Ge(index(a.Expr()), expr.Int(ir.Int64, 5)), expr.Ne(index(a.Expr()), expr.Int(ir.Int64, 7))), ""),
 			given(expr.Lt(expr.Get(f), expr.Num(ir.Float64, 1)), "Guard failed: f < 1"),
 			given(expr.Lt(index(u.Expr()), expr.Int(ir.Int64, 1)), "u is small"),
-			&native.Assert{Cond: expr.Get(even), Message: "an assertion of the model"},
+			&native.Assert{Cond: expr.Get(even), Message: foreign.Of("an assertion of the model")},
 		},
 	}
 	binding, err := native.Bind(m)

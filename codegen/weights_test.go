@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -39,7 +40,7 @@ func TestLayOut(t *testing.T) {
 
 func TestOriginText(t *testing.T) {
 	at := func(op, file string, line int, module string) native.Origin {
-		return native.Origin{Op: op, Loc: ir.Location{File: file, Line: line, Module: module}}
+		return native.Origin{Op: foreign.Of(op), Loc: native.LocationOf(ir.Location{File: file, Line: line, Module: module})}
 	}
 	for _, tc := range []struct {
 		from []native.Origin
@@ -49,9 +50,9 @@ func TestOriginText(t *testing.T) {
 		{[]native.Origin{at("aten.conv2d.default", "net.py", 3, "m"), at("aten.relu.default", "net.py", 3, "m")}, "net.py:3: conv2d, relu"},
 		{[]native.Origin{at("aten.add.Tensor", "", 0, "layers.0"), at("aten.add.Tensor", "", 0, "layers.0")}, "layers.0: add"},
 		{[]native.Origin{at("aten.a.x", "n.py", 1, ""), at("aten.b.x", "n.py", 2, "")}, "n.py:1: a; n.py:2: b"},
-		{[]native.Origin{at("aten.a.x", "n*/\n.py", 1, "")}, "n* / .py:1: a"},
+		{[]native.Origin{at("aten.a.x", "n*/\n.py", 1, "")}, `n* /\n.py:1: a`},
 	} {
-		if got := OriginText(tc.from); got != tc.want {
+		if got := OriginText(tc.from).Comment(); got != tc.want {
 			t.Errorf("got %q, want %q", got, tc.want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // Error is a problem with a node of a program.
@@ -28,14 +30,18 @@ func ErrorAt(file string, n *Node, err error) error {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
-		fmt.Fprintf(&b, "%s: ", e.File)
+		fmt.Fprintf(&b, "%s: ", foreign.Message(e.File))
 	}
-	fmt.Fprintf(&b, "node %s (%s)", e.Node, e.Op)
+	op := e.Op
+	if op != "" {
+		op = foreign.Message(op)
+	}
+	fmt.Fprintf(&b, "node %s (%s)", foreign.Message(e.Node), op)
 	switch {
 	case e.Loc.File != "":
-		fmt.Fprintf(&b, " at %s:%d", e.Loc.File, e.Loc.Line)
+		fmt.Fprintf(&b, " at %s:%d", foreign.Message(e.Loc.File), e.Loc.Line)
 	case e.Loc.Module != "":
-		fmt.Fprintf(&b, " in module %s", e.Loc.Module)
+		fmt.Fprintf(&b, " in module %s", foreign.Message(e.Loc.Module))
 	}
 	fmt.Fprintf(&b, ": %v", e.Err)
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
@@ -141,7 +142,7 @@ func (l Location) String() string {
 
 // wordText quotes s if it could not stand as a word of a comment.
 func wordText(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s

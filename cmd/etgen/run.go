@@ -141,11 +141,11 @@ func (a *app) trace(steps []way.Step, runs []way.StepRun) {
 		}
 		var from []string
 		for _, o := range s.From {
-			at := o.Loc.Module
-			if o.Loc.File != "" {
-				at = fmt.Sprintf("%s:%d %s", o.Loc.File, o.Loc.Line, o.Loc.Module)
+			at := o.Loc.Module.Terminal()
+			if !o.Loc.File.IsEmpty() {
+				at = fmt.Sprintf("%s:%d %s", o.Loc.File.Terminal(), o.Loc.Line, at)
 			}
-			from = append(from, strings.TrimSpace(o.Node+" "+at))
+			from = append(from, strings.TrimSpace(o.Node.Terminal()+" "+at))
 		}
 		fmt.Fprintf(a.out, "%4d %5g × %-10v %-32s %s\n", i, calls, took, s.Kernel, strings.Join(from, ", "))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
+	ctext "github.com/etgen/etgen/templates/c"
 )
 
 // Options steer Generate.
@@ -47,6 +48,9 @@ const maxInline = 64 << 10
 func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name || keywords()[opt.Name] {
 		return nil, fmt.Errorf("%q cannot be the name of a C package: it must be an identifier that is no keyword", opt.Name)
+	}
+	if isHeader(opt.Name) {
+		return nil, fmt.Errorf("%q cannot be the name of a C package: its header would stand in for <%s.h>", opt.Name, opt.Name)
 	}
 	if opt.Generator == "" {
 		opt.Generator = "etgen"
@@ -103,10 +107,19 @@ func (g *gen) fail(err error) {
 }
 
 func (g *gen) run() error {
-	for k := range keywords() {
-		g.names.Reserve(k)
+	reserve(g.names)
+	for _, name := range ctext.Names() {
+		// Locals may hide functions and types of the templates, but no macro.
+		if name == strings.ToUpper(name) || strings.HasPrefix(name, g.prefix+"_") {
+			g.names.Reserve(name)
+		}
 	}
-	g.names.Reserve(g.prefix+"_status", g.prefix+"_state", g.prefix+"_reset", g.prefix+"_weights", g.prefix+"_probe")
+	for _, name := range g.ownNames() {
+		if reserved()[name] {
+			return fmt.Errorf("%q cannot be the name of a C package: %s is a name of C's library", g.prefix, name)
+		}
+		g.names.Reserve(name)
+	}
 	g.locals = codegen.NewScope(g.names)
 	g.locals.Reserve(helperWords()...)
 	if err := g.checkTypes(); err != nil {
@@ -139,6 +152,20 @@ func (g *gen) run() error {
 		g.reset()
 	}
 	return g.err
+}
+
+// ownNames are the names that a package has, or may have, whatever its methods are
+// called.
+func (g *gen) ownNames() []string {
+	var names []string
+	for w := range strings.FieldsSeq("status state reset weights probe parallel_for") {
+		names = append(names, g.prefix+"_"+w)
+	}
+	for w := range strings.FieldsSeq(`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE THREADS
+		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX INF NAN INF_F64 NAN_F64`) {
+		names = append(names, g.upper+"_"+w)
+	}
+	return names
 }
 
 // checkTypes reports dtypes that have no C form.

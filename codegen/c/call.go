@@ -42,13 +42,13 @@ func (b *body) inside(f func()) {
 // same place.
 func (b *body) remark(s native.Stmt) {
 	text := codegen.OriginText(codegen.Origins(s))
-	if text == "" || text == b.comment {
+	if text.IsEmpty() || text == b.comment {
 		return
 	}
 	if !b.fresh {
 		b.w.blank()
 	}
-	b.w.comment(text)
+	b.w.comment(text.Comment())
 	b.comment = text
 }
 
@@ -224,7 +224,7 @@ func (b *body) statement(s native.Stmt) {
 		b.count(s)
 	case *native.Assert:
 		b.printer.bufs = b.operands(s.Args)
-		b.w.line("/* %s */", codegen.PlainText(s.Message))
+		b.w.comment(s.Message.Comment())
 		status := "ERR_ASSERT"
 		switch {
 		case s.Given:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -163,7 +164,7 @@ func (g *exprGen) truncated(d, from ir.DType, x *expr.Expr) *expr.Expr {
 func TestExpressions(t *testing.T) {
 	const perType, elements = 8, 24
 	r := rand.New(rand.NewPCG(1, 2))
-	p := &native.Program{Source: "random"}
+	p := &native.Program{Source: foreign.Of("random")}
 	ins := make([]*native.Buffer, len(allTypes))
 	data := make([][]byte, len(allTypes))
 	for k, d := range allTypes {
@@ -190,13 +191,13 @@ func TestExpressions(t *testing.T) {
 			out := &native.Buffer{Name: "out", DType: d, Sizes: sizes(elements), Len: sym.Int(elements), MaxLen: elements, Storage: native.Output}
 			k := &native.Kernel{Name: fmt.Sprintf("k%d", len(p.Kernels)), Loop: fn}
 			p.Kernels = append(p.Kernels, k)
-			m := &native.Method{Name: fmt.Sprintf("m%d", len(p.Methods)), Body: []native.Stmt{&native.Call{Kernel: k, Args: append([]*native.Buffer{out}, ins...)}}}
+			m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", len(p.Methods))), Body: []native.Stmt{&native.Call{Kernel: k, Args: append([]*native.Buffer{out}, ins...)}}}
 			for _, b := range ins {
-				m.Inputs = append(m.Inputs, native.Port{Name: b.Name, Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b})
+				m.Inputs = append(m.Inputs, native.Port{Name: foreign.Of(b.Name), Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b})
 			}
-			m.Outputs = []native.Port{{Name: "out0", Type: ir.TensorOf(d, out.Sizes...), Buf: out}}
+			m.Outputs = []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(d, out.Sizes...), Buf: out}}
 			p.Methods = append(p.Methods, m)
-			s := step{method: "random_" + m.Name, out: []int{len(ref)}}
+			s := step{method: "random_" + m.Name.Raw(), out: []int{len(ref)}}
 			for k, b := range ins {
 				st := cTypes[b.DType]
 				s.args = append(s.args, fmt.Sprintf("(const %s *)x[%d]", st, k))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -22,14 +23,14 @@ func pointwise(index int, d, result ir.DType, operands int, n int64, body func(x
 		return &native.Buffer{Name: name, DType: d, Sizes: sizes(n), Len: sym.Int(n), MaxLen: n, Storage: s}
 	}
 	fn := &loop.Func{Name: "k", Bufs: []loop.Buf{{Name: "out", DType: result, Role: loop.Out, Len: sym.Int(n)}}}
-	m := &native.Method{Name: fmt.Sprintf("m%d", index)}
+	m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", index))}
 	out := buf("out", result, native.Output)
-	m.Outputs = []native.Port{{Name: "out0", Type: ir.TensorOf(result, out.Sizes...), Buf: out}}
+	m.Outputs = []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(result, out.Sizes...), Buf: out}}
 	args := []*native.Buffer{out}
 	var xs []*expr.Expr
 	for k := range operands {
 		b := buf(fmt.Sprintf("x%d", k), d, native.Input)
-		m.Inputs = append(m.Inputs, native.Port{Name: b.Name, Type: ir.TensorOf(d, b.Sizes...), Buf: b})
+		m.Inputs = append(m.Inputs, native.Port{Name: foreign.Of(b.Name), Type: ir.TensorOf(d, b.Sizes...), Buf: b})
 		fn.Bufs = append(fn.Bufs, loop.Buf{Name: b.Name, DType: d, Role: loop.In, Len: sym.Int(n)})
 		args = append(args, b)
 		xs = append(xs, expr.At(1+k, d, i.Expr()))
@@ -46,7 +47,7 @@ func TestHelpers(t *testing.T) {
 	const n = 20000
 	r := rand.New(rand.NewPCG(3, 4))
 	type unary = func(*expr.Expr) *expr.Expr
-	p := &native.Program{Source: "helpers"}
+	p := &native.Program{Source: foreign.Of("helpers")}
 	var steps []step
 	var want [][]byte
 	var names []string
@@ -54,7 +55,7 @@ func TestHelpers(t *testing.T) {
 		k, m := pointwise(len(p.Methods), d, result, operands, n, body)
 		p.Kernels, p.Methods = append(p.Kernels, k), append(p.Methods, m)
 		bufs := [][]byte{make([]byte, n*result.Size())}
-		s := step{method: "helpers_" + m.Name, out: []int{n * result.Size()}}
+		s := step{method: "helpers_" + m.Name.Raw(), out: []int{n * result.Size()}}
 		for x := range operands {
 			data := wideElements(r, d, n)
 			bufs = append(bufs, data)

@@ -128,8 +128,8 @@ func (g *gen) kernel(k *native.Kernel) {
 	kept := g.needed(params, used)
 	w := &g.kernelText
 	w.blank()
-	if k.Doc != "" {
-		w.comment(codegen.PlainText(k.Doc))
+	if !k.Doc.IsEmpty() {
+		w.comment(k.Doc.Comment())
 	}
 	if divided {
 		g.parts(info.name, "static void", []phase{{"share", "{\n" + body + "}", used}}, kept, scratch...)
@@ -203,7 +203,7 @@ func (g *gen) functionText(fn *expr.Func, cname string) string {
 	p.returns(result, ret)
 	w := &writer{}
 	if fn.Doc != "" {
-		w.comment(codegen.PlainText(fn.Doc))
+		w.comment(fn.Doc)
 	}
 	w.line("static inline %s %s(%s)", ret, cname, paramList(params))
 	w.raw("{")

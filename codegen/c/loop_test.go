@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -151,7 +152,7 @@ func (g *loopGen) stmt(depth int, breakable bool) []loop.Stmt {
 func TestLoops(t *testing.T) {
 	const kernels = 24
 	r := rand.New(rand.NewPCG(5, 6))
-	p := &native.Program{Source: "loops"}
+	p := &native.Program{Source: foreign.Of("loops")}
 	var steps []step
 	var want [][]byte
 	for n := range kernels {
@@ -176,17 +177,17 @@ func TestLoops(t *testing.T) {
 		tmp := &native.Buffer{Name: "tmp", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen), MaxLen: loopLen, Storage: native.Output}
 		value := r.Int64N(5)
 		c := expr.Int(i64, r.Int64())
-		m := &native.Method{Name: fmt.Sprintf("m%d", n), Body: []native.Stmt{&native.Call{Kernel: k, Args: []*native.Buffer{out, in, tmp},
+		m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", n)), Body: []native.Stmt{&native.Call{Kernel: k, Args: []*native.Buffer{out, in, tmp},
 			Ints: []sym.Expr{sym.Int(value)}, Scalars: []*expr.Expr{c}}},
-			Inputs:  []native.Port{{Name: "x", Type: ir.TensorOf(i64, in.Sizes...), Buf: in}},
-			Outputs: []native.Port{{Name: "out0", Type: ir.TensorOf(i64, out.Sizes...), Buf: out}, {Name: "out1", Type: ir.TensorOf(i64, out.Sizes...), Buf: tmp}}}
+			Inputs:  []native.Port{{Name: foreign.Of("x"), Type: ir.TensorOf(i64, in.Sizes...), Buf: in}},
+			Outputs: []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(i64, out.Sizes...), Buf: out}, {Name: foreign.Of("out1"), Type: ir.TensorOf(i64, out.Sizes...), Buf: tmp}}}
 		p.Methods = append(p.Methods, m)
 		data := randomElements(r, i64, loopLen)
 		ref, scratch := make([]byte, loopLen*8), make([]byte, loopLen*8)
 		if err := eval.Run(fn, [][]byte{ref, data, scratch}, []int64{value}, []eval.Value{{I: c.Int}}); err != nil {
 			t.Fatalf("%v\n%s", err, fn)
 		}
-		steps = append(steps, step{method: "loops_" + m.Name, in: [][]byte{data}, out: []int{len(ref), len(ref)},
+		steps = append(steps, step{method: "loops_" + m.Name.Raw(), in: [][]byte{data}, out: []int{len(ref), len(ref)},
 			args: []string{"(const int64_t *)in[0]", "(int64_t *)out[0]", "(int64_t *)out[1]"}})
 		want = append(want, append(ref, scratch...))
 	}
@@ -206,7 +207,7 @@ func TestLoops(t *testing.T) {
 // TestSharedNodes: an expression whose parts are used many times stays small,
 // and choices in it are still made.
 func TestSharedNodes(t *testing.T) {
-	p := &native.Program{Source: "shared"}
+	p := &native.Program{Source: foreign.Of("shared")}
 	chain := func(x []*expr.Expr) *expr.Expr {
 		e := x[0]
 		for i := range 60 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
@@ -19,7 +20,7 @@ type body struct {
 	decls   map[native.Stmt][]*native.Buffer
 	uses    map[*native.Buffer]int
 	bufs    map[*native.Buffer]string // C expressions for pointers to buffers
-	comment string                    // the last one
+	comment foreign.Text              // the last one
 	fresh   bool                      // nothing stands in the block yet
 	locals  []localText               // in order of declaration
 }
@@ -49,7 +50,7 @@ func (b *body) text() string {
 func (g *gen) method(m *method) {
 	pruned := *m.Method
 	pruned.Body = prune(m.Body)
-	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name,
+	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name.String(),
 		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
 	b := &body{printer: p, m: m, decls: codegen.Declarations(&pruned),
 		uses: map[*native.Buffer]int{}, bufs: map[*native.Buffer]string{}, fresh: true}

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -29,7 +30,7 @@ func buffer(name string, d ir.DType, s native.Storage, dims ...sym.Expr) *native
 }
 
 func port(b *native.Buffer) native.Port {
-	return native.Port{Name: b.Name, Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b}
+	return native.Port{Name: foreign.Of(b.Name), Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b}
 }
 
 // unaryKernel computes out[i] = f(in[i]) for n elements.
@@ -41,11 +42,11 @@ func unaryKernel(name string, d ir.DType, f func(*expr.Expr) *expr.Expr) *native
 		{Name: "in", DType: d, Role: loop.In, Len: n.Expr()},
 	}, Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Strip: true, Body: []loop.Stmt{
 		&loop.Store{Buf: 0, At: i.Expr(), Value: f(expr.At(1, d, i.Expr()))}}}}}
-	return &native.Kernel{Name: name, Params: fn.Syms, Loop: fn, Doc: name}
+	return &native.Kernel{Name: name, Params: fn.Syms, Loop: fn, Doc: foreign.Of(name)}
 }
 
 func at(line int, op string) []native.Origin {
-	return []native.Origin{{Node: op, Op: "aten." + op + ".default", Loc: ir.Location{File: "model.py", Line: line}}}
+	return []native.Origin{{Node: foreign.Of(op), Op: foreign.Of("aten." + op + ".default"), Loc: native.Location{File: foreign.Of("model.py"), Line: line}}}
 }
 
 // kitchenSink is a program with every mechanism: a dynamic size of two related
@@ -62,15 +63,15 @@ func kitchenSink() *native.Program {
 	out := buffer("out0", f32, native.Output, rows, four)
 	count := buffer("out1", ir.Int64, native.Output)
 	state := buffer("calls", ir.Int64, native.State)
-	state.Const = &native.Const{Name: "calls", From: "calls", DType: ir.Int64, Data: binary.LittleEndian.AppendUint64(nil, 5)}
+	state.Const = &native.Const{Name: "calls", From: foreign.Of("calls"), DType: ir.Int64, Data: binary.LittleEndian.AppendUint64(nil, 5)}
 	ramp := buffer("ramp", f32, native.State, four)
 	rampData := []float32{1, -2.5, float32(math.Inf(1)), 1e-20}
-	ramp.Const = &native.Const{Name: "ramp", From: "buf.ramp", DType: f32}
+	ramp.Const = &native.Const{Name: "ramp", From: foreign.Of("buf.ramp"), DType: f32}
 	for _, v := range rampData {
 		ramp.Const.Data = binary.LittleEndian.AppendUint32(ramp.Const.Data, math.Float32bits(v))
 	}
 	weight := buffer("w", f32, native.Weight, four)
-	weight.Const = &native.Const{Name: "fc_weight", From: "fc.weight", DType: f32}
+	weight.Const = &native.Const{Name: "fc_weight", From: foreign.Of("fc.weight"), DType: f32}
 	for _, v := range []float32{1, 2, 3, 4} {
 		weight.Const.Data = binary.LittleEndian.AppendUint32(weight.Const.Data, math.Float32bits(v))
 	}
@@ -81,7 +82,7 @@ func kitchenSink() *native.Program {
 
 	n := sym.NewVar("n", sym.Int(1001))
 	i := sym.NewVar("i", n.Expr())
-	mulRow := &native.Kernel{Name: "mul_row", Doc: "mul.Tensor", Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "mul_row", Syms: []*sym.Symbol{n},
+	mulRow := &native.Kernel{Name: "mul_row", Doc: foreign.Of("mul.Tensor"), Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "mul_row", Syms: []*sym.Symbol{n},
 		Scalars: []*expr.Var{{Name: "factor", DType: ir.Float64}},
 		Bufs:    []loop.Buf{{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()}, {Name: "in", DType: f32, Len: n.Expr()}, {Name: "w", DType: f32, Len: sym.Int(4)}},
 		Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Body: []loop.Stmt{&loop.Store{At: i.Expr(),
@@ -90,10 +91,10 @@ func kitchenSink() *native.Program {
 	neg := unaryKernel("neg", f32, expr.Neg)
 	inc := unaryKernel("inc", ir.Int64, func(x *expr.Expr) *expr.Expr { return expr.Add(x, expr.Int(ir.Int64, 1)) })
 	zero := sym.Int(0)
-	less := &native.Kernel{Name: "less", Doc: "lt", Loop: &loop.Func{Name: "less",
+	less := &native.Kernel{Name: "less", Doc: foreign.Of("lt"), Loop: &loop.Func{Name: "less",
 		Bufs: []loop.Buf{{Name: "out", DType: ir.Bool, Role: loop.Out, Len: sym.Int(1)}, {Name: "in", DType: f32, Len: sym.Int(4)}},
 		Body: []loop.Stmt{&loop.Store{At: zero, Value: expr.Lt(expr.At(1, f32, zero), expr.Float(f32, 10))}}}}
-	cp := &native.Kernel{Name: "copy", Copy: true, Doc: "copy", Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "copy", Syms: []*sym.Symbol{n},
+	cp := &native.Kernel{Name: "copy", Copy: true, Doc: foreign.Of("copy"), Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "copy", Syms: []*sym.Symbol{n},
 		Bufs: []loop.Buf{{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()}, {Name: "in", DType: f32, Len: n.Expr()}},
 		Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.At(1, f32, i.Expr())}}}}}}
 	all := sym.Mul(rows, four)
@@ -106,12 +107,12 @@ func kitchenSink() *native.Program {
 	ht := view(h, "h_t")
 	first := buffer("first", f32, native.Arena, sym.Int(1))
 	first.Root, first.At = h, zero
-	m := &native.Method{Name: "forward", Symbols: []*sym.Symbol{s}}
-	m.Inputs = []native.Port{port(x), port(double), {Name: "flag", Path: "kwargs['flag']", Type: ir.TensorOf(ir.Bool), Buf: flag},
-		{Name: "scale", Type: ir.Type{Kind: ir.FloatKind}, Var: scale}, {Name: "mode", Value: ir.None{}}}
-	m.Outputs = []native.Port{port(out), port(count), {Name: "out2", Type: ir.SymInt(sym.Mul(rows, four))}, {Name: "out3", Value: ir.Int(7)}}
+	m := &native.Method{Name: foreign.Of("forward"), Symbols: []*sym.Symbol{s}}
+	m.Inputs = []native.Port{port(x), port(double), {Name: foreign.Of("flag"), Path: foreign.Of("kwargs['flag']"), Type: ir.TensorOf(ir.Bool), Buf: flag},
+		{Name: foreign.Of("scale"), Type: ir.Type{Kind: ir.FloatKind}, Var: scale}, {Name: foreign.Of("mode"), Value: ir.None{}}}
+	m.Outputs = []native.Port{port(out), port(count), {Name: foreign.Of("out2"), Type: ir.SymInt(sym.Mul(rows, four))}, {Name: foreign.Of("out3"), Value: ir.Int(7)}}
 	m.Body = []native.Stmt{
-		&native.Assert{Cond: expr.Gt(expr.At(0, f32, zero), expr.Float(f32, 0)), Args: []*native.Buffer{double}, Message: "double must be positive */", From: at(3, "_assert")},
+		&native.Assert{Cond: expr.Gt(expr.At(0, f32, zero), expr.Float(f32, 0)), Args: []*native.Buffer{double}, Message: foreign.Of("double must be positive */"), From: at(3, "_assert")},
 		&native.Call{Kernel: mulRow, Args: []*native.Buffer{h, x, weight}, Ints: []sym.Expr{all}, Scalars: []*expr.Expr{expr.Get(scale)}, From: at(4, "mul")},
 		&native.Cond{Pred: flag, From: at(5, "cond"),
 			Then: []native.Stmt{&native.Call{Kernel: neg, Args: []*native.Buffer{h, h}, Ints: []sym.Expr{all}, From: at(6, "neg")}},
@@ -129,9 +130,9 @@ func kitchenSink() *native.Program {
 	}
 	m.Plan = &plan.Plan{Memories: []plan.Memory{{Size: 129, Align: 16}}}
 	y := buffer("out0", f32, native.Output, four)
-	second := &native.Method{Name: "ramp", Outputs: []native.Port{port(y)},
+	second := &native.Method{Name: foreign.Of("ramp"), Outputs: []native.Port{port(y)},
 		Body: []native.Stmt{&native.Call{Kernel: cp, Args: []*native.Buffer{y, ramp}, Ints: []sym.Expr{four}}}}
-	return &native.Program{Source: "model.pt2", Methods: []*native.Method{m, second},
+	return &native.Program{Source: foreign.Of("model.pt2"), Methods: []*native.Method{m, second},
 		Kernels: []*native.Kernel{mulRow, neg, add1, less, cp, inc},
 		Consts:  []*native.Const{weight.Const, ramp.Const, state.Const}, State: []*native.Buffer{state, ramp}}
 }
@@ -254,9 +255,9 @@ func TestDeterminism(t *testing.T) {
 func TestLargeWeights(t *testing.T) {
 	const n = 20000
 	w := buffer("w", ir.Float32, native.Weight, sym.Int(n))
-	w.Const = &native.Const{Name: "w", From: "w", DType: ir.Float32}
+	w.Const = &native.Const{Name: "w", From: foreign.Of("w"), DType: ir.Float32}
 	small := buffer("b", ir.Int8, native.Weight, sym.Int(3))
-	small.Const = &native.Const{Name: "b", From: "b", DType: ir.Int8, Data: []byte{1, 2, 3}}
+	small.Const = &native.Const{Name: "b", From: foreign.Of("b"), DType: ir.Int8, Data: []byte{1, 2, 3}}
 	for i := range n {
 		w.Const.Data = append(w.Const.Data, floats(float32(i))...)
 	}
@@ -264,8 +265,8 @@ func TestLargeWeights(t *testing.T) {
 	kf := unaryKernel("neg", ir.Float32, expr.Neg)
 	kf.Params[0] = kf.Loop.Syms[0]
 	ki := unaryKernel("neg_i8", ir.Int8, expr.Neg)
-	p := &native.Program{Source: "w.pt2", Kernels: []*native.Kernel{kf, ki}, Consts: []*native.Const{small.Const, w.Const}, Methods: []*native.Method{{
-		Name: "forward", Outputs: []native.Port{port(out), port(out2)}, Body: []native.Stmt{
+	p := &native.Program{Source: foreign.Of("w.pt2"), Kernels: []*native.Kernel{kf, ki}, Consts: []*native.Const{small.Const, w.Const}, Methods: []*native.Method{{
+		Name: foreign.Of("forward"), Outputs: []native.Port{port(out), port(out2)}, Body: []native.Stmt{
 			&native.Call{Kernel: kf, Args: []*native.Buffer{out, w}, Ints: []sym.Expr{sym.Int(n)}},
 			&native.Call{Kernel: ki, Args: []*native.Buffer{out2, small}, Ints: []sym.Expr{sym.Int(3)}},
 		}}}}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -13,6 +14,7 @@ import (
 type method struct {
 	*native.Method
 	name    string
+	sizes   string // the type of its sizes, "" if it has none
 	binding *native.Binding
 	scope   *codegen.Scope // of the function: its parameters
 	in, out []string       // names of the ports, "" for those left out
@@ -39,37 +41,33 @@ const (
 
 // signatures names the methods and their parameters.
 func (g *gen) signatures() error {
-	macros := codegen.NewScope(nil)
-	for _, word := range []string{"H", "ARENA_SIZE", "ARENA_ALIGN", "WEIGHTS_SIZE", "OK", "ERR_ARGUMENT", "ERR_SHAPE", "ERR_ASSERT", "ERR_INDEX"} {
-		macros.Reserve(g.upper + "_" + word)
-	}
 	for _, nm := range g.p.Methods {
 		binding, err := native.Bind(nm)
 		if err != nil {
 			return err
 		}
 		m := &method{
-			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name),
+			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
 			scope: codegen.NewScope(g.locals), fields: map[field]string{}, arena: codegen.ArenaSize(nm),
 		}
 		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
 		for i, p := range nm.Inputs {
 			name := ""
 			if isArgument(p) || p.Value == nil && p.Type.Kind == ir.IntKind && hasDim(binding.In, i) {
-				name = m.scope.Take(p.Name)
+				name = m.scope.Take(p.Name.Identifier())
 			}
 			m.in = append(m.in, name)
 		}
 		for i, p := range nm.Outputs {
 			name := ""
 			if isResult(p) {
-				name = m.scope.Take(codegen.OutputName(nm, i))
+				name = m.scope.Take(codegen.OutputName(nm, i).Identifier())
 			}
 			m.out = append(m.out, name)
 		}
 		m.sizeFields()
 		m.words = codegen.NewSizeWords(binding, m.sizeName)
-		g.portMacros(m, macros)
+		g.portMacros(m)
 		codegen.Walk(nm.Body, func(s native.Stmt) {
 			for _, b := range codegen.Operands(s) {
 				switch native.Root(b).Storage {
@@ -81,7 +79,7 @@ func (g *gen) signatures() error {
 			}
 		})
 		if len(m.fields) > 0 {
-			g.names.Take(m.name + "_sizes")
+			m.sizes = g.names.Take(m.name + "_sizes")
 		}
 		g.methods = append(g.methods, m)
 	}
@@ -115,9 +113,10 @@ func hasDim(dims []native.Dim, port int) bool {
 // sizeFields names the members of the method's sizes struct.
 func (m *method) sizeFields() {
 	scope := codegen.NewScope(nil)
-	take := func(output bool, d native.Dim, port string) {
+	reserve(scope)
+	take := func(output bool, d native.Dim, port foreign.Text) {
 		if d.Axis >= 0 {
-			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", port, d.Axis))
+			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", port.Identifier(), d.Axis))
 		}
 	}
 	for _, d := range m.binding.In {
@@ -168,7 +167,7 @@ func (g *gen) params(m *method) []param {
 		}
 	}
 	if len(m.fields) > 0 {
-		out = append(out, param{decl: m.name + "_sizes *" + sizesParam, name: sizesParam, elem: g.idx.bits() / 8})
+		out = append(out, param{decl: m.sizes + " *" + sizesParam, name: sizesParam, elem: g.idx.bits() / 8})
 	}
 	if m.state {
 		out = append(out, param{decl: g.prefix + "_state *" + stateParam, name: stateParam, elem: g.stateAlign()})

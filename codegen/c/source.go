@@ -124,9 +124,7 @@ func (g *gen) weightDeclarations(w *writer) {
 // stateFields names the members of the state struct.
 func (g *gen) stateFields() {
 	scope := codegen.NewScope(nil)
-	for k := range keywords() {
-		scope.Reserve(k)
-	}
+	reserve(scope)
 	for _, b := range g.p.State {
 		g.fields[b] = scope.Take(b.Name)
 	}

@@ -63,8 +63,8 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		w.b.WriteString(result.text)
 	}
 	w.blank()
-	if k.Doc != "" {
-		w.comment(codegen.PlainText(k.Doc))
+	if !k.Doc.IsEmpty() {
+		w.comment(k.Doc.Comment())
 	}
 	head := strings.TrimSpace(in.Kernel.Head + " static void")
 	if len(phases) == 1 && text.Phase == "" {

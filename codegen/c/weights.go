@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
@@ -44,8 +43,8 @@ func (g *gen) weightArrays() string {
 	for _, c := range g.weights.Consts {
 		t, _ := storageOf(c.DType)
 		w.blank()
-		if c.From != "" {
-			w.raw("/* " + codegen.PlainText(c.From) + " */")
+		if !c.From.IsEmpty() {
+			w.raw("/* " + c.From.Comment() + " */")
 		}
 		w.raw(fmt.Sprintf("const %s %s[%d] = {", t, g.consts[c.Const], max(1, elements(c.Const))))
 		array(w, c.Const)

@@ -144,10 +144,11 @@ func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
 // Print prints a native program as source files.
 func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	defer opt.ended(&err)
-	defer internal(&ir.Program{Source: np.Source}, &err)
-	name := opt.name(np.Source)
+	source := np.Source.Raw()
+	defer internal(&ir.Program{Source: source}, &err)
+	name := opt.name(source)
 	if opt.Threads > 1 && opt.Warn != nil && !slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
-		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing", np.Source, opt.Threads))
+		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing", source, opt.Threads))
 	}
 	switch opt.Lang {
 	case "c":

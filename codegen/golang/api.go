@@ -44,7 +44,7 @@ func (g *generator) api() ([]byte, error) {
 }
 
 func (g *generator) packageComment(f *jen.File) {
-	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name, codegen.PlainText(g.p.Source)))
+	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name, g.p.Source.Comment()))
 	about := "A Model owns the memory it works in, so that its methods allocate nothing. One goroutine at a time may use it; several goroutines take a Model each"
 	if len(g.weights.Consts) > 0 {
 		about += ", which share the weights"

@@ -56,11 +56,11 @@ func (p *methodPrinter) dim(d native.Dim) (name, value string) {
 		if port.Sym != nil {
 			value = p.symName(port.Sym)
 		} else {
-			value = camel(port.Name)
+			value = p.numbers[d.Port]
 		}
-		return port.Name, value
+		return port.Name.GoFormat(), value
 	}
-	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name), "sizes." + p.sizes[dimKey{false, d.Port, d.Axis}]
+	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name.GoFormat()), "sizes." + p.sizes[dimKey{false, d.Port, d.Axis}]
 }
 
 // solve binds a symbol and checks its bounds.
@@ -134,7 +134,7 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 	if want != "" {
 		p.late[b] = true
 		return []jen.Code{p.reject(fmt.Sprintf("len(%s) < %s", name, want),
-			fmt.Sprintf("%s has %%d elements, want at least %s", port.Name, want), "len("+name+")")}
+			fmt.Sprintf("%s has %%d elements, want at least %s", port.Name.GoFormat(), want), "len("+name+")")}
 	}
 	want = p.index(b.Len, precCompare+1)
 	least := ""
@@ -142,7 +142,7 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 		least = "at least "
 	}
 	code := []jen.Code{p.reject(fmt.Sprintf("len(%s) %s %s", name, op, want),
-		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name, least), "len("+name+")", p.index(b.Len, precAny))}
+		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name.GoFormat(), least), "len("+name+")", p.index(b.Len, precAny))}
 	if op == "<" {
 		code = append(code, jen.Id(name).Op("=").Id(name).Index(jen.Op(":"+p.index(b.Len, precAny))))
 	}

@@ -1,8 +1,6 @@
 package golang
 
 import (
-	"fmt"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/etgen/etgen/codegen"
@@ -33,7 +31,7 @@ func (p *methodPrinter) steps(stmts []native.Stmt) []jen.Code {
 	last := around
 	for _, s := range stmts {
 		from := codegen.OriginText(codegen.Origins(s))
-		if from == "" {
+		if from.IsEmpty() {
 			from = last
 		}
 		var step []jen.Code
@@ -51,7 +49,7 @@ func (p *methodPrinter) steps(stmts []native.Stmt) []jen.Code {
 			if len(code) > 0 {
 				code = append(code, jen.Line())
 			}
-			code = append(code, jen.Comment(from))
+			code = append(code, jen.Comment("// "+from.Comment()))
 			last = from
 		}
 		code = append(code, step...)
@@ -103,7 +101,7 @@ func (p *methodPrinter) assertion(s *native.Assert) jen.Code {
 	case s.Index:
 		kind = "ErrIndex"
 	}
-	return p.errorf(kind, "%s", fmt.Sprintf("%q", s.Message))
+	return p.errorf(kind, "%s", s.Message.GoLiteral())
 }
 
 // operands makes Loads of the next expression index args.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	goparts "github.com/etgen/etgen/templates/golang"
@@ -55,7 +56,7 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 				}
 			}()
 			defer catch(&err)
-			return u.loopKernel(name, "", c.fn) + "\n"
+			return u.loopKernel(name, foreign.Text{}, c.fn) + "\n"
 		}())
 		var args []string
 		for k, b := range c.fn.Bufs {

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/loop"
 )
 
 // loopKernel returns the Go function of a loop kernel. Its parameters are the
 // buffers, the integers and the scalars, in the kernel's order.
-func (u *unit) loopKernel(name, doc string, f *loop.Func) string {
+func (u *unit) loopKernel(name string, doc foreign.Text, f *loop.Func) string {
 	params, body := u.loopFunction(f, 0)
 	return kernelDoc(name, doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", name, signature(params), body)
 }
@@ -54,11 +54,11 @@ func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
 }
 
 // kernelDoc is the comment of a kernel that does what doc lists.
-func kernelDoc(name, doc string) string {
-	if doc == "" || doc == name {
+func kernelDoc(name string, doc foreign.Text) string {
+	if doc.IsEmpty() || doc == foreign.Of(name) {
 		return ""
 	}
-	parts := strings.Split(codegen.PlainText(doc), ", ")
+	parts := strings.Split(doc.Comment(), ", ")
 	for i, part := range parts {
 		parts[i] = strings.TrimSuffix(part, ".default")
 	}

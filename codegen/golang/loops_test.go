@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -240,7 +241,7 @@ func TestNoFusedProducts(t *testing.T) {
 			forLoop(i, strip, &loop.Store{Buf: out, At: i.Expr(), Value: expr.Sub(expr.Mul(expr.Mul(x, y), expr.Get(sum)), expr.Neg(expr.Mul(x, x)))}))
 	}
 	m.fn.Body = stmts
-	text := u.loopKernel("kernel", "", m.fn)
+	text := u.loopKernel("kernel", foreign.Text{}, m.fn)
 	support, err := u.support("")
 	if err != nil {
 		t.Fatal(err)

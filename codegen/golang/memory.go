@@ -101,8 +101,8 @@ func (g *generator) weightsFile() ([]byte, error) {
 	for _, w := range g.weights.Consts {
 		n := len(w.Data) / w.DType.Size()
 		from := ""
-		if w.From != "" {
-			from = " // " + codegen.PlainText(w.From)
+		if !w.From.IsEmpty() {
+			from = " // " + w.From.Comment()
 		}
 		fmt.Fprintf(&fields, "%s []%s%s\n", g.fields[w.Const], goType(w.DType), from)
 		fmt.Fprintf(&inits, "%s: elements[%s](weightData, %d, %d),\n", g.fields[w.Const], goType(w.DType), w.Offset, n)

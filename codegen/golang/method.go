@@ -8,6 +8,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -21,11 +22,12 @@ type methodPrinter struct {
 	sizes   map[dimKey]string // fields of the Sizes struct
 	words   *codegen.SizeWords
 	exprs   map[*native.Buffer]string
+	numbers map[int]string          // parameters for inputs that are numbers
 	late    map[*native.Buffer]bool // outputs whose size is only known at run time
 	declare map[native.Stmt][]*native.Buffer
 	views   []*native.Buffer // that have locals here
 	zero    []jen.Code       // results that stand before an error
-	from    string           // the Python line of the statement around
+	from    foreign.Text     // the Python line of the statement around
 	fails   bool             // the method has errors to return
 	live    map[any]bool     // symbols and locals that are read; nil: not known yet
 }
@@ -43,16 +45,16 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	name := pascal(m.Name)
+	name := pascal(m.Name.Identifier())
 	if g.internal {
-		name = camel(m.Name)
+		name = camel(m.Name.Identifier())
 	}
 	g.unit.scope.Reserve(name)
 	var live map[any]bool
 	for {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
-			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, late: map[*native.Buffer]bool{},
+			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, numbers: map[int]string{}, late: map[*native.Buffer]bool{},
 			declare: codegen.Declarations(m),
 		}
 		p.scope.Reserve("m", "w", "sizes")

@@ -13,18 +13,18 @@ import (
 // doc is the method's documentation.
 func (p *methodPrinter) doc() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name)
+	fmt.Fprintf(&b, "// %s runs the model's method %s.\n//\n", p.name, p.m.Name.Comment())
 	var halves []ir.DType
 	row := func(name string, out bool, i int, port native.Port, notes ...string) {
 		text := codegen.TypeText(port.Type, p.dimText(out, i, port.Type.Sizes))
-		if port.Path != "" {
-			notes = append([]string{port.Path}, notes...)
+		if !port.Path.IsEmpty() {
+			notes = append([]string{port.Path.Comment()}, notes...)
 		}
 		if port.Buf != nil && isHalf(port.Buf.DType) && !slices.Contains(halves, port.Buf.DType) {
 			halves = append(halves, port.Buf.DType)
 		}
 		if len(notes) > 0 {
-			text += " (" + codegen.PlainText(strings.Join(notes, "; ")) + ")"
+			text += " (" + strings.Join(notes, "; ") + ")"
 		}
 		fmt.Fprintf(&b, "//   - %s: %s\n", name, text)
 	}
@@ -41,7 +41,7 @@ func (p *methodPrinter) doc() string {
 			if port.Type.Kind == ir.IntKind && port.Type.HasExpr {
 				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1, Size: port.Type.Expr}))
 			}
-			row(camel(port.Name), false, i, port, notes...)
+			row(p.numbers[i], false, i, port, notes...)
 		}
 	}
 	for i, port := range p.m.Outputs {
@@ -70,7 +70,7 @@ func (p *methodPrinter) doc() string {
 	}
 	for _, text := range []string{codegen.Requirements(p.m, p.words), codegen.ClampText(p.m)} {
 		if text != "" {
-			notes += " " + codegen.PlainText(text)
+			notes += " " + text
 		}
 	}
 	if !p.fails {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // camel makes s, in any style, an unexported Go identifier: "conv2d_relu" gives
@@ -44,7 +45,9 @@ func pascal(s string) string {
 
 // SizeField returns the field of a method's Sizes struct that has a dimension of
 // a port.
-func SizeField(port string, axis int) string { return fmt.Sprintf("%sDim%d", pascal(port), axis) }
+func SizeField(port foreign.Text, axis int) string {
+	return fmt.Sprintf("%sDim%d", pascal(port.Identifier()), axis)
+}
 
 // newScope returns the scope of package-level names. Keywords and predeclared
 // identifiers are never free in it, nor are the packages the output imports.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -31,14 +32,14 @@ func (p *methodPrinter) nameSizes() {
 	take(p.binding.Out, true)
 	p.words = codegen.NewSizeWords(p.binding, func(out bool, d native.Dim) string {
 		if d.Axis < 0 {
-			return camel(p.portName(out, d.Port))
+			return camel(p.portName(out, d.Port).Identifier())
 		}
 		return p.sizes[dimKey{out, d.Port, d.Axis}]
 	})
 }
 
 // portName is what an input or output is called.
-func (p *methodPrinter) portName(out bool, i int) string {
+func (p *methodPrinter) portName(out bool, i int) foreign.Text {
 	if out {
 		return codegen.OutputName(p.m, i)
 	}
@@ -58,11 +59,11 @@ func (p *methodPrinter) sizesType() []jen.Code {
 				continue
 			}
 			if head != "" {
-				list = append(list, jen.Comment(head))
+				list = append(list, jen.Comment("// "+head))
 				head = ""
 			}
 			list = append(list, jen.Id(p.sizes[dimKey{out, d.Port, d.Axis}]).Int().
-				Comment(fmt.Sprintf("dimension %d of %s: %s", d.Axis, p.portName(out, d.Port), words(d))))
+				Comment(fmt.Sprintf("// dimension %d of %s: %s", d.Axis, p.portName(out, d.Port).Comment(), words(d))))
 		}
 	}
 	add(p.binding.In, false, "Set by the caller.", p.words.Input)
@@ -88,8 +89,8 @@ func (p *methodPrinter) dimText(out bool, port int, sizes []sym.Expr) func(sym.E
 
 // signature names the parameters and returns them with the results.
 func (p *methodPrinter) signature() (params []param, results *jen.Statement) {
-	for _, port := range p.m.Inputs {
-		params = append(params, p.param(port)...)
+	for i, port := range p.m.Inputs {
+		params = append(params, p.param(i, port)...)
 	}
 	var list []jen.Code
 	for i, port := range p.m.Outputs {
@@ -146,7 +147,7 @@ func zeroOf(goType string) string {
 
 // param declares an input; constants that the model was exported with are
 // none.
-func (p *methodPrinter) param(port native.Port) []param {
+func (p *methodPrinter) param(i int, port native.Port) []param {
 	if port.Buf != nil {
 		return p.tensorParam(port)
 	}
@@ -154,7 +155,8 @@ func (p *methodPrinter) param(port native.Port) []param {
 	if t == "" || port.Value != nil {
 		return nil
 	}
-	name := p.scope.Take(camel(port.Name))
+	name := p.scope.Take(camel(port.Name.Identifier()))
+	p.numbers[i] = name
 	if port.Sym != nil {
 		p.syms[port.Sym] = name
 	}
@@ -173,7 +175,7 @@ func (p *methodPrinter) tensorParam(port native.Port) []param {
 	if b == nil {
 		return nil
 	}
-	name := p.scope.Take(camel(port.Name))
+	name := p.scope.Take(camel(port.Name.Identifier()))
 	if n, ok := b.Len.Const(); ok {
 		p.exprs[b] = name + "[:]"
 		return []param{{name, fmt.Sprintf("*[%d]%s", n, goType(b.DType))}}

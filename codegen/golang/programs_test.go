@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -27,7 +28,7 @@ func tensor(name string, d ir.DType, storage native.Storage, sizes ...sym.Expr) 
 }
 
 func port(b *native.Buffer) native.Port {
-	return native.Port{Name: b.Name, Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b}
+	return native.Port{Name: foreign.Of(b.Name), Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b}
 }
 
 func view(of *native.Buffer, name string, at sym.Expr, sizes ...sym.Expr) *native.Buffer {
@@ -48,7 +49,7 @@ func pointwise(name string, d ir.DType, ins []ir.DType, n sym.Expr, f func(in []
 	}
 	fn.Syms = n.Symbols()
 	fn.Body = []loop.Stmt{forLoop(i, true, &loop.Store{Buf: 0, At: i.Expr(), Value: f(loads)})}
-	return &native.Kernel{Name: name, Params: fn.Syms, Loop: fn, Doc: name}
+	return &native.Kernel{Name: name, Params: fn.Syms, Loop: fn, Doc: foreign.Of(name)}
 }
 
 func copyOf(dst, src *native.Buffer) *native.Call {
@@ -58,7 +59,7 @@ func copyOf(dst, src *native.Buffer) *native.Call {
 }
 
 func at(line int, op string) []native.Origin {
-	return []native.Origin{{Node: op, Op: "aten." + op + ".default", Loc: ir.Location{File: "model.py", Line: line}}}
+	return []native.Origin{{Node: foreign.Of(op), Op: foreign.Of("aten." + op + ".default"), Loc: native.Location{File: foreign.Of("model.py"), Line: line}}}
 }
 
 // size gives a method's plan the size of its arena: offsets are by hand.
@@ -87,13 +88,13 @@ func control() handMade {
 	pair := tensor("pair", f32, native.Arena, sym.Int(2))
 	pair.Offset = 32
 	data := []byte{0, 0, 128, 63, 0, 0, 0, 64} // 1, 2
-	init := &native.Const{Name: "init", From: "seen", DType: f32, Data: data}
+	init := &native.Const{Name: "init", From: foreign.Of("seen"), DType: f32, Data: data}
 	seen := tensor("seen", f32, native.State, sym.Int(2))
 	seen.Const = init
 	total := tensor("total", ir.Int64, native.State, one)
 	total.Const = &native.Const{Name: "total", DType: ir.Int64, Data: make([]byte, 8)}
 	bias := tensor("bias", f32, native.Weight, sym.Int(2))
-	bias.Const = &native.Const{Name: "type", From: "layer.bias", DType: f32, Data: data}
+	bias.Const = &native.Const{Name: "type", From: foreign.Of("layer.bias"), DType: f32, Data: data}
 
 	positive := pointwise("positive", ir.Bool, []ir.DType{f32}, one, func(in []*expr.Expr) *expr.Expr { return expr.Gt(in[0], expr.Float(f32, 0)) })
 	double := pointwise("double", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], in[0]) })
@@ -108,7 +109,7 @@ func control() handMade {
 		return view(out, "part", sym.Mul(sym.Int(2), v.Expr()), sym.Int(2))
 	}
 	part, part2 := slice(t), slice(u)
-	forward := size(&native.Method{Name: "forward", Inputs: []native.Port{port(x)}, Outputs: []native.Port{port(out)},
+	forward := size(&native.Method{Name: foreign.Of("forward"), Inputs: []native.Port{port(x)}, Outputs: []native.Port{port(out)},
 		Buffers: []*native.Buffer{x, out, pred, more, pair},
 		Body: []native.Stmt{
 			&native.Call{Kernel: positive, Args: []*native.Buffer{pred, x}, From: at(1, "gt")},
@@ -125,10 +126,10 @@ func control() handMade {
 			&native.Poison{Buf: pair},
 		}}, 48)
 	calls := tensor("calls", ir.Int64, native.Output, one)
-	second := size(&native.Method{Name: "call_count", Outputs: []native.Port{port(calls)}, Buffers: []*native.Buffer{calls},
+	second := size(&native.Method{Name: foreign.Of("call_count"), Outputs: []native.Port{port(calls)}, Buffers: []*native.Buffer{calls},
 		Body: []native.Stmt{copyOf(calls, total)}}, 0)
 	return handMade{
-		program: &native.Program{Source: "control.pt2", Methods: []*native.Method{forward, second},
+		program: &native.Program{Source: foreign.Of("control.pt2"), Methods: []*native.Method{forward, second},
 			Kernels: []*native.Kernel{positive, double, negate, large, halve, add, count},
 			Consts:  []*native.Const{init, bias.Const}, State: []*native.Buffer{seen, total}},
 		test: `
@@ -197,16 +198,16 @@ func dynamic() handMade {
 	add := pointwise("add_one", f32, []ir.DType{f32}, q.Expr(), func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], expr.Float(f32, 1)) })
 	count := sym.NewSymbol("count", 0, 100)
 	head := view(y, "head", sym.Int(0), hot.Expr())
-	m := size(&native.Method{Name: "forward", Symbols: []*sym.Symbol{n, k, count},
-		Inputs: []native.Port{port(x), port(y), {Name: "gain", Type: ir.Type{Kind: ir.FloatKind}, Var: gain},
-			{Name: "count", Type: ir.SymInt(count.Expr()), Sym: count}, {Name: "mode", Value: ir.Str("fixed")}},
-		Outputs: []native.Port{port(out), port(few), {Name: "out2", Type: ir.SymInt(sym.Add(count.Expr(), n.Expr()))},
-			{Name: "out3", Type: ir.Type{Kind: ir.FloatKind}, Var: level}, {Name: "out4", Value: ir.Int(7)}, {Name: "out5", Value: ir.None{}}},
+	m := size(&native.Method{Name: foreign.Of("forward"), Symbols: []*sym.Symbol{n, k, count},
+		Inputs: []native.Port{port(x), port(y), {Name: foreign.Of("gain"), Type: ir.Type{Kind: ir.FloatKind}, Var: gain},
+			{Name: foreign.Of("count"), Type: ir.SymInt(count.Expr()), Sym: count}, {Name: foreign.Of("mode"), Value: ir.Str("fixed")}},
+		Outputs: []native.Port{port(out), port(few), {Name: foreign.Of("out2"), Type: ir.SymInt(sym.Add(count.Expr(), n.Expr()))},
+			{Name: foreign.Of("out3"), Type: ir.Type{Kind: ir.FloatKind}, Var: level}, {Name: foreign.Of("out4"), Value: ir.Int(7)}, {Name: foreign.Of("out5"), Value: ir.None{}}},
 		Buffers: []*native.Buffer{x, y, out, few, tmp, head},
 		Body: []native.Stmt{
-			&native.Assert{Cond: expr.Ge(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 0)), Args: []*native.Buffer{y}, Message: "y[0] is negative: 100%", From: at(1, "_assert_async")},
+			&native.Assert{Cond: expr.Ge(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 0)), Args: []*native.Buffer{y}, Message: foreign.Of("y[0] is negative: 100%"), From: at(1, "_assert_async")},
 			&native.Let{Sym: hot, Value: expr.Cast(ir.Int64, expr.Floor(expr.At(0, f32, sym.Int(0)))), Args: []*native.Buffer{y}, From: at(2, "item")},
-			&native.Assert{Cond: expr.Le(expr.Idx(ir.Int64, hot.Expr()), expr.Idx(ir.Int64, n.Expr())), Message: "too many"},
+			&native.Assert{Cond: expr.Le(expr.Idx(ir.Int64, hot.Expr()), expr.Idx(ir.Int64, n.Expr())), Message: foreign.Of("too many")},
 			&native.Let{Var: level, Value: expr.Select(expr.Gt(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 1)), expr.Get(gain), expr.Float(ir.Float64, -1)), Args: []*native.Buffer{y}},
 			&native.Let{Var: local("idle", ir.Float64), Value: expr.Float(ir.Float64, 3)},
 			&native.Let{Sym: sym.NewSymbol("u1", 0, 5), Value: expr.Int(ir.Int64, 3)},
@@ -215,7 +216,7 @@ func dynamic() handMade {
 			&native.Call{Kernel: add, Args: []*native.Buffer{few, head}, Ints: []sym.Expr{hot.Expr()}, From: at(5, "add")},
 		}}, 4*1000*21)
 	return handMade{
-		program: &native.Program{Source: "dynamic.pt2", Methods: []*native.Method{m}, Kernels: []*native.Kernel{scale, add}},
+		program: &native.Program{Source: foreign.Of("dynamic.pt2"), Methods: []*native.Method{m}, Kernels: []*native.Kernel{scale, add}},
 		test: `
 func TestModel(t *testing.T) {
 	m := New()
@@ -293,14 +294,14 @@ func halves() handMade {
 		return expr.Add(in[0], in[0])
 	})
 	in := port(h)
-	in.Mutated, in.Path = true, `args[0]["x"]`
-	m := size(&native.Method{Name: "type", Inputs: []native.Port{in, port(flags)}, Outputs: []native.Port{port(b)}, Buffers: []*native.Buffer{h, b, flags},
+	in.Mutated, in.Path = true, foreign.Of(`args[0]["x"]`)
+	m := size(&native.Method{Name: foreign.Of("type"), Inputs: []native.Port{in, port(flags)}, Outputs: []native.Port{port(b)}, Buffers: []*native.Buffer{h, b, flags},
 		Body: []native.Stmt{
 			&native.Call{Kernel: k, Args: []*native.Buffer{b, h, flags}, From: at(1, "where")},
 			&native.Call{Kernel: twice, Args: []*native.Buffer{h, h}, From: at(2, "add_")},
 		}}, 0)
 	return handMade{
-		program: &native.Program{Source: "types.pt2", Methods: []*native.Method{m}, Kernels: []*native.Kernel{k, twice}},
+		program: &native.Program{Source: foreign.Of("types.pt2"), Methods: []*native.Method{m}, Kernels: []*native.Kernel{k, twice}},
 		test: `
 func TestModel(t *testing.T) {
 	m := New()
@@ -399,8 +400,8 @@ func allText(pkg *codegen.Package) string {
 
 func TestUnsupported(t *testing.T) {
 	x := tensor("x", ir.Complex64, native.Input, sym.Int(2))
-	m := &native.Method{Name: "forward", Inputs: []native.Port{port(x)}}
-	_, err := Generate(&native.Program{Source: "x.pt2", Methods: []*native.Method{m}}, Options{Name: "x"})
+	m := &native.Method{Name: foreign.Of("forward"), Inputs: []native.Port{port(x)}}
+	_, err := Generate(&native.Program{Source: foreign.Of("x.pt2"), Methods: []*native.Method{m}}, Options{Name: "x"})
 	if err == nil || !strings.Contains(err.Error(), "complex64") {
 		t.Errorf("got %v", err)
 	}

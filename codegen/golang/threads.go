@@ -7,6 +7,7 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
@@ -40,7 +41,7 @@ func (p *methodPrinter) dividedCalls() bool {
 // inParts prints what is around the function name+"Part", which does a part of a
 // step of a kernel and has params and then body: the kernel itself, which has
 // goroutines call it, and where they find its arguments.
-func (g *generator) inParts(name, doc string, params []param, steps, body string) string {
+func (g *generator) inParts(name string, doc foreign.Text, params []param, steps, body string) string {
 	g.divided = append(g.divided, name)
 	var given, names strings.Builder
 	for i, x := range params {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/raise"
@@ -64,10 +65,11 @@ func (c *collector) program(p Program) error {
 				if !ok || pte.RuntimeOperator(plan.Operators[k.Op]) {
 					continue
 				}
-				where := fmt.Sprintf("%s: method %s: instruction %d (%s)", p.Name, plan.Name, i, plan.Operators[k.Op])
+				place := fmt.Sprintf("instruction %d", i)
 				if n > 0 {
-					where = fmt.Sprintf("%s: method %s: chain %d instruction %d (%s)", p.Name, plan.Name, n, i, plan.Operators[k.Op])
+					place = fmt.Sprintf("chain %d instruction %d", n, i)
 				}
+				where := fmt.Sprintf("%s: method %s: %s (%s)", foreign.Message(p.Name), foreign.Message(plan.Name), place, foreign.Message(plan.Operators[k.Op].String()))
 				if err := c.add(plan, changed, k, where); err != nil {
 					return fmt.Errorf("%s: %w", where, err)
 				}
@@ -92,7 +94,7 @@ func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCal
 	if c.byKey[key] != nil {
 		return nil
 	}
-	base := camel(ir.OpBase(found.op.NodeName()))
+	base := camel(foreign.Of(ir.OpBase(found.op.NodeName())).Identifier())
 	for n := 1; made.name == ""; n++ {
 		if name := fmt.Sprintf("%s%d", base, n); !c.names[name] {
 			made.name = name
@@ -116,7 +118,7 @@ func camel(s string) string {
 		}
 		b.WriteString(part)
 	}
-	return "call" + strings.ToUpper(b.String()[:1]) + b.String()[1:]
+	return "call" + strings.ToUpper(b.String()[:min(1, b.Len())]) + b.String()[min(1, b.Len()):]
 }
 
 // changing returns which values hold something else as instructions execute,
@@ -148,8 +150,8 @@ func changing(plan *pte.ExecutionPlan) []bool {
 func unknown(table *ops.Table, calls []*call) error {
 	var missing []string
 	for _, c := range calls {
-		text := fmt.Sprintf("%s (%s)", c.op, c.where[:strings.LastIndex(c.where, " (")])
-		if !raise.Known(table, c.op) && !slices.ContainsFunc(missing, func(s string) bool { return strings.HasPrefix(s, c.op.String()+" ") }) {
+		text := fmt.Sprintf("%s (%s)", foreign.Message(c.op.String()), c.where[:strings.LastIndex(c.where, " (")])
+		if !raise.Known(table, c.op) && !slices.ContainsFunc(missing, func(s string) bool { return strings.HasPrefix(s, foreign.Message(c.op.String())+" ") }) {
 			missing = append(missing, text)
 		}
 	}

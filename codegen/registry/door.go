@@ -8,13 +8,14 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 	"github.com/etgen/etgen/lower/native"
 )
 
 // door prints the function Registry.
-func door(calls []*call, p *native.Program) string {
+func door(calls []*call, p *native.Program, one bool) string {
 	var order []string
 	byOp := map[string][]int{}
 	for i, c := range calls {
@@ -27,9 +28,9 @@ func door(calls []*call, p *native.Program) string {
 	slices.Sort(order)
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Registry returns the kernels that %s call%s.\nfunc Registry() *rt.Registry {\nreturn compiled.Registry(\n",
-		codegen.PlainText(p.Source), map[bool]string{true: "s"}[!strings.Contains(p.Source, ", ")])
+		p.Source.Comment(), map[bool]string{true: "s"}[one])
 	for _, op := range order {
-		fmt.Fprintf(&b, "compiled.Kernel{Op: %q, Forms: []compiled.Form{\n", op)
+		fmt.Fprintf(&b, "compiled.Kernel{Op: %s, Forms: []compiled.Form{\n", foreign.Of(op).GoLiteral())
 		for _, i := range byOp[op] {
 			calls[i].print(&b, p.Methods[i])
 		}
@@ -41,7 +42,7 @@ func door(calls []*call, p *native.Program) string {
 
 // print prints a form.
 func (c *call) print(b *strings.Builder, m *native.Method) {
-	fmt.Fprintf(b, "{\nArgs: %q,\n", c.form)
+	fmt.Fprintf(b, "{\nArgs: %s,\n", foreign.Of(c.form).GoLiteral())
 	if c.outs > 0 {
 		fmt.Fprintf(b, "Outs: %d,\n", c.outs)
 	}
@@ -104,7 +105,7 @@ func (g *glue) hasSizes() bool {
 func (g *glue) packed(p native.Port) {
 	typ, n := golang.ElementType(p.Type.DType), p.Packs.Panels.Len()
 	name := fmt.Sprintf("packed%d", len(g.args))
-	if p.Packs.Of == "" {
+	if p.Packs.Of.IsEmpty() {
 		fmt.Fprintf(&g.once, "%s := new([%d]%s)\n", name, n, typ)
 	} else {
 		fmt.Fprintf(&g.once, "%s := (*[%d]%s)(compiled.Pack[%s](c, %d, %s))\n", name, n, typ, typ, g.inputs[inputOf(p.Packs.Of)], shape(p.Packs.Panels))

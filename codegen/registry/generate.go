@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
-	"strings"
+	"regexp"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -44,18 +45,21 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 		return nil, fmt.Errorf("%q is no name for a Go package", opt.Package)
 	}
 	opt.File = cmp.Or(opt.File, "kernels_gen.go")
+	if !fileName.MatchString(opt.File) {
+		return nil, fmt.Errorf("%q is no name for a Go file: take letters of ASCII, digits, hyphens and underscores", opt.File)
+	}
 	opt.Generator = cmp.Or(opt.Generator, "etgen")
 	table := ops.Standard()
 	c := &collector{table: table, byKey: map[string]*call{}, names: map[string]bool{}}
-	var sources []string
+	var sources []foreign.Text
 	for _, p := range programs {
 		if err := pte.Verify(p.Program, table); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, fmt.Errorf("%s: %w", foreign.Message(p.Name), err)
 		}
 		if err := c.program(p); err != nil {
 			return nil, err
 		}
-		sources = append(sources, p.Name)
+		sources = append(sources, foreign.Of(p.Name))
 	}
 	if err := unknown(table, c.calls); err != nil {
 		return nil, err
@@ -64,13 +68,16 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	if err != nil {
 		return nil, err
 	}
-	np.Source = strings.Join(sources, ", ")
+	np.Source = foreign.Join(sources, ", ")
 	parts, err := golang.Generate(np, golang.Options{Name: "registry", Generator: opt.Generator, Internal: true})
 	if err != nil {
 		return nil, err
 	}
-	return assemble(parts, door(c.calls, np), np.Source, opt)
+	return assemble(parts, door(c.calls, np, len(programs) == 1), np.Source, opt)
 }
+
+// fileName are names that directives of Go can have.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9][-.\w]*\.go$`)
 
 // build makes a program of the calls, a method each, and its native form.
 func build(table *ops.Table, calls []*call) (*native.Program, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
@@ -80,10 +81,10 @@ func (c *call) failure(err error) error {
 }
 
 // inputOf returns which of the plan's inputs a port is.
-func inputOf(name string) int {
-	k, err := strconv.Atoi(strings.TrimPrefix(name, "input_"))
+func inputOf(name foreign.Text) int {
+	k, err := strconv.Atoi(strings.TrimPrefix(name.Raw(), "input_"))
 	if err != nil {
-		panic("port " + name + " is no input of the plan")
+		panic("port " + name.String() + " is no input of the plan")
 	}
 	return k
 }

@@ -118,8 +118,8 @@ func (g *generated) lower(target toolchain.Target) (*native.Program, error) {
 // inputs and outputs are tensors of fixed sizes if it is to run.
 func (g *generated) describe(np *native.Program, header string) {
 	m := np.Methods[0]
-	g.entry = g.name + "_" + m.Name
-	g.model = baremetal.Model{Header: g.name + ".h", Prefix: g.name, Method: m.Name}
+	g.entry = g.name + "_" + m.Name.Raw()
+	g.model = baremetal.Model{Header: g.name + ".h", Prefix: g.name, Method: m.Name.Raw()}
 	add := func(role baremetal.Role, bytes int64) {
 		g.model.Args = append(g.model.Args, baremetal.Arg{Role: role, Bytes: int(bytes)})
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/golden/way"
-	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -76,7 +75,7 @@ func newKernel(s way.Step, r way.StepRun) *Kernel {
 		return append(list, s)
 	}
 	for _, o := range s.From {
-		k.Ops, k.Nodes = add(k.Ops, ir.OpBase(o.Op)), add(k.Nodes, o.Node)
+		k.Ops, k.Nodes = add(k.Ops, o.Base().Raw()), add(k.Nodes, o.Node.Raw())
 	}
 	for _, l := range locations(s.From) {
 		k.Lines = add(k.Lines, l.String())
@@ -103,15 +102,15 @@ func (k *Kernel) plus(x *Kernel) {
 
 // locations are the known places of origins; one without a module is left out
 // where the line occurs with one.
-func locations(from []native.Origin) []ir.Location {
-	var all []ir.Location
+func locations(from []native.Origin) []native.Location {
+	var all []native.Location
 	for _, o := range from {
-		if o.Loc != (ir.Location{}) {
+		if o.Loc != (native.Location{}) {
 			all = append(all, o.Loc)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(l ir.Location) bool {
-		return l.Module == "" && slices.ContainsFunc(all, func(x ir.Location) bool { return x.File == l.File && x.Line == l.Line && x.Module != "" })
+	return slices.DeleteFunc(slices.Clone(all), func(l native.Location) bool {
+		return l.Module.IsEmpty() && slices.ContainsFunc(all, func(x native.Location) bool { return x.File == l.File && x.Line == l.Line && !x.Module.IsEmpty() })
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/golden/session"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -92,14 +93,14 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target, byHeader boo
 		return nil, fmt.Errorf("the generated package has no %s.h", u.name)
 	}
 	text := u.cGlueHead()
-	for i, l := range u.layouts {
-		api, err := readCHeader(string(header), u.name, l.method.Name)
+	for i := range u.layouts {
+		api, err := readCHeader(string(header), u.name, i)
 		if err != nil {
 			return nil, err
 		}
 		var rooms *cRooms
 		if byHeader {
-			rooms = newCRooms(string(header), u.name, api, l)
+			rooms = newCRooms(string(header), u.name, api, u.layouts[i])
 		}
 		call, err := u.cGlue(api, i, rooms)
 		if err != nil {
@@ -166,9 +167,9 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 	l := u.layouts[method]
 	var before, fill, args, after []string
 	params := api.params
-	take := func(what string) (cParam, error) {
+	take := func(what foreign.Text) (cParam, error) {
 		if len(params) == 0 {
-			return cParam{}, fmt.Errorf("%s_%s has no parameter for %s", u.name, l.method.Name, what)
+			return cParam{}, fmt.Errorf("%s has no parameter for %s", api.name, what)
 		}
 		p := params[0]
 		params = params[1:]
@@ -223,7 +224,7 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 	}
 	for _, c := range params {
 		switch {
-		case c.base == u.name+"_"+l.method.Name+"_sizes":
+		case strings.HasPrefix(c.base, api.name+"_sizes"):
 			if len(api.sizes) != l.dims() {
 				return "", fmt.Errorf("%s has %d members, the model has %d dynamic dimensions", c.base, len(api.sizes), l.dims())
 			}
@@ -271,7 +272,7 @@ func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) st
 		line("\tif (reset) {\n\t\t%s_reset(&state);\n\t}", u.name)
 	}
 	line("\tstart = clock();")
-	line("\tstatus = %s_%s(%s);", u.name, u.layouts[method].method.Name, strings.Join(args, ", "))
+	line("\tstatus = %s(%s);", api.name, strings.Join(args, ", "))
 	line("\t*took = clock() - start;")
 	for _, s := range after {
 		line("\t%s", s)

@@ -3,11 +3,13 @@ package way
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // cAPI is what a generated header declares of a method.
 type cAPI struct {
+	name   string // of the function
 	params []cParam
 	sizes  []cParam // members of its sizes struct
 	reset  bool
@@ -21,17 +23,17 @@ type cParam struct {
 	pointer bool
 }
 
-// readCHeader finds the declarations of a method in the text that a user of the
-// package reads.
-func readCHeader(text, prefix, method string) (*cAPI, error) {
+// readCHeader finds the declarations of a method, by its number, in the text that a
+// user of the package reads.
+func readCHeader(text, prefix string, method int) (*cAPI, error) {
 	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
-	name := prefix + "_" + method
-	proto := regexp.MustCompile(prefix + `_status\s+` + name + `\s*\(([^)]*)\)\s*;`).FindStringSubmatch(text)
-	if proto == nil {
-		return nil, fmt.Errorf("the generated header does not declare %s", name)
+	protos := regexp.MustCompile(`\b`+prefix+`_status\s+(\w+)\s*\(([^)]*)\)\s*;`).FindAllStringSubmatch(text, -1)
+	if method >= len(protos) {
+		return nil, fmt.Errorf("the generated header declares %d methods, not number %d", len(protos), method)
 	}
-	api := &cAPI{reset: regexp.MustCompile(`\b` + prefix + `_reset\s*\(`).MatchString(text)}
-	for part := range strings.SplitSeq(proto[1], ",") {
+	name := protos[method][1]
+	api := &cAPI{name: name, reset: regexp.MustCompile(`\b` + prefix + `_reset\s*\(`).MatchString(text)}
+	for part := range strings.SplitSeq(protos[method][2], ",") {
 		if part = strings.TrimSpace(part); part != "void" {
 			p, err := parseCParam(part)
 			if err != nil {
@@ -40,9 +42,13 @@ func readCHeader(text, prefix, method string) (*cAPI, error) {
 			api.params = append(api.params, p)
 		}
 	}
-	members := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + name + `_sizes\s*;`).FindStringSubmatch(text)
-	if members == nil {
+	i := slices.IndexFunc(api.params, func(p cParam) bool { return strings.HasPrefix(p.base, name+"_sizes") })
+	if i < 0 {
 		return api, nil
+	}
+	members := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + api.params[i].base + `\s*;`).FindStringSubmatch(text)
+	if members == nil {
+		return nil, fmt.Errorf("the generated header does not declare %s", api.params[i].base)
 	}
 	for part := range strings.SplitSeq(members[1], ";") {
 		if part = strings.TrimSpace(part); part != "" {

@@ -24,7 +24,7 @@ func newCRooms(header, name string, api *cAPI, l *layout) *cRooms {
 		r.macros[m[1]] = true
 	}
 	upper := strings.ToUpper(name)
-	r.prefixes = []string{upper + "_" + strings.ToUpper(l.method.Name) + "_", upper + "_"}
+	r.prefixes = []string{strings.ToUpper(api.name) + "_", upper + "_"}
 	return r
 }
 

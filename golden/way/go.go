@@ -117,8 +117,8 @@ func (u *unit) writeGoGlue() error {
 		probes = goProbes(u.index, u.steps)
 	}
 	text := fmt.Sprintf(goGlueHead, u.index, u.index, u.index, u.index, u.index, probe, u.index, u.goReset(api)) + probes
-	for i, l := range u.layouts {
-		m, err := api.method(l.method.Name)
+	for i := range u.layouts {
+		m, err := api.method(i)
 		if err != nil {
 			return err
 		}

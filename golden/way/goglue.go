@@ -7,6 +7,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -28,22 +29,23 @@ type goMethod struct {
 	sizes   []string // fields of its Sizes struct
 }
 
-// method finds the method of the model in the package.
-func (api *goAPI) method(name string) (*goMethod, error) {
-	for _, m := range api.methods {
-		if !strings.EqualFold(m.name, strings.ReplaceAll(name, "_", "")) {
-			continue
-		}
-		n := len(m.results)
-		if n == 0 || m.results[n-1] != "error" {
-			return nil, fmt.Errorf("method %s does not return an error last", m.name)
-		}
-		found := *m
-		found.results = m.results[:n-1]
-		found.sizes = api.sizes[m.name+"Sizes"]
-		return &found, nil
+// method finds a method of the model, by its number, in the package.
+func (api *goAPI) method(i int) (*goMethod, error) {
+	if i >= len(api.methods) {
+		return nil, fmt.Errorf("the generated package has %d methods, not number %d", len(api.methods), i)
 	}
-	return nil, fmt.Errorf("the generated package has no method for %s", name)
+	found := *api.methods[i]
+	n := len(found.results)
+	if n == 0 || found.results[n-1] != "error" {
+		return nil, fmt.Errorf("method %s does not return an error last", found.name)
+	}
+	found.results = found.results[:n-1]
+	for _, p := range found.params {
+		if sizes, ok := api.sizes[strings.TrimPrefix(p, "*")]; ok {
+			found.sizes = sizes
+		}
+	}
+	return &found, nil
 }
 
 func (u *unit) goAPI() (*goAPI, error) {
@@ -59,7 +61,7 @@ func (u *unit) goAPI() (*goAPI, error) {
 		for _, decl := range file.Decls {
 			switch d := decl.(type) {
 			case *ast.FuncDecl:
-				if d.Recv == nil || !d.Name.IsExported() {
+				if !ofModel(d) || !d.Name.IsExported() {
 					continue
 				}
 				if d.Name.Name == "Reset" {
@@ -74,6 +76,11 @@ func (u *unit) goAPI() (*goAPI, error) {
 		}
 	}
 	return api, nil
+}
+
+// ofModel reports whether a function is a method of Model.
+func ofModel(d *ast.FuncDecl) bool {
+	return d.Recv != nil && slices.Equal(fieldTypes(d.Recv), []string{"*Model"})
 }
 
 // readSizes reads the fields of Sizes structs.

@@ -147,8 +147,8 @@ func stmtSteps(stmts []native.Stmt, w *work) []Step {
 	for _, s := range stmts {
 		if c, ok := s.(*native.Call); ok {
 			for _, o := range c.From {
-				if now := owner[o.Node]; now == nil || now.Kernel.Tuned == nil && !c.Kernel.Copy {
-					owner[o.Node] = c
+				if now := owner[o.Node.Raw()]; now == nil || now.Kernel.Tuned == nil && !c.Kernel.Copy {
+					owner[o.Node.Raw()] = c
 				}
 			}
 		}
@@ -159,7 +159,7 @@ func stmtSteps(stmts []native.Stmt, w *work) []Step {
 		case *native.Call:
 			all[i] = Step{Kernel: s.Kernel.Name, From: s.From, Type: resultType(s)}
 			for _, o := range s.From {
-				if n, ok := w.nodes[o.Node]; ok && owner[o.Node] == s {
+				if n, ok := w.nodes[o.Node.Raw()]; ok && owner[o.Node.Raw()] == s {
 					all[i].macs = append(all[i].macs, n)
 				}
 			}

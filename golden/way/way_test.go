@@ -113,11 +113,11 @@ net_status net_forward(const float *x, bool flag,
                        uint8_t *out, net_forward_sizes *sizes, net_state *state, void *arena);
 net_status net_other(void);
 `
-	got, err := readCHeader(header, "net", "forward")
+	got, err := readCHeader(header, "net", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &cAPI{reset: true,
+	want := &cAPI{name: "net_forward", reset: true,
 		params: []cParam{
 			{"const float *x", "x", "float", true}, {"bool flag", "flag", "bool", false}, {"uint8_t *out", "out", "uint8_t", true},
 			{"net_forward_sizes *sizes", "sizes", "net_forward_sizes", true}, {"net_state *state", "state", "net_state", true},
@@ -128,10 +128,10 @@ net_status net_other(void);
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(cAPI{}, cParam{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if other, err := readCHeader(header, "net", "other"); err != nil || len(other.params) != 0 {
+	if other, err := readCHeader(header, "net", 1); err != nil || other.name != "net_other" || len(other.params) != 0 {
 		t.Errorf("%v, %v", other, err)
 	}
-	if _, err := readCHeader(header, "net", "missing"); err == nil {
+	if _, err := readCHeader(header, "net", 2); err == nil {
 		t.Error("a method that is not declared is found")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // Error says what is wrong with a model file and where. Every error the
@@ -25,13 +26,13 @@ type Error struct {
 // problem and the hint, leaving out what is not known.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString(e.File)
+	b.WriteString(foreign.Message(e.File))
 	if e.Member != "" && e.Member != e.File {
-		fmt.Fprintf(&b, " (%s)", e.Member)
+		fmt.Fprintf(&b, " (%s)", foreign.Message(e.Member))
 	}
 	switch {
 	case e.Node != "" && e.Op != "":
-		fmt.Fprintf(&b, ": node %q (%s)", e.Node, e.Op)
+		fmt.Fprintf(&b, ": node %q (%s)", e.Node, foreign.Message(e.Op))
 	case e.Node != "":
 		fmt.Fprintf(&b, ": %q", e.Node)
 	}

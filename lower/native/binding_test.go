@@ -5,24 +5,25 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 )
 
 func tensorPort(name string, sizes ...sym.Expr) Port {
-	return Port{Name: name, Type: ir.TensorOf(ir.Float32, sizes...), Buf: &Buffer{Name: name}}
+	return Port{Name: foreign.Of(name), Type: ir.TensorOf(ir.Float32, sizes...), Buf: &Buffer{Name: name}}
 }
 
 func TestBind(t *testing.T) {
 	a, b := sym.NewSymbol("a", 1, 10), sym.NewSymbol("b", 0, 20)
 	two := sym.Int(2)
-	m := &Method{Name: "forward",
+	m := &Method{Name: foreign.Of("forward"),
 		Inputs: []Port{
 			tensorPort("x", sym.Add(sym.Mul(two, a.Expr()), b.Expr()), sym.Int(3)), // needs a and b
 			tensorPort("y", sym.Add(sym.Mul(sym.Int(3), b.Expr()), a.Expr())),      // needs a
 			tensorPort("z", sym.Mul(two, a.Expr())),                                // a, by division
 			tensorPort("w", a.Expr()),                                              // a, bare
-			{Name: "n", Type: ir.SymInt(b.Expr()), Sym: b},                         // b, bare
-			{Name: "fixed", Value: ir.None{}},
+			{Name: foreign.Of("n"), Type: ir.SymInt(b.Expr()), Sym: b},             // b, bare
+			{Name: foreign.Of("fixed"), Value: ir.None{}},
 		},
 		Outputs: []Port{tensorPort("out", sym.Int(4), sym.Mul(a.Expr(), b.Expr()))},
 	}
@@ -43,7 +44,7 @@ func TestBind(t *testing.T) {
 
 func TestBindByDivision(t *testing.T) {
 	a, b := sym.NewSymbol("a", 1, 10), sym.NewSymbol("b", 0, 20)
-	m := &Method{Name: "forward", Inputs: []Port{
+	m := &Method{Name: foreign.Of("forward"), Inputs: []Port{
 		tensorPort("x", sym.Add(sym.Mul(sym.Int(2), a.Expr()), sym.Int(1)), sym.Add(a.Expr(), sym.Mul(sym.Int(3), b.Expr()))),
 	}}
 	got, err := Bind(m)
@@ -60,7 +61,7 @@ func TestBindByDivision(t *testing.T) {
 
 func TestBindUnknown(t *testing.T) {
 	a := sym.NewSymbol("a", 1, 10)
-	m := &Method{Name: "forward", Inputs: []Port{tensorPort("x", sym.FloorDiv(a.Expr(), sym.Int(2)))}}
+	m := &Method{Name: foreign.Of("forward"), Inputs: []Port{tensorPort("x", sym.FloorDiv(a.Expr(), sym.Int(2)))}}
 	if _, err := Bind(m); err == nil || !strings.Contains(err.Error(), "size a does not follow") {
 		t.Errorf("got %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // collectBuffers lists the buffers of m in order of first use, with names that
@@ -12,10 +13,11 @@ func collectBuffers(m *Method) error {
 	c := &collector{m: m, seen: map[*Buffer]bool{}, names: map[string]bool{"arena": true, "state": true, "sizes": true}}
 	for _, ports := range [][]Port{m.Inputs, m.Outputs} {
 		for i := range ports {
-			ports[i].Name = unique(c.names, identifier(ports[i].Name))
+			name := unique(c.names, ports[i].Name.Identifier())
+			ports[i].Name = foreign.Of(name)
 			if b := ports[i].Buf; b != nil {
 				c.seen[b] = true
-				b.Name = ports[i].Name
+				b.Name = name
 				m.Buffers = append(m.Buffers, b)
 			}
 		}
@@ -49,7 +51,7 @@ func (c *collector) add(b *Buffer, s Stmt) {
 		c.err = fmt.Errorf("the size of %s, %s elements, has no bound: export the model with a maximum for its dynamic dimensions (torch.export.Dim(name, max=…))", b.Name, b.Len)
 		if from := originsOf(s); len(from) > 0 {
 			o := from[0]
-			c.err = &ir.Error{Node: o.Node, Op: o.Op, Loc: o.Loc, Err: c.err}
+			c.err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: c.err}
 		}
 	}
 	c.m.Buffers = append(c.m.Buffers, b)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -29,7 +30,7 @@ func Build(p *ir.Program, opt Options) (*Program, error) {
 }
 
 func build(p *ir.Program, opt Options) (*Program, error) {
-	prog := &Program{Source: p.Source}
+	prog := &Program{Source: foreign.Of(p.Source)}
 	state, shared := map[string]*Buffer{}, p.SharedState()
 	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: map[string]bool{}}
 	for _, m := range p.Methods {
@@ -81,7 +82,7 @@ type builder struct {
 func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buffer, consts *constPool) *builder {
 	return &builder{
 		opt: opt, prog: prog, source: m, state: state, consts: consts,
-		m:     &Method{Name: m.Name, Symbols: m.Symbols},
+		m:     &Method{Name: foreign.Of(m.Name), Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		apart: map[*ir.Node]bool{},
@@ -235,7 +236,7 @@ func (b *builder) file() string {
 	if b.source.Source != "" {
 		return b.source.Source
 	}
-	return b.prog.Source
+	return b.prog.Source.Raw()
 }
 
 // errorAt adds to an error which node it is about.

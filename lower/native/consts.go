@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/half"
@@ -26,7 +27,7 @@ func (p *constPool) add(from string, d ir.DType, data []byte) *Const {
 	if c := p.byData[key]; c != nil {
 		return c
 	}
-	c := &Const{Name: unique(p.names, identifier(from)), From: from, DType: d, Data: data}
+	c := &Const{Name: unique(p.names, identifier(from)), From: foreign.Of(from), DType: d, Data: data}
 	p.byData[key] = c
 	p.list = append(p.list, c)
 	return c

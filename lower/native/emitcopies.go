@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -29,7 +30,7 @@ func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) error {
 	if err != nil {
 		return err
 	}
-	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: "fill"}, Args: []*Buffer{dst}, From: from})
+	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: foreign.Of("fill")}, Args: []*Buffer{dst}, From: from})
 	return nil
 }
 
@@ -47,7 +48,7 @@ func copyKernel(d ir.DType, n sym.Expr) *Kernel {
 		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d, Role: loop.In, Len: n}},
 
 		Body: body}
-	return &Kernel{Name: "copy", Loop: fn, Doc: "copy", Copy: true}
+	return &Kernel{Name: "copy", Loop: fn, Doc: foreign.Of("copy"), Copy: true}
 }
 
 // isCopy reports whether c is one of copyKernel's.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -193,7 +194,25 @@ func symExprs(vars []*sym.Symbol) []sym.Expr {
 	return es
 }
 
-func originOf(n *ir.Node) Origin { return Origin{Node: n.Name, Op: n.Op, Loc: n.Loc} }
+func originOf(n *ir.Node) Origin {
+	return Origin{Node: foreign.Of(n.Name), Op: foreign.Of(n.Op), Loc: LocationOf(n.Loc)}
+}
+
+// Base returns the plain name of the operator.
+func (o Origin) Base() foreign.Text { return foreign.Of(ir.OpBase(o.Op.Raw())) }
+
+// LocationOf makes l a location of the native form.
+func LocationOf(l ir.Location) Location {
+	return Location{File: foreign.Of(l.File), Line: l.Line, Module: foreign.Of(l.Module)}
+}
+
+// String returns what l is in the text form.
+func (l Location) String() string { return l.graph().String() }
+
+// graph returns l as a graph has it.
+func (l Location) graph() ir.Location {
+	return ir.Location{File: l.File.Raw(), Line: l.Line, Module: l.Module.Raw()}
+}
 
 func appendOrigin(list []Origin, o Origin) []Origin {
 	if slices.Contains(list, o) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -37,7 +38,7 @@ func (b *builder) inputs(m *ir.Method) error {
 		mutated := mutation(m, i) != nil
 		switch spec.Kind {
 		case ir.UserInput:
-			p := Port{Name: v.Name, Type: v.Type, Mutated: mutated}
+			p := Port{Name: foreign.Of(v.Name), Type: v.Type, Mutated: mutated}
 			switch v.Type.Kind {
 			case ir.TensorKind:
 				p.Buf = newBuffer(v)
@@ -57,7 +58,7 @@ func (b *builder) inputs(m *ir.Method) error {
 			b.entered = append(b.entered, v.Type.Expr.Symbols()...)
 			port(p)
 		case ir.ConstantInput:
-			port(Port{Name: v.Name, Type: v.Type, Value: spec.Fixed})
+			port(Port{Name: foreign.Of(v.Name), Type: v.Type, Value: spec.Fixed})
 		case ir.Buffer, ir.Parameter:
 			if mutated || b.held(spec) {
 				if err := b.stateBuffer(v, spec); err != nil {
@@ -73,7 +74,7 @@ func (b *builder) inputs(m *ir.Method) error {
 }
 
 func (b *builder) scalarVar(v *ir.Value) *expr.Var {
-	x := &expr.Var{Name: v.Name, DType: scalarDType(v)}
+	x := &expr.Var{Name: identifier(v.Name), DType: scalarDType(v)}
 	b.scalars[v] = expr.Get(x)
 	return x
 }
@@ -146,7 +147,7 @@ func (b *builder) output(a ir.Arg, i int, p Port) error {
 	switch v.Type.Kind {
 	case ir.TensorKind:
 		p.Buf = newBuffer(v)
-		p.Buf.Name, p.Buf.Storage = p.Name, Output
+		p.Buf.Storage = Output
 		b.copy(p.Buf, b.buffer(v), nil)
 	case ir.IntKind:
 		if !v.Type.HasExpr {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -23,15 +24,16 @@ func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
 	packing := &Packing{Panels: *p.Panels}
 	name := "zero_" + p.Name
 	if p.From != nil {
-		packing.Of = c.Operands()[p.From[0]].Name
-		name = packing.Of + "_packed"
+		of := c.Operands()[p.From[0]].Name
+		packing.Of, name = foreign.Of(of), of+"_packed"
 	}
 	taken := map[string]bool{}
 	for _, port := range b.m.Inputs {
-		taken[port.Name] = true
+		taken[port.Name.Identifier()] = true
 	}
-	port := Port{Name: unique(taken, name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
-	port.Buf = &Buffer{Name: port.Name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n), MaxLen: n, Storage: Input}
+	name = unique(taken, identifier(name))
+	port := Port{Name: foreign.Of(name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
+	port.Buf = &Buffer{Name: name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n), MaxLen: n, Storage: Input}
 	b.m.Inputs = append(b.m.Inputs, port)
 	return port.Buf
 }
@@ -39,7 +41,7 @@ func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
 // dropPacked leaves out the inputs of which nothing but packed operands is
 // read.
 func (b *builder) dropPacked() {
-	packed := map[string]bool{}
+	packed := map[foreign.Text]bool{}
 	for _, p := range b.m.Inputs {
 		if p.Packs != nil {
 			packed[p.Packs.Of] = true

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // maxNamed is how many operators a fused kernel's name lists.
@@ -15,7 +15,7 @@ const maxNamed = 4
 func kernelName(from []Origin) string {
 	var names []string
 	for _, o := range from {
-		name := strings.Trim(ir.OpBase(o.Op), "_")
+		name := strings.Trim(o.Base().Raw(), "_")
 		if len(names) == 0 || names[len(names)-1] != name {
 			names = append(names, name)
 		}
@@ -27,28 +27,16 @@ func kernelName(from []Origin) string {
 }
 
 // docOf says in a line what a kernel computes.
-func docOf(from []Origin) string {
+func docOf(from []Origin) foreign.Text {
 	ops := make([]string, len(from))
 	for i, o := range from {
-		ops[i] = strings.TrimPrefix(o.Op, "aten.")
+		ops[i] = strings.TrimPrefix(o.Op.Raw(), "aten.")
 	}
-	return strings.Join(ops, ", ")
+	return foreign.Of(strings.Join(ops, ", "))
 }
 
 // identifier makes s a C and Go identifier.
-func identifier(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
-			return r
-		}
-		return '_'
-	}, s)
-	if s == "" || s[0] >= '0' && s[0] <= '9' {
-		s = "v" + s
-	}
-	return s
-}
+func identifier(s string) string { return foreign.Of(s).Identifier() }
 
 // unique returns base or base_2, base_3, …, whichever is not taken, and takes it.
 func unique(taken map[string]bool, base string) string {

@@ -5,6 +5,7 @@ package native
 
 import (
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -13,9 +14,11 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// Program is a compiled program.
+// Program is a compiled program. What a file says is a foreign.Text in it; names
+// that are strings are identifiers, and those of buffers, constants and kernels
+// unique.
 type Program struct {
-	Source  string // base name of the model file
+	Source  foreign.Text // base name of the model file
 	Methods []*Method
 	Kernels []*Kernel // every instance called, in order of first call
 	Consts  []*Const  // distinct constant data, in order of first use
@@ -24,7 +27,7 @@ type Program struct {
 
 // Method is one entry point.
 type Method struct {
-	Name    string
+	Name    foreign.Text
 	Symbols []*sym.Symbol // dynamic sizes the caller determines through input shapes
 	Inputs  []Port
 	Outputs []Port
@@ -42,8 +45,8 @@ type Method struct {
 
 // Port is a user input or output.
 type Port struct {
-	Name string
-	Path string // position in the Python calling convention, e.g. `args[0]["x"]`, for comments
+	Name foreign.Text // unique in the method, also as an identifier
+	Path foreign.Text // position in the Python calling convention, e.g. `args[0]["x"]`, for comments
 	Type ir.Type
 	Buf  *Buffer // nil for scalars
 	// Value is an output or fixed input that is a literal or an integer
@@ -60,7 +63,7 @@ type Port struct {
 
 // Packing makes an operand of a tuned kernel from an input.
 type Packing struct {
-	Of     string // the name of an input; "" makes zeros
+	Of     foreign.Text // the name of an input; "" makes zeros
 	Panels panels.Shape
 }
 
@@ -96,8 +99,8 @@ type Buffer struct {
 
 // Const is constant data.
 type Const struct {
-	Name  string // an identifier, unique in the program
-	From  string // qualified names it was made of, for comments
+	Name  string       // an identifier, unique in the program
+	From  foreign.Text // qualified names it was made of, for comments
 	DType ir.DType
 	Data  []byte
 }
@@ -156,7 +159,7 @@ type (
 	Assert struct {
 		Cond    *expr.Expr
 		Args    []*Buffer
-		Message string
+		Message foreign.Text
 		Given   bool
 		Index   bool
 		From    []Origin
@@ -175,9 +178,16 @@ func (*Poison) isStmt() {}
 
 // Origin is a graph node that a statement came from.
 type Origin struct {
-	Node string
-	Op   string
-	Loc  ir.Location
+	Node foreign.Text
+	Op   foreign.Text
+	Loc  Location
+}
+
+// Location is where a node is in the model's source, as [ir.Location].
+type Location struct {
+	File   foreign.Text
+	Line   int
+	Module foreign.Text
 }
 
 // Kernel is a kernel instance: the same code for every call of it. Exactly one
@@ -187,7 +197,7 @@ type Kernel struct {
 	Params []*sym.Symbol // integer parameters that differ between calls or are dynamic
 	Loop   *loop.Func
 	Tuned  *tuned.Instance // its Params' Values are constants or expressions of Kernel.Params
-	Doc    string          // what it computes, one line
+	Doc    foreign.Text    // what it computes
 	Copy   bool            // a plain copy of its second buffer to its first
 	whole  *tuned.Instance // of a kernel that makes a band of rows: that of all rows
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
@@ -73,7 +74,7 @@ var firstKernel = regexp.MustCompile(`(?m)^(?:#.*\n)*(?:copy )?kernel `)
 // program parses kernels before the methods that call them.
 func (p *parser) program() *Program {
 	p.Keyword("program")
-	p.prog = &Program{Source: p.Want(text.String, "the quoted file name").Text}
+	p.prog = &Program{Source: foreign.Of(p.Want(text.String, "the quoted file name").Text)}
 	for p.AcceptName("const") {
 		p.constant()
 	}
@@ -98,9 +99,9 @@ func (p *parser) program() *Program {
 
 func (p *parser) constant() {
 	t := p.Want(text.Name, "a constant")
-	c := &Const{Name: t.Text, From: t.Text}
+	c := &Const{Name: t.Text, From: foreign.Of(t.Text)}
 	if p.Peek().Kind == text.String {
-		c.From = p.Next().Text
+		c.From = foreign.Of(p.Next().Text)
 	}
 	p.Expect(":")
 	c.DType = p.dtype()

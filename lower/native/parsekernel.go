@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
@@ -17,7 +18,7 @@ func (p *parser) kernel() bool {
 	k := &Kernel{}
 	for p.Pos < len(p.Src) && strings.IndexByte(" \t\r\n#", p.Src[p.Pos]) >= 0 {
 		if c := p.Comment(); c != "" {
-			k.Doc = c
+			k.Doc = foreign.Of(c)
 		} else {
 			p.Pos++
 		}

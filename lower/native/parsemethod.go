@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
@@ -12,7 +13,7 @@ import (
 
 func (p *parser) method() {
 	p.Keyword("method")
-	p.m = &Method{Name: p.NameOrString("a method name")}
+	p.m = &Method{Name: foreign.Of(p.NameOrString("a method name"))}
 	p.symbols, p.values, p.undo = map[string]*sym.Symbol{}, map[string]*expr.Var{}, nil
 	p.buffers, p.declared = map[string]*Buffer{}, nil
 	for name, b := range p.state {
@@ -91,20 +92,21 @@ func (p *parser) headerLine(h *header) bool {
 // port parses an input or output. reads is the variable an output shows.
 func (p *parser) port(storage Storage) (port Port, reads text.Token) {
 	t := p.Peek()
-	port.Name = p.NameOrString("a port")
+	name := p.NameOrString("a port")
+	port.Name = foreign.Of(name)
 	p.Expect(":")
 	port.Type = ir.ParseType(p.Lexer, p.symbols)
 	if port.Type.Kind == ir.TensorKind {
-		port.Buf = &Buffer{Name: port.Name, DType: port.Type.DType, Sizes: port.Type.Sizes, Storage: storage}
+		port.Buf = &Buffer{Name: name, DType: port.Type.DType, Sizes: port.Type.Sizes, Storage: storage}
 		setLength(port.Buf)
 		declare(p, p.buffers, t, port.Buf)
 	}
 	if p.Peek().Kind == text.String {
-		port.Path = p.Next().Text
+		port.Path = foreign.Of(p.Next().Text)
 	}
 	port.Mutated = p.AcceptName("mutated")
 	if p.AcceptName("packs") {
-		port.Packs = &Packing{Of: p.Want(text.String, "the name of an input").Text}
+		port.Packs = &Packing{Of: foreign.Of(p.Want(text.String, "the name of an input").Text)}
 		for _, n := range shapeInts(&port.Packs.Panels) {
 			*n = p.count()
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/ir/text"
 	"github.com/etgen/etgen/kernels/expr"
@@ -65,7 +66,7 @@ func (p *parser) stmt() Stmt {
 		s := &Assert{Given: t.Text == "require", Index: t.Text == "assert_index"}
 		s.Cond, s.Args = p.value(ir.Bool)
 		p.Expect(",")
-		s.Message = p.Want(text.String, "a quoted message").Text
+		s.Message = foreign.Of(p.Want(text.String, "a quoted message").Text)
 		p.using(s.Cond, &s.Args)
 		s.From = p.origins()
 		return s
@@ -205,7 +206,7 @@ var originPair = regexp.MustCompile(`^("(?:[^"\\]|\\.)*"|[\w.]+)=("(?:[^"\\]|\\.
 func (p *parser) origins() []Origin {
 	rest := p.Comment()
 	var list []Origin
-	var loc ir.Location
+	var loc Location
 	var place []string // words of a location
 	for rest != "" {
 		w := originWord.FindString(rest)
@@ -219,9 +220,9 @@ func (p *parser) origins() []Origin {
 			continue
 		}
 		if place != nil {
-			loc, place = ir.ParseLocation(strings.Join(place, " ")), nil
+			loc, place = LocationOf(ir.ParseLocation(strings.Join(place, " "))), nil
 		}
-		list = append(list, Origin{Node: unquoted(m[1]), Op: unquoted(m[2]), Loc: loc})
+		list = append(list, Origin{Node: foreign.Of(unquoted(m[1])), Op: foreign.Of(unquoted(m[2])), Loc: loc})
 	}
 	return list
 }

@@ -64,7 +64,7 @@ type layout struct {
 
 // newLayout states what the arena of m must hold.
 func newLayout(m *Method) *layout {
-	l := &layout{p: &plan.Problem{Name: m.Name}, ids: map[*Buffer]plan.BufferID{}, steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
+	l := &layout{p: &plan.Problem{Name: m.Name.Raw()}, ids: map[*Buffer]plan.BufferID{}, steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
 	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
 	l.block(m.Body, 0)
 	l.p.Regions[0].Last = l.step - 1

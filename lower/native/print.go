@@ -100,15 +100,15 @@ func (pr *printer) line(from []Origin, format string, args ...any) {
 }
 
 func (pr *printer) program(p *Program) {
-	pr.line(nil, "program %s", strconv.Quote(p.Source))
+	pr.line(nil, "program %s", strconv.Quote(p.Source.Raw()))
 	if len(p.Consts)+len(p.State) > 0 {
 		pr.line(nil, "")
 	}
 	pr.constants = p.Consts
 	for _, c := range p.Consts {
 		from := ""
-		if c.From != c.Name {
-			from = " " + strconv.Quote(c.From)
+		if c.From.Raw() != c.Name {
+			from = " " + strconv.Quote(c.From.Raw())
 		}
 		pr.line(nil, "const %s%s: %s[%d] = %s", c.Name, from, c.DType.Short(), len(c.Data)/c.DType.Size(), ir.DataString(c.DType, c.Data))
 	}
@@ -144,7 +144,7 @@ func (pr *printer) method(m *Method) {
 	pr.buffers.Open()
 	defer pr.buffers.Close()
 	pr.known = map[*sym.Symbol]bool{}
-	pr.line(nil, "method %s {", text.Quoted(m.Name))
+	pr.line(nil, "method %s {", text.Quoted(m.Name.Raw()))
 	pr.indent++
 	for _, s := range m.Symbols {
 		pr.line(nil, "symbol %s in %s", pr.symbols.Declare(s, s.Name), text.Range(s, pr.symbols))
@@ -194,19 +194,19 @@ func eachLet(stmts []Stmt, f func(*Let)) {
 }
 
 func (pr *printer) port(word string, p *Port) {
-	name := text.Quoted(p.Name)
+	name := text.Quoted(p.Name.Raw())
 	if p.Buf != nil {
-		name = pr.buffers.Declare(p.Buf, p.Name)
+		name = pr.buffers.Declare(p.Buf, p.Name.Raw())
 	}
 	s := fmt.Sprintf("%s %s: %s", word, name, p.Type)
-	if p.Path != "" {
-		s += " " + strconv.Quote(p.Path)
+	if !p.Path.IsEmpty() {
+		s += " " + strconv.Quote(p.Path.Raw())
 	}
 	if p.Mutated {
 		s += " mutated"
 	}
 	if x := p.Packs; x != nil {
-		s += fmt.Sprintf(" packs %q", x.Of)
+		s += fmt.Sprintf(" packs %q", x.Of.Raw())
 		for _, n := range shapeInts(&x.Panels) {
 			s += fmt.Sprintf(" %d", *n)
 		}

@@ -14,8 +14,8 @@ import (
 )
 
 func (pr *printer) kernel(k *Kernel) {
-	if k.Doc != "" {
-		pr.line(nil, "# %s", strings.Join(strings.Fields(k.Doc), " "))
+	if !k.Doc.IsEmpty() {
+		pr.line(nil, "# %s", strings.Join(strings.Fields(k.Doc.Raw()), " "))
 	}
 	word := "kernel "
 	if k.Copy {

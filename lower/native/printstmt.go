@@ -56,7 +56,7 @@ func (pr *printer) stmt(s Stmt) {
 		case s.Index:
 			word = "assert_index"
 		}
-		pr.line(s.From, "%s %s, %s%s", word, pr.value(s.Cond, s.Args, true), strconv.Quote(s.Message), pr.using(s.Cond, s.Args))
+		pr.line(s.From, "%s %s, %s%s", word, pr.value(s.Cond, s.Args, true), strconv.Quote(s.Message.Raw()), pr.using(s.Cond, s.Args))
 	case *Poison:
 		pr.line(nil, "poison %s", pr.buffer(s.Buf))
 	}
@@ -182,7 +182,7 @@ func originsText(from []Origin) string {
 				words = append(words, "-")
 			}
 		}
-		words = append(words, text.Quoted(o.Node)+"="+text.Quoted(o.Op))
+		words = append(words, text.Quoted(o.Node.Raw())+"="+text.Quoted(o.Op.Raw()))
 	}
 	return strings.Join(words, " ")
 }

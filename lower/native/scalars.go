@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/ops"
@@ -47,7 +48,7 @@ func (b *builder) scalar(f *facts) error {
 // range of s, the assertions about it in the model included, so the number
 // itself is tested first.
 func (b *builder) bind(name string, s *sym.Symbol, value *expr.Expr, args []*Buffer, from []Origin) {
-	x := &expr.Var{Name: name, DType: ir.Int64}
+	x := &expr.Var{Name: identifier(name), DType: ir.Int64}
 	b.emit(&Let{Var: x, Value: expr.Cast(ir.Int64, value), Args: args, From: from})
 	ok := expr.Bool(true)
 	lo, hi := s.Expr().Bounds()
@@ -58,7 +59,7 @@ func (b *builder) bind(name string, s *sym.Symbol, value *expr.Expr, args []*Buf
 		ok = expr.And(ok, expr.Le(expr.Get(x), expr.Int(ir.Int64, hi)))
 	}
 	if ok.Op != expr.OpConst {
-		b.emit(&Assert{Cond: ok, Message: fmt.Sprintf("%s is in its range", name), From: from})
+		b.emit(&Assert{Cond: ok, Message: foreign.Of(name + " is in its range"), From: from})
 	}
 	b.emit(&Let{Sym: s, Value: expr.Get(x), From: from})
 }
@@ -110,9 +111,9 @@ func (b *builder) effect(f *facts) error {
 	if cond.Op == expr.OpConst && cond.Int != 0 {
 		return nil
 	}
-	message := "an assertion of the model"
+	message := foreign.Of("an assertion of the model")
 	if s, ok := f.node.Arg("assert_msg").(ir.Str); ok {
-		message = string(s)
+		message = foreign.Of(string(s))
 	}
 	assert := &Assert{Cond: cond, Args: args, Message: message, From: []Origin{originOf(f.node)}}
 	assert.Given = len(args) == 0 && b.isGiven(cond)

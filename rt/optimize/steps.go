@@ -50,7 +50,7 @@ func describe(s native.Stmt) string {
 	}
 	var ops []string
 	for _, o := range from {
-		ops = append(ops, strings.TrimSuffix(o.Op, ".default"))
+		ops = append(ops, strings.TrimSuffix(o.Op.Raw(), ".default"))
 	}
 	return strings.Join(ops, "+")
 }
@@ -82,7 +82,7 @@ func (m *machine) stmt(s native.Stmt) (func() error, error) {
 		return func() error {
 			ok, err := holds()
 			if err == nil && ok.I == 0 {
-				err = fmt.Errorf("%w: assertion failed: %s", rt.ErrInvalidArgument, s.Message)
+				err = fmt.Errorf("%w: assertion failed: %s", rt.ErrInvalidArgument, s.Message.Terminal())
 			}
 			return err
 		}, nil

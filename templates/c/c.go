@@ -5,6 +5,8 @@ package c
 import (
 	"embed"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +15,30 @@ import (
 
 //go:embed *.c.tmpl
 var files embed.FS
+
+// Names returns the names of functions, types and macros in the templates.
+func Names() []string { return names() }
+
+var declared = regexp.MustCompile(`(?m)^ *# *define (\w+)|^(?:static|TILE_\w+)[^(\n]*?\b(\w+)\(|^typedef (?:\w+ )+(\w+)(?:;| __)|^} (\w+);`)
+
+var names = sync.OnceValue(func() []string {
+	var list []string
+	entries, err := files.ReadDir(".")
+	for _, e := range entries {
+		data, readErr := files.ReadFile(e.Name())
+		if err == nil {
+			err = readErr
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(data), -1) {
+			list = append(list, m[1]+m[2]+m[3]+m[4])
+		}
+	}
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+})
 
 // Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with. The
 // template is the function's body; its printer writes the head, in which the

@@ -1,6 +1,7 @@
 package c
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -64,5 +65,19 @@ b = (V){0};
 `
 	if got := indent(text); got != want {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// Names has what the templates declare: each of their functions, types and macros
+// stands in one of these forms.
+func TestNames(t *testing.T) {
+	names := Names()
+	for _, want := range []string{"TILE_LANES", "DEPTH_CASE", "edges_length", "edges_span", "taps", "tile_vec", "sums_four", "slide", "sums_even", "winograd_line"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if slices.Contains(names, "__attribute__") {
+		t.Errorf("%q", names)
 	}
 }

@@ -1,0 +1,48 @@
+package foreign
+
+import (
+	"io"
+	"unicode/utf8"
+)
+
+// Terminal is a writer of text that people read, on a terminal perhaps. What it is
+// given passes through [Lines].
+type Terminal struct {
+	to   io.Writer
+	rest []byte // the beginning of a rune
+}
+
+// NewTerminal returns a Terminal that writes to another writer.
+func NewTerminal(to io.Writer) *Terminal { return &Terminal{to: to} }
+
+// Write implements [io.Writer].
+func (t *Terminal) Write(p []byte) (int, error) {
+	data := append(t.rest, p...)
+	end := len(data)
+	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
+		if last := data[len(data)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				end -= n
+			}
+			break
+		}
+	}
+	t.rest = append([]byte(nil), data[end:]...)
+	if _, err := io.WriteString(t.to, Lines(string(data[:end]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close writes what is left of a rune that never became whole. It does not close
+// what is below.
+func (t *Terminal) Close() error {
+	rest := t.rest
+	t.rest = nil
+	_, err := io.WriteString(t.to, Lines(string(rest)))
+	return err
+}
+
+// Unwrap returns the writer below, for bytes that are no text and for text that is
+// harmless already and has colours.
+func (t *Terminal) Unwrap() io.Writer { return t.to }
