@@ -28,18 +28,22 @@ func Identifier(s string) string {
 type Scope struct {
 	outer *Scope
 	names map[string]bool
-	next  map[string]int // by base, the number to try next: lower ones are taken here or around
+	inner map[string]bool // names that scopes inside have, or had
+	next  map[string]int  // by base, the number to try next: lower ones are taken here or around
 }
 
 // NewScope returns a scope inside outer, which may be nil.
 func NewScope(outer *Scope) *Scope {
-	return &Scope{outer: outer, names: map[string]bool{}, next: map[string]int{}}
+	return &Scope{outer: outer, names: map[string]bool{}, inner: map[string]bool{}, next: map[string]int{}}
 }
 
 // Reserve marks names as taken.
 func (s *Scope) Reserve(names ...string) {
 	for _, n := range names {
 		s.names[n] = true
+		for o := s.outer; o != nil; o = o.outer {
+			o.inner[n] = true
+		}
 	}
 }
 
@@ -55,22 +59,30 @@ func (s *Scope) Has(name string) bool {
 
 // Take returns Identifier(base), with a number behind it if that is taken, and
 // takes it.
-func (s *Scope) Take(base string) string {
+func (s *Scope) Take(base string) string { return s.take(base, s.Has) }
+
+// TakeAround is Take for what is needed in a scope inside, from which it must be
+// seen: no name is taken that one of them has.
+func (s *Scope) TakeAround(base string) string {
+	return s.take(base, func(name string) bool { return s.Has(name) || s.inner[name] })
+}
+
+func (s *Scope) take(base string, taken func(string) bool) string {
 	base = Identifier(base)
 	name := base
-	if s.Has(name) {
+	if taken(name) {
 		i := 2
 		for around := s; around != nil; around = around.outer {
 			i = max(i, around.next[base])
 		}
 		for ; ; i++ {
-			if name = fmt.Sprintf("%s%s%d", base, separator(base), i); !s.Has(name) {
+			if name = fmt.Sprintf("%s%s%d", base, separator(base), i); !taken(name) {
 				break
 			}
 		}
 		s.next[base] = i + 1
 	}
-	s.names[name] = true
+	s.Reserve(name)
 	return name
 }
 

@@ -31,3 +31,15 @@ func TestScope(t *testing.T) {
 		t.Error("names are not where they were put")
 	}
 }
+
+func TestTakeAround(t *testing.T) {
+	outer := NewScope(nil)
+	inner := NewScope(NewScope(outer))
+	inner.Take("abs")
+	if got := outer.TakeAround("abs"); got != "abs2" {
+		t.Errorf("%q hides, or is hidden by, a name inside", got)
+	}
+	if got := outer.Take("abs"); got != "abs" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 )
 
@@ -65,7 +66,7 @@ func (vf *verifier) errorf(format string, args ...any) {
 	if vf.node != nil {
 		err = ErrorAt("", vf.node, err)
 	}
-	vf.errs = append(vf.errs, fmt.Errorf("method %s: %w", vf.method.Name, err))
+	vf.errs = append(vf.errs, fmt.Errorf("method %s: %w", foreign.Message(vf.method.Name), err))
 }
 
 // scope is what a graph sees: its own values and, through outer, those of the

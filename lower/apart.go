@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // SeparateState decides whose the state is that several methods of a program
@@ -123,7 +124,7 @@ func checkShared(p *ir.Program, shared map[string]bool) error {
 // same reports how two inputs cannot be one state.
 func (h holder) same(other holder) error {
 	if a, b := h.value.Type.String(), other.value.Type.String(); a != b {
-		return fmt.Errorf("it is %s in method %s, %s in %s", a, h.method.Name, b, other.method.Name)
+		return fmt.Errorf("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b, foreign.Message(other.method.Name))
 	}
 	a, err := h.elements()
 	if err != nil {
@@ -134,7 +135,7 @@ func (h holder) same(other holder) error {
 		return err
 	}
 	if !bytes.Equal(a, b) {
-		return fmt.Errorf("it begins with other elements in method %s than in %s", other.method.Name, h.method.Name)
+		return fmt.Errorf("it begins with other elements in method %s than in %s", foreign.Message(other.method.Name), foreign.Message(h.method.Name))
 	}
 	return nil
 }

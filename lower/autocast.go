@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -53,7 +54,7 @@ func (a *autocaster) cast(e *ir.Emitter, r *ir.Graph, low ir.DType) (*ir.Graph, 
 		for _, n := range r.Nodes {
 			inner.Loc = n.Loc
 			if len(n.Regions) > 0 {
-				return nil, fmt.Errorf("control flow (%s) in it is not supported", n.Op)
+				return nil, fmt.Errorf("control flow (%s) in it is not supported", foreign.Message(n.Op))
 			}
 			if d := precision(n, low); d != ir.InvalidDType && !a.settled[n] {
 				err := b.Do(func() error {

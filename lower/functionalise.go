@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -176,7 +177,7 @@ func (f *functionaliser) alone(i int) error {
 	for k, w := range f.method.Graph.Inputs {
 		if k != i && w.Const != nil && sameBlob(w.Const.Data, v.Const.Data) {
 			return fmt.Errorf("method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
-				f.method.Name, f.method.Inputs[i].Target, f.method.Inputs[k].Target)
+				foreign.Message(f.method.Name), foreign.Message(f.method.Inputs[i].Target), foreign.Message(f.method.Inputs[k].Target))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -13,7 +14,7 @@ import (
 func unknownOperator(t *ops.Table, n *ir.Node) error {
 	for _, a := range n.Args {
 		if op, ok := a.Value.(ir.OpArg); ok {
-			return fmt.Errorf("it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", op)
+			return fmt.Errorf("it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
 		}
 	}
 	if strings.HasPrefix(n.Op, "torch._functorch.") {

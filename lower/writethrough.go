@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -23,7 +24,7 @@ func writeThrough(b *ops.Builder, a *alias.Alias, base, v *ir.Value) (*ir.Value,
 		return nil, err
 	}
 	if out == nil {
-		return nil, fmt.Errorf("it writes to a view made by %s, which is not supported; write to a copy and copy_ that back", a.Node.Op)
+		return nil, fmt.Errorf("it writes to a view made by %s, which is not supported; write to a copy and copy_ that back", foreign.Message(a.Node.Op))
 	}
 	out.Type = base.Type
 	return out, nil

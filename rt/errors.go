@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // The kinds of errors, for errors.Is. Every error of the package is one of
@@ -53,7 +55,7 @@ func (e *Error) Error() string {
 	if e.Chain != 0 {
 		at = fmt.Sprintf("chain %d, %s", e.Chain, at)
 	}
-	return fmt.Sprintf("method %q, %s (%s): %v", e.Method, at, e.Op, e.Err)
+	return fmt.Sprintf("method %q, %s (%s): %v", e.Method, at, foreign.Message(e.Op), e.Err)
 }
 
 // Unwrap returns the cause.

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/measure"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 func newBench(a *app) *cobra.Command {
@@ -81,15 +80,16 @@ Without those and without -i, inputs are random.
 				}
 			}
 			if asJSON {
-				text, err := json.MarshalIndent(r, "", "  ")
+				text, err := foreign.JSON(r)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "%s\n", text)
+				a.out.Write(text)
 				return nil
 			}
-			text.Color = terminal(a.out) && wantsColor()
-			r.Text(a.out, text)
+			to, color := colored(a.out)
+			text.Color = color
+			r.Text(to, text)
 			return nil
 		},
 	}

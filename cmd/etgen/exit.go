@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // The exit codes.
@@ -89,7 +89,7 @@ func shortened(line string) string {
 
 // report writes err of a command, a line for each thing that is wrong, and returns
 // the exit code.
-func report(err error, command string, to io.Writer, color bool) int {
+func report(err error, command string, to *foreign.Terminal, color bool) int {
 	if err == nil {
 		return exitOK
 	}
@@ -109,7 +109,8 @@ func report(err error, command string, to io.Writer, color bool) int {
 	}
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
-			fmt.Fprintln(to, prefix+shortened(line))
+			fmt.Fprint(to.Unwrap(), prefix)
+			fmt.Fprintln(to, shortened(line))
 		}
 	}
 	if code == exitUsage && !isA[*way.InputError](err) {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 func newGoldenCheck(a *app) *cobra.Command {
@@ -67,11 +67,11 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 				return err
 			}
 			if asJSON {
-				text, err := json.MarshalIndent(report, "", "  ")
+				text, err := foreign.JSON(report)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "%s\n", text)
+				a.out.Write(text)
 			} else {
 				fmt.Fprintln(a.out, report)
 			}

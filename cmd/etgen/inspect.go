@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/etgen/etgen/codegen/inspect"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/rt/portable"
 )
 
@@ -60,16 +59,18 @@ tensors.`,
 				return modelError(err)
 			}
 			if asJSON {
-				text, err := json.MarshalIndent(info, "", "  ")
+				text, err := foreign.JSON(info)
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(a.out, "%s\n", text)
-				if err != nil {
+				if _, err := a.out.Write(text); err != nil {
 					return err
 				}
-			} else if err := info.Text(a.out, inspect.Style{Color: terminal(a.out) && wantsColor(), All: all}); err != nil {
-				return err
+			} else {
+				to, color := colored(a.out)
+				if err := info.Text(to, inspect.Style{Color: color, All: all}); err != nil {
+					return err
+				}
 			}
 			if svg == "" {
 				return nil

@@ -16,7 +16,7 @@ func (a *app) progress() *progress {
 	if !a.tty {
 		return &progress{}
 	}
-	return &progress{to: a.err}
+	return &progress{to: a.err.Unwrap()}
 }
 
 func (p *progress) show(done, all int) {

@@ -9,11 +9,14 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // app is what the commands share.
 type app struct {
-	out, err io.Writer
+	// Writers of text: what files say passes them, escaped.
+	out, err *foreign.Terminal
 	// tty and color tell of err: whether a person watches, and wants colour.
 	tty, color bool
 
@@ -38,18 +41,21 @@ func (a *app) warn(err error) {
 
 // Main runs the command line args and returns the exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{out: stdout, err: stderr}
+	out, errs := foreign.NewTerminal(stdout), foreign.NewTerminal(stderr)
+	defer out.Close()
+	defer errs.Close()
+	a := &app{out: out, err: errs}
 	a.tty = terminal(stderr)
 	a.color = a.tty && wantsColor()
 	root := newRoot(a)
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // whatever was not done because of it
 	}
-	return report(err, cmd.CommandPath(), stderr, a.color)
+	return report(err, cmd.CommandPath(), a.err, a.color)
 }
 
 // terminal reports whether a person reads what is written to w.
@@ -60,6 +66,15 @@ func terminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}
+
+// colored returns where text goes that has colours of its own, and whether it may
+// have them: then all else in it is escaped already.
+func colored(t *foreign.Terminal) (io.Writer, bool) {
+	if terminal(t.Unwrap()) && wantsColor() {
+		return t.Unwrap(), true
+	}
+	return t, false
 }
 
 // wantsColor reports whether nobody said that they want no colour.

@@ -14,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/ir/foreign"
+
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 )
@@ -192,7 +194,7 @@ func TestThreadsWithoutEffect(t *testing.T) {
 // An error of a megabyte is told in a few hundred bytes.
 func TestLongErrors(t *testing.T) {
 	var stderr bytes.Buffer
-	report(fmt.Errorf("the expression %s is wrong", strings.Repeat("é+", 1<<19)), "etgen", &stderr, false)
+	report(fmt.Errorf("the expression %s is wrong", strings.Repeat("é+", 1<<19)), "etgen", foreign.NewTerminal(&stderr), false)
 	text := stderr.String()
 	if len(text) > 500 || !strings.HasPrefix(text, "etgen: the expression é+") || !strings.HasSuffix(text, " is wrong\n") || !utf8.ValidString(text) {
 		t.Errorf("%d bytes: %.600s", len(text), text)

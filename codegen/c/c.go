@@ -219,7 +219,7 @@ func (g *gen) function(fn *expr.Func) string {
 	if c, ok := g.support.names[key]; ok {
 		return c
 	}
-	cname := g.names.Take(fn.Name)
+	cname := g.names.TakeAround(fn.Name)
 	g.support.names[key] = cname
 	g.support.texts = append(g.support.texts, g.functionText(fn, cname))
 	return cname

@@ -79,7 +79,7 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	if c, ok := g.support.names[name]; ok {
 		return c
 	}
-	data.Name = g.names.Take(name)
+	data.Name = g.names.TakeAround(name)
 	g.support.names[name] = data.Name
 	var b strings.Builder
 	if err := g.support.tmpl.ExecuteTemplate(&b, tmpl, data); err != nil {
@@ -96,7 +96,7 @@ func (g *gen) rolled() string {
 	if c, ok := g.support.names[key]; ok {
 		return c
 	}
-	name := g.names.Take(g.upper + "_ROLLED")
+	name := g.names.TakeAround(g.upper + "_ROLLED")
 	g.support.names[key] = name
 	g.support.texts = append(g.support.texts, fmt.Sprintf(`/* A short loop for vectors: gcc would unroll it first, and then find none. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -68,7 +68,7 @@ type phase struct {
 func (g *gen) parts(name, head string, phases []phase, params []parameter, owns ...own) {
 	w := &g.kernelText
 	at := g.idx.String()
-	arguments := g.names.Take(name + "_arguments")
+	arguments := g.names.TakeAround(name + "_arguments")
 	w.raw("typedef struct {")
 	for _, p := range params {
 		typ := p.typ
@@ -80,7 +80,7 @@ func (g *gen) parts(name, head string, phases []phase, params []parameter, owns 
 	w.raw("} " + arguments + ";")
 	var parts []string
 	for _, ph := range phases {
-		function := g.names.Take(name + "_" + ph.name)
+		function := g.names.TakeAround(name + "_" + ph.name)
 		var own []parameter
 		var given []string
 		for _, p := range params {
@@ -93,7 +93,7 @@ func (g *gen) parts(name, head string, phases []phase, params []parameter, owns 
 		w.line("%s %s(%s)", head, function, paramList(own))
 		w.raw(strings.Trim(ph.body, "\n"))
 		w.blank()
-		part := g.names.Take(function + "_part")
+		part := g.names.TakeAround(function + "_part")
 		parts = append(parts, part)
 		w.line("static void %s(void *arguments, int32_t part)", part)
 		w.raw("{")

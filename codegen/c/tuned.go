@@ -190,7 +190,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	key := "result " + ret.String() + " " + paramList(kept) + " " + body
 	cname, done := g.support.names[key]
 	if !done {
-		cname = g.names.Take(g.prefix + "_result")
+		cname = g.names.TakeAround(g.prefix + "_result")
 		g.support.names[key] = cname
 	}
 	w.line("static inline %s %s(%s)", ret, cname, paramList(kept))

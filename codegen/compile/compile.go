@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower"
@@ -199,7 +200,7 @@ func (opt Options) name(source string) string {
 // reaches a user.
 func internal(p *ir.Program, err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("%s: internal error: %v; this is a defect of etgen, please report it with the model", p.Source, r)
+		*err = fmt.Errorf("%s: internal error: %v; this is a defect of etgen, please report it with the model", foreign.Message(p.Source), r)
 	}
 }
 

@@ -19,7 +19,7 @@ func (u *unit) vectorFunction(fn *expr.Func) string {
 		return name
 	}
 	scalar := u.function(fn)
-	name := u.scope.Take(camel("vec_" + fn.Name))
+	name := u.scope.TakeAround(camel("vec_" + fn.Name))
 	u.funcs[key] = name
 	fast := ""
 	if form := lower.Vector(fn); form != "" {
@@ -35,7 +35,7 @@ func (u *unit) function(fn *expr.Func) string {
 	if name := u.funcs[fn.Name]; name != "" {
 		return name
 	}
-	name := u.scope.Take(camel(fn.Name))
+	name := u.scope.TakeAround(camel(fn.Name))
 	u.funcs[fn.Name] = name
 	body, result := schedule.Function(fn)
 	p := u.newPrinter(body, result)

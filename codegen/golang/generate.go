@@ -120,6 +120,7 @@ type generator struct {
 	threads   int
 	done      <-chan struct{}
 	divided   []string // functions of kernels that are done in parts
+	methods   map[*native.Method]string
 }
 
 func newGenerator(p *native.Program, opt Options) (*generator, error) {
@@ -132,12 +133,14 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "", threads: opt.Threads, done: opt.Done,
 		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
+		methods: map[*native.Method]string{},
 	}
 	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "ErrIndex", "model", "newModel", "errShape", "errAssert", "errIndex", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison", "NewThreads", "threads", "divided", "task", "shared")
 	if opt.Probes {
 		g.probes = codegen.Probes(p)
 	}
+	g.nameMethods()
 	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())
 	for _, w := range g.weights.Consts {
@@ -168,6 +171,24 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		}
 	}
 	return g, nil
+}
+
+// nameMethods names the methods: none is called like another or like a field of
+// Model, and in the package nothing is called like one, or like its sizes.
+func (g *generator) nameMethods() {
+	scope := codegen.NewScope(nil)
+	if g.internal {
+		scope = codegen.NewScope(newScope())
+	}
+	scope.Reserve("Reset", "Probe", "arena", "weights", "shared")
+	for _, m := range g.p.Methods {
+		name := pascal(m.Name.Identifier())
+		if g.internal {
+			name = camel(m.Name.Identifier())
+		}
+		g.methods[m] = scope.Take(name)
+		g.unit.scope.Reserve(g.methods[m], g.methods[m]+"Sizes")
+	}
 }
 
 // door returns the name of something that a package exports: as it is, or of a

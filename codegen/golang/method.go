@@ -45,11 +45,7 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	name := pascal(m.Name.Identifier())
-	if g.internal {
-		name = camel(m.Name.Identifier())
-	}
-	g.unit.scope.Reserve(name)
+	name := g.methods[m]
 	var live map[any]bool
 	for {
 		p := &methodPrinter{

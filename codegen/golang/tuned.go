@@ -42,7 +42,7 @@ func (g *generator) tunedFunction(k *tuned.Kernel, part bool) (*tunedSource, str
 		g.tuned = append(g.tuned, src)
 	}
 	if src.names[fn] == "" {
-		src.names[fn] = g.unit.scope.Take(camel(dir + fn))
+		src.names[fn] = g.unit.scope.TakeAround(camel(dir + fn))
 	}
 	for _, r := range src.roots {
 		if r == fn {
@@ -62,7 +62,7 @@ func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
 			if g.unit.scope.Has(local) {
 				local = camel(t.lib.name + "_" + name)
 			}
-			t.names[name] = g.unit.scope.Take(local)
+			t.names[name] = g.unit.scope.TakeAround(local)
 		}
 		return t.names[name]
 	}

@@ -43,7 +43,7 @@ func (u *unit) helper(name string) string { return u.helperAs(name, unexported(n
 // helperAs is helper for a function that is better called something else.
 func (u *unit) helperAs(name, local string) string {
 	if u.helpers[name] == "" {
-		u.helpers[name] = u.scope.Take(local)
+		u.helpers[name] = u.scope.TakeAround(local)
 	}
 	return u.helpers[name]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	codepte "github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -55,11 +56,11 @@ func File(path string, opt Options) (_ *Info, err error) {
 		bundle.Program, err = pte.Read(f, info.Bytes)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", info.File, err)
+		return nil, fmt.Errorf("%s: %w", foreign.Message(info.File), err)
 	}
 	parts, err := bundle.Parts(f, info.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", info.File, err)
+		return nil, fmt.Errorf("%s: %w", foreign.Message(info.File), err)
 	}
 	info.Parts = &parts
 	files, err := info.beside(bundle.Program, path)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/plan"
 )
@@ -44,7 +45,7 @@ type use struct {
 // memoryOf describes the memory of a method.
 func memoryOf(p *pte.Program, ep *pte.ExecutionPlan, schemas pte.Schemas) (*Memory, error) {
 	if len(ep.BufferSizes)-1 > maxMemories {
-		return nil, fmt.Errorf("method %s: %d planned buffers are too many for a memory map", ep.Name, len(ep.BufferSizes)-1)
+		return nil, fmt.Errorf("method %s: %d planned buffers are too many for a memory map", foreign.Message(ep.Name), len(ep.BufferSizes)-1)
 	}
 	effects, err := p.Effects(ep, schemas)
 	if err != nil {

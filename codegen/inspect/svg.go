@@ -1,11 +1,11 @@
 package inspect
 
 import (
-	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // Sizes of a drawing, in its units.
@@ -32,13 +32,13 @@ func (info *Info) SVG(to io.Writer) error {
 		}
 	}
 	if d.top == 0 {
-		return fmt.Errorf("%s: there is no memory plan to draw", info.File)
+		return fmt.Errorf("%s: there is no memory plan to draw", foreign.Message(info.File))
 	}
 	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="white"/>
 %s</svg>
-`, svgWidth, d.top, escape(info.File+": planned memory"), d.body.String())
+`, svgWidth, d.top, foreign.Of(info.File+": planned memory").XML(), d.body.String())
 	return err
 }
 
@@ -47,7 +47,18 @@ type drawing struct {
 	top  int // where the next panel begins
 }
 
-func (d *drawing) add(format string, args ...any) { fmt.Fprintf(&d.body, format+"\n", args...) }
+// markup is what is no text in a drawing.
+type markup string
+
+// add writes a line. Formats are ours, strings that are arguments may be the file's.
+func (d *drawing) add(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = foreign.Of(s).XML()
+		}
+	}
+	fmt.Fprintf(&d.body, format+"\n", args...)
+}
 
 // panel draws one buffer of a method.
 func (d *drawing) panel(method string, m *Memory, buffer int) {
@@ -59,7 +70,7 @@ func (d *drawing) panel(method string, m *Memory, buffer int) {
 	if b.LowerBound < b.Bytes {
 		title += fmt.Sprintf(", at best %d", b.LowerBound)
 	}
-	d.add(`<text x="%d" y="%d" font-size="14">%s</text>`, svgLeft, d.top+20, escape(title))
+	d.add(`<text x="%d" y="%d" font-size="14">%s</text>`, svgLeft, d.top+20, title)
 	bottom := float64(d.top + panelTop + panelHigh)
 	x := func(step int) float64 {
 		return svgLeft + float64(step)*(svgWidth-svgLeft-svgRight)/float64(max(m.Length, 1))
@@ -98,7 +109,7 @@ func (d *drawing) box(m *Memory, b *Box, index int, x func(int) float64, y func(
 			about += " to " + m.step(s.Last)
 		}
 		d.add(`<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="hsl(%d,60%%,80%%)" stroke="hsl(%d,60%%,40%%)" stroke-width="0.5"/></g>`,
-			escape(about), left, top, width, height, hue, hue)
+			about, left, top, width, height, hue, hue)
 	}
 }
 
@@ -127,7 +138,7 @@ func (m *Memory) clear(b *Box) int {
 func (d *drawing) label(name string, left, top, width, height float64) {
 	const margin = 2
 	across, up := fitting(name, width-2*margin), fitting(name, height-2*margin)
-	turn := ""
+	turn := markup("")
 	at := [2]float64{margin, height/2 + 4}
 	switch {
 	case height >= lineHigh && (across == name || width >= height):
@@ -139,7 +150,7 @@ func (d *drawing) label(name string, left, top, width, height float64) {
 	}
 	if across != "" {
 		d.add(`<svg x="%.1f" y="%.1f" width="%.1f" height="%.1f" pointer-events="none"><text x="%.1f" y="%.1f"%s>%s</text></svg>`,
-			left, top, width, height, at[0], at[1], turn, escape(across))
+			left, top, width, height, at[0], at[1], turn, across)
 	}
 }
 
@@ -177,12 +188,4 @@ func textWidth(text string) float64 {
 		}
 	}
 	return size * em
-}
-
-func escape(text string) string {
-	var b bytes.Buffer
-	if err := xml.EscapeText(&b, []byte(text)); err != nil {
-		panic(err) // a buffer takes what it is given
-	}
-	return b.String()
 }

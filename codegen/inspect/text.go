@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -82,8 +83,25 @@ type text struct {
 }
 
 // line writes a line of cells between tabs; empty ones at its end leave nothing.
+// Formats are ours, tabs and colours in them, strings that are arguments may be the
+// file's.
 func (t *text) line(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = cell(s)
+		}
+	}
 	fmt.Fprintln(t.w, strings.TrimRight(fmt.Sprintf(format, args...), "\t"))
+}
+
+// cell returns text of a file for a line of the terminal; tabs in it that are ours,
+// from what was joined, part cells.
+func cell(s string) string {
+	parts := strings.Split(s, "\t")
+	for i, p := range parts {
+		parts[i] = foreign.Of(p).Terminal()
+	}
+	return strings.Join(parts, "\t")
 }
 
 func (t *text) heading(format string, args ...any) { t.colored("1", format, args...) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/lower/raise"
 )
@@ -124,11 +125,11 @@ func (d *DebugMap) fits(p *pte.Program) error {
 	for i, plan := range p.Plans {
 		m := d.Methods[i]
 		if m.Name != plan.Name || len(plan.Chains) != 1 || len(m.Instructions) != len(plan.Chains[0].Instructions) {
-			return fmt.Errorf("method %s is another", plan.Name)
+			return fmt.Errorf("method %s is another", foreign.Message(plan.Name))
 		}
 		for k, in := range plan.Chains[0].Instructions {
 			if have, want := m.Instructions[k].Op, InstructionName(plan, in); have != want {
-				return fmt.Errorf("instruction %d of method %s is %s, not %s", k, plan.Name, want, have)
+				return fmt.Errorf("instruction %d of method %s is %s, not %s", k, foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have))
 			}
 		}
 	}

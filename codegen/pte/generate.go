@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
@@ -62,7 +63,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	pool := newPool(opt.ExternalWeights)
 	shared, err := sharedOf(p)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Source, err)
+		return nil, fmt.Errorf("%s: %w", foreign.Message(p.Source), err)
 	}
 	out := &Output{Program: &pte.Program{}}
 	var errs []error
@@ -89,7 +90,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 		err = pte.VerifyData(out.Program, out.Data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: the program made of it is not right, which is a defect of etgen: %w", p.Source, err)
+		return nil, fmt.Errorf("%s: the program made of it is not right, which is a defect of etgen: %w", foreign.Message(p.Source), err)
 	}
 	return out, nil
 }
@@ -125,5 +126,5 @@ func inFile(file string, m *ir.Method, err error) error {
 		at.File = file
 		return err
 	}
-	return fmt.Errorf("%s: method %s: %w", file, m.Name, err)
+	return fmt.Errorf("%s: method %s: %w", foreign.Message(file), foreign.Message(m.Name), err)
 }

@@ -72,7 +72,7 @@ func (c *call) failure(err error) error {
 	}
 	for _, e := range list {
 		text := strings.TrimPrefix(e.Error(), "registry: method "+c.name+": ")
-		if _, rest, ok := strings.Cut(text, "("+c.op.String()+"): "); ok {
+		if _, rest, ok := strings.Cut(text, "("+foreign.Message(c.op.String())+"): "); ok {
 			text = rest
 		}
 		parts = append(parts, fmt.Errorf("%s with arguments (%s): %s", c.where, c.form, text))

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // None stands for what is not known.
@@ -17,6 +19,7 @@ func Columns(w io.Writer, rows [][]string, left func(column int) bool, paint fun
 	var widths []int
 	for _, r := range rows {
 		for i, cell := range r {
+			cell = foreign.Escape(cell)
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -26,6 +29,7 @@ func Columns(w io.Writer, rows [][]string, left func(column int) bool, paint fun
 	for k, r := range rows {
 		var line strings.Builder
 		for i, cell := range r {
+			cell = foreign.Escape(cell)
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			switch {
 			case !left(i):

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // TextOptions say how a report is printed.
@@ -18,7 +20,7 @@ const tiny = 0.005
 // Text prints the report: a line for each way, and for each a table of its
 // kernels.
 func (r *Report) Text(to io.Writer, opt TextOptions) {
-	fmt.Fprintf(to, "%s\n", r.Model)
+	fmt.Fprintf(to, "%s\n", foreign.Escape(r.Model))
 	if r.Peak > 0 {
 		fmt.Fprintf(to, "peak of one core, float32 multiply-adds: %.1f GFLOP/s\n", r.Peak)
 	}
@@ -31,7 +33,7 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 	fmt.Fprintln(to)
 	Columns(to, rows, func(c int) bool { return c == 0 || c == len(rows[0])-1 }, opt.paint(8, func(k int) float64 { return r.Ways[k].OfPeak }))
 	for _, n := range r.Notes {
-		fmt.Fprintln(to, n)
+		fmt.Fprintln(to, foreign.Lines(n))
 	}
 	for _, w := range r.Ways {
 		if len(w.Kernels) == 0 {

@@ -8,6 +8,7 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte/fb/program"
 )
 
@@ -136,7 +137,7 @@ func encode(p *Program, d *fileData) ([]byte, error) {
 	plans, err := e.refsOf(len(p.Plans), func(i int) (offset, error) {
 		at, err := e.plan(p.Plans[i], d)
 		if err != nil {
-			return 0, fmt.Errorf("method %s: %w", p.Plans[i].Name, err)
+			return 0, fmt.Errorf("method %s: %w", foreign.Message(p.Plans[i].Name), err)
 		}
 		return at, nil
 	})

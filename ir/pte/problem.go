@@ -3,6 +3,8 @@ package pte
 import (
 	"fmt"
 	"strings"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // Problem is a rule that a program breaks. Indices are -1 where the problem is
@@ -19,7 +21,7 @@ type Problem struct {
 func (p Problem) String() string {
 	var parts []string
 	if p.Method != "" {
-		parts = append(parts, "method "+p.Method)
+		parts = append(parts, "method "+foreign.Message(p.Method))
 	}
 	if p.Chain > 0 {
 		parts = append(parts, fmt.Sprintf("chain %d", p.Chain))
@@ -27,7 +29,7 @@ func (p Problem) String() string {
 	if p.Instruction >= 0 {
 		s := fmt.Sprintf("instruction %d", p.Instruction)
 		if p.Operator != "" {
-			s += " " + p.Operator
+			s += " " + foreign.Message(p.Operator)
 		}
 		parts = append(parts, s)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // segment is a range of the file after the flatbuffer.
@@ -212,7 +213,7 @@ func (l Layout) wholeSegments(p *Program, d *fileData, ids *identities) error {
 				d.delegates[v], err = segment(b)
 			}
 			if err != nil {
-				return fmt.Errorf("method %s, delegate %d: %w", plan.Name, i, err)
+				return fmt.Errorf("method %s, delegate %d: %w", foreign.Message(plan.Name), i, err)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 )
@@ -253,7 +254,7 @@ func (s *plan) describe(i int) string {
 	}
 	switch in := x.Instruction.(type) {
 	case pte.KernelCall:
-		where += " (" + s.Operators[in.Op].String() + ")"
+		where += " (" + foreign.Message(s.Operators[in.Op].String()) + ")"
 	case pte.DelegateCall:
 		where += " (delegate call)"
 	case pte.MoveCall:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -24,19 +25,19 @@ func Program(p *pte.Program, source string, table *ops.Table, data ...*pte.DataF
 // values hold.
 func Planned(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, []Memory, error) {
 	if len(p.Plans) == 0 {
-		return nil, nil, fmt.Errorf("%s: the program has no methods", source)
+		return nil, nil, fmt.Errorf("%s: the program has no methods", foreign.Message(source))
 	}
 	out := &ir.Program{Source: source}
 	var memories []Memory
 	var errs []error
 	for i, ep := range p.Plans {
 		if ep == nil {
-			errs = append(errs, fmt.Errorf("%s: plan %d is empty", source, i))
+			errs = append(errs, fmt.Errorf("%s: plan %d is empty", foreign.Message(source), i))
 			continue
 		}
 		m, memory, err := method(&input{p, data, table}, ep)
 		if err != nil {
-			errs = append(errs, within(source+": method "+ep.Name, err)...)
+			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name), err)...)
 			continue
 		}
 		out.Methods, memories = append(out.Methods, m), append(memories, memory)
@@ -45,7 +46,7 @@ func Planned(p *pte.Program, source string, table *ops.Table, data ...*pte.DataF
 		return nil, nil, err
 	}
 	if err := ir.Verify(out); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", source, err)
+		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
 	}
 	return out, memories, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -73,7 +74,7 @@ func (r *raiser) instruction(i int) error {
 		if in.Delegate < 0 || int(in.Delegate) >= len(r.Delegates) {
 			return fmt.Errorf("delegate %d does not exist: there are %d", in.Delegate, len(r.Delegates))
 		}
-		return fmt.Errorf("it runs a part that was compiled for the backend %s: export the model without delegating to it", r.Delegates[in.Delegate].ID)
+		return fmt.Errorf("it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
 	case pte.MoveCall:
 		r.move(in)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -60,7 +61,7 @@ func roleOf(table *ops.Table, o pte.Operator) *role {
 			r.setOuts()
 			return r
 		}
-		r.err = fmt.Errorf("its functional form %s is not supported", functional)
+		r.err = fmt.Errorf("its functional form %s is not supported", foreign.Message(functional))
 		return r
 	}
 	if f, ok := table.Functional(r.name); ok {
