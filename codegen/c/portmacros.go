@@ -16,7 +16,7 @@ type portMacro struct {
 }
 
 // portMacros names the macros of m's tensors, so that a caller who allocates by
-// them has room for every call. scope is that of all the package's macros.
+// them has room for every call.
 func (g *gen) portMacros(m *method) {
 	m.bytes = map[*native.Buffer]string{}
 	prefix := g.upper + "_"
@@ -36,10 +36,10 @@ func (g *gen) portMacros(m *method) {
 				}
 				bytes = base + "_MAX_BYTES"
 				if _, most := s.Bounds(); most != math.MaxInt64 {
-					m.macros = append(m.macros, portMacro{g.names.Take(fmt.Sprintf("%s_DIM%d_MAX", base, axis)), fmt.Sprint(most)})
+					m.macros = append(m.macros, portMacro{g.names.TakeAround(fmt.Sprintf("%s_DIM%d_MAX", base, axis)), fmt.Sprint(most)})
 				}
 			}
-			m.bytes[p.Buf] = g.names.Take(bytes)
+			m.bytes[p.Buf] = g.names.TakeAround(bytes)
 			m.macros = append(m.macros, portMacro{m.bytes[p.Buf], fmt.Sprintf("%du", codegen.MaxBytes(p.Buf))})
 		}
 	}

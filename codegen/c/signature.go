@@ -65,7 +65,7 @@ func (g *gen) signatures() error {
 			}
 			m.out = append(m.out, name)
 		}
-		m.sizeFields()
+		m.sizeFields(g.names)
 		m.words = codegen.NewSizeWords(binding, m.sizeName)
 		g.portMacros(m)
 		codegen.Walk(nm.Body, func(s native.Stmt) {
@@ -111,9 +111,8 @@ func hasDim(dims []native.Dim, port int) bool {
 }
 
 // sizeFields names the members of the method's sizes struct.
-func (m *method) sizeFields() {
-	scope := codegen.NewScope(nil)
-	reserve(scope)
+func (m *method) sizeFields(names *codegen.Scope) {
+	scope := codegen.NewScope(names)
 	take := func(output bool, d native.Dim, port foreign.Text) {
 		if d.Axis >= 0 {
 			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", port.Identifier(), d.Axis))

@@ -123,8 +123,7 @@ func (g *gen) weightDeclarations(w *writer) {
 
 // stateFields names the members of the state struct.
 func (g *gen) stateFields() {
-	scope := codegen.NewScope(nil)
-	reserve(scope)
+	scope := codegen.NewScope(g.names)
 	for _, b := range g.p.State {
 		g.fields[b] = scope.Take(b.Name)
 	}

@@ -50,7 +50,7 @@ type number struct {
 // collector finds the forms of calls.
 type collector struct {
 	table *ops.Table
-	byKey map[string]*call
+	byKey map[foreign.Text]*call
 	names map[string]bool
 	calls []*call // in order of appearance
 }
@@ -90,7 +90,7 @@ func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCal
 	if err != nil {
 		return err
 	}
-	key := found.op.String() + " " + found.form
+	key := foreign.Format("%s %s", foreign.Of(found.op.String()), found.form)
 	if c.byKey[key] != nil {
 		return nil
 	}

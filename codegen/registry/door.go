@@ -16,21 +16,21 @@ import (
 
 // door prints the function Registry.
 func door(calls []*call, p *native.Program, one bool) string {
-	var order []string
-	byOp := map[string][]int{}
+	var order []foreign.Text
+	byOp := map[foreign.Text][]int{}
 	for i, c := range calls {
-		op := c.op.String()
+		op := foreign.Of(c.op.String())
 		if byOp[op] == nil {
 			order = append(order, op)
 		}
 		byOp[op] = append(byOp[op], i)
 	}
-	slices.Sort(order)
+	slices.SortFunc(order, foreign.Compare)
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Registry returns the kernels that %s call%s.\nfunc Registry() *rt.Registry {\nreturn compiled.Registry(\n",
 		p.Source.Comment(), map[bool]string{true: "s"}[one])
 	for _, op := range order {
-		fmt.Fprintf(&b, "compiled.Kernel{Op: %s, Forms: []compiled.Form{\n", foreign.Of(op).GoLiteral())
+		fmt.Fprintf(&b, "compiled.Kernel{Op: %s, Forms: []compiled.Form{\n", op.GoLiteral())
 		for _, i := range byOp[op] {
 			calls[i].print(&b, p.Methods[i])
 		}

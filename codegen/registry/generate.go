@@ -50,7 +50,7 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	opt.Generator = cmp.Or(opt.Generator, "etgen")
 	table := ops.Standard()
-	c := &collector{table: table, byKey: map[string]*call{}, names: map[string]bool{}}
+	c := &collector{table: table, byKey: map[foreign.Text]*call{}, names: map[string]bool{}}
 	var sources []foreign.Text
 	for _, p := range programs {
 		if err := pte.Verify(p.Program, table); err != nil {

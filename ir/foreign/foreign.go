@@ -54,6 +54,9 @@ func (t Text) Behind(mark string) Text {
 // Raw returns the text as it is, which is fit for no output.
 func (t Text) Raw() string { return t.s }
 
+// Compare orders texts by their bytes.
+func Compare(a, b Text) int { return strings.Compare(a.s, b.s) }
+
 // IsEmpty reports whether nothing is there.
 func (t Text) IsEmpty() bool { return t.s == "" }
 

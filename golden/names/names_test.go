@@ -1,0 +1,69 @@
+package names
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestNames gives the subjects the hostile names: each subject all of them, a few at
+// once, and each name to a subject in several places.
+func TestNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles hundreds of programs")
+	}
+	for n, s := range subjects() {
+		t.Run(s.name, func(t *testing.T) {
+			for first := 0; first < len(hostile); first += s.names {
+				some := map[int]string{}
+				for k := range s.names {
+					some[k] = hostile[(first+(k+n)%s.names)%len(hostile)]
+				}
+				check(t, s, some, depth{compilers: first/s.names%2 == n%2})
+			}
+			for i := n; i < len(hostile); i += len(subjects()) {
+				name := hostile[i]
+				all := map[int]string{i % s.names: name, (i + 3) % s.names: name + "_", (i + 5) % s.names: name + "2", (i + 8) % s.names: "forward" + name}
+				check(t, s, all, depth{compilers: true})
+			}
+		})
+	}
+}
+
+// TestRegistry gives them to programs that kernels are generated for.
+func TestRegistry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it generates kernels a hundred times")
+	}
+	s := subjects()[1]
+	for i := 0; i < len(hostile); i += 8 {
+		some := map[int]string{}
+		for k := range min(s.names, len(hostile)-i) {
+			some[k] = hostile[i+k]
+		}
+		check(t, s, some, depth{registry: true})
+	}
+}
+
+// FuzzNames fuzzes the names of programs of both formats to the end. The C compiler
+// and the type checker look at a sample.
+func FuzzNames(f *testing.F) {
+	for i, name := range hostile {
+		f.Add(uint8(i), uint8(i/2), name, hostile[(i+1)%len(hostile)], hostile[(i*7+3)%len(hostile)])
+	}
+	f.Fuzz(func(t *testing.T, which, first uint8, a, b, c string) {
+		s := subjects()[int(which)%len(subjects())]
+		k := int(first)
+		some := map[int]string{k % s.names: a, (k + 1) % s.names: b, (k + 2) % s.names: c, (k + 4) % s.names: a + b}
+		sum := int(which) + int(first) + len(a)*3 + len(b)*5 + len(c)*7
+		check(t, s, some, depth{compilers: sum%64 == 0})
+	})
+}
+
+// TestHostile: no name stands there twice.
+func TestHostile(t *testing.T) {
+	list := slices.Clone(hostile)
+	slices.Sort(list)
+	if n := len(slices.Compact(list)); n != len(hostile) {
+		t.Errorf("%d of %d differ", n, len(hostile))
+	}
+}
