@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // TestRefused runs every case below golden/refused. A case is a folder:
@@ -44,6 +46,9 @@ func TestRefused(t *testing.T) {
 					if want = strings.TrimSpace(want); !strings.Contains(stderr.String(), want) {
 						t.Errorf("etgen %s: want %q in\n%s", line, want, stderr.String())
 					}
+				}
+				if text := stdout.String() + stderr.String(); foreign.Lines(text) != text {
+					t.Errorf("etgen %s: characters that do not print reach the terminal: %q", line, text)
 				}
 				if left, _ := os.ReadDir(out); len(left) > 0 {
 					t.Errorf("etgen %s: leaves %s", line, left[0].Name())

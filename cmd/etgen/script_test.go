@@ -14,10 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
-	"github.com/etgen/etgen/ir/foreign"
-
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 func TestMain(m *testing.M) {

@@ -3,6 +3,7 @@ package pte
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -70,6 +71,10 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 	for _, m := range p.Methods {
 		if err := eval.Stopped(opt.Done); err != nil {
 			return nil, err
+		}
+		if m.Name == "" || strings.Contains(m.Name, "\x00") {
+			errs = append(errs, inFile(p.SourceOf(m), m, fmt.Errorf("an ExecuTorch program has no methods of this name: give it another with --method")))
+			continue
 		}
 		ep, mem, origins, err := method(pool, shared, m, opt)
 		if err != nil {
