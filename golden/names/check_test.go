@@ -339,7 +339,7 @@ func compileC(t *testing.T, p *codegen.Package) error {
 		t.Skip("no gcc")
 	}
 	dir := t.TempDir()
-	if err := p.Write(dir); err != nil {
+	if err := p.Write(t.Context(), dir); err != nil {
 		return err
 	}
 	// What an application may include before ours.

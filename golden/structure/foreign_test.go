@@ -19,7 +19,7 @@ const foreignPath = module + "/ir/foreign"
 // mayReadRaw are the functions that may take foreign text as it is: they compare it,
 // look things up by it, store it or make a name of it. None of them prints it.
 var mayReadRaw = []string{
-	"lower/native.docOf", "lower/native.kernelName", "lower/native.Origin.Base", "lower/native.Location.String", // ir's words for it, and a text again
+	"lower/native.docOf", "lower/native.kernelName", "lower/native.Origin.Base", "lower/native.Location.graph", // ir's words for it, and a text again
 	"lower/native.builder.file", // for ir.Error, which quotes it
 	"lower/native.newLayout",    // the name of a problem of package plan
 	"lower/native.printer",      // the text form quotes it
