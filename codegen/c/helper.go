@@ -79,7 +79,7 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	if c, ok := g.support.names[name]; ok {
 		return c
 	}
-	data.Name = g.names.TakeAround(name)
+	data.Name = g.names.Take(name) // no local has it: see helperWords
 	g.support.names[name] = data.Name
 	var b strings.Builder
 	if err := g.support.tmpl.ExecuteTemplate(&b, tmpl, data); err != nil {
