@@ -144,12 +144,12 @@ func badModels(t *testing.T) map[string]struct {
 		"empty":         {nil, []string{"bad.pt2", "neither"}},
 		"text":          {[]byte("hello, world\n"), []string{"bad.pt2", "neither"}},
 		"unknown dtype": {edited(t, `"dtype": 7`, `"dtype": 99`), []string{"bad.pt2", "dtype", "99"}},
-		"wrong dtype":   {edited(t, `"linear": {"dtype": 7`, `"linear": {"dtype": 8`), []string{"bad.pt2", "linear", "float64"}},
+		"wrong dtype":   {edited(t, `"linear": {"dtype": 7`, `"linear": {"dtype": 8`), []string{"bad.pt2", "linear", "f64[2, 3, 3]"}},
 		"weight of another dtype": {without(t, "model_weights_config.json", func(b []byte) *member {
 			return &member{data: bytes.Replace(b, []byte(`"dtype": 7`), []byte(`"dtype": 8`), 1)}
 		}), []string{"bad.pt2", "weight"}},
 		"wrong rank": {edited(t, `"linear": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}, {"as_int": 3}]`, `"linear": {"dtype": 7, "sizes": [{"as_int": 6}, {"as_int": 3}]`,
-			`"strides": [{"as_int": 9}, {"as_int": 3}, {"as_int": 1}]`, `"strides": [{"as_int": 3}, {"as_int": 1}]`), []string{"bad.pt2", "linear", "dimensions"}},
+			`"strides": [{"as_int": 9}, {"as_int": 3}, {"as_int": 1}]`, `"strides": [{"as_int": 3}, {"as_int": 1}]`), []string{"bad.pt2", "linear", "f32[6, 3]", "f32[2, 3, 3]"}},
 		"missing weight": {without(t, "weight_1", func([]byte) *member { return nil }),
 			[]string{"bad.pt2", "bias"}},
 		"short weight": {without(t, "weight_0", func(b []byte) *member { return &member{data: b[:8]} }),
