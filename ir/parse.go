@@ -164,13 +164,17 @@ func (ps *parser) data(v *Value, name string) {
 	if ps.AcceptName("named") {
 		c.Name = ps.Want(text.String, "the constant's name").Text
 	}
-	if ps.AcceptName("typed") {
+	typed := ps.AcceptName("typed")
+	if typed {
 		c.Type = ps.typ()
 	}
 	v.Const = c
 	if ps.AcceptName("data") {
 		c.Data = ps.digest()
 		return
+	}
+	if typed {
+		ps.Keyword("values")
 	}
 	width := c.Type.DType.Size()
 	data := Bytes{}

@@ -77,7 +77,7 @@ func TestParseFree(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(sound)
 	f.Add(`program "" method f { symbol s in [-inf, 2*t] return (complex(1.0, nan), [op("a b"), layout(7)]) }`)
-	f.Add("program \"\"\nmethod f {\n  buffer %b: f32[2][1] offset(3) \"b\" persistent = named \"c\" typed f32[2] [0x7fc00001, -0.0]\n  return ()\n}")
+	f.Add("program \"\"\nmethod f {\n  buffer %b: f32[2][1] offset(3) \"b\" persistent = named \"c\" typed f32[2] values [0x7fc00001, -0.0]\n  return ()\n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse("fuzz", text)
 		if err != nil {

@@ -218,6 +218,9 @@ func (pr *printer) constant(v *Value, name string) {
 	if err != nil && pr.err == nil {
 		pr.err = fmt.Errorf("constant %%%s: %w", v.Name, err)
 	}
+	if strings.HasPrefix(text, "[") && !c.Type.Equal(v.Type) {
+		pr.str(" values") // else the list reads as the type's strides
+	}
 	pr.printf(" %s", text)
 }
 
