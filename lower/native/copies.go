@@ -9,35 +9,48 @@ import (
 // forwardCopies removes copies whose source can be made in the destination:
 // results of branches and loop bodies, new state, user outputs, parts of a
 // concatenation. It is the one place where such copies are avoided.
-func forwardCopies(m *Method) { forwardBlock(m, &m.Body) }
-
-func forwardBlock(m *Method, block *[]Stmt) {
-	for _, s := range *block {
-		for _, nested := range Blocks(s) {
-			forwardBlock(m, nested)
-		}
+func forwardCopies(m *Method) {
+	w := &forwarder{total: map[*Buffer]int{}}
+	for _, s := range m.Body {
+		eachAccess(s, func(a access) { w.total[Root(*a.buf)]++ })
 	}
-	// What the caller gets is made there if it need not lie elsewhere.
-	for _, outputs := range []bool{false, true} {
-		for forwardSome(m, block, outputs) { // a copy that goes may be what another one waited for
-		}
-	}
-	dropTrivial(block)
+	w.block(&m.Body)
 }
 
-// forwardSome removes copies from block, those to outputs if they are wanted too, and
+// forwarder forwards copies in the blocks of one method.
+type forwarder struct {
+	total map[*Buffer]int // by root, how often the method uses it
+}
+
+func (w *forwarder) block(block *[]Stmt) {
+	for _, s := range *block {
+		for _, nested := range Blocks(s) {
+			w.block(nested)
+		}
+	}
+	u := usesIn(*block)
+	// What the caller gets is made there if it need not lie elsewhere.
+	for _, outputs := range []bool{false, true} {
+		for w.some(u, block, outputs) { // a copy that goes may be what another one waited for
+		}
+	}
+	*block = slices.DeleteFunc(*block, func(s Stmt) bool { return s == nil })
+	w.dropTrivial(block)
+}
+
+// some removes copies from block, those to outputs if they are wanted too, and
 // reports whether it did.
-func forwardSome(m *Method, block *[]Stmt, outputs bool) bool {
+func (w *forwarder) some(u *blockUses, block *[]Stmt, outputs bool) bool {
 	found := false
 	for i := len(*block) - 1; i >= 0; i-- {
 		c, ok := isCopy((*block)[i])
 		if !ok {
 			continue
 		}
-		f := forwarding{m: m, block: block, at: i, dst: c.Args[0], src: c.Args[1]}
+		f := forwarding{w: w, uses: u, block: block, at: i, dst: c.Args[0], src: c.Args[1]}
 		switch {
 		case sameMemory(f.dst, f.src):
-			*block = slices.Delete(*block, i, i+1)
+			f.drop()
 		case (outputs || f.dst.Storage != Output) && f.run():
 			found = true
 		}
@@ -46,14 +59,15 @@ func forwardSome(m *Method, block *[]Stmt, outputs bool) bool {
 }
 
 // dropTrivial removes copies that forwarding made copies of a run to itself.
-func dropTrivial(block *[]Stmt) {
+func (w *forwarder) dropTrivial(block *[]Stmt) {
 	kept := (*block)[:0]
 	for _, s := range *block {
 		if c, ok := isCopy(s); ok && sameMemory(c.Args[0], c.Args[1]) {
+			w.total[Root(c.Args[0])] -= 2
 			continue
 		}
 		for _, nested := range Blocks(s) {
-			dropTrivial(nested)
+			w.dropTrivial(nested)
 		}
 		kept = append(kept, s)
 	}
@@ -63,10 +77,19 @@ func dropTrivial(block *[]Stmt) {
 // forwarding makes src's memory that of dst, so that the copy of src to dst, which
 // is statement at of the block, goes.
 type forwarding struct {
-	m        *Method
+	w        *forwarder
+	uses     *blockUses
 	block    *[]Stmt
 	at       int
 	dst, src *Buffer
+}
+
+// drop takes the copy out of the block.
+func (f *forwarding) drop() {
+	s := (*f.block)[f.at]
+	eachAccess(s, func(a access) { f.w.total[Root(*a.buf)]-- })
+	f.uses.remove(f.at, s)
+	(*f.block)[f.at] = nil
 }
 
 // run does so if every step between src's first write and the copy finds what it
@@ -83,22 +106,35 @@ func (f *forwarding) run() bool {
 	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType || !src.Len.Equal(dst.Len) {
 		return false
 	}
-	first := slices.IndexFunc(block[:f.at], func(s Stmt) bool { return touches(s, src) })
-	if first < 0 || usesOutside(f.m, block, src) || !known(block[first:], dst.At) || !writesFirst(block[first], src) {
+	u := f.uses
+	at := u.at[src]
+	first := at[0]
+	if first == f.at || f.w.total[src] != u.count[src] || !writesFirst(block[first], src) {
+		return false // nothing makes it, or it is used outside
+	}
+	if len(dst.At.Symbols()) > 0 && !known(block[first:], dst.At) {
 		return false
 	}
 	// What outlives the call changes only once nothing can fail any more.
-	if lasting := dst.Storage == State || dst.Storage == Input; lasting && slices.ContainsFunc(block[first:f.at], mayFail) {
+	if lasting := dst.Storage == State || dst.Storage == Input; lasting && u.mayFail(first, f.at) {
 		return false
 	}
 	over := overwriting{src: src, dst: dst}
 	var early []Stmt // calls with late reads that may as well run before
-	for _, s := range block[first:f.at] {
+	var after []Stmt // behind the copy
+	for _, j := range u.of(src, Root(dst)) {
+		s := block[j]
+		if j > f.at {
+			after = append(after, s)
+		}
+		if j < first || j >= f.at {
+			continue
+		}
 		n := len(over.late)
 		if !over.step(s) {
 			return false
 		}
-		if len(over.late) > n && f.mayRunBefore(s, block[first:f.at]) {
+		if len(over.late) > n && f.mayRunBefore(s, made(block[first:f.at])) {
 			early, over.late = append(early, s), over.late[:n]
 		}
 	}
@@ -107,33 +143,59 @@ func (f *forwarding) run() bool {
 		return false
 	}
 	changed, turned := false, false
-	for j := f.at + 1; j < len(block); j++ {
-		if touches(block[j], src) {
-			if writes(block[j], src) || !changed && writesOverlap(block[j], dst) {
+	for _, s := range after {
+		if touches(s, src) {
+			if writes(s, src) || !changed && writesOverlap(s, dst) {
 				return false
 			}
 			turned = turned || changed
 		}
-		changed = changed || writesOverlap(block[j], dst)
+		changed = changed || writesOverlap(s, dst)
 	}
 	if turned && !begins {
 		return false
 	}
 	saves := append(early, f.save(over.late)...)
-	if turned {
-		for _, s := range block[:f.at] {
-			rebase(s, src, dst)
+	if !turned && len(saves) == 0 {
+		f.drop()
+		for _, j := range u.at[src] {
+			rebase(block[j], src, dst)
 		}
+		u.move(src, Root(dst))
+		f.w.total[Root(dst)] += f.w.total[src]
+		delete(f.w.total, src)
+		return true
+	}
+	for _, j := range at {
+		if j != f.at && (j < f.at || !turned) {
+			rebase(block[j], src, dst)
+		}
+	}
+	if turned {
 		block[f.at] = &Call{Kernel: copyKernel(src.DType, src.Len), Args: []*Buffer{src, dst}, From: block[f.at].(*Call).From}
 	} else {
-		for _, s := range block {
-			rebase(s, src, dst)
-		}
 		block = slices.Delete(block, f.at, f.at+1)
 	}
 	rest := slices.DeleteFunc(slices.Clone(block[first:]), func(s Stmt) bool { return slices.Contains(early, s) })
 	*f.block = slices.Concat(block[:first], saves, rest)
+	f.recount()
 	return true
+}
+
+// made returns the statements that are not gone.
+func made(stmts []Stmt) []Stmt {
+	return slices.DeleteFunc(slices.Clone(stmts), func(s Stmt) bool { return s == nil })
+}
+
+// recount makes the index of the block anew.
+func (f *forwarding) recount() {
+	for root, n := range f.uses.count {
+		f.w.total[root] -= n
+	}
+	*f.uses = *usesIn(*f.block)
+	for root, n := range f.uses.count {
+		f.w.total[root] += n
+	}
 }
 
 // mayRunBefore reports whether s, one of the statements, may run before them all: a
@@ -276,37 +338,6 @@ func writesFirst(s Stmt, src *Buffer) bool {
 		return !some(s, func(a access) bool { return a.read && Root(*a.buf) == src })
 	}
 	return false
-}
-
-// usesOutside reports whether b is used by a statement that is not in block.
-func usesOutside(m *Method, block []Stmt, b *Buffer) bool {
-	inside := map[Stmt]bool{}
-	for _, s := range block {
-		inside[s] = true
-	}
-	var visit func(list []Stmt) bool
-	visit = func(list []Stmt) bool {
-		for _, s := range list {
-			if inside[s] {
-				continue
-			}
-			for _, a := range accesses(s) {
-				if Root(*a.buf) == b {
-					return true
-				}
-			}
-			if w, ok := s.(*While); ok && Root(w.Pred) == b {
-				return true
-			}
-			for _, nested := range Blocks(s) {
-				if visit(*nested) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return visit(m.Body)
 }
 
 // known reports whether a position can be computed before the statements run:

@@ -1,0 +1,74 @@
+package native
+
+import "slices"
+
+// blockUses is an index of the statements of one block, so that what concerns a
+// buffer is found without going through all of them. A statement that goes leaves
+// nil behind: places stay.
+type blockUses struct {
+	at    map[*Buffer][]int // by root, the places of statements that use it, nested ones included
+	count map[*Buffer]int   // by root, how often it is used
+	fails []int             // places of statements that can end the method
+}
+
+func usesIn(block []Stmt) *blockUses {
+	u := &blockUses{at: map[*Buffer][]int{}, count: map[*Buffer]int{}}
+	for i, s := range block {
+		if s == nil {
+			continue
+		}
+		eachAccess(s, func(a access) {
+			root := Root(*a.buf)
+			u.count[root]++
+			if list := u.at[root]; len(list) == 0 || list[len(list)-1] != i {
+				u.at[root] = append(list, i)
+			}
+		})
+		if mayFail(s) {
+			u.fails = append(u.fails, i)
+		}
+	}
+	return u
+}
+
+// remove takes the statement at place i out of the index.
+func (u *blockUses) remove(i int, s Stmt) {
+	eachAccess(s, func(a access) {
+		root := Root(*a.buf)
+		u.count[root]--
+		if k, ok := slices.BinarySearch(u.at[root], i); ok {
+			u.at[root] = slices.Delete(u.at[root], k, k+1)
+		}
+	})
+}
+
+// move gives all uses of one root to another.
+func (u *blockUses) move(src, dst *Buffer) {
+	u.at[dst] = u.of(src, dst)
+	u.count[dst] += u.count[src]
+	delete(u.at, src)
+	delete(u.count, src)
+}
+
+// of returns the places of statements that use one of two roots.
+func (u *blockUses) of(a, b *Buffer) []int {
+	x, y := u.at[a], u.at[b]
+	out := make([]int, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		switch {
+		case x[0] < y[0]:
+			out, x = append(out, x[0]), x[1:]
+		case x[0] > y[0]:
+			out, y = append(out, y[0]), y[1:]
+		default:
+			out, x, y = append(out, x[0]), x[1:], y[1:]
+		}
+	}
+	return append(append(out, x...), y...)
+}
+
+// mayFail reports whether a statement from first up to end can end the method.
+func (u *blockUses) mayFail(first, end int) bool {
+	k, _ := slices.BinarySearch(u.fails, first)
+	return k < len(u.fails) && u.fails[k] < end
+}
