@@ -72,7 +72,7 @@ func (g *gen) analyseCall(c *native.Call) {
 	}
 	for i := range c.Args {
 		for j := range c.Args {
-			if i != j && codegen.MayOverlap(c.Args[i], c.Args[j]) {
+			if info.apart[i] && i != j && codegen.MayOverlap(c.Args[i], c.Args[j]) {
 				info.apart[i] = false
 			}
 		}

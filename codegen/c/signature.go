@@ -2,6 +2,7 @@ package c
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
@@ -184,18 +185,14 @@ func pointer(constant string, d ir.DType, name string) param {
 
 // prototype returns the declaration of m without what ends it.
 func (g *gen) prototype(m *method) string {
-	s := g.prefix + "_status " + m.name + "("
-	params := g.params(m)
-	if len(params) == 0 {
-		return s + "void)"
+	var decls []string
+	for _, p := range g.params(m) {
+		decls = append(decls, p.decl)
 	}
-	for i, p := range params {
-		if i > 0 {
-			s += ", "
-		}
-		s += p.decl
+	if decls == nil {
+		decls = []string{"void"}
 	}
-	return s + ")"
+	return g.prefix + "_status " + m.name + "(" + strings.Join(decls, ", ") + ")"
 }
 
 // dimText words a dynamic size in comments: by the member of the sizes struct

@@ -88,7 +88,10 @@ func fill(text string, width int) []string {
 // indented by four more columns.
 func wrap(s string, width int) []string {
 	var out []string
-	for len(s) > width && !strings.Contains(s, "/*") {
+	if strings.Contains(s, "/*") {
+		return []string{s}
+	}
+	for len(s) > width {
 		at := breakAt(s, width)
 		if at < 0 {
 			break
@@ -110,6 +113,8 @@ const (
 	assignCost    = 50 // for a break behind an assignment
 	parenCost     = 60 // for a break behind an opening parenthesis
 	farCost       = 10 // per column beyond the width
+
+	farEnough = 4 * lineWidth // so far beyond the width no place is better than one before
 )
 
 // breakAt returns the position at which to break s, -1 if there is none.
@@ -117,6 +122,9 @@ func breakAt(s string, width int) int {
 	best, bestCost := -1, 0
 	depth := 0
 	for i := range len(s) {
+		if best >= 0 && i > width+farEnough {
+			break
+		}
 		cost, ok := 0, false
 		switch s[i] {
 		case '(', '{':

@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -162,15 +163,16 @@ func mergeInts(group []*instance, k *Kernel) []sym.Expr {
 	params := map[string]*sym.Symbol{} // by the values in all calls
 	ints := make([]sym.Expr, len(group[0].skel.ints))
 	for h, v := range group[0].skel.ints {
-		same, key := true, ""
+		same := true
+		var values strings.Builder
 		if k.Tuned != nil { // parameters that mean different things stay apart
-			key = k.Tuned.Params[h].Name
+			values.WriteString(k.Tuned.Params[h].Name)
 		}
 		lo, hi := v.Bounds()
 		for _, in := range group {
 			u := in.skel.ints[h]
 			same = same && u.Equal(v)
-			key += u.Key() + ","
+			values.WriteString(u.Key() + ",")
 			l, h := u.Bounds()
 			lo, hi = min(lo, l), max(hi, h)
 		}
@@ -178,6 +180,7 @@ func mergeInts(group []*instance, k *Kernel) []sym.Expr {
 			ints[h] = v
 			continue
 		}
+		key := values.String()
 		p := params[key]
 		if p == nil {
 			p = sym.NewSymbol(paramName(k, v, same, h), lo, hi)

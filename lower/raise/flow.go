@@ -265,60 +265,61 @@ func (f *flow) newArea(l *loop) *area {
 	} else {
 		a.in, a.head = l.body, l.head
 	}
-	var blocks []*block // in postorder as good as it gets
-	for i := len(f.blocks) - 1; i >= 0; i-- {
-		if b := f.blocks[i]; b != a.end && (a.in == nil || a.in[b]) {
-			blocks = append(blocks, b)
+	// The way of Cooper, Harvey and Kennedy: from the end backwards, until nothing
+	// changes; nil stands for the end.
+	before := map[*block][]*block{}
+	for _, b := range f.blocks {
+		if b == a.end || a.in != nil && !a.in[b] {
+			continue
+		}
+		for _, s := range b.next {
+			s = a.on(s)
+			before[s] = append(before[s], b)
 		}
 	}
-	// Sets of postdominators as positions; a block's own is in its set. The
-	// number of blocks is that of jumps, which is small.
-	all := map[*block]map[*block]bool{}
+	number := map[*block]int{} // in postorder, from 1 on
+	var order []*block
+	seen := map[*block]bool{nil: true}
+	var visit func(b *block)
+	visit = func(b *block) {
+		for _, p := range before[b] {
+			if !seen[p] {
+				seen[p] = true
+				visit(p)
+			}
+		}
+		order = append(order, b)
+		number[b] = len(order)
+	}
+	visit(nil)
+	known := map[*block]bool{nil: true}
+	nearest := func(x, y *block) *block {
+		for x != y {
+			if number[x] < number[y] {
+				x = a.merge[x]
+			} else {
+				y = a.merge[y]
+			}
+		}
+		return x
+	}
 	for changed := true; changed; {
 		changed = false
-		for _, b := range blocks {
-			var meet map[*block]bool
-			none := false
+		for _, b := range slices.Backward(order[:len(order)-1]) {
+			var meet *block
+			some := false
 			for _, s := range b.next {
 				s = a.on(s)
-				if s == nil {
-					none, meet = true, nil
-					break
-				}
-				sets, known := all[s]
-				if !known {
-					continue
-				}
-				if meet == nil {
-					meet = map[*block]bool{}
-					for x := range sets {
-						meet[x] = true
-					}
-					continue
-				}
-				for x := range meet {
-					if !sets[x] {
-						delete(meet, x)
-					}
+				switch {
+				case !known[s]:
+				case !some:
+					meet, some = s, true
+				default:
+					meet = nearest(meet, s)
 				}
 			}
-			if meet == nil {
-				if !none {
-					continue // nothing known yet
-				}
-				meet = map[*block]bool{}
-			}
-			meet[b] = true
-			if old, known := all[b]; !known || len(old) != len(meet) {
-				all[b], changed = meet, true
-			}
-		}
-	}
-	for _, b := range blocks {
-		// The nearest postdominator has all others among its own.
-		for x := range all[b] {
-			if x != b && len(all[x]) == len(all[b])-1 {
-				a.merge[b] = x
+			if !known[b] || a.merge[b] != meet {
+				a.merge[b], known[b], changed = meet, true, true
 			}
 		}
 	}

@@ -71,15 +71,21 @@ func (r *raiser) newLiveness() *liveness {
 	for _, i := range r.Inputs {
 		written[i] = true
 	}
+	covered := map[place][]int32{}
 	for i, t := range r.tensors {
 		if t == nil || t.constant || !written[int32(i)] {
 			continue
 		}
-		for _, u := range byMemory[t.place.memory] {
-			if t.place.covers(u.place) {
-				l.cover[i] = append(l.cover[i], u.slot)
+		list, done := covered[t.place]
+		if !done {
+			for _, u := range byMemory[t.place.memory] {
+				if t.place.covers(u.place) {
+					list = append(list, u.slot)
+				}
 			}
+			covered[t.place] = list
 		}
+		l.cover[i] = list
 	}
 	l.solve()
 	return l
