@@ -26,9 +26,13 @@ var ErrStopped = errors.New("planning memory was stopped")
 // DefaultEffort takes a fraction of a second at most.
 const DefaultEffort = 5_000_000
 
-// maxConflicts are the pairs of buffers up to which all orders are tried: some
-// 700 buffers that are all alive at once, or many thousands in a network.
-const maxConflicts = 1 << 18
+// All orders are tried of problems with up to so many pairs of buffers in conflict,
+// and so many more for each buffer. Networks have some ten for each, and 180
+// buffers that are all alive at once are below it too.
+const (
+	someConflicts = 1 << 14
+	conflictsEach = 32
+)
 
 // Plan implements Planner.
 func (b Best) Plan(p *Problem) (*Plan, error) {
@@ -41,7 +45,7 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 		effort = DefaultEffort
 	}
 	offsets := make([]int64, len(a.nodes))
-	if !a.connect(maxConflicts) {
+	if !a.connect(someConflicts + conflictsEach*len(a.nodes)) {
 		for m := range memoriesOf(a.nodes) {
 			a.sweep(m, offsets)
 		}

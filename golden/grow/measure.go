@@ -48,6 +48,12 @@ func (m *meter) end(stage string) {
 	m.start = time.Now()
 }
 
+// makeStage is the stage that makes the program.
+const makeStage = "make"
+
+// planStage is the stage that is within another one.
+const planStage = "plan"
+
 // planned measures the planner, whose costs are in those of its caller too.
 type planned struct {
 	plan.Planner
@@ -58,7 +64,7 @@ func (p planned) Plan(problem *plan.Problem) (*plan.Plan, error) {
 	inner := &meter{}
 	inner.begin()
 	defer func() {
-		inner.end("plan")
+		inner.end(planStage)
 		p.m.costs = append(p.m.costs, inner.costs...)
 	}()
 	return p.Planner.Plan(problem)
@@ -78,7 +84,7 @@ func Measure(s Shape, n int, way string) ([]Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.end("make")
+	m.end(makeStage)
 	lang, target := way, ""
 	if way == "mcu" {
 		lang, target = "c", "cortex-m4"

@@ -405,3 +405,11 @@ func sizes(m *maker, n int) []*ir.Value {
 	}
 	return []*ir.Value{x}
 }
+
+// nodes counts the nodes of a program, those in regions included.
+func nodes(p *ir.Program) (n int) {
+	for _, m := range p.Methods {
+		m.Graph.Walk(func(g *ir.Graph) { n += len(g.Nodes) })
+	}
+	return n
+}

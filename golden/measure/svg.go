@@ -23,11 +23,7 @@ const (
 func (r *Report) SVG(to io.Writer) error {
 	var b bytes.Buffer
 	y := svgRow
-	text := func(x int, anchor, class, s string) {
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="%s" class="%s">`, x, y-5, anchor, class)
-		xml.EscapeText(&b, []byte(s))
-		b.WriteString("</text>\n")
-	}
+	text := func(x int, anchor, class, s string) { SVGText(&b, x, y-5, anchor, class, s) }
 	for _, w := range r.Ways {
 		y += svgRow
 		head := fmt.Sprintf("%s, via %s: best %s µs", r.Model, w.Name, number(w.Best))
@@ -84,11 +80,24 @@ func (r *Report) SVG(to io.Writer) error {
 		y += svgRow
 		text(8, "start", "label", fmt.Sprintf("red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
 	}
+	return SVGPage(to, svgWidth, y+4, b.String())
+}
+
+// SVGText writes text at a place: its anchor is start, middle or end, its class
+// head or label.
+func SVGText(to io.Writer, x, y int, anchor, class, s string) {
+	fmt.Fprintf(to, `<text x="%d" y="%d" text-anchor="%s" class="%s">`, x, y, anchor, class)
+	xml.EscapeText(to, []byte(s))
+	io.WriteString(to, "</text>\n")
+}
+
+// SVGPage writes a picture of what is drawn.
+func SVGPage(to io.Writer, width, height int, drawn string) error {
 	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">
 <style>text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px;fill:#222}.head{font-size:13px;font-weight:bold}</style>
 <rect width="100%%" height="100%%" fill="#fff"/>
 %[3]s</svg>
-`, svgWidth, y+4, b.String())
+`, width, height, drawn)
 	return err
 }
 

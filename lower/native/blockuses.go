@@ -9,6 +9,7 @@ type blockUses struct {
 	at    map[*Buffer][]int // by root, the places of statements that use it, nested ones included
 	count map[*Buffer]int   // by root, how often it is used
 	fails []int             // places of statements that can end the method
+	room  []int             // for of
 }
 
 func usesIn(block []Stmt) *blockUses {
@@ -44,16 +45,17 @@ func (u *blockUses) remove(i int, s Stmt) {
 
 // move gives all uses of one root to another.
 func (u *blockUses) move(src, dst *Buffer) {
-	u.at[dst] = u.of(src, dst)
+	u.at[dst] = slices.Clone(u.of(src, dst))
 	u.count[dst] += u.count[src]
 	delete(u.at, src)
 	delete(u.count, src)
 }
 
-// of returns the places of statements that use one of two roots.
+// of returns the places of statements that use one of two roots, until the next
+// call.
 func (u *blockUses) of(a, b *Buffer) []int {
 	x, y := u.at[a], u.at[b]
-	out := make([]int, 0, len(x)+len(y))
+	out := u.room[:0]
 	for len(x) > 0 && len(y) > 0 {
 		switch {
 		case x[0] < y[0]:
@@ -64,7 +66,8 @@ func (u *blockUses) of(a, b *Buffer) []int {
 			out, x, y = append(out, x[0]), x[1:], y[1:]
 		}
 	}
-	return append(append(out, x...), y...)
+	u.room = append(append(out, x...), y...)
+	return u.room
 }
 
 // mayFail reports whether a statement from first up to end can end the method.

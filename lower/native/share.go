@@ -42,9 +42,11 @@ func share(p *Program, opt Options) {
 			special = values(whole) // all bands of a call share a kernel
 		}
 		if opt.Specialise || opt.Target.Speed && work(c.Kernel) > hotShare*total {
+			var key strings.Builder
 			for _, v := range special {
-				in.key += "," + v.Key()
+				key.WriteString("," + v.Key())
 			}
+			in.key += key.String()
 		}
 		if groups[in.key] == nil {
 			order = append(order, in.key)

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/etgen/etgen/golden/grow"
+	"github.com/etgen/etgen/golden/testcase"
+)
+
+// Goals for programs of the largest size.
+const (
+	growTime = 3 * time.Second
+	growPeak = 1e9
+	growMost = 1.2 // exponent
+)
+
+// growSizes are the sizes of programs, in nodes.
+var growSizes = []int{100, 1000, 10000}
+
+// growOnly makes the command measure one program and print what it took: a process
+// for each, so that it has its own peak of memory.
+const growOnly = "ETGEN_GROW"
+
+// growTable measures etgen on programs of all shapes, from small to large, and
+// draws them.
+func growTable(ctx context.Context, s *settings, _ []*testcase.Case) (*table, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	t := &table{
+		title: "etgen on programs that grow",
+		legend: fmt.Sprintf("time in ms and peak memory in MB for programs of %v nodes, of the largest the slowest stage, and the exponent of time from %d to %d; ! is above %v, %d MB or %.1f",
+			growSizes, growSizes[1], growSizes[2], growTime, int(growPeak/1e6), growMost),
+		head: []string{"shape", "way", "ms", "ms", "ms", "MB", "MB", "MB", "exponent", "slowest"},
+	}
+	var lines []grow.Line
+	for _, shape := range grow.Shapes() {
+		for _, way := range grow.Ways {
+			row := []string{shape.Name, way}
+			line := grow.Line{Name: shape.Name, Way: way}
+			var last grow.Result
+			var peaks []string
+			for _, n := range growSizes {
+				cmd := exec.CommandContext(ctx, self)
+				cmd.Env = append(cmd.Environ(), fmt.Sprintf("%s=%s %s %d", growOnly, shape.Name, way, n))
+				text, err := cmd.Output()
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
+				if err == nil {
+					last = grow.Result{}
+					err = json.Unmarshal(text, &last)
+				}
+				if err != nil {
+					t.notes = append(t.notes, fmt.Sprintf("%s, %s, %d nodes: %v", shape.Name, way, n, err))
+					row, peaks = append(row, "failed"), append(peaks, none)
+					continue
+				}
+				peak := peakMemory(cmd.ProcessState)
+				line.Points = append(line.Points, grow.Point{Nodes: n, Time: last.Time, Peak: peak})
+				row = append(row, missed(last.Time > growTime, fmt.Sprintf("%.0f", last.Time.Seconds()*1e3)))
+				peaks = append(peaks, missed(float64(peak) > growPeak, megabytes(peak)))
+			}
+			exponent := none
+			if x, ok := line.Exponent(); ok {
+				exponent = missed(x > growMost, fmt.Sprintf("%.2f", x))
+			}
+			t.row(append(append(row, peaks...), exponent, last.Slowest)...)
+			lines = append(lines, line)
+		}
+	}
+	file := filepath.Join(os.TempDir(), "etgen-grow.svg")
+	out, err := os.Create(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := grow.SVG(out, lines); err != nil {
+		return nil, err
+	}
+	t.notes = append(t.notes, "drawn in "+file)
+	return t, out.Close()
+}
+
+// growOne measures one program: "SHAPE WAY NODES".
+func growOne(what string) error {
+	var name, way string
+	var n int
+	if _, err := fmt.Sscan(what, &name, &way, &n); err != nil {
+		return err
+	}
+	shape, err := grow.ByName(name)
+	if err != nil {
+		return err
+	}
+	m, err := grow.Run(shape, way, n)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(m.Result(0))
+}
