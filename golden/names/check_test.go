@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/format"
 	"go/importer"
 	"go/parser"
@@ -367,7 +368,12 @@ func compileC(t *testing.T, p *codegen.Package) error {
 
 var (
 	fset     = token.NewFileSet()
-	standard = sync.OnceValue(func() types.Importer { return importer.ForCompiler(fset, "source", nil) })
+	standard = sync.OnceValue(func() types.Importer {
+		if root, err := exec.Command("go", "env", "GOROOT").Output(); err == nil { // -trimpath takes it out of the test
+			build.Default.GOROOT = strings.TrimSpace(string(root))
+		}
+		return importer.ForCompiler(fset, "source", nil)
+	})
 	checking sync.Mutex
 )
 
