@@ -122,7 +122,8 @@ func plainOutputs(s *subject) (*outputs, error) {
 
 // check makes the outputs of a subject with other names and holds them against
 // those with its own.
-func check(t *testing.T, s *subject, names map[int]string, d depth) {
+// It reports whether they can be made: names may make a program wrong.
+func check(t *testing.T, s *subject, names map[int]string, d depth) bool {
 	t.Helper()
 	want, err := plainOutputs(s)
 	if err != nil {
@@ -131,7 +132,8 @@ func check(t *testing.T, s *subject, names map[int]string, d depth) {
 	got, err := generate(s, renamed(names), d)
 	if err != nil {
 		checkError(t, err)
-		return
+		t.Logf("%s: %.300s", s.name, err)
+		return false
 	}
 	var problems []error
 	note := func(what string, err error) {
@@ -165,6 +167,7 @@ func check(t *testing.T, s *subject, names map[int]string, d depth) {
 	if err := errors.Join(problems...); err != nil {
 		t.Errorf("%s with %.1000s: %v", s.name, fmt.Sprintf("%.100q", slices.Collect(maps.Values(names))), err)
 	}
+	return true
 }
 
 // checkError: names can make a program wrong, two values called the same, but an

@@ -139,6 +139,8 @@ func rewrite(data []byte, change, rename func(string) string) []byte {
 		switch v := v.(type) {
 		case map[string]any:
 			out := map[string]any{}
+			argument, isArgument := v["name"].(string) // of an operator: its schema has the name
+			_, hasValue := v["arg"]
 			keys := make([]string, 0, len(v))
 			for k := range v {
 				keys = append(keys, k)
@@ -152,6 +154,9 @@ func rewrite(data []byte, change, rename func(string) string) []byte {
 					x = strings.ReplaceAll(s, "families", rename("families"))
 				}
 				out[change(k)] = x
+			}
+			if isArgument && hasValue {
+				out["name"] = argument
 			}
 			return out
 		case []any:

@@ -103,13 +103,14 @@ func alike(want, got []tok) error {
 		}
 		if w.kind == 'i' {
 			from, to := w.text, got[i].text
-			if member { // fields have names of their own
+			key := i > 0 && i+1 < len(want) && want[i+1].text == ":" && (want[i-1].text == "{" || want[i-1].text == ",")
+			if member || key { // fields have names of their own, one to each type
 				from, to = "."+from, "."+to
 			}
 			if x, ok := there[from]; ok && x != to {
 				return fmt.Errorf("token %d: %s is %s here and %s before", i, from, to, x)
 			}
-			if x, ok := back[to]; ok && x != from {
+			if x, ok := back[to]; ok && x != from && to[0] != '.' {
 				return fmt.Errorf("token %d: %s stands for %s here and for %s before", i, to, from, x)
 			}
 			there[from], back[to] = to, from
