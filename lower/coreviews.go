@@ -84,5 +84,14 @@ func coreView(b *ops.Builder, p *placement, base *ir.Value) func() (*ir.Value, e
 	if p.expanded() {
 		return emit("aten.expand.default", base, p.sizes)
 	}
+	if sizes, ok := p.spread(); ok {
+		return func() (*ir.Value, error) {
+			column, err := call(b, "aten.view.default", base, sizes)
+			if err != nil {
+				return nil, err
+			}
+			return call(b, "aten.expand.default", column, p.sizes)
+		}
+	}
 	return nil
 }

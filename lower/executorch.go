@@ -97,7 +97,8 @@ var coreViewOps = map[string]bool{
 // IsStock keeps the operators that the stock runtime has a kernel for, and
 // those that StockForms makes into such: it is Context.Keep for a .pte.
 func IsStock(op *ops.Op) bool {
-	returns := op.ParsedSchema().Returns
-	parts := op.View != nil && len(returns) == 1 && returns[0].Type.IsList() // StockForms makes them at once
+	schema := op.ParsedSchema()
+	// StockForms makes all parts of a tensor at once.
+	parts := op.View != nil && len(schema.Returns) == 1 && schema.Returns[0].Type.IsList() && !schema.Args[0].Type.IsList()
 	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || parts || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
 }

@@ -173,6 +173,28 @@ func (p *placement) expanded() bool {
 	return true
 }
 
+// spread returns the sizes that the base has as a tensor of as many dimensions, with
+// size 1 where it repeats; ok is false if the tensor is not the base repeated along
+// new dimensions.
+func (p *placement) spread() (sizes []sym.Expr, ok bool) {
+	sizes = slices.Repeat([]sym.Expr{sym.Int(1)}, len(p.sizes))
+	k := 0
+	for d, x := range p.at {
+		if x.IsZero() && p.base[d].Is(1) {
+			continue
+		}
+		for k < len(p.coords) && !x.Equal(p.coords[k]) {
+			k++
+		}
+		if k == len(p.coords) || !p.base[d].Equal(p.sizes[k]) {
+			return nil, false
+		}
+		sizes[k] = p.base[d]
+		k++
+	}
+	return sizes, true
+}
+
 // repeats reports whether several elements of the tensor are one of the base
 // because a dimension does not matter.
 func (p *placement) repeats() bool {

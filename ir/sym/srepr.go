@@ -2,6 +2,8 @@ package sym
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 )
 
@@ -88,6 +90,8 @@ func (p *sreprParser) value() (value, error) {
 		return whole(Int(n)), p.expect(")")
 	case "Rational":
 		return p.rational()
+	case "Float":
+		return p.float()
 	}
 	var args []value
 	for !p.accept(")") {
@@ -115,7 +119,7 @@ func (p *sreprParser) value() (value, error) {
 // unsupported says what a name of sympy's stands for that is no integer.
 func unsupported(name string) string {
 	switch name {
-	case "Float", "ToFloat", "FloatTrueDiv", "FloatPow", "RoundDecimal":
+	case "FloatTrueDiv", "FloatPow", "RoundDecimal":
 		return "a floating-point value"
 	case "GreaterThan", "LessThan", "StrictGreaterThan", "StrictLessThan", "Equality",
 		"Unequality", "Eq", "Ne", "And", "Or", "Not", "true", "false", "BooleanTrue", "BooleanFalse":
@@ -191,6 +195,50 @@ func (p *sreprParser) quoted() (string, error) {
 	name := p.s[p.pos+1 : p.pos+1+end]
 	p.pos += end + 2
 	return name, nil
+}
+
+// binaryDigits is how many digits a BinaryFraction and its denominator may have.
+const binaryDigits = 20
+
+// BinaryFraction returns f as num/den, with den a power of two. It is ok only where
+// both are short: then Python's product of f and a size below 2^33 is exact, so
+// that a size computed with f is one computed with integers.
+func BinaryFraction(f float64) (num, den int64, ok bool) {
+	for den = 1; den <= 1<<binaryDigits; den *= 2 {
+		if n := f * float64(den); n == math.Trunc(n) && math.Abs(n) < 1<<binaryDigits {
+			return int64(n), den, true
+		}
+	}
+	return 0, 0, false
+}
+
+// float consumes the arguments of a Float, a decimal number in quotes and its
+// precision. It has to be a BinaryFraction, such as 0.5: with any other the size
+// would be what rounding makes of it.
+func (p *sreprParser) float() (value, error) {
+	text, err := p.quoted()
+	if err != nil {
+		return value{}, err
+	}
+	if p.accept(",") {
+		if p.word() != "precision" {
+			return value{}, p.errorf("expected the precision")
+		}
+		if err := p.expect("="); err != nil {
+			return value{}, err
+		}
+		if _, err := p.literal(); err != nil {
+			return value{}, err
+		}
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return value{}, p.errorf("%s is not a number", quote(text))
+	}
+	if num, den, ok := BinaryFraction(f); ok {
+		return value{num: Int(num), den: Int(den), float: true}, p.expect(")")
+	}
+	return value{}, p.errorf("a size that is computed with %s depends on rounding; give the model the size, or a factor such as 0.5", quote(text))
 }
 
 func (p *sreprParser) rational() (value, error) {

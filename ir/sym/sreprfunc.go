@@ -11,6 +11,12 @@ func (p *sreprParser) apply(name string, args []value) (value, error) {
 		return p.round(name, args)
 	case "Pow", "PowByNatural":
 		return p.pow(args)
+	case "ToFloat":
+		if err := p.arity(name, len(args), 1); err != nil {
+			return value{}, err
+		}
+		args[0].float = true
+		return args[0], nil
 	}
 	xs := make([]Expr, len(args))
 	for i, a := range args {

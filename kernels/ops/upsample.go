@@ -234,10 +234,12 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 			return nil, c.Errorf("neither output_size nor scale_factors")
 		case static:
 			a.out = sym.Int(int64(float64(in) * factors[d]))
-		case factors[d] == math.Trunc(factors[d]):
-			a.out = sym.Mul(a.in, sym.Int(int64(factors[d])))
 		default:
-			return nil, c.Errorf("a scale factor of %g for a size %s that is not constant", factors[d], a.in)
+			num, den, ok := sym.BinaryFraction(factors[d])
+			if !ok {
+				return nil, c.Errorf("a scale factor of %g for a size %s that is not constant depends on rounding: take one such as 0.5, or output sizes", factors[d], a.in)
+			}
+			a.out = sym.FloorDiv(sym.Mul(a.in, sym.Int(num)), sym.Int(den))
 		}
 		if sym.LessEq(a.out, sym.Int(0)) || sym.LessEq(a.in, sym.Int(0)) {
 			return nil, c.Errorf("an input size of %s and an output size of %s", a.in, a.out)
