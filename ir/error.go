@@ -3,9 +3,11 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // Error is a problem with a node of a program.
@@ -49,3 +51,20 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// WantBound says how a size without an upper bound gets one: an input's when the
+// model is exported, one that the model computes in the model.
+func WantBound(size sym.Expr) string {
+	var words []string
+	for _, s := range size.Symbols() {
+		if _, hi := s.Expr().Bounds(); hi != math.MaxInt64 {
+			continue
+		}
+		if strings.HasPrefix(s.Name, "u") { // as torch.export calls numbers that it finds in tensors
+			words = append(words, fmt.Sprintf("say in the model torch._check(%s <= …) of the number that %[1]s is", s.Name))
+		} else {
+			words = append(words, fmt.Sprintf("export it with torch.export.Dim(%q, max=…)", s.Name))
+		}
+	}
+	return strings.Join(words, ", ")
+}

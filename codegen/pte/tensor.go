@@ -23,7 +23,7 @@ func newTensor(t ir.Type) (*tensor, error) {
 				return nil, fmt.Errorf("size %d of it is not known", i)
 			}
 			if _, n = e.Bounds(); n == math.MaxInt64 {
-				return nil, fmt.Errorf("its size %v has no upper bound, which memory planning needs: give an input's size one when exporting, torch.export.Dim(name, max=…), and one that the model computes with torch._check(n <= …)", e)
+				return nil, fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e, ir.WantBound(e))
 			}
 		}
 		if n < 0 || n > math.MaxInt32 {

@@ -48,7 +48,7 @@ func (c *collector) add(b *Buffer, s Stmt) {
 		b.Name = unique(c.names, identifier(b.Name))
 	}
 	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
-		c.err = fmt.Errorf("the size of %s, %s elements, has no bound: export the model with a maximum for its dynamic dimensions (torch.export.Dim(name, max=…))", b.Name, b.Len)
+		c.err = fmt.Errorf("the size of %s, %s elements, has no bound, which memory planning needs: %s", b.Name, b.Len, ir.WantBound(b.Len))
 		if from := originsOf(s); len(from) > 0 {
 			o := from[0]
 			c.err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: c.err}

@@ -236,3 +236,14 @@ def autocast_linear() -> Case:
             return z, w
 
     return Case(Autocast(), (torch.randn(2, 8),))
+
+
+def upsample_dynamic() -> Case:
+    """Interpolation by binary fractions of dynamic sizes: the results' sizes are rounded down."""
+
+    def forward(x):
+        half = F.interpolate(x, scale_factor=0.5, mode="bilinear")
+        return half, F.interpolate(x, scale_factor=(1.75, 2.0), mode="nearest")
+
+    sizes = {2: torch.export.Dim("h", min=4, max=16), 3: torch.export.Dim("w", min=4, max=16)}
+    return Case(function(forward), (torch.randn(1, 2, 6, 8),), runs=[run(torch.randn(1, 2, h, w)) for h, w in ((7, 5), (16, 4))], dynamic_shapes=(sizes,))

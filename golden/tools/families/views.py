@@ -100,3 +100,14 @@ def pad_crop() -> Case:
         return F.pad(x, (1, -2, -1, 3), value=2.5), F.pad(x, (-1, -2)), torch.cat([y, y])
 
     return Case(function(forward), (torch.randn(2, 4, 5), torch.zeros(3, 0)))
+
+
+def meshgrid() -> Case:
+    """Grids of vectors, in both orders of the first two dimensions."""
+
+    def forward(x, y, z):
+        a, b, c = torch.meshgrid(x, y, z, indexing="ij")
+        d, e = torch.meshgrid(x, y, indexing="xy")
+        return a * b + c, d - e
+
+    return Case(function(forward), (torch.randn(4), torch.randn(3), torch.randn(2)))
