@@ -216,9 +216,11 @@ func (g *generator) cond() error {
 		}
 		types = append(types, dense(v))
 	}
+	// A branch has its operands themselves, so their strides too: its views are
+	// recorded with these, as torch.export records them.
 	var inputs []ir.Type
 	for _, v := range operands {
-		inputs = append(inputs, dense(v))
+		inputs = append(inputs, v.Type)
 	}
 	arm := func([]*ir.Value) []ir.Arg {
 		for range g.r.IntN(4) {
