@@ -34,8 +34,10 @@ write are never written over.
 			switch {
 			case len(args) == 0:
 				return usageError("PROGRAM.pte is missing")
-			case out == "" || filepath.Ext(out) != ".go":
+			case out == "":
 				return usageError("-o is missing: the Go file to write")
+			case filepath.Ext(out) != ".go":
+				return usageError("-o %s: take the name of a Go file, such as kernels_gen.go", out)
 			}
 			var programs []registry.Program
 			generator, names := "etgen registry", map[string]bool{}

@@ -75,6 +75,10 @@ const (
 // ExecuTorch's. A file that says nothing of itself is what its name says, so that
 // what is wrong with it is told.
 func FormatOf(path string) Format {
+	// To open a pipe is to wait for who writes to it.
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -86,7 +90,7 @@ func FormatOf(path string) Format {
 	case ProgramFile, BundleFile, DataFile:
 		return magic
 	}
-	if err != nil && n == 0 && !errors.Is(err, io.EOF) { // a folder
+	if err != nil && n == 0 && !errors.Is(err, io.EOF) {
 		return ""
 	}
 	if bytes.HasPrefix(head[:], []byte("PK")) || bytes.HasPrefix(head[:], []byte("{")) {

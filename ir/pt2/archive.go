@@ -55,6 +55,9 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 			return nil, err
 		}
 	}
+	if _, err := a.regular(name); err != nil {
+		return nil, err
+	}
 	f, err := a.Open(name)
 	if err != nil {
 		return nil, missing(name, err)
@@ -70,16 +73,26 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// regular returns what is known of a regular file. Others are not opened: a device
+// has no end, and to open a pipe is to wait for who writes to it.
+func (a *archive) regular(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(a.FS, name)
+	if err != nil {
+		return nil, missing(name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Error{Member: name, Problem: "it is no regular file"}
+	}
+	return info, nil
+}
+
 // blob returns a file to be read in parts when needed. Zip members are read once
 // before, and checked against their CRC.
 func (a *archive) blob(name string) (ir.Blob, error) {
 	if a.zip == nil {
-		info, err := fs.Stat(a.FS, name)
+		info, err := a.regular(name)
 		if err != nil {
-			return nil, missing(name, err)
-		}
-		if !info.Mode().IsRegular() {
-			return nil, &Error{Member: name, Problem: "it is no regular file"}
+			return nil, err
 		}
 		return &fileBlob{a.FS, name, info.Size()}, nil
 	}

@@ -284,6 +284,16 @@ func TestNotAModel(t *testing.T) {
 	if err := os.Mkdir(empty, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	// A device has no end.
+	link := func(name, to string) string {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(to, path)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link("endless/models/model.json", "/dev/zero")
+	endless := filepath.Join(dir, "endless")
 	saved := unpack(t, "testdata/linear-2.6.pt2")["serialized_state_dict.pt"].Data
 	for path, want := range map[string]string{
 		filepath.Join(dir, "nothing.pt2"):     "no such file",
@@ -294,12 +304,14 @@ func TestNotAModel(t *testing.T) {
 		file("zip.pt2", "PK\x03\x04"):         "not a readable zip",
 		file("saved.pt", string(saved)):       "torch.save",
 		empty:                                 "no exported program",
+		link("zero.pt2", "/dev/zero"):         "no regular file",
+		endless:                               "(models/model.json): it is no regular file",
 	} {
 		_, c, err := Read(path)
 		if c != nil {
 			t.Error("a closer beside an error")
 		}
-		wantError(t, err, filepath.Base(path)+": ", want)
+		wantError(t, err, filepath.Base(path), want)
 		if strings.Contains(err.Error(), dir) {
 			t.Errorf("%q has an absolute path", err)
 		}

@@ -43,6 +43,9 @@ func read(name string) (*ir.Program, io.Closer, error) {
 		p, err := (&archive{FS: os.DirFS(name)}).program(".", absBase(name))
 		return p, io.NopCloser(nil), err
 	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, problem("it is no regular file").hint("a model is read where it lies, in parts: write it to a file")
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, &Error{Problem: "cannot open it", Err: pathCause(err)}

@@ -48,12 +48,19 @@ func Open(path string) (*Program, io.Closer, error) { return open(path, Read) }
 
 // open opens the file at path and reads it; errors name the file.
 func open[T any](path string, read func(io.ReaderAt, int64) (T, error)) (t T, _ io.Closer, err error) {
+	// Others are not opened: a pipe waits for who writes to it.
+	info, err := os.Stat(path)
+	if err != nil {
+		return t, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return t, nil, fmt.Errorf("%s: it is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return t, nil, err
 	}
-	info, err := f.Stat()
-	if err == nil {
+	if info, err = f.Stat(); err == nil {
 		t, err = read(f, info.Size())
 	}
 	if err != nil {
