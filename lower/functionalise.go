@@ -20,6 +20,9 @@ var Functionalise = Pass{
 	Name: "functionalise",
 	Doc:  "replace in-place operators; written buffers and inputs become outputs",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		if err := writtenOverlap(m); err != nil {
+			return err
+		}
 		if nameTargets(ctx.Table, m.Graph); !writes(ctx.Table, m.Graph) {
 			return nil
 		}
@@ -296,6 +299,9 @@ func withDType(t ir.Type, d ir.DType) ir.Type {
 
 // store makes v the value of a, and through a of its root.
 func (f *functionaliser) store(b *ops.Builder, a *alias.Alias, v *ir.Value) error {
+	if err := selfOverlap(a.Type); err != nil {
+		return err
+	}
 	if a.Parent == nil {
 		f.clock++
 		f.version[a.Root] = f.clock

@@ -49,7 +49,7 @@ func scatter(b *ops.Builder, p *placement, base, v *ir.Value) (*ir.Value, error)
 		return call(b, "aten.diagonal_scatter.default", base, v, offset, dim1, dim2)
 	}
 	if p.repeats() {
-		return nil, fmt.Errorf("it writes to an expanded tensor, several elements of which lie at one place; clone() it before")
+		return nil, fmt.Errorf("it writes to a tensor, several elements of which lie at one place; clone() it before")
 	}
 	if dim := p.fixed(); dim >= 0 {
 		return scatterAt(b, p, base, v, dim)
