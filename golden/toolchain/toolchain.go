@@ -20,13 +20,20 @@ import (
 //go:embed packages.txt
 var packages string
 
-// MissingError says that a command is not installed.
+// MissingError says that the machine does not have what a way needs: that a command
+// is not installed, or Err.
 type MissingError struct {
 	Command string
 	Package string // Debian package, empty if packages.txt does not know the command
+	Err     error  // nil if it is the command
 }
 
+func (e *MissingError) Unwrap() error { return e.Err }
+
 func (e *MissingError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
 	if e.Package == "" {
 		return fmt.Sprintf("%s is not installed", e.Command)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/session"
+	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
@@ -57,7 +58,7 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 	if dir == "" {
 		temp, remove, err := interrupt.TempDir("etgen-")
 		if err != nil {
-			fail(err)
+			fail(&toolchain.MissingError{Err: fmt.Errorf("a temporary folder cannot be made (TMPDIR says where): %w", err)})
 			return
 		}
 		defer remove()
