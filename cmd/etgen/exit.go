@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/c"
 	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
@@ -52,13 +53,13 @@ func usageError(format string, args ...any) error {
 }
 
 // modelError marks err, if it is one, as the model's fault, unless it tells that
-// it is of the inputs or of what is installed.
+// it is of the inputs, of the name or of what is installed.
 func modelError(err error) error {
 	if err == nil {
 		return nil
 	}
 	code := exitModel
-	if isA[*way.InputError](err) {
+	if isA[*way.InputError](err) || isA[*c.NameError](err) {
 		code = exitUsage
 	} else if isA[*toolchain.MissingError](err) {
 		code = exitOther

@@ -44,13 +44,20 @@ type Options struct {
 // readable but slow to compile.
 const maxInline = 64 << 10
 
+// NameError says that a package cannot be called so, and how it can.
+type NameError struct{ Name, Why string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q cannot be the name of a C package: %s: take %s_model", e.Name, e.Why, codegen.Identifier(e.Name))
+}
+
 // Generate prints p. The same program gives the same bytes.
 func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name || keywords()[opt.Name] {
-		return nil, fmt.Errorf("%q cannot be the name of a C package: it must be an identifier that is no keyword", opt.Name)
+		return nil, &NameError{opt.Name, "it must be an identifier that is no keyword"}
 	}
 	if isHeader(opt.Name) {
-		return nil, fmt.Errorf("%q cannot be the name of a C package: its header would stand in for <%s.h>", opt.Name, opt.Name)
+		return nil, &NameError{opt.Name, fmt.Sprintf("its header would stand in for <%s.h>", opt.Name)}
 	}
 	if opt.Generator == "" {
 		opt.Generator = "etgen"
@@ -116,7 +123,7 @@ func (g *gen) run() error {
 	}
 	for _, name := range g.ownNames() {
 		if reserved()[name] {
-			return fmt.Errorf("%q cannot be the name of a C package: %s is a name of C's library", g.prefix, name)
+			return &NameError{g.prefix, name + " is a name of C's library"}
 		}
 		g.names.Reserve(name)
 	}
