@@ -1,9 +1,6 @@
 package pte
 
-import (
-	"maps"
-	"slices"
-)
+import "cmp"
 
 // What may have happened to a tensor's data when an instruction is reached: the
 // union over the paths that lead there.
@@ -37,65 +34,13 @@ func (h *home) overlaps(o *home) bool {
 	return h.lo < o.hi && o.lo < h.hi && h.memory == o.memory
 }
 
+// compare orders homes by memory, then by where they are in it.
+func (h *home) compare(o *home) int {
+	return cmp.Or(cmp.Compare(h.memory, o.memory), cmp.Compare(h.lo, o.lo), cmp.Compare(h.hi, o.hi), cmp.Compare(h.kind, o.kind))
+}
+
 // freed is the home, as an index, of tensors whose memory was given back.
 const freed int32 = -1
-
-// state is what holds before an instruction, by value. The data of a tensor is
-// in its own home unless at says in whose: more than one if paths differ.
-type state struct {
-	history []history
-	at      map[int32][]int32
-	held    *int // of the flow: bytes that states take
-}
-
-func (s *state) clone() *state {
-	return &state{slices.Clone(s.history), maps.Clone(s.at), s.held}
-}
-
-// join adds what holds on another path and reports whether that is new.
-func (s *state) join(o *state) bool {
-	changed := false
-	for i, h := range o.history {
-		if s.history[i]|h != s.history[i] {
-			s.history[i] |= h
-			changed = true
-		}
-	}
-	return s.joinPlaces(o) || changed
-}
-
-func (s *state) joinPlaces(o *state) bool {
-	changed := false
-	for v := range s.at {
-		if _, ok := o.at[v]; !ok {
-			changed = s.joinPlace(v, []int32{v}) || changed
-		}
-	}
-	for v, places := range o.at {
-		changed = s.joinPlace(v, places) || changed
-	}
-	return changed
-}
-
-func (s *state) joinPlace(v int32, places []int32) bool {
-	old := s.places(v)
-	union := slices.Concat(old, places)
-	slices.Sort(union)
-	if union = slices.Compact(union); slices.Equal(union, old) {
-		return false
-	}
-	s.at[v] = union
-	*s.held += 4 * len(union)
-	return true
-}
-
-// places returns the values in whose homes the data of v may be, sorted.
-func (s *state) places(v int32) []int32 {
-	if places, ok := s.at[v]; ok {
-		return places
-	}
-	return []int32{v}
-}
 
 // These bound what the look at memory takes: its time, in values looked at, and
 // the bytes it holds. Programs that exporters write take far less.
@@ -108,6 +53,7 @@ const (
 type flow struct {
 	*planVerifier
 	homes    []home
+	index    *homeIndex
 	tensors  []int32 // values that are tensors with data
 	plain    []bool  // by value: no instruction writes it or moves its data, it is no input and has no initial data
 	empty    []bool  // by value: a tensor of no bytes
@@ -195,6 +141,7 @@ func newFlow(p *planVerifier) *flow {
 			}
 		}
 	}
+	f.index = newHomeIndex(f)
 	return f
 }
 
@@ -207,12 +154,11 @@ func hasInitial(t *Tensor) bool {
 // it had, or a host that zeroes memory gave it. State is what has initial data, a
 // name, or is changed in place. Inputs are copied in over it.
 func (f *flow) entry() *state {
-	n := len(f.plan.Values)
-	s := &state{make([]history, n), map[int32][]int32{}, &f.held}
+	s := newState(f)
 	for _, i := range f.tensors {
-		s.history[i] = unset
+		s.set(i, unset)
 	}
-	held := make([]bool, n)
+	held := make([]bool, len(f.plan.Values))
 	for _, effects := range f.calls {
 		for _, e := range effects {
 			for _, t := range e.held {
@@ -223,7 +169,7 @@ func (f *flow) entry() *state {
 	for _, i := range f.tensors {
 		t := f.plan.Values[i].(*Tensor)
 		if f.homes[i].kind == constant {
-			s.history[i] = written
+			s.set(i, written)
 		} else if t.Allocation != nil && !f.input[i] && (hasInitial(t) || held[i] || t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
 			f.write(s, i, true, initial, -1)
 		}

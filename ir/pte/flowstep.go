@@ -33,10 +33,9 @@ func (f *flow) chain(c int, in *state) *state {
 	f.held = 0
 	work := []int{0}
 	arrive := func(i int, s *state, queue bool) {
-		f.steps += len(f.plan.Values)
 		if old, ok := states[i]; !ok {
-			f.held += len(s.history) + 64*len(s.at)
 			states[i] = s.clone()
+			f.held += states[i].bytes(s)
 		} else if !old.join(s) {
 			return
 		}
@@ -103,7 +102,8 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		}
 		return next, jump
 	case FreeCall:
-		s.at[in.Value], s.history[in.Value] = []int32{freed}, unset
+		s.move(in.Value, []int32{freed})
+		s.set(in.Value, unset)
 		return next, jump
 	case JumpFalseCall:
 		jump = int(in.Destination)
@@ -143,7 +143,7 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		f.write(s, t, false, written, i)
 	}
 	for _, t := range e.either { // a delegate's output where there is nothing to read
-		if s.history[t]&unset == 0 {
+		if s.history(t)&unset == 0 {
 			f.read(s, t, say)
 		} else if f.place(s, t, say) {
 			f.write(s, t, false, written, i)
@@ -156,9 +156,9 @@ type reporter func(value int32, format string, args ...any)
 
 // alias gives value to what value from is: memory and all.
 func (f *flow) alias(s *state, to, from int32) {
-	s.history[to] = s.history[from]
+	s.set(to, s.history(from))
 	f.culprit[to] = f.culprit[from]
-	s.at[to] = s.places(from)
+	s.move(to, s.places(from))
 }
 
 // place reports a tensor without memory; it returns whether there is some.
@@ -183,7 +183,7 @@ func (f *flow) read(s *state, v int32, say reporter) {
 	if f.empty[v] || !f.place(s, v, say) {
 		return
 	}
-	switch h := s.history[v]; {
+	switch h := s.history(v); {
 	case h&lost != 0 && f.culprit[v] < 0:
 		say(v, "it is read, but an input lies over it")
 	case h&lost != 0:
@@ -192,40 +192,11 @@ func (f *flow) read(s *state, v int32, say reporter) {
 		say(v, "it is read before anything is written to it")
 	case h&initial != 0:
 		for _, o := range s.places(v) {
-			if s.history[o]&initial != 0 {
+			if s.history(o)&initial != 0 {
 				f.carried[o] = true
 			}
 		}
 	}
-}
-
-// write notes that v holds data, and what that does to all that lies there. In
-// place means that it was v's own data, so that v's views have it as well.
-func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction int) {
-	f.steps += len(f.tensors)
-	own := &f.homes[v]
-	for _, x := range f.tensors {
-		if x == v || len(s.at) == 0 && !own.overlaps(&f.homes[x]) { // nothing moved: the quick way, which is the common one
-			continue
-		}
-		overlap, same := f.relation(s, x, v)
-		switch {
-		case !overlap:
-		case same && (f.plain[x] || inPlace):
-			s.history[x] = as
-		default:
-			h := s.history[x]
-			if h&(given|initial|written) != 0 {
-				f.culprit[x] = instruction
-				h = h&^(given|initial|written) | lost
-			}
-			if same && h&unset != 0 {
-				h = h&^unset | as
-			}
-			s.history[x] = h
-		}
-	}
-	s.history[v] = as
 }
 
 // relation compares the places of two values: whether any of one overlaps any of
@@ -286,7 +257,7 @@ func (f *flow) end(s *state) {
 		if _, ok := f.plan.Values[v].(*Tensor); !ok || f.empty[v] || !f.place(s, v, say) {
 			continue
 		}
-		switch h := s.history[v]; {
+		switch h := s.history(v); {
 		case h&lost != 0 && f.culprit[v] < 0:
 			f.bad(int(v), "output %d: an input lies over it", i)
 		case h&lost != 0:
@@ -296,7 +267,7 @@ func (f *flow) end(s *state) {
 		}
 	}
 	for _, v := range f.tensors {
-		if f.carried[v] && s.history[v]&lost != 0 {
+		if f.carried[v] && s.history(v)&lost != 0 {
 			f.bad(int(v), "the method reads what the last call left in it, but instruction %d writes over it", f.culprit[v])
 		}
 	}

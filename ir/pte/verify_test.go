@@ -413,25 +413,58 @@ func TestNodeName(t *testing.T) {
 	}
 }
 
-// A method in which everything depends on everything is given up in time.
-func TestVerifyEntangled(t *testing.T) {
+// entangled returns a method of many jumps back, each followed by a move of values
+// without memory of their own.
+func entangled(move func(many []int32, i int) MoveCall) *Program {
 	p := sample()
 	m := method{p.Plans[0]}
+	var many []int32
 	for range 10_000 {
-		m.add(f32([]int32{6}, 64))
+		many = append(many, m.add(f32([]int32{6}, -1)))
 	}
 	instructions := []Instruction{KernelCall{opAny, []int32{vInput, vCond, vCond}}}
-	for i := range int32(10_000) {
-		instructions = append(instructions, JumpFalseCall{vCond, i}, MoveCall{vRelu, vMoved})
+	for i := range many {
+		instructions = append(instructions, JumpFalseCall{vCond, int32(i)}, move(many, i))
 	}
 	m.run(instructions...)
+	return p
+}
+
+// A method in which everything depends on everything is given up in time.
+func TestVerifyEntangled(t *testing.T) {
+	p := entangled(func(many []int32, i int) MoveCall { return MoveCall{many[i*7%len(many)], many[i]} })
 	err := Verify(p, sampleSchemas(t))
 	if err == nil || !strings.HasPrefix(err.Error(), "pte: method forward: its use of memory is too entangled to follow") {
 		t.Errorf("%v", err)
 	}
 }
 
-// So is one whose calls take the same long lists, and one that writes them.
+// One in which much jumps and little changes is followed.
+func TestVerifyManyJumps(t *testing.T) {
+	p := entangled(func([]int32, int) MoveCall { return MoveCall{vRelu, vMoved} })
+	if err := Verify(p, sampleSchemas(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A long method whose calls take turns in two places is followed.
+func TestVerifyLong(t *testing.T) {
+	p := sample()
+	m := method{p.Plans[0]}
+	var instructions []Instruction
+	from := int32(vInput)
+	for i := range 20_000 {
+		to := m.add(f32([]int32{2, 3}, int64(32+32*(i%2))))
+		instructions = append(instructions, KernelCall{opRelu, []int32{from, to, to}})
+		from = to
+	}
+	m.run(instructions...)
+	if err := Verify(p, sampleSchemas(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A method whose calls take the same long lists is given up too, and one that writes them.
 func TestVerifyLongLists(t *testing.T) {
 	for want, calls := range map[string]int{
 		"pte: method forward: its calls take more than 8388608 tensors in lists": 1000,

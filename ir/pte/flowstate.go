@@ -1,0 +1,295 @@
+package pte
+
+import (
+	"maps"
+	"slices"
+	"sort"
+)
+
+// span is how many histories a part holds.
+const span = 64
+
+// part is what happened to the tensors of a run of places. States share parts, and
+// a part that is shared is not changed.
+type part struct {
+	history [span]history
+	any     history // all that one of them has, and maybe more
+	shared  bool
+}
+
+// state is what holds before an instruction, by value. The data of a tensor is
+// in its own home unless at says in whose: more than one if paths differ. A state
+// costs what is different from those it was made of.
+type state struct {
+	flow   *flow
+	parts  []*part // in the order of the index
+	at     map[int32][]int32
+	copied int // parts that were shared and are not
+}
+
+// partBytes is about what a part takes.
+const partBytes = span + 16
+
+func newState(f *flow) *state {
+	s := &state{flow: f, at: map[int32][]int32{}}
+	for range (len(f.index.values) + span - 1) / span {
+		s.parts = append(s.parts, &part{})
+	}
+	return s
+}
+
+func (s *state) clone() *state {
+	s.flow.steps += len(s.parts) + len(s.at)
+	for _, p := range s.parts {
+		p.shared = true
+	}
+	return &state{flow: s.flow, parts: slices.Clone(s.parts), at: maps.Clone(s.at)}
+}
+
+// bytes is about what a state takes that is a clone of another.
+func (s *state) bytes(of *state) int { return 8*len(s.parts) + partBytes*of.copied + 64*len(s.at) }
+
+func (s *state) history(v int32) history {
+	p := s.flow.index.position[v]
+	return s.parts[p/span].history[p%span]
+}
+
+func (s *state) set(v int32, h history) {
+	p := s.flow.index.position[v]
+	if s.parts[p/span].history[p%span] == h {
+		return
+	}
+	part := s.mutable(int(p / span))
+	part.history[p%span] = h
+	part.any |= h
+}
+
+// mutable returns the k-th part as one that no other state has.
+func (s *state) mutable(k int) *part {
+	if p := s.parts[k]; p.shared {
+		c := *p
+		c.shared = false
+		s.parts[k] = &c
+		s.copied++
+	}
+	return s.parts[k]
+}
+
+// join adds what holds on another path and reports whether that is new.
+func (s *state) join(o *state) bool {
+	changed, copied := false, s.copied
+	s.flow.steps += len(s.parts)
+	for k, from := range o.parts {
+		if from == s.parts[k] {
+			continue
+		}
+		s.flow.steps += span
+		for i, h := range from.history {
+			if old := s.parts[k].history[i]; old|h != old {
+				to := s.mutable(k)
+				to.history[i] |= h
+				to.any |= h
+				changed = true
+			}
+		}
+	}
+	s.flow.held += partBytes * (s.copied - copied)
+	return s.joinPlaces(o) || changed
+}
+
+func (s *state) joinPlaces(o *state) bool {
+	changed := false
+	s.flow.steps += len(s.at) + len(o.at)
+	for v := range s.at {
+		if _, ok := o.at[v]; !ok {
+			changed = s.joinPlace(v, []int32{v}) || changed
+		}
+	}
+	for v, places := range o.at {
+		changed = s.joinPlace(v, places) || changed
+	}
+	return changed
+}
+
+func (s *state) joinPlace(v int32, places []int32) bool {
+	old := s.places(v)
+	union := slices.Concat(old, places)
+	slices.Sort(union)
+	if union = slices.Compact(union); slices.Equal(union, old) {
+		return false
+	}
+	s.move(v, union)
+	s.flow.held += 4 * len(union)
+	return true
+}
+
+// places returns the values in whose homes the data of v may be, sorted.
+func (s *state) places(v int32) []int32 {
+	if places, ok := s.at[v]; ok {
+		return places
+	}
+	return []int32{v}
+}
+
+// move says where the data of v may be.
+func (s *state) move(v int32, places []int32) {
+	s.at[v] = places
+	for _, o := range places {
+		s.flow.index.host(o, v)
+	}
+}
+
+// homeIndex finds values by the memory they lie in.
+type homeIndex struct {
+	homes    []home
+	values   []int32   // all, in the order of their homes
+	position []int32   // by value: where in values it is
+	reach    []uint64  // by position: the highest end of what lies before it in its memory, itself included
+	plain    []bool    // by part: one is plain
+	guests   [][]int32 // by value: those whose data was in its home in some state
+	known    map[[2]int32]bool
+	hosts    []bool // by part: one has guests
+}
+
+func newHomeIndex(f *flow) *homeIndex {
+	x := &homeIndex{homes: f.homes, position: make([]int32, len(f.homes)), guests: make([][]int32, len(f.homes)),
+		known: map[[2]int32]bool{}}
+	for i := range f.homes {
+		x.values = append(x.values, int32(i))
+	}
+	slices.SortStableFunc(x.values, func(a, b int32) int { return x.homes[a].compare(&x.homes[b]) })
+	parts := (len(x.values) + span - 1) / span
+	x.plain, x.hosts, x.reach = make([]bool, parts), make([]bool, parts), make([]uint64, len(x.values))
+	for p, v := range x.values {
+		h := &x.homes[v]
+		x.position[v], x.reach[p] = int32(p), h.hi
+		if p > 0 && x.homes[x.values[p-1]].memory == h.memory {
+			x.reach[p] = max(h.hi, x.reach[p-1])
+		}
+		if f.plain[v] {
+			x.plain[p/span] = true
+		}
+	}
+	return x
+}
+
+// near returns the positions between which all that overlaps a home lies, and those
+// between which what has the same home lies.
+func (x *homeIndex) near(h *home) (from, to, same, end int) {
+	n := len(x.values)
+	of := func(p int) *home { return &x.homes[x.values[p]] }
+	from = sort.Search(n, func(p int) bool {
+		return of(p).memory > h.memory || of(p).memory == h.memory && x.reach[p] > h.lo
+	})
+	to = sort.Search(n, func(p int) bool {
+		return of(p).memory > h.memory || of(p).memory == h.memory && of(p).lo >= h.hi
+	})
+	same = sort.Search(n, func(p int) bool { return of(p).compare(h) >= 0 })
+	end = sort.Search(n, func(p int) bool { return of(p).compare(h) > 0 })
+	return from, to, same, end
+}
+
+// host notes that the data of v may be in the home of o.
+func (x *homeIndex) host(o, v int32) {
+	if o == freed || x.known[[2]int32{o, v}] {
+		return
+	}
+	x.known[[2]int32{o, v}] = true
+	x.guests[o] = append(x.guests[o], v)
+	x.hosts[x.position[o]/span] = true
+}
+
+const holds = given | initial | written // the tensor has data
+
+// write notes that v holds data, and what that does to all that lies there. In
+// place means that it was v's own data, so that v's views have it as well.
+func (f *flow) write(s *state, v int32, inPlace bool, as history, instruction int) {
+	w := &writing{f, s, v, inPlace, as, instruction}
+	for _, o := range s.places(v) {
+		if o != freed {
+			w.home(o)
+		}
+	}
+	s.set(v, as)
+}
+
+type writing struct {
+	*flow
+	s           *state
+	value       int32
+	inPlace     bool
+	as          history
+	instruction int
+}
+
+// home does to all that lies in the home of o what the writing does. Where no data
+// is there is nothing to do but for those that have this very home.
+func (w *writing) home(o int32) {
+	h, x := &w.homes[o], w.index
+	if h.lo == h.hi { // no memory, but it may have guests
+		w.visit(o)
+	}
+	if h.kind != memory {
+		return
+	}
+	from, to, same, end := x.near(h)
+	for k := from / span; k*span < to; k++ {
+		w.steps++
+		part := w.s.parts[k]
+		twins := k*span < end && same < (k+1)*span
+		if part.any&holds == 0 && !x.hosts[k] && (!twins || part.any&unset == 0 && !x.plain[k] && !w.inPlace) {
+			continue
+		}
+		w.steps += span
+		for i := range min(span, len(x.values)-k*span) {
+			p := k*span + i
+			z := x.values[p]
+			had := w.s.parts[k].history[i]
+			isTwin := same <= p && p < end
+			if from <= p && p < to && (had&holds != 0 || isTwin || x.guests[z] != nil) && (z == o || h.overlaps(&w.homes[z])) {
+				w.visit(z)
+			}
+		}
+		part = w.s.parts[k]
+		part.any = 0
+		for _, had := range part.history {
+			part.any |= had
+		}
+	}
+}
+
+// visit does to what lies in the home of z what the writing does.
+func (w *writing) visit(z int32) {
+	if _, moved := w.s.at[z]; !moved {
+		w.over(z)
+	}
+	w.steps += len(w.index.guests[z])
+	for _, v := range w.index.guests[z] {
+		if places, moved := w.s.at[v]; moved && slices.Contains(places, z) {
+			w.over(v)
+		}
+	}
+}
+
+// over does to x what the writing does.
+func (w *writing) over(x int32) {
+	if x == w.value || w.empty[x] {
+		return
+	}
+	overlap, same := w.relation(w.s, x, w.value)
+	switch {
+	case !overlap:
+	case same && (w.plain[x] || w.inPlace):
+		w.s.set(x, w.as)
+	default:
+		h := w.s.history(x)
+		if h&holds != 0 {
+			w.culprit[x] = w.instruction
+			h = h&^holds | lost
+		}
+		if same && h&unset != 0 {
+			h = h&^unset | w.as
+		}
+		w.s.set(x, h)
+	}
+}
