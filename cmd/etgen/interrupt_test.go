@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +36,11 @@ func TestInterruptedAtAnyMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What is run under nohup, or behind in a script, ignores signals, and so do its
+	// children. Signals that are caught here end the children.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM)
+	t.Cleanup(func() { signal.Stop(caught) })
 	model := largeModel(t)
 	program := compiledModel(t, self, model)
 	rounds := 4

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -57,6 +58,11 @@ func TestMain(m *testing.M) {
 // child, if it has one.
 func start(t *testing.T, what string) (cmd *exec.Cmd, temp, out string, stderr *strings.Builder, child string) {
 	t.Helper()
+	// What is run under nohup, or behind in a script, ignores signals, and so do its
+	// children. Signals that are caught here end the children.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, ending...)
+	t.Cleanup(func() { signal.Stop(caught) })
 	base := t.TempDir()
 	temp, out = filepath.Join(base, "temp"), filepath.Join(base, "out")
 	if err := os.Mkdir(temp, 0o777); err != nil {

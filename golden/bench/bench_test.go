@@ -2,12 +2,36 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/grow"
 	"github.com/etgen/etgen/golden/toolchain"
 )
+
+// The test's own program measures a program that grows, if it is asked to.
+func TestMain(m *testing.M) {
+	if os.Getenv(growOnly) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Programs that grow have a line for each way, with numbers in all columns.
+func TestGrow(t *testing.T) {
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"-tables=grow", "-models=^grow/chain$", "-nodes=20,40,80", "../cases"}, &out, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^ *chain .*$`).FindAllString(out.String(), -1)
+	if len(rows) != len(grow.Ways) || strings.Contains(out.String(), "failed") {
+		t.Errorf("%d rows:\n%s", len(rows), out.String())
+	}
+}
 
 // Every table has a line of a small model, with numbers in all columns that
 // have any.

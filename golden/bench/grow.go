@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/etgen/etgen/golden/grow"
@@ -20,12 +21,14 @@ const (
 	growMost = 1.2 // exponent
 )
 
-// growSizes are the sizes of programs, in nodes.
-var growSizes = []int{100, 1000, 10000}
-
 // growOnly makes the command measure one program and print what it took: a process
 // for each, so that it has its own peak of memory.
 const growOnly = "ETGEN_GROW"
+
+// shapes are those of programs that are to be measured.
+func (s *settings) shapes() []grow.Shape {
+	return slices.DeleteFunc(grow.Shapes(), func(shape grow.Shape) bool { return !s.pattern.MatchString("grow/" + shape.Name) })
+}
 
 // growTable measures etgen on programs of all shapes, from small to large, and
 // draws them.
@@ -37,17 +40,17 @@ func growTable(ctx context.Context, s *settings, _ []*testcase.Case) (*table, er
 	t := &table{
 		title: "etgen on programs that grow",
 		legend: fmt.Sprintf("time in ms and peak memory in MB for programs of %v nodes, of the largest the slowest stage, and the exponent of time from %d to %d; ! is above %v, %d MB or %.1f",
-			growSizes, growSizes[1], growSizes[2], growTime, int(growPeak/1e6), growMost),
+			s.nodes, s.nodes[1], s.nodes[2], growTime, int(growPeak/1e6), growMost),
 		head: []string{"shape", "way", "ms", "ms", "ms", "MB", "MB", "MB", "exponent", "slowest"},
 	}
 	var lines []grow.Line
-	for _, shape := range grow.Shapes() {
+	for _, shape := range s.shapes() {
 		for _, way := range grow.Ways {
 			row := []string{shape.Name, way}
 			line := grow.Line{Name: shape.Name, Way: way}
 			var last grow.Result
 			var peaks []string
-			for _, n := range growSizes {
+			for _, n := range s.nodes {
 				cmd := exec.CommandContext(ctx, self)
 				cmd.Env = append(cmd.Environ(), fmt.Sprintf("%s=%s %s %d", growOnly, shape.Name, way, n))
 				text, err := cmd.Output()

@@ -48,8 +48,10 @@ func main() {
 
 // settings say what to measure.
 type settings struct {
-	tables  string        // which, and in what order
-	models  string        // pattern
+	tables  string // which, and in what order
+	models  string // pattern
+	pattern *regexp.Regexp
+	nodes   []int         // sizes of programs that grow
 	span    time.Duration // for one model, one way; or a turn of that
 	compile int           // runs of etgen
 }
@@ -61,12 +63,16 @@ const allTables = "etgen,grow,run,threads,rt,size,registry"
 type report func(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error)
 
 func run(ctx context.Context, args []string, out, messages io.Writer) error {
-	s := &settings{}
+	s := &settings{nodes: []int{100, 1000, 10000}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(messages)
 	flags.StringVar(&s.tables, "tables", allTables, "the tables to print: `LIST` of "+strings.ReplaceAll(allTables, ",", ", "))
-	flags.StringVar(&s.models, "models", "", "only models whose folder matches this `REGEXP`")
+	flags.StringVar(&s.models, "models", "", "only models whose folder, or shapes of programs whose name, such as grow/chain, matches this `REGEXP`")
 	flags.DurationVar(&s.span, "for", 200*time.Millisecond, "how long to run each model each way, and in each turn where they take turns")
+	flags.Func("nodes", "the three sizes of programs that grow, `N,N,N` (default 100,1000,10000)", func(text string) error {
+		_, err := fmt.Sscanf(text, "%d,%d,%d", &s.nodes[0], &s.nodes[1], &s.nodes[2])
+		return err
+	})
 	flags.IntVar(&s.compile, "compile", 3, "how often to run etgen on each model")
 	flags.Usage = func() {
 		fmt.Fprint(messages, usage)
@@ -81,6 +87,10 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 		if reports[name] == nil {
 			return fmt.Errorf("-tables: %q is no table: take %s", name, strings.ReplaceAll(allTables, ",", ", "))
 		}
+	}
+	var err error
+	if s.pattern, err = regexp.Compile(s.models); err != nil {
+		return fmt.Errorf("-models: %w", err)
 	}
 	cases, err := s.cases(flags.Args())
 	if err != nil {
@@ -101,11 +111,8 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 
 // cases reads the cases to measure.
 func (s *settings) cases(roots []string) ([]*testcase.Case, error) {
-	pattern, err := regexp.Compile(s.models)
-	if err != nil {
-		return nil, fmt.Errorf("-models: %w", err)
-	}
 	if len(roots) == 0 {
+		var err error
 		if roots, err = standard(); err != nil {
 			return nil, err
 		}
@@ -114,8 +121,8 @@ func (s *settings) cases(roots []string) ([]*testcase.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !pattern.MatchString(nameOf(dir)) })
-	if len(dirs) == 0 {
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !s.pattern.MatchString(nameOf(dir)) })
+	if len(dirs) == 0 && len(s.shapes()) == 0 {
 		return nil, errors.New("no model matches")
 	}
 	var cases []*testcase.Case
