@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"strings"
 
 	"github.com/etgen/etgen/ir/foreign"
 )
@@ -45,7 +46,7 @@ var (
 type Error struct {
 	Method             string
 	Chain, Instruction int
-	Op                 string // "aten::add.out", or the kind of instruction: "MoveCall", …
+	Op                 string // "aten::add.out", or the kind of instruction: "MoveCall", "DelegateCall ID", …
 	Err                error
 }
 
@@ -55,7 +56,12 @@ func (e *Error) Error() string {
 	if e.Chain != 0 {
 		at = fmt.Sprintf("chain %d, %s", e.Chain, at)
 	}
-	return fmt.Sprintf("method %q, %s (%s): %v", e.Method, at, foreign.Message(e.Op), e.Err)
+	kind, id, delegate := strings.Cut(e.Op, " ")
+	op := foreign.Message(kind)
+	if delegate {
+		op += " " + foreign.Message(id)
+	}
+	return fmt.Sprintf("method %q, %s (%s): %v", e.Method, at, op, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -24,10 +24,10 @@ func TestBuilds(t *testing.T) {
 }
 
 // inDoubles reports whether a case's model has float64 values, or what PyTorch
-// computes in float64: the ranks of quantiles.
+// computes in float64: the ranks of quantiles, guards in Python's floats.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
-	case "gelu_infinite", "nothing_reduced", "promotion", "quantiles":
+	case "gelu_infinite", "guard_arithmetic", "nothing_reduced", "promotion", "quantiles":
 		return true
 	}
 	return false
