@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"strings"
 
 	"github.com/etgen/etgen/ir/foreign"
 )
