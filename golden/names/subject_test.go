@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,8 +105,8 @@ func exported(name string, files fstest.MapFS) *subject {
 			}
 			return s
 		}
-		for file, f := range files {
-			data := f.Data
+		for _, file := range slices.Sorted(maps.Keys(files)) { // names are numbered as they come
+			data := files[file].Data
 			if strings.HasSuffix(file, ".json") {
 				data = rewrite(data, change, rename)
 			}

@@ -81,6 +81,7 @@ func cTokens(src string) (toks []tok, err error) {
 func alike(want, got []tok) error {
 	there, back := map[string]string{}, map[string]string{}
 	depth, member := 0, false // member: a field, or the name of a method
+	fields := 0               // the depth of the struct that is declared, 0 outside
 	for i, w := range want {
 		if i >= len(got) || got[i].kind != w.kind || w.kind != 'i' && w.kind != 's' && got[i].text != w.text {
 			g := tok{}
@@ -94,8 +95,14 @@ func alike(want, got []tok) error {
 			if w.text == "(" || i == 0 || want[i-1].text != `"C"` {
 				depth++
 			}
+			if w.text == "{" && i > 1 && (want[i-1].text == "struct" || want[i-2].text == "struct") && fields == 0 {
+				fields = depth
+			}
 		case "}", ")":
 			depth = max(depth-1, 0) // that of extern "C" closes nothing
+			if depth < fields {
+				fields = 0
+			}
 		}
 		if depth == 0 && (w.text == "}" || w.text == ";") { // the next has names of its own
 			clear(there)
@@ -104,7 +111,7 @@ func alike(want, got []tok) error {
 		if w.kind == 'i' {
 			from, to := w.text, got[i].text
 			key := i > 0 && i+1 < len(want) && want[i+1].text == ":" && (want[i-1].text == "{" || want[i-1].text == ",")
-			if member || key { // fields have names of their own, one to each type
+			if member || key || fields > 0 { // fields have names of their own, one to each type
 				from, to = "."+from, "."+to
 			}
 			if x, ok := there[from]; ok && x != to {
