@@ -60,11 +60,12 @@ func TestWideThreadsAgree(t *testing.T) {
 		{8, 64, 1, 1, 9, 9}, {40, 128, 1, 1, 3, 5}, {8, 96, 3, 3, 9, 7}, {12, 300, 3, 3, 2, 13}, {8, 64, 3, 1, 24, 24}, {64, 128, 3, 2, 40, 40}, {96, 320, 1, 1, 7, 7},
 	} {
 		x := fmt.Sprintf("f32[1, %d, %d, %d]", s.channels, s.height, s.width)
+		last := fmt.Sprintf("%s[%d, 1, %d, %d]", x, s.channels*s.height*s.width, s.width*s.channels, s.channels)
 		op := fmt.Sprintf("aten.convolution.default(input=%%v, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.stride, s.kernel/2)
 		w, y := []int{s.outs, s.channels, s.kernel, s.kernel}, []int{1, s.outs, (s.height-1)/s.stride + 1, (s.width-1)/s.stride + 1}
 		jobs = append(jobs,
 			wideLayer(t, fmt.Sprintf("convolution %+v", s), []int{1, s.channels, s.height, s.width}, x+" = aten.relu.default(self=%x)", w, y, op),
-			wideLayer(t, fmt.Sprintf("convolution with channels last %+v", s), []int{1, s.height, s.width, s.channels}, x+" = aten.permute.default(self=%x, dims=[0, 3, 1, 2])", w, y, op))
+			wideLayer(t, fmt.Sprintf("convolution with channels last %+v", s), []int{1, s.height, s.width, s.channels}, last+" = aten.permute.default(self=%x, dims=[0, 3, 1, 2])", w, y, op))
 	}
 	for _, s := range []struct{ rows, in, outs int }{{1, 9, 192}, {40, 9, 64}, {40, 9, 300}, {100, 20, 96}, {30, 8, 32}} {
 		jobs = append(jobs, wideLayer(t, fmt.Sprintf("linear %+v", s), []int{s.rows, s.in}, fmt.Sprintf("f32[%d, %d] = aten.relu.default(self=%%x)", s.rows, s.in),

@@ -28,27 +28,29 @@ func newCRooms(header, name string, api *cAPI, l *layout) *cRooms {
 	return r
 }
 
-// block declares a block for parameter c and returns its name.
-func (r *cRooms) block(c cParam) (string, error) {
+// block declares a block for parameter c and returns its name and its macro.
+func (r *cRooms) block(c cParam) (name, macro string, err error) {
 	for _, prefix := range r.prefixes {
 		for _, end := range []string{"_MAX_BYTES", "_BYTES"} {
-			if macro := prefix + strings.ToUpper(c.name) + end; r.macros[macro] {
-				name := "room_" + c.name
+			if macro = prefix + strings.ToUpper(c.name) + end; r.macros[macro] {
+				name = "room_" + c.name
 				r.before = append(r.before, fmt.Sprintf("%s *%s = (%s *)malloc(%s);", c.base, name, c.base, macro))
-				return name, nil
+				return name, macro, nil
 			}
 		}
 	}
-	return "", fmt.Errorf("the generated header does not say how many bytes %s takes", c.name)
+	return "", "", fmt.Errorf("the generated header does not say how many bytes %s takes", c.name)
 }
 
 func (r *cRooms) input(port int, c cParam, arg int) (string, error) {
-	name, err := r.block(c)
+	name, macro, err := r.block(c)
 	if err != nil {
 		return "", err
 	}
 	p := r.l.method.Inputs[port]
+	// An input that is too large is cut: the call has to refuse its sizes.
 	bytes := r.bytes(p, port, r.l.sizes.In, 0)
+	bytes = fmt.Sprintf("%s < %s ? %[1]s : %[2]s", bytes, macro)
 	r.before = append(r.before, fmt.Sprintf("memcpy(%s, args[%d], %s);", name, arg, bytes))
 	if p.Mutated {
 		r.after = append(r.after, fmt.Sprintf("memcpy(args[%d], %s, %s);", arg, name, bytes))
@@ -58,7 +60,7 @@ func (r *cRooms) input(port int, c cParam, arg int) (string, error) {
 }
 
 func (r *cRooms) output(port int, c cParam, arg int) (string, error) {
-	name, err := r.block(c)
+	name, _, err := r.block(c)
 	if err != nil {
 		return "", err
 	}
