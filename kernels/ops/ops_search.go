@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
@@ -48,9 +50,18 @@ func search(schema, sequence string) Op {
 		}
 		return ir.TensorOf(d, t.Sizes...), nil
 	}
+	checked := func(c *Call) (ir.Type, error) {
+		if c.Op.sch.Index("sorter") >= 0 && c.Has("sorter") {
+			seq, order := c.Tensor(sequence), c.Tensor("sorter")
+			if !slices.EqualFunc(seq.Sizes, order.Sizes, sym.Expr.Equal) {
+				return ir.Type{}, c.Errorf("%s do not fit", describeSizes([]ir.Type{seq, order}))
+			}
+		}
+		return infer(c)
+	}
 	return Op{
 		Schema: schema,
-		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(checked(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			d, err := c.Promote("self", sequence)
 			if err != nil {
