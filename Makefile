@@ -33,12 +33,13 @@ fuzz:
 
 # Mutants of models through C, Go and the interpreter, from seed FIRST on: some
 # hours on two cores. The counts stand after each thousand or so; FIRST goes on
-# where a run ended.
+# where a run ended. PTE=1 mutates ExecuTorch programs, not archives.
+comma := ,
 FIRST ?= 0
 MUTANTS ?= 100000
 fuzz-long:
 	@mkdir -p finds
-	$(GO) run ./golden/mutate -first $(FIRST) -count $(MUTANTS) -from golden/cases,../shared/ops,../shared/models -finds finds
+	$(GO) run ./golden/mutate $(if $(PTE),-pte) -first $(FIRST) -count $(MUTANTS) -from golden/cases,../shared/ops,../shared/models$(if $(PTE),$(comma)../shared/pte) -finds finds
 
 generate:
 	$(GO) generate ./...

@@ -40,11 +40,11 @@ func (m *mutator) inputs(tensors map[string]any) {
 			if !ok {
 				continue
 			}
-			m.site("input sizes", func() {
+			m.sites.add("input sizes", func() {
 				size["as_int"] = m.number(old)
 				dense(t)
 			})
-			m.site("dynamic", func() { m.dynamic(old, m.r.IntN(2) == 0, size) })
+			m.sites.add("dynamic", func() { m.dynamic(old, m.r.IntN(2) == 0, size) })
 		}
 	}
 }

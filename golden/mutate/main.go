@@ -1,7 +1,8 @@
-// Command mutate changes .pt2 archives at random, with their structure in mind, and
-// sees what etgen makes of them. A mutant is refused with an error for users, or it
+// Command mutate changes .pt2 archives, or with -pte ExecuTorch programs, at random,
+// with their structure in mind, and sees what etgen makes of them. A mutant is refused with an error for users, or it
 // compiles to C and Go; then both run, the C under sanitizers with buffers of
-// exactly the documented sizes, and agree with each other and with the interpreter.
+// exactly the documented sizes, and agree with each other, with the interpreter and
+// with rt.
 // Anything else is a find: a panic, an internal error, a sanitizer's report, a
 // compiler's warning, a call that does not come back, too much memory, results
 // that differ.
@@ -33,21 +34,22 @@ func main() {
 	flag.IntVar(&d.workers, "workers", runtime.NumCPU(), "processes at the same time")
 	flag.StringVar(&d.finds, "finds", "", "the folder that files with a find are written to")
 	roots := flag.String("from", "golden/cases", "folders with models, separated by commas")
+	program := flag.Bool("pte", false, "mutate ExecuTorch programs: .pte files, and what etgen writes of archives")
 	show := flag.Bool("show", false, "write the mutant of the first seed to standard output, and try nothing")
 	w := flag.String("worker", "", "internal: FIRST,LAST,SKIP…: try these mutants")
 	flag.Parse()
 	var err error
-	if d.sources, err = sources(strings.Split(*roots, ",")); err != nil || len(d.sources) == 0 {
+	if d.sources, err = sources(strings.Split(*roots, ","), *program); err != nil || len(d.sources) == 0 {
 		fmt.Fprintln(os.Stderr, "mutate: no models:", err)
 		os.Exit(2)
 	}
 	if *w != "" {
-		runWorker(*w, d.sources, d.finds, os.Stdout)
+		runWorker(*w, d.sources, d.finds, *program, os.Stdout)
 		return
 	}
 	if *show {
-		s, err := (&worker{sources: d.sources}).make(d.first)
-		if err == nil {
+		s, err := (&worker{sources: d.sources, program: *program, dir: os.TempDir()}).make(d.first)
+		if err == nil && s != nil {
 			_, err = os.Stdout.Write(s.file)
 		}
 		if err != nil {
@@ -61,7 +63,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(2)
 	}
-	d.command = []string{self, "-from", *roots, "-finds", d.finds, "-worker"}
+	d.command = []string{self, "-from", *roots, "-finds", d.finds, fmt.Sprintf("-pte=%v", *program), "-worker"}
 	if d.run(); d.total.finds > 0 {
 		os.Exit(1)
 	}
@@ -70,13 +72,26 @@ func main() {
 // maxSource is the bytes of a model that is mutated: small ones are tried faster.
 const maxSource = 40 << 10
 
-// sources returns the models below roots, sorted. A root that is not there is left
-// out.
-func sources(roots []string) ([]string, error) {
+// extension is that of mutants' files.
+func extension(program bool) string {
+	if program {
+		return ".pte"
+	}
+	return ".pt2"
+}
+
+// sources returns the models below roots, sorted, if program is true ExecuTorch
+// programs too. A root that is not there is left out.
+func sources(roots []string, program bool) ([]string, error) {
 	var found []string
 	for _, root := range roots {
 		for _, depth := range []string{"*", "*/*", "*/*/*"} {
 			files, err := filepath.Glob(filepath.Join(root, depth, "*.pt2"))
+			if err == nil && program {
+				var programs []string
+				programs, err = filepath.Glob(filepath.Join(root, depth, "*.pte"))
+				files = append(files, programs...)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -92,8 +107,8 @@ func sources(roots []string) ([]string, error) {
 }
 
 // runWorker is a worker's whole life.
-func runWorker(spec string, sources []string, finds string, out io.Writer) {
-	w := &worker{out: out, sources: sources, finds: finds, skip: map[uint64]bool{}}
+func runWorker(spec string, sources []string, finds string, program bool, out io.Writer) {
+	w := &worker{out: out, sources: sources, finds: finds, program: program, skip: map[uint64]bool{}}
 	var first, last uint64
 	for i, word := range strings.Split(spec, ",") {
 		var n uint64

@@ -97,16 +97,32 @@ func (a *archive) bytes() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// mutator changes an archive. Each site is something that can be changed, by the
-// class that it belongs to; a class is drawn first, so that the few ranges of a
-// model change as often as its many sizes.
+// sites are what can be changed in a file, by class. A class is drawn first, so that
+// the few ranges of a model change as often as its many sizes.
+type sites map[string][]func()
+
+func (s sites) add(class string, change func()) { s[class] = append(s[class], change) }
+
+// draw makes one change. Three in four are of the classes that are preferred, if
+// there are any.
+func (s sites) draw(r *rand.Rand, preferred []string) {
+	classes := slices.Sorted(maps.Keys(s))
+	if len(preferred) > 0 && r.IntN(4) > 0 {
+		classes = slices.DeleteFunc(classes, func(c string) bool { return !slices.Contains(preferred, c) })
+	}
+	if len(classes) > 0 {
+		pick(r, s[pick(r, classes)])()
+	}
+}
+
+// mutator changes an archive.
 type mutator struct {
 	r     *rand.Rand
 	a     *archive
 	names []string // of values
 	// values are the recorded types of the top graph.
 	values map[string]any
-	sites  map[string][]func()
+	sites  sites
 }
 
 // mutant returns file changed in one to three places, drawn by r. Half of the
@@ -121,15 +137,9 @@ func mutant(r *rand.Rand, file []byte) ([]byte, error) {
 		changes = 2 + r.IntN(2)
 	}
 	for range changes {
-		m := &mutator{r: r, a: a, sites: map[string][]func(){}}
+		m := &mutator{r: r, a: a, sites: sites{}}
 		m.collect()
-		classes := slices.Sorted(maps.Keys(m.sites))
-		if r.IntN(4) > 0 {
-			classes = slices.DeleteFunc(classes, func(c string) bool { return !slices.Contains(deep, c) })
-		}
-		if len(classes) > 0 {
-			pick(r, m.sites[pick(r, classes)])()
-		}
+		m.sites.draw(r, deep)
 	}
 	out, err := a.bytes()
 	if err == nil && r.IntN(2) == 0 && a.repair(out) {
@@ -143,10 +153,6 @@ func mutant(r *rand.Rand, file []byte) ([]byte, error) {
 var deep = []string{"argument", "constant sizes", "dynamic", "input sizes", "kind", "list", "operand", "operator", "range", "symbol"}
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
-
-func (m *mutator) site(class string, change func()) {
-	m.sites[class] = append(m.sites[class], change)
-}
 
 func (m *mutator) collect() {
 	module, _ := m.a.doc["graph_module"].(map[string]any)
@@ -165,14 +171,14 @@ func (m *mutator) collect() {
 		entries, _ := m.a.config[name]["config"].(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
 			entry, _ := entries[key].(map[string]any)
-			m.site("constant sizes", func() { m.resize(key, entry) })
+			m.sites.add("constant sizes", func() { m.resize(key, entry) })
 			m.scalars("constant", entry["tensor_meta"])
-			m.site("constant", func() { entry["path_name"] = fmt.Sprintf("weight_%d", m.r.IntN(4)) })
+			m.sites.add("constant", func() { entry["path_name"] = fmt.Sprintf("weight_%d", m.r.IntN(4)) })
 		}
 	}
 	for _, name := range m.a.names {
 		if a := m.a; a.config[name] == nil && name != a.graph && strings.Contains(name, "/data/") {
-			m.site("data", func() {
+			m.sites.add("data", func() {
 				n := len(a.data[name])
 				switch m.r.IntN(3) {
 				case 0:
@@ -199,8 +205,8 @@ func (m *mutator) graph(g map[string]any) {
 		}
 		m.list(t, "sizes", "record")
 		m.scalars("record", t)
-		m.site("dtype", func() { t["dtype"] = json.Number(strconv.Itoa(m.r.IntN(16))) })
-		m.site("rank", func() {
+		m.sites.add("dtype", func() { t["dtype"] = json.Number(strconv.Itoa(m.r.IntN(16))) })
+		m.sites.add("rank", func() {
 			one := map[string]any{"as_int": json.Number("1")}
 			sizes, _ := t["sizes"].([]any)
 			strides, _ := t["strides"].([]any)
@@ -226,14 +232,14 @@ func (m *mutator) graph(g map[string]any) {
 		if !ok {
 			continue
 		}
-		m.site("target", func() {
+		m.sites.add("target", func() {
 			if m.r.IntN(2) == 0 {
 				n["target"] = "torch.ops." + pick(m.r, ops.Standard().Names())
 			} else if other, ok := pick(m.r, nodes).(map[string]any); ok {
 				n["target"] = other["target"]
 			}
 		})
-		m.site("operator", func() {
+		m.sites.add("operator", func() {
 			if like := alike(n); len(like) > 0 {
 				n["target"] = "torch.ops." + pick(m.r, like)
 			}
@@ -258,12 +264,12 @@ func (m *mutator) graph(g map[string]any) {
 				continue
 			}
 			if ref, ok := arg["as_tensor"].(map[string]any); ok {
-				m.site("operand", func() { ref["name"] = m.earlier(nodes, n, tensors) })
+				m.sites.add("operand", func() { ref["name"] = m.earlier(nodes, n, tensors) })
 			}
 			m.scalars("argument", arg)
 			m.scalars("argument", arg) // what operators are told is most of it
-			m.site("kind", func() { a["arg"] = m.anyArgument() })
-			m.site("kind", func() {
+			m.sites.add("kind", func() { a["arg"] = m.anyArgument() })
+			m.sites.add("kind", func() {
 				if other, ok := pick(m.r, args).(map[string]any); ok {
 					a["arg"] = other["arg"]
 				}
@@ -283,7 +289,7 @@ func (m *mutator) list(of map[string]any, key, class string) {
 	if !ok || len(list) == 0 {
 		return
 	}
-	m.site(class, func() {
+	m.sites.add(class, func() {
 		list := slices.Clone(list)
 		i, k := m.r.IntN(len(list)), m.r.IntN(len(list))
 		switch m.r.IntN(5) {
@@ -303,13 +309,13 @@ func (m *mutator) scalars(class string, x any) {
 	each := func(v any, set func(any)) {
 		switch v := v.(type) {
 		case json.Number:
-			m.site(class, func() { set(m.number(v)) })
+			m.sites.add(class, func() { set(m.number(v)) })
 		case float64:
-			m.site(class, func() { set(m.float()) })
+			m.sites.add(class, func() { set(m.float()) })
 		case bool:
-			m.site(class, func() { set(!v) })
+			m.sites.add(class, func() { set(!v) })
 		case string:
-			m.site(class, func() { set(m.word(v)) })
+			m.sites.add(class, func() { set(m.word(v)) })
 		default:
 			m.scalars(class, v)
 		}

@@ -11,20 +11,29 @@ import (
 // workerEnv makes the test program a worker.
 const workerEnv = "ETGEN_MUTATE_WORKER"
 
+// programsEnv makes that worker mutate ExecuTorch programs.
+const programsEnv = "ETGEN_MUTATE_PROGRAMS"
+
 func TestMain(m *testing.M) {
 	if spec := os.Getenv(workerEnv); spec != "" {
-		list, err := sources([]string{"../cases"})
+		program := os.Getenv(programsEnv) != ""
+		list, err := sources([]string{"../cases"}, program)
 		if err != nil {
 			panic(err)
 		}
-		runWorker(spec, list, "", os.Stdout)
+		runWorker(spec, list, "", program, os.Stdout)
 		return
 	}
 	os.Exit(m.Run())
 }
 
 // The first mutants give no find. make fuzz-long tries many more.
-func TestMutants(t *testing.T) {
+func TestMutants(t *testing.T) { tryMutants(t, 400, "") }
+
+// The first mutants of ExecuTorch programs give no find.
+func TestProgramMutants(t *testing.T) { tryMutants(t, 300, programsEnv+"=1 ") }
+
+func tryMutants(t *testing.T, count uint64, env string) {
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}
@@ -34,9 +43,9 @@ func TestMutants(t *testing.T) {
 	}
 	var out strings.Builder
 	d := driver{
-		count: 400, workers: 1, out: &out,
+		count: count, workers: 1, out: &out,
 		// A worker's range is the last word of its command.
-		command: []string{"sh", "-c", workerEnv + `="$0" exec ` + "'" + self + "'"},
+		command: []string{"sh", "-c", env + workerEnv + `="$0" exec ` + "'" + self + "'"},
 	}
 	d.run()
 	t.Log(out.String())
@@ -47,7 +56,7 @@ func TestMutants(t *testing.T) {
 
 // Every seed gives an archive, and the same one each time.
 func TestMutantsAreDeterministic(t *testing.T) {
-	list, err := sources([]string{"../cases"})
+	list, err := sources([]string{"../cases"}, false)
 	if err != nil || len(list) < 100 {
 		t.Fatalf("%d sources: %v", len(list), err)
 	}

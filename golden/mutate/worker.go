@@ -23,10 +23,12 @@ import (
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
+	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/rt"
 )
 
 const (
@@ -69,6 +71,8 @@ func (c counts) String() string {
 type worker struct {
 	out     io.Writer
 	sources []string
+	program bool   // mutate ExecuTorch programs, not archives
+	dir     string // the folder of those that are tried
 	finds   string // the folder for files that show a find
 	skip    map[uint64]bool
 
@@ -83,6 +87,8 @@ type subject struct {
 	seed  uint64
 	from  string // the source
 	file  []byte
+	path  string // of the file, if it is an ExecuTorch program
+	sound bool   // and its memory is used as runtimes take for granted
 	calls []way.Call
 }
 
@@ -91,6 +97,14 @@ func (w *worker) say(format string, args ...any) { fmt.Fprintf(w.out, format+"\n
 // try tries the mutants from seed first to before last.
 func (w *worker) try(first, last uint64) {
 	go watchMemory(w)
+	if w.program {
+		var err error
+		if w.dir, err = os.MkdirTemp("", "mutate"); err != nil {
+			w.say("find %d %v", first, err)
+			return
+		}
+		defer os.RemoveAll(w.dir)
+	}
 	w.seen = map[[32]byte]bool{}
 	for seed := first; seed < last; seed++ {
 		if w.skip[seed] {
@@ -122,7 +136,7 @@ func watchMemory(w *worker) {
 // seededRand gives the random numbers of a seed.
 func seededRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 11)) }
 
-// make makes the mutant of a seed.
+// make makes the mutant of a seed, nil if etgen writes no program of its source.
 func (w *worker) make(seed uint64) (*subject, error) {
 	r := seededRand(seed)
 	from := pick(r, w.sources)
@@ -130,8 +144,19 @@ func (w *worker) make(seed uint64) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := mutant(r, file)
-	return &subject{seed: seed, from: from, file: out}, err
+	s := &subject{seed: seed, from: from}
+	if !w.program {
+		s.file, err = mutant(r, file)
+		return s, err
+	}
+	if s.file, err = mutantProgram(r, file); err != nil || s.file == nil {
+		return nil, err
+	}
+	if p, err := pte.Read(bytes.NewReader(s.file), int64(len(s.file))); err == nil {
+		s.sound = pte.Verify(p, ops.Standard()) == nil
+	}
+	s.path = filepath.Join(w.dir, fmt.Sprintf("%d.pte", seed))
+	return s, os.WriteFile(s.path, s.file, 0o666)
 }
 
 func (w *worker) find(s *subject, format string, args ...any) {
@@ -142,7 +167,7 @@ func (w *worker) find(s *subject, format string, args ...any) {
 	}
 	w.say("find %d %s: %s", s.seed, filepath.Base(filepath.Dir(s.from)), text)
 	if w.finds != "" {
-		_ = os.WriteFile(filepath.Join(w.finds, fmt.Sprintf("%d.pt2", s.seed)), s.file, 0o666)
+		_ = os.WriteFile(filepath.Join(w.finds, strconv.FormatUint(s.seed, 10)+extension(w.program)), s.file, 0o666)
 	}
 }
 
@@ -152,6 +177,10 @@ func (w *worker) one(seed uint64) {
 	s, err := w.make(seed)
 	if err != nil {
 		w.find(&subject{seed: seed}, "no mutant: %v", err)
+		return
+	}
+	if s == nil {
+		w.counts.refused++
 		return
 	}
 	var texts [2][]byte
@@ -164,7 +193,7 @@ func (w *worker) one(seed uint64) {
 		w.find(s, "compiling takes %v", took)
 	}
 	for _, err := range errs {
-		if err != nil && !clear(err) {
+		if err != nil && !clear(err, s.name()) {
 			w.find(s, "%v", err)
 			return
 		}
@@ -192,17 +221,28 @@ func (w *worker) one(seed uint64) {
 }
 
 // clear reports whether an error is one for users.
-func clear(err error) bool {
+func clear(err error, name string) bool {
 	text := err.Error()
 	for _, bad := range []string{"internal error", "a defect of etgen", "runtime error", "panic"} {
 		if strings.Contains(text, bad) {
 			return false
 		}
 	}
-	return strings.HasPrefix(text, "mutant.pt2")
+	return strings.HasPrefix(text, name)
+}
+
+// name is the file's, as errors say it.
+func (s *subject) name() string {
+	if s.path != "" {
+		return filepath.Base(s.path)
+	}
+	return "mutant.pt2"
 }
 
 func (s *subject) open() (*ir.Program, io.Closer, error) {
+	if s.path != "" {
+		return compile.Read(s.path)
+	}
 	p, err := pt2.ReadZip(bytes.NewReader(s.file), int64(len(s.file)), "mutant.pt2")
 	return p, nil, err
 }
@@ -214,9 +254,12 @@ func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	p, _, err := s.open()
+	p, closer, err := s.open()
 	if err != nil {
 		return nil, err
+	}
+	if closer != nil {
+		defer closer.Close()
 	}
 	opt := compile.Options{Lang: lang, Name: "mutant"}
 	np, err := compile.Native(p, opt)
@@ -344,7 +387,7 @@ func (w *worker) runQueue() {
 	w.rounds++
 	var jobs []way.Job
 	for _, s := range w.queue {
-		jobs = append(jobs, way.Job{Name: "mutant", Open: s.open, Calls: s.calls})
+		jobs = append(jobs, way.Job{Name: "mutant", File: s.path, Open: s.open, Calls: s.calls})
 	}
 	opt := compile.Options{Optimize: []string{"speed", "size"}[w.rounds%2]}
 	settings := way.Settings{Limit: maxTime, Options: opt}
@@ -357,9 +400,19 @@ func (w *worker) runQueue() {
 		way.Go{Settings: settings},
 		way.Reference{Most: maxIterations},
 	}
+	if w.program {
+		ways = append(ways, way.RT{Settings: way.Settings{Limit: maxTime, Memory: maxRun}})
+	}
 	results := make([][]*way.Result, len(ways))
 	for i, v := range ways {
 		results[i] = make([]*way.Result, len(jobs))
+		if _, runtime := v.(way.RT); runtime {
+			for k, s := range w.queue {
+				if !s.sound {
+					jobs[k].Calls = nil // what it computes says nothing, that it loads is enough
+				}
+			}
+		}
 		if _, eval := v.(way.Reference); !eval {
 			v.Run(context.Background(), jobs, func(k int, r *way.Result) { results[i][k] = r })
 			continue
@@ -371,6 +424,9 @@ func (w *worker) runQueue() {
 	}
 	for k, s := range w.queue {
 		w.counts.run++
+		if s.path != "" {
+			_ = os.Remove(s.path)
+		}
 		if err := agree(ways, results, k); err != nil {
 			w.find(s, "%v", err)
 		}
@@ -390,6 +446,9 @@ func agree(ways []way.Way, results [][]*way.Result, k int) error {
 		}
 		for n := range r.Calls {
 			a, b := first.Calls[n], r.Calls[n]
+			if errors.Is(b.Err, rt.ErrNotSupported) || errors.Is(b.Err, eval.ErrStopped) || memoryError(b.Err) {
+				continue // one way's own limit
+			}
 			if (a.Err == nil) != (b.Err == nil) {
 				return fmt.Errorf("call %d: %s: %v; %s: %v", n, ways[0].Name(), a.Err, v.Name(), b.Err)
 			}
@@ -429,6 +488,12 @@ func agree(ways []way.Way, results [][]*way.Result, k int) error {
 // endless reports whether a call was ended because it took too long.
 func endless(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "does not come back") || errors.Is(err, eval.ErrStopped))
+}
+
+// memoryError reports whether a call would take too much memory.
+func memoryError(err error) bool {
+	_, ok := errors.AsType[*way.MemoryError](err)
+	return ok
 }
 
 // refusal reports whether a call's error is the model's answer, no crash.

@@ -130,6 +130,9 @@ func (p *planVerifier) move(at Problem, in MoveCall) {
 	}
 	if f, ok := from.(*Tensor); ok {
 		t := to.(*Tensor)
+		if t.DataIndex > 0 && t.Allocation == nil {
+			p.problem(at, "it is written, and a constant")
+		}
 		if f.ScalarType != t.ScalarType || len(f.Sizes) != len(t.Sizes) {
 			p.problem(at, "a tensor of %v %v becomes value %d, of %v %v", t.ScalarType, t.Sizes, in.From, f.ScalarType, f.Sizes)
 		}

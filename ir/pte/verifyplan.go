@@ -27,7 +27,7 @@ func (v *verifier) plan(plan *ExecutionPlan) {
 	if !p.found { // instructions are judged by what they refer to
 		p.chains()
 	}
-	if !p.found {
+	if !p.found && p.steps > 0 {
 		p.memory()
 	}
 }

@@ -350,8 +350,8 @@ func (r *raiser) pureCall(role *role, args []int32) error {
 	return r.assignAll(outs, results)
 }
 
-// assign writes a result to a tensor value, as kernels do: converted to its
-// dtype, and a tensor of fixed sizes must have the result's.
+// assign writes a result to a tensor value: it must be of its dtype, and of its sizes
+// if these are fixed.
 func (r *raiser) assign(slot int32, v *ir.Value) error {
 	t, err := r.resolve(slot)
 	if err != nil {
@@ -364,11 +364,7 @@ func (r *raiser) assign(slot int32, v *ir.Value) error {
 		return fmt.Errorf("its result is no tensor")
 	}
 	if v.Type.DType != t.dtype {
-		c, err := r.b.Call("aten._to_copy.default", v, kwDType(t.dtype))
-		if err != nil {
-			return err
-		}
-		v = c[0]
+		return fmt.Errorf("the result is %v, value %d is %s", v.Type, slot, pte.ValueString(t.def))
 	}
 	if err := r.fit(t, v.Type); err != nil {
 		return err
@@ -427,6 +423,13 @@ func (r *raiser) copyInto(args []int32) error {
 		return fmt.Errorf("value %d has a size that depends on the way here", t.slot)
 	} else if !sym.AllEqual(sizes, src.Type.Sizes) {
 		v, err := r.b.Call("aten.expand_copy.default", src, sizes)
+		if err != nil {
+			return err
+		}
+		src = v[0]
+	}
+	if src.Type.DType != t.dtype {
+		v, err := r.b.Call("aten._to_copy.default", src, kwDType(t.dtype))
 		if err != nil {
 			return err
 		}

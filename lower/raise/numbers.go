@@ -160,6 +160,9 @@ func (r *raiser) choose(args []scalar) (scalar, error) {
 		}
 		return args[2], nil
 	case ir.Ref:
+		if c.Value.Type.Kind != ir.BoolKind {
+			break
+		}
 		if op, x := junction(args[1].arg, args[2].arg); op != "" {
 			both := []ir.NamedArg{{Name: "a", Value: c}, {Name: "b", Value: x}}
 			return scalar{arg: ir.Ref{Value: r.b.Emit(op, both, ir.Type{Kind: ir.BoolKind}).Outputs[0]}}, nil
