@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -22,6 +23,7 @@ import (
 //   - Strides of a view must be those that follow. New memory may be dense in any
 //     order: which one is the choice of PyTorch's kernels, and differs between
 //     versions.
+//   - Elements of bool constants are 0 or 1: C and Go would take others differently.
 //   - Values of regions have the sizes of what goes in and comes out.
 //
 // Nodes that do not bind are left to Decompose, which names all of them.
@@ -35,6 +37,7 @@ var CheckRecords = Pass{
 			for _, v := range m.Graph.Inputs {
 				r.learn(v.Type)
 			}
+			r.bools(m.Graph)
 			r.graph(m.Graph)
 			return errors.Join(r.errs...)
 		})(ctx, p)
@@ -78,6 +81,23 @@ var mistakes = []mistake{
 		why:      "PyTorch records a rank that its own result does not have",
 		recorded: func(rec, inf ir.Type) bool { return rec.DType == inf.DType && rec.Rank() != inf.Rank() },
 	},
+}
+
+// bools checks the bytes of bool constants.
+func (r *records) bools(g *ir.Graph) {
+	for _, v := range g.Constants {
+		if v.Const.Type.DType != ir.Bool {
+			continue
+		}
+		data, err := ir.Tensor(v.Const)
+		if err != nil {
+			r.errs = append(r.errs, err)
+			continue
+		}
+		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
+			r.errs = append(r.errs, fmt.Errorf("constant %s (%v): element %d is %d, a bool is 0 or 1", foreign.Message(v.Name), v.Type, i, data[i]))
+		}
+	}
 }
 
 func (r *records) graph(g *ir.Graph) {
