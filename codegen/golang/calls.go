@@ -18,7 +18,13 @@ func (p *methodPrinter) block(stmts []native.Stmt) []jen.Code {
 func (p *methodPrinter) enter() (leave func()) {
 	outer, views := p.scope, len(p.views)
 	p.scope = codegen.NewScope(outer)
-	return func() { p.scope, p.views = outer, p.views[:views] }
+	return func() {
+		for _, v := range p.views[views:] {
+			root := native.Root(v)
+			p.viewsOf[root] = p.viewsOf[root][:len(p.viewsOf[root])-1]
+		}
+		p.scope, p.views = outer, p.views[:views]
+	}
 }
 
 // steps prints statements: of each the Python line it comes from, unless that

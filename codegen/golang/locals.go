@@ -13,7 +13,7 @@ import (
 // declaration gives a buffer a local variable; buffers that are nowhere but in
 // views have none.
 func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
-	if !p.mentioned(b) {
+	if !p.whole[b] {
 		return nil
 	}
 	if same := p.sameView(b); same != "" {
@@ -49,6 +49,8 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	name = p.scope.Take(name)
 	p.exprs[b] = name
 	p.views = append(p.views, b)
+	root := native.Root(b)
+	p.viewsOf[root] = append(p.viewsOf[root], b)
 	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(b.Sizes, nil))
 }
 
@@ -61,8 +63,8 @@ func (p *methodPrinter) sameView(b *native.Buffer) string {
 	if r := b.Root; b.At.IsZero() && b.Len.Equal(r.Len) && b.DType == r.DType && r.Storage != native.Arena {
 		return p.operand(r)
 	}
-	for _, v := range p.views {
-		if native.Root(v) == b.Root && v.At.Equal(b.At) && v.Len.Equal(b.Len) && v.DType == b.DType {
+	for _, v := range p.viewsOf[b.Root] {
+		if v.At.Equal(b.At) && v.Len.Equal(b.Len) && v.DType == b.DType {
 			return p.exprs[v]
 		}
 	}
@@ -84,12 +86,15 @@ func (p *methodPrinter) rootExpr(b *native.Buffer) string {
 	return s
 }
 
-// mentioned reports whether a statement has b itself as operand.
-func (p *methodPrinter) mentioned(b *native.Buffer) bool {
-	found := false
-	codegen.Walk(p.m.Body, func(s native.Stmt) {
-		for _, o := range codegen.Operands(s) {
-			found = found || o == b && !isPoison(s)
+// operandsOf returns the buffers that statements have as operands themselves, not
+// only parts of them.
+func operandsOf(m *native.Method) map[*native.Buffer]bool {
+	found := map[*native.Buffer]bool{}
+	codegen.Walk(m.Body, func(s native.Stmt) {
+		if !isPoison(s) {
+			for _, b := range codegen.Operands(s) {
+				found[b] = true
+			}
 		}
 	})
 	return found

@@ -25,11 +25,13 @@ type methodPrinter struct {
 	numbers map[int]string          // parameters for inputs that are numbers
 	late    map[*native.Buffer]bool // outputs whose size is only known at run time
 	declare map[native.Stmt][]*native.Buffer
-	views   []*native.Buffer // that have locals here
-	zero    []jen.Code       // results that stand before an error
-	from    foreign.Text     // the Python line of the statement around
-	fails   bool             // the method has errors to return
-	live    map[any]bool     // symbols and locals that are read; nil: not known yet
+	views   []*native.Buffer                    // that have locals here
+	viewsOf map[*native.Buffer][]*native.Buffer // these, by root
+	whole   map[*native.Buffer]bool             // what operandsOf returns
+	zero    []jen.Code                          // results that stand before an error
+	from    foreign.Text                        // the Python line of the statement around
+	fails   bool                                // the method has errors to return
+	live    map[any]bool                        // symbols and locals that are read; nil: not known yet
 }
 
 // method prints a method and its Sizes type. Go does not accept variables that
@@ -45,13 +47,13 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	name := g.methods[m]
+	name, whole := g.methods[m], operandsOf(m)
 	var live map[any]bool
 	for {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
 			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, numbers: map[int]string{}, late: map[*native.Buffer]bool{},
-			declare: codegen.Declarations(m),
+			declare: codegen.Declarations(m), viewsOf: map[*native.Buffer][]*native.Buffer{}, whole: whole,
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code = p.print()

@@ -14,25 +14,30 @@ type access struct {
 // accesses returns the buffers a statement uses itself, nested blocks left out.
 func accesses(s Stmt) []access {
 	var list []access
+	eachOwn(s, func(a access) { list = append(list, a) })
+	return list
+}
+
+// eachOwn calls f for every use in s itself, nested blocks left out.
+func eachOwn(s Stmt, f func(access)) {
 	read := func(bufs []*Buffer) {
 		for i := range bufs {
-			list = append(list, access{buf: &bufs[i], read: true})
+			f(access{buf: &bufs[i], read: true})
 		}
 	}
 	switch s := s.(type) {
 	case *Call:
 		for i := range s.Args {
 			r, w := s.Kernel.Uses(i)
-			list = append(list, access{buf: &s.Args[i], read: r, write: w})
+			f(access{buf: &s.Args[i], read: r, write: w})
 		}
 	case *Cond:
-		list = append(list, access{buf: &s.Pred, read: true})
+		f(access{buf: &s.Pred, read: true})
 	case *Let:
 		read(s.Args)
 	case *Assert:
 		read(s.Args)
 	}
-	return list
 }
 
 // Uses tells how the kernel uses its operand i.
@@ -79,9 +84,7 @@ func Blocks(s Stmt) []*[]Stmt {
 // eachAccess calls f for every use in s, nested ones included, in program
 // order. The predicate of a While is used after its head.
 func eachAccess(s Stmt, f func(access)) {
-	for _, a := range accesses(s) {
-		f(a)
-	}
+	eachOwn(s, f)
 	for i, block := range Blocks(s) {
 		for _, t := range *block {
 			eachAccess(t, f)

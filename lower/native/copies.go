@@ -112,7 +112,7 @@ func (f *forwarding) run() bool {
 	if first == f.at || f.w.total[src] != u.count[src] || !writesFirst(block[first], src) {
 		return false // nothing makes it, or it is used outside
 	}
-	if len(dst.At.Symbols()) > 0 && !known(block[first:], dst.At) {
+	if !u.known(first, dst.At) {
 		return false
 	}
 	// What outlives the call changes only once nothing can fail any more.
@@ -121,15 +121,8 @@ func (f *forwarding) run() bool {
 	}
 	over := overwriting{src: src, dst: dst}
 	var early []Stmt // calls with late reads that may as well run before
-	var after []Stmt // behind the copy
-	for _, j := range u.of(src, Root(dst)) {
+	for _, j := range u.of(src, Root(dst), first, f.at) {
 		s := block[j]
-		if j > f.at {
-			after = append(after, s)
-		}
-		if j < first || j >= f.at {
-			continue
-		}
 		n := len(over.late)
 		if !over.step(s) {
 			return false
@@ -143,7 +136,8 @@ func (f *forwarding) run() bool {
 		return false
 	}
 	changed, turned := false, false
-	for _, s := range after {
+	for _, j := range u.of(src, Root(dst), f.at+1, at[len(at)-1]+1) { // while src is still read
+		s := block[j]
 		if touches(s, src) {
 			if writes(s, src) || !changed && writesOverlap(s, dst) {
 				return false
@@ -338,15 +332,4 @@ func writesFirst(s Stmt, src *Buffer) bool {
 		return !some(s, func(a access) bool { return a.read && Root(*a.buf) == src })
 	}
 	return false
-}
-
-// known reports whether a position can be computed before the statements run:
-// it mentions no number that they read.
-func known(stmts []Stmt, at sym.Expr) bool {
-	for _, s := range stmts {
-		if l, ok := s.(*Let); ok && l.Sym != nil && at.Uses(l.Sym) {
-			return false
-		}
-	}
-	return true
 }
