@@ -51,6 +51,7 @@ func (vf *verifier) outputs() {
 		return
 	}
 	written := map[OutputSpec]bool{}
+	targets := m.MutationTargets()
 	for i, spec := range m.Outputs {
 		if int(spec.Kind) >= len(outputWords) {
 			vf.errorf("output %d has the unknown kind %d", i, spec.Kind)
@@ -63,7 +64,7 @@ func (vf *verifier) outputs() {
 			vf.errorf("output %d %s %q, and so does one before it", i, outputWords[spec.Kind], spec.Target)
 		}
 		written[spec] = true
-		target := m.MutationTarget(spec)
+		target := targets[i]
 		if target == nil {
 			vf.errorf("output %d %s %q, which is no such input", i, outputWords[spec.Kind], spec.Target)
 			continue
@@ -78,22 +79,35 @@ func (vf *verifier) outputs() {
 	}
 }
 
-// MutationTarget returns the input that an output of spec's kind writes to, or
-// nil.
-func (m *Method) MutationTarget(spec OutputSpec) *Value {
+// MutationTargets returns of every output the input that it writes to, nil of those
+// that write to none.
+func (m *Method) MutationTargets() []*Value {
+	inputs := map[OutputSpec]*Value{}
 	for i, in := range m.Inputs {
 		if i >= len(m.Graph.Inputs) || m.Graph.Inputs[i] == nil {
 			continue
 		}
 		v := m.Graph.Inputs[i]
-		switch {
-		case spec.Kind == BufferMutation && in.Kind == Buffer && in.Target == spec.Target,
-			spec.Kind == ParameterMutation && in.Kind == Parameter && in.Target == spec.Target,
-			spec.Kind == UserInputMutation && in.Kind == UserInput && v.Name == spec.Target:
-			return v
+		var by OutputSpec // what writes to v
+		switch in.Kind {
+		case Buffer:
+			by = OutputSpec{Kind: BufferMutation, Target: in.Target}
+		case Parameter:
+			by = OutputSpec{Kind: ParameterMutation, Target: in.Target}
+		case UserInput:
+			by = OutputSpec{Kind: UserInputMutation, Target: v.Name}
+		default:
+			continue
+		}
+		if inputs[by] == nil {
+			inputs[by] = v
 		}
 	}
-	return nil
+	targets := make([]*Value, len(m.Outputs))
+	for i, spec := range m.Outputs {
+		targets[i] = inputs[spec]
+	}
+	return targets
 }
 
 // sameElements reports whether two values have the same kind, dtype and sizes.

@@ -11,26 +11,55 @@ import (
 type assignment struct{ to, from *slot }
 
 // assign makes all assignments as if at once: a source that another assignment
-// overwrites is copied before that, aside if they go in a circle.
+// overwrites is copied before that, aside if they go in a circle. Of those that
+// may be made the first one is.
 func (b *builder) assign(todo []assignment) error {
 	todo = slices.DeleteFunc(slices.Clone(todo), func(a assignment) bool { return sameBytes(a.to, a.from) })
-	for len(todo) > 0 {
-		next := slices.IndexFunc(todo, func(a assignment) bool {
-			return !slices.ContainsFunc(todo, func(other assignment) bool {
-				return other != a && other.from.root() == a.to.root()
-			})
-		})
-		if next < 0 {
-			aside, err := b.like(todo[0].from)
+	reads := map[*slot]int{}     // of memory, by assignments still to be made
+	writers := map[*slot][]int{} // of memory, assignments
+	for i, a := range todo {
+		reads[a.from.root()]++
+		writers[a.to.root()] = append(writers[a.to.root()], i)
+	}
+	var ready []int // assignments whose memory no other one reads, in order
+	done := make([]bool, len(todo))
+	look := func(i int) {
+		to, others := todo[i].to.root(), 0
+		if todo[i].from.root() == to {
+			others = 1 // itself
+		}
+		if at, found := slices.BinarySearch(ready, i); !done[i] && !found && reads[to] == others {
+			ready = slices.Insert(ready, at, i)
+		}
+	}
+	unread := func(s *slot) {
+		reads[s]--
+		for _, i := range writers[s] {
+			look(i)
+		}
+	}
+	for i := range todo {
+		look(i)
+	}
+	first := 0 // that is not done
+	for range todo {
+		for ; done[first]; first++ {
+		}
+		for len(ready) == 0 {
+			aside, err := b.like(todo[first].from)
 			if err != nil {
 				return err
 			}
-			b.copy(aside, todo[0].from)
-			todo[0].from = aside
-			continue
+			b.copy(aside, todo[first].from)
+			from := todo[first].from.root()
+			todo[first].from = aside
+			reads[aside.root()]++
+			unread(from)
 		}
+		next := ready[0]
+		ready, done[next] = ready[1:], true
 		b.copy(todo[next].to, todo[next].from)
-		todo = slices.Delete(todo, next, next+1)
+		unread(todo[next].from.root())
 	}
 	return nil
 }
@@ -79,8 +108,8 @@ func (b *builder) outputs() error {
 	var writes []assignment
 	var changed, returned []*slot
 	written := map[*slot]bool{}
-	for i, spec := range m.Outputs {
-		target := m.MutationTarget(spec)
+	targets := m.MutationTargets()
+	for i, target := range targets {
 		if target == nil {
 			continue
 		}
@@ -91,12 +120,12 @@ func (b *builder) outputs() error {
 		to := b.vals[target]
 		writes = append(writes, assignment{to: to, from: from})
 		written[to] = true
-		if spec.Kind == ir.UserInputMutation {
+		if m.Outputs[i].Kind == ir.UserInputMutation {
 			changed = append(changed, to)
 		}
 	}
 	for i, spec := range m.Outputs {
-		if spec.Kind == ir.TokenOutput || m.MutationTarget(spec) != nil {
+		if spec.Kind == ir.TokenOutput || targets[i] != nil {
 			continue
 		}
 		s, err := b.arg(m.Graph.Outputs[i], nil)

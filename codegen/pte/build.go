@@ -63,8 +63,8 @@ func (b *builder) tensorSlot(name string, t ir.Type) (*slot, error) {
 // constants get theirs when they are used.
 func (b *builder) inputs() error {
 	written := map[*ir.Value]bool{}
-	for _, spec := range b.method.Outputs {
-		if v := b.method.MutationTarget(spec); v != nil {
+	for _, v := range b.method.MutationTargets() {
+		if v != nil {
 			written[v] = true
 		}
 	}

@@ -32,7 +32,7 @@ func (w *wireProgram) method(name string, ws *weights) (m *ir.Method, warnings [
 	if m.Graph, m.Inputs, err = c.graph(&w.graph, w.inputs, true); err != nil {
 		return nil, nil, err
 	}
-	if m.Outputs, err = c.outputSpecs(m); err != nil {
+	if err = c.outputSpecs(m); err != nil {
 		return nil, nil, err
 	}
 	if m.In, err = c.tree("in_spec", w.inSpec, countInputs(m)); err != nil {

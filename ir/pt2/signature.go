@@ -127,36 +127,39 @@ func (c *converter) data(v *ir.Value, target string, inConstants bool) error {
 	return nil
 }
 
-// outputSpecs makes the output specifications and checks what they refer to.
-func (c *converter) outputSpecs(m *ir.Method) ([]ir.OutputSpec, error) {
+// outputSpecs gives m its output specifications and checks what they refer to.
+func (c *converter) outputSpecs(m *ir.Method) error {
 	ws := c.wire.outputs
 	if len(ws) != len(m.Graph.Outputs) {
-		return nil, problem("the graph has %d outputs, its signature %d", len(m.Graph.Outputs), len(ws))
+		return problem("the graph has %d outputs, its signature %d", len(m.Graph.Outputs), len(ws))
 	}
 	specs := make([]ir.OutputSpec, len(ws))
 	for i, w := range ws {
 		kind, ok := outputKinds[w.tag]
 		if !ok {
-			return nil, problem("unknown kind of output %q", w.tag)
+			return problem("unknown kind of output %q", w.tag)
 		}
 		if kind == ir.LossOutput || kind == ir.GradientOutput {
-			return nil, problem("output %d is a %s: it is a program for training", i, w.tag).hint("export the model's forward alone")
+			return problem("output %d is a %s: it is a program for training", i, w.tag).hint("export the model's forward alone")
 		}
 		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
 		if name := c.wire.graph.outputs[i].name; w.arg.name != name {
-			return nil, problem("the graph's output %q stands where its signature has %q", name, w.arg.name)
-		}
-		if !mutates(kind) {
-			continue
-		}
-		if m.MutationTarget(specs[i]) == nil {
-			return nil, problem("output %d writes to %q, which is no input", i, w.target)
-		}
-		if _, ok := m.Graph.Outputs[i].(ir.Ref); !ok {
-			return nil, problem("output %d writes a literal to %q", i, w.target)
+			return problem("the graph's output %q stands where its signature has %q", name, w.arg.name)
 		}
 	}
-	return specs, nil
+	m.Outputs = specs
+	for i, target := range m.MutationTargets() {
+		if !mutates(specs[i].Kind) {
+			continue
+		}
+		if target == nil {
+			return problem("output %d writes to %q, which is no input", i, specs[i].Target)
+		}
+		if _, ok := m.Graph.Outputs[i].(ir.Ref); !ok {
+			return problem("output %d writes a literal to %q", i, specs[i].Target)
+		}
+	}
+	return nil
 }
 
 var outputKinds = map[string]ir.OutputKind{

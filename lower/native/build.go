@@ -74,7 +74,8 @@ type builder struct {
 	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
 	given   map[*expr.Var]bool       // locals that follow from what the caller gives
 	entered []*sym.Symbol            // of the types of inputs
-	mutable map[*ir.Value]bool       // inputs that the method writes back
+	written map[*ir.Value]ir.Arg     // of inputs that the method writes back, what
+	mutable map[*ir.Value]bool       // these, and those that other methods may write
 
 	block *[]Stmt
 }
@@ -94,8 +95,9 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 func (b *builder) method(m *ir.Method) error {
 	b.prog.Methods = append(b.prog.Methods, b.m)
 	b.block = &b.m.Body
+	b.written = writtenBack(m)
 	for i, v := range m.Graph.Inputs {
-		b.mutable[v] = mutation(m, i) != nil || b.held(m.Inputs[i])
+		b.mutable[v] = b.written[v] != nil || b.held(m.Inputs[i])
 	}
 	if err := b.gather(m.Graph, 0); err != nil {
 		return err

@@ -44,27 +44,36 @@ func (b *builder) region(g *ir.Graph, dsts []*Buffer, from []Origin) ([]Stmt, er
 			if err != nil {
 				return err
 			}
-			srcs[i] = b.saved(src, dsts, i, from)
+			srcs[i] = src
 		}
-		for i, dst := range dsts {
-			b.copy(dst, srcs[i], from)
-		}
+		b.copyAll(dsts, srcs, from)
 		return nil
 	})
 }
 
-// saved returns src, or a copy of it if it lies in the memory of another
-// result than its own: writing that one first would change it.
-func (b *builder) saved(src *Buffer, dsts []*Buffer, own int, from []Origin) *Buffer {
-	for i, dst := range dsts {
-		if i != own && Root(src) == Root(dst) {
-			tmp := *src
-			tmp.Name, tmp.Root, tmp.At, tmp.Storage = src.Name+"_old", nil, sym.Expr{}, Arena
-			b.copy(&tmp, src, from)
-			return &tmp
-		}
+// copyAll copies srcs to dsts as if at once: what lies in the memory of another
+// result than its own is saved first, since writing that one would change it.
+func (b *builder) copyAll(dsts, srcs []*Buffer, from []Origin) {
+	written := map[*Buffer]int{}
+	for _, dst := range dsts {
+		written[Root(dst)]++
 	}
-	return src
+	for i, src := range srcs {
+		others := written[Root(src)]
+		if Root(src) == Root(dsts[i]) {
+			others--
+		}
+		if others == 0 {
+			continue
+		}
+		old := *src
+		old.Name, old.Root, old.At, old.Storage = src.Name+"_old", nil, sym.Expr{}, Arena
+		b.copy(&old, src, from)
+		srcs[i] = &old
+	}
+	for i, dst := range dsts {
+		b.copy(dst, srcs[i], from)
+	}
 }
 
 // result returns the buffer of a region's output.

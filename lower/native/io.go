@@ -8,21 +8,15 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// mutation returns the output that writes input i back, nil if none does.
-func mutation(m *ir.Method, i int) ir.Arg {
-	for k, out := range m.Outputs {
-		switch out.Kind {
-		case ir.BufferMutation, ir.ParameterMutation:
-			if m.Inputs[i].Kind != ir.UserInput && m.Inputs[i].Target == out.Target {
-				return m.Graph.Outputs[k]
-			}
-		case ir.UserInputMutation:
-			if m.Inputs[i].Kind == ir.UserInput && m.Graph.Inputs[i].Name == out.Target {
-				return m.Graph.Outputs[k]
-			}
+// writtenBack returns of every input that the method writes the output that it gets.
+func writtenBack(m *ir.Method) map[*ir.Value]ir.Arg {
+	written := map[*ir.Value]ir.Arg{}
+	for i, v := range m.MutationTargets() {
+		if v != nil && written[v] == nil {
+			written[v] = m.Graph.Outputs[i]
 		}
 	}
-	return nil
+	return written
 }
 
 // inputs makes a port of every user input and a state buffer of every mutated
@@ -35,7 +29,7 @@ func (b *builder) inputs(m *ir.Method) error {
 	}
 	for i, v := range m.Graph.Inputs {
 		spec := m.Inputs[i]
-		mutated := mutation(m, i) != nil
+		mutated := b.written[v] != nil
 		switch spec.Kind {
 		case ir.UserInput:
 			p := Port{Name: foreign.Of(v.Name), Type: v.Type, Mutated: mutated}
@@ -116,8 +110,8 @@ func (b *builder) outputs(m *ir.Method) error {
 		}
 	}
 	var dsts, srcs []*Buffer
-	for i, v := range m.Graph.Inputs {
-		if a := mutation(m, i); a != nil {
+	for _, v := range m.Graph.Inputs {
+		if a := b.written[v]; a != nil {
 			src, err := b.result(a)
 			if err != nil {
 				return fmt.Errorf("%s: new value of %s: %w", b.prog.Source, v.Name, err)
@@ -125,12 +119,7 @@ func (b *builder) outputs(m *ir.Method) error {
 			dsts, srcs = append(dsts, b.bufs[v]), append(srcs, src)
 		}
 	}
-	for i, src := range srcs {
-		srcs[i] = b.saved(src, dsts, i, nil)
-	}
-	for i, dst := range dsts {
-		b.copy(dst, srcs[i], nil)
-	}
+	b.copyAll(dsts, srcs, nil)
 	return nil
 }
 
