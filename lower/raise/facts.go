@@ -1,9 +1,12 @@
 package raise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -40,10 +43,43 @@ type tensor struct {
 	def      *pte.Tensor
 }
 
+// lying are the tensors that are no constants, by memory, in the order of where they
+// begin in it.
+type lying map[int64][]*tensor
+
+func newLying(tensors []*tensor) lying {
+	x := lying{}
+	for _, t := range tensors {
+		if t != nil && !t.constant {
+			x[t.place.memory] = append(x[t.place.memory], t)
+		}
+	}
+	for _, list := range x {
+		slices.SortStableFunc(list, func(a, b *tensor) int { return cmp.Compare(a.place.lo, b.place.lo) })
+	}
+	return x
+}
+
+// covered returns the slots of the tensors that lie in a place.
+func (x lying) covered(p place) (slots []int32) {
+	list := x[p.memory]
+	first := sort.Search(len(list), func(i int) bool { return list[i].place.lo >= p.lo })
+	for _, t := range list[first:] {
+		if t.place.lo > p.hi {
+			break
+		}
+		if p.covers(t.place) {
+			slots = append(slots, t.slot)
+		}
+	}
+	return slots
+}
+
 // plan is a method whose indices and tensors are known to be sound.
 type plan struct {
 	*pte.ExecutionPlan
 	tensors []*tensor // parallel to Values, nil for other kinds
+	lying   lying
 	code    []instr
 	// unbounded lets dynamic tensors be larger than the plan says, for trials.
 	unbounded bool
@@ -92,6 +128,7 @@ func survey(p *pte.ExecutionPlan) (*plan, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	s.lying = newLying(s.tensors)
 	return s, s.join()
 }
 

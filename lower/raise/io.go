@@ -122,9 +122,10 @@ func (r *raiser) stateName(c *chunk) string {
 	if len(r.file.Plans) > 1 && !(named && c.memory == sharedMemory) {
 		name = r.Name + "." + name // no other method's
 	}
-	for slices.ContainsFunc(r.buffers, func(b *buffer) bool { return b.name == name }) {
+	for r.named[name] {
 		name += "_"
 	}
+	r.named[name] = true
 	return name
 }
 
@@ -138,8 +139,11 @@ func (r *raiser) initial(c *chunk) (ir.Blob, error) {
 		return ir.Bytes{}, fmt.Errorf("%d bytes of state", c.hi-c.lo)
 	}
 	data := make([]byte, c.hi-c.lo)
-	for _, t := range r.tensors {
-		if t == nil || t.constant || t.def.DataIndex == 0 || t.place.memory < 0 || !c.covers(t.place) {
+	slots := r.lying.covered(c.place)
+	slices.Sort(slots)
+	for _, slot := range slots {
+		t := r.tensors[slot]
+		if t.def.DataIndex == 0 || t.place.memory < 0 {
 			continue
 		}
 		segment := uint64(0)

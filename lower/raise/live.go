@@ -2,6 +2,7 @@ package raise
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/etgen/etgen/ir/pte"
 )
@@ -18,6 +19,33 @@ func (s items) remove(i int32)   { s[i/64] &^= 1 << (i % 64) }
 func (s items) has(i int32) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
 func (s items) clone() items { return append(items(nil), s...) }
+
+// parts is a set of few items, of those words of items that are not 0.
+type parts []part
+
+type part struct {
+	word int32
+	bits uint64
+}
+
+// partsOf returns a set of slots in any order.
+func partsOf(slots []int32) (s parts) {
+	slices.Sort(slots)
+	for _, i := range slots {
+		if n := len(s); n == 0 || s[n-1].word != i/64 {
+			s = append(s, part{word: i / 64})
+		}
+		s[len(s)-1].bits |= 1 << (i % 64)
+	}
+	return s
+}
+
+// removeAll removes those of t.
+func (s items) removeAll(t parts) {
+	for _, p := range t {
+		s[p.word] &^= p.bits
+	}
+}
 
 // join adds those of t and reports whether that changed s.
 func (s items) join(t items) bool {
@@ -43,23 +71,16 @@ func (s items) each(f func(int32)) {
 type liveness struct {
 	r     *raiser
 	moved map[int32]bool // tensor values that Move changes
-	cover [][]int32      // of each tensor the tensors whose places lie in its place
+	cover []parts        // of each tensor the tensors whose places lie in its place
 	in    map[*block]items
 }
 
 func (r *raiser) newLiveness() *liveness {
 	n := len(r.Values)
-	l := &liveness{r: r, moved: map[int32]bool{}, cover: make([][]int32, n), in: map[*block]items{}}
+	l := &liveness{r: r, moved: map[int32]bool{}, cover: make([]parts, n), in: map[*block]items{}}
 	for i := range r.code {
 		if m, ok := r.code[i].Instruction.(pte.MoveCall); ok && r.tensors[m.To] != nil {
 			l.moved[m.To] = true
-		}
-	}
-	// Only places of the plan are shared.
-	byMemory := map[int64][]*tensor{}
-	for _, t := range r.tensors {
-		if t != nil && !t.constant {
-			byMemory[t.place.memory] = append(byMemory[t.place.memory], t)
 		}
 	}
 	written := map[int32]bool{}
@@ -71,21 +92,15 @@ func (r *raiser) newLiveness() *liveness {
 	for _, i := range r.Inputs {
 		written[i] = true
 	}
-	covered := map[place][]int32{}
+	covered := map[place]parts{}
 	for i, t := range r.tensors {
 		if t == nil || t.constant || !written[int32(i)] {
 			continue
 		}
-		list, done := covered[t.place]
-		if !done {
-			for _, u := range byMemory[t.place.memory] {
-				if t.place.covers(u.place) {
-					list = append(list, u.slot)
-				}
-			}
-			covered[t.place] = list
+		if _, done := covered[t.place]; !done {
+			covered[t.place] = partsOf(r.lying.covered(t.place))
 		}
-		l.cover[i] = list
+		l.cover[i] = covered[t.place]
 	}
 	l.solve()
 	return l
@@ -172,9 +187,7 @@ func (l *liveness) apply(live items, e effect) {
 		switch {
 		case l.moved[w]: // to which place is not known here
 		case l.r.tensors[w] != nil:
-			for _, c := range l.cover[w] {
-				live.remove(c)
-			}
+			live.removeAll(l.cover[w])
 		default:
 			live.remove(w)
 		}
@@ -201,9 +214,7 @@ func (l *liveness) atEntry() items {
 		if l.r.tensors[i] == nil {
 			continue
 		}
-		for _, c := range l.cover[i] {
-			live.remove(c)
-		}
+		live.removeAll(l.cover[i])
 	}
 	return live
 }

@@ -82,6 +82,7 @@ type raiser struct {
 	args   []*ir.Value // parallel to Inputs; nil for those that are no tensors
 
 	buffers []*buffer
+	named   map[string]bool // names of these
 	cuts    map[cutKey]ir.Blob
 
 	constants map[constantKey]*ir.Value
@@ -142,7 +143,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
 		items: map[*ir.Value]*ir.Value{}, truths: map[*ir.Value]ir.Ref{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
-		most: map[*sym.Symbol]int64{},
+		most: map[*sym.Symbol]int64{}, named: map[string]bool{},
 	}
 	for _, o := range p.Operators {
 		r.roles = append(r.roles, roleOf(in.table, o))
