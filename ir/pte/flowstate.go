@@ -13,7 +13,8 @@ const span = 64
 // a part that is shared is not changed.
 type part struct {
 	history [span]history
-	any     history // all that one of them has, and maybe more
+	lying   [span]history // of each home, all that data has that may be there, and maybe more
+	any     history       // all of lying
 	shared  bool
 }
 
@@ -28,7 +29,7 @@ type state struct {
 }
 
 // partBytes is about what a part takes.
-const partBytes = span + 16
+const partBytes = 2*span + 16
 
 func newState(f *flow) *state {
 	s := &state{flow: f, at: map[int32][]int32{}}
@@ -59,9 +60,27 @@ func (s *state) set(v int32, h history) {
 	if s.parts[p/span].history[p%span] == h {
 		return
 	}
-	part := s.mutable(int(p / span))
-	part.history[p%span] = h
-	part.any |= h
+	s.mutable(int(p / span)).history[p%span] = h
+	places, moved := s.at[v]
+	if !moved {
+		s.lies(v, h)
+	}
+	for _, o := range places {
+		s.lies(o, h)
+	}
+}
+
+// lies notes that data with a history may be in the home of o.
+func (s *state) lies(o int32, h history) {
+	if o == freed {
+		return
+	}
+	p := s.flow.index.position[o]
+	if had := s.parts[p/span].lying[p%span]; had|h != had {
+		part := s.mutable(int(p / span))
+		part.lying[p%span] |= h
+		part.any |= h
+	}
 }
 
 // mutable returns the k-th part as one that no other state has.
@@ -86,10 +105,13 @@ func (s *state) join(o *state) bool {
 		s.flow.steps += span
 		for i, h := range from.history {
 			if old := s.parts[k].history[i]; old|h != old {
-				to := s.mutable(k)
-				to.history[i] |= h
-				to.any |= h
+				s.mutable(k).history[i] |= h
 				changed = true
+			}
+			if old, h := s.parts[k].lying[i], from.lying[i]; old|h != old {
+				to := s.mutable(k)
+				to.lying[i] |= h
+				to.any |= h
 			}
 		}
 	}
@@ -115,12 +137,13 @@ func (s *state) joinPlace(v int32, places []int32) bool {
 	old := s.places(v)
 	union := slices.Concat(old, places)
 	slices.Sort(union)
-	if union = slices.Compact(union); slices.Equal(union, old) {
-		return false
+	union = slices.Compact(union)
+	changed := !slices.Equal(union, old)
+	if changed {
+		s.flow.held += 4 * len(union)
 	}
-	s.move(v, union)
-	s.flow.held += 4 * len(union)
-	return true
+	s.move(v, union) // even if it was there before: its history may be another
+	return changed
 }
 
 // places returns the values in whose homes the data of v may be, sorted.
@@ -136,6 +159,7 @@ func (s *state) move(v int32, places []int32) {
 	s.at[v] = places
 	for _, o := range places {
 		s.flow.index.host(o, v)
+		s.lies(o, s.history(v))
 	}
 }
 
@@ -148,7 +172,6 @@ type homeIndex struct {
 	plain    []bool    // by part: one is plain
 	guests   [][]int32 // by value: those whose data was in its home in some state
 	known    map[[2]int32]bool
-	hosts    []bool // by part: one has guests
 }
 
 func newHomeIndex(f *flow) *homeIndex {
@@ -159,7 +182,7 @@ func newHomeIndex(f *flow) *homeIndex {
 	}
 	slices.SortStableFunc(x.values, func(a, b int32) int { return x.homes[a].compare(&x.homes[b]) })
 	parts := (len(x.values) + span - 1) / span
-	x.plain, x.hosts, x.reach = make([]bool, parts), make([]bool, parts), make([]uint64, len(x.values))
+	x.plain, x.reach = make([]bool, parts), make([]uint64, len(x.values))
 	for p, v := range x.values {
 		h := &x.homes[v]
 		x.position[v], x.reach[p] = int32(p), h.hi
@@ -196,7 +219,6 @@ func (x *homeIndex) host(o, v int32) {
 	}
 	x.known[[2]int32{o, v}] = true
 	x.guests[o] = append(x.guests[o], v)
-	x.hosts[x.position[o]/span] = true
 }
 
 const holds = given | initial | written // the tensor has data
@@ -227,7 +249,7 @@ type writing struct {
 func (w *writing) home(o int32) {
 	h, x := &w.homes[o], w.index
 	if h.lo == h.hi { // no memory, but it may have guests
-		w.visit(o)
+		w.visit(o, true)
 	}
 	if h.kind != memory {
 		return
@@ -237,38 +259,69 @@ func (w *writing) home(o int32) {
 		w.steps++
 		part := w.s.parts[k]
 		twins := k*span < end && same < (k+1)*span
-		if part.any&holds == 0 && !x.hosts[k] && (!twins || part.any&unset == 0 && !x.plain[k] && !w.inPlace) {
+		if part.any&holds == 0 && (!twins || part.any&unset == 0 && !x.plain[k] && !w.inPlace) {
 			continue
 		}
 		w.steps += span
 		for i := range min(span, len(x.values)-k*span) {
 			p := k*span + i
 			z := x.values[p]
-			had := w.s.parts[k].history[i]
 			isTwin := same <= p && p < end
-			if from <= p && p < to && (had&holds != 0 || isTwin || x.guests[z] != nil) && (z == o || h.overlaps(&w.homes[z])) {
-				w.visit(z)
+			changes := w.changes(w.s.parts[k].lying[i], isTwin, z)
+			if changes && from <= p && p < to && (z == o || h.overlaps(&w.homes[z])) {
+				w.visit(z, isTwin)
+				w.look(k, i)
 			}
-		}
-		part = w.s.parts[k]
-		part.any = 0
-		for _, had := range part.history {
-			part.any |= had
 		}
 	}
 }
 
+// look finds anew what data has that lies in the i-th home of the k-th part.
+func (w *writing) look(k, i int) {
+	z := w.index.values[k*span+i]
+	var has history
+	if _, moved := w.s.at[z]; !moved {
+		has = w.s.history(z)
+	}
+	w.steps += len(w.index.guests[z])
+	for _, v := range w.index.guests[z] {
+		if h := w.s.history(v); h|has != has && w.s.mayLie(v, z) {
+			has |= h
+		}
+	}
+	if w.s.parts[k].lying[i] == has {
+		return
+	}
+	part := w.s.mutable(k)
+	part.lying[i], part.any = has, 0
+	for _, has := range part.lying {
+		part.any |= has
+	}
+}
+
+// changes reports whether the writing may change a history of x. A twin is in the
+// same home.
+func (w *writing) changes(h history, isTwin bool, x int32) bool {
+	return h&holds != 0 || isTwin && (h&unset != 0 || w.plain[x] || w.inPlace)
+}
+
 // visit does to what lies in the home of z what the writing does.
-func (w *writing) visit(z int32) {
+func (w *writing) visit(z int32, isTwin bool) {
 	if _, moved := w.s.at[z]; !moved {
 		w.over(z)
 	}
 	w.steps += len(w.index.guests[z])
 	for _, v := range w.index.guests[z] {
-		if places, moved := w.s.at[v]; moved && slices.Contains(places, z) {
+		if w.changes(w.s.history(v), isTwin, v) && w.s.mayLie(v, z) {
 			w.over(v)
 		}
 	}
+}
+
+// mayLie reports whether v was moved and its data may be in the home of z.
+func (s *state) mayLie(v, z int32) bool {
+	places, moved := s.at[v]
+	return moved && slices.Contains(places, z)
 }
 
 // over does to x what the writing does.
