@@ -160,24 +160,37 @@ func (a *analysis) connect(most int) bool {
 		}
 	}
 	slices.SortStableFunc(spans, func(x, y nodeSpan) int { return cmp.Compare(x.First, y.First) })
-	met := make([][]int, len(a.nodes))
-	var active []nodeSpan
-	for _, s := range spans {
-		active = slices.DeleteFunc(active, func(o nodeSpan) bool { return o.Last < s.First })
-		if most -= len(active); most < 0 {
-			return false
-		}
-		for _, o := range active {
-			if o.node != s.node && a.nodes[o.node].memory == a.nodes[s.node].memory {
-				met[s.node] = append(met[s.node], o.node)
-				met[o.node] = append(met[o.node], s.node)
+	each := func(f func(x, y int)) bool {
+		var active []nodeSpan
+		left := most
+		for _, s := range spans {
+			active = slices.DeleteFunc(active, func(o nodeSpan) bool { return o.Last < s.First })
+			if left -= len(active); left < 0 {
+				return false
 			}
+			for _, o := range active {
+				if o.node != s.node && a.nodes[o.node].memory == a.nodes[s.node].memory {
+					f(s.node, o.node)
+				}
+			}
+			active = append(active, s)
 		}
-		active = append(active, s)
+		return true
 	}
+	count := make([]int, len(a.nodes))
+	if !each(func(x, y int) { count[x], count[y] = count[x]+1, count[y]+1 }) {
+		return false
+	}
+	met := make([][]int, len(a.nodes))
+	for i, n := range count {
+		met[i] = make([]int, 0, n)
+	}
+	each(func(x, y int) { met[x], met[y] = append(met[x], y), append(met[y], x) })
 	for i := range a.nodes {
 		slices.Sort(met[i])
-		for _, j := range slices.Compact(met[i]) {
+		others := slices.Compact(met[i])
+		a.nodes[i].edges = make([]edge, 0, len(others))
+		for _, j := range others {
 			e := edge{to: j}
 			if pairs := a.permitted[keyOf(i, j)]; pairs != nil {
 				e.inPlace, e.delta = true, pairs[0].delta

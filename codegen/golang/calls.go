@@ -19,11 +19,12 @@ func (p *methodPrinter) enter() (leave func()) {
 	outer, views := p.scope, len(p.views)
 	p.scope = codegen.NewScope(outer)
 	return func() {
+		p.scope = outer
 		for _, v := range p.views[views:] {
-			root := native.Root(v)
-			p.viewsOf[root] = p.viewsOf[root][:len(p.viewsOf[root])-1]
+			k := viewKeyOf(v)
+			p.viewsAt[k] = p.viewsAt[k][:len(p.viewsAt[k])-1]
 		}
-		p.scope, p.views = outer, p.views[:views]
+		p.views = p.views[:views]
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // declaration gives a buffer a local variable; buffers that are nowhere but in
 // views have none.
 func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
-	if !p.whole[b] {
+	if !p.mentioned[b] {
 		return nil
 	}
 	if same := p.sameView(b); same != "" {
@@ -49,10 +49,17 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	name = p.scope.Take(name)
 	p.exprs[b] = name
 	p.views = append(p.views, b)
-	root := native.Root(b)
-	p.viewsOf[root] = append(p.viewsOf[root], b)
+	p.viewsAt[viewKeyOf(b)] = append(p.viewsAt[viewKeyOf(b)], b)
 	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(b.Sizes, nil))
 }
+
+// viewKey is the same for buffers that begin at the same element.
+type viewKey struct {
+	root *native.Buffer
+	at   string
+}
+
+func viewKeyOf(b *native.Buffer) viewKey { return viewKey{native.Root(b), b.At.Key()} }
 
 // sameView returns what a buffer that is exactly b is called, "" if there is
 // none in sight.
@@ -63,7 +70,7 @@ func (p *methodPrinter) sameView(b *native.Buffer) string {
 	if r := b.Root; b.At.IsZero() && b.Len.Equal(r.Len) && b.DType == r.DType && r.Storage != native.Arena {
 		return p.operand(r)
 	}
-	for _, v := range p.viewsOf[b.Root] {
+	for _, v := range p.viewsAt[viewKeyOf(b)] {
 		if v.At.Equal(b.At) && v.Len.Equal(b.Len) && v.DType == b.DType {
 			return p.exprs[v]
 		}
@@ -86,15 +93,15 @@ func (p *methodPrinter) rootExpr(b *native.Buffer) string {
 	return s
 }
 
-// operandsOf returns the buffers that statements have as operands themselves, not
-// only parts of them.
-func operandsOf(m *native.Method) map[*native.Buffer]bool {
+// mentioned returns the buffers that statements themselves have as operands.
+func mentioned(body []native.Stmt) map[*native.Buffer]bool {
 	found := map[*native.Buffer]bool{}
-	codegen.Walk(m.Body, func(s native.Stmt) {
-		if !isPoison(s) {
-			for _, b := range codegen.Operands(s) {
-				found[b] = true
-			}
+	codegen.Walk(body, func(s native.Stmt) {
+		if isPoison(s) {
+			return
+		}
+		for _, b := range codegen.Operands(s) {
+			found[b] = true
 		}
 	})
 	return found

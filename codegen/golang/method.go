@@ -25,13 +25,14 @@ type methodPrinter struct {
 	numbers map[int]string          // parameters for inputs that are numbers
 	late    map[*native.Buffer]bool // outputs whose size is only known at run time
 	declare map[native.Stmt][]*native.Buffer
-	views   []*native.Buffer                    // that have locals here
-	viewsOf map[*native.Buffer][]*native.Buffer // these, by root
-	whole   map[*native.Buffer]bool             // what operandsOf returns
-	zero    []jen.Code                          // results that stand before an error
-	from    foreign.Text                        // the Python line of the statement around
-	fails   bool                                // the method has errors to return
-	live    map[any]bool                        // symbols and locals that are read; nil: not known yet
+	views   []*native.Buffer // that have locals here
+	viewsAt map[viewKey][]*native.Buffer
+	zero    []jen.Code   // results that stand before an error
+	from    foreign.Text // the Python line of the statement around
+	fails   bool         // the method has errors to return
+	live    map[any]bool // symbols and locals that are read; nil: not known yet
+
+	mentioned map[*native.Buffer]bool // statements have them as operands
 }
 
 // method prints a method and its Sizes type. Go does not accept variables that
@@ -47,13 +48,13 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	if err != nil {
 		return nil, err
 	}
-	name, whole := g.methods[m], operandsOf(m)
+	name := g.methods[m]
 	var live map[any]bool
 	for {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
 			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, numbers: map[int]string{}, late: map[*native.Buffer]bool{},
-			declare: codegen.Declarations(m), viewsOf: map[*native.Buffer][]*native.Buffer{}, whole: whole,
+			declare: codegen.Declarations(m), viewsAt: map[viewKey][]*native.Buffer{}, mentioned: mentioned(m.Body),
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code = p.print()

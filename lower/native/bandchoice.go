@@ -1,6 +1,10 @@
 package native
 
-import "github.com/etgen/etgen/kernels/tuned"
+import (
+	"slices"
+
+	"github.com/etgen/etgen/kernels/tuned"
+)
 
 // A choice is how a part of a run of calls is made: one call whole, or a chain in
 // bands.
@@ -51,10 +55,14 @@ type partKey struct {
 func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) error {
 	s := &sparer{b: b, uses: inUseOf(b.m.Body), instant: map[partKey]*tuned.Instance{}}
 	s.findRuns(made, users)
+	if len(s.runs) == 0 {
+		return nil
+	}
 	floor := make([]int64, len(b.m.Body))
 	for i := range floor {
 		floor[i] = s.held(i, i)
 	}
+	s.least = slices.Max(append(s.outside(floor), 0))
 	for i := range s.runs {
 		s.runs[i].choices = s.choices(&s.runs[i])
 		s.runs[i].lower(floor)
@@ -108,12 +116,11 @@ func (b *builder) arena(body []Stmt) (int64, error) {
 	return pl.Size(), nil
 }
 
-// findRuns divides the body into runs and what is in none.
+// findRuns finds the runs in the body.
 func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int) {
 	for i, stmt := range s.b.m.Body {
 		l, ok := s.b.link(stmt, made)
 		if !ok {
-			s.least = max(s.least, s.held(i, i))
 			continue
 		}
 		if n := len(s.runs); n > 0 {
@@ -127,6 +134,16 @@ func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int
 		s.time += l.call.Kernel.Tuned.Instructions()
 		s.runs = append(s.runs, run{first: i, links: []link{l}})
 	}
+}
+
+// outside returns of what is held by each statement that of those in no run.
+func (s *sparer) outside(held []int64) (out []int64) {
+	done := 0
+	for _, r := range s.runs {
+		out = append(out, held[done:r.first]...)
+		done = r.first + len(r.links)
+	}
+	return append(out, held[done:]...)
 }
 
 // around finds what is held around the image and the result of a run before it
