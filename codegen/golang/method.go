@@ -54,7 +54,8 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
 			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, numbers: map[int]string{}, late: map[*native.Buffer]bool{},
-			declare: codegen.Declarations(m), viewsAt: map[viewKey][]*native.Buffer{}, mentioned: mentioned(m.Body),
+			declare: codegen.Declarations(m), mentioned: mentioned(m.Body),
+			viewsAt: map[viewKey][]*native.Buffer{},
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code = p.print()

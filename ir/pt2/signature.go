@@ -140,7 +140,8 @@ func (c *converter) outputSpecs(m *ir.Method) error {
 			return problem("unknown kind of output %q", w.tag)
 		}
 		if kind == ir.LossOutput || kind == ir.GradientOutput {
-			return problem("output %d is a %s: it is a program for training", i, w.tag).hint("export the model's forward alone")
+			return problem("output %d is a %s: it is a program for training", i, w.tag).
+				hint("export the model's forward alone")
 		}
 		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
 		if name := c.wire.graph.outputs[i].name; w.arg.name != name {
