@@ -5,6 +5,7 @@ package golang
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
@@ -215,7 +216,7 @@ func (g *generator) header() string {
 
 // kernels prints kernels.go, nil if there are none.
 func (g *generator) kernels() ([]byte, error) {
-	text := ""
+	var text strings.Builder
 	for _, k := range g.p.Kernels {
 		if err := eval.Stopped(g.done); err != nil {
 			return nil, err
@@ -227,20 +228,20 @@ func (g *generator) kernels() ([]byte, error) {
 			f.Syms = k.Params
 			if g.divides(k) {
 				params, body := g.unit.loopFunction(&f, g.threads)
-				text += g.inParts(g.names[k], k.Doc, params, "1", body) + "\n"
+				text.WriteString(g.inParts(g.names[k], k.Doc, params, "1", body) + "\n")
 				continue
 			}
-			text += g.unit.loopKernel(g.names[k], k.Doc, &f) + "\n"
+			text.WriteString(g.unit.loopKernel(g.names[k], k.Doc, &f) + "\n")
 		default:
 			body, err := g.tunedKernel(k)
 			if err != nil {
 				return nil, err
 			}
-			text += body + "\n"
+			text.WriteString(body + "\n")
 		}
 	}
-	if text == "" {
+	if text.Len() == 0 {
 		return nil, nil
 	}
-	return g.unit.file(g.header(), text)
+	return g.unit.file(g.header(), text.String())
 }

@@ -23,7 +23,7 @@ func costOf(e *Expr, seen map[*Expr]bool) float64 {
 	for _, a := range e.Args {
 		c += costOf(a, seen)
 	}
-	for _, d := range e.defs() {
+	for _, d := range e.Defs() {
 		c += costOf(d, seen)
 	}
 	switch e.Op {

@@ -41,7 +41,7 @@ func walk(e *Expr, seen map[*Expr]bool, f func(*Expr)) {
 		return
 	}
 	seen[e] = true
-	for _, d := range e.defs() {
+	for _, d := range e.Defs() {
 		walk(d, seen, f)
 	}
 	for _, a := range e.Args {
@@ -50,8 +50,8 @@ func walk(e *Expr, seen map[*Expr]bool, f func(*Expr)) {
 	f(e)
 }
 
-// defs returns the definitions of the data-dependent indices directly in e.
-func (e *Expr) defs() []*Expr {
+// Defs returns the definitions of the data-dependent indices directly in e.
+func (e *Expr) Defs() []*Expr {
 	var out []*Expr
 	e.Indices(func(x sym.Expr) {
 		for _, s := range x.Symbols() {

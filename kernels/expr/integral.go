@@ -55,7 +55,10 @@ func integral(e *Expr) (lo, hi float64, ok bool) {
 		return float64(l), float64(h), true
 	case OpAdd, OpSub:
 		c := e.Args[1]
-		if lo, hi, ok = integral(e.Args[0]); !ok || !wholeConst(c) {
+		if !wholeConst(c) {
+			return 0, 0, false
+		}
+		if lo, hi, ok = integral(e.Args[0]); !ok {
 			return 0, 0, false
 		}
 		by := c.Float

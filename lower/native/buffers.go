@@ -10,10 +10,10 @@ import (
 // collectBuffers lists the buffers of m in order of first use, with names that
 // are unique in the method.
 func collectBuffers(m *Method) error {
-	c := &collector{m: m, seen: map[*Buffer]bool{}, names: map[string]bool{"arena": true, "state": true, "sizes": true}}
+	c := &collector{m: m, seen: map[*Buffer]bool{}, names: newTaken("arena", "state", "sizes")}
 	for _, ports := range [][]Port{m.Inputs, m.Outputs} {
 		for i := range ports {
-			name := unique(c.names, ports[i].Name.Identifier())
+			name := c.names.unique(ports[i].Name.Identifier())
 			ports[i].Name = foreign.Of(name)
 			if b := ports[i].Buf; b != nil {
 				c.seen[b] = true
@@ -31,7 +31,7 @@ func collectBuffers(m *Method) error {
 type collector struct {
 	m     *Method
 	seen  map[*Buffer]bool
-	names map[string]bool
+	names *taken
 	err   error
 }
 
@@ -45,7 +45,7 @@ func (c *collector) add(b *Buffer, s Stmt) {
 		c.add(b.Root, s)
 	}
 	if b.Root != nil || b.Storage != State && b.Storage != Weight {
-		b.Name = unique(c.names, identifier(b.Name))
+		b.Name = c.names.unique(identifier(b.Name))
 	}
 	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
 		c.err = fmt.Errorf("the size of %s, %s elements, has no bound, which memory planning needs: %s", b.Name, b.Len, ir.WantBound(b.Len))

@@ -32,7 +32,7 @@ func Build(p *ir.Program, opt Options) (*Program, error) {
 func build(p *ir.Program, opt Options) (*Program, error) {
 	prog := &Program{Source: foreign.Of(p.Source)}
 	state, shared := map[string]*Buffer{}, p.SharedState()
-	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: map[string]bool{}}
+	consts := &constPool{byData: map[[sha256.Size]byte]*Const{}, names: newTaken()}
 	for _, m := range p.Methods {
 		b := newBuilder(opt, prog, m, state, consts)
 		b.shared = shared
@@ -76,6 +76,7 @@ type builder struct {
 	entered []*sym.Symbol            // of the types of inputs
 	written map[*ir.Value]ir.Arg     // of inputs that the method writes back, what
 	mutable map[*ir.Value]bool       // these, and those that other methods may write
+	ports   *taken                   // names of inputs, once there are packed ones
 
 	block *[]Stmt
 }
@@ -131,11 +132,11 @@ func (b *builder) method(m *ir.Method) error {
 
 // gather binds every node to the table and collects who reads what.
 func (b *builder) gather(g *ir.Graph, depth int) error {
-	for _, n := range g.Nodes {
+	for i, n := range g.Nodes {
 		if err := eval.Stopped(b.opt.Done); err != nil {
 			return err
 		}
-		f := &facts{node: n, depth: depth}
+		f := &facts{node: n, place: i, depth: depth}
 		b.facts[n] = f
 		for _, a := range n.Args {
 			ir.EachRef(a.Value, func(v *ir.Value) { b.uses(v, n) })
@@ -181,18 +182,18 @@ func (b *builder) noteClamps(c *ops.Call) {
 	}
 }
 
+// uses notes that n reads v. The arguments of a node follow each other.
 func (b *builder) uses(v *ir.Value, n *ir.Node) {
-	for _, u := range b.users[v] {
-		if u == n && n != nil {
-			return
-		}
+	us := b.users[v]
+	if n != nil && len(us) > 0 && us[len(us)-1] == n {
+		return
 	}
-	b.users[v] = append(b.users[v], n)
+	b.users[v] = append(us, n)
 }
 
 // selectTuned asks the tuned kernels for every call that computes something.
 func (b *builder) selectTuned(g *ir.Graph) {
-	for i, n := range g.Nodes {
+	for _, n := range g.Nodes {
 		f := b.facts[n]
 		for _, r := range n.Regions {
 			b.selectTuned(r)
@@ -222,7 +223,7 @@ func (b *builder) selectTuned(g *ir.Graph) {
 		for _, k := range f.instance.Operands {
 			f.operands = append(f.operands, f.call.Operands()[k])
 		}
-		b.findEpilogue(f, g.Nodes[i+1:])
+		b.findEpilogue(f)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // constPool keeps one Const for equal data of one dtype.
 type constPool struct {
 	byData map[[sha256.Size]byte]*Const
-	names  map[string]bool
+	names  *taken
 	list   []*Const
 }
 
@@ -27,7 +27,7 @@ func (p *constPool) add(from string, d ir.DType, data []byte) *Const {
 	if c := p.byData[key]; c != nil {
 		return c
 	}
-	c := &Const{Name: unique(p.names, identifier(from)), From: foreign.Of(from), DType: d, Data: data}
+	c := &Const{Name: p.names.unique(identifier(from)), From: foreign.Of(from), DType: d, Data: data}
 	p.byData[key] = c
 	p.list = append(p.list, c)
 	return c

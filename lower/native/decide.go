@@ -14,6 +14,7 @@ import (
 type facts struct {
 	node     *ir.Node
 	graph    *ir.Graph // of the node, where joins asks
+	place    int       // among the nodes of its graph
 	call     *ops.Call // nil for control flow
 	tensors  []expr.Tensor
 	view     bool // tensors are views of operands
@@ -174,8 +175,7 @@ type fusion struct{ size int }
 // join adds t, the expression of v, to those that v is inlined into. It reports
 // false, and adds nothing, if one of these would grow too large.
 func (b *builder) join(v *ir.Value, t expr.Tensor) bool {
-	own := 0
-	expr.Walk(t.Body, func(*expr.Expr) { own++ })
+	own := sizeOf(t.Body)
 	for k, times := range b.kernels[v] {
 		if k.size+times*own > maxFused {
 			return false
@@ -185,6 +185,12 @@ func (b *builder) join(v *ir.Value, t expr.Tensor) bool {
 		k.size += times * own
 	}
 	return true
+}
+
+// sizeOf counts the nodes of e.
+func sizeOf(e *expr.Expr) (n int) {
+	expr.Walk(e, func(*expr.Expr) { n++ })
+	return n
 }
 
 // readIn notes that v reads u so many times, where it is inlined.

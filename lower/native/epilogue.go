@@ -22,13 +22,13 @@ type chain struct {
 // other operands at that position or at the result's channel. A value of theirs
 // may have several readers, if these are among them too: what leaves them is one
 // value. The kernel then stands where the last of them stood, so that all their
-// operands are there. After are the nodes behind f in its graph.
+// operands are there. No more of them join than an expression may grow by fusion.
 //
 // Taking readers in the graph's order misses nothing: when one of them cannot
 // join, a value is read outside that only an earlier node could have given.
 // Nor does an operand depend on what is stored: that way would have begun at a
 // reader that could not join.
-func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
+func (b *builder) findEpilogue(f *facts) {
 	in := f.instance
 	v := f.node.Output(0)
 	o := sym.NewVar("o", v.Type.Numel())
@@ -64,23 +64,27 @@ func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
 	done, kept := ep.Body, ch.extra
 	var tail []*facts // nodes that join only if a later one gives a result the kernel can store
 	inner := map[*ir.Value]*expr.Expr{v: ep.Body}
-	inside := map[*ir.Node]bool{}
-	for _, n := range after {
-		if !readsAny(n, inner) {
-			continue
-		}
-		next := b.facts[n]
+	outside := &readers{b: b, of: map[*ir.Node]int{}}
+	outside.add(v, f)
+	size := sizeOf(ep.Body)
+	for next := outside.next(); next != nil; next = outside.next() {
 		if next.call == nil || next.absorbed || len(next.tensors) != 1 || next.instance != nil {
+			break
+		}
+		if size += sizeOf(next.tensors[0].Body); size > maxFused {
 			break
 		}
 		body, extra, ok := b.epilogueStep(next, v, inner, ch.extra, ep, in.Channels)
 		if !ok {
 			break
 		}
-		out := n.Output(0)
+		out := next.node.Output(0)
 		tail = append(tail, next)
-		inner[out], inside[n], ch.extra = body, true, extra
-		if !b.storable(acc.DType, out.Type.DType) || !b.onlyLeaves(out, inner, inside) {
+		inner[out], ch.extra = body, extra
+		outside.joined(next.node)
+		leaves := outside.count == 0 // nothing else reads any of the values besides out
+		outside.add(out, f)
+		if !b.storable(acc.DType, out.Type.DType) || !leaves {
 			continue
 		}
 		for _, x := range tail {
@@ -106,24 +110,44 @@ func (b *builder) findEpilogue(f *facts, after []*ir.Node) {
 	}
 }
 
-// readsAny reports whether n reads one of the values itself.
-func readsAny(n *ir.Node, values map[*ir.Value]*expr.Expr) bool {
-	found := false
-	for _, a := range n.Args {
-		ir.EachRef(a.Value, func(v *ir.Value) { found = found || values[v] != nil })
-	}
-	return found
+// readers are the readers outside an epilogue of values inside it.
+type readers struct {
+	b     *builder
+	of    map[*ir.Node]int // how many of the values a node reads
+	count int              // of all that
+	queue []*facts         // of those of the graph that next has not returned, in its order
 }
 
-// onlyLeaves reports whether nothing but nodes inside reads any of the values
-// besides out.
-func (b *builder) onlyLeaves(out *ir.Value, values map[*ir.Value]*expr.Expr, inside map[*ir.Node]bool) bool {
-	for v := range values {
-		if v != out && slices.ContainsFunc(b.users[v], func(n *ir.Node) bool { return !inside[n] }) {
-			return false
+// add adds the readers of v, a value of the graph that f stands in.
+func (r *readers) add(v *ir.Value, f *facts) {
+	for _, n := range r.b.users[v] {
+		r.count++
+		if r.of[n]++; r.of[n] > 1 || n == nil || r.b.facts[n].depth != f.depth {
+			continue
 		}
+		next := r.b.facts[n]
+		i := len(r.queue)
+		for ; i > 0 && r.queue[i-1].place > next.place; i-- {
+		}
+		r.queue = slices.Insert(r.queue, i, next)
 	}
-	return true
+}
+
+// next returns the first reader in the graph's order that it has not returned
+// yet, or nil.
+func (r *readers) next() *facts {
+	if len(r.queue) == 0 {
+		return nil
+	}
+	f := r.queue[0]
+	r.queue = r.queue[1:]
+	return f
+}
+
+// joined says that n is inside now.
+func (r *readers) joined(n *ir.Node) {
+	r.count -= r.of[n]
+	delete(r.of, n)
 }
 
 // epilogueStep rewrites the expression of node next in terms of the epilogue's

@@ -14,8 +14,8 @@ import (
 // later reports whether v is an input whose elements are constant but not
 // known yet.
 func (b *builder) later(v *ir.Value) bool {
-	return b.opt.Later != nil && v.Def == nil && v.Const == nil && !b.mutable[v] &&
-		slices.Contains(b.source.Graph.Inputs, v) && b.opt.Later(v)
+	mutable, input := b.mutable[v]
+	return b.opt.Later != nil && v.Const == nil && input && !mutable && b.opt.Later(v)
 }
 
 // packedLater returns the buffer of an operand that the caller packs.
@@ -27,11 +27,13 @@ func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
 		of := c.Operands()[p.From[0]].Name
 		packing.Of, name = foreign.Of(of), of+"_packed"
 	}
-	taken := map[string]bool{}
-	for _, port := range b.m.Inputs {
-		taken[port.Name.Identifier()] = true
+	if b.ports == nil {
+		b.ports = newTaken()
+		for _, port := range b.m.Inputs {
+			b.ports.names[port.Name.Identifier()] = true
+		}
 	}
-	name = unique(taken, identifier(name))
+	name = b.ports.unique(identifier(name))
 	port := Port{Name: foreign.Of(name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
 	port.Buf = &Buffer{Name: name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n), MaxLen: n, Storage: Input}
 	b.m.Inputs = append(b.m.Inputs, port)

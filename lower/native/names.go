@@ -38,12 +38,32 @@ func docOf(from []Origin) foreign.Text {
 // identifier makes s a C and Go identifier.
 func identifier(s string) string { return foreign.Of(s).Identifier() }
 
-// unique returns base or base_2, base_3, …, whichever is not taken, and takes it.
-func unique(taken map[string]bool, base string) string {
-	name := base
-	for i := 2; taken[name]; i++ {
-		name = fmt.Sprintf("%s_%d", base, i)
+// taken are names that are in use.
+type taken struct {
+	names map[string]bool
+	next  map[string]int // by base: numbers below are in use
+}
+
+func newTaken(names ...string) *taken {
+	t := &taken{names: map[string]bool{}, next: map[string]int{}}
+	for _, name := range names {
+		t.names[name] = true
 	}
-	taken[name] = true
+	return t
+}
+
+// unique returns base or base_2, base_3, …, whichever is not taken, and takes it.
+func (t *taken) unique(base string) string {
+	name := base
+	if t.names[name] {
+		i := max(2, t.next[base])
+		for ; ; i++ {
+			if name = fmt.Sprintf("%s_%d", base, i); !t.names[name] {
+				break
+			}
+		}
+		t.next[base] = i + 1
+	}
+	t.names[name] = true
 	return name
 }

@@ -53,10 +53,10 @@ func share(p *Program, opt Options) {
 		}
 		groups[in.key] = append(groups[in.key], in)
 	}
-	names := map[string]bool{}
+	names := newTaken()
 	for _, key := range order {
 		k := merge(groups[key])
-		k.Name = unique(names, k.Name)
+		k.Name = names.unique(k.Name)
 		if k.Loop != nil {
 			k.Loop.Name = k.Name
 		}

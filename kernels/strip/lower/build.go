@@ -20,6 +20,7 @@ type builder struct {
 	scalars map[*expr.Var]bool // locals of the loop that are the same in all iterations
 	syms    map[*sym.Symbol]value
 	memo    map[*expr.Expr]value
+	vary    map[*expr.Expr]bool       // what varies has found, with the vars and syms there are
 	bodies  map[*expr.Func]*expr.Expr // of inlined functions, equal nodes shared
 	accs    []*expr.Var
 	guarded bool // in the arm of a Select
@@ -39,7 +40,7 @@ func (b *builder) body(stmts []loop.Stmt) bool {
 		}
 	}
 	for _, s := range stmts {
-		b.memo = map[*expr.Expr]value{}
+		b.memo, b.vary = map[*expr.Expr]value{}, map[*expr.Expr]bool{}
 		if !b.stmt(b.shared(s)) {
 			return false
 		}
@@ -301,14 +302,21 @@ func uses(e *expr.Expr, v *expr.Var) bool {
 
 // varies reports whether e depends on the iteration.
 func (b *builder) varies(e *expr.Expr) bool {
-	found := false
-	expr.Walk(e, func(e *expr.Expr) {
-		if e.Op == expr.OpLocal {
-			_, own := b.vars[e.Var]
-			found = found || own
-		}
-		e.Indices(func(x sym.Expr) { found = found || b.indexVaries(x) })
-	})
+	found, known := b.vary[e]
+	if known {
+		return found
+	}
+	if e.Op == expr.OpLocal {
+		_, found = b.vars[e.Var]
+	}
+	e.Indices(func(x sym.Expr) { found = found || b.indexVaries(x) })
+	for _, d := range e.Defs() {
+		found = found || b.varies(d)
+	}
+	for _, a := range e.Args {
+		found = found || b.varies(a)
+	}
+	b.vary[e] = found
 	return found
 }
 

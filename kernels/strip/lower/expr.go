@@ -284,13 +284,13 @@ func (b *builder) inline(e *expr.Expr) (value, bool) {
 		body = expr.NewSharer().Share(e.Fn.Body)
 		b.bodies[e.Fn] = body
 	}
-	memo, vars := b.memo, b.vars
-	b.memo, b.vars = map[*expr.Expr]value{}, map[*expr.Var]value{}
+	memo, vary, vars := b.memo, b.vary, b.vars
+	b.memo, b.vary, b.vars = map[*expr.Expr]value{}, map[*expr.Expr]bool{}, map[*expr.Var]value{}
 	for i, p := range e.Fn.Params {
 		b.vars[p] = args[i]
 	}
 	x, ok := b.expr(body)
-	b.memo, b.vars = memo, vars
+	b.memo, b.vary, b.vars = memo, vary, vars
 	if !ok {
 		b.calls, b.values = b.calls[:calls], values
 		return value{}, false

@@ -1,6 +1,10 @@
 package lower
 
-import "github.com/etgen/etgen/kernels/expr"
+import (
+	"slices"
+
+	"github.com/etgen/etgen/kernels/expr"
+)
 
 // finish shares temporaries among the values and fills in c.
 func (b *builder) finish(c *Code) {
@@ -63,13 +67,21 @@ func (b *builder) reuseResult() {
 		return
 	}
 	dst := b.calls[n].Dst
+	uses := map[int]int{} // calls that use a value
+	for _, c := range b.calls {
+		for k, a := range c.Args {
+			if a.Kind == Temp && !slices.ContainsFunc(c.Args[:k], a.sameTemp) {
+				uses[a.Temp]++
+			}
+		}
+	}
 	for i := n - 1; i >= 0; i-- {
 		next := b.calls[i+1]
 		if readsMemory(next) {
 			return
 		}
 		d := b.calls[i].Dst
-		if d.Kind != Temp || d.DType != dst.DType || !b.onlyUse(d.Temp, i+1) {
+		if d.Kind != Temp || d.DType != dst.DType || uses[d.Temp] > 1 || uses[d.Temp] == 1 && !slices.ContainsFunc(next.Args, d.sameTemp) {
 			return
 		}
 		b.calls[i].Dst = dst
@@ -81,16 +93,9 @@ func (b *builder) reuseResult() {
 	}
 }
 
-// onlyUse reports whether call i alone uses the value t.
-func (b *builder) onlyUse(t, i int) bool {
-	for k, c := range b.calls {
-		for _, a := range c.Args {
-			if a.Kind == Temp && a.Temp == t && k != i {
-				return false
-			}
-		}
-	}
-	return true
+// sameTemp reports whether both are the same value.
+func (o Operand) sameTemp(a Operand) bool {
+	return o.Kind == Temp && a.Kind == Temp && o.Temp == a.Temp
 }
 
 // readsMemory reports whether a call reads buffers.
