@@ -5,12 +5,12 @@ import (
 
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // movable reports whether what the epilogue reads is known to be laid out as the
 // result is, or to be the same for all of its rows.
-func (c *banding) movable() bool {
-	in := c.call.Kernel.Tuned
+func movable(in *tuned.Instance) bool {
 	ok := true
 	if ep := in.Epilogue; ep != nil {
 		at := map[int]bool{} // whether an operand is read at the result's position
@@ -28,8 +28,7 @@ func (c *banding) movable() bool {
 }
 
 // moving are the arguments that the epilogue reads at the result's position.
-func (c *banding) moving() map[int]bool {
-	in := c.call.Kernel.Tuned
+func moving(in *tuned.Instance) map[int]bool {
 	at := map[int]bool{}
 	if ep := in.Epilogue; ep != nil {
 		expr.Walk(ep.Body, func(e *expr.Expr) {
@@ -111,7 +110,7 @@ func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 		if rows.Out == 0 {
 			continue // all is made
 		}
-		for k := range c.moving() {
+		for k := range c.moving {
 			args[k] = rowsOf(c.call.Args[k], result, c.window.Out, rows.Out, done)
 		}
 		part := c.parts[i]

@@ -10,7 +10,7 @@ import (
 // bands.
 type choice struct {
 	from, end int
-	bands     *bands // nil: whole
+	height    int64 // of bands; 0: whole
 	over      *over
 	image     int64   // bytes that it reads
 	result    int64   // and makes
@@ -28,10 +28,12 @@ const (
 type sparer struct {
 	b       *builder
 	uses    map[*Buffer]*inUse
+	begun   []int64 // by statement: bytes of buffers whose use has begun with it
+	ended   []int64 // and has ended before it
 	runs    []run
 	least   int64   // bytes held by what is in no run
 	time    float64 // of all calls that are in one, whole
-	instant map[partKey]*tuned.Instance
+	partial map[partKey]float64
 }
 
 // run is a run of calls of which each reads what the one before makes, the
@@ -53,7 +55,8 @@ type partKey struct {
 // with somewhat more, the quickest choice within it is planned, and that with the
 // least product of arena and time is taken.
 func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) error {
-	s := &sparer{b: b, uses: inUseOf(b.m.Body), instant: map[partKey]*tuned.Instance{}}
+	s := &sparer{b: b, uses: inUseOf(b.m.Body), partial: map[partKey]float64{}}
+	s.sums()
 	s.findRuns(made, users)
 	if len(s.runs) == 0 {
 		return nil
@@ -63,9 +66,15 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		floor[i] = s.held(i, i)
 	}
 	s.least = slices.Max(append(s.outside(floor), 0))
+	inBands := false
 	for i := range s.runs {
-		s.runs[i].choices = s.choices(&s.runs[i])
-		s.runs[i].lower(floor)
+		r := &s.runs[i]
+		r.choices = s.choices(r)
+		r.lower(floor)
+		inBands = inBands || slices.ContainsFunc(r.choices, func(c choice) bool { return c.height > 0 })
+	}
+	if !inBands {
+		return nil
 	}
 	for i := range s.runs {
 		s.around(&s.runs[i], floor)
@@ -127,11 +136,11 @@ func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int
 			r := &s.runs[n-1]
 			if r.first+len(r.links) == i && follows(r.links[len(r.links)-1].call, l.call, users) {
 				r.links = append(r.links, l)
-				s.time += l.call.Kernel.Tuned.Instructions()
+				s.time += l.instructions
 				continue
 			}
 		}
-		s.time += l.call.Kernel.Tuned.Instructions()
+		s.time += l.instructions
 		s.runs = append(s.runs, run{first: i, links: []link{l}})
 	}
 }
@@ -173,16 +182,22 @@ func (r *run) lower(held []int64) {
 	}
 }
 
+// sums adds up what held asks for.
+func (s *sparer) sums() {
+	s.begun, s.ended = make([]int64, len(s.b.m.Body)), make([]int64, len(s.b.m.Body)+1)
+	for _, u := range s.uses {
+		s.begun[u.first] += u.bytes
+		s.ended[u.last+1] += u.bytes
+	}
+	for i := 1; i < len(s.begun); i++ {
+		s.begun[i] += s.begun[i-1]
+		s.ended[i] += s.ended[i-1]
+	}
+}
+
 // held returns the bytes of all buffers that are in use in the statements from
 // first to last.
-func (s *sparer) held(first, last int) (sum int64) {
-	for _, u := range s.uses {
-		if u.first <= last && first <= u.last {
-			sum += u.bytes
-		}
-	}
-	return sum
-}
+func (s *sparer) held(first, last int) int64 { return s.begun[last] - s.ended[first] }
 
 // choices returns the ways to make the parts of a run.
 func (s *sparer) choices(r *run) (list []choice) {
@@ -199,7 +214,7 @@ func (s *sparer) choices(r *run) (list []choice) {
 					continue
 				}
 				c := s.choice(r, from, end)
-				c.bands, c.over = p, s.over(p, r.first+from, r.first+end-1)
+				c.height, c.over = height, s.over(p, r.first+from, r.first+end-1)
 				if len(chain) == 1 && c.over == nil {
 					continue
 				}
@@ -249,20 +264,20 @@ func (s *sparer) over(p *bands, first, last int) *over {
 func (s *sparer) more(p *bands) (sum float64, ok bool) {
 	for j := range p.calls {
 		c := &p.calls[j]
-		if !c.movable() {
+		if !c.movable {
 			return 0, false
 		}
-		sum -= c.call.Kernel.Tuned.Instructions()
+		sum -= c.instructions
 		for i := range p.number {
 			rows := p.rows(j, i)
 			if rows.Out == 0 {
 				continue
 			}
-			part := s.part(c, rows)
-			if part == nil {
+			n, ok := s.part(c, rows)
+			if !ok {
 				return 0, false
 			}
-			sum += part.Instructions()
+			sum += n
 		}
 		if j < len(p.calls)-1 {
 			image := c.call.Args[0]
@@ -272,18 +287,23 @@ func (s *sparer) more(p *bands) (sum float64, ok bool) {
 	return sum, true
 }
 
-// part returns the instance that makes some rows of a call, or nil.
-func (s *sparer) part(c *banding, rows tuned.Rows) *tuned.Instance {
+// part returns the instructions of the instance that makes some rows of a call; !ok
+// if there is none.
+func (s *sparer) part(c *banding, rows tuned.Rows) (instructions float64, ok bool) {
 	key := partKey{c.call, rows}
-	in, ok := s.instant[key]
-	if !ok {
+	instructions, known := s.partial[key]
+	if !known {
+		instructions = noPart
 		if list := tuned.Bands(c.call.Kernel.Tuned, s.b.request(c.facts), []tuned.Rows{rows}); list != nil {
-			in = list[0]
+			instructions = list[0].Instructions()
 		}
-		s.instant[key] = in
+		s.partial[key] = instructions
 	}
-	return in
+	return instructions, instructions != noPart
 }
+
+// noPart says that a call cannot make some rows alone.
+const noPart = -1
 
 // body returns the method's statements in bands: the parts of every run.
 func (s *sparer) body(parts [][]*choice) []Stmt {
@@ -294,13 +314,18 @@ func (s *sparer) body(parts [][]*choice) []Stmt {
 		r := &s.runs[i]
 		out = append(out, s.b.m.Body[done:r.first]...)
 		for _, c := range parts[i] {
-			if c.bands == nil || !c.bands.instances(s.b) {
-				for _, l := range r.links[c.from:c.end] {
+			chain := r.links[c.from:c.end]
+			var p *bands
+			if c.height > 0 {
+				p = newBands(chain, c.height)
+			}
+			if p == nil || !p.instances(s.b) {
+				for _, l := range chain {
 					out = append(out, l.call)
 				}
 				continue
 			}
-			out = append(out, c.bands.emit()...)
+			out = append(out, p.emit()...)
 			if c.over != nil {
 				laid = append(laid, c.over)
 			}
@@ -308,9 +333,6 @@ func (s *sparer) body(parts [][]*choice) []Stmt {
 		done = r.first + len(r.links)
 	}
 	out = cloned(append(out, s.b.m.Body[done:]...))
-	inside := map[*Buffer]*Buffer{}
-	for _, o := range laid {
-		o.lay(out, inside)
-	}
+	layOver(laid, out)
 	return out
 }

@@ -41,12 +41,10 @@ func (w *way) next(c *choice) *way {
 func (r *run) within(limit int64) *way {
 	ways := make([][]*way, len(r.links)+1)
 	ways[0] = []*way{{buffer: r.choices[0].image, around: r.before}}
+	at := 0 // choices are in the order of their ends
 	for end := 1; end < len(ways); end++ {
-		for i := range r.choices {
-			c := &r.choices[i]
-			if c.end != end {
-				continue
-			}
+		for ; at < len(r.choices) && r.choices[at].end == end; at++ {
+			c := &r.choices[at]
 			for _, w := range ways[c.from] {
 				n := w.next(c)
 				held := n.buffer + n.around

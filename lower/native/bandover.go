@@ -48,14 +48,13 @@ func (p *bands) over() *over {
 			if at == p.number {
 				continue
 			}
-			moving := c.moving()
 			for k, a := range c.call.Args[1:] {
 				read, _ := c.call.Kernel.Uses(k + 1)
 				switch {
 				case !read || Root(a) != o.image:
 				case j == 0 && k == 0:
 					o.behind = max(o.behind, until-max(0, p.first(0, at))*row)
-				case a == o.image && moving[k+1]:
+				case a == o.image && c.moving[k+1]:
 					o.behind = max(o.behind, until-p.done(j, at)*row)
 				default:
 					return nil
@@ -68,20 +67,30 @@ func (p *bands) over() *over {
 	return o
 }
 
-// lay gives the image and the result their places in one buffer, in all
-// statements of a method. inside says of earlier results which buffer they are the
-// beginning of.
-func (o *over) lay(body []Stmt, inside map[*Buffer]*Buffer) {
-	under := o.image
-	if b := inside[under]; b != nil {
-		under = b
+// layOver gives images and results their places in common buffers, in all
+// statements of a method. A result that is an image later is the beginning of a
+// buffer that lies in a larger one.
+func layOver(laid []*over, body []Stmt) {
+	boths := make([]*Buffer, len(laid))
+	unders := make([]*Buffer, len(laid)) // the image, or what it is the beginning of
+	inside := map[*Buffer]*Buffer{}
+	for i, o := range laid {
+		unders[i] = o.image
+		if b := inside[o.image]; b != nil {
+			unders[i] = b
+		}
+		n := sym.Int(o.size(unders[i].MaxLen))
+		boths[i] = &Buffer{Name: o.image.Name + "_" + o.result.Name, DType: o.image.DType, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
+		inside[o.result] = boths[i]
 	}
-	n := sym.Int(o.size(under.MaxLen))
-	both := &Buffer{Name: o.image.Name + "_" + o.result.Name, DType: o.image.DType, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
-	inside[o.result] = both
-	moved := map[*Buffer]*Buffer{
-		under:    viewOf(both, under.Name, under.Sizes, sym.Int(o.behind)),
-		o.result: viewOf(both, o.result.Name, o.result.Sizes, sym.Expr{}),
+	moved := map[*Buffer]*Buffer{}
+	for i, o := range slices.Backward(laid) { // what is around first
+		both := boths[i]
+		if around := moved[both]; around != nil {
+			both = around
+		}
+		moved[unders[i]] = viewOf(both, unders[i].Name, unders[i].Sizes, sym.Int(o.behind))
+		moved[o.result] = viewOf(both, o.result.Name, o.result.Sizes, sym.Expr{})
 	}
 	for _, s := range body {
 		eachAccess(s, func(a access) {

@@ -35,6 +35,10 @@ type link struct {
 	facts  *facts
 	window tuned.Window
 	planes bool // the channels of its image are planes
+
+	movable      bool         // as movable says
+	moving       map[int]bool // as moving says
+	instructions float64      // of the whole call
 }
 
 // bands makes the calls of all blocks in bands where that pays.
@@ -99,7 +103,9 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 	if !ok {
 		return l, false
 	}
-	return link{c, f, w, b.orders[f.call.Value("input")] == nil}, true
+	in := c.Kernel.Tuned
+	return link{call: c, facts: f, window: w, planes: b.orders[f.call.Value("input")] == nil,
+		movable: movable(in), moving: moving(in), instructions: in.Instructions()}, true
 }
 
 // stored is the value that the call of a tuned kernel makes.
@@ -243,7 +249,7 @@ func (p *bands) cost() tuned.BandCost {
 func (p *bands) instances(b *builder) bool {
 	for j := range p.calls {
 		c := &p.calls[j]
-		if !c.movable() {
+		if !c.movable {
 			return false
 		}
 		var list []tuned.Rows

@@ -18,7 +18,7 @@ import (
 // table) into native form and plans its memory. It may add copies to p.
 func Build(p *ir.Program, opt Options) (*Program, error) {
 	whole, err := build(p, opt)
-	if err != nil || !opt.scarce() {
+	if err != nil || !opt.scarce() || !whole.convolves {
 		return whole, err
 	}
 	opt.sparing = true
@@ -154,6 +154,7 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 			return b.errorAt(n, err)
 		}
 		f.call, f.operands = c, c.Operands()
+		b.prog.convolves = b.prog.convolves || tuned.IsConvolution(c) || tuned.IsConvolutionInt8(c, b.opt.Target)
 		b.noteClamps(c)
 		if f.tensors, f.view, err = tensorsOf(c); err != nil {
 			return b.errorAt(n, err)

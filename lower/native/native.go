@@ -23,6 +23,8 @@ type Program struct {
 	Kernels []*Kernel // every instance called, in order of first call
 	Consts  []*Const  // distinct constant data, in order of first use
 	State   []*Buffer // mutable buffers, shared by all methods
+
+	convolves bool // some node is a convolution
 }
 
 // Method is one entry point.
