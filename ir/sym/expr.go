@@ -200,6 +200,23 @@ func (e Expr) appendSymbols(out []*Symbol) []*Symbol {
 	return out
 }
 
+// AnySymbol reports whether f holds for a symbol that e mentions, inside atoms too.
+func (e Expr) AnySymbol(f func(*Symbol) bool) bool {
+	for _, t := range e.t {
+		for _, a := range t.mono {
+			if a.Kind == SymbolAtom && f(a.Sym) {
+				return true
+			}
+			for _, x := range a.Args {
+				if x.AnySymbol(f) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Coef splits e into coef*s + rest, neither of which mentions s. It reports
 // false if that cannot be done: s appears inside an atom or to a higher power.
 func (e Expr) Coef(s *Symbol) (coef, rest Expr, linear bool) {

@@ -15,6 +15,8 @@ func DefOf(s *sym.Symbol) *Expr {
 	return e
 }
 
+func isDefined(s *sym.Symbol) bool { return DefOf(s) != nil }
+
 // Indices calls f for every index expression directly in e: coordinates, the
 // value of an Index, the extents of a Reduce.
 func (e *Expr) Indices(f func(sym.Expr)) {
@@ -54,6 +56,9 @@ func walk(e *Expr, seen map[*Expr]bool, f func(*Expr)) {
 func (e *Expr) Defs() []*Expr {
 	var out []*Expr
 	e.Indices(func(x sym.Expr) {
+		if !x.AnySymbol(isDefined) { // as in nearly all
+			return
+		}
 		for _, s := range x.Symbols() {
 			if d := DefOf(s); d != nil && !slices.Contains(out, d) {
 				out = append(out, d)

@@ -82,8 +82,10 @@ func (r *rewriter) rebuild(e *Expr) *Expr {
 		c.Idx = r.index(e.Idx)
 		changed = !c.Idx.Equal(e.Idx)
 	case OpLoad, OpLocal:
-		c.Coords = r.indices(e.Coords)
-		changed = !slices.EqualFunc(c.Coords, e.Coords, sym.Expr.Equal)
+		if slices.ContainsFunc(e.Coords, func(x sym.Expr) bool { return x.AnySymbol(r.changes) }) {
+			c.Coords = r.indices(e.Coords)
+			changed = !slices.EqualFunc(c.Coords, e.Coords, sym.Expr.Equal)
+		}
 	case OpReduce:
 		inner, c.Vars = r.under(e.Vars)
 		changed = inner != r
@@ -137,6 +139,9 @@ func (r *rewriter) indices(xs []sym.Expr) []sym.Expr {
 }
 
 func (r *rewriter) index(x sym.Expr) sym.Expr {
+	if !x.AnySymbol(r.changes) {
+		return x
+	}
 	var m Subst
 	for _, s := range x.Symbols() {
 		to, ok := r.sub[s]
@@ -155,6 +160,12 @@ func (r *rewriter) index(x sym.Expr) sym.Expr {
 		return x
 	}
 	return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { to, ok := m[s]; return to, ok })
+}
+
+// changes reports whether something may take the place of s.
+func (r *rewriter) changes(s *sym.Symbol) bool {
+	_, ok := r.sub[s]
+	return ok || DefOf(s) != nil
 }
 
 // dataIndex returns the symbol for s, whose value d computes.

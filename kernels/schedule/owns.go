@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -65,9 +67,22 @@ func eachTouch(f *loop.Func, visit func(buf int, at sym.Expr, in *loop.For)) {
 	block(f.Body, nil)
 }
 
+// inParts reports whether a loop in s is divided.
+func inParts(s loop.Stmt) bool {
+	if l, ok := s.(*loop.For); ok && l.Divided {
+		return true
+	}
+	return slices.ContainsFunc(loop.Blocks(s), func(block []loop.Stmt) bool {
+		return slices.ContainsFunc(block, inParts)
+	})
+}
+
 // apartInParts reports whether no thread reads from buffer in, which may lie where
 // out does, what another stores to out.
 func apartInParts(f *loop.Func, out, in int) bool {
+	if !slices.ContainsFunc(f.Body, inParts) {
+		return true
+	}
 	owned := map[int]digit{}
 	divided := false
 	eachTouch(f, func(buf int, at sym.Expr, l *loop.For) {

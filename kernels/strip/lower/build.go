@@ -321,12 +321,10 @@ func (b *builder) varies(e *expr.Expr) bool {
 }
 
 func (b *builder) indexVaries(x sym.Expr) bool {
-	for _, s := range x.Symbols() {
-		if _, own := b.syms[s]; own || s == b.v {
-			return true
-		}
-	}
-	return false
+	return x.AnySymbol(func(s *sym.Symbol) bool {
+		_, own := b.syms[s]
+		return own || s == b.v
+	})
 }
 
 // linear splits an index into coef·v + rest, which are the same in all
