@@ -10,6 +10,9 @@
 // A mutant follows from its seed and the list of sources, so that a range of seeds
 // can be tried in parts: -first 40000 goes on where a run ended, and
 // -first 266 -show > 266.pt2 makes the file of a find again.
+//
+// Files that are named are tried as they are. A find whose file must compile is kept
+// in testdata, one that must be refused in golden/refused.
 package main
 
 import (
@@ -38,6 +41,17 @@ func main() {
 	show := flag.Bool("show", false, "write the mutant of the first seed to standard output, and try nothing")
 	w := flag.String("worker", "", "internal: FIRST,LAST,SKIP…: try these mutants")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		w := newWorker(os.Stdout)
+		if err := w.tryFiles(flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "mutate:", err)
+			os.Exit(2)
+		}
+		if fmt.Println(&w.counts); w.counts.finds > 0 {
+			os.Exit(1)
+		}
+		return
+	}
 	var err error
 	if d.sources, err = sources(strings.Split(*roots, ","), *program); err != nil || len(d.sources) == 0 {
 		fmt.Fprintln(os.Stderr, "mutate: no models:", err)
@@ -108,7 +122,8 @@ func sources(roots []string, program bool) ([]string, error) {
 
 // runWorker is a worker's whole life.
 func runWorker(spec string, sources []string, finds string, program bool, out io.Writer) {
-	w := &worker{out: out, sources: sources, finds: finds, program: program, skip: map[uint64]bool{}}
+	w := newWorker(out)
+	w.sources, w.finds, w.program = sources, finds, program
 	var first, last uint64
 	for i, word := range strings.Split(spec, ",") {
 		var n uint64

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,6 +52,25 @@ func tryMutants(t *testing.T, count uint64, env string) {
 	t.Log(out.String())
 	if c := d.total; c.finds > 0 || c.mutants != int(d.count) || c.run < 100 || c.refused < 100 {
 		t.Errorf("%v", &c)
+	}
+}
+
+// Files of earlier finds that must compile: they run, and all ways agree.
+func TestFinds(t *testing.T) {
+	if _, err := toolchain.Find("gcc"); err != nil {
+		t.Skip(err)
+	}
+	files, err := filepath.Glob("testdata/*.pt2")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	var out strings.Builder
+	w := newWorker(&out)
+	if err := w.tryFiles(files); err != nil {
+		t.Fatal(err)
+	}
+	if c := w.counts; c.finds > 0 || c.compiled != len(files) || c.run != 2*len(files) {
+		t.Errorf("%v\n%s", &c, out.String())
 	}
 }
 

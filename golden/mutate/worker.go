@@ -90,6 +90,11 @@ type subject struct {
 	path  string // of the file, if it is an ExecuTorch program
 	sound bool   // and its memory is used as runtimes take for granted
 	calls []way.Call
+	more  int // times that inputs are drawn beyond the first
+}
+
+func newWorker(out io.Writer) *worker {
+	return &worker{out: out, skip: map[uint64]bool{}, seen: map[[32]byte]bool{}}
 }
 
 func (w *worker) say(format string, args ...any) { fmt.Fprintf(w.out, format+"\n", args...) }
@@ -105,18 +110,41 @@ func (w *worker) try(first, last uint64) {
 		}
 		defer os.RemoveAll(w.dir)
 	}
-	w.seen = map[[32]byte]bool{}
 	for seed := first; seed < last; seed++ {
 		if w.skip[seed] {
 			continue
 		}
 		w.say("at %d compile", seed)
-		w.one(seed)
+		s, err := w.make(seed)
+		switch {
+		case err != nil:
+			w.counts.mutants++
+			w.find(&subject{seed: seed}, "no mutant: %v", err)
+		case s == nil:
+			w.counts.mutants++
+			w.counts.refused++
+		default:
+			w.one(s)
+		}
 		if len(w.queue) == batch {
 			w.flush(seed + 1)
 		}
 	}
 	w.flush(last)
+}
+
+// tryFiles tries files as they are, made for speed and for size.
+func (w *worker) tryFiles(files []string) error {
+	for i, name := range files {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		w.one(&subject{seed: uint64(i), from: name, file: file, more: 15})
+	}
+	w.runQueue()
+	w.runQueue()
+	return nil
 }
 
 func watchMemory(w *worker) {
@@ -165,24 +193,15 @@ func (w *worker) find(s *subject, format string, args ...any) {
 	if len(text) > 600 {
 		text = text[:600] + "…"
 	}
-	w.say("find %d %s: %s", s.seed, filepath.Base(filepath.Dir(s.from)), text)
+	w.say("find %d %s: %s", s.seed, filepath.Join(filepath.Base(filepath.Dir(s.from)), filepath.Base(s.from)), text)
 	if w.finds != "" {
 		_ = os.WriteFile(filepath.Join(w.finds, strconv.FormatUint(s.seed, 10)+extension(w.program)), s.file, 0o666)
 	}
 }
 
-// one makes the mutant of a seed and compiles it.
-func (w *worker) one(seed uint64) {
+// one compiles a mutant, to be run with others.
+func (w *worker) one(s *subject) {
 	w.counts.mutants++
-	s, err := w.make(seed)
-	if err != nil {
-		w.find(&subject{seed: seed}, "no mutant: %v", err)
-		return
-	}
-	if s == nil {
-		w.counts.refused++
-		return
-	}
 	var texts [2][]byte
 	var errs [2]error
 	start := time.Now()
@@ -274,7 +293,11 @@ func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
 		text = append(text, f.Data...)
 	}
 	if lang == "c" {
-		s.calls = draw(seededRand(s.seed^0xabcdef), np)
+		r := seededRand(s.seed ^ 0xabcdef)
+		s.calls = draw(r, np)
+		for k := 0; k < s.more && s.calls != nil; k++ {
+			s.calls = append(s.calls, draw(r, np)...)
+		}
 	}
 	return text, nil
 }

@@ -229,8 +229,28 @@ func (m *Machine) node(n *ir.Node) error {
 	}
 	for i, v := range n.Outputs {
 		if v != nil && i < len(outs) {
+			if err := inRange(v, outs[i]); err != nil {
+				return err
+			}
 			m.Set(v, outs[i])
 		}
+	}
+	return nil
+}
+
+// inRange reports whether x, which a node computed, is in the range of the symbol
+// that v gives its value. Like compiled code, the machine tests the number itself:
+// assertions of the model may be gone by what the range says.
+func inRange(v *ir.Value, x Value) error {
+	if x.Kind != ir.IntKind || !v.Type.HasExpr {
+		return nil
+	}
+	ss := v.Type.Expr.Symbols()
+	if len(ss) != 1 || !v.Type.Expr.Equal(ss[0].Expr()) {
+		return nil
+	}
+	if lo, hi := ss[0].Expr().Bounds(); x.Scalar.I < lo || x.Scalar.I > hi {
+		return fmt.Errorf("%w: %s is %d, want %d to %d", ErrAssert, v.Name, x.Scalar.I, lo, hi)
 	}
 	return nil
 }
