@@ -17,6 +17,7 @@ var Functional = Pipeline{
 // strides that eager PyTorch has.
 var ToCore = Concat(Functional, Pipeline{
 	FoldBatchNorm,
+	CheckSizes,
 	Decompose,
 	RemoveNoOps,
 	DeadCode,

@@ -31,7 +31,7 @@ func TestSamples(t *testing.T) {
 			}
 			for i, s := range samples {
 				total++
-				if err := checkSample(table, op, s, r); err != nil {
+				if err := checkSample(table, op, variant{Sample: s}, r); err != nil {
 					t.Errorf("sample %d (%s): %v", i, sampleArgs(s), err)
 				}
 			}
@@ -53,7 +53,7 @@ func sampleArgs(s ops.Sample) string {
 }
 
 // checkSample runs s in every form its entry has.
-func checkSample(table *ops.Table, op *ops.Op, s ops.Sample, r *ops.Rand) (err error) {
+func checkSample(table *ops.Table, op *ops.Op, s variant, r *ops.Rand) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -65,8 +65,17 @@ func checkSample(table *ops.Table, op *ops.Op, s ops.Sample, r *ops.Rand) (err e
 	}
 	op = c.Op // a call may be another entry's
 	m := New(table)
-	for _, in := range s.Inputs {
-		m.Set(in.Value, inputValue(in, in.Data(r)))
+	for i, in := range s.Inputs {
+		given := in
+		if s.given != nil {
+			given = s.given[i]
+		}
+		m.Set(in.Value, inputValue(given, given.Data(r)))
+	}
+	for _, n := range c.Needs() {
+		if size, err := m.size(n); err != nil || size < 1 {
+			return err // the program refuses it
+		}
 	}
 	var first []Value
 	form := func(name string, run func() ([]Value, error)) {

@@ -121,7 +121,7 @@ func convWeightGrad() Op {
 		Infer: func(c *Call) ([]ir.Type, error) {
 			near, far := c.Tensor("near"), c.Tensor("far")
 			n := near.Rank() - 2
-			if n < 1 || far.Rank() != n+2 || near.DType != far.DType || !near.DType.IsFloat() {
+			if n < 1 || far.Rank() != n+2 || near.DType != far.DType || !near.DType.IsFloat() || differ(near.Sizes[0], far.Sizes[0]) {
 				return nil, c.Errorf("operands of %s and %s and of %s", near.DType, far.DType, describeSizes([]ir.Type{near, far}))
 			}
 			for _, name := range []string{"stride", "padding", "dilation"} {
@@ -140,6 +140,7 @@ func convWeightGrad() Op {
 			if err != nil {
 				return nil, err
 			}
+			c.need(sym.FloorDiv(near.Sizes[1], groups))
 			sizes := append([]sym.Expr{near.Sizes[1], sym.FloorDiv(far.Sizes[1], groups)}, kernel...)
 			return []ir.Type{ir.TensorOf(near.DType, sizes...)}, nil
 		},

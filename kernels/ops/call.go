@@ -22,7 +22,21 @@ type Call struct {
 	first    []int       // first operand of each argument, -1 if it has none
 	node     *ir.Node
 	indices  *[]Index // not nil: the definition is read for Indices
+	needs    []sym.Expr
 }
+
+// need says, while Infer runs, that the call needs n to be over 0: a size that must
+// have an element, or a bound that must not be passed.
+func (c *Call) need(n sym.Expr) {
+	if !sym.Less(sym.Int(0), n) && !slices.ContainsFunc(c.needs, n.Equal) {
+		c.needs = append(c.needs, n)
+	}
+}
+
+// Needs returns the numbers that must be over 0 for the call to have results, where
+// that does not follow from the ranges of symbols. PyTorch refuses the call as it
+// runs if one is not, and what computes the call may read outside of its operands.
+func (c *Call) Needs() []sym.Expr { return c.needs }
 
 // Arg returns the argument called name; it must be in the schema.
 func (c *Call) Arg(name string) ir.Arg { return c.Args[c.index(name)] }

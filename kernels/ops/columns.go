@@ -39,6 +39,7 @@ func columnsOf(c *Call, image []sym.Expr) (*columns, error) {
 		if sym.Less(n, sym.Int(1)) {
 			return nil, c.Errorf("a kernel of %s is larger than the padded image of %s", cl.kern[d], image[d])
 		}
+		c.need(n)
 		cl.blocks = append(cl.blocks, n)
 	}
 	return cl, nil

@@ -113,6 +113,7 @@ func (cv *convolution) outType(c *Call) (ir.Type, error) {
 		if sym.Less(o, sym.Int(0)) {
 			return ir.Type{}, c.Errorf("a kernel of %s is larger than the padded input of %s", k, l)
 		}
+		c.need(sym.Add(o, sym.Int(1)))
 		sizes = append(sizes, o)
 	}
 	t := ir.TensorOf(cv.x.DType, sizes...)

@@ -73,6 +73,9 @@ func convComposite(schema string, n int) Op {
 			return nil, err
 		}
 		p.call.Outs, err = entry.Infer(p.call)
+		for _, n := range p.call.Needs() {
+			c.need(n)
+		}
 		return p, err
 	}
 	return Op{

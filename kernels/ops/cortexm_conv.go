@@ -80,6 +80,7 @@ func int8ConvOf(c *Call, kind convKind) (*int8Convolution, error) {
 		if sym.Less(o, one) {
 			return nil, c.Errorf("a kernel of %s does not fit the padded input of %s", v.kern[d], l)
 		}
+		c.need(o)
 		v.out = append(v.out, o)
 	}
 	return v, v.checkParams(c, channels)
@@ -110,7 +111,7 @@ func (v *int8Convolution) channels(c *Call) (sym.Expr, error) {
 		total, ok1 := in.Const()
 		per, ok2 := w[3].Const()
 		outs, ok3 := w[0].Const()
-		if !ok1 || !ok2 || !ok3 || per < 1 || total%per != 0 || outs%(total/per) != 0 {
+		if !ok1 || !ok2 || !ok3 || per < 1 || total < 1 || total%per != 0 || outs%(total/per) != 0 {
 			return sym.Expr{}, c.Errorf("%s do not make groups", describeSizes([]ir.Type{v.x, v.w}))
 		}
 		v.perOut = sym.Int(outs / (total / per))

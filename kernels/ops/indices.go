@@ -107,3 +107,11 @@ func (b *Builder) CheckIndex(index *ir.Value, x Index, message string) error {
 		return err
 	})
 }
+
+// CheckSize emits the assertion that a size an operator needs is over 0.
+func (b *Builder) CheckSize(size sym.Expr, op string) error {
+	return b.Do(func() error {
+		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator.ge", size, 1), op+" needs "+size.String()+" > 0")
+		return err
+	})
+}

@@ -207,7 +207,7 @@ func luSolve() Op {
 				kn = last(k)
 			}
 			pivot := expr.Sub(expr.Cast(ir.Int64, expr.At(2, ir.Int32, sym.Add(sym.Mul(o.Expr(), n), kn))), expr.Int(ir.Int64, 1))
-			p, pi := index("p", pivot, n)
+			pi, p := clampedAt("p", pivot, n, false)
 			swap := &loop.For{Var: k, Extent: n, Body: []loop.Stmt{p, &loop.Let{Var: held, Value: x(kn)}, set(kn, x(pi)), set(pi, expr.Get(held))}}
 			// L has ones on its diagonal, U has not; of the transposed matrix U comes first.
 			divided := func(row sym.Expr, by bool) *expr.Expr {

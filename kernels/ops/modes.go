@@ -86,7 +86,7 @@ func modeOp() Op {
 			into := sym.Add(sym.Mul(l.o.Expr(), l.inner), l.i.Expr())
 			return &loop.Func{Name: "mode", Bufs: c.buffers(), Body: l.each(
 				most.start(expr.Int(it, 0)), place.start(expr.Int(ir.Int64, 0)),
-				&loop.Let{Var: best, Value: expr.At(2, t.DType, l.at(sym.Expr{})), Mutable: true},
+				&loop.Let{Var: best, Value: expr.Num(t.DType, 0), Mutable: true},
 				l.along(
 					count.start(expr.Int(it, 0)),
 					&loop.For{Var: j, Extent: l.length, Body: []loop.Stmt{count.set(expr.Add(count.get(), expr.Cast(it, same)))}},
@@ -138,10 +138,9 @@ func histogram() Op {
 				&loop.For{Var: z, Extent: bins, Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType, 0)}}},
 				&loop.Let{Var: vlo, Value: num(lo), Mutable: true}, &loop.Let{Var: vhi, Value: num(hi), Mutable: true},
 			}
-			if lo == hi && !t.Numel().IsZero() {
-				zero := expr.At(1, t.DType, sym.Expr{})
+			if lo == hi {
 				body = append(body,
-					&loop.Assign{Var: vlo, Value: expr.Cast(m, zero)}, &loop.Assign{Var: vhi, Value: expr.Cast(m, zero)},
+					&loop.Assign{Var: vlo, Value: num(inf)}, &loop.Assign{Var: vhi, Value: num(-inf)},
 					&loop.For{Var: j, Extent: t.Numel(), Body: []loop.Stmt{
 						&loop.Assign{Var: vlo, Value: expr.Min(x(j), get(vlo))}, &loop.Assign{Var: vhi, Value: expr.Max(x(j), get(vhi))},
 					}},

@@ -230,6 +230,7 @@ func (c *Call) groupsOf(t ir.Type, arg string) (n int64, per sym.Expr, err error
 		err = c.Errorf("%s channels do not make %d groups", t.Sizes[1], n)
 		return
 	}
+	c.need(t.Sizes[1])
 	return n, sym.FloorDiv(t.Sizes[1], sym.Int(n)), c.perChannel(t, "weight", "bias")
 }
 

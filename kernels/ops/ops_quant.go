@@ -48,6 +48,11 @@ func quantOps() []Op {
 func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
 	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
 	if !has("scales") {
+		for _, name := range []string{"scale", "zero_point"} {
+			if k := c.Operand(name); k >= 0 {
+				c.need(c.operands[k].Type.Numel())
+			}
+		}
 		return nil, nil
 	}
 	t, s := c.Tensor("input"), c.Tensor("scales")

@@ -23,6 +23,7 @@ func (c *Call) padArg(name string) ([]sym.Expr, error) {
 		if sym.Less(s, sym.Int(0)) {
 			return nil, c.Errorf("padding leaves dimension %d of size %s", d, s)
 		}
+		c.need(sym.Add(s, sym.Int(1)))
 	}
 	return pad, nil
 }
@@ -88,6 +89,15 @@ func (c *Call) padChecked(pad []sym.Expr, mode string) error {
 		n := t.Sizes[t.Rank()-1-i/2]
 		if mode == "reflect" && sym.LessEq(n, p) || mode == "circular" && sym.Less(n, p) || mode != "constant" && n.IsZero() {
 			return c.Errorf("padding of %s in mode %s of a dimension of size %s", p, mode, n)
+		}
+		switch mode {
+		case "reflect":
+			c.need(sym.Sub(n, p))
+		case "circular":
+			c.need(sym.Sub(sym.Add(n, sym.Int(1)), p))
+			c.need(n)
+		case "replicate":
+			c.need(n)
 		}
 	}
 	return nil

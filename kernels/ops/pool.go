@@ -59,6 +59,8 @@ func poolOfArg(c *Call, name string, n int) (*pool, error) {
 			return nil, c.Errorf("padding %s is more than half of kernel %s", p.pad[d], p.kern[d])
 		}
 		l, guard := p.outSize(d)
+		c.need(p.size(d))
+		c.need(l)
 		if sym.Less(l, one) {
 			return nil, c.Errorf("a kernel of %s is larger than the padded input of %s", p.kern[d], p.size(d))
 		}

@@ -25,10 +25,11 @@ func adaptiveOf(c *Call, n int) (*adaptive, error) {
 	if a.out, err = c.spatialArg("output_size", n); err != nil {
 		return nil, err
 	}
-	for _, o := range a.out {
+	for d, o := range a.out {
 		if sym.Less(o, sym.Int(0)) {
 			return nil, c.Errorf("an output size of %s", o)
 		}
+		c.need(a.size(d))
 	}
 	return a, nil
 }
@@ -42,10 +43,16 @@ func (a *adaptive) outType(d ir.DType) ir.Type {
 	return t
 }
 
+// size returns the input's size in spatial dimension d.
+func (a *adaptive) size(d int) sym.Expr { return a.x.Sizes[a.x.Rank()-a.n+d] }
+
 // span returns the window of output coordinate o in spatial dimension d: its
 // start, its length, and the greatest length of any.
 func (a *adaptive) span(d int, o sym.Expr) (start, length, most sym.Expr) {
-	l, n := a.x.Sizes[a.x.Rank()-a.n+d], a.out[d]
+	l, n := a.size(d), a.out[d]
+	if n.IsZero() { // there is no window
+		return sym.Int(0), sym.Int(1), sym.Int(1)
+	}
 	if sym.Mod(l, n).IsZero() {
 		k := sym.FloorDiv(l, n)
 		return sym.Mul(o, k), k, k

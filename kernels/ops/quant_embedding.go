@@ -32,6 +32,7 @@ func quantEmbedding(schema string, bits int64) Op {
 			return w, c.Errorf("weight and scales of %s", describeSizes([]ir.Type{w, s}))
 		}
 		if s.Rank() == 2 {
+			c.need(columns(w))
 			if n, ok := s.Sizes[1].Const(); !ok || n < 1 || differ(sym.Mod(columns(w), s.Sizes[1]), sym.Int(0)) {
 				return w, c.Errorf("%s groups of %s columns", s.Sizes[1], columns(w))
 			}

@@ -120,10 +120,11 @@ func (cl cell) of(c *Call) (*network, error) {
 	case len(params) != total*per:
 		return nil, c.Errorf("%d parameters for %d layers in %d directions", len(params), layers, n.dirs)
 	}
-	batch := n.x.Sizes[1]
+	steps, batch := n.x.Sizes[0], n.x.Sizes[1]
 	if n.first {
-		batch = n.x.Sizes[0]
+		steps, batch = batch, steps
 	}
+	c.need(steps)
 	for _, s := range n.state0 {
 		if t := s.Type; t.Rank() != 3 || t.DType != n.x.DType || !t.Sizes[0].Is(int64(n.dirs)*layers) || differ(t.Sizes[1], batch) {
 			return nil, c.Errorf("a state of %s and %s for %d layers in %d directions over %s and %s",
@@ -135,6 +136,19 @@ func (cl cell) of(c *Call) (*network, error) {
 		if h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 || differ(p[0].Type.Sizes[0], p[1].Type.Sizes[0]) ||
 			differ(p[1].Type.Sizes[1], h.Sizes[2]) {
 			return nil, c.Errorf("weights of %s for a state of %s", describeSizes([]ir.Type{p[0].Type, p[1].Type}), describeSizes([]ir.Type{h}))
+		}
+		// A gate has as many rows as the last state; a projection gives the first one
+		// another size.
+		size := n.state0[cl.state-1].Type.Sizes[2]
+		bad := differ(p[0].Type.Sizes[0], sym.Mul(sym.Int(cl.gates), size))
+		if per%2 == 1 {
+			t := p[per-1].Type
+			bad = bad || t.Rank() != 2 || differ(t.Sizes[0], h.Sizes[2]) || differ(t.Sizes[1], size)
+		} else {
+			bad = bad || differ(h.Sizes[2], size)
+		}
+		if bad {
+			return nil, c.Errorf("weights of %s for states of %s and %s", describeSizes([]ir.Type{p[0].Type, p[1].Type}), h.Sizes[2], size)
 		}
 		n.params = append(n.params, p)
 	}

@@ -164,6 +164,7 @@ func inferTopK(c *Call) ([]ir.Type, error) {
 		if sym.Less(sizes[d], k) {
 			return nil, c.Errorf("the %v largest of %v", k, sizes[d])
 		}
+		c.need(sym.Sub(sym.Add(sizes[d], sym.Int(1)), k))
 		sizes[d] = k
 	}
 	return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, sizes...)}, nil

@@ -128,6 +128,11 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	if c.Outs, err = op.Infer(c); err != nil {
 		return nil, c.wrap(err)
 	}
+	for _, n := range c.needs {
+		if sym.LessEq(n, sym.Int(0)) {
+			return nil, c.Errorf("it needs a size of %s to be over 0", n)
+		}
+	}
 	if op.sch.Name == n.Op {
 		return c, nil
 	}

@@ -241,9 +241,8 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 			}
 			a.out = sym.FloorDiv(sym.Mul(a.in, sym.Int(num)), sym.Int(den))
 		}
-		if sym.LessEq(a.out, sym.Int(0)) || sym.LessEq(a.in, sym.Int(0)) {
-			return nil, c.Errorf("an input size of %s and an output size of %s", a.in, a.out)
-		}
+		c.need(a.in)
+		c.need(a.out)
 	}
 	return axes, nil
 }
