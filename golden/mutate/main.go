@@ -157,7 +157,7 @@ type driver struct {
 }
 
 // chunk is the seeds of one worker.
-const chunk = 400
+const chunk = 1000
 
 func (d *driver) run() {
 	d.began = time.Now()

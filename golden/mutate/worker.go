@@ -28,11 +28,12 @@ import (
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/native"
+	"github.com/etgen/etgen/plan"
 	"github.com/etgen/etgen/rt"
 )
 
 const (
-	batch = 48 // mutants in one C program and one Go program
+	batch = 96 // mutants in one C program and one Go program
 	// maxRun is the bytes of arguments and arena that a mutant may have to be run.
 	maxRun = 32 << 20
 	// A call that takes longer, or more iterations of the interpreter's loops, is one
@@ -42,6 +43,9 @@ const (
 	// maxMemory is what a worker may take.
 	maxMemory = 3 << 30
 )
+
+// quick plans as ever but does not search for long: what is mutated is the model.
+var quick = plan.Best{Effort: 10_000}
 
 // counts tells what came of mutants.
 type counts struct {
@@ -280,7 +284,7 @@ func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
 	if closer != nil {
 		defer closer.Close()
 	}
-	opt := compile.Options{Lang: lang, Name: "mutant"}
+	opt := compile.Options{Lang: lang, Name: "mutant", Planner: quick}
 	np, err := compile.Native(p, opt)
 	if err != nil {
 		return nil, err
@@ -412,12 +416,18 @@ func (w *worker) runQueue() {
 	for _, s := range w.queue {
 		jobs = append(jobs, way.Job{Name: "mutant", File: s.path, Open: s.open, Calls: s.calls})
 	}
-	opt := compile.Options{Optimize: []string{"speed", "size"}[w.rounds%2]}
+	opt := compile.Options{Optimize: []string{"speed", "size"}[w.rounds%2], Planner: quick}
+	// Without optimization gcc takes a third of the time; it has some warnings with it
+	// alone, so that a quarter of the batches has it.
+	flags := toolchain.Sanitizers()
+	if w.queue[0].seed%4 > 0 {
+		flags = append(flags, "-O0")
+	}
 	settings := way.Settings{Limit: maxTime, Options: opt}
 	ways := []way.Way{
 		way.C{
 			Settings: settings,
-			Target:   toolchain.GCC().With(toolchain.Sanitizers()...),
+			Target:   toolchain.GCC().With(flags...),
 			Env:      []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"},
 		},
 		way.Go{Settings: settings},
