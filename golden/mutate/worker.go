@@ -146,8 +146,10 @@ func (w *worker) tryFiles(files []string) error {
 		}
 		w.one(&subject{seed: uint64(i), from: name, file: file, more: 15})
 	}
-	w.runQueue()
-	w.runQueue()
+	if len(w.queue) > 0 {
+		w.runQueue()
+		w.runQueue()
+	}
 	return nil
 }
 
