@@ -337,6 +337,13 @@ func (r *raiser) pureCall(role *role, args []int32) error {
 			return fmt.Errorf("its result, value %d, is no number", args[last])
 		}
 		s := scalar{arg: ir.Ref{Value: results[0]}}
+		if r.b.Emitter == r.top {
+			r.readAt[results[0]] = r.now
+			if within, ok := r.spans[r.now]; ok {
+				r.know(results[0])
+				r.assert(s.arg, within)
+			}
+		}
 		if t := results[0].Type; t.HasExpr {
 			s = integer(t.Expr)
 		}

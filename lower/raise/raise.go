@@ -94,6 +94,12 @@ type raiser struct {
 	steps     []*step                 // of the loops around
 	unbacked  int                     // symbols made
 	most      map[*sym.Symbol]int64   // what they are bounded by besides
+	asserted  []ir.Ref                // conditions that hold wherever the method goes on
+	known     []condition             // what they say of sizes and numbers
+	now       int                     // the instruction that is being raised
+	readAt    map[*ir.Value]int       // numbers that instructions read from tensors
+	readBy    map[*sym.Symbol]int     // the symbols of such numbers
+	spans     map[int]span            // of numbers, by the instructions that read them
 	errs      []error
 }
 
@@ -144,6 +150,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
 		items: map[*ir.Value]*ir.Value{}, truths: map[*ir.Value]ir.Ref{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
 		most: map[*sym.Symbol]int64{}, named: map[string]bool{},
+		readAt: map[*ir.Value]int{}, readBy: map[*sym.Symbol]int{},
 	}
 	for _, o := range p.Operators {
 		r.roles = append(r.roles, roleOf(in.table, o))
@@ -170,18 +177,24 @@ func (r *raiser) setEffects() {
 // raise builds the method, its inputs of the sizes given.
 func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
 	m := &ir.Method{Name: r.Name, Symbols: sizes.symbols}
-	r.method = m
+	r.method, r.spans = m, sizes.read
 	names := ir.NewNames(&ir.Method{Graph: &ir.Graph{}})
 	var inputs []*ir.Value
 	var err error
 	m.Graph, err = ir.BuildGraph(names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
 		r.top, r.b = e, ops.NewBuilder(r.table, e)
 		inputs = r.enter(sizes)
+		for i, x := range sizes.symbols {
+			if s := sizes.asserted[i]; s != unasserted {
+				r.assert(ir.Ref{Value: r.b.SymInt(x.Expr())}, s)
+			}
+		}
 		if err := r.start(); err != nil {
 			return nil, err
 		}
 		return r.leaveMethod()
 	})
+	r.known = r.conditions()
 	if len(r.errs) > 0 {
 		return nil, errors.Join(r.errs...)
 	}

@@ -40,9 +40,7 @@ func (r *raiser) refusal(role *role, args, outs []int32) (done bool, err error) 
 			args := []ir.NamedArg{{Name: "a", Value: a}, {Name: "b", Value: want}}
 			cond = ir.Ref{Value: r.b.Emit("_operator.eq", args, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
 		}
-		r.b.Emit("aten._assert_scalar.default", []ir.NamedArg{
-			{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str(Refusal)},
-		})
+		r.require(cond)
 	}
 	if !done {
 		return false, nil
@@ -61,4 +59,14 @@ func (r *raiser) truth(a ir.Arg) (cond ir.Ref, ok bool) {
 		cond, ok = r.truths[ref.Value]
 	}
 	return cond, ok
+}
+
+// require asserts a condition.
+func (r *raiser) require(cond ir.Ref) {
+	r.b.Emit("aten._assert_scalar.default", []ir.NamedArg{
+		{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str(Refusal)},
+	})
+	if r.b.Emitter == r.top {
+		r.asserted = append(r.asserted, cond)
+	}
 }

@@ -50,7 +50,7 @@ func (r *raiser) leave(a *area, to *block) *block {
 
 func (r *raiser) instructions(b *block) {
 	for i := b.first; i < b.end; i++ {
-		r.b.Loc = r.code[i].loc
+		r.b.Loc, r.now = r.code[i].loc, i
 		if err := r.instruction(i); err != nil {
 			r.fail(i, err)
 		}

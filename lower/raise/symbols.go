@@ -9,27 +9,20 @@ import (
 )
 
 // A file marks tensors as dynamic and gives upper bounds of their sizes; which
-// dimensions vary, from where on, and which of them are equal, it does not say.
-// That is found by trying: a dimension of an input varies if the program can be
-// raised with it larger than its bound and everything else as it is. (Larger,
-// since there is no limit to what operators accept, and never 1, which would
-// broadcast where the program does not mean it.) Dimensions that do not vary
-// alone but together with others of the same bound are one symbol; the rest is
-// fixed. The smallest size of a symbol is found the same way. In the end the
-// types that the symbols give are held against those of trials: where an
-// operator takes two symbols for equal that are not, or one for 1, the dimension
-// that allows it is fixed, or 1 not allowed.
+// dimensions vary, from where on, and how they follow from each other, it does not
+// say. The program itself tells: groups.go finds by trials what varies together, and
+// conditions.go what the program asks of sizes. The smallest size of a symbol is
+// found by trials too. In the end the types that the symbols give are held against
+// those of trials: where an operator takes two symbols for equal that are not, or
+// one for 1, the dimension that allows it is fixed, or 1 not allowed.
 
 // sizes are the sizes of a method's inputs.
 type sizes struct {
 	inputs  [][]sym.Expr // parallel to the plan's inputs; nil for scalars
 	symbols []*sym.Symbol
-}
-
-// axis is a dimension of a dynamic input.
-type axis struct {
-	input, dim int
-	bound      int64
+	// asserted are the bounds that the program itself asserts, parallel to symbols.
+	asserted []span
+	read     map[int]span // of numbers, by the instructions that read them from tensors
 }
 
 // sizing finds the sizes of a method.
@@ -38,13 +31,14 @@ type sizing struct {
 	plan *plan
 	flow *flow
 	axes []axis
+	read map[int]span
 }
 
 // maxAxes bounds the dimensions that are tried.
 const maxAxes = 32
 
 func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
-	s := &sizing{in: in, plan: p, flow: f}
+	s := &sizing{in: in, plan: p, flow: f, read: map[int]span{}}
 	for k, slot := range p.Inputs {
 		t := p.tensors[slot]
 		if t == nil || !t.dynamic || slices.Index(p.Inputs, slot) != k {
@@ -59,16 +53,16 @@ func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
 	if len(s.axes) > maxAxes {
 		return nil, fmt.Errorf("its inputs have %d dimensions that may vary; at most %d are supported", len(s.axes), maxAxes)
 	}
-	fixed := s.constant(nil)
-	if len(s.axes) == 0 || s.try(nil) != nil {
-		return fixed, nil // what is wrong shows when it is raised
+	works := s.spans()
+	if len(s.axes) == 0 || !works {
+		return s.constant(nil), nil // what is wrong shows when it is raised
 	}
 	return s.symbolic(s.groups()), nil
 }
 
 // constant returns the inputs' sizes: the bounds, and what is given for axes.
 func (s *sizing) constant(at map[int]int64) *sizes {
-	out := &sizes{}
+	out := &sizes{read: s.read}
 	for _, slot := range s.plan.Inputs {
 		var list []sym.Expr
 		if t := s.plan.tensors[slot]; t != nil {
@@ -96,95 +90,22 @@ func (s *sizing) loose() *plan {
 	return &p
 }
 
-// Sizes to try are the bound and one of these, so that symbols with the same
-// bound differ.
-func larger(bound int64, k int) int64 { return bound + 3 + 2*int64(k) }
-
-// groups returns the axes that vary, those that do so together in one group.
-func (s *sizing) groups() [][]int {
-	var groups [][]int
-	var left []int
-	for i, a := range s.axes {
-		if s.try(map[int]int64{i: larger(a.bound, 0)}) == nil {
-			groups = append(groups, []int{i})
-		} else {
-			left = append(left, i)
-		}
-	}
-	for len(left) > 0 {
-		first := left[0]
-		var same, rest []int
-		for _, i := range left {
-			if s.axes[i].bound == s.axes[first].bound {
-				same = append(same, i)
-			} else {
-				rest = append(rest, i)
-			}
-		}
-		groups = append(groups, s.together(same)...)
-		left = rest
-	}
-	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
-	return groups
-}
-
-// together splits axes of one bound, none of which varies alone, into those
-// that do with others: all, else pairs, to which others are joined.
-func (s *sizing) together(same []int) [][]int {
-	if len(same) < 2 {
-		return nil
-	}
-	vary := func(group []int) bool {
-		at := map[int]int64{}
-		for _, i := range group {
-			at[i] = larger(s.axes[i].bound, 0)
-		}
-		return s.try(at) == nil
-	}
-	var groups [][]int
-	for len(same) >= 2 {
-		if vary(same) {
-			return append(groups, same)
-		}
-		// The smallest group that varies with the first: leave out one after
-		// the other what can be.
-		first, found := same[0], []int(nil)
-		for _, j := range same[1:] {
-			if vary([]int{first, j}) {
-				found = []int{first, j}
-				break
-			}
-		}
-		var rest []int
-		for _, i := range same[1:] {
-			if !slices.Contains(found, i) {
-				rest = append(rest, i)
-			}
-		}
-		if found != nil {
-			groups = append(groups, found)
-		}
-		same = rest
-	}
-	return groups
-}
-
 // symbolic gives each group a symbol and drops those whose symbol does not mean
 // what trials show.
-func (s *sizing) symbolic(groups [][]int) *sizes {
+func (s *sizing) symbolic(groups []*group) *sizes {
+	groups = s.bounded(groups)
+	for _, g := range groups {
+		g.lo = s.low(g)
+	}
 	for len(groups) > 0 {
-		lows := make([]int64, len(groups))
-		for g := range groups {
-			lows[g] = s.low(groups, g)
-		}
-		bad, one := s.check(groups, lows)
+		bad, one := s.check(groups)
 		if bad < 0 {
-			return s.symbols(groups, lows)
+			return s.narrowed(groups)
 		}
 		if one {
-			lows[bad] = 2
-			if again, _ := s.check(groups, lows); again < 0 {
-				return s.symbols(groups, lows)
+			groups[bad].lo++
+			if again, _ := s.check(groups); again < 0 {
+				return s.narrowed(groups)
 			}
 		}
 		groups = slices.Delete(groups, bad, bad+1)
@@ -192,23 +113,16 @@ func (s *sizing) symbolic(groups [][]int) *sizes {
 	return s.constant(nil)
 }
 
-// low returns the smallest size of a group with which the program can be
-// raised, the others at their bounds.
-func (s *sizing) low(groups [][]int, g int) int64 {
-	bound := s.axes[groups[g][0]].bound
-	fits := func(n int64) bool {
-		at := map[int]int64{}
-		for _, i := range groups[g] {
-			at[i] = n
+// low returns the smallest number for a group with which the program can be raised,
+// the others at their bounds.
+func (s *sizing) low(g *group) int64 {
+	fits := func(n int64) bool { return s.try(g.at(n)) == nil }
+	lo, hi := g.lo, g.hi
+	if hi > lo && fits(lo+1) {
+		if fits(lo) {
+			return lo
 		}
-		return s.try(at) == nil
-	}
-	lo, hi := int64(1), bound
-	if bound >= 2 && fits(2) {
-		if fits(1) {
-			return 1
-		}
-		return 2
+		return lo + 1
 	}
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -221,13 +135,14 @@ func (s *sizing) low(groups [][]int, g int) int64 {
 	return hi
 }
 
-func (s *sizing) symbols(groups [][]int, lows []int64) *sizes {
+func (s *sizing) symbols(groups []*group) *sizes {
 	out := s.constant(nil)
-	for g, group := range groups {
-		x := sym.NewSymbol(fmt.Sprintf("s%d", g), lows[g], s.axes[group[0]].bound)
-		out.symbols = append(out.symbols, x)
-		for _, i := range group {
-			out.inputs[s.axes[i].input][s.axes[i].dim] = x.Expr()
+	for k, g := range groups {
+		x := sym.NewSymbol(fmt.Sprintf("s%d", k), g.lo, g.hi)
+		out.symbols, out.asserted = append(out.symbols, x), append(out.asserted, g.asserted)
+		for _, m := range g.members {
+			a := s.axes[m.axis]
+			out.inputs[a.input][a.dim] = sym.Add(sym.Mul(sym.Int(m.mul), x.Expr()), sym.Int(m.add))
 		}
 	}
 	return out
@@ -235,9 +150,9 @@ func (s *sizing) symbols(groups [][]int, lows []int64) *sizes {
 
 // check holds the types of all nodes with symbols against those with sizes for
 // the symbols. It returns a group for which they differ, -1 if none, and whether
-// it does at size 1 only.
-func (s *sizing) check(groups [][]int, lows []int64) (bad int, one bool) {
-	sz := s.symbols(groups, lows)
+// it does at the least size only.
+func (s *sizing) check(groups []*group) (bad int, least bool) {
+	sz := s.symbols(groups)
 	r := newRaiser(s.in, s.plan, s.flow)
 	m, err := r.raise(sz)
 	if err != nil {
@@ -246,10 +161,10 @@ func (s *sizing) check(groups [][]int, lows []int64) (bad int, one bool) {
 	same := func(values []int64) bool {
 		at := map[int]int64{}
 		env := map[*sym.Symbol]int64{}
-		for g, group := range groups {
-			env[sz.symbols[g]] = values[g]
-			for _, i := range group {
-				at[i] = values[g]
+		for k, g := range groups {
+			env[sz.symbols[k]] = values[k]
+			for i, n := range g.at(values[k]) {
+				at[i] = n
 			}
 		}
 		c, err := newRaiser(s.in, s.loose(), s.flow).raise(s.constant(at))
@@ -257,26 +172,29 @@ func (s *sizing) check(groups [][]int, lows []int64) (bad int, one bool) {
 	}
 	values := func() []int64 {
 		v := make([]int64, len(groups))
-		for g, group := range groups {
-			v[g] = larger(s.axes[group[0]].bound, g)
+		for k, g := range groups {
+			v[k] = g.other(k)
 		}
 		return v
 	}
 	if !same(values()) {
 		return len(groups) - 1, false
 	}
-	for g, group := range groups {
-		bound := s.axes[group[0]].bound
-		for _, n := range []int64{bound, (lows[g] + bound) / 2, min(lows[g]+1, bound), lows[g]} {
+	for k, g := range groups {
+		for _, n := range []int64{g.hi, (g.lo + g.hi) / 2, min(g.lo+1, g.hi), g.lo} {
 			v := values()
-			v[g] = n
+			v[k] = n
 			if !same(v) {
-				return g, n == 1
+				return k, n == g.least() && g.lo < g.hi
 			}
 		}
 	}
-	if v := slices.Clone(lows); !same(v) {
-		return 0, lows[0] == 1
+	var v []int64
+	for _, g := range groups {
+		v = append(v, g.lo)
+	}
+	if !same(v) {
+		return 0, v[0] == groups[0].least() && v[0] < groups[0].hi
 	}
 	return -1, false
 }

@@ -1,7 +1,6 @@
 package raise
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/etgen/etgen/ir"
@@ -42,8 +41,16 @@ func (r *raiser) know(v *ir.Value) bool {
 		return true
 	}
 	if v.Def.Op == "aten._local_scalar_dense.default" || v.Def.Op == "aten.item.default" {
-		s := sym.NewSymbol("u"+strconv.Itoa(r.unbacked), math.MinInt64, math.MaxInt64)
+		within := unasserted
+		at, read := r.readAt[v]
+		if found, ok := r.spans[at]; read && ok {
+			within = found
+		}
+		s := sym.NewSymbol("u"+strconv.Itoa(r.unbacked), within.lo, within.hi)
 		r.unbacked++
+		if read {
+			r.readBy[s] = at
+		}
 		v.Type = ir.SymInt(s.Expr())
 		return true
 	}

@@ -48,3 +48,23 @@ def guard_arithmetic() -> Case:
     calls = [run(torch.randn(r, 4), {"y": torch.randn(n)}, label=f"{r} and {n}") for r, n in shapes]
     dynamic = ({0: Dim.DYNAMIC(min=2, max=20)}, {"y": {0: Dim.DYNAMIC(min=2, max=20)}})
     return Case(function(forward), calls[0]["args"], label=calls[0]["label"], runs=calls[1:], dynamic_shapes=dynamic)
+
+
+def guard_excludes() -> Case:
+    """The graph is that of numbers of rows which are not some among the others, nor some at the beginning."""
+
+    def forward(x):
+        return x.mean() if (x.shape[0] + 2) // 3 in (1, 4) else x.sum()
+
+    runs = [run(torch.randn(n, 4), label=f"{n} rows") for n in (3, 4, 9, 10, 12, 13, 20)]
+    return Case(function(forward), (torch.randn(6, 4),), runs=runs, dynamic_shapes=({0: Dim.DYNAMIC(min=2, max=20)},))
+
+
+def range_of_rows() -> Case:
+    """A dynamic size has a least number, which nothing in the graph says."""
+
+    def forward(x):
+        return x.sum(0)
+
+    runs = [run(torch.randn(n, 4), label=f"{n} rows") for n in (4, 3, 64, 65)]
+    return Case(function(forward), (torch.randn(6, 4),), runs=runs, dynamic_shapes=({0: Dim("rows", min=4, max=64)},))

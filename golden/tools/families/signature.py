@@ -118,3 +118,15 @@ def late_sizes() -> Case:
 
     runs = [run(torch.zeros(3, 4), torch.tensor(2)), run(torch.ones(3, 4), torch.tensor(6))]
     return Case(function(forward), (torch.eye(3, 4), torch.tensor(4)), runs=runs)
+
+
+def late_size_cut() -> Case:
+    """A number in a tensor is the size of what is cut to less than that number is at least."""
+
+    def forward(n):
+        k = n.item()
+        torch._check(k >= 2)
+        torch._check(k <= 6)
+        return torch.arange(k, dtype=torch.float32)[:2] + 1
+
+    return Case(function(forward), (torch.tensor(4),), runs=[run(torch.tensor(2)), run(torch.tensor(6))])

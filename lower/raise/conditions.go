@@ -1,0 +1,253 @@
+package raise
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+)
+
+// A program that refuses calls says by that which sizes it takes: sizes that have to
+// be equal are one symbol, and bounds are those of its range.
+
+// span is a range of integers, both ends included.
+type span struct{ lo, hi int64 }
+
+// unasserted is the span of what the program asserts nothing of.
+var unasserted = span{math.MinInt64, math.MaxInt64}
+
+// condition is one that holds wherever the method goes on: e compares with 0 as op
+// says.
+type condition struct {
+	e  sym.Expr
+	op string
+}
+
+// flipped is what a comparison becomes if it must not hold.
+var flipped = map[string]string{"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+var comparisons = map[string]string{
+	"_operator.eq": "==", "_operator.ne": "!=", "_operator.lt": "<", "_operator.le": "<=", "_operator.gt": ">", "_operator.ge": ">=",
+}
+
+// conditions returns what is known of sizes and numbers where all assertions of the
+// method hold.
+func (r *raiser) conditions() []condition {
+	var out []condition
+	var add func(a ir.Arg, holds bool)
+	add = func(a ir.Arg, holds bool) {
+		ref, ok := a.(ir.Ref)
+		if !ok || ref.Value.Def == nil {
+			return
+		}
+		n := ref.Value.Def
+		switch op := comparisons[n.Op]; {
+		case op != "":
+			x, isX := known(n.Arg("a"))
+			y, isY := known(n.Arg("b"))
+			if !holds {
+				op = flipped[op]
+			}
+			if isX && isY {
+				out = append(out, condition{sym.Sub(x, y), op})
+			}
+		case n.Op == "_operator.and_" && holds, n.Op == "_operator.or_" && !holds:
+			add(n.Arg("a"), holds)
+			add(n.Arg("b"), holds)
+		case n.Op == "torch.sym_not":
+			add(n.Args[0].Value, !holds)
+		}
+	}
+	for _, ref := range r.asserted {
+		add(ref, true)
+	}
+	return out
+}
+
+// known returns the expression of an integer.
+func known(a ir.Arg) (sym.Expr, bool) {
+	switch a := a.(type) {
+	case ir.Int:
+		return sym.Int(int64(a)), true
+	case ir.Ref:
+		return a.Value.Type.Expr, a.Value.Type.HasExpr
+	}
+	return sym.Expr{}, false
+}
+
+// rounds bounds how often what was found is used to find more.
+const rounds = 4
+
+// spans finds the ranges of numbers that are read from tensors, and reports whether
+// the program can be raised with its inputs as large as they may be.
+func (s *sizing) spans() bool {
+	for range rounds {
+		r := newRaiser(s.in, s.plan, s.flow)
+		_, err := r.raise(s.constant(nil))
+		changed := false
+		for _, c := range r.known {
+			x, lo, hi, ok := sym.Restrict(c.e, c.op)
+			if i, read := r.readBy[x]; ok && read {
+				s.read[i], changed = span{lo, hi}, true
+			}
+		}
+		if !changed {
+			return err == nil
+		}
+	}
+	return s.try(nil) == nil
+}
+
+// bounded returns groups with the bounds that the program asserts.
+func (s *sizing) bounded(groups []*group) []*group {
+	for _, g := range groups {
+		g.lo = g.least()
+	}
+	for range rounds {
+		sz := s.symbols(groups)
+		r := newRaiser(s.in, s.plan, s.flow)
+		_, _ = r.raise(sz) // that it may fail is why there are trials
+		next := restricted(groups, sz.symbols, r.known)
+		if next == nil {
+			break
+		}
+		groups = next
+	}
+	return groups
+}
+
+// narrowed returns the sizes of groups as far as the program takes them.
+func (s *sizing) narrowed(groups []*group) *sizes {
+	for range rounds {
+		sz := s.symbols(groups)
+		r := newRaiser(s.in, s.plan, s.flow)
+		if _, err := r.raise(sz); err != nil {
+			break
+		}
+		next := restricted(groups, sz.symbols, r.known)
+		if next == nil {
+			next = tied(groups, sz.symbols, r.known)
+		}
+		if next == nil {
+			break
+		}
+		if bad, _ := s.check(next); bad >= 0 {
+			break
+		}
+		groups = next
+	}
+	return s.symbols(groups)
+}
+
+// restricted returns groups with the ranges that conditions leave to their symbols,
+// nil if these are the ranges they have.
+func restricted(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
+	var out []*group
+	for _, c := range known {
+		x, lo, hi, ok := sym.Restrict(c.e, c.op)
+		k := slices.Index(symbols, x)
+		if !ok || k < 0 {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(groups)
+		}
+		g := *out[k]
+		if lo > groups[k].lo {
+			g.lo, g.asserted.lo = max(g.lo, lo), max(g.lo, lo)
+		}
+		if hi < groups[k].hi {
+			g.hi, g.asserted.hi, g.below = min(g.hi, hi), min(g.hi, hi), true
+		}
+		if g.lo <= g.hi {
+			out[k] = &g
+		}
+	}
+	return out
+}
+
+// tied returns groups of which one is joined to another, the sizes of which it
+// follows from by a condition; nil if there is none.
+func tied(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
+	for _, c := range known {
+		if c.op != "==" {
+			continue
+		}
+		for k, x := range symbols {
+			coef, rest, ok := c.e.Coef(x)
+			switch {
+			case !ok:
+				continue
+			case coef.Is(1):
+				rest = sym.Neg(rest)
+			case !coef.Is(-1):
+				continue
+			}
+			// x is rest.
+			of := rest.Symbols()
+			if len(of) != 1 {
+				continue
+			}
+			j := slices.Index(symbols, of[0])
+			mul, add, ok := rest.Coef(of[0])
+			m, isConst := mul.Const()
+			n, known := add.Const()
+			if j < 0 || !ok || !isConst || !known || m < 1 {
+				continue
+			}
+			if g := groups[j].joined(groups[k], m, n); g != nil {
+				out := slices.Clone(groups)
+				out[j] = g
+				return slices.Delete(out, k, k+1)
+			}
+		}
+	}
+	return nil
+}
+
+// joined returns g with another group, the number of which is mul times g's and add.
+// It is nil if no number is left.
+func (g *group) joined(h *group, mul, add int64) *group {
+	lo, hi := -floorDiv(add-h.lo, mul), floorDiv(h.hi-add, mul)
+	out := &group{lo: max(g.lo, lo), hi: min(g.hi, hi), below: g.below || h.below, asserted: g.asserted}
+	out.members = slices.Clone(g.members)
+	for _, m := range h.members {
+		out.members = append(out.members, member{m.axis, m.mul * mul, m.mul*add + m.add})
+	}
+	slices.SortFunc(out.members, func(a, b member) int { return a.axis - b.axis })
+	if h.asserted.lo != unasserted.lo {
+		out.asserted.lo = max(out.asserted.lo, lo)
+	}
+	if h.asserted.hi != unasserted.hi {
+		out.asserted.hi = min(out.asserted.hi, hi)
+	}
+	if out.lo > out.hi {
+		return nil
+	}
+	return out
+}
+
+// floorDiv is a/b rounded towards minus infinity, for a positive b.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// assert asserts that a number is within a span, as the program has it: what is known
+// of the number may no longer say that it can be another.
+func (r *raiser) assert(v ir.Arg, s span) {
+	for _, end := range []struct {
+		op string
+		is bool
+		n  int64
+	}{{"_operator.ge", s.lo != unasserted.lo, s.lo}, {"_operator.le", s.hi != unasserted.hi, s.hi}} {
+		if end.is {
+			args := []ir.NamedArg{{Name: "a", Value: v}, {Name: "b", Value: ir.Int(end.n)}}
+			r.require(ir.Ref{Value: r.b.Emit(end.op, args, ir.Type{Kind: ir.BoolKind}).Outputs[0]})
+		}
+	}
+}

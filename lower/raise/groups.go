@@ -1,0 +1,205 @@
+package raise
+
+import (
+	"maps"
+	"slices"
+)
+
+// Whether a dimension of an input varies is found by trying: it does if the program
+// can be raised with another size and everything else as it is. Larger than its
+// bound tells most, since there is no limit to what operators accept; where the
+// program has such a limit (a table that it cuts), smaller. Never 1, which would
+// broadcast where the program does not mean it. Those that do not vary alone may do
+// so in steps (the size is twice something), or with others, as fast or by multiples.
+
+// axis is a dimension of a dynamic input.
+type axis struct {
+	input, dim int
+	bound      int64
+}
+
+// group is what follows from one symbol, which is lo to hi.
+type group struct {
+	members []member
+	lo, hi  int64
+	// asserted are the bounds that the program itself asserts.
+	asserted span
+	// below is set if the program only makes sense up to hi.
+	below bool
+}
+
+// member is an axis whose size is mul*symbol + add.
+type member struct {
+	axis     int
+	mul, add int64
+}
+
+// at returns the sizes of a group's axes for a number.
+func (g *group) at(n int64) map[int]int64 {
+	at := map[int]int64{}
+	for _, m := range g.members {
+		at[m.axis] = m.mul*n + m.add
+	}
+	return at
+}
+
+// least returns the smallest number for which all sizes are at least 1.
+func (g *group) least() int64 {
+	n := int64(0)
+	for _, m := range g.members {
+		n = max(n, -floorDiv(m.add-1, m.mul))
+	}
+	return n
+}
+
+// other returns a number to try that is not hi, if there is one. It differs for
+// groups with the same bound, by k.
+func (g *group) other(k int) int64 {
+	if g.below {
+		return max(g.lo, g.hi-1-int64(k))
+	}
+	return g.hi + 3 + 2*int64(k)
+}
+
+// Steps and multiples of sizes that are tried.
+const maxMultiple = 16
+
+// groups returns the axes that vary, those that do so together in one group.
+func (s *sizing) groups() []*group {
+	var groups []*group
+	var left []int
+	for i := range s.axes {
+		if g := s.alone(i); g != nil {
+			groups = append(groups, g)
+		} else {
+			left = append(left, i)
+		}
+	}
+	for len(left) > 0 {
+		first, others := left[0], left[1:]
+		left = others
+		if g := s.together(first, others); g != nil {
+			groups = append(groups, g)
+			left = slices.DeleteFunc(slices.Clone(others), g.has)
+		}
+	}
+	slices.SortFunc(groups, func(a, b *group) int { return a.members[0].axis - b.members[0].axis })
+	return groups
+}
+
+func (g *group) has(axis int) bool {
+	return slices.ContainsFunc(g.members, func(m member) bool { return m.axis == axis })
+}
+
+// alone returns the group of an axis that varies alone, nil if it does not.
+func (s *sizing) alone(i int) *group {
+	for step := int64(1); step <= maxMultiple; step++ {
+		g := &group{hi: s.axes[i].bound / step, asserted: unasserted, members: []member{{i, step, s.axes[i].bound % step}}}
+		if g.hi > 0 && s.varies(g) {
+			return g
+		}
+	}
+	return nil
+}
+
+// together returns a smallest group in which an axis varies, nil if there is none:
+// with axes of the same bound, those of the same dimension first, else with others of
+// which it is a multiple or a part.
+func (s *sizing) together(first int, others []int) *group {
+	a := s.axes[first]
+	var same, line []int
+	for _, i := range others {
+		if b := s.axes[i]; b.bound == a.bound {
+			same = append(same, i)
+			if b.dim == a.dim {
+				line = append(line, i)
+			}
+		}
+	}
+	for _, i := range same {
+		if g := s.group([]int{first, i}, []int64{1, 1}); s.varies(g) {
+			return g
+		}
+	}
+	for _, list := range [][]int{line, same} {
+		if g := s.smallest(s.joined(first, list)); g != nil {
+			return g
+		}
+	}
+	for _, i := range others {
+		for k := int64(1); k <= maxMultiple; k++ {
+			for _, mul := range [][]int64{{1, k}, {k, 1}} {
+				if g := s.group([]int{first, i}, mul); g != nil && s.varies(g) {
+					return g
+				}
+			}
+		}
+	}
+	return s.smallest(s.joined(first, others))
+}
+
+// joined returns the group of axes that are multiples of the smallest, as their
+// bounds have it.
+func (s *sizing) joined(first int, others []int) *group {
+	axes := append([]int{first}, others...)
+	least := s.axes[first].bound
+	for _, i := range others {
+		least = min(least, s.axes[i].bound)
+	}
+	mul := make([]int64, len(axes))
+	for k, i := range axes {
+		mul[k] = s.axes[i].bound / least
+	}
+	return s.group(axes, mul)
+}
+
+// group returns the group of axes that are at their bounds at once, nil if it has
+// no other sizes.
+func (s *sizing) group(axes []int, mul []int64) *group {
+	g := &group{asserted: unasserted}
+	for k, i := range axes {
+		if n := s.axes[i].bound / mul[k]; k == 0 || n < g.hi {
+			g.hi = n
+		}
+	}
+	for k, i := range axes {
+		g.members = append(g.members, member{i, mul[k], s.axes[i].bound - mul[k]*g.hi})
+	}
+	if g.hi < 1 {
+		return nil
+	}
+	return g
+}
+
+// smallest leaves out of a group that varies what its first axis does not need. It
+// returns nil if the group does not vary.
+func (s *sizing) smallest(g *group) *group {
+	if g == nil || len(g.members) < 2 || !s.varies(g) {
+		return nil
+	}
+	for k := len(g.members) - 1; k > 0; k-- {
+		less := &group{hi: g.hi, asserted: unasserted, members: slices.Delete(slices.Clone(g.members), k, k+1)}
+		if s.varies(less) {
+			g = less
+		}
+	}
+	return g
+}
+
+// varies reports whether the program can be raised with other sizes of a group, and
+// notes where these are.
+func (s *sizing) varies(g *group) bool {
+	// Of two neighbours no more than one is a multiple of something.
+	if s.try(g.at(g.hi+3)) == nil && s.try(g.at(g.hi+4)) == nil {
+		g.below = false
+		return true
+	}
+	at := g.at(g.hi - 1)
+	for n := range maps.Values(at) {
+		if n < 2 {
+			return false
+		}
+	}
+	g.below = s.try(at) == nil
+	return g.below
+}
