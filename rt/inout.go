@@ -10,7 +10,8 @@ import (
 // bool, float64, string or nil, or an EValue or *EValue of one of these.
 //
 // A tensor has the dtype and dim order of MethodMeta.Inputs[i] and its sizes, or
-// if it is Dynamic other sizes of the same rank with no more elements. If it is
+// if it is Dynamic other sizes of the same rank: from Least to Sizes, or, where the
+// program does not say the least, with no more elements. If it is
 // Planned, the elements are copied now; else the method reads, and writes if it
 // mutates its input, the tensor's memory when it executes. An input stays set
 // for later executions, but the method may have overwritten a planned one.
@@ -83,6 +84,14 @@ func (in *input) setTensor(t *Tensor) error {
 		return fmt.Errorf("%w: dim order %v is no permutation", ErrInvalidArgument, t.DimOrder)
 	case !sameLayout(t.Sizes, t.DimOrder, want.DimOrder):
 		return fmt.Errorf("%w: its dim order is %v, expected %v", ErrInvalidArgument, t.DimOrder, want.DimOrder)
+	}
+	for d, n := range in.least {
+		switch most := want.bound[d]; {
+		case n == most && t.Sizes[d] != n:
+			return fmt.Errorf("%w: dimension %d is %d, expected %d", ErrNotSupported, d, t.Sizes[d], n)
+		case t.Sizes[d] < n || t.Sizes[d] > most:
+			return fmt.Errorf("%w: dimension %d is %d, expected %d to %d", ErrNotSupported, d, t.Sizes[d], n, most)
+		}
 	}
 	// The slot may hold what the last execution moved there.
 	in.slot.Kind, in.slot.Tensor = TensorKind, want

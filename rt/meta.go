@@ -43,17 +43,27 @@ type ValueMeta struct {
 	Sizes    []int64
 	DimOrder []uint8
 	Dynamic  bool
-	Bytes    int64
+	// Least are the least sizes of a Dynamic input that the program says them of;
+	// then Sizes are the most of each.
+	Least []int64
+	Bytes int64
 	// Planned says that the method has memory for it: SetInput copies. Else an
 	// input's memory is the caller's, an output's may be (SetOutput).
 	Planned bool
 }
 
-func newMethodMeta(plan *pte.ExecutionPlan) (*MethodMeta, error) {
+func newMethodMeta(file *pte.Program, plan *pte.ExecutionPlan) (*MethodMeta, error) {
 	m := &MethodMeta{Name: plan.Name}
 	var err error
 	if m.Inputs, err = valueMetas(plan, "input", plan.Inputs); err != nil {
 		return nil, err
+	}
+	least, err := file.Least(plan)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+	}
+	for i := range m.Inputs {
+		m.Inputs[i].Least = least[i]
 	}
 	if m.Outputs, err = valueMetas(plan, "output", plan.Outputs); err != nil {
 		return nil, err

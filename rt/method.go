@@ -51,7 +51,8 @@ type Method struct {
 type input struct {
 	slot   *EValue
 	tensor *Tensor
-	copied bool // into memory that is the method's
+	least  []int64 // sizes, nil if the program does not say
+	copied bool    // into memory that is the method's
 	set    bool
 }
 
@@ -100,7 +101,7 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 	for j, v := range plan.Inputs {
 		slot := &b.slots[v]
 		m.inputs = append(m.inputs, input{
-			slot: slot, tensor: slot.Tensor,
+			slot: slot, tensor: slot.Tensor, least: m.meta.Inputs[j].Least,
 			copied: m.meta.Inputs[j].Planned || b.uses[v].kept,
 			set:    slot.Kind != TensorKind, // it has its value
 		})

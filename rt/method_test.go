@@ -88,6 +88,30 @@ func TestOutputMemory(t *testing.T) {
 	}
 }
 
+// Sizes of inputs are those that the program says, where it says the least.
+func TestLeastSizes(t *testing.T) {
+	b := newBuild("forward")
+	x := b.dynamic(8, 3)
+	b.file.SetLeast("forward", [][]int64{{4, 3}})
+	m := b.inputs(x).outputs(x).method(t, nil)
+	for rows, want := range map[int64]string{
+		3: "dimension 0 is 3, expected 4 to 8", 4: "", 8: "", 9: "dimension 0 is 9, expected 4 to 8",
+	} {
+		err := m.SetInput(0, tensor(t, make([]float32, 3*rows), rows, 3))
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, rt.ErrNotSupported) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d rows: %v, want %q", rows, err, want)
+		}
+	}
+	err := m.SetInput(0, tensor(t, make([]float32, 8), 4, 2))
+	if !errors.Is(err, rt.ErrNotSupported) || !strings.Contains(err.Error(), "dimension 1 is 2, expected 3") {
+		t.Errorf("2 columns: %v", err)
+	}
+	b.file.Named[0].Data = ir.Bytes("0 9 3")
+	if _, err := rt.NewProgram(b.file, nil); !errors.Is(err, rt.ErrInvalidProgram) {
+		t.Errorf("least sizes beyond the bound: %v", err)
+	}
+}
+
 func TestInputChecks(t *testing.T) {
 	b := newBuild("forward")
 	x := b.planned(2, 3)

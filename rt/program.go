@@ -105,7 +105,7 @@ func NewProgram(file *pte.Program, options *LoadOptions) (*Program, error) {
 		p.named[n.Key] = n.Data
 	}
 	for _, plan := range file.Plans {
-		meta, err := newMethodMeta(plan)
+		meta, err := newMethodMeta(file, plan)
 		if err != nil {
 			return nil, fmt.Errorf("method %q: %w", plan.Name, err)
 		}

@@ -82,6 +82,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, ep)
+		out.Program.SetLeast(m.Name, least(m))
 		out.Memory = append(out.Memory, mem)
 		out.Origins = append(out.Origins, origins)
 	}
@@ -122,6 +123,25 @@ func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.Ex
 		ep.BufferSizes = append(ep.BufferSizes, shared.size)
 	}
 	return ep, mem, origins, nil
+}
+
+// least returns the least sizes of inputs of dynamic size, nil for others.
+func least(m *ir.Method) [][]int64 {
+	var inputs [][]int64
+	for i, v := range m.Graph.Inputs {
+		if m.Inputs[i].Kind != ir.UserInput && m.Inputs[i].Kind != ir.ConstantInput {
+			continue
+		}
+		var sizes []int64
+		if _, static := v.Type.StaticSizes(); v.Type.Kind == ir.TensorKind && !static {
+			for _, e := range v.Type.Sizes {
+				lo, _ := e.Bounds()
+				sizes = append(sizes, max(0, lo))
+			}
+		}
+		inputs = append(inputs, sizes)
+	}
+	return inputs
 }
 
 // inFile names the file in an error; one that is about no node is told with its

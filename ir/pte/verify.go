@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // Schemas knows operators. Names are those of nodes, see Operator.NodeName; of
@@ -103,6 +104,14 @@ func (v *verifier) data() {
 			v.report("named data %q has no data", n.Key)
 		}
 		keys[n.Key] = true
+	}
+	for _, plan := range p.Plans {
+		if plan == nil {
+			continue
+		}
+		if _, err := p.Least(plan); err != nil {
+			v.report("method %s: %v", foreign.Message(plan.Name), err)
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *sizing) spans() bool {
 // bounded returns groups with the bounds that the program asserts.
 func (s *sizing) bounded(groups []*group) []*group {
 	for _, g := range groups {
-		g.lo = g.least()
+		g.lo = s.least(g)
 	}
 	for range rounds {
 		sz := s.symbols(groups)

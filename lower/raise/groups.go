@@ -14,8 +14,8 @@ import (
 
 // axis is a dimension of a dynamic input.
 type axis struct {
-	input, dim int
-	bound      int64
+	input, dim   int
+	least, bound int64
 }
 
 // group is what follows from one symbol, which is lo to hi.
@@ -43,11 +43,12 @@ func (g *group) at(n int64) map[int]int64 {
 	return at
 }
 
-// least returns the smallest number for which all sizes are at least 1.
-func (g *group) least() int64 {
+// least returns the smallest number for which all sizes of a group are at least what
+// the file says, or else 1.
+func (s *sizing) least(g *group) int64 {
 	n := int64(0)
 	for _, m := range g.members {
-		n = max(n, -floorDiv(m.add-1, m.mul))
+		n = max(n, -floorDiv(m.add-s.axes[m.axis].least, m.mul))
 	}
 	return n
 }

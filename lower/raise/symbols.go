@@ -39,14 +39,22 @@ const maxAxes = 32
 
 func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
 	s := &sizing{in: in, plan: p, flow: f, read: map[int]span{}}
+	declared, err := in.file.Least(p.ExecutionPlan)
+	if err != nil {
+		return nil, err
+	}
 	for k, slot := range p.Inputs {
 		t := p.tensors[slot]
 		if t == nil || !t.dynamic || slices.Index(p.Inputs, slot) != k {
 			continue
 		}
 		for d, n := range t.sizes {
-			if n > 1 {
-				s.axes = append(s.axes, axis{k, d, n})
+			least := int64(1)
+			if declared[k] != nil {
+				least = declared[k][d]
+			}
+			if n > least && n > 1 {
+				s.axes = append(s.axes, axis{k, d, least, n})
 			}
 		}
 	}
@@ -185,7 +193,7 @@ func (s *sizing) check(groups []*group) (bad int, least bool) {
 			v := values()
 			v[k] = n
 			if !same(v) {
-				return k, n == g.least() && g.lo < g.hi
+				return k, n == s.least(g) && g.lo < g.hi
 			}
 		}
 	}
@@ -194,7 +202,7 @@ func (s *sizing) check(groups []*group) (bad int, least bool) {
 		v = append(v, g.lo)
 	}
 	if !same(v) {
-		return 0, v[0] == groups[0].least() && v[0] < groups[0].hi
+		return 0, v[0] == s.least(groups[0]) && v[0] < groups[0].hi
 	}
 	return -1, false
 }
