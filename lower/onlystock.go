@@ -3,13 +3,14 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
 )
 
 // OnlyStock fails if an operator is left that the stock runtime has no kernel
-// for, and names all such nodes.
+// for, or memory for a result cannot be planned, and names all such nodes.
 var OnlyStock = Pass{
 	Name: "only-stock",
 	Doc:  "report operators that cannot be said in those ExecuTorch has kernels for",
@@ -17,7 +18,11 @@ var OnlyStock = Pass{
 		var errs []error
 		m.Graph.Walk(func(g *ir.Graph) {
 			for _, n := range g.Nodes {
-				if err := stockFault(n); err != nil {
+				err := stockFault(n)
+				if err == nil {
+					err = unboundedFault(n)
+				}
+				if err != nil {
 					errs = append(errs, ir.ErrorAt("", n, err))
 				}
 			}
@@ -44,6 +49,21 @@ func stockFault(n *ir.Node) error {
 			switch t.DType {
 			case ir.Uint16, ir.Uint32, ir.Uint64:
 				return fmt.Errorf("ExecuTorch has no kernel that converts %s", t.DType)
+			}
+		}
+	}
+	return nil
+}
+
+// unboundedFault says that memory for a result of n cannot be planned, nil if it can.
+func unboundedFault(n *ir.Node) error {
+	for _, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		for _, e := range v.Type.Sizes {
+			if _, most := e.Bounds(); most == math.MaxInt64 && !e.Undefined() {
+				return fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e, ir.WantBound(e))
 			}
 		}
 	}

@@ -39,6 +39,9 @@ var CheckRecords = Pass{
 			}
 			r.bools(m.Graph)
 			r.graph(m.Graph)
+			if len(r.errs) > 0 { // Decompose, which would say it, does not come
+				r.errs = append(r.errs, unsupported(ctx.Table, m))
+			}
 			return errors.Join(r.errs...)
 		})(ctx, p)
 	},

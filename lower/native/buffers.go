@@ -48,13 +48,29 @@ func (c *collector) add(b *Buffer, s Stmt) {
 		b.Name = c.names.unique(identifier(b.Name))
 	}
 	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
-		c.err = fmt.Errorf("the size of %s, %s elements, has no bound, which memory planning needs: %s", b.Name, b.Len, ir.WantBound(b.Len))
-		if from := originsOf(s); len(from) > 0 {
+		c.err = fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len, ir.WantBound(b.Len))
+		if from := c.origins(s, b); len(from) > 0 {
 			o := from[0]
 			c.err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: c.err}
 		}
 	}
 	c.m.Buffers = append(c.m.Buffers, b)
+}
+
+// origins returns the nodes that s came from; of a copy to b that stands for none of
+// its own, the first that uses b or what is copied.
+func (c *collector) origins(s Stmt, b *Buffer) []Origin {
+	roots := []*Buffer{Root(b)}
+	eachAccess(s, func(a access) { roots = append(roots, Root(*a.buf)) })
+	from := originsOf(s)
+	for _, root := range roots {
+		for _, x := range c.m.Body {
+			if len(from) == 0 && touches(x, root) {
+				from = originsOf(x)
+			}
+		}
+	}
+	return from
 }
 
 // originsOf returns the nodes that s came from.

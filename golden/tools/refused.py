@@ -1,0 +1,39 @@
+"""Writes models of golden/refused that are right, and that etgen refuses: size_without_bound, complex_operators."""
+
+import os
+
+import torch
+from record import ROOT, _make_reproducible
+from torch.export import Dim
+
+
+class OldValue(torch.nn.Module):
+    """What is returned is a copy of an input that is written to."""
+
+    def forward(self, x):
+        old = x + 0
+        x.add_(1)
+        return old
+
+
+class Spectrum(torch.nn.Module):
+    def forward(self, x):
+        spectrum = torch.stft(x, 16, window=torch.hann_window(16), return_complex=True)
+        return spectrum.abs(), spectrum.angle()
+
+
+def main():
+    dynamic = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC},)
+    programs = {
+        "size_without_bound": torch.export.export(OldValue(), (torch.ones(3, 4),), dynamic_shapes=dynamic),
+        "complex_operators": torch.export.export(Spectrum(), (torch.ones(1, 64),)),
+    }
+    for name, program in programs.items():
+        _make_reproducible(program)
+        folder = os.path.join(ROOT, "golden/refused", name)
+        os.makedirs(folder, exist_ok=True)
+        torch.export.save(program, os.path.join(folder, "model.pt2"))
+
+
+if __name__ == "__main__":
+    main()
