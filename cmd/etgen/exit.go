@@ -19,7 +19,7 @@ const (
 	exitMiss  = 1 // golden check, a bundle's test case or --check found a difference
 	exitUsage = 2 // the command line is wrong, or an input that it names
 	exitModel = 3 // the model cannot be read, or not be compiled, or its call fails
-	exitOther = 4 // a file cannot be written, a compiler is missing, …
+	exitOther = 4 // a file cannot be written, a compiler is missing or does not work, …
 )
 
 const exitHelp = `Exit codes:
@@ -28,7 +28,7 @@ const exitHelp = `Exit codes:
      files that are not what would be written
   2  the command line is wrong, or an input does not fit the model
   3  the model cannot be read or compiled, or its call fails
-  4  anything else: a file cannot be written, a C compiler is missing, …
+  4  anything else: a file cannot be written, a compiler is missing or does not work, …
   130, 143, 129  stopped by SIGINT (Ctrl-C), SIGTERM, SIGHUP: nothing is written,
      temporary files are removed; a second one stops etgen without that`
 

@@ -182,6 +182,16 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A go command that does not work where it is says nothing of the model.
+func TestGoThatDoesNotWork(t *testing.T) {
+	t.Setenv("GOCACHE", "off")
+	var out, stderr bytes.Buffer
+	code := Main(t.Context(), []string{"golden", "check", "../../golden/cases/add", "--via=go"}, &out, &stderr)
+	if code != exitOther || !strings.Contains(stderr.String(), "GOCACHE=off") || out.Len() > 0 {
+		t.Errorf("exit code %d: %s%s", code, out.String(), stderr.String())
+	}
+}
+
 // Threads that have nothing to do are told of.
 func TestThreadsWithoutEffect(t *testing.T) {
 	for _, lang := range []string{"c", "go"} {

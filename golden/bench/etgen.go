@@ -3,21 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/testcase"
 )
 
 // etgenTable runs the command on every model file, for each language.
 func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
-	dir, err := os.MkdirTemp("", "bench-")
+	dir, remove, err := interrupt.TempDir("bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	command := filepath.Join(dir, "etgen")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", command, "github.com/etgen/etgen/cmd/etgen")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")

@@ -10,13 +10,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 )
@@ -29,21 +29,19 @@ default for the models that etgen has to carry, else for two of golden/cases.
 `
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if what := os.Getenv(growOnly); what != "" {
-		if err := growOne(what); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
+	os.Exit(interrupt.Main(func(ctx context.Context) int {
+		var err error
+		if what := os.Getenv(growOnly); what != "" {
+			err = growOne(what)
+		} else {
+			err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 		}
-		return
-	}
-	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+		if err != nil && !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			return 1
+		}
+		return 0
+	}, func() { fmt.Fprintln(os.Stderr, "bench: interrupted") }))
 }
 
 // settings say what to measure.

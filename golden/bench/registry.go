@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/codegen/registry"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
@@ -36,7 +37,7 @@ func registryTable(ctx context.Context, s *settings, cases []*testcase.Case) (*t
 		a, err := newApps(ctx, c)
 		if err == nil {
 			err = a.row(ctx, t, s.span)
-			os.RemoveAll(a.dir)
+			a.remove()
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -68,7 +69,10 @@ func withPrograms(cases []*testcase.Case) ([]*testcase.Case, error) {
 }
 
 // apps are the programs of one case, in a temporary folder.
-type apps struct{ name, dir, program string }
+type apps struct {
+	name, dir, program string
+	remove             func() // dir
+}
 
 // The apps, by the package that their kernels are from.
 var kernelsOf = []struct{ app, pkg string }{
@@ -130,12 +134,12 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 	}
 	repo := strings.TrimSpace(string(list))
 	a := &apps{name: nameOf(c.Dir)}
-	if a.dir, err = os.MkdirTemp("", "bench-"); err != nil {
+	if a.dir, a.remove, err = interrupt.TempDir("bench-"); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(a.dir)
+			a.remove()
 		}
 	}()
 	if a.program, err = programOf(c, a.dir); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/tensor"
@@ -31,11 +32,11 @@ generated Go for rt, %.1f times for rt/optimize`, s.span, max(s.compile, 1), sho
 		head: []string{"model", "Go µs", "rt µs", "rt:Go", "rt/optimize µs", "rt/optimize:Go", "rt first ms", "rt/optimize first ms"},
 	}
 	generated := runAll(ctx, s, way.Go{}, cases)
-	dir, err := os.MkdirTemp("", "bench-")
+	dir, remove, err := interrupt.TempDir("bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	for k, c := range cases {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
@@ -94,11 +94,11 @@ func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, e
 // compiledC compiles a C package and returns the bytes of its code, and the time
 // that gcc takes of the processor with all optimizations.
 func compiledC(ctx context.Context, pkg *codegen.Package) (text int64, took time.Duration, err error) {
-	dir, err := os.MkdirTemp("", "bench-")
+	dir, remove, err := interrupt.TempDir("bench-")
 	if err != nil {
 		return 0, 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	if err := pkg.Write(ctx, dir); err != nil {
 		return 0, 0, err
 	}

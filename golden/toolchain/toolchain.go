@@ -21,7 +21,7 @@ import (
 var packages string
 
 // MissingError says that the machine does not have what a way needs: that a command
-// is not installed, or Err.
+// is not installed or does not work there, or Err.
 type MissingError struct {
 	Command string
 	Package string // Debian package, empty if packages.txt does not know the command

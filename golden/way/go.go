@@ -76,7 +76,8 @@ func (w Go) build(ctx context.Context, dir string, units []*unit) (*session.Prog
 			return nil, nil, ctx.Err()
 		}
 		if !blameGo(ready, string(out)) {
-			return nil, nil, fmt.Errorf("go build: %w\n%s", err, out)
+			// It is about no package, so of the go command and what surrounds it.
+			return nil, nil, &toolchain.MissingError{Err: fmt.Errorf("go build: %w\n%s", err, out)}
 		}
 	}
 }
