@@ -20,6 +20,7 @@ import (
 // bound: what the graph says it is, else a symbol of its own.
 func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
 	if v := c.node.Output(i); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
+		c.Counted = append(c.Counted, v.Type.Sizes[d])
 		return v.Type.Sizes[d]
 	}
 	_, hi := bound.Bounds()
@@ -34,9 +35,23 @@ func dataDecides(n sym.Expr) bool {
 	return len(ss) == 1 && strings.HasPrefix(ss[0].Name, "u") && n.Equal(ss[0].Expr())
 }
 
-// number reads a tensor with one element as the integer e.
+// number reads a tensor with one element as the size e. If that is a symbol, the
+// number is its value; else it is asserted to be e.
 func (b *Builder) number(x *ir.Value, e sym.Expr) *ir.Value {
-	return b.Emit("aten.item.default", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}}, ir.SymInt(e)).Outputs[0]
+	t := ir.SymInt(e)
+	if !dataDecides(e) {
+		t = ir.Type{Kind: ir.IntKind}
+	}
+	n := b.Emit("aten.item.default", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}}, t).Outputs[0]
+	if dataDecides(e) {
+		return n
+	}
+	size := b.SymInt(e)
+	same := b.Emit("_operator.eq", []ir.NamedArg{{Name: "a", Value: ir.Ref{Value: n}}, {Name: "b", Value: ir.Ref{Value: size}}}, ir.Type{Kind: ir.BoolKind}).Outputs[0]
+	b.Emit("aten._assert_scalar.default", []ir.NamedArg{
+		{Name: "self", Value: ir.Ref{Value: same}}, {Name: "assert_msg", Value: ir.Str("the data gives as many elements as the file says")},
+	})
+	return size
 }
 
 // dataSizeOps pick elements out by what they are.
