@@ -92,7 +92,7 @@ func TestOutputMemory(t *testing.T) {
 func TestLeastSizes(t *testing.T) {
 	b := newBuild("forward")
 	x := b.dynamic(8, 3)
-	b.file.SetLeast("forward", [][]int64{{4, 3}})
+	b.file.SetLeast(0, [][]int64{{4, 3}})
 	m := b.inputs(x).outputs(x).method(t, nil)
 	for rows, want := range map[int64]string{
 		3: "dimension 0 is 3, expected 4 to 8", 4: "", 8: "", 9: "dimension 0 is 9, expected 4 to 8",

@@ -82,7 +82,7 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 			continue
 		}
 		out.Program.Plans = append(out.Program.Plans, ep)
-		out.Program.SetLeast(m.Name, least(m))
+		out.Program.SetLeast(len(out.Program.Plans)-1, least(m))
 		out.Memory = append(out.Memory, mem)
 		out.Origins = append(out.Origins, origins)
 	}

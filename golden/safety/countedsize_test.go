@@ -13,7 +13,7 @@ import (
 // A size that data decides, of which the file says that it is a number, is checked:
 // the data of a call may decide otherwise.
 func TestCountedSizeIsChecked(t *testing.T) {
-	c, err := testcase.Read("../cases/late_size_constant")
+	c, err := testcase.Read("testdata/late_size_constant")
 	if err != nil {
 		t.Fatal(err)
 	}

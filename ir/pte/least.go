@@ -3,6 +3,7 @@ package pte
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // each method with dynamic inputs. A runtime that does not know them loads a program
 // that has them as any other.
 
-// leastKey is before the name of the method.
+// leastKey is before the number of the method.
 const leastKey = "etgen.least_sizes:"
 
 // maxLeast bounds the bytes of such an entry.
@@ -22,7 +23,7 @@ const maxLeast = 1 << 20
 
 // SetLeast notes the least sizes of a method's dynamic inputs; for others a list is
 // nil. It adds nothing if there are none.
-func (p *Program) SetLeast(method string, inputs [][]int64) {
+func (p *Program) SetLeast(method int, inputs [][]int64) {
 	var b strings.Builder
 	for i, sizes := range inputs {
 		if sizes == nil {
@@ -35,7 +36,7 @@ func (p *Program) SetLeast(method string, inputs [][]int64) {
 		b.WriteByte('\n')
 	}
 	if b.Len() > 0 {
-		p.Named = append(p.Named, NamedData{leastKey + method, ir.Bytes(b.String())})
+		p.Named = append(p.Named, NamedData{leastKey + strconv.Itoa(method), ir.Bytes(b.String())})
 	}
 }
 
@@ -44,8 +45,9 @@ func (p *Program) SetLeast(method string, inputs [][]int64) {
 // not fit the inputs.
 func (p *Program) Least(plan *ExecutionPlan) ([][]int64, error) {
 	inputs := make([][]int64, len(plan.Inputs))
+	key := leastKey + strconv.Itoa(slices.Index(p.Plans, plan))
 	for _, n := range p.Named {
-		if n.Key != leastKey+plan.Name || n.Data == nil {
+		if n.Key != key || n.Data == nil {
 			continue
 		}
 		if n.Data.Size() > maxLeast {

@@ -20,13 +20,13 @@ func dynamicInputs() (*Program, *ExecutionPlan) {
 
 // Least sizes that were set are those that are read, also from the file.
 func TestLeast(t *testing.T) {
-	p, plan := dynamicInputs()
-	p.SetLeast("other", [][]int64{nil, nil, nil})
+	p, _ := dynamicInputs()
+	p.SetLeast(1, [][]int64{nil, nil, nil})
 	if p.Named != nil {
 		t.Errorf("%v for a method without dynamic inputs", p.Named)
 	}
 	want := [][]int64{nil, {4, 1}, {0, 2}}
-	p.SetLeast("forward", want)
+	p.SetLeast(0, want)
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestLeast(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []*Program{p, read} {
-		got, err := p.Least(plan)
+		got, err := p.Least(p.Plans[0])
 		if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 			t.Errorf("%v %v", got, err)
 		}
@@ -60,7 +60,7 @@ func TestLeastWrong(t *testing.T) {
 		strings.Repeat(" ", 1<<20+1): "take 1048577 bytes",
 	} {
 		p, plan := dynamicInputs()
-		p.Named = []NamedData{{leastKey + "forward", ir.Bytes(text)}}
+		p.Named = []NamedData{{leastKey + "0", ir.Bytes(text)}}
 		if _, err := p.Least(plan); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}

@@ -63,7 +63,7 @@ func TestVerifyMutations(t *testing.T) {
 		"named without name": {func(p *Program, m method) { p.Named[0].Key = "" }, "named data 0 has no name"},
 		"named twice":        {func(p *Program, m method) { p.Named[1].Key = "key" }, `two named data are called "key"`},
 		"named without data": {func(p *Program, m method) { p.Named[1].Data = nil }, `named data "other" has no data`},
-		"least sizes":        {func(p *Program, m method) { p.SetLeast("forward", [][]int64{{1 << 40}}) }, `method forward: the least sizes of inputs, "0 1099511627776\n": the input is no tensor of 1 dimensions that may vary`},
+		"least sizes":        {func(p *Program, m method) { p.SetLeast(0, [][]int64{{1 << 40}}) }, `method forward: the least sizes of inputs, "0 1099511627776\n": the input is no tensor of 1 dimensions that may vary`},
 		"too many tables": {func(p *Program, m method) {
 			p.Plans[1].Values = make([]EValue, 500_000)
 			for i := range p.Plans[1].Values {

@@ -16,8 +16,6 @@ type Call struct {
 	Op   *Op
 	Args []ir.Arg  // parallel to the schema's arguments
 	Outs []ir.Type // result types; set by Table.Bind from Infer, nil while Infer runs
-	// Counted are sizes of results that data decides, as the graph has them.
-	Counted []sym.Expr
 
 	operands []*ir.Value // tensor operands in argument order, lists flattened, None left out
 	scalars  []*ir.Value // run-time scalar operands (FloatKind, BoolKind, IntKind without expression)

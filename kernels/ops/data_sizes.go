@@ -20,7 +20,6 @@ import (
 // bound: what the graph says it is, else a symbol of its own.
 func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
 	if v := c.node.Output(i); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
-		c.Counted = append(c.Counted, v.Type.Sizes[d])
 		return v.Type.Sizes[d]
 	}
 	_, hi := bound.Bounds()

@@ -130,14 +130,3 @@ def late_size_cut() -> Case:
         return torch.arange(k, dtype=torch.float32)[:2] + 1
 
     return Case(function(forward), (torch.tensor(4),), runs=[run(torch.tensor(2)), run(torch.tensor(6))])
-
-
-def late_size_constant() -> Case:
-    """Data decides a size of which the model says that it is 3: the archive records the number."""
-
-    def forward(x):
-        at = x.nonzero()
-        torch._check(at.shape[0] == 3)
-        return at + torch.arange(3)[:, None]
-
-    return Case(function(forward), (torch.eye(3, 4),))
