@@ -6,13 +6,13 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// Declarations tells, for the statements of m, which buffers' locals are best
+// Declarations tells, for the statements of a function, which buffers' locals are best
 // declared right before each: every buffer once, in the innermost block that
 // holds all its uses, before the first. Roots stand before their views. Only
-// arena buffers and views need locals.
-func Declarations(m *native.Method) map[native.Stmt][]*native.Buffer {
+// arena buffers and views need locals. A Section has declarations of its own.
+func Declarations(body []native.Stmt) map[native.Stmt][]*native.Buffer {
 	d := &declarer{uses: map[*native.Buffer]*home{}}
-	d.block(m.Body, nil)
+	d.block(body, nil)
 	out := map[native.Stmt][]*native.Buffer{}
 	for _, b := range d.order {
 		h := d.uses[b]
@@ -39,6 +39,9 @@ type declarer struct {
 
 func (d *declarer) block(stmts []native.Stmt, outer []step) {
 	for _, s := range stmts {
+		if _, apart := s.(*native.Section); apart {
+			continue
+		}
 		path := append(slices.Clone(outer), step{stmt: s})
 		last := len(path) - 1
 		if w, ok := s.(*native.While); ok && len(w.Head) > 0 {

@@ -33,7 +33,7 @@ func TestDeclarations(t *testing.T) {
 	want := map[*native.Buffer]native.Stmt{
 		before: first, both: cond, arm: inThen, head: inHead, pred: inHead, last: while, carried: inFor, view: inFor,
 	}
-	got := Declarations(m)
+	got := Declarations(m.Body)
 	n := 0
 	for s, bufs := range got {
 		for i, b := range bufs {

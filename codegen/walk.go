@@ -14,6 +14,19 @@ func Walk(block []native.Stmt, f func(native.Stmt)) {
 	}
 }
 
+// WalkFunction is Walk but for what is in Sections, which is in other functions.
+func WalkFunction(block []native.Stmt, f func(native.Stmt)) {
+	for _, s := range block {
+		f(s)
+		if _, apart := s.(*native.Section); apart {
+			continue
+		}
+		for _, b := range native.Blocks(s) {
+			WalkFunction(*b, f)
+		}
+	}
+}
+
 // Origins returns the graph nodes that s comes from.
 func Origins(s native.Stmt) []native.Origin {
 	switch s := s.(type) {

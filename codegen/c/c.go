@@ -7,6 +7,7 @@
 package c
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,6 +37,9 @@ type Options struct {
 	// Threads, if over 1, is the number of parts that the kernels which can be
 	// are divided into; the application's NAME_parallel_for runs them.
 	Threads int
+	// FunctionWeight is from which weight on functions of the text are divided; 0 is
+	// codegen.MaxWeight. Only tests ask for less.
+	FunctionWeight int
 	// Done, if not nil, ends Generate with an error soon after it is closed.
 	Done <-chan struct{}
 }
@@ -59,6 +63,12 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 	if isHeader(opt.Name) {
 		return nil, &NameError{opt.Name, fmt.Sprintf("its header would stand in for <%s.h>", opt.Name)}
 	}
+	var probes map[*native.Call]int
+	if opt.Probes {
+		probes = codegen.Probes(p)
+	}
+	opt.FunctionWeight = cmp.Or(opt.FunctionWeight, codegen.MaxWeight)
+	p = codegen.Divide(p, opt.FunctionWeight, probes)
 	if opt.Generator == "" {
 		opt.Generator = "etgen"
 	}
@@ -66,10 +76,7 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
 		macros: map[string]string{}, consts: map[*native.Const]string{}, kernels: map[*native.Kernel]*kernel{},
-		fields: map[*native.Buffer]string{},
-	}
-	if opt.Probes {
-		g.probes = codegen.Probes(p)
+		fields: map[*native.Buffer]string{}, probes: probes,
 	}
 	if err := g.run(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Source, err)
@@ -102,6 +109,7 @@ type gen struct {
 	threaded   bool // some kernel runs in parts
 	rounds     bool // some kernel rounds small numbers
 	tiles      bool // some kernel has tiles of vectors
+	divided    bool // some method is
 	restricts  bool // some parameter is restricted
 	err        error
 }
@@ -142,6 +150,9 @@ func (g *gen) run() error {
 		g.consts[c.Const] = g.names.Take(g.prefix + "_" + c.Name)
 	}
 	g.stateFields()
+	for _, m := range g.p.Methods {
+		g.divided = g.divided || codegen.Divided(m.Body)
+	}
 	g.analyseKernels()
 	for _, k := range g.p.Kernels {
 		if err := eval.Stopped(g.opt.Done); err != nil {

@@ -14,6 +14,9 @@ func (b *body) statements(stmts []native.Stmt) {
 	for _, s := range stmts {
 		if l, ok := s.(*native.Let); ok {
 			b.letScalar(l)
+		} else if section, ok := s.(*native.Section); ok {
+			b.declare(b.decls[s])
+			b.section(section)
 		} else {
 			b.remark(s)
 			b.declare(b.decls[s])
@@ -150,9 +153,11 @@ func sameStorage(x, y *native.Buffer) bool {
 
 // pointer returns a pointer to a buffer's first element.
 func (b *body) pointer(buf *native.Buffer) string {
-	if s, ok := b.bufs[buf]; ok {
-		b.use(s)
-		return s
+	for _, known := range []map[*native.Buffer]string{b.bufs, b.ports} {
+		if s, ok := known[buf]; ok {
+			b.use(s)
+			return s
+		}
 	}
 	if buf.Root != nil {
 		return b.view(buf)

@@ -34,6 +34,8 @@ func (b *body) count(s *native.For) {
 	b.scope = codegen.NewScope(outer)
 	i := b.scope.Take(s.Var.Name)
 	b.syms[s.Var] = i
+	given := len(b.given)
+	b.give(b.g.idx.String()+" ", i)
 	if s.Reverse {
 		b.w.line("for (%s %s = %s - 1; %s >= 0; %s--) {", b.g.idx, i, extent.at(precAdd), i, i)
 	} else {
@@ -41,7 +43,7 @@ func (b *body) count(s *native.For) {
 	}
 	b.nested(s.Body)
 	b.w.line("}")
-	b.scope = outer
+	b.scope, b.given = outer, b.given[:given]
 }
 
 // letScalar prints a number read at run time.
@@ -52,6 +54,18 @@ func (b *body) letScalar(s *native.Let) {
 	b.declare(b.decls[s])
 	b.printer.bufs = b.operands(s.Args)
 	value := b.expr(s.Value)
+	if member := b.number(s.Var, s.Sym); member != "" {
+		b.use(member)
+		if s.Sym != nil {
+			b.w.line("%s = %s;", member, convert(value, b.g.idx).s)
+			b.syms[s.Sym] = member
+		} else {
+			t, _ := typeOf(s.Var.DType)
+			b.w.line("%s = %s;", member, convert(value, t).s)
+			b.vars[s.Var] = member
+		}
+		return
+	}
 	if s.Sym != nil {
 		local = b.scope.Take(s.Sym.Name)
 		text = fmt.Sprintf("const %s %s = %s;", b.g.idx, local, convert(value, b.g.idx).s)

@@ -132,13 +132,22 @@ func (g *gen) kernel(k *native.Kernel) {
 		w.comment(k.Doc.Comment())
 	}
 	if divided {
-		g.parts(info.name, "static void", []phase{{"share", "{\n" + body + "}", used}}, kept, scratch...)
+		g.parts(info.name, g.static(), []phase{{"share", "{\n" + body + "}", used}}, kept, scratch...)
 		return
 	}
-	w.line("static void %s(%s)", info.name, paramList(kept))
+	w.line("%s %s(%s)", g.static(), info.name, paramList(kept))
 	w.raw("{")
 	w.b.WriteString(body)
 	w.raw("}")
+}
+
+// static is the declaration of a kernel up to its name. In a divided program no
+// kernel is put where it is called, or its functions would be large again.
+func (g *gen) static() string {
+	if g.divided {
+		return g.noInline() + " static void"
+	}
+	return "static void"
 }
 
 // operandDecl is the declaration of operand i up to its name.

@@ -3,7 +3,6 @@ package c
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -19,7 +18,10 @@ type body struct {
 	m       *method
 	decls   map[native.Stmt][]*native.Buffer
 	uses    map[*native.Buffer]int
-	bufs    map[*native.Buffer]string // C expressions for pointers to buffers
+	ports   map[*native.Buffer]string // C expressions for pointers to the caller's buffers
+	bufs    map[*native.Buffer]string // and to those of the function
+	given   []parameter               // what sections can have of the functions around
+	numbers map[any]string            // by symbol or local, members for numbers read at run time
 	comment foreign.Text              // the last one
 	fresh   bool                      // nothing stands in the block yet
 	locals  []localText               // in order of declaration
@@ -32,18 +34,20 @@ func (b *body) declared(name string, print func()) {
 	b.locals = append(b.locals, localText{name, start, b.w.b.Len(), from, len(b.names)})
 }
 
-// text returns what is printed, without the declarations of locals that are not
-// used: those of buffers and numbers that no kernel turned out to need.
-func (b *body) text() string {
+// text returns what is printed, and the names in it, without the declarations of
+// locals that are not used: those of buffers and numbers that no kernel turned out
+// to need.
+func (b *body) text() (string, map[string]bool) {
 	text := b.w.b.String()
 	var out strings.Builder
 	at := 0
-	for _, l := range b.unneeded(b.locals) {
+	drop := b.unneeded(b.locals)
+	for _, l := range drop {
 		out.WriteString(text[at:l.start])
 		at = l.end
 	}
 	out.WriteString(text[at:])
-	return out.String()
+	return out.String(), b.usedWithout(drop)
 }
 
 // method prints m's function.
@@ -52,19 +56,23 @@ func (g *gen) method(m *method) {
 	pruned.Body = prune(m.Body)
 	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name.String(),
 		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
-	b := &body{printer: p, m: m, decls: codegen.Declarations(&pruned),
-		uses: map[*native.Buffer]int{}, bufs: map[*native.Buffer]string{}, fresh: true}
+	b := &body{printer: p, m: m, decls: codegen.Declarations(pruned.Body), uses: map[*native.Buffer]int{},
+		ports: map[*native.Buffer]string{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	codegen.Walk(pruned.Body, func(s native.Stmt) {
 		for _, buf := range codegen.Operands(s) {
 			b.uses[buf]++
 		}
 	})
-	b.ports()
+	b.findPorts()
+	b.giveParams()
 	b.checkArguments()
 	b.bindSizes()
 	if b.usesArena() {
 		b.declared(arenaBase, func() { b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam) })
 		b.fresh = false
+	}
+	if codegen.Divided(pruned.Body) {
+		b.shareNumbers(pruned.Body)
 	}
 	b.statements(pruned.Body)
 	b.results()
@@ -77,7 +85,8 @@ func (g *gen) method(m *method) {
 	w.blank()
 	w.line("%s", g.prototype(m))
 	w.raw("{")
-	w.b.WriteString(b.text())
+	text, _ := b.text()
+	w.b.WriteString(text)
 	w.raw("}")
 }
 
@@ -102,35 +111,38 @@ func prune(stmts []native.Stmt) []native.Stmt {
 			c := *t
 			c.Body = prune(t.Body)
 			s = &c
+		case *native.Section:
+			s = &native.Section{Body: prune(t.Body)}
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// ports makes the caller's memory known.
-func (b *body) ports() {
+// findPorts makes the caller's memory known.
+func (b *body) findPorts() {
 	for i, p := range b.m.Inputs {
 		switch {
 		case p.Buf != nil:
-			b.bufs[p.Buf] = b.m.in[i]
+			b.ports[p.Buf] = b.m.in[i]
 		case p.Var != nil:
 			b.vars[p.Var] = b.m.in[i]
 		}
 	}
 	for i, p := range b.m.Outputs {
 		if p.Buf != nil {
-			b.bufs[p.Buf] = b.m.out[i]
+			b.ports[p.Buf] = b.m.out[i]
 		}
 	}
 	for buf, name := range b.g.fields {
-		b.bufs[buf] = stateParam + "->" + name
+		b.ports[buf] = stateParam + "->" + name
 	}
 }
 
+// usesArena reports whether the method has buffers in the arena.
 func (b *body) usesArena() bool {
-	for _, bufs := range b.decls {
-		if slices.ContainsFunc(bufs, func(x *native.Buffer) bool { return x.Root == nil && x.MaxLen != 0 }) {
+	for buf := range b.uses {
+		if root := native.Root(buf); root.Storage == native.Arena && root.MaxLen != 0 {
 			return true
 		}
 	}
@@ -140,13 +152,19 @@ func (b *body) usesArena() bool {
 // checkArguments prints the test of all pointers.
 func (b *body) checkArguments() {
 	var tests []string
+	var tested []param
 	for _, p := range b.g.params(b.m) {
 		switch {
 		case p.name == arenaParam:
 			tests = append(tests, fmt.Sprintf("!%s(%s, %s_ARENA_ALIGN)", b.g.helper("aligned"), p.name, b.g.upper))
+			tested = append(tested, p)
 		case p.elem > 0:
 			tests = append(tests, fmt.Sprintf("!%s(%s, %d)", b.g.helper("aligned"), p.name, p.elem))
+			tested = append(tested, p)
 		}
+	}
+	if len(tests) > codegen.Alike(b.g.opt.FunctionWeight) {
+		tests = b.testParts(tests, tested)
 	}
 	b.guard(strings.Join(tests, " || "), "ERR_ARGUMENT")
 }
@@ -186,6 +204,7 @@ func (b *body) bindSizes() {
 		}
 		b.syms[s.Sym] = b.scope.Take(s.Sym.Name)
 		b.declared(b.syms[s.Sym], func() { b.w.line("const %s %s = %s;", idx, b.syms[s.Sym], x.s) })
+		b.give(idx.String()+" ", b.syms[s.Sym])
 		if _, known := s.Rest.Const(); !known {
 			b.use(b.syms[s.Sym])
 			b.guard(outside(name(b.syms[s.Sym], idx), s.Sym.Expr()), "ERR_SHAPE")

@@ -25,6 +25,8 @@ type method struct {
 	bytes   map[*native.Buffer]string // macros of the bytes of ports
 	state   bool
 	arena   int64
+	// functions counts those of its sections.
+	functions int
 }
 
 // field is a member of a sizes struct.

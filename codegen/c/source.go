@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/lower/native"
 )
 
 // vectorRounding lets gcc make vectors of what rounds and limits. Otherwise it
@@ -152,15 +153,45 @@ func (g *gen) stateStruct(w *writer) {
 
 // reset prints the function that gives the state its first value.
 func (g *gen) reset() {
+	name := g.prefix + "_reset"
+	var parts []string
+	alike := codegen.Alike(g.opt.FunctionWeight)
+	for i := 0; len(g.p.State) > alike && i < len(g.p.State); i += alike {
+		part := g.names.TakeAround(fmt.Sprintf("%s_%d", name, len(parts)+2))
+		g.resetFunction(g.noInline()+" static void", part, func() {
+			g.resetStates(g.p.State[i:min(i+alike, len(g.p.State))])
+		})
+		parts = append(parts, part)
+	}
+	g.resetFunction("void", name, func() {
+		w := &g.methodText
+		w.open("if (state == NULL) {")
+		w.line("return;")
+		w.close()
+		if parts == nil {
+			g.resetStates(g.p.State)
+		}
+		for _, part := range parts {
+			w.line("%s(state);", part)
+		}
+	})
+}
+
+// resetFunction prints a function of the state.
+func (g *gen) resetFunction(head, name string, body func()) {
 	w := &g.methodText
 	w.blank()
-	w.raw(fmt.Sprintf("void %s_reset(%s_state *state)", g.prefix, g.prefix))
+	w.raw(fmt.Sprintf("%s %s(%s_state *state)", head, name, g.prefix))
 	w.raw("{")
 	w.indent++
-	w.open("if (state == NULL) {")
-	w.line("return;")
+	body()
 	w.close()
-	for _, b := range g.p.State {
+}
+
+// resetStates prints what gives some states their first value.
+func (g *gen) resetStates(states []*native.Buffer) {
+	w := &g.methodText
+	for _, b := range states {
 		if b.MaxLen == 0 {
 			continue
 		}
@@ -179,5 +210,4 @@ func (g *gen) reset() {
 			w.close()
 		}
 	}
-	w.close()
 }

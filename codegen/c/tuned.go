@@ -66,7 +66,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	if !k.Doc.IsEmpty() {
 		w.comment(k.Doc.Comment())
 	}
-	head := strings.TrimSpace(in.Kernel.Head + " static void")
+	head := strings.TrimSpace(in.Kernel.Head + " " + g.static())
 	if len(phases) == 1 && text.Phase == "" {
 		w.line("%s %s(%s)", head, info.name, paramList(kept))
 		w.raw(strings.Trim(phases[0].body, "\n"))

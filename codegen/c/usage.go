@@ -1,13 +1,21 @@
 package c
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // usage records the names that stand in what is printed: what prints a name
 // calls use. So it is known what of a function's parameters and locals is needed.
 type usage struct{ names []string }
 
-// use records that a name is printed.
-func (u *usage) use(names ...string) { u.names = append(u.names, names...) }
+// use records that a name is printed; of a member, the struct's.
+func (u *usage) use(names ...string) {
+	for _, n := range names {
+		n, _, _ = strings.Cut(n, "->")
+		u.names = append(u.names, n)
+	}
+}
 
 // forget drops what was recorded since there were mark names: what was printed
 // is not part of the text after all. It returns those names.
@@ -23,6 +31,24 @@ func (u *usage) used() map[string]bool {
 	for _, n := range u.names {
 		set[n] = true
 	}
+	return set
+}
+
+// usedWithout returns the names recorded but for those in the declarations of
+// locals.
+func (u *usage) usedWithout(locals []localText) map[string]bool {
+	set := map[string]bool{}
+	at := 0
+	add := func(to int) {
+		for _, n := range u.names[at:to] {
+			set[n] = true
+		}
+	}
+	for _, l := range locals {
+		add(l.from)
+		at = l.to
+	}
+	add(len(u.names))
 	return set
 }
 

@@ -33,12 +33,13 @@ type Options struct {
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
 	// same bytes everywhere.
-	Generator string
-	Optimize  string // "speed" or "size"; "" is size for MCU targets, else speed
-	Planner   plan.Planner
-	Poison    bool // tests: overwrite dead buffers; with plan.Disjoint only
-	Bands     int  // tests: make convolutions in bands of so many rows wherever they can
-	Untuned   bool // tests: definitions only
+	Generator      string
+	Optimize       string // "speed" or "size"; "" is size for MCU targets, else speed
+	Planner        plan.Planner
+	Poison         bool // tests: overwrite dead buffers; with plan.Disjoint only
+	Bands          int  // tests: make convolutions in bands of so many rows wherever they can
+	FunctionWeight int  // tests: divide functions of the text that weigh more; 0: codegen.MaxWeight
+	Untuned        bool // tests: definitions only
 	// Threads, if over 1, divides kernels of C and Go into that many parts that may
 	// run at the same time: see the printers' options.
 	Threads int
@@ -153,9 +154,9 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, Done: opt.done()})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, Done: opt.done()})
+		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/lower/native"
 )
 
 // api prints the file with the type Model.
@@ -146,23 +147,47 @@ func (g *generator) modelType(f *jen.File) {
 	if len(g.p.State) == 0 {
 		return
 	}
+	g.reset(f)
+}
+
+// reset prints Reset, in several functions if there are many states.
+func (g *generator) reset(f *jen.File) {
+	alike := codegen.Alike(g.weight)
+	var parts []string
 	f.Comment("Reset gives the state its initial values.")
 	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Reset").Params().BlockFunc(func(b *jen.Group) {
-		for _, s := range g.p.State {
-			field := jen.Id("m").Dot(g.state[s])
-			elem, uniform := codegen.Uniform(s.Const)
-			switch {
-			case len(s.Const.Data) == 0:
-			case uniform && allZero(elem):
-				b.Clear(field.Index(jen.Op(":")))
-			case uniform:
-				b.For(jen.Id("i").Op(":=").Range().Add(field)).Block(
-					field.Clone().Index(jen.Id("i")).Op("=").Op(g.element(s.DType, elem)))
-			default:
-				b.Copy(field.Index(jen.Op(":")), jen.Id("m").Dot("weights").Dot(g.fields[s.Const]))
-			}
+		if len(g.p.State) <= alike {
+			g.resetStates(b, g.p.State)
+			return
+		}
+		for range (len(g.p.State) + alike - 1) / alike {
+			parts = append(parts, g.unit.scope.TakeAround(fmt.Sprintf("reset%d", len(parts)+2)))
+			b.Id(parts[len(parts)-1]).Call(jen.Id("m"))
 		}
 	})
+	for i, name := range parts {
+		f.Commentf("%s is a part of Reset.", name)
+		f.Func().Id(name).Params(jen.Id("m").Op("*").Id("Model")).BlockFunc(func(b *jen.Group) {
+			g.resetStates(b, g.p.State[i*alike:min((i+1)*alike, len(g.p.State))])
+		})
+	}
+}
+
+func (g *generator) resetStates(b *jen.Group, states []*native.Buffer) {
+	for _, s := range states {
+		field := jen.Id("m").Dot(g.state[s])
+		elem, uniform := codegen.Uniform(s.Const)
+		switch {
+		case len(s.Const.Data) == 0:
+		case uniform && allZero(elem):
+			b.Clear(field.Index(jen.Op(":")))
+		case uniform:
+			b.For(jen.Id("i").Op(":=").Range().Add(field)).Block(
+				field.Clone().Index(jen.Id("i")).Op("=").Op(g.element(s.DType, elem)))
+		default:
+			b.Copy(field.Index(jen.Op(":")), jen.Id("m").Dot("weights").Dot(g.fields[s.Const]))
+		}
+	}
 }
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }

@@ -56,7 +56,7 @@ func (p *methodPrinter) dim(d native.Dim) (name, value string) {
 		if port.Sym != nil {
 			value = p.symName(port.Sym)
 		} else {
-			value = p.numbers[d.Port]
+			value = p.scalars[d.Port]
 		}
 		return port.Name.GoFormat(), value
 	}
@@ -84,6 +84,7 @@ func (p *methodPrinter) solve(s native.Solve) []jen.Code {
 		}
 		name := p.scope.Take(camel(s.Sym.Name))
 		p.syms[s.Sym] = name
+		p.give(s.Sym, name, "int")
 		code = append(code, jen.Id(name).Op(":=").Op(text))
 	}
 	return append(code, p.bounds(s)...)
@@ -124,7 +125,7 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 	if _, ok := b.Len.Const(); ok {
 		return nil
 	}
-	name := p.exprs[b]
+	name := p.ports[b]
 	want := ""
 	for _, s := range b.Len.Symbols() {
 		if _, ok := p.syms[s]; !ok {

@@ -82,6 +82,8 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 		return []jen.Code{p.while(s)}
 	case *native.For:
 		return []jen.Code{p.loop(s)}
+	case *native.Section:
+		return p.section(s)
 	case *native.Let:
 		if s.Sym != nil && !p.alive(s.Sym) || s.Sym == nil && !p.alive(s.Var) {
 			return nil
@@ -157,7 +159,10 @@ func (p *methodPrinter) loop(s *native.For) jen.Code {
 	extent := p.index(s.Extent, precAdd)
 	v := p.scope.Take(camel(s.Var.Name))
 	p.syms[s.Var] = v
+	around := p.given
+	p.give(s.Var, v, "int")
 	body := p.block(s.Body)
+	p.given = around
 	switch {
 	case s.Reverse:
 		return jen.For(jen.Id(v).Op(":=").Op(extent).Op("-").Lit(1), jen.Id(v).Op(">=").Lit(0), jen.Id(v).Op("--")).Block(body...)
@@ -175,6 +180,16 @@ func (p *methodPrinter) let(s *native.Let) jen.Code {
 		value = typedLiteral(s.Value)
 	}
 	var name string
+	if field := p.kept(s); field != "" {
+		p.reads[numbersKey{}] = true
+		if s.Sym != nil {
+			p.syms[s.Sym] = field
+			value = "int(" + value + ")"
+		} else {
+			p.vars[s.Var] = field
+		}
+		return jen.Op(field).Op("=").Op(value)
+	}
 	if s.Sym != nil {
 		name = p.scope.Take(camel(s.Sym.Name))
 		p.syms[s.Sym] = name

@@ -37,6 +37,9 @@ type Options struct {
 	// Threads, if over 1, lets so many goroutines share the kernels that can be
 	// done in parts; NewThreads makes a Model with another number of them.
 	Threads int
+	// FunctionWeight is from which weight on functions of the text are divided; 0 is
+	// codegen.MaxWeight. Only tests ask for less.
+	FunctionWeight int
 	// Done, if not nil, ends Generate with an error soon after it is closed.
 	Done <-chan struct{}
 }
@@ -119,28 +122,34 @@ type generator struct {
 	errors    map[string]bool
 	probes    map[*native.Call]int // nil without Options.Probes
 	threads   int
+	weight    int // Options.FunctionWeight
 	done      <-chan struct{}
 	divided   []string // functions of kernels that are done in parts
 	methods   map[*native.Method]string
+	sections  map[*native.Section]string
+	numbers   map[*native.Method]string // types of their numbers
 }
 
 func newGenerator(p *native.Program, opt Options) (*generator, error) {
+	var probes map[*native.Call]int
+	if opt.Probes {
+		probes = codegen.Probes(p)
+	}
+	opt.FunctionWeight = cmp.Or(opt.FunctionWeight, codegen.MaxWeight)
+	p = codegen.Divide(p, opt.FunctionWeight, probes)
 	u, err := newUnit(cmp.Or(opt.Package, packageName(opt.Name)))
 	if err != nil {
 		return nil, err
 	}
 	u.target = opt.Target
 	g := &generator{
-		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "", threads: opt.Threads, done: opt.Done,
-		p: p, unit: u, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
+		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "", threads: opt.Threads, weight: opt.FunctionWeight, done: opt.Done,
+		p: p, unit: u, probes: probes, weights: codegen.LayOut(p), fields: map[*native.Const]string{},
 		state: map[*native.Buffer]string{}, names: map[*native.Kernel]string{}, errors: map[string]bool{},
-		methods: map[*native.Method]string{},
+		methods: map[*native.Method]string{}, sections: map[*native.Section]string{}, numbers: map[*native.Method]string{},
 	}
 	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "ErrIndex", "model", "newModel", "errShape", "errAssert", "errIndex", "element", "weights", "weightData", "loadWeights",
 		"elements", "littleEndian", "newArena", "view", "poison", "NewThreads", "threads", "divided", "task", "shared")
-	if opt.Probes {
-		g.probes = codegen.Probes(p)
-	}
 	g.nameMethods()
 	g.arena = g.arenaType()
 	fields := codegen.NewScope(newScope())

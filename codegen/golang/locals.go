@@ -13,7 +13,7 @@ import (
 // declaration gives a buffer a local variable; buffers that are nowhere but in
 // views have none.
 func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
-	if !p.mentioned[b] {
+	if !p.mentions[b] {
 		return nil
 	}
 	if same := p.sameView(b); same != "" {
@@ -86,17 +86,17 @@ func (p *methodPrinter) rootExpr(b *native.Buffer) string {
 	case native.Weight:
 		return "w." + p.g.fields[b.Const]
 	}
-	s := p.exprs[b]
+	s := p.port(b)
 	if len(s) > 3 && s[len(s)-3:] == "[:]" {
 		return s[:len(s)-3]
 	}
 	return s
 }
 
-// mentioned returns the buffers that statements themselves have as operands.
-func mentioned(body []native.Stmt) map[*native.Buffer]bool {
+// mentioned tells which buffers are operands themselves in a function of stmts.
+func mentioned(stmts []native.Stmt) map[*native.Buffer]bool {
 	found := map[*native.Buffer]bool{}
-	codegen.Walk(body, func(s native.Stmt) {
+	codegen.WalkFunction(stmts, func(s native.Stmt) {
 		if isPoison(s) {
 			return
 		}
@@ -118,6 +118,10 @@ func (p *methodPrinter) offset(b *native.Buffer) string {
 // operand is a buffer as an argument.
 func (p *methodPrinter) operand(b *native.Buffer) string {
 	if s, ok := p.exprs[b]; ok {
+		return s
+	}
+	if _, ok := p.ports[b]; ok {
+		s := p.port(b)
 		if p.late[b] {
 			s += "[:" + p.index(b.Len, precAny) + "]"
 		}
@@ -130,4 +134,10 @@ func (p *methodPrinter) operand(b *native.Buffer) string {
 		return p.rootExpr(b) + "[:]"
 	}
 	return p.rootExpr(b)
+}
+
+// port is a caller's tensor as it is.
+func (p *methodPrinter) port(b *native.Buffer) string {
+	p.reads[b] = true
+	return p.ports[b]
 }

@@ -21,18 +21,24 @@ type methodPrinter struct {
 	binding *native.Binding
 	sizes   map[dimKey]string // fields of the Sizes struct
 	words   *codegen.SizeWords
-	exprs   map[*native.Buffer]string
-	numbers map[int]string          // parameters for inputs that are numbers
+	ports   map[*native.Buffer]string
+	scalars map[int]string          // parameters for inputs that are numbers
 	late    map[*native.Buffer]bool // outputs whose size is only known at run time
-	declare map[native.Stmt][]*native.Buffer
-	views   []*native.Buffer // that have locals here
-	viewsAt map[viewKey][]*native.Buffer
-	zero    []jen.Code   // results that stand before an error
-	from    foreign.Text // the Python line of the statement around
-	fails   bool         // the method has errors to return
-	live    map[any]bool // symbols and locals that are read; nil: not known yet
+	given   []given                 // what sections can have
+	numbers map[any]string          // by symbol or local, fields for numbers read at run time
+	count   int                     // of functions
+	fails   bool                    // the method has errors to return
+	live    map[any]bool            // symbols and locals that are read; nil: not known yet
 
-	mentioned map[*native.Buffer]bool // statements have them as operands
+	// Of the function that is printed: the method's own, or that of a section.
+	exprs    map[*native.Buffer]string
+	declare  map[native.Stmt][]*native.Buffer
+	mentions map[*native.Buffer]bool // buffers that are operands themselves
+	views    []*native.Buffer        // that have locals here
+	viewsAt  map[viewKey][]*native.Buffer
+	zero     []jen.Code   // results that stand before an error
+	from     foreign.Text // the Python line of the statement around
+	sections []jen.Code   // that are printed
 }
 
 // method prints a method and its Sizes type. Go does not accept variables that
@@ -53,8 +59,9 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	for {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
-			sizes: map[dimKey]string{}, exprs: map[*native.Buffer]string{}, numbers: map[int]string{}, late: map[*native.Buffer]bool{},
-			declare: codegen.Declarations(m), mentioned: mentioned(m.Body),
+			sizes: map[dimKey]string{}, ports: map[*native.Buffer]string{}, scalars: map[int]string{}, late: map[*native.Buffer]bool{},
+			numbers: map[any]string{}, count: 1,
+			exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m.Body), mentions: mentioned(m.Body),
 			viewsAt: map[viewKey][]*native.Buffer{},
 		}
 		p.scope.Reserve("m", "w", "sizes")
@@ -74,19 +81,24 @@ func (p *methodPrinter) print() []jen.Code {
 	code := p.sizesType()
 	params, results := p.signature()
 	body := p.bind()
-	if p.readsWeights() {
+	if readsWeights(p.m.Body) {
 		body = append(body, jen.Id("w").Op(":=").Id("m").Dot("weights"))
 	}
 	if p.dividedCalls() {
 		body = append(body, jen.Id("m").Dot("shared").Dot("start").Call(), jen.Defer().Id("m").Dot("shared").Dot("stop").Call())
+	}
+	if codegen.Divided(p.m.Body) {
+		typ, made := p.shareNumbers()
+		code, body = append(code, typ...), append(body, made...)
 	}
 	if len(body) > 0 {
 		body = append(body, jen.Line())
 	}
 	body = append(body, p.steps(p.m.Body)...)
 	body = append(body, p.finish()...)
-	return append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id(p.g.door("Model"))).Id(p.name).
+	code = append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id(p.g.door("Model"))).Id(p.name).
 		Params(jen.Op(signature(params))).Add(results).Block(body...))
+	return append(code, p.sections...)
 }
 
 // finish sets the sizes that were not known before and returns.
@@ -121,9 +133,11 @@ func (p *methodPrinter) lines(f func() jen.Code) []jen.Code {
 	return []jen.Code{jen.Op(before), code}
 }
 
-func (p *methodPrinter) readsWeights() bool {
+// readsWeights reports whether a function of stmts reads weights; sections in it
+// get at theirs.
+func readsWeights(stmts []native.Stmt) bool {
 	found := false
-	codegen.Walk(p.m.Body, func(s native.Stmt) {
+	codegen.WalkFunction(stmts, func(s native.Stmt) {
 		for _, b := range codegen.Operands(s) {
 			found = found || native.Root(b).Storage == native.Weight
 		}

@@ -35,7 +35,7 @@ func (p *methodPrinter) doc() string {
 			if port.Mutated {
 				notes = append(notes, "updated in place")
 			}
-			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), false, i, port, notes...)
+			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), false, i, port, notes...)
 		case port.Value == nil && numberType(port) != "":
 			var notes []string
 			if port.Type.Kind == ir.IntKind && port.Type.HasExpr {
@@ -51,7 +51,7 @@ func (p *methodPrinter) doc() string {
 			if p.late[port.Buf] {
 				notes = append(notes, fmt.Sprintf("must have room for %d elements", port.Buf.MaxLen))
 			}
-			row(strings.TrimSuffix(p.exprs[port.Buf], "[:]"), true, i, port, notes...)
+			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), true, i, port, notes...)
 		case numberType(port) != "":
 			var notes []string
 			if port.Value == nil && port.Type.Kind == ir.IntKind && port.Type.HasExpr {

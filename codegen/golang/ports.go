@@ -156,15 +156,17 @@ func (p *methodPrinter) param(i int, port native.Port) []param {
 		return nil
 	}
 	name := p.scope.Take(camel(port.Name.Identifier()))
-	p.numbers[i] = name
+	p.scalars[i] = name
 	if port.Sym != nil {
 		p.syms[port.Sym] = name
+		p.give(port.Sym, name, t)
 	}
 	if port.Var != nil {
 		p.vars[port.Var] = name
 		if port.Var.DType == ir.Int64 {
 			t = "int64"
 		}
+		p.give(port.Var, name, t)
 	}
 	return []param{{name, t}}
 }
@@ -176,12 +178,14 @@ func (p *methodPrinter) tensorParam(port native.Port) []param {
 		return nil
 	}
 	name := p.scope.Take(camel(port.Name.Identifier()))
+	typ := "[]" + goType(b.DType)
+	p.ports[b] = name
 	if n, ok := b.Len.Const(); ok {
-		p.exprs[b] = name + "[:]"
-		return []param{{name, fmt.Sprintf("*[%d]%s", n, goType(b.DType))}}
+		typ = fmt.Sprintf("*[%d]%s", n, goType(b.DType))
+		p.ports[b] += "[:]"
 	}
-	p.exprs[b] = name
-	return []param{{name, "[]" + goType(b.DType)}}
+	p.given = append(p.given, given{b, param{name, typ}})
+	return []param{{name, typ}}
 }
 
 // number returns the value of an output that is a number.

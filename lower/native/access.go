@@ -77,6 +77,8 @@ func Blocks(s Stmt) []*[]Stmt {
 		return []*[]Stmt{&s.Head, &s.Body}
 	case *For:
 		return []*[]Stmt{&s.Body}
+	case *Section:
+		return []*[]Stmt{&s.Body}
 	}
 	return nil
 }

@@ -168,15 +168,19 @@ type (
 	}
 	// Poison overwrites a dead buffer. Only tests ask for it (Options.Poison).
 	Poison struct{ Buf *Buffer }
+	// Section runs Body. Package codegen puts it around what is to be a function of
+	// its own in the text; Build makes none, and the text form has none.
+	Section struct{ Body []Stmt }
 )
 
-func (*Call) isStmt()   {}
-func (*Cond) isStmt()   {}
-func (*While) isStmt()  {}
-func (*For) isStmt()    {}
-func (*Let) isStmt()    {}
-func (*Assert) isStmt() {}
-func (*Poison) isStmt() {}
+func (*Call) isStmt()    {}
+func (*Cond) isStmt()    {}
+func (*While) isStmt()   {}
+func (*For) isStmt()     {}
+func (*Let) isStmt()     {}
+func (*Assert) isStmt()  {}
+func (*Poison) isStmt()  {}
+func (*Section) isStmt() {}
 
 // Origin is a graph node that a statement came from.
 type Origin struct {
