@@ -38,6 +38,7 @@ func Shapes() []Shape {
 		{"states", "mutable buffers, each updated once", program(states)},
 		{"views", "slices, permutes, views and what is computed of them", program(views)},
 		{"writes", "writes to slices of one tensor, in place", program(writes)},
+		{"asserts", "a chain with an assertion after each step", program(asserts)},
 		{"sizes", "arithmetic with a dynamic size", program(sizes)},
 	}
 }
@@ -384,6 +385,16 @@ func writes(m *maker, n int) []*ir.Value {
 		y := m.Op("aten.select.int", x, 0, i%64)
 		z := m.Op("aten.select.int", x, 0, (i+7)%64)
 		m.Emit("aten.add_.Tensor", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: y}}, {Name: "other", Value: ir.Ref{Value: z}}}, y.Type)
+	}
+	return []*ir.Value{x}
+}
+
+func asserts(m *maker, n int) []*ir.Value {
+	x := vector(m)
+	for range n / 4 {
+		x = m.Op("aten.add.Scalar", x, 1.0)
+		small := m.Op("aten.lt.Scalar", m.Op("aten.select.int", x, 0, 0), 1e6)
+		m.Emit("aten._assert_async.msg", []ir.NamedArg{{Value: ir.Ref{Value: small}}, {Value: ir.Str("too large")}})
 	}
 	return []*ir.Value{x}
 }

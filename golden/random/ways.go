@@ -130,6 +130,8 @@ var variants = []variant{
 	{name: "rt apart", lang: "pte", opt: compile.Options{Planner: plan.Disjoint{}}, like: 9},
 	{name: "c bands", lang: "c", opt: compile.Options{Bands: 1}, like: 2},
 	{name: "go bands", lang: "go", opt: compile.Options{Bands: 2}, like: 6},
+	{name: "c divided", lang: "c", opt: compile.Options{FunctionWeight: 20, Threads: 2, DivideAll: true}, like: 2},
+	{name: "go divided", lang: "go", opt: compile.Options{FunctionWeight: 20, Threads: 2, DivideAll: true}, like: 6},
 }
 
 // named returns the variants whose names begin with prefix.
