@@ -61,7 +61,7 @@ func (b *builder) findEpilogue(f *facts) {
 		f.instance, f.operands = nil, f.call.Operands()
 		return
 	}
-	done, kept, size := ep.Body, ch.extra, 0
+	done, kept := ep.Body, ch.extra
 	var tail []*facts // nodes that join only if a later one gives a result the kernel can store
 	inner := map[*ir.Value]*expr.Expr{v: ep.Body}
 	outside := &readers{b: b, of: map[*ir.Node]int{}}
@@ -75,8 +75,7 @@ func (b *builder) findEpilogue(f *facts) {
 			break
 		}
 		body, extra, ok := b.epilogueStep(next, v, inner, ch.extra, ep, in.Channels)
-		expr.Walk(next.tensors[0].Body, func(*expr.Expr) { size++ })
-		if !ok || size > maxFused {
+		if !ok {
 			break
 		}
 		out := next.node.Output(0)
