@@ -73,6 +73,7 @@ func ClampText(m *native.Method) string {
 	if len(m.Clamps) == 0 {
 		return ""
 	}
-	return "An index out of range counts as the nearest that is in range, in " + strings.Join(m.Clamps, ", ") +
+	return "An index out of range counts as the nearest that is in range, in " +
+		strings.Join(m.Clamps, ", ") +
 		"; etgen --checked makes it an error."
 }

@@ -26,7 +26,8 @@ const (
 // IsOwnName reports whether a file of that name is of the way in which packages
 // are written, so that no package has one.
 func IsOwnName(name string) bool {
-	return name == RecordFile || name == stageDir || name == journalDir || name == lockFile || name == "." || name == ".."
+	return name == RecordFile || name == stageDir || name == journalDir || name == lockFile ||
+		name == "." || name == ".."
 }
 
 // clean reports whether no run is at work in dir, nor was killed there.
@@ -52,7 +53,8 @@ func commit(ctx context.Context, dir string, changes []change) (err error) {
 			os.RemoveAll(stage)
 		}
 	}()
-	for _, sub := range []string{stage, filepath.Join(stage, newFiles), filepath.Join(stage, oldFiles)} {
+	for _, sub := range []string{stage, filepath.Join(stage, newFiles), filepath.Join(stage,
+		oldFiles)} {
 		if err := os.Mkdir(sub, 0o777); err != nil {
 			return unchanged(dir, err)
 		}
@@ -96,7 +98,8 @@ func makeChanges(dir string, changes []change) error {
 		for k := i; k >= 0; k-- {
 			if back := changes[k].undo(dir); back != nil {
 				// The journal stays, so that the next run goes on.
-				return fmt.Errorf("%s: %w; run again to finish", filepath.Join(dir, s.Name), errors.Join(err, back))
+				return fmt.Errorf("%s: %w; run again to finish", filepath.Join(dir, s.Name),
+					errors.Join(err, back))
 			}
 		}
 		dropJournal(dir)
@@ -177,12 +180,15 @@ func recoverFolder(dir string) error {
 		err = json.Unmarshal(text, &changes)
 	}
 	for _, s := range changes {
-		if err == nil && (s.Name != filepath.Base(s.Name) || IsOwnName(s.Name) && s.Name != RecordFile) {
+		if err == nil && (s.Name != filepath.Base(s.Name) || IsOwnName(s.Name) &&
+			s.Name != RecordFile) {
 			err = fmt.Errorf("%q is no file of the folder", s.Name)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: what an interrupted run left cannot be read: %w: remove it and run again", journal, err)
+		return fmt.Errorf(
+			"%s: what an interrupted run left cannot be read: %w: remove it and run again",
+			journal, err)
 	}
 	for _, s := range changes {
 		path := filepath.Join(dir, s.Name)
@@ -195,7 +201,8 @@ func recoverFolder(dir string) error {
 		case now != "" && now != s.Old:
 			return &ConflictError{[]Difference{{path, "was changed since a run was interrupted"}}}
 		}
-		if _, err := os.Lstat(filepath.Join(journal, newFiles, s.Name)); s.New != "" && errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(journal, newFiles, s.Name)); s.New != "" &&
+			errors.Is(err, fs.ErrNotExist) {
 			continue // it was in place, and somebody has removed it
 		}
 		s.Old = now // it may be moved away already

@@ -15,8 +15,11 @@ func use(bufs ...*native.Buffer) *native.Call {
 }
 
 func TestDeclarations(t *testing.T) {
-	arena := func(name string) *native.Buffer { return &native.Buffer{Name: name, Len: sym.Int(8), MaxLen: 8} }
-	before, both, arm, pred, head, carried, last := arena("before"), arena("both"), arena("arm"), arena("pred"), arena("head"), arena("carried"), arena("last")
+	arena := func(name string) *native.Buffer {
+		return &native.Buffer{Name: name, Len: sym.Int(8), MaxLen: 8}
+	}
+	before, both, arm, pred, head, carried, last := arena("before"), arena("both"), arena("arm"),
+		arena("pred"), arena("head"), arena("carried"), arena("last")
 	input := &native.Buffer{Name: "input", Storage: native.Input}
 	row := sym.NewVar("t", sym.Int(2))
 	view := &native.Buffer{Name: "view", Root: carried, At: row.Expr(), Len: sym.Int(1), MaxLen: 1}
@@ -27,11 +30,13 @@ func TestDeclarations(t *testing.T) {
 	inHead, inBody := use(head), use(last)
 	while := &native.While{Head: []native.Stmt{inHead}, Pred: pred, Body: []native.Stmt{inBody}}
 	inFor := use(view)
-	loopFor := &native.For{Var: row, Extent: sym.Int(2), Body: []native.Stmt{use(input), inFor, use(view, carried)}}
+	loopFor := &native.For{Var: row, Extent: sym.Int(2), Body: []native.Stmt{use(input), inFor,
+		use(view, carried)}}
 	m := &native.Method{Body: []native.Stmt{first, cond, while, loopFor, use(last, before)}}
 
 	want := map[*native.Buffer]native.Stmt{
-		before: first, both: cond, arm: inThen, head: inHead, pred: inHead, last: while, carried: inFor, view: inFor,
+		before: first, both: cond, arm: inThen, head: inHead, pred: inHead, last: while,
+		carried: inFor, view: inFor,
 	}
 	got := Declarations(m.Body)
 	n := 0
@@ -53,12 +58,14 @@ func TestDeclarations(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	at := func(storage native.Storage, offset, n int64) *native.Buffer {
-		return &native.Buffer{Storage: storage, Offset: offset, Len: sym.Int(n), MaxLen: n, DType: 4}
+		return &native.Buffer{Storage: storage, Offset: offset, Len: sym.Int(n),
+			MaxLen: n, DType: 4}
 	}
 	size := int64(at(native.Arena, 0, 1).DType.Size())
 	a, b, c := at(native.Arena, 0, 8), at(native.Arena, 8*size, 8), at(native.Arena, 0, 8)
 	part := func(of *native.Buffer, start sym.Expr, n int64) *native.Buffer {
-		return &native.Buffer{Storage: of.Storage, Root: of, At: start, Len: sym.Int(n), MaxLen: n, DType: of.DType}
+		return &native.Buffer{Storage: of.Storage, Root: of, At: start, Len: sym.Int(n), MaxLen: n,
+			DType: of.DType}
 	}
 	t1 := sym.NewVar("t", sym.Int(2))
 	x, y := at(native.Input, 0, 8), at(native.Output, 0, 8)

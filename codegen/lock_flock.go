@@ -22,7 +22,8 @@ func tryLock(path string) (*os.File, error) {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		f.Close()
 		return nil, errLocked
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL):
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK),
+		errors.Is(err, syscall.EINVAL):
 		f.Close()
 		os.Remove(path)
 		return nil, nil
@@ -46,7 +47,8 @@ func tryLock(path string) (*os.File, error) {
 
 func flock(f *os.File) error {
 	for {
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != syscall.EINTR {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err !=
+			syscall.EINTR {
 			return err
 		}
 	}

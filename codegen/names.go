@@ -34,7 +34,8 @@ type Scope struct {
 
 // NewScope returns a scope inside outer, which may be nil.
 func NewScope(outer *Scope) *Scope {
-	return &Scope{outer: outer, names: map[string]bool{}, inner: map[string]bool{}, next: map[string]int{}}
+	return &Scope{outer: outer, names: map[string]bool{}, inner: map[string]bool{},
+		next: map[string]int{}}
 }
 
 // Reserve marks names as taken.

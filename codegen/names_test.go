@@ -4,7 +4,8 @@ import "testing"
 
 func TestIdentifier(t *testing.T) {
 	for in, want := range map[string]string{
-		"x": "x", "layers.0.weight": "layers_0_weight", "3d": "v3d", "": "v", "__x": "x", "a--b": "a_b", "é": "v", "x_": "x", "A9": "A9",
+		"x": "x", "layers.0.weight": "layers_0_weight", "3d": "v3d", "": "v", "__x": "x",
+		"a--b": "a_b", "é": "v", "x_": "x", "A9": "A9",
 	} {
 		if got := Identifier(in); got != want {
 			t.Errorf("Identifier(%q) = %q, want %q", in, got, want)

@@ -140,7 +140,8 @@ type ConflictError struct{ Files []Difference }
 func (e *ConflictError) Error() string {
 	text := ""
 	for _, f := range e.Files {
-		text += fmt.Sprintf("%v: move it away, or write to another folder or under another name\n", f)
+		text += fmt.Sprintf("%v: move it away, or write to another folder or under another name\n",
+			f)
 	}
 	return text
 }
@@ -196,9 +197,14 @@ func (p *Package) compare(dir string, next entry, inputs []string) (list []chang
 		case err != nil:
 			return list, err
 		case isInput(filepath.Join(dir, f.Name), inputs) == 0:
-			return nil, fmt.Errorf("%s is the model itself: write to another folder, or under another name", filepath.Join(dir, f.Name))
+			return nil,
+				fmt.Errorf("%s is the model itself: write to another folder, or under another name",
+					filepath.Join(dir, f.Name))
 		case isInput(filepath.Join(dir, f.Name), inputs) > 0:
-			return nil, fmt.Errorf("%s is an input of this run: write to another folder, or under another name", filepath.Join(dir, f.Name))
+			return nil,
+				fmt.Errorf(
+					"%s is an input of this run: write to another folder, or under another name",
+					filepath.Join(dir, f.Name))
 		case s.Old == s.New:
 			continue
 		case owner != "":

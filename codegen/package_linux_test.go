@@ -14,7 +14,8 @@ func TestUmask(t *testing.T) {
 	defer syscall.Umask(old)
 	dir := filepath.Join(t.TempDir(), "out")
 	write(t, pack("c", "net", "net.c", "1"), dir)
-	for path, want := range map[string]os.FileMode{dir: 0o750, filepath.Join(dir, "net.c"): 0o640, filepath.Join(dir, RecordFile): 0o640} {
+	for path, want := range map[string]os.FileMode{dir: 0o750, filepath.Join(dir, "net.c"): 0o640,
+		filepath.Join(dir, RecordFile): 0o640} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
@@ -39,8 +40,12 @@ func TestDiskFull(t *testing.T) {
 	write(t, pack("c", "net", "net.c", "1"), dir)
 	out := filepath.Join(dir, "a", "b")
 	for _, to := range []string{dir, out} {
-		err := pack("c", "net", "net.c", "2", "net.bin", strings.Repeat("x", 1<<20)).Write(t.Context(), to)
-		if err == nil || !strings.Contains(err.Error(), filepath.Join(to, "net.bin")+": cannot be written, nothing is changed: no space left on device") {
+		err := pack("c", "net", "net.c", "2", "net.bin", strings.Repeat("x", 1<<20)).Write(
+			t.Context(), to)
+		if err == nil ||
+			!strings.Contains(err.Error(),
+				filepath.Join(to,
+					"net.bin")+": cannot be written, nothing is changed: no space left on device") {
 			t.Error(err)
 		}
 		expect(t, dir, "net.c", "1")
@@ -57,13 +62,16 @@ func TestReadOnly(t *testing.T) {
 	mount(t, dir, "size=128k", syscall.MS_REMOUNT|syscall.MS_RDONLY)
 	write(t, p, dir)
 	next := pack("c", "net", "net.c", "2")
-	if err := next.Write(t.Context(), dir); err == nil || !strings.Contains(err.Error(), dir+": cannot be written, nothing is changed: read-only file system") {
+	if err := next.Write(t.Context(), dir); err == nil ||
+		!strings.Contains(err.Error(),
+			dir+": cannot be written, nothing is changed: read-only file system") {
 		t.Error(err)
 	}
 	if left, err := next.Check(t.Context(), dir); err != nil || len(left) != 2 {
 		t.Error(left, err)
 	}
-	if err := p.Write(t.Context(), filepath.Join(dir, "a")); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "a")+": cannot be written") {
+	if err := p.Write(t.Context(), filepath.Join(dir, "a")); err == nil ||
+		!strings.Contains(err.Error(), filepath.Join(dir, "a")+": cannot be written") {
 		t.Error(err)
 	}
 	expect(t, dir, "net.c", "1")

@@ -12,7 +12,8 @@ func TestOutputName(t *testing.T) {
 		names []string
 		want  string // of the last
 	}{
-		{[]string{"out0"}, "out"}, {[]string{"scores"}, "scores"}, {[]string{"out0", "out1"}, "out1"},
+		{[]string{"out0"}, "out"}, {[]string{"scores"}, "scores"},
+		{[]string{"out0", "out1"}, "out1"},
 	} {
 		m := &native.Method{}
 		for _, n := range c.names {

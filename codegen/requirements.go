@@ -42,7 +42,8 @@ func Requirements(m *native.Method, w *SizeWords) string {
 
 // comparisons as C, Go and Python write them.
 var comparisons = map[expr.Op]string{
-	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">", expr.OpGe: ">=",
+	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">",
+	expr.OpGe: ">=",
 }
 
 // condition words a condition on integers that the caller knows; ok is false for

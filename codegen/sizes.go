@@ -38,7 +38,8 @@ func NewSizeWords(b *native.Binding, name func(output bool, d native.Dim) string
 	}
 	// What only the run knows is called as the first dimension that is it.
 	for _, d := range b.Out {
-		if syms := d.Size.Symbols(); len(syms) == 1 && d.Size.Equal(syms[0].Expr()) && !w.knows(d.Size) {
+		if syms := d.Size.Symbols(); len(syms) == 1 && d.Size.Equal(syms[0].Expr()) &&
+			!w.knows(d.Size) {
 			w.values[syms[0]] = named(true, d)
 		}
 	}
@@ -47,7 +48,10 @@ func NewSizeWords(b *native.Binding, name func(output bool, d native.Dim) string
 
 // knows reports whether all of e has the caller's names.
 func (w *SizeWords) knows(e sym.Expr) bool {
-	return !slices.ContainsFunc(e.Symbols(), func(s *sym.Symbol) bool { _, ok := w.values[s]; return !ok })
+	return !slices.ContainsFunc(e.Symbols(), func(s *sym.Symbol) bool {
+		_, ok := w.values[s]
+		return !ok
+	})
 }
 
 // value returns e in terms of what the caller knows.
@@ -117,7 +121,8 @@ func (w *SizeWords) solvedText(s namedSolve) string {
 // inputs or from dimensions before it, if it does, and its bounds.
 func (w *SizeWords) Output(d native.Dim) string {
 	text := rangeText(d.Size)
-	if value := w.Expr(d.Size); w.knows(d.Size) && value != text && (d.Axis < 0 || value != w.name(true, d)) {
+	if value := w.Expr(d.Size); w.knows(d.Size) && value != text && (d.Axis < 0 ||
+		value != w.name(true, d)) {
 		text = value + ", " + text
 	}
 	if w.Late(d.Size) {

@@ -11,7 +11,8 @@ import (
 )
 
 func TestSizeWords(t *testing.T) {
-	a, b, c, u := sym.NewSymbol("a", 2, 32), sym.NewSymbol("b", 1, 5), sym.NewSymbol("c", 0, math.MaxInt64), sym.NewSymbol("u", 0, 12)
+	a, b, c, u := sym.NewSymbol("a", 2, 32), sym.NewSymbol("b", 1, 5), sym.NewSymbol("c", 0,
+		math.MaxInt64), sym.NewSymbol("u", 0, 12)
 	mul := func(n int64, s *sym.Symbol) sym.Expr { return sym.Mul(sym.Int(n), s.Expr()) }
 	plus := func(e sym.Expr, n int64) sym.Expr { return sym.Add(e, sym.Int(n)) }
 	tensor := func(sizes ...sym.Expr) native.Port {
@@ -35,7 +36,8 @@ func TestSizeWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := NewSizeWords(binding, func(output bool, d native.Dim) string {
-		return fmt.Sprintf("%s%d_dim%d", map[bool]string{false: "in", true: "out"}[output], d.Port, d.Axis)
+		return fmt.Sprintf("%s%d_dim%d", map[bool]string{false: "in", true: "out"}[output],
+			d.Port, d.Axis)
 	})
 	check := func(got, want string) {
 		t.Helper()
@@ -53,7 +55,8 @@ func TestSizeWords(t *testing.T) {
 	}
 	outs := []string{
 		"in0_dim0//2, 2 to 32", "2*in0_dim0, 8 to 128", "0 to 12, known after the call",
-		"out0_dim2 + 1, 1 to 13, known after the call", "in2_dim0 + 1, at least 1", "out0_dim2, 0 to 12, known after the call",
+		"out0_dim2 + 1, 1 to 13, known after the call", "in2_dim0 + 1, at least 1",
+		"out0_dim2, 0 to 12, known after the call",
 	}
 	for i, d := range binding.Out {
 		check(w.Output(d), outs[i])
@@ -65,14 +68,18 @@ func TestSizeWords(t *testing.T) {
 func TestSizeWordsOfSums(t *testing.T) {
 	a, b, c := sym.NewSymbol("a", 2, 8), sym.NewSymbol("b", 1, 5), sym.NewSymbol("c", 0, 4)
 	m := &native.Method{Inputs: []native.Port{
-		{Type: ir.TensorOf(ir.Float32, a.Expr(), sym.Add(a.Expr(), b.Expr()), sym.Add(a.Expr(), sym.Mul(sym.Int(4), c.Expr()))), Buf: &native.Buffer{}},
+		{Type: ir.TensorOf(ir.Float32, a.Expr(), sym.Add(a.Expr(), b.Expr()),
+			sym.Add(a.Expr(), sym.Mul(sym.Int(4), c.Expr()))), Buf: &native.Buffer{}},
 	}}
 	binding, err := native.Bind(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := NewSizeWords(binding, func(_ bool, d native.Dim) string { return fmt.Sprintf("d%d", d.Axis) })
-	for i, want := range []string{"2 to 8", "3 to 13, at least d0 + 1, at most d0 + 5", "2 to 24, d0 plus 4 times 0 to 4"} {
+	w := NewSizeWords(binding, func(_ bool, d native.Dim) string {
+		return fmt.Sprintf("d%d", d.Axis)
+	})
+	for i, want := range []string{"2 to 8", "3 to 13, at least d0 + 1, at most d0 + 5",
+		"2 to 24, d0 plus 4 times 0 to 4"} {
 		if got := w.Input(binding.In[i]); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -48,7 +48,8 @@ func TestArchives(t *testing.T) {
 		p, c, err := pt2.Read(file)
 		if err != nil {
 			// Files that are wrong may be refused here, or only when they are compiled.
-			if wrong := strings.Contains(name, "golden/refused/") || strings.Contains(name, "shared/repro/"); !wrong {
+			if wrong := strings.Contains(name, "golden/refused/") ||
+				strings.Contains(name, "shared/repro/"); !wrong {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue

@@ -108,8 +108,10 @@ func TestCloneShares(t *testing.T) {
 	data := badBlob{}
 	l := &Constant{Type: StaticTensor(Float32), Data: &data}
 	p := &Program{Methods: []*Method{
-		{Name: "f", Graph: &Graph{Constants: []*Value{{Name: "a", Type: k.Type, Const: k}, {Name: "b", Type: k.Type, Const: k}}}},
-		{Name: "g", Graph: &Graph{Constants: []*Value{{Name: "a", Type: k.Type, Const: k}, {Name: "c", Type: l.Type, Const: l}}}},
+		{Name: "f", Graph: &Graph{Constants: []*Value{{Name: "a", Type: k.Type, Const: k},
+			{Name: "b", Type: k.Type, Const: k}}}},
+		{Name: "g", Graph: &Graph{Constants: []*Value{{Name: "a", Type: k.Type, Const: k},
+			{Name: "c", Type: l.Type, Const: l}}}},
 	}}
 	q := Clone(p)
 	f, g := q.Methods[0].Graph.Constants, q.Methods[1].Graph.Constants

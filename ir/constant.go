@@ -102,7 +102,8 @@ func layoutOf(c *Constant) (constLayout, error) {
 		l.last += l.strides[i] * (n - 1)
 	}
 	if l.last >= stored/l.item {
-		return l, fmt.Errorf("its storage has %d bytes, too few for element %d of %s", stored, l.last, t.DType)
+		return l, fmt.Errorf("its storage has %d bytes, too few for element %d of %s", stored,
+			l.last, t.DType)
 	}
 	if bytes := l.numel * l.item; bytes > stored && bytes > maxExpanded {
 		return l, fmt.Errorf("it expands %d stored bytes to %d", stored, bytes)

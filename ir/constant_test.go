@@ -39,7 +39,8 @@ func TestTensor(t *testing.T) {
 		{"expanded scalar", 7, []int64{2, 2}, []int64{0, 0}, []uint32{7, 7, 7, 7}},
 		{"size 1 with any stride", 0, []int64{1, 3}, []int64{math.MaxInt64, 1}, []uint32{0, 1, 2}},
 		{"scalar", 11, nil, nil, []uint32{11}},
-		{"channels last", 0, []int64{1, 2, 2, 3}, []int64{12, 1, 6, 2}, []uint32{0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11}},
+		{"channels last", 0, []int64{1, 2, 2, 3}, []int64{12, 1, 6, 2}, []uint32{0, 2, 4, 6, 8, 10,
+			1, 3, 5, 7, 9, 11}},
 		{"empty", 100, []int64{2, 0}, []int64{1, 1}, nil},
 	} {
 		got, err := Tensor(strided(counted(12), c.offset, c.sizes, c.strides))

@@ -36,7 +36,8 @@ type Unresolved struct {
 
 // ReadAt always fails.
 func (u Unresolved) ReadAt([]byte, int64) (int, error) {
-	return 0, fmt.Errorf("data %s is not at hand: only the text form of the program was read", u.Digest)
+	return 0, fmt.Errorf("data %s is not at hand: only the text form of the program was read",
+		u.Digest)
 }
 
 // Size returns the length in bytes.

@@ -60,8 +60,11 @@ func WantBound(size sym.Expr) string {
 		if _, hi := s.Expr().Bounds(); hi != math.MaxInt64 {
 			continue
 		}
-		if strings.HasPrefix(s.Name, "u") { // as torch.export calls numbers that it finds in tensors
-			words = append(words, fmt.Sprintf("say in the model torch._check(%s <= …) of the number that %[1]s is", s.Name))
+		// as torch.export calls numbers that it finds in tensors
+		if strings.HasPrefix(s.Name, "u") {
+			words = append(words,
+				fmt.Sprintf("say in the model torch._check(%s <= …) of the number that %[1]s is",
+					s.Name))
 		} else {
 			words = append(words, fmt.Sprintf("export it with torch.export.Dim(%q, max=…)", s.Name))
 		}

@@ -82,8 +82,9 @@ const (
 
 // OutputSpec describes one graph output.
 type OutputSpec struct {
-	Kind   OutputKind
-	Target string // the mutated buffer's or parameter's qualified name, the mutated input's value name
+	Kind OutputKind
+	// the mutated buffer's or parameter's qualified name, the mutated input's value name
+	Target string
 }
 
 // Graph is a list of nodes in execution order. A region's Inputs are its
@@ -102,7 +103,8 @@ type Value struct {
 	Type  Type
 	Def   *Node // nil for inputs and constants
 	Index int
-	Const *Constant // the data of a parameter, buffer or folded constant: for mutable state its initial value
+	// the data of a parameter, buffer or folded constant: for mutable state its initial value
+	Const *Constant
 }
 
 // Constant is tensor data. Sizes, strides and offset that select the tensor

@@ -25,7 +25,8 @@ func Parse(name, src string) (*Program, error) {
 // each digest.
 func ParseWith(name, src string, resolve Resolver) (p *Program, err error) {
 	defer text.Recover(&err)
-	ps := &parser{Lexer: &text.Lexer{File: name, Src: src}, resolve: resolve, blobs: map[string]Blob{}}
+	ps := &parser{Lexer: &text.Lexer{File: name, Src: src}, resolve: resolve,
+		blobs: map[string]Blob{}}
 	return ps.program(), nil
 }
 

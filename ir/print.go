@@ -123,7 +123,8 @@ func (pr *printer) method(m *Method) {
 		pr.input(v, spec)
 	}
 	pr.constants(m.Graph)
-	if len(m.Graph.Inputs)+len(m.Graph.Constants)+len(m.Symbols) > 0 || m.In != nil || m.Out != nil {
+	if len(m.Graph.Inputs)+len(m.Graph.Constants)+len(m.Symbols) > 0 || m.In != nil ||
+		m.Out != nil {
 		pr.str("\n")
 	}
 	pr.body(m.Graph, m.Outputs)

@@ -52,11 +52,13 @@ func TestParsedProgram(t *testing.T) {
 	if n, _ := m.Symbols[0].Hi.Const(); n != 64 || !m.Symbols[1].Hi.Equal(sym.Inf()) {
 		t.Errorf("bounds of %v and %v", m.Symbols[0].Hi, m.Symbols[1].Hi)
 	}
-	if in := m.In; in.Type != "builtins.tuple" || in.Children[1].Keys[0] != "scale" || in.Children[0].Children[0].Type != "" {
+	if in := m.In; in.Type != "builtins.tuple" || in.Children[1].Keys[0] != "scale" ||
+		in.Children[0].Children[0].Type != "" {
 		t.Errorf("calling convention %+v", in)
 	}
 	v := m.Graph.Inputs[1]
-	if s := m.Inputs[1]; s.Kind != Buffer || s.Target != "n" || !s.Persistent || v.Const.Name != "n" {
+	if s := m.Inputs[1]; s.Kind != Buffer || s.Target != "n" || !s.Persistent ||
+		v.Const.Name != "n" {
 		t.Errorf("buffer %+v", s)
 	}
 	if !v.Type.Strides[0].Is(2) || !v.Type.Offset.Is(3) {
@@ -148,7 +150,8 @@ func TestPrintElements(t *testing.T) {
 		if strings.HasPrefix(c.want, "data") {
 			continue
 		}
-		p := parse(t, `program "" method f { const %c: `+c.dtype.Short()+`[0] = `+c.want+` return () }`)
+		p := parse(t,
+			`program "" method f { const %c: `+c.dtype.Short()+`[0] = `+c.want+` return () }`)
 		if got := string(p.Methods[0].Graph.Constants[0].Const.Data.(Bytes)); got != c.data {
 			t.Errorf("%v %s parses as %q, want %q", c.dtype, c.want, got, c.data)
 		}
@@ -159,7 +162,8 @@ func TestLargeConstants(t *testing.T) {
 	data := Bytes(strings.Repeat("x", 68))
 	k := &Constant{Type: StaticTensor(Float32, 17), Data: data}
 	v := &Value{Name: "c", Type: k.Type, Const: k}
-	w := &Value{Name: "d", Type: k.Type, Const: &Constant{Name: "w", Type: StaticTensor(Float32, 4), Data: data}}
+	w := &Value{Name: "d", Type: k.Type, Const: &Constant{Name: "w", Type: StaticTensor(Float32, 4),
+		Data: data}}
 	p := &Program{Methods: []*Method{{Name: "f", Graph: &Graph{Constants: []*Value{v, w}}}}}
 	text := p.String()
 
@@ -179,7 +183,9 @@ func TestLargeConstants(t *testing.T) {
 	if got := q.String(); got != text {
 		t.Errorf("resolved it prints\n%s, want\n%s", got, text)
 	}
-	if _, err := ParseWith("test", text, func(string, int64) (Blob, error) { return nil, errors.New("lost") }); err == nil || !strings.Contains(err.Error(), "lost") {
+	if _, err := ParseWith("test", text, func(string, int64) (Blob, error) {
+		return nil, errors.New("lost")
+	}); err == nil || !strings.Contains(err.Error(), "lost") {
 		t.Errorf("error %v, want that of the resolver", err)
 	}
 	u := parse(t, text).Methods[0].Graph.Constants[0].Const.Data
@@ -199,7 +205,8 @@ func TestUnreadableConstant(t *testing.T) {
 		Constants: []*Value{{Name: "c", Type: k.Type, Const: k}},
 	}}}}
 	err := Print(io.Discard, p)
-	if err == nil || !strings.Contains(err.Error(), "%c") || !strings.Contains(err.Error(), "disk on fire") {
+	if err == nil || !strings.Contains(err.Error(), "%c") ||
+		!strings.Contains(err.Error(), "disk on fire") {
 		t.Errorf("error %v", err)
 	}
 	if text := p.String(); !strings.Contains(text, "data(unreadable, 4)") {

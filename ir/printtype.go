@@ -96,7 +96,8 @@ func (pr *printer) arg(a Arg) {
 	case Str:
 		pr.str(strconv.Quote(string(a)))
 	case Complex:
-		pr.printf("complex(%s, %s)", floatText(real(complex128(a)), 64), floatText(imag(complex128(a)), 64))
+		pr.printf("complex(%s, %s)", floatText(real(complex128(a)), 64),
+			floatText(imag(complex128(a)), 64))
 	case DTypeArg:
 		pr.str(dtypeText(DType(a)))
 	case LayoutArg:
@@ -142,7 +143,9 @@ func (l Location) String() string {
 
 // wordText quotes s if it could not stand as a word of a comment.
 func wordText(s string) string {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == '"' || !strconv.IsPrint(r)
+	}) {
 		return strconv.Quote(s)
 	}
 	return s

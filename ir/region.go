@@ -7,12 +7,14 @@ func (e *Emitter) Region(inputs []*Value, build func(*Emitter) ([]Arg, error)) (
 }
 
 // BuildGraph builds a graph of its own.
-func BuildGraph(names *Names, inputs []*Value, build func(*Emitter) ([]Arg, error)) (*Graph, error) {
+func BuildGraph(names *Names, inputs []*Value,
+	build func(*Emitter) ([]Arg, error)) (*Graph, error) {
 	rw := &Rewriter{Names: names, subst: map[*Value]Arg{}, gone: map[*Value]*Node{}}
 	return buildGraph(rw, names, Location{}, inputs, build)
 }
 
-func buildGraph(rw *Rewriter, names *Names, loc Location, inputs []*Value, build func(*Emitter) ([]Arg, error)) (*Graph, error) {
+func buildGraph(rw *Rewriter, names *Names, loc Location, inputs []*Value,
+	build func(*Emitter) ([]Arg, error)) (*Graph, error) {
 	g := &Graph{Inputs: inputs}
 	e := &Emitter{Names: names, Loc: loc, graph: g, rw: rw}
 	out, err := build(e)

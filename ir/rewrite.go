@@ -207,7 +207,9 @@ func (rw *Rewriter) remapDeep(n *Node) {
 func (rw *Rewriter) lookup(v *Value) Arg {
 	if n := rw.gone[v]; n != nil {
 		delete(rw.gone, v) // say it once
-		rw.errs = append(rw.errs, ErrorAt("", n, fmt.Errorf("its output %%%s is used but was replaced by nothing", v.Name)))
+		rw.errs = append(rw.errs,
+			ErrorAt("", n, fmt.Errorf("its output %%%s is used but was replaced by nothing",
+				v.Name)))
 	}
 	a, ok := rw.subst[v]
 	if !ok {

@@ -11,7 +11,8 @@ import (
 
 // rewrite runs visit on the only method of text; both program and result
 // must verify.
-func rewrite(t *testing.T, text string, visit func(e *Emitter, n *Node) ([]*Value, bool, error)) (string, error) {
+func rewrite(t *testing.T, text string, visit func(e *Emitter,
+	n *Node) ([]*Value, bool, error)) (string, error) {
 	t.Helper()
 	p := parse(t, text)
 	if err := Verify(p); err != nil {
@@ -36,7 +37,8 @@ func program(lines string) string {
 
 func check(t *testing.T, got, wantLines string) {
 	t.Helper()
-	if diff := cmp.Diff(strings.Split(program(wantLines), "\n"), strings.Split(got, "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(program(wantLines), "\n"), strings.Split(got, "\n")); diff !=
+		"" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -83,7 +85,8 @@ func TestReplace(t *testing.T) {
 		if n.Op != "aten.relu.default" {
 			return nil, true, nil
 		}
-		m := e.Emit("aten.clamp.default", []NamedArg{{"self", n.Arg("self")}, {"min", Int(0)}}, n.Outputs[0].Type)
+		m := e.Emit("aten.clamp.default", []NamedArg{{"self", n.Arg("self")}, {"min", Int(0)}},
+			n.Outputs[0].Type)
 		return m.Outputs, false, nil
 	})
 	if err != nil {
@@ -267,7 +270,8 @@ func TestAppendVisited(t *testing.T) {
 		if n.Name == "abs" {
 			return n.Outputs, false, nil
 		}
-		m := e.Emit("aten.clone.default", []NamedArg{{"self", Ref{n.Outputs[0]}}}, n.Outputs[0].Type)
+		m := e.Emit("aten.clone.default", []NamedArg{{"self", Ref{n.Outputs[0]}}},
+			n.Outputs[0].Type)
 		return m.Outputs, false, nil
 	})
 	if err != nil {
@@ -364,7 +368,8 @@ func TestNames(t *testing.T) {
 	ns := NewNames(parse(t, sound).Methods[0])
 	for _, c := range [][2]string{
 		{"x", "x_1"}, {"x", "x_2"}, {"x_1", "x_1_1"}, {"new", "new"}, {"new", "new_1"},
-		{"pair", "pair_1"}, {"two", "two_1"}, {"neg", "neg_1"}, {"a", "a_1"}, {"c", "c_1"}, {"", "v"}, {"", "v_1"},
+		{"pair", "pair_1"}, {"two", "two_1"}, {"neg", "neg_1"}, {"a", "a_1"}, {"c", "c_1"},
+		{"", "v"}, {"", "v_1"},
 	} {
 		if got := ns.Fresh(c[0]); got != c[1] {
 			t.Errorf("Fresh(%q) = %s, want %s", c[0], got, c[1])
@@ -395,7 +400,8 @@ func TestUses(t *testing.T) {
 }
 
 func TestOpBase(t *testing.T) {
-	for op, want := range map[string]string{"aten.add.Tensor": "add", "_operator.mul": "mul", "cond": "cond", "": ""} {
+	for op, want := range map[string]string{"aten.add.Tensor": "add", "_operator.mul": "mul",
+		"cond": "cond", "": ""} {
 		if got := OpBase(op); got != want {
 			t.Errorf("OpBase(%q) = %q, want %q", op, got, want)
 		}

@@ -8,7 +8,8 @@ import (
 func TestTreeLeaves(t *testing.T) {
 	tree := &Tree{Type: "builtins.tuple", Children: []*Tree{
 		{},
-		{Type: "builtins.dict", Keys: []string{"a b", "c"}, Children: []*Tree{{}, {Type: "builtins.list", Children: []*Tree{{}, {}}}}},
+		{Type: "builtins.dict", Keys: []string{"a b", "c"}, Children: []*Tree{{},
+			{Type: "builtins.list", Children: []*Tree{{}, {}}}}},
 		{Type: "m.Data", Keys: []string{"x"}, Children: []*Tree{{}}},
 	}}
 	got := ""

@@ -237,7 +237,8 @@ func (vf *verifier) uses(a Arg, s *scope, what string) {
 		case a.Value == nil:
 			vf.errorf("%s refers to no value", what)
 		case s.value(a.Value.Name) != a.Value && vf.values[a.Value]:
-			vf.errorf("%s uses %%%s, which is defined in a region and not visible here", what, a.Value.Name)
+			vf.errorf("%s uses %%%s, which is defined in a region and not visible here", what,
+				a.Value.Name)
 		case s.value(a.Value.Name) != a.Value:
 			vf.errorf("%s uses %%%s before its definition", what, a.Value.Name)
 		}

@@ -34,10 +34,12 @@ func (vf *verifier) inputs() {
 		}
 		targets[key] = true
 		if v.Const != nil && !stored {
-			vf.errorf("input %%%s has constant data but is no parameter, buffer or constant", v.Name)
+			vf.errorf("input %%%s has constant data but is no parameter, buffer or constant",
+				v.Name)
 		}
 		if (spec.Fixed != nil) != (spec.Kind == ConstantInput) {
-			vf.errorf("input %%%s: exactly the inputs of kind ConstantInput have a fixed value", v.Name)
+			vf.errorf("input %%%s: exactly the inputs of kind ConstantInput have a fixed value",
+				v.Name)
 		}
 		vf.data(v)
 	}
@@ -57,16 +59,19 @@ func (vf *verifier) outputs() {
 			vf.errorf("output %d has the unknown kind %d", i, spec.Kind)
 			continue
 		}
-		if spec.Kind != BufferMutation && spec.Kind != ParameterMutation && spec.Kind != UserInputMutation {
+		if spec.Kind != BufferMutation && spec.Kind != ParameterMutation &&
+			spec.Kind != UserInputMutation {
 			continue
 		}
 		if written[spec] {
-			vf.errorf("output %d %s %q, and so does one before it", i, outputWords[spec.Kind], spec.Target)
+			vf.errorf("output %d %s %q, and so does one before it", i, outputWords[spec.Kind],
+				spec.Target)
 		}
 		written[spec] = true
 		target := targets[i]
 		if target == nil {
-			vf.errorf("output %d %s %q, which is no such input", i, outputWords[spec.Kind], spec.Target)
+			vf.errorf("output %d %s %q, which is no such input", i, outputWords[spec.Kind],
+				spec.Target)
 			continue
 		}
 		ref, ok := m.Graph.Outputs[i].(Ref)
@@ -74,7 +79,8 @@ func (vf *verifier) outputs() {
 		case !ok:
 			vf.errorf("output %d %s %q to a literal", i, outputWords[spec.Kind], spec.Target)
 		case ref.Value != nil && !sameElements(ref.Value.Type, target.Type):
-			vf.errorf("output %d %s %q, a %v, to a %v", i, outputWords[spec.Kind], spec.Target, target.Type, ref.Value.Type)
+			vf.errorf("output %d %s %q, a %v, to a %v", i, outputWords[spec.Kind], spec.Target,
+				target.Type, ref.Value.Type)
 		}
 	}
 }
@@ -112,7 +118,8 @@ func (m *Method) MutationTargets() []*Value {
 
 // sameElements reports whether two values have the same kind, dtype and sizes.
 func sameElements(t, u Type) bool {
-	return t.Kind == u.Kind && t.DType == u.DType && slices.EqualFunc(t.Sizes, u.Sizes, sym.Expr.Equal)
+	return t.Kind == u.Kind && t.DType == u.DType && slices.EqualFunc(t.Sizes, u.Sizes,
+		sym.Expr.Equal)
 }
 
 // data checks that the storage of v's constant holds the view on it.
@@ -146,7 +153,8 @@ func (vf *verifier) typ(t Type, what string) {
 		vf.errorf("%s has no known dtype", what)
 	case tensor && len(t.Strides) != len(t.Sizes):
 		vf.errorf("%s has %d sizes and %d strides", what, len(t.Sizes), len(t.Strides))
-	case !tensor && (t.DType != InvalidDType || t.Sizes != nil || t.Strides != nil || !t.Offset.IsZero()):
+	case !tensor && (t.DType != InvalidDType || t.Sizes != nil || t.Strides != nil ||
+		!t.Offset.IsZero()):
 		vf.errorf("%s is no tensor but has a dtype, sizes, strides or offset", what)
 	case t.HasExpr && t.Kind != IntKind:
 		vf.errorf("%s has a value but is no int", what)
@@ -172,7 +180,8 @@ func (vf *verifier) expr(e sym.Expr, notNegative bool, part string, i int, what 
 	}
 	for _, s := range e.Symbols() {
 		if !vf.symbols[s] {
-			vf.errorf("%s %d of %s uses the symbol %s, which the method does not declare", part, i, what, s.Name)
+			vf.errorf("%s %d of %s uses the symbol %s, which the method does not declare", part, i,
+				what, s.Name)
 		}
 	}
 }
@@ -256,7 +265,8 @@ func (vf *verifier) passed(r *Graph, operands []Arg, i int) {
 			continue
 		}
 		if t := ref.Value.Type; t.Kind != in.Type.Kind || t.DType != in.Type.DType {
-			vf.errorf("region %d takes %%%s, a %v, where the operand is a %v", i, in.Name, in.Type, t)
+			vf.errorf("region %d takes %%%s, a %v, where the operand is a %v", i, in.Name,
+				in.Type, t)
 		}
 	}
 }

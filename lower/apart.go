@@ -83,8 +83,12 @@ func shareConstants(p *ir.Program) error {
 		for i, h := range hs {
 			for _, other := range hs[:i] {
 				if other.same(h) == nil {
-					errs = append(errs, fmt.Errorf("the constant %s is written, and methods %s and %s may mean one tensor by it or two: "+
-						"register it with register_buffer, under a name", target, other.method.Name, h.method.Name))
+					errs = append(errs,
+						fmt.Errorf(
+							"the constant %s is written, and methods %s and %s may mean one tensor by it or two: "+
+								"register it with register_buffer, under a name", target,
+							other.method.Name,
+							h.method.Name))
 				}
 			}
 			if len(hs) > 1 {
@@ -124,7 +128,8 @@ func checkShared(p *ir.Program, shared map[string]bool) error {
 // same reports how two inputs cannot be one state.
 func (h holder) same(other holder) error {
 	if a, b := h.value.Type.String(), other.value.Type.String(); a != b {
-		return fmt.Errorf("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b, foreign.Message(other.method.Name))
+		return fmt.Errorf("it is %s in method %s, %s in %s", a, foreign.Message(h.method.Name), b,
+			foreign.Message(other.method.Name))
 	}
 	a, err := h.elements()
 	if err != nil {
@@ -135,7 +140,8 @@ func (h holder) same(other holder) error {
 		return err
 	}
 	if !bytes.Equal(a, b) {
-		return fmt.Errorf("it begins with other elements in method %s than in %s", foreign.Message(other.method.Name), foreign.Message(h.method.Name))
+		return fmt.Errorf("it begins with other elements in method %s than in %s",
+			foreign.Message(other.method.Name), foreign.Message(h.method.Name))
 	}
 	return nil
 }

@@ -47,7 +47,8 @@ method read {
 		t.Errorf("%v is shared still", shared)
 	}
 	text := p.String()
-	for _, name := range []string{`"write.s"`, `"read.s"`, `"own"`, `"w"`, `mutates_buffer "write.s"`} {
+	for _, name := range []string{`"write.s"`, `"read.s"`, `"own"`, `"w"`,
+		`mutates_buffer "write.s"`} {
 		if !strings.Contains(text, name) {
 			t.Errorf("%s is not in\n%s", name, text)
 		}
@@ -98,7 +99,8 @@ method read {
 		if err := ir.Verify(p); err != nil {
 			t.Error(err)
 		}
-		if shared := p.SharedState(); c.shared != "" && !shared[c.shared] || c.shared == "" && len(shared) > 0 {
+		if shared := p.SharedState(); c.shared != "" && !shared[c.shared] || c.shared == "" &&
+			len(shared) > 0 {
 			t.Errorf("%s: %v is shared", c.name, shared)
 		}
 	}

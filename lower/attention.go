@@ -24,7 +24,8 @@ var FindAttention = Pass{
 		}
 		written := p.Written()
 		return perMethod(func(ctx *Context, m *ir.Method) error {
-			f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: constants(m, written), uses: ir.Uses(m.Graph), found: map[*ir.Node]*attention{}}
+			f := &attentionFinder{simplifier: simplifier{table: ctx.Table}, constant: constants(m,
+				written), uses: ir.Uses(m.Graph), found: map[*ir.Node]*attention{}}
 			m.Graph.Walk(func(g *ir.Graph) {
 				f.here = map[*ir.Node]bool{}
 				for _, n := range g.Nodes {
@@ -171,7 +172,8 @@ func (f *attentionFinder) multiplied(v *ir.Value) (*ir.Value, float64) {
 	if ir.OpBase(name) == "div" {
 		by = 1 / by
 	}
-	if !ok || x == nil || x.Type.DType != v.Type.DType || !sym.AllEqual(x.Type.Sizes, v.Type.Sizes) || !proper(by) {
+	if !ok || x == nil || x.Type.DType != v.Type.DType ||
+		!sym.AllEqual(x.Type.Sizes, v.Type.Sizes) || !proper(by) {
 		return nil, 0
 	}
 	return x, by

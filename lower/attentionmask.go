@@ -22,14 +22,16 @@ func (f *attentionFinder) masks(v *ir.Value) []scoreMask {
 	}
 	var out []scoreMask
 	add := func(m scoreMask) {
-		if m.scores != nil && m.Value != nil && m.Type.Kind == ir.TensorKind && sym.AllEqual(m.scores.Type.Sizes, v.Type.Sizes) {
+		if m.scores != nil && m.Value != nil && m.Type.Kind == ir.TensorKind &&
+			sym.AllEqual(m.scores.Type.Sizes, v.Type.Sizes) {
 			out = append(out, m)
 		}
 	}
 	switch c.Op.Name() {
 	case "aten.add.Tensor":
 		if alpha, err := c.Float("alpha"); err == nil && alpha == 1 {
-			for _, m := range []scoreMask{{Value: c.Value("other"), scores: c.Value("self")}, {Value: c.Value("self"), scores: c.Value("other")}} {
+			for _, m := range []scoreMask{{Value: c.Value("other"), scores: c.Value("self")},
+				{Value: c.Value("self"), scores: c.Value("other")}} {
 				if m.Value != nil && m.Type.DType.IsFloat() { // booleans count as numbers here
 					add(m)
 				}
@@ -40,15 +42,18 @@ func (f *attentionFinder) masks(v *ir.Value) []scoreMask {
 			add(scoreMask{Value: c.Value("condition"), scores: c.Value("self"), none: none})
 		}
 		if none, ok := f.number(c.Value("self")); ok {
-			add(scoreMask{Value: c.Value("condition"), scores: c.Value("other"), none: none, inverted: true})
+			add(scoreMask{Value: c.Value("condition"), scores: c.Value("other"), none: none,
+				inverted: true})
 		}
 	case "aten.masked_fill.Scalar":
 		if none, err := c.Float("value"); err == nil {
-			add(scoreMask{Value: c.Value("mask"), scores: c.Value("self"), none: none, inverted: true})
+			add(scoreMask{Value: c.Value("mask"), scores: c.Value("self"), none: none,
+				inverted: true})
 		}
 	case "aten.masked_fill.Tensor":
 		if none, ok := f.number(c.Value("value")); ok {
-			add(scoreMask{Value: c.Value("mask"), scores: c.Value("self"), none: none, inverted: true})
+			add(scoreMask{Value: c.Value("mask"), scores: c.Value("self"), none: none,
+				inverted: true})
 		}
 	default:
 		out = append(out, scoreMask{scores: v})

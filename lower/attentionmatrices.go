@@ -31,7 +31,8 @@ type factor struct {
 // seen as matrices of rows by cols for sizes lead, with fewer heads if those are
 // repeated: the furthest value that has them, in any order of its dimensions.
 // v itself is a batch of matrices, or one matrix of the rows of all.
-func (f *attentionFinder) matrices(v *ir.Value, lead []sym.Expr, rows, cols sym.Expr, as factor) matrices {
+func (f *attentionFinder) matrices(v *ir.Value, lead []sym.Expr, rows, cols sym.Expr,
+	as factor) matrices {
 	sizes := append(lead[:len(lead):len(lead)], rows, cols)
 	_, want := newVars(sizes)
 	rank := v.Type.Rank()
@@ -53,7 +54,8 @@ func (f *attentionFinder) matrices(v *ir.Value, lead []sym.Expr, rows, cols sym.
 	best := matrices{v, order, sizes, 1}
 	scale := 1.0
 	for {
-		if m, ok := matched(v, at, want, sizes); ok && (as.repeats || sym.AllEqual(m.sizes, sizes)) {
+		if m, ok := matched(v, at, want, sizes); ok && (as.repeats ||
+			sym.AllEqual(m.sizes, sizes)) {
 			m.scale = scale
 			best = m
 		}
@@ -84,14 +86,16 @@ func matched(v *ir.Value, at, want, sizes []sym.Expr) (matrices, bool) {
 	for d, w := range want {
 		size, found := sym.Int(1), -1
 		for x := range at {
-			if !used[x] && !v.Type.Sizes[x].Is(1) && v.Type.Sizes[x].Equal(sizes[d]) && at[x].Equal(w) {
+			if !used[x] && !v.Type.Sizes[x].Is(1) && v.Type.Sizes[x].Equal(sizes[d]) &&
+				at[x].Equal(w) {
 				size, found = sizes[d], x
 				break
 			}
 		}
 		if few, group := 0, int64(0); found < 0 && d == heads {
 			for few = range at {
-				if group = groupOf(sizes[d], v.Type.Sizes[few]); !used[few] && group > 1 && at[few].Equal(sym.FloorDiv(w, sym.Int(group))) {
+				if group = groupOf(sizes[d], v.Type.Sizes[few]); !used[few] && group > 1 &&
+					at[few].Equal(sym.FloorDiv(w, sym.Int(group))) {
 					size, found = v.Type.Sizes[few], few
 					break
 				}

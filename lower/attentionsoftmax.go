@@ -33,7 +33,8 @@ func (f *attentionFinder) softmax(p *ir.Value) (c *ops.Call, rests bool) {
 	}
 	scores := c.Value("self")
 	dim, err := c.Int("dim")
-	if rank := int64(scores.Type.Rank()); err != nil || rank < 2 || dim != -1 && dim != rank-1 || f.uses[scores] != reads {
+	if rank := int64(scores.Type.Rank()); err != nil || rank < 2 || dim != -1 && dim != rank-1 ||
+		f.uses[scores] != reads {
 		return nil, false
 	}
 	return c, rests
@@ -75,7 +76,8 @@ func (f *attentionFinder) rested(c *ops.Call) *ops.Call {
 		return nil
 	}
 	reads := 1
-	if d := f.definition(zeros); d != nil && d.Op.Name() == "aten.full_like.default" && d.Value("self") == p {
+	if d := f.definition(zeros); d != nil && d.Op.Name() == "aten.full_like.default" &&
+		d.Value("self") == p {
 		reads++ // of its sizes
 	}
 	if f.uses[p] != reads || f.nothing(rows, negated) != softmax.Value("self") {

@@ -28,7 +28,9 @@ func (a *autocaster) inline(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error
 	a.adopt(region, operands[4:])
 	if operands[2] != ir.BoolArg(false) {
 		if operands[0] != ir.Str("cpu") && operands[0] != ir.Device("cpu") {
-			return nil, false, fmt.Errorf("autocast for %v is not supported; export the model for the CPU", operands[0])
+			return nil, false,
+				fmt.Errorf("autocast for %v is not supported; export the model for the CPU",
+					operands[0])
 		}
 		low, ok := operands[1].(ir.DTypeArg)
 		if !ok {
@@ -54,7 +56,8 @@ func (a *autocaster) cast(e *ir.Emitter, r *ir.Graph, low ir.DType) (*ir.Graph, 
 		for _, n := range r.Nodes {
 			inner.Loc = n.Loc
 			if len(n.Regions) > 0 {
-				return nil, fmt.Errorf("control flow (%s) in it is not supported", foreign.Message(n.Op))
+				return nil, fmt.Errorf("control flow (%s) in it is not supported",
+					foreign.Message(n.Op))
 			}
 			if d := precision(n, low); d != ir.InvalidDType && !a.settled[n] {
 				err := b.Do(func() error {
@@ -84,7 +87,8 @@ func (a *autocaster) adopt(r *ir.Graph, operands []ir.Arg) {
 		if i >= len(operands) {
 			return // inlineRegion reports it
 		}
-		if ref, ok := operands[i].(ir.Ref); ok && a.retyped[ref.Value] && in.Type.Kind == ir.TensorKind {
+		if ref, ok := operands[i].(ir.Ref); ok && a.retyped[ref.Value] &&
+			in.Type.Kind == ir.TensorKind {
 			in.Type.DType = ref.Value.Type.DType
 			a.retyped[in] = true
 		}
@@ -92,7 +96,8 @@ func (a *autocaster) adopt(r *ir.Graph, operands []ir.Arg) {
 }
 
 // plain inlines a region that changes no dtypes.
-func (a *autocaster) plain(e *ir.Emitter, n *ir.Node, operands []ir.Arg) ([]*ir.Value, bool, error) {
+func (a *autocaster) plain(e *ir.Emitter, n *ir.Node,
+	operands []ir.Arg) ([]*ir.Value, bool, error) {
 	r := n.Regions[0]
 	a.adopt(r, operands)
 	for _, n := range r.Nodes {
@@ -102,7 +107,8 @@ func (a *autocaster) plain(e *ir.Emitter, n *ir.Node, operands []ir.Arg) ([]*ir.
 }
 
 // castArg casts the tensors of float32 and narrower types in arg to d.
-func (a *autocaster) castArg(b *ops.Builder, arg ir.Arg, d ir.DType, cache map[*ir.Value]map[ir.DType]*ir.Value) ir.Arg {
+func (a *autocaster) castArg(b *ops.Builder, arg ir.Arg, d ir.DType,
+	cache map[*ir.Value]map[ir.DType]*ir.Value) ir.Arg {
 	return ir.MapRefs(arg, func(v *ir.Value) ir.Arg {
 		if !castable(v) || v.Type.DType == d {
 			return ir.Ref{Value: v}
@@ -121,7 +127,8 @@ func (a *autocaster) castArg(b *ops.Builder, arg ir.Arg, d ir.DType, cache map[*
 // castable reports whether autocast touches v: a floating-point tensor, but no
 // float64.
 func castable(v *ir.Value) bool {
-	return v.Type.Kind == ir.TensorKind && v.Type.DType.IsFloat() && v.Type.DType.Size() >= 2 && v.Type.DType != ir.Float64
+	return v.Type.Kind == ir.TensorKind && v.Type.DType.IsFloat() && v.Type.DType.Size() >= 2 &&
+		v.Type.DType != ir.Float64
 }
 
 // retype gives n's results the dtypes that follow from its operands, if autocast
@@ -138,12 +145,15 @@ func (a *autocaster) retype(n *ir.Node) {
 		return // reported by the pass that wants the operator
 	}
 	for i, v := range n.Outputs {
-		if v == nil || i >= len(c.Outs) || v.Type.Kind != ir.TensorKind || v.Type.DType == c.Outs[i].DType {
+		if v == nil || i >= len(c.Outs) || v.Type.Kind != ir.TensorKind ||
+			v.Type.DType == c.Outs[i].DType {
 			continue
 		}
 		if !a.warned {
 			a.warned = true
-			a.warn(n, fmt.Errorf("%w: torch 2.6 records dtypes as they are without autocast; all of them are taken as autocast makes them", recordError(v.Name, v.Type, c.Outs[i])))
+			a.warn(n,
+				fmt.Errorf(
+					"%w: torch 2.6 records dtypes as they are without autocast; all of them are taken as autocast makes them", recordError(v.Name, v.Type, c.Outs[i])))
 		}
 		v.Type = c.Outs[i]
 		a.retyped[v] = true
@@ -159,18 +169,19 @@ func precision(n *ir.Node, low ir.DType) ir.DType {
 	}
 	name, _, _ = strings.Cut(name, ".")
 	switch name {
-	case "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc",
-		"_convolution", "bmm", "mm", "linalg_vecdot", "baddbmm", "addmm", "addbmm", "linear", "matmul",
-		"prelu", "scaled_dot_product_attention", "_native_multi_head_attention":
+	case "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+		"conv_tbc", "_convolution", "bmm", "mm", "linalg_vecdot", "baddbmm", "addmm", "addbmm",
+		"linear", "matmul", "prelu", "scaled_dot_product_attention", "_native_multi_head_attention":
 		return low
-	case "avg_pool3d", "binary_cross_entropy", "grid_sampler", "polar", "prod", "quantile", "nanquantile", "stft",
-		"cdist", "trace", "view_as_complex", "cholesky", "cholesky_inverse", "cholesky_solve", "inverse", "lu_solve",
-		"orgqr", "ormqr", "pinverse", "max_pool3d", "max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d",
-		"reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d",
-		"mse_loss", "cosine_embedding_loss", "nll_loss", "nll_loss2d", "hinge_embedding_loss", "poisson_nll_loss",
-		"smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss", "margin_ranking_loss", "soft_margin_loss",
-		"triplet_margin_loss", "multi_margin_loss", "ctc_loss", "kl_div", "multilabel_margin_loss",
-		"binary_cross_entropy_with_logits":
+	case "avg_pool3d", "binary_cross_entropy", "grid_sampler", "polar", "prod", "quantile",
+		"nanquantile", "stft", "cdist", "trace", "view_as_complex", "cholesky", "cholesky_inverse",
+		"cholesky_solve", "inverse", "lu_solve", "orgqr", "ormqr", "pinverse", "max_pool3d",
+		"max_unpool2d", "max_unpool3d", "adaptive_avg_pool3d", "reflection_pad1d",
+		"reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d",
+		"mse_loss", "cosine_embedding_loss", "nll_loss", "nll_loss2d", "hinge_embedding_loss",
+		"poisson_nll_loss", "smooth_l1_loss", "cross_entropy_loss", "l1_loss", "huber_loss",
+		"margin_ranking_loss", "soft_margin_loss", "triplet_margin_loss", "multi_margin_loss",
+		"ctc_loss", "kl_div", "multilabel_margin_loss", "binary_cross_entropy_with_logits":
 		return ir.Float32
 	case "stack", "cat", "index_copy":
 		widest := ir.InvalidDType

@@ -43,7 +43,8 @@ var Capture = Pass{
 // first to first+len(operands), which it loses.
 func captureInputs(e *ir.Emitter, r *ir.Graph, first int, operands []ir.Arg) error {
 	if len(r.Inputs) < first+len(operands) {
-		return fmt.Errorf("a region has %d inputs, want at least %d", len(r.Inputs), first+len(operands))
+		return fmt.Errorf("a region has %d inputs, want at least %d", len(r.Inputs),
+			first+len(operands))
 	}
 	for i, a := range operands {
 		e.SubstituteArg(r.Inputs[first+i], a)
@@ -60,7 +61,8 @@ func put(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 
 func captureCond(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 	if len(n.Args) == 0 || len(n.Regions) != 2 {
-		return nil, false, fmt.Errorf("it has %d operands and %d regions", len(n.Args), len(n.Regions))
+		return nil, false, fmt.Errorf("it has %d operands and %d regions", len(n.Args),
+			len(n.Regions))
 	}
 	operands := operandsOf(n)[1:]
 	pred := n.Args[0].Value
@@ -129,7 +131,8 @@ func captureMap(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 }
 
 // scan gives n the normal form.
-func scan(b *ops.Builder, n *ir.Node, init, xs, additional ir.List, reverse bool) ([]*ir.Value, bool, error) {
+func scan(b *ops.Builder, n *ir.Node, init, xs, additional ir.List,
+	reverse bool) ([]*ir.Value, bool, error) {
 	if err := tensors("carries", init); err != nil {
 		return nil, false, err
 	}
@@ -142,7 +145,8 @@ func scan(b *ops.Builder, n *ir.Node, init, xs, additional ir.List, reverse bool
 	if err := captureInputs(b.Emitter, n.Regions[0], len(init)+len(xs), additional); err != nil {
 		return nil, false, err
 	}
-	n.Args = []ir.NamedArg{{Name: "init", Value: init}, {Name: "xs", Value: xs}, {Name: "reverse", Value: ir.BoolArg(reverse)}}
+	n.Args = []ir.NamedArg{{Name: "init", Value: init}, {Name: "xs", Value: xs},
+		{Name: "reverse", Value: ir.BoolArg(reverse)}}
 	return put(b, n)
 }
 

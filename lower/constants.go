@@ -11,7 +11,8 @@ import (
 func constants(m *ir.Method, written map[string]bool) map[*ir.Value]bool {
 	out := map[*ir.Value]bool{}
 	for i, v := range m.Graph.Inputs {
-		out[v] = v.Const != nil && v.Const.Data != nil && (m.Inputs[i].Kind == ir.TensorConstant || !written[m.Inputs[i].Target])
+		out[v] = v.Const != nil && v.Const.Data != nil && (m.Inputs[i].Kind == ir.TensorConstant ||
+			!written[m.Inputs[i].Target])
 	}
 	m.Graph.Walk(func(g *ir.Graph) {
 		for _, v := range g.Constants {

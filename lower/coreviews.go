@@ -19,7 +19,8 @@ func coreViews(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 	forms := make([]func() (*ir.Value, error), len(views))
 	for i, view := range views {
 		base := c.Operands()[view.Of]
-		if forms[i] = coreView(b, place(c.Outs[i].Sizes, base.Type.Sizes, view.Map), base); forms[i] == nil {
+		if forms[i] = coreView(b, place(c.Outs[i].Sizes, base.Type.Sizes, view.Map),
+			base); forms[i] == nil {
 			return nil, nil
 		}
 	}
@@ -43,10 +44,12 @@ func coreViews(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 // strides allow it (reshape) and here copies its operand.
 func coreCopy(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 	old := n.Output(0)
-	if len(n.Outputs) != 1 || old == nil || len(c.Operands()) == 0 || c.Operands()[0].Type.DType != old.Type.DType {
+	if len(n.Outputs) != 1 || old == nil || len(c.Operands()) == 0 ||
+		c.Operands()[0].Type.DType != old.Type.DType {
 		return nil, nil
 	}
-	out, err := call(b, "aten.clone.default", c.Operands()[0], ops.Kw("memory_format", ir.ContiguousFormat))
+	out, err := call(b, "aten.clone.default", c.Operands()[0], ops.Kw("memory_format",
+		ir.ContiguousFormat))
 	if err == nil {
 		out, err = call(b, "aten.view.default", out, old.Type.Sizes)
 	}

@@ -16,7 +16,8 @@ var CommonSubexpressions = Pass{
 	Name: "common-subexpressions",
 	Doc:  "compute equal things once",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		c := &cse{table: ctx.Table, ids: map[*ir.Value]int{}, where: map[*ir.Node]*ir.Graph{}, outer: map[*ir.Graph]*ir.Graph{}, seen: map[string][]*ir.Node{}}
+		c := &cse{table: ctx.Table, ids: map[*ir.Value]int{}, where: map[*ir.Node]*ir.Graph{},
+			outer: map[*ir.Graph]*ir.Graph{}, seen: map[string][]*ir.Node{}}
 		c.locate(m.Graph)
 		return (&ir.Rewriter{Visit: c.visit}).Run(m)
 	}),
@@ -62,7 +63,8 @@ func (c *cse) visit(_ *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 // result in types.
 func runTimeInt(n *ir.Node) bool {
 	return slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
-		return v != nil && v.Type.Kind == ir.IntKind && (!v.Type.HasExpr || len(v.Type.Expr.Symbols()) > 0) && len(n.Args) > 0
+		return v != nil && v.Type.Kind == ir.IntKind && (!v.Type.HasExpr ||
+			len(v.Type.Expr.Symbols()) > 0) && len(n.Args) > 0
 	})
 }
 

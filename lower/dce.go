@@ -14,7 +14,8 @@ var DeadCode = Pass{
 	Name: "dead-code",
 	Doc:  "drop what nobody uses",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		d := &deadCode{table: ctx.Table, live: map[*ir.Value]bool{}, symbols: map[*sym.Symbol]bool{}}
+		d := &deadCode{table: ctx.Table, live: map[*ir.Value]bool{},
+			symbols: map[*sym.Symbol]bool{}}
 		d.graph(m.Graph)
 		return nil
 	}),
@@ -63,7 +64,9 @@ func (d *deadCode) graph(g *ir.Graph) {
 func (d *deadCode) use(a ir.Arg) { ir.EachRef(a, func(v *ir.Value) { d.live[v] = true }) }
 
 func (d *deadCode) used(n *ir.Node) bool {
-	return slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool { return v != nil && (d.live[v] || d.source(n, v)) })
+	return slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
+		return v != nil && (d.live[v] || d.source(n, v))
+	})
 }
 
 // source reports whether n reads from a tensor the value of a symbol in use: v.

@@ -24,7 +24,9 @@ var Decompose = Pass{
 		if keep == nil {
 			keep = HasKernel
 		}
-		err := decompose(ctx.Table, m, func(c *ops.Call) bool { return !keep(c.Op) && (ctx.Whole == nil || !ctx.Whole(c)) })
+		err := decompose(ctx.Table, m, func(c *ops.Call) bool {
+			return !keep(c.Op) && (ctx.Whole == nil || !ctx.Whole(c))
+		})
 		if err == nil {
 			err = unsupported(ctx.Table, m)
 		}
@@ -116,7 +118,8 @@ func supports(t *ops.Table, n *ir.Node) error {
 		return nil
 	}
 	if len(n.Regions) > 0 {
-		return fmt.Errorf("this kind of control flow is not supported; write it with cond, while_loop, scan or map")
+		return fmt.Errorf(
+			"this kind of control flow is not supported; write it with cond, while_loop, scan or map")
 	}
 	if _, ok := t.Lookup(n.Op); !ok {
 		return unknownOperator(t, n)

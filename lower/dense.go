@@ -44,13 +44,15 @@ func densify(vs []*ir.Value) {
 
 func resolveStrides(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 	if op, ok := b.Table.Lookup(n.Op); ok && op.Value != nil {
-		if v := n.Output(0); v != nil && v.Type.Kind == ir.IntKind && v.Type.HasExpr && len(n.Args) > 0 {
+		if v := n.Output(0); v != nil && v.Type.Kind == ir.IntKind && v.Type.HasExpr &&
+			len(n.Args) > 0 {
 			return []*ir.Value{b.SymInt(v.Type.Expr)}, false, nil
 		}
 	}
 	switch n.Op {
-	case "aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default",
-		"aten._reshape_alias.default", "aten._reshape_alias_copy.default":
+	case "aten.as_strided.default", "aten.as_strided_copy.default",
+		"aten.as_strided_scatter.default", "aten._reshape_alias.default",
+		"aten._reshape_alias_copy.default":
 		return resolveStorage(b, n)
 	}
 	return nil, true, nil
@@ -70,7 +72,9 @@ func resolveStorage(b *ops.Builder, n *ir.Node) ([]*ir.Value, bool, error) {
 	}
 	perm, ok := storageOrder(t)
 	if !ok {
-		return nil, false, fmt.Errorf("its operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before")
+		return nil, false,
+			fmt.Errorf(
+				"its operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before")
 	}
 	if c.Op.ParsedSchema().Index("storage_offset") >= 0 && c.Has("storage_offset") {
 		at, err := c.SymInt("storage_offset")

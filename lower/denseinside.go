@@ -36,7 +36,8 @@ var DenseInside = Pass{
 // innermost: row-major, or channels-last where t lies so.
 func dimOrder(t ir.Type) (order []int, channelsLast bool) {
 	if !t.IsContiguous() {
-		if order, ok := storageOrder(t); ok && (slices.Equal(order, []int{0, 2, 3, 1}) || slices.Equal(order, []int{0, 2, 3, 4, 1})) {
+		if order, ok := storageOrder(t); ok && (slices.Equal(order, []int{0, 2, 3, 1}) ||
+			slices.Equal(order, []int{0, 2, 3, 4, 1})) {
 			return order, true
 		}
 	}

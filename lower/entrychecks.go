@@ -25,9 +25,11 @@ func (s *sizer) entry(m *ir.Method) error {
 		}
 	}
 	if c.all != nil {
-		*s.nodes = append(*s.nodes, &ir.Node{Name: s.names.Fresh("entry"), Op: assertOp, Args: []ir.NamedArg{
-			{Name: "self", Value: c.all}, {Name: "assert_msg", Value: ir.Str("sizes of inputs fit each other")},
-		}})
+		*s.nodes = append(*s.nodes, &ir.Node{Name: s.names.Fresh("entry"), Op: assertOp,
+			Args: []ir.NamedArg{
+				{Name: "self", Value: c.all}, {Name: "assert_msg",
+					Value: ir.Str("sizes of inputs fit each other")},
+			}})
 	}
 	return nil
 }

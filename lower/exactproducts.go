@@ -82,7 +82,8 @@ type exactProduct struct {
 
 // product reads a call, or returns nil if it is none, or its sums may be too
 // large.
-func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string, depthwise bool) *exactProduct {
+func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string,
+	depthwise bool) *exactProduct {
 	w, ok := x.ints(c, weight)
 	t := c.Tensor(weight)
 	sizes, static := t.StaticSizes()
@@ -90,7 +91,8 @@ func (x *exactProducts) product(n *ir.Node, c *ops.Call, weight string, depthwis
 		return nil
 	}
 	p := &exactProduct{c: c, name: n.Name, weights: make([]float64, len(w))}
-	args := map[string]*int64{"input_offset": &p.inOffset, "output_offset": &p.offset, "activation_min": &p.lo, "activation_max": &p.hi}
+	args := map[string]*int64{"input_offset": &p.inOffset, "output_offset": &p.offset,
+		"activation_min": &p.lo, "activation_max": &p.hi}
 	var wOffset int64
 	linear := weight == "weights"
 	if linear {
@@ -220,8 +222,10 @@ func (p *exactProduct) convolution(b *ops.Builder, depthwise bool) *ir.Value {
 			}
 		}
 	}
-	y := b.Op(ops.PaddedConvolution, p.input(b), p.constant(b, "weight", ir.Float32, weights, out, in, s[1], s[2]),
-		p.constant(b, "bias", ir.Float32, p.bias, out), p.c.Arg("stride"), p.c.Arg("padding"), p.c.Arg("padding"), p.c.Arg("dilation"), p.channels/in, true)
+	y := b.Op(ops.PaddedConvolution, p.input(b), p.constant(b, "weight", ir.Float32, weights, out,
+		in, s[1], s[2]),
+		p.constant(b, "bias", ir.Float32, p.bias, out), p.c.Arg("stride"), p.c.Arg("padding"),
+		p.c.Arg("padding"), p.c.Arg("dilation"), p.channels/in, true)
 	return p.requantised(b, y, out, 1, 1)
 }
 
@@ -238,7 +242,8 @@ func (p *exactProduct) linear(b *ops.Builder) *ir.Value {
 	if flat {
 		x = b.Op("aten.view.default", x, []int64{-1, s[1]})
 	}
-	y := b.Op("aten.addmm.default", p.constant(b, "bias", ir.Float32, p.bias, s[0]), x, p.constant(b, "weight", ir.Float32, weights, s[1], s[0]))
+	y := b.Op("aten.addmm.default", p.constant(b, "bias", ir.Float32, p.bias, s[0]), x,
+		p.constant(b, "weight", ir.Float32, weights, s[1], s[0]))
 	if flat {
 		y = b.Op("aten.view.default", y, p.c.Outs[0].Sizes)
 	}
@@ -252,16 +257,19 @@ func (p *exactProduct) requantised(b *ops.Builder, y *ir.Value, scales ...int64)
 	if p.lo < p.offset {
 		half = b.Op("aten.mul.Tensor", b.Op("aten.hardtanh.default", y, -1, 1), half)
 	}
-	y = b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", y, p.constant(b, "scale", ir.Float64, p.scale, scales...)), half)
+	y = b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", y, p.constant(b, "scale", ir.Float64,
+		p.scale, scales...)), half)
 	y = b.Op("aten.hardtanh.default", y, p.lo-p.offset, p.hi-p.offset)
 	y = b.Op("aten._to_copy.default", y, ops.Kw("dtype", ir.Int16))
-	y = b.Op("aten._to_copy.default", b.Op("aten.add.Scalar", y, p.offset), ops.Kw("dtype", ir.Int8))
+	y = b.Op("aten._to_copy.default", b.Op("aten.add.Scalar", y, p.offset),
+		ops.Kw("dtype", ir.Int8))
 	// Once more as floats, which a kernel of floats may store in any language.
 	y = b.Op("aten._to_copy.default", y, ops.Kw("dtype", ir.Float32))
 	return b.Op("aten._to_copy.default", y, ops.Kw("dtype", ir.Int8))
 }
 
-func (p *exactProduct) constant(b *ops.Builder, what string, d ir.DType, xs []float64, sizes ...int64) *ir.Value {
+func (p *exactProduct) constant(b *ops.Builder, what string, d ir.DType, xs []float64,
+	sizes ...int64) *ir.Value {
 	return b.Constant(p.name+"_"+what, constantOf("", ir.TensorOf(d, ir.Ints(sizes)...), xs))
 }
 

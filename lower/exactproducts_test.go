@@ -17,7 +17,9 @@ import (
 
 func TestExactProductsForSpeed(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Speed: true}
-	irtest.RunTxtar(t, "testdata/exact-products-for-speed/*.txtar", func(p *ir.Program) error { return Pipeline{ExactProducts}.Run(ctx, p, nil) })
+	irtest.RunTxtar(t, "testdata/exact-products-for-speed/*.txtar", func(p *ir.Program) error {
+		return Pipeline{ExactProducts}.Run(ctx, p, nil)
+	})
 }
 
 // Rounding once gives what the definition of requantisation does, for sums around
@@ -62,7 +64,8 @@ func TestRounding(t *testing.T) {
 			y := max(float64(q.lo-q.offset), min(float64(q.hi-q.offset), float64(x)*scale+h))
 			got := int64(y) + q.offset
 			if want = max(q.lo, min(q.hi, want)); got != want {
-				t.Fatalf("sum %d scaled by %d, shift %d, offset %d: %d, want %d", x, m, s, q.offset, got, want)
+				t.Fatalf("sum %d scaled by %d, shift %d, offset %d: %d, want %d", x, m, s,
+					q.offset, got, want)
 			}
 		}
 	}
@@ -97,7 +100,8 @@ func TestExactProductsMean(t *testing.T) {
 		run := func(p *ir.Program) string {
 			in := p.Methods[0].Graph.Inputs[0]
 			sizes, _ := in.Type.StaticSizes()
-			outs, err := interp.New(ctx.Table).Graph(p.Methods[0].Graph, []interp.Value{interp.Tensor(ir.Int8, sizes, x[:elements(sizes)])})
+			outs, err := interp.New(ctx.Table).Graph(p.Methods[0].Graph,
+				[]interp.Value{interp.Tensor(ir.Int8, sizes, x[:elements(sizes)])})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, src)
 			}
@@ -153,7 +157,8 @@ func randomProduct(r *rand.Rand, i int) string {
 		for range n {
 			xs = append(xs, fmt.Sprint(lo+r.Int64N(hi-lo+1)))
 		}
-		fmt.Fprintf(&consts, "  const %%%s: %s[%s] = [%s]\n", name, d.Short(), strings.Join(dims, ", "), strings.Join(xs, ", "))
+		fmt.Fprintf(&consts, "  const %%%s: %s[%s] = [%s]\n", name, d.Short(),
+			strings.Join(dims, ", "), strings.Join(xs, ", "))
 		return "%" + name
 	}
 	bias := func(n int64) string {
@@ -176,10 +181,13 @@ func randomProduct(r *rand.Rand, i int) string {
 			sum, b = constant("k", ir.Int32, -5000, 5000, out), "none"
 		}
 		w := constant("w", ir.Int8, -128, 127, out, in)
-		return fmt.Sprintf("program \"m\"\n\nmethod forward {\n  input %%x: i8[%s]\n%s\n  %%y: i8[%s%d] = cortex_m.quantized_linear.default(input=%%x, weights=%s, bias=%s, kernel_sum=%s, %s, filter_offset=%d, requantize_multipliers=[%d], requantize_shifts=[%d], %s)\n  return (%%y)\n}\n",
-			x, &consts, rows, out, w, b, sum, limits, r.IntN(5), 1<<30+r.IntN(1<<30), r.IntN(12)-11, act)
+		return fmt.Sprintf(
+			"program \"m\"\n\nmethod forward {\n  input %%x: i8[%s]\n%s\n  %%y: i8[%s%d] = cortex_m.quantized_linear.default(input=%%x, weights=%s, bias=%s, kernel_sum=%s, %s, filter_offset=%d, requantize_multipliers=[%d], requantize_shifts=[%d], %s)\n  return (%%y)\n}\n",
+			x, &consts, rows, out, w, b, sum, limits, r.IntN(5), 1<<30+r.IntN(1<<30),
+			r.IntN(12)-11, act)
 	}
-	kh, kw, sh, sw, ph, pw, dh, dw := 1+r.Int64N(3), 1+r.Int64N(3), 1+r.Int64N(2), 1+r.Int64N(2), r.Int64N(3), r.Int64N(2), 1+r.Int64N(2), 1+r.Int64N(2)
+	kh, kw, sh, sw, ph, pw, dh, dw := 1+r.Int64N(3), 1+r.Int64N(3), 1+r.Int64N(2), 1+r.Int64N(2),
+		r.Int64N(3), r.Int64N(2), 1+r.Int64N(2), 1+r.Int64N(2)
 	h, wide := int64(6), int64(7)
 	oh, ow := (h+2*ph-(kh-1)*dh-1)/sh+1, (wide+2*pw-(kw-1)*dw-1)/sw+1
 	op, multiplier, weight := "quantized_conv2d", "", ""
@@ -193,8 +201,10 @@ func randomProduct(r *rand.Rand, i int) string {
 	}
 	b := bias(out)
 	m, s := constant("m", ir.Int32, 1<<30, 1<<31-1, out), constant("s", ir.Int32, -11, 1, out)
-	return fmt.Sprintf("program \"m\"\n\nmethod forward {\n  input %%x: i8[%d, %d, %d, %d]\n%s\n  %%y: i8[%d, %d, %d, %d] = cortex_m.%s.default(input=%%x, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], dilation=[%d, %d], %s%s, requantize_multipliers=%s, requantize_shifts=%s, %s, scratch=none)\n  return (%%y)\n}\n",
-		batch, in, h, wide, &consts, batch, out, oh, ow, op, weight, b, sh, sw, ph, pw, dh, dw, multiplier, limits, m, s, act)
+	return fmt.Sprintf(
+		"program \"m\"\n\nmethod forward {\n  input %%x: i8[%d, %d, %d, %d]\n%s\n  %%y: i8[%d, %d, %d, %d] = cortex_m.%s.default(input=%%x, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], dilation=[%d, %d], %s%s, requantize_multipliers=%s, requantize_shifts=%s, %s, scratch=none)\n  return (%%y)\n}\n",
+		batch, in, h, wide, &consts, batch, out, oh, ow, op, weight, b, sh, sw, ph, pw, dh, dw,
+		multiplier, limits, m, s, act)
 }
 
 // pick returns one of xs.

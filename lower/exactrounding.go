@@ -30,7 +30,8 @@ func rounding(m, s, limit int64, r rescaled) (scale, half float64, ok bool) {
 	reach := max(abs(r.lo-r.offset), abs(r.hi-r.offset)) + 2
 	most := min(limit, int64(min(math.Ceil(float64(reach)/scale), exactSum)))
 	zeros := bits.TrailingZeros64(uint64(m)) + int(left)
-	if reach > maxReach || bits.Len64(uint64(most))+bits.Len64(uint64(m)) > 53 || zeros < 31 && most >= 1<<(30-zeros) {
+	if reach > maxReach || bits.Len64(uint64(most))+bits.Len64(uint64(m)) > 53 || zeros < 31 &&
+		most >= 1<<(30-zeros) {
 		return 0, 0, false
 	}
 	half = 0.5

@@ -90,8 +90,10 @@ func hasStockKernel(op string) bool {
 
 // coreViewOps are the views that StockForms turns into copies.
 var coreViewOps = map[string]bool{
-	"aten.permute.default": true, "aten.view.default": true, "aten.select.int": true, "aten.slice.Tensor": true,
-	"aten.expand.default": true, "aten.diagonal.default": true, "aten.as_strided.default": true, "aten.unfold.default": true,
+	"aten.permute.default": true, "aten.view.default": true, "aten.select.int": true,
+	"aten.slice.Tensor":   true,
+	"aten.expand.default": true, "aten.diagonal.default": true, "aten.as_strided.default": true,
+	"aten.unfold.default": true,
 }
 
 // IsStock keeps the operators that the stock runtime has a kernel for, and
@@ -99,6 +101,8 @@ var coreViewOps = map[string]bool{
 func IsStock(op *ops.Op) bool {
 	schema := op.ParsedSchema()
 	// StockForms makes all parts of a tensor at once.
-	parts := op.View != nil && len(schema.Returns) == 1 && schema.Returns[0].Type.IsList() && !schema.Args[0].Type.IsList()
-	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || parts || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
+	parts := op.View != nil && len(schema.Returns) == 1 && schema.Returns[0].Type.IsList() &&
+		!schema.Args[0].Type.IsList()
+	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
+		!strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
 }

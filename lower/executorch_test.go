@@ -15,8 +15,10 @@ func TestStockNames(t *testing.T) {
 	if err != nil {
 		t.Skip("../shared/reference is not here: ", err)
 	}
-	if got, want := strings.Fields(executorchText), strings.Fields(string(want)); strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("executorch_ops.txt has %d operators that are not the %d registered", len(got), len(want))
+	if got, want := strings.Fields(executorchText), strings.Fields(string(want)); strings.Join(got,
+		" ") != strings.Join(want, " ") {
+		t.Errorf("executorch_ops.txt has %d operators that are not the %d registered",
+			len(got), len(want))
 	}
 }
 
@@ -25,9 +27,11 @@ func TestStockNames(t *testing.T) {
 func TestIsStock(t *testing.T) {
 	table := ops.Standard()
 	for name, want := range map[string]bool{
-		"aten.mm.default": true, "aten.full.default": true, "aten.max_pool2d.default": false, "aten.silu.default": false,
-		"aten.split.Tensor": true, "aten.permute.default": true, "aten.t.default": false, "aten.linear.default": false,
-		"_operator.add": true, "quantized_decomposed.quantize_per_tensor.default": true,
+		"aten.mm.default": true, "aten.full.default": true, "aten.max_pool2d.default": false,
+		"aten.silu.default": false,
+		"aten.split.Tensor": true, "aten.permute.default": true, "aten.t.default": false,
+		"aten.linear.default": false,
+		"_operator.add":       true, "quantized_decomposed.quantize_per_tensor.default": true,
 	} {
 		op, ok := table.Lookup(name)
 		if !ok {

@@ -14,7 +14,9 @@ import (
 // operators that only change sizes and strides (squeeze_) become views, to
 // which every later use of their operand refers.
 func exposeViews(t *ops.Table, m *ir.Method) error {
-	err := decompose(t, m, func(c *ops.Call) bool { return c.Op.View == nil && returnsAlias(c.Op.ParsedSchema()) })
+	err := decompose(t, m, func(c *ops.Call) bool {
+		return c.Op.View == nil && returnsAlias(c.Op.ParsedSchema())
+	})
 	if err != nil {
 		return err
 	}

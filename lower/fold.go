@@ -87,7 +87,8 @@ type folder struct {
 }
 
 func newFolder(t *ops.Table, m *ir.Method, constant map[*ir.Value]bool) *folder {
-	f := &folder{table: t, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph), fold: map[*ir.Node]bool{}}
+	f := &folder{table: t, machine: interp.New(t), constant: constant, uses: ir.Uses(m.Graph),
+		fold: map[*ir.Node]bool{}}
 	f.work, f.begins = foldWork, map[*ir.Value]bool{}
 	f.collect(m.Graph)
 	most := int64(foldWork) // for loops whose end only running them tells

@@ -20,7 +20,9 @@ var FoldBatchNorm = Pass{
 	Run: func(ctx *Context, p *ir.Program) error {
 		written := p.Written()
 		return perMethod(func(ctx *Context, m *ir.Method) error {
-			f := &normFolder{table: ctx.Table, constant: constants(m, written), uses: ir.Uses(m.Graph), layers: map[*ir.Node]*layer{}, norms: map[*ir.Node]*ir.Node{}}
+			f := &normFolder{table: ctx.Table, constant: constants(m, written),
+				uses: ir.Uses(m.Graph), layers: map[*ir.Node]*layer{},
+				norms: map[*ir.Node]*ir.Node{}}
 			m.Graph.Walk(f.find)
 			if len(f.norms) == 0 {
 				return nil
@@ -46,7 +48,8 @@ type layer struct {
 
 func (f *normFolder) find(g *ir.Graph) {
 	for _, n := range g.Nodes {
-		if n.Op != "aten.batch_norm.default" && n.Op != "aten._native_batch_norm_legit_no_training.default" {
+		if n.Op != "aten.batch_norm.default" &&
+			n.Op != "aten._native_batch_norm_legit_no_training.default" {
 			continue
 		}
 		norm, err := f.table.Bind(n)
@@ -116,7 +119,8 @@ func (f *normFolder) fold(norm *ops.Call, n *ir.Node) (*layer, bool) {
 
 // affine returns the factor and summand that norm comes down to for each
 // channel.
-func (f *normFolder) affine(norm *ops.Call, d ir.DType, channels int, eps float64) (scale, shift []float64, ok bool) {
+func (f *normFolder) affine(norm *ops.Call, d ir.DType, channels int,
+	eps float64) (scale, shift []float64, ok bool) {
 	get := func(name string, absent float64) []float64 {
 		if !norm.Has(name) {
 			out := make([]float64, channels)
@@ -195,7 +199,8 @@ func weightForm(c *ops.Call) (form weights, ok bool) {
 	if err != nil || groups <= 0 || sizes[0]%groups != 0 || sizes[0] == 0 {
 		return form, false
 	}
-	return weights{channels: int(sizes[1] * groups), per: int(sizes[1]), inner: inner, rows: int(sizes[0] / groups)}, sizes[1] > 0 && inner > 0
+	return weights{channels: int(sizes[1] * groups), per: int(sizes[1]), inner: inner,
+		rows: int(sizes[0] / groups)}, sizes[1] > 0 && inner > 0
 }
 
 // scaled returns the storage of a constant weight whose elements are
@@ -223,7 +228,8 @@ func scaleRun(d ir.DType, xs []byte, s float64) {
 		return
 	}
 	for i := 0; i < len(xs); i += 4 {
-		le.PutUint32(xs[i:], math.Float32bits(float32(float64(math.Float32frombits(le.Uint32(xs[i:])))*s)))
+		le.PutUint32(xs[i:],
+			math.Float32bits(float32(float64(math.Float32frombits(le.Uint32(xs[i:])))*s)))
 	}
 }
 
@@ -277,7 +283,9 @@ func (f *normFolder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error)
 	if l := f.norms[n]; l != nil {
 		for _, v := range n.Outputs[1:] {
 			if v != nil && f.uses[v] > 0 {
-				return nil, false, fmt.Errorf("the statistics of a batch norm in evaluation mode are used, which are empty")
+				return nil, false,
+					fmt.Errorf(
+						"the statistics of a batch norm in evaluation mode are used, which are empty")
 			}
 		}
 		return []*ir.Value{l.Outputs[0]}, false, nil

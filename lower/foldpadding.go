@@ -28,7 +28,8 @@ var FoldPadding = Pass{
 			if err != nil || args == nil {
 				return nil, true, err
 			}
-			v := ops.NewBuilder(ctx.Table, e).Emit(ops.PaddedConvolution, args, n.Outputs[0].Type).Outputs[0]
+			v := ops.NewBuilder(ctx.Table, e).Emit(ops.PaddedConvolution, args,
+				n.Outputs[0].Type).Outputs[0]
 			return []*ir.Value{v}, false, nil
 		}
 	}),
@@ -66,6 +67,8 @@ func (s *simplifier) padded(c *ops.Call) ([]ir.NamedArg, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(args, ir.NamedArg{Name: "before", Value: first}, ir.NamedArg{Name: "after", Value: last},
-		ir.NamedArg{Name: "dilation", Value: c.Arg("dilation")}, ir.NamedArg{Name: "groups", Value: c.Arg("groups")}), nil
+	return append(args, ir.NamedArg{Name: "before", Value: first}, ir.NamedArg{Name: "after",
+		Value: last},
+		ir.NamedArg{Name: "dilation", Value: c.Arg("dilation")}, ir.NamedArg{Name: "groups",
+			Value: c.Arg("groups")}), nil
 }

@@ -14,7 +14,8 @@ import (
 // Functionalise replaces in-place operators by functional ones. After a write
 // every tensor that shares the memory is made anew from it when it is next
 // read. Buffers, parameters and user inputs that are written to become
-// outputs of kind mutation; a constant that is written to becomes a buffer. What a region writes to outside of itself becomes
+// outputs of kind mutation; a constant that is written to becomes a buffer. What a region writes
+// to outside of itself becomes
 // a further result of the control-flow node, of loops a carried value.
 var Functionalise = Pass{
 	Name: "functionalise",
@@ -31,7 +32,8 @@ var Functionalise = Pass{
 		}
 		f := &functionaliser{
 			table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
-			now: map[*alias.Alias]state{}, version: map[*ir.Value]int{}, args: map[*ir.Node][]ir.NamedArg{},
+			now: map[*alias.Alias]state{}, version: map[*ir.Value]int{},
+			args: map[*ir.Node][]ir.NamedArg{},
 		}
 		return f.run()
 	}),
@@ -74,9 +76,10 @@ type functionaliser struct {
 	method *ir.Method
 	set    *alias.Set // of the graph as it was
 
-	now     map[*alias.Alias]state
-	version map[*ir.Value]int // of a root's memory: the number of the last write to it, 0 before any
-	clock   int               // numbers writes
+	now map[*alias.Alias]state
+	// of a root's memory: the number of the last write to it, 0 before any
+	version map[*ir.Value]int
+	clock   int // numbers writes
 
 	args map[*ir.Node][]ir.NamedArg // operands of view nodes as they were emitted
 	errs []error
@@ -164,7 +167,8 @@ func (f *functionaliser) keep(i int) error {
 	spec := &f.method.Inputs[i]
 	for k, other := range f.method.Inputs {
 		if k != i && other.Kind.IsState() && other.Target == spec.Target {
-			return fmt.Errorf("method %s: it writes to the constant %s, and a parameter or buffer is called so too", f.method.Name, spec.Target)
+			return fmt.Errorf(
+				"method %s: it writes to the constant %s, and a parameter or buffer is called so too", f.method.Name, spec.Target)
 		}
 	}
 	spec.Kind = ir.Buffer
@@ -179,8 +183,10 @@ func (f *functionaliser) alone(i int) error {
 	}
 	for k, w := range f.method.Graph.Inputs {
 		if k != i && w.Const != nil && sameBlob(w.Const.Data, v.Const.Data) {
-			return fmt.Errorf("method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
-				foreign.Message(f.method.Name), foreign.Message(f.method.Inputs[i].Target), foreign.Message(f.method.Inputs[k].Target))
+			return fmt.Errorf(
+				"method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
+				foreign.Message(f.method.Name), foreign.Message(f.method.Inputs[i].Target),
+				foreign.Message(f.method.Inputs[k].Target))
 		}
 	}
 	return nil

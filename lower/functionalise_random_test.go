@@ -119,7 +119,8 @@ func shown(view ops.View, t, base ir.Type, at []int) []int {
 func randomProgram(t *testing.T, r *rand.Rand) *ir.Method {
 	table := ops.Standard()
 	x := &ir.Value{Name: "x", Type: ir.StaticTensor(ir.Float32, 2, 3, 4)}
-	m := &ir.Method{Name: "forward", Graph: &ir.Graph{Inputs: []*ir.Value{x}}, Inputs: []ir.InputSpec{{Kind: ir.UserInput}}}
+	m := &ir.Method{Name: "forward", Graph: &ir.Graph{Inputs: []*ir.Value{x}},
+		Inputs: []ir.InputSpec{{Kind: ir.UserInput}}}
 	g, err := ir.BuildGraph(ir.NewNames(m), m.Graph.Inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
 		b := ops.NewBuilder(table, e)
 		live := []*ir.Value{x}
@@ -213,7 +214,8 @@ func TestFunctionaliseRandom(t *testing.T) {
 			written++
 			want = append([]memory{want[0]}, want...) // the mutation of the input
 		}
-		got, err := interp.New(ops.Standard()).Graph(m.Graph, []interp.Value{interp.Tensor(ir.Float32, []int64{2, 3, 4}, bytesOf(input))})
+		got, err := interp.New(ops.Standard()).Graph(m.Graph,
+			[]interp.Value{interp.Tensor(ir.Float32, []int64{2, 3, 4}, bytesOf(input))})
 		if err != nil {
 			t.Fatalf("round %d: %v\n%s\n%s", round, err, text, p)
 		}

@@ -22,7 +22,8 @@ func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) error {
 	case "higher_order.while_loop":
 		loop = true
 		if len(f.written(&ir.Node{Regions: n.Regions[:1]})) > 0 {
-			return fmt.Errorf("the condition of the loop writes to a tensor outside of it; do it in the body")
+			return fmt.Errorf(
+				"the condition of the loop writes to a tensor outside of it; do it in the body")
 		}
 		n.Args[0].Value = f.carried(e, n.Args[0].Value, written)
 	case "higher_order.scan":
@@ -32,7 +33,8 @@ func (f *functionaliser) control(e *ir.Emitter, n *ir.Node) error {
 		n.SetArg("init", f.carried(e, init, written))
 	default:
 		if len(written) > 0 {
-			return fmt.Errorf("a region of it writes to a tensor outside of it, which is not supported")
+			return fmt.Errorf(
+				"a region of it writes to a tensor outside of it, which is not supported")
 		}
 	}
 	for i, r := range n.Regions {
@@ -68,7 +70,8 @@ func (f *functionaliser) carried(e *ir.Emitter, init ir.Arg, written []*ir.Value
 
 // region emits a region. A loop's gets an input for everything written; if it
 // returns, what is written is among its results from position at on.
-func (f *functionaliser) region(e *ir.Emitter, r *ir.Graph, written []*ir.Value, at int, loop, returns bool) (g *ir.Graph, err error) {
+func (f *functionaliser) region(e *ir.Emitter, r *ir.Graph, written []*ir.Value, at int, loop,
+	returns bool) (g *ir.Graph, err error) {
 	f.scope(func() {
 		inputs := r.Inputs
 		if loop {

@@ -14,7 +14,9 @@ var InlineWrappers = Pass{
 	Name: "inline-wrappers",
 	Doc:  "inline regions that only switch gradients or autocast, and unwrap with_effects",
 	Run: func(ctx *Context, p *ir.Program) error {
-		return perMethod(func(ctx *Context, m *ir.Method) error { return inlineWrappers(ctx, p, m) })(ctx, p)
+		return perMethod(func(ctx *Context, m *ir.Method) error {
+			return inlineWrappers(ctx, p, m)
+		})(ctx, p)
 	},
 }
 
@@ -46,7 +48,8 @@ func dropTokens(m *ir.Method) {
 	passed := map[*ir.Value]bool{}
 	for i := len(m.Outputs) - 1; i >= 0; i-- {
 		ref, ok := m.Graph.Outputs[i].(ir.Ref)
-		if m.Outputs[i].Kind != ir.TokenOutput || !ok || ref.Value.Def != nil || uses[ref.Value] > 1 {
+		if m.Outputs[i].Kind != ir.TokenOutput || !ok || ref.Value.Def != nil ||
+			uses[ref.Value] > 1 {
 			continue
 		}
 		passed[ref.Value] = true
@@ -77,9 +80,11 @@ func operandsOf(n *ir.Node) []ir.Arg {
 
 // inlineRegion replaces n by region r, one of its own, with the region's
 // inputs bound to operands.
-func inlineRegion(e *ir.Emitter, n *ir.Node, r *ir.Graph, operands []ir.Arg) ([]*ir.Value, bool, error) {
+func inlineRegion(e *ir.Emitter, n *ir.Node, r *ir.Graph,
+	operands []ir.Arg) ([]*ir.Value, bool, error) {
 	if len(operands) != len(r.Inputs) {
-		return nil, false, fmt.Errorf("%d operands for a region with %d inputs", len(operands), len(r.Inputs))
+		return nil, false, fmt.Errorf("%d operands for a region with %d inputs", len(operands),
+			len(r.Inputs))
 	}
 	for i, in := range r.Inputs {
 		if err := passes(in, operands[i]); err != nil {
@@ -103,7 +108,8 @@ func inlineRegion(e *ir.Emitter, n *ir.Node, r *ir.Graph, operands []ir.Arg) ([]
 // graph's order is the order of effects.
 func unwrapEffects(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 	if len(n.Args) < 2 {
-		return nil, false, fmt.Errorf("it has %d operands, want a token and an operator", len(n.Args))
+		return nil, false, fmt.Errorf("it has %d operands, want a token and an operator",
+			len(n.Args))
 	}
 	op, ok := n.Args[1].Value.(ir.OpArg)
 	token, isRef := n.Args[0].Value.(ir.Ref)

@@ -11,7 +11,8 @@ import (
 // HasKernel keeps the operators that native form can be built of: all but
 // those that only say how they decompose.
 func HasKernel(op *ops.Op) bool {
-	return op.Compute != nil || op.Loops != nil || op.View != nil || op.Value != nil || op.ScalarOp != nil || op.Effect
+	return op.Compute != nil || op.Loops != nil || op.View != nil || op.Value != nil ||
+		op.ScalarOp != nil || op.Effect
 }
 
 //go:embed core_aten.txt
@@ -33,5 +34,6 @@ var coreNames = sync.OnceValue(func() map[string]bool {
 // IsCore keeps the operators of Core ATen, what is outside of ATen, and what
 // has no decomposition and is no view.
 func IsCore(op *ops.Op) bool {
-	return coreNames()[op.Name()] || !strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
+	return coreNames()[op.Name()] || !strings.HasPrefix(op.Name(), "aten.") ||
+		op.Decompose == nil && op.View == nil
 }

@@ -61,7 +61,8 @@ func permuted(name string, v *ir.Value, order []uint8) *ir.Node {
 	for i, d := range order {
 		dims[i] = ir.Int(d)
 	}
-	return &ir.Node{Name: name, Op: "aten.permute.default", Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "dims", Value: dims}}}
+	return &ir.Node{Name: name, Op: "aten.permute.default",
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "dims", Value: dims}}}
 }
 
 // inOrder returns the row-major type of a tensor's elements as they lie in

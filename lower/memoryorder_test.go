@@ -24,7 +24,8 @@ func TestInMemoryOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Inputs = []*ir.Value{x}
-	m := &ir.Method{Name: "forward", Graph: g, Inputs: []ir.InputSpec{{}}, Outputs: []ir.OutputSpec{{}}}
+	m := &ir.Method{Name: "forward", Graph: g, Inputs: []ir.InputSpec{{}},
+		Outputs: []ir.OutputSpec{{}}}
 	order := []uint8{0, 2, 3, 1}
 	lower.InMemoryOrder(m, [][]uint8{order}, [][]uint8{order})
 	if err := ir.Verify(&ir.Program{Methods: []*ir.Method{m}}); err != nil {

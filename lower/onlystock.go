@@ -37,7 +37,8 @@ func stockFault(n *ir.Node) error {
 		return nil
 	}
 	if n.Op != assertOp && !hasStockKernel(n.Op) && !isCustom(n.Op) {
-		return fmt.Errorf("ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
+		return fmt.Errorf(
+			"ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
 	if n.Op == "aten.convolution.default" {
 		if r, ok := n.Arg("input").(ir.Ref); ok && r.Value.Type.Rank() > 4 {
@@ -63,7 +64,8 @@ func unboundedFault(n *ir.Node) error {
 		}
 		for _, e := range v.Type.Sizes {
 			if _, most := e.Bounds(); most == math.MaxInt64 && !e.Undefined() {
-				return fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e, ir.WantBound(e))
+				return fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s",
+					e, ir.WantBound(e))
 			}
 		}
 	}
@@ -73,7 +75,8 @@ func unboundedFault(n *ir.Node) error {
 // isCustom reports whether op is no operator of PyTorch's or ExecuTorch's own:
 // its kernel comes with the program.
 func isCustom(op string) bool {
-	for _, ns := range []string{"aten.", "prims.", "_operator.", "math.", "torch.", "etgen.", "executorch_prim.", "dim_order_ops.", "et_copy.", "higher_order."} {
+	for _, ns := range []string{"aten.", "prims.", "_operator.", "math.", "torch.", "etgen.",
+		"executorch_prim.", "dim_order_ops.", "et_copy.", "higher_order."} {
 		if strings.HasPrefix(op, ns) {
 			return false
 		}

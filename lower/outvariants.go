@@ -36,10 +36,12 @@ var OutVariants = Pass{
 			functional := c.Op.ParsedSchema()
 			returnsList := len(functional.Returns) == 1 && functional.Returns[0].Type.IsList()
 			if !returnsList && len(v.Outs) != len(n.Outputs) {
-				return nil, false, fmt.Errorf("it has %d results, %s writes %d", len(n.Outputs), v.Name, len(v.Outs))
+				return nil, false, fmt.Errorf("it has %d results, %s writes %d", len(n.Outputs),
+					v.Name, len(v.Outs))
 			}
 			var args []ir.NamedArg
-			for _, p := range v.Schema(functional).Args[:len(v.Schema(functional).Args)-len(v.Outs)] {
+			for _, p := range v.Schema(functional).Args[:len(v.Schema(functional).Args)-len(
+				v.Outs)] {
 				args = append(args, ir.NamedArg{Name: p.Name, Value: c.Arg(p.Name)})
 			}
 			types := make([]ir.Type, len(c.Outs))

@@ -13,14 +13,18 @@ import (
 
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
-	ctx := &Context{Table: ops.Standard(), Checked: true, Whole: func(c *ops.Call) bool { return c.Op.Name() == ops.Attention }}
-	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true, "exact-products-for-speed": true}
+	ctx := &Context{Table: ops.Standard(), Checked: true, Whole: func(c *ops.Call) bool {
+		return c.Op.Name() == ops.Attention
+	}}
+	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true,
+		"exact-products-for-speed": true}
 	for _, pass := range Passes() {
 		known[pass.Name] = true
 		t.Run(pass.Name, func(t *testing.T) {
-			irtest.RunTxtar(t, filepath.Join("testdata", pass.Name, "*.txtar"), func(p *ir.Program) error {
-				return Pipeline{pass}.Run(ctx, p, nil)
-			})
+			irtest.RunTxtar(t, filepath.Join("testdata", pass.Name, "*.txtar"),
+				func(p *ir.Program) error {
+					return Pipeline{pass}.Run(ctx, p, nil)
+				})
 		})
 	}
 	entries, err := os.ReadDir("testdata")
@@ -36,12 +40,16 @@ func TestPasses(t *testing.T) {
 
 func TestToCore(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Keep: IsCore}
-	irtest.RunTxtar(t, "testdata/to-core/*.txtar", func(p *ir.Program) error { return ToCore.Run(ctx, p, nil) })
+	irtest.RunTxtar(t, "testdata/to-core/*.txtar", func(p *ir.Program) error {
+		return ToCore.Run(ctx, p, nil)
+	})
 }
 
 func TestFoldConstantsForSpeed(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Speed: true}
-	irtest.RunTxtar(t, "testdata/fold-constants-for-speed/*.txtar", func(p *ir.Program) error { return Pipeline{FoldConstants}.Run(ctx, p, nil) })
+	irtest.RunTxtar(t, "testdata/fold-constants-for-speed/*.txtar", func(p *ir.Program) error {
+		return Pipeline{FoldConstants}.Run(ctx, p, nil)
+	})
 }
 
 func TestPipelineRun(t *testing.T) {
@@ -70,8 +78,10 @@ func TestPipelineRun(t *testing.T) {
 	}{
 		{"all", Pipeline{note("a", nil), note("b", nil)}, nil, "", 2},
 		{"stop", Pipeline{note("a", nil), note("b", nil)}, after("a", Stop), "", 1},
-		{"after fails", Pipeline{note("a", nil), note("b", nil)}, after("a", errors.New("no")), "after a: no", 1},
-		{"fails", Pipeline{note("a", errors.Join(fault, errors.New("too"))), note("b", nil)}, nil, "m.pt2: node n (o): bad\ntoo", 1},
+		{"after fails", Pipeline{note("a", nil), note("b", nil)}, after("a", errors.New("no")),
+			"after a: no", 1},
+		{"fails", Pipeline{note("a", errors.Join(fault, errors.New("too"))), note("b", nil)}, nil,
+			"m.pt2: node n (o): bad\ntoo", 1},
 	} {
 		seen = nil
 		err := tt.pl.Run(&Context{}, &ir.Program{Source: "m.pt2"}, tt.after)
@@ -80,7 +90,8 @@ func TestPipelineRun(t *testing.T) {
 			got = err.Error()
 		}
 		if got != tt.want || len(seen) != tt.seen {
-			t.Errorf("%s: error %q after %v, want %q after %d passes", tt.name, got, seen, tt.want, tt.seen)
+			t.Errorf("%s: error %q after %v, want %q after %d passes", tt.name, got, seen,
+				tt.want, tt.seen)
 		}
 	}
 }

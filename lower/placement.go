@@ -27,7 +27,8 @@ func place(sizes, base []sym.Expr, where func([]sym.Expr) []sym.Expr) *placement
 // elements any order is.
 func (p *placement) whole() bool {
 	n := sym.Mul(p.sizes...)
-	return n.Equal(sym.Mul(p.base...)) && (n.IsZero() || sym.RowMajor(p.base, p.at).Equal(sym.RowMajor(p.sizes, p.coords)))
+	return n.Equal(sym.Mul(p.base...)) && (n.IsZero() ||
+		sym.RowMajor(p.base, p.at).Equal(sym.RowMajor(p.sizes, p.coords)))
 }
 
 // identity reports whether the tensor is the base as it is.
@@ -166,7 +167,8 @@ func (p *placement) expanded() bool {
 		return false
 	}
 	for d, x := range p.at {
-		if !(x.IsZero() && p.base[d].Is(1)) && !(x.Equal(p.coords[skip+d]) && p.base[d].Equal(p.sizes[skip+d])) {
+		if !(x.IsZero() && p.base[d].Is(1)) && !(x.Equal(p.coords[skip+d]) &&
+			p.base[d].Equal(p.sizes[skip+d])) {
 			return false
 		}
 	}
@@ -213,7 +215,8 @@ func (p *placement) repeats() bool {
 // strided returns the strides and the offset at which the elements lie in
 // storage that holds the base with the given ones; ok is false if there are
 // none.
-func (p *placement) strided(baseStrides []sym.Expr, baseOffset sym.Expr) (strides []sym.Expr, offset sym.Expr, ok bool) {
+func (p *placement) strided(baseStrides []sym.Expr,
+	baseOffset sym.Expr) (strides []sym.Expr, offset sym.Expr, ok bool) {
 	at := baseOffset
 	for d, x := range p.at {
 		at = sym.Add(at, sym.Mul(x, baseStrides[d]))

@@ -32,7 +32,8 @@ var CheckRecords = Pass{
 	Doc:  "hold the recorded types against those that follow from the operands",
 	Run: func(ctx *Context, p *ir.Program) error {
 		return perMethod(func(ctx *Context, m *ir.Method) error {
-			r := &records{table: ctx.Table, known: map[*sym.Symbol]bool{}, names: map[*sym.Symbol]sym.Expr{}}
+			r := &records{table: ctx.Table, known: map[*sym.Symbol]bool{},
+				names: map[*sym.Symbol]sym.Expr{}}
 			r.warn = func(n *ir.Node, err error) { warnAt(p, m, n, err) }
 			for _, v := range m.Graph.Inputs {
 				r.learn(v.Type)
@@ -80,9 +81,11 @@ type mistake struct {
 // mistakes lists them. The one of autocast is in autocast.go.
 var mistakes = []mistake{
 	{ // testdata/check-records/known.txtar
-		op:       "aten.unique_consecutive.default",
-		why:      "PyTorch records a rank that its own result does not have",
-		recorded: func(rec, inf ir.Type) bool { return rec.DType == inf.DType && rec.Rank() != inf.Rank() },
+		op:  "aten.unique_consecutive.default",
+		why: "PyTorch records a rank that its own result does not have",
+		recorded: func(rec, inf ir.Type) bool {
+			return rec.DType == inf.DType && rec.Rank() != inf.Rank()
+		},
 	},
 }
 
@@ -98,7 +101,9 @@ func (r *records) bools(g *ir.Graph) {
 			continue
 		}
 		if i := slices.IndexFunc(data, func(b byte) bool { return b > 1 }); i >= 0 {
-			r.errs = append(r.errs, fmt.Errorf("constant %s (%v): element %d is %d, a bool is 0 or 1", foreign.Message(v.Name), v.Type, i, data[i]))
+			r.errs = append(r.errs,
+				fmt.Errorf("constant %s (%v): element %d is %d, a bool is 0 or 1",
+					foreign.Message(v.Name), v.Type, i, data[i]))
 		}
 	}
 }
@@ -151,33 +156,42 @@ func (r *records) node(n *ir.Node) error {
 			continue
 		}
 		if i >= len(c.Outs) {
-			return fmt.Errorf("the file records %d results, but it has %d", len(n.Outputs), len(c.Outs))
+			return fmt.Errorf("the file records %d results, but it has %d", len(n.Outputs),
+				len(c.Outs))
 		}
 		recorded := r.renamed(v.Type)
 		v.Type = recorded
 		inferred := c.Outs[i]
 		r.name(recorded, inferred)
 		recorded = r.renamed(recorded)
-		if recorded.Kind == ir.TensorKind && inferred.Kind == ir.TensorKind && (recorded.DType.IsComplex() || inferred.DType.IsComplex()) &&
+		if recorded.Kind == ir.TensorKind && inferred.Kind == ir.TensorKind &&
+			(recorded.DType.IsComplex() || inferred.DType.IsComplex()) &&
 			recorded.DType != inferred.DType {
-			return fmt.Errorf("the operator is not supported on complex numbers: the file says that %s is %v", v.Name, recorded.DType)
+			return fmt.Errorf(
+				"the operator is not supported on complex numbers: the file says that %s is %v",
+				v.Name, recorded.DType)
 		}
 		err := agree(recorded, inferred)
 		if err == nil && view {
 			err = viewAgrees(recorded, inferred)
 		}
-		if n, static := denseBytes(inferred); err == nil && (inferred.Bytes().Undefined() || static && n > maxTensor) {
+		if n, static := denseBytes(inferred); err == nil && (inferred.Bytes().Undefined() ||
+			static && n > maxTensor) {
 			v.Type = inferred
-			return fmt.Errorf("%s is %v, more than the %d bytes that a tensor may have", v.Name, inferred, int64(maxTensor))
+			return fmt.Errorf("%s is %v, more than the %d bytes that a tensor may have", v.Name,
+				inferred, int64(maxTensor))
 		}
 		v.Type = inferred
-		if err == nil && inferred.Kind == ir.TensorKind && !view && dense(recorded) && len(recorded.Sizes) == len(inferred.Sizes) {
+		if err == nil && inferred.Kind == ir.TensorKind && !view && dense(recorded) &&
+			len(recorded.Sizes) == len(inferred.Sizes) {
 			v.Type.Strides = recorded.Strides
 		}
 		if err == nil {
 			continue
 		}
-		known := slices.IndexFunc(mistakes, func(k mistake) bool { return k.op == n.Op && k.recorded(recorded, inferred) })
+		known := slices.IndexFunc(mistakes, func(k mistake) bool {
+			return k.op == n.Op && k.recorded(recorded, inferred)
+		})
 		if err = recordError(v.Name, recorded, inferred); known < 0 {
 			return err
 		}
@@ -361,7 +375,8 @@ func (r *records) control(n *ir.Node) error {
 // predicate checks that what a branch or loop is decided by is one truth value.
 func predicate(a ir.Arg) error {
 	t, ok := argType(a)
-	if !ok || t.Kind != ir.BoolKind && (t.Kind != ir.TensorKind || t.DType != ir.Bool || !t.Numel().Is(1)) {
+	if !ok || t.Kind != ir.BoolKind && (t.Kind != ir.TensorKind || t.DType != ir.Bool ||
+		!t.Numel().Is(1)) {
 		return fmt.Errorf("it is decided by %v, not by one bool", t)
 	}
 	return nil
@@ -371,8 +386,10 @@ func (r *records) scan(n *ir.Node) error {
 	init, _ := n.Arg("init").(ir.List)
 	xs, _ := n.Arg("xs").(ir.List)
 	g := n.Regions[0]
-	if len(g.Inputs) != len(init)+len(xs) || len(g.Outputs) != len(n.Outputs) || len(g.Outputs) < len(init) || len(xs) == 0 {
-		return fmt.Errorf("it has %d operands and %d results, its region %d and %d", len(init)+len(xs), len(n.Outputs), len(g.Inputs), len(g.Outputs))
+	if len(g.Inputs) != len(init)+len(xs) || len(g.Outputs) != len(n.Outputs) ||
+		len(g.Outputs) < len(init) || len(xs) == 0 {
+		return fmt.Errorf("it has %d operands and %d results, its region %d and %d",
+			len(init)+len(xs), len(n.Outputs), len(g.Inputs), len(g.Outputs))
 	}
 	operands := slices.Clone(init)
 	var steps sym.Expr
@@ -402,7 +419,9 @@ func (r *records) scan(n *ir.Node) error {
 		if !ok || t.Kind != ir.TensorKind {
 			return fmt.Errorf("its region gives no tensor as output %d", len(init)+i)
 		}
-		results = append(results, ir.Ref{Value: &ir.Value{Type: ir.TensorOf(t.DType, append([]sym.Expr{steps}, t.Sizes...)...)}})
+		results = append(results,
+			ir.Ref{Value: &ir.Value{Type: ir.TensorOf(t.DType, append([]sym.Expr{steps},
+				t.Sizes...)...)}})
 	}
 	return r.results(n, results)
 }
@@ -446,7 +465,8 @@ func (r *records) again(body *ir.Graph, carried int) error {
 			return fmt.Errorf("its body gives %d values for %d", len(body.Outputs), carried)
 		}
 		if t, ok := argType(body.Outputs[i]); !ok || !alike(v.Type, t) {
-			return fmt.Errorf("its body takes %v as %s and gives %v for the next round", v.Type, v.Name, t)
+			return fmt.Errorf("its body takes %v as %s and gives %v for the next round",
+				v.Type, v.Name, t)
 		}
 	}
 	return nil

@@ -19,7 +19,9 @@ var Refusals = Pass{
 	Run: perMethod(func(_ *Context, m *ir.Method) error {
 		found := false
 		m.Graph.Walk(func(g *ir.Graph) {
-			found = found || slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool { return n.Op == assertOp })
+			found = found || slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
+				return n.Op == assertOp
+			})
 		})
 		if !found {
 			return nil
@@ -32,11 +34,13 @@ var Refusals = Pass{
 			if b, ok := cond.(ir.BoolArg); ok && bool(b) {
 				return nil, false, nil
 			}
-			size := e.Emit(primName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)), ir.Type{Kind: ir.IntKind}).Outputs[0]
+			size := e.Emit(primName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)),
+				ir.Type{Kind: ir.IntKind}).Outputs[0]
 			one := ir.StaticTensor(ir.Uint8, 1)
 			room := e.Emit(allocOp, nil, one).Outputs[0]
 			e.Emit("aten.full.out", []ir.NamedArg{
-				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value", Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: room}},
+				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value",
+					Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: room}},
 			}, one)
 			return nil, false, nil
 		}}).Run(m)

@@ -17,7 +17,8 @@ const mostOffsets = 1 << 16
 // values have an element of its own for each.
 func selfOverlap(t ir.Type) error {
 	if t.Kind == ir.TensorKind && overlapsItself(t) {
-		return fmt.Errorf("it writes to a tensor, several elements of which lie at one place; clone() it before")
+		return fmt.Errorf(
+			"it writes to a tensor, several elements of which lie at one place; clone() it before")
 	}
 	return nil
 }
@@ -101,7 +102,8 @@ func writtenOverlap(m *ir.Method) error {
 			continue
 		}
 		if err := selfOverlap(v.Type); err != nil {
-			return fmt.Errorf("method %s: %s: %w", foreign.Message(m.Name), foreign.Message(name), err)
+			return fmt.Errorf("method %s: %s: %w", foreign.Message(m.Name),
+				foreign.Message(name), err)
 		}
 	}
 	return nil

@@ -90,7 +90,8 @@ func (sc *sizeScope) dim(key string) (dimOf, bool) {
 
 func (s *sizer) graph(g *ir.Graph, outer *sizeScope) {
 	nodes, scope := s.nodes, s.scope
-	s.nodes, s.scope = &[]*ir.Node{}, &sizeScope{outer: outer, values: map[string]*ir.Value{}, dims: map[string]dimOf{}}
+	s.nodes, s.scope = &[]*ir.Node{}, &sizeScope{outer: outer, values: map[string]*ir.Value{},
+		dims: map[string]dimOf{}}
 	for _, v := range g.Inputs {
 		s.scope.add(v)
 	}
@@ -117,7 +118,8 @@ func (s *sizer) graph(g *ir.Graph, outer *sizeScope) {
 // sizes.
 func (s *sizer) known(n *ir.Node) bool {
 	v := n.Output(0)
-	if len(n.Outputs) != 1 || v == nil || v.Type.Kind != ir.IntKind || !v.Type.HasExpr || len(n.Regions) > 0 {
+	if len(n.Outputs) != 1 || v == nil || v.Type.Kind != ir.IntKind || !v.Type.HasExpr ||
+		len(n.Regions) > 0 {
 		return false
 	}
 	op, ok := s.table.Lookup(n.Op)
@@ -172,7 +174,8 @@ func (s *sizer) integer(e sym.Expr) (ir.Arg, error) {
 		return ir.Ref{Value: v}, nil
 	}
 	if d, ok := s.scope.dim(key); ok {
-		return s.emit("aten.sym_size.int", e, ir.NamedArg{Name: "self", Value: ir.Ref{Value: d.tensor}}, ir.NamedArg{Name: "dim", Value: ir.Int(d.dim)}), nil
+		return s.emit("aten.sym_size.int", e, ir.NamedArg{Name: "self",
+			Value: ir.Ref{Value: d.tensor}}, ir.NamedArg{Name: "dim", Value: ir.Int(d.dim)}), nil
 	}
 	return s.sum(e)
 }
@@ -195,5 +198,6 @@ func (s *sizer) binary(op string, e sym.Expr, a, b ir.Arg) ir.Arg {
 	if v := s.scope.value(e.Key()); v != nil {
 		return ir.Ref{Value: v}
 	}
-	return s.emit("executorch_prim."+op+".Scalar", e, ir.NamedArg{Name: "a", Value: a}, ir.NamedArg{Name: "b", Value: b})
+	return s.emit("executorch_prim."+op+".Scalar", e, ir.NamedArg{Name: "a", Value: a},
+		ir.NamedArg{Name: "b", Value: b})
 }

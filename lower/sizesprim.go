@@ -10,10 +10,13 @@ import (
 // prims are the operators on run-time numbers that have a primitive of the
 // same meaning.
 var prims = map[string]string{
-	"_operator.add": "add", "_operator.sub": "sub", "_operator.mul": "mul", "_operator.floordiv": "floordiv",
-	"_operator.truediv": "truediv", "_operator.neg": "neg", "_operator.eq": "eq",
-	"_operator.lt": "lt", "_operator.le": "le", "_operator.gt": "gt", "_operator.ge": "ge", "math.ceil": "ceil",
-	"math.trunc": "trunc", "torch.sym_int": "sym_int", "torch.sym_float": "sym_float", "torch.sym_not": "sym_not",
+	"_operator.add": "add", "_operator.sub": "sub", "_operator.mul": "mul",
+	"_operator.floordiv": "floordiv",
+	"_operator.truediv":  "truediv", "_operator.neg": "neg", "_operator.eq": "eq",
+	"_operator.lt": "lt", "_operator.le": "le", "_operator.gt": "gt", "_operator.ge": "ge",
+	"math.ceil":  "ceil",
+	"math.trunc": "trunc", "torch.sym_int": "sym_int", "torch.sym_float": "sym_float",
+	"torch.sym_not": "sym_not",
 	"torch.sym_max": "sym_max", "torch.sym_min": "sym_min",
 }
 
@@ -24,7 +27,8 @@ func (s *sizer) prim(n *ir.Node) error {
 		n.Op = "aten._local_scalar_dense.default"
 		return nil
 	}
-	if !strings.HasPrefix(n.Op, "_operator.") && !strings.HasPrefix(n.Op, "math.") && !strings.HasPrefix(n.Op, "torch.sym_") {
+	if !strings.HasPrefix(n.Op, "_operator.") && !strings.HasPrefix(n.Op, "math.") &&
+		!strings.HasPrefix(n.Op, "torch.sym_") {
 		return nil
 	}
 	if name := prims[n.Op]; name != "" {

@@ -9,7 +9,8 @@ import (
 // stockConvolution is the rule for convolutions of three dimensions, where the
 // kernel takes two: the sum over the depth of the weights of convolutions of
 // all planes they meet, which count as further images of the batch.
-func stockConvolution(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func stockConvolution(b *ops.Builder, n *ir.Node, c *ops.Call,
+	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.convolution.default" || c.Bool("transposed") {
 		return nil, nil
 	}
@@ -45,12 +46,14 @@ func stockConvolution(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]i
 		bias := c.Arg("bias")
 		for t := range depth {
 			from := t * first[2]
-			part := b.Op("aten.slice_copy.Tensor", x, 2, from, sym.Add(reach, sym.Int(from)), first[0])
+			part := b.Op("aten.slice_copy.Tensor", x, 2, from, sym.Add(reach, sym.Int(from)),
+				first[0])
 			part = b.Op("aten.permute_copy.default", part, []int{0, 2, 1, 3, 4})
 			part = b.Op(viewCopyOp, part, []sym.Expr{planes, s[1], s[3], s[4]})
 			kernel := b.Op("aten.slice_copy.Tensor", w, 2, t, t+1)
 			kernel = b.Op(viewCopyOp, kernel, []sym.Expr{wt[0], wt[1], wt[3], wt[4]})
-			y := b.Op(n.Op, part, kernel, bias, others[0], others[1], others[2], false, []int{0, 0}, c.Arg("groups"))
+			y := b.Op(n.Op, part, kernel, bias, others[0], others[1], others[2], false, []int{0, 0},
+				c.Arg("groups"))
 			if sum == nil {
 				sum, bias = y, ir.None{}
 			} else {

@@ -19,7 +19,8 @@ var DecomposeToStock = Pass{
 		if err := drop.Run(m); err != nil {
 			return err
 		}
-		if err := decompose(ctx.Table, m, func(c *ops.Call) bool { return !IsStock(c.Op) }); err != nil {
+		if err := decompose(ctx.Table, m, func(c *ops.Call) bool { return !IsStock(c.Op) }); err !=
+			nil {
 			return err
 		}
 		return unsupported(ctx.Table, m)

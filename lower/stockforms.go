@@ -34,7 +34,8 @@ var StockForms = Pass{
 					continue
 				}
 				for i, v := range vs {
-					if old := n.Output(i); old != nil && v != nil && v.Def != nil && v.Def != n && !isOperand(c, v) {
+					if old := n.Output(i); old != nil && v != nil && v.Def != nil && v.Def != n &&
+						!isOperand(c, v) {
 						v.Type = old.Type
 					}
 				}
@@ -47,14 +48,17 @@ var StockForms = Pass{
 
 // stockRule returns what may stand for n's results, nil if it does not apply.
 // Uses counts the references to each value.
-type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error)
+type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call,
+	uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll, stockRemainder, stockPad, stockCat, stockPower, stockCumsum, stockConvolution}
+var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll,
+	stockRemainder, stockPad, stockCat, stockPower, stockCumsum, stockConvolution}
 
 // stockCopy is the rule for copies and casts.
 func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	switch n.Op {
-	case "aten._to_copy.default", "aten.clone.default", "aten.alias_copy.default", "aten.detach_copy.default", "aten.lift_fresh_copy.default":
+	case "aten._to_copy.default", "aten.clone.default", "aten.alias_copy.default",
+		"aten.detach_copy.default", "aten.lift_fresh_copy.default":
 	default:
 		return nil, nil
 	}
@@ -113,7 +117,8 @@ func stockRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 
 // stockCumsum is the rule for running sums of a tensor without dimensions,
 // which the kernel refuses.
-func stockCumsum(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func stockCumsum(b *ops.Builder, n *ir.Node, c *ops.Call,
+	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.cumsum.default" || c.Outs[0].Rank() > 0 {
 		return nil, nil
 	}
@@ -130,7 +135,8 @@ func stockCumsum(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) (
 
 // stockRemainder is the rule for remainders of integers: the kernels give them
 // the sign of the dividend.
-func stockRemainder(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func stockRemainder(b *ops.Builder, n *ir.Node, c *ops.Call,
+	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.remainder.Tensor" && n.Op != "aten.remainder.Scalar" {
 		return nil, nil
 	}
@@ -145,7 +151,8 @@ func stockRemainder(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int
 		quotient, err = call(b, "aten.floor_divide.default", x, other)
 	} else {
 		product = "aten.mul.Scalar"
-		quotient, err = call(b, "aten.div.Scalar_mode", x, other, ops.Kw("rounding_mode", ir.Str("floor")))
+		quotient, err = call(b, "aten.div.Scalar_mode", x, other, ops.Kw("rounding_mode",
+			ir.Str("floor")))
 	}
 	if err != nil {
 		return nil, err

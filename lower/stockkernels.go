@@ -33,7 +33,8 @@ func stockPad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*
 		if front.IsZero() && back.IsZero() {
 			continue
 		}
-		if x, err = call(b, "aten.slice_copy.Tensor", x, d, front, sym.Sub(x.Type.Sizes[d], back)); err != nil {
+		if x, err = call(b, "aten.slice_copy.Tensor", x, d, front, sym.Sub(x.Type.Sizes[d],
+			back)); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +53,8 @@ func stockCat(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*
 // stockPower is the rule for integers to a constant power: the kernel computes
 // in double, which neither wraps around nor holds all 64-bit integers.
 func stockPower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
-	if n.Op != "aten.pow.Tensor_Scalar" || !c.Outs[0].DType.IsInt() || c.Value("self").Type.DType != c.Outs[0].DType {
+	if n.Op != "aten.pow.Tensor_Scalar" || !c.Outs[0].DType.IsInt() ||
+		c.Value("self").Type.DType != c.Outs[0].DType {
 		return nil, nil
 	}
 	e, ok := c.Arg("exponent").(ir.Int)

@@ -11,7 +11,8 @@ import (
 // exchanged, under the name they then have.
 var swapped = map[string]string{
 	"aten.add.Tensor": "aten.add.Scalar", "aten.mul.Tensor": "aten.mul.Scalar",
-	"aten.bitwise_and.Tensor": "aten.bitwise_and.Scalar", "aten.bitwise_or.Tensor": "aten.bitwise_or.Scalar",
+	"aten.bitwise_and.Tensor": "aten.bitwise_and.Scalar",
+	"aten.bitwise_or.Tensor":  "aten.bitwise_or.Scalar",
 	"aten.bitwise_xor.Tensor": "aten.bitwise_xor.Scalar",
 	"aten.eq.Tensor":          "aten.eq.Scalar", "aten.ne.Tensor": "aten.ne.Scalar",
 	"aten.lt.Tensor": "aten.gt.Scalar", "aten.gt.Tensor": "aten.lt.Scalar",
@@ -21,7 +22,8 @@ var swapped = map[string]string{
 // stockNumber is the rule for numbers in the place of tensors: the operator's
 // form for a number where there is a kernel for it, else a tensor without
 // dimensions.
-func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
+	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	schema := c.Op.ParsedSchema()
 	number := func(i int) bool {
 		if i >= len(c.Args) || schema.Args[i].Type.Name != "Tensor" {
@@ -76,7 +78,8 @@ func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) (
 			continue
 		}
 		found = true
-		t, err := b.Call("aten.scalar_tensor.default", c.Args[i], ops.Kw("dtype", numberType(c, c.Args[i])))
+		t, err := b.Call("aten.scalar_tensor.default", c.Args[i],
+			ops.Kw("dtype", numberType(c, c.Args[i])))
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,8 @@ import (
 // stockView is the rule for views, and for what copies like one: each becomes
 // the operator that copies what it shows. What has the elements in their order
 // is one change of shape.
-func stockView(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error) {
+func stockView(b *ops.Builder, n *ir.Node, c *ops.Call,
+	uses map[*ir.Value]int) ([]*ir.Value, error) {
 	if c.Op.View != nil && len(n.Outputs) > 1 {
 		return stockParts(b, n, c, uses)
 	}
@@ -108,7 +109,8 @@ func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 
 // stockParts is the rule for views with several results: all the parts of a
 // tensor along a dimension are made at once, a single one by itself.
-func stockParts(b *ops.Builder, n *ir.Node, c *ops.Call, uses map[*ir.Value]int) ([]*ir.Value, error) {
+func stockParts(b *ops.Builder, n *ir.Node, c *ops.Call,
+	uses map[*ir.Value]int) ([]*ir.Value, error) {
 	views, err := c.Op.View(c)
 	if err != nil || len(views) != len(n.Outputs) {
 		return nil, err

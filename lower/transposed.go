@@ -49,7 +49,8 @@ func (s *simplifier) transposed(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Va
 	args := []any{c.Value(x), w}
 	if bias != "" {
 		v := c.Value(bias)
-		if !one(c, "alpha") || !one(c, "beta") || v.Type.DType != w.Type.DType || !sym.AllEqual(v.Type.Sizes, []sym.Expr{w.Type.Sizes[0]}) {
+		if !one(c, "alpha") || !one(c, "beta") || v.Type.DType != w.Type.DType ||
+			!sym.AllEqual(v.Type.Sizes, []sym.Expr{w.Type.Sizes[0]}) {
 			return nil, nil
 		}
 		args = append(args, v)

@@ -14,19 +14,23 @@ import (
 func unknownOperator(t *ops.Table, n *ir.Node) error {
 	for _, a := range n.Args {
 		if op, ok := a.Value.(ir.OpArg); ok {
-			return fmt.Errorf("it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
+			return fmt.Errorf(
+				"it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
 		}
 	}
 	if strings.HasPrefix(n.Op, "torch._functorch.") {
-		return fmt.Errorf("part of a vmap that export left as it is; export the model after run_decompositions()")
+		return fmt.Errorf(
+			"part of a vmap that export left as it is; export the model after run_decompositions()")
 	}
 	if !strings.HasPrefix(n.Op, "aten.") {
-		return fmt.Errorf("the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
+		return fmt.Errorf(
+			"the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
 	}
 	if near := nearest(t, n.Op); near != "" {
 		return fmt.Errorf("the operator is not supported; the nearest that is: %s", near)
 	}
-	return fmt.Errorf("the operator is not supported; write the model with others, or add an entry for it to kernels/ops")
+	return fmt.Errorf(
+		"the operator is not supported; write the model with others, or add an entry for it to kernels/ops")
 }
 
 // nearest returns the operator in the table whose name is most like op's: the

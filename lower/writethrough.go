@@ -24,7 +24,8 @@ func writeThrough(b *ops.Builder, a *alias.Alias, base, v *ir.Value) (*ir.Value,
 		return nil, err
 	}
 	if out == nil {
-		return nil, fmt.Errorf("it writes to a view made by %s, which is not supported; write to a copy and copy_ that back", foreign.Message(a.Node.Op))
+		return nil, fmt.Errorf(
+			"it writes to a view made by %s, which is not supported; write to a copy and copy_ that back", foreign.Message(a.Node.Op))
 	}
 	out.Type = base.Type
 	return out, nil
@@ -49,7 +50,8 @@ func scatter(b *ops.Builder, p *placement, base, v *ir.Value) (*ir.Value, error)
 		return call(b, "aten.diagonal_scatter.default", base, v, offset, dim1, dim2)
 	}
 	if p.repeats() {
-		return nil, fmt.Errorf("it writes to a tensor, several elements of which lie at one place; clone() it before")
+		return nil, fmt.Errorf(
+			"it writes to a tensor, several elements of which lie at one place; clone() it before")
 	}
 	if dim := p.fixed(); dim >= 0 {
 		return scatterAt(b, p, base, v, dim)

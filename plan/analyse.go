@@ -76,7 +76,8 @@ func analyse(p *Problem) (*analysis, error) {
 			return nil, fmt.Errorf("plan: %s: %w", p.label(BufferID(i)), err)
 		}
 		nodeOf[i] = len(a.nodes)
-		a.nodes = append(a.nodes, node{id: BufferID(i), size: b.Size, align: max(b.Align, 1), memory: b.Memory, live: spans})
+		a.nodes = append(a.nodes, node{id: BufferID(i), size: b.Size, align: max(b.Align, 1),
+			memory: b.Memory, live: spans})
 	}
 	for i := range p.Buffers {
 		if root, _ := p.Root(BufferID(i)); nodeOf[root] >= 0 {
@@ -104,7 +105,9 @@ func keyOf(i, j int) pairKey { return pairKey{min(i, j), max(i, j)} }
 func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pairing {
 	p := a.problem
 	find := func(id BufferID, step int) touch {
-		i, _ := slices.BinarySearchFunc(touches[id], step, func(t touch, s int) int { return t.step - s })
+		i, _ := slices.BinarySearchFunc(touches[id], step, func(t touch, s int) int {
+			return t.step - s
+		})
 		return touches[id][i] // validateShare has seen to it that there is one
 	}
 	shares := make(map[pairKey][]pairing)
@@ -112,7 +115,8 @@ func (a *analysis) safeShares(touches [][]touch, nodeOf []int) map[pairKey][]pai
 		dstRoot, dstOff := p.Root(s.Dst)
 		srcRoot, srcOff := p.Root(s.Src)
 		dst, src := nodeOf[dstRoot], nodeOf[srcRoot]
-		if dst < 0 || src < 0 || dst == src || p.Buffers[s.Dst].Size == 0 || p.Buffers[s.Src].Size == 0 {
+		if dst < 0 || src < 0 || dst == src || p.Buffers[s.Dst].Size == 0 ||
+			p.Buffers[s.Src].Size == 0 {
 			continue
 		}
 		d, r := find(dstRoot, s.Step), find(srcRoot, s.Step)

@@ -36,7 +36,8 @@ func (as AsIs) Plan(p *Problem) (*Plan, error) {
 	var rest []int
 	for i, n := range a.nodes {
 		at, known := layout.Places[p.Buffers[n.id].Name]
-		fits := known && n.memory == 0 && n.size > 0 && n.size <= at.Size && at.Offset >= 0 && at.Offset&(n.align-1) == 0
+		fits := known && n.memory == 0 && n.size > 0 && n.size <= at.Size && at.Offset >= 0 &&
+			at.Offset&(n.align-1) == 0
 		if !fits || !pl.fits(i, at.Offset) {
 			rest = append(rest, i)
 			continue

@@ -42,7 +42,8 @@ func TestAsIs(t *testing.T) {
 		}
 		for i, b := range p.Buffers {
 			if b.Size > 0 && got.Offsets[i] != old.Offsets[i] {
-				t.Fatalf("seed %d: %s is at %d, want %d", seed, b.Name, got.Offsets[i], old.Offsets[i])
+				t.Fatalf("seed %d: %s is at %d, want %d", seed, b.Name, got.Offsets[i],
+					old.Offsets[i])
 			}
 		}
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -61,7 +62,8 @@ func TestAsIs(t *testing.T) {
 		}
 		// Of a problem it does not know it makes what Greedy makes.
 		p.Name = "other"
-		if got, err = (AsIs{map[string]Layout{"forward": l}}).Plan(p); err != nil || !slices.Equal(got.Offsets, old.Offsets) {
+		if got, err = (AsIs{map[string]Layout{"forward": l}}).Plan(p); err != nil ||
+			!slices.Equal(got.Offsets, old.Offsets) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 // Best runs several placements and keeps the smallest, memory by memory. First
 // it tries a handful of orders, Greedy's among them; then, as long as the plan
 // is above the lower bound, it repeats the best orders with a buffer moved
-// forward that stands at the peak, and now and then shaken. The effort is bounded, by counted operations
+// forward that stands at the peak, and now and then shaken. The effort is bounded, by counted
+// operations
 // and not by time: the same problem always gives the same plan. Where very many
 // buffers are in conflict it is a sweep over the program instead.
 type Best struct {
@@ -52,7 +53,8 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 		return a.plan(offsets), nil
 	}
 	for m, peak := range a.bound() {
-		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort, stop: b.Done, place: make([]int, len(a.nodes))}
+		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort,
+			stop: b.Done, place: make([]int, len(a.nodes))}
 		for i, n := range a.nodes {
 			if n.memory == m {
 				s.members = append(s.members, i)
@@ -125,7 +127,9 @@ func (s *search) run() {
 			}
 		}
 	}
-	slices.SortStableFunc(candidates, func(x, y candidate) int { return cmp.Compare(x.size, y.size) })
+	slices.SortStableFunc(candidates, func(x, y candidate) int {
+		return cmp.Compare(x.size, y.size)
+	})
 	for i := range candidates {
 		c := &candidates[i]
 		share := (s.effort - s.work) / (len(candidates) + 1 - i)
@@ -134,7 +138,9 @@ func (s *search) run() {
 			return
 		}
 	}
-	slices.SortStableFunc(candidates, func(x, y candidate) int { return cmp.Compare(x.size, y.size) })
+	slices.SortStableFunc(candidates, func(x, y candidate) int {
+		return cmp.Compare(x.size, y.size)
+	})
 	// Shake the best ones and repair again. The generator's fixed seed makes the
 	// shakes part of the algorithm: they are the same in every run.
 	rng := rand.New(rand.NewPCG(1, 1))

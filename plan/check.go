@@ -114,16 +114,20 @@ func (c *checker) placement() {
 		}
 		mem := pl.Memories[root.Memory]
 		if at < 0 || b.Size > mem.Size || at > mem.Size-b.Size {
-			c.fault("%s, %d bytes at offset %d, is not inside the %d bytes of memory %d", p.label(id), b.Size, at, mem.Size, root.Memory)
+			c.fault("%s, %d bytes at offset %d, is not inside the %d bytes of memory %d",
+				p.label(id), b.Size, at, mem.Size, root.Memory)
 		}
 		if b.Align > 1 && (at%b.Align != 0 || mem.Align%b.Align != 0) {
-			c.fault("%s at offset %d of a memory aligned to %d is not aligned to %d", p.label(id), at, mem.Align, b.Align)
+			c.fault("%s at offset %d of a memory aligned to %d is not aligned to %d", p.label(id),
+				at, mem.Align, b.Align)
 		}
 		if up == id {
 			continue
 		}
-		if top := pl.Offsets[up]; top < 0 || at-top != shift || shift < 0 || shift > root.Size-b.Size {
-			c.fault("%s at offset %d is not %d bytes into its root, %s at %d", p.label(id), at, shift, p.label(up), top)
+		if top := pl.Offsets[up]; top < 0 || at-top != shift || shift < 0 ||
+			shift > root.Size-b.Size {
+			c.fault("%s at offset %d is not %d bytes into its root, %s at %d", p.label(id), at,
+				shift, p.label(up), top)
 		}
 	}
 }
@@ -176,7 +180,8 @@ func (c *checker) together(s int) {
 				break
 			}
 			if c.overlap(x, y) && !c.shared(s, x, y) && !c.shared(s, y, x) {
-				c.fault("step %d touches %s and %s, which overlap", s, c.problem.label(min(x, y)), c.problem.label(max(x, y)))
+				c.fault("step %d touches %s and %s, which overlap", s, c.problem.label(min(x, y)),
+					c.problem.label(max(x, y)))
 			}
 		}
 	}

@@ -50,29 +50,49 @@ func TestCheckFindsFaults(t *testing.T) {
 		spoil func(*Problem, *Plan)
 		want  string
 	}{
-		{"too few offsets", func(_ *Problem, pl *Plan) { pl.Offsets = pl.Offsets[1:] }, "one offset for each"},
+		{"too few offsets", func(_ *Problem, pl *Plan) { pl.Offsets = pl.Offsets[1:] },
+			"one offset for each"},
 		{"negative offset", move(6, -4), "not inside the 24 bytes"},
 		{"beyond the end", move(6, 24), "not inside the 24 bytes"},
 		{"overflow", move(6, math.MaxInt64), "not inside the 24 bytes"},
-		{"memory too small", func(_ *Problem, pl *Plan) { pl.Memories[0].Size = 23 }, "not inside the 23 bytes"},
+		{"memory too small", func(_ *Problem, pl *Plan) { pl.Memories[0].Size = 23 },
+			"not inside the 23 bytes"},
 		{"memory negative", func(_ *Problem, pl *Plan) { pl.Memories[0].Size = -1 }, "bad size"},
-		{"memory unaligned", func(_ *Problem, pl *Plan) { pl.Memories[0].Align = 4 }, "not aligned to 8"},
-		{"memory missing", func(_ *Problem, pl *Plan) { pl.Memories = pl.Memories[:1] }, "memory 1 of 1"},
+		{"memory unaligned", func(_ *Problem, pl *Plan) { pl.Memories[0].Align = 4 },
+			"not aligned to 8"},
+		{"memory missing", func(_ *Problem, pl *Plan) { pl.Memories = pl.Memories[:1] },
+			"memory 1 of 1"},
 		{"misaligned", move(2, 4), "not aligned to 8"},
-		{"view alone moved", func(_ *Problem, pl *Plan) { pl.Offsets[5] = 8 }, "8 bytes into its root"},
-		{"root alone moved", func(_ *Problem, pl *Plan) { pl.Offsets[1] = 0 }, "0 bytes into its root"},
+		{"view alone moved", func(_ *Problem, pl *Plan) { pl.Offsets[5] = 8 },
+			"8 bytes into its root"},
+		{"root alone moved", func(_ *Problem, pl *Plan) { pl.Offsets[1] = 0 },
+			"0 bytes into its root"},
 		{"external placed", func(_ *Problem, pl *Plan) { pl.Offsets[0] = 0 }, "external memory"},
-		{"placed as if external", func(_ *Problem, pl *Plan) { pl.Offsets[6] = NoOffset }, "not inside"},
+		{"placed as if external", func(_ *Problem, pl *Plan) { pl.Offsets[6] = NoOffset },
+			"not inside"},
 		{"over a captured buffer", move(3, 8), "overlap"},
-		{"two results of one step", move(2, 8), "step 1 touches buffer 1 (x) and buffer 2 (c), which overlap"},
-		{"share taken away", func(p *Problem, _ *Plan) { p.Shares = p.Shares[:1] }, "step 5 touches buffer 2 (c) and buffer 3 (t)"},
-		{"source read once more", func(p *Problem, _ *Plan) { p.Buffers[2].Reads = append(p.Buffers[2].Reads, 4) }, "overlap"},
-		{"carried value not replaced", func(p *Problem, _ *Plan) { p.Buffers[2].Writes = []int{1}; p.Shares = p.Shares[:1] }, "which step 3 may have overwritten through buffer 3 (t)"},
-		{"local no longer local and updated", func(p *Problem, _ *Plan) { p.Buffers[3].Region = 0; p.Buffers[3].Reads = []int{3, 4, 5} }, "step 3 reads buffer 3 (t), which step 5 may have overwritten through buffer 2 (c)"},
-		{"lives longer", func(p *Problem, _ *Plan) { p.Buffers[5].Reads = []int{8} }, "step 8 reads buffer 5 (high), which step 7 may have overwritten through buffer 6 (u)"},
+		{"two results of one step", move(2, 8),
+			"step 1 touches buffer 1 (x) and buffer 2 (c), which overlap"},
+		{"share taken away", func(p *Problem, _ *Plan) { p.Shares = p.Shares[:1] },
+			"step 5 touches buffer 2 (c) and buffer 3 (t)"},
+		{"source read once more", func(p *Problem, _ *Plan) {
+			p.Buffers[2].Reads = append(p.Buffers[2].Reads, 4)
+		}, "overlap"},
+		{"carried value not replaced", func(p *Problem, _ *Plan) {
+			p.Buffers[2].Writes = []int{1}
+			p.Shares = p.Shares[:1]
+		}, "which step 3 may have overwritten through buffer 3 (t)"},
+		{"local no longer local and updated", func(p *Problem, _ *Plan) {
+			p.Buffers[3].Region = 0
+			p.Buffers[3].Reads = []int{3, 4, 5}
+		}, "step 3 reads buffer 3 (t), which step 5 may have overwritten through buffer 2 (c)"},
+		{"lives longer", func(p *Problem, _ *Plan) { p.Buffers[5].Reads = []int{8} },
+			"step 8 reads buffer 5 (high), which step 7 may have overwritten through buffer 6 (u)"},
 		{"longer", func(p *Problem, pl *Plan) { p.Buffers[3].Size = 16 }, "overlap"},
-		{"view longer than its root", func(p *Problem, pl *Plan) { p.Buffers[5].Size = 9 }, "not inside the 16 bytes of its root"},
-		{"never written", func(p *Problem, _ *Plan) { p.Buffers[7].Writes = nil }, "nothing was written"},
+		{"view longer than its root", func(p *Problem, pl *Plan) { p.Buffers[5].Size = 9 },
+			"not inside the 16 bytes of its root"},
+		{"never written", func(p *Problem, _ *Plan) { p.Buffers[7].Writes = nil },
+			"nothing was written"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +151,8 @@ func TestCheckShareCoversNoOtherView(t *testing.T) {
 // Arms and loops: faults that show on one path only.
 func TestCheckFollowsAllPaths(t *testing.T) {
 	arms := root(6, Region{Cond, 0, 1, 4}, Region{Body, 1, 1, 2}, Region{Body, 1, 3, 4})
-	inLoop := root(6, Region{Loop, 0, 1, 4}, Region{Cond, 1, 1, 4}, Region{Body, 2, 1, 2}, Region{Body, 2, 3, 4})
+	inLoop := root(6, Region{Loop, 0, 1, 4}, Region{Cond, 1, 1, 4}, Region{Body, 2, 1, 2},
+		Region{Body, 2, 3, 4})
 	one := func(use Buffer, local Buffer) []Buffer {
 		use.Name, use.Size, local.Name, local.Size = "a", 4, "t", 4
 		return []Buffer{use, local}
@@ -142,15 +163,20 @@ func TestCheckFollowsAllPaths(t *testing.T) {
 		ok   bool
 	}{
 		{"last read in one arm, other arm overwrites", Problem{
-			Buffers: one(Buffer{Writes: []int{0}, Reads: []int{4}}, Buffer{Writes: []int{1}, Reads: []int{2}}), Regions: arms}, true},
+			Buffers: one(Buffer{Writes: []int{0}, Reads: []int{4}}, Buffer{Writes: []int{1},
+				Reads: []int{2}}), Regions: arms}, true},
 		{"the same in a loop", Problem{
-			Buffers: one(Buffer{Writes: []int{0}, Reads: []int{4}}, Buffer{Writes: []int{1}, Reads: []int{2}}), Regions: inLoop}, false},
+			Buffers: one(Buffer{Writes: []int{0}, Reads: []int{4}}, Buffer{Writes: []int{1},
+				Reads: []int{2}}), Regions: inLoop}, false},
 		{"read after the arms", Problem{
-			Buffers: one(Buffer{Writes: []int{0}, Reads: []int{5}}, Buffer{Writes: []int{1}, Reads: []int{2}}), Regions: arms}, false},
+			Buffers: one(Buffer{Writes: []int{0}, Reads: []int{5}}, Buffer{Writes: []int{1},
+				Reads: []int{2}}), Regions: arms}, false},
 		{"replaced in the arm that overwrote it", Problem{
-			Buffers: one(Buffer{Writes: []int{0, 2}, Reads: []int{5}}, Buffer{Writes: []int{1}}), Regions: arms}, true},
+			Buffers: one(Buffer{Writes: []int{0, 2}, Reads: []int{5}}, Buffer{Writes: []int{1}}),
+			Regions: arms}, true},
 		{"replaced in the other arm only", Problem{
-			Buffers: one(Buffer{Writes: []int{0, 4}, Reads: []int{5}}, Buffer{Writes: []int{1}}), Regions: arms}, false},
+			Buffers: one(Buffer{Writes: []int{0, 4}, Reads: []int{5}}, Buffer{Writes: []int{1}}),
+			Regions: arms}, false},
 	}
 	for _, tt := range tests {
 		err := Check(&tt.p, &Plan{Offsets: []int64{0, 0}, Memories: []Memory{{4, 1}}})
@@ -176,24 +202,37 @@ func TestValidate(t *testing.T) {
 		{"negative alignment", buffers(Buffer{Align: math.MinInt64}), "not a power of two"},
 		{"memory", buffers(Buffer{Memory: -1}), "memory -1"},
 		{"too many memories", buffers(Buffer{Memory: 1 << 40}), "memory"},
-		{"sum of sizes", buffers(Buffer{Size: math.MaxInt64 / 2}, Buffer{Size: math.MaxInt64/2 + 1}), "together exceed"},
-		{"sum of paddings", buffers(Buffer{Align: 1 << 62}, Buffer{Align: 1 << 62}), "together exceed"},
+		{"sum of sizes", buffers(Buffer{Size: math.MaxInt64 / 2},
+			Buffer{Size: math.MaxInt64/2 + 1}), "together exceed"},
+		{"sum of paddings", buffers(Buffer{Align: 1 << 62}, Buffer{Align: 1 << 62}),
+			"together exceed"},
 		{"view of nothing", buffers(Buffer{Alias: &Alias{Of: 1}}), "unknown buffer"},
 		{"view of itself", buffers(Buffer{Alias: &Alias{Of: 0}}), "circle"},
-		{"views in a circle", buffers(Buffer{Alias: &Alias{Of: 1}}, Buffer{Alias: &Alias{Of: 0}}), "circle"},
-		{"view before its root", buffers(Buffer{Size: 8}, Buffer{Alias: &Alias{0, -1}}), "not inside"},
-		{"view beyond its root", buffers(Buffer{Size: 8}, Buffer{Size: 4, Alias: &Alias{0, 5}}), "not inside"},
-		{"view far beyond", buffers(Buffer{Size: 8}, Buffer{Size: 4, Alias: &Alias{0, math.MaxInt64}}), "not inside"},
-		{"view offset overflows", buffers(Buffer{Size: 8}, Buffer{Alias: &Alias{0, math.MaxInt64}}, Buffer{Alias: &Alias{1, 1}}), "not inside"},
-		{"view offset overflows downwards", buffers(Buffer{Size: 8}, Buffer{Alias: &Alias{0, math.MinInt64}}, Buffer{Alias: &Alias{1, -1}}), "not inside"},
-		{"view unaligned", buffers(Buffer{Size: 8, Align: 8}, Buffer{Size: 2, Align: 4, Alias: &Alias{0, 2}}), "not aligned"},
+		{"views in a circle", buffers(Buffer{Alias: &Alias{Of: 1}}, Buffer{Alias: &Alias{Of: 0}}),
+			"circle"},
+		{"view before its root", buffers(Buffer{Size: 8}, Buffer{Alias: &Alias{0, -1}}),
+			"not inside"},
+		{"view beyond its root", buffers(Buffer{Size: 8}, Buffer{Size: 4, Alias: &Alias{0, 5}}),
+			"not inside"},
+		{"view far beyond", buffers(Buffer{Size: 8},
+			Buffer{Size: 4, Alias: &Alias{0, math.MaxInt64}}), "not inside"},
+		{"view offset overflows", buffers(Buffer{Size: 8}, Buffer{Alias: &Alias{0, math.MaxInt64}},
+			Buffer{Alias: &Alias{1, 1}}), "not inside"},
+		{"view offset overflows downwards", buffers(Buffer{Size: 8},
+			Buffer{Alias: &Alias{0, math.MinInt64}}, Buffer{Alias: &Alias{1, -1}}), "not inside"},
+		{"view unaligned", buffers(Buffer{Size: 8, Align: 8}, Buffer{Size: 2, Align: 4,
+			Alias: &Alias{0, 2}}), "not aligned"},
 		{"negative step", buffers(Buffer{Reads: []int{-1}}), "outside its region"},
 		{"enormous step", buffers(Buffer{Reads: []int{1 << 60}}), "highest step"},
 		{"region of buffer", buffers(Buffer{Region: 1}), "unknown region"},
-		{"step outside", &Problem{Buffers: []Buffer{{Writes: []int{3}, Region: 1}}, Regions: root(5, Region{Body, 0, 0, 2})}, "outside its region"},
-		{"share of nothing", &Problem{Buffers: []Buffer{{}}, Shares: []Share{{0, 0, 1}}}, "unknown buffer"},
-		{"share without write", &Problem{Buffers: []Buffer{{Reads: []int{0}}, {Reads: []int{0}}}, Shares: []Share{{0, 0, 1}}}, "does not write"},
-		{"share without read", &Problem{Buffers: []Buffer{{Writes: []int{0}}, {Writes: []int{0}}}, Shares: []Share{{0, 0, 1}}}, "does not read"},
+		{"step outside", &Problem{Buffers: []Buffer{{Writes: []int{3}, Region: 1}},
+			Regions: root(5, Region{Body, 0, 0, 2})}, "outside its region"},
+		{"share of nothing", &Problem{Buffers: []Buffer{{}}, Shares: []Share{{0, 0, 1}}},
+			"unknown buffer"},
+		{"share without write", &Problem{Buffers: []Buffer{{Reads: []int{0}}, {Reads: []int{0}}},
+			Shares: []Share{{0, 0, 1}}}, "does not write"},
+		{"share without read", &Problem{Buffers: []Buffer{{Writes: []int{0}}, {Writes: []int{0}}},
+			Shares: []Share{{0, 0, 1}}}, "does not read"},
 
 		{"root is a loop", regions(Region{Loop, -1, 0, 1}), "region 0"},
 		{"root with parent", regions(Region{Body, 0, 0, 1}), "region 0"},
@@ -204,16 +243,25 @@ func TestValidate(t *testing.T) {
 		{"parent after child", regions(root(3, Region{Body, 1, 0, 1})...), "parent 1"},
 		{"parent negative", regions(root(3, Region{Body, -1, 0, 1})...), "parent -1"},
 		{"outside parent", regions(root(3, Region{Body, 0, 2, 4})...), "not inside its parent"},
-		{"ends before it starts", regions(root(3, Region{Body, 0, 2, 0})...), "not inside its parent"},
-		{"siblings overlap", regions(root(3, Region{Body, 0, 0, 1}, Region{Body, 0, 1, 2})...), "overlaps the sibling"},
-		{"siblings in wrong order", regions(root(3, Region{Body, 0, 2, 3}, Region{Body, 0, 0, 1})...), "overlaps the sibling"},
+		{"ends before it starts", regions(root(3, Region{Body, 0, 2, 0})...),
+			"not inside its parent"},
+		{"siblings overlap", regions(root(3, Region{Body, 0, 0, 1}, Region{Body, 0, 1, 2})...),
+			"overlaps the sibling"},
+		{"siblings in wrong order",
+			regions(root(3, Region{Body, 0, 2, 3}, Region{Body, 0, 0, 1})...),
+			"overlaps the sibling"},
 		{"cond without arms", regions(root(3, Region{Cond, 0, 0, 1})...), "do not cover"},
-		{"arms start late", regions(root(3, Region{Cond, 0, 0, 1}, Region{Body, 1, 1, 1})...), "between the arms"},
-		{"arms end early", regions(root(3, Region{Cond, 0, 0, 1}, Region{Body, 1, 0, 0})...), "do not cover"},
-		{"arm is a loop", regions(root(3, Region{Cond, 0, 0, 1}, Region{Loop, 1, 0, 1})...), "must be a body"},
+		{"arms start late", regions(root(3, Region{Cond, 0, 0, 1}, Region{Body, 1, 1, 1})...),
+			"between the arms"},
+		{"arms end early", regions(root(3, Region{Cond, 0, 0, 1}, Region{Body, 1, 0, 0})...),
+			"do not cover"},
+		{"arm is a loop", regions(root(3, Region{Cond, 0, 0, 1}, Region{Loop, 1, 0, 1})...),
+			"must be a body"},
 		{"test without loop", regions(root(3, Region{Test, 0, 0, 1})...), "first item of a loop"},
-		{"second test", regions(root(3, Region{Loop, 0, 0, 3}, Region{Test, 1, 0, 1}, Region{Test, 1, 2, 3})...), "first item of a loop"},
-		{"late test", regions(root(3, Region{Loop, 0, 0, 3}, Region{Test, 1, 1, 1})...), "first item of a loop"},
+		{"second test", regions(root(3, Region{Loop, 0, 0, 3}, Region{Test, 1, 0, 1},
+			Region{Test, 1, 2, 3})...), "first item of a loop"},
+		{"late test", regions(root(3, Region{Loop, 0, 0, 3}, Region{Test, 1, 1, 1})...),
+			"first item of a loop"},
 	}
 	for _, tt := range tests {
 		if err := tt.p.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -225,7 +273,8 @@ func TestValidate(t *testing.T) {
 			}
 		}
 	}
-	big := buffers(Buffer{Size: math.MaxInt64/2 - 8, Align: 8, Writes: []int{0}}, Buffer{Size: math.MaxInt64/2 - 8, Align: 8, Writes: []int{0}})
+	big := buffers(Buffer{Size: math.MaxInt64/2 - 8, Align: 8, Writes: []int{0}},
+		Buffer{Size: math.MaxInt64/2 - 8, Align: 8, Writes: []int{0}})
 	for _, pn := range planners {
 		if pl, err := pn.Plan(big); err != nil || Check(big, pl) != nil {
 			t.Errorf("%s: the largest problem: %v, %v", pn.name, err, Check(big, pl))

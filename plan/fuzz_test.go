@@ -26,11 +26,13 @@ func decode(data []byte) *Problem {
 	if n := next() % 6; n > 0 {
 		p.Regions = []Region{{Kind: Body, Parent: -1, First: 0, Last: next() % 24}}
 		for ; n > 1; n-- {
-			p.Regions = append(p.Regions, Region{RegionKind(next() % 5), next() % len(p.Regions), next() % 24, next()%24 - 1})
+			p.Regions = append(p.Regions, Region{RegionKind(next() % 5), next() % len(p.Regions),
+				next() % 24, next()%24 - 1})
 		}
 	}
 	for n := next() % 8; n > 0; n-- {
-		b := Buffer{Name: "b", Size: int64(next()) - 1, Align: int64(next() % 17), Reads: steps(), Writes: steps(), Region: next() % 6}
+		b := Buffer{Name: "b", Size: int64(next()) - 1, Align: int64(next() % 17), Reads: steps(),
+			Writes: steps(), Region: next() % 6}
 		switch next() % 6 {
 		case 0:
 			b.Alias = &Alias{BufferID(next()%9 - 1), int64(next()) - 8}
@@ -44,7 +46,8 @@ func decode(data []byte) *Problem {
 		p.Buffers = append(p.Buffers, b)
 	}
 	for n := next() % 6; n > 0; n-- {
-		p.Shares = append(p.Shares, Share{next()%24 - 1, BufferID(next()%9 - 1), BufferID(next()%9 - 1)})
+		p.Shares = append(p.Shares, Share{next()%24 - 1, BufferID(next()%9 - 1),
+			BufferID(next()%9 - 1)})
 	}
 	return p
 }
@@ -54,7 +57,8 @@ func decode(data []byte) *Problem {
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{2, 9, 1, 0, 2, 8, 2, 8, 8, 1, 3, 1, 1, 0, 5, 8, 8, 1, 5, 1, 4, 1, 5, 1, 4, 1, 0})
-	f.Add([]byte{4, 9, 3, 0, 2, 8, 0, 1, 2, 5, 0, 1, 5, 8, 2, 9, 8, 1, 4, 1, 1, 0, 5, 9, 4, 2, 3, 7, 0, 0, 5, 0})
+	f.Add([]byte{4, 9, 3, 0, 2, 8, 0, 1, 2, 5, 0, 1, 5, 8, 2, 9, 8, 1, 4, 1, 1, 0, 5, 9, 4, 2, 3, 7,
+		0, 0, 5, 0})
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 200 {
 		data := make([]byte, 80)
@@ -79,7 +83,8 @@ func FuzzPlan(f *testing.F) {
 			}
 			for m := range peaks {
 				if pl.Memories[m].Size < peaks[m].Bytes {
-					t.Fatalf("%s: memory %d has %d bytes, less than %d", pn.name, m, pl.Memories[m].Size, peaks[m].Bytes)
+					t.Fatalf("%s: memory %d has %d bytes, less than %d", pn.name, m,
+						pl.Memories[m].Size, peaks[m].Bytes)
 				}
 			}
 			if r, err := NewReport(p, pl); err != nil || r.String() == "" {

@@ -231,7 +231,8 @@ func (g *generator) view(of BufferID) BufferID {
 	size := g.p.Buffers[of].Size
 	off := g.rng.Int64N(size/4+1) * 4
 	id := BufferID(len(g.p.Buffers))
-	g.p.Buffers = append(g.p.Buffers, Buffer{Name: fmt.Sprintf("v%d", id), Size: g.rng.Int64N(size - off + 1), Align: 4,
+	g.p.Buffers = append(g.p.Buffers, Buffer{Name: fmt.Sprintf("v%d", id),
+		Size: g.rng.Int64N(size - off + 1), Align: 4,
 		Alias: &Alias{Of: of, Offset: off}})
 	if g.chance(30) {
 		return g.view(id)

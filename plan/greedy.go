@@ -36,7 +36,8 @@ func allNodes(nodes []node) []int {
 func bySize(nodes []node, order []int) []int {
 	order = slices.Clone(order)
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(nodes[j].size, nodes[i].size), cmp.Compare(start(nodes[i]), start(nodes[j])))
+		return cmp.Or(cmp.Compare(nodes[j].size, nodes[i].size), cmp.Compare(start(nodes[i]),
+			start(nodes[j])))
 	})
 	return order
 }
@@ -80,7 +81,8 @@ type hint struct {
 }
 
 func newPlacer(nodes []node) *placer {
-	return &placer{nodes: nodes, offsets: make([]int64, len(nodes)), size: make([]int64, memoriesOf(nodes)),
+	return &placer{nodes: nodes, offsets: make([]int64, len(nodes)),
+		size:    make([]int64, memoriesOf(nodes)),
 		reached: make([]int, len(nodes))}
 }
 
@@ -176,7 +178,8 @@ func (pl *placer) fits(i int, at int64) bool {
 	pl.work += len(n.edges)
 	for _, e := range n.edges {
 		o := pl.offsets[e.to]
-		if o < 0 || o >= at+n.size || at >= o+pl.nodes[e.to].size || (e.inPlace && o == at+e.delta) {
+		if o < 0 || o >= at+n.size || at >= o+pl.nodes[e.to].size ||
+			(e.inPlace && o == at+e.delta) {
 			continue
 		}
 		return false

@@ -26,7 +26,8 @@ func newIntact(p *Problem, pl *Plan) *intact {
 		}
 	}
 	slices.SortStableFunc(t.roots, func(a, b BufferID) int {
-		return cmp.Or(cmp.Compare(p.Buffers[a].Memory, p.Buffers[b].Memory), cmp.Compare(pl.Offsets[a], pl.Offsets[b]))
+		return cmp.Or(cmp.Compare(p.Buffers[a].Memory, p.Buffers[b].Memory),
+			cmp.Compare(pl.Offsets[a], pl.Offsets[b]))
 	})
 	for k, id := range t.roots {
 		t.place[id] = k + 1
@@ -67,7 +68,8 @@ func (t *intact) meeting(root BufferID) []BufferID {
 	first := func(memory int, end int64) int { // of the roots that begin behind end
 		k, _ := slices.BinarySearchFunc(t.roots, end, func(id BufferID, end int64) int {
 			o := &t.problem.Buffers[id]
-			return cmp.Or(cmp.Compare(o.Memory, memory), cmp.Compare(t.plan.Offsets[id], end), -1) // behind those that begin at end
+			// behind those that begin at end
+			return cmp.Or(cmp.Compare(o.Memory, memory), cmp.Compare(t.plan.Offsets[id], end), -1)
 		})
 		return k
 	}

@@ -12,7 +12,8 @@ func network(steps int, seed uint64) *Problem {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	p := &Problem{}
 	for i := range steps {
-		p.Buffers = append(p.Buffers, Buffer{Name: fmt.Sprint("t", i), Size: int64(1+rng.IntN(4096)) * 16, Align: 16, Writes: []int{i}})
+		p.Buffers = append(p.Buffers, Buffer{Name: fmt.Sprint("t", i),
+			Size: int64(1+rng.IntN(4096)) * 16, Align: 16, Writes: []int{i}})
 		for range 1 + rng.IntN(2) {
 			if i == 0 {
 				break
@@ -47,7 +48,8 @@ func TestLargeProblems(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ratio := float64(pl.Size()) / float64(peaks[0].Bytes); ratio > 1.05 {
-				t.Errorf("%d steps, seed %d: %d bytes, %.3f times the lower bound", steps, seed, pl.Size(), ratio)
+				t.Errorf("%d steps, seed %d: %d bytes, %.3f times the lower bound", steps, seed,
+					pl.Size(), ratio)
 			}
 		}
 	}

@@ -35,7 +35,8 @@ func (p *Problem) touches() [][]touch {
 			all[root] = append(all[root], touch{step: s, needs: true, only: BufferID(i)})
 		}
 		for _, s := range b.Writes {
-			all[root] = append(all[root], touch{step: s, needs: !covers, writes: true, only: BufferID(i)})
+			all[root] = append(all[root], touch{step: s, needs: !covers, writes: true,
+				only: BufferID(i)})
 		}
 	}
 	for i, list := range all {

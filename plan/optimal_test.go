@@ -72,7 +72,8 @@ func TestAgainstOptimum(t *testing.T) {
 		}
 		opt := optimum(t, p, a, 8, bp.Size())
 		if peak > opt || opt > bp.Size() || bp.Size() > gp.Size() {
-			t.Errorf("seed %d: lower bound %d, optimum %d, best %d, greedy %d", seed, peak, opt, bp.Size(), gp.Size())
+			t.Errorf("seed %d: lower bound %d, optimum %d, best %d, greedy %d", seed, peak, opt,
+				bp.Size(), gp.Size())
 		}
 		problems++
 		if peak == opt {
@@ -85,7 +86,8 @@ func TestAgainstOptimum(t *testing.T) {
 			best++
 		}
 	}
-	t.Logf("%d problems; equal to the optimum: lower bound %d, greedy %d, best %d", problems, bound, greedy, best)
+	t.Logf("%d problems; equal to the optimum: lower bound %d, greedy %d, best %d", problems, bound,
+		greedy, best)
 	if problems < 500 || best < problems*99/100 || greedy < problems*85/100 {
 		t.Error("too few problems, or plans too large")
 	}

@@ -19,7 +19,8 @@ type program struct {
 }
 
 func newProgram(regions []Region) *program {
-	p := &program{regions: regions, children: make([][]int, len(regions)), inner: make([]int, regions[0].Last+1)}
+	p := &program{regions: regions, children: make([][]int, len(regions)),
+		inner: make([]int, regions[0].Last+1)}
 	for i, r := range regions {
 		if i > 0 {
 			p.children[r.Parent] = append(p.children[r.Parent], i)
@@ -56,7 +57,8 @@ func (b *outliner) add(first, last int) {
 func (b *outliner) region(r, parent int, steps []int) {
 	reg := b.regions[r]
 	at := len(b.out.regions)
-	b.out.regions = append(b.out.regions, Region{Kind: reg.Kind, Parent: parent, First: len(b.out.spans)})
+	b.out.regions = append(b.out.regions, Region{Kind: reg.Kind, Parent: parent,
+		First: len(b.out.spans)})
 	next := reg.First
 	child := func(c int, touches []int) {
 		b.add(next, b.regions[c].First-1)

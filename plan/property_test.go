@@ -41,7 +41,8 @@ func TestRandomProblems(t *testing.T) {
 			}
 			for m, peak := range peaks {
 				if pl.Memories[m].Size < peak.Bytes {
-					t.Errorf("seed %d: %s: memory %d has %d bytes, less than the lower bound %d", seed, pn.name, m, pl.Memories[m].Size, peak.Bytes)
+					t.Errorf("seed %d: %s: memory %d has %d bytes, less than the lower bound %d",
+						seed, pn.name, m, pl.Memories[m].Size, peak.Bytes)
 				}
 			}
 			if err := simulate(p, pl, nil, rand.New(rand.NewPCG(seed, 2)), 8); err != nil {
@@ -130,7 +131,8 @@ func TestCheckIsSound(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d moved plans accepted, %d rejected, %d of them seen to go wrong", accepted, rejected, wentWrong)
+	t.Logf("%d moved plans accepted, %d rejected, %d of them seen to go wrong", accepted,
+		rejected, wentWrong)
 	if accepted < 300 || rejected < 300 || wentWrong < rejected/2 {
 		t.Error("the mutations no longer test anything")
 	}
@@ -211,7 +213,8 @@ func TestConflictsAgreeWithCheck(t *testing.T) {
 					}
 					pairs++
 					if err := Check(p, apart(a, i, j, delta)); (err == nil) != allowed {
-						t.Fatalf("seed %d: %s, %s %d bytes after: the planners say %v, the checker %v",
+						t.Fatalf(
+							"seed %d: %s, %s %d bytes after: the planners say %v, the checker %v",
 							seed, p.label(x.id), p.label(y.id), delta, allowed, err)
 					}
 				}

@@ -43,7 +43,8 @@ func NewReport(p *Problem, pl *Plan) (*Report, error) {
 		return nil, err
 	}
 	if pl == nil || len(pl.Offsets) != len(p.Buffers) {
-		return nil, fmt.Errorf("plan: a plan needs one offset for each of %d buffers", len(p.Buffers))
+		return nil, fmt.Errorf("plan: a plan needs one offset for each of %d buffers",
+			len(p.Buffers))
 	}
 	r := &Report{Size: pl.Size(), Buffers: make([]BufferReport, len(p.Buffers))}
 	peaks := a.bound()
@@ -93,14 +94,16 @@ func (r *Report) String() string {
 		if b.Offset != NoOffset {
 			offset = fmt.Sprint(b.Offset)
 		}
-		row([]string{fmt.Sprint(b.Memory), offset, fmt.Sprint(b.Size), spanText(b.Live), "  " + r.describe(b)})
+		row([]string{fmt.Sprint(b.Memory), offset, fmt.Sprint(b.Size), spanText(b.Live), "  " +
+			r.describe(b)})
 	}
 	w.Flush()
 	for m, mem := range r.Memories {
 		if memory {
 			fmt.Fprintf(&s, "memory %d: ", m)
 		}
-		fmt.Fprintf(&s, "%d bytes, aligned to %d; lower bound %d", mem.Size, mem.Align, mem.LowerBound)
+		fmt.Fprintf(&s, "%d bytes, aligned to %d; lower bound %d", mem.Size, mem.Align,
+			mem.LowerBound)
 		if mem.PeakStep >= 0 {
 			fmt.Fprintf(&s, " (step %d)", mem.PeakStep)
 		}

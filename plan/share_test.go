@@ -61,12 +61,13 @@ func TestShares(t *testing.T) {
 			{Size: 8, Alias: &Alias{0, 8}, Reads: []int{1}},
 			{Size: 8, Writes: []int{1}, Reads: []int{2}},
 		}, Shares: []Share{{1, 2, 1}}}, 16},
-		{"into the end of a larger result: it would start before 0 but for padding", Problem{Buffers: []Buffer{
-			{Size: 8, Writes: []int{0}, Reads: []int{1}},
-			{Size: 16, Reads: []int{3}},
-			{Size: 8, Alias: &Alias{1, 8}, Writes: []int{1}},
-			{Size: 8, Alias: &Alias{1, 0}, Writes: []int{2}},
-		}, Shares: []Share{{1, 2, 0}}}, 16},
+		{"into the end of a larger result: it would start before 0 but for padding",
+			Problem{Buffers: []Buffer{
+				{Size: 8, Writes: []int{0}, Reads: []int{1}},
+				{Size: 16, Reads: []int{3}},
+				{Size: 8, Alias: &Alias{1, 8}, Writes: []int{1}},
+				{Size: 8, Alias: &Alias{1, 0}, Writes: []int{2}},
+			}, Shares: []Share{{1, 2, 0}}}, 16},
 		{"chain", Problem{Buffers: []Buffer{
 			{Size: 8, Writes: []int{0}, Reads: []int{1}},
 			{Size: 8, Writes: []int{1}, Reads: []int{2}},

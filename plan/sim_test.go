@@ -28,7 +28,8 @@ type simulation struct {
 func simulate(p *Problem, pl *Plan, poison [][]BufferID, rng *rand.Rand, runs int) error {
 	sim := &simulation{p: p, pl: pl, rng: rng, poison: poison, regions: p.regions()}
 	n := sim.regions[0].Last + 1
-	sim.reads, sim.writes, sim.shares = make([][]BufferID, n), make([][]BufferID, n), make([][]Share, n)
+	sim.reads, sim.writes, sim.shares = make([][]BufferID, n), make([][]BufferID, n),
+		make([][]Share, n)
 	for i, b := range p.Buffers {
 		if root, _ := p.Root(BufferID(i)); p.Buffers[root].External {
 			continue
@@ -153,7 +154,10 @@ func (sim *simulation) step(s int) error {
 	// not where a share makes it work in place, nor where it wants the old bytes.
 	for _, w := range sim.writes[s] {
 		root, _ := sim.p.Root(w)
-		if slices.ContainsFunc(sim.reads[s], func(r BufferID) bool { o, _ := sim.p.Root(r); return o == root }) {
+		if slices.ContainsFunc(sim.reads[s], func(r BufferID) bool {
+			o, _ := sim.p.Root(r)
+			return o == root
+		}) {
 			continue
 		}
 		inPlace := int64(0)

@@ -18,11 +18,16 @@ func (a *analysis) sweep(memory int, offsets []int64) {
 		}
 	}
 	ends := slices.Clone(order)
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(start(a.nodes[i]), start(a.nodes[j])) })
-	slices.SortStableFunc(ends, func(i, j int) int { return cmp.Compare(end(a.nodes[i]), end(a.nodes[j])) })
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(start(a.nodes[i]), start(a.nodes[j]))
+	})
+	slices.SortStableFunc(ends, func(i, j int) int {
+		return cmp.Compare(end(a.nodes[i]), end(a.nodes[j]))
+	})
 	over := map[int]pairing{} // by node, a partner that it may begin over
 	for _, p := range a.pairs {
-		if dst, src := a.nodes[p.dst], a.nodes[p.src]; p.delta == 0 && p.step == start(dst) && p.step == end(src) && dst.size <= src.size {
+		if dst, src := a.nodes[p.dst], a.nodes[p.src]; p.delta == 0 && p.step == start(dst) &&
+			p.step == end(src) && dst.size <= src.size {
 			over[p.dst] = p
 		}
 	}

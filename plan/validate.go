@@ -34,7 +34,8 @@ func (p *Problem) Validate() error {
 		room := max(p.Buffers[id].Align, 1)
 		for _, n := range []int64{p.Buffers[id].Size, room} {
 			if total > math.MaxInt64-n {
-				return fmt.Errorf("plan: the buffers together exceed %d bytes", int64(math.MaxInt64))
+				return fmt.Errorf("plan: the buffers together exceed %d bytes",
+					int64(math.MaxInt64))
 			}
 			total += n
 		}
@@ -72,7 +73,8 @@ func (p *Problem) validateBuffer(id BufferID) error {
 	case b.Align < 0 || b.Align&(b.Align-1) != 0:
 		return fmt.Errorf("plan: %s: alignment %d is not a power of two", p.label(id), b.Align)
 	case b.Memory < 0 || b.Memory >= maxMemories:
-		return fmt.Errorf("plan: %s: memory %d is not in 0..%d", p.label(id), b.Memory, maxMemories-1)
+		return fmt.Errorf("plan: %s: memory %d is not in 0..%d", p.label(id), b.Memory,
+			maxMemories-1)
 	case b.Alias != nil && !p.validID(b.Alias.Of):
 		return fmt.Errorf("plan: %s: view of unknown buffer %d", p.label(id), b.Alias.Of)
 	}
@@ -93,7 +95,8 @@ func (p *Problem) validateView(id BufferID) error {
 		if a == nil {
 			break
 		}
-		if (a.Offset > 0 && off > math.MaxInt64-a.Offset) || (a.Offset < 0 && off < math.MinInt64-a.Offset) {
+		if (a.Offset > 0 && off > math.MaxInt64-a.Offset) ||
+			(a.Offset < 0 && off < math.MinInt64-a.Offset) {
 			return fmt.Errorf("plan: %s: view offset overflows", p.label(id))
 		}
 		off += a.Offset
@@ -104,10 +107,12 @@ func (p *Problem) validateView(id BufferID) error {
 	case root.Alias != nil:
 		return fmt.Errorf("plan: %s: views of one another in a circle", p.label(id))
 	case off < 0 || off > root.Size || b.Size > root.Size-off:
-		return fmt.Errorf("plan: %s: %d bytes from byte %d are not inside the %d bytes of its root, %s",
+		return fmt.Errorf(
+			"plan: %s: %d bytes from byte %d are not inside the %d bytes of its root, %s",
 			p.label(id), b.Size, off, root.Size, p.label(at))
 	case b.Align > 1 && off%b.Align != 0 && !root.External:
-		return fmt.Errorf("plan: %s: byte %d of its root is not aligned to %d", p.label(id), off, b.Align)
+		return fmt.Errorf("plan: %s: byte %d of its root is not aligned to %d", p.label(id),
+			off, b.Align)
 	}
 	return nil
 }
@@ -151,14 +156,16 @@ func validateRegions(regions []Region) error {
 		return nil
 	}
 	if r := regions[0]; r.Kind != Body || r.Parent != -1 || r.First != 0 || r.Last < -1 {
-		return fmt.Errorf("plan: region 0 must be a body without parent (-1) from step 0 on, not a %v of %d from step %d to %d",
+		return fmt.Errorf(
+			"plan: region 0 must be a body without parent (-1) from step 0 on, not a %v of %d from step %d to %d",
 			r.Kind, r.Parent, r.First, r.Last)
 	}
 	next := make([]int, len(regions))     // first step after the children seen so far
 	children := make([]int, len(regions)) // how many children were seen
 	for i, r := range regions {
 		fail := func(format string, args ...any) error {
-			return fmt.Errorf("plan: region %d (%v, steps %d..%d): %s", i, r.Kind, r.First, r.Last, fmt.Sprintf(format, args...))
+			return fmt.Errorf("plan: region %d (%v, steps %d..%d): %s", i, r.Kind, r.First, r.Last,
+				fmt.Sprintf(format, args...))
 		}
 		next[i] = r.First
 		if i == 0 {
@@ -180,7 +187,8 @@ func validateRegions(regions []Region) error {
 			return fail("an arm of a cond must be a body")
 		case parent.Kind == Cond && r.First != next[r.Parent]:
 			return fail("steps between the arms of a cond")
-		case r.Kind == Test && (parent.Kind != Loop || children[r.Parent] > 0 || r.First != parent.First):
+		case r.Kind == Test && (parent.Kind != Loop || children[r.Parent] > 0 ||
+			r.First != parent.First):
 			return fail("a test must be the first item of a loop")
 		}
 		next[r.Parent] = r.Last + 1
@@ -188,7 +196,8 @@ func validateRegions(regions []Region) error {
 	}
 	for i, r := range regions {
 		if r.Kind == Cond && (children[i] == 0 || next[i] != r.Last+1) {
-			return fmt.Errorf("plan: region %d (cond, steps %d..%d): its arms do not cover it", i, r.First, r.Last)
+			return fmt.Errorf("plan: region %d (cond, steps %d..%d): its arms do not cover it", i,
+				r.First, r.Last)
 		}
 	}
 	return nil

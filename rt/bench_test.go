@@ -15,7 +15,8 @@ func BenchmarkStep(b *testing.B) {
 	for range steps {
 		p.kernel("test::nothing", "out", x, x)
 	}
-	m := p.inputs(x).outputs(x).method(b, &rt.MethodOptions{Registry: rt.NewRegistry(acceptAll("test::nothing.out"))})
+	m := p.inputs(x).outputs(x).method(b,
+		&rt.MethodOptions{Registry: rt.NewRegistry(acceptAll("test::nothing.out"))})
 	if err := m.SetInput(0, tensor(b, []float32{1}, 1)); err != nil {
 		b.Fatal(err)
 	}

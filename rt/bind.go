@@ -143,7 +143,8 @@ func (b *binder) initDelegates() error {
 		}
 		backend := b.options.Backends[d.ID]
 		if backend == nil {
-			return fmt.Errorf("%w: %q runs a part of the method; export the model without it, or give the backend to the runtime", ErrMissingBackend, d.ID)
+			return fmt.Errorf(
+				"%w: %q runs a part of the method; export the model without it, or give the backend to the runtime", ErrMissingBackend, d.ID)
 		}
 		made, err := initDelegate(backend, &DelegateInit{
 			Method: b.plan.Name, Processed: d.Processed, Specs: d.Specs, Named: b.namedData,

@@ -21,7 +21,8 @@ type build struct {
 func newBuild(name string) *build {
 	plan := &pte.ExecutionPlan{Name: name, BufferSizes: []int64{0, 0}, Chains: []*pte.Chain{{}}}
 	return &build{
-		file: &pte.Program{Plans: []*pte.ExecutionPlan{plan}, Constants: []ir.Blob{nil}, Mutable: [][]ir.Blob{{nil}}},
+		file: &pte.Program{Plans: []*pte.ExecutionPlan{plan}, Constants: []ir.Blob{nil},
+			Mutable: [][]ir.Blob{{nil}}},
 		plan: plan,
 	}
 }

@@ -69,7 +69,8 @@ func TestLoop(t *testing.T) {
 	m = loop().method(t, &rt.MethodOptions{MaxInstructions: 50})
 	_, err := m.Forward(t.Context(), tensor(t, []float32{0}, 1)) // for ever
 	var at *rt.Error
-	if !errors.Is(err, rt.ErrInstructionLimit) || !errors.As(err, &at) || !strings.Contains(err.Error(), "50") {
+	if !errors.Is(err, rt.ErrInstructionLimit) || !errors.As(err, &at) ||
+		!strings.Contains(err.Error(), "50") {
 		t.Errorf("an endless loop: %v", err)
 	}
 	m = loop().method(t, &rt.MethodOptions{MaxInstructions: 3})
@@ -177,7 +178,8 @@ func TestFree(t *testing.T) {
 	b.emit(pte.FreeCall{Value: temporary})
 	b.kernel("aten::mul", "out", temporary, x, out)
 	m = b.inputs(x).outputs(out).method(t, nil)
-	if _, err := m.Forward(t.Context(), tensor(t, []float32{3, 4}, 2)); !errors.Is(err, rt.ErrInvalidProgram) {
+	if _, err := m.Forward(t.Context(), tensor(t, []float32{3, 4}, 2)); !errors.Is(err,
+		rt.ErrInvalidProgram) {
 		t.Errorf("reading what is freed: %v", err)
 	}
 

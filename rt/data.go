@@ -23,7 +23,8 @@ type blobs struct {
 // kept: under the place in the file if they have one, else under key.
 func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
 	if b == nil || b.Size() < int64(n) {
-		return nil, fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d", ErrInvalidProgram, sizeOf(b), n)
+		return nil, fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d",
+			ErrInvalidProgram, sizeOf(b), n)
 	}
 	if n == 0 {
 		return []byte{}, nil
@@ -41,7 +42,8 @@ func (c *blobs) bytes(key any, b ir.Blob, n int) ([]byte, error) {
 		return kept[:n:n], nil
 	}
 	if int64(n) > c.left {
-		return nil, fmt.Errorf("%w: the constants take more bytes than their file has", ErrInvalidProgram)
+		return nil, fmt.Errorf("%w: the constants take more bytes than their file has",
+			ErrInvalidProgram)
 	}
 	read := alignedBytes(n)
 	if err := readBlob(b, read); err != nil {
@@ -83,7 +85,8 @@ func inMemory(b ir.Blob, n int) ([]byte, error) {
 		found = part
 	}
 	if len(found) < n {
-		return nil, fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram, len(found), n)
+		return nil, fmt.Errorf("%w: the loader gives %d bytes of %d", ErrInvalidProgram,
+			len(found), n)
 	}
 	if !aligned(found, ir.Int64) {
 		return nil, nil
@@ -114,7 +117,8 @@ func outermost(b ir.Blob) (r io.ReaderAt, off int64) {
 // readBlob fills p with the beginning of b.
 func readBlob(b ir.Blob, p []byte) error {
 	if sizeOf(b) < int64(len(p)) {
-		return fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d", ErrInvalidProgram, sizeOf(b), len(p))
+		return fmt.Errorf("%w: the file has %d bytes of data for a tensor of %d", ErrInvalidProgram,
+			sizeOf(b), len(p))
 	}
 	if _, err := io.ReadFull(io.NewSectionReader(b, 0, int64(len(p))), p); err != nil {
 		return fmt.Errorf("reading %d bytes of data: %w", len(p), err)

@@ -54,7 +54,8 @@ func OpenDataFS(fsys fs.FS, name string) (*DataFile, error) {
 	return loadOpenedData(name, loader, closer, err)
 }
 
-func loadOpenedData(name string, loader DataLoader, closer io.Closer, err error) (*DataFile, error) {
+func loadOpenedData(name string, loader DataLoader, closer io.Closer,
+	err error) (*DataFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", name, err)
 	}
@@ -93,7 +94,8 @@ func (files dataFiles) find(name string, t *Tensor) (*DataFile, ir.Blob, error) 
 		}
 		return f, e.Data, nil
 	}
-	return nil, nil, fmt.Errorf("%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder", ErrMissingData, name)
+	return nil, nil, fmt.Errorf(
+		"%w: tensor %q; it is in a .ptd file that was not given; commands look in the program's folder", ErrMissingData, name)
 }
 
 // fits checks that data of that layout is what t expects.
@@ -101,12 +103,15 @@ func fits(l *pte.TensorLayout, t *Tensor) error {
 	if l == nil {
 		return fmt.Errorf("%w: it is no tensor", ErrMissingData)
 	}
-	got, _, err := declare(&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes, DimOrder: l.DimOrder})
+	got, _, err := declare(&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes,
+		DimOrder: l.DimOrder})
 	if err != nil {
 		return err
 	}
-	if got.DType != t.DType || !slices.Equal(got.Sizes, t.Bound()) || !sameLayout(got.Sizes, got.DimOrder, t.DimOrder) {
-		return fmt.Errorf("%w: it is %v of sizes %v and dim order %v, the program expects %v, %v and %v",
+	if got.DType != t.DType || !slices.Equal(got.Sizes, t.Bound()) ||
+		!sameLayout(got.Sizes, got.DimOrder, t.DimOrder) {
+		return fmt.Errorf(
+			"%w: it is %v of sizes %v and dim order %v, the program expects %v, %v and %v",
 			ErrMissingData, got.DType, got.Sizes, got.DimOrder, t.DType, t.Bound(), t.DimOrder)
 	}
 	return nil

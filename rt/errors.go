@@ -45,8 +45,9 @@ var (
 type Error struct {
 	Method             string
 	Chain, Instruction int
-	Op                 string // "aten::add.out", or the kind of instruction: "MoveCall", "DelegateCall ID", …
-	Err                error
+	// "aten::add.out", or the kind of instruction: "MoveCall", "DelegateCall ID", …
+	Op  string
+	Err error
 }
 
 // Error names the method, the instruction, its operator and the problem.
@@ -74,7 +75,8 @@ type MissingOperatorsError struct {
 
 // Error names all missing operators.
 func (e *MissingOperatorsError) Error() string {
-	return fmt.Sprintf("method %q: %v: the registry has no kernel for %s; give a registry that has, or write one for this program with etgen registry",
+	return fmt.Sprintf(
+		"method %q: %v: the registry has no kernel for %s; give a registry that has, or write one for this program with etgen registry",
 		e.Method, ErrMissingOperator, strings.Join(e.Operators, ", "))
 }
 

@@ -24,8 +24,9 @@ const (
 )
 
 var kindNames = [...]string{
-	None: "None", Int: "Int", Bool: "Bool", Double: "Double", String: "String", TensorKind: "Tensor",
-	IntList: "IntList", DoubleList: "DoubleList", BoolList: "BoolList", TensorList: "TensorList",
+	None: "None", Int: "Int", Bool: "Bool", Double: "Double", String: "String",
+	TensorKind: "Tensor",
+	IntList:    "IntList", DoubleList: "DoubleList", BoolList: "BoolList", TensorList: "TensorList",
 }
 
 // String returns the name of k, as "Tensor".
@@ -90,7 +91,8 @@ func (v *EValue) AppendInts(dst []int64) ([]int64, error) {
 	}
 	for i, e := range v.List {
 		if e == nil || e.Kind != Int {
-			return dst, fmt.Errorf("%w: element %d of a list of integers is no Int", ErrInvalidArgument, i)
+			return dst, fmt.Errorf("%w: element %d of a list of integers is no Int",
+				ErrInvalidArgument, i)
 		}
 		dst = append(dst, e.Int)
 	}

@@ -108,7 +108,8 @@ func ExampleProfile() {
 	}
 	defer program.Close()
 	profile := rt.NewProfile(nil)
-	method, err := program.LoadMethod("forward", &rt.MethodOptions{Registry: testKernels(), Tracer: profile})
+	method, err := program.LoadMethod("forward", &rt.MethodOptions{Registry: testKernels(),
+		Tracer: profile})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,7 +15,9 @@ import (
 // are fixed, from the second execution on.
 func (m *Method) Execute(ctx context.Context) (err error) {
 	if !m.busy.CompareAndSwap(false, true) {
-		return fmt.Errorf("method %q: %w: it executes already, or is closed; load a method for each goroutine", m.meta.Name, ErrInvalidState)
+		return fmt.Errorf(
+			"method %q: %w: it executes already, or is closed; load a method for each goroutine",
+			m.meta.Name, ErrInvalidState)
 	}
 	defer m.busy.Store(false)
 	for i := range m.inputs {
@@ -69,7 +71,9 @@ func (m *Method) interpret(ctx context.Context) error {
 			s := &chain[pc]
 			m.at = &s.event
 			if left == 0 {
-				return stepError(&s.event, fmt.Errorf("%w: %d were executed; does the program loop for ever?", ErrInstructionLimit, m.limit))
+				return stepError(&s.event,
+					fmt.Errorf("%w: %d were executed; does the program loop for ever?",
+						ErrInstructionLimit, m.limit))
 			}
 			if done != nil {
 				select {
@@ -139,7 +143,8 @@ func (s *step) memory() error {
 	}
 	for _, v := range s.doubtful {
 		if t := v.Tensor; t != nil && t.lacksMemory() {
-			return fmt.Errorf("%w: it reads a tensor of sizes %v that was not written, or freed", ErrInvalidProgram, t.Sizes)
+			return fmt.Errorf("%w: it reads a tensor of sizes %v that was not written, or freed",
+				ErrInvalidProgram, t.Sizes)
 		}
 	}
 	return nil
@@ -150,15 +155,18 @@ func (s *step) memory() error {
 func (s *step) move() error {
 	if s.from.Kind != TensorKind {
 		if s.declared != nil {
-			return fmt.Errorf("%w: a %v is moved where a tensor belongs", ErrNotSupported, s.from.Kind)
+			return fmt.Errorf("%w: a %v is moved where a tensor belongs", ErrNotSupported,
+				s.from.Kind)
 		}
 		*s.to = *s.from
 		return nil
 	}
 	// Kernels are prepared for the declared tensor.
 	t, d := s.from.Tensor, s.declared
-	if d == nil || t.DType != d.DType || !slices.Equal(t.DimOrder, d.DimOrder) && (d.Resizable() || !sameLayout(t.Sizes, t.DimOrder, d.DimOrder)) ||
-		len(t.Sizes) != len(d.Sizes) || t.capacity() > d.capacity() || !d.Resizable() && (t.Resizable() || d.Resize(t.Sizes) != nil) {
+	if d == nil || t.DType != d.DType || !slices.Equal(t.DimOrder, d.DimOrder) && (d.Resizable() ||
+		!sameLayout(t.Sizes, t.DimOrder, d.DimOrder)) ||
+		len(t.Sizes) != len(d.Sizes) || t.capacity() > d.capacity() || !d.Resizable() &&
+		(t.Resizable() || d.Resize(t.Sizes) != nil) {
 		return s.badMove()
 	}
 	if !t.readOnly {
@@ -177,9 +185,11 @@ func (s *step) move() error {
 func (s *step) badMove() error {
 	t, d := s.from.Tensor, s.declared
 	if d == nil {
-		return fmt.Errorf("%w: a tensor is moved where another kind of value belongs", ErrNotSupported)
+		return fmt.Errorf("%w: a tensor is moved where another kind of value belongs",
+			ErrNotSupported)
 	}
-	return fmt.Errorf("%w: a %v tensor of sizes %v and dim order %v is moved where one of %v, %v and %v belongs",
+	return fmt.Errorf(
+		"%w: a %v tensor of sizes %v and dim order %v is moved where one of %v, %v and %v belongs",
 		ErrNotSupported, t.DType, t.Sizes, t.DimOrder, d.DType, d.Bound(), d.DimOrder)
 }
 
@@ -192,7 +202,8 @@ func truth(v *EValue) (bool, error) {
 	case TensorKind:
 		t := v.Tensor
 		if t.DType != ir.Bool {
-			return false, fmt.Errorf("%w: a condition is a %v tensor, expected bool", ErrInvalidProgram, t.DType)
+			return false, fmt.Errorf("%w: a condition is a %v tensor, expected bool",
+				ErrInvalidProgram, t.DType)
 		}
 		if t.lacksMemory() {
 			return false, fmt.Errorf("%w: the condition was not written", ErrInvalidProgram)
@@ -204,5 +215,6 @@ func truth(v *EValue) (bool, error) {
 		}
 		return true, nil
 	}
-	return false, fmt.Errorf("%w: a condition is a %v, expected a Bool or a bool tensor", ErrInvalidProgram, v.Kind)
+	return false, fmt.Errorf("%w: a condition is a %v, expected a Bool or a bool tensor",
+		ErrInvalidProgram, v.Kind)
 }

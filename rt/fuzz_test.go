@@ -23,8 +23,10 @@ func seeds() map[string]*build {
 	freed.emit(pte.FreeCall{Value: temporary})
 	freed.inputs(x).outputs(out)
 	return map[string]*build{
-		"affine": affine(), "branches": branches(), "loop": loop(), "sized": sized(), "joined": joined(),
-		"swapped": swapped(), "viewed": viewed(), "stacked": stacked(), "counter": counter(), "freed": freed,
+		"affine": affine(), "branches": branches(), "loop": loop(), "sized": sized(),
+		"joined":  joined(),
+		"swapped": swapped(), "viewed": viewed(), "stacked": stacked(), "counter": counter(),
+		"freed": freed,
 	}
 }
 
@@ -112,7 +114,8 @@ func FuzzRun(f *testing.F) {
 		if err != nil {
 			t.Error(err)
 		}
-		if allocated, bound := after.TotalAlloc-before.TotalAlloc, 4*memoryLimit+3*pte.ReadExpansion*len(data); allocated > uint64(bound) {
+		if allocated, bound := after.TotalAlloc-before.TotalAlloc,
+			4*memoryLimit+3*pte.ReadExpansion*len(data); allocated > uint64(bound) {
 			t.Errorf("%d bytes for a file of %d", allocated, len(data))
 		}
 	})

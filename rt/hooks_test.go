@@ -50,7 +50,8 @@ func delegated() *build {
 	x, y, out := b.planned(2), b.planned(2), b.planned(2)
 	b.file.Named = []pte.NamedData{{Key: "weights", Data: ir.Bytes("abc")}}
 	b.plan.Delegates = []pte.Delegate{
-		{ID: "DoublerBackend", Processed: ir.Bytes("blob"), Specs: []pte.CompileSpec{{Key: "k", Value: []byte("v")}}},
+		{ID: "DoublerBackend", Processed: ir.Bytes("blob"),
+			Specs: []pte.CompileSpec{{Key: "k", Value: []byte("v")}}},
 	}
 	b.emit(pte.DelegateCall{Delegate: 0, Args: []int32{x, y}})
 	b.kernel("aten::add", "out", y, x, out)
@@ -60,14 +61,16 @@ func delegated() *build {
 func TestBackend(t *testing.T) {
 	d := &doubler{}
 	p := delegated().program(t)
-	m, err := load(p, "forward", &rt.MethodOptions{Backends: map[string]rt.Backend{"DoublerBackend": d}})
+	m, err := load(p, "forward", &rt.MethodOptions{Backends: map[string]rt.Backend{
+		"DoublerBackend": d}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	forward(t, m, tensor(t, []float32{1, 2}, 2))
 	wantFloats(t, m, 0, 3, 6)
 	named, ok := d.init.Named("weights")
-	if d.init.Method != "forward" || d.init.Processed.Size() != 4 || len(d.init.Specs) != 1 || !ok || named.Size() != 3 {
+	if d.init.Method != "forward" || d.init.Processed.Size() != 4 || len(d.init.Specs) != 1 ||
+		!ok || named.Size() != 3 {
 		t.Errorf("the backend got %+v", d.init)
 	}
 	if _, ok := d.init.Named("others"); ok {
@@ -80,11 +83,13 @@ func TestBackend(t *testing.T) {
 		t.Errorf("backends are %s", got)
 	}
 
-	if _, err := load(p, "forward", nil); !errors.Is(err, rt.ErrMissingBackend) || !strings.Contains(err.Error(), `"DoublerBackend"`) {
+	if _, err := load(p, "forward", nil); !errors.Is(err, rt.ErrMissingBackend) ||
+		!strings.Contains(err.Error(), `"DoublerBackend"`) {
 		t.Errorf("no backend: %v", err)
 	}
 	for _, fail := range []string{"panic", "nil", "execute"} {
-		m, err := load(p, "forward", &rt.MethodOptions{Backends: map[string]rt.Backend{"DoublerBackend": &doubler{fail: fail}}})
+		m, err := load(p, "forward", &rt.MethodOptions{Backends: map[string]rt.Backend{
+			"DoublerBackend": &doubler{fail: fail}}})
 		if fail != "execute" {
 			if !errors.Is(err, rt.ErrInternal) {
 				t.Errorf("%s: %v", fail, err)
@@ -92,7 +97,9 @@ func TestBackend(t *testing.T) {
 			continue
 		}
 		_, err = m.Forward(t.Context(), tensor(t, []float32{1, 2}, 2))
-		if err == nil || err.Error() != `method "forward", instruction 0 (DelegateCall DoublerBackend): the device is gone` {
+		if err == nil ||
+			err.Error() !=
+				`method "forward", instruction 0 (DelegateCall DoublerBackend): the device is gone` {
 			t.Errorf("%s: %v", fail, err)
 		}
 	}
@@ -108,7 +115,8 @@ func (c *ticks) Log(rt.LogLevel, string) {}
 type recorder struct{ seen []string }
 
 func (r *recorder) Begin(e *rt.Event) {
-	r.seen = append(r.seen, fmt.Sprintf("%s %d:%d %s #%d", e.Method, e.Chain, e.Instruction, e.Op, e.DebugHandle))
+	r.seen = append(r.seen, fmt.Sprintf("%s %d:%d %s #%d", e.Method, e.Chain, e.Instruction, e.Op,
+		e.DebugHandle))
 }
 func (r *recorder) End(e *rt.Event, err error) {
 	if err != nil {
@@ -120,7 +128,8 @@ func TestTracer(t *testing.T) {
 	r := &recorder{}
 	m := branches().method(t, &rt.MethodOptions{Tracer: r})
 	forward(t, m, bools(t, false, true), tensor(t, []float32{1, 2}, 2))
-	want := []string{"forward 0:0 JumpFalseCall #0", "forward 0:4 aten::mul.out #4", "forward 0:5 MoveCall #5"}
+	want := []string{"forward 0:0 JumpFalseCall #0", "forward 0:4 aten::mul.out #4",
+		"forward 0:5 MoveCall #5"}
 	if fmt.Sprint(r.seen) != fmt.Sprint(want) {
 		t.Errorf("events are %q", r.seen)
 	}
@@ -129,12 +138,14 @@ func TestTracer(t *testing.T) {
 	m = loop().method(t, &rt.MethodOptions{Tracer: profile})
 	forward(t, m, tensor(t, []float32{30}, 1)) // twice through the body
 	ops := profile.Ops()
-	if len(ops) != 4 || ops[0] != (rt.OpTime{Op: "JumpFalseCall", Calls: 5, Time: 5 * time.Microsecond}) {
+	if len(ops) != 4 ||
+		ops[0] != (rt.OpTime{Op: "JumpFalseCall", Calls: 5, Time: 5 * time.Microsecond}) {
 		t.Errorf("the profile is %v", ops)
 	}
 	var text strings.Builder
 	n, err := profile.WriteTo(&text)
-	if err != nil || n != int64(text.Len()) || !strings.Contains(text.String(), "5µs") || strings.Count(text.String(), "\n") != 4 {
+	if err != nil || n != int64(text.Len()) || !strings.Contains(text.String(), "5µs") ||
+		strings.Count(text.String(), "\n") != 4 {
 		t.Errorf("%d, %v: %s", n, err, text.String())
 	}
 }
@@ -219,10 +230,12 @@ func TestOptimizer(t *testing.T) {
 		if err != nil || string(w) != string(floatBytes(7)) {
 			t.Errorf("the constant is %v, %v", w, err)
 		}
-		if _, err := b.Constant(b.Plan.Values[0].(*pte.Tensor)); !errors.Is(err, rt.ErrInvalidArgument) {
+		if _, err := b.Constant(b.Plan.Values[0].(*pte.Tensor)); !errors.Is(err,
+			rt.ErrInvalidArgument) {
 			t.Errorf("an input as a constant: %v", err)
 		}
-		if _, err := b.Initial(b.Plan.Values[2].(*pte.Tensor)); !errors.Is(err, rt.ErrInvalidArgument) {
+		if _, err := b.Initial(b.Plan.Values[2].(*pte.Tensor)); !errors.Is(err,
+			rt.ErrInvalidArgument) {
 			t.Errorf("a constant's initial data: %v", err)
 		}
 		made.b = b
@@ -276,17 +289,23 @@ func TestOptimizerFails(t *testing.T) {
 		return load(p, "forward", &rt.MethodOptions{Optimize: f})
 	}
 	cannot := errors.New("it cannot")
-	if _, err := optimize(func(*rt.Boundary) (rt.Executor, error) { return nil, cannot }); !errors.Is(err, cannot) {
+	if _, err := optimize(func(*rt.Boundary) (rt.Executor, error) {
+		return nil, cannot
+	}); !errors.Is(err, cannot) {
 		t.Errorf("an error: %v", err)
 	}
-	if _, err := optimize(func(*rt.Boundary) (rt.Executor, error) { panic("a fault") }); !errors.Is(err, rt.ErrInternal) {
+	if _, err := optimize(func(*rt.Boundary) (rt.Executor, error) { panic("a fault") }); !errors.Is(
+		err, rt.ErrInternal) {
 		t.Errorf("a panic: %v", err)
 	}
-	m, err := optimize(func(b *rt.Boundary) (rt.Executor, error) { return &tripler{b: b, fail: "panic"}, nil })
+	m, err := optimize(func(b *rt.Boundary) (rt.Executor, error) {
+		return &tripler{b: b, fail: "panic"}, nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Forward(t.Context(), tensor(t, []float32{1}, 1)); !errors.Is(err, rt.ErrInternal) {
+	if _, err := m.Forward(t.Context(), tensor(t, []float32{1}, 1)); !errors.Is(err,
+		rt.ErrInternal) {
 		t.Errorf("a panic when it executes: %v", err)
 	}
 	// Without an executor the instructions are interpreted.

@@ -22,10 +22,12 @@ import (
 // Errors are ErrInvalidArgument, or ErrNotSupported for sizes that do not fit.
 func (m *Method) SetInput(i int, v any) error {
 	if m.busy.Load() {
-		return fmt.Errorf("method %q: %w: inputs cannot be set while it executes", m.meta.Name, ErrInvalidState)
+		return fmt.Errorf("method %q: %w: inputs cannot be set while it executes", m.meta.Name,
+			ErrInvalidState)
 	}
 	if i < 0 || i >= len(m.inputs) {
-		return fmt.Errorf("method %q: %w: input %d, it has %d", m.meta.Name, ErrInvalidArgument, i, len(m.inputs))
+		return fmt.Errorf("method %q: %w: input %d, it has %d", m.meta.Name, ErrInvalidArgument, i,
+			len(m.inputs))
 	}
 	var err error
 	if t, ok := v.(*Tensor); ok {
@@ -60,7 +62,8 @@ func (m *Method) setAny(i int, v any) error {
 			e = *v
 		}
 	default:
-		return fmt.Errorf("%w: a %T stands for no value; make tensors with TensorOf or NewTensor", ErrInvalidArgument, v)
+		return fmt.Errorf("%w: a %T stands for no value; make tensors with TensorOf or NewTensor",
+			ErrInvalidArgument, v)
 	}
 	if e.Kind == TensorKind {
 		return m.inputs[i].setTensor(e.Tensor)
@@ -77,20 +80,24 @@ func (in *input) setTensor(t *Tensor) error {
 	case t == nil:
 		return fmt.Errorf("%w: it is nil, expected a tensor", ErrInvalidArgument)
 	case t.DType != want.DType:
-		return fmt.Errorf("%w: it has %v elements, expected %v", ErrInvalidArgument, t.DType, want.DType)
+		return fmt.Errorf("%w: it has %v elements, expected %v", ErrInvalidArgument, t.DType,
+			want.DType)
 	case len(t.Sizes) != len(want.Sizes):
 		return want.misfit(t.Sizes)
 	case t.DimOrder != nil && checkDimOrder(t.DimOrder, len(t.Sizes)) != nil:
 		return fmt.Errorf("%w: dim order %v is no permutation", ErrInvalidArgument, t.DimOrder)
 	case !sameLayout(t.Sizes, t.DimOrder, want.DimOrder):
-		return fmt.Errorf("%w: its dim order is %v, expected %v", ErrInvalidArgument, t.DimOrder, want.DimOrder)
+		return fmt.Errorf("%w: its dim order is %v, expected %v", ErrInvalidArgument, t.DimOrder,
+			want.DimOrder)
 	}
 	for d, n := range in.least {
 		switch most := want.bound[d]; {
 		case n == most && t.Sizes[d] != n:
-			return fmt.Errorf("%w: dimension %d is %d, expected %d", ErrNotSupported, d, t.Sizes[d], n)
+			return fmt.Errorf("%w: dimension %d is %d, expected %d", ErrNotSupported, d,
+				t.Sizes[d], n)
 		case t.Sizes[d] < n || t.Sizes[d] > most:
-			return fmt.Errorf("%w: dimension %d is %d, expected %d to %d", ErrNotSupported, d, t.Sizes[d], n, most)
+			return fmt.Errorf("%w: dimension %d is %d, expected %d to %d", ErrNotSupported, d,
+				t.Sizes[d], n, most)
 		}
 	}
 	// The slot may hold what the last execution moved there.
@@ -104,7 +111,8 @@ func (in *input) setTensor(t *Tensor) error {
 		return err
 	}
 	if n, ok := numel(t.Sizes); !ok || n*int64(t.DType.Size()) != int64(len(t.Data)) {
-		return fmt.Errorf("%w: a %v tensor of sizes %v has %d bytes of data", ErrInvalidArgument, t.DType, t.Sizes, len(t.Data))
+		return fmt.Errorf("%w: a %v tensor of sizes %v has %d bytes of data", ErrInvalidArgument,
+			t.DType, t.Sizes, len(t.Data))
 	}
 	if !in.copied && !aligned(t.Data, t.DType) {
 		return fmt.Errorf("%w: its memory is not aligned for %v", ErrInvalidArgument, t.DType)
@@ -129,7 +137,8 @@ func checkScalar(want *ValueMeta, got *EValue) error {
 		return fmt.Errorf("%w: it is a %v, expected a %v", ErrInvalidArgument, got.Kind, want.Kind)
 	}
 	mismatch := func(got, want any) error {
-		return fmt.Errorf("%w: it is %v, but the program was made for the constant %v; export it with a tensor input to vary it", ErrInvalidArgument, got, want)
+		return fmt.Errorf(
+			"%w: it is %v, but the program was made for the constant %v; export it with a tensor input to vary it", ErrInvalidArgument, got, want)
 	}
 	switch {
 	case want.Kind == Int && got.Int != want.Int:
@@ -174,10 +183,12 @@ func (m *Method) Output(i int) *EValue {
 func (m *Method) OutputTensor(i int) (*Tensor, error) {
 	out := m.Output(i)
 	if out == nil {
-		return nil, fmt.Errorf("method %q: %w: output %d, it has %d", m.meta.Name, ErrInvalidArgument, i, len(m.outputs))
+		return nil, fmt.Errorf("method %q: %w: output %d, it has %d", m.meta.Name,
+			ErrInvalidArgument, i, len(m.outputs))
 	}
 	if out.Kind != TensorKind {
-		return nil, fmt.Errorf("method %q: %w: output %d is a %v, not a tensor", m.meta.Name, ErrInvalidArgument, i, out.Kind)
+		return nil, fmt.Errorf("method %q: %w: output %d is a %v, not a tensor", m.meta.Name,
+			ErrInvalidArgument, i, out.Kind)
 	}
 	return out.Tensor, nil
 }
@@ -191,7 +202,8 @@ func (m *Method) OutputTensor(i int) (*Tensor, error) {
 // last. If sizes come out for which it is too small, Execute fails.
 func (m *Method) SetOutput(i int, memory []byte) error {
 	fail := func(kind error, format string, args ...any) error {
-		return fmt.Errorf("method %q: output %d: %w: %s", m.meta.Name, i, kind, fmt.Sprintf(format, args...))
+		return fmt.Errorf("method %q: output %d: %w: %s", m.meta.Name, i, kind,
+			fmt.Sprintf(format, args...))
 	}
 	switch {
 	case m.busy.Load():
@@ -227,7 +239,8 @@ func (m *Method) SetOutput(i int, memory []byte) error {
 // again. The inputs must not be outputs of the method; see Output.
 func (m *Method) Forward(ctx context.Context, inputs ...any) ([]*EValue, error) {
 	if len(inputs) != len(m.inputs) {
-		return nil, fmt.Errorf("method %q: %w: %d inputs, expected %d", m.meta.Name, ErrInvalidArgument, len(inputs), len(m.inputs))
+		return nil, fmt.Errorf("method %q: %w: %d inputs, expected %d", m.meta.Name,
+			ErrInvalidArgument, len(inputs), len(m.inputs))
 	}
 	for i, v := range inputs {
 		if err := m.SetInput(i, v); err != nil {

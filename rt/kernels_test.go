@@ -11,8 +11,12 @@ import (
 // as a program may be hostile.
 func testKernels() *rt.Registry {
 	return rt.NewRegistry(
-		rt.Kernel{Name: "aten::add.out", Prepare: elementwise(func(a, b float32) float32 { return a + b })},
-		rt.Kernel{Name: "aten::mul.out", Prepare: elementwise(func(a, b float32) float32 { return a * b })},
+		rt.Kernel{Name: "aten::add.out", Prepare: elementwise(func(a, b float32) float32 {
+			return a + b
+		})},
+		rt.Kernel{Name: "aten::mul.out", Prepare: elementwise(func(a, b float32) float32 {
+			return a * b
+		})},
 		rt.Kernel{Name: "aten::copy_", Prepare: prepareCopy},
 		rt.Kernel{Name: "aten::cat.out", Prepare: prepareCat},
 		rt.Kernel{Name: "aten::full.out", Prepare: prepareFull},
@@ -156,7 +160,8 @@ func prepareFull(c *rt.Call) (func() error, error) {
 
 // prepareLess is (x, Double, bool out).
 func prepareLess(c *rt.Call) (func() error, error) {
-	if len(c.Args) != 3 || c.Args[2].Kind != rt.TensorKind || c.Args[2].Tensor.DType != ir.Bool || c.Fixed(c.Args[2]) {
+	if len(c.Args) != 3 || c.Args[2].Kind != rt.TensorKind || c.Args[2].Tensor.DType != ir.Bool ||
+		c.Fixed(c.Args[2]) {
 		return nil, errKernel
 	}
 	if err := tensors(rt.NewCall("", c.Args[:1], c.Fixed), 1, 0); err != nil {

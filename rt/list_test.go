@@ -89,8 +89,10 @@ func TestResize(t *testing.T) {
 		sizes []int64
 		ok    bool
 	}{
-		{[]int64{1, 1}, true}, {[]int64{3, 2}, true}, {[]int64{6, 1}, true}, {[]int64{0, 100}, true}, {[]int64{2, 3}, true},
-		{[]int64{2, 4}, false}, {[]int64{6}, false}, {[]int64{-1, -1}, false}, {[]int64{1 << 62, 4}, false}, {[]int64{-1, 0}, false},
+		{[]int64{1, 1}, true}, {[]int64{3, 2}, true}, {[]int64{6, 1}, true},
+		{[]int64{0, 100}, true}, {[]int64{2, 3}, true},
+		{[]int64{2, 4}, false}, {[]int64{6}, false}, {[]int64{-1, -1}, false}, {[]int64{1 << 62, 4},
+			false}, {[]int64{-1, 0}, false},
 	} {
 		before := slices.Clone(x.Sizes)
 		err := x.Resize(c.sizes)
@@ -99,7 +101,8 @@ func TestResize(t *testing.T) {
 			t.Errorf("%v: %v", c.sizes, err)
 		case err != nil && (!errors.Is(err, rt.ErrNotSupported) || !slices.Equal(x.Sizes, before)):
 			t.Errorf("%v: %v, sizes are %v", c.sizes, err, x.Sizes)
-		case err == nil && (!slices.Equal(x.Sizes, c.sizes) || int64(len(x.Data)) != 4*c.sizes[0]*c.sizes[1]):
+		case err == nil && (!slices.Equal(x.Sizes, c.sizes) ||
+			int64(len(x.Data)) != 4*c.sizes[0]*c.sizes[1]):
 			t.Errorf("%v: sizes are %v, %d bytes", c.sizes, x.Sizes, len(x.Data))
 		}
 	}
@@ -107,7 +110,8 @@ func TestResize(t *testing.T) {
 		t.Error("the memory is another one")
 	}
 	fixed := tensor(t, make([]float32, 6), 2, 3)
-	if fixed.Resize([]int64{2, 3}) != nil || !errors.Is(fixed.Resize([]int64{3, 2}), rt.ErrNotSupported) {
+	if fixed.Resize([]int64{2, 3}) != nil ||
+		!errors.Is(fixed.Resize([]int64{3, 2}), rt.ErrNotSupported) {
 		t.Error("a fixed tensor")
 	}
 }

@@ -74,7 +74,8 @@ func TestLazyConstants(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ := m.OutputTensor(0)
-	if first, last := &out.Data[0], &out.Data[len(out.Data)-1]; !inside(data, first) || !inside(data, last) {
+	if first, last := &out.Data[0], &out.Data[len(out.Data)-1]; !inside(data, first) ||
+		!inside(data, last) {
 		t.Error("the constant is a copy")
 	}
 }
@@ -91,19 +92,25 @@ func inside(data []byte, p *byte) bool {
 func TestLoadErrors(t *testing.T) {
 	data := affine().bytes(t)
 	for name, load := range map[string]func() (*rt.Program, error){
-		"empty":     func() (*rt.Program, error) { return rt.Load(rt.Bytes(nil), nil) },
-		"no pte":    func() (*rt.Program, error) { return rt.Load(rt.Bytes(strings.Repeat("nonsense", 100)), nil) },
-		"truncated": func() (*rt.Program, error) { return rt.Load(rt.Bytes(data[:len(data)/2]), nil) },
+		"empty": func() (*rt.Program, error) { return rt.Load(rt.Bytes(nil), nil) },
+		"no pte": func() (*rt.Program, error) {
+			return rt.Load(rt.Bytes(strings.Repeat("nonsense", 100)), nil)
+		},
+		"truncated": func() (*rt.Program, error) {
+			return rt.Load(rt.Bytes(data[:len(data)/2]), nil)
+		},
 	} {
 		if _, err := load(); !errors.Is(err, rt.ErrInvalidProgram) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := rt.Open("testdata/no such file", nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no such file") {
+	if _, err := rt.Open("testdata/no such file", nil); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("no file: %v", err)
 	}
 	fsys := fstest.MapFS{"bad.pte": {Data: data[:40]}}
-	if _, err := rt.OpenFS(fsys, "bad.pte", nil); !errors.Is(err, rt.ErrInvalidProgram) || !strings.Contains(err.Error(), "bad.pte") {
+	if _, err := rt.OpenFS(fsys, "bad.pte", nil); !errors.Is(err, rt.ErrInvalidProgram) ||
+		!strings.Contains(err.Error(), "bad.pte") {
 		t.Errorf("a bad file: %v", err)
 	}
 	if _, err := rt.OpenData(os.DevNull); !errors.Is(err, rt.ErrInvalidProgram) {
@@ -157,17 +164,20 @@ func TestExternalData(t *testing.T) {
 	}
 	for name, change := range map[string]func(){
 		"another size": func() {
-			data.Entries[0].Layout = &pte.TensorLayout{ScalarType: 6, Sizes: []int32{1}, DimOrder: []uint8{0}}
+			data.Entries[0].Layout = &pte.TensorLayout{ScalarType: 6, Sizes: []int32{1},
+				DimOrder: []uint8{0}}
 		},
 		"another dtype": func() {
-			data.Entries[0].Layout = &pte.TensorLayout{ScalarType: 3, Sizes: []int32{2}, DimOrder: []uint8{0}}
+			data.Entries[0].Layout = &pte.TensorLayout{ScalarType: 3, Sizes: []int32{2},
+				DimOrder: []uint8{0}}
 		},
 		"no tensor": func() { data.Entries[0].Layout = nil },
 		"absent":    func() { data.Entries = data.Entries[1:] },
 	} {
 		b, data = external()
 		change()
-		_, err := load(b.program(t), "forward", &rt.MethodOptions{Data: []*rt.DataFile{rt.NewDataFile(data)}})
+		_, err := load(b.program(t), "forward",
+			&rt.MethodOptions{Data: []*rt.DataFile{rt.NewDataFile(data)}})
 		if !errors.Is(err, rt.ErrMissingData) || !strings.Contains(err.Error(), `"weight"`) {
 			t.Errorf("%s: %v", name, err)
 		}

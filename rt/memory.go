@@ -61,7 +61,8 @@ func (m *memory) plan(sizes []int64) error {
 			return fmt.Errorf("%w: planned buffer %d has the size %d", ErrInvalidProgram, i+1, size)
 		case i < len(given) && given[i] != nil:
 			if int64(len(given[i])) < size {
-				return fmt.Errorf("%w: planned buffer %d takes %d bytes, the one given has %d", ErrInvalidArgument, i+1, size, len(given[i]))
+				return fmt.Errorf("%w: planned buffer %d takes %d bytes, the one given has %d",
+					ErrInvalidArgument, i+1, size, len(given[i]))
 			}
 			m.planned[i] = given[i][:size:size]
 		default:
@@ -78,11 +79,14 @@ func (m *memory) plan(sizes []int64) error {
 // at returns n bytes of planned memory.
 func (m *memory) at(a *pte.Allocation, n int) ([]byte, error) {
 	if a.MemoryID < 1 || int64(a.MemoryID) > int64(len(m.planned)) {
-		return nil, fmt.Errorf("%w: memory id %d, the method has %d planned buffers", ErrInvalidProgram, a.MemoryID, len(m.planned))
+		return nil, fmt.Errorf("%w: memory id %d, the method has %d planned buffers",
+			ErrInvalidProgram, a.MemoryID, len(m.planned))
 	}
 	b := m.planned[a.MemoryID-1]
 	if a.Offset > uint64(len(b)) || uint64(n) > uint64(len(b))-a.Offset {
-		return nil, fmt.Errorf("%w: %d bytes at offset %d are outside of planned buffer %d of %d bytes", ErrInvalidProgram, n, a.Offset, a.MemoryID, len(b))
+		return nil, fmt.Errorf(
+			"%w: %d bytes at offset %d are outside of planned buffer %d of %d bytes",
+			ErrInvalidProgram, n, a.Offset, a.MemoryID, len(b))
 	}
 	return b[a.Offset : a.Offset+uint64(n) : a.Offset+uint64(n)], nil
 }
@@ -90,7 +94,8 @@ func (m *memory) at(a *pte.Allocation, n int) ([]byte, error) {
 // reserve counts n bytes that are going to be allocated.
 func (m *memory) reserve(n int64) error {
 	if n > m.left {
-		return fmt.Errorf("%w: %d bytes more than the memory limit; raise MemoryManager.Limit if the program is to be trusted", ErrOutOfMemory, n-m.left)
+		return fmt.Errorf(
+			"%w: %d bytes more than the memory limit; raise MemoryManager.Limit if the program is to be trusted", ErrOutOfMemory, n-m.left)
 	}
 	m.left -= n
 	return nil

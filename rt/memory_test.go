@@ -29,17 +29,21 @@ func TestPlannedMemory(t *testing.T) {
 		t.Fatalf("planned buffers are %v", meta.PlannedBuffers)
 	}
 	first := make([]byte, 40)
-	m, err := load(p, "forward", &rt.MethodOptions{Memory: &rt.MemoryManager{Planned: [][]byte{first}, Limit: 8}})
+	m, err := load(p, "forward",
+		&rt.MethodOptions{Memory: &rt.MemoryManager{Planned: [][]byte{first}, Limit: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	forward(t, m, tensor(t, []float32{3, 4}, 2))
 	wantFloats(t, m, 0, 18, 32)
-	if !slices.Equal(first[:24], append(floatBytes(3, 4), append(make([]byte, 8), floatBytes(6, 8)...)...)) {
+	if !slices.Equal(first[:24], append(floatBytes(3, 4), append(make([]byte, 8),
+		floatBytes(6, 8)...)...)) {
 		t.Errorf("the caller's buffer has %v", first)
 	}
-	_, err = load(p, "forward", &rt.MethodOptions{Memory: &rt.MemoryManager{Planned: [][]byte{first[:31]}}})
-	if !errors.Is(err, rt.ErrInvalidArgument) || !strings.Contains(err.Error(), "takes 32 bytes, the one given has 31") {
+	_, err = load(p, "forward",
+		&rt.MethodOptions{Memory: &rt.MemoryManager{Planned: [][]byte{first[:31]}}})
+	if !errors.Is(err, rt.ErrInvalidArgument) ||
+		!strings.Contains(err.Error(), "takes 32 bytes, the one given has 31") {
 		t.Errorf("a buffer too small: %v", err)
 	}
 	_, err = load(p, "forward", &rt.MethodOptions{Memory: &rt.MemoryManager{Limit: 39}})
@@ -97,7 +101,8 @@ func TestSharedLists(t *testing.T) {
 	for range 20_000 {
 		b.kernel("aten::cat", "out", args...)
 	}
-	if _, err := load(b.inputs(x).outputs(out).program(t), "forward", nil); !errors.Is(err, rt.ErrNotSupported) {
+	if _, err := load(b.inputs(x).outputs(out).program(t), "forward", nil); !errors.Is(err,
+		rt.ErrNotSupported) {
 		t.Error(err)
 	}
 }
@@ -113,7 +118,9 @@ func TestVerify(t *testing.T) {
 		t.Error(err)
 	}
 	bad := errors.New("nothing is good enough")
-	if _, err := rt.NewProgram(b.file, &rt.LoadOptions{Verify: func(*pte.Program) error { return bad }}); !errors.Is(err, bad) || !errors.Is(err, rt.ErrInvalidProgram) {
+	if _, err := rt.NewProgram(b.file, &rt.LoadOptions{Verify: func(*pte.Program) error {
+		return bad
+	}}); !errors.Is(err, bad) || !errors.Is(err, rt.ErrInvalidProgram) {
 		t.Errorf("a judge that refuses: %v", err)
 	}
 }
@@ -153,16 +160,18 @@ func TestBusy(t *testing.T) {
 	b.kernel("test::reenter", "out", x, out)
 	b.inputs(x).outputs(out)
 	var m *rt.Method
-	registry := rt.NewRegistry(rt.Kernel{Name: "test::reenter.out", Prepare: func(*rt.Call) (func() error, error) {
-		return func() error {
-			for _, err := range []error{m.Execute(t.Context()), m.SetInput(0, nil), m.SetOutput(0, nil)} {
-				if !errors.Is(err, rt.ErrInvalidState) {
-					t.Errorf("while it executes: %v", err)
+	registry := rt.NewRegistry(rt.Kernel{Name: "test::reenter.out",
+		Prepare: func(*rt.Call) (func() error, error) {
+			return func() error {
+				for _, err := range []error{m.Execute(t.Context()), m.SetInput(0, nil),
+					m.SetOutput(0, nil)} {
+					if !errors.Is(err, rt.ErrInvalidState) {
+						t.Errorf("while it executes: %v", err)
+					}
 				}
-			}
-			return nil
-		}, nil
-	}})
+				return nil
+			}, nil
+		}})
 	m = b.method(t, &rt.MethodOptions{Registry: registry})
 	forward(t, m, tensor(t, []float32{1}, 1))
 }
@@ -182,13 +191,23 @@ func TestTensors(t *testing.T) {
 		t.Errorf("no elements: %v", err)
 	}
 	for name, make := range map[string]func() (*rt.Tensor, error){
-		"count":    func() (*rt.Tensor, error) { return rt.TensorOf([]int64{3}, []bool{true}) },
-		"negative": func() (*rt.Tensor, error) { return rt.TensorOf([]int64{-1, -1}, []bool{true}) },
-		"bytes":    func() (*rt.Tensor, error) { return rt.NewTensor(ir.Int32, []int64{1}, nil, []byte{1}) },
-		"dtype":    func() (*rt.Tensor, error) { return rt.NewTensor(0, []int64{1}, nil, nil) },
-		"order":    func() (*rt.Tensor, error) { return rt.NewTensor(ir.Int32, []int64{1, 1}, []uint8{0, 0}, nil) },
-		"overflow": func() (*rt.Tensor, error) { return rt.NewTensor(ir.Int32, []int64{1 << 40, 1 << 40}, nil, nil) },
-		"rank":     func() (*rt.Tensor, error) { return rt.NewTensor(ir.Int32, slices.Repeat([]int64{1}, 17), nil, nil) },
+		"count": func() (*rt.Tensor, error) { return rt.TensorOf([]int64{3}, []bool{true}) },
+		"negative": func() (*rt.Tensor, error) {
+			return rt.TensorOf([]int64{-1, -1}, []bool{true})
+		},
+		"bytes": func() (*rt.Tensor, error) {
+			return rt.NewTensor(ir.Int32, []int64{1}, nil, []byte{1})
+		},
+		"dtype": func() (*rt.Tensor, error) { return rt.NewTensor(0, []int64{1}, nil, nil) },
+		"order": func() (*rt.Tensor, error) {
+			return rt.NewTensor(ir.Int32, []int64{1, 1}, []uint8{0, 0}, nil)
+		},
+		"overflow": func() (*rt.Tensor, error) {
+			return rt.NewTensor(ir.Int32, []int64{1 << 40, 1 << 40}, nil, nil)
+		},
+		"rank": func() (*rt.Tensor, error) {
+			return rt.NewTensor(ir.Int32, slices.Repeat([]int64{1}, 17), nil, nil)
+		},
 	} {
 		if _, err := make(); !errors.Is(err, rt.ErrInvalidArgument) {
 			t.Errorf("%s: %v", name, err)

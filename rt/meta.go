@@ -116,7 +116,8 @@ func valueMetas(plan *pte.ExecutionPlan, what string, indices []int32) ([]ValueM
 	metas := make([]ValueMeta, len(indices))
 	for i, v := range indices {
 		if v < 0 || int(v) >= len(plan.Values) {
-			return nil, fmt.Errorf("%w: %s %d is value %d of %d", ErrInvalidProgram, what, i, v, len(plan.Values))
+			return nil, fmt.Errorf("%w: %s %d is value %d of %d", ErrInvalidProgram, what, i, v,
+				len(plan.Values))
 		}
 		meta, err := valueMeta(plan.Values[v])
 		if err != nil {

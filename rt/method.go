@@ -94,7 +94,8 @@ func (p *Program) load(i int, options *MethodOptions) (*Method, error) {
 	if err := b.values(); err != nil {
 		return nil, err
 	}
-	m := &Method{program: p, meta: p.metas[i], tracer: options.Tracer, limit: options.MaxInstructions, callers: b.callers, run: b.run}
+	m := &Method{program: p, meta: p.metas[i], tracer: options.Tracer,
+		limit: options.MaxInstructions, callers: b.callers, run: b.run}
 	if m.limit <= 0 {
 		m.limit = DefaultMaxInstructions
 	}

@@ -95,15 +95,18 @@ func TestLeastSizes(t *testing.T) {
 	b.file.SetLeast(0, [][]int64{{4, 3}})
 	m := b.inputs(x).outputs(x).method(t, nil)
 	for rows, want := range map[int64]string{
-		3: "dimension 0 is 3, expected 4 to 8", 4: "", 8: "", 9: "dimension 0 is 9, expected 4 to 8",
+		3: "dimension 0 is 3, expected 4 to 8", 4: "", 8: "",
+		9: "dimension 0 is 9, expected 4 to 8",
 	} {
 		err := m.SetInput(0, tensor(t, make([]float32, 3*rows), rows, 3))
-		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, rt.ErrNotSupported) || !strings.Contains(err.Error(), want)) {
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, rt.ErrNotSupported) ||
+			!strings.Contains(err.Error(), want)) {
 			t.Errorf("%d rows: %v, want %q", rows, err, want)
 		}
 	}
 	err := m.SetInput(0, tensor(t, make([]float32, 8), 4, 2))
-	if !errors.Is(err, rt.ErrNotSupported) || !strings.Contains(err.Error(), "dimension 1 is 2, expected 3") {
+	if !errors.Is(err, rt.ErrNotSupported) ||
+		!strings.Contains(err.Error(), "dimension 1 is 2, expected 3") {
 		t.Errorf("2 columns: %v", err)
 	}
 	b.file.Named[0].Data = ir.Bytes("0 9 3")
@@ -119,7 +122,8 @@ func TestInputChecks(t *testing.T) {
 	n, yes := b.value(pte.Int(7)), b.value(pte.Bool(true))
 	half, word, none := b.value(pte.Double(0.5)), b.value(pte.String("add")), b.value(pte.Null{})
 	m := b.inputs(x, wide, n, yes, half, word, none).outputs(x).method(t, nil)
-	if err := m.Execute(t.Context()); !errors.Is(err, rt.ErrInvalidState) || !strings.Contains(err.Error(), "input 0 is not set") {
+	if err := m.Execute(t.Context()); !errors.Is(err, rt.ErrInvalidState) ||
+		!strings.Contains(err.Error(), "input 0 is not set") {
 		t.Errorf("without inputs: %v", err)
 	}
 	ints, _ := rt.TensorOf([]int64{2, 3}, make([]int64, 6))
@@ -132,7 +136,8 @@ func TestInputChecks(t *testing.T) {
 		says string
 	}{
 		{0, tensor(t, make([]float32, 6), 2, 3), nil, ""},
-		{0, tensor(t, make([]float32, 6), 3, 2), rt.ErrNotSupported, "sizes are [3 2], expected [2 3]"},
+		{0, tensor(t, make([]float32, 6), 3, 2), rt.ErrNotSupported,
+			"sizes are [3 2], expected [2 3]"},
 		{0, tensor(t, make([]float32, 6), 6), rt.ErrNotSupported, "[6]"},
 		{0, ints, rt.ErrInvalidArgument, "int64 elements, expected float32"},
 		{0, last, rt.ErrInvalidArgument, "dim order is [1 0], expected [0 1]"},
@@ -142,7 +147,8 @@ func TestInputChecks(t *testing.T) {
 		{0, []float32{1}, rt.ErrInvalidArgument, "TensorOf"},
 		{1, tensor(t, make([]float32, 4), 4, 1), nil, ""}, // the bound counts elements
 		{1, one, nil, ""}, // a dimension of one element has no place in the order
-		{1, tensor(t, make([]float32, 8), 2, 4), rt.ErrNotSupported, "sizes are [2 4], expected at most the elements of [2 3]"},
+		{1, tensor(t, make([]float32, 8), 2, 4), rt.ErrNotSupported,
+			"sizes are [2 4], expected at most the elements of [2 3]"},
 		{1, tensor(t, []float32{}, 0, 3), nil, ""},
 		{2, 7, nil, ""},
 		{2, int64(8), rt.ErrInvalidArgument, "made for the constant 7"},
@@ -161,7 +167,8 @@ func TestInputChecks(t *testing.T) {
 		{2, &rt.EValue{Kind: rt.Int, Int: 6}, rt.ErrInvalidArgument, ""},
 	} {
 		err := m.SetInput(c.i, c.v)
-		if (err == nil) != (c.kind == nil) || c.kind != nil && (!errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says)) {
+		if (err == nil) != (c.kind == nil) || c.kind != nil && (!errors.Is(err, c.kind) ||
+			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("SetInput(%d, %v): %v; expected %v %q", c.i, c.v, err, c.kind, c.says)
 		}
 	}
@@ -198,10 +205,12 @@ func TestMissing(t *testing.T) {
 	p := b.program(t)
 	_, err := p.LoadMethod("forward", nil)
 	var missing *rt.MissingOperatorsError
-	if !errors.As(err, &missing) || !errors.Is(err, rt.ErrMissingOperator) || strings.Join(missing.Operators, " ") != "aten::add.out aten::mul.out" {
+	if !errors.As(err, &missing) || !errors.Is(err, rt.ErrMissingOperator) ||
+		strings.Join(missing.Operators, " ") != "aten::add.out aten::mul.out" {
 		t.Errorf("without kernels: %v", err)
 	}
-	if _, err := p.LoadMethod("backward", nil); !errors.Is(err, rt.ErrNotFound) || !strings.Contains(err.Error(), `["forward"]`) {
+	if _, err := p.LoadMethod("backward", nil); !errors.Is(err, rt.ErrNotFound) ||
+		!strings.Contains(err.Error(), `["forward"]`) {
 		t.Errorf("no such method: %v", err)
 	}
 	if _, err := p.MethodMeta("backward"); !errors.Is(err, rt.ErrNotFound) {
@@ -214,7 +223,8 @@ func TestKernelErrors(t *testing.T) {
 	x, out := b.planned(2), b.planned(2)
 	b.kernel("aten::add", "out", x, x, out)
 	b.kernel("test::panic", "out", x, out)
-	p, err := rt.NewProgram(b.inputs(x).outputs(out).file, &rt.LoadOptions{Platform: &rt.SystemPlatform{}})
+	p, err := rt.NewProgram(b.inputs(x).outputs(out).file,
+		&rt.LoadOptions{Platform: &rt.SystemPlatform{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +234,8 @@ func TestKernelErrors(t *testing.T) {
 	}
 	_, err = m.Forward(t.Context(), tensor(t, make([]float32, 2), 2))
 	var at *rt.Error
-	if !errors.Is(err, rt.ErrInternal) || !errors.As(err, &at) || at.Instruction != 1 || at.Op != "test::panic.out" || !strings.Contains(err.Error(), "as it must not") {
+	if !errors.Is(err, rt.ErrInternal) || !errors.As(err, &at) || at.Instruction != 1 ||
+		at.Op != "test::panic.out" || !strings.Contains(err.Error(), "as it must not") {
 		t.Errorf("a panic: %v", err)
 	}
 
@@ -232,15 +243,18 @@ func TestKernelErrors(t *testing.T) {
 	x, y, sum := b.planned(2), b.planned(3), b.planned(3)
 	b.kernel("aten::add", "out", x, y, sum)
 	m = b.inputs(x, y).outputs(sum).method(t, nil)
-	_, err = m.Forward(t.Context(), tensor(t, make([]float32, 2), 2), tensor(t, make([]float32, 3), 3))
-	if err == nil || err.Error() != `method "forward", instruction 0 (aten::add.out): invalid argument: sizes [2] and [3]` {
+	_, err = m.Forward(t.Context(), tensor(t, make([]float32, 2), 2),
+		tensor(t, make([]float32, 3), 3))
+	if err == nil || err.Error() !=
+		`method "forward", instruction 0 (aten::add.out): invalid argument: sizes [2] and [3]` {
 		t.Errorf("a kernel's error: %v", err)
 	}
 	// A kernel that refuses at load.
 	b = newBuild("forward")
 	x = b.planned(2)
 	b.call("aten::add", "out", x, x)
-	if _, err := load(b.inputs(x).program(t), "forward", nil); !errors.As(err, &at) || !errors.Is(err, rt.ErrInvalidArgument) {
+	if _, err := load(b.inputs(x).program(t), "forward", nil); !errors.As(err, &at) ||
+		!errors.Is(err, rt.ErrInvalidArgument) {
 		t.Errorf("a kernel without arguments: %v", err)
 	}
 }
@@ -271,7 +285,8 @@ func TestClosed(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	b := affine()
 	b.plan.Values[b.plan.Inputs[0]].(*pte.Tensor).Allocation = nil
-	for name, m := range map[string]*rt.Method{"planned": affine().method(t, nil), "unplanned": b.method(t, nil)} {
+	for name, m := range map[string]*rt.Method{"planned": affine().method(t, nil),
+		"unplanned": b.method(t, nil)} {
 		x := tensor(t, []float32{1, 2, 3}, 3)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

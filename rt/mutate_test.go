@@ -90,8 +90,10 @@ func mutate(r *rand.Rand, plan *pte.ExecutionPlan) {
 	case 3:
 		more := []pte.Instruction{
 			pte.MoveCall{From: value(), To: value()}, pte.FreeCall{Value: value()},
-			pte.JumpFalseCall{Cond: value(), Destination: int32(r.IntN(len(chain.Instructions) + 2))},
-			pte.KernelCall{Op: int32(r.IntN(len(plan.Operators) + 1)), Args: []int32{value(), value(), value(), value()}[r.IntN(5):]},
+			pte.JumpFalseCall{Cond: value(),
+				Destination: int32(r.IntN(len(chain.Instructions) + 2))},
+			pte.KernelCall{Op: int32(r.IntN(len(plan.Operators) + 1)), Args: []int32{value(),
+				value(), value(), value()}[r.IntN(5):]},
 		}
 		chain.Instructions = slices.Insert(chain.Instructions, at, more[r.IntN(len(more))])
 	case 4, 5:
@@ -133,6 +135,7 @@ func mutateValue(r *rand.Rand, plan *pte.ExecutionPlan, i int) {
 			}
 		}
 	default:
-		plan.Values[i] = []pte.EValue{pte.Null{}, pte.Int(small), pte.Bool(true), pte.Double(1), pte.IntList{small}, pte.BoolList{true}}[r.IntN(6)]
+		plan.Values[i] = []pte.EValue{pte.Null{}, pte.Int(small), pte.Bool(true), pte.Double(1),
+			pte.IntList{small}, pte.BoolList{true}}[r.IntN(6)]
 	}
 }

@@ -144,7 +144,8 @@ func (m *Method) optimize(b *binder) (err error) {
 			err = fmt.Errorf("%w: %v", ErrInternal, r)
 		}
 	}()
-	boundary := &Boundary{Program: b.program, Plan: b.plan, Options: b.options, Outputs: m.outputs, data: b.data}
+	boundary := &Boundary{Program: b.program, Plan: b.plan, Options: b.options, Outputs: m.outputs,
+		data: b.data}
 	for i := range m.inputs {
 		boundary.Inputs = append(boundary.Inputs, m.inputs[i].slot)
 	}

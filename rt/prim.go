@@ -31,19 +31,33 @@ var prims = map[string]prim{
 	"executorch_prim::mul.Scalar": arithmetic(
 		func(a, b int64) int64 { return a * b }, func(a, b float64) float64 { return a * b }),
 
-	"executorch_prim::eq.Scalar": compare(func(c int, ordered bool) bool { return ordered && c == 0 }),
-	"executorch_prim::gt.Scalar": compare(func(c int, ordered bool) bool { return ordered && c > 0 }),
-	"executorch_prim::lt.Scalar": compare(func(c int, ordered bool) bool { return ordered && c < 0 }),
-	"executorch_prim::ge.Scalar": compare(func(c int, ordered bool) bool { return ordered && c >= 0 }),
-	"executorch_prim::le.Scalar": compare(func(c int, ordered bool) bool { return ordered && c <= 0 }),
+	"executorch_prim::eq.Scalar": compare(func(c int, ordered bool) bool {
+		return ordered && c == 0
+	}),
+	"executorch_prim::gt.Scalar": compare(func(c int, ordered bool) bool {
+		return ordered && c > 0
+	}),
+	"executorch_prim::lt.Scalar": compare(func(c int, ordered bool) bool {
+		return ordered && c < 0
+	}),
+	"executorch_prim::ge.Scalar": compare(func(c int, ordered bool) bool {
+		return ordered && c >= 0
+	}),
+	"executorch_prim::le.Scalar": compare(func(c int, ordered bool) bool {
+		return ordered && c <= 0
+	}),
 
 	"executorch_prim::floordiv.Scalar": scalars(2, floorDiv),
 	"executorch_prim::truediv.Scalar":  scalars(2, trueDiv),
 	"executorch_prim::floordiv.int":    ints(divide),
 	"executorch_prim::mod.int":         ints(remainder),
 	"executorch_prim::mod.Scalar":      ints(remainder),
-	"executorch_prim::sym_max.Scalar":  ints(func(a, b int64) (int64, error) { return max(a, b), nil }),
-	"executorch_prim::sym_min.Scalar":  ints(func(a, b int64) (int64, error) { return min(a, b), nil }),
+	"executorch_prim::sym_max.Scalar": ints(func(a, b int64) (int64, error) {
+		return max(a, b), nil
+	}),
+	"executorch_prim::sym_min.Scalar": ints(func(a, b int64) (int64, error) {
+		return min(a, b), nil
+	}),
 
 	"executorch_prim::neg.Scalar":       scalars(1, negate),
 	"executorch_prim::sym_float.Scalar": scalars(1, symFloat),

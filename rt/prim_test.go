@@ -70,7 +70,8 @@ func TestScalarOps(t *testing.T) {
 		{"floordiv", []pte.EValue{I(6), I(0)}, "invalid argument"},
 		{"floordiv", []pte.EValue{I(math.MinInt64), I(-1)}, "-9223372036854775808"},
 		{"floordiv", []pte.EValue{D(-7), I(2)}, "-4.0"},
-		{"floordiv", []pte.EValue{D(1), D(0.1)}, "9.0"}, // as in Python, where the floor of the quotient is 10
+		// as in Python, where the floor of the quotient is 10
+		{"floordiv", []pte.EValue{D(1), D(0.1)}, "9.0"},
 		{"floordiv", []pte.EValue{D(-1), I(0)}, "-Inf"},
 		{"floordiv", []pte.EValue{I(1), D(0)}, "+Inf"},
 		{"truediv", []pte.EValue{I(7), I(2)}, "3.5"},
@@ -233,7 +234,8 @@ func TestView(t *testing.T) {
 			}
 		}
 	}
-	if _, err := m.Forward(t.Context(), tensor(t, make([]float32, 3), 3)); !errors.Is(err, rt.ErrInvalidArgument) {
+	if _, err := m.Forward(t.Context(), tensor(t, make([]float32, 3), 3)); !errors.Is(err,
+		rt.ErrInvalidArgument) {
 		t.Errorf("3 elements in rows of 2: %v", err)
 	}
 	x := tensor(t, make([]float32, 6), 6)
@@ -281,7 +283,8 @@ func TestViewErrors(t *testing.T) {
 		}
 		x, sizes, out := b.planned(4), b.value(list), b.planned(c.out...)
 		b.call("executorch_prim::et_view", "default", x, sizes, out)
-		if err := b.outputs(out).method(t, nil).Execute(t.Context()); !errors.Is(err, rt.ErrInvalidArgument) && !errors.Is(err, rt.ErrNotSupported) {
+		if err := b.outputs(out).method(t, nil).Execute(t.Context()); !errors.Is(err,
+			rt.ErrInvalidArgument) && !errors.Is(err, rt.ErrNotSupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -328,7 +331,8 @@ func TestCopyIndexErrors(t *testing.T) {
 		b := newBuild("forward")
 		rows, row, index := b.dynamic(c.rows...), b.planned(c.row...), b.value(c.index)
 		b.call("executorch_prim::et_copy_index", "tensor", rows, row, index)
-		if err := b.outputs(rows).method(t, nil).Execute(t.Context()); !errors.Is(err, rt.ErrInvalidArgument) && !errors.Is(err, rt.ErrNotSupported) {
+		if err := b.outputs(rows).method(t, nil).Execute(t.Context()); !errors.Is(err,
+			rt.ErrInvalidArgument) && !errors.Is(err, rt.ErrNotSupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

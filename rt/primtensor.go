@@ -11,7 +11,8 @@ import (
 // tensorArg returns the tensor in a slot.
 func tensorArg(v *EValue) (*Tensor, error) {
 	if v.Kind != TensorKind {
-		return nil, fmt.Errorf("%w: an argument is a %v, expected a tensor", ErrInvalidArgument, v.Kind)
+		return nil, fmt.Errorf("%w: an argument is a %v, expected a tensor",
+			ErrInvalidArgument, v.Kind)
 	}
 	return v.Tensor, nil
 }
@@ -29,7 +30,8 @@ func symSize(c *Call) (func() error, error) {
 			d += int64(len(t.Sizes))
 		}
 		if dim.Kind != Int || d < 0 || d >= int64(len(t.Sizes)) {
-			return fmt.Errorf("%w: no dimension %d (%v) in sizes %v", ErrInvalidArgument, dim.Int, dim.Kind, t.Sizes)
+			return fmt.Errorf("%w: no dimension %d (%v) in sizes %v", ErrInvalidArgument, dim.Int,
+				dim.Kind, t.Sizes)
 		}
 		out.setInt(t.Sizes[d])
 		return nil
@@ -59,7 +61,8 @@ func localScalar(c *Call) (func() error, error) {
 		}
 		size := t.DType.Size()
 		if len(t.Data) < size {
-			return fmt.Errorf("%w: a tensor of sizes %v has no element to read", ErrInvalidArgument, t.Sizes)
+			return fmt.Errorf("%w: a tensor of sizes %v has no element to read",
+				ErrInvalidArgument, t.Sizes)
 		}
 		var wide [8]byte
 		if size <= len(wide) {
@@ -103,10 +106,12 @@ func view(c *Call) (func() error, error) {
 			return err
 		}
 		if self.DType != out.DType {
-			return fmt.Errorf("%w: a %v view of a %v tensor", ErrInvalidArgument, out.DType, self.DType)
+			return fmt.Errorf("%w: a %v view of a %v tensor", ErrInvalidArgument, out.DType,
+				self.DType)
 		}
 		if len(size.List) > maxRank {
-			return fmt.Errorf("%w: %d dimensions are more than %d", ErrInvalidArgument, len(size.List), maxRank)
+			return fmt.Errorf("%w: %d dimensions are more than %d", ErrInvalidArgument,
+				len(size.List), maxRank)
 		}
 		if sizes, err = size.AppendInts(sizes[:0]); err != nil {
 			return err
@@ -115,7 +120,8 @@ func view(c *Call) (func() error, error) {
 			return err
 		}
 		if self.lacksMemory() {
-			return fmt.Errorf("%w: a view of a tensor of sizes %v that was not written, or freed", ErrInvalidProgram, self.Sizes)
+			return fmt.Errorf("%w: a view of a tensor of sizes %v that was not written, or freed",
+				ErrInvalidProgram, self.Sizes)
 		}
 		if out == self {
 			return out.Resize(sizes)
@@ -167,7 +173,8 @@ func inferSize(sizes []int64, t *Tensor) error {
 }
 
 func badView(sizes []int64, t *Tensor) error {
-	return fmt.Errorf("%w: no view of sizes %v over a tensor of sizes %v", ErrInvalidArgument, append([]int64{}, sizes...), t.Sizes)
+	return fmt.Errorf("%w: no view of sizes %v over a tensor of sizes %v", ErrInvalidArgument,
+		append([]int64{}, sizes...), t.Sizes)
 }
 
 // copyIndex is executorch_prim::et_copy_index.tensor(Tensor to, Tensor from, int
@@ -210,5 +217,6 @@ func copyIndex(c *Call) (func() error, error) {
 }
 
 func badRow(to, from *Tensor) error {
-	return fmt.Errorf("%w: a %v tensor of sizes %v is no row of one of %v and sizes %v", ErrInvalidArgument, from.DType, from.Sizes, to.DType, to.Sizes)
+	return fmt.Errorf("%w: a %v tensor of sizes %v is no row of one of %v and sizes %v",
+		ErrInvalidArgument, from.DType, from.Sizes, to.DType, to.Sizes)
 }

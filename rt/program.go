@@ -69,7 +69,8 @@ func OpenFS(fsys fs.FS, name string, options *LoadOptions) (*Program, error) {
 	return loadOpened(name, loader, closer, err, options)
 }
 
-func loadOpened(name string, loader DataLoader, closer io.Closer, err error, options *LoadOptions) (*Program, error) {
+func loadOpened(name string, loader DataLoader, closer io.Closer, err error,
+	options *LoadOptions) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading %s: %w", name, err)
 	}
@@ -154,7 +155,8 @@ func (p *Program) find(name string) (int, error) {
 	if len(p.file.Plans) == 0 {
 		return 0, fmt.Errorf("method %q: %w: the program has no methods", name, ErrNotFound)
 	}
-	return 0, fmt.Errorf("method %q: %w: the program's methods are %q", name, ErrNotFound, p.MethodNames())
+	return 0, fmt.Errorf("method %q: %w: the program's methods are %q", name, ErrNotFound,
+		p.MethodNames())
 }
 
 // constant returns the first n bytes of entry i of the constants.

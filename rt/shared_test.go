@@ -83,11 +83,19 @@ func TestLoaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaders := map[string]func() (*rt.Program, error){
-		"memory":     func() (*rt.Program, error) { return rt.Load(rt.Bytes(data), nil) },
-		"misaligned": func() (*rt.Program, error) { return rt.Load(rt.Bytes(append([]byte{0}, data...)[1:]), nil) },
-		"file":       func() (*rt.Program, error) { return rt.Open(filepath.Join(dir, "model.pte"), nil) },
-		"fs":         func() (*rt.Program, error) { return rt.OpenFS(os.DirFS(dir), "model.pte", nil) },
-		"whole":      func() (*rt.Program, error) { return rt.OpenFS(sequential{os.DirFS(dir)}, "model.pte", nil) },
+		"memory": func() (*rt.Program, error) { return rt.Load(rt.Bytes(data), nil) },
+		"misaligned": func() (*rt.Program, error) {
+			return rt.Load(rt.Bytes(append([]byte{0}, data...)[1:]), nil)
+		},
+		"file": func() (*rt.Program, error) {
+			return rt.Open(filepath.Join(dir, "model.pte"), nil)
+		},
+		"fs": func() (*rt.Program, error) {
+			return rt.OpenFS(os.DirFS(dir), "model.pte", nil)
+		},
+		"whole": func() (*rt.Program, error) {
+			return rt.OpenFS(sequential{os.DirFS(dir)}, "model.pte", nil)
+		},
 	}
 	for name, open := range loaders {
 		p, err := open()

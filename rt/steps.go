@@ -53,7 +53,8 @@ func (b *binder) steps() ([][]step, error) {
 		chains[c] = make([]step, len(chain.Instructions))
 		for i, in := range chain.Instructions {
 			s := &chains[c][i]
-			s.event = Event{Method: b.plan.Name, Chain: c, Instruction: i, Op: b.opName(in), DebugHandle: i}
+			s.event = Event{Method: b.plan.Name, Chain: c, Instruction: i, Op: b.opName(in),
+				DebugHandle: i}
 			if err := b.step(s, in, kernels); err != nil {
 				return nil, stepError(&s.event, err)
 			}

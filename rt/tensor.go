@@ -23,7 +23,8 @@ func NewTensor(dtype ir.DType, sizes []int64, dimOrder []uint8, data []byte) (*T
 		data = alignedBytes(n)
 	}
 	if len(data) != n {
-		return nil, fmt.Errorf("%w: a %v tensor of sizes %v takes %d bytes, not %d", ErrInvalidArgument, dtype, sizes, n, len(data))
+		return nil, fmt.Errorf("%w: a %v tensor of sizes %v takes %d bytes, not %d",
+			ErrInvalidArgument, dtype, sizes, n, len(data))
 	}
 	t.own = data
 	t.setStorage(data)
@@ -166,7 +167,8 @@ func (t *Tensor) Resize(sizes []int64) error {
 	bytes := n * int64(t.DType.Size())
 	if t.storage != nil {
 		if bytes > int64(len(t.storage)) {
-			return fmt.Errorf("%w: sizes %v take %d bytes, the tensor's memory has %d", ErrNotSupported, sizes, bytes, len(t.storage))
+			return fmt.Errorf("%w: sizes %v take %d bytes, the tensor's memory has %d",
+				ErrNotSupported, sizes, bytes, len(t.storage))
 		}
 		t.Data = t.storage[:bytes]
 	}
@@ -179,7 +181,8 @@ func (t *Tensor) misfit(sizes []int64) error {
 	if t.bound == nil {
 		return fmt.Errorf("%w: sizes are %v, expected %v", ErrNotSupported, given, t.Sizes)
 	}
-	return fmt.Errorf("%w: sizes are %v, expected at most the elements of %v", ErrNotSupported, given, t.bound)
+	return fmt.Errorf("%w: sizes are %v, expected at most the elements of %v", ErrNotSupported,
+		given, t.bound)
 }
 
 // setStorage makes t lie at the beginning of b, which has room for the present

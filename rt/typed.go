@@ -11,7 +11,8 @@ import (
 // those without a Go type (float16, bfloat16, the 8-bit floats) use NewTensor
 // and Tensor.Data.
 type Element interface {
-	bool | uint8 | int8 | int16 | int32 | int64 | uint16 | uint32 | uint64 | float32 | float64 | complex64 | complex128
+	bool | uint8 | int8 | int16 | int32 | int64 | uint16 | uint32 | uint64 | float32 | float64 |
+		complex64 | complex128
 }
 
 // DTypeOf returns the element type that T stands for.
@@ -50,16 +51,20 @@ func DTypeOf[T Element]() ir.DType {
 // not a copy, later changes of data are seen.
 func TensorOf[T Element](sizes []int64, data []T) (*Tensor, error) {
 	if !littleEndian {
-		return nil, fmt.Errorf("%w: this machine is big-endian; use NewTensor with little-endian bytes", ErrNotSupported)
+		return nil, fmt.Errorf(
+			"%w: this machine is big-endian; use NewTensor with little-endian bytes",
+			ErrNotSupported)
 	}
 	n, ok := numel(sizes)
 	if !ok || n != int64(len(data)) {
-		return nil, fmt.Errorf("%w: sizes %v do not have %d elements", ErrInvalidArgument, sizes, len(data))
+		return nil, fmt.Errorf("%w: sizes %v do not have %d elements", ErrInvalidArgument,
+			sizes, len(data))
 	}
 	var zero T
 	bytes := []byte{} // not nil, for which NewTensor allocates
 	if len(data) > 0 {
-		bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
+		bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))),
+			len(data)*int(unsafe.Sizeof(zero)))
 	}
 	return NewTensor(DTypeOf[T](), sizes, nil, bytes)
 }
@@ -72,7 +77,8 @@ func Data[T Element](t *Tensor) ([]T, error) {
 		return nil, fmt.Errorf("%w: no tensor", ErrInvalidArgument)
 	}
 	if want := DTypeOf[T](); t.DType != want {
-		return nil, fmt.Errorf("%w: the tensor has %v elements, not %v", ErrInvalidArgument, t.DType, want)
+		return nil, fmt.Errorf("%w: the tensor has %v elements, not %v", ErrInvalidArgument,
+			t.DType, want)
 	}
 	if !littleEndian {
 		return nil, fmt.Errorf("%w: this machine is big-endian; use Tensor.Data", ErrNotSupported)
@@ -81,11 +87,13 @@ func Data[T Element](t *Tensor) ([]T, error) {
 	size := int(unsafe.Sizeof(zero))
 	switch n := len(t.Data) / size; {
 	case int64(n) != t.Numel():
-		return nil, fmt.Errorf("%w: a tensor of sizes %v has %d bytes of memory", ErrInvalidArgument, t.Sizes, len(t.Data))
+		return nil, fmt.Errorf("%w: a tensor of sizes %v has %d bytes of memory",
+			ErrInvalidArgument, t.Sizes, len(t.Data))
 	case n == 0:
 		return []T{}, nil
 	case !aligned(t.Data, t.DType):
-		return nil, fmt.Errorf("%w: the tensor's memory is not aligned for %v", ErrNotSupported, t.DType)
+		return nil, fmt.Errorf("%w: the tensor's memory is not aligned for %v",
+			ErrNotSupported, t.DType)
 	default:
 		return unsafe.Slice((*T)(unsafe.Pointer(&t.Data[0])), n), nil
 	}

@@ -76,7 +76,9 @@ func (r *readings) readsThroughViews() {
 		}
 	}
 	for _, w := range slices.Backward(r.views) {
-		reads := slices.DeleteFunc(slices.Clone(r.touches[w[1]]), func(t touch) bool { return !t.reads })
+		reads := slices.DeleteFunc(slices.Clone(r.touches[w[1]]), func(t touch) bool {
+			return !t.reads
+		})
 		all := append(reads, r.touches[w[0]]...)
 		r.work -= len(all)
 		slices.SortStableFunc(all, func(a, b touch) int { return cmp.Compare(a.at, b.at) })
@@ -165,7 +167,8 @@ func (r *readings) find(v int32) bool {
 	for i, other := range r.b.plan.Values {
 		r.work--
 		o, ok := other.(*pte.Tensor)
-		if !ok || int32(i) == v || o.Allocation == nil || o.Allocation.MemoryID != t.Allocation.MemoryID ||
+		if !ok || int32(i) == v || o.Allocation == nil ||
+			o.Allocation.MemoryID != t.Allocation.MemoryID ||
 			o.Allocation.Offset >= end || o.Allocation.Offset+uint64(r.size(int32(i))) <= first {
 			continue
 		}
@@ -217,8 +220,10 @@ func (r *readings) throughOthers(view, v int32) []touch {
 	for i, other := range r.b.plan.Values {
 		r.work--
 		o, ok := other.(*pte.Tensor)
-		if !ok || int32(i) == v || o.Allocation == nil || o.Allocation.MemoryID != of.MemoryID || o.Dynamism != pte.Static ||
-			r.b.uses[i].viewed || o.Allocation.Offset > of.Offset || o.Allocation.Offset+uint64(r.size(int32(i))) < end {
+		if !ok || int32(i) == v || o.Allocation == nil || o.Allocation.MemoryID != of.MemoryID ||
+			o.Dynamism != pte.Static ||
+			r.b.uses[i].viewed || o.Allocation.Offset > of.Offset ||
+			o.Allocation.Offset+uint64(r.size(int32(i))) < end {
 			continue
 		}
 		for _, t := range r.touches[i] {

@@ -16,13 +16,25 @@ func TestUnread(t *testing.T) {
 		want bool
 	}{
 		{"nobody", func(b *build, v values) {}, true},
-		{"a kernel", func(b *build, v values) { b.kernel("aten::add", "out", v.y, v.d, v.out) }, false},
-		{"a kernel, in place", func(b *build, v values) { b.call("aten::add_", "out", v.d, v.y, v.d) }, false},
-		{"a kernel writes over it", func(b *build, v values) { b.kernel("aten::add", "out", v.y, v.y, v.d) }, true},
-		{"a kernel reads and writes it", func(b *build, v values) { b.kernel("aten::add", "out", v.d, v.y, v.d) }, false},
-		{"an output", func(b *build, v values) { b.plan.Outputs = append(b.plan.Outputs, v.d) }, false},
-		{"what lies there is read", func(b *build, v values) { b.kernel("aten::add", "out", v.y, v.e, v.out) }, false},
-		{"what lies there is an output", func(b *build, v values) { b.plan.Outputs = append(b.plan.Outputs, v.e) }, false},
+		{"a kernel", func(b *build, v values) { b.kernel("aten::add", "out", v.y, v.d, v.out) },
+			false},
+		{"a kernel, in place", func(b *build, v values) {
+			b.call("aten::add_", "out", v.d, v.y, v.d)
+		}, false},
+		{"a kernel writes over it", func(b *build, v values) {
+			b.kernel("aten::add", "out", v.y, v.y, v.d)
+		}, true},
+		{"a kernel reads and writes it", func(b *build, v values) {
+			b.kernel("aten::add", "out", v.d, v.y, v.d)
+		}, false},
+		{"an output", func(b *build, v values) { b.plan.Outputs = append(b.plan.Outputs, v.d) },
+			false},
+		{"what lies there is read", func(b *build, v values) {
+			b.kernel("aten::add", "out", v.y, v.e, v.out)
+		}, false},
+		{"what lies there is an output", func(b *build, v values) {
+			b.plan.Outputs = append(b.plan.Outputs, v.e)
+		}, false},
 		{"what lies there is written, then read", func(b *build, v values) {
 			b.kernel("aten::add", "out", v.y, v.y, v.e)
 			b.kernel("aten::add", "out", v.y, v.e, v.out)
@@ -33,17 +45,20 @@ func TestUnread(t *testing.T) {
 		}, false},
 		{"a view", func(b *build, v values) {
 			w := b.unplanned(2)
-			b.call("executorch_prim::et_view", "default", v.d, b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
+			b.call("executorch_prim::et_view", "default", v.d,
+				b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
 			b.kernel("aten::add", "out", v.y, w, v.out)
 		}, false},
 		{"a view that nobody reads", func(b *build, v values) {
 			w := b.unplanned(2)
-			b.call("executorch_prim::et_view", "default", v.d, b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
+			b.call("executorch_prim::et_view", "default", v.d,
+				b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
 		}, true},
 		{"a view of what lies there", func(b *build, v values) {
 			b.kernel("aten::add", "out", v.y, v.y, v.e)
 			w := b.unplanned(2)
-			b.call("executorch_prim::et_view", "default", v.e, b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
+			b.call("executorch_prim::et_view", "default", v.e,
+				b.value(pte.IntList{int64(b.value(pte.Int(2)))}), w)
 			b.kernel("aten::add", "out", v.y, w, v.out)
 		}, true},
 		{"what lies there is a view of what is written", func(b *build, v values) {
@@ -68,17 +83,22 @@ func TestUnread(t *testing.T) {
 			c.emit(b, v)
 			b.inputs(v.x).outputs(append([]int32{v.y}, b.plan.Outputs...)...)
 			got, asked := false, false
-			two := rt.Kernel{Name: "test::two.out", Prepare: func(c *rt.Call) (func() error, error) {
-				got, asked = c.Unread(c.Args[2]), true
-				if c.Unread(c.Args[1]) {
-					t.Error("nobody reads an output")
-				}
-				return func() error { return nil }, nil
-			}}
+			two := rt.Kernel{Name: "test::two.out",
+				Prepare: func(c *rt.Call) (func() error, error) {
+					got, asked = c.Unread(c.Args[2]), true
+					if c.Unread(c.Args[1]) {
+						t.Error("nobody reads an output")
+					}
+					return func() error { return nil }, nil
+				}}
 			none := func(name string) rt.Kernel {
-				return rt.Kernel{Name: name, Prepare: func(*rt.Call) (func() error, error) { return func() error { return nil }, nil }}
+				return rt.Kernel{Name: name, Prepare: func(*rt.Call) (func() error, error) {
+					return func() error { return nil }, nil
+				}}
 			}
-			if _, err := b.program(t).LoadMethod("forward", &rt.MethodOptions{Registry: rt.NewRegistry(two, none("aten::add.out"), none("aten::add_.out"))}); err != nil {
+			if _, err := b.program(t).LoadMethod("forward",
+				&rt.MethodOptions{Registry: rt.NewRegistry(two, none("aten::add.out"),
+					none("aten::add_.out"))}); err != nil {
 				t.Fatal(err)
 			}
 			if !asked || got != c.want {

@@ -44,7 +44,8 @@ func (b *binder) findUses() error {
 		}
 		for i, in := range chain.Instructions {
 			if err := b.instructionUses(in, len(chain.Instructions)); err != nil {
-				return &Error{Method: b.plan.Name, Chain: c, Instruction: i, Op: b.opName(in), Err: err}
+				return &Error{Method: b.plan.Name, Chain: c, Instruction: i,
+					Op: b.opName(in), Err: err}
 			}
 		}
 	}
@@ -55,7 +56,8 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 	switch in := in.(type) {
 	case pte.KernelCall:
 		if in.Op < 0 || int(in.Op) >= len(b.plan.Operators) {
-			return fmt.Errorf("%w: operator %d of %d", ErrInvalidProgram, in.Op, len(b.plan.Operators))
+			return fmt.Errorf("%w: operator %d of %d", ErrInvalidProgram, in.Op,
+				len(b.plan.Operators))
 		}
 		if err := b.arguments(in.Args); err != nil {
 			return err
@@ -63,7 +65,8 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 		return b.kernelUses(in)
 	case pte.DelegateCall:
 		if in.Delegate < 0 || int(in.Delegate) >= len(b.plan.Delegates) {
-			return fmt.Errorf("%w: delegate %d of %d", ErrInvalidProgram, in.Delegate, len(b.plan.Delegates))
+			return fmt.Errorf("%w: delegate %d of %d", ErrInvalidProgram, in.Delegate,
+				len(b.plan.Delegates))
 		}
 		if err := b.arguments(in.Args); err != nil {
 			return err
@@ -87,7 +90,8 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 		// A destination beyond the end ends the chain in the stock runtime, but
 		// no exporter writes one.
 		if in.Destination < 0 || int(in.Destination) > instructions {
-			return fmt.Errorf("%w: a jump to instruction %d of %d", ErrInvalidProgram, in.Destination, instructions)
+			return fmt.Errorf("%w: a jump to instruction %d of %d", ErrInvalidProgram,
+				in.Destination, instructions)
 		}
 		return b.inRange([]int32{in.Cond})
 	case pte.FreeCall:
@@ -106,12 +110,14 @@ func (b *binder) kernelUses(in pte.KernelCall) error {
 	name := b.plan.Operators[in.Op].String()
 	if p, ok := prims[name]; ok {
 		if len(in.Args) != p.args {
-			return fmt.Errorf("%w: %d arguments, expected %d", ErrInvalidProgram, len(in.Args), p.args)
+			return fmt.Errorf("%w: %d arguments, expected %d", ErrInvalidProgram,
+				len(in.Args), p.args)
 		}
 		v := in.Args[p.writes]
 		switch _, tensor := b.plan.Values[v].(*pte.Tensor); {
 		case tensor != p.tensor:
-			return fmt.Errorf("%w: the result, value %d, is a %v", ErrInvalidProgram, v, kindOf(b.plan.Values[v]))
+			return fmt.Errorf("%w: the result, value %d, is a %v", ErrInvalidProgram, v,
+				kindOf(b.plan.Values[v]))
 		case name == viewOp:
 			b.uses[v].viewed = true
 		case p.tensor:

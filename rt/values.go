@@ -42,11 +42,15 @@ func isConstant(v pte.EValue) bool {
 func declare(v *pte.Tensor) (*Tensor, int, error) {
 	switch {
 	case v.StorageOffset != 0:
-		return nil, 0, fmt.Errorf("%w: a tensor with storage offset %d", ErrNotSupported, v.StorageOffset)
+		return nil, 0, fmt.Errorf("%w: a tensor with storage offset %d", ErrNotSupported,
+			v.StorageOffset)
 	case v.Dynamism != pte.Static && v.Dynamism != pte.DynamicBound:
-		return nil, 0, fmt.Errorf("%w: a tensor whose sizes have no bound; export with upper bounds", ErrNotSupported)
+		return nil, 0,
+			fmt.Errorf("%w: a tensor whose sizes have no bound; export with upper bounds",
+				ErrNotSupported)
 	case v.ExtraInfo != nil && v.ExtraInfo.DeviceType != 0:
-		return nil, 0, fmt.Errorf("%w: a tensor in the memory of device type %d", ErrNotSupported, v.ExtraInfo.DeviceType)
+		return nil, 0, fmt.Errorf("%w: a tensor in the memory of device type %d", ErrNotSupported,
+			v.ExtraInfo.DeviceType)
 	}
 	dtype, ok := v.ScalarType.DType()
 	if !ok {
@@ -89,7 +93,8 @@ func (b *binder) value(i int) error {
 		slot.List = make([]*EValue, len(v))
 		for j, index := range v {
 			if index < 0 || index >= int64(len(b.slots)) {
-				return fmt.Errorf("%w: element %d of a list is value %d of %d", ErrInvalidProgram, j, index, len(b.slots))
+				return fmt.Errorf("%w: element %d of a list is value %d of %d", ErrInvalidProgram,
+					j, index, len(b.slots))
 			}
 			slot.List[j] = &b.slots[index]
 		}
@@ -119,7 +124,8 @@ func (b *binder) tensorList(indices []int32, optional bool) ([]*EValue, error) {
 			return nil, fmt.Errorf("element %d of a list of tensors: %w", j, err)
 		}
 		if _, ok := b.plan.Values[index].(*pte.Tensor); !ok {
-			return nil, fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram, j, kindOf(b.plan.Values[index]))
+			return nil, fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram,
+				j, kindOf(b.plan.Values[index]))
 		}
 		list[j] = &b.slots[index]
 	}
@@ -149,7 +155,8 @@ func (b *binder) tensor(i int, v *pte.Tensor) (*Tensor, error) {
 			break
 		}
 		if !aligned(t.own, t.DType) {
-			return nil, fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d", ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset)
+			return nil, fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d",
+				ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset)
 		}
 		err = b.initial(v, t)
 	case placeCaller:
@@ -176,7 +183,8 @@ func (b *binder) initial(v *pte.Tensor, t *Tensor) error {
 	}
 	tables := b.program.file.Mutable
 	if segment >= uint64(len(tables)) || int64(v.DataIndex) >= int64(len(tables[segment])) {
-		return fmt.Errorf("%w: entry %d of initial data %d is not in the file", ErrInvalidProgram, v.DataIndex, segment)
+		return fmt.Errorf("%w: entry %d of initial data %d is not in the file", ErrInvalidProgram,
+			v.DataIndex, segment)
 	}
 	return readBlob(tables[segment][v.DataIndex], t.own)
 }

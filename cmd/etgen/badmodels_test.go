@@ -47,7 +47,8 @@ func writeArchive(t *testing.T, members []member) []byte {
 	w := zip.NewWriter(&b)
 	for _, m := range members {
 		if m.size > 0 {
-			out, err := w.CreateRaw(&zip.FileHeader{Name: m.name, Method: zip.Deflate, UncompressedSize64: m.size, CompressedSize64: uint64(len(m.data))})
+			out, err := w.CreateRaw(&zip.FileHeader{Name: m.name, Method: zip.Deflate,
+				UncompressedSize64: m.size, CompressedSize64: uint64(len(m.data))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +79,8 @@ func edited(t *testing.T, pairs ...string) []byte {
 			if !bytes.Contains(members[i].data, []byte(pairs[k])) {
 				t.Fatalf("the graph does not contain %q", pairs[k])
 			}
-			members[i].data = bytes.Replace(members[i].data, []byte(pairs[k]), []byte(pairs[k+1]), 1)
+			members[i].data = bytes.Replace(members[i].data, []byte(pairs[k]),
+				[]byte(pairs[k+1]), 1)
 		}
 	}
 	return writeArchive(t, members)
@@ -126,47 +128,68 @@ func badModels(t *testing.T) map[string]struct {
 		members := readArchive(t, "../../ir/pt2/testdata/linear-2.6.pt2")
 		for i, m := range members {
 			if m.name == "serialized_state_dict.pt" {
-				members[i].data = writeArchive(t, []member{{name: "archive/data.pkl", data: []byte(code)}, {name: "archive/version", data: []byte("3\n")}})
+				members[i].data = writeArchive(t,
+					[]member{{name: "archive/data.pkl", data: []byte(code)},
+						{name: "archive/version", data: []byte("3\n")}})
 			}
 		}
 		return writeArchive(t, members)
 	}
 	sizes := `"linear": {"dtype": 7, "sizes"`
 	more := func(name string) string {
-		return `"` + name + `": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}, {"as_int": 5}], "requires_grad": false, ` +
+		return `"` + name +
+			`": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}, {"as_int": 5}], "requires_grad": false, ` +
 			`"device": {"type": "cpu", "index": null}, "strides": [{"as_int": 15}, {"as_int": 5}, {"as_int": 1}], "storage_offset": {"as_int": 0}, "layout": 7}, `
 	}
 	return map[string]struct {
 		data  []byte
 		wants []string
 	}{
-		"truncated":     {whole[:len(whole)/2], []string{"bad.pt2"}},
-		"empty":         {nil, []string{"bad.pt2", "neither"}},
-		"text":          {[]byte("hello, world\n"), []string{"bad.pt2", "neither"}},
-		"unknown dtype": {edited(t, `"dtype": 7`, `"dtype": 99`), []string{"bad.pt2", "dtype", "99"}},
-		"wrong dtype":   {edited(t, `"linear": {"dtype": 7`, `"linear": {"dtype": 8`), []string{"bad.pt2", "linear", "f64[2, 3, 3]"}},
+		"truncated": {whole[:len(whole)/2], []string{"bad.pt2"}},
+		"empty":     {nil, []string{"bad.pt2", "neither"}},
+		"text":      {[]byte("hello, world\n"), []string{"bad.pt2", "neither"}},
+		"unknown dtype": {edited(t, `"dtype": 7`, `"dtype": 99`),
+			[]string{"bad.pt2", "dtype", "99"}},
+		"wrong dtype": {edited(t, `"linear": {"dtype": 7`, `"linear": {"dtype": 8`),
+			[]string{"bad.pt2", "linear", "f64[2, 3, 3]"}},
 		"weight of another dtype": {without(t, "model_weights_config.json", func(b []byte) *member {
 			return &member{data: bytes.Replace(b, []byte(`"dtype": 7`), []byte(`"dtype": 8`), 1)}
 		}), []string{"bad.pt2", "weight"}},
-		"wrong rank": {edited(t, `"linear": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}, {"as_int": 3}]`, `"linear": {"dtype": 7, "sizes": [{"as_int": 6}, {"as_int": 3}]`,
-			`"strides": [{"as_int": 9}, {"as_int": 3}, {"as_int": 1}]`, `"strides": [{"as_int": 3}, {"as_int": 1}]`), []string{"bad.pt2", "linear", "f32[6, 3]", "f32[2, 3, 3]"}},
+		"wrong rank": {
+			edited(t,
+				`"linear": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_int": 3}, {"as_int": 3}]`,
+				`"linear": {"dtype": 7, "sizes": [{"as_int": 6}, {"as_int": 3}]`,
+				`"strides": [{"as_int": 9}, {"as_int": 3}, {"as_int": 1}]`,
+				`"strides": [{"as_int": 3}, {"as_int": 1}]`), []string{"bad.pt2", "linear",
+				"f32[6, 3]", "f32[2, 3, 3]"}},
 		"missing weight": {without(t, "weight_1", func([]byte) *member { return nil }),
 			[]string{"bad.pt2", "bias"}},
-		"short weight": {without(t, "weight_0", func(b []byte) *member { return &member{data: b[:8]} }),
+		"short weight": {without(t, "weight_0", func(b []byte) *member {
+			return &member{data: b[:8]}
+		}),
 			[]string{"bad.pt2", "weight"}},
-		"two unsupported operators": {edited(t, `"nodes": [`, `"nodes": [`+fill(relu, "nosuch", "input", "a", "3")+fill(relu, "norsuch", "a", "b", "4"),
-			`{"name": "input", "arg": {"as_tensor": {"name": "input"}}`, `{"name": "input", "arg": {"as_tensor": {"name": "b"}}`,
+		"two unsupported operators": {edited(t, `"nodes": [`, `"nodes": [`+fill(relu, "nosuch",
+			"input", "a", "3")+fill(relu, "norsuch", "a", "b", "4"),
+			`{"name": "input", "arg": {"as_tensor": {"name": "input"}}`,
+			`{"name": "input", "arg": {"as_tensor": {"name": "b"}}`,
 			sizes, more("a")+more("b")+sizes),
-			[]string{"bad.pt2", "aten.nosuch.default", "net.py:3", "aten.norsuch.default", "net.py:4"}},
-		"dangling value": {edited(t, `{"name": "input", "arg": {"as_tensor": {"name": "input"}}`, `{"name": "input", "arg": {"as_tensor": {"name": "ghost"}}`),
+			[]string{"bad.pt2", "aten.nosuch.default", "net.py:3", "aten.norsuch.default",
+				"net.py:4"}},
+		"dangling value": {edited(t, `{"name": "input", "arg": {"as_tensor": {"name": "input"}}`,
+			`{"name": "input", "arg": {"as_tensor": {"name": "ghost"}}`),
 			[]string{"bad.pt2", "ghost"}},
-		"cycle": {edited(t, `{"name": "input", "arg": {"as_tensor": {"name": "input"}}`, `{"name": "input", "arg": {"as_tensor": {"name": "linear"}}`),
+		"cycle": {edited(t, `{"name": "input", "arg": {"as_tensor": {"name": "input"}}`,
+			`{"name": "input", "arg": {"as_tensor": {"name": "linear"}}`),
 			[]string{"bad.pt2", "linear"}},
-		"dangling output": {edited(t, `"outputs": [{"as_tensor": {"name": "linear"}}], "nodes"`, `"outputs": [{"as_tensor": {"name": "ghost"}}], "nodes"`),
+		"dangling output": {edited(t, `"outputs": [{"as_tensor": {"name": "linear"}}], "nodes"`,
+			`"outputs": [{"as_tensor": {"name": "ghost"}}], "nodes"`),
 			[]string{"bad.pt2", "ghost"}},
-		"zip bomb": {without(t, "models/model.json", func(b []byte) *member { return &member{data: b, size: 1 << 40} }),
+		"zip bomb": {without(t, "models/model.json", func(b []byte) *member {
+			return &member{data: b, size: 1 << 40}
+		}),
 			[]string{"bad.pt2"}},
-		"hostile pickle":   {pickle("cos\nsystem\n(S'touch pwned'\ntR."), []string{"bad.pt2", "os system"}},
+		"hostile pickle": {pickle("cos\nsystem\n(S'touch pwned'\ntR."),
+			[]string{"bad.pt2", "os system"}},
 		"pickle recursion": {pickle(strings.Repeat("(", 1<<20)), []string{"bad.pt2"}},
 	}
 }
@@ -206,7 +229,9 @@ func TestBadModels(t *testing.T) {
 					}
 				}
 				for line := range strings.Lines(text) {
-					if !strings.HasPrefix(line, "etgen: ") || strings.Contains(line, "internal error") || strings.Contains(line, "goroutine") {
+					if !strings.HasPrefix(line, "etgen: ") ||
+						strings.Contains(line, "internal error") ||
+						strings.Contains(line, "goroutine") {
 						t.Errorf("etgen %v: the line %q", args, line)
 					}
 				}

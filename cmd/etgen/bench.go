@@ -93,13 +93,17 @@ Without those and without -i, inputs are random.
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&opt.Via, "via", []string{"c", "go", "rt"}, "the ways to run the model: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded)")
-	cmd.Flags().StringArrayVarP(&opt.Inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
-	cmd.Flags().DurationVar(&opt.For, "for", time.Second, "how long to call the model each way, and again for its kernels")
+	cmd.Flags().StringSliceVar(&opt.Via, "via", []string{"c", "go", "rt"},
+		"the ways to run the model: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded)")
+	cmd.Flags().StringArrayVarP(&opt.Inputs, "input", "i", nil,
+		"an input: a .npy or .bin file, or a number; once for each, in order")
+	cmd.Flags().DurationVar(&opt.For, "for", time.Second,
+		"how long to call the model each way, and again for its kernels")
 	cmd.Flags().StringVar(&opt.CC, "cc", "gcc", "the C compiler")
 	cmd.Flags().StringVar(&cflags, "cflags", "-O3 -march=native", "what the C compiler is given")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the kernels into this file")
-	cmd.Flags().BoolVar(&text.All, "all", false, "show kernels of less than half a percent of the time too")
+	cmd.Flags().BoolVar(&text.All, "all", false,
+		"show kernels of less than half a percent of the time too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	flags.add(cmd, a)
 	limits.add(cmd)

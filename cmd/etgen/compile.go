@@ -26,12 +26,17 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	f.warn = a.warn
 	flags := cmd.Flags()
 	f.cmd = cmd
-	flags.StringVar(&f.target, "target", "generic", "the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …")
-	flags.StringVar(&f.optimize, "optimize", "", "size or speed (default: size for microcontrollers, else speed)")
-	flags.StringVar(&f.plan, "plan", "best", "how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
-	flags.IntVar(&f.threads, "threads", 1, "the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
+	flags.StringVar(&f.target, "target", "generic",
+		"the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …")
+	flags.StringVar(&f.optimize, "optimize", "",
+		"size or speed (default: size for microcontrollers, else speed)")
+	flags.StringVar(&f.plan, "plan", "best",
+		"how the arena is planned: best, greedy, disjoint (nothing shares memory), or, of a .pte, as-is: its tensors stay where its own plan has them, unless fusion is in the way")
+	flags.IntVar(&f.threads, "threads", 1,
+		"the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
-	flags.BoolVar(&f.checked, "checked", false, "of C, Go and --via=eval: an index out of range is an error, as in PyTorch; without, the nearest element is taken")
+	flags.BoolVar(&f.checked, "checked", false,
+		"of C, Go and --via=eval: an index out of range is an error, as in PyTorch; without, the nearest element is taken")
 	fixed(cmd, "target", compile.Targets()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
@@ -42,7 +47,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 func (f *compileFlags) generator() string {
 	text := "etgen"
 	for _, flag := range []struct{ name, value, usual string }{
-		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"plan", f.plan, "best"}, {"threads", strconv.Itoa(f.threads), "1"},
+		{"target", f.target, "generic"}, {"optimize", f.optimize, ""}, {"plan", f.plan, "best"},
+		{"threads", strconv.Itoa(f.threads), "1"},
 	} {
 		if flag.value != flag.usual {
 			text += " --" + flag.name + "=" + flag.value
@@ -68,7 +74,8 @@ func (f *compileFlags) ignored(where string, names ...string) error {
 // options returns what the flags say of the compilation of one model, or of any
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
-	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize, Generator: f.generator(), Threads: f.threads,
+	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
+		Generator: f.generator(), Threads: f.threads,
 		Checked: f.checked, Warn: f.warn, Strict: f.strict}
 	if err := compile.CheckTarget(f.target); err != nil {
 		return opt, usageError("--target: %v", err)
@@ -146,17 +153,21 @@ equal are there once.
 			switch lang {
 			case "c", "go":
 				if external || traces || debug {
-					return usageError("--external-weights, --stack-traces and --debug-map are for --lang=pte only")
+					return usageError(
+						"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
 				}
 				opt.Lang = lang
 			case "pte":
 				if flags.checked {
-					return usageError("--checked is for C and Go: the ExecuTorch runtime has no kernel for assertions")
+					return usageError(
+						"--checked is for C and Go: the ExecuTorch runtime has no kernel for assertions")
 				}
-				if err := flags.ignored("with --lang=pte", "target", "optimize", "threads"); err != nil {
+				if err := flags.ignored("with --lang=pte", "target", "optimize",
+					"threads"); err != nil {
 					return err
 				}
-				opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external, traces, debug
+				opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
+					traces, debug
 			case "":
 				return usageError("--lang is missing: c, go or pte")
 			default:
@@ -166,14 +177,16 @@ equal are there once.
 				return usageError("-o is missing: the folder to write to")
 			}
 			if name != "" && compile.NameOf(name) != name {
-				return usageError("--name=%s is no name for a package: take lower-case letters, digits and underscores, not a digit first", name)
+				return usageError(
+					"--name=%s is no name for a package: take lower-case letters, digits and underscores, not a digit first", name)
 			}
 			opt.Name = name
 			if lang == "go" {
 				if err := golang.CheckName(name); err != nil {
 					return usageError("--name=%s: %v", name, err)
 				}
-				if dir, opt.GoPackage, err = goFolder(dir, cmp.Or(name, defaultName(files))); err != nil {
+				if dir, opt.GoPackage, err = goFolder(dir, cmp.Or(name, defaultName(files))); err !=
+					nil {
 					return err
 				}
 			}
@@ -190,16 +203,22 @@ equal are there once.
 		},
 		// A model is no misspelt command, and files complete.
 		DisableSuggestions: true,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(*cobra.Command, []string,
+			string) ([]string, cobra.ShellCompDirective) {
 			return []string{"pt2", "json", "pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "the output language: c, go or pte")
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to (default with --lang=go, in a folder with Go files: that folder, and of package main its sub-folder with the package's name)")
-	cmd.Flags().StringVar(&name, "name", "", "the package's name (default: the model file's); Go files become part of the package that a folder has")
-	cmd.Flags().BoolVar(&external, "external-weights", false, "with --lang=pte: weights in a .ptd file of their own")
-	cmd.Flags().BoolVar(&traces, "stack-traces", false, "with --lang=pte: the model's Python lines in the program")
-	cmd.Flags().BoolVar(&debug, "debug-map", false, "with --lang=pte: NAME.debug.json, what each instruction stands for")
+	cmd.Flags().StringVarP(&dir, "output", "o", "",
+		"the folder to write to (default with --lang=go, in a folder with Go files: that folder, and of package main its sub-folder with the package's name)")
+	cmd.Flags().StringVar(&name, "name", "",
+		"the package's name (default: the model file's); Go files become part of the package that a folder has")
+	cmd.Flags().BoolVar(&external, "external-weights", false,
+		"with --lang=pte: weights in a .ptd file of their own")
+	cmd.Flags().BoolVar(&traces, "stack-traces", false,
+		"with --lang=pte: the model's Python lines in the program")
+	cmd.Flags().BoolVar(&debug, "debug-map", false,
+		"with --lang=pte: NAME.debug.json, what each instruction stands for")
 	several.add(cmd)
 	out.add(cmd)
 	flags.add(cmd, a)

@@ -60,7 +60,8 @@ func exampleFolder(t *testing.T) string {
 		}
 	}
 	for _, args := range []string{
-		"--method encode=model.pt2 --lang=pte --name=model", "a.pt2 --lang=pte", "b.pt2 --lang=pte", "lenet.pt2 --lang=pte", "model.pt2 --lang=pte --name=kws",
+		"--method encode=model.pt2 --lang=pte --name=model", "a.pt2 --lang=pte", "b.pt2 --lang=pte",
+		"lenet.pt2 --lang=pte", "model.pt2 --lang=pte --name=kws",
 	} {
 		runExample(t, dir, "etgen "+args+" -o "+"programs && cp programs/*.pte .")
 	}
@@ -77,7 +78,8 @@ func exampleFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"x.npy": npy, "model.bpte": bundleOf(program, x, y, 3)} {
+	for name, data := range map[string][]byte{"x.npy": npy, "model.bpte": bundleOf(program,
+		x, y, 3)} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +160,8 @@ func runExample(t *testing.T, dir, line string) {
 func prepare(t *testing.T, from, line string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "cp", "-a", from+"/.", dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", from+"/.",
+		dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	replace := func(name, kase string) {
@@ -179,7 +182,8 @@ func prepare(t *testing.T, from, line string) string {
 		if err := os.Mkdir(filepath.Join(dir, "golden"), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(filepath.Join(dir, "cases"), filepath.Join(dir, "golden/cases")); err != nil {
+		if err := os.Rename(filepath.Join(dir, "cases"), filepath.Join(dir, "golden/cases")); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +220,8 @@ func generateIn(t *testing.T, dir, line string) {
 func elsewhere(line string) bool {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for word, flag := range map[string]string{"-mavx2": "avx2", "x86-64-v4": "avx512f"} {
-		if strings.Contains(line, word) && (runtime.GOARCH != "amd64" || !strings.Contains(string(info), flag)) {
+		if strings.Contains(line, word) && (runtime.GOARCH != "amd64" ||
+			!strings.Contains(string(info), flag)) {
 			return true
 		}
 	}
@@ -286,7 +291,8 @@ func readmeCommands(t *testing.T) [][]string {
 			continue
 		}
 		if fields := strings.Fields(m[1]); fields[0] == "etgen" {
-			if cmd, rest, err := root.Find(fields[1:]); err == nil && cmd != root && len(rest) == 0 {
+			if cmd, rest, err := root.Find(fields[1:]); err == nil && cmd != root &&
+				len(rest) == 0 {
 				continue // the name of a command
 			}
 		}
@@ -311,7 +317,8 @@ func TestReadme(t *testing.T) {
 		t.Run(fmt.Sprint("block", i), func(t *testing.T) {
 			dir := prepare(t, folder, "")
 			for _, e := range entries {
-				if err := os.Symlink(filepath.Join(root, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+				if err := os.Symlink(filepath.Join(root, e.Name()),
+					filepath.Join(dir, e.Name())); err != nil {
 					t.Fatal(err)
 				}
 			}

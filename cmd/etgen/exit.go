@@ -84,7 +84,8 @@ func shortened(line string) string {
 		return line
 	}
 	const kept = 200
-	head, tail := strings.ToValidUTF8(line[:kept], ""), strings.ToValidUTF8(line[len(line)-kept:], "")
+	head, tail := strings.ToValidUTF8(line[:kept], ""),
+		strings.ToValidUTF8(line[len(line)-kept:], "")
 	return fmt.Sprintf("%s … (%d bytes more) … %s", head, len(line)-len(head)-len(tail), tail)
 }
 

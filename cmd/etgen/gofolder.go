@@ -33,7 +33,9 @@ func goFolder(dir, name string) (folder, pkg string, err error) {
 	case pkg == "main" && dir == "":
 		return goFolder(own, name)
 	case pkg == "main":
-		return "", "", usageError("-o %s: the folder has package main, which the package of a model cannot be part of: take -o %s", dir, filepath.Join(dir, own))
+		return "", "",
+			usageError(
+				"-o %s: the folder has package main, which the package of a model cannot be part of: take -o %s", dir, filepath.Join(dir, own))
 	case pkg == own:
 		pkg = ""
 	}

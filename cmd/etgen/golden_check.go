@@ -81,7 +81,8 @@ model.pt2, model.core.pt2, model.pte or model.bpte; etgen golden record makes on
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"}, "the ways to run models: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded), eval (the reference interpreter)")
+	cmd.Flags().StringSliceVar(&via, "via", []string{"c", "go"},
+		"the ways to run models: c, go, rt (as a .pte), rt-optimize (as a .pte that is optimized when it is loaded), eval (the reference interpreter)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
 	cc.add(cmd)
 	flags.add(cmd, a)

@@ -60,18 +60,22 @@ by PyTorch's.
 			if err != nil {
 				return modelError(err)
 			}
-			if err := record.Case(cmd.Context(), dir, args[0], in.Values, out, w.Name()); err != nil {
+			if err := record.Case(cmd.Context(), dir, args[0], in.Values, out,
+				w.Name()); err != nil {
 				return err
 			}
 			if a.tty {
-				fmt.Fprintf(a.err, "%s: %d inputs, %d outputs\n", dir, len(in.Values), len(out.Outputs))
+				fmt.Fprintf(a.err, "%s: %d inputs, %d outputs\n", dir, len(in.Values),
+					len(out.Outputs))
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
+	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil,
+		"an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&via, "via", "c", "how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
+	cmd.Flags().StringVar(&via, "via", "c",
+		"how to run it: c, go, rt (as a .pte), eval (the reference interpreter)")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of random inputs")
 	flags.add(cmd, a)
 	limits.add(cmd)

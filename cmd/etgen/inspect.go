@@ -47,10 +47,11 @@ tensors.`,
 				return usageError("--lang=%s is unknown: take c or go", lang)
 			}
 			registry := portable.Registry()
-			how := inspect.Options{Compile: opt, Compiled: lang != "", HasKernel: func(name string) bool {
-				_, ok := registry.Lookup(name)
-				return ok
-			}}
+			how := inspect.Options{Compile: opt, Compiled: lang != "",
+				HasKernel: func(name string) bool {
+					_, ok := registry.Lookup(name)
+					return ok
+				}}
 			if how.Compile.Lang = lang; lang == "" {
 				how.Compile.Lang = "c"
 			}
@@ -82,7 +83,8 @@ tensors.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	cmd.Flags().BoolVar(&all, "all", false, "show long lists whole")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the memory plan to this file")
-	cmd.Flags().StringVar(&lang, "lang", "", "the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
+	cmd.Flags().StringVar(&lang, "lang", "",
+		"the output language that memory is told for: c or go (default: c, and of an ExecuTorch program the file itself)")
 	flags.add(cmd, a)
 	fixed(cmd, "lang", "c", "go")
 	return cmd

@@ -74,11 +74,13 @@ func TestInterruptedAtAnyMoment(t *testing.T) {
 					// More often than not early: the first stages are short.
 					after := time.Duration(float64(whole) * rand.Float64() * rand.Float64())
 					took, through := interrupted(t, self, args, model, program, sig, after)
-					if t.Logf("%v after %v: gone in %v", sig, after.Round(time.Millisecond), took); through > 0 {
+					if t.Logf("%v after %v: gone in %v", sig, after.Round(time.Millisecond),
+						took); through > 0 {
 						whole = min(whole, through)
 					}
 					if took > promised*noise {
-						t.Errorf("round %d: %v after %v: gone after %v, want %v", round, sig, after, took, promised)
+						t.Errorf("round %d: %v after %v: gone after %v, want %v", round, sig, after,
+							took, promised)
 					}
 				}
 			}
@@ -88,7 +90,8 @@ func TestInterruptedAtAnyMoment(t *testing.T) {
 
 // interrupted runs a command, sends it the signal, and returns how long it took to
 // go, or how long the command took if it was through.
-func interrupted(t *testing.T, self, args, model, program string, sig syscall.Signal, after time.Duration) (took, through time.Duration) {
+func interrupted(t *testing.T, self, args, model, program string, sig syscall.Signal,
+	after time.Duration) (took, through time.Duration) {
 	t.Helper()
 	base := t.TempDir()
 	out, temp := filepath.Join(base, "out"), filepath.Join(base, "tmp")
@@ -101,7 +104,8 @@ func interrupted(t *testing.T, self, args, model, program string, sig syscall.Si
 	}
 	os.Mkdir(temp, 0o777)
 	before := tree(base)
-	args = strings.NewReplacer("MODEL", model, "PROGRAM", program, "OUT", out, "INPUT", filepath.Join(filepath.Dir(model), "input.bin")).Replace(args)
+	args = strings.NewReplacer("MODEL", model, "PROGRAM", program, "OUT", out, "INPUT",
+		filepath.Join(filepath.Dir(model), "input.bin")).Replace(args)
 	cmd := exec.Command(self, strings.Fields(args)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -133,17 +137,21 @@ func interrupted(t *testing.T, self, args, model, program string, sig syscall.Si
 	switch exit, ok := errors.AsType[*exec.ExitError](err); {
 	case err == nil: // it was through
 		now = slices.DeleteFunc(now, func(s string) bool { return strings.HasPrefix(s, "out") })
-		before = slices.DeleteFunc(before, func(s string) bool { return strings.HasPrefix(s, "out") })
+		before = slices.DeleteFunc(before, func(s string) bool {
+			return strings.HasPrefix(s, "out")
+		})
 	case ok && exit.ExitCode() == 128+int(sig):
 		if text := stderr.String(); text != "etgen: interrupted\n" {
 			t.Errorf("etgen %s: %v after %v: it says %q", args, sig, after, text)
 		}
 	case ok && exit.Sys().(syscall.WaitStatus).Signal() == sig: // before main began
 	default:
-		t.Errorf("etgen %s: %v after %v: %v, want exit code %d\n%s", args, sig, after, err, 128+int(sig), stderr.String())
+		t.Errorf("etgen %s: %v after %v: %v, want exit code %d\n%s", args, sig, after, err,
+			128+int(sig), stderr.String())
 	}
 	if !slices.Equal(before, now) {
-		t.Errorf("etgen %s: %v after %v leaves\n%s\nwhat was there:\n%s", args, sig, after, strings.Join(now, "\n"), strings.Join(before, "\n"))
+		t.Errorf("etgen %s: %v after %v leaves\n%s\nwhat was there:\n%s", args, sig, after,
+			strings.Join(now, "\n"), strings.Join(before, "\n"))
 	}
 	for range 20 { // killed processes go when somebody has looked at them
 		if left := processesWith(mark); len(left) == 0 {
@@ -203,7 +211,8 @@ func largeModel(t *testing.T) string {
 		return "[" + strings.Join(list, ", ") + "]"
 	}
 	meta := func(rows int) string {
-		return fmt.Sprintf(`{"dtype": 7, "sizes": %s, "requires_grad": false, "device": {"type": "cpu", "index": null}, "strides": %s, "storage_offset": {"as_int": 0}, "layout": 7}`,
+		return fmt.Sprintf(
+			`{"dtype": 7, "sizes": %s, "requires_grad": false, "device": {"type": "cpu", "index": null}, "strides": %s, "storage_offset": {"as_int": 0}, "layout": 7}`,
 			dims(rows, width), dims(width, 1))
 	}
 	tensor := func(name string) string { return fmt.Sprintf(`{"as_tensor": {"name": %q}}`, name) }
@@ -211,10 +220,13 @@ func largeModel(t *testing.T) string {
 	node := func(op, out string, args ...string) {
 		var list []string
 		for i := 0; i < len(args); i += 2 {
-			list = append(list, fmt.Sprintf(`{"name": %q, "arg": %s, "kind": 1}`, args[i], tensor(args[i+1])))
+			list = append(list, fmt.Sprintf(`{"name": %q, "arg": %s, "kind": 1}`, args[i],
+				tensor(args[i+1])))
 		}
-		nodes = append(nodes, fmt.Sprintf(`{"target": "torch.ops.aten.%s.default", "inputs": [%s], "outputs": [%s], "metadata": {}, "is_hop_single_tensor_return": null, "name": %q}`,
-			op, strings.Join(list, ", "), tensor(out), out))
+		nodes = append(nodes,
+			fmt.Sprintf(
+				`{"target": "torch.ops.aten.%s.default", "inputs": [%s], "outputs": [%s], "metadata": {}, "is_hop_single_tensor_return": null, "name": %q}`,
+				op, strings.Join(list, ", "), tensor(out), out))
 		values = append(values, fmt.Sprintf("%q: %s", out, meta(8)))
 	}
 	members := []member{}
@@ -224,15 +236,22 @@ func largeModel(t *testing.T) string {
 		name := fmt.Sprintf("w%d", i)
 		inputs = append(inputs, tensor("p_"+name))
 		values = append(values, fmt.Sprintf("%q: %s", "p_"+name, meta(width)))
-		specs = append(specs, fmt.Sprintf(`{"parameter": {"arg": {"name": %q}, "parameter_name": %q}}`, "p_"+name, name))
-		configs = append(configs, fmt.Sprintf(`%q: {"path_name": "weight_%d", "is_param": true, "use_pickle": false, "tensor_meta": %s}`, name, i, meta(width)))
+		specs = append(specs,
+			fmt.Sprintf(`{"parameter": {"arg": {"name": %q}, "parameter_name": %q}}`,
+				"p_"+name, name))
+		configs = append(configs,
+			fmt.Sprintf(
+				`%q: {"path_name": "weight_%d", "is_param": true, "use_pickle": false, "tensor_meta": %s}`, name, i, meta(width)))
 		var data []byte
 		for range width * width {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(random.NormFloat64()/10)))
+			data = binary.LittleEndian.AppendUint32(data,
+				math.Float32bits(float32(random.NormFloat64()/10)))
 		}
-		members = append(members, member{name: fmt.Sprintf("model/data/weights/weight_%d", i), data: data})
+		members = append(members, member{name: fmt.Sprintf("model/data/weights/weight_%d", i),
+			data: data})
 		node("linear", fmt.Sprintf("l%d", i), "input", x, "weight", "p_"+name)
-		for k, f := range []string{functions[i%len(functions)], functions[(i/6+1+i)%len(functions)]} {
+		for k, f := range []string{functions[i%len(functions)],
+			functions[(i/6+1+i)%len(functions)]} {
 			arg := fmt.Sprintf("l%d", i)
 			if k > 0 {
 				arg = fmt.Sprintf("f%d_0", i)
@@ -244,11 +263,13 @@ func largeModel(t *testing.T) string {
 	inputs = append(inputs, tensor("x"))
 	values = append(values, `"x": `+meta(8))
 	specs = append(specs, `{"user_input": {"arg": `+tensor("x")+`}}`)
-	program := fmt.Sprintf(`{"graph_module": {"graph": {"inputs": [%s], "outputs": [%s], "nodes": [%s], "tensor_values": {%s}, "sym_int_values": {}, "sym_float_values": {}, "sym_bool_values": {},
+	program := fmt.Sprintf(
+		`{"graph_module": {"graph": {"inputs": [%s], "outputs": [%s], "nodes": [%s], "tensor_values": {%s}, "sym_int_values": {}, "sym_float_values": {}, "sym_bool_values": {},
 		"is_single_tensor_return": false, "custom_obj_values": {}},
 		"signature": {"input_specs": [%s], "output_specs": [{"user_output": {"arg": %s}}]}, "module_call_graph": [], "metadata": {}, "treespec_namedtuple_fields": {}},
 		"opset_version": {"aten": 10}, "range_constraints": {}, "schema_version": {"major": 8, "minor": 8}, "verifiers": [], "torch_version": "2.14.0", "guards_code": []}`,
-		strings.Join(inputs, ", "), tensor(x), strings.Join(nodes, ",\n"), strings.Join(values, ",\n"), strings.Join(specs, ", "), tensor(x))
+		strings.Join(inputs, ", "), tensor(x), strings.Join(nodes, ",\n"), strings.Join(values,
+			",\n"), strings.Join(specs, ", "), tensor(x))
 	for _, m := range readArchive(t, linear) {
 		switch {
 		case strings.HasSuffix(m.name, "models/model.json"):
@@ -261,7 +282,8 @@ func largeModel(t *testing.T) string {
 		members = append(members, m)
 	}
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"model.pt2": writeArchive(t, members), "input.bin": make([]byte, 4*8*width)} {
+	for name, data := range map[string][]byte{"model.pt2": writeArchive(t, members),
+		"input.bin": make([]byte, 4*8*width)} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -24,8 +24,10 @@ type limitFlags struct {
 
 func (f *limitFlags) add(cmd *cobra.Command) {
 	f.memory, f.time = way.DefaultMemory, way.DefaultTime
-	cmd.Flags().Var(&f.memory, "memory-limit", "the memory that a call of the model may take: inputs, outputs, working memory and state")
-	cmd.Flags().DurationVar(&f.time, "time-limit", f.time, "how long one call of the model may take")
+	cmd.Flags().Var(&f.memory, "memory-limit",
+		"the memory that a call of the model may take: inputs, outputs, working memory and state")
+	cmd.Flags().DurationVar(&f.time, "time-limit", f.time,
+		"how long one call of the model may take")
 }
 
 // check returns an error if a limit is none.

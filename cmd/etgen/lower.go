@@ -46,24 +46,29 @@ The passes, in order:
 				{"dump-after", dump, append(passNames(), "all", "native")},
 			} {
 				if f.pass != "" && !slices.Contains(f.words, f.pass) {
-					return usageError("--%s=%s is unknown: take %s", f.name, f.pass, strings.Join(f.words, ", "))
+					return usageError("--%s=%s is unknown: take %s", f.name, f.pass,
+						strings.Join(f.words, ", "))
 				}
 			}
 			if lang == "pte" {
-				if err := flags.ignored("with --lang=pte", "target", "optimize", "threads"); err != nil {
+				if err := flags.ignored("with --lang=pte", "target", "optimize",
+					"threads"); err != nil {
 					return err
 				}
 			}
 			if lang == "pte" && dump == "native" {
-				return usageError("--dump-after=native is for --lang=c and go: a .pte has no native form")
+				return usageError(
+					"--dump-after=native is for --lang=c and go: a .pte has no native form")
 			}
 			opt.Lang = lang
 			return modelError(a.lower(args[0], opt, dump, stop))
 		},
 	}
-	cmd.Flags().StringVar(&dump, "dump-after", "", "print the program after this pass; all: after each; native: the native form")
+	cmd.Flags().StringVar(&dump, "dump-after", "",
+		"print the program after this pass; all: after each; native: the native form")
 	cmd.Flags().StringVar(&stop, "stop-after", "", "run no pass after this one")
-	cmd.Flags().StringVar(&lang, "lang", "c", "the output language that passes and native form are for: c, go or pte")
+	cmd.Flags().StringVar(&lang, "lang", "c",
+		"the output language that passes and native form are for: c, go or pte")
 	flags.add(cmd, a)
 	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
 	fixed(cmd, "stop-after", passNames()...)

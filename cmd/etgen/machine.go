@@ -35,9 +35,11 @@ type ccFlags struct {
 }
 
 func (f *ccFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.machine, "machine", "", "the machine of the ways c and go, emulated where need be (default: C has that of --target, or what gcc assumes): "+machineNames())
+	cmd.Flags().StringVar(&f.machine, "machine", "",
+		"the machine of the ways c and go, emulated where need be (default: C has that of --target, or what gcc assumes): "+machineNames())
 	cmd.Flags().StringVar(&f.cc, "cc", "", "the C compiler (default: the machine's)")
-	cmd.Flags().StringVar(&f.cflags, "cflags", "", "what the C compiler is given behind the machine's flags")
+	cmd.Flags().StringVar(&f.cflags, "cflags", "",
+		"what the C compiler is given behind the machine's flags")
 }
 
 // apply makes ways build and run their programs as the flags say.

@@ -18,8 +18,10 @@ type methodFlags struct {
 }
 
 func (f *methodFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.named, "method", nil, "NAME=FILE: a model file that becomes the method NAME; once for each")
-	cmd.Flags().BoolVar(&f.share, "share-mutable-buffers", false, "with several models: buffers of one name are one in all methods; else each method has its own")
+	cmd.Flags().StringArrayVar(&f.named, "method", nil,
+		"NAME=FILE: a model file that becomes the method NAME; once for each")
+	cmd.Flags().BoolVar(&f.share, "share-mutable-buffers", false,
+		"with several models: buffers of one name are one in all methods; else each method has its own")
 }
 
 // args checks that a model is named one way or the other.
@@ -37,7 +39,9 @@ func (f *methodFlags) files(args []string) ([]compile.MethodFile, error) {
 	for _, word := range f.named {
 		name, path, ok := strings.Cut(word, "=")
 		if !ok || path == "" || codegen.Identifier(name) != name || name == "" {
-			return nil, usageError("--method=%s: take NAME=FILE, a name of letters, digits and underscores", word)
+			return nil,
+				usageError("--method=%s: take NAME=FILE, a name of letters, digits and underscores",
+					word)
 		}
 		files = append(files, compile.MethodFile{Name: name, Path: path})
 	}
@@ -70,7 +74,8 @@ func defaultName(files []compile.MethodFile) string {
 }
 
 // compile reads and compiles models.
-func (f *methodFlags) compile(files []compile.MethodFile, opt compile.Options) (*codegen.Package, error) {
+func (f *methodFlags) compile(files []compile.MethodFile,
+	opt compile.Options) (*codegen.Package, error) {
 	var p *ir.Program
 	var closer io.Closer
 	var err error

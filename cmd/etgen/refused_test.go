@@ -48,7 +48,8 @@ func TestRefused(t *testing.T) {
 					}
 				}
 				if text := stdout.String() + stderr.String(); foreign.Lines(text) != text {
-					t.Errorf("etgen %s: characters that do not print reach the terminal: %q", line, text)
+					t.Errorf("etgen %s: characters that do not print reach the terminal: %q",
+						line, text)
 				}
 				if left, _ := os.ReadDir(out); len(left) > 0 {
 					t.Errorf("etgen %s: leaves %s", line, left[0].Name())

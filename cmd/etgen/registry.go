@@ -61,7 +61,8 @@ write are never written over.
 					return err
 				}
 			}
-			files, err := registry.Generate(programs, registry.Options{Package: pkg, File: filepath.Base(out), Generator: generator})
+			files, err := registry.Generate(programs, registry.Options{Package: pkg,
+				File: filepath.Base(out), Generator: generator})
 			if err != nil {
 				return modelError(err)
 			}
@@ -70,13 +71,15 @@ write are never written over.
 			}
 			return flags.write(cmd.Context(), a, files, filepath.Dir(out), args...)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(*cobra.Command, []string,
+			string) ([]string, cobra.ShellCompDirective) {
 			return []string{"pte", "bpte"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the Go file to write")
 	flags.add(cmd)
-	cmd.Flags().StringVar(&pkg, "package", "", "the Go package of the file (default: that of the folder's Go files, or of the file with the go:generate line, else kernels)")
+	cmd.Flags().StringVar(&pkg, "package", "",
+		"the Go package of the file (default: that of the folder's Go files, or of the file with the go:generate line, else kernels)")
 	return cmd
 }
 

@@ -82,11 +82,14 @@ func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
-	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a), newVersion(a))
+	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a),
+		newVersion(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitError{exitUsage, err} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &exitError{exitUsage, err}
+	})
 	return cmd
 }
 
@@ -124,7 +127,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usageError("%s is missing", names[len(args)])
 		case len(args) > len(names):
-			return usageError("%q is too much: one %s at a time", args[len(names)], names[len(names)-1])
+			return usageError("%q is too much: one %s at a time", args[len(names)],
+				names[len(names)-1])
 		}
 		return nil
 	}
@@ -132,7 +136,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 
 // fixed completes a flag with fixed words.
 func fixed(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words,
+		cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
 		panic(err) // the flag is not defined: a defect of the command
 	}

@@ -101,7 +101,8 @@ written as mutated_input_K.
 			if err != nil {
 				return err
 			}
-			if err := pkg.Write(cmd.Context(), dir, append([]string{model}, inputs...)...); err != nil {
+			if err := pkg.Write(cmd.Context(), dir, append([]string{model}, inputs...)...); err !=
+				nil {
 				return err
 			}
 			for _, line := range lines {
@@ -116,12 +117,15 @@ written as mutated_input_K.
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil, "an input: a .npy or .bin file, or a number; once for each, in order")
+	cmd.Flags().StringArrayVarP(&inputs, "input", "i", nil,
+		"an input: a .npy or .bin file, or a number; once for each, in order")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "the folder to write to")
-	cmd.Flags().StringVar(&via, "via", "", "how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
+	cmd.Flags().StringVar(&via, "via", "",
+		"how to run it: c, go, rt (as a .pte), rt-optimize (likewise, compiled when loaded), eval (the reference interpreter); default: rt for ExecuTorch programs, else c")
 	cmd.Flags().StringVar(&method, "method", "", "the method to run (default: the first)")
 	cmd.Flags().IntVar(&test, "test", 0, "of a bundle: the test case to take inputs from")
-	cmd.Flags().BoolVar(&trace, "trace", false, "show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
+	cmd.Flags().BoolVar(&trace, "trace", false,
+		"show each instruction or kernel in order: how often it ran, how long, and the Python line it comes from; of a .pte by its NAME.debug.json or its stack traces")
 	flags.add(cmd, a)
 	limits.add(cmd)
 	fixed(cmd, "via", "c", "go", "rt", "rt-optimize", "eval")
@@ -147,7 +151,8 @@ func (a *app) trace(steps []way.Step, runs []way.StepRun) {
 			}
 			from = append(from, strings.TrimSpace(o.Node.Terminal()+" "+at))
 		}
-		fmt.Fprintf(a.out, "%4d %5g × %-10v %-32s %s\n", i, calls, took, s.Kernel, strings.Join(from, ", "))
+		fmt.Fprintf(a.out, "%4d %5g × %-10v %-32s %s\n", i, calls, took, s.Kernel,
+			strings.Join(from, ", "))
 	}
 }
 

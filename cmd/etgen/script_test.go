@@ -90,8 +90,10 @@ func TestExitCodes(t *testing.T) {
 		}
 		return put(name, data)
 	}
-	image, shape, rows := npy("image.npy", 1, 1, 12, 12), npy("shape.npy", 1, 1, 12, 13), npy("rows.npy", 17, 4)
-	header := put("header.npy", append([]byte("\x93NUMPY\x02\x00\xa0\x86\x01\x00"), make([]byte, 100000)...))
+	image, shape, rows := npy("image.npy", 1, 1, 12, 12), npy("shape.npy", 1, 1, 12, 13),
+		npy("rows.npy", 17, 4)
+	header := put("header.npy", append([]byte("\x93NUMPY\x02\x00\xa0\x86\x01\x00"),
+		make([]byte, 100000)...))
 	const batch = "../../golden/cases/dynamic_batch/model.pt2"
 	for _, c := range []struct {
 		code int
@@ -116,7 +118,8 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + lenet + " -o x --via=rust", "--via=rust is unknown"},
 		{exitUsage, "golden check", "DIR is missing"},
 		{exitUsage, "golden nonsense", "nonsense"},
-		{exitUsage, "lower " + lenet + " --dump-after=nonsense", "--dump-after=nonsense is unknown"},
+		{exitUsage, "lower " + lenet + " --dump-after=nonsense",
+			"--dump-after=nonsense is unknown"},
 		{exitModel, "absent.pt2 --lang=c -o x", "absent.pt2: cannot open it"},
 		{exitModel, "inspect " + file, "neither a .pt2 archive"},
 		{exitModel, "inspect " + empty, "empty.pte: "},
@@ -124,21 +127,32 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + lenet + " -o x", "input x (f32[1, 1, 12, 12]) is not given"},
 		{exitUsage, "run " + lenet + " -o x -i " + file, "576 bytes: the file has 0"},
 		{exitOther, lenet + " --lang=c -o " + filepath.Join(file, "x"), "not a directory"},
-		{exitUsage, lenet + " --lang=c --name=main -o x", `"main" cannot be the name of a C package: it must be an identifier that is no keyword: take main_model`},
-		{exitUsage, lenet + " --lang=c --name=math -o x", "would stand in for <math.h>: take math_model"},
-		{exitUsage, lenet + " --lang=c --name=x -o x", "X_OK is a name of C's library: take x_model"},
+		{exitUsage, lenet + " --lang=c --name=main -o x",
+			`"main" cannot be the name of a C package: it must be an identifier that is no keyword: take main_model`},
+		{exitUsage, lenet + " --lang=c --name=math -o x",
+			"would stand in for <math.h>: take math_model"},
+		{exitUsage, lenet + " --lang=c --name=x -o x",
+			"X_OK is a name of C's library: take x_model"},
 		{exitOther, "golden check absent", "no such file"},
 		{exitOK, "version", ""},
 		{exitUsage, "version 2", "takes nothing"},
 		{exitUsage, lenet + " --lang=c -o x --target=cortex-m9", "cortex-m7, cortex-m23"},
-		{exitUsage, lenet + " --lang=pte -o x --threads=2", "--threads has no effect with --lang=pte"},
-		{exitUsage, lenet + " --lang=pte -o x --target=scalar", "--target has no effect with --lang=pte"},
-		{exitUsage, "lower " + lenet + " --lang=pte --optimize=size", "--optimize has no effect with --lang=pte"},
-		{exitUsage, "run " + lenet + " -o x -i " + image + " --via=rt --threads=2", "--threads has no effect with --via=rt"},
-		{exitUsage, "run " + lenet + " -o x -i " + image + " --via=eval --plan=greedy", "--plan has no effect with --via=eval"},
-		{exitUsage, "bench " + lenet + " --via=rt,rt-optimize --optimize=size", "--optimize has no effect with --via=rt,rt-optimize"},
-		{exitUsage, "golden check ../../golden/cases/add --via=eval --target=scalar", "--target has no effect with --via=eval"},
-		{exitUsage, "run " + lenet + " -o x -i " + image + " --memory-limit=lots", "no number of bytes"},
+		{exitUsage, lenet + " --lang=pte -o x --threads=2",
+			"--threads has no effect with --lang=pte"},
+		{exitUsage, lenet + " --lang=pte -o x --target=scalar",
+			"--target has no effect with --lang=pte"},
+		{exitUsage, "lower " + lenet + " --lang=pte --optimize=size",
+			"--optimize has no effect with --lang=pte"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --via=rt --threads=2",
+			"--threads has no effect with --via=rt"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --via=eval --plan=greedy",
+			"--plan has no effect with --via=eval"},
+		{exitUsage, "bench " + lenet + " --via=rt,rt-optimize --optimize=size",
+			"--optimize has no effect with --via=rt,rt-optimize"},
+		{exitUsage, "golden check ../../golden/cases/add --via=eval --target=scalar",
+			"--target has no effect with --via=eval"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --memory-limit=lots",
+			"no number of bytes"},
 		{exitUsage, "run " + lenet + " -o x -i " + image + " --time-limit=0s", "more than nothing"},
 		// A wrong input is one on every way.
 		{exitUsage, "run " + lenet + " -o x -i /dev/zero", "576 bytes: the file has more"},
@@ -148,7 +162,8 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=c", "float32 [1 1 12 13]"},
 		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=go", "float32 [1 1 12 13]"},
 		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=rt", "float32 [1 1 12 13]"},
-		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=rt-optimize", "float32 [1 1 12 13]"},
+		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=rt-optimize",
+			"float32 [1 1 12 13]"},
 		{exitUsage, "run " + lenet + " -o x -i " + shape + " --via=eval", "float32 [1 1 12 13]"},
 		{exitUsage, "bench " + lenet + " -i " + shape, "float32 [1 1 12 13]"},
 		{exitUsage, "golden record " + lenet + " -o x -i " + shape, "float32 [1 1 12 13]"},
@@ -156,25 +171,39 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + batch + " -o x -i " + rows + " --via=c", "1 to 16, not 17"},
 		{exitUsage, "run " + lenet + " -o x -i " + header, "a header of 100000 bytes"},
 		// What a model asks for is limited on every way.
-		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=100", "576 bytes of memory, more than the limit of 100 bytes"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=c", "more than the limit of 1 KiB"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=go", "more than the limit of 1 KiB"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=rt", "raise it with --memory-limit"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=rt-optimize", "raise it with --memory-limit"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=eval", "more than the limit of 1 KiB"},
-		{exitModel, "golden record " + lenet + " -o x --memory-limit=1KiB --via=eval", "more than the limit of 1 KiB"},
-		{exitModel, "golden record " + lenet + " -o x --memory-limit=100", "more than the limit of 100 bytes"},
-		{exitModel, "bench " + lenet + " --via=rt --memory-limit=1KiB", "raise it with --memory-limit"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --via=eval --time-limit=1ns", "raise --time-limit"},
-		{exitModel, "run " + lenet + " -o x -i " + image + " --via=rt --time-limit=1ns", "raise --time-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=100",
+			"576 bytes of memory, more than the limit of 100 bytes"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=c",
+			"more than the limit of 1 KiB"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=go",
+			"more than the limit of 1 KiB"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=rt",
+			"raise it with --memory-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=rt-optimize",
+			"raise it with --memory-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=1KiB --via=eval",
+			"more than the limit of 1 KiB"},
+		{exitModel, "golden record " + lenet + " -o x --memory-limit=1KiB --via=eval",
+			"more than the limit of 1 KiB"},
+		{exitModel, "golden record " + lenet + " -o x --memory-limit=100",
+			"more than the limit of 100 bytes"},
+		{exitModel, "bench " + lenet + " --via=rt --memory-limit=1KiB",
+			"raise it with --memory-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --via=eval --time-limit=1ns",
+			"raise --time-limit"},
+		{exitModel, "run " + lenet + " -o x -i " + image + " --via=rt --time-limit=1ns",
+			"raise --time-limit"},
 		// A compiler that is not there is no miss.
-		{exitOther, "golden check ../../golden/cases/add --via=c --cc=absent-cc", "absent-cc is not installed"},
-		{exitOther, "bench " + lenet + " --via=c --cc=absent-cc --for=1ms", "absent-cc is not installed"},
+		{exitOther, "golden check ../../golden/cases/add --via=c --cc=absent-cc",
+			"absent-cc is not installed"},
+		{exitOther, "bench " + lenet + " --via=c --cc=absent-cc --for=1ms",
+			"absent-cc is not installed"},
 	} {
 		var out, stderr bytes.Buffer
 		code := Main(t.Context(), strings.Fields(c.args), &out, &stderr)
 		if code != c.code || !strings.Contains(stderr.String(), c.says) {
-			t.Errorf("etgen %s: exit code %d, want %d, and a word of %q:\n%s", c.args, code, c.code, c.says, stderr.String())
+			t.Errorf("etgen %s: exit code %d, want %d, and a word of %q:\n%s", c.args, code, c.code,
+				c.says, stderr.String())
 		}
 		if c.code != exitOK && out.Len() > 0 {
 			t.Errorf("etgen %s: a failure writes to standard output:\n%s", c.args, out.String())
@@ -186,7 +215,8 @@ func TestExitCodes(t *testing.T) {
 func TestGoThatDoesNotWork(t *testing.T) {
 	t.Setenv("GOCACHE", "off")
 	var out, stderr bytes.Buffer
-	code := Main(t.Context(), []string{"golden", "check", "../../golden/cases/add", "--via=go"}, &out, &stderr)
+	code := Main(t.Context(), []string{"golden", "check", "../../golden/cases/add", "--via=go"},
+		&out, &stderr)
 	if code != exitOther || !strings.Contains(stderr.String(), "GOCACHE=off") || out.Len() > 0 {
 		t.Errorf("exit code %d: %s%s", code, out.String(), stderr.String())
 	}
@@ -196,7 +226,8 @@ func TestGoThatDoesNotWork(t *testing.T) {
 func TestThreadsWithoutEffect(t *testing.T) {
 	for _, lang := range []string{"c", "go"} {
 		var out, stderr bytes.Buffer
-		code := Main(t.Context(), []string{linear, "--lang=" + lang, "--threads=2", "-o", t.TempDir()}, &out, &stderr)
+		code := Main(t.Context(), []string{linear, "--lang=" + lang, "--threads=2", "-o",
+			t.TempDir()}, &out, &stderr)
 		if code != exitOK || !strings.Contains(stderr.String(), "2 threads have no effect") {
 			t.Errorf("--lang=%s: exit code %d:\n%s", lang, code, stderr.String())
 		}
@@ -206,9 +237,11 @@ func TestThreadsWithoutEffect(t *testing.T) {
 // An error of a megabyte is told in a few hundred bytes.
 func TestLongErrors(t *testing.T) {
 	var stderr bytes.Buffer
-	report(fmt.Errorf("the expression %s is wrong", strings.Repeat("é+", 1<<19)), "etgen", foreign.NewTerminal(&stderr), false)
+	report(fmt.Errorf("the expression %s is wrong", strings.Repeat("é+", 1<<19)), "etgen",
+		foreign.NewTerminal(&stderr), false)
 	text := stderr.String()
-	if len(text) > 500 || !strings.HasPrefix(text, "etgen: the expression é+") || !strings.HasSuffix(text, " is wrong\n") || !utf8.ValidString(text) {
+	if len(text) > 500 || !strings.HasPrefix(text, "etgen: the expression é+") ||
+		!strings.HasSuffix(text, " is wrong\n") || !utf8.ValidString(text) {
 		t.Errorf("%d bytes: %.600s", len(text), text)
 	}
 }
@@ -231,7 +264,9 @@ func TestDocumentedCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile("(?m)(?:`etgen|go run ./cmd/etgen|go tool etgen) ([^`#\n]+)").FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(
+			"(?m)(?:`etgen|go run ./cmd/etgen|go tool etgen) ([^`#\n]+)").FindAllStringSubmatch(
+			string(text), -1) {
 			found++
 			checkCommand(t, name, strings.ReplaceAll(m[1], `\|`, "|"))
 		}
@@ -247,14 +282,16 @@ func checkCommand(t *testing.T, where, line string) {
 	if err != nil {
 		cmd, rest = root, strings.Fields(line)
 	}
-	if cmd == root && len(rest) > 0 && !looksLikeModel(rest[0]) && rest[0] != "MODEL" && rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
+	if cmd == root && len(rest) > 0 && !looksLikeModel(rest[0]) && rest[0] != "MODEL" &&
+		rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
 		t.Errorf("%s: etgen %s: there is no command %s", where, line, rest[0])
 	}
 	for _, word := range rest {
 		flag, _, _ := strings.Cut(word, "=")
 		switch {
 		case strings.HasPrefix(flag, "--"):
-			if cmd.Flags().Lookup(flag[2:]) == nil && cmd.InheritedFlags().Lookup(flag[2:]) == nil && flag != "--help" {
+			if cmd.Flags().Lookup(flag[2:]) == nil && cmd.InheritedFlags().Lookup(flag[2:]) ==
+				nil && flag != "--help" {
 				t.Errorf("%s: etgen %s: there is no flag %s", where, line, flag)
 			}
 		case strings.HasPrefix(flag, "-") && len(flag) == 2:

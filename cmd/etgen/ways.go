@@ -18,7 +18,8 @@ func (f *compileFlags) unheard(model string, vias ...string) error {
 	for _, via := range vias {
 		switch {
 		case via == "c" || via == "go":
-			heeds["target"], heeds["optimize"], heeds["threads"], heeds["plan"] = true, true, true, true
+			heeds["target"], heeds["optimize"], heeds["threads"], heeds["plan"] = true,
+				true, true, true
 		case via != "eval" && (model == "" || !record.IsProgram(model)): // written as a .pte first
 			heeds["plan"] = true
 		}
@@ -48,7 +49,9 @@ func wayOf(word string, opt compile.Options, limits limitFlags) (way.Way, error)
 		return way.Go{Settings: settings}, nil
 	case "rt", "rt-optimize":
 		if opt.Checked {
-			return nil, usageError("--checked is for --via=c, go and eval: ExecuTorch programs have no assertions")
+			return nil,
+				usageError(
+					"--checked is for --via=c, go and eval: ExecuTorch programs have no assertions")
 		}
 		return way.RT{Settings: settings, Optimize: word == "rt-optimize"}, nil
 	case "eval":

@@ -16,7 +16,8 @@ import (
 type writeFlags struct{ check bool }
 
 func (f *writeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing: list the files that differ from what would be written, and exit with code 1 if there are any")
+	cmd.Flags().BoolVar(&f.check, "check", false,
+		"write nothing: list the files that differ from what would be written, and exit with code 1 if there are any")
 }
 
 const writeHelp = `Of what earlier runs wrote to the folder, files of the same model, or of a package
@@ -25,7 +26,8 @@ there; .etgen.json keeps the record. Files that etgen did not write are never
 written over nor removed. --check tells whether the folder is up to date.`
 
 // write writes pkg, made from the inputs, to dir, or tells how dir differs.
-func (f *writeFlags) write(ctx context.Context, a *app, pkg *codegen.Package, dir string, inputs ...string) error {
+func (f *writeFlags) write(ctx context.Context, a *app, pkg *codegen.Package, dir string,
+	inputs ...string) error {
 	if f.check {
 		list, err := pkg.Check(ctx, dir, inputs...)
 		if err != nil {
@@ -57,6 +59,7 @@ func writeSVG(cmd *cobra.Command, path, input string, draw func(io.Writer) error
 	if err := draw(&picture); err != nil {
 		return err
 	}
-	pkg := codegen.Package{Files: []codegen.File{{Name: filepath.Base(path), Data: picture.Bytes()}}}
+	pkg := codegen.Package{Files: []codegen.File{{Name: filepath.Base(path),
+		Data: picture.Bytes()}}}
 	return pkg.Write(cmd.Context(), filepath.Dir(path), input)
 }

@@ -12,7 +12,8 @@ import (
 func TestWriteExitCodes(t *testing.T) {
 	const add = "../../golden/cases/add/model.pt2"
 	dir := t.TempDir()
-	for name, data := range map[string]string{"mine/add.h": "mine", "prog/main.go": "package main"} {
+	for name, data := range map[string]string{"mine/add.h": "mine",
+		"prog/main.go": "package main"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
@@ -41,11 +42,14 @@ func TestWriteExitCodes(t *testing.T) {
 		}
 		var out, stderr bytes.Buffer
 		code := Main(t.Context(), append([]string{add}, args...), &out, &stderr)
-		if code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(stderr.String(), c.stderr) {
-			t.Errorf("etgen %s: exit code %d, want %d, %q and %q:\n%s%s", c.args, code, c.code, c.out, c.stderr, out.String(), stderr.String())
+		if code != c.code || !strings.Contains(out.String(), c.out) ||
+			!strings.Contains(stderr.String(), c.stderr) {
+			t.Errorf("etgen %s: exit code %d, want %d, %q and %q:\n%s%s", c.args, code, c.code,
+				c.out, c.stderr, out.String(), stderr.String())
 		}
 		if c.out == "" && out.Len() > 0 || c.stderr == "" && stderr.Len() > 0 {
-			t.Errorf("etgen %s says more than it should: %s%s", c.args, out.String(), stderr.String())
+			t.Errorf("etgen %s says more than it should: %s%s", c.args, out.String(),
+				stderr.String())
 		}
 	}
 }

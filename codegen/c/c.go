@@ -52,7 +52,8 @@ const maxInline = 64 << 10
 type NameError struct{ Name, Why string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("%q cannot be the name of a C package: %s: take %s_model", e.Name, e.Why, codegen.Identifier(e.Name))
+	return fmt.Sprintf("%q cannot be the name of a C package: %s: take %s_model", e.Name, e.Why,
+		codegen.Identifier(e.Name))
 }
 
 // Generate prints p. The same program gives the same bytes.
@@ -61,7 +62,8 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 		return nil, &NameError{opt.Name, "it must be an identifier that is no keyword"}
 	}
 	if isHeader(opt.Name) {
-		return nil, &NameError{opt.Name, fmt.Sprintf("its header would stand in for <%s.h>", opt.Name)}
+		return nil, &NameError{opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
+			opt.Name)}
 	}
 	var probes map[*native.Call]int
 	if opt.Probes {
@@ -75,8 +77,9 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
-		macros: map[string]string{}, consts: map[*native.Const]string{}, kernels: map[*native.Kernel]*kernel{},
-		fields: map[*native.Buffer]string{}, probes: probes,
+		macros: map[string]string{}, consts: map[*native.Const]string{},
+		kernels: map[*native.Kernel]*kernel{},
+		fields:  map[*native.Buffer]string{}, probes: probes,
 	}
 	if err := g.run(); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Source, err)
@@ -179,7 +182,8 @@ func (g *gen) ownNames() []string {
 	for w := range strings.FieldsSeq("status state reset weights probe parallel_for") {
 		names = append(names, g.prefix+"_"+w)
 	}
-	for w := range strings.FieldsSeq(`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE THREADS
+	for w := range strings.FieldsSeq(
+		`H PAL_H ARENA_SIZE ARENA_ALIGN WEIGHTS_SIZE WEIGHTS_FILE THREADS
 		OK ERR_ARGUMENT ERR_SHAPE ERR_ASSERT ERR_INDEX INF NAN INF_F64 NAN_F64`) {
 		names = append(names, g.upper+"_"+w)
 	}

@@ -89,7 +89,8 @@ func (b *body) declare(bufs []*native.Buffer) {
 		}
 		b.declared(name, func() {
 			b.use(of...)
-			b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value, codegen.ShapeText(buf.Sizes, b.sizeText))
+			b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value,
+				codegen.ShapeText(buf.Sizes, b.sizeText))
 		})
 		b.bufs[buf] = name
 	}
@@ -125,7 +126,8 @@ func (b *body) view(buf *native.Buffer) string {
 	s := b.pointer(buf.Root)
 	if !buf.At.IsZero() {
 		s += " + " + b.index(buf.At).at(precAdd+1)
-		if c := b.index(buf.At); c.p == precAdd && !strings.HasPrefix(c.s, "-") && !strings.Contains(c.s, " - ") {
+		if c := b.index(buf.At); c.p == precAdd && !strings.HasPrefix(c.s, "-") &&
+			!strings.Contains(c.s, " - ") {
 			s = b.pointer(buf.Root) + " + " + c.s
 		}
 	}
@@ -241,7 +243,8 @@ func (b *body) statement(s native.Stmt) {
 	case *native.Poison:
 		t, _ := storageOf(s.Buf.DType)
 		n := b.index(s.Buf.Len)
-		b.w.line("%s(%s, sizeof(%s) * (size_t)%s);", b.g.helper("poison"), b.pointer(s.Buf), t, n.at(precUnary))
+		b.w.line("%s(%s, sizeof(%s) * (size_t)%s);", b.g.helper("poison"), b.pointer(s.Buf), t,
+			n.at(precUnary))
 	default:
 		b.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", b.where, s))
 	}

@@ -157,7 +157,8 @@ func (p *printer) call(e *expr.Expr, t ctype) code {
 }
 
 var comparisons = map[expr.Op]string{
-	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">", expr.OpGe: ">=",
+	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">",
+	expr.OpGe: ">=",
 }
 
 func (p *printer) comparison(e *expr.Expr) code {

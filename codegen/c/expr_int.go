@@ -128,7 +128,8 @@ func (p *printer) modular(e *expr.Expr) code {
 			return cast(u, c)
 		}
 		op, y := arithmetic[e.Op], e.Args[1]
-		if e.Op == expr.OpAdd && y.Op == expr.OpConst && y.Int < 0 && -y.Int > 0 && e.DType.Size() < 8 {
+		if e.Op == expr.OpAdd && y.Op == expr.OpConst && y.Int < 0 && -y.Int > 0 &&
+			e.DType.Size() < 8 {
 			return join("-", p.modular(e.Args[0]), intLiteral(-y.Int, u), u)
 		}
 		return join(op, p.modular(e.Args[0]), p.modular(y), u)

@@ -62,7 +62,8 @@ func (g *exprGen) constant(d ir.DType) *expr.Expr {
 		lo, hi := expr.IntRange(d)
 		return expr.Int(d, []int64{0, 1, -1, 2, 3, -7, 100, lo, hi, g.r.Int64()}[g.r.IntN(10)])
 	}
-	x := []float64{0, 1, -1, 0.5, -2.75, 1e-3, 1e30, math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), g.r.NormFloat64()}
+	x := []float64{0, 1, -1, 0.5, -2.75, 1e-3, 1e30, math.Inf(1), math.Inf(-1), math.NaN(),
+		math.Copysign(0, -1), g.r.NormFloat64()}
 	return expr.Float(d, x[g.r.IntN(len(x))])
 }
 
@@ -94,16 +95,19 @@ func (g *exprGen) expr(d ir.DType, depth int) *expr.Expr {
 		case 3:
 			return expr.Not(sub())
 		}
-		ops := []func(a, b *expr.Expr) *expr.Expr{expr.Eq, expr.Ne, expr.Lt, expr.Le, expr.Gt, expr.Ge}
+		ops := []func(a, b *expr.Expr) *expr.Expr{
+			expr.Eq, expr.Ne, expr.Lt, expr.Le, expr.Gt, expr.Ge}
 		return ops[g.r.IntN(len(ops))](pick(other), pick(other))
 	case d.IsInt():
 		return g.integer(d, sub)
 	}
-	ops := []func(a, b *expr.Expr) *expr.Expr{expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Min, expr.Max, expr.Rem}
+	ops := []func(a, b *expr.Expr) *expr.Expr{
+		expr.Add, expr.Sub, expr.Mul, expr.Div, expr.Min, expr.Max, expr.Rem}
 	if n := g.r.IntN(16); n < len(ops) {
 		return ops[n](sub(), sub())
 	}
-	unary := []func(a *expr.Expr) *expr.Expr{expr.Neg, expr.Abs, expr.Sqrt, expr.Floor, expr.Ceil, expr.Trunc, expr.Round}
+	unary := []func(a *expr.Expr) *expr.Expr{
+		expr.Neg, expr.Abs, expr.Sqrt, expr.Floor, expr.Ceil, expr.Trunc, expr.Round}
 	if n := g.r.IntN(9); n < len(unary) {
 		return unary[n](sub())
 	}
@@ -121,7 +125,9 @@ func (g *exprGen) expr(d ir.DType, depth int) *expr.Expr {
 }
 
 func (g *exprGen) integer(d ir.DType, sub func() *expr.Expr) *expr.Expr {
-	ops := []func(a, b *expr.Expr) *expr.Expr{expr.Add, expr.Sub, expr.Mul, expr.Min, expr.Max, expr.And, expr.Or, expr.Xor, expr.Add, expr.Sub, expr.Mul}
+	ops := []func(a, b *expr.Expr) *expr.Expr{
+		expr.Add, expr.Sub, expr.Mul, expr.Min, expr.Max, expr.And, expr.Or, expr.Xor, expr.Add,
+		expr.Sub, expr.Mul}
 	unary := []func(a *expr.Expr) *expr.Expr{expr.Neg, expr.Abs, expr.Not}
 	switch n := g.r.IntN(20); {
 	case n < len(ops):
@@ -154,7 +160,8 @@ func (g *exprGen) truncated(d, from ir.DType, x *expr.Expr) *expr.Expr {
 		high = math.MaxUint64
 	}
 	if bits := 8 * d.Size(); from == ir.Float32 && bits > 24 || bits > 53 {
-		high = math.Ldexp(0.99999, int(math.Round(math.Log2(high)))) // rounding up would leave the range
+		// rounding up would leave the range
+		high = math.Ldexp(0.99999, int(math.Round(math.Log2(high))))
 	}
 	return expr.Cast(d, expr.Max(expr.Min(x, expr.Float(from, high)), expr.Float(from, low)))
 }
@@ -168,7 +175,8 @@ func TestExpressions(t *testing.T) {
 	ins := make([]*native.Buffer, len(allTypes))
 	data := make([][]byte, len(allTypes))
 	for k, d := range allTypes {
-		ins[k] = &native.Buffer{Name: "x_" + d.Short(), DType: d, Sizes: sizes(elements), Len: sym.Int(elements), MaxLen: elements, Storage: native.Input}
+		ins[k] = &native.Buffer{Name: "x_" + d.Short(), DType: d, Sizes: sizes(elements),
+			Len: sym.Int(elements), MaxLen: elements, Storage: native.Input}
 		data[k] = randomElements(r, d, elements)
 	}
 	var steps []step
@@ -179,23 +187,31 @@ func TestExpressions(t *testing.T) {
 			i := sym.NewVar("i", sym.Int(elements))
 			g := &exprGen{r: r, i: i}
 			body := g.expr(d, 1+n%5)
-			fn := &loop.Func{Name: "k", Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out, Len: sym.Int(elements)}}}
+			fn := &loop.Func{Name: "k", Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out,
+				Len: sym.Int(elements)}}}
 			for k, x := range allTypes {
-				fn.Bufs = append(fn.Bufs, loop.Buf{Name: fmt.Sprintf("in%d", k), DType: x, Role: loop.In, Len: sym.Int(elements)})
+				fn.Bufs = append(fn.Bufs, loop.Buf{Name: fmt.Sprintf("in%d", k), DType: x,
+					Role: loop.In, Len: sym.Int(elements)})
 			}
-			fn.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(elements), Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: body}}}}
+			fn.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(elements),
+				Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: body}}}}
 			ref := make([]byte, elements*d.Size())
 			if err := eval.Run(fn, append([][]byte{ref}, data...), nil, nil); err != nil {
 				t.Fatalf("%s: %v", body, err)
 			}
-			out := &native.Buffer{Name: "out", DType: d, Sizes: sizes(elements), Len: sym.Int(elements), MaxLen: elements, Storage: native.Output}
+			out := &native.Buffer{Name: "out", DType: d, Sizes: sizes(elements),
+				Len: sym.Int(elements), MaxLen: elements, Storage: native.Output}
 			k := &native.Kernel{Name: fmt.Sprintf("k%d", len(p.Kernels)), Loop: fn}
 			p.Kernels = append(p.Kernels, k)
-			m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", len(p.Methods))), Body: []native.Stmt{&native.Call{Kernel: k, Args: append([]*native.Buffer{out}, ins...)}}}
+			m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", len(p.Methods))),
+				Body: []native.Stmt{&native.Call{Kernel: k,
+					Args: append([]*native.Buffer{out}, ins...)}}}
 			for _, b := range ins {
-				m.Inputs = append(m.Inputs, native.Port{Name: foreign.Of(b.Name), Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b})
+				m.Inputs = append(m.Inputs, native.Port{Name: foreign.Of(b.Name),
+					Type: ir.TensorOf(b.DType, b.Sizes...), Buf: b})
 			}
-			m.Outputs = []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(d, out.Sizes...), Buf: out}}
+			m.Outputs = []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(d, out.Sizes...),
+				Buf: out}}
 			p.Methods = append(p.Methods, m)
 			s := step{method: "random_" + m.Name.Raw(), out: []int{len(ref)}}
 			for k, b := range ins {
@@ -220,13 +236,16 @@ func TestExpressions(t *testing.T) {
 	main = strings.Replace(main, "    memset(arena", load+"    memset(arena", 1)
 	// The compiler sees through random constants: bits that are always 0.
 	strict(t, dir, pkg, "-Wno-type-limits")
-	for _, target := range []toolchain.Target{sanitized().With("-Wno-type-limits"), toolchain.Clang().With("-Wno-type-limits", "-ffp-contract=off", "-fsanitize=undefined", "-fsanitize-trap=undefined")} {
+	for _, target := range []toolchain.Target{sanitized().With("-Wno-type-limits"),
+		toolchain.Clang().With("-Wno-type-limits", "-ffp-contract=off", "-fsanitize=undefined",
+			"-fsanitize-trap=undefined")} {
 		got := run(t, dir, pkg, main, stdin, target)
 		for n, ref := range want {
 			if got[0] != 0 {
 				t.Fatalf("status %d", got[0])
 			}
-			compare(t, target.Name, texts[n], p.Kernels[n].Loop.Bufs[0].DType, got[1:1+len(ref)], ref)
+			compare(t, target.Name, texts[n], p.Kernels[n].Loop.Bufs[0].DType,
+				got[1:1+len(ref)], ref)
 			got = got[1+len(ref):]
 		}
 	}
@@ -254,10 +273,13 @@ func isNaN(d ir.DType, b []byte) bool {
 }
 
 var cTypes = map[ir.DType]string{
-	ir.Bool: "uint8_t", ir.Int8: "int8_t", ir.Uint8: "uint8_t", ir.Int16: "int16_t", ir.Uint16: "uint16_t",
-	ir.Int32: "int32_t", ir.Uint32: "uint32_t", ir.Int64: "int64_t", ir.Uint64: "uint64_t",
-	ir.Float16: "uint16_t", ir.BFloat16: "uint16_t", ir.Float8E4M3FN: "uint8_t", ir.Float8E5M2: "uint8_t", ir.Float8E4M3FNUZ: "uint8_t",
-	ir.Float8E5M2FNUZ: "uint8_t", ir.Float8E8M0FNU: "uint8_t", ir.Float32: "float", ir.Float64: "double",
+	ir.Bool: "uint8_t", ir.Int8: "int8_t", ir.Uint8: "uint8_t", ir.Int16: "int16_t",
+	ir.Uint16: "uint16_t",
+	ir.Int32:  "int32_t", ir.Uint32: "uint32_t", ir.Int64: "int64_t", ir.Uint64: "uint64_t",
+	ir.Float16: "uint16_t", ir.BFloat16: "uint16_t", ir.Float8E4M3FN: "uint8_t",
+	ir.Float8E5M2: "uint8_t", ir.Float8E4M3FNUZ: "uint8_t",
+	ir.Float8E5M2FNUZ: "uint8_t", ir.Float8E8M0FNU: "uint8_t", ir.Float32: "float",
+	ir.Float64: "double",
 }
 
 func sizes(n ...int64) []sym.Expr { return ir.Ints(n) }
@@ -272,10 +294,13 @@ func randomElements(r *rand.Rand, d ir.DType, n int) []byte {
 			v.I = r.Int64N(2)
 		case d.IsInt():
 			lo, hi := expr.IntRange(d)
-			v.I = []int64{0, 1, -1, lo, hi, r.Int64N(20) - 10, r.Int64(), r.Int64() >> 33}[r.IntN(8)]
+			v.I = []int64{0, 1, -1, lo, hi, r.Int64N(20) - 10, r.Int64(),
+				r.Int64() >> 33}[r.IntN(8)]
 		default:
-			v.F = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -0.5, math.Inf(1), math.Inf(-1), math.NaN(),
-				1e-40, 1e-45, 5e-320, 65504, 1e38, 3e4 * r.NormFloat64(), r.NormFloat64(), r.NormFloat64() * 1e10}[r.IntN(19)]
+			v.F = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -0.5, math.Inf(1),
+				math.Inf(-1), math.NaN(),
+				1e-40, 1e-45, 5e-320, 65504, 1e38, 3e4 * r.NormFloat64(), r.NormFloat64(),
+				r.NormFloat64() * 1e10}[r.IntN(19)]
 			v.F = expr.RoundTo(d, v.F)
 		}
 		eval.Put(d, out, int64(i), v)

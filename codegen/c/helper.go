@@ -98,7 +98,8 @@ func (g *gen) rolled() string {
 	}
 	name := g.names.TakeAround(g.upper + "_ROLLED")
 	g.support.names[key] = name
-	g.support.texts = append(g.support.texts, fmt.Sprintf(`/* A short loop for vectors: gcc would unroll it first, and then find none. */
+	g.support.texts = append(g.support.texts,
+		fmt.Sprintf(`/* A short loop for vectors: gcc would unroll it first, and then find none. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define %[1]s _Pragma("GCC unroll 1")
 #else

@@ -18,7 +18,8 @@ func (p *printer) index(e sym.Expr) code {
 		return intLiteral(0, p.g.idx)
 	}
 	// 3 - i reads better than -i + 3.
-	if last := len(terms) - 1; last > 0 && terms[0].Coef < 0 && len(terms[last].Atoms) == 0 && terms[last].Coef > 0 {
+	if last := len(terms) - 1; last > 0 && terms[0].Coef < 0 && len(terms[last].Atoms) == 0 &&
+		terms[last].Coef > 0 {
 		terms = append([]sym.Term{terms[last]}, terms[:last]...)
 	}
 	var sum code
@@ -87,7 +88,8 @@ func (p *printer) atom(a sym.Atom) code {
 		}
 		return x
 	}
-	p.g.fail(fmt.Errorf("%s: an index is undefined: its arithmetic overflows or divides by zero", p.where))
+	p.g.fail(fmt.Errorf("%s: an index is undefined: its arithmetic overflows or divides by zero",
+		p.where))
 	return intLiteral(0, p.g.idx)
 }
 

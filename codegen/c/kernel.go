@@ -28,7 +28,8 @@ type kernel struct {
 // calls.
 func (g *gen) analyseKernels() {
 	for _, k := range g.p.Kernels {
-		info := &kernel{name: g.names.Take(g.prefix + "_" + k.Name), dropInt: make([]bool, len(k.Params))}
+		info := &kernel{name: g.names.Take(g.prefix + "_" + k.Name), dropInt: make([]bool,
+			len(k.Params))}
 		g.kernels[k] = info
 		if k.Loop != nil {
 			info.dropNum = make([]bool, len(k.Loop.Scalars))
@@ -90,7 +91,8 @@ func (g *gen) kernel(k *native.Kernel) {
 		return
 	}
 	p := &printer{g: g, w: &writer{indent: 1}, where: "kernel " + k.Name,
-		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{},
+		syms: map[*sym.Symbol]string{}}
 	var params []parameter
 	add := func(typ, name string, drop *bool) {
 		params = append(params, parameter{typ, name, drop})
@@ -132,7 +134,8 @@ func (g *gen) kernel(k *native.Kernel) {
 		w.comment(k.Doc.Comment())
 	}
 	if divided {
-		g.parts(info.name, g.static(), []phase{{"share", "{\n" + body + "}", used}}, kept, scratch...)
+		g.parts(info.name, g.static(), []phase{{"share", "{\n" + body + "}", used}}, kept,
+			scratch...)
 		return
 	}
 	w.line("%s %s(%s)", g.static(), info.name, paramList(kept))
@@ -198,7 +201,8 @@ func paramList(params []parameter) string {
 // functionText prints a scalar function.
 func (g *gen) functionText(fn *expr.Func, cname string) string {
 	p := &printer{g: g, w: &writer{indent: 1}, where: "function " + fn.Name,
-		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+		scope: codegen.NewScope(g.locals), vars: map[*expr.Var]string{},
+		syms: map[*sym.Symbol]string{}}
 	var params []parameter
 	for _, v := range fn.Params {
 		t, _ := typeOf(v.DType)

@@ -49,7 +49,8 @@ func (g *gen) constant(e *expr.Expr) code {
 	switch {
 	case expr.IsNarrow(e.DType):
 		bits := half.FromFloat32(e.DType, float32(e.Float))
-		return code{s: hexLiteral(uint64(bits), e.DType.Size()), p: precPostfix, t: t, literal: true}
+		return code{s: hexLiteral(uint64(bits), e.DType.Size()), p: precPostfix, t: t,
+			literal: true}
 	case e.DType.IsFloat():
 		return g.float(e.Float, e.DType)
 	}

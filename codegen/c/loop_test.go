@@ -56,7 +56,8 @@ func (g *loopGen) index() sym.Expr {
 
 func (g *loopGen) value(depth int) *expr.Expr {
 	if depth > 0 {
-		ops := []func(a, b *expr.Expr) *expr.Expr{expr.Add, expr.Sub, expr.Mul, expr.Min, expr.Max, expr.Xor}
+		ops := []func(a, b *expr.Expr) *expr.Expr{
+			expr.Add, expr.Sub, expr.Mul, expr.Min, expr.Max, expr.Xor}
 		if n := g.r.IntN(9); n < len(ops) {
 			return ops[n](g.value(depth-1), g.value(depth-1))
 		}
@@ -116,21 +117,26 @@ func (g *loopGen) stmt(depth int, breakable bool) []loop.Stmt {
 	case 3:
 		a := &expr.Var{Name: "acc", DType: i64, Len: 4}
 		k := sym.NewVar("k", sym.Int(4))
-		out := []loop.Stmt{&loop.Let{Var: a}, &loop.For{Var: k, Extent: sym.Int(4), Unroll: g.r.IntN(2) == 0,
-			Body: []loop.Stmt{&loop.Assign{Var: a, At: k.Expr(), Value: expr.Add(g.value(1), expr.Idx(i64, k.Expr()))}}}}
+		out := []loop.Stmt{&loop.Let{Var: a}, &loop.For{Var: k, Extent: sym.Int(4),
+			Unroll: g.r.IntN(2) == 0,
+			Body: []loop.Stmt{&loop.Assign{Var: a, At: k.Expr(), Value: expr.Add(g.value(1),
+				expr.Idx(i64, k.Expr()))}}}}
 		g.arr = a
 		return out
 	case 4:
 		v := &expr.Var{Name: "n", DType: i64}
 		count := expr.Get(v)
-		body := append(g.block(depth-1, true), &loop.Assign{Var: v, Value: expr.Add(count, expr.Int(i64, 1))})
+		body := append(g.block(depth-1, true), &loop.Assign{Var: v, Value: expr.Add(count,
+			expr.Int(i64, 1))})
 		return []loop.Stmt{&loop.Let{Var: v, Value: expr.Int(i64, 0), Mutable: true},
 			&loop.While{Cond: expr.And(expr.Lt(count, expr.Int(i64, 3)), g.cond()), Body: body}}
 	case 5, 6:
-		extent := []sym.Expr{sym.Int(1), sym.Int(3), g.size.Expr(), sym.Sub(g.size.Expr(), sym.Int(1))}[g.r.IntN(4)]
+		extent := []sym.Expr{sym.Int(1), sym.Int(3), g.size.Expr(), sym.Sub(g.size.Expr(),
+			sym.Int(1))}[g.r.IntN(4)]
 		v := sym.NewVar("i", extent)
 		g.syms = append(g.syms, v)
-		f := &loop.For{Var: v, Extent: extent, Unroll: g.r.IntN(3) == 0, Body: g.block(depth-1, true)}
+		f := &loop.For{Var: v, Extent: extent, Unroll: g.r.IntN(3) == 0,
+			Body: g.block(depth-1, true)}
 		g.syms = g.syms[:len(g.syms)-1]
 		return []loop.Stmt{f}
 	case 7:
@@ -161,33 +167,44 @@ func TestLoops(t *testing.T) {
 		buf := func(name string, role loop.Role) loop.Buf {
 			return loop.Buf{Name: name, DType: i64, Role: role, Len: sym.Int(loopLen)}
 		}
-		fn := &loop.Func{Name: "k", Syms: []*sym.Symbol{size}, Scalars: []*expr.Var{{Name: "c", DType: i64}},
-			Bufs: []loop.Buf{buf("out", loop.Out), buf("in", loop.In), buf("tmp", loop.Scratch)}}
+		fn := &loop.Func{Name: "k", Syms: []*sym.Symbol{size},
+			Scalars: []*expr.Var{{Name: "c", DType: i64}},
+			Bufs:    []loop.Buf{buf("out", loop.Out), buf("in", loop.In), buf("tmp", loop.Scratch)}}
 		// Nothing is read before it is written.
 		i := sym.NewVar("i", sym.Int(loopLen))
 		fn.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(loopLen), Body: []loop.Stmt{
-			&loop.Store{Buf: 0, At: i.Expr(), Value: expr.Int(i64, 0)}, &loop.Store{Buf: 2, At: i.Expr(), Value: expr.Idx(i64, i.Expr())}}}}
+			&loop.Store{Buf: 0, At: i.Expr(), Value: expr.Int(i64, 0)},
+			&loop.Store{Buf: 2, At: i.Expr(), Value: expr.Idx(i64, i.Expr())}}}}
 		for range 3 {
 			fn.Body = append(fn.Body, g.block(3, false)...)
 		}
 		k := &native.Kernel{Name: fmt.Sprintf("k%d", n), Params: fn.Syms, Loop: fn}
 		p.Kernels = append(p.Kernels, k)
-		out := &native.Buffer{Name: "out", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen), MaxLen: loopLen, Storage: native.Output}
-		in := &native.Buffer{Name: "x", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen), MaxLen: loopLen, Storage: native.Input}
-		tmp := &native.Buffer{Name: "tmp", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen), MaxLen: loopLen, Storage: native.Output}
+		out := &native.Buffer{Name: "out", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen),
+			MaxLen: loopLen, Storage: native.Output}
+		in := &native.Buffer{Name: "x", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen),
+			MaxLen: loopLen, Storage: native.Input}
+		tmp := &native.Buffer{Name: "tmp", DType: i64, Sizes: sizes(loopLen), Len: sym.Int(loopLen),
+			MaxLen: loopLen, Storage: native.Output}
 		value := r.Int64N(5)
 		c := expr.Int(i64, r.Int64())
-		m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", n)), Body: []native.Stmt{&native.Call{Kernel: k, Args: []*native.Buffer{out, in, tmp},
-			Ints: []sym.Expr{sym.Int(value)}, Scalars: []*expr.Expr{c}}},
-			Inputs:  []native.Port{{Name: foreign.Of("x"), Type: ir.TensorOf(i64, in.Sizes...), Buf: in}},
-			Outputs: []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(i64, out.Sizes...), Buf: out}, {Name: foreign.Of("out1"), Type: ir.TensorOf(i64, out.Sizes...), Buf: tmp}}}
+		m := &native.Method{Name: foreign.Of(fmt.Sprintf("m%d", n)),
+			Body: []native.Stmt{&native.Call{Kernel: k, Args: []*native.Buffer{out, in, tmp},
+				Ints: []sym.Expr{sym.Int(value)}, Scalars: []*expr.Expr{c}}},
+			Inputs: []native.Port{{Name: foreign.Of("x"), Type: ir.TensorOf(i64, in.Sizes...),
+				Buf: in}},
+			Outputs: []native.Port{{Name: foreign.Of("out0"), Type: ir.TensorOf(i64, out.Sizes...),
+				Buf: out}, {Name: foreign.Of("out1"), Type: ir.TensorOf(i64, out.Sizes...),
+				Buf: tmp}}}
 		p.Methods = append(p.Methods, m)
 		data := randomElements(r, i64, loopLen)
 		ref, scratch := make([]byte, loopLen*8), make([]byte, loopLen*8)
-		if err := eval.Run(fn, [][]byte{ref, data, scratch}, []int64{value}, []eval.Value{{I: c.Int}}); err != nil {
+		if err := eval.Run(fn, [][]byte{ref, data, scratch}, []int64{value},
+			[]eval.Value{{I: c.Int}}); err != nil {
 			t.Fatalf("%v\n%s", err, fn)
 		}
-		steps = append(steps, step{method: "loops_" + m.Name.Raw(), in: [][]byte{data}, out: []int{len(ref), len(ref)},
+		steps = append(steps, step{method: "loops_" + m.Name.Raw(), in: [][]byte{data},
+			out:  []int{len(ref), len(ref)},
 			args: []string{"(const int64_t *)in[0]", "(int64_t *)out[0]", "(int64_t *)out[1]"}})
 		want = append(want, append(ref, scratch...))
 	}
@@ -212,14 +229,16 @@ func TestSharedNodes(t *testing.T) {
 		e := x[0]
 		for i := range 60 {
 			mixed := expr.Xor(e, expr.Shr(e, expr.Int(i64, int64(7+i%20))))
-			e = expr.Add(expr.Mul(mixed, mixed), expr.Select(expr.Lt(mixed, x[1]), expr.Sub(mixed, e), e))
+			e = expr.Add(expr.Mul(mixed, mixed), expr.Select(expr.Lt(mixed, x[1]),
+				expr.Sub(mixed, e), e))
 		}
 		return e
 	}
 	k, m := pointwise(0, i64, i64, 2, loopLen, chain)
 	p.Kernels, p.Methods = []*native.Kernel{k}, []*native.Method{m}
 	r := rand.New(rand.NewPCG(9, 9))
-	data := [][]byte{make([]byte, 8*loopLen), randomElements(r, i64, loopLen), randomElements(r, i64, loopLen)}
+	data := [][]byte{make([]byte, 8*loopLen), randomElements(r, i64, loopLen),
+		randomElements(r, i64, loopLen)}
 	for n := range int64(loopLen) {
 		e, x := eval.Get(i64, data[1], n).I, eval.Get(i64, data[2], n).I
 		for i := range 60 {

@@ -33,7 +33,8 @@ func (m *machine) check(file, name string) string {
 	for _, macro := range m.needs {
 		condition += " || !defined(" + macro + ")"
 	}
-	return fmt.Sprintf("#if %s\n#error \"%s is generated for %s: compile it with gcc or clang and %s, or generate it for another --target\"\n#endif\n",
+	return fmt.Sprintf(
+		"#if %s\n#error \"%s is generated for %s: compile it with gcc or clang and %s, or generate it for another --target\"\n#endif\n",
 		condition, file, name, m.flag)
 }
 

@@ -42,7 +42,8 @@ type chain struct {
 	kept  bool // some of its directives are in the output
 }
 
-var directive = regexp.MustCompile(`^#(if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*([^/\n]*)`)
+var directive = regexp.MustCompile(
+	`^#(if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*([^/\n]*)`)
 
 func (p *preprocessor) line(line string) {
 	m := directive.FindStringSubmatch(line)

@@ -55,8 +55,10 @@ func (g *gen) method(m *method) {
 	pruned := *m.Method
 	pruned.Body = prune(m.Body)
 	p := &printer{g: g, w: &writer{indent: 1}, where: "method " + m.Name.String(),
-		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
-	b := &body{printer: p, m: m, decls: codegen.Declarations(pruned.Body), uses: map[*native.Buffer]int{},
+		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
+		syms: map[*sym.Symbol]string{}}
+	b := &body{printer: p, m: m, decls: codegen.Declarations(pruned.Body),
+		uses:  map[*native.Buffer]int{},
 		ports: map[*native.Buffer]string{}, bufs: map[*native.Buffer]string{}, fresh: true}
 	codegen.Walk(pruned.Body, func(s native.Stmt) {
 		for _, buf := range codegen.Operands(s) {
@@ -68,7 +70,9 @@ func (g *gen) method(m *method) {
 	b.checkArguments()
 	b.bindSizes()
 	if b.usesArena() {
-		b.declared(arenaBase, func() { b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam) })
+		b.declared(arenaBase, func() {
+			b.w.line("char *const %s = (char *)%s;", arenaBase, arenaParam)
+		})
 		b.fresh = false
 	}
 	if codegen.Divided(pruned.Body) {
@@ -156,7 +160,8 @@ func (b *body) checkArguments() {
 	for _, p := range b.g.params(b.m) {
 		switch {
 		case p.name == arenaParam:
-			tests = append(tests, fmt.Sprintf("!%s(%s, %s_ARENA_ALIGN)", b.g.helper("aligned"), p.name, b.g.upper))
+			tests = append(tests, fmt.Sprintf("!%s(%s, %s_ARENA_ALIGN)", b.g.helper("aligned"),
+				p.name, b.g.upper))
 			tested = append(tested, p)
 		case p.elem > 0:
 			tests = append(tests, fmt.Sprintf("!%s(%s, %d)", b.g.helper("aligned"), p.name, p.elem))
@@ -243,6 +248,7 @@ func (b *body) results() {
 		}
 	}
 	for _, d := range b.m.binding.Out {
-		b.w.line("%s->%s = %s;", sizesParam, b.m.fields[field{true, d.Port, d.Axis}], b.index(d.Size).s)
+		b.w.line("%s->%s = %s;", sizesParam, b.m.fields[field{true, d.Port, d.Axis}],
+			b.index(d.Size).s)
 	}
 }

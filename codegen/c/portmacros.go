@@ -36,11 +36,14 @@ func (g *gen) portMacros(m *method) {
 				}
 				bytes = base + "_MAX_BYTES"
 				if _, most := s.Bounds(); most != math.MaxInt64 {
-					m.macros = append(m.macros, portMacro{g.names.TakeAround(fmt.Sprintf("%s_DIM%d_MAX", base, axis)), fmt.Sprint(most)})
+					m.macros = append(m.macros,
+						portMacro{g.names.TakeAround(fmt.Sprintf("%s_DIM%d_MAX", base, axis)),
+							fmt.Sprint(most)})
 				}
 			}
 			m.bytes[p.Buf] = g.names.TakeAround(bytes)
-			m.macros = append(m.macros, portMacro{m.bytes[p.Buf], fmt.Sprintf("%du", codegen.MaxBytes(p.Buf))})
+			m.macros = append(m.macros, portMacro{m.bytes[p.Buf],
+				fmt.Sprintf("%du", codegen.MaxBytes(p.Buf))})
 		}
 	}
 	ports(m.Inputs, m.in)
@@ -53,7 +56,8 @@ func (g *gen) printMacros(w *writer, m *method) {
 		return
 	}
 	w.blank()
-	w.raw(fmt.Sprintf("/* What the tensors of %s take, at most where sizes are dynamic. */", m.name))
+	w.raw(fmt.Sprintf("/* What the tensors of %s take, at most where sizes are dynamic. */",
+		m.name))
 	for _, x := range m.macros {
 		w.raw("#define " + x.name + " " + x.value)
 	}

@@ -46,7 +46,8 @@ func unaryKernel(name string, d ir.DType, f func(*expr.Expr) *expr.Expr) *native
 }
 
 func at(line int, op string) []native.Origin {
-	return []native.Origin{{Node: foreign.Of(op), Op: foreign.Of("aten." + op + ".default"), Loc: native.Location{File: foreign.Of("model.py"), Line: line}}}
+	return []native.Origin{{Node: foreign.Of(op), Op: foreign.Of("aten." + op + ".default"),
+		Loc: native.Location{File: foreign.Of("model.py"), Line: line}}}
 }
 
 // kitchenSink is a program with every mechanism: a dynamic size of two related
@@ -63,7 +64,8 @@ func kitchenSink() *native.Program {
 	out := buffer("out0", f32, native.Output, rows, four)
 	count := buffer("out1", ir.Int64, native.Output)
 	state := buffer("calls", ir.Int64, native.State)
-	state.Const = &native.Const{Name: "calls", From: foreign.Of("calls"), DType: ir.Int64, Data: binary.LittleEndian.AppendUint64(nil, 5)}
+	state.Const = &native.Const{Name: "calls", From: foreign.Of("calls"), DType: ir.Int64,
+		Data: binary.LittleEndian.AppendUint64(nil, 5)}
 	ramp := buffer("ramp", f32, native.State, four)
 	rampData := []float32{1, -2.5, float32(math.Inf(1)), 1e-20}
 	ramp.Const = &native.Const{Name: "ramp", From: foreign.Of("buf.ramp"), DType: f32}
@@ -82,21 +84,36 @@ func kitchenSink() *native.Program {
 
 	n := sym.NewVar("n", sym.Int(1001))
 	i := sym.NewVar("i", n.Expr())
-	mulRow := &native.Kernel{Name: "mul_row", Doc: foreign.Of("mul.Tensor"), Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "mul_row", Syms: []*sym.Symbol{n},
-		Scalars: []*expr.Var{{Name: "factor", DType: ir.Float64}},
-		Bufs:    []loop.Buf{{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()}, {Name: "in", DType: f32, Len: n.Expr()}, {Name: "w", DType: f32, Len: sym.Int(4)}},
-		Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Body: []loop.Stmt{&loop.Store{At: i.Expr(),
-			Value: expr.Cast(f32, expr.Mul(expr.Cast(ir.Float64, expr.Mul(expr.At(1, f32, i.Expr()), expr.At(2, f32, sym.Mod(i.Expr(), four)))), expr.ScalarRef(0, ir.Float64)))}}}}}}
-	add1 := unaryKernel("add", f32, func(x *expr.Expr) *expr.Expr { return expr.Add(x, expr.Float(f32, 1)) })
+	mulRow := &native.Kernel{Name: "mul_row", Doc: foreign.Of("mul.Tensor"),
+		Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "mul_row", Syms: []*sym.Symbol{n},
+			Scalars: []*expr.Var{{Name: "factor", DType: ir.Float64}},
+			Bufs: []loop.Buf{{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()},
+				{Name: "in", DType: f32, Len: n.Expr()}, {Name: "w", DType: f32, Len: sym.Int(4)}},
+			Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(),
+				Body: []loop.Stmt{&loop.Store{At: i.Expr(),
+					Value: expr.Cast(f32,
+						expr.Mul(expr.Cast(ir.Float64, expr.Mul(expr.At(1, f32, i.Expr()),
+							expr.At(2, f32, sym.Mod(i.Expr(), four)))),
+							expr.ScalarRef(0, ir.Float64)))}}}}}}
+	add1 := unaryKernel("add", f32, func(x *expr.Expr) *expr.Expr {
+		return expr.Add(x, expr.Float(f32, 1))
+	})
 	neg := unaryKernel("neg", f32, expr.Neg)
-	inc := unaryKernel("inc", ir.Int64, func(x *expr.Expr) *expr.Expr { return expr.Add(x, expr.Int(ir.Int64, 1)) })
+	inc := unaryKernel("inc", ir.Int64, func(x *expr.Expr) *expr.Expr {
+		return expr.Add(x, expr.Int(ir.Int64, 1))
+	})
 	zero := sym.Int(0)
 	less := &native.Kernel{Name: "less", Doc: foreign.Of("lt"), Loop: &loop.Func{Name: "less",
-		Bufs: []loop.Buf{{Name: "out", DType: ir.Bool, Role: loop.Out, Len: sym.Int(1)}, {Name: "in", DType: f32, Len: sym.Int(4)}},
-		Body: []loop.Stmt{&loop.Store{At: zero, Value: expr.Lt(expr.At(1, f32, zero), expr.Float(f32, 10))}}}}
-	cp := &native.Kernel{Name: "copy", Copy: true, Doc: foreign.Of("copy"), Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "copy", Syms: []*sym.Symbol{n},
-		Bufs: []loop.Buf{{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()}, {Name: "in", DType: f32, Len: n.Expr()}},
-		Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.At(1, f32, i.Expr())}}}}}}
+		Bufs: []loop.Buf{{Name: "out", DType: ir.Bool, Role: loop.Out, Len: sym.Int(1)},
+			{Name: "in", DType: f32, Len: sym.Int(4)}},
+		Body: []loop.Stmt{&loop.Store{At: zero, Value: expr.Lt(expr.At(1, f32, zero),
+			expr.Float(f32, 10))}}}}
+	cp := &native.Kernel{Name: "copy", Copy: true, Doc: foreign.Of("copy"),
+		Params: []*sym.Symbol{n}, Loop: &loop.Func{Name: "copy", Syms: []*sym.Symbol{n},
+			Bufs: []loop.Buf{{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()},
+				{Name: "in", DType: f32, Len: n.Expr()}},
+			Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(),
+				Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.At(1, f32, i.Expr())}}}}}}
 	all := sym.Mul(rows, four)
 	row := sym.NewVar("t", rows)
 	view := func(of *native.Buffer, name string) *native.Buffer {
@@ -108,33 +125,49 @@ func kitchenSink() *native.Program {
 	first := buffer("first", f32, native.Arena, sym.Int(1))
 	first.Root, first.At = h, zero
 	m := &native.Method{Name: foreign.Of("forward"), Symbols: []*sym.Symbol{s}}
-	m.Inputs = []native.Port{port(x), port(double), {Name: foreign.Of("flag"), Path: foreign.Of("kwargs['flag']"), Type: ir.TensorOf(ir.Bool), Buf: flag},
-		{Name: foreign.Of("scale"), Type: ir.Type{Kind: ir.FloatKind}, Var: scale}, {Name: foreign.Of("mode"), Value: ir.None{}}}
-	m.Outputs = []native.Port{port(out), port(count), {Name: foreign.Of("out2"), Type: ir.SymInt(sym.Mul(rows, four))}, {Name: foreign.Of("out3"), Value: ir.Int(7)}}
+	m.Inputs = []native.Port{port(x), port(double), {Name: foreign.Of("flag"),
+		Path: foreign.Of("kwargs['flag']"), Type: ir.TensorOf(ir.Bool), Buf: flag},
+		{Name: foreign.Of("scale"), Type: ir.Type{Kind: ir.FloatKind}, Var: scale},
+		{Name: foreign.Of("mode"), Value: ir.None{}}}
+	m.Outputs = []native.Port{port(out), port(count), {Name: foreign.Of("out2"),
+		Type: ir.SymInt(sym.Mul(rows, four))}, {Name: foreign.Of("out3"), Value: ir.Int(7)}}
 	m.Body = []native.Stmt{
-		&native.Assert{Cond: expr.Gt(expr.At(0, f32, zero), expr.Float(f32, 0)), Args: []*native.Buffer{double}, Message: foreign.Of("double must be positive */"), From: at(3, "_assert")},
-		&native.Call{Kernel: mulRow, Args: []*native.Buffer{h, x, weight}, Ints: []sym.Expr{all}, Scalars: []*expr.Expr{expr.Get(scale)}, From: at(4, "mul")},
+		&native.Assert{Cond: expr.Gt(expr.At(0, f32, zero), expr.Float(f32, 0)),
+			Args: []*native.Buffer{double}, Message: foreign.Of("double must be positive */"),
+			From: at(3, "_assert")},
+		&native.Call{Kernel: mulRow, Args: []*native.Buffer{h, x, weight}, Ints: []sym.Expr{all},
+			Scalars: []*expr.Expr{expr.Get(scale)}, From: at(4, "mul")},
 		&native.Cond{Pred: flag, From: at(5, "cond"),
-			Then: []native.Stmt{&native.Call{Kernel: neg, Args: []*native.Buffer{h, h}, Ints: []sym.Expr{all}, From: at(6, "neg")}},
-			Else: []native.Stmt{&native.Call{Kernel: add1, Args: []*native.Buffer{h, h}, Ints: []sym.Expr{all}, From: at(7, "add")}}},
+			Then: []native.Stmt{&native.Call{Kernel: neg, Args: []*native.Buffer{h, h},
+				Ints: []sym.Expr{all}, From: at(6, "neg")}},
+			Else: []native.Stmt{&native.Call{Kernel: add1, Args: []*native.Buffer{h, h},
+				Ints: []sym.Expr{all}, From: at(7, "add")}}},
 		&native.While{From: at(9, "while_loop"), Pred: p,
-			Head: []native.Stmt{&native.Call{Kernel: less, Args: []*native.Buffer{p, first}, From: at(10, "lt")}},
-			Body: []native.Stmt{&native.Call{Kernel: add1, Args: []*native.Buffer{h, h}, Ints: []sym.Expr{all}, From: at(11, "add")}}},
-		&native.For{Var: row, Extent: rows, Reverse: true, From: at(13, "scan"), Body: []native.Stmt{
-			&native.Call{Kernel: neg, Args: []*native.Buffer{ht, ht}, Ints: []sym.Expr{four}, From: at(14, "neg")}}},
+			Head: []native.Stmt{&native.Call{Kernel: less, Args: []*native.Buffer{p, first},
+				From: at(10, "lt")}},
+			Body: []native.Stmt{&native.Call{Kernel: add1, Args: []*native.Buffer{h, h},
+				Ints: []sym.Expr{all}, From: at(11, "add")}}},
+		&native.For{Var: row, Extent: rows, Reverse: true, From: at(13, "scan"),
+			Body: []native.Stmt{
+				&native.Call{Kernel: neg, Args: []*native.Buffer{ht, ht}, Ints: []sym.Expr{four},
+					From: at(14, "neg")}}},
 		&native.Call{Kernel: cp, Args: []*native.Buffer{h, h}, Ints: []sym.Expr{all}},
 		&native.Call{Kernel: cp, Args: []*native.Buffer{out, h}, Ints: []sym.Expr{all}},
 		&native.Poison{Buf: h},
-		&native.Call{Kernel: inc, Args: []*native.Buffer{state, state}, Ints: []sym.Expr{sym.Int(1)}, From: at(15, "add_")},
-		&native.Call{Kernel: unaryKernelOf(inc), Args: []*native.Buffer{count, state}, Ints: []sym.Expr{sym.Int(1)}},
+		&native.Call{Kernel: inc, Args: []*native.Buffer{state, state},
+			Ints: []sym.Expr{sym.Int(1)}, From: at(15, "add_")},
+		&native.Call{Kernel: unaryKernelOf(inc), Args: []*native.Buffer{count, state},
+			Ints: []sym.Expr{sym.Int(1)}},
 	}
 	m.Plan = &plan.Plan{Memories: []plan.Memory{{Size: 129, Align: 16}}}
 	y := buffer("out0", f32, native.Output, four)
 	second := &native.Method{Name: foreign.Of("ramp"), Outputs: []native.Port{port(y)},
-		Body: []native.Stmt{&native.Call{Kernel: cp, Args: []*native.Buffer{y, ramp}, Ints: []sym.Expr{four}}}}
+		Body: []native.Stmt{&native.Call{Kernel: cp, Args: []*native.Buffer{y, ramp},
+			Ints: []sym.Expr{four}}}}
 	return &native.Program{Source: foreign.Of("model.pt2"), Methods: []*native.Method{m, second},
 		Kernels: []*native.Kernel{mulRow, neg, add1, less, cp, inc},
-		Consts:  []*native.Const{weight.Const, ramp.Const, state.Const}, State: []*native.Buffer{state, ramp}}
+		Consts:  []*native.Const{weight.Const, ramp.Const, state.Const},
+		State:   []*native.Buffer{state, ramp}}
 }
 
 // unaryKernelOf returns k itself: the count is the state's new value plus one.
@@ -158,10 +191,13 @@ func TestProgram(t *testing.T) {
 
 	call := func(rows, double string) step {
 		return step{method: "sink_forward", out: []int{32, 8, 8},
-			args: []string{"(const float *)in[0]", "(const float *)in[1]", "(const uint8_t *)in[2]", "0.5",
-				"(float *)out[0]", "(int64_t *)out[1]", "(int64_t *)out[2]", "&sizes", "&state", "arena"},
-			before: "        sizes.x_dim0 = " + rows + ";\n        sizes.double_dim0 = " + double + ";\n",
-			after:  "        put(&sizes.out0_dim0, 4);\n"}
+			args: []string{"(const float *)in[0]", "(const float *)in[1]", "(const uint8_t *)in[2]",
+				"0.5",
+				"(float *)out[0]", "(int64_t *)out[1]", "(int64_t *)out[2]", "&sizes",
+				"&state", "arena"},
+			before: "        sizes.x_dim0 = " + rows + ";\n        sizes.double_dim0 = " +
+				double + ";\n",
+			after: "        put(&sizes.out0_dim0, 4);\n"}
 	}
 	x := floats(1, 2, 3, 4, 5, 6, 7, 8)
 	good := call("2", "4")
@@ -195,7 +231,8 @@ func TestProgram(t *testing.T) {
 		want.Write(binary.LittleEndian.AppendUint64(nil, 8))
 		want.Write(binary.LittleEndian.AppendUint32(nil, 2))
 	}
-	// x*w/2 = 0.5 2 4.5 8 2.5 6 10.5 16; plus 1, then plus 1 until the first is 10 or more: 9 times; negated.
+	// x*w/2 = 0.5 2 4.5 8 2.5 6 10.5 16; plus 1, then plus 1 until the first is 10 or more: 9
+	// times; negated.
 	result(floats(-10.5, -12, -14.5, -18, -12.5, -16, -20.5, -26), 7)
 	// negated, then plus 1 until -0.5 is 10.5: 11 times.
 	result(floats(-10.5, -9, -6.5, -3, -8.5, -5, -0.5, 5), 8)
@@ -257,25 +294,34 @@ func TestLargeWeights(t *testing.T) {
 	w := buffer("w", ir.Float32, native.Weight, sym.Int(n))
 	w.Const = &native.Const{Name: "w", From: foreign.Of("w"), DType: ir.Float32}
 	small := buffer("b", ir.Int8, native.Weight, sym.Int(3))
-	small.Const = &native.Const{Name: "b", From: foreign.Of("b"), DType: ir.Int8, Data: []byte{1, 2, 3}}
+	small.Const = &native.Const{Name: "b", From: foreign.Of("b"), DType: ir.Int8,
+		Data: []byte{1, 2, 3}}
 	for i := range n {
 		w.Const.Data = append(w.Const.Data, floats(float32(i))...)
 	}
-	out, out2 := buffer("out0", ir.Float32, native.Output, sym.Int(n)), buffer("out1", ir.Int8, native.Output, sym.Int(3))
+	out, out2 := buffer("out0", ir.Float32, native.Output, sym.Int(n)), buffer("out1", ir.Int8,
+		native.Output, sym.Int(3))
 	kf := unaryKernel("neg", ir.Float32, expr.Neg)
 	kf.Params[0] = kf.Loop.Syms[0]
 	ki := unaryKernel("neg_i8", ir.Int8, expr.Neg)
-	p := &native.Program{Source: foreign.Of("w.pt2"), Kernels: []*native.Kernel{kf, ki}, Consts: []*native.Const{small.Const, w.Const}, Methods: []*native.Method{{
-		Name: foreign.Of("forward"), Outputs: []native.Port{port(out), port(out2)}, Body: []native.Stmt{
-			&native.Call{Kernel: kf, Args: []*native.Buffer{out, w}, Ints: []sym.Expr{sym.Int(n)}},
-			&native.Call{Kernel: ki, Args: []*native.Buffer{out2, small}, Ints: []sym.Expr{sym.Int(3)}},
-		}}}}
+	p := &native.Program{Source: foreign.Of("w.pt2"), Kernels: []*native.Kernel{kf, ki},
+		Consts: []*native.Const{small.Const, w.Const}, Methods: []*native.Method{{
+			Name: foreign.Of("forward"), Outputs: []native.Port{port(out), port(out2)},
+			Body: []native.Stmt{
+				&native.Call{Kernel: kf, Args: []*native.Buffer{out, w},
+					Ints: []sym.Expr{sym.Int(n)}},
+				&native.Call{Kernel: ki, Args: []*native.Buffer{out2, small},
+					Ints: []sym.Expr{sym.Int(3)}},
+			}}}}
 	dir, pkg := generate(t, p, "large")
-	if pkg.File("large_weights.bin") == nil || pkg.File("large_weights.S") == nil || pkg.File("large_weights.c") != nil {
+	if pkg.File("large_weights.bin") == nil || pkg.File("large_weights.S") == nil ||
+		pkg.File("large_weights.c") != nil {
 		t.Fatal("large weights are not in a file of their own")
 	}
 	strict(t, dir, pkg)
-	main, stdin := mainText("large", []step{{method: "large_forward", args: []string{"(float *)out[0]", "(int8_t *)out[1]"}, out: []int{4 * n, 3}}}, "")
+	main, stdin := mainText("large",
+		[]step{{method: "large_forward", args: []string{"(float *)out[0]", "(int8_t *)out[1]"},
+			out: []int{4 * n, 3}}}, "")
 	for _, target := range []toolchain.Target{sanitized(), toolchain.Clang()} {
 		got := run(t, dir, pkg, main, stdin, target)
 		want := []byte{0}
@@ -287,8 +333,10 @@ func TestLargeWeights(t *testing.T) {
 			t.Errorf("%s: wrong results", target.Name)
 		}
 	}
-	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.RISCV32(), toolchain.GCC()} {
-		objects, err := target.Compile(t.Context(), t.TempDir(), filepath.Join(dir, "large_weights.S"))
+	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.RISCV32(),
+		toolchain.GCC()} {
+		objects, err := target.Compile(t.Context(), t.TempDir(),
+			filepath.Join(dir, "large_weights.S"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,13 +359,16 @@ func TestErrors(t *testing.T) {
 	}
 	p := kitchenSink()
 	p.Methods[0].Inputs[1].Type.Sizes = sizes(4)
-	p.Methods[0].Inputs[0].Type.Sizes = []sym.Expr{sym.Mod(p.Methods[0].Symbols[0].Expr(), sym.Int(3)), sym.Int(4)}
-	if _, err := c.Generate(p, c.Options{Name: "sink"}); err == nil || !strings.Contains(err.Error(), "size s0 does not follow") {
+	p.Methods[0].Inputs[0].Type.Sizes = []sym.Expr{sym.Mod(p.Methods[0].Symbols[0].Expr(),
+		sym.Int(3)), sym.Int(4)}
+	if _, err := c.Generate(p, c.Options{Name: "sink"}); err == nil ||
+		!strings.Contains(err.Error(), "size s0 does not follow") {
 		t.Errorf("got %v", err)
 	}
 	p = kitchenSink()
 	p.Methods[0].Inputs[0].Buf.DType = ir.Complex64
-	if _, err := c.Generate(p, c.Options{Name: "sink"}); err == nil || !strings.Contains(err.Error(), "complex64") {
+	if _, err := c.Generate(p, c.Options{Name: "sink"}); err == nil ||
+		!strings.Contains(err.Error(), "complex64") {
 		t.Errorf("got %v", err)
 	}
 }

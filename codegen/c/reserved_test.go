@@ -12,12 +12,14 @@ import (
 	"testing"
 )
 
-var updateReserved = flag.Bool("update-reserved", false, "add to reserved.txt what the installed headers have")
+var updateReserved = flag.Bool("update-reserved", false,
+	"add to reserved.txt what the installed headers have")
 
 // reservedHeaders are the headers whose names generated C leaves alone.
 var reservedHeaders = []string{
 	"math.h", "complex.h", "stdio.h", "stdlib.h", "string.h", "errno.h", "limits.h", "float.h",
-	"stddef.h", "stdint.h", "stdbool.h", "ctype.h", "assert.h", "time.h", "inttypes.h", "fenv.h", "signal.h", "unistd.h",
+	"stddef.h", "stdint.h", "stdbool.h", "ctype.h", "assert.h", "time.h", "inttypes.h", "fenv.h",
+	"signal.h", "unistd.h",
 }
 
 // Every name that the installed headers give to a macro, function, type or
@@ -34,7 +36,8 @@ func TestReserved(t *testing.T) {
 			missing[name] = true
 		}
 	}
-	for _, name := range []string{"NAN", "EOF", "I", "INFINITY", "errno", "stdin", "signbit", "printf", "gamma", "FILE", "complex", "y1", "PATH_MAX", "FP_NAN"} {
+	for _, name := range []string{"NAN", "EOF", "I", "INFINITY", "errno", "stdin", "signbit",
+		"printf", "gamma", "FILE", "complex", "y1", "PATH_MAX", "FP_NAN"} {
 		if !all[name] && name != "PATH_MAX" { // not all systems have it
 			t.Errorf("the headers are said not to have %s", name)
 		}
@@ -83,7 +86,8 @@ func headerNames(t *testing.T) map[string]bool {
 			return string(out)
 		}
 		for _, standard := range []string{"-D_GNU_SOURCE", "-U_GNU_SOURCE"} {
-			for _, m := range regexp.MustCompile(`(?m)^#define (\w+)`).FindAllStringSubmatch(run("-dM", "-E", standard), -1) {
+			for _, m := range regexp.MustCompile(`(?m)^#define (\w+)`).FindAllStringSubmatch(
+				run("-dM", "-E", standard), -1) {
 				add(m[1])
 			}
 			aux := filepath.Join(dir, "functions")
@@ -95,22 +99,30 @@ func headerNames(t *testing.T) map[string]bool {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range regexp.MustCompile(`(?m)^/\*.*?\*/ extern [^(]*?\b(\w+) \(`).FindAllStringSubmatch(string(functions), -1) {
+			for _, m := range regexp.MustCompile(
+				`(?m)^/\*.*?\*/ extern [^(]*?\b(\w+) \(`).FindAllStringSubmatch(string(functions),
+				-1) {
 				add(m[1])
 			}
 			text := run("-E", "-P", standard)
-			for _, m := range regexp.MustCompile(`(?m)\btypedef\b[^;{}]*?\b(\w+)\s*(?:\[[^]]*\])?;`).FindAllStringSubmatch(text, -1) {
+			for _, m := range regexp.MustCompile(
+				`(?m)\btypedef\b[^;{}]*?\b(\w+)\s*(?:\[[^]]*\])?;`).FindAllStringSubmatch(text,
+				-1) {
 				add(m[1])
 			}
-			for _, m := range regexp.MustCompile(`(?m)^}\s*(\w+);`).FindAllStringSubmatch(text, -1) {
+			for _, m := range regexp.MustCompile(`(?m)^}\s*(\w+);`).FindAllStringSubmatch(text,
+				-1) {
 				add(m[1])
 			}
-			for _, body := range regexp.MustCompile(`\benum\b[^;{]*{([^}]*)}`).FindAllStringSubmatch(text, -1) {
-				for _, m := range regexp.MustCompile(`(?:^|,)\s*(\w+)`).FindAllStringSubmatch(body[1], -1) {
+			for _, body := range regexp.MustCompile(
+				`\benum\b[^;{]*{([^}]*)}`).FindAllStringSubmatch(text, -1) {
+				for _, m := range regexp.MustCompile(`(?:^|,)\s*(\w+)`).FindAllStringSubmatch(
+					body[1], -1) {
 					add(m[1])
 				}
 			}
-			for _, m := range regexp.MustCompile(`(?m)^extern [^(;]*?\b(\w+)(?:\[[^]]*\])?;`).FindAllStringSubmatch(text, -1) {
+			for _, m := range regexp.MustCompile(
+				`(?m)^extern [^(;]*?\b(\w+)(?:\[[^]]*\])?;`).FindAllStringSubmatch(text, -1) {
 				add(m[1]) // variables
 			}
 		}

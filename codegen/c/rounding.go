@@ -22,10 +22,12 @@ func rounding(e *expr.Expr) *expr.Expr {
 		if c.Op != expr.OpConst {
 			c, sum = sum, c
 		}
-		if e.DType != ir.Float32 || sum.Op != expr.OpAdd || sum.Args[0].Op != expr.OpRound || !whole(c) || !whole(sum.Args[1]) {
+		if e.DType != ir.Float32 || sum.Op != expr.OpAdd || sum.Args[0].Op != expr.OpRound ||
+			!whole(c) || !whole(sum.Args[1]) {
 			return nil
 		}
-		return expr.Add(expr.Round(limited(e, c, sum.Args[0].Args[0], c.Float-sum.Args[1].Float)), sum.Args[1])
+		return expr.Add(expr.Round(limited(e, c, sum.Args[0].Args[0], c.Float-sum.Args[1].Float)),
+			sum.Args[1])
 	case e.Op == expr.OpCast && e.DType.IsInt() && e.Args[0].DType == ir.Float32:
 		if x := limitsFirst(e.Args[0]); x != nil {
 			return expr.Cast(e.DType, x)
@@ -68,7 +70,8 @@ func limited(e, c, x *expr.Expr, limit float64) *expr.Expr {
 
 // whole reports whether e is a constant that is an integer and small.
 func whole(e *expr.Expr) bool {
-	return e.Op == expr.OpConst && e.DType.IsFloat() && e.Float == math.Trunc(e.Float) && math.Abs(e.Float) <= roundable/2 &&
+	return e.Op == expr.OpConst && e.DType.IsFloat() && e.Float == math.Trunc(e.Float) &&
+		math.Abs(e.Float) <= roundable/2 &&
 		(e.Float != 0 || !math.Signbit(e.Float))
 }
 

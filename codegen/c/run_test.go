@@ -87,7 +87,8 @@ int main(void)
 			fmt.Fprintf(&b, "        out[%d] = junk(%d);\n", i, n)
 		}
 		b.WriteString(s.before)
-		fmt.Fprintf(&b, "        status = (unsigned char)%s(%s);\n        put(&status, 1);\n", s.method, strings.Join(s.args, ", "))
+		fmt.Fprintf(&b, "        status = (unsigned char)%s(%s);\n        put(&status, 1);\n",
+			s.method, strings.Join(s.args, ", "))
 		for i, n := range s.out {
 			fmt.Fprintf(&b, "        put(out[%d], %d);\n        free(out[%d]);\n", i, n, i)
 		}
@@ -131,7 +132,8 @@ func sources(dir string, pkg *codegen.Package) []string {
 func strict(t *testing.T, dir string, pkg *codegen.Package, flags ...string) {
 	t.Helper()
 	targets := []toolchain.Target{
-		toolchain.GCC(), toolchain.Clang(), toolchain.CortexM4(), toolchain.CortexM0(), toolchain.RISCV32(),
+		toolchain.GCC(), toolchain.Clang(), toolchain.CortexM4(), toolchain.CortexM0(),
+		toolchain.RISCV32(),
 		toolchain.GXX().With("-Wconversion"), toolchain.ClangXX().With("-Wconversion"),
 	}
 	for _, target := range targets {
@@ -149,7 +151,8 @@ func strict(t *testing.T, dir string, pkg *codegen.Package, flags ...string) {
 
 // run compiles the package and a main program for the host with sanitizers and
 // returns what it prints.
-func run(t *testing.T, dir string, pkg *codegen.Package, mainC string, stdin []byte, target toolchain.Target) []byte {
+func run(t *testing.T, dir string, pkg *codegen.Package, mainC string, stdin []byte,
+	target toolchain.Target) []byte {
 	t.Helper()
 	bin := t.TempDir()
 	objects, err := target.Compile(t.Context(), bin, sources(dir, pkg)...)
@@ -160,7 +163,8 @@ func run(t *testing.T, dir string, pkg *codegen.Package, mainC string, stdin []b
 	if err := os.WriteFile(mainFile, []byte(mainC), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	host := toolchain.Target{Name: "main", Compiler: target.Compiler, Flags: []string{"-std=gnu99", "-I" + dir}}
+	host := toolchain.Target{Name: "main", Compiler: target.Compiler, Flags: []string{"-std=gnu99",
+		"-I" + dir}}
 	main, err := host.Compile(t.Context(), bin, mainFile)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,8 @@ const numbersParam = "numbers"
 func (b *body) section(s *native.Section) {
 	outer := *b.printer
 	inner := &body{printer: b.printer, m: b.m, decls: codegen.Declarations(s.Body), uses: b.uses,
-		ports: b.ports, bufs: map[*native.Buffer]string{}, given: b.given, numbers: b.numbers, fresh: true}
+		ports: b.ports, bufs: map[*native.Buffer]string{}, given: b.given, numbers: b.numbers,
+		fresh: true}
 	b.w, b.usage, b.scope = &writer{indent: 1}, usage{}, codegen.NewScope(outer.scope)
 	inner.statements(s.Body)
 	fails := codegen.Fails(s.Body)

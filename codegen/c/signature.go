@@ -51,12 +51,14 @@ func (g *gen) signatures() error {
 		}
 		m := &method{
 			Method: nm, binding: binding, name: g.names.Take(g.prefix + "_" + nm.Name.Identifier()),
-			scope: codegen.NewScope(g.locals), fields: map[field]string{}, arena: codegen.ArenaSize(nm),
+			scope: codegen.NewScope(g.locals), fields: map[field]string{},
+			arena: codegen.ArenaSize(nm),
 		}
 		m.scope.Reserve(sizesParam, stateParam, arenaParam, arenaBase)
 		for i, p := range nm.Inputs {
 			name := ""
-			if isArgument(p) || p.Value == nil && p.Type.Kind == ir.IntKind && hasDim(binding.In, i) {
+			if isArgument(p) || p.Value == nil && p.Type.Kind == ir.IntKind &&
+				hasDim(binding.In, i) {
 				name = m.scope.Take(p.Name.Identifier())
 			}
 			m.in = append(m.in, name)
@@ -118,7 +120,8 @@ func (m *method) sizeFields(names *codegen.Scope) {
 	scope := codegen.NewScope(names)
 	take := func(output bool, d native.Dim, port foreign.Text) {
 		if d.Axis >= 0 {
-			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d", port.Identifier(), d.Axis))
+			m.fields[field{output, d.Port, d.Axis}] = scope.Take(fmt.Sprintf("%s_dim%d",
+				port.Identifier(), d.Axis))
 		}
 	}
 	for _, d := range m.binding.In {
@@ -163,16 +166,19 @@ func (g *gen) params(m *method) []param {
 			out = append(out, pointer("", p.Buf.DType, name))
 		case p.Var != nil:
 			t, _ := typeOf(p.Var.DType)
-			out = append(out, param{decl: t.String() + " *" + name, name: name, elem: max(1, p.Var.DType.Size())})
+			out = append(out, param{decl: t.String() + " *" + name, name: name,
+				elem: max(1, p.Var.DType.Size())})
 		default:
 			out = append(out, param{decl: "int64_t *" + name, name: name, elem: 8})
 		}
 	}
 	if len(m.fields) > 0 {
-		out = append(out, param{decl: m.sizes + " *" + sizesParam, name: sizesParam, elem: g.idx.bits() / 8})
+		out = append(out, param{decl: m.sizes + " *" + sizesParam, name: sizesParam,
+			elem: g.idx.bits() / 8})
 	}
 	if m.state {
-		out = append(out, param{decl: g.prefix + "_state *" + stateParam, name: stateParam, elem: g.stateAlign()})
+		out = append(out, param{decl: g.prefix + "_state *" + stateParam, name: stateParam,
+			elem: g.stateAlign()})
 	}
 	if m.arena > 0 {
 		out = append(out, param{decl: "void *" + arenaParam, name: arenaParam})

@@ -105,7 +105,8 @@ func (g *gen) weightDeclarations(w *writer) {
 		w.raw(fmt.Sprintf("/* Weights, in %s_weights.c. */", g.prefix))
 		for _, c := range g.weights.Consts {
 			t, _ := storageOf(c.DType)
-			w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const], max(1, elements(c.Const))))
+			w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const],
+				max(1, elements(c.Const))))
 		}
 		return
 	}
@@ -118,7 +119,8 @@ func (g *gen) weightDeclarations(w *writer) {
 		if c.Offset > 0 {
 			at = fmt.Sprintf("(%s + %d)", at, c.Offset)
 		}
-		w.line("static const %s *const %s = (const %s *)(const void *)%s;", t, g.consts[c.Const], t, at)
+		w.line("static const %s *const %s = (const %s *)(const void *)%s;", t,
+			g.consts[c.Const], t, at)
 	}
 }
 
@@ -140,11 +142,14 @@ func (g *gen) stateAlign() int {
 }
 
 func (g *gen) stateStruct(w *writer) {
-	w.raw(fmt.Sprintf("/* What the model remembers between calls. %s_reset gives it its first value. */", g.prefix))
+	w.raw(fmt.Sprintf(
+		"/* What the model remembers between calls. %s_reset gives it its first value. */",
+		g.prefix))
 	var rows []row
 	for _, b := range g.p.State {
 		t, _ := storageOf(b.DType)
-		rows = append(rows, row{fmt.Sprintf("%s %s[%d];", t, g.fields[b], max(1, b.MaxLen)), b.DType.String() + " " + codegen.ShapeText(b.Sizes, nil)})
+		rows = append(rows, row{fmt.Sprintf("%s %s[%d];", t, g.fields[b], max(1, b.MaxLen)),
+			b.DType.String() + " " + codegen.ShapeText(b.Sizes, nil)})
 	}
 	structure(w, g.prefix+"_state", rows)
 	w.blank()

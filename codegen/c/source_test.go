@@ -41,17 +41,21 @@ method forward {
 	if err != nil {
 		t.Fatal(err)
 	}
-	np, err := native.Build(p, native.Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}})
+	np, err := native.Build(p, native.Options{Table: ops.Standard(), Planner: plan.Best{},
+		Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, _ := generate(t, np, "wide")
-	report, err := exec.CommandContext(t.Context(), gcc, "-std=c99", "-O3", "-march=icelake-server", "-mtune=icelake-server",
-		"-fopt-info-vec-optimized", "-c", "-o", filepath.Join(dir, "wide.o"), filepath.Join(dir, "wide.c")).CombinedOutput()
+	report, err := exec.CommandContext(t.Context(), gcc, "-std=c99", "-O3", "-march=icelake-server",
+		"-mtune=icelake-server",
+		"-fopt-info-vec-optimized", "-c", "-o", filepath.Join(dir, "wide.o"),
+		filepath.Join(dir, "wide.c")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, report)
 	}
-	if s := string(report); !strings.Contains(s, "loop vectorized using 64 byte vectors") || strings.Contains(s, "loop vectorized using 32 byte vectors") {
+	if s := string(report); !strings.Contains(s, "loop vectorized using 64 byte vectors") ||
+		strings.Contains(s, "loop vectorized using 32 byte vectors") {
 		t.Errorf("vectors are not whole ones:\n%s", s)
 	}
 }
@@ -62,17 +66,21 @@ func TestFastMath(t *testing.T) {
 	dir, pkg := generate(t, kitchenSink(), "sink")
 	source := sources(dir, pkg)[:1]
 	for _, target := range []toolchain.Target{toolchain.GCC(), toolchain.Clang()} {
-		for _, flags := range [][]string{{"-ffast-math"}, {"-O3", "-ffast-math"}, {"-Ofast"}, {"-ffinite-math-only"}} {
+		for _, flags := range [][]string{{"-ffast-math"}, {"-O3", "-ffast-math"}, {"-Ofast"},
+			{"-ffinite-math-only"}} {
 			if strings.HasPrefix(target.Compiler, "clang") && flags[0] == "-Ofast" {
 				flags = append(flags, "-Wno-deprecated") // clang says that of the name
 			}
 			_, err := target.With(flags...).Compile(t.Context(), t.TempDir(), source...)
-			if err == nil || !strings.Contains(err.Error(), "sink.c needs exact floating-point arithmetic: compile it without -ffast-math") {
+			if err == nil ||
+				!strings.Contains(err.Error(),
+					"sink.c needs exact floating-point arithmetic: compile it without -ffast-math") {
 				t.Errorf("%s %v: %v", target.Compiler, flags, err)
 			}
 		}
 		for _, flags := range [][]string{{"-O3"}, {"-Os"}, {"-O3", "-fno-math-errno"}} {
-			if _, err := target.With(flags...).Compile(t.Context(), t.TempDir(), source...); err != nil {
+			if _, err := target.With(flags...).Compile(t.Context(), t.TempDir(),
+				source...); err != nil {
 				t.Errorf("%s %v: %v", target.Compiler, flags, err)
 			}
 		}

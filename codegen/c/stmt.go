@@ -67,7 +67,8 @@ func (p *printer) stmt(s loop.Stmt) {
 
 func (p *printer) loop(s *loop.For) {
 	divided := p.parts != nil && s.Divided
-	if n, ok := s.Extent.Const(); ok && !divided && (s.Unroll && n <= maxUnrolled || n == 1) && !breaks(s.Body) {
+	if n, ok := s.Extent.Const(); ok && !divided && (s.Unroll && n <= maxUnrolled || n == 1) &&
+		!breaks(s.Body) {
 		p.unroll(s, n)
 		return
 	}
@@ -186,7 +187,8 @@ func (p *printer) update(s *loop.Assign, t ctype) (op, rest string) {
 		return "", ""
 	}
 	x, y := e.Args[0], e.Args[1]
-	same := x.Op == expr.OpLocal && x.Var == s.Var && (s.Var.Len == 0 || len(x.Coords) == 1 && x.Coords[0].Equal(s.At))
+	same := x.Op == expr.OpLocal && x.Var == s.Var && (s.Var.Len == 0 || len(x.Coords) == 1 &&
+		x.Coords[0].Equal(s.At))
 	if !same || e.Op == expr.OpAdd && y.Op == expr.OpConst && y.Float < 0 {
 		return "", ""
 	}
@@ -214,7 +216,8 @@ func (p *printer) store(s *loop.Store) {
 		value = convert(value, t)
 	}
 	if value.literal && value.t == tBool {
-		value = code{s: map[string]string{"true": "1", "false": "0"}[value.s], p: precPostfix, t: t, literal: true}
+		value = code{s: map[string]string{"true": "1", "false": "0"}[value.s], p: precPostfix, t: t,
+			literal: true}
 	}
 	p.w.line("%s[%s] = %s;", b.name, p.index(s.At).s, value.s)
 }

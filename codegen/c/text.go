@@ -84,7 +84,8 @@ func join(op string, a, b code, t ctype) code {
 // shortLiteral writes a small number without its cast if what it meets makes C
 // widen it anyway.
 func shortLiteral(c, other code) code {
-	if n, wide := strings.CutPrefix(c.s, wideLiteral); wide && c.literal && !other.literal && other.t == tU64 {
+	if n, wide := strings.CutPrefix(c.s, wideLiteral); wide && c.literal && !other.literal &&
+		other.t == tU64 {
 		c.s, c.p = n+"u", precPostfix
 	}
 	return c
@@ -112,7 +113,8 @@ func ternary(c, a, b code, t ctype) code {
 	if c.p == precOr { // compilers want it in parentheses
 		least = precUnary
 	}
-	return code{s: c.at(least) + " ? " + a.at(precOrElse) + " : " + b.at(precTernary), p: precTernary, t: t}
+	return code{s: c.at(least) + " ? " + a.at(precOrElse) + " : " + b.at(precTernary),
+		p: precTernary, t: t}
 }
 
 // negate returns -c.

@@ -47,7 +47,8 @@ func (p *printer) shares(body []loop.Stmt) map[string]share {
 		of := p.index(n).at(precMul)
 		first, end := of+" * "+partName+" / "+partsName, of+" * ("+partName+" + 1) / "+partsName
 		if _, most := n.Bounds(); at == tI32 && most > math.MaxInt32/int64(p.g.opt.Threads) {
-			first, end = fmt.Sprintf("(%s)((int64_t)%s)", at, first), fmt.Sprintf("(%s)((int64_t)%s)", at, end)
+			first, end = fmt.Sprintf("(%s)((int64_t)%s)", at, first),
+				fmt.Sprintf("(%s)((int64_t)%s)", at, end)
 		}
 		p.w.line("const %s %s = %s, %s = %s;", at, s.first, first, s.end, end)
 		shares[n.Key()] = s
@@ -88,7 +89,8 @@ func (g *gen) parts(name, head string, phases []phase, params []parameter, owns 
 				own, given = append(own, p), append(given, "a->"+p.name+ofPart(p.name, owns))
 			}
 		}
-		own = append(own, parameter{typ: at + " ", name: partName}, parameter{typ: at + " ", name: partsName})
+		own = append(own, parameter{typ: at + " ", name: partName}, parameter{typ: at + " ",
+			name: partsName})
 		w.blank()
 		w.line("%s %s(%s)", head, function, paramList(own))
 		w.raw(strings.Trim(ph.body, "\n"))
@@ -98,7 +100,8 @@ func (g *gen) parts(name, head string, phases []phase, params []parameter, owns 
 		w.line("static void %s(void *arguments, int32_t part)", part)
 		w.raw("{")
 		w.line("    const %s *const a = (const %s *)arguments;", arguments, arguments)
-		w.line("    %s(%s);", function, strings.Join(append(given, "part", g.upper+"_THREADS"), ", "))
+		w.line("    %s(%s);", function, strings.Join(append(given, "part", g.upper+"_THREADS"),
+			", "))
 		w.raw("}")
 	}
 	w.blank()

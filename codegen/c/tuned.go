@@ -24,11 +24,14 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	g.tiles = g.tiles || in.Tile.Vector
 	names := operandNames(in)
 	if len(names) != len(info.dtypes) {
-		g.fail(fmt.Errorf("kernel %s: %d operands for %d names", k.Name, len(info.dtypes), len(names)))
+		g.fail(fmt.Errorf("kernel %s: %d operands for %d names", k.Name, len(info.dtypes),
+			len(names)))
 		return
 	}
-	text := &ctext.Kernel{Index: g.idx.String(), Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction}
-	p := &printer{g: g, where: "kernel " + k.Name, scope: codegen.NewScope(g.locals), syms: map[*sym.Symbol]string{}}
+	text := &ctext.Kernel{Index: g.idx.String(), Ints: map[string]string{}, Rows: in.Tile.Rows,
+		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction}
+	p := &printer{g: g, where: "kernel " + k.Name, scope: codegen.NewScope(g.locals),
+		syms: map[*sym.Symbol]string{}}
 	p.scope.Reserve(names...)
 	for _, s := range k.Params {
 		p.syms[s] = p.scope.Take(intName(in, s))
@@ -134,7 +137,8 @@ func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
 			continue
 		}
 		g.support.names[key] = h
-		s, err := ctext.Text(h, &ctext.Kernel{Index: g.idx.String(), Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction})
+		s, err := ctext.Text(h, &ctext.Kernel{Index: g.idx.String(), Rows: in.Tile.Rows,
+			Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction})
 		if err != nil {
 			g.fail(err)
 		}
@@ -160,14 +164,16 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	if ep == nil {
 		return result{call: func(acc, _, _ string) string { return acc }}
 	}
-	p := &printer{g: g, w: &writer{indent: 1}, where: "epilogue of " + info.name, scope: codegen.NewScope(g.locals),
-		vars: map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
+	p := &printer{g: g, w: &writer{indent: 1}, where: "epilogue of " + info.name,
+		scope: codegen.NewScope(g.locals),
+		vars:  map[*expr.Var]string{}, syms: map[*sym.Symbol]string{}}
 	acc, _ := typeOf(ep.Acc.DType)
 	ret, _ := storageOf(ep.DType)
 	p.vars[ep.Acc] = p.scope.Take("acc")
 	p.syms[ep.O], p.syms[ep.C] = p.scope.Take("o"), p.scope.Take("c")
 	dropped := make([]bool, 3+len(ep.Extra))
-	params := []parameter{{acc.String() + " ", p.vars[ep.Acc], &dropped[0]}, {g.idx.String() + " ", p.syms[ep.O], &dropped[1]}, {g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
+	params := []parameter{{acc.String() + " ", p.vars[ep.Acc], &dropped[0]}, {g.idx.String() + " ",
+		p.syms[ep.O], &dropped[1]}, {g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
 	first := 1 + len(in.Operands) + len(in.Packed)
 	extras := names[first : first+len(ep.Extra)]
 	for i, d := range ep.Extra {

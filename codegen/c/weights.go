@@ -38,7 +38,8 @@ func (g *gen) weightArrays() string {
 	w.raw("/* Declared first, so that they are external in C++ too. */")
 	for _, c := range g.weights.Consts {
 		t, _ := storageOf(c.DType)
-		w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const], max(1, elements(c.Const))))
+		w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const],
+			max(1, elements(c.Const))))
 	}
 	for _, c := range g.weights.Consts {
 		t, _ := storageOf(c.DType)

@@ -129,7 +129,8 @@ func breakAt(s string, width int) int {
 		switch s[i] {
 		case '(', '{':
 			depth += nestingCost
-			cost, ok = parenCost, s[i] == '(' && i+1 < len(s) && s[i+1] != ')' && (i == 0 || s[i-1] != ' ')
+			cost, ok = parenCost, s[i] == '(' && i+1 < len(s) && s[i+1] != ')' && (i == 0 ||
+				s[i-1] != ' ')
 		case '[':
 			depth += subscriptCost
 		case ')', '}':

@@ -12,7 +12,8 @@ func TestAsIsKeepsPlaces(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the shared cases are not here")
 	}
-	for name, atLeast := range map[string]int{"lenet": 5, "mlperf_kws_dscnn": 8, "nanogpt_sdpa": 10, "scan": 0, "dynamic_batch": 1} {
+	for name, atLeast := range map[string]int{"lenet": 5, "mlperf_kws_dscnn": 8, "nanogpt_sdpa": 10,
+		"scan": 0, "dynamic_batch": 1} {
 		path := shared + name + "/model.pte"
 		p, closer, err := Read(path)
 		if err != nil {
@@ -40,9 +41,11 @@ func TestAsIsKeepsPlaces(t *testing.T) {
 				moved++
 			}
 		}
-		t.Logf("%s: %d bytes, %d buffers where they were, %d moved, of %d", name, m.Plan.Size(), kept, moved, len(m.Problem.Buffers))
+		t.Logf("%s: %d bytes, %d buffers where they were, %d moved, of %d", name, m.Plan.Size(),
+			kept, moved, len(m.Problem.Buffers))
 		if kept < atLeast || moved > kept || m.Plan.Size() < memories[0].Size {
-			t.Errorf("%s: %d kept, %d moved; %d bytes, the program has %d", name, kept, moved, m.Plan.Size(), memories[0].Size)
+			t.Errorf("%s: %d kept, %d moved; %d bytes, the program has %d", name, kept, moved,
+				m.Plan.Size(), memories[0].Size)
 		}
 	}
 }

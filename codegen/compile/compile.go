@@ -73,7 +73,8 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Speed: opt.Lang != "pte" && opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
+	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Speed: opt.Lang != "pte" &&
+		opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
 	switch {
 	case opt.Lang == "pte":
 		ctx.Keep = lower.IsStock
@@ -114,7 +115,8 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
-	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison, Bands: opt.Bands, Checked: opt.Checked, Done: opt.done()}
+	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison,
+		Bands: opt.Bands, Checked: opt.Checked, Done: opt.done()}
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
 	}
@@ -149,14 +151,20 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 	source := np.Source.Raw()
 	defer internal(&ir.Program{Source: source}, &err)
 	name := opt.name(source)
-	if opt.Threads > 1 && opt.Warn != nil && !slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
-		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing", source, opt.Threads))
+	if opt.Threads > 1 && opt.Warn != nil &&
+		!slices.ContainsFunc(np.Kernels, (*native.Kernel).Divided) {
+		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing",
+			source, opt.Threads))
 	}
 	switch opt.Lang {
 	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes,
+			Threads: opt.Threads, Target: opt.Target, FunctionWeight: opt.FunctionWeight,
+			Done: opt.done()})
 	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage, Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target, FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage,
+			Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target,
+			FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 	}
 	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
 }
@@ -201,7 +209,9 @@ func (opt Options) name(source string) string {
 // reaches a user.
 func internal(p *ir.Program, err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("%s: internal error: %v; this is a defect of etgen, please report it with the model", foreign.Message(p.Source), r)
+		*err = fmt.Errorf(
+			"%s: internal error: %v; this is a defect of etgen, please report it with the model",
+			foreign.Message(p.Source), r)
 	}
 }
 
@@ -210,7 +220,10 @@ func internal(p *ir.Program, err *error) {
 func NameOf(file string) string {
 	base := filepath.Base(file)
 	stem := strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
-	stem = strings.TrimLeftFunc(stem, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	stem = strings.TrimLeftFunc(stem, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' ||
+			r > '9')
+	})
 	if stem == "" || stem[0] <= '9' {
 		stem = "model" + stem
 	}

@@ -56,10 +56,13 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 		out.Warnings = append(out.Warnings, p.Warnings...)
 		if len(p.Methods) > 1 && f.Name != "" {
 			if f.Name != NameOf(f.Path) {
-				return nil, nil, fmt.Errorf("%s has %d methods, which cannot all be called %s", foreign.Message(p.Source), len(p.Methods), f.Name)
+				return nil, nil, fmt.Errorf("%s has %d methods, which cannot all be called %s",
+					foreign.Message(p.Source), len(p.Methods), f.Name)
 			}
 			if f.Name = ""; !share && len(p.SharedState()) > 0 {
-				return nil, nil, fmt.Errorf("%s has methods that share state: it goes together with other files only if these may share theirs too", foreign.Message(p.Source))
+				return nil, nil,
+					fmt.Errorf(
+						"%s has methods that share state: it goes together with other files only if these may share theirs too", foreign.Message(p.Source))
 			}
 		}
 		for _, m := range p.Methods {
@@ -67,7 +70,9 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 				m.Name = f.Name
 			}
 			if other, ok := from[m.Name]; ok {
-				return nil, nil, fmt.Errorf("method %s is in both %s and %s: give one another name", foreign.Message(m.Name), foreign.Message(other), foreign.Message(filepath.Base(f.Path)))
+				return nil, nil, fmt.Errorf("method %s is in both %s and %s: give one another name",
+					foreign.Message(m.Name), foreign.Message(other),
+					foreign.Message(filepath.Base(f.Path)))
 			}
 			from[m.Name] = filepath.Base(f.Path)
 			m.Source = p.Source

@@ -48,7 +48,8 @@ func TestProbes(t *testing.T) {
 		if next != calls {
 			t.Errorf("%s: %d probes in order, want %d", lang, next, calls)
 		}
-		if extra := strings.Count(kept.String(), "\n") - strings.Count(text[false], "\n"); extra < 1 || extra > 4 {
+		if extra := strings.Count(kept.String(), "\n") - strings.Count(text[false], "\n"); extra <
+			1 || extra > 4 {
 			t.Errorf("%s: %d lines more besides the probes", lang, extra)
 		}
 	}

@@ -18,7 +18,8 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 		return nil, err
 	}
 	return codepte.Generate(p, codepte.Options{
-		Planner: opt.planner(), Done: opt.done(), ExternalWeights: opt.ExternalWeights, StackTraces: opt.StackTraces,
+		Planner: opt.planner(), Done: opt.done(), ExternalWeights: opt.ExternalWeights,
+		StackTraces: opt.StackTraces,
 	})
 }
 
@@ -29,7 +30,8 @@ func printPTE(out *codepte.Output, name string, debug bool) (*codegen.Package, e
 	if err := pte.Write(&program, out.Program); err != nil {
 		return nil, err
 	}
-	pkg := &codegen.Package{Name: name, Kind: codegen.KindPTE, Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
+	pkg := &codegen.Package{Name: name, Kind: codegen.KindPTE,
+		Files: []codegen.File{{Name: name + ".pte", Data: program.Bytes()}}}
 	if debug {
 		file := name + ".pte"
 		text, err := out.DebugMap(file).JSON()

@@ -97,10 +97,12 @@ func FormatOf(path string) Format {
 	if bytes.HasPrefix(head[:], []byte("PK")) || bytes.HasPrefix(head[:], []byte("{")) {
 		return "" // an exported program, whatever it is called
 	}
-	return map[string]Format{".pte": ProgramFile, ".bpte": BundleFile, ".ptd": DataFile}[filepath.Ext(path)]
+	return map[string]Format{".pte": ProgramFile, ".bpte": BundleFile,
+		".ptd": DataFile}[filepath.Ext(path)]
 }
 
-func raised(p *pte.Program, path string, data []string, open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
+func raised(p *pte.Program, path string, data []string,
+	open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
 	if err := pte.VerifyTables(p, ops.Standard()); err != nil {

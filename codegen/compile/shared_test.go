@@ -40,7 +40,9 @@ func TestRecordsAreRight(t *testing.T) {
 			defer closer.Close()
 			files++
 			err = lower.Functional[:3].Run(&lower.Context{Table: ops.Standard()}, p, nil)
-			expected := slices.ContainsFunc(mistaken, func(w string) bool { return strings.HasSuffix(filepath.ToSlash(path), w) })
+			expected := slices.ContainsFunc(mistaken, func(w string) bool {
+				return strings.HasSuffix(filepath.ToSlash(path), w)
+			})
 			if err != nil || (len(p.Warnings) > 0) != expected {
 				t.Errorf("%s: error %v, warnings %v", path, err, p.Warnings)
 			}

@@ -7,11 +7,14 @@ import (
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
-// Targets are the names that Options.Target may have. The first two are the same: whoever compiles the package
+// Targets are the names that Options.Target may have. The first two are the same: whoever compiles
+// the package
 // decides the machine.
 func Targets() []string {
-	return []string{"generic", "native", "scalar", "neon", "x86-64-v3", "x86-64-v4", "cortex-m0", "cortex-m1", "cortex-m3", "cortex-m4", "cortex-m7",
-		"cortex-m23", "cortex-m33", "cortex-m35", "cortex-m52", "cortex-m55", "cortex-m85", "riscv32"}
+	return []string{"generic", "native", "scalar", "neon", "x86-64-v3", "x86-64-v4", "cortex-m0",
+		"cortex-m1", "cortex-m3", "cortex-m4", "cortex-m7",
+		"cortex-m23", "cortex-m33", "cortex-m35", "cortex-m52", "cortex-m55",
+		"cortex-m85", "riscv32"}
 }
 
 // CheckTarget returns an error that lists the targets if name is none.
@@ -38,4 +41,6 @@ func (opt Options) target() tuned.Target {
 
 // isMCU reports whether a target is a microcontroller, where code size counts
 // first.
-func isMCU(target string) bool { return strings.HasPrefix(target, "cortex-m") || target == "riscv32" }
+func isMCU(target string) bool {
+	return strings.HasPrefix(target, "cortex-m") || target == "riscv32"
+}

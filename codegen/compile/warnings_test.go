@@ -11,7 +11,8 @@ import (
 func TestWarnings(t *testing.T) {
 	odd := errors.New("a.pt2: odd")
 	p := func() *ir.Program {
-		return &ir.Program{Methods: []*ir.Method{{Name: "forward", Graph: &ir.Graph{}}}, Warnings: []error{odd}}
+		return &ir.Program{Methods: []*ir.Method{{Name: "forward", Graph: &ir.Graph{}}},
+			Warnings: []error{odd}}
 	}
 	var shown []error
 	opt := Options{Lang: "c", Warn: func(err error) { shown = append(shown, err) }}

@@ -45,7 +45,8 @@ func (g *generator) api() ([]byte, error) {
 }
 
 func (g *generator) packageComment(f *jen.File) {
-	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name, g.p.Source.Comment()))
+	f.PackageComment(fmt.Sprintf("Package %s runs the model %s.", g.unit.name,
+		g.p.Source.Comment()))
 	about := "A Model owns the memory it works in, so that its methods allocate nothing. One goroutine at a time may use it; several goroutines take a Model each"
 	if len(g.weights.Consts) > 0 {
 		about += ", which share the weights"
@@ -55,9 +56,11 @@ func (g *generator) packageComment(f *jen.File) {
 
 func (g *generator) errorVars(f *jen.File) {
 	var defs []jen.Code
-	for _, e := range []struct{ name, text string }{{"ErrShape", "wrong shape"}, {"ErrAssert", "assertion failed"}, {"ErrIndex", "index out of range"}} {
+	for _, e := range []struct{ name, text string }{{"ErrShape", "wrong shape"},
+		{"ErrAssert", "assertion failed"}, {"ErrIndex", "index out of range"}} {
 		if g.errors[e.name] {
-			defs = append(defs, jen.Id(g.door(e.name)).Op("=").Qual("errors", "New").Call(jen.Lit(g.unit.name+": "+e.text)))
+			defs = append(defs, jen.Id(g.door(e.name)).Op("=").Qual("errors", "New").Call(
+				jen.Lit(g.unit.name+": "+e.text)))
 		}
 	}
 	switch len(defs) {
@@ -91,7 +94,8 @@ func (g *generator) modelType(f *jen.File) {
 		if !g.views() {
 			alloc = jen.Make(jen.Index().Id(elem), count)
 		}
-		fields = append(fields, jen.Id("arena").Index().Id(elem).Comment("what tensors share between calls of kernels"))
+		fields = append(fields, jen.Id("arena").Index().Id(elem).Comment(
+			"what tensors share between calls of kernels"))
 		inits = append(inits, jen.Id("arena").Op(":").Add(alloc))
 	}
 	if len(g.weights.Consts) > 0 {
@@ -113,7 +117,8 @@ func (g *generator) modelType(f *jen.File) {
 		fields = append(fields, jen.Id("shared").Id("shared"))
 	}
 	if g.probes != nil {
-		fields = append(fields, jen.Id("Probe").Func().Params(jen.Id("call").Int()).Comment("called after every call of a kernel with its number"))
+		fields = append(fields, jen.Id("Probe").Func().Params(jen.Id("call").Int()).Comment(
+			"called after every call of a kernel with its number"))
 	}
 	name := g.door("Model")
 	f.Commentf("%s is an instance of the model with the memory it needs.", name)
@@ -142,7 +147,8 @@ func (g *generator) modelType(f *jen.File) {
 	default:
 		f.Comment("New returns a Model in its initial state.")
 		f.Func().Id("New").Params().Op("*").Id("Model").Block(
-			jen.Id("m").Op(":=").Add(model), jen.Id("m").Dot("Reset").Call(), jen.Return(jen.Id("m")))
+			jen.Id("m").Op(":=").Add(model), jen.Id("m").Dot("Reset").Call(),
+			jen.Return(jen.Id("m")))
 	}
 	if len(g.p.State) == 0 {
 		return
@@ -155,16 +161,17 @@ func (g *generator) reset(f *jen.File) {
 	alike := codegen.Alike(g.weight)
 	var parts []string
 	f.Comment("Reset gives the state its initial values.")
-	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Reset").Params().BlockFunc(func(b *jen.Group) {
-		if len(g.p.State) <= alike {
-			g.resetStates(b, g.p.State)
-			return
-		}
-		for range (len(g.p.State) + alike - 1) / alike {
-			parts = append(parts, g.unit.scope.TakeAround(fmt.Sprintf("reset%d", len(parts)+2)))
-			b.Id(parts[len(parts)-1]).Call(jen.Id("m"))
-		}
-	})
+	f.Func().Params(jen.Id("m").Op("*").Id("Model")).Id("Reset").Params().BlockFunc(
+		func(b *jen.Group) {
+			if len(g.p.State) <= alike {
+				g.resetStates(b, g.p.State)
+				return
+			}
+			for range (len(g.p.State) + alike - 1) / alike {
+				parts = append(parts, g.unit.scope.TakeAround(fmt.Sprintf("reset%d", len(parts)+2)))
+				b.Id(parts[len(parts)-1]).Call(jen.Id("m"))
+			}
+		})
 	for i, name := range parts {
 		f.Commentf("%s is a part of Reset.", name)
 		f.Func().Id(name).Params(jen.Id("m").Op("*").Id("Model")).BlockFunc(func(b *jen.Group) {

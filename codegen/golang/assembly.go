@@ -33,7 +33,8 @@ func assembly(src string, names []string, rename func(string) string) (string, e
 		}
 		to := rename(name)
 		signature := to + strings.TrimPrefix(text, name)
-		b.WriteString("\n// func " + strings.Replace(signature, "TEXT ·"+name+"(SB)", "TEXT ·"+to+"(SB)", 1) + "\n")
+		b.WriteString("\n// func " + strings.Replace(signature, "TEXT ·"+name+"(SB)",
+			"TEXT ·"+to+"(SB)", 1) + "\n")
 	}
 	return strings.TrimPrefix(b.String(), "\n"), nil
 }

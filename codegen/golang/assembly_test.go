@@ -63,7 +63,8 @@ func TestAssemblyStandsAlone(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if a, b := strings.Count(string(src), "(SB)")-tables(string(src)), strings.Count(string(src), "TEXT ·"); a != b {
+			if a, b := strings.Count(string(src), "(SB)")-tables(string(src)),
+				strings.Count(string(src), "TEXT ·"); a != b {
 				t.Errorf("%s has %d symbols and %d functions", path, a, b)
 			}
 			return nil
@@ -103,7 +104,8 @@ func TestVariants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lib.variants) != 2 || lib.variants[0].constraint != "//go:build !purego" || lib.variants[0].assembly == nil || lib.variants[1].assembly != nil {
+	if len(lib.variants) != 2 || lib.variants[0].constraint != "//go:build !purego" ||
+		lib.variants[0].assembly == nil || lib.variants[1].assembly != nil {
 		t.Fatalf("variants %+v", lib.variants)
 	}
 	for i, want := range []string{"F both g fast", "F both g"} {

@@ -26,7 +26,8 @@ func (p *methodPrinter) bind() []jen.Code {
 			code = append(code, p.reject(differs, name+" is %d, want "+p.allowed(d), value))
 			continue
 		}
-		code = append(code, p.reject(differs, fmt.Sprintf("%s is %%d, want %%d", name), value, p.index(d.Size, precAny)))
+		code = append(code, p.reject(differs, fmt.Sprintf("%s is %%d, want %%d", name), value,
+			p.index(d.Size, precAny)))
 	}
 	for _, port := range p.m.Inputs {
 		if port.Buf != nil {
@@ -60,7 +61,8 @@ func (p *methodPrinter) dim(d native.Dim) (name, value string) {
 		}
 		return port.Name.GoFormat(), value
 	}
-	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name.GoFormat()), "sizes." + p.sizes[dimKey{false, d.Port, d.Axis}]
+	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name.GoFormat()), "sizes." +
+		p.sizes[dimKey{false, d.Port, d.Axis}]
 }
 
 // solve binds a symbol and checks its bounds.
@@ -105,7 +107,8 @@ func (p *methodPrinter) bounds(s native.Solve) []jen.Code {
 	if tests == nil {
 		return nil
 	}
-	return []jen.Code{p.reject(strings.Join(tests, " || "), name+" is %d, want "+p.allowed(s.Dim), value)}
+	return []jen.Code{p.reject(strings.Join(tests, " || "), name+" is %d, want "+p.allowed(s.Dim),
+		value)}
 }
 
 // allowed words what a dimension may be, as part of a format.
@@ -135,7 +138,8 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 	if want != "" {
 		p.late[b] = true
 		return []jen.Code{p.reject(fmt.Sprintf("len(%s) < %s", name, want),
-			fmt.Sprintf("%s has %%d elements, want at least %s", port.Name.GoFormat(), want), "len("+name+")")}
+			fmt.Sprintf("%s has %%d elements, want at least %s", port.Name.GoFormat(), want),
+			"len("+name+")")}
 	}
 	want = p.index(b.Len, precCompare+1)
 	least := ""
@@ -143,9 +147,11 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 		least = "at least "
 	}
 	code := []jen.Code{p.reject(fmt.Sprintf("len(%s) %s %s", name, op, want),
-		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name.GoFormat(), least), "len("+name+")", p.index(b.Len, precAny))}
+		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name.GoFormat(), least),
+		"len("+name+")", p.index(b.Len, precAny))}
 	if op == "<" {
-		code = append(code, jen.Id(name).Op("=").Id(name).Index(jen.Op(":"+p.index(b.Len, precAny))))
+		code = append(code, jen.Id(name).Op("=").Id(name).Index(
+			jen.Op(":"+p.index(b.Len, precAny))))
 	}
 	return code
 }

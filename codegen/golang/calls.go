@@ -96,7 +96,8 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 		})
 	case *native.Poison:
 		b := s.Buf
-		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Op(p.offset(b)), jen.Op(p.index(b.Len, precAny)), jen.Lit(b.DType.Size()))}
+		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Op(p.offset(b)),
+			jen.Op(p.index(b.Len, precAny)), jen.Lit(b.DType.Size()))}
 	}
 	fail("unknown statement %T", s)
 	return nil
@@ -165,7 +166,8 @@ func (p *methodPrinter) loop(s *native.For) jen.Code {
 	p.given = around
 	switch {
 	case s.Reverse:
-		return jen.For(jen.Id(v).Op(":=").Op(extent).Op("-").Lit(1), jen.Id(v).Op(">=").Lit(0), jen.Id(v).Op("--")).Block(body...)
+		return jen.For(jen.Id(v).Op(":=").Op(extent).Op("-").Lit(1), jen.Id(v).Op(">=").Lit(0),
+			jen.Id(v).Op("--")).Block(body...)
 	case !p.alive(s.Var):
 		return jen.For(jen.Range().Op(extent)).Block(body...)
 	}

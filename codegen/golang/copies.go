@@ -11,7 +11,8 @@ import (
 // copies returns what roots need of a library, its names replaced: the texts of
 // declarations that all machines have, and a file, or two with assembly, for
 // what each of its variants has of its own. head is the first line of files.
-func (u *unit) copies(lib *library, roots []string, rename func(string) string, head, prefix string) (common []string, files []codegen.File, err error) {
+func (u *unit) copies(lib *library, roots []string, rename func(string) string, head,
+	prefix string) (common []string, files []codegen.File, err error) {
 	variants := variantsOf(lib, u.target)
 	if len(variants) > 0 {
 		lib = variants[0].library
@@ -44,7 +45,8 @@ func (u *unit) copies(lib *library, roots []string, rename func(string) string, 
 
 // variantFiles returns what a variant has of its own, and gives take what all
 // have.
-func (u *unit) variantFiles(v *variant, roots []string, rename func(string) string, head, prefix string, take func(*library, *libDecl)) ([]codegen.File, error) {
+func (u *unit) variantFiles(v *variant, roots []string, rename func(string) string, head,
+	prefix string, take func(*library, *libDecl)) ([]codegen.File, error) {
 	decls, err := v.closure(roots)
 	if err != nil {
 		return nil, err
@@ -79,5 +81,6 @@ func (u *unit) variantFiles(v *variant, roots []string, rename func(string) stri
 	if err != nil {
 		return nil, fmt.Errorf("assembly of %s: %w", v.file, err)
 	}
-	return append(files, codegen.File{Name: strings.TrimSuffix(prefix+v.file, ".go") + ".s", Data: []byte(head + text)}), nil
+	return append(files, codegen.File{Name: strings.TrimSuffix(prefix+v.file, ".go") + ".s",
+		Data: []byte(head + text)}), nil
 }

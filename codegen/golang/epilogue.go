@@ -47,12 +47,14 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	if in.Kernel.RunChannels {
 		channel = sym.Add(channel, i.Expr())
 	}
-	steps := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()), e.C: channel})
+	steps := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()),
+		e.C: channel})
 	// Runs are so short that strips are worth it only for functions, and for
 	// rounding to integers.
 	dear := false
 	expr.Walk(e.Body, func(e *expr.Expr) {
-		dear = dear || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() && e.Args[0].DType.IsFloat()
+		dear = dear || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() &&
+			e.Args[0].DType.IsFloat()
 	})
 	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps, Strip: dear}}
 	q := p.within(loops, nil)

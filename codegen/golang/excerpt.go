@@ -106,7 +106,8 @@ func (lib *library) params(fn string) []param {
 	}
 	var out []param
 	for _, field := range f.Type.Params.List {
-		typ := string(d.file.src[int(field.Type.Pos())-d.file.base : int(field.Type.End())-d.file.base])
+		typ := string(d.file.src[int(field.Type.Pos())-d.file.base : int(
+			field.Type.End())-d.file.base])
 		for _, n := range field.Names {
 			out = append(out, param{n.Name, typ})
 		}

@@ -20,7 +20,8 @@ func (t text) at(prec int) string { return paren(t.s, t.prec, prec) }
 // expression for (a choice) is written as statements before.
 func (p *printer) value(e *expr.Expr, prec int) string {
 	t := p.expr(e)
-	if prec > precAny && len(t.s) >= maxText && e.DType.IsFloat() && e.Op >= expr.OpAdd && e.Op <= expr.OpDiv {
+	if prec > precAny && len(t.s) >= maxText && e.DType.IsFloat() && e.Op >= expr.OpAdd &&
+		e.Op <= expr.OpDiv {
 		t = p.name(t)
 	}
 	return t.at(prec)
@@ -87,7 +88,8 @@ func (p *printer) expr(e *expr.Expr) text {
 }
 
 var compareOps = map[expr.Op]string{
-	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">", expr.OpGe: ">=",
+	expr.OpEq: "==", expr.OpNe: "!=", expr.OpLt: "<", expr.OpLe: "<=", expr.OpGt: ">",
+	expr.OpGe: ">=",
 }
 
 // binary writes a left-associative operation; a comparison is not an operand
@@ -124,7 +126,8 @@ func (p *printer) float(e *expr.Expr) text {
 	switch e.Op {
 	case expr.OpAdd:
 		if y := e.Args[1]; y.Op == expr.OpConst && y.Float < 0 {
-			return text{p.value(e.Args[0], precAdd) + " - " + p.value(expr.Neg(y), precAdd+1), precAdd}
+			return text{p.value(e.Args[0], precAdd) + " - " + p.value(expr.Neg(y), precAdd+1),
+				precAdd}
 		}
 		return p.binary("+", precAdd, e)
 	case expr.OpSub:
@@ -248,7 +251,8 @@ func (p *printer) integer(e *expr.Expr) text {
 		}
 		return text{fmt.Sprintf("%s %s %s", left, op, p.value(n, precMul+1)), precMul}
 	case expr.OpFMA:
-		return text{p.value(a, precMul) + "*" + p.value(e.Args[1], precMul+1) + " + " + p.value(e.Args[2], precMul), precAdd}
+		return text{p.value(a, precMul) + "*" + p.value(e.Args[1], precMul+1) + " + " +
+			p.value(e.Args[2], precMul), precAdd}
 	}
 	fail("Go output has no operation %s on %s", e.Op, e.DType)
 	return text{}

@@ -15,7 +15,8 @@ func (p *printer) cast(e *expr.Expr) text {
 		return p.expr(x)
 	}
 	if isHalf(from) { // all but float32 by way of it
-		return text{convertText(p, ir.Float32, to, p.helper(halfName(from)+"ToF32")+"("+p.arg(x)+")"), precUnary}
+		return text{convertText(p, ir.Float32, to, p.helper(halfName(from)+"ToF32")+"("+p.arg(
+			x)+")"), precUnary}
 	}
 	if x.Op == expr.OpIndex && to != ir.Bool && !isHalf(to) {
 		return text{goType(to) + "(" + p.index(x.Idx, precAny) + ")", precUnary}

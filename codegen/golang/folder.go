@@ -25,7 +25,8 @@ import (
 // predeclared names, main, and packages that generated files import.
 func CheckName(name string) error {
 	if plain := strings.ToLower(camel(name)); packageName(name) != plain {
-		return fmt.Errorf("%s is no name for a Go package that others import: take %s_model", plain, name)
+		return fmt.Errorf("%s is no name for a Go package that others import: take %s_model",
+			plain, name)
 	}
 	return nil
 }
@@ -90,7 +91,8 @@ func filesIn(dir, kind string, mode parser.Mode) ([]goFile, error) {
 		if codegen.GeneratedKind(file) == kind {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, mode|parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil,
+			mode|parser.ParseComments|parser.SkipObjectResolution)
 		if f == nil || err != nil && mode == parser.PackageClauseOnly {
 			return nil, err
 		}
@@ -126,7 +128,8 @@ func somewhere(f *ast.File) bool {
 			if err != nil {
 				return false
 			}
-			return expr.Eval(func(tag string) bool { return tag != "ignore" }) || expr.Eval(func(string) bool { return false })
+			return expr.Eval(func(tag string) bool { return tag != "ignore" }) ||
+				expr.Eval(func(string) bool { return false })
 		}
 	}
 	return true
@@ -146,8 +149,11 @@ func Join(dir string, pkg *codegen.Package) error {
 		}
 		theirs.add(f.name, f.ast)
 		for _, s := range f.ast.Imports {
-			if s.Path.Value == `"C"` && slices.ContainsFunc(pkg.Files, func(f codegen.File) bool { return path.Ext(f.Name) == ".s" }) {
-				return fmt.Errorf("%s uses cgo, and the Go tool takes no assembly in such a package: write to a folder of its own, or with --target=scalar", filepath.Join(dir, f.name))
+			if s.Path.Value == `"C"` && slices.ContainsFunc(pkg.Files, func(f codegen.File) bool {
+				return path.Ext(f.Name) == ".s"
+			}) {
+				return fmt.Errorf(
+					"%s uses cgo, and the Go tool takes no assembly in such a package: write to a folder of its own, or with --target=scalar", filepath.Join(dir, f.name))
 			}
 		}
 	}
@@ -155,7 +161,8 @@ func Join(dir string, pkg *codegen.Package) error {
 		if path.Ext(f.Name) != ".go" {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name, bytes.NewReader(f.Data), parser.SkipObjectResolution)
+		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name, bytes.NewReader(f.Data),
+			parser.SkipObjectResolution)
 		if err != nil {
 			return fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w", err)
 		}
@@ -165,7 +172,9 @@ func Join(dir string, pkg *codegen.Package) error {
 	clash := func(mine, other map[string]string) {
 		for _, name := range slices.Sorted(maps.Keys(mine)) {
 			if file, ok := other[name]; ok {
-				errs = append(errs, fmt.Errorf("%s declares %s, as generated %s does: write to a folder of its own, or rename it", filepath.Join(dir, mine[name]), name, file))
+				errs = append(errs,
+					fmt.Errorf(
+						"%s declares %s, as generated %s does: write to a folder of its own, or rename it", filepath.Join(dir, mine[name]), name, file))
 			}
 		}
 	}

@@ -21,42 +21,53 @@ func TestPackageIn(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "a package", files: []string{"a.go", "package a"}, want: "a"},
-		{name: "tests first", files: []string{"a_test.go", "package b_test", "z.go", "package b"}, want: "b"},
+		{name: "tests first", files: []string{"a_test.go", "package b_test", "z.go", "package b"},
+			want: "b"},
 		{name: "an outer test only", files: []string{"a_test.go", "package b_test"}, want: "b"},
 		{name: "an inner test only", files: []string{"a_test.go", "package b"}, want: "b"},
 		{name: "what etgen wrote", files: []string{"m.go", generated + "package m"}},
 		{name: "a registry", files: []string{"m.go", registry + "package m"}, want: "m"},
 		{name: "go run", files: []string{"gen.go", "//go:build ignore\n\npackage main"}},
-		{name: "go run beside", files: []string{"gen.go", "//go:build ignore\n\npackage main", "z.go", "package b"}, want: "b"},
+		{name: "go run beside", files: []string{"gen.go", "//go:build ignore\n\npackage main",
+			"z.go", "package b"}, want: "b"},
 		{name: "another machine", files: []string{"a.go", other + "package b"}, want: "b"},
-		{name: "a tool beside", files: []string{"a.go", "//go:build tools\n\npackage tools", "b.go", "package b"}, want: "b"},
-		{name: "documentation", files: []string{"a.go", "package documentation", "b.go", "package b"}, want: "b"},
-		{name: "names that go skips", files: []string{"_a.go", "package a", ".b.go", "package b", "c.txt", "package c"}},
+		{name: "a tool beside", files: []string{"a.go", "//go:build tools\n\npackage tools", "b.go",
+			"package b"}, want: "b"},
+		{name: "documentation", files: []string{"a.go", "package documentation", "b.go",
+			"package b"}, want: "b"},
+		{name: "names that go skips", files: []string{"_a.go", "package a", ".b.go", "package b",
+			"c.txt", "package c"}},
 		{name: "a half written file", files: []string{"a.go", "package a\n\nfunc ("}, want: "a"},
-		{name: "two", files: []string{"a.go", "package a", "b.go", "package b"}, err: "a.go has a, b.go has b"},
+		{name: "two", files: []string{"a.go", "package a", "b.go", "package b"},
+			err: "a.go has a, b.go has b"},
 		{name: "no Go", files: []string{"a.go", "hello"}, err: "a.go:1:1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for i := 0; i < len(c.files); i += 2 {
-				if err := os.WriteFile(filepath.Join(dir, c.files[i]), []byte(c.files[i+1]), 0o666); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, c.files[i]), []byte(c.files[i+1]),
+					0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
 			got, err := PackageIn(dir, codegen.KindGo)
-			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if got != c.want || (err == nil) != (c.err == "") || err != nil &&
+				!strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.err)
 			}
 		})
 	}
-	if got, err := PackageIn(filepath.Join(t.TempDir(), "absent"), codegen.KindGo); got != "" || err != nil {
+	if got, err := PackageIn(filepath.Join(t.TempDir(), "absent"), codegen.KindGo); got != "" ||
+		err != nil {
 		t.Errorf("a folder that does not exist: %q, %v", got, err)
 	}
 }
 
 func TestJoin(t *testing.T) {
 	pkg := &codegen.Package{Kind: codegen.KindGo, Files: []codegen.File{
-		{Name: "m.go", Data: []byte("package a\n\nimport \"errors\"\n\ntype Model struct{}\n\nfunc (m *Model) Forward() error { return errors.New(\"\") }\n\nfunc block() {}\n")},
+		{Name: "m.go",
+			Data: []byte(
+				"package a\n\nimport \"errors\"\n\ntype Model struct{}\n\nfunc (m *Model) Forward() error { return errors.New(\"\") }\n\nfunc block() {}\n")},
 	}}
 	for text, want := range map[string]string{
 		"package a\n\nvar x = 1":                                     "",
@@ -85,7 +96,8 @@ func TestJoin(t *testing.T) {
 func TestCheckName(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"lenet": true, "my_net": true, "net2": true, "main_model": true,
-		"main": false, "func": false, "string": false, "error": false, "math": false, "init": false, "kernels": false,
+		"main": false, "func": false, "string": false, "error": false, "math": false, "init": false,
+		"kernels": false,
 	} {
 		if err := CheckName(name); (err == nil) != ok {
 			t.Errorf("%s: %v", name, err)

@@ -25,8 +25,9 @@ func (u *unit) vectorFunction(fn *expr.Func) string {
 	if form := lower.Vector(fn); form != "" {
 		fast = fmt.Sprintf("if %s(dst, a) {\nreturn\n}\n", u.helper(form))
 	}
-	u.bodies = append(u.bodies, fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\n%[5]sfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
-		name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType), fast))
+	u.bodies = append(u.bodies,
+		fmt.Sprintf("// %[1]s sets dst[i] = %[2]s(a[i]).\nfunc %[1]s(dst []%[3]s, a []%[4]s) {\na = a[:len(dst)]\n%[5]sfor i := range dst {\ndst[i] = %[2]s(a[i])\n}\n}\n",
+			name, scalar, goType(fn.Body.DType), goType(fn.Params[0].DType), fast))
 	return name
 }
 
@@ -50,7 +51,8 @@ func (u *unit) function(fn *expr.Func) string {
 		doc = fn.Name
 	}
 	u.bodies = append(u.bodies, fmt.Sprintf("%sfunc %s(%s) %s {\n%s}\n",
-		comment(name+" returns "+strings.TrimSuffix(doc, ".")+"."), name, signature(params), goType(fn.Body.DType), joinVars(p.b.String())))
+		comment(name+" returns "+strings.TrimSuffix(doc, ".")+"."), name, signature(params),
+		goType(fn.Body.DType), joinVars(p.b.String())))
 	return name
 }
 
@@ -76,7 +78,8 @@ func setsLast(s loop.Stmt, v *expr.Var) bool {
 	case *loop.Assign:
 		return s.Var == v && v.Len == 0
 	case *loop.If:
-		return len(s.Then) > 0 && len(s.Else) > 0 && setsLast(s.Then[len(s.Then)-1], v) && setsLast(s.Else[len(s.Else)-1], v)
+		return len(s.Then) > 0 && len(s.Else) > 0 && setsLast(s.Then[len(s.Then)-1], v) &&
+			setsLast(s.Else[len(s.Else)-1], v)
 	}
 	return false
 }

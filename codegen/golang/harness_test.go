@@ -60,15 +60,18 @@ func runKernels(t *testing.T, cases []*kernelCase) [][][]byte {
 		}())
 		var args []string
 		for k, b := range c.fn.Bufs {
-			args = append(args, fmt.Sprintf("view[%s](b[%d], 0, %d)", goType(b.DType), k, len(c.bufs[k])/b.DType.Size()))
+			args = append(args, fmt.Sprintf("view[%s](b[%d], 0, %d)", goType(b.DType), k,
+				len(c.bufs[k])/b.DType.Size()))
 		}
 		for _, s := range c.syms {
 			args = append(args, fmt.Sprint(s))
 		}
 		for k, s := range c.scalars {
-			args = append(args, typedLiteral(&expr.Expr{Op: expr.OpConst, DType: c.fn.Scalars[k].DType, Int: s.I, Float: s.F}))
+			args = append(args, typedLiteral(&expr.Expr{Op: expr.OpConst,
+				DType: c.fn.Scalars[k].DType, Int: s.I, Float: s.F}))
 		}
-		fmt.Fprintf(&calls, "func() {\nb := read()\n%s(%s)\nwrite(b)\n}()\n", name, strings.Join(args, ", "))
+		fmt.Fprintf(&calls, "func() {\nb := read()\n%s(%s)\nwrite(b)\n}()\n", name,
+			strings.Join(args, ", "))
 	}
 	support, err := u.support("")
 	if err != nil {
@@ -189,7 +192,8 @@ func tail(s string) string {
 func firstDifference(d ir.DType, got, want []byte) int {
 	n := d.Size()
 	for i := 0; i < len(want); i += n {
-		if !bytes.Equal(got[i:i+n], want[i:i+n]) && !(isNaN(d, got[i:i+n]) && isNaN(d, want[i:i+n])) {
+		if !bytes.Equal(got[i:i+n], want[i:i+n]) && !(isNaN(d, got[i:i+n]) &&
+			isNaN(d, want[i:i+n])) {
 			return i / n
 		}
 	}
@@ -199,7 +203,8 @@ func firstDifference(d ir.DType, got, want []byte) int {
 func isNaN(d ir.DType, b []byte) bool {
 	switch d {
 	case ir.Float32:
-		return math.Float32bits(0) != binary.LittleEndian.Uint32(b) && math.IsNaN(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+		return math.Float32bits(0) != binary.LittleEndian.Uint32(b) &&
+			math.IsNaN(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
 	case ir.Float64:
 		return math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(b)))
 	case ir.Float16:

@@ -57,7 +57,8 @@ func (x *indexer) print(e sym.Expr, prec int) string {
 	have := precAdd
 	if len(terms) == 1 {
 		have = precMul
-		if t := terms[0]; t.Coef == 1 && len(t.Atoms) == 1 && t.Atoms[0].Kind != sym.FloorDivAtom && t.Atoms[0].Kind != sym.ModAtom {
+		if t := terms[0]; t.Coef == 1 && len(t.Atoms) == 1 && t.Atoms[0].Kind != sym.FloorDivAtom &&
+			t.Atoms[0].Kind != sym.ModAtom {
 			have = precUnary
 		}
 	}
@@ -104,9 +105,11 @@ func (x *indexer) atom(a sym.Atom, prec int) string {
 			op, helper = "%", "FloorMod"
 		}
 		if sym.NonNegative(a.Args[0]) && sym.NonNegative(a.Args[1]) {
-			return paren(x.print(a.Args[0], precMul)+op+x.print(a.Args[1], precUnary), precMul, prec)
+			return paren(x.print(a.Args[0], precMul)+op+x.print(a.Args[1], precUnary),
+				precMul, prec)
 		}
-		return fmt.Sprintf("%s(%s, %s)", x.helper(helper), x.print(a.Args[0], precAny), x.print(a.Args[1], precAny))
+		return fmt.Sprintf("%s(%s, %s)", x.helper(helper), x.print(a.Args[0], precAny),
+			x.print(a.Args[1], precAny))
 	case sym.MaxAtom, sym.MinAtom:
 		fn := "max"
 		if a.Kind == sym.MinAtom {

@@ -81,7 +81,8 @@ func joinFirst(body string) string {
 		}
 		for k, next := range lines[i+1:] {
 			head, args, ok := strings.Cut(next, "("+name+", ")
-			if fn, isSet := strings.CutPrefix(head, name+" = vec"); ok && isSet && !strings.ContainsAny(fn, "( ") {
+			if fn, isSet := strings.CutPrefix(head, name+" = vec"); ok && isSet &&
+				!strings.ContainsAny(fn, "( ") {
 				lines[i+1+k] = name + " := vec" + fn + "(" + init + ", " + args
 				lines[i] = ""
 				break
@@ -91,12 +92,15 @@ func joinFirst(body string) string {
 			}
 		}
 	}
-	return strings.Join(slices.DeleteFunc(lines[:len(lines)-1], func(s string) bool { return s == "" }), "\n") + "\n"
+	return strings.Join(slices.DeleteFunc(lines[:len(lines)-1], func(s string) bool {
+		return s == ""
+	}), "\n") + "\n"
 }
 
 // declared returns the variable that a line declares, and its value.
 func declared(line string) (name, init string, ok bool) {
-	if f := strings.Fields(line); len(f) == 3 && f[0] == token.VAR.String() && f[2] != "bool" && !strings.Contains(f[2], "[") {
+	if f := strings.Fields(line); len(f) == 3 && f[0] == token.VAR.String() && f[2] != "bool" &&
+		!strings.Contains(f[2], "[") {
 		return f[1], "0", true
 	}
 	name, init, ok = strings.Cut(line, " := ")
@@ -105,7 +109,9 @@ func declared(line string) (name, init string, ok bool) {
 
 // mentions reports whether a line of Go has the identifier name.
 func mentions(line, name string) bool {
-	return slices.Contains(strings.FieldsFunc(line, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), name)
+	return slices.Contains(strings.FieldsFunc(line, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), name)
 }
 
 // joinVars declares neighbouring variables of one type together.

@@ -73,7 +73,9 @@ func openLibrary(source fs.FS, dir string) (*library, error) {
 		source embed.FS
 		dir    string
 	}
-	read, _ := embedded.LoadOrStore(place{own, dir}, sync.OnceValues(func() (*library, error) { return readLibrary(own, dir) }))
+	read, _ := embedded.LoadOrStore(place{own, dir}, sync.OnceValues(func() (*library, error) {
+		return readLibrary(own, dir)
+	}))
 	return read.(func() (*library, error))()
 }
 
@@ -134,16 +136,19 @@ func constraintOf(src []byte) string {
 // checkLibrary resolves the names of a package of the files given.
 func checkLibrary(dir string, paths []string, texts map[string][]byte) (*library, error) {
 	fset := token.NewFileSet()
-	lib := &library{byObj: map[types.Object]*libDecl{}, methods: map[types.Object][]*libDecl{}, info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	lib := &library{byObj: map[types.Object]*libDecl{}, methods: map[types.Object][]*libDecl{},
+		info: &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
 	var files []*ast.File
 	var sources []*libFile
 	for _, path := range paths {
-		f, err := parser.ParseFile(fset, path, texts[path], parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, path, texts[path],
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
-		sources = append(sources, &libFile{base: fset.File(f.FileStart).Base(), src: texts[path], constraint: constraintOf(texts[path])})
+		sources = append(sources, &libFile{base: fset.File(f.FileStart).Base(), src: texts[path],
+			constraint: constraintOf(texts[path])})
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("no Go source in %s", dir)
@@ -174,7 +179,8 @@ func (lib *library) add(f *libFile, d ast.Decl) {
 			ld.objs = append(ld.objs, obj)
 			lib.byObj[obj] = ld
 		}
-		if obj := lib.info.Uses[id]; obj != nil && obj.Parent() == lib.scope && !slices.Contains(ld.uses, obj) {
+		if obj := lib.info.Uses[id]; obj != nil && obj.Parent() == lib.scope &&
+			!slices.Contains(ld.uses, obj) {
 			ld.uses = append(ld.uses, obj)
 		}
 		return true

@@ -50,7 +50,8 @@ func (p *methodPrinter) declaration(b *native.Buffer) jen.Code {
 	p.exprs[b] = name
 	p.views = append(p.views, b)
 	p.viewsAt[viewKeyOf(b)] = append(p.viewsAt[viewKeyOf(b)], b)
-	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(b.Sizes, nil))
+	return jen.Id(name).Op(":=").Op(value).Comment(elements(b.DType) + codegen.ShapeText(
+		b.Sizes, nil))
 }
 
 // viewKey is the same for buffers that begin at the same element.
@@ -67,7 +68,8 @@ func (p *methodPrinter) sameView(b *native.Buffer) string {
 	if b.Root == nil {
 		return ""
 	}
-	if r := b.Root; b.At.IsZero() && b.Len.Equal(r.Len) && b.DType == r.DType && r.Storage != native.Arena {
+	if r := b.Root; b.At.IsZero() && b.Len.Equal(r.Len) && b.DType == r.DType &&
+		r.Storage != native.Arena {
 		return p.operand(r)
 	}
 	for _, v := range p.viewsAt[viewKeyOf(b)] {
@@ -112,7 +114,8 @@ func isPoison(s native.Stmt) bool { _, ok := s.(*native.Poison); return ok }
 // offset is where b begins in the arena, in bytes.
 func (p *methodPrinter) offset(b *native.Buffer) string {
 	root := native.Root(b)
-	return p.index(sym.Add(sym.Int(root.Offset), sym.Mul(b.At, sym.Int(int64(b.DType.Size())))), precAny)
+	return p.index(sym.Add(sym.Int(root.Offset), sym.Mul(b.At, sym.Int(int64(b.DType.Size())))),
+		precAny)
 }
 
 // operand is a buffer as an argument.

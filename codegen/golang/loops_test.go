@@ -63,7 +63,8 @@ func loopCases(r *rand.Rand) []*kernelCase {
 		i, x := sym.NewVar("type", s.Expr()), local("float32", f32)
 		add(m, forLoop(i, true,
 			&loop.Let{Var: x, Value: expr.Add(expr.At(in, f32, i.Expr()), expr.Float(f32, 1))},
-			&loop.Store{Buf: out, At: i.Expr(), Value: expr.Mul(expr.Get(x), expr.Sub(expr.Get(x), expr.At(in, f32, i.Expr())))}))
+			&loop.Store{Buf: out, At: i.Expr(), Value: expr.Mul(expr.Get(x), expr.Sub(expr.Get(x),
+				expr.At(in, f32, i.Expr())))}))
 	}
 
 	// Two results; strided and reversed loads; scalars; a gather; a strided store.
@@ -85,9 +86,11 @@ func loopCases(r *rand.Rand) []*kernelCase {
 		v := local("v", f32)
 		add(m, forLoop(i, strip,
 			&loop.LetIndex{Sym: g, Value: expr.At(at, ir.Int32, i.Expr())},
-			&loop.Let{Var: v, Value: expr.At(in, f32, sym.Add(sym.Mul(sym.Int(2), g.Expr()), sym.Int(1)))},
+			&loop.Let{Var: v, Value: expr.At(in, f32, sym.Add(sym.Mul(sym.Int(2), g.Expr()),
+				sym.Int(1)))},
 			&loop.Store{Buf: o1, At: i.Expr(), Value: expr.Sub(x, expr.Get(v))},
-			&loop.Store{Buf: o2, At: sym.Add(sym.Mul(sym.Int(3), i.Expr()), sym.Int(2)), Value: expr.Get(v)}))
+			&loop.Store{Buf: o2, At: sym.Add(sym.Mul(sym.Int(3), i.Expr()), sym.Int(2)),
+				Value: expr.Get(v)}))
 	}
 
 	// Guarded loads at a border: not in range without the condition.
@@ -99,7 +102,8 @@ func loopCases(r *rand.Rand) []*kernelCase {
 		i := sym.NewVar("i", sym.Int(n))
 		left := sym.Sub(i.Expr(), sym.Int(2))
 		add(m, forLoop(i, strip, &loop.Store{Buf: out, At: i.Expr(),
-			Value: expr.Select(expr.IdxLe(sym.Int(0), left), expr.At(in, f32, left), expr.Float(f32, -1))}))
+			Value: expr.Select(expr.IdxLe(sym.Int(0), left), expr.At(in, f32, left),
+				expr.Float(f32, -1))}))
 	}
 
 	// Reductions of every kind whose order does not matter.
@@ -117,20 +121,25 @@ func loopCases(r *rand.Rand) []*kernelCase {
 	count, unused := local("count", i64), local("unused", f32)
 	hist := &expr.Var{Name: "hist", DType: i64, Len: 4}
 	add(m,
-		&loop.Let{Var: hist}, forLoop(j, false, &loop.Assign{Var: hist, At: j.Expr(), Value: expr.Int(i64, 7)}),
+		&loop.Let{Var: hist}, forLoop(j, false, &loop.Assign{Var: hist, At: j.Expr(),
+			Value: expr.Int(i64, 7)}),
 		&loop.Let{Var: unused, Value: expr.Float(f32, 1), Mutable: true},
 		forLoop(i, false,
 			&loop.Let{Var: count, Value: expr.Int(i64, 0), Mutable: true},
-			&loop.While{Cond: expr.Lt(expr.Select(expr.Gt(expr.Get(count), expr.Int(i64, 3)), expr.Get(count), expr.Int(i64, 0)), expr.Int(i64, 9)),
+			&loop.While{Cond: expr.Lt(expr.Select(expr.Gt(expr.Get(count), expr.Int(i64, 3)),
+				expr.Get(count), expr.Int(i64, 0)), expr.Int(i64, 9)),
 				Body: []loop.Stmt{
 					&loop.Assign{Var: count, Value: expr.Add(expr.Get(count), expr.Int(i64, 1))},
-					&loop.If{Cond: expr.Eq(expr.Get(count), expr.Cast(i64, expr.Idx(i64, i.Expr()))), Then: []loop.Stmt{&loop.Break{}}},
+					&loop.If{Cond: expr.Eq(expr.Get(count),
+						expr.Cast(i64, expr.Idx(i64, i.Expr()))), Then: []loop.Stmt{&loop.Break{}}},
 				}},
 			&loop.Assign{Var: unused, Value: expr.Float(f32, 2)},
 			&loop.If{Cond: expr.Lt(expr.At(in, i64, i.Expr()), expr.Int(i64, 0)),
-				Then: []loop.Stmt{&loop.Assign{Var: count, Value: expr.Mul(expr.Get(count), expr.Int(i64, -1))}},
+				Then: []loop.Stmt{&loop.Assign{Var: count, Value: expr.Mul(expr.Get(count),
+					expr.Int(i64, -1))}},
 				Else: []loop.Stmt{&loop.If{Cond: expr.Gt(expr.Get(count), expr.Int(i64, 5)),
-					Then: []loop.Stmt{&loop.Assign{Var: hist, At: sym.Mod(i.Expr(), sym.Int(4)), Value: expr.Get(count)}}}}},
+					Then: []loop.Stmt{&loop.Assign{Var: hist, At: sym.Mod(i.Expr(), sym.Int(4)),
+						Value: expr.Get(count)}}}}},
 			&loop.Store{Buf: out, At: i.Expr(), Value: expr.Add(expr.Get(count), expr.Add(
 				expr.GetAt(hist, sym.Mod(sym.Sub(i.Expr(), sym.Int(9)), sym.Int(4))),
 				expr.Idx(i64, sym.FloorDiv(sym.Sub(i.Expr(), sym.Int(9)), sym.Int(4)))))}))
@@ -178,7 +187,9 @@ func TestStripSums(t *testing.T) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, n := range []int64{32, 100, 512, 1111} {
 			exact = append(exact, sums(r, d, n, func() float64 { return float64(r.IntN(1 << 4)) }))
-			rounded = append(rounded, sums(r, d, n, func() float64 { return expr.RoundTo(d, r.NormFloat64()) }))
+			rounded = append(rounded, sums(r, d, n, func() float64 {
+				return expr.RoundTo(d, r.NormFloat64())
+			}))
 		}
 	}
 	check(t, exact)
@@ -207,7 +218,8 @@ func sums(r *rand.Rand, d ir.DType, n int64, random func() float64) *kernelCase 
 	x, y := expr.At(a, d, i.Expr()), expr.At(b, d, i.Expr())
 	zero := expr.Float(d, 0)
 	m.fn.Body = []loop.Stmt{
-		&loop.Let{Var: sum, Value: zero, Mutable: true}, &loop.Let{Var: dot, Value: zero, Mutable: true},
+		&loop.Let{Var: sum, Value: zero, Mutable: true}, &loop.Let{Var: dot, Value: zero,
+			Mutable: true},
 		forLoop(i, true,
 			&loop.Assign{Var: sum, Value: expr.Add(expr.Get(sum), x)},
 			&loop.Assign{Var: dot, Value: expr.Add(expr.Get(dot), expr.Mul(x, y))}),
@@ -237,8 +249,11 @@ func TestNoFusedProducts(t *testing.T) {
 		i, sum := sym.NewVar("i", n), local("sum", f32)
 		x, y := expr.At(a, f32, i.Expr()), expr.At(b, f32, i.Expr())
 		stmts = append(stmts, &loop.Let{Var: sum, Value: expr.Float(f32, 0), Mutable: true},
-			forLoop(i, strip, &loop.Assign{Var: sum, Value: expr.Add(expr.Get(sum), expr.Mul(x, y))}),
-			forLoop(i, strip, &loop.Store{Buf: out, At: i.Expr(), Value: expr.Sub(expr.Mul(expr.Mul(x, y), expr.Get(sum)), expr.Neg(expr.Mul(x, x)))}))
+			forLoop(i, strip, &loop.Assign{Var: sum, Value: expr.Add(expr.Get(sum),
+				expr.Mul(x, y))}),
+			forLoop(i, strip, &loop.Store{Buf: out, At: i.Expr(),
+				Value: expr.Sub(expr.Mul(expr.Mul(x, y), expr.Get(sum)),
+					expr.Neg(expr.Mul(x, x)))}))
 	}
 	m.fn.Body = stmts
 	text := u.loopKernel("kernel", foreign.Text{}, m.fn)

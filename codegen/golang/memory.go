@@ -68,7 +68,8 @@ func (g *generator) arenaType() ir.DType {
 				if first {
 					d, first = b.DType, false
 				}
-				same = same && goType(b.DType) == goType(d) && goType(root.DType) == goType(d) && root.Offset%int64(d.Size()) == 0
+				same = same && goType(b.DType) == goType(d) && goType(root.DType) == goType(d) &&
+					root.Offset%int64(d.Size()) == 0
 			}
 		})
 	}
@@ -105,7 +106,8 @@ func (g *generator) weightsFile() ([]byte, error) {
 			from = " // " + w.From.Comment()
 		}
 		fmt.Fprintf(&fields, "%s []%s%s\n", g.fields[w.Const], goType(w.DType), from)
-		fmt.Fprintf(&inits, "%s: elements[%s](weightData, %d, %d),\n", g.fields[w.Const], goType(w.DType), w.Offset, n)
+		fmt.Fprintf(&inits, "%s: elements[%s](weightData, %d, %d),\n", g.fields[w.Const],
+			goType(w.DType), w.Offset, n)
 	}
 	text := fmt.Sprintf(`// weightData is the constants one after the other, little-endian.
 //
@@ -127,5 +129,6 @@ var loadWeights = sync.OnceValue(func() *weights {
 		return nil, err
 	}
 	// An embedded file needs package embed imported, for its effect alone.
-	return []byte(strings.Replace(string(data), "import \"sync\"\n", "import (\n\t_ \"embed\"\n\t\"sync\"\n)\n", 1)), nil
+	return []byte(strings.Replace(string(data), "import \"sync\"\n",
+		"import (\n\t_ \"embed\"\n\t\"sync\"\n)\n", 1)), nil
 }

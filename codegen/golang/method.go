@@ -59,10 +59,12 @@ func (g *generator) method(m *native.Method) (code []jen.Code, err error) {
 	for {
 		p := &methodPrinter{
 			printer: g.unit.newPrinter(nil), g: g, m: m, name: name, binding: binding, live: live,
-			sizes: map[dimKey]string{}, ports: map[*native.Buffer]string{}, scalars: map[int]string{}, late: map[*native.Buffer]bool{},
+			sizes: map[dimKey]string{}, ports: map[*native.Buffer]string{},
+			scalars: map[int]string{}, late: map[*native.Buffer]bool{},
 			numbers: map[any]string{}, count: 1,
-			exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m.Body), mentions: mentioned(m.Body),
-			viewsAt: map[viewKey][]*native.Buffer{},
+			exprs: map[*native.Buffer]string{}, declare: codegen.Declarations(m.Body),
+			mentions: mentioned(m.Body),
+			viewsAt:  map[viewKey][]*native.Buffer{},
 		}
 		p.scope.Reserve("m", "w", "sizes")
 		code = p.print()
@@ -85,7 +87,8 @@ func (p *methodPrinter) print() []jen.Code {
 		body = append(body, jen.Id("w").Op(":=").Id("m").Dot("weights"))
 	}
 	if p.dividedCalls() {
-		body = append(body, jen.Id("m").Dot("shared").Dot("start").Call(), jen.Defer().Id("m").Dot("shared").Dot("stop").Call())
+		body = append(body, jen.Id("m").Dot("shared").Dot("start").Call(),
+			jen.Defer().Id("m").Dot("shared").Dot("stop").Call())
 	}
 	if codegen.Divided(p.m.Body) {
 		typ, made := p.shareNumbers()
@@ -96,7 +99,8 @@ func (p *methodPrinter) print() []jen.Code {
 	}
 	body = append(body, p.steps(p.m.Body)...)
 	body = append(body, p.finish()...)
-	code = append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id(p.g.door("Model"))).Id(p.name).
+	code = append(code, jen.Op(p.doc()).Func().Params(jen.Id("m").Op("*").Id(p.g.door("Model"))).Id(
+		p.name).
 		Params(jen.Op(signature(params))).Add(results).Block(body...))
 	return append(code, p.sections...)
 }
@@ -152,5 +156,6 @@ func (p *methodPrinter) errorf(kind, format string, args ...string) jen.Code {
 	for _, a := range args {
 		list = append(list, jen.Op(a))
 	}
-	return jen.Return(append(append([]jen.Code(nil), p.zero...), jen.Qual("fmt", "Errorf").Call(list...))...)
+	return jen.Return(append(append([]jen.Code(nil), p.zero...), jen.Qual("fmt", "Errorf").Call(
+		list...))...)
 }

@@ -39,7 +39,8 @@ func (p *methodPrinter) doc() string {
 		case port.Value == nil && numberType(port) != "":
 			var notes []string
 			if port.Type.Kind == ir.IntKind && port.Type.HasExpr {
-				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1, Size: port.Type.Expr}))
+				notes = append(notes, p.words.Input(native.Dim{Port: i, Axis: -1,
+					Size: port.Type.Expr}))
 			}
 			row(p.numbers[i], false, i, port, notes...)
 		}
@@ -49,13 +50,15 @@ func (p *methodPrinter) doc() string {
 		case port.Buf != nil:
 			notes := []string{"written"}
 			if p.late[port.Buf] {
-				notes = append(notes, fmt.Sprintf("must have room for %d elements", port.Buf.MaxLen))
+				notes = append(notes, fmt.Sprintf("must have room for %d elements",
+					port.Buf.MaxLen))
 			}
 			row(strings.TrimSuffix(p.ports[port.Buf], "[:]"), true, i, port, notes...)
 		case numberType(port) != "":
 			var notes []string
 			if port.Value == nil && port.Type.Kind == ir.IntKind && port.Type.HasExpr {
-				notes = append(notes, p.words.Output(native.Dim{Port: i, Axis: -1, Size: port.Type.Expr}))
+				notes = append(notes, p.words.Output(native.Dim{Port: i, Axis: -1,
+					Size: port.Type.Expr}))
 			}
 			row("result", true, i, port, notes...)
 		}
@@ -66,7 +69,8 @@ func (p *methodPrinter) doc() string {
 		if p.g.internal {
 			break
 		}
-		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d, p.halfFunc(d, true), p.halfFunc(d, false))
+		notes += fmt.Sprintf(" Elements of %s are given by their bits: %s and %s convert.", d,
+			p.halfFunc(d, true), p.halfFunc(d, false))
 	}
 	for _, text := range []string{codegen.Requirements(p.m, p.words), codegen.ClampText(p.m)} {
 		if text != "" {

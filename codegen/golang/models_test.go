@@ -34,8 +34,9 @@ func TestModels(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "go.mod"), "module test\n\ngo 1.24\n")
 	for _, name := range []string{
-		"lenet", "lstm", "cond", "while_loop", "dynamic_batch", "counter_buffer", "static_kv_prefill",
-		"kws_trained", "nanogpt_sdpa", "embedding", "multi_io", "transformer_encoder", "gru", "dict_io",
+		"lenet", "lstm", "cond", "while_loop", "dynamic_batch", "counter_buffer",
+		"static_kv_prefill", "kws_trained", "nanogpt_sdpa", "embedding", "multi_io",
+		"transformer_encoder", "gru", "dict_io",
 	} {
 		for _, disjoint := range []bool{false, true} {
 			pkg, err := generate(filepath.Join(shared, name, "model.pt2"), name, disjoint)
@@ -51,7 +52,8 @@ func TestModels(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range pkg.Files {
-				if out, err := format.Source(f.Data); strings.HasSuffix(f.Name, ".go") && (err != nil || string(out) != string(f.Data)) {
+				if out, err := format.Source(f.Data); strings.HasSuffix(f.Name, ".go") &&
+					(err != nil || string(out) != string(f.Data)) {
 					t.Errorf("%s: %s is not formatted (%v)", name, f.Name, err)
 				}
 			}
@@ -86,7 +88,8 @@ func generate(path, name string, disjoint bool) (*codegen.Package, error) {
 // allocTest returns a test that calls the methods of pkg whose arguments are
 // of fixed size and counts allocations.
 func allocTest(t *testing.T, pkg *codegen.Package) string {
-	f, err := parser.ParseFile(token.NewFileSet(), "", pkg.File(pkg.Name+".go"), parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), "", pkg.File(pkg.Name+".go"),
+		parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,17 +113,21 @@ func allocTest(t *testing.T, pkg *codegen.Package) string {
 				break
 			}
 			for _, n := range p.Names {
-				fmt.Fprintf(&calls, "var %s [%s]%s\n", n.Name, a.Len.(*ast.BasicLit).Value, a.Elt.(*ast.Ident).Name)
+				fmt.Fprintf(&calls, "var %s [%s]%s\n", n.Name, a.Len.(*ast.BasicLit).Value,
+					a.Elt.(*ast.Ident).Name)
 				args = append(args, "&"+n.Name)
 			}
 		}
 		if !fixed {
 			return ""
 		}
-		fmt.Fprintf(&calls, "if n := testing.AllocsPerRun(5, func() { model.%s(%s) }); n != 0 {\nt.Errorf(\"%%v allocations\", n)\n}\n",
+		fmt.Fprintf(&calls,
+			"if n := testing.AllocsPerRun(5, func() { model.%s(%s) }); n != 0 {\nt.Errorf(\"%%v allocations\", n)\n}\n",
 			fn.Name.Name, strings.Join(args, ", "))
 	}
-	return "package " + pkg.Name + "\n\nimport \"testing\"\n\nfunc TestAllocations(t *testing.T) {\nmodel := New()\n" + calls.String() + "}\n"
+	return "package " + pkg.Name +
+		"\n\nimport \"testing\"\n\nfunc TestAllocations(t *testing.T) {\nmodel := New()\n" +
+		calls.String() + "}\n"
 }
 
 func write(t *testing.T, path, text string) {

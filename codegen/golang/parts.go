@@ -27,7 +27,8 @@ func (p *printer) divided(s *loop.For) {
 	}
 	r := p.parts[s.Extent.Key()]
 	p.syms[s.Var] = p.scope.Take(camel(s.Var.Name))
-	p.line("for %[1]s := %[2]s; %[1]s < %[3]s; %[1]s++ {", p.syms[s.Var], p.syms[r.first], p.syms[r.end])
+	p.line("for %[1]s := %[2]s; %[1]s < %[3]s; %[1]s++ {", p.syms[s.Var], p.syms[r.first],
+		p.syms[r.end])
 	p.block(s.Body)
 	p.line("}")
 }
@@ -39,9 +40,10 @@ func (p *printer) own(s *loop.For) *loop.For {
 	m := expr.Subst{s.Var: sym.Add(r.first.Expr(), v.Expr())}
 	own := *s
 	own.Divided, own.Var, own.Extent = false, v, expr.Extent(v)
-	own.Body = loop.MapAll(s.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) }, func(x sym.Expr) sym.Expr {
-		return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { e, ok := m[s]; return e, ok })
-	})
+	own.Body = loop.MapAll(s.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) },
+		func(x sym.Expr) sym.Expr {
+			return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { e, ok := m[s]; return e, ok })
+		})
 	return &own
 }
 
@@ -57,7 +59,8 @@ func (p *printer) shares(body []loop.Stmt) map[string]share {
 		s := share{sym.NewSymbol("first", 0, most), sym.NewSymbol("end", 0, most)}
 		p.syms[s.first], p.syms[s.end] = p.scope.Take("first"), p.scope.Take("end")
 		of := p.index(n, precMul)
-		p.line("%s, %s := %s*%s/%s, %s*(%s+1)/%s", p.syms[s.first], p.syms[s.end], of, partName, partsName, of, partName, partsName)
+		p.line("%s, %s := %s*%s/%s, %s*(%s+1)/%s", p.syms[s.first], p.syms[s.end], of, partName,
+			partsName, of, partName, partsName)
 		shares[n.Key()] = s
 	}
 	return shares
@@ -72,9 +75,11 @@ func (p *printer) ownScratch(f *loop.Func, threads int) string {
 			continue
 		}
 		if b.Len() == 0 {
-			fmt.Fprintf(&b, "if %[2]s = min(%[2]s, %[3]d); %[1]s >= %[2]s {\nreturn\n}\n", partName, partsName, threads)
+			fmt.Fprintf(&b, "if %[2]s = min(%[2]s, %[3]d); %[1]s >= %[2]s {\nreturn\n}\n", partName,
+				partsName, threads)
 		}
-		fmt.Fprintf(&b, "%[1]s = %[1]s[%[2]s*%[3]d:][:%[4]s]\n", p.bufs[i], partName, native.OwnScratch(buf), p.index(buf.Len, precAny))
+		fmt.Fprintf(&b, "%[1]s = %[1]s[%[2]s*%[3]d:][:%[4]s]\n", p.bufs[i], partName,
+			native.OwnScratch(buf), p.index(buf.Len, precAny))
 	}
 	return b.String()
 }

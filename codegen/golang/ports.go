@@ -24,7 +24,8 @@ func (p *methodPrinter) nameSizes() {
 	take := func(dims []native.Dim, out bool) {
 		for _, d := range dims {
 			if d.Axis >= 0 {
-				p.sizes[dimKey{out, d.Port, d.Axis}] = fields.Take(SizeField(p.portName(out, d.Port), d.Axis))
+				p.sizes[dimKey{out, d.Port, d.Axis}] = fields.Take(
+					SizeField(p.portName(out, d.Port), d.Axis))
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func (p *methodPrinter) sizesType() []jen.Code {
 				head = ""
 			}
 			list = append(list, jen.Id(p.sizes[dimKey{out, d.Port, d.Axis}]).Int().
-				Comment(fmt.Sprintf("// dimension %d of %s: %s", d.Axis, p.portName(out, d.Port).Comment(), words(d))))
+				Comment(fmt.Sprintf("// dimension %d of %s: %s", d.Axis,
+					p.portName(out, d.Port).Comment(), words(d))))
 		}
 	}
 	add(p.binding.In, false, "Set by the caller.", p.words.Input)
@@ -71,7 +73,8 @@ func (p *methodPrinter) sizesType() []jen.Code {
 		list = append(list, jen.Line())
 	}
 	add(p.binding.Out, true, fmt.Sprintf("Set by %s.", p.name), p.words.Output)
-	return []jen.Code{jen.Commentf("%sSizes has the dynamic dimensions of a call of %s.", p.name, p.name).Line().
+	return []jen.Code{jen.Commentf("%sSizes has the dynamic dimensions of a call of %s.", p.name,
+		p.name).Line().
 		Type().Id(p.name + "Sizes").Struct(list...)}
 }
 

@@ -32,7 +32,8 @@ type printer struct {
 }
 
 func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {
-	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope), syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}, reads: map[any]bool{}}
+	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope),
+		syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}, reads: map[any]bool{}}
 	p.top = p.scope
 	p.used = findUses(body, results)
 	p.fusible = p.used.adds

@@ -24,7 +24,8 @@ import (
 func tensor(name string, d ir.DType, storage native.Storage, sizes ...sym.Expr) *native.Buffer {
 	n := sym.Mul(sizes...)
 	_, most := n.Bounds()
-	return &native.Buffer{Name: name, DType: d, Sizes: sizes, Len: n, MaxLen: most, Storage: storage}
+	return &native.Buffer{Name: name, DType: d, Sizes: sizes, Len: n, MaxLen: most,
+		Storage: storage}
 }
 
 func port(b *native.Buffer) native.Port {
@@ -39,12 +40,14 @@ func view(of *native.Buffer, name string, at sym.Expr, sizes ...sym.Expr) *nativ
 
 // pointwise returns a kernel that computes out[i] = f(in0[i], …) for i < n; n
 // is constant or a parameter of the kernel.
-func pointwise(name string, d ir.DType, ins []ir.DType, n sym.Expr, f func(in []*expr.Expr) *expr.Expr) *native.Kernel {
+func pointwise(name string, d ir.DType, ins []ir.DType, n sym.Expr,
+	f func(in []*expr.Expr) *expr.Expr) *native.Kernel {
 	fn := &loop.Func{Name: name, Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out, Len: n}}}
 	i := sym.NewVar("i", n)
 	var loads []*expr.Expr
 	for k, t := range ins {
-		fn.Bufs = append(fn.Bufs, loop.Buf{Name: fmt.Sprintf("in%d", k), DType: t, Role: loop.In, Len: n})
+		fn.Bufs = append(fn.Bufs, loop.Buf{Name: fmt.Sprintf("in%d", k), DType: t,
+			Role: loop.In, Len: n})
 		loads = append(loads, expr.At(k+1, t, i.Expr()))
 	}
 	fn.Syms = n.Symbols()
@@ -53,13 +56,15 @@ func pointwise(name string, d ir.DType, ins []ir.DType, n sym.Expr, f func(in []
 }
 
 func copyOf(dst, src *native.Buffer) *native.Call {
-	k := pointwise("copy", dst.DType, []ir.DType{src.DType}, dst.Len, func(in []*expr.Expr) *expr.Expr { return in[0] })
+	k := pointwise("copy", dst.DType, []ir.DType{src.DType}, dst.Len,
+		func(in []*expr.Expr) *expr.Expr { return in[0] })
 	k.Copy = true
 	return &native.Call{Kernel: k, Args: []*native.Buffer{dst, src}}
 }
 
 func at(line int, op string) []native.Origin {
-	return []native.Origin{{Node: foreign.Of(op), Op: foreign.Of("aten." + op + ".default"), Loc: native.Location{File: foreign.Of("model.py"), Line: line}}}
+	return []native.Origin{{Node: foreign.Of(op), Op: foreign.Of("aten." + op + ".default"),
+		Loc: native.Location{File: foreign.Of("model.py"), Line: line}}}
 }
 
 // size gives a method's plan the size of its arena: offsets are by hand.
@@ -96,40 +101,61 @@ func control() handMade {
 	bias := tensor("bias", f32, native.Weight, sym.Int(2))
 	bias.Const = &native.Const{Name: "type", From: foreign.Of("layer.bias"), DType: f32, Data: data}
 
-	positive := pointwise("positive", ir.Bool, []ir.DType{f32}, one, func(in []*expr.Expr) *expr.Expr { return expr.Gt(in[0], expr.Float(f32, 0)) })
-	double := pointwise("double", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], in[0]) })
-	negate := pointwise("negate", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr { return expr.Neg(in[0]) })
-	halve := pointwise("halve", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr { return expr.Mul(in[0], expr.Float(f32, 0.5)) })
-	large := pointwise("large", ir.Bool, []ir.DType{f32}, one, func(in []*expr.Expr) *expr.Expr { return expr.Gt(in[0], expr.Float(f32, 10)) })
-	add := pointwise("add", f32, []ir.DType{f32, f32}, sym.Int(2), func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], in[1]) })
-	count := pointwise("count", ir.Int64, []ir.DType{ir.Int64}, one, func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], expr.Int(ir.Int64, 1)) })
+	positive := pointwise("positive", ir.Bool, []ir.DType{f32}, one,
+		func(in []*expr.Expr) *expr.Expr { return expr.Gt(in[0], expr.Float(f32, 0)) })
+	double := pointwise("double", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr {
+		return expr.Add(in[0], in[0])
+	})
+	negate := pointwise("negate", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr {
+		return expr.Neg(in[0])
+	})
+	halve := pointwise("halve", f32, []ir.DType{f32}, six, func(in []*expr.Expr) *expr.Expr {
+		return expr.Mul(in[0], expr.Float(f32, 0.5))
+	})
+	large := pointwise("large", ir.Bool, []ir.DType{f32}, one, func(in []*expr.Expr) *expr.Expr {
+		return expr.Gt(in[0], expr.Float(f32, 10))
+	})
+	add := pointwise("add", f32, []ir.DType{f32, f32}, sym.Int(2),
+		func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], in[1]) })
+	count := pointwise("count", ir.Int64, []ir.DType{ir.Int64}, one,
+		func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], expr.Int(ir.Int64, 1)) })
 
 	t, u := sym.NewVar("t", sym.Int(3)), sym.NewVar("t", sym.Int(3))
 	slice := func(v *sym.Symbol) *native.Buffer {
 		return view(out, "part", sym.Mul(sym.Int(2), v.Expr()), sym.Int(2))
 	}
 	part, part2 := slice(t), slice(u)
-	forward := size(&native.Method{Name: foreign.Of("forward"), Inputs: []native.Port{port(x)}, Outputs: []native.Port{port(out)},
+	forward := size(&native.Method{Name: foreign.Of("forward"), Inputs: []native.Port{port(x)},
+		Outputs: []native.Port{port(out)},
 		Buffers: []*native.Buffer{x, out, pred, more, pair},
 		Body: []native.Stmt{
 			&native.Call{Kernel: positive, Args: []*native.Buffer{pred, x}, From: at(1, "gt")},
 			&native.Cond{Pred: pred, From: at(2, "cond"),
-				Then: []native.Stmt{&native.Call{Kernel: double, Args: []*native.Buffer{out, x}, From: at(3, "mul")}},
-				Else: []native.Stmt{&native.Call{Kernel: negate, Args: []*native.Buffer{out, x}, From: at(4, "neg")}}},
-			&native.While{Head: []native.Stmt{&native.Call{Kernel: large, Args: []*native.Buffer{more, out}, From: at(5, "gt")}}, Pred: more,
-				Body: []native.Stmt{&native.Call{Kernel: halve, Args: []*native.Buffer{out, out}, From: at(6, "mul")}}, From: at(5, "while_loop")},
+				Then: []native.Stmt{&native.Call{Kernel: double, Args: []*native.Buffer{out, x},
+					From: at(3, "mul")}},
+				Else: []native.Stmt{&native.Call{Kernel: negate, Args: []*native.Buffer{out, x},
+					From: at(4, "neg")}}},
+			&native.While{Head: []native.Stmt{&native.Call{Kernel: large,
+				Args: []*native.Buffer{more, out}, From: at(5, "gt")}}, Pred: more,
+				Body: []native.Stmt{&native.Call{Kernel: halve, Args: []*native.Buffer{out, out},
+					From: at(6, "mul")}}, From: at(5, "while_loop")},
 			&native.For{Var: t, Extent: sym.Int(3), From: at(7, "scan"), Body: []native.Stmt{
-				&native.Call{Kernel: add, Args: []*native.Buffer{pair, part, bias}, From: at(8, "add")}, copyOf(part, pair)}},
-			&native.For{Var: u, Extent: sym.Int(3), Reverse: true, From: at(9, "scan"), Body: []native.Stmt{
-				&native.Call{Kernel: add, Args: []*native.Buffer{seen, part2, seen}, From: at(10, "add")}, copyOf(part2, seen)}},
+				&native.Call{Kernel: add, Args: []*native.Buffer{pair, part, bias},
+					From: at(8, "add")}, copyOf(part, pair)}},
+			&native.For{Var: u, Extent: sym.Int(3), Reverse: true, From: at(9, "scan"),
+				Body: []native.Stmt{
+					&native.Call{Kernel: add, Args: []*native.Buffer{seen, part2, seen},
+						From: at(10, "add")}, copyOf(part2, seen)}},
 			&native.Call{Kernel: count, Args: []*native.Buffer{total, total}, From: at(11, "add")},
 			&native.Poison{Buf: pair},
 		}}, 48)
 	calls := tensor("calls", ir.Int64, native.Output, one)
-	second := size(&native.Method{Name: foreign.Of("call_count"), Outputs: []native.Port{port(calls)}, Buffers: []*native.Buffer{calls},
+	second := size(&native.Method{Name: foreign.Of("call_count"),
+		Outputs: []native.Port{port(calls)}, Buffers: []*native.Buffer{calls},
 		Body: []native.Stmt{copyOf(calls, total)}}, 0)
 	return handMade{
-		program: &native.Program{Source: foreign.Of("control.pt2"), Methods: []*native.Method{forward, second},
+		program: &native.Program{Source: foreign.Of("control.pt2"),
+			Methods: []*native.Method{forward, second},
 			Kernels: []*native.Kernel{positive, double, negate, large, halve, add, count},
 			Consts:  []*native.Const{init, bias.Const}, State: []*native.Buffer{seen, total}},
 		test: `
@@ -170,7 +196,8 @@ func TestModel(t *testing.T) {
 	}
 }
 `,
-		want: []string{"// model.py:3: mul", "if pred[0] {", "for t := range 3 {", "for t := 3 - 1; t >= 0; t-- {", "if !more[0] {"},
+		want: []string{"// model.py:3: mul", "if pred[0] {", "for t := range 3 {",
+			"for t := 3 - 1; t >= 0; t-- {", "if !more[0] {"},
 	}
 }
 
@@ -195,28 +222,46 @@ func dynamic() handMade {
 	})
 	scale.Loop.Scalars = []*expr.Var{local("by", f32)}
 	q := sym.NewSymbol("n", 0, 30000)
-	add := pointwise("add_one", f32, []ir.DType{f32}, q.Expr(), func(in []*expr.Expr) *expr.Expr { return expr.Add(in[0], expr.Float(f32, 1)) })
+	add := pointwise("add_one", f32, []ir.DType{f32}, q.Expr(), func(in []*expr.Expr) *expr.Expr {
+		return expr.Add(in[0], expr.Float(f32, 1))
+	})
 	count := sym.NewSymbol("count", 0, 100)
 	head := view(y, "head", sym.Int(0), hot.Expr())
 	m := size(&native.Method{Name: foreign.Of("forward"), Symbols: []*sym.Symbol{n, k, count},
-		Inputs: []native.Port{port(x), port(y), {Name: foreign.Of("gain"), Type: ir.Type{Kind: ir.FloatKind}, Var: gain},
-			{Name: foreign.Of("count"), Type: ir.SymInt(count.Expr()), Sym: count}, {Name: foreign.Of("mode"), Value: ir.Str("fixed")}},
-		Outputs: []native.Port{port(out), port(few), {Name: foreign.Of("out2"), Type: ir.SymInt(sym.Add(count.Expr(), n.Expr()))},
-			{Name: foreign.Of("out3"), Type: ir.Type{Kind: ir.FloatKind}, Var: level}, {Name: foreign.Of("out4"), Value: ir.Int(7)}, {Name: foreign.Of("out5"), Value: ir.None{}}},
+		Inputs: []native.Port{port(x), port(y), {Name: foreign.Of("gain"),
+			Type: ir.Type{Kind: ir.FloatKind}, Var: gain},
+			{Name: foreign.Of("count"), Type: ir.SymInt(count.Expr()), Sym: count},
+			{Name: foreign.Of("mode"), Value: ir.Str("fixed")}},
+		Outputs: []native.Port{port(out), port(few), {Name: foreign.Of("out2"),
+			Type: ir.SymInt(sym.Add(count.Expr(), n.Expr()))},
+			{Name: foreign.Of("out3"), Type: ir.Type{Kind: ir.FloatKind}, Var: level},
+			{Name: foreign.Of("out4"), Value: ir.Int(7)}, {Name: foreign.Of("out5"),
+				Value: ir.None{}}},
 		Buffers: []*native.Buffer{x, y, out, few, tmp, head},
 		Body: []native.Stmt{
-			&native.Assert{Cond: expr.Ge(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 0)), Args: []*native.Buffer{y}, Message: foreign.Of("y[0] is negative: 100%"), From: at(1, "_assert_async")},
-			&native.Let{Sym: hot, Value: expr.Cast(ir.Int64, expr.Floor(expr.At(0, f32, sym.Int(0)))), Args: []*native.Buffer{y}, From: at(2, "item")},
-			&native.Assert{Cond: expr.Le(expr.Idx(ir.Int64, hot.Expr()), expr.Idx(ir.Int64, n.Expr())), Message: foreign.Of("too many")},
-			&native.Let{Var: level, Value: expr.Select(expr.Gt(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 1)), expr.Get(gain), expr.Float(ir.Float64, -1)), Args: []*native.Buffer{y}},
+			&native.Assert{Cond: expr.Ge(expr.At(0, f32, sym.Int(0)), expr.Float(f32, 0)),
+				Args: []*native.Buffer{y}, Message: foreign.Of("y[0] is negative: 100%"),
+				From: at(1, "_assert_async")},
+			&native.Let{Sym: hot, Value: expr.Cast(ir.Int64,
+				expr.Floor(expr.At(0, f32, sym.Int(0)))), Args: []*native.Buffer{y},
+				From: at(2, "item")},
+			&native.Assert{Cond: expr.Le(expr.Idx(ir.Int64, hot.Expr()),
+				expr.Idx(ir.Int64, n.Expr())), Message: foreign.Of("too many")},
+			&native.Let{Var: level, Value: expr.Select(expr.Gt(expr.At(0, f32, sym.Int(0)),
+				expr.Float(f32, 1)), expr.Get(gain), expr.Float(ir.Float64, -1)),
+				Args: []*native.Buffer{y}},
 			&native.Let{Var: local("idle", ir.Float64), Value: expr.Float(ir.Float64, 3)},
 			&native.Let{Sym: sym.NewSymbol("u1", 0, 5), Value: expr.Int(ir.Int64, 3)},
-			&native.Call{Kernel: scale, Args: []*native.Buffer{tmp, x}, Ints: []sym.Expr{x.Len}, Scalars: []*expr.Expr{expr.Cast(f32, expr.Get(gain))}, From: at(3, "mul")},
-			&native.Call{Kernel: add, Args: []*native.Buffer{out, tmp}, Ints: []sym.Expr{x.Len}, From: at(4, "add")},
-			&native.Call{Kernel: add, Args: []*native.Buffer{few, head}, Ints: []sym.Expr{hot.Expr()}, From: at(5, "add")},
+			&native.Call{Kernel: scale, Args: []*native.Buffer{tmp, x}, Ints: []sym.Expr{x.Len},
+				Scalars: []*expr.Expr{expr.Cast(f32, expr.Get(gain))}, From: at(3, "mul")},
+			&native.Call{Kernel: add, Args: []*native.Buffer{out, tmp}, Ints: []sym.Expr{x.Len},
+				From: at(4, "add")},
+			&native.Call{Kernel: add, Args: []*native.Buffer{few, head},
+				Ints: []sym.Expr{hot.Expr()}, From: at(5, "add")},
 		}}, 4*1000*21)
 	return handMade{
-		program: &native.Program{Source: foreign.Of("dynamic.pt2"), Methods: []*native.Method{m}, Kernels: []*native.Kernel{scale, add}},
+		program: &native.Program{Source: foreign.Of("dynamic.pt2"), Methods: []*native.Method{m},
+			Kernels: []*native.Kernel{scale, add}},
 		test: `
 func TestModel(t *testing.T) {
 	m := New()
@@ -275,7 +320,8 @@ func TestModel(t *testing.T) {
 	}
 }
 `,
-		want: []string{"s1 := (sizes.XDim1 - 1) / 2", "gain float64, count int", "(int, float64, int, error)"},
+		want: []string{"s1 := (sizes.XDim1 - 1) / 2", "gain float64, count int",
+			"(int, float64, int, error)"},
 	}
 }
 
@@ -288,20 +334,23 @@ func halves() handMade {
 	b := tensor("math", bf16, native.Output, n)
 	flags := tensor("len", ir.Bool, native.Input, n)
 	k := pointwise("select", bf16, []ir.DType{f16, ir.Bool}, n, func(in []*expr.Expr) *expr.Expr {
-		return expr.Select(in[1], expr.Cast(bf16, expr.Cast(ir.Float32, in[0])), expr.Float(bf16, 2))
+		return expr.Select(in[1], expr.Cast(bf16, expr.Cast(ir.Float32, in[0])),
+			expr.Float(bf16, 2))
 	})
 	twice := pointwise("append", f16, []ir.DType{f16}, n, func(in []*expr.Expr) *expr.Expr {
 		return expr.Add(in[0], in[0])
 	})
 	in := port(h)
 	in.Mutated, in.Path = true, foreign.Of(`args[0]["x"]`)
-	m := size(&native.Method{Name: foreign.Of("type"), Inputs: []native.Port{in, port(flags)}, Outputs: []native.Port{port(b)}, Buffers: []*native.Buffer{h, b, flags},
+	m := size(&native.Method{Name: foreign.Of("type"), Inputs: []native.Port{in, port(flags)},
+		Outputs: []native.Port{port(b)}, Buffers: []*native.Buffer{h, b, flags},
 		Body: []native.Stmt{
 			&native.Call{Kernel: k, Args: []*native.Buffer{b, h, flags}, From: at(1, "where")},
 			&native.Call{Kernel: twice, Args: []*native.Buffer{h, h}, From: at(2, "add_")},
 		}}, 0)
 	return handMade{
-		program: &native.Program{Source: foreign.Of("types.pt2"), Methods: []*native.Method{m}, Kernels: []*native.Kernel{k, twice}},
+		program: &native.Program{Source: foreign.Of("types.pt2"), Methods: []*native.Method{m},
+			Kernels: []*native.Kernel{k, twice}},
 		test: `
 func TestModel(t *testing.T) {
 	m := New()
@@ -335,7 +384,8 @@ func TestModel(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "go.mod"), []byte("module test\n\ngo 1.24\n"))
-	for name, h := range map[string]handMade{"control": control(), "dynamic": dynamic(), "types": halves()} {
+	for name, h := range map[string]handMade{"control": control(), "dynamic": dynamic(),
+		"types": halves()} {
 		pkg, err := Generate(h.program, Options{Name: name})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -352,7 +402,8 @@ func TestPrograms(t *testing.T) {
 		if strings.Contains(h.test, "errors.") {
 			imports = "import (\n\"errors\"\n\"testing\"\n)\n"
 		}
-		write(t, filepath.Join(sub, "model_test.go"), []byte("package "+pkg.Name+"\n\n"+imports+h.test))
+		write(t, filepath.Join(sub, "model_test.go"),
+			[]byte("package "+pkg.Name+"\n\n"+imports+h.test))
 		text := allText(pkg)
 		for _, want := range h.want {
 			if !strings.Contains(text, want) {
@@ -401,7 +452,8 @@ func allText(pkg *codegen.Package) string {
 func TestUnsupported(t *testing.T) {
 	x := tensor("x", ir.Complex64, native.Input, sym.Int(2))
 	m := &native.Method{Name: foreign.Of("forward"), Inputs: []native.Port{port(x)}}
-	_, err := Generate(&native.Program{Source: foreign.Of("x.pt2"), Methods: []*native.Method{m}}, Options{Name: "x"})
+	_, err := Generate(&native.Program{Source: foreign.Of("x.pt2"), Methods: []*native.Method{m}},
+		Options{Name: "x"})
 	if err == nil || !strings.Contains(err.Error(), "complex64") {
 		t.Errorf("got %v", err)
 	}

@@ -43,7 +43,8 @@ func (m *maker) leaf(d ir.DType) *expr.Expr {
 	case 0, 1:
 		switch {
 		case d.IsFloat():
-			special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, math.Inf(1), math.Inf(-1), math.NaN(), 1e10, 1e-3}
+			special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, math.Inf(1), math.Inf(-1),
+				math.NaN(), 1e10, 1e-3}
 			return expr.Float(d, special[m.r.IntN(len(special))])
 		case d == ir.Bool:
 			return expr.Bool(m.r.IntN(2) == 0)
@@ -52,7 +53,8 @@ func (m *maker) leaf(d ir.DType) *expr.Expr {
 	case 2:
 		return expr.Cast(d, expr.Idx(ir.Int64, m.i.Expr()))
 	case 3:
-		return expr.At(operand(d), d, sym.Add(sym.Mul(sym.Int(int64(m.r.IntN(2))), m.i.Expr()), sym.Int(int64(m.r.IntN(9)))))
+		return expr.At(operand(d), d, sym.Add(sym.Mul(sym.Int(int64(m.r.IntN(2))), m.i.Expr()),
+			sym.Int(int64(m.r.IntN(9)))))
 	}
 	return expr.At(operand(d), d, m.i.Expr())
 }
@@ -81,7 +83,8 @@ func (m *maker) expr(d ir.DType, depth int) *expr.Expr {
 			return expr.Xor(sub(d), sub(d))
 		}
 		t := m.pick(allTypes...)
-		compare := []func(a, b *expr.Expr) *expr.Expr{expr.Eq, expr.Ne, expr.Lt, expr.Le, expr.Gt, expr.Ge}
+		compare := []func(a, b *expr.Expr) *expr.Expr{
+			expr.Eq, expr.Ne, expr.Lt, expr.Le, expr.Gt, expr.Ge}
 		return compare[m.r.IntN(len(compare))](sub(t), sub(t))
 	case d.IsInt():
 		return m.integer(d, sub)
@@ -90,7 +93,8 @@ func (m *maker) expr(d ir.DType, depth int) *expr.Expr {
 }
 
 func (m *maker) integer(d ir.DType, sub func(ir.DType) *expr.Expr) *expr.Expr {
-	binary := []func(a, b *expr.Expr) *expr.Expr{expr.Add, expr.Sub, expr.Mul, expr.Min, expr.Max, expr.And, expr.Or, expr.Xor}
+	binary := []func(a, b *expr.Expr) *expr.Expr{
+		expr.Add, expr.Sub, expr.Mul, expr.Min, expr.Max, expr.And, expr.Or, expr.Xor}
 	switch k := m.r.IntN(len(binary) + 6); {
 	case k < len(binary):
 		return binary[k](sub(d), sub(d))
@@ -119,8 +123,10 @@ func (m *maker) integer(d ir.DType, sub func(ir.DType) *expr.Expr) *expr.Expr {
 }
 
 func (m *maker) float(d ir.DType, sub func(ir.DType) *expr.Expr) *expr.Expr {
-	binary := []func(a, b *expr.Expr) *expr.Expr{expr.Add, expr.Add, expr.Sub, expr.Mul, expr.Mul, expr.Div, expr.Rem, expr.Min, expr.Max}
-	unary := []func(a *expr.Expr) *expr.Expr{expr.Neg, expr.Abs, expr.Sqrt, expr.Floor, expr.Ceil, expr.Trunc, expr.Round}
+	binary := []func(a, b *expr.Expr) *expr.Expr{
+		expr.Add, expr.Add, expr.Sub, expr.Mul, expr.Mul, expr.Div, expr.Rem, expr.Min, expr.Max}
+	unary := []func(a *expr.Expr) *expr.Expr{
+		expr.Neg, expr.Abs, expr.Sqrt, expr.Floor, expr.Ceil, expr.Trunc, expr.Round}
 	k := m.r.IntN(len(binary) + len(unary) + 3)
 	switch {
 	case k < len(binary):
@@ -143,9 +149,11 @@ func (m *maker) float(d ir.DType, sub func(ir.DType) *expr.Expr) *expr.Expr {
 func data(r *rand.Rand, d ir.DType, n int64) []byte {
 	b := make([]byte, n*int64(d.Size()))
 	for i := range n {
-		v := expr.Value{I: r.Int64() >> r.IntN(64), F: r.NormFloat64() * math.Ldexp(1, r.IntN(40)-20)}
+		v := expr.Value{I: r.Int64() >> r.IntN(64), F: r.NormFloat64() * math.Ldexp(1,
+			r.IntN(40)-20)}
 		if r.IntN(8) == 0 {
-			v.F = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 2.5, 3.5}[r.IntN(9)]
+			v.F = []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1,
+				2.5, 3.5}[r.IntN(9)]
 		}
 		v.I = expr.Wrap(d, v.I)
 		v.F = expr.RoundTo(d, v.F)
@@ -160,7 +168,8 @@ func TestExpressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	x := &expr.Var{Name: "x", DType: ir.Float32}
 	fn := &expr.Func{Name: "scaled_f32", Params: []*expr.Var{x}, Doc: "x/3 + x*x",
-		Body: expr.Add(expr.Div(expr.Get(x), expr.Float(ir.Float32, 3)), expr.Mul(expr.Get(x), expr.Get(x)))}
+		Body: expr.Add(expr.Div(expr.Get(x), expr.Float(ir.Float32, 3)), expr.Mul(expr.Get(x),
+			expr.Get(x)))}
 	const n = 600
 	var cases []*kernelCase
 	for k := range 130 {
@@ -172,12 +181,14 @@ func TestExpressions(t *testing.T) {
 		c := &kernelCase{name: f.Name, fn: f}
 		c.bufs = append(c.bufs, make([]byte, n*d.Size()))
 		for _, t := range allTypes {
-			f.Bufs = append(f.Bufs, loop.Buf{Name: "in_" + t.Short(), DType: t, Role: loop.In, Len: sym.Int(n + 9)})
+			f.Bufs = append(f.Bufs, loop.Buf{Name: "in_" + t.Short(), DType: t, Role: loop.In,
+				Len: sym.Int(n + 9)})
 			c.bufs = append(c.bufs, data(r, t, n+9))
 		}
 		e := m.expr(d, 1+k%4)
-		f.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(n), Strip: k%2 == 0, Body: []loop.Stmt{
-			&loop.Store{Buf: 0, At: i.Expr(), Value: e}}}}
+		f.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(n), Strip: k%2 == 0,
+			Body: []loop.Stmt{
+				&loop.Store{Buf: 0, At: i.Expr(), Value: e}}}}
 		cases = append(cases, c)
 	}
 	check(t, cases)
@@ -211,7 +222,8 @@ func check(t *testing.T, cases []*kernelCase) {
 		}
 		for b := range want {
 			if i := firstDifference(c.fn.Bufs[b].DType, strips[b], want[b]); i >= 0 {
-				t.Errorf("%s: eval gives another element %d of %s in strips\n%s", c.name, i, c.fn.Bufs[b].Name, c.fn)
+				t.Errorf("%s: eval gives another element %d of %s in strips\n%s", c.name, i,
+					c.fn.Bufs[b].Name, c.fn)
 				break
 			}
 			d := c.fn.Bufs[b].DType

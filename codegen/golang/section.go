@@ -64,7 +64,8 @@ func (p *methodPrinter) section(s *native.Section) []jen.Code {
 	}
 	p.count++
 	name := p.g.sectionName(s, fmt.Sprintf("%s%d", unexported(p.name), p.count))
-	f := jen.Commentf("%s is a part of %s, which is too long for one function.", name, p.name).Line().
+	f := jen.Commentf("%s is a part of %s, which is too long for one function.", name,
+		p.name).Line().
 		Func().Id(name).Params(jen.Op(signature(params)))
 	call := jen.Id(name).Call(args...)
 	if fails {

@@ -37,7 +37,9 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.If:
 		p.line("if %s {", p.arg(s.Cond))
 		p.block(s.Then)
-		p.otherwise(len(s.Else) == 1 && isIf(s.Else[0]), len(s.Else) == 0, func() { p.block(s.Else) })
+		p.otherwise(len(s.Else) == 1 && isIf(s.Else[0]), len(s.Else) == 0, func() {
+			p.block(s.Else)
+		})
 	case *loop.Let:
 		p.let(s)
 	case *loop.Assign:
@@ -48,7 +50,9 @@ func (p *printer) stmt(s loop.Stmt) {
 		if s.Var.Len > 0 {
 			dst += "[" + p.index(s.At, precAny) + "]"
 		}
-		p.set(dst, s.Value, func(e *expr.Expr) bool { return s.Var.Len == 0 && e.Op == expr.OpLocal && e.Var == s.Var })
+		p.set(dst, s.Value, func(e *expr.Expr) bool {
+			return s.Var.Len == 0 && e.Op == expr.OpLocal && e.Var == s.Var
+		})
 	case *loop.LetIndex:
 		if !p.used.syms[s.Sym] {
 			return
@@ -59,7 +63,8 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.Store:
 		dst := p.buf(s.Buf) + "[" + p.index(s.At, precAny) + "]"
 		p.set(dst, s.Value, func(e *expr.Expr) bool {
-			return e.Op == expr.OpLoad && e.Buf == s.Buf && len(e.Coords) == 1 && e.Coords[0].Equal(s.At)
+			return e.Op == expr.OpLoad && e.Buf == s.Buf && len(e.Coords) == 1 &&
+				e.Coords[0].Equal(s.At)
 		})
 	case *loop.Break:
 		p.line("break")
@@ -99,7 +104,8 @@ func (p *printer) clears(s *loop.For) bool {
 
 func (p *printer) loop(s *loop.For) {
 	extent := p.index(s.Extent, precAny)
-	if n, ok := strings.CutPrefix(extent, "len("); ok && strings.Count(n, ")") == 1 && n[len(n)-1] == ')' {
+	if n, ok := strings.CutPrefix(extent, "len("); ok && strings.Count(n, ")") == 1 &&
+		n[len(n)-1] == ')' {
 		extent = n[:len(n)-1]
 	}
 	outer := p.scope
@@ -205,13 +211,15 @@ var updateOps = map[expr.Op]string{expr.OpAdd: "+", expr.OpSub: "-", expr.OpMul:
 
 // updates reports whether there is an assignment that does e.
 func (p *printer) updates(e *expr.Expr) bool {
-	return updateOps[e.Op] != "" && e.DType != ir.Bool && !isHalf(e.DType) && !(e.Op == expr.OpMul && e.DType.IsFloat() && p.fusible)
+	return updateOps[e.Op] != "" && e.DType != ir.Bool && !isHalf(e.DType) &&
+		!(e.Op == expr.OpMul && e.DType.IsFloat() && p.fusible)
 }
 
 // limits reports whether e is the lesser or greater of two floats, which
 // package cmp and the builtins order in other ways.
 func (p *printer) limits(e *expr.Expr) bool {
-	return (e.Op == expr.OpMin || e.Op == expr.OpMax) && (e.DType == ir.Float32 || e.DType == ir.Float64)
+	return (e.Op == expr.OpMin || e.Op == expr.OpMax) && (e.DType == ir.Float32 ||
+		e.DType == ir.Float64)
 }
 
 // choice writes a Select as statements that set a new variable, whose name it

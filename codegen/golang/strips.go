@@ -81,7 +81,8 @@ func (p *printer) transposes(s *loop.For) bool {
 		}
 		return p.buf(k) + "[" + p.index(at, precAny) + ":]"
 	}
-	p.line("%s(%s, %d, %s, %d, %s, %s)", p.unit.helperAs("Transpose", "vecTranspose"), from(t.Dst, t.To), t.DstStep,
+	p.line("%s(%s, %d, %s, %d, %s, %s)", p.unit.helperAs("Transpose", "vecTranspose"),
+		from(t.Dst, t.To), t.DstStep,
 		from(t.Src, t.From), t.SrcStep, p.index(t.Rows, precAny), p.index(t.Cols, precAny))
 	return true
 }
@@ -146,9 +147,11 @@ func (v *vectors) calls() {
 		case c.Prim == "Copy":
 			v.line("copy(%s, %s)", v.operand(c.Dst, true), v.operand(c.Args[0], false))
 		case c.Prim == "Apply":
-			v.line("%s(%s, %s)", v.unit.vectorFunction(c.Fn), v.operand(c.Dst, true), v.list(c.Args, false))
+			v.line("%s(%s, %s)", v.unit.vectorFunction(c.Fn), v.operand(c.Dst, true),
+				v.list(c.Args, false))
 		case c.Prim == "Store":
-			v.line("%s(%s, %s, %s)", v.vector(c.Prim), v.operand(c.Dst, false), v.list(c.Args[:2], false), v.operand(c.Args[2], true))
+			v.line("%s(%s, %s, %s)", v.vector(c.Prim), v.operand(c.Dst, false),
+				v.list(c.Args[:2], false), v.operand(c.Args[2], true))
 		default:
 			args := v.list(c.Args, false)
 			v.line("%s(%s, %s)", v.vector(c.Prim), v.operand(c.Dst, true), args)

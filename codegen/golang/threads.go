@@ -41,7 +41,8 @@ func (p *methodPrinter) dividedCalls() bool {
 // inParts prints what is around the function name+"Part", which does a part of a
 // step of a kernel and has params and then body: the kernel itself, which has
 // goroutines call it, and where they find its arguments.
-func (g *generator) inParts(name string, doc foreign.Text, params []param, steps, body string) string {
+func (g *generator) inParts(name string, doc foreign.Text, params []param, steps,
+	body string) string {
 	g.divided = append(g.divided, name)
 	var given, names strings.Builder
 	for i, x := range params {
@@ -133,17 +134,21 @@ func (g *generator) threadsFile() ([]byte, error) {
 // newThreads prints New and NewThreads for a Model that inits initialise.
 func (g *generator) newThreads(f *jen.File, model jen.Code) {
 	f.Commentf("New is NewThreads(%d).", g.threads)
-	f.Func().Id("New").Params().Op("*").Id("Model").Block(jen.Return(jen.Id("NewThreads").Call(jen.Lit(g.threads))))
+	f.Func().Id("New").Params().Op("*").Id("Model").Block(
+		jen.Return(jen.Id("NewThreads").Call(jen.Lit(g.threads))))
 	state := ""
 	if len(g.p.State) > 0 {
 		state = " in its initial state"
 	}
 	count := jen.Id("n")
-	about := fmt.Sprintf("NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, and others that it starts when a method is called and that end soon after the last call. "+
-		"Results are the same to the bit for any n.", state)
+	about := fmt.Sprintf(
+		"NewThreads returns a Model%s whose larger kernels n goroutines share: the caller's, and others that it starts when a method is called and that end soon after the last call. "+
+			"Results are the same to the bit for any n.", state)
 	if !g.anyDivided() {
 		count = jen.Id("_")
-		about = fmt.Sprintf("NewThreads returns a Model%s. It has no kernel that several goroutines could share.", state)
+		about = fmt.Sprintf(
+			"NewThreads returns a Model%s. It has no kernel that several goroutines could share.",
+			state)
 	}
 	f.Op(strings.TrimSuffix(comment(about), "\n"))
 	f.Func().Id("NewThreads").Params(count.Int()).Op("*").Id("Model").BlockFunc(func(b *jen.Group) {

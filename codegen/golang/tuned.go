@@ -101,7 +101,8 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		rest = 4
 	}
 	if want := buffers + len(in.Params) + len(in.Kernel.Strips) + rest; len(sig) != want {
-		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d", in.Kernel.Name, in.Kernel.Go, len(sig), want)
+		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d",
+			in.Kernel.Name, in.Kernel.Go, len(sig), want)
 	}
 	p := g.unit.newPrinter(nil)
 	if divided {
@@ -173,11 +174,13 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 			epilogue = p.epilogue(in, sig[0].typ, extra)
 		}
 	}
-	body := fmt.Sprintf("%s%s%s(%s, %s)\n%s", p.declareTemps(), named, fn, strings.Join(args, ", "), epilogue, after)
+	body := fmt.Sprintf("%s%s%s(%s, %s)\n%s", p.declareTemps(), named, fn, strings.Join(args, ", "),
+		epilogue, after)
 	if divided {
 		return g.inParts(g.names[k], k.Doc, params, p.steps(in), body), nil
 	}
-	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", g.names[k], signature(params), body), nil
+	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", g.names[k],
+		signature(params), body), nil
 }
 
 // stripFunction returns the name of a function that a tuned kernel is given: a primitive of

@@ -10,7 +10,8 @@ func ElementType(d ir.DType) string { return goType(d) }
 // held by their bits.
 func goType(d ir.DType) string {
 	switch d {
-	case ir.Bool, ir.Uint8, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint16, ir.Uint32, ir.Uint64, ir.Float32, ir.Float64:
+	case ir.Bool, ir.Uint8, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint16, ir.Uint32, ir.Uint64,
+		ir.Float32, ir.Float64:
 		return d.String()
 	case ir.Float16, ir.BFloat16:
 		return "uint16"

@@ -85,7 +85,8 @@ func comment(s string) string {
 // packages are what generated files may import, by name. No identifier of the
 // output has one of these names.
 var packages = map[string]string{
-	"atomic": "sync/atomic", "binary": "encoding/binary", "bits": "math/bits", "errors": "errors", "fmt": "fmt",
+	"atomic": "sync/atomic", "binary": "encoding/binary", "bits": "math/bits", "errors": "errors",
+	"fmt": "fmt",
 	"cmp": "cmp", "math": "math", "runtime": "runtime", "sync": "sync", "unsafe": "unsafe",
 }
 
@@ -95,7 +96,8 @@ func (u *unit) file(doc string, decls string) ([]byte, error) {
 	clause := "package " + u.name + "\n\n"
 	f, err := parser.ParseFile(token.NewFileSet(), "", clause+decls, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w\n%s", err, decls)
+		return nil, fmt.Errorf("generated Go does not parse, which is a defect of etgen: %w\n%s",
+			err, decls)
 	}
 	var b strings.Builder
 	b.WriteString(doc + clause + importClause(importsOf(f)))
@@ -158,7 +160,8 @@ func withImports(src []byte) ([]byte, error) {
 // support prints support.go with the copied and printed functions that kernels
 // call, and their vector forms; nothing if kernels call none.
 func (u *unit) support(head string) ([]codegen.File, error) {
-	parts, files, err := u.copies(u.strip, slices.Sorted(maps.Keys(u.helpers)), u.helper, head, "support_")
+	parts, files, err := u.copies(u.strip, slices.Sorted(maps.Keys(u.helpers)), u.helper, head,
+		"support_")
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ func Graph(p *ir.Program, opt compile.Options) (*Info, error) {
 	for _, m := range p.Methods {
 		info.Methods = append(info.Methods, describe(table, m))
 	}
-	changed := map[string]map[string]bool{} // by method: what calls change, as far as passes have found out
+	// by method: what calls change, as far as passes have found out
+	changed := map[string]map[string]bool{}
 	opt.After = func(_ lower.Pass, p *ir.Program) error {
 		for _, m := range p.Methods {
 			changed[m.Name] = mutated(m)
@@ -50,7 +51,8 @@ func Graph(p *ir.Program, opt compile.Options) (*Info, error) {
 }
 
 func describe(table *ops.Table, m *ir.Method) Method {
-	info := Method{Name: m.Name, Inputs: []Port{}, Outputs: []Port{}, Operators: operators(table, m.Graph)}
+	info := Method{Name: m.Name, Inputs: []Port{}, Outputs: []Port{},
+		Operators: operators(table, m.Graph)}
 	for i, spec := range m.Outputs {
 		if spec.Kind != ir.UserOutput {
 			continue
@@ -71,7 +73,8 @@ func describe(table *ops.Table, m *ir.Method) Method {
 			info.Inputs = append(info.Inputs, Port{Name: v.Name, Value: ir.ArgString(spec.Fixed)})
 		case ir.Parameter, ir.Buffer, ir.TensorConstant:
 			info.Constants = append(info.Constants, Tensor{
-				Name: spec.Target, Type: v.Type.String(), Bytes: bytesOf(v.Type), Kind: kinds[spec.Kind], User: firstUser(m.Graph, v),
+				Name: spec.Target, Type: v.Type.String(), Bytes: bytesOf(v.Type),
+				Kind: kinds[spec.Kind], User: firstUser(m.Graph, v),
 			})
 		}
 	}
@@ -119,7 +122,8 @@ func symbol(s *sym.Symbol) Symbol {
 }
 
 // kinds are what a method's constants are called.
-var kinds = map[ir.InputKind]string{ir.Parameter: "parameter", ir.Buffer: "buffer", ir.TensorConstant: "constant"}
+var kinds = map[ir.InputKind]string{ir.Parameter: "parameter", ir.Buffer: "buffer",
+	ir.TensorConstant: "constant"}
 
 func bytesOf(t ir.Type) int64 {
 	n, _ := t.Numel().Const()
@@ -156,12 +160,14 @@ func operators(table *ops.Table, g *ir.Graph) []Operator {
 			o := byName[n.Op]
 			if o == nil {
 				_, known := table.Lookup(n.Op)
-				o = &Operator{Name: n.Op, DTypes: []string{}, Supported: known || len(n.Regions) > 0}
+				o = &Operator{Name: n.Op, DTypes: []string{}, Supported: known ||
+					len(n.Regions) > 0}
 				byName[n.Op] = o
 			}
 			o.Count++
 			for _, v := range n.Outputs {
-				if v != nil && v.Type.Kind == ir.TensorKind && !slices.Contains(o.DTypes, v.Type.DType.String()) {
+				if v != nil && v.Type.Kind == ir.TensorKind &&
+					!slices.Contains(o.DTypes, v.Type.DType.String()) {
 					o.DTypes = append(o.DTypes, v.Type.DType.String())
 				}
 			}

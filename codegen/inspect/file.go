@@ -140,7 +140,8 @@ func (info *Info) entries(d *pte.DataFile) {
 		t := Tensor{Name: e.Key, Bytes: e.Data.Size(), Kind: "named data"}
 		if l := e.Layout; l != nil {
 			t.Kind = "external"
-			t.Type = (&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes, DimOrder: l.DimOrder}).TypeString()
+			t.Type = (&pte.Tensor{ScalarType: l.ScalarType, Sizes: l.Sizes,
+				DimOrder: l.DimOrder}).TypeString()
 		}
 		info.Data = append(info.Data, t)
 	}
@@ -154,7 +155,8 @@ func (info *Info) tests(b *pte.Bundle) {
 		for _, v := range values {
 			switch v := v.(type) {
 			case *pte.TestTensor:
-				all = append(all, (&pte.Tensor{ScalarType: v.ScalarType, Sizes: v.Sizes, DimOrder: v.DimOrder}).TypeString())
+				all = append(all, (&pte.Tensor{ScalarType: v.ScalarType, Sizes: v.Sizes,
+					DimOrder: v.DimOrder}).TypeString())
 			case pte.EValue:
 				all = append(all, pte.ValueString(v))
 			}

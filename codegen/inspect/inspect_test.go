@@ -95,7 +95,8 @@ func TestText(t *testing.T) {
 		if err := info.Text(&colored, Style{Color: true}); err != nil {
 			t.Fatal(err)
 		}
-		if plain := strings.NewReplacer("\x1b[1m", "", "\x1b[1;31m", "", "\x1b[m", "").Replace(colored.String()); plain != text.String() {
+		if plain := strings.NewReplacer("\x1b[1m", "", "\x1b[1;31m", "", "\x1b[m", "").Replace(
+			colored.String()); plain != text.String() {
 			t.Errorf("%s is another text in colour:\n%s", c.name, plain)
 		}
 		var again Info
@@ -199,8 +200,10 @@ func TestLifetimes(t *testing.T) {
 				t.Fatal(err)
 			}
 			seen++
-			if m.Memory == nil || m.Memory.LowerBound != bound[0].Bytes || m.Memory.Bytes != out.Memory[i].Plan.Size() {
-				t.Errorf("%s: %+v, the planner knows of %d bytes of %d", f.Name(), m.Memory, bound[0].Bytes, out.Memory[i].Plan.Size())
+			if m.Memory == nil || m.Memory.LowerBound != bound[0].Bytes ||
+				m.Memory.Bytes != out.Memory[i].Plan.Size() {
+				t.Errorf("%s: %+v, the planner knows of %d bytes of %d", f.Name(), m.Memory,
+					bound[0].Bytes, out.Memory[i].Plan.Size())
 			}
 		}
 	}

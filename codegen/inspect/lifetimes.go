@@ -23,12 +23,14 @@ type lifetimes struct {
 	next    [][]int // by step: which can follow
 	prev    [][]int
 
-	root    []int32              // by value: the planned tensor whose memory it has, itself for most
+	// by value: the planned tensor whose memory it has, itself for most
+	root    []int32
 	moved   map[int32]roots      // by value that moves write: whose memory it may have
 	moves   map[int]pte.MoveCall // of tensors, by step
 	written []bool               // by root: something other than a move gives it data
-	others  map[int32]roots      // by value that nothing writes: those that are written in its place
-	uses    []use                // by value
+	// by value that nothing writes: those that are written in its place
+	others  map[int32]roots
+	uses    []use // by value
 	problem plan.Problem
 	offsets []int64
 }
@@ -45,7 +47,8 @@ type use struct {
 // memoryOf describes the memory of a method.
 func memoryOf(p *pte.Program, ep *pte.ExecutionPlan, schemas pte.Schemas) (*Memory, error) {
 	if len(ep.BufferSizes)-1 > maxMemories {
-		return nil, fmt.Errorf("method %s: %d planned buffers are too many for a memory map", foreign.Message(ep.Name), len(ep.BufferSizes)-1)
+		return nil, fmt.Errorf("method %s: %d planned buffers are too many for a memory map",
+			foreign.Message(ep.Name), len(ep.BufferSizes)-1)
 	}
 	effects, err := p.Effects(ep, schemas)
 	if err != nil {
@@ -58,7 +61,8 @@ func memoryOf(p *pte.Program, ep *pte.ExecutionPlan, schemas pte.Schemas) (*Memo
 	l.build()
 	pl := &plan.Plan{Offsets: l.offsets, Memories: []plan.Memory{{Align: 1}}}
 	for i := 1; i < len(ep.BufferSizes); i++ {
-		pl.Memories = append(pl.Memories[:i-1], plan.Memory{Size: ep.BufferSizes[i], Align: alignment})
+		pl.Memories = append(pl.Memories[:i-1], plan.Memory{Size: ep.BufferSizes[i],
+			Align: alignment})
 	}
 	return newMemory(&l.problem, pl, l.steps, 1)
 }
@@ -103,7 +107,8 @@ func (l *lifetimes) build() {
 		if len(u.reads)+len(u.writes) == 0 {
 			continue
 		}
-		b := plan.Buffer{Name: names[i], Size: u.bytes, Align: alignment, Memory: int(t.Allocation.MemoryID) - 1}
+		b := plan.Buffer{Name: names[i], Size: u.bytes, Align: alignment,
+			Memory: int(t.Allocation.MemoryID) - 1}
 		for _, s := range l.spans(u, !input[int32(i)], t.DataIndex > 0) {
 			b.Writes = append(b.Writes, s.First)
 			if s.Last > s.First {

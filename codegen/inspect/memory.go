@@ -51,9 +51,11 @@ func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{Bytes: report.Size, LowerBound: report.LowerBound, Greedy: greedy.Size(), Steps: steps, Length: len(steps)}
+	m := &Memory{Bytes: report.Size, LowerBound: report.LowerBound, Greedy: greedy.Size(),
+		Steps: steps, Length: len(steps)}
 	for i, r := range report.Memories {
-		b := Buffer{ID: firstID + i, Bytes: r.Size, Align: r.Align, LowerBound: r.LowerBound, PeakStep: r.PeakStep}
+		b := Buffer{ID: firstID + i, Bytes: r.Size, Align: r.Align, LowerBound: r.LowerBound,
+			PeakStep: r.PeakStep}
 		if i < len(greedy.Memories) {
 			b.Greedy = greedy.Memories[i].Size
 		}
@@ -63,11 +65,13 @@ func newMemory(problem *plan.Problem, pl *plan.Plan, steps []string, firstID int
 		if b.External || b.Root != b.ID || b.Size == 0 || len(b.Live) == 0 {
 			continue
 		}
-		m.Boxes = append(m.Boxes, Box{Name: b.Name, Buffer: b.Memory, Offset: b.Offset, Bytes: b.Size, Live: b.Live})
+		m.Boxes = append(m.Boxes, Box{Name: b.Name, Buffer: b.Memory, Offset: b.Offset,
+			Bytes: b.Size, Live: b.Live})
 		m.Length = max(m.Length, b.Live[len(b.Live)-1].Last+1)
 	}
 	slices.SortStableFunc(m.Boxes, func(a, b Box) int {
-		return cmp.Or(cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.Live[0].First, b.Live[0].First), cmp.Compare(a.Offset, b.Offset))
+		return cmp.Or(cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.Live[0].First,
+			b.Live[0].First), cmp.Compare(a.Offset, b.Offset))
 	})
 	return m, nil
 }

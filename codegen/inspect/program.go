@@ -46,7 +46,8 @@ func (info *Info) complain(err error) {
 
 // method describes a method as far as its parts refer to what is there; the error
 // says why its memory cannot be told.
-func method(p *pte.Program, ep *pte.ExecutionPlan, table *ops.Table, hasKernel func(string) bool) (Method, error) {
+func method(p *pte.Program, ep *pte.ExecutionPlan, table *ops.Table,
+	hasKernel func(string) bool) (Method, error) {
 	info := Method{Name: ep.Name, Inputs: []Port{}, Outputs: []Port{}, Operators: []Operator{}}
 	for k, v := range ep.Inputs {
 		info.Inputs = append(info.Inputs, port(ep, fmt.Sprint(k), v))
@@ -142,7 +143,8 @@ func called(ep *pte.ExecutionPlan, table *ops.Table, hasKernel func(string) bool
 			_, known := table.Schema(op.NodeName())
 			own := pte.RuntimeOperator(op)
 			has := own || hasKernel(op.String())
-			o = &Operator{Name: op.String(), DTypes: []string{}, Supported: known || own, Kernel: &has}
+			o = &Operator{Name: op.String(), DTypes: []string{}, Supported: known ||
+				own, Kernel: &has}
 			byName[o.Name] = o
 			list = append(list, o)
 		}

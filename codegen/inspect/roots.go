@@ -65,7 +65,8 @@ func (l *lifetimes) readers() {
 	l.others = map[int32]roots{}
 	for v := range int32(len(l.root)) {
 		p, ok := planned(v)
-		if !ok || l.written[v] || len(l.moved[v]) > 0 || l.plan.Values[v].(*pte.Tensor).DataIndex > 0 {
+		if !ok || l.written[v] || len(l.moved[v]) > 0 ||
+			l.plan.Values[v].(*pte.Tensor).DataIndex > 0 {
 			continue
 		}
 		switch writers := at[p]; len(writers) {

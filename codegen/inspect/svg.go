@@ -34,7 +34,8 @@ func (info *Info) SVG(to io.Writer) error {
 	if d.top == 0 {
 		return fmt.Errorf("%s: there is no memory plan to draw", foreign.Message(info.File))
 	}
-	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">
+	_, err := fmt.Fprintf(to,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">
 <title>%s</title>
 <rect width="100%%" height="100%%" fill="white"/>
 %s</svg>
@@ -75,7 +76,9 @@ func (d *drawing) panel(method string, m *Memory, buffer int) {
 	x := func(step int) float64 {
 		return svgLeft + float64(step)*(svgWidth-svgLeft-svgRight)/float64(max(m.Length, 1))
 	}
-	y := func(offset int64) float64 { return bottom - float64(offset)*panelHigh/float64(max(b.Bytes, 1)) }
+	y := func(offset int64) float64 {
+		return bottom - float64(offset)*panelHigh/float64(max(b.Bytes, 1))
+	}
 	for i := range int64(5) {
 		at := b.Bytes * i / 4
 		d.add(`<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%d</text>`,
@@ -83,7 +86,8 @@ func (d *drawing) panel(method string, m *Memory, buffer int) {
 	}
 	every := max(1, (m.Length+9)/10)
 	for s := 0; s < m.Length; s += every {
-		d.add(`<text x="%.1f" y="%.1f" text-anchor="middle">%d</text>`, (x(s)+x(s+1))/2, bottom+14, s)
+		d.add(`<text x="%.1f" y="%.1f" text-anchor="middle">%d</text>`, (x(s)+x(s+1))/2,
+			bottom+14, s)
 	}
 	for i := range m.Boxes {
 		if m.Boxes[i].Buffer == buffer {

@@ -38,7 +38,8 @@ func (info *Info) Text(to io.Writer, style Style) error {
 			name  string
 			bytes int64
 		}{
-			{"flatbuffer", p.Flatbuffer}, {"constants", p.Constants}, {"mutable data", p.Mutable}, {"delegates", p.Delegates},
+			{"flatbuffer", p.Flatbuffer}, {"constants", p.Constants}, {"mutable data", p.Mutable},
+			{"delegates", p.Delegates},
 			{"named data", p.Named}, {"test data", p.Tests}, {"padding", p.Padding},
 		} {
 			if part.bytes > 0 {
@@ -54,7 +55,8 @@ func (info *Info) Text(to io.Writer, style Style) error {
 		t.line("")
 		t.heading("test cases of %s: %d", s.Method, len(s.Cases))
 		for i, c := range s.Cases {
-			t.line("  %d\t%s\tgive %s", i, strings.Join(c.Inputs, ", "), strings.Join(c.Outputs, ", "))
+			t.line("  %d\t%s\tgive %s", i, strings.Join(c.Inputs, ", "),
+				strings.Join(c.Outputs, ", "))
 		}
 	}
 	if info.Weights > 0 || info.Kernels > 0 {
@@ -155,7 +157,8 @@ func (t *text) method(m *Method) {
 		if d.Inline {
 			place = ", in the flatbuffer"
 		}
-		t.line("  %6d\t%s\t%d bytes%s\t%s", d.Calls, d.Backend, d.Bytes, place, strings.Join(d.Specs, " "))
+		t.line("  %6d\t%s\t%d bytes%s\t%s", d.Calls, d.Backend, d.Bytes, place,
+			strings.Join(d.Specs, " "))
 	}
 	t.tensors("constants", m.Constants, "  ")
 	t.tensors("state", m.State, "  ")
@@ -174,7 +177,8 @@ func (n *Instructions) String() string {
 	for _, k := range []struct {
 		count int
 		name  string
-	}{{n.DelegateCalls, "calls of delegates"}, {n.Moves, "moves"}, {n.Jumps, "jumps"}, {n.Frees, "frees"}} {
+	}{{n.DelegateCalls, "calls of delegates"}, {n.Moves, "moves"}, {n.Jumps, "jumps"},
+		{n.Frees, "frees"}} {
 		if k.count > 0 {
 			others = append(others, fmt.Sprintf("%d %s", k.count, k.name))
 		}
@@ -226,7 +230,8 @@ func (t *text) memory(m *Memory) {
 		if b.ID > 0 {
 			name = fmt.Sprintf("buffer %d", b.ID)
 		}
-		t.line("  %s\t%d bytes, aligned to %d\tat best %d (%s)\tplaced by size %d", name, b.Bytes, b.Align, b.LowerBound, m.step(b.PeakStep), b.Greedy)
+		t.line("  %s\t%d bytes, aligned to %d\tat best %d (%s)\tplaced by size %d", name, b.Bytes,
+			b.Align, b.LowerBound, m.step(b.PeakStep), b.Greedy)
 	}
 	boxes := m.Boxes
 	if len(boxes) > maxBoxes && !t.style.All {
@@ -255,7 +260,9 @@ func largest(boxes []Box, n int) []Box {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(boxes[b].Bytes, boxes[a].Bytes) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(boxes[b].Bytes, boxes[a].Bytes)
+	})
 	order = order[:n]
 	slices.Sort(order)
 	chosen := make([]Box, n)

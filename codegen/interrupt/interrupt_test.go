@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		if what == "child" { // a child and its child, both with a file in temp
-			cmd := Command(ctx, temp, "sh", "-c", `mktemp >/dev/null; sleep 60 & echo ready $!; wait`)
+			cmd := Command(ctx, temp, "sh", "-c",
+				`mktemp >/dev/null; sleep 60 & echo ready $!; wait`)
 			cmd.Stdout = os.Stdout
 			cmd.Run()
 			return 7
@@ -56,7 +57,8 @@ func TestMain(m *testing.M) {
 
 // start runs the program until it is ready, and returns the process of its child's
 // child, if it has one.
-func start(t *testing.T, what string) (cmd *exec.Cmd, temp, out string, stderr *strings.Builder, child string) {
+func start(t *testing.T,
+	what string) (cmd *exec.Cmd, temp, out string, stderr *strings.Builder, child string) {
 	t.Helper()
 	// What is run under nohup, or behind in a script, ignores signals, and so do its
 	// children. Signals that are caught here end the children.
@@ -125,7 +127,8 @@ func TestMainEnds(t *testing.T) {
 				t.Errorf("%s is left", out)
 			}
 			for range 50 { // a killed process goes when it is its turn
-				if line, _ := os.ReadFile("/proc/" + child + "/cmdline"); child == "" || len(line) == 0 {
+				if line, _ := os.ReadFile("/proc/" + child + "/cmdline"); child == "" ||
+					len(line) == 0 {
 					return
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -165,7 +168,8 @@ func TestIgnored(t *testing.T) {
 	bufio.NewScanner(pipe).Scan()
 	cmd.Process.Signal(syscall.SIGINT)
 	time.Sleep(3 * Grace)
-	if cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() == nil || cmd.ProcessState.ExitCode() != 143 {
+	if cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() == nil ||
+		cmd.ProcessState.ExitCode() != 143 {
 		t.Errorf("%v, want the exit code of SIGTERM", cmd.ProcessState)
 	}
 }

@@ -14,7 +14,9 @@ type assignment struct{ to, from *slot }
 // overwrites is copied before that, aside if they go in a circle. Of those that
 // may be made the first one is.
 func (b *builder) assign(todo []assignment) error {
-	todo = slices.DeleteFunc(slices.Clone(todo), func(a assignment) bool { return sameBytes(a.to, a.from) })
+	todo = slices.DeleteFunc(slices.Clone(todo), func(a assignment) bool {
+		return sameBytes(a.to, a.from)
+	})
 	reads := map[*slot]int{}     // of memory, by assignments still to be made
 	writers := map[*slot][]int{} // of memory, assignments
 	for i, a := range todo {

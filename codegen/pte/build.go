@@ -23,7 +23,8 @@ type builder struct {
 }
 
 func build(pool *pool, shared *sharedArena, m *ir.Method, table *ops.Table) (*code, error) {
-	b := &builder{slots: newSlots(), pool: pool, shared: shared, table: table, method: m, code: &code{}, vals: map[*ir.Value]*slot{}}
+	b := &builder{slots: newSlots(), pool: pool, shared: shared, table: table, method: m,
+		code: &code{}, vals: map[*ir.Value]*slot{}}
 	b.block = &b.code.block
 	b.code.never = b.literal(pte.Bool(false))
 	if err := b.inputs(); err != nil {
@@ -136,7 +137,8 @@ func (b *builder) userInput(v *ir.Value) (*slot, error) {
 }
 
 // numberTypes are the dtypes of tensors that hold a number.
-var numberTypes = map[ir.Kind]ir.DType{ir.IntKind: ir.Int64, ir.FloatKind: ir.Float64, ir.BoolKind: ir.Bool}
+var numberTypes = map[ir.Kind]ir.DType{ir.IntKind: ir.Int64, ir.FloatKind: ir.Float64,
+	ir.BoolKind: ir.Bool}
 
 // state makes the slot of a tensor that calls change, at its place if other
 // methods have it too.

@@ -81,14 +81,16 @@ func (b *builder) give(g *ir.Graph, dsts []*slot) error {
 
 func (b *builder) cond(n *ir.Node) error {
 	if len(n.Args) != 1 || len(n.Regions) != 2 {
-		return fmt.Errorf("it has %d operands and %d regions, want 1 and 2", len(n.Args), len(n.Regions))
+		return fmt.Errorf("it has %d operands and %d regions, want 1 and 2", len(n.Args),
+			len(n.Regions))
 	}
 	pred, err := b.arg(n.Args[0].Value, nil)
 	if err != nil {
 		return err
 	}
 	then := n.Regions[0]
-	outs, err := b.results(n, func(i int) ir.Type { return typeOf(then.Outputs[i]) }, len(then.Outputs))
+	outs, err := b.results(n, func(i int) ir.Type { return typeOf(then.Outputs[i]) },
+		len(then.Outputs))
 	if err != nil {
 		return err
 	}

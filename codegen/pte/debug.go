@@ -124,12 +124,14 @@ func (d *DebugMap) fits(p *pte.Program) error {
 	}
 	for i, plan := range p.Plans {
 		m := d.Methods[i]
-		if m.Name != plan.Name || len(plan.Chains) != 1 || len(m.Instructions) != len(plan.Chains[0].Instructions) {
+		if m.Name != plan.Name || len(plan.Chains) != 1 ||
+			len(m.Instructions) != len(plan.Chains[0].Instructions) {
 			return fmt.Errorf("method %s is another", foreign.Message(plan.Name))
 		}
 		for k, in := range plan.Chains[0].Instructions {
 			if have, want := m.Instructions[k].Op, InstructionName(plan, in); have != want {
-				return fmt.Errorf("instruction %d of method %s is %s, not %s", k, foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have))
+				return fmt.Errorf("instruction %d of method %s is %s, not %s", k,
+					foreign.Message(plan.Name), foreign.Message(want), foreign.Message(have))
 			}
 		}
 	}
@@ -152,10 +154,12 @@ func OriginsBeside(p *pte.Program, path string) ([][]Origin, error) {
 				switch {
 				case debug != nil: // it has one chain
 					d := debug.Methods[i].Instructions[k]
-					o = Origin{Node: d.Node, Loc: ir.Location{File: d.File, Line: d.Line, Module: d.Module}}
+					o = Origin{Node: d.Node, Loc: ir.Location{File: d.File, Line: d.Line,
+						Module: d.Module}}
 				case k < len(chain.Stacktrace):
 					if f, ok := raise.Innermost(chain.Stacktrace[k]); ok {
-						o.Loc = ir.Location{File: filepath.Base(f.Filename), Line: int(f.Line), Module: f.Name}
+						o.Loc = ir.Location{File: filepath.Base(f.Filename), Line: int(f.Line),
+							Module: f.Name}
 					}
 				}
 				all[i] = append(all[i], o)

@@ -23,10 +23,12 @@ type flattener struct {
 
 // flatten makes the plan of c, whose tensors lie at offsets.
 // Origins are parallel to the instructions.
-func flatten(c *code, offsets map[*slot]int64, traces bool) (plan *pte.ExecutionPlan, origins []Origin, err error) {
+func flatten(c *code, offsets map[*slot]int64,
+	traces bool) (plan *pte.ExecutionPlan, origins []Origin, err error) {
 	chain := &pte.Chain{}
 	f := &flattener{
-		plan: &pte.ExecutionPlan{Chains: []*pte.Chain{chain}}, chain: chain, index: map[*slot]int32{},
+		plan: &pte.ExecutionPlan{Chains: []*pte.Chain{chain}}, chain: chain,
+		index:     map[*slot]int32{},
 		operators: map[pte.Operator]int32{}, offsets: offsets, traces: traces, never: c.never,
 	}
 	for _, s := range c.inputs {

@@ -45,7 +45,8 @@ type uses struct {
 
 func usesOf(c *code) *uses {
 	u := &uses{
-		reads: map[*slot][]touch{}, writes: map[*slot][]touch{}, at: map[item]int{}, in: map[item]int{},
+		reads: map[*slot][]touch{}, writes: map[*slot][]touch{}, at: map[item]int{},
+		in:   map[item]int{},
 		held: map[*slot]bool{}, returned: map[*slot]bool{},
 	}
 	for _, s := range c.held {

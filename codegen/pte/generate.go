@@ -73,7 +73,9 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 			return nil, err
 		}
 		if m.Name == "" || strings.Contains(m.Name, "\x00") {
-			errs = append(errs, inFile(p.SourceOf(m), m, fmt.Errorf("an ExecuTorch program has no methods of this name: give it another with --method")))
+			errs = append(errs, inFile(p.SourceOf(m), m,
+				fmt.Errorf(
+					"an ExecuTorch program has no methods of this name: give it another with --method")))
 			continue
 		}
 		ep, mem, origins, err := method(pool, shared, m, opt)
@@ -96,13 +98,16 @@ func Generate(p *ir.Program, opt Options) (*Output, error) {
 		err = pte.VerifyData(out.Program, out.Data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: the program made of it is not right, which is a defect of etgen: %w", foreign.Message(p.Source), err)
+		return nil, fmt.Errorf(
+			"%s: the program made of it is not right, which is a defect of etgen: %w",
+			foreign.Message(p.Source), err)
 	}
 	return out, nil
 }
 
 // method makes an execution plan of m.
-func method(pool *pool, shared *sharedArena, m *ir.Method, opt Options) (*pte.ExecutionPlan, Memory, []Origin, error) {
+func method(pool *pool, shared *sharedArena, m *ir.Method,
+	opt Options) (*pte.ExecutionPlan, Memory, []Origin, error) {
 	c, err := build(pool, shared, m, opt.Table)
 	if err != nil {
 		return nil, Memory{}, nil, err

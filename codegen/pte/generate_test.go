@@ -99,13 +99,17 @@ func at(node string) string {
 // What cannot be said in a program is told with its node and line.
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ node, want string }{
-		{"%out: f32[2] = aten.relu_odd.default(self=%x)", "m.pt2: node out (aten.relu_odd.default) at m.py:3: it gives a new tensor"},
+		{"%out: f32[2] = aten.relu_odd.default(self=%x)",
+			"m.pt2: node out (aten.relu_odd.default) at m.py:3: it gives a new tensor"},
 		{"%out: f32[2] = aten.add.out(self=%x, other=%x)", "its argument out is missing"},
-		{"%out: f32[2] = aten.add.out(self=%x, other=%x, more=1, out=%x)", "it has no argument more"},
-		{"%out: f32[2] = aten.clamp.out(self=%x, min=device(\"cpu\"), out=%x)", "a .pte cannot hold"},
+		{"%out: f32[2] = aten.add.out(self=%x, other=%x, more=1, out=%x)",
+			"it has no argument more"},
+		{"%out: f32[2] = aten.clamp.out(self=%x, min=device(\"cpu\"), out=%x)",
+			"a .pte cannot hold"},
 		{"%out: f32[2] = wrap: higher_order.wrap(%x)\n    region (%y: f32[2]) {\n      return (%y)\n    }", "not supported"},
 	} {
-		text := "program \"m.pt2\"\n\nmethod forward {\n  input %x: f32[2]\n\n  " + at(tt.node) + "\n  return (%out)\n}\n"
+		text := "program \"m.pt2\"\n\nmethod forward {\n  input %x: f32[2]\n\n  " + at(tt.node) +
+			"\n  return (%out)\n}\n"
 		p, err := ir.Parse("m.pt2", text)
 		if err != nil {
 			t.Error(err)

@@ -66,7 +66,8 @@ func (p *planner) buffer(s *slot) *plan.Buffer {
 	if !ok {
 		id = plan.BufferID(len(p.problem.Buffers))
 		p.ids[root] = id
-		p.problem.Buffers = append(p.problem.Buffers, plan.Buffer{Name: root.name, Align: alignment})
+		p.problem.Buffers = append(p.problem.Buffers, plan.Buffer{Name: root.name,
+			Align: alignment})
 	}
 	b := &p.problem.Buffers[id]
 	// A view of dynamic sizes may have a larger bound than its base.
@@ -96,7 +97,8 @@ func (p *planner) write(s *slot) {
 // in runs f in a region of its own.
 func (p *planner) in(kind plan.RegionKind, f func()) {
 	outer, own := p.region, len(p.problem.Regions)
-	p.problem.Regions = append(p.problem.Regions, plan.Region{Kind: kind, Parent: outer, First: p.step})
+	p.problem.Regions = append(p.problem.Regions, plan.Region{Kind: kind, Parent: outer,
+		First: p.step})
 	p.region = own
 	f()
 	p.problem.Regions[own].Last = p.step - 1

@@ -96,7 +96,8 @@ func (p *pool) outsideData(c *ir.Constant, blob ir.Blob, digest, name string) (*
 	}
 	p.known[key+" "+name] = d
 	p.outside[d.name] = pte.DataEntry{
-		Key: d.name, Data: blob, Layout: &pte.TensorLayout{ScalarType: scalar, Sizes: t.sizes, DimOrder: t.dimOrder},
+		Key: d.name, Data: blob, Layout: &pte.TensorLayout{ScalarType: scalar, Sizes: t.sizes,
+			DimOrder: t.dimOrder},
 	}
 	return d, nil
 }

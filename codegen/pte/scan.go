@@ -28,7 +28,8 @@ func (b *builder) scan(n *ir.Node) error {
 	inits, _ := n.Arg("init").(ir.List)
 	xs, _ := n.Arg("xs").(ir.List)
 	reverse, _ := n.Arg("reverse").(ir.BoolArg)
-	if len(xs) == 0 || len(w.body.Inputs) != len(inits)+len(xs) || len(n.Outputs) != len(w.body.Outputs) {
+	if len(xs) == 0 || len(w.body.Inputs) != len(inits)+len(xs) ||
+		len(n.Outputs) != len(w.body.Outputs) {
 		return fmt.Errorf("its operands do not match what its region takes and gives")
 	}
 	w.reverse = bool(reverse)
@@ -260,5 +261,6 @@ func (b *builder) sizeFrom(e sym.Expr, tensors []*slot) (*slot, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("its size %v is not that of anything the loop takes, so it cannot be stacked", e)
+	return nil, fmt.Errorf(
+		"its size %v is not that of anything the loop takes, so it cannot be stacked", e)
 }

@@ -128,7 +128,9 @@ func (ss *slots) listOf(kind listKind, elems []*slot) *slot {
 		}
 		fmt.Fprintf(&key, " %d", e.id)
 	}
-	return ss.shared(key.String(), func() *slot { return &slot{name: "list", list: kind, elems: elems} })
+	return ss.shared(key.String(), func() *slot {
+		return &slot{name: "list", list: kind, elems: elems}
+	})
 }
 
 // literalKey tells literals apart: floats by their bits.

@@ -11,7 +11,8 @@ import (
 // newTensor describes a tensor of type t. Dynamic sizes are taken at their
 // bounds.
 func newTensor(t ir.Type) (*tensor, error) {
-	out := &tensor{typ: t, sizes: make([]int32, t.Rank()), dimOrder: dimOrder(t), bytes: int64(t.DType.Size())}
+	out := &tensor{typ: t, sizes: make([]int32, t.Rank()), dimOrder: dimOrder(t),
+		bytes: int64(t.DType.Size())}
 	if t.Kind != ir.TensorKind || out.bytes == 0 {
 		return nil, fmt.Errorf("a %v is no tensor", t)
 	}
@@ -23,7 +24,9 @@ func newTensor(t ir.Type) (*tensor, error) {
 				return nil, fmt.Errorf("size %d of it is not known", i)
 			}
 			if _, n = e.Bounds(); n == math.MaxInt64 {
-				return nil, fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e, ir.WantBound(e))
+				return nil,
+					fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s", e,
+						ir.WantBound(e))
 			}
 		}
 		if n < 0 || n > math.MaxInt32 {
@@ -91,7 +94,8 @@ func dimOrder(t ir.Type) []uint8 {
 // alike reports whether a and b may stand for one another: the same elements
 // in the same order, whatever the sizes turn out to be.
 func alike(a, b *tensor) bool {
-	if a.typ.DType != b.typ.DType || len(a.sizes) != len(b.sizes) || a.dynamic != b.dynamic || !slices.Equal(a.dimOrder, b.dimOrder) {
+	if a.typ.DType != b.typ.DType || len(a.sizes) != len(b.sizes) || a.dynamic != b.dynamic ||
+		!slices.Equal(a.dimOrder, b.dimOrder) {
 		return false
 	}
 	for i := range a.sizes {

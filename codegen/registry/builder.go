@@ -90,11 +90,13 @@ func (b *builder) findOuts(args []int32, last int32) error {
 	results := []int32{last}
 	if list, ok := b.from.Values[last].(pte.TensorList); ok && len(args) > 0 {
 		results = list
-		if out, ok := b.from.Values[args[len(args)-1]].(pte.TensorList); ok && slices.Equal(out, list) {
+		if out, ok := b.from.Values[args[len(args)-1]].(pte.TensorList); ok &&
+			slices.Equal(out, list) {
 			results = args[len(args)-1:]
 		}
 	}
-	if len(results) == 0 || len(results) > len(args) || !slices.Equal(args[len(args)-len(results):], results) {
+	if len(results) == 0 || len(results) > len(args) ||
+		!slices.Equal(args[len(args)-len(results):], results) {
 		return fmt.Errorf("its results are not its last arguments")
 	}
 	b.outs = len(results)
@@ -205,8 +207,9 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 		return 0, fmt.Errorf("tensors of %v are not supported", t.ScalarType)
 	}
 	o := operand{
-		constant: t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil && t.ExtraInfo.External),
-		dynamic:  t.Dynamism != pte.Static, rank: len(t.Sizes), most: 1,
+		constant: t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil &&
+			t.ExtraInfo.External),
+		dynamic: t.Dynamism != pte.Static, rank: len(t.Sizes), most: 1,
 	}
 	if !slices.IsSorted(t.DimOrder) {
 		o.order = t.DimOrder
@@ -217,7 +220,8 @@ func (b *builder) tensor(t *pte.Tensor, how use) (int32, error) {
 		o.most *= int64(s)
 	}
 	b.text.Tensor(d, sizes, t.DimOrder, o.constant, o.dynamic)
-	n := b.value(&pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder, Dynamism: t.Dynamism})
+	n := b.value(&pte.Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder,
+		Dynamism: t.Dynamism})
 	switch how {
 	case written:
 		b.results, b.plan.Outputs = append(b.results, o), append(b.plan.Outputs, n)
@@ -253,9 +257,11 @@ func (b *builder) number(v pte.EValue, at int) (int32, error) {
 		b.values[to] = pte.Int(-1)
 		n.input = -1
 	case at >= 0:
-		in := b.value(&pte.Tensor{ScalarType: 1, Sizes: []int32{b.bound(n.value, at)}, DimOrder: []uint8{0}, Dynamism: pte.DynamicBound})
+		in := b.value(&pte.Tensor{ScalarType: 1, Sizes: []int32{b.bound(n.value, at)},
+			DimOrder: []uint8{0}, Dynamism: pte.DynamicBound})
 		b.stands = append(b.stands, in)
-		b.before = append(b.before, pte.KernelCall{Op: sizeOperator, Args: []int32{in, b.value(pte.Int(0)), to}})
+		b.before = append(b.before, pte.KernelCall{Op: sizeOperator,
+			Args: []int32{in, b.value(pte.Int(0)), to}})
 	default:
 		s, _ := pte.ScalarTypeOf(n.kind)
 		in := b.value(&pte.Tensor{ScalarType: s})

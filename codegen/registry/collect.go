@@ -69,7 +69,9 @@ func (c *collector) program(p Program) error {
 				if n > 0 {
 					place = fmt.Sprintf("chain %d instruction %d", n, i)
 				}
-				where := fmt.Sprintf("%s: method %s: %s (%s)", foreign.Message(p.Name), foreign.Message(plan.Name), place, foreign.Message(plan.Operators[k.Op].String()))
+				where := fmt.Sprintf("%s: method %s: %s (%s)", foreign.Message(p.Name),
+					foreign.Message(plan.Name), place,
+					foreign.Message(plan.Operators[k.Op].String()))
 				if err := c.add(plan, changed, k, where); err != nil {
 					return fmt.Errorf("%s: %w", where, err)
 				}
@@ -79,7 +81,8 @@ func (c *collector) program(p Program) error {
 	return nil
 }
 
-func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCall, where string) error {
+func (c *collector) add(plan *pte.ExecutionPlan, changed []bool, k pte.KernelCall,
+	where string) error {
 	made := &call{op: plan.Operators[k.Op], where: where}
 	build := func(implied bool) (*call, error) {
 		x := *made
@@ -150,13 +153,17 @@ func changing(plan *pte.ExecutionPlan) []bool {
 func unknown(table *ops.Table, calls []*call) error {
 	var missing []string
 	for _, c := range calls {
-		text := fmt.Sprintf("%s (%s)", foreign.Message(c.op.String()), c.where[:strings.LastIndex(c.where, " (")])
-		if !raise.Known(table, c.op) && !slices.ContainsFunc(missing, func(s string) bool { return strings.HasPrefix(s, foreign.Message(c.op.String())+" ") }) {
+		text := fmt.Sprintf("%s (%s)", foreign.Message(c.op.String()),
+			c.where[:strings.LastIndex(c.where, " (")])
+		if !raise.Known(table, c.op) && !slices.ContainsFunc(missing, func(s string) bool {
+			return strings.HasPrefix(s, foreign.Message(c.op.String())+" ")
+		}) {
 			missing = append(missing, text)
 		}
 	}
 	if missing == nil {
 		return nil
 	}
-	return fmt.Errorf("there are no kernels for these operators: %s; an app that has its own adds them to the registry's", strings.Join(missing, ", "))
+	return fmt.Errorf(
+		"there are no kernels for these operators: %s; an app that has its own adds them to the registry's", strings.Join(missing, ", "))
 }

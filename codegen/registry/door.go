@@ -56,7 +56,8 @@ func (c *call) print(b *strings.Builder, m *native.Method) {
 	if g.after.Len() == 0 {
 		fmt.Fprintf(b, "return %s\n", call)
 	} else {
-		fmt.Fprintf(b, "if err := %s; err != nil {\nreturn err\n}\n%sreturn nil\n", call, g.after.String())
+		fmt.Fprintf(b, "if err := %s; err != nil {\nreturn err\n}\n%sreturn nil\n", call,
+			g.after.String())
 	}
 	b.WriteString("}\n},\n},\n")
 }
@@ -64,8 +65,9 @@ func (c *call) print(b *strings.Builder, m *native.Method) {
 // glue is what binds a generated function to a call.
 type glue struct {
 	*call
-	m                   *native.Method
-	once, before, after strings.Builder // when the call is prepared, before the function is called, after
+	m *native.Method
+	// when the call is prepared, before the function is called, after
+	once, before, after strings.Builder
 	args                []string
 }
 
@@ -108,7 +110,8 @@ func (g *glue) packed(p native.Port) {
 	if p.Packs.Of.IsEmpty() {
 		fmt.Fprintf(&g.once, "%s := new([%d]%s)\n", name, n, typ)
 	} else {
-		fmt.Fprintf(&g.once, "%s := (*[%d]%s)(compiled.Pack[%s](c, %d, %s))\n", name, n, typ, typ, g.inputs[inputOf(p.Packs.Of)], shape(p.Packs.Panels))
+		fmt.Fprintf(&g.once, "%s := (*[%d]%s)(compiled.Pack[%s](c, %d, %s))\n", name, n, typ, typ,
+			g.inputs[inputOf(p.Packs.Of)], shape(p.Packs.Panels))
 	}
 	g.args = append(g.args, name)
 }
@@ -120,10 +123,12 @@ func shape(s panels.Shape) string {
 
 // operand is an argument for a tensor that is read.
 func (g *glue) operand(p native.Port, k int) {
-	g.args = append(g.args, view(p, fmt.Sprintf("compiled.In[%s](c, %d)", golang.ElementType(p.Type.DType), k)))
+	g.args = append(g.args, view(p, fmt.Sprintf("compiled.In[%s](c, %d)",
+		golang.ElementType(p.Type.DType), k)))
 	for axis, size := range p.Type.Sizes {
 		if isDynamic(size) {
-			fmt.Fprintf(&g.before, "sizes.%s = c.Size(%d, %d)\n", golang.SizeField(p.Name, axis), k, logical(g.operands[k].order, axis))
+			fmt.Fprintf(&g.before, "sizes.%s = c.Size(%d, %d)\n", golang.SizeField(p.Name, axis), k,
+				logical(g.operands[k].order, axis))
 		}
 	}
 	if !g.operands[k].dynamic {
@@ -131,7 +136,9 @@ func (g *glue) operand(p native.Port, k int) {
 	}
 	for axis, size := range p.Type.Sizes {
 		if n, ok := size.Const(); ok {
-			fmt.Fprintf(&g.before, "if err := c.WantSize(%d, %d, %d); err != nil {\nreturn err\n}\n", k, logical(g.operands[k].order, axis), n)
+			fmt.Fprintf(&g.before,
+				"if err := c.WantSize(%d, %d, %d); err != nil {\nreturn err\n}\n", k,
+				logical(g.operands[k].order, axis), n)
 		}
 	}
 }
@@ -141,11 +148,13 @@ func (g *glue) number(p native.Port, k int) {
 	n := g.numbers[k]
 	switch {
 	case n.fixed:
-		fmt.Fprintf(&g.before, "if err := c.Want(%d, %d); err != nil {\nreturn err\n}\n", k, n.value)
+		fmt.Fprintf(&g.before, "if err := c.Want(%d, %d); err != nil {\nreturn err\n}\n",
+			k, n.value)
 	case n.at >= 0:
 		g.args = append(g.args, fmt.Sprintf("int(c.Int(%d))", k))
 	default:
-		name, read := fmt.Sprintf("number%d", k), map[ir.DType]string{ir.Int64: "Int", ir.Float64: "Float", ir.Bool: "Bool"}[n.kind]
+		name, read := fmt.Sprintf("number%d", k), map[ir.DType]string{ir.Int64: "Int",
+			ir.Float64: "Float", ir.Bool: "Bool"}[n.kind]
 		fmt.Fprintf(&g.once, "%s := new([1]%s)\n", name, golang.ElementType(n.kind))
 		fmt.Fprintf(&g.before, "%s[0] = c.%s(%d)\n", name, read, k)
 		g.args = append(g.args, name)
@@ -158,13 +167,15 @@ func (g *glue) impliedNumbers() {
 		if n.input >= 0 || len(g.results) != 1 || n.at >= g.results[0].rank {
 			continue
 		}
-		fmt.Fprintf(&g.after, "if err := c.WantResult(%d, 0, %d); err != nil {\nreturn err\n}\n", k, n.at)
+		fmt.Fprintf(&g.after, "if err := c.WantResult(%d, 0, %d); err != nil {\nreturn err\n}\n", k,
+			n.at)
 	}
 }
 
 // result is an argument for a tensor that is written.
 func (g *glue) result(p native.Port, k int) {
-	g.args = append(g.args, view(p, fmt.Sprintf("compiled.Out[%s](c, %d)", golang.ElementType(p.Type.DType), k)))
+	g.args = append(g.args, view(p, fmt.Sprintf("compiled.Out[%s](c, %d)",
+		golang.ElementType(p.Type.DType), k)))
 	if n := p.Buf.MaxLen; n > g.results[k].most {
 		fmt.Fprintf(&g.once, "c.Least(%d, %d)\n", k, n)
 	}
@@ -172,7 +183,8 @@ func (g *glue) result(p native.Port, k int) {
 	for axis, size := range p.Type.Sizes {
 		d := logical(g.results[k].order, axis)
 		if isDynamic(size) {
-			fmt.Fprintf(&g.after, "c.SetSize(%d, %d, sizes.%s)\n", k, d, golang.SizeField(name, axis))
+			fmt.Fprintf(&g.after, "c.SetSize(%d, %d, sizes.%s)\n", k, d,
+				golang.SizeField(name, axis))
 		} else if n, _ := size.Const(); g.results[k].dynamic {
 			fmt.Fprintf(&g.once, "c.SetSize(%d, %d, %d)\n", k, d, n)
 		}

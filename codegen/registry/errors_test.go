@@ -11,31 +11,38 @@ import (
 // program returns one that calls operators, each on a tensor of two elements.
 func program(operators ...pte.Operator) *pte.Program {
 	tensor := func(memory *pte.Allocation) *pte.Tensor {
-		return &pte.Tensor{ScalarType: 6, Sizes: []int32{2}, DimOrder: []uint8{0}, Allocation: memory}
+		return &pte.Tensor{ScalarType: 6, Sizes: []int32{2}, DimOrder: []uint8{0},
+			Allocation: memory}
 	}
 	plan := &pte.ExecutionPlan{
 		Name: "forward", Operators: operators, Inputs: []int32{0}, Outputs: []int32{1},
-		Values:      []pte.EValue{tensor(&pte.Allocation{MemoryID: 1}), tensor(&pte.Allocation{MemoryID: 1, Offset: 16})},
+		Values: []pte.EValue{tensor(&pte.Allocation{MemoryID: 1}),
+			tensor(&pte.Allocation{MemoryID: 1, Offset: 16})},
 		Chains:      []*pte.Chain{{}},
 		BufferSizes: []int64{0, 32},
 	}
 	for i := range operators {
-		plan.Chains[0].Instructions = append(plan.Chains[0].Instructions, pte.KernelCall{Op: int32(i), Args: []int32{0, 1, 1}})
+		plan.Chains[0].Instructions = append(plan.Chains[0].Instructions,
+			pte.KernelCall{Op: int32(i), Args: []int32{0, 1, 1}})
 	}
 	return &pte.Program{Plans: []*pte.ExecutionPlan{plan}}
 }
 
 // All operators that there are no kernels for are named, each once.
 func TestUnknownOperators(t *testing.T) {
-	p := program(pte.Operator{Name: "mine::f", Overload: "out"}, pte.Operator{Name: "aten::relu", Overload: "out"},
-		pte.Operator{Name: "mine::g", Overload: "out"}, pte.Operator{Name: "mine::f", Overload: "out"})
+	p := program(pte.Operator{Name: "mine::f", Overload: "out"}, pte.Operator{Name: "aten::relu",
+		Overload: "out"},
+		pte.Operator{Name: "mine::g", Overload: "out"}, pte.Operator{Name: "mine::f",
+			Overload: "out"})
 	q := program(pte.Operator{Name: "mine::h", Overload: "out"})
-	_, err := registry.Generate([]registry.Program{{Name: "a.pte", Program: p}, {Name: "b.pte", Program: q}}, registry.Options{Package: "kernels"})
+	_, err := registry.Generate([]registry.Program{{Name: "a.pte", Program: p},
+		{Name: "b.pte", Program: q}}, registry.Options{Package: "kernels"})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, text := range []string{
-		"mine::f.out (a.pte: method forward: instruction 0)", "mine::g.out (a.pte: method forward: instruction 2)",
+		"mine::f.out (a.pte: method forward: instruction 0)",
+		"mine::g.out (a.pte: method forward: instruction 2)",
 		"mine::h.out (b.pte: method forward: instruction 0)",
 	} {
 		if strings.Count(err.Error(), text) != 1 {
@@ -50,8 +57,10 @@ func TestUnknownOperators(t *testing.T) {
 // A program that is not sound is refused, and named.
 func TestUnsound(t *testing.T) {
 	p := program(pte.Operator{Name: "aten::relu", Overload: "out"})
-	p.Plans[0].Chains[0].Instructions = append(p.Plans[0].Chains[0].Instructions, pte.KernelCall{Op: 0, Args: []int32{0, 7, 7}})
-	_, err := registry.Generate([]registry.Program{{Name: "a.pte", Program: p}}, registry.Options{Package: "kernels"})
+	p.Plans[0].Chains[0].Instructions = append(p.Plans[0].Chains[0].Instructions,
+		pte.KernelCall{Op: 0, Args: []int32{0, 7, 7}})
+	_, err := registry.Generate([]registry.Program{{Name: "a.pte", Program: p}},
+		registry.Options{Package: "kernels"})
 	if err == nil || !strings.HasPrefix(err.Error(), "a.pte: ") {
 		t.Errorf("got error %v", err)
 	}
@@ -61,7 +70,8 @@ func TestUnsound(t *testing.T) {
 func TestForms(t *testing.T) {
 	relu := pte.Operator{Name: "aten::relu", Overload: "out"}
 	p := program(relu, relu)
-	pkg, err := registry.Generate([]registry.Program{{Name: "a.pte", Program: p}, {Name: "b.pte", Program: p}}, registry.Options{Package: "main", File: "x.go"})
+	pkg, err := registry.Generate([]registry.Program{{Name: "a.pte", Program: p},
+		{Name: "b.pte", Program: p}}, registry.Options{Package: "main", File: "x.go"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +79,8 @@ func TestForms(t *testing.T) {
 	if n := strings.Count(text, "Args:"); n != 1 {
 		t.Errorf("%d forms, want 1:\n%s", n, text)
 	}
-	if !strings.Contains(text, `Args: "f32[2], f32[2]"`) || !strings.Contains(text, "package main\n") {
+	if !strings.Contains(text, `Args: "f32[2], f32[2]"`) ||
+		!strings.Contains(text, "package main\n") {
 		t.Error(text)
 	}
 }

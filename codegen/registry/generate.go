@@ -38,7 +38,9 @@ type Options struct {
 func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("internal error: %v; this is a defect of etgen, please report it with the programs", r)
+			err = fmt.Errorf(
+				"internal error: %v; this is a defect of etgen, please report it with the programs",
+				r)
 		}
 	}()
 	if !token.IsIdentifier(opt.Package) || opt.Package == "_" {
@@ -46,7 +48,9 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 	}
 	opt.File = cmp.Or(opt.File, "kernels_gen.go")
 	if !fileName.MatchString(opt.File) {
-		return nil, fmt.Errorf("%q is no name for a Go file: take letters of ASCII, digits, hyphens and underscores", opt.File)
+		return nil, fmt.Errorf(
+			"%q is no name for a Go file: take letters of ASCII, digits, hyphens and underscores",
+			opt.File)
 	}
 	opt.Generator = cmp.Or(opt.Generator, "etgen")
 	table := ops.Standard()
@@ -69,7 +73,8 @@ func Generate(programs []Program, opt Options) (_ *codegen.Package, err error) {
 		return nil, err
 	}
 	np.Source = foreign.Join(sources, ", ")
-	parts, err := golang.Generate(np, golang.Options{Name: "registry", Generator: opt.Generator, Internal: true})
+	parts, err := golang.Generate(np, golang.Options{Name: "registry", Generator: opt.Generator,
+		Internal: true})
 	if err != nil {
 		return nil, err
 	}

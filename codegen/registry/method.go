@@ -39,7 +39,8 @@ func (c *call) method(table *ops.Table) (*ir.Method, error) {
 // if no size can vary otherwise.
 func (c *call) raise(table *ops.Table) (*ir.Method, error) {
 	try := func(c *call) (*ir.Method, error) {
-		p, err := raise.Program(&pte.Program{Plans: []*pte.ExecutionPlan{c.plan}}, "registry", table)
+		p, err := raise.Program(&pte.Program{Plans: []*pte.ExecutionPlan{c.plan}},
+			"registry", table)
 		if err != nil {
 			return nil, c.failure(err)
 		}
@@ -92,7 +93,9 @@ func inputOf(name foreign.Text) int {
 // numberOf returns the number that an input of the plan stands for, -1 if it is
 // an operand.
 func (c *call) numberOf(input int) int {
-	return slices.IndexFunc(c.numbers, func(n number) bool { return n.input >= 0 && n.input == input-len(c.inputs) })
+	return slices.IndexFunc(c.numbers, func(n number) bool {
+		return n.input >= 0 && n.input == input-len(c.inputs)
+	})
 }
 
 // bindNumbers makes the inputs that stand for sizes parameters.

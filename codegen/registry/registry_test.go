@@ -139,7 +139,8 @@ func execute(t *testing.T, jobs []job) {
 	if out := command("go", "vet", "./kernels"); out != "" {
 		t.Error(out)
 	}
-	if out := command(filepath.Join(dir, "run.exe"), args...); out != fmt.Sprintf("%d passed\n", len(jobs)) {
+	if out := command(filepath.Join(dir, "run.exe"), args...); out != fmt.Sprintf("%d passed\n",
+		len(jobs)) {
 		t.Errorf("of %d programs: %s", len(jobs), out)
 	}
 }

@@ -38,12 +38,14 @@ const harnessPrefix = ".harness"
 // program into dir/program.elf, which [Run] runs. The target is a Cortex-M; the
 // board's core runs the code of smaller ones too. The main program defines
 // harness_main and may use what support/harness_support.h declares.
-func Build(ctx context.Context, target toolchain.Target, dir string, sources []string, main string) (elf string, err error) {
+func Build(ctx context.Context, target toolchain.Target, dir string, sources []string,
+	main string) (elf string, err error) {
 	mainFile := filepath.Join(dir, "harness_main.c")
 	if err := os.WriteFile(mainFile, []byte(main), 0o644); err != nil {
 		return "", err
 	}
-	own, err := writeSupport(dir, "mem.c", "harness_reset.S", "harness_start.c", "harness_support.c")
+	own, err := writeSupport(dir, "mem.c", "harness_reset.S", "harness_start.c",
+		"harness_support.c")
 	if err != nil {
 		return "", err
 	}
@@ -69,13 +71,15 @@ func Build(ctx context.Context, target toolchain.Target, dir string, sources []s
 	}
 	elf = filepath.Join(dir, "program.elf")
 	return elf, target.Link(ctx, elf, slices.Concat(objects, more),
-		"-T", filepath.Join(dir, "mps2.ld"), "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
+		"-T", filepath.Join(dir, "mps2.ld"), "-Wl,--gc-sections", "-Wl,--fatal-warnings",
+		"-Wl,--no-warn-rwx-segments")
 }
 
 // Link links sources without a main program into dir/package.elf: the entry
 // functions, what they call, and nothing else. It proves that a package needs
 // no library, and shows what it takes, on targets that are built and not run.
-func Link(ctx context.Context, target toolchain.Target, dir string, sources []string, entries ...string) (elf string, err error) {
+func Link(ctx context.Context, target toolchain.Target, dir string, sources []string,
+	entries ...string) (elf string, err error) {
 	if len(entries) == 0 {
 		return "", errors.New("baremetal: no entry function to link")
 	}
@@ -122,7 +126,8 @@ func DoubleHelpers(elf string) ([]string, error) {
 // Run runs a program that [Build] made until it exits. The error is for a
 // program that did not come to its exit: an emulator that is not installed, a
 // time-out, a core that locked up.
-func Run(ctx context.Context, elf string, timeout time.Duration) (stdout string, exit int, err error) {
+func Run(ctx context.Context, elf string,
+	timeout time.Duration) (stdout string, exit int, err error) {
 	emulator, err := toolchain.Find("qemu-system-arm")
 	if err != nil {
 		return "", -1, err
@@ -130,8 +135,9 @@ func Run(ctx context.Context, elf string, timeout time.Duration) (stdout string,
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	command := exec.CommandContext(ctx, emulator,
-		"-M", "mps2-an386", "-cpu", "cortex-m4", "-display", "none", "-serial", "none", "-monitor", "none",
-		"-chardev", "stdio,id=console,mux=off", "-semihosting-config", "enable=on,target=native,chardev=console",
+		"-M", "mps2-an386", "-cpu", "cortex-m4", "-display", "none", "-serial", "none",
+		"-monitor", "none", "-chardev", "stdio,id=console,mux=off", "-semihosting-config",
+		"enable=on,target=native,chardev=console",
 		"-kernel", elf)
 	var out, messages bytes.Buffer
 	command.Stdout, command.Stderr = &out, &messages
@@ -144,7 +150,8 @@ func Run(ctx context.Context, elf string, timeout time.Duration) (stdout string,
 	if err == nil || errors.As(err, &exited) && exited.Exited() && messages.Len() == 0 {
 		return out.String(), command.ProcessState.ExitCode(), nil
 	}
-	return out.String(), -1, fmt.Errorf("%s: %w\n%s", elf, err, strings.TrimSpace(messages.String()))
+	return out.String(), -1, fmt.Errorf("%s: %w\n%s", elf, err,
+		strings.TrimSpace(messages.String()))
 }
 
 // ownCode is the target for our support code: the compiler must not turn the

@@ -14,7 +14,8 @@ import (
 // build makes a program of one harness text and no package.
 func build(t *testing.T, target toolchain.Target, main string) string {
 	t.Helper()
-	elf, err := Build(t.Context(), target, t.TempDir(), nil, "#include \"harness_support.h\"\n"+main)
+	elf, err := Build(t.Context(), target, t.TempDir(), nil,
+		"#include \"harness_support.h\"\n"+main)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,15 +37,22 @@ func TestRun(t *testing.T) {
 		{"exit code", `int harness_main(void) { return 3; }`, 3, nil},
 		{"bytes", `int harness_main(void) { harness_print_bytes("0123456789abcdef0123456789ABCDEF!", 33); return 0; }`, 0,
 			[]string{"3031323334353637383961626364656630313233343536373839414243444546\n21\n"}},
-		{"bus fault", `int harness_main(void) { return *(volatile int *)0x90000000u; }`, FaultExit, []string{"fault pc 0", "fault bfar 90000000"}},
-		{"division by zero", `int harness_main(void) { volatile int zero = 0; return 1000 / zero; }`, FaultExit, []string{"fault cfsr 02000000"}},
-		{"null pointer", `int harness_main(void) { const int *volatile null = NULL; return *null; }`, FaultExit, []string{"fault mmfar 00000000"}},
-		{"write to constant", `static const int c[2] = {1, 2}; int harness_main(void) { *(volatile int *)(uintptr_t)c = 3; return 0; }`, FaultExit,
+		{"bus fault", `int harness_main(void) { return *(volatile int *)0x90000000u; }`, FaultExit,
+			[]string{"fault pc 0", "fault bfar 90000000"}},
+		{"division by zero",
+			`int harness_main(void) { volatile int zero = 0; return 1000 / zero; }`, FaultExit,
+			[]string{"fault cfsr 02000000"}},
+		{"null pointer",
+			`int harness_main(void) { const int *volatile null = NULL; return *null; }`, FaultExit,
+			[]string{"fault mmfar 00000000"}},
+		{"write to constant",
+			`static const int c[2] = {1, 2}; int harness_main(void) { *(volatile int *)(uintptr_t)c = 3; return 0; }`, FaultExit,
 			[]string{"fault pc 0", "fault cfsr 00000082"}},
 		{"stack overflow", recurse, FaultExit, []string{"fault stack overflow"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			elf := build(t, toolchain.CortexM4().With("-fno-optimize-sibling-calls", "-Wno-error"), test.main)
+			elf := build(t, toolchain.CortexM4().With("-fno-optimize-sibling-calls", "-Wno-error"),
+				test.main)
 			stdout, exit, err := Run(t.Context(), elf, limit)
 			if err != nil || exit != test.exit {
 				t.Errorf("exit %d, error %v, want exit %d\n%s", exit, err, test.exit, stdout)
@@ -59,7 +67,8 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunTimeout(t *testing.T) {
-	elf := build(t, toolchain.CortexM4(), `int harness_main(void) { harness_print("on\n"); for (;;) {} }`)
+	elf := build(t, toolchain.CortexM4(),
+		`int harness_main(void) { harness_print("on\n"); for (;;) {} }`)
 	stdout, _, err := Run(t.Context(), elf, time.Second)
 	if err == nil || !strings.Contains(err.Error(), "still running after 1s") || stdout != "on\n" {
 		t.Errorf("stdout %q, error %v", stdout, err)
@@ -68,7 +77,8 @@ func TestRunTimeout(t *testing.T) {
 
 func TestRunRefusesNoProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.elf")
-	if _, _, err := Run(t.Context(), path, limit); err == nil || !strings.Contains(err.Error(), "absent.elf") {
+	if _, _, err := Run(t.Context(), path, limit); err == nil ||
+		!strings.Contains(err.Error(), "absent.elf") {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -81,7 +91,8 @@ func TestMemoryFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stdout, exit, err := Run(t.Context(), build(t, target.With("-fno-builtin"), string(main)), limit)
+		stdout, exit, err := Run(t.Context(), build(t, target.With("-fno-builtin"), string(main)),
+			limit)
 		if err != nil || exit != 0 || stdout != "checked 3600\n" {
 			t.Errorf("%s: exit %d, error %v, stdout %q", target.Name, exit, err, stdout)
 		}
@@ -105,12 +116,16 @@ func TestDoubleHelpers(t *testing.T) {
 		name, source string
 		want         string // one of the helpers, "" for none
 	}{
-		{"single precision", "float entry(float a, float b); float entry(float a, float b) { return a * b / (a - b) < 1.0f ? (float)(int)a : b; }", ""},
+		{"single precision",
+			"float entry(float a, float b); float entry(float a, float b) { return a * b / (a - b) < 1.0f ? (float)(int)a : b; }", ""},
 		{"integers", "long long entry(long long a, long long b); long long entry(long long a, long long b) { return a / b + a % b; }", ""},
 		{"double", "double entry(double a, double b); double entry(double a, double b) { return a + b; }", "add"},
-		{"promotion", "float entry(float a); float entry(float a) { return (float)((double)a * 0.1); }", "mul"},
+		{"promotion",
+			"float entry(float a); float entry(float a) { return (float)((double)a * 0.1); }",
+			"mul"},
 	} {
-		for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM0(), toolchain.RISCV32()} {
+		for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM0(),
+			toolchain.RISCV32()} {
 			t.Run(test.name+"/"+target.Name, func(t *testing.T) {
 				dir := t.TempDir()
 				source := filepath.Join(dir, "source.c")
@@ -126,7 +141,9 @@ func TestDoubleHelpers(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Log(helpers)
-				found := slices.ContainsFunc(helpers, func(h string) bool { return strings.Contains(h, test.want) })
+				found := slices.ContainsFunc(helpers, func(h string) bool {
+					return strings.Contains(h, test.want)
+				})
 				if test.want != "" && !found || test.want == "" && len(helpers) > 0 {
 					t.Errorf("got %v, want %q", helpers, test.want)
 				}
@@ -142,8 +159,12 @@ func TestDoubleHelpersOf64BitConversion(t *testing.T) {
 		target       toolchain.Target
 		source, want string
 	}{
-		{toolchain.CortexM4(), "long long entry(float a); long long entry(float a) { return (long long)a; }", "__aeabi_dmul"},
-		{toolchain.CortexM0(), "float entry(long long a); float entry(long long a) { return (float)a; }", "__aeabi_dadd"},
+		{toolchain.CortexM4(),
+			"long long entry(float a); long long entry(float a) { return (long long)a; }",
+			"__aeabi_dmul"},
+		{toolchain.CortexM0(),
+			"float entry(long long a); float entry(long long a) { return (float)a; }",
+			"__aeabi_dadd"},
 	} {
 		dir := t.TempDir()
 		source := filepath.Join(dir, "source.c")
@@ -156,14 +177,17 @@ func TestDoubleHelpersOf64BitConversion(t *testing.T) {
 		}
 		helpers, err := DoubleHelpers(elf)
 		if err != nil || !slices.Contains(helpers, test.want) {
-			t.Errorf("%s: got %v, error %v, want %s in it", test.target.Name, helpers, err, test.want)
+			t.Errorf("%s: got %v, error %v, want %s in it", test.target.Name, helpers,
+				err, test.want)
 		}
 	}
 }
 
 func TestLink(t *testing.T) {
-	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM0(), toolchain.RISCV32()} {
-		elf, err := Link(t.Context(), target, t.TempDir(), tinySources, "tiny_forward", "tiny_reset")
+	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM0(),
+		toolchain.RISCV32()} {
+		elf, err := Link(t.Context(), target, t.TempDir(), tinySources, "tiny_forward",
+			"tiny_reset")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +195,8 @@ func TestLink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !image.Linked("tiny_reset") || !image.Linked("tiny_weights") || image.Linked("memcpy") || len(image.Undef) != 0 {
+		if !image.Linked("tiny_reset") || !image.Linked("tiny_weights") || image.Linked("memcpy") ||
+			len(image.Undef) != 0 {
 			t.Errorf("%s: symbols %v, undefined %v", target.Name, image.Symbols, image.Undef)
 		}
 	}
@@ -188,7 +213,8 @@ func TestLinkAndBuildAgreeOnSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	linked, err := Link(t.Context(), toolchain.CortexM4(), t.TempDir(), tinySources, "tiny_forward", "tiny_reset")
+	linked, err := Link(t.Context(), toolchain.CortexM4(), t.TempDir(), tinySources, "tiny_forward",
+		"tiny_reset")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ type RunOutput struct {
 
 // Execute builds a generated package for the board with a harness for the runs,
 // runs it, and reads what it printed. The time limit is for the emulator.
-func (m Model) Execute(ctx context.Context, target toolchain.Target, dir string, sources []string, runs []RunInput, timeout time.Duration) (*Report, error) {
+func (m Model) Execute(ctx context.Context, target toolchain.Target, dir string, sources []string,
+	runs []RunInput, timeout time.Duration) (*Report, error) {
 	main, err := m.Harness(runs)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,8 @@ func parseOutput(stdout string) ([]RunOutput, error) {
 		var number, status, stack, size int
 		switch word, rest, _ := strings.Cut(line, " "); word {
 		case "run":
-			if _, err := fmt.Sscanf(line, "run %d status %d stack %d", &number, &status, &stack); err != nil || number != len(runs) {
+			if _, err := fmt.Sscanf(line, "run %d status %d stack %d", &number, &status,
+				&stack); err != nil || number != len(runs) {
 				return nil, fmt.Errorf("unexpected line %q", line)
 			}
 			runs = append(runs, RunOutput{Status: status, Stack: stack})

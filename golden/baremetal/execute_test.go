@@ -37,9 +37,12 @@ func tinyRuns(t *testing.T) []RunInput {
 	// Quotes and blanks in a path have to reach the assembler.
 	x := file(`x "1"\ b.bin`, 2, 4, 6, 8, 1, 1, 1, 1)
 	return []RunInput{
-		{Inputs: []string{x, file("last0.bin", -100)}, Values: []string{"2.0f"}, Dims: "{ .batch = 2 }", OutputBytes: []int{24, 4}},
-		{Inputs: []string{x, file("last1.bin", 50)}, Values: []string{"0.5f"}, Dims: "{ .batch = 1 }", OutputBytes: []int{12, 4}},
-		{Inputs: []string{x, file("last2.bin", 7)}, Values: []string{"1.0f"}, Dims: "{ .batch = 9 }"},
+		{Inputs: []string{x, file("last0.bin", -100)}, Values: []string{"2.0f"},
+			Dims: "{ .batch = 2 }", OutputBytes: []int{24, 4}},
+		{Inputs: []string{x, file("last1.bin", 50)}, Values: []string{"0.5f"},
+			Dims: "{ .batch = 1 }", OutputBytes: []int{12, 4}},
+		{Inputs: []string{x, file("last2.bin", 7)}, Values: []string{"1.0f"},
+			Dims: "{ .batch = 9 }"},
 	}
 }
 
@@ -56,7 +59,8 @@ func TestExecute(t *testing.T) {
 	// tested as well.
 	for _, target := range []toolchain.Target{toolchain.CortexM4(), toolchain.CortexM0()} {
 		t.Run(target.Name, func(t *testing.T) {
-			report, err := tinyModel().Execute(t.Context(), target, t.TempDir(), tinySources, tinyRuns(t), limit)
+			report, err := tinyModel().Execute(t.Context(), target, t.TempDir(), tinySources,
+				tinyRuns(t), limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,12 +69,14 @@ func TestExecute(t *testing.T) {
 			}
 			// By hand: W x/scale + calls·b, exact in binary.
 			want := []RunOutput{
-				{Outputs: [][]byte{floatBytes(1+4-3+2+1, 2+3-8-1, .25-12+32+.5, .5+1-.5+.25+1, .5+.5-1-1, .125-2+4+.5), floatBytes(20.75)}},
+				{Outputs: [][]byte{floatBytes(1+4-3+2+1, 2+3-8-1, .25-12+32+.5, .5+1-.5+.25+1,
+					.5+.5-1-1, .125-2+4+.5), floatBytes(20.75)}},
 				{Outputs: [][]byte{floatBytes(4+16-12+8+2, 8+12-32-2, 1-48+128+1), floatBytes(82)}},
 				{Status: 2, Outputs: [][]byte{slices.Repeat([]byte{0xA5}, 48), floatBytes(7)}},
 			}
 			for i, run := range report.Runs {
-				if run.Status != want[i].Status || !slices.EqualFunc(run.Outputs, want[i].Outputs, slices.Equal) {
+				if run.Status != want[i].Status || !slices.EqualFunc(run.Outputs, want[i].Outputs,
+					slices.Equal) {
 					t.Errorf("run %d: got %v, want %v", i, run, want[i])
 				}
 			}
@@ -90,7 +96,8 @@ func TestExecuteFindsOverruns(t *testing.T) {
 	model.Args[2].Bytes = 12
 	runs := tinyRuns(t)[:1]
 	runs[0].OutputBytes = nil
-	_, err := model.Execute(t.Context(), toolchain.CortexM4(), t.TempDir(), tinySources, runs, limit)
+	_, err := model.Execute(t.Context(), toolchain.CortexM4(), t.TempDir(), tinySources,
+		runs, limit)
 	if err == nil || !strings.Contains(err.Error(), "run 0 wrote past the end of output0") {
 		t.Errorf("got error %v", err)
 	}
@@ -123,8 +130,9 @@ func TestParseOutputRefusesDamage(t *testing.T) {
 		t.Fatalf("got %v, %v", runs, err)
 	}
 	for _, bad := range []string{
-		"", "run 0 status 0 stack 8\n", "output 1\n00\nend\n", "run 1 status 0 stack 8\nend\n", "noise\nend\n",
-		"run 0 status 0 stack 8\noutput 3\n01\nend\n", "run 0 status 0 stack 8\noutput 1\n0102\nend\n",
+		"", "run 0 status 0 stack 8\n", "output 1\n00\nend\n", "run 1 status 0 stack 8\nend\n",
+		"noise\nend\n", "run 0 status 0 stack 8\noutput 3\n01\nend\n",
+		"run 0 status 0 stack 8\noutput 1\n0102\nend\n",
 		"run 0 status 0 stack 8\noverrun arena\nend\n",
 	} {
 		if runs, err := parseOutput(bad); err == nil {

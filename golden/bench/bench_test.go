@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 // Programs that grow have a line for each way, with numbers in all columns.
 func TestGrow(t *testing.T) {
 	var out bytes.Buffer
-	err := run(t.Context(), []string{"-tables=grow", "-models=^grow/chain$", "-nodes=20,40,80", "../cases"}, &out, &out)
+	err := run(t.Context(), []string{"-tables=grow", "-models=^grow/chain$", "-nodes=20,40,80",
+		"../cases"}, &out, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestRun(t *testing.T) {
 		t.Skip(err)
 	}
 	var out bytes.Buffer
-	err := run(t.Context(), []string{"-for=1ms", "-compile=1", "-models=^cases/lenet$", "../cases"}, &out, &out)
+	err := run(t.Context(), []string{"-for=1ms", "-compile=1", "-models=^cases/lenet$", "../cases"},
+		&out, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func TestRunRefuses(t *testing.T) {
 		"absent":              {"../absent"},
 	} {
 		var out bytes.Buffer
-		if err := run(t.Context(), args, &out, &out); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), args, &out, &out); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got error %v, want %q", args, err, want)
 		}
 	}

@@ -19,15 +19,17 @@ func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*tabl
 	}
 	defer remove()
 	command := filepath.Join(dir, "etgen")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", command, "github.com/etgen/etgen/cmd/etgen")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", command,
+		"github.com/etgen/etgen/cmd/etgen")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if text, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, text)
 	}
 	t := &table{
-		title:  "etgen itself",
-		legend: fmt.Sprintf("least time of %d runs of the command, of all models one after the other each time, and its peak memory; ! is above %v", s.compile, etgenGoal),
-		head:   []string{"model", "C ms", "C MB", "Go ms", "Go MB", "Go:C"},
+		title: "etgen itself",
+		legend: fmt.Sprintf(
+			"least time of %d runs of the command, of all models one after the other each time, and its peak memory; ! is above %v", s.compile, etgenGoal),
+		head: []string{"model", "C ms", "C MB", "Go ms", "Go MB", "Go:C"},
 	}
 	runs := make(map[string]*compiling)
 	for range max(s.compile, 1) { // in rounds: what other programs take comes in phases
@@ -40,7 +42,8 @@ func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*tabl
 						r = &compiling{}
 						runs[lang+file] = r
 					}
-					r.run(ctx, command, file, "--lang="+lang, "--name=model", "-o", filepath.Join(dir, lang))
+					r.run(ctx, command, file, "--lang="+lang, "--name=model", "-o",
+						filepath.Join(dir, lang))
 				}
 			}
 		}
@@ -61,7 +64,8 @@ func etgenTable(ctx context.Context, s *settings, cases []*testcase.Case) (*tabl
 				if r.least > etgenGoal {
 					slow++
 				}
-				row = append(row, missed(r.least > etgenGoal, fmt.Sprintf("%.0f", r.least.Seconds()*1e3)), megabytes(r.peak))
+				row = append(row, missed(r.least > etgenGoal,
+					fmt.Sprintf("%.0f", r.least.Seconds()*1e3)), megabytes(r.peak))
 			}
 			t.row(append(row, ratio(took[1].Seconds(), took[0].Seconds()))...)
 		}

@@ -28,7 +28,9 @@ const growOnly = "ETGEN_GROW"
 
 // shapes are those of programs that are to be measured.
 func (s *settings) shapes() []grow.Shape {
-	return slices.DeleteFunc(grow.Shapes(), func(shape grow.Shape) bool { return !s.pattern.MatchString("grow/" + shape.Name) })
+	return slices.DeleteFunc(grow.Shapes(), func(shape grow.Shape) bool {
+		return !s.pattern.MatchString("grow/" + shape.Name)
+	})
 }
 
 // growTable measures etgen on programs of all shapes, from small to large, and
@@ -40,7 +42,8 @@ func growTable(ctx context.Context, s *settings, _ []*testcase.Case) (*table, er
 	}
 	t := &table{
 		title: "etgen, and compilers of what it makes, on programs that grow",
-		legend: fmt.Sprintf("time in ms and peak memory in MB for programs of %v nodes, of the largest the slowest stage, and the exponent of time from %d to %d; ! is above %v, %d MB or %.1f",
+		legend: fmt.Sprintf(
+			"time in ms and peak memory in MB for programs of %v nodes, of the largest the slowest stage, and the exponent of time from %d to %d; ! is above %v, %d MB or %.1f",
 			s.nodes, s.nodes[1], s.nodes[2], growTime, int(growPeak/1e6), growMost),
 		head: []string{"shape", "way", "ms", "ms", "ms", "MB", "MB", "MB", "exponent", "slowest"},
 	}
@@ -79,7 +82,8 @@ func growTable(ctx context.Context, s *settings, _ []*testcase.Case) (*table, er
 
 // growLine adds a row to the table: what measure returns for programs of a shape.
 func (s *settings) growLine(
-	ctx context.Context, t *table, shape grow.Shape, way string, measure func(n int) (grow.Result, int64, error),
+	ctx context.Context, t *table, shape grow.Shape, way string,
+	measure func(n int) (grow.Result, int64, error),
 ) (grow.Line, error) {
 	row := []string{shape.Name, way}
 	line := grow.Line{Name: shape.Name, Way: way}
@@ -97,7 +101,8 @@ func (s *settings) growLine(
 		}
 		last = result
 		line.Points = append(line.Points, grow.Point{Nodes: n, Time: last.Time, Peak: peak})
-		row = append(row, missed(last.Time > growTime, fmt.Sprintf("%.0f", last.Time.Seconds()*1e3)))
+		row = append(row, missed(last.Time > growTime,
+			fmt.Sprintf("%.0f", last.Time.Seconds()*1e3)))
 		peaks = append(peaks, missed(float64(peak) > growPeak, megabytes(peak)))
 	}
 	exponent := none
@@ -109,7 +114,8 @@ func (s *settings) growLine(
 }
 
 // growProcess measures etgen on one program, in a process of its own.
-func growProcess(ctx context.Context, self string, shape grow.Shape, way string, n int) (r grow.Result, peak int64, err error) {
+func growProcess(ctx context.Context, self string, shape grow.Shape, way string,
+	n int) (r grow.Result, peak int64, err error) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(cmd.Environ(), fmt.Sprintf("%s=%s %s %d", growOnly, shape.Name, way, n))
 	text, err := cmd.Output()

@@ -33,7 +33,8 @@ func growCompilers() []growCompiler {
 const growLimit = 2 * time.Minute
 
 // measure returns what the compiler takes for the package of a program.
-func (c growCompiler) measure(ctx context.Context, shape grow.Shape, n int) (r grow.Result, peak int64, err error) {
+func (c growCompiler) measure(ctx context.Context, shape grow.Shape,
+	n int) (r grow.Result, peak int64, err error) {
 	dir, remove, err := interrupt.TempDir("etgen-grow-")
 	if err != nil {
 		return r, 0, err

@@ -64,13 +64,17 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	s := &settings{nodes: []int{100, 1000, 10000}}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(messages)
-	flags.StringVar(&s.tables, "tables", allTables, "the tables to print: `LIST` of "+strings.ReplaceAll(allTables, ",", ", "))
-	flags.StringVar(&s.models, "models", "", "only models whose folder, or shapes of programs whose name, such as grow/chain, matches this `REGEXP`")
-	flags.DurationVar(&s.span, "for", 200*time.Millisecond, "how long to run each model each way, and in each turn where they take turns")
-	flags.Func("nodes", "the three sizes of programs that grow, `N,N,N` (default 100,1000,10000)", func(text string) error {
-		_, err := fmt.Sscanf(text, "%d,%d,%d", &s.nodes[0], &s.nodes[1], &s.nodes[2])
-		return err
-	})
+	flags.StringVar(&s.tables, "tables", allTables,
+		"the tables to print: `LIST` of "+strings.ReplaceAll(allTables, ",", ", "))
+	flags.StringVar(&s.models, "models", "",
+		"only models whose folder, or shapes of programs whose name, such as grow/chain, matches this `REGEXP`")
+	flags.DurationVar(&s.span, "for", 200*time.Millisecond,
+		"how long to run each model each way, and in each turn where they take turns")
+	flags.Func("nodes", "the three sizes of programs that grow, `N,N,N` (default 100,1000,10000)",
+		func(text string) error {
+			_, err := fmt.Sscanf(text, "%d,%d,%d", &s.nodes[0], &s.nodes[1], &s.nodes[2])
+			return err
+		})
 	flags.IntVar(&s.compile, "compile", 3, "how often to run etgen on each model")
 	flags.Usage = func() {
 		fmt.Fprint(messages, usage)
@@ -79,11 +83,13 @@ func run(ctx context.Context, args []string, out, messages io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	reports := map[string]report{"etgen": etgenTable, "grow": growTable, "run": runTable, "threads": threadsTable, "rt": runtimeTable, "size": sizeTable, "registry": registryTable}
+	reports := map[string]report{"etgen": etgenTable, "grow": growTable, "run": runTable,
+		"threads": threadsTable, "rt": runtimeTable, "size": sizeTable, "registry": registryTable}
 	names := strings.Split(s.tables, ",")
 	for _, name := range names {
 		if reports[name] == nil {
-			return fmt.Errorf("-tables: %q is no table: take %s", name, strings.ReplaceAll(allTables, ",", ", "))
+			return fmt.Errorf("-tables: %q is no table: take %s", name,
+				strings.ReplaceAll(allTables, ",", ", "))
 		}
 	}
 	var err error
@@ -119,7 +125,9 @@ func (s *settings) cases(roots []string) ([]*testcase.Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !s.pattern.MatchString(nameOf(dir)) })
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+		return !s.pattern.MatchString(nameOf(dir))
+	})
 	if len(dirs) == 0 && len(s.shapes()) == 0 {
 		return nil, errors.New("no model matches")
 	}

@@ -31,7 +31,10 @@ func readMarks(text string) ([]mark, error) {
 		}
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		if len(f) != 5 {
-			return nil, fmt.Errorf("marks.tsv: %q is not a case, a least and a median time, a peak and a runtime", line)
+			return nil,
+				fmt.Errorf(
+					"marks.tsv: %q is not a case, a least and a median time, a peak and a runtime",
+					line)
 		}
 		least, err := positive(f[1])
 		if err == nil && f[2] != none {

@@ -19,7 +19,8 @@ func TestMarks(t *testing.T) {
 	if len(models) < 7 {
 		t.Errorf("marks of %d models", len(models))
 	}
-	if got := bestMarks(all, 250)["models/tv_mobilenet_v2"]; got != (mark{"models/tv_mobilenet_v2", 3300 * time.Microsecond, 250, "XNNPACK in ExecuTorch"}) {
+	if got := bestMarks(all, 250)["models/tv_mobilenet_v2"]; got != (mark{"models/tv_mobilenet_v2",
+		3300 * time.Microsecond, 250, "XNNPACK in ExecuTorch"}) {
 		t.Errorf("tv_mobilenet_v2 at 250 GFLOP/s: %v", got)
 	}
 }
@@ -34,7 +35,8 @@ models/b	3	3	400	only
 	if err != nil {
 		t.Fatal(err)
 	}
-	for peak, want := range map[float64]string{10: "quick", 100: "quick", 190: "quick", 210: "far", 400: "far", 1000: "far"} {
+	for peak, want := range map[float64]string{10: "quick", 100: "quick", 190: "quick", 210: "far",
+		400: "far", 1000: "far"} {
 		best := bestMarks(all, peak)
 		if got := best["models/a"]; got.by != want {
 			t.Errorf("a at %g GFLOP/s: %v, want %s", peak, got, want)
@@ -49,7 +51,8 @@ models/b	3	3	400	only
 }
 
 func TestReadMarksRefuses(t *testing.T) {
-	for _, line := range []string{"models/a\t1\t250\tx", "models/a\tfast\t-\t250\tx", "models/a\t1\t0\t250\tx", "models/a\t1\t-\t-\tx", "models/a\tNaN\t-\t250\tx", ""} {
+	for _, line := range []string{"models/a\t1\t250\tx", "models/a\tfast\t-\t250\tx",
+		"models/a\t1\t0\t250\tx", "models/a\t1\t-\t-\tx", "models/a\tNaN\t-\t250\tx", ""} {
 		if all, err := readMarks(line + "\n"); err == nil {
 			t.Errorf("%q: %v", line, all)
 		}

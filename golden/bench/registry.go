@@ -27,7 +27,8 @@ func registryTable(ctx context.Context, s *settings, cases []*testcase.Case) (*t
 	t := &table{
 		title:  "Registries",
 		legend: "bytes of a Go binary, -trimpath -ldflags=\"-s -w\"; ratio is without the bytes of an empty program; best time of an execution with zeros",
-		head:   []string{"program", "empty", "all operators", "its own", "ratio", "all operators µs", "its own µs"},
+		head: []string{"program", "empty", "all operators", "its own", "ratio",
+			"all operators µs", "its own µs"},
 	}
 	cases, err := withPrograms(cases)
 	if err != nil {
@@ -128,7 +129,8 @@ func check(err error) {
 
 // newApps writes the sources of the apps of a case.
 func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
-	list, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/etgen/etgen").Output()
+	list, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/etgen/etgen").Output()
 	if err != nil {
 		return nil, fmt.Errorf("where is the repository: %w", err)
 	}
@@ -153,7 +155,8 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 		return nil, err
 	}
 	defer closer.Close()
-	kernels, err := registry.Generate([]registry.Program{{Name: filepath.Base(a.program), Program: p}}, registry.Options{Package: "kernels"})
+	kernels, err := registry.Generate([]registry.Program{{Name: filepath.Base(a.program),
+		Program: p}}, registry.Options{Package: "kernels"})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +165,8 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 	}
 	module := &codegen.Package{Files: []codegen.File{
 		{Name: "go.mod", Data: []byte("module apps\n\ngo 1.26.0\n")},
-		{Name: "go.work", Data: []byte("go 1.26.0\n\nuse (\n\t.\n\t" + strconv.Quote(repo) + "\n)\n")},
+		{Name: "go.work", Data: []byte("go 1.26.0\n\nuse (\n\t.\n\t" +
+			strconv.Quote(repo) + "\n)\n")},
 	}}
 	if err := module.Write(ctx, a.dir); err != nil {
 		return nil, err
@@ -176,7 +180,8 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 		if err := app.Write(ctx, filepath.Join(a.dir, k.app)); err != nil {
 			return nil, err
 		}
-		if _, err := a.command(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", k.app+".exe", "./"+k.app); err != nil {
+		if _, err := a.command(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o",
+			k.app+".exe", "./"+k.app); err != nil {
 			return nil, err
 		}
 	}

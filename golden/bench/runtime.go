@@ -26,10 +26,12 @@ import (
 func runtimeTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table, error) {
 	t := &table{
 		title: "The runtime for .pte files",
-		legend: fmt.Sprintf(`best of the calls made in %v, in µs; rt interprets, rt/optimize compiles at load; first is the time from the file to the
+		legend: fmt.Sprintf(
+			`best of the calls made in %v, in µs; rt interprets, rt/optimize compiles at load; first is the time from the file to the
 first result, in ms, best of up to %d loads; ratios of times below %v would be the clock's; ! is above %.1f times
 generated Go for rt, %.1f times for rt/optimize`, s.span, max(s.compile, 1), shortest, interpretedGoal, optimizedGoal),
-		head: []string{"model", "Go µs", "rt µs", "rt:Go", "rt/optimize µs", "rt/optimize:Go", "rt first ms", "rt/optimize first ms"},
+		head: []string{"model", "Go µs", "rt µs", "rt:Go", "rt/optimize µs", "rt/optimize:Go",
+			"rt first ms", "rt/optimize first ms"},
 	}
 	generated := runAll(ctx, s, way.Go{}, cases)
 	dir, remove, err := interrupt.TempDir("bench-")
@@ -120,7 +122,8 @@ type runtimeRun struct {
 
 // runProgram loads a program some times and runs the first call of its case for
 // the span.
-func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string, with rt.Optimizer) *runtimeRun {
+func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string,
+	with rt.Optimizer) *runtimeRun {
 	r := &runtimeRun{}
 	load := func(span time.Duration) error {
 		start := time.Now()
@@ -133,7 +136,8 @@ func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string,
 		if err != nil {
 			return err
 		}
-		m, err := p.LoadMethod(p.MethodNames()[0], &rt.MethodOptions{Registry: portable.Registry(), Data: data, Optimize: with})
+		m, err := p.LoadMethod(p.MethodNames()[0], &rt.MethodOptions{Registry: portable.Registry(),
+			Data: data, Optimize: with})
 		if err != nil {
 			return err
 		}
@@ -146,7 +150,8 @@ func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string,
 		r.times = measure.NewSample(times)
 		return err
 	}
-	for n, began := 1, time.Now(); n < s.compile && time.Since(began) < s.span && r.err == nil; n++ {
+	for n, began := 1, time.Now(); n < s.compile && time.Since(began) < s.span &&
+		r.err == nil; n++ {
 		r.err = load(0)
 	}
 	if r.err == nil {
@@ -157,9 +162,11 @@ func runProgram(ctx context.Context, s *settings, c *testcase.Case, file string,
 
 // runMethod executes a method for the span, at least once, and calls first after
 // the first time.
-func runMethod(ctx context.Context, m *rt.Method, inputs []tensor.Value, span time.Duration, first func()) ([]time.Duration, error) {
+func runMethod(ctx context.Context, m *rt.Method, inputs []tensor.Value, span time.Duration,
+	first func()) ([]time.Duration, error) {
 	var times []time.Duration
-	for began := time.Now(); len(times) == 0 || time.Since(began) < span || span > 0 && len(times) < 3; {
+	for began := time.Now(); len(times) == 0 || time.Since(began) < span ||
+		span > 0 && len(times) < 3; {
 		for i, v := range inputs {
 			x, err := way.InputOf(v, &m.Meta().Inputs[i])
 			if err != nil {

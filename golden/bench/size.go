@@ -31,9 +31,11 @@ type sizes struct {
 func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table, error) {
 	t := &table{
 		title: "Packages",
-		legend: fmt.Sprintf(`bytes; source is without weights; code is .text of gcc -O2 for this machine; gcc s is the processor's time that gcc -O3
+		legend: fmt.Sprintf(
+			`bytes; source is without weights; code is .text of gcc -O2 for this machine; gcc s is the processor's time that gcc -O3
 -march=native takes, ! is above %v; arena:bound is 1 where no plan can be smaller`, gccGoal),
-		head: []string{"model", "C source", "C code", "gcc s", "Go source", "Go:C source", "functions", "weights", "arena", "arena:bound"},
+		head: []string{"model", "C source", "C code", "gcc s", "Go source", "Go:C source",
+			"functions", "weights", "arena", "arena:bound"},
 	}
 	for _, c := range cases {
 		if err := ctx.Err(); err != nil {
@@ -51,8 +53,10 @@ func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table
 			continue
 		}
 		t.row(name, fmt.Sprint(inC.source), fmt.Sprint(inC.text),
-			missed(inC.gcc > gccGoal, fmt.Sprintf("%.1f", inC.gcc.Seconds())), fmt.Sprint(inGo.source), ratio(float64(inGo.source), float64(inC.source)),
-			fmt.Sprint(inC.kernels), fmt.Sprint(inC.weights), fmt.Sprint(inC.arena), ratio(float64(inC.arena), float64(inC.bound)))
+			missed(inC.gcc > gccGoal, fmt.Sprintf("%.1f", inC.gcc.Seconds())),
+			fmt.Sprint(inGo.source), ratio(float64(inGo.source), float64(inC.source)),
+			fmt.Sprint(inC.kernels), fmt.Sprint(inC.weights), fmt.Sprint(inC.arena),
+			ratio(float64(inC.arena), float64(inC.bound)))
 	}
 	return t, nil
 }
@@ -93,7 +97,8 @@ func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, e
 
 // compiledC compiles a C package and returns the bytes of its code, and the time
 // that gcc takes of the processor with all optimizations.
-func compiledC(ctx context.Context, pkg *codegen.Package) (text int64, took time.Duration, err error) {
+func compiledC(ctx context.Context,
+	pkg *codegen.Package) (text int64, took time.Duration, err error) {
 	dir, remove, err := interrupt.TempDir("bench-")
 	if err != nil {
 		return 0, 0, err
@@ -103,7 +108,8 @@ func compiledC(ctx context.Context, pkg *codegen.Package) (text int64, took time
 		return 0, 0, err
 	}
 	source := filepath.Join(dir, pkg.Name+".c")
-	fast := toolchain.GCC().With("-O3", "-march=native", "-c", "-o", filepath.Join(dir, "fast.o"), source)
+	fast := toolchain.GCC().With("-O3", "-march=native", "-c", "-o", filepath.Join(dir, "fast.o"),
+		source)
 	gcc := exec.CommandContext(ctx, fast.Compiler, fast.Flags...)
 	if text, err := gcc.CombinedOutput(); err != nil {
 		return 0, 0, fmt.Errorf("gcc -O3: %w: %s", err, text)

@@ -88,7 +88,8 @@ func runTable(ctx context.Context, s *settings, cases []*testcase.Case) (*table,
 	}
 	t := &table{
 		title: "Generated code",
-		legend: fmt.Sprintf(`of the calls made in %v: the best and the median, in µs, ± the distance of the quartiles in %% of the median; models whose %%pk has
+		legend: fmt.Sprintf(
+			`of the calls made in %v: the best and the median, in µs, ± the distance of the quartiles in %% of the median; models whose %%pk has
 a goal run, but for their definitions, in %d turns of that, all ways and the peak by turns; GF/s, %%pk and all ratios are of best
 times, as the peak is the best of its measurements: other programs only take away; GF/s counts a multiply-accumulate as two
 operations; %%pk is of the float32 multiply-add peak of one core, here and now %.1f GF/s; C is -O3 -march=native; best known is
@@ -100,7 +101,8 @@ peak, or in C more time than the best known, than is wanted`, s.span, turnsOfEac
 	for _, name := range []string{"C", "Go", "rt"} {
 		t.head = append(t.head, name+" best", "median", "±%", "GF/s", "%pk")
 	}
-	t.head = append(t.head, "best known µs", "by", "at GF/s", "C:best", "Go:best", "Go:C", "C -O2:C", "C untuned:tuned", "Go untuned:tuned")
+	t.head = append(t.head, "best known µs", "by", "at GF/s", "C:best", "Go:best", "Go:C",
+		"C -O2:C", "C untuned:tuned", "Go untuned:tuned")
 	best := bestMarks(known, most)
 	for k, c := range cases {
 		name := nameOf(c.Dir)
@@ -108,11 +110,13 @@ peak, or in C more time than the best known, than is wanted`, s.span, turnsOfEac
 		for i, v := range ways {
 			runs[i] = all[i][k]
 			if err := runs[i].err; err != nil {
-				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, v.name, conform.FirstLine(err)))
+				t.notes = append(t.notes, fmt.Sprintf("%s, %s: %s", name, v.name,
+					conform.FirstLine(err)))
 			}
 		}
 		mark, ok := best[filepath.ToSlash(name)]
-		t.row(append(append([]string{name}, speedCells(runs, most, goals[filepath.ToSlash(name)])...), ratioCells(runs, mark, ok)...)...)
+		t.row(append(append([]string{name}, speedCells(runs, most,
+			goals[filepath.ToSlash(name)])...), ratioCells(runs, mark, ok)...)...)
 	}
 	return t, ctx.Err()
 }
@@ -124,7 +128,8 @@ func speedCells(runs []measured, peak float64, goals [2]float64) []string {
 	if work := runs[cNative].macs; work > 0 {
 		cells[0] = fmt.Sprintf("%.4g", float64(work)/1e3)
 	}
-	return slices.Concat(cells, runs[cNative].cells(peak, goals[0]), runs[goTuned].cells(peak, goals[1]), runs[interpreted].cells(peak, 0))
+	return slices.Concat(cells, runs[cNative].cells(peak, goals[0]), runs[goTuned].cells(peak,
+		goals[1]), runs[interpreted].cells(peak, 0))
 }
 
 // ratioCells hold a model's times against its mark, if it has one, and against
@@ -132,7 +137,8 @@ func speedCells(runs []measured, peak float64, goals [2]float64) []string {
 func ratioCells(runs []measured, mark mark, ok bool) []string {
 	cells := []string{none, none, none}
 	if ok {
-		cells = []string{fmt.Sprintf("%.1f", float64(mark.time)/1e3), mark.by, fmt.Sprintf("%.0f", mark.peak)}
+		cells = []string{fmt.Sprintf("%.1f", float64(mark.time)/1e3), mark.by,
+			fmt.Sprintf("%.0f", mark.peak)}
 	}
 	least := func(i int) time.Duration { return runs[i].times.Least() }
 	return append(cells,
@@ -151,10 +157,12 @@ func (m *measured) cells(peak, goal float64) []string {
 	speed, part := none, none
 	if m.macs > 0 && least > 0 {
 		gflops := 2 * float64(m.macs) / float64(least.Nanoseconds())
-		speed, part = fmt.Sprintf("%.2f", gflops), missed(100*gflops/peak < goal, fmt.Sprintf("%.1f", 100*gflops/peak))
+		speed, part = fmt.Sprintf("%.2f", gflops), missed(100*gflops/peak < goal,
+			fmt.Sprintf("%.1f", 100*gflops/peak))
 	}
 	us := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Nanoseconds())/1e3) }
-	return []string{us(least), us(m.times.Median()), fmt.Sprintf("%.0f", 100*m.times.Spread()), speed, part}
+	return []string{us(least), us(m.times.Median()), fmt.Sprintf("%.0f", 100*m.times.Spread()),
+		speed, part}
 }
 
 // batch is how many models are built into one program.

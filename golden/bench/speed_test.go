@@ -12,7 +12,8 @@ import (
 func runsOf(macs int64, least ...time.Duration) []measured {
 	var runs []measured
 	for _, d := range least {
-		runs = append(runs, measured{times: measure.NewSample([]time.Duration{2 * d, d, 2 * d}), macs: macs})
+		runs = append(runs, measured{times: measure.NewSample([]time.Duration{2 * d, d, 2 * d}),
+			macs: macs})
 	}
 	return runs
 }
@@ -21,7 +22,8 @@ func runsOf(macs int64, least ...time.Duration) []measured {
 // median is.
 func TestSpeedCells(t *testing.T) {
 	runs := runsOf(1000, 40*time.Nanosecond, 50*time.Nanosecond, 400*time.Nanosecond)
-	want := []string{"1", "0.04", "0.08", "25", "50.00", "50.0", "0.05", "0.10", "25", "40.00", "! 40.0", "0.40", "0.80", "25", "5.00", "5.0"}
+	want := []string{"1", "0.04", "0.08", "25", "50.00", "50.0", "0.05", "0.10", "25", "40.00",
+		"! 40.0", "0.40", "0.80", "25", "5.00", "5.0"}
 	for i := range runs {
 		d := runs[i].times.Least()
 		runs[i].times = measure.NewSample([]time.Duration{d, 7 * d / 4, 2 * d, 9 * d / 4, 3 * d})
@@ -30,7 +32,8 @@ func TestSpeedCells(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	runs[cNative].macs, runs[interpreted].times = 0, nil
-	want = append([]string{none, "0.04", "0.08", "25", none, none}, append(want[6:11:11], "failed", none, none, none, none)...)
+	want = append([]string{none, "0.04", "0.08", "25", none, none}, append(want[6:11:11], "failed",
+		none, none, none, none)...)
 	if got := speedCells(runs, 100, [2]float64{50, 45}); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -44,10 +47,14 @@ func TestRatioCells(t *testing.T) {
 		ok    bool
 		want  []string
 	}{
-		{[]time.Duration{2 * us, 4 * us, 1, 6 * us, 8 * us, 12 * us}, true, []string{"3.0", "other 1.0", "150", "0.67", "1.33", "2.00", "3.00", "4.00", "3.00"}},
-		{[]time.Duration{6 * us, 4 * us, 1, 6 * us, 8 * us, 0}, true, []string{"3.0", "other 1.0", "150", "! 2.00", "1.33", "0.67", "1.00", "1.33", none}},
-		{[]time.Duration{us / 10, 4 * us, 1, 6 * us, 8 * us, 12 * us}, true, []string{"3.0", "other 1.0", "150", none, "1.33", none, none, none, "3.00"}},
-		{[]time.Duration{2 * us, 4 * us, 1, 6 * us, 8 * us, 12 * us}, false, []string{none, none, none, none, none, "2.00", "3.00", "4.00", "3.00"}},
+		{[]time.Duration{2 * us, 4 * us, 1, 6 * us, 8 * us, 12 * us}, true,
+			[]string{"3.0", "other 1.0", "150", "0.67", "1.33", "2.00", "3.00", "4.00", "3.00"}},
+		{[]time.Duration{6 * us, 4 * us, 1, 6 * us, 8 * us, 0}, true, []string{"3.0", "other 1.0",
+			"150", "! 2.00", "1.33", "0.67", "1.00", "1.33", none}},
+		{[]time.Duration{us / 10, 4 * us, 1, 6 * us, 8 * us, 12 * us}, true,
+			[]string{"3.0", "other 1.0", "150", none, "1.33", none, none, none, "3.00"}},
+		{[]time.Duration{2 * us, 4 * us, 1, 6 * us, 8 * us, 12 * us}, false, []string{none, none,
+			none, none, none, "2.00", "3.00", "4.00", "3.00"}},
 	} {
 		m := known
 		if !c.ok {

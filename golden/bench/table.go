@@ -22,7 +22,9 @@ func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
 func (t *table) print(w io.Writer) {
 	fmt.Fprintf(w, "%s\n%s\n\n", t.title, t.legend)
-	measure.Columns(w, append([][]string{t.head}, t.rows...), func(column int) bool { return column == 0 }, nil)
+	measure.Columns(w, append([][]string{t.head}, t.rows...), func(column int) bool {
+		return column == 0
+	}, nil)
 	for _, n := range t.notes {
 		fmt.Fprintln(w, n)
 	}

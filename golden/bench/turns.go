@@ -19,7 +19,8 @@ const turnsOfEach = 40
 // inTurns runs the first call of a case by turns of the span, each variant in a
 // turn of its own, and returns what came of each. The peak, if it is not nil, takes
 // its turns too.
-func inTurns(ctx context.Context, s *settings, c *testcase.Case, ways []variant, peak *measure.Peak) ([]measured, error) {
+func inTurns(ctx context.Context, s *settings, c *testcase.Case, ways []variant,
+	peak *measure.Peak) ([]measured, error) {
 	t := newTurns(ctx, len(ways)+1)
 	out := make([]measured, len(ways))
 	var failed error

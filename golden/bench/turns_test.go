@@ -16,7 +16,8 @@ import (
 // TestTurns holds that runs alternate in a circle while they have calls left, and
 // that the others go on behind an end.
 func TestTurns(t *testing.T) {
-	for _, calls := range [][]int{{5}, {5, 5}, {5, 2}, {0, 3}, {3, 0}, {1, 6}, {3, 3, 3}, {2, 0, 4, 1}, {0, 0, 0, 2}} {
+	for _, calls := range [][]int{{5}, {5, 5}, {5, 2}, {0, 3}, {3, 0}, {1, 6}, {3, 3, 3},
+		{2, 0, 4, 1}, {0, 0, 0, 2}} {
 		all := newTurns(t.Context(), len(calls))
 		var order []int
 		var wait sync.WaitGroup
@@ -61,14 +62,16 @@ func TestInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer peak.Close()
-	ways := append(variants()[:cUntuned], variant{"no compiler", way.C{Target: toolchain.Target{Name: "none", Compiler: "absent"}}})
+	ways := append(variants()[:cUntuned], variant{"no compiler",
+		way.C{Target: toolchain.Target{Name: "none", Compiler: "absent"}}})
 	s := &settings{span: time.Millisecond}
 	runs, err := inTurns(t.Context(), s, c, ways, peak)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, m := range runs {
-		if (m.err != nil) != (i == len(runs)-1) || m.err == nil && (len(m.times) < turnsOfEach || m.macs == 0) {
+		if (m.err != nil) != (i == len(runs)-1) || m.err == nil && (len(m.times) < turnsOfEach ||
+			m.macs == 0) {
 			t.Errorf("%s: %d times, %d MACs: %v", ways[i].name, len(m.times), m.macs, m.err)
 		}
 	}

@@ -177,7 +177,8 @@ func skipWithout(t *testing.T, commands ...string) {
 }
 
 // execute runs the case's calls on the board.
-func (g *generated) execute(ctx context.Context, target toolchain.Target, dir string) (*baremetal.Report, error) {
+func (g *generated) execute(ctx context.Context, target toolchain.Target,
+	dir string) (*baremetal.Report, error) {
 	runs, err := g.runs(dir)
 	if err != nil {
 		return nil, err

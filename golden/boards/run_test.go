@@ -14,9 +14,10 @@ import (
 
 const (
 	timeLimit = 2 * time.Minute // for all calls of a model in the emulator
-	maxFrame  = 320             // bytes of stack that one function takes, that of the calls with their arguments
-	maxStack  = 768             // bytes of stack that a call takes in all
-	maxText   = 8 << 10         // bytes that the code of any model here takes
+	// bytes of stack that one function takes, that of the calls with their arguments
+	maxFrame = 320
+	maxStack = 768     // bytes of stack that a call takes in all
+	maxText  = 8 << 10 // bytes that the code of any model here takes
 )
 
 // onBoard are the models that run on the board, with what they may take of the
@@ -67,14 +68,17 @@ func TestCortexM4(t *testing.T) {
 				t.Errorf("the arena has %d bytes, at most %d are wanted", g.arena.Size, m.arena)
 			}
 			if g.arena.Size > g.arena.LowerBound {
-				t.Errorf("the arena has %d bytes, the plan's lower bound is %d", g.arena.Size, g.arena.LowerBound)
+				t.Errorf("the arena has %d bytes, the plan's lower bound is %d", g.arena.Size,
+					g.arena.LowerBound)
 			}
 			if report.Sizes.Text >= maxText {
-				t.Errorf("the code takes %d bytes, less than %d are wanted", report.Sizes.Text, maxText)
+				t.Errorf("the code takes %d bytes, less than %d are wanted",
+					report.Sizes.Text, maxText)
 			}
 			checkFrames(t, g, dir)
 			if report.Stack > maxStack {
-				t.Errorf("a call takes %d bytes of stack, at most %d are wanted", report.Stack, maxStack)
+				t.Errorf("a call takes %d bytes of stack, at most %d are wanted",
+					report.Stack, maxStack)
 			}
 			checkOutputs(t, g, report, m.classify)
 			rows = append(rows, newRow(modelName(m.dir), g, report))
@@ -97,7 +101,8 @@ func checkFrames(t *testing.T, g *generated, dir string) {
 	}
 	for _, f := range frames {
 		if !f.Bounded || f.Bytes > most {
-			t.Errorf("function %s takes %d bytes of stack, bounded: %t; at most %d are wanted", f.Function, f.Bytes, f.Bounded, most)
+			t.Errorf("function %s takes %d bytes of stack, bounded: %t; at most %d are wanted",
+				f.Function, f.Bytes, f.Bounded, most)
 		}
 	}
 }
@@ -142,7 +147,8 @@ func checkOutputs(t *testing.T, g *generated, report *baremetal.Report, classify
 	}
 	t.Logf("%d of %d recordings are named rightly", named, len(g.kase.Calls))
 	if named != len(g.kase.Calls) || named < 10 {
-		t.Errorf("%d of %d recordings are named rightly, want all of at least 10", named, len(g.kase.Calls))
+		t.Errorf("%d of %d recordings are named rightly, want all of at least 10", named,
+			len(g.kase.Calls))
 	}
 }
 

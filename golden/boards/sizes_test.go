@@ -64,9 +64,11 @@ func checkSizes(t *testing.T, target toolchain.Target, rows []row) {
 	compiler := "# " + target.Compiler + " " + strings.TrimSpace(string(version))
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "%-*s\tarena\tbound\tweights\t.text\t.rodata\tstack\tRAM\t\n", modelWidth, "# model")
+	fmt.Fprintf(table, "%-*s\tarena\tbound\tweights\t.text\t.rodata\tstack\tRAM\t\n",
+		modelWidth, "# model")
 	for _, r := range rows {
-		fmt.Fprintf(table, "%-*s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", modelWidth, r.model, r.arena, r.bound, r.weights, r.text, r.rodata, r.stack, r.ram)
+		fmt.Fprintf(table, "%-*s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", modelWidth, r.model, r.arena,
+			r.bound, r.weights, r.text, r.rodata, r.stack, r.ram)
 	}
 	if err := table.Flush(); err != nil {
 		t.Fatal(err)
@@ -75,7 +77,8 @@ func checkSizes(t *testing.T, target toolchain.Target, rows []row) {
 		if t.Failed() || len(rows) != len(onBoard) {
 			t.Fatalf("%s is not written: %d of %d models ran", sizesFile, len(rows), len(onBoard))
 		}
-		if err := os.WriteFile(sizesFile, []byte(sizesHead+compiler+"\n"+text.String()), 0o666); err != nil {
+		if err := os.WriteFile(sizesFile, []byte(sizesHead+compiler+"\n"+text.String()),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +94,8 @@ func checkSizes(t *testing.T, target toolchain.Target, rows []row) {
 			w, got = w[:len(w)-compilerColumns], got[:len(got)-compilerColumns]
 		}
 		if strings.Join(got, " ") != strings.Join(w, " ") {
-			t.Errorf("%s: %v, %s says %v; if that is right run go test ./golden/boards -update", model, got, sizesFile, w)
+			t.Errorf("%s: %v, %s says %v; if that is right run go test ./golden/boards -update",
+				model, got, sizesFile, w)
 		}
 	}
 }

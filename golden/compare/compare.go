@@ -89,7 +89,8 @@ func class(g, w *tensor.Tensor) *Miss {
 		}
 		return fmt.Sprintf("at %v", index(int64(i), w.Shape))
 	}
-	return &Miss{Problem: fmt.Sprintf("the largest element is %s, want it %s", text(got), text(want))}
+	return &Miss{Problem: fmt.Sprintf("the largest element is %s, want it %s", text(got),
+		text(want))}
 }
 
 // Largest returns the position of the first largest element that is a number,
@@ -111,7 +112,8 @@ func scalars(got, want tensor.Value, tol Tolerance) *Miss {
 	w, wantFloat := want.Scalar.(ir.Float)
 	if got.Tensor == nil && want.Tensor == nil && gotFloat && wantFloat {
 		limits, _ := limitsOf(ir.Float64)
-		return floats([]float64{float64(g)}, []float64{float64(w)}, &tensor.Tensor{DType: ir.Float64}, limits, tol)
+		return floats([]float64{float64(g)}, []float64{float64(w)},
+			&tensor.Tensor{DType: ir.Float64}, limits, tol)
 	}
 	if got.Tensor != nil || want.Tensor != nil || got.Scalar != want.Scalar {
 		return &Miss{Problem: fmt.Sprintf("it is %v, want %v", got, want)}
@@ -190,7 +192,8 @@ func floats(got, want []float64, like *tensor.Tensor, l limits, tol Tolerance) *
 			if like.DType.IsComplex() {
 				at /= 2
 			}
-			miss = &Miss{Element: at, Index: index(at, like.Shape), Limit: limit, Of: int64(len(want)),
+			miss = &Miss{Element: at, Index: index(at, like.Shape), Limit: limit,
+				Of:  int64(len(want)),
 				Got: fmt.Sprint(got[i]), Want: fmt.Sprint(w)}
 		}
 		miss.Bad++

@@ -49,9 +49,12 @@ func TestFloats(t *testing.T) {
 		{f32(nan, nan), f32(1, 2), class, "is nowhere"},
 		{f32(-inf, -inf), f32(-2, -3), class, ""},
 		{f32(1), tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, "want float 1"},
-		{tensor.Value{Scalar: ir.Float(1.00000001)}, tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, ""},
-		{tensor.Value{Scalar: ir.Float(1.1)}, tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, "is 1.1"},
-		{tensor.Value{Scalar: ir.Int(1)}, tensor.Value{Scalar: ir.Float(1)}, Tolerance{}, "it is int 1"},
+		{tensor.Value{Scalar: ir.Float(1.00000001)}, tensor.Value{Scalar: ir.Float(1)},
+			Tolerance{}, ""},
+		{tensor.Value{Scalar: ir.Float(1.1)}, tensor.Value{Scalar: ir.Float(1)},
+			Tolerance{}, "is 1.1"},
+		{tensor.Value{Scalar: ir.Int(1)}, tensor.Value{Scalar: ir.Float(1)}, Tolerance{},
+			"it is int 1"},
 		{tensor.Value{Scalar: ir.Int(1)}, tensor.Value{Scalar: ir.Int(1)}, Tolerance{}, ""},
 		{tensor.Value{Scalar: ir.None{}}, tensor.Value{Scalar: ir.None{}}, Tolerance{}, ""},
 	} {
@@ -67,23 +70,27 @@ func TestFloats(t *testing.T) {
 
 func TestDTypes(t *testing.T) {
 	value := func(d ir.DType, data ...byte) tensor.Value {
-		return tensor.Value{Tensor: &tensor.Tensor{DType: d, Shape: []int64{1, int64(len(data) / d.Size())}, Data: data}}
+		return tensor.Value{Tensor: &tensor.Tensor{DType: d,
+			Shape: []int64{1, int64(len(data) / d.Size())}, Data: data}}
 	}
 	for _, c := range []struct {
 		got, want tensor.Value
 		miss      string
 	}{
-		{value(ir.Int16, 1, 0, 0xff, 0xff), value(ir.Int16, 1, 0, 0xfe, 0xff), "element 1 at [0 1] is -1, want -2; 1 of 2"},
+		{value(ir.Int16, 1, 0, 0xff, 0xff), value(ir.Int16, 1, 0, 0xfe, 0xff),
+			"element 1 at [0 1] is -1, want -2; 1 of 2"},
 		{value(ir.Uint8, 255), value(ir.Uint8, 254), "is 255"},
 		{value(ir.Bool, 1), value(ir.Bool, 0), "is true, want false"},
 		{value(ir.Bool, 2), value(ir.Bool, 1), "is 2, want true"}, // no bool holds 2
 		{value(ir.BFloat16, 0x80, 0x3f), value(ir.BFloat16, 0x81, 0x3f), ""},
 		{value(ir.BFloat16, 0x80, 0x3f), value(ir.BFloat16, 0x90, 0x3f), "is 1, want 1.125"},
 		{value(ir.Float16, 0, 0x3c), value(ir.Float16, 0, 0x40), "is 1, want 2"},
-		{value(ir.Complex64, 0, 0, 0, 0, 0, 0, 0x80, 0x3f), value(ir.Complex64, 0, 0, 0, 0, 0, 0, 0, 0x40), "element 0 at [0 0] is 1, want 2"},
+		{value(ir.Complex64, 0, 0, 0, 0, 0, 0, 0x80, 0x3f), value(ir.Complex64, 0, 0, 0, 0, 0, 0, 0,
+			0x40), "element 0 at [0 0] is 1, want 2"},
 	} {
 		miss := Values(c.got, c.want, Tolerance{})
-		if miss == nil && c.miss != "" || miss != nil && (c.miss == "" || !strings.Contains(miss.Error(), c.miss)) {
+		if miss == nil && c.miss != "" || miss != nil && (c.miss == "" ||
+			!strings.Contains(miss.Error(), c.miss)) {
 			t.Errorf("%v: %v, want %q", c, miss, c.miss)
 		}
 	}

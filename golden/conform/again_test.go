@@ -98,7 +98,8 @@ func asProgram(t *testing.T, dir string, opt compile.Options) string {
 // several returns the cases that ways of compiling are tried on: convolutions,
 // state, what is dynamic; larger ones if they are there.
 func several() []string {
-	dirs := []string{"../cases/lenet", "../cases/mutated_buffer", "../cases/cache", "../cases/dynamic_batch", "../cases/lstm"}
+	dirs := []string{"../cases/lenet", "../cases/mutated_buffer", "../cases/cache",
+		"../cases/dynamic_batch", "../cases/lstm"}
 	for _, name := range []string{"kws_trained", "lenet", "counter_buffer"} {
 		if dir := filepath.Join("../../../shared/models", name); there(dir) {
 			dirs = append(dirs, dir)
@@ -140,7 +141,8 @@ func TestPlanAsIs(t *testing.T) {
 	for _, dir := range several() {
 		roots = append(roots, asProgram(t, dir, compile.Options{}))
 	}
-	for _, name := range []string{"lenet", "kws_trained", "counter_buffer"} { // and ExecuTorch's plans
+	// and ExecuTorch's plans
+	for _, name := range []string{"lenet", "kws_trained", "counter_buffer"} {
 		if dir := filepath.Join("../../../shared/pte", name); there(dir) {
 			roots = append(roots, dir)
 		}
@@ -151,7 +153,8 @@ func TestPlanAsIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := way.Settings{Options: compile.Options{Planner: planner}}
-		_, err = Check(t.Context(), []string{dir}, []way.Way{way.C{Settings: s}, way.Go{Settings: s}, again{way.RT{Settings: s}}}, func(m Miss) { t.Error(m) }, nil)
+		_, err = Check(t.Context(), []string{dir}, []way.Way{way.C{Settings: s},
+			way.Go{Settings: s}, again{way.RT{Settings: s}}}, func(m Miss) { t.Error(m) }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +171,8 @@ func TestMethodsInOneFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, external := range []bool{false, true} {
-			path := filepath.Join(asProgram(t, dir, compile.Options{ExternalWeights: external}), "model.pte")
+			path := filepath.Join(asProgram(t, dir, compile.Options{ExternalWeights: external}),
+				"model.pte")
 			file, closer, err := pte.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +187,8 @@ func TestMethodsInOneFile(t *testing.T) {
 			for _, w := range []way.Way{way.RT{}, again{}, way.C{}, way.Go{}, way.Reference{}} {
 				w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
 					if miss := check(t.Context(), c, job, r); miss != nil {
-						t.Errorf("%s via %s, external weights %v: call %d: %s", name, w.Name(), external, miss.Call, miss.Problem)
+						t.Errorf("%s via %s, external weights %v: call %d: %s", name, w.Name(),
+							external, miss.Call, miss.Problem)
 					}
 				})
 			}

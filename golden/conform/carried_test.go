@@ -27,7 +27,8 @@ func TestCarried(t *testing.T) {
 
 // The checked-in cases, each a mechanism, through C, Go and an ExecuTorch program.
 func TestCases(t *testing.T) {
-	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.C{}, way.Go{}, way.RT{}}, missed(t), nil)
+	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.C{}, way.Go{}, way.RT{}},
+		missed(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,8 @@ const batch = 48
 // sees each miss at once, step each model file done. The error is for roots
 // that cannot be read, for ctx, and a [*toolchain.MissingError] for a way whose
 // compiler is not installed: that is no miss.
-func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss), step func(done, all int)) (*Report, error) {
+func Check(ctx context.Context, roots []string, ways []way.Way, missed func(Miss),
+	step func(done, all int)) (*Report, error) {
 	dirs, err := testcase.Find(roots...)
 	if err != nil {
 		return nil, err
@@ -123,7 +124,9 @@ func (c *checker) run(ctx context.Context, w way.Way, items []item) error {
 	for i, it := range items {
 		k, err := testcase.Read(it.dir)
 		if err != nil { // it was readable a moment ago
-			jobs[i] = way.Job{Name: it.dir, Open: func() (*ir.Program, io.Closer, error) { return nil, nil, err }}
+			jobs[i] = way.Job{Name: it.dir, Open: func() (*ir.Program, io.Closer, error) {
+				return nil, nil, err
+			}}
 			continue
 		}
 		cases[i] = k
@@ -174,7 +177,8 @@ func Job(c *testcase.Case, model string) way.Job {
 		}
 	}
 	for i, call := range c.Calls {
-		j.Calls = append(j.Calls, way.Call{Method: call.Method, Inputs: call.Inputs, Keep: c.Stateful && i > 0})
+		j.Calls = append(j.Calls, way.Call{Method: call.Method, Inputs: call.Inputs,
+			Keep: c.Stateful && i > 0})
 	}
 	return j
 }
@@ -202,14 +206,17 @@ func check(ctx context.Context, c *testcase.Case, j way.Job, r *way.Result) *Mis
 	if r.Err != nil {
 		return &Miss{Call: -1, Output: -1, Problem: FirstLine(r.Err)}
 	}
-	tol := compare.Tolerance{Terms: slices.Max(append([]int64{1}, r.Terms...)), Slack: c.Slack, Class: c.ByClass}
+	tol := compare.Tolerance{Terms: slices.Max(append([]int64{1}, r.Terms...)), Slack: c.Slack,
+		Class: c.ByClass}
 	for i, want := range c.Calls {
 		got := r.Calls[i]
 		if want.Refused != "" {
 			if got.Err == nil {
-				return &Miss{Call: i, Output: -1, Problem: "it gives a result, PyTorch refuses: " + want.Refused}
+				return &Miss{Call: i, Output: -1, Problem: "it gives a result, PyTorch refuses: " +
+					want.Refused}
 			} else if !errors.Is(got.Err, way.ErrShape) {
-				return &Miss{Call: i, Output: -1, Problem: "it is refused otherwise than as a wrong shape: " + FirstLine(got.Err)}
+				return &Miss{Call: i, Output: -1,
+					Problem: "it is refused otherwise than as a wrong shape: " + FirstLine(got.Err)}
 			}
 			continue
 		}
@@ -223,7 +230,8 @@ func check(ctx context.Context, c *testcase.Case, j way.Job, r *way.Result) *Mis
 			continue
 		}
 		if len(got.Outputs) != len(want.Outputs) {
-			return &Miss{Call: i, Output: -1, Problem: fmt.Sprintf("%d outputs, want %d", len(got.Outputs), len(want.Outputs))}
+			return &Miss{Call: i, Output: -1, Problem: fmt.Sprintf("%d outputs, want %d",
+				len(got.Outputs), len(want.Outputs))}
 		}
 		for k := range want.Outputs {
 			if miss := compare.Values(got.Outputs[k], want.Outputs[k], tol); miss != nil {

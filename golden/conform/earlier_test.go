@@ -23,18 +23,22 @@ import (
 // behind kernel size, stride and padding.
 func pooling(behind ...pte.EValue) *pte.Program {
 	image := func(offset uint64, h, w int32) *pte.Tensor {
-		return &pte.Tensor{ScalarType: 1, Sizes: []int32{1, 1, h, w}, DimOrder: []uint8{0, 2, 3, 1}, Allocation: &pte.Allocation{MemoryID: 1, Offset: offset}}
+		return &pte.Tensor{ScalarType: 1, Sizes: []int32{1, 1, h, w}, DimOrder: []uint8{0, 2, 3, 1},
+			Allocation: &pte.Allocation{MemoryID: 1, Offset: offset}}
 	}
-	values := []pte.EValue{image(0, 2, 4), image(16, 1, 2), pte.Int(2), pte.Int(0), pte.IntList{2, 2}, pte.IntList{3, 3}}
+	values := []pte.EValue{image(0, 2, 4), image(16, 1, 2), pte.Int(2), pte.Int(0),
+		pte.IntList{2, 2}, pte.IntList{3, 3}}
 	args := []int32{0, 4, 4, 5}
 	for _, v := range behind {
 		args = append(args, int32(len(values)))
 		values = append(values, v)
 	}
 	return &pte.Program{Constants: []ir.Blob{nil}, Plans: []*pte.ExecutionPlan{{
-		Name: "forward", Values: values, Inputs: []int32{0}, Outputs: []int32{1}, BufferSizes: []int64{0, 64},
-		Operators: []pte.Operator{{Name: "cortex_m::quantized_avg_pool2d", Overload: "out"}},
-		Chains:    []*pte.Chain{{Instructions: []pte.Instruction{pte.KernelCall{Op: 0, Args: append(args, 1, 1)}}}},
+		Name: "forward", Values: values, Inputs: []int32{0}, Outputs: []int32{1},
+		BufferSizes: []int64{0, 64},
+		Operators:   []pte.Operator{{Name: "cortex_m::quantized_avg_pool2d", Overload: "out"}},
+		Chains: []*pte.Chain{{Instructions: []pte.Instruction{pte.KernelCall{Op: 0,
+			Args: append(args, 1, 1)}}}},
 	}}}
 }
 
@@ -42,7 +46,8 @@ func pooling(behind ...pte.EValue) *pte.Program {
 // arguments; they are compiled and run all the same.
 func TestEarlierArguments(t *testing.T) {
 	zero, multiplier, shift := pte.Int(3), pte.Int(1<<30), pte.Int(-4)
-	scratch := &pte.Tensor{ScalarType: 0, Sizes: []int32{8}, DimOrder: []uint8{0}, Allocation: &pte.Allocation{MemoryID: 1, Offset: 32}}
+	scratch := &pte.Tensor{ScalarType: 0, Sizes: []int32{8}, DimOrder: []uint8{0},
+		Allocation: &pte.Allocation{MemoryID: 1, Offset: 32}}
 	in, want := []byte{1, 2, 10, 20, 3, 6, 30, 41}, []byte{3, 25}
 	for _, c := range []struct {
 		version string
@@ -104,7 +109,9 @@ func interpret(t *testing.T, file, in []byte) (out []byte, err error) {
 	}
 	job := way.Job{
 		Name: "pooling", Open: func() (*ir.Program, io.Closer, error) { return compile.Read(path) },
-		Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: &tensor.Tensor{DType: ir.Int8, Shape: []int64{1, 1, 2, 4}, Data: in}}}}},
+		Calls: []way.Call{
+			{Inputs: []tensor.Value{{Tensor: &tensor.Tensor{DType: ir.Int8, Shape: []int64{1, 1, 2,
+				4}, Data: in}}}}},
 	}
 	way.Reference{}.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
 		if err = r.Err; err == nil {

@@ -38,7 +38,8 @@ func TestMachines(t *testing.T) {
 			continue
 		}
 		t.Run(run.machine.Name+" "+run.target, func(t *testing.T) {
-			c := way.C{Settings: way.Settings{Options: compile.Options{Target: run.target}}, Target: run.machine}
+			c := way.C{Settings: way.Settings{Options: compile.Options{Target: run.target}},
+				Target: run.machine}
 			dirs := []string{"../cases"}
 			if run.target != "generic" { // the text alone differs, that of tuned kernels above all
 				dirs = ofVectors()
@@ -55,7 +56,8 @@ func TestMachines(t *testing.T) {
 // ofVectors returns the cases that hand-made kernels with vectors run in.
 func ofVectors() []string {
 	var dirs []string
-	for _, name := range []string{"digits", "lenet", "conv_grouped", "conv_asymmetric_pad", "channels_last_conv", "mlp784", "matmul_kinds", "attention_causal", "promotion"} {
+	for _, name := range []string{"digits", "lenet", "conv_grouped", "conv_asymmetric_pad",
+		"channels_last_conv", "mlp784", "matmul_kinds", "attention_causal", "promotion"} {
 		dirs = append(dirs, "../cases/"+name)
 	}
 	return dirs
@@ -66,7 +68,9 @@ func TestGoMachines(t *testing.T) {
 	for _, name := range []string{"x86-64-v3", "neon"} {
 		t.Run(name, func(t *testing.T) {
 			g := way.Go{Machine: toolchain.GoHost(name)}
-			report, err := Check(t.Context(), ofVectors(), []way.Way{g}, func(m Miss) { t.Error(m) }, nil)
+			report, err := Check(t.Context(), ofVectors(), []way.Way{g}, func(m Miss) {
+				t.Error(m)
+			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,12 +40,15 @@ func TestEveryPass(t *testing.T) {
 			var miss *Miss
 			w := way.Reference{Pipeline: verified(pl)}
 			job := Job(c, model)
-			w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) { miss = check(t.Context(), c, job, r) })
+			w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
+				miss = check(t.Context(), c, job, r)
+			})
 			if miss != nil {
 				if miss.Case = c.Dir; isRefusal(*miss) {
 					break
 				}
-				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl), pl[len(pl)-1].Name, miss.Problem)
+				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl),
+					pl[len(pl)-1].Name, miss.Problem)
 				break // the passes behind it can only repeat it
 			}
 		}
@@ -57,7 +60,8 @@ func TestEveryPass(t *testing.T) {
 }
 
 // keepCore asks for Core ATen.
-var keepCore = lower.Pipeline{{Name: "keep-core", Run: func(ctx *lower.Context, _ *ir.Program) error {
+var keepCore = lower.Pipeline{{Name: "keep-core", Run: func(ctx *lower.Context,
+	_ *ir.Program) error {
 	ctx.Keep = lower.IsCore
 	return nil
 }}}
@@ -78,7 +82,8 @@ func eachSmall(t *testing.T, roots []string, f func(c *testcase.Case, model stri
 			t.Fatal(err)
 		}
 		for _, model := range c.Models {
-			if info, err := os.Stat(filepath.Join(dir, model)); err != nil || info.Size() > maxPassWeight {
+			if info, err := os.Stat(filepath.Join(dir, model)); err != nil ||
+				info.Size() > maxPassWeight {
 				continue
 			}
 			steps, err := changing(Job(c, model))
@@ -102,14 +107,15 @@ func changing(j way.Job) ([]int, error) {
 	}
 	var steps []int
 	n, text := 0, ""
-	err = lower.Backend.Run(&lower.Context{Table: ops.Standard()}, p, func(_ lower.Pass, p *ir.Program) error {
-		n++
-		if now := p.String(); n >= len(lower.Functional) && now != text {
-			steps = append(steps, n)
-			text = now
-		}
-		return nil
-	})
+	err = lower.Backend.Run(&lower.Context{Table: ops.Standard()}, p,
+		func(_ lower.Pass, p *ir.Program) error {
+			n++
+			if now := p.String(); n >= len(lower.Functional) && now != text {
+				steps = append(steps, n)
+				text = now
+			}
+			return nil
+		})
 	return steps, err
 }
 

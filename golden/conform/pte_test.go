@@ -23,7 +23,9 @@ func TestReferencePrograms(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the shared cases are not here")
 	}
-	report, err := Check(t.Context(), []string{shared}, []way.Way{way.Reference{}}, func(m Miss) { t.Error(m) }, nil)
+	report, err := Check(t.Context(), []string{shared}, []way.Way{way.Reference{}}, func(m Miss) {
+		t.Error(m)
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,8 @@ func (w emitted) Run(ctx context.Context, jobs []way.Job, done func(int, *way.Re
 
 func emitAndRaise(p *ir.Program) (*ir.Program, error) {
 	table := ops.Standard()
-	if err := lower.ToExecutorch.Run(&lower.Context{Table: table, Keep: lower.IsCore}, p, nil); err != nil {
+	if err := lower.ToExecutorch.Run(&lower.Context{Table: table, Keep: lower.IsCore}, p,
+		nil); err != nil {
 		return nil, err
 	}
 	out, err := pte.Generate(p, pte.Options{})
@@ -94,7 +97,8 @@ func numbersAsTensors(p *ir.Program, calls []way.Call) error {
 			default:
 				return fmt.Errorf("input %d is %v, the program takes a tensor", i, a)
 			}
-			*in = tensor.Value{Tensor: &tensor.Tensor{DType: d, Shape: []int64{}, Data: ops.AppendElement(nil, d, x)}}
+			*in = tensor.Value{Tensor: &tensor.Tensor{DType: d, Shape: []int64{},
+				Data: ops.AppendElement(nil, d, x)}}
 		}
 	}
 	return nil
@@ -103,7 +107,8 @@ func numbersAsTensors(p *ir.Program, calls []way.Call) error {
 // What is raised from the programs that etgen writes means what they were made
 // from.
 func TestReferenceEmitted(t *testing.T) {
-	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{emitted{way.Reference{}}}, missed(t), nil)
+	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{emitted{way.Reference{}}},
+		missed(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

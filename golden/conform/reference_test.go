@@ -11,7 +11,8 @@ import (
 // The interpreter on the lowered graphs of the small cases: what is wrong here
 // is wrong in the table or in a pass, not behind them.
 func TestReference(t *testing.T) {
-	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.Reference{}}, func(m Miss) { t.Error(m) }, nil)
+	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{way.Reference{}},
+		func(m Miss) { t.Error(m) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,8 @@ func toExecutorch(path string) error {
 		return err
 	}
 	defer closer.Close()
-	if err := verified(lower.ToExecutorch).Run(&lower.Context{Table: ops.Standard()}, p, nil); err != nil {
+	if err := verified(lower.ToExecutorch).Run(&lower.Context{Table: ops.Standard()}, p,
+		nil); err != nil {
 		return err
 	}
 	for _, m := range p.Methods {
@@ -127,7 +128,8 @@ func toExecutorch(path string) error {
 // besides reports whether op is no kernel's but in the dialect all the same.
 func besides(op string) bool {
 	switch op {
-	case "memory.alloc", "aten.view_copy.default", "higher_order.cond", "higher_order.while_loop", "higher_order.scan":
+	case "memory.alloc", "aten.view_copy.default", "higher_order.cond", "higher_order.while_loop",
+		"higher_order.scan":
 		return true
 	}
 	return strings.HasPrefix(op, "quantized_decomposed.") || strings.HasPrefix(op, "cortex_m.")

@@ -61,7 +61,8 @@ func load(dir string) (*digits, error) {
 	}
 	n := len(d.labels)
 	if len(images) != 64*n || len(logits) != 40*n {
-		return nil, fmt.Errorf("%s: %d labels, %d bytes of images, %d of logits", dir, n, len(images), len(logits))
+		return nil, fmt.Errorf("%s: %d labels, %d bytes of images, %d of logits", dir, n,
+			len(images), len(logits))
 	}
 	d.logits = compare.Floats(&tensor.Tensor{DType: ir.Float32, Data: logits})
 	for i := range n {
@@ -93,7 +94,9 @@ func run(ctx context.Context, dir string) ([]row, error) {
 		return nil, err
 	}
 	model := filepath.Join(dir, "model.pt2")
-	job := way.Job{Name: "digits", Open: func() (*ir.Program, io.Closer, error) { return compile.Read(model) }}
+	job := way.Job{Name: "digits", Open: func() (*ir.Program, io.Closer, error) {
+		return compile.Read(model)
+	}}
 	for _, image := range d.images {
 		job.Calls = append(job.Calls, way.Call{Inputs: []tensor.Value{image}, Repeat: repeat})
 	}
@@ -101,7 +104,8 @@ func run(ctx context.Context, dir string) ([]row, error) {
 	for _, w := range []struct {
 		language string
 		way      way.Way
-	}{{"C (gcc -O3 -march=native)", way.C{Target: toolchain.GCC().With("-O3", "-march=native")}}, {"Go", way.Go{}}} {
+	}{{"C (gcc -O3 -march=native)", way.C{Target: toolchain.GCC().With("-O3", "-march=native")}},
+		{"Go", way.Go{}}} {
 		var result *way.Result
 		w.way.Run(ctx, []way.Job{job}, func(_ int, r *way.Result) { result = r })
 		if result.Err != nil {
@@ -119,7 +123,8 @@ func run(ctx context.Context, dir string) ([]row, error) {
 
 // judge compares a run with the labels and with PyTorch.
 func (d *digits) judge(result *way.Result) (row, error) {
-	r := row{of: len(d.labels), code: result.Code, weights: result.Weights, arena: codegen.ArenaSize(result.Native.Methods[0])}
+	r := row{of: len(d.labels), code: result.Code, weights: result.Weights,
+		arena: codegen.ArenaSize(result.Native.Methods[0])}
 	tol := compare.Tolerance{Terms: result.Terms[0]}
 	total := time.Duration(0)
 	for i, c := range result.Calls {
@@ -159,8 +164,10 @@ func print(to io.Writer, rows []row) {
 	w := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "language\taccuracy\ttime per image\tcode\tweights\tarena\tagrees with PyTorch")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%d of %d (%.2f %%)\t%.1f µs\t%d B\t%d B\t%d B\t%d of %d, off by %.1g at most\n",
-			r.language, r.right, r.of, 100*float64(r.right)/float64(r.of), float64(r.each.Nanoseconds())/1000,
+		fmt.Fprintf(w,
+			"%s\t%d of %d (%.2f %%)\t%.1f µs\t%d B\t%d B\t%d B\t%d of %d, off by %.1g at most\n",
+			r.language, r.right, r.of, 100*float64(r.right)/float64(r.of),
+			float64(r.each.Nanoseconds())/1000,
 			r.code, r.weights, r.arena, r.agree, r.of, r.worst)
 	}
 	w.Flush()

@@ -120,7 +120,9 @@ func (p Pair) etgen() (Figures, error) {
 	for _, f := range pkg.Files {
 		size += int64(len(f.Data))
 	}
-	at := slices.IndexFunc(pkg.Files, func(f codegen.File) bool { return strings.HasSuffix(f.Name, ".pte") })
+	at := slices.IndexFunc(pkg.Files, func(f codegen.File) bool {
+		return strings.HasSuffix(f.Name, ".pte")
+	})
 	file := pkg.Files[at].Data
 	program, err := pte.Read(bytes.NewReader(file), int64(len(file)))
 	if err != nil {

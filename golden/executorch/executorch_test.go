@@ -38,7 +38,8 @@ func TestNeverLarger(t *testing.T) {
 			continue
 		}
 		if row.Etgen.Inputs != row.Theirs.Inputs {
-			t.Errorf("%s: inputs of %d bytes are held against some of %d", row.Name, row.Etgen.Inputs, row.Theirs.Inputs)
+			t.Errorf("%s: inputs of %d bytes are held against some of %d", row.Name,
+				row.Etgen.Inputs, row.Theirs.Inputs)
 		}
 		for _, figure := range row.Etgen.Larger(row.Theirs) {
 			t.Errorf("%s: %s", row.Name, figure)
@@ -85,7 +86,8 @@ func TestMeasure(t *testing.T) {
 	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, pkg.Name+".pte"), filepath.Join(dir, "model.pte")); err != nil {
+	if err := os.Rename(filepath.Join(dir, pkg.Name+".pte"),
+		filepath.Join(dir, "model.pte")); err != nil {
 		t.Fatal(err)
 	}
 	pair.Program = filepath.Join(dir, "model.pte")
@@ -136,7 +138,8 @@ func TestNeverLargerAtEqualBounds(t *testing.T) {
 			t.Errorf("%s: inputs of %d bytes, not %d", p.Name, again.Inputs, theirs.Inputs)
 		}
 		if compared++; again.Planned > theirs.Planned {
-			t.Errorf("%s: %d bytes of planned memory, not %d", p.Name, again.Planned, theirs.Planned)
+			t.Errorf("%s: %d bytes of planned memory, not %d", p.Name, again.Planned,
+				theirs.Planned)
 		}
 	}
 	if compared < 40 {
@@ -145,7 +148,8 @@ func TestNeverLargerAtEqualBounds(t *testing.T) {
 }
 
 func TestMeasureRefusesDelegates(t *testing.T) {
-	p := &pte.Program{Plans: []*pte.ExecutionPlan{{Name: "forward", Delegates: []pte.Delegate{{ID: "a"}}}}}
+	p := &pte.Program{Plans: []*pte.ExecutionPlan{{Name: "forward",
+		Delegates: []pte.Delegate{{ID: "a"}}}}}
 	if _, err := Measure(p, 1); err == nil {
 		t.Error("a program with delegates is measured")
 	}
@@ -164,7 +168,8 @@ func TestReplace(t *testing.T) {
 }
 
 func TestGrouped(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", 123456: "123,456"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567",
+		123456: "123,456"} {
 		if got := grouped(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}

@@ -64,7 +64,8 @@ func (f Figures) Larger(g Figures) []string {
 	mine, theirs := f.all(), g.all()
 	for i, n := range mine {
 		if n > theirs[i] {
-			larger = append(larger, fmt.Sprintf("%s %d, not %d", figureNames[i], f.all()[i], g.all()[i]))
+			larger = append(larger, fmt.Sprintf("%s %d, not %d", figureNames[i], f.all()[i],
+				g.all()[i]))
 		}
 	}
 	return larger

@@ -55,7 +55,8 @@ func TestFunctionsStaySmall(t *testing.T) {
 					for _, x := range all {
 						found++
 						if x.statements > mostStatements || x.operators > mostOperators {
-							t.Errorf("%s: %s has %d statements, and one of %d operators", f.Name, x.name, x.statements, x.operators)
+							t.Errorf("%s: %s has %d statements, and one of %d operators", f.Name,
+								x.name, x.statements, x.operators)
 						}
 					}
 				}

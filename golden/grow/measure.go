@@ -44,7 +44,8 @@ func (m *meter) end(stage string) {
 	took := time.Since(m.start)
 	bytes, allocs := m.mem.TotalAlloc, m.mem.Mallocs
 	runtime.ReadMemStats(&m.mem)
-	m.costs = append(m.costs, Cost{Stage: stage, Time: took, Bytes: m.mem.TotalAlloc - bytes, Allocs: m.mem.Mallocs - allocs})
+	m.costs = append(m.costs, Cost{Stage: stage, Time: took, Bytes: m.mem.TotalAlloc - bytes,
+		Allocs: m.mem.Mallocs - allocs})
 	m.start = time.Now()
 }
 
@@ -89,7 +90,8 @@ func Measure(s Shape, n int, way string) ([]Cost, error) {
 	if way == "mcu" {
 		lang, target = "c", "cortex-m4"
 	}
-	opt := compile.Options{Name: "grow", Lang: lang, Target: target, Planner: planned{plan.Best{}, m}}
+	opt := compile.Options{Name: "grow", Lang: lang, Target: target,
+		Planner: planned{plan.Best{}, m}}
 	opt.After = func(pass lower.Pass, _ *ir.Program) error { m.end(pass.Name); return nil }
 	if way == "pte" {
 		return m.costs, m.executorch(p, opt)
@@ -140,7 +142,8 @@ func (m *meter) executorch(p *ir.Program, opt compile.Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := loaded.LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry()}); err != nil {
+	if _, err := loaded.LoadMethod("forward",
+		&rt.MethodOptions{Registry: portable.Registry()}); err != nil {
 		return fmt.Errorf("rt: %w", err)
 	}
 	m.end("load")

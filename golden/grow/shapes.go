@@ -154,7 +154,8 @@ func reuse(m *maker, n int) []*ir.Value {
 func linear(m *maker, n int) []*ir.Value {
 	x := m.input(ir.Float32, sym.Int(1), sym.Int(8))
 	for range n / 2 {
-		x = m.Op("aten.relu.default", m.Op("aten.linear.default", x, m.parameter(8, 8), m.parameter(8)))
+		x = m.Op("aten.relu.default", m.Op("aten.linear.default", x, m.parameter(8, 8),
+			m.parameter(8)))
 	}
 	return []*ir.Value{x}
 }
@@ -162,7 +163,8 @@ func linear(m *maker, n int) []*ir.Value {
 func conv(m *maker, n int) []*ir.Value {
 	x := m.input(ir.Float32, ir.Ints([]int64{1, 4, 6, 6})...)
 	for range n / 2 {
-		x = m.Op("aten.relu.default", m.Op("aten.conv2d.default", x, m.parameter(4, 4, 3, 3), m.parameter(4), []int64{1, 1}, []int64{1, 1}))
+		x = m.Op("aten.relu.default", m.Op("aten.conv2d.default", x, m.parameter(4, 4, 3, 3),
+			m.parameter(4), []int64{1, 1}, []int64{1, 1}))
 	}
 	return []*ir.Value{x}
 }
@@ -263,10 +265,13 @@ func (m *maker) region(vs []*ir.Value, f func(in []*ir.Value) []*ir.Value) *ir.G
 
 func (m *maker) cond(pred, x *ir.Value, then, otherwise func(*ir.Value) *ir.Value) *ir.Value {
 	arm := func(f func(*ir.Value) *ir.Value) *ir.Graph {
-		return m.region([]*ir.Value{pred, x}, func(in []*ir.Value) []*ir.Value { return []*ir.Value{f(in[1])} })
+		return m.region([]*ir.Value{pred, x}, func(in []*ir.Value) []*ir.Value {
+			return []*ir.Value{f(in[1])}
+		})
 	}
 	regions := []*ir.Graph{arm(then), arm(otherwise)}
-	c := m.Emit("higher_order.cond", []ir.NamedArg{{Value: ir.Ref{Value: pred}}, {Value: refs(pred, x)}}, x.Type)
+	c := m.Emit("higher_order.cond", []ir.NamedArg{{Value: ir.Ref{Value: pred}},
+		{Value: refs(pred, x)}}, x.Type)
 	c.Regions = regions
 	return c.Outputs[0]
 }
@@ -290,13 +295,16 @@ func condnest(m *maker, n int) []*ir.Value {
 			return x
 		}
 		arm := func(f func(p, x *ir.Value) *ir.Value) *ir.Graph {
-			return m.region([]*ir.Value{p, x}, func(in []*ir.Value) []*ir.Value { return []*ir.Value{f(in[0], in[1])} })
+			return m.region([]*ir.Value{p, x}, func(in []*ir.Value) []*ir.Value {
+				return []*ir.Value{f(in[0], in[1])}
+			})
 		}
 		regions := []*ir.Graph{
 			arm(func(p, x *ir.Value) *ir.Value { return nest(depth-1, p, x) }),
 			arm(func(_, x *ir.Value) *ir.Value { return m.step(depth+1, x) }),
 		}
-		c := m.Emit("higher_order.cond", []ir.NamedArg{{Value: ir.Ref{Value: p}}, {Value: refs(p, x)}}, x.Type)
+		c := m.Emit("higher_order.cond", []ir.NamedArg{{Value: ir.Ref{Value: p}},
+			{Value: refs(p, x)}}, x.Type)
 		c.Regions = regions
 		return c.Outputs[0]
 	}
@@ -311,12 +319,15 @@ func (m *maker) loop(x *ir.Value, body func(*ir.Value) *ir.Value) *ir.Value {
 	zero := m.Op("aten.full.default", []int64{}, 0, ops.Kw("dtype", ir.Int64))
 	carried := []*ir.Value{zero, x}
 	regions := []*ir.Graph{
-		m.region(carried, func(in []*ir.Value) []*ir.Value { return []*ir.Value{m.Op("aten.lt.Scalar", in[0], 3)} }),
+		m.region(carried, func(in []*ir.Value) []*ir.Value {
+			return []*ir.Value{m.Op("aten.lt.Scalar", in[0], 3)}
+		}),
 		m.region(carried, func(in []*ir.Value) []*ir.Value {
 			return []*ir.Value{m.Op("aten.add.Scalar", in[0], 1), body(in[1])}
 		}),
 	}
-	n := m.Emit("higher_order.while_loop", []ir.NamedArg{{Value: refs(carried...)}, {Value: refs()}}, zero.Type, x.Type)
+	n := m.Emit("higher_order.while_loop", []ir.NamedArg{{Value: refs(carried...)},
+		{Value: refs()}}, zero.Type, x.Type)
 	n.Regions = regions
 	return n.Outputs[1]
 }
@@ -373,7 +384,8 @@ func views(m *maker, n int) []*ir.Value {
 	for i := range n / 5 {
 		y := m.Op("aten.slice.Tensor", x, 1, i%8, i%8+8)
 		y = m.Op("aten.permute.default", y, []int64{1, 0})
-		y = m.Op("aten.view.default", m.Op("aten.clone.default", y, ops.Kw("memory_format", ir.ContiguousFormat)), []int64{8, 8})
+		y = m.Op("aten.view.default", m.Op("aten.clone.default", y, ops.Kw("memory_format",
+			ir.ContiguousFormat)), []int64{8, 8})
 		x = m.Op("aten.cat.default", []*ir.Value{y, m.Op("aten.slice.Tensor", x, 1, 8, 16)}, 1)
 	}
 	return []*ir.Value{x}
@@ -384,7 +396,8 @@ func writes(m *maker, n int) []*ir.Value {
 	for i := range n / 3 {
 		y := m.Op("aten.select.int", x, 0, i%64)
 		z := m.Op("aten.select.int", x, 0, (i+7)%64)
-		m.Emit("aten.add_.Tensor", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: y}}, {Name: "other", Value: ir.Ref{Value: z}}}, y.Type)
+		m.Emit("aten.add_.Tensor", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: y}},
+			{Name: "other", Value: ir.Ref{Value: z}}}, y.Type)
 	}
 	return []*ir.Value{x}
 }
@@ -394,7 +407,8 @@ func asserts(m *maker, n int) []*ir.Value {
 	for range n / 4 {
 		x = m.Op("aten.add.Scalar", x, 1.0)
 		small := m.Op("aten.lt.Scalar", m.Op("aten.select.int", x, 0, 0), 1e6)
-		m.Emit("aten._assert_async.msg", []ir.NamedArg{{Value: ir.Ref{Value: small}}, {Value: ir.Str("too large")}})
+		m.Emit("aten._assert_async.msg", []ir.NamedArg{{Value: ir.Ref{Value: small}},
+			{Value: ir.Str("too large")}})
 	}
 	return []*ir.Value{x}
 }
@@ -411,7 +425,8 @@ func sizes(m *maker, n int) []*ir.Value {
 			x = m.Op("aten.slice.Tensor", y, 0, 0, size)
 		default:
 			flat := m.Op("aten.reshape.default", x, ir.List{ir.Int(4), ir.Ref{Value: size}})
-			x = m.Op("aten.reshape.default", m.Op("aten.relu.default", flat), ir.List{ir.Ref{Value: size}, ir.Int(4)})
+			x = m.Op("aten.reshape.default", m.Op("aten.relu.default", flat),
+				ir.List{ir.Ref{Value: size}, ir.Int(4)})
 		}
 	}
 	return []*ir.Value{x}

@@ -53,7 +53,8 @@ func (l Line) Exponent() (float64, bool) {
 		return 0, false
 	}
 	a, b := l.Points[k-2], l.Points[k-1]
-	return math.Log(b.Time.Seconds()/a.Time.Seconds()) / math.Log(float64(b.Nodes)/float64(a.Nodes)), true
+	return math.Log(b.Time.Seconds()/a.Time.Seconds()) /
+		math.Log(float64(b.Nodes)/float64(a.Nodes)), true
 }
 
 // SVG draws a plot for each way, side by side: time over nodes, both logarithmic.
@@ -71,7 +72,9 @@ func SVG(to io.Writer, lines []Line) error {
 			measure.SVGText(&b, left+k*width, top-20, "start", "head", "to "+l.Way)
 			frame(&b, left+k*width, top, width-90, height)
 		}
-		x := func(n int) float64 { return float64(left+k*width) + (math.Log10(float64(n))-2)/2*(width-90) }
+		x := func(n int) float64 {
+			return float64(left+k*width) + (math.Log10(float64(n))-2)/2*(width-90)
+		}
 		var path []string
 		var last float64
 		for _, p := range l.Points {
@@ -81,8 +84,11 @@ func SVG(to io.Writer, lines []Line) error {
 		if path == nil {
 			continue
 		}
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="#457" stroke-opacity="0.6"/>`+"\n", strings.Join(path, " "))
-		measure.SVGText(&b, int(x(l.Points[len(l.Points)-1].Nodes))+4, int(last)+4, "start", "label", l.Name)
+		fmt.Fprintf(&b,
+			`<polyline points="%s" fill="none" stroke="#457" stroke-opacity="0.6"/>`+"\n",
+			strings.Join(path, " "))
+		measure.SVGText(&b, int(x(l.Points[len(l.Points)-1].Nodes))+4, int(last)+4, "start",
+			"label", l.Name)
 	}
 	return measure.SVGPage(to, left+len(ways)*width, top+height+40, b.String())
 }
@@ -100,5 +106,6 @@ func frame(b *strings.Builder, x, y, width, height int) {
 	for i, s := range []string{"100", "1,000", "10,000 nodes"} {
 		measure.SVGText(b, x+i*width/2, y+height+18, "middle", "label", s)
 	}
-	fmt.Fprintf(b, `<path d="M%d %dL%d %d" stroke="#c33" stroke-dasharray="4"/>`+"\n", x, y+height-height/5, x+width, y+height-3*height/5)
+	fmt.Fprintf(b, `<path d="M%d %dL%d %d" stroke="#c33" stroke-dasharray="4"/>`+"\n", x,
+		y+height-height/5, x+width, y+height-3*height/5)
 }

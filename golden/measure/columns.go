@@ -15,7 +15,8 @@ const None = "-"
 // Columns prints rows of cells one below the other, columns that left tells at
 // the left, others at the right. Paint, if not nil, colours a cell that is
 // already as wide as its column.
-func Columns(w io.Writer, rows [][]string, left func(column int) bool, paint func(row, column int, cell string) string) {
+func Columns(w io.Writer, rows [][]string, left func(column int) bool, paint func(row, column int,
+	cell string) string) {
 	var widths []int
 	for _, r := range rows {
 		for i, cell := range r {

@@ -93,7 +93,9 @@ func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 	for _, w := range r.Ways {
 		w.compare(r.Peak)
 		if w.P90 > busy*w.P10 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: the times spread as they do beside other programs: the best tells of the code, the median of them too", w.Name))
+			r.Notes = append(r.Notes,
+				fmt.Sprintf(
+					"%s: the times spread as they do beside other programs: the best tells of the code, the median of them too", w.Name))
 		}
 	}
 	return r, nil
@@ -126,7 +128,8 @@ func inputsOf(path string, opt Options) (model string, inputs []tensor.Value, er
 }
 
 // measure runs a model one way, plain and instrumented.
-func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt Options) (*Way, error) {
+func measure(ctx context.Context, name, model string, inputs []tensor.Value,
+	opt Options) (*Way, error) {
 	job := way.Job{
 		Name:  filepath.Base(model),
 		File:  model,
@@ -141,7 +144,8 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt
 	times := NewSample(c.Times)
 	w := &Way{
 		Name: name, How: opt.how(name), Calls: len(c.Times),
-		Best: micro(times.Least()), Median: micro(times.Median()), P10: micro(times.At(0.1)), P90: micro(times.At(0.9)),
+		Best: micro(times.Least()), Median: micro(times.Median()), P10: micro(times.At(0.1)),
+		P90:  micro(times.At(0.9)),
 		MACs: c.MACs, Arena: plain.Arena, Weights: plain.Weights,
 	}
 	probed, err := call(ctx, opt.way(name, true), job)
@@ -173,7 +177,8 @@ func measure(ctx context.Context, name, model string, inputs []tensor.Value, opt
 
 // way is a way to run the model.
 func (opt Options) way(name string, probes bool) way.Way {
-	s := way.Settings{Options: opt.Compile, Memory: opt.Memory, Limit: max(cmp.Or(opt.Limit, way.DefaultTime), 3*opt.For)}
+	s := way.Settings{Options: opt.Compile, Memory: opt.Memory,
+		Limit: max(cmp.Or(opt.Limit, way.DefaultTime), 3*opt.For)}
 	s.Options.Probes = probes
 	switch name {
 	case "go":
@@ -184,7 +189,8 @@ func (opt Options) way(name string, probes bool) way.Way {
 		return way.RT{Settings: s, Optimize: true}
 	}
 	cc, flags := opt.compiler()
-	return way.C{Settings: s, Target: toolchain.Target{Name: cc, Compiler: cc, Flags: append([]string{"-std=c99"}, flags...), Libs: []string{"-lm"}}}
+	return way.C{Settings: s, Target: toolchain.Target{Name: cc, Compiler: cc,
+		Flags: append([]string{"-std=c99"}, flags...), Libs: []string{"-lm"}}}
 }
 
 func (opt Options) compiler() (cc string, flags []string) {

@@ -28,7 +28,8 @@ func TestModel(t *testing.T) {
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}
-	r, err := Model(t.Context(), lenet, Options{Via: []string{"c", "go", "rt", "rt-optimize"}, For: time.Millisecond})
+	r, err := Model(t.Context(), lenet, Options{Via: []string{"c", "go", "rt", "rt-optimize"},
+		For: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func TestModel(t *testing.T) {
 		t.Errorf("%s, peak %g, %d ways", r.Model, r.Peak, len(r.Ways))
 	}
 	for _, w := range r.Ways {
-		if w.Calls == 0 || w.Best > w.P10 || w.P10 > w.Median || w.Median > w.P90 || w.Best <= 0 || w.Arena <= 0 || w.Weights <= 0 {
+		if w.Calls == 0 || w.Best > w.P10 || w.P10 > w.Median || w.Median > w.P90 || w.Best <= 0 ||
+			w.Arena <= 0 || w.Weights <= 0 {
 			t.Errorf("%+v", w)
 		}
 		if w.Probed <= 0 {
@@ -46,23 +48,30 @@ func TestModel(t *testing.T) {
 		for _, k := range w.Kernels {
 			share += k.Share
 			macs += k.MACs
-			if len(k.Lines) > 0 && strings.HasPrefix(k.Lines[0], "layers.py:") && len(k.Ops) > 0 && len(k.Nodes) > 0 {
+			if len(k.Lines) > 0 && strings.HasPrefix(k.Lines[0], "layers.py:") && len(k.Ops) > 0 &&
+				len(k.Nodes) > 0 {
 				lines++
 			}
-			if (k.MACs > 0 && k.Best > 0) != (k.GFLOPS > 0) || (k.GFLOPS > 0) != (k.OfPeak > 0) || k.Best > k.Time || k.Calls != 1 {
+			if (k.MACs > 0 && k.Best > 0) != (k.GFLOPS > 0) || (k.GFLOPS > 0) != (k.OfPeak > 0) ||
+				k.Best > k.Time || k.Calls != 1 {
 				t.Errorf("%s: %+v", w.Name, k)
 			}
 		}
 		if math.Abs(share-1) > 1e-9 || macs != w.MACs || w.MACs != 12738 || lines < 4 {
-			t.Errorf("%s: shares sum to %g, multiply-accumulates to %d of %d, %d kernels have lines", w.Name, share, macs, w.MACs, lines)
+			t.Errorf(
+				"%s: shares sum to %g, multiply-accumulates to %d of %d, %d kernels have lines",
+				w.Name, share, macs, w.MACs, lines)
 		}
-		if !slices.IsSortedFunc(w.Kernels, func(a, b *Kernel) int { return int(math.Copysign(1, b.Time-a.Time)) }) {
+		if !slices.IsSortedFunc(w.Kernels, func(a, b *Kernel) int {
+			return int(math.Copysign(1, b.Time-a.Time))
+		}) {
 			t.Errorf("%s: kernels are not in order of time", w.Name)
 		}
 	}
 	var text bytes.Buffer
 	r.Text(&text, TextOptions{})
-	for _, want := range []string{"GFLOP/s", "layers.py:41 in conv1", "convolution, relu", "aten::convolution.out"} {
+	for _, want := range []string{"GFLOP/s", "layers.py:41 in conv1", "convolution, relu",
+		"aten::convolution.out"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no word of %q in\n%s", want, text.String())
 		}
@@ -91,13 +100,16 @@ func TestLoops(t *testing.T) {
 }
 
 func TestModelRefuses(t *testing.T) {
-	if _, err := Model(t.Context(), lenet, Options{Via: []string{"c", "rust"}}); !isA[*UnknownWayError](err) {
+	if _, err := Model(t.Context(), lenet,
+		Options{Via: []string{"c", "rust"}}); !isA[*UnknownWayError](err) {
 		t.Errorf("rust: %v", err)
 	}
-	if _, err := Model(t.Context(), "absent.pt2", Options{Via: []string{"c"}}); !isA[*ModelError](err) {
+	if _, err := Model(t.Context(), "absent.pt2", Options{Via: []string{"c"}}); !isA[*ModelError](
+		err) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := Model(t.Context(), lenet, Options{Via: []string{"c"}, Inputs: []string{"1", "2"}}); !isA[*ModelError](err) {
+	if _, err := Model(t.Context(), lenet, Options{Via: []string{"c"}, Inputs: []string{"1",
+		"2"}}); !isA[*ModelError](err) {
 		t.Errorf("wrong inputs: %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
@@ -106,7 +118,8 @@ func TestModelRefuses(t *testing.T) {
 		t.Errorf("no gcc: %v", err)
 	}
 	r, err := Model(t.Context(), lenet, Options{Via: []string{"rt"}})
-	if err != nil || r.Peak != 0 || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "apt-get install gcc") || r.Ways[0].OfPeak != 0 {
+	if err != nil || r.Peak != 0 || len(r.Notes) == 0 ||
+		!strings.Contains(r.Notes[0], "apt-get install gcc") || r.Ways[0].OfPeak != 0 {
 		t.Errorf("without gcc rt runs, and the peak is not known: %v, %+v", err, r)
 	}
 }
@@ -118,9 +131,13 @@ func isA[E error](err error) bool {
 
 // sampleReport is a report of made-up numbers.
 func sampleReport() *Report {
-	w := &Way{Name: "c", How: "gcc -O3", Calls: 100, Best: 900, Median: 1000, P10: 950, P90: 1100, MACs: 60e6, Arena: 4096, Weights: 1 << 20, Probed: 1010}
+	w := &Way{Name: "c", How: "gcc -O3", Calls: 100, Best: 900, Median: 1000, P10: 950, P90: 1100,
+		MACs: 60e6, Arena: 4096, Weights: 1 << 20, Probed: 1010}
 	for i := range 14 {
-		k := &Kernel{Name: "kernel", Ops: []string{"convolution", "relu"}, Lines: []string{"net.py:3 in a<b>", "net.py:4"}, Nodes: []string{"n"}, Type: "float32 [1, 8]", Calls: 1, Best: 450 / float64(int(1)<<i), Time: 500 / float64(int(1)<<i), MACs: 30e6 >> i}
+		k := &Kernel{Name: "kernel", Ops: []string{"convolution", "relu"},
+			Lines: []string{"net.py:3 in a<b>", "net.py:4"}, Nodes: []string{"n"},
+			Type: "float32 [1, 8]", Calls: 1, Best: 450 / float64(int(1)<<i),
+			Time: 500 / float64(int(1)<<i), MACs: 30e6 >> i}
 		if i%3 == 1 {
 			k.MACs, k.Lines = 0, nil
 		}
@@ -140,7 +157,8 @@ func TestGolden(t *testing.T) {
 	if err := r.SVG(&picture); err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string][]byte{"report.txt": text.Bytes(), "colored.txt": colored.Bytes(), "report.svg": picture.Bytes()} {
+	for name, got := range map[string][]byte{"report.txt": text.Bytes(),
+		"colored.txt": colored.Bytes(), "report.svg": picture.Bytes()} {
 		path := filepath.Join("testdata", name)
 		if *update {
 			if err := os.WriteFile(path, got, 0o666); err != nil {
@@ -176,7 +194,8 @@ func TestGolden(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	s := NewSample([]time.Duration{30, 10, 20, 50, 40})
-	if s.Least() != 10 || s.Median() != 30 || s.Spread() != 20.0/30 || s.At(0) != 10 || s.At(1) != 50 {
+	if s.Least() != 10 || s.Median() != 30 || s.Spread() != 20.0/30 || s.At(0) != 10 ||
+		s.At(1) != 50 {
 		t.Errorf("median %v, spread %v", s.Median(), s.Spread())
 	}
 	if empty := NewSample(nil); empty.Least() != 0 || empty.Median() != 0 || empty.Spread() != 0 {

@@ -35,7 +35,8 @@ func NewPeak(ctx context.Context) (*Peak, error) {
 	source := p.exe + ".c"
 	err = os.WriteFile(source, peakSource, 0o666)
 	if err == nil {
-		target := toolchain.Target{Name: "gcc", Compiler: "gcc", Flags: []string{"-std=gnu99", "-O3", "-march=native"}}
+		target := toolchain.Target{Name: "gcc", Compiler: "gcc", Flags: []string{"-std=gnu99",
+			"-O3", "-march=native"}}
 		err = target.Build(ctx, dir, p.exe, source)
 	}
 	if err != nil {

@@ -65,8 +65,10 @@ func newKernel(s way.Step, r way.StepRun) *Kernel {
 	}
 	times := NewSample(r.Times)
 	k := &Kernel{
-		Name: s.Kernel, Type: s.Type, Calls: r.Calls, Best: micro(times.Least()), Time: micro(times.Median()),
-		MACs: int64(float64(r.MACs)*r.Calls + 0.5), Ops: []string{}, Lines: []string{}, Nodes: []string{},
+		Name: s.Kernel, Type: s.Type, Calls: r.Calls, Best: micro(times.Least()),
+		Time: micro(times.Median()),
+		MACs: int64(float64(r.MACs)*r.Calls + 0.5), Ops: []string{}, Lines: []string{},
+		Nodes: []string{},
 	}
 	add := func(list []string, s string) []string {
 		if s == "" || slices.Contains(list, s) {
@@ -97,7 +99,8 @@ func (w *Way) add(k *Kernel) {
 
 // plus counts another kernel as a part of k.
 func (k *Kernel) plus(x *Kernel) {
-	k.Calls, k.Best, k.Time, k.Share, k.MACs = k.Calls+x.Calls, k.Best+x.Best, k.Time+x.Time, k.Share+x.Share, k.MACs+x.MACs
+	k.Calls, k.Best, k.Time, k.Share, k.MACs = k.Calls+x.Calls, k.Best+x.Best, k.Time+x.Time,
+		k.Share+x.Share, k.MACs+x.MACs
 }
 
 // locations are the known places of origins; one without a module is left out
@@ -110,7 +113,9 @@ func locations(from []native.Origin) []native.Location {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(l native.Location) bool {
-		return l.Module.IsEmpty() && slices.ContainsFunc(all, func(x native.Location) bool { return x.File == l.File && x.Line == l.Line && !x.Module.IsEmpty() })
+		return l.Module.IsEmpty() && slices.ContainsFunc(all, func(x native.Location) bool {
+			return x.File == l.File && x.Line == l.Line && !x.Module.IsEmpty()
+		})
 	})
 }
 

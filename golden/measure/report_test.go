@@ -20,7 +20,8 @@ func TestAddBands(t *testing.T) {
 		t.Fatalf("%d lines", len(w.Kernels))
 	}
 	if k := w.Kernels[0]; k.Calls != 6 || k.Best != 9 || k.Time != 12 || k.MACs != 100 {
-		t.Errorf("bands: %g calls, best %g µs, median %g µs, %d multiply-accumulates", k.Calls, k.Best, k.Time, k.MACs)
+		t.Errorf("bands: %g calls, best %g µs, median %g µs, %d multiply-accumulates", k.Calls,
+			k.Best, k.Time, k.MACs)
 	}
 }
 
@@ -36,10 +37,12 @@ func TestCompare(t *testing.T) {
 		t.Errorf("the way: %g GFLOP/s, %g of the peak", w.GFLOPS, w.OfPeak)
 	}
 	if k := w.Kernels[0]; k.GFLOPS != 50 || k.OfPeak != 0.25 || k.Share != 0.75 {
-		t.Errorf("the kernel: %g GFLOP/s, %g of the peak, %g of the time", k.GFLOPS, k.OfPeak, k.Share)
+		t.Errorf("the kernel: %g GFLOP/s, %g of the peak, %g of the time", k.GFLOPS,
+			k.OfPeak, k.Share)
 	}
 	if k := w.Kernels[1]; k.GFLOPS != 0 || k.OfPeak != 0 || k.Share != 0.25 {
-		t.Errorf("no multiply-adds: %g GFLOP/s, %g of the peak, %g of the time", k.GFLOPS, k.OfPeak, k.Share)
+		t.Errorf("no multiply-adds: %g GFLOP/s, %g of the peak, %g of the time", k.GFLOPS,
+			k.OfPeak, k.Share)
 	}
 	w.compare(0)
 	if w.GFLOPS != 100 || w.OfPeak != 0 {

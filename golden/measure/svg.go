@@ -63,8 +63,10 @@ func (r *Report) SVG(to io.Writer) error {
 			if longest > 0 {
 				length = float64(svgWidth-svgLabel-svgNumber) * k.Time / longest
 			}
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"><title>`, svgLabel, y-svgRow+1, max(length, 0.5), svgRow-3, svgColor(k.OfPeak))
-			xml.EscapeText(&b, []byte(strings.Join(append([]string{k.Name + " " + k.Type}, k.Lines...), "\n")))
+			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"><title>`,
+				svgLabel, y-svgRow+1, max(length, 0.5), svgRow-3, svgColor(k.OfPeak))
+			xml.EscapeText(&b,
+				[]byte(strings.Join(append([]string{k.Name + " " + k.Type}, k.Lines...), "\n")))
 			b.WriteString("</title></rect>\n")
 			note := fmt.Sprintf("%s µs, %s %%", number(k.Time), percent(k.Share))
 			if k.OfPeak > 0 {
@@ -78,7 +80,9 @@ func (r *Report) SVG(to io.Writer) error {
 	text(8, "start", "label", "bars and their times: medians")
 	if r.Peak > 0 {
 		y += svgRow
-		text(8, "start", "label", fmt.Sprintf("red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
+		text(8, "start", "label",
+			fmt.Sprintf(
+				"red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
 	}
 	return SVGPage(to, svgWidth, y+4, b.String())
 }
@@ -93,7 +97,8 @@ func SVGText(to io.Writer, x, y int, anchor, class, s string) {
 
 // SVGPage writes a picture of what is drawn.
 func SVGPage(to io.Writer, width, height int, drawn string) error {
-	_, err := fmt.Fprintf(to, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">
+	_, err := fmt.Fprintf(to,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">
 <style>text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px;fill:#222}.head{font-size:13px;font-weight:bold}</style>
 <rect width="100%%" height="100%%" fill="#fff"/>
 %[3]s</svg>

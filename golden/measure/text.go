@@ -25,13 +25,16 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 		fmt.Fprintf(to, "peak of one core, float32 multiply-adds: %.1f GFLOP/s\n", r.Peak)
 	}
 	fmt.Fprintln(to, "GFLOP/s and % of peak are at the best time, as the peak is the best of its measurements; % time is of the medians")
-	rows := [][]string{{"", "best µs", "median µs", "p10", "p90", "calls", "MMAC", "GFLOP/s", "% of peak", "arena B", "weights B", ""}}
+	rows := [][]string{{"", "best µs", "median µs", "p10", "p90", "calls", "MMAC", "GFLOP/s",
+		"% of peak", "arena B", "weights B", ""}}
 	for _, w := range r.Ways {
-		rows = append(rows, []string{w.Name, number(w.Best), number(w.Median), number(w.P10), number(w.P90), fmt.Sprint(w.Calls), mega(w.MACs), speed(w.GFLOPS), percent(w.OfPeak),
+		rows = append(rows, []string{w.Name, number(w.Best), number(w.Median), number(w.P10),
+			number(w.P90), fmt.Sprint(w.Calls), mega(w.MACs), speed(w.GFLOPS), percent(w.OfPeak),
 			fmt.Sprint(w.Arena), fmt.Sprint(w.Weights), w.How})
 	}
 	fmt.Fprintln(to)
-	Columns(to, rows, func(c int) bool { return c == 0 || c == len(rows[0])-1 }, opt.paint(8, func(k int) float64 { return r.Ways[k].OfPeak }))
+	Columns(to, rows, func(c int) bool { return c == 0 || c == len(rows[0])-1 },
+		opt.paint(8, func(k int) float64 { return r.Ways[k].OfPeak }))
 	for _, n := range r.Notes {
 		fmt.Fprintln(to, foreign.Lines(n))
 	}
@@ -43,20 +46,25 @@ func (r *Report) Text(to io.Writer, opt TextOptions) {
 		if strings.HasPrefix(w.Name, "rt") {
 			copied = "the runtime with a tracer"
 		}
-		fmt.Fprintf(to, "\n%s: kernels, by %s, whose median call takes %s µs\n\n", w.Name, copied, number(w.Probed))
+		fmt.Fprintf(to, "\n%s: kernels, by %s, whose median call takes %s µs\n\n", w.Name, copied,
+			number(w.Probed))
 		w.text(to, opt)
 	}
 }
 
 func (w *Way) text(to io.Writer, opt TextOptions) {
-	rows := [][]string{{"best µs", "median µs", "% time", "calls", "MMAC", "GFLOP/s", "% of peak", "operators", "line", "result", "kernel"}}
+	rows := [][]string{{"best µs", "median µs", "% time", "calls", "MMAC", "GFLOP/s", "% of peak",
+		"operators", "line", "result", "kernel"}}
 	shown, rest := w.shown(opt.All)
 	for _, k := range shown {
-		rows = append(rows, []string{number(k.Best), number(k.Time), percent(k.Share), fmt.Sprintf("%.4g", k.Calls), mega(k.MACs), speed(k.GFLOPS), percent(k.OfPeak),
+		rows = append(rows, []string{number(k.Best), number(k.Time), percent(k.Share),
+			fmt.Sprintf("%.4g", k.Calls), mega(k.MACs), speed(k.GFLOPS), percent(k.OfPeak),
 			short(strings.Join(k.Ops, ", "), 40), k.line(), k.Type, k.Name})
 	}
 	if rest.Calls > 0 {
-		rows = append(rows, []string{number(rest.Best), number(rest.Time), percent(rest.Share), fmt.Sprintf("%.4g", rest.Calls), mega(rest.MACs), speed(rest.GFLOPS), percent(rest.OfPeak),
+		rows = append(rows, []string{number(rest.Best), number(rest.Time), percent(rest.Share),
+			fmt.Sprintf("%.4g", rest.Calls), mega(rest.MACs), speed(rest.GFLOPS),
+			percent(rest.OfPeak),
 			fmt.Sprintf("%d more", len(w.Kernels)-len(shown)), "", "", ""})
 	}
 	Columns(to, rows, func(c int) bool { return c >= 7 }, opt.paint(6, func(i int) float64 {
@@ -106,7 +114,8 @@ func (k *Kernel) line() string {
 }
 
 // paint colours column c by a fraction of the peak, a row's after the head.
-func (opt TextOptions) paint(c int, of func(row int) float64) func(row, column int, cell string) string {
+func (opt TextOptions) paint(c int, of func(row int) float64) func(row, column int,
+	cell string) string {
 	if !opt.Color {
 		return nil
 	}

@@ -55,7 +55,8 @@ func (m *mutator) dynamic(old json.Number, all bool, only map[string]any) {
 	n, _ := old.Int64()
 	name := fmt.Sprintf("s%d", 70+m.r.IntN(4))
 	symbol := func() map[string]any {
-		return map[string]any{"expr_str": "Symbol('" + name + "', positive=True, integer=True)", "hint": map[string]any{"as_int": old}}
+		return map[string]any{"expr_str": "Symbol('" + name + "', positive=True, integer=True)",
+			"hint": map[string]any{"as_int": old}}
 	}
 	ranges, ok := m.a.doc["range_constraints"].(map[string]any)
 	if !ok {
@@ -122,7 +123,8 @@ func (m *mutator) resize(target string, entry map[string]any) {
 	}
 	size["as_int"] = json.Number(strconv.FormatInt(m.r.Int64N(n), 10))
 	dense(meta)
-	for kind, key := range map[string]string{"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"} {
+	for kind, key := range map[string]string{"parameter": "parameter_name", "buffer": "buffer_name",
+		"tensor_constant": "tensor_constant_name"} {
 		for _, spec := range m.specs(kind) {
 			arg, _ := spec["arg"].(map[string]any)
 			name, _ := arg["name"].(string)
@@ -146,7 +148,9 @@ func (m *mutator) earlier(nodes []any, node any, tensors map[string]any) string 
 		seen = true
 		m.outputs(n["outputs"], later)
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(tensors)), func(name string) bool { return later[name] })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(tensors)), func(name string) bool {
+		return later[name]
+	})
 	if len(names) == 0 {
 		return "x"
 	}

@@ -1,5 +1,6 @@
 // Command mutate changes .pt2 archives, or with -pte ExecuTorch programs, at random,
-// with their structure in mind, and sees what etgen makes of them. A mutant is refused with an error for users, or it
+// with their structure in mind, and sees what etgen makes of them. A mutant is refused with an
+// error for users, or it
 // compiles to C and Go; then both run, the C under sanitizers with buffers of
 // exactly the documented sizes, and agree with each other, with the interpreter and
 // with rt.
@@ -37,8 +38,10 @@ func main() {
 	flag.IntVar(&d.workers, "workers", runtime.NumCPU(), "processes at the same time")
 	flag.StringVar(&d.finds, "finds", "", "the folder that files with a find are written to")
 	roots := flag.String("from", "golden/cases", "folders with models, separated by commas")
-	program := flag.Bool("pte", false, "mutate ExecuTorch programs: .pte files, and what etgen writes of archives")
-	show := flag.Bool("show", false, "write the mutant of the first seed to standard output, and try nothing")
+	program := flag.Bool("pte", false,
+		"mutate ExecuTorch programs: .pte files, and what etgen writes of archives")
+	show := flag.Bool("show", false,
+		"write the mutant of the first seed to standard output, and try nothing")
 	w := flag.String("worker", "", "internal: FIRST,LAST,SKIP…: try these mutants")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -53,7 +56,8 @@ func main() {
 		return
 	}
 	var err error
-	if d.sources, err = sources(strings.Split(*roots, ","), *program); err != nil || len(d.sources) == 0 {
+	if d.sources, err = sources(strings.Split(*roots, ","), *program); err != nil ||
+		len(d.sources) == 0 {
 		fmt.Fprintln(os.Stderr, "mutate: no models:", err)
 		os.Exit(2)
 	}
@@ -77,7 +81,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(2)
 	}
-	d.command = []string{self, "-from", *roots, "-finds", d.finds, fmt.Sprintf("-pte=%v", *program), "-worker"}
+	d.command = []string{self, "-from", *roots, "-finds", d.finds, fmt.Sprintf("-pte=%v", *program),
+		"-worker"}
 	if d.run(); d.total.finds > 0 {
 		os.Exit(1)
 	}
@@ -175,7 +180,8 @@ func (d *driver) run() {
 				}
 				d.tryRange(from, to)
 				d.mu.Lock()
-				fmt.Fprintf(d.out, "to seed %d, %v: %v\n", to, time.Since(d.began).Round(time.Second), &d.total)
+				fmt.Fprintf(d.out, "to seed %d, %v: %v\n", to,
+					time.Since(d.began).Round(time.Second), &d.total)
 				d.mu.Unlock()
 			}
 		})
@@ -236,7 +242,8 @@ func (d *driver) process(spec string, from *uint64) (at uint64, doing, why strin
 				timer.Reset(20 * time.Minute)
 			}
 		case "done":
-			fmt.Sscanf(line, "done %d %d %d %d %d %d %d %d", &seed, &c.mutants, &c.refused, &c.compiled, &c.same, &c.large, &c.run, &c.finds)
+			fmt.Sscanf(line, "done %d %d %d %d %d %d %d %d", &seed, &c.mutants, &c.refused,
+				&c.compiled, &c.same, &c.large, &c.run, &c.finds)
 			*from = seed
 			d.mu.Lock()
 			d.total.add(c)

@@ -108,7 +108,9 @@ func (s sites) add(class string, change func()) { s[class] = append(s[class], ch
 func (s sites) draw(r *rand.Rand, preferred []string) {
 	classes := slices.Sorted(maps.Keys(s))
 	if len(preferred) > 0 && r.IntN(4) > 0 {
-		classes = slices.DeleteFunc(classes, func(c string) bool { return !slices.Contains(preferred, c) })
+		classes = slices.DeleteFunc(classes, func(c string) bool {
+			return !slices.Contains(preferred, c)
+		})
 	}
 	if len(classes) > 0 {
 		pick(r, s[pick(r, classes)])()
@@ -150,7 +152,8 @@ func mutant(r *rand.Rand, file []byte) ([]byte, error) {
 
 // deep are the classes of changes that often pass the reader and the check of
 // records.
-var deep = []string{"argument", "constant sizes", "dynamic", "input sizes", "kind", "list", "operand", "operator", "range", "symbol"}
+var deep = []string{"argument", "constant sizes", "dynamic", "input sizes", "kind", "list",
+	"operand", "operator", "range", "symbol"}
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
@@ -173,7 +176,9 @@ func (m *mutator) collect() {
 			entry, _ := entries[key].(map[string]any)
 			m.sites.add("constant sizes", func() { m.resize(key, entry) })
 			m.scalars("constant", entry["tensor_meta"])
-			m.sites.add("constant", func() { entry["path_name"] = fmt.Sprintf("weight_%d", m.r.IntN(4)) })
+			m.sites.add("constant", func() {
+				entry["path_name"] = fmt.Sprintf("weight_%d", m.r.IntN(4))
+			})
 		}
 	}
 	for _, name := range m.a.names {
@@ -354,15 +359,18 @@ func (m *mutator) number(old json.Number) json.Number {
 		n += int64(m.r.IntN(64)) - 16
 	default:
 		n = pick(m.r, []int64{
-			100, 1000, 65535, 100000, 1 << 20, 1<<24 + 1, math.MaxInt32, math.MaxInt32 + 1, math.MinInt32, 1 << 32, 1<<32 + 1, 1 << 40,
-			math.MaxInt64 / 8, 1 << 62, math.MaxInt64 - 1, math.MaxInt64, math.MinInt64, -100, -(1 << 40),
+			100, 1000, 65535, 100000, 1 << 20, 1<<24 + 1, math.MaxInt32, math.MaxInt32 + 1,
+			math.MinInt32, 1 << 32, 1<<32 + 1, 1 << 40,
+			math.MaxInt64 / 8, 1 << 62, math.MaxInt64 - 1, math.MaxInt64, math.MinInt64, -100,
+			-(1 << 40),
 		})
 	}
 	return json.Number(strconv.FormatInt(n, 10))
 }
 
 func (m *mutator) float() any {
-	return pick(m.r, []any{0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 1e-30, 1e30, -1e300, json.Number("3")})
+	return pick(m.r, []any{0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 1e-30, 1e30, -1e300,
+		json.Number("3")})
 }
 
 // word is another name, or a size expression with another number in it.
@@ -371,7 +379,8 @@ func (m *mutator) word(old string) string {
 		return old[:digit] + string(m.number("2")) + old[digit+1:]
 	}
 	if m.r.IntN(8) == 0 || len(m.names) == 0 {
-		return pick(m.r, []string{"", "nothing", "none", "mean", "sum", "same", "valid", "reflect", "circular", "floor", "tanh", "ij", "ij,jk->ik"})
+		return pick(m.r, []string{"", "nothing", "none", "mean", "sum", "same", "valid", "reflect",
+			"circular", "floor", "tanh", "ij", "ij,jk->ik"})
 	}
 	return pick(m.r, m.names)
 }

@@ -104,7 +104,8 @@ func (m *programMutator) chain(ep *pte.ExecutionPlan, c *pte.Chain) {
 		m.sites.add("instruction", func() {
 			switch m.r.IntN(4) {
 			case 0:
-				c.Instructions[i] = pte.JumpFalseCall{Cond: m.any(ep), Destination: int32(m.r.IntN(n + 1))}
+				c.Instructions[i] = pte.JumpFalseCall{Cond: m.any(ep),
+					Destination: int32(m.r.IntN(n + 1))}
 			case 1:
 				v := m.any(ep)
 				c.Instructions[i] = pte.MoveCall{From: v, To: m.like(ep, v)}
@@ -153,7 +154,9 @@ func (m *programMutator) values(ep *pte.ExecutionPlan) {
 		case pte.Int:
 			m.sites.add("scalar", func() { ep.Values[i] = pte.Int(m.number(int64(v))) })
 		case pte.Double:
-			m.sites.add("scalar", func() { ep.Values[i] = pick(m.r, []pte.Double{0, -1, 0.5, 1e30, pte.Double(math.NaN())}) })
+			m.sites.add("scalar", func() {
+				ep.Values[i] = pick(m.r, []pte.Double{0, -1, 0.5, 1e30, pte.Double(math.NaN())})
+			})
 		case pte.Bool:
 			m.sites.add("scalar", set(!v))
 		case pte.IntList:

@@ -78,7 +78,8 @@ func (a *archive) retype(x any, types map[string]ir.Type) {
 
 // dtypes are the dtypes by their numbers in the export schema.
 var dtypes = []ir.DType{
-	1: ir.Uint8, 2: ir.Int8, 3: ir.Int16, 4: ir.Int32, 5: ir.Int64, 6: ir.Float16, 7: ir.Float32, 8: ir.Float64, 12: ir.Bool, 13: ir.BFloat16,
+	1: ir.Uint8, 2: ir.Int8, 3: ir.Int16, 4: ir.Int32, 5: ir.Int64, 6: ir.Float16, 7: ir.Float32,
+	8: ir.Float64, 12: ir.Bool, 13: ir.BFloat16,
 }
 
 func ints(ns []int64) []any {

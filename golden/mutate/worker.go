@@ -63,7 +63,8 @@ func (c *counts) add(d counts) {
 }
 
 func (c counts) String() string {
-	return fmt.Sprintf("%d mutants: %d refused, %d compiled (%d of them the same code as another, %d too large to run), %d run, %d finds",
+	return fmt.Sprintf(
+		"%d mutants: %d refused, %d compiled (%d of them the same code as another, %d too large to run), %d run, %d finds",
 		c.mutants, c.refused, c.compiled, c.same, c.large, c.run, c.finds)
 }
 
@@ -160,7 +161,8 @@ func watchMemory(w *worker) {
 			return // no Linux: there is no limit
 		}
 		fields := strings.Fields(string(data))
-		if pages, _ := strconv.ParseInt(fields[1], 10, 64); pages*int64(os.Getpagesize()) > maxMemory {
+		if pages, _ := strconv.ParseInt(fields[1], 10, 64); pages*int64(os.Getpagesize()) >
+			maxMemory {
 			w.say("memory")
 			os.Exit(3)
 		}
@@ -199,9 +201,11 @@ func (w *worker) find(s *subject, format string, args ...any) {
 	if len(text) > 600 {
 		text = text[:600] + "…"
 	}
-	w.say("find %d %s: %s", s.seed, filepath.Join(filepath.Base(filepath.Dir(s.from)), filepath.Base(s.from)), text)
+	w.say("find %d %s: %s", s.seed, filepath.Join(filepath.Base(filepath.Dir(s.from)),
+		filepath.Base(s.from)), text)
 	if w.finds != "" {
-		_ = os.WriteFile(filepath.Join(w.finds, strconv.FormatUint(s.seed, 10)+extension(w.program)), s.file, 0o666)
+		_ = os.WriteFile(filepath.Join(w.finds, strconv.FormatUint(s.seed, 10)+extension(
+			w.program)), s.file, 0o666)
 	}
 }
 
@@ -341,7 +345,8 @@ func draw(r *rand.Rand, np *native.Program) []way.Call {
 	return calls
 }
 
-func drawCall(r *rand.Rand, m *native.Method, env func(*sym.Symbol) (int64, bool)) (way.Call, bool) {
+func drawCall(r *rand.Rand, m *native.Method,
+	env func(*sym.Symbol) (int64, bool)) (way.Call, bool) {
 	c := way.Call{}
 	total := codegen.ArenaSize(m)
 	for _, p := range m.Outputs {
@@ -409,7 +414,8 @@ func (w *worker) flush(next uint64) {
 	w.queue = nil
 	c := w.counts
 	w.counts = counts{}
-	w.say("done %d %d %d %d %d %d %d %d", next, c.mutants, c.refused, c.compiled, c.same, c.large, c.run, c.finds)
+	w.say("done %d %d %d %d %d %d %d %d", next, c.mutants, c.refused, c.compiled, c.same, c.large,
+		c.run, c.finds)
 }
 
 func (w *worker) runQueue() {
@@ -454,7 +460,9 @@ func (w *worker) runQueue() {
 		}
 		for k := range jobs { // one by one, to say which does not come back
 			w.say("at %d eval", w.queue[k].seed)
-			v.Run(context.Background(), jobs[k:k+1], func(_ int, r *way.Result) { results[i][k] = r })
+			v.Run(context.Background(), jobs[k:k+1], func(_ int, r *way.Result) {
+				results[i][k] = r
+			})
 		}
 	}
 	for k, s := range w.queue {
@@ -484,11 +492,13 @@ func agree(ways []way.Way, results [][]*way.Result, k int) error {
 		}
 		for n := range r.Calls {
 			a, b := first.Calls[n], r.Calls[n]
-			if errors.Is(b.Err, rt.ErrNotSupported) || errors.Is(b.Err, eval.ErrStopped) || memoryError(b.Err) {
+			if errors.Is(b.Err, rt.ErrNotSupported) || errors.Is(b.Err, eval.ErrStopped) ||
+				memoryError(b.Err) {
 				continue // one way's own limit
 			}
 			if (a.Err == nil) != (b.Err == nil) {
-				return fmt.Errorf("call %d: %s: %v; %s: %v", n, ways[0].Name(), a.Err, v.Name(), b.Err)
+				return fmt.Errorf("call %d: %s: %v; %s: %v", n, ways[0].Name(), a.Err,
+					v.Name(), b.Err)
 			}
 			if endless(a.Err) && endless(b.Err) {
 				continue
@@ -507,7 +517,8 @@ func agree(ways []way.Way, results [][]*way.Result, k int) error {
 			}
 			for o := range a.Outputs {
 				if miss := compare.Values(b.Outputs[o], a.Outputs[o], tol); miss != nil {
-					return fmt.Errorf("call %d output %d: %s and %s differ: %v", n, o, ways[0].Name(), v.Name(), miss)
+					return fmt.Errorf("call %d output %d: %s and %s differ: %v", n, o,
+						ways[0].Name(), v.Name(), miss)
 				}
 			}
 			for o, t := range a.Mutated {
@@ -515,7 +526,8 @@ func agree(ways []way.Way, results [][]*way.Result, k int) error {
 					continue
 				}
 				if miss := compare.Tensors(b.Mutated[o], t, tol); miss != nil {
-					return fmt.Errorf("call %d input %d after it: %s and %s differ: %v", n, o, ways[0].Name(), v.Name(), miss)
+					return fmt.Errorf("call %d input %d after it: %s and %s differ: %v", n, o,
+						ways[0].Name(), v.Name(), miss)
 				}
 			}
 		}
@@ -525,7 +537,8 @@ func agree(ways []way.Way, results [][]*way.Result, k int) error {
 
 // endless reports whether a call was ended because it took too long.
 func endless(err error) bool {
-	return err != nil && (strings.Contains(err.Error(), "does not come back") || errors.Is(err, eval.ErrStopped))
+	return err != nil && (strings.Contains(err.Error(), "does not come back") ||
+		errors.Is(err, eval.ErrStopped))
 }
 
 // memoryError reports whether a call would take too much memory.
@@ -538,6 +551,8 @@ func memoryError(err error) bool {
 func refusal(err error) bool {
 	var crash interface{ Unwrap() error }
 	text := err.Error()
-	return !strings.Contains(text, "crashed") && !strings.Contains(text, "panic") && !strings.Contains(text, "internal error") &&
-		!strings.Contains(text, "does not come back") && !(errors.As(err, &crash) && strings.Contains(text, "signal"))
+	return !strings.Contains(text, "crashed") && !strings.Contains(text, "panic") &&
+		!strings.Contains(text, "internal error") &&
+		!strings.Contains(text, "does not come back") && !(errors.As(err, &crash) &&
+		strings.Contains(text, "signal"))
 }

@@ -82,7 +82,8 @@ func generate(s *subject, rename func(string) string, d depth) (*outputs, error)
 		return nil, err
 	}
 	if d.registry {
-		out.registry, err = registry.Generate([]registry.Program{{Name: rename("model.pte"), Program: program}}, registry.Options{Package: "kernels"})
+		out.registry, err = registry.Generate([]registry.Program{{Name: rename("model.pte"),
+			Program: program}}, registry.Options{Package: "kernels"})
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +151,8 @@ func check(t *testing.T, s *subject, names map[int]string, d depth) bool {
 	if !json.Valid(got.json) {
 		note("JSON", errors.New("it is no JSON"))
 	}
-	for what, text := range map[string]string{"inspect": got.text, "JSON": string(got.json), "SVG": string(got.svg)} {
+	for what, text := range map[string]string{"inspect": got.text, "JSON": string(got.json),
+		"SVG": string(got.svg)} {
 		if foreign.Lines(text) != text {
 			note(what, errors.New("it has characters that do not print"))
 		}
@@ -165,7 +167,8 @@ func check(t *testing.T, s *subject, names map[int]string, d depth) bool {
 		note("the Go type checker", typeCheck(got.golang))
 	}
 	if err := errors.Join(problems...); err != nil {
-		t.Errorf("%s with %.1000s: %v", s.name, fmt.Sprintf("%.100q", slices.Collect(maps.Values(names))), err)
+		t.Errorf("%s with %.1000s: %v", s.name, fmt.Sprintf("%.100q",
+			slices.Collect(maps.Values(names))), err)
 	}
 	return true
 }
@@ -244,7 +247,8 @@ func alikeGo(want, got *codegen.Package) error {
 		if err == nil && foreign.Lines(string(f.Data)) != string(f.Data) {
 			err = errors.New("it has characters that do not print")
 		}
-		if formatted, ferr := format.Source(f.Data); err == nil && (ferr != nil || !bytes.Equal(formatted, f.Data)) {
+		if formatted, ferr := format.Source(f.Data); err == nil && (ferr != nil ||
+			!bytes.Equal(formatted, f.Data)) {
 			err = errors.New("gofmt changes it")
 		}
 		if err != nil {
@@ -258,7 +262,8 @@ func alikeGo(want, got *codegen.Package) error {
 // of one name.
 func alikeDecls(want, got []byte) error {
 	kinds := func(src []byte) ([]string, error) {
-		f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), "", src,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
@@ -267,7 +272,8 @@ func alikeDecls(want, got []byte) error {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				list = append(list, fmt.Sprintf("func %v %d", d.Recv != nil, d.Type.Params.NumFields()))
+				list = append(list, fmt.Sprintf("func %v %d", d.Recv != nil,
+					d.Type.Params.NumFields()))
 				key := fmt.Sprint(d.Recv != nil, d.Name.Name)
 				if d.Recv != nil {
 					key += fmt.Sprint(types.ExprString(d.Recv.List[0].Type))
@@ -329,7 +335,8 @@ func alikeSVG(want, got []byte) error {
 		return err
 	}
 	for _, e := range list {
-		if !slices.Contains([]string{"svg", "g", "title", "rect", "path", "text"}, strings.Fields(e)[0]) {
+		if !slices.Contains([]string{"svg", "g", "title", "rect", "path", "text"},
+			strings.Fields(e)[0]) {
 			return fmt.Errorf("an element %s", e)
 		}
 	}
@@ -355,9 +362,12 @@ func compileC(t *testing.T, p *codegen.Package) error {
 		}
 	}
 	c, _ := filepath.Glob(filepath.Join(dir, "*.c"))
-	own := slices.DeleteFunc(slices.Clone(c), func(s string) bool { return strings.HasSuffix(s, "user.c") })
+	own := slices.DeleteFunc(slices.Clone(c), func(s string) bool {
+		return strings.HasSuffix(s, "user.c")
+	})
 	run := func(args ...string) error {
-		out, err := exec.Command(gcc, append([]string{"-fsyntax-only", "-Werror", "-Wall", "-Wextra", "-pedantic"}, args...)...).CombinedOutput()
+		out, err := exec.Command(gcc, append([]string{"-fsyntax-only", "-Werror", "-Wall",
+			"-Wextra", "-pedantic"}, args...)...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w: %.2000s", err, out)
 		}
@@ -372,7 +382,8 @@ func compileC(t *testing.T, p *codegen.Package) error {
 var (
 	fset     = token.NewFileSet()
 	standard = sync.OnceValue(func() types.Importer {
-		if root, err := exec.Command("go", "env", "GOROOT").Output(); err == nil { // -trimpath takes it out of the test
+		// -trimpath takes it out of the test
+		if root, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
 			build.Default.GOROOT = strings.TrimSpace(string(root))
 		}
 		return importer.ForCompiler(fset, "source", nil)
@@ -387,7 +398,8 @@ func typeCheck(p *codegen.Package) error {
 	defer checking.Unlock()
 	var files []*ast.File
 	for _, f := range p.Files {
-		if !strings.HasSuffix(f.Name, ".go") || strings.HasSuffix(f.Name, "_amd64.go") || strings.HasSuffix(f.Name, "_arm64.go") {
+		if !strings.HasSuffix(f.Name, ".go") || strings.HasSuffix(f.Name, "_amd64.go") ||
+			strings.HasSuffix(f.Name, "_arm64.go") {
 			continue
 		}
 		parsed, err := parser.ParseFile(fset, f.Name, f.Data, parser.SkipObjectResolution)

@@ -29,7 +29,8 @@ func TestNames(t *testing.T) {
 			}
 			for i := n; i < len(hostile); i += len(subjects()) {
 				name := hostile[i]
-				several := map[int]string{i % s.names: name, (i + 3) % s.names: name + "_", (i + 5) % s.names: name + "2", (i + 8) % s.names: "forward" + name}
+				several := map[int]string{i % s.names: name, (i + 3) % s.names: name + "_",
+					(i + 5) % s.names: name + "2", (i + 8) % s.names: "forward" + name}
 				try(several, depth{compilers: i/len(subjects())%2 == 0})
 			}
 			if made < all*3/4 {
@@ -58,12 +59,14 @@ func TestRegistry(t *testing.T) {
 // and the type checker look at a sample.
 func FuzzNames(f *testing.F) {
 	for i, name := range hostile {
-		f.Add(uint8(i), uint8(i/2), name, hostile[(i+1)%len(hostile)], hostile[(i*7+3)%len(hostile)])
+		f.Add(uint8(i), uint8(i/2), name, hostile[(i+1)%len(hostile)],
+			hostile[(i*7+3)%len(hostile)])
 	}
 	f.Fuzz(func(t *testing.T, which, first uint8, a, b, c string) {
 		s := subjects()[int(which)%len(subjects())]
 		k := int(first)
-		some := map[int]string{k % s.names: a, (k + 1) % s.names: b, (k + 2) % s.names: c, (k + 4) % s.names: a + b}
+		some := map[int]string{k % s.names: a, (k + 1) % s.names: b, (k + 2) % s.names: c,
+			(k + 4) % s.names: a + b}
 		sum := int(which) + int(first) + len(a)*3 + len(b)*5 + len(c)*7
 		check(t, s, some, depth{compilers: sum%64 == 0})
 	})

@@ -35,7 +35,8 @@ type subject struct {
 // dictionaries, and ExecuTorch programs made of them.
 var subjects = sync.OnceValue(func() []*subject {
 	var all []*subject
-	for _, name := range []string{"linear", "cache_at_item", "dynamic_two", "dict_io", "mutated_buffer"} {
+	for _, name := range []string{"linear", "cache_at_item", "dynamic_two", "dict_io",
+		"mutated_buffer"} {
 		files := readArchive(filepath.Join("../cases", name, "model.pt2"))
 		all = append(all, exported(name, files), executorch(name, files))
 	}
@@ -215,7 +216,8 @@ func executorch(name string, files fstest.MapFS) *subject {
 				c.Stacktrace = nil
 				for i := range c.Instructions {
 					c.Stacktrace = append(c.Stacktrace, []pte.Frame{{
-						Filename: rename(fmt.Sprintf("dir/model%d.py", i)), Line: int32(i + 1), Name: rename("forward"), Context: rename("x = y"),
+						Filename: rename(fmt.Sprintf("dir/model%d.py", i)), Line: int32(i + 1),
+						Name: rename("forward"), Context: rename("x = y"),
 					}})
 				}
 			}
@@ -235,7 +237,8 @@ func executorch(name string, files fstest.MapFS) *subject {
 	return newSubject("pte "+name, with)
 }
 
-func newSubject(name string, with func(func(string) string) (*ir.Program, *pte.Program, error)) *subject {
+func newSubject(name string,
+	with func(func(string) string) (*ir.Program, *pte.Program, error)) *subject {
 	seen := map[string]bool{}
 	if _, _, err := with(func(s string) string { seen[s] = true; return s }); err != nil {
 		panic(err)

@@ -18,7 +18,9 @@ type tok struct {
 func goTokens(src []byte) (toks []tok, comments []string, err error) {
 	fset := token.NewFileSet()
 	var s scanner.Scanner
-	s.Init(fset.AddFile("", -1, len(src)), src, func(at token.Position, msg string) { err = fmt.Errorf("%v: %s", at, msg) }, scanner.ScanComments)
+	s.Init(fset.AddFile("", -1, len(src)), src, func(at token.Position, msg string) {
+		err = fmt.Errorf("%v: %s", at, msg)
+	}, scanner.ScanComments)
 	for {
 		switch _, t, lit := s.Scan(); {
 		case t == token.EOF:
@@ -37,7 +39,8 @@ func goTokens(src []byte) (toks []tok, comments []string, err error) {
 	}
 }
 
-var cToken = regexp.MustCompile(`^(?:([A-Za-z_]\w*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(\.?[0-9](?:[eEpP][-+]|[.\w])*)|([-+*/%&|^=<>!~?:;,.(){}\[\]#]))`)
+var cToken = regexp.MustCompile(
+	`^(?:([A-Za-z_]\w*)|("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(\.?[0-9](?:[eEpP][-+]|[.\w])*)|([-+*/%&|^=<>!~?:;,.(){}\[\]#]))`)
 
 // cTokens splits a C file.
 func cTokens(src string) (toks []tok, err error) {
@@ -83,19 +86,22 @@ func alike(want, got []tok) error {
 	depth, member := 0, false // member: a field, or the name of a method
 	fields := 0               // the depth of the struct that is declared, 0 outside
 	for i, w := range want {
-		if i >= len(got) || got[i].kind != w.kind || w.kind != 'i' && w.kind != 's' && got[i].text != w.text {
+		if i >= len(got) || got[i].kind != w.kind || w.kind != 'i' && w.kind != 's' &&
+			got[i].text != w.text {
 			g := tok{}
 			if i < len(got) {
 				g = got[i]
 			}
-			return fmt.Errorf("token %d is %q, not %q, behind %v", i, g.text, w.text, got[max(0, min(i, len(got))-12):min(i, len(got))])
+			return fmt.Errorf("token %d is %q, not %q, behind %v", i, g.text, w.text,
+				got[max(0, min(i, len(got))-12):min(i, len(got))])
 		}
 		switch w.text {
 		case "{", "(":
 			if w.text == "(" || i == 0 || want[i-1].text != `"C"` {
 				depth++
 			}
-			if w.text == "{" && i > 1 && (want[i-1].text == "struct" || want[i-2].text == "struct") && fields == 0 {
+			if w.text == "{" && i > 1 && (want[i-1].text == "struct" ||
+				want[i-2].text == "struct") && fields == 0 {
 				fields = depth
 			}
 		case "}", ")":
@@ -110,7 +116,8 @@ func alike(want, got []tok) error {
 		}
 		if w.kind == 'i' {
 			from, to := w.text, got[i].text
-			key := i > 0 && i+1 < len(want) && want[i+1].text == ":" && (want[i-1].text == "{" || want[i-1].text == ",")
+			key := i > 0 && i+1 < len(want) && want[i+1].text == ":" && (want[i-1].text == "{" ||
+				want[i-1].text == ",")
 			if member || key || fields > 0 { // fields have names of their own, one to each type
 				from, to = "."+from, "."+to
 			}
@@ -118,14 +125,17 @@ func alike(want, got []tok) error {
 				return fmt.Errorf("token %d: %s is %s here and %s before", i, from, to, x)
 			}
 			if x, ok := back[to]; ok && x != from && to[0] != '.' {
-				return fmt.Errorf("token %d: %s stands for %s here and for %s before", i, to, from, x)
+				return fmt.Errorf("token %d: %s stands for %s here and for %s before", i,
+					to, from, x)
 			}
 			there[from], back[to] = to, from
 		}
-		member = w.text == "." || w.text == ")" && depth == 0 || w.text == "->" || w.text == ">" && i > 0 && want[i-1].text == "-"
+		member = w.text == "." || w.text == ")" && depth == 0 || w.text == "->" || w.text == ">" &&
+			i > 0 && want[i-1].text == "-"
 	}
 	if len(got) > len(want) {
-		return fmt.Errorf("%d tokens more, from %v on", len(got)-len(want), got[len(want):min(len(got), len(want)+12)])
+		return fmt.Errorf("%d tokens more, from %v on", len(got)-len(want),
+			got[len(want):min(len(got), len(want)+12)])
 	}
 	return nil
 }

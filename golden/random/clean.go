@@ -36,7 +36,9 @@ func dropDead(m *ir.Method) (again bool) {
 	var inputs []*ir.Value
 	var specs []ir.InputSpec
 	for i, v := range m.Graph.Inputs {
-		sized := slices.ContainsFunc(v.Type.Sizes, func(s sym.Expr) bool { return len(s.Symbols()) > 0 })
+		sized := slices.ContainsFunc(v.Type.Sizes, func(s sym.Expr) bool {
+			return len(s.Symbols()) > 0
+		})
 		if uses[v] > 0 || sized || written[m.Inputs[i].Target] && m.Inputs[i].Target != "" {
 			inputs, specs = append(inputs, v), append(specs, m.Inputs[i])
 		}

@@ -130,7 +130,8 @@ func callsOf(p *ir.Program) ([]way.Call, error) {
 				}
 				n /= int64(v.Type.DType.Size())
 				c.Inputs = append(c.Inputs, tensor.Value{Tensor: &tensor.Tensor{
-					DType: v.Type.DType, Shape: sizes, Data: fill(strings.TrimSpace(v.Name), call, v.Type.DType, n)}})
+					DType: v.Type.DType, Shape: sizes, Data: fill(strings.TrimSpace(v.Name), call,
+						v.Type.DType, n)}})
 			}
 			all = append(all, c)
 		}

@@ -63,7 +63,8 @@ func (x memory) write(data []byte) {
 }
 
 // runEager makes the calls of a method, state kept between them.
-func runEager(table *ops.Table, m *ir.Method, all []way.Call, jitter *rand.Rand) (out []way.CallResult, err error) {
+func runEager(table *ops.Table, m *ir.Method, all []way.Call,
+	jitter *rand.Rand) (out []way.CallResult, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("eager: %v", r)
@@ -71,7 +72,8 @@ func runEager(table *ops.Table, m *ir.Method, all []way.Call, jitter *rand.Rand)
 	}()
 	state := map[string]memory{}
 	for i, c := range all {
-		e := &eager{table: table, m: interp.New(table), env: map[*ir.Value]memory{}, syms: sizesOf(m, i), jitter: jitter}
+		e := &eager{table: table, m: interp.New(table), env: map[*ir.Value]memory{},
+			syms: sizesOf(m, i), jitter: jitter}
 		r, err := e.call(m, c, state)
 		if err != nil {
 			return nil, fmt.Errorf("call %d: %w", i, err)
@@ -241,7 +243,8 @@ func (e *eager) compute(op string, n *ir.Node) ([]memory, error) {
 		return nil, err
 	}
 	for i, t := range c.Outs {
-		f.Outputs = append(f.Outputs, &ir.Value{Name: fmt.Sprint("out", i), Type: t, Def: f, Index: i})
+		f.Outputs = append(f.Outputs, &ir.Value{Name: fmt.Sprint("out", i), Type: t,
+			Def: f, Index: i})
 	}
 	if err := e.m.Node(f); err != nil {
 		return nil, err
@@ -307,7 +310,8 @@ func (e *eager) view(base memory, view ops.View, t ir.Type) (memory, error) {
 		pos := int64(0)
 		for d, k := range where {
 			if k < 0 || k >= base.sizes[d] {
-				return memory{}, fmt.Errorf("a view shows index %d of dimension %d of %v", k, d, base.sizes)
+				return memory{}, fmt.Errorf("a view shows index %d of dimension %d of %v", k, d,
+					base.sizes)
 			}
 			pos = pos*base.sizes[d] + k
 		}
@@ -318,15 +322,20 @@ func (e *eager) view(base memory, view ops.View, t ir.Type) (memory, error) {
 
 // inexact are parts of names of operators whose result depends on the order of
 // summation.
-var inexact = []string{"sum", "mean", "mm", "matmul", "linear", "conv", "softmax", "norm", "var", "std", "prod", "cumsum",
-	"avg_pool", "gelu", "dot", "index_put", "scatter_add", "silu", "sigmoid", "dist", "einsum", "mv"}
+var inexact = []string{"sum", "mean", "mm", "matmul", "linear", "conv", "softmax", "norm", "var",
+	"std", "prod", "cumsum",
+	"avg_pool", "gelu", "dot", "index_put", "scatter_add", "silu", "sigmoid", "dist",
+	"einsum", "mv"}
 
 // shake moves the elements of an inexact result.
 func (e *eager) shake(op string, n *ir.Node, x memory) {
-	if e.jitter == nil || !x.dtype.IsFloat() || !slices.ContainsFunc(inexact, func(s string) bool { return strings.Contains(op, s) }) {
+	if e.jitter == nil || !x.dtype.IsFloat() || !slices.ContainsFunc(inexact, func(s string) bool {
+		return strings.Contains(op, s)
+	}) {
 		return
 	}
-	eps := map[ir.DType]float64{ir.Float64: 0x1p-52, ir.Float32: 0x1p-23, ir.Float16: 0x1p-10, ir.BFloat16: 0x1p-7}[x.dtype]
+	eps := map[ir.DType]float64{ir.Float64: 0x1p-52, ir.Float32: 0x1p-23, ir.Float16: 0x1p-10,
+		ir.BFloat16: 0x1p-7}[x.dtype]
 	largest := 0.0
 	note := func(m memory) {
 		for _, p := range m.at {

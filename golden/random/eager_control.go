@@ -48,7 +48,8 @@ func (e *eager) control(n *ir.Node) error {
 	case "while_loop":
 		outs, err = e.while(n, groups[0], flat(groups[1:]))
 	case "scan":
-		outs, err = e.scan(n, groups[0], groups[1], flat(groups[2:]), n.Arg("reverse") == ir.BoolArg(true))
+		outs, err = e.scan(n, groups[0], groups[1], flat(groups[2:]), n.Arg("reverse") ==
+			ir.BoolArg(true))
 	default:
 		err = fmt.Errorf("control flow %s is not known", kind)
 	}
@@ -62,12 +63,15 @@ func (e *eager) control(n *ir.Node) error {
 
 func (x memory) copied() memory { return fresh(x.dtype, x.sizes, x.data()) }
 
-func truth(x memory) bool { return slices.ContainsFunc(x.data(), func(b byte) bool { return b != 0 }) }
+func truth(x memory) bool {
+	return slices.ContainsFunc(x.data(), func(b byte) bool { return b != 0 })
+}
 
 // region runs g on copies of some tensors and on others themselves.
 func (e *eager) region(g *ir.Graph, copies, shared []memory) ([]memory, error) {
 	if len(copies)+len(shared) != len(g.Inputs) {
-		return nil, fmt.Errorf("%d values for %d inputs of a region", len(copies)+len(shared), len(g.Inputs))
+		return nil, fmt.Errorf("%d values for %d inputs of a region", len(copies)+len(shared),
+			len(g.Inputs))
 	}
 	for _, v := range g.Constants {
 		delete(e.env, v) // made anew
@@ -113,7 +117,8 @@ func (e *eager) scan(n *ir.Node, carry, xs, rest []memory, reverse bool) ([]memo
 		args := slices.Clone(carry)
 		for _, x := range xs {
 			row := int64(len(x.at)) / steps
-			args = append(args, memory{store: x.store, dtype: x.dtype, sizes: x.sizes[1:], at: x.at[at*row : (at+1)*row]})
+			args = append(args, memory{store: x.store, dtype: x.dtype, sizes: x.sizes[1:],
+				at: x.at[at*row : (at+1)*row]})
 		}
 		outs, err := e.region(n.Regions[0], args, rest)
 		if err != nil {
@@ -123,7 +128,8 @@ func (e *eager) scan(n *ir.Node, carry, xs, rest []memory, reverse bool) ([]memo
 		for i, y := range outs[len(carry):] {
 			row := len(y.data())
 			if stacked[i].store == nil {
-				stacked[i] = fresh(y.dtype, append([]int64{steps}, y.sizes...), make([]byte, int(steps)*row))
+				stacked[i] = fresh(y.dtype, append([]int64{steps}, y.sizes...),
+					make([]byte, int(steps)*row))
 			}
 			copy((*stacked[i].store)[int(at)*row:], y.data())
 		}

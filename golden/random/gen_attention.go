@@ -19,7 +19,8 @@ func (g *generator) attention() error {
 	for !a.measure() {
 	}
 	return g.b.Do(func() error {
-		q, k, v := a.heads("q", a.l, a.e, a.h), a.heads("k", a.s, a.e, a.few), a.heads("v", a.s, a.ev, a.few)
+		q, k, v := a.heads("q", a.l, a.e, a.h), a.heads("k", a.s, a.e, a.few),
+			a.heads("v", a.s, a.ev, a.few)
 		if g.chance(6) {
 			return a.whole(q, k, v)
 		}
@@ -79,7 +80,8 @@ func (a *attended) measure() bool {
 	}
 	a.late, a.silent, a.same = g.chance(5), !g.chance(4), g.chance(12)
 	lead := sym.Mul(a.b, sym.Int(a.h))
-	return fits([]sym.Expr{lead, a.l, a.s}) && fits([]sym.Expr{lead, sym.Add(a.l, a.s), sym.Add(a.e, a.ev)})
+	return fits([]sym.Expr{lead, a.l, a.s}) &&
+		fits([]sym.Expr{lead, sym.Add(a.l, a.s), sym.Add(a.e, a.ev)})
 }
 
 // op emits a call; what it gives may be used again.
@@ -100,7 +102,8 @@ func (a *attended) lead(heads int64) []sym.Expr {
 // other attention gives, or repeat.
 func (a *attended) heads(base string, rows, cols sym.Expr, heads int64) *ir.Value {
 	want := ir.TensorOf(a.d, append(a.lead(heads), rows, cols)...)
-	if v := a.any(func(v *ir.Value) bool { return sameType(v.Type, want) }); v != nil && a.chance(2) {
+	if v := a.any(func(v *ir.Value) bool { return sameType(v.Type, want) }); v != nil &&
+		a.chance(2) {
 		return v
 	}
 	switch {
@@ -113,7 +116,8 @@ func (a *attended) heads(base string, rows, cols sym.Expr, heads int64) *ir.Valu
 		return a.data(base, a.d, want.Sizes)
 	}
 	if a.same || a.chance(12) {
-		return a.op("aten.expand.default", a.data(base, a.d, []sym.Expr{sym.Int(1), want.Sizes[1], rows, cols}), want.Sizes)
+		return a.op("aten.expand.default", a.data(base, a.d, []sym.Expr{sym.Int(1), want.Sizes[1],
+			rows, cols}), want.Sizes)
 	}
 	n := sym.Int(heads)
 	wide := sym.Mul(n, cols)
@@ -123,14 +127,18 @@ func (a *attended) heads(base string, rows, cols sym.Expr, heads int64) *ir.Valu
 	case 1:
 		return a.op("aten.transpose.int", a.data(base, a.d, []sym.Expr{a.b, rows, n, cols}), 1, 2)
 	case 2: // of a linear layer
-		x := a.op("aten.linear.default", a.data("x", a.d, []sym.Expr{a.b, rows, sym.Int(3)}), a.weight(a.d, wide, sym.Int(3)), nil)
-		return a.op("aten.permute.default", a.op("aten.view.default", x, []sym.Expr{a.b, rows, n, cols}), []int{0, 2, 1, 3})
+		x := a.op("aten.linear.default", a.data("x", a.d, []sym.Expr{a.b, rows, sym.Int(3)}),
+			a.weight(a.d, wide, sym.Int(3)), nil)
+		return a.op("aten.permute.default", a.op("aten.view.default", x, []sym.Expr{a.b, rows, n,
+			cols}), []int{0, 2, 1, 3})
 	case 3: // a part of a larger one
 		x := a.data(base, a.d, []sym.Expr{a.b, rows, sym.Add(wide, sym.Int(2))})
 		x = a.op("aten.slice.Tensor", x, 2, 1, sym.Add(wide, sym.Int(1)))
-		return a.op("aten.transpose.int", a.op("aten.reshape.default", x, []sym.Expr{a.b, rows, n, cols}), -3, -2)
+		return a.op("aten.transpose.int", a.op("aten.reshape.default", x, []sym.Expr{a.b, rows, n,
+			cols}), -3, -2)
 	}
-	return a.op("aten.permute.default", a.data(base, a.d, []sym.Expr{n, a.b, rows, cols}), []int{1, 0, 2, 3})
+	return a.op("aten.permute.default", a.data(base, a.d, []sym.Expr{n, a.b, rows, cols}),
+		[]int{1, 0, 2, 3})
 }
 
 // repeated repeats heads until there are as many as queries have.
@@ -145,7 +153,8 @@ func (a *attended) repeated(x *ir.Value) *ir.Value {
 	case 1: // other heads next to each other
 		return a.op("aten.repeat.default", x, []int64{1, times, 1, 1})
 	}
-	y := a.op("aten.expand.default", a.op("aten.unsqueeze.default", x, 2), []sym.Expr{s[0], s[1], sym.Int(times), s[2], s[3]})
+	y := a.op("aten.expand.default", a.op("aten.unsqueeze.default", x, 2), []sym.Expr{s[0], s[1],
+		sym.Int(times), s[2], s[3]})
 	return a.op("aten.reshape.default", y, []sym.Expr{s[0], sym.Int(a.h), s[2], s[3]})
 }
 
@@ -153,7 +162,8 @@ func (a *attended) repeated(x *ir.Value) *ir.Value {
 func (a *attended) product(x, y *ir.Value) *ir.Value {
 	n := len(x.Type.Sizes)
 	if n < 4 {
-		return a.op(pick(a.r, []string{"aten.mm.default", "aten.bmm.default"}[n-2], "aten.matmul.default"), x, y)
+		return a.op(pick(a.r, []string{"aten.mm.default", "aten.bmm.default"}[n-2],
+			"aten.matmul.default"), x, y)
 	}
 	if a.chance(2) {
 		return a.op("aten.matmul.default", x, y)
@@ -178,7 +188,8 @@ func (a *attended) scores(q, k *ir.Value) *ir.Value {
 	}
 	var s *ir.Value
 	if n := a.rank; n == 4 && a.chance(8) {
-		s = a.op("aten.einsum.default", pick(a.r, "bhld,bhsd->bhls", "bhid,bhjd->bhij"), []*ir.Value{factor(q, 3), factor(k, 5)})
+		s = a.op("aten.einsum.default", pick(a.r, "bhld,bhsd->bhls", "bhid,bhjd->bhij"),
+			[]*ir.Value{factor(q, 3), factor(k, 5)})
 	} else {
 		s = a.product(factor(q, 3), factor(a.op("aten.transpose.int", factor(k, 5), n-2, n-1), 5))
 	}
@@ -210,5 +221,6 @@ func (a *attended) whole(q, k, v *ir.Value) error {
 	if a.chance(2) {
 		args = append(args, ops.Kw("scale", 0.75))
 	}
-	return a.call("aten.scaled_dot_product_attention.default", append(args, ops.Kw("enable_gqa", a.few != a.h))...)
+	return a.call("aten.scaled_dot_product_attention.default",
+		append(args, ops.Kw("enable_gqa", a.few != a.h))...)
 }

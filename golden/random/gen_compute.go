@@ -16,7 +16,8 @@ func (g *generator) reduce() error {
 	}
 	rank := v.Type.Rank()
 	if rank == 0 || g.chance(6) {
-		ops := []string{"aten.sum.default", "aten.amax.default", "aten.any.default", "aten.all.default"}
+		ops := []string{"aten.sum.default", "aten.amax.default", "aten.any.default",
+			"aten.all.default"}
 		if isFloat(v) {
 			ops = append(ops, "aten.mean.default", "aten.mean.default")
 		}
@@ -45,7 +46,8 @@ func (g *generator) reduce() error {
 		return g.call(pick(g.r, "aten.max.dim", "aten.min.dim"), v, d, keep)
 	case 6:
 		if isFloat(v) {
-			return g.call("aten.var.correction", v, dims, ops.Kw("correction", g.r.IntN(2)), ops.Kw("keepdim", keep))
+			return g.call("aten.var.correction", v, dims, ops.Kw("correction", g.r.IntN(2)),
+				ops.Kw("keepdim", keep))
 		}
 		return g.call("aten.all.dim", v, d, keep)
 	case 7:
@@ -68,7 +70,8 @@ func (g *generator) normalise() error {
 	case 0:
 		return g.call("aten.softmax.int", v, g.r.IntN(rank))
 	case 1:
-		return g.call(pick(g.r, "aten._softmax.default", "aten._log_softmax.default"), v, g.r.IntN(rank), false)
+		return g.call(pick(g.r, "aten._softmax.default", "aten._log_softmax.default"), v,
+			g.r.IntN(rank), false)
 	case 2:
 		if rank < 2 || dim(v, 1) <= 0 {
 			return errNoFit
@@ -79,7 +82,8 @@ func (g *generator) normalise() error {
 		if err != nil {
 			return err
 		}
-		vs, err := g.b.Call("aten._native_batch_norm_legit_no_training.default", v, w(), w(), w(), variance[0], 0.1, 0.5)
+		vs, err := g.b.Call("aten._native_batch_norm_legit_no_training.default", v, w(), w(), w(),
+			variance[0], 0.1, 0.5)
 		if err == nil {
 			g.keep(vs[0])
 		}
@@ -131,7 +135,8 @@ func (g *generator) product() error {
 		if rank != 2 {
 			return errNoFit
 		}
-		return g.call("aten.addmm.default", g.weight(d, n), v, g.weight(d, last, n), ops.Kw("beta", pick(g.r, 1.0, 0.5)))
+		return g.call("aten.addmm.default", g.weight(d, n), v, g.weight(d, last, n),
+			ops.Kw("beta", pick(g.r, 1.0, 0.5)))
 	}
 	switch rank {
 	case 2:
@@ -156,7 +161,8 @@ func (g *generator) spatial() error {
 		if !d.IsFloat() {
 			d = ir.Float32
 		}
-		v = g.input(d, []sym.Expr{batch, sym.Int(1 + g.r.Int64N(6)), sym.Int(3 + g.r.Int64N(4)), sym.Int(3 + g.r.Int64N(4))})
+		v = g.input(d, []sym.Expr{batch, sym.Int(1 + g.r.Int64N(6)), sym.Int(3 + g.r.Int64N(4)),
+			sym.Int(3 + g.r.Int64N(4))})
 	}
 	d, c := v.Type.DType, dim(v, 1)
 	pair := func(lo, n int) []int { return []int{lo + g.r.IntN(n), lo + g.r.IntN(n)} }
@@ -175,7 +181,8 @@ func (g *generator) spatial() error {
 		if g.chance(2) {
 			b = g.weight(d, sym.Int(out))
 		}
-		w := g.weight(d, sym.Int(out), sym.Int(c/groups), sym.Int(int64(k[0])), sym.Int(int64(k[1])))
+		w := g.weight(d, sym.Int(out), sym.Int(c/groups), sym.Int(int64(k[0])),
+			sym.Int(int64(k[1])))
 		return g.call("aten.conv2d.default", v, w, b, pair(1, 2), pair(0, 2), pair(1, 2), groups)
 	case 2:
 		return g.call("aten.max_pool2d.default", v, []int{2, 2}, pair(1, 2), pair(0, 2))
@@ -183,7 +190,8 @@ func (g *generator) spatial() error {
 	if g.chance(3) {
 		return g.call("aten.adaptive_avg_pool2d.default", v, pair(1, 3))
 	}
-	return g.call("aten.avg_pool2d.default", v, []int{2, 2}, pair(1, 2), pair(0, 2), g.chance(2), g.chance(2))
+	return g.call("aten.avg_pool2d.default", v, []int{2, 2}, pair(1, 2), pair(0, 2), g.chance(2),
+		g.chance(2))
 }
 
 // selecting emits an operator with computed positions.
@@ -251,5 +259,6 @@ func (g *generator) selecting() error {
 	}
 	sizes := slices.Clone(v.Type.Sizes)
 	sizes[0] = k
-	return g.call("aten.index_put.default", v, ir.List{ir.Ref{Value: g.indices(dim(v, 0), k)}}, g.weight(v.Type.DType, sizes...), true)
+	return g.call("aten.index_put.default", v, ir.List{ir.Ref{Value: g.indices(dim(v, 0), k)}},
+		g.weight(v.Type.DType, sizes...), true)
 }

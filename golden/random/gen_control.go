@@ -81,7 +81,8 @@ func (g *generator) inPlace(op string, v *ir.Value, rest ...any) error {
 	if err != nil {
 		return err
 	}
-	if inferred, err := g.b.Table.Bind(&ir.Node{Op: f.Name, Args: args}); err != nil || inferred.Outs[0].DType != v.Type.DType {
+	if inferred, err := g.b.Table.Bind(&ir.Node{Op: f.Name, Args: args}); err != nil ||
+		inferred.Outs[0].DType != v.Type.DType {
 		return errNoFit
 	}
 	g.keep(g.b.Emit(op, args, c.Outs[0]).Outputs[0])
@@ -100,7 +101,8 @@ func (g *generator) shows(v *ir.Value) bool {
 		if u.Def == nil {
 			return u.Const != nil && u.Name[0] != 'b' || u.Name[0] == 'i'
 		}
-		if u.Def.Op == "aten.unfold.default" || u.Def.Op == "aten.expand.default" || len(u.Def.Regions) > 0 {
+		if u.Def.Op == "aten.unfold.default" || u.Def.Op == "aten.expand.default" ||
+			len(u.Def.Regions) > 0 {
 			return len(u.Def.Regions) == 0
 		}
 		ref, ok := ir.Ref{}, false
@@ -143,7 +145,8 @@ func (g *generator) control() error {
 }
 
 // region builds a region; f has its inputs usable.
-func (g *generator) region(types []ir.Type, f func(inputs []*ir.Value) []ir.Arg) (*ir.Graph, error) {
+func (g *generator) region(types []ir.Type,
+	f func(inputs []*ir.Value) []ir.Arg) (*ir.Graph, error) {
 	outer, live := g.b, g.live
 	g.live = slices.Clone(live)
 	g.depth++
@@ -180,7 +183,8 @@ func dense(v *ir.Value) ir.Type { return v.Type.Dense() }
 
 // predicate returns a bool of no dimensions.
 func (g *generator) predicate() (*ir.Value, error) {
-	if v := g.any(func(v *ir.Value) bool { return isBool(v) && v.Type.Rank() == 0 }); v != nil && g.chance(2) {
+	if v := g.any(func(v *ir.Value) bool { return isBool(v) && v.Type.Rank() == 0 }); v != nil &&
+		g.chance(2) {
 		return v, nil
 	}
 	v := g.any(isTensor)
@@ -240,7 +244,8 @@ func (g *generator) cond() error {
 	if err != nil {
 		return err
 	}
-	n := g.b.Emit("higher_order.cond", []ir.NamedArg{{Value: ir.Ref{Value: pred}}, {Value: refs(operands...)}}, types...)
+	n := g.b.Emit("higher_order.cond", []ir.NamedArg{{Value: ir.Ref{Value: pred}},
+		{Value: refs(operands...)}}, types...)
 	n.Regions = []*ir.Graph{then, otherwise}
 	g.keep(n.Outputs...)
 	return nil
@@ -256,7 +261,8 @@ func (g *generator) while() error {
 			return errNoFit
 		}
 		carried = append(carried, v)
-		if w := g.any(func(w *ir.Value) bool { return w != v && sameType(w.Type, v.Type) }); w != nil && g.chance(2) {
+		if w := g.any(func(w *ir.Value) bool { return w != v && sameType(w.Type, v.Type) }); w !=
+			nil && g.chance(2) {
 			carried = append(carried, w) // something to change places with
 		}
 	}
@@ -303,7 +309,8 @@ func (g *generator) while() error {
 	if err != nil || failed != nil {
 		return errNoFit
 	}
-	n := g.b.Emit("higher_order.while_loop", []ir.NamedArg{{Value: refs(carried...)}, {Value: refs(extra...)}}, types...)
+	n := g.b.Emit("higher_order.while_loop", []ir.NamedArg{{Value: refs(carried...)},
+		{Value: refs(extra...)}}, types...)
 	n.Regions = []*ir.Graph{head, body}
 	g.keep(n.Outputs...)
 	return nil
@@ -317,7 +324,9 @@ func (g *generator) scan() error {
 	}
 	steps := x.Type.Sizes[0]
 	xs := []*ir.Value{x}
-	if y := g.any(func(v *ir.Value) bool { return v.Type.Rank() > 0 && v.Type.Sizes[0].Equal(steps) }); y != nil && g.chance(2) {
+	if y := g.any(func(v *ir.Value) bool {
+		return v.Type.Rank() > 0 && v.Type.Sizes[0].Equal(steps)
+	}); y != nil && g.chance(2) {
 		xs = append(xs, y)
 	}
 	var init []*ir.Value
@@ -344,12 +353,15 @@ func (g *generator) scan() error {
 			out = append(out, ir.Ref{Value: g.made(t)})
 		}
 		for range 1 + g.r.IntN(2) {
-			y := g.any(func(v *ir.Value) bool { return fits(append([]sym.Expr{steps}, v.Type.Sizes...)) })
+			y := g.any(func(v *ir.Value) bool {
+				return fits(append([]sym.Expr{steps}, v.Type.Sizes...))
+			})
 			if y == nil {
 				y = in[len(in)-1]
 			}
 			out = append(out, ir.Ref{Value: y})
-			types = append(types, ir.TensorOf(y.Type.DType, append([]sym.Expr{steps}, y.Type.Sizes...)...))
+			types = append(types, ir.TensorOf(y.Type.DType, append([]sym.Expr{steps},
+				y.Type.Sizes...)...))
 		}
 		return out
 	})

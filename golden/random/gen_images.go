@@ -49,12 +49,16 @@ func (g *generator) image(made []*ir.Value) *ir.Value {
 	case 1:
 		return g.layer(x, c)
 	case 2:
-		return g.b.Op(pick(g.r, "aten.relu.default", "aten.hardswish.default", "aten.sigmoid.default"), x)
+		return g.b.Op(pick(g.r, "aten.relu.default", "aten.hardswish.default",
+			"aten.sigmoid.default"), x)
 	case 3:
-		if i := slices.IndexFunc(like[:len(like)-1], func(v *ir.Value) bool { return dim(v, 1) == c }); i >= 0 {
+		if i := slices.IndexFunc(like[:len(like)-1], func(v *ir.Value) bool {
+			return dim(v, 1) == c
+		}); i >= 0 {
 			return g.b.Op("aten.add.Tensor", x, like[i])
 		}
-		return g.b.Op("aten.mul.Tensor", x, g.weight(ir.Float32, sym.Int(c), sym.Int(1), sym.Int(1)))
+		return g.b.Op("aten.mul.Tensor", x, g.weight(ir.Float32, sym.Int(c), sym.Int(1),
+			sym.Int(1)))
 	case 4:
 		list := []*ir.Value{x}
 		for range 1 + g.r.IntN(2) {
@@ -75,7 +79,8 @@ func (g *generator) image(made []*ir.Value) *ir.Value {
 	if dim(x, 2) < 2 || dim(x, 3) < 2 {
 		return g.b.Op("aten.relu.default", x)
 	}
-	return g.b.Op(pick(g.r, "aten.max_pool2d.default", "aten.avg_pool2d.default"), x, []int{2, 2}, []int{1 + g.r.IntN(2), 2})
+	return g.b.Op(pick(g.r, "aten.max_pool2d.default", "aten.avg_pool2d.default"), x, []int{2, 2},
+		[]int{1 + g.r.IntN(2), 2})
 }
 
 // layer is a convolution, perhaps with an activation.

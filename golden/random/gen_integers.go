@@ -17,9 +17,11 @@ func (g *generator) integers() error {
 			if v == nil {
 				return errNoFit
 			}
-			return g.call("quantized_decomposed.quantize_per_tensor.default", v, g.step8(), g.r.IntN(21)-10, -128, 127, ir.Int8)
+			return g.call("quantized_decomposed.quantize_per_tensor.default", v, g.step8(),
+				g.r.IntN(21)-10, -128, 127, ir.Int8)
 		case 1:
-			return g.call("quantized_decomposed.dequantize_per_tensor.default", g.int8s(0), g.step8(), g.r.IntN(21)-10, -128, 127, ir.Int8)
+			return g.call("quantized_decomposed.dequantize_per_tensor.default", g.int8s(0),
+				g.step8(), g.r.IntN(21)-10, -128, 127, ir.Int8)
 		case 2, 3:
 			return g.int8Linear()
 		case 4, 5, 6:
@@ -38,7 +40,8 @@ func (g *generator) step8() float64 { return pick(g.r, 0.0371, 0.0117, 0.1313) }
 func (g *generator) int8s(rank int) *ir.Value {
 	v := g.any(func(v *ir.Value) bool {
 		n := v.Type.Rank()
-		return v.Type.DType == ir.Int8 && n > 0 && (rank == 0 || n == rank) && dim(v, n-1) > 0 && (rank != 4 || dim(v, 1) > 0 && dim(v, 2) > 2 && dim(v, 3) > 2)
+		return v.Type.DType == ir.Int8 && n > 0 && (rank == 0 || n == rank) && dim(v, n-1) > 0 &&
+			(rank != 4 || dim(v, 1) > 0 && dim(v, 2) > 2 && dim(v, 3) > 2)
 	})
 	if v != nil && !g.chance(4) {
 		return v
@@ -65,7 +68,8 @@ func (g *generator) constants(base string, d ir.DType, sizes ...int64) *ir.Value
 // limits are the range of results: all of int8, or from the zero point on.
 func (g *generator) limits() (offset, lo, hi int) {
 	offset = pick(g.r, -128, 0, g.r.IntN(256)-128)
-	return offset, pick(g.r, -128, offset, max(-128, offset-20)), pick(g.r, 127, 127, min(127, offset+40))
+	return offset, pick(g.r, -128, offset, max(-128, offset-20)),
+		pick(g.r, 127, 127, min(127, offset+40))
 }
 
 // sums returns what is added to sums: nothing, or numbers that are small, or too
@@ -85,8 +89,10 @@ func (g *generator) int8Linear() error {
 	if g.chance(4) {
 		bias, sum = nil, bias
 	}
-	return g.call("cortex_m.quantized_linear.default", x, g.constants("wide", ir.Int8, out, in), bias, sum,
-		g.r.IntN(256)-127, pick(g.r, 0, 0, g.r.IntN(20)-10), offset, []int64{1<<30 + g.r.Int64N(1<<30)}, []int64{int64(2 - g.r.IntN(13))}, hi, lo)
+	return g.call("cortex_m.quantized_linear.default", x, g.constants("wide", ir.Int8, out,
+		in), bias, sum,
+		g.r.IntN(256)-127, pick(g.r, 0, 0, g.r.IntN(20)-10), offset,
+		[]int64{1<<30 + g.r.Int64N(1<<30)}, []int64{int64(2 - g.r.IntN(13))}, hi, lo)
 }
 
 func (g *generator) int8Conv() error {
@@ -97,18 +103,21 @@ func (g *generator) int8Conv() error {
 	offset, lo, hi := g.limits()
 	args := func(out int64, w *ir.Value, more ...any) []any {
 		all := []any{x, w, g.sums(out), pair(1, 2), pair(0, 2), pair(1, 1)}
-		return append(append(all, more...), g.r.IntN(256)-127, offset, g.constants("mult", ir.Int32, out), g.constants("shift", ir.Int32, out), lo, hi)
+		return append(append(all, more...), g.r.IntN(256)-127, offset, g.constants("mult", ir.Int32,
+			out), g.constants("shift", ir.Int32, out), lo, hi)
 	}
 	if g.chance(2) {
 		m := 1 + g.r.Int64N(2)
-		return g.call("cortex_m.quantized_depthwise_conv2d.default", args(in*m, g.constants("wide", ir.Int8, 1, kh, kw, in*m), m)...)
+		return g.call("cortex_m.quantized_depthwise_conv2d.default",
+			args(in*m, g.constants("wide", ir.Int8, 1, kh, kw, in*m), m)...)
 	}
 	groups := int64(1)
 	if in%2 == 0 && g.chance(4) {
 		groups = 2
 	}
 	out := groups * (1 + g.r.Int64N(10))
-	return g.call("cortex_m.quantized_conv2d.default", args(out, g.constants("wide", ir.Int8, out, kh, kw, in/groups))...)
+	return g.call("cortex_m.quantized_conv2d.default", args(out, g.constants("wide", ir.Int8, out,
+		kh, kw, in/groups))...)
 }
 
 // dequantised emits a product of floats that stand for integers, with a scale for
@@ -116,7 +125,8 @@ func (g *generator) int8Conv() error {
 func (g *generator) dequantised() error {
 	rank := pick(g.r, 2, 4)
 	q := g.int8s(rank)
-	x := g.b.Op("quantized_decomposed.dequantize_per_tensor.default", q, g.step8(), g.r.IntN(9)-4, -128, 127, ir.Int8)
+	x := g.b.Op("quantized_decomposed.dequantize_per_tensor.default", q, g.step8(), g.r.IntN(9)-4,
+		-128, 127, ir.Int8)
 	in, out := dim(x, 1), 1+g.r.Int64N(9)
 	sizes := []int64{out, in}
 	if rank == 4 {
@@ -126,7 +136,8 @@ func (g *generator) dequantised() error {
 	if g.chance(2) {
 		zeros = g.constants("zero", ir.Int32, out)
 	}
-	w := g.b.Op("quantized_decomposed.dequantize_per_channel.default", g.constants("wide", ir.Int8, sizes...), g.constants("scale", ir.Float32, out), zeros, 0, -127, 127, ir.Int8)
+	w := g.b.Op("quantized_decomposed.dequantize_per_channel.default", g.constants("wide", ir.Int8,
+		sizes...), g.constants("scale", ir.Float32, out), zeros, 0, -127, 127, ir.Int8)
 	var bias any
 	if g.chance(2) {
 		bias = g.weight(ir.Float32, sym.Int(out))
@@ -146,5 +157,6 @@ func (g *generator) dequantised() error {
 	if !fits(y.Type.Sizes) {
 		return fmt.Errorf("too large")
 	}
-	return g.call("quantized_decomposed.quantize_per_tensor.default", y, g.step8(), g.r.IntN(21)-10, -128, 127, ir.Int8)
+	return g.call("quantized_decomposed.quantize_per_tensor.default", y, g.step8(), g.r.IntN(21)-10,
+		-128, 127, ir.Int8)
 }

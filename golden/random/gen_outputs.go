@@ -13,7 +13,8 @@ func (g *generator) outputs() []ir.Arg {
 		if v.Const == nil || v.Name[0] != 'b' || !g.chance(3) {
 			continue
 		}
-		if u := g.any(func(u *ir.Value) bool { return u != v && sameType(u.Type, v.Type) }); u != nil && g.writeFree() {
+		if u := g.any(func(u *ir.Value) bool { return u != v && sameType(u.Type, v.Type) }); u !=
+			nil && g.writeFree() {
 			add(ir.Ref{Value: u}, ir.OutputSpec{Kind: ir.BufferMutation, Target: v.Const.Name})
 		}
 	}

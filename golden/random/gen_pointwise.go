@@ -9,19 +9,28 @@ import (
 )
 
 var (
-	unaryFloat = []string{"aten.relu.default", "aten.neg.default", "aten.abs.default", "aten.exp.default", "aten.sigmoid.default",
-		"aten.tanh.default", "aten.sqrt.default", "aten.sin.default", "aten.silu.default", "aten.gelu.default", "aten.floor.default",
-		"aten.round.default", "aten.sign.default", "aten.reciprocal.default", "aten.hardtanh.default", "aten.leaky_relu.default",
-		"aten.trunc.default", "aten.isnan.default", "aten.hardswish.default", "aten.elu.default", "aten.square.default", "aten.log1p.default"}
-	unaryAny  = []string{"aten.neg.default", "aten.abs.default", "aten.sign.default", "aten.relu.default", "aten.clone.default", "aten.logical_not.default"}
-	unaryBool = []string{"aten.logical_not.default", "aten.bitwise_not.default", "aten.clone.default"}
+	unaryFloat = []string{"aten.relu.default", "aten.neg.default", "aten.abs.default",
+		"aten.exp.default", "aten.sigmoid.default",
+		"aten.tanh.default", "aten.sqrt.default", "aten.sin.default", "aten.silu.default",
+		"aten.gelu.default", "aten.floor.default", "aten.round.default", "aten.sign.default",
+		"aten.reciprocal.default", "aten.hardtanh.default", "aten.leaky_relu.default",
+		"aten.trunc.default", "aten.isnan.default", "aten.hardswish.default", "aten.elu.default",
+		"aten.square.default", "aten.log1p.default"}
+	unaryAny = []string{"aten.neg.default", "aten.abs.default", "aten.sign.default",
+		"aten.relu.default", "aten.clone.default", "aten.logical_not.default"}
+	unaryBool = []string{"aten.logical_not.default", "aten.bitwise_not.default",
+		"aten.clone.default"}
 
-	binaryNumber = []string{"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.maximum.default", "aten.minimum.default",
+	binaryNumber = []string{"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
+		"aten.maximum.default", "aten.minimum.default",
 		"aten.add.Tensor", "aten.mul.Tensor", "aten.rsub.Tensor"}
-	comparison = []string{"aten.eq.Tensor", "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor", "aten.gt.Tensor", "aten.ge.Tensor"}
-	binaryBool = []string{"aten.logical_and.default", "aten.logical_or.default", "aten.logical_xor.default", "aten.bitwise_and.Tensor",
+	comparison = []string{"aten.eq.Tensor", "aten.ne.Tensor", "aten.lt.Tensor", "aten.le.Tensor",
+		"aten.gt.Tensor", "aten.ge.Tensor"}
+	binaryBool = []string{"aten.logical_and.default", "aten.logical_or.default",
+		"aten.logical_xor.default", "aten.bitwise_and.Tensor",
 		"aten.mul.Tensor", "aten.add.Tensor", "aten.eq.Tensor"}
-	scalarOps = []string{"aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar", "aten.rsub.Scalar", "aten.gt.Scalar", "aten.eq.Scalar", "aten.le.Scalar"}
+	scalarOps = []string{"aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar",
+		"aten.rsub.Scalar", "aten.gt.Scalar", "aten.eq.Scalar", "aten.le.Scalar"}
 )
 
 // pointwise emits an elementwise operator.
@@ -117,7 +126,9 @@ func (g *generator) scalar(v *ir.Value) any {
 // something: an older one if there is one, else a new one.
 func (g *generator) broadcastable(v *ir.Value, d ir.DType) *ir.Value {
 	if g.chance(2) {
-		if w := g.any(func(w *ir.Value) bool { return w.Type.DType == d && broadcasts(w.Type.Sizes, v.Type.Sizes) }); w != nil {
+		if w := g.any(func(w *ir.Value) bool {
+			return w.Type.DType == d && broadcasts(w.Type.Sizes, v.Type.Sizes)
+		}); w != nil {
 			return w
 		}
 	}
@@ -145,7 +156,8 @@ func (g *generator) convert() error {
 	if v == nil {
 		return errNoFit
 	}
-	to := pick(g.r, ir.Float32, ir.Float32, ir.Float16, ir.BFloat16, ir.Float64, ir.Int64, ir.Int32, ir.Bool, ir.Uint8, ir.Int8)
+	to := pick(g.r, ir.Float32, ir.Float32, ir.Float16, ir.BFloat16, ir.Float64, ir.Int64, ir.Int32,
+		ir.Bool, ir.Uint8, ir.Int8)
 	if isFloat(v) && to.IsInt() { // what does not fit is undefined
 		vs, err := g.b.Call("aten.nan_to_num.default", v, 0.0)
 		if err != nil {

@@ -23,7 +23,8 @@ func (a *attended) scaled(x *ir.Value, by float64) *ir.Value {
 	case 0:
 		return a.op("aten.mul.Scalar", x, by)
 	case 1:
-		return a.op("aten.div.Tensor", x, pick[any](a.r, 1/by, a.op("aten.scalar_tensor.default", 1/by, ops.Kw("dtype", a.d))))
+		return a.op("aten.div.Tensor", x, pick[any](a.r, 1/by, a.op("aten.scalar_tensor.default",
+			1/by, ops.Kw("dtype", a.d))))
 	}
 	y := number()
 	if v, ok := y.(*ir.Value); ok && a.chance(2) {
@@ -82,7 +83,8 @@ func (a *attended) masked(s *ir.Value) *ir.Value {
 	case 5:
 		return a.op("aten.where.self", a.keepMask(), number(none), s)
 	case 6:
-		return a.op("aten.masked_fill.Tensor", s, a.keepMask(), a.op("aten.full.default", []int{}, none, ops.Kw("dtype", a.d)))
+		return a.op("aten.masked_fill.Tensor", s, a.keepMask(), a.op("aten.full.default", []int{},
+			none, ops.Kw("dtype", a.d)))
 	}
 	return a.op("aten.masked_fill.Scalar", s, a.op("aten.logical_not.default", a.keepMask()), none)
 }

@@ -13,7 +13,10 @@ import (
 func (g *generator) update() error {
 	var v *ir.Value
 	if !g.chance(4) {
-		v = g.any(func(v *ir.Value) bool { return v.Def == nil && v.Const != nil && v.Type.Rank() > 0 })
+		v = g.any(func(v *ir.Value) bool {
+			return v.Def == nil && v.Const != nil &&
+				v.Type.Rank() > 0
+		})
 	}
 	if v == nil {
 		v = g.any(func(v *ir.Value) bool { return v.Type.Rank() > 0 && !g.shows(v) })
@@ -40,7 +43,8 @@ func (g *generator) update() error {
 	sizes[d] = sym.Int(k)
 	source := func() *ir.Value {
 		t := ir.TensorOf(v.Type.DType, sizes...)
-		if u := g.any(func(u *ir.Value) bool { return sameType(u.Type, t) }); u != nil && g.chance(2) {
+		if u := g.any(func(u *ir.Value) bool { return sameType(u.Type, t) }); u != nil &&
+			g.chance(2) {
 			return u
 		}
 		return g.weight(v.Type.DType, sizes...)

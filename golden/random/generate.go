@@ -142,7 +142,8 @@ func fits(sizes []sym.Expr) bool {
 // keep makes a tensor usable.
 func (g *generator) keep(vs ...*ir.Value) {
 	for _, v := range vs {
-		if v != nil && v.Type.Kind == ir.TensorKind && fits(v.Type.Sizes) && !v.Type.DType.IsComplex() {
+		if v != nil && v.Type.Kind == ir.TensorKind && fits(v.Type.Sizes) &&
+			!v.Type.DType.IsComplex() {
 			g.live = append(g.live, v)
 		}
 	}
@@ -179,9 +180,11 @@ func (g *generator) held(base string, kind ir.InputKind, d ir.DType, sizes []sym
 	t := ir.TensorOf(d, sizes...)
 	n, _ := t.Numel().Const()
 	name := g.names.Fresh(base)
-	v := &ir.Value{Name: name, Type: t, Const: &ir.Constant{Name: name, Type: t, Data: ir.Bytes(fill(name, 0, d, n))}}
+	v := &ir.Value{Name: name, Type: t, Const: &ir.Constant{Name: name, Type: t,
+		Data: ir.Bytes(fill(name, 0, d, n))}}
 	g.inputs = append(g.inputs, v)
-	g.m.Inputs = append(g.m.Inputs, ir.InputSpec{Kind: kind, Target: name, Persistent: kind == ir.Buffer})
+	g.m.Inputs = append(g.m.Inputs, ir.InputSpec{Kind: kind, Target: name, Persistent: kind ==
+		ir.Buffer})
 	if kind == ir.Buffer {
 		g.keep(v)
 	}
@@ -246,7 +249,9 @@ func dim(v *ir.Value, d int) int64 {
 
 // step emits something. A call that does not fit its operands is left out.
 func (g *generator) step() {
-	families := []func() error{g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting, g.write, g.control, g.attention, g.integers, g.images, g.update}
+	families := []func() error{
+		g.pointwise, g.view, g.join, g.reduce, g.normalise, g.product, g.spatial, g.selecting,
+		g.write, g.control, g.attention, g.integers, g.images, g.update}
 	for range 5 {
 		if families[weighted(g.r, g.mix)]() == nil {
 			return

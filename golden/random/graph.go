@@ -28,7 +28,8 @@ func runGraph(table *ops.Table, m *ir.Method, all []way.Call) (out []way.CallRes
 	return out, nil
 }
 
-func callGraph(table *ops.Table, m *ir.Method, c way.Call, state map[string]interp.Value) (way.CallResult, error) {
+func callGraph(table *ops.Table, m *ir.Method, c way.Call,
+	state map[string]interp.Value) (way.CallResult, error) {
 	machine := interp.New(table)
 	r := way.CallResult{Mutated: make([]*tensor.Tensor, len(c.Inputs))}
 	var args []interp.Value

@@ -61,7 +61,8 @@ func (m *machine) reset() {
 }
 
 func (m *machine) call(nm *native.Method, c way.Call) (way.CallResult, error) {
-	m.syms, m.vars, m.root = map[*sym.Symbol]int64{}, map[*expr.Var]expr.Value{}, map[*native.Buffer][]byte{}
+	m.syms, m.vars, m.root = map[*sym.Symbol]int64{}, map[*expr.Var]expr.Value{},
+		map[*native.Buffer][]byte{}
 	m.arena = garbage(codegen.ArenaSize(nm))
 	r := way.CallResult{Mutated: make([]*tensor.Tensor, len(c.Inputs))}
 	bind, err := native.Bind(nm)
@@ -115,7 +116,8 @@ func (m *machine) call(nm *native.Method, c way.Call) (way.CallResult, error) {
 		if err != nil {
 			return r, err
 		}
-		r.Outputs = append(r.Outputs, tensor.Value{Tensor: &tensor.Tensor{DType: p.Type.DType, Shape: sizes, Data: append([]byte(nil), data...)}})
+		r.Outputs = append(r.Outputs, tensor.Value{Tensor: &tensor.Tensor{DType: p.Type.DType,
+			Shape: sizes, Data: append([]byte(nil), data...)}})
 	}
 	return r, nil
 }
@@ -142,7 +144,8 @@ func (m *machine) bytes(b *native.Buffer) ([]byte, error) {
 	}
 	size := int64(b.DType.Size())
 	if n > b.MaxLen {
-		return nil, fmt.Errorf("buffer %s has %d elements, at most %d are planned", b.Name, n, b.MaxLen)
+		return nil, fmt.Errorf("buffer %s has %d elements, at most %d are planned", b.Name,
+			n, b.MaxLen)
 	}
 	root, at := b, int64(0)
 	if b.Root != nil {
@@ -167,7 +170,8 @@ func (m *machine) bytes(b *native.Buffer) ([]byte, error) {
 		all = m.root[root]
 	}
 	if at < 0 || (at+n)*size > int64(len(all)) {
-		return nil, fmt.Errorf("buffer %s: elements %d to %d of %d bytes", b.Name, at, at+n, len(all))
+		return nil, fmt.Errorf("buffer %s: elements %d to %d of %d bytes", b.Name, at,
+			at+n, len(all))
 	}
 	return all[at*size : (at+n)*size], nil
 }
@@ -304,7 +308,8 @@ func (m *machine) kernel(c *native.Call) error {
 // expr evaluates an expression whose loads index args.
 func (m *machine) expr(e *expr.Expr, args []*native.Buffer) (expr.Value, error) {
 	out := make([]byte, e.DType.Size())
-	f := &loop.Func{Name: "scalar", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out, Len: sym.Int(1)}}}
+	f := &loop.Func{Name: "scalar", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out,
+		Len: sym.Int(1)}}}
 	bufs := [][]byte{out}
 	for _, b := range args {
 		data, err := m.bytes(b)

@@ -115,7 +115,8 @@ func substitute(m *ir.Method, names *ir.Names, n *ir.Node, v *ir.Value, toOperan
 
 // minimiseCompiled is minimise for a variant, all changes of a round at once.
 // A variant that must give the same bits as another is tried with that one.
-func minimiseCompiled(ctx context.Context, p *ir.Program, how string, all []variant, v int) *ir.Program {
+func minimiseCompiled(ctx context.Context, p *ir.Program, how string, all []variant,
+	v int) *ir.Program {
 	table := ops.Standard()
 	vs := []variant{all[v]}
 	if like := vs[0].like; like >= 0 {
@@ -130,7 +131,8 @@ func minimiseCompiled(ctx context.Context, p *ir.Program, how string, all []vari
 				break
 			}
 			clean(q)
-			if ir.Verify(q) != nil || len(q.Methods[0].Graph.Outputs) == 0 || q.String() == p.String() {
+			if ir.Verify(q) != nil || len(q.Methods[0].Graph.Outputs) == 0 ||
+				q.String() == p.String() {
 				continue
 			}
 			if x, err := newProgram(table, q); err == nil {
@@ -141,7 +143,8 @@ func minimiseCompiled(ctx context.Context, p *ir.Program, how string, all []vari
 		}
 		found := false
 		for i, errs := range checkCompiled(ctx, xs, vs) {
-			if err := errs[len(vs)-1]; err != nil && kind(err) == how && (!found || len(xs[i].p.String()) < len(p.String())) {
+			if err := errs[len(vs)-1]; err != nil && kind(err) == how && (!found ||
+				len(xs[i].p.String()) < len(p.String())) {
 				p, found = xs[i].p, true
 			}
 		}

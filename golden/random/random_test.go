@@ -82,7 +82,8 @@ func TestRandom(t *testing.T) {
 					t.Errorf("%s: %v", ways[v].name, err)
 				} else {
 					told[kind(err)] = true
-					t.Errorf("%s: %v\n%s", ways[v].name, err, minimiseCompiled(t.Context(), p, kind(err), ways, v))
+					t.Errorf("%s: %v\n%s", ways[v].name, err, minimiseCompiled(t.Context(), p,
+						kind(err), ways, v))
 				}
 				break
 			}

@@ -95,7 +95,8 @@ func distance(w, g *tensor.Tensor) (float64, bool) {
 	for i, x := range compare.Floats(w) {
 		y := b[i]
 		switch d := math.Abs(x - y); {
-		case math.IsNaN(x) != math.IsNaN(y), math.IsInf(x, 0) != math.IsInf(y, 0), math.IsInf(x, 0) && x != y:
+		case math.IsNaN(x) != math.IsNaN(y), math.IsInf(x, 0) != math.IsInf(y, 0),
+			math.IsInf(x, 0) && x != y:
 			return 0, false
 		case !math.IsNaN(d):
 			most = max(most, d)

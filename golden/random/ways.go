@@ -63,7 +63,8 @@ func (x *program) checkNative() error {
 		for _, planner := range []plan.Planner{plan.Best{}, plan.Disjoint{}} {
 			_, apart := planner.(plan.Disjoint)
 			what := fmt.Sprintf("native %s %T", optimize, planner)
-			np, err := compile.Native(ir.Clone(x.p), compile.Options{Lang: "c", Optimize: optimize, Planner: planner, Poison: apart, Untuned: true})
+			np, err := compile.Native(ir.Clone(x.p), compile.Options{Lang: "c", Optimize: optimize,
+				Planner: planner, Poison: apart, Untuned: true})
 			if err != nil {
 				return fmt.Errorf("%s: %w", what, err)
 			}
@@ -88,13 +89,17 @@ func same(a, b []way.CallResult) error {
 	var err error
 	for i := range a {
 		for k := range a[i].Outputs {
-			if miss := compare.Values(b[i].Outputs[k], a[i].Outputs[k], compare.Tolerance{Exact: true}); miss != nil {
-				err = fmt.Errorf("call %d: output %d is not the same planned and poisoned: %w", i, k, miss)
+			if miss := compare.Values(b[i].Outputs[k], a[i].Outputs[k],
+				compare.Tolerance{Exact: true}); miss != nil {
+				err = fmt.Errorf("call %d: output %d is not the same planned and poisoned: %w",
+					i, k, miss)
 			}
 		}
 		for k, t := range a[i].Mutated {
-			if (t == nil) != (b[i].Mutated[k] == nil) || t != nil && !sameBytes(t, b[i].Mutated[k]) {
-				err = fmt.Errorf("call %d: input %d is not the same after it, planned and poisoned", i, k)
+			if (t == nil) != (b[i].Mutated[k] == nil) ||
+				t != nil && !sameBytes(t, b[i].Mutated[k]) {
+				err = fmt.Errorf("call %d: input %d is not the same after it, planned and poisoned",
+					i, k)
 			}
 		}
 	}
@@ -118,20 +123,25 @@ type variant struct {
 // variants are the ways all programs go.
 var variants = []variant{
 	{name: "c", lang: "c", opt: compile.Options{Untuned: true}, like: -1},
-	{name: "c poisoned", lang: "c", opt: compile.Options{Untuned: true, Planner: plan.Disjoint{}, Poison: true}, like: 0},
+	{name: "c poisoned", lang: "c", opt: compile.Options{Untuned: true, Planner: plan.Disjoint{},
+		Poison: true}, like: 0},
 	{name: "c tuned", lang: "c", opt: compile.Options{}, like: -1},
-	{name: "c tuned poisoned", lang: "c", opt: compile.Options{Planner: plan.Disjoint{}, Poison: true}, like: 2},
+	{name: "c tuned poisoned", lang: "c", opt: compile.Options{Planner: plan.Disjoint{},
+		Poison: true}, like: 2},
 	{name: "c tuned size", lang: "c", opt: compile.Options{Optimize: "size"}, like: -1},
 	{name: "go", lang: "go", opt: compile.Options{Untuned: true}, like: -1},
 	{name: "go tuned", lang: "go", opt: compile.Options{}, like: -1},
-	{name: "go tuned poisoned", lang: "go", opt: compile.Options{Planner: plan.Disjoint{}, Poison: true}, like: 6},
+	{name: "go tuned poisoned", lang: "go", opt: compile.Options{Planner: plan.Disjoint{},
+		Poison: true}, like: 6},
 	{name: "go size", lang: "go", opt: compile.Options{Untuned: true, Optimize: "size"}, like: -1},
 	{name: "rt", lang: "pte", opt: compile.Options{}, like: -1},
 	{name: "rt apart", lang: "pte", opt: compile.Options{Planner: plan.Disjoint{}}, like: 9},
 	{name: "c bands", lang: "c", opt: compile.Options{Bands: 1}, like: 2},
 	{name: "go bands", lang: "go", opt: compile.Options{Bands: 2}, like: 6},
-	{name: "c divided", lang: "c", opt: compile.Options{FunctionWeight: 20, Threads: 2, DivideAll: true}, like: 2},
-	{name: "go divided", lang: "go", opt: compile.Options{FunctionWeight: 20, Threads: 2, DivideAll: true}, like: 6},
+	{name: "c divided", lang: "c", opt: compile.Options{FunctionWeight: 20, Threads: 2,
+		DivideAll: true}, like: 2},
+	{name: "go divided", lang: "go", opt: compile.Options{FunctionWeight: 20, Threads: 2,
+		DivideAll: true}, like: 6},
 }
 
 // named returns the variants whose names begin with prefix.
@@ -155,7 +165,8 @@ func named(vs []variant, prefix string) []variant {
 
 // sanitized is for long runs.
 var sanitized = []variant{
-	{name: "c sanitized", lang: "c", opt: compile.Options{Untuned: true}, like: -1, sanitized: true},
+	{name: "c sanitized", lang: "c", opt: compile.Options{Untuned: true}, like: -1,
+		sanitized: true},
 	{name: "c tuned sanitized", lang: "c", opt: compile.Options{}, like: -1, sanitized: true},
 }
 
@@ -236,7 +247,8 @@ func checkCompiled(ctx context.Context, xs []*program, vs []variant) [][]error {
 
 // runVariant runs programs one way, bundled; those of a bundle that does not
 // compile one by one.
-func runVariant(ctx context.Context, xs []*program, v variant, out [][]way.CallResult, fail func(int, error)) {
+func runVariant(ctx context.Context, xs []*program, v variant, out [][]way.CallResult,
+	fail func(int, error)) {
 	run := func(groups [][]int) (broken [][]int) {
 		var jobs []way.Job
 		for _, group := range groups {
@@ -245,7 +257,8 @@ func runVariant(ctx context.Context, xs []*program, v variant, out [][]way.CallR
 				members = append(members, xs[i])
 			}
 			p, all := bundle(members)
-			jobs = append(jobs, way.Job{Name: "r", Calls: all, Open: func() (*ir.Program, io.Closer, error) { return ir.Clone(p), nil, nil }})
+			jobs = append(jobs, way.Job{Name: "r", Calls: all,
+				Open: func() (*ir.Program, io.Closer, error) { return ir.Clone(p), nil, nil }})
 		}
 		v.way().Run(ctx, jobs, func(k int, r *way.Result) {
 			if r.Err != nil {

@@ -99,7 +99,8 @@ func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error
 			continue
 		}
 		if len(words) == 0 {
-			return nil, inputError("input %d (%v) is not given", i, ir.StaticTensor(m.DType, m.Sizes...))
+			return nil, inputError("input %d (%v) is not given", i, ir.StaticTensor(m.DType,
+				m.Sizes...))
 		}
 		word := words[0]
 		words = words[1:]
@@ -111,7 +112,8 @@ func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error
 		given.NPY = given.NPY || npy
 	}
 	if len(words) > 0 {
-		return nil, inputError("input %q is too much: the method takes %d", words[0], len(given.Values))
+		return nil, inputError("input %q is too much: the method takes %d", words[0],
+			len(given.Values))
 	}
 	return given, nil
 }
@@ -146,8 +148,10 @@ func readTensor(m *rt.ValueMeta, word string, room *room) (tensor.Value, bool, e
 	if m.Dynamic {
 		// Which sizes may vary the file does not say: a raw file of another length
 		// than the bound's has another first size.
-		if info, err := os.Stat(word); err == nil && len(m.Sizes) > 0 && m.Sizes[0] > 0 && m.Bytes > 0 {
-			if row := m.Bytes / m.Sizes[0]; row > 0 && info.Size()%row == 0 && info.Size() <= m.Bytes {
+		if info, err := os.Stat(word); err == nil && len(m.Sizes) > 0 && m.Sizes[0] > 0 &&
+			m.Bytes > 0 {
+			if row := m.Bytes / m.Sizes[0]; row > 0 && info.Size()%row == 0 &&
+				info.Size() <= m.Bytes {
 				sizes := slices.Clone(m.Sizes)
 				sizes[0] = info.Size() / row
 				typ = ir.StaticTensor(m.DType, sizes...)

@@ -59,7 +59,8 @@ func TestMethods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := r.Outputs[0].Tensor.Data, c.Calls[0].Outputs[0].Tensor.Data; string(got) != string(want) {
+			if got, want := r.Outputs[0].Tensor.Data, c.Calls[0].Outputs[0].Tensor.Data; string(
+				got) != string(want) {
 				t.Errorf("%s, method %q: %v, want %v", w.Name(), method, got, want)
 			}
 		}

@@ -28,7 +28,8 @@ func newRoom(limit int64) *room {
 // take takes n bytes of the room.
 func (r *room) take(n int64) error {
 	if n > r.left {
-		return &way.MemoryError{What: "with those before it it", Need: r.limit - r.left + n, Limit: r.limit}
+		return &way.MemoryError{What: "with those before it it", Need: r.limit - r.left + n,
+			Limit: r.limit}
 	}
 	r.left -= n
 	return nil
@@ -115,7 +116,9 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 			shape[i] = n
 			row *= n
 		case dynamic >= 0:
-			return nil, fmt.Errorf("the model takes %v: with more than one dynamic size give a .npy file", t)
+			return nil,
+				fmt.Errorf("the model takes %v: with more than one dynamic size give a .npy file",
+					t)
 		default:
 			dynamic = i
 			_, most = s.Bounds()
@@ -132,7 +135,8 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 		case int64(len(data)) > row:
 			return nil, fmt.Errorf("the model takes %v, %d bytes: the file has more", t, row)
 		case int64(len(data)) < row:
-			return nil, fmt.Errorf("the model takes %v, %d bytes: the file has %d", t, row, len(data))
+			return nil, fmt.Errorf("the model takes %v, %d bytes: the file has %d", t,
+				row, len(data))
 		}
 		return &tensor.Tensor{DType: t.DType, Shape: shape, Data: data}, nil
 	}
@@ -150,7 +154,8 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 	case n > bytes:
 		return nil, fmt.Errorf("the model takes %v, at most %d bytes: the file has more", t, bytes)
 	case row == 0 && n > 0, row > 0 && n%row != 0:
-		return nil, fmt.Errorf("the model takes %v, a multiple of %d bytes: the file has %d", t, row, n)
+		return nil, fmt.Errorf("the model takes %v, a multiple of %d bytes: the file has %d", t,
+			row, n)
 	case row > 0:
 		shape[dynamic] = n / row
 	}

@@ -98,7 +98,8 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 		given.NPY = given.NPY || npy
 	}
 	if len(words) > 0 {
-		return nil, inputError("input %q is too much: the model takes %d", words[0], len(given.Values))
+		return nil, inputError("input %q is too much: the model takes %d", words[0],
+			len(given.Values))
 	}
 	if err := tensor.Fit(values, given.Values); err != nil {
 		return nil, &way.InputError{Err: err}
@@ -107,19 +108,22 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 }
 
 // Run makes one call of a model's first method.
-func Run(ctx context.Context, w way.Way, model string, inputs []tensor.Value) (*way.CallResult, error) {
+func Run(ctx context.Context, w way.Way, model string,
+	inputs []tensor.Value) (*way.CallResult, error) {
 	return RunMethod(ctx, w, model, "", inputs)
 }
 
 // RunMethod is Run for the method of a name; "" is the first.
-func RunMethod(ctx context.Context, w way.Way, model, method string, inputs []tensor.Value) (*way.CallResult, error) {
+func RunMethod(ctx context.Context, w way.Way, model, method string,
+	inputs []tensor.Value) (*way.CallResult, error) {
 	r, _, err := Trace(ctx, w, model, method, inputs)
 	return r, err
 }
 
 // Trace is RunMethod that also returns the calls of kernels, or instructions, of
 // the method, to which the result's Steps are parallel; nil if w counts none.
-func Trace(ctx context.Context, w way.Way, model, method string, inputs []tensor.Value) (*way.CallResult, []way.Step, error) {
+func Trace(ctx context.Context, w way.Way, model, method string,
+	inputs []tensor.Value) (*way.CallResult, []way.Step, error) {
 	at, err := methodOf(model, method)
 	if err != nil {
 		return nil, nil, err

@@ -44,7 +44,8 @@ func TestInputs(t *testing.T) {
 
 // Numbers that are part of the program are not asked for.
 func TestInputsLeaveOutConstants(t *testing.T) {
-	given, err := Inputs(cases+"scalar_inputs/model.pt2", []string{cases + "scalar_inputs/input_0.bin"}, 0)
+	given, err := Inputs(cases+"scalar_inputs/model.pt2",
+		[]string{cases + "scalar_inputs/input_0.bin"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,8 @@ func TestRandom(t *testing.T) {
 func TestCaseOfFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "case")
 	err := Case(t.Context(), dir, t.TempDir(), nil, nil, "c")
-	if err == nil || !strings.Contains(err.Error(), "only a .pt2, .pte or .bpte file can become part of a case") {
+	if err == nil || !strings.Contains(err.Error(),
+		"only a .pt2, .pte or .bpte file can become part of a case") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(dir); err == nil {

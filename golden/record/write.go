@@ -55,7 +55,8 @@ func tensorFile(base string, t *tensor.Tensor, npy bool) (codegen.File, error) {
 }
 
 // Case writes a case of one call: model, inputs, outputs.
-func Case(ctx context.Context, dir, model string, inputs []tensor.Value, r *way.CallResult, via string) error {
+func Case(ctx context.Context, dir, model string, inputs []tensor.Value, r *way.CallResult,
+	via string) error {
 	files, err := modelFiles(model)
 	if err != nil {
 		return err

@@ -79,7 +79,8 @@ func TestFresh(t *testing.T) {
 		}
 	}
 	if left, err := pkg.Check(t.Context(), "kernels"); err != nil || left != nil {
-		t.Errorf("kernels is not what would be written: %v, %v; go test ./golden/registry -update", left, err)
+		t.Errorf("kernels is not what would be written: %v, %v; go test ./golden/registry -update",
+			left, err)
 	}
 	for _, f := range pkg.Files {
 		path := filepath.Join("kernels", f.Name)
@@ -87,7 +88,8 @@ func TestFresh(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		} else if diff := cmp.Diff(string(have), string(f.Data)); diff != "" {
-			t.Errorf("%s is out of date; go test ./golden/registry -update (-have +generated):\n%s", path, diff)
+			t.Errorf("%s is out of date; go test ./golden/registry -update (-have +generated):\n%s",
+				path, diff)
 		}
 	}
 }
@@ -107,7 +109,8 @@ func TestRuns(t *testing.T) {
 		if err := compile.Lower(model, compile.Options{Lang: "pte"}); err != nil {
 			t.Fatal(err)
 		}
-		tolerance := compare.Tolerance{Terms: way.Terms(ops.Standard(), model)[0], Slack: c.Slack, Class: c.ByClass}
+		tolerance := compare.Tolerance{Terms: way.Terms(ops.Standard(), model)[0], Slack: c.Slack,
+			Class: c.ByClass}
 		p, err := rt.Load(rt.Bytes(program(t, name)), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,8 @@ func TestBandsAgree(t *testing.T) {
 	cases, names := allCases(t)
 	var index []int
 	for i, name := range names {
-		if strings.Contains(name, "conv") || strings.Contains(name, "lenet") || strings.Contains(name, "digits") {
+		if strings.Contains(name, "conv") || strings.Contains(name, "lenet") ||
+			strings.Contains(name, "digits") {
 			jobs, index = append(jobs, cases[i]), append(index, i)
 		}
 	}
@@ -93,7 +94,8 @@ func hasBands(r *way.Result) bool {
 	if r.Native != nil {
 		codegen.Walk(r.Native.Methods[0].Body, func(s native.Stmt) {
 			c, ok := s.(*native.Call)
-			found = found || ok && c.Args[0].Root != nil && strings.Contains(c.Args[0].Root.Name, "_rows")
+			found = found || ok && c.Args[0].Root != nil &&
+				strings.Contains(c.Args[0].Root.Name, "_rows")
 		})
 	}
 	return found
@@ -116,7 +118,8 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 	}
 	weight := func(sizes ...int) string {
 		w := fmt.Sprintf("w%d", params.Len())
-		fmt.Fprintf(&params, "  parameter %%%s: f32%s \"%s\" = [%s]\n", w, strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), w, randomNumbers(r, sizes...))
+		fmt.Fprintf(&params, "  parameter %%%s: f32%s \"%s\" = [%s]\n", w,
+			strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), w, randomNumbers(r, sizes...))
 		return w
 	}
 	for range 2 + r.Intn(4) {
@@ -151,7 +154,8 @@ func randomConvolutions(t *testing.T, r *rand.Rand) way.Job {
 	last := name
 	channels = 1
 	emit("aten.sum.dim_IntList(self=%%%s, dim=[1], keepdim=true, dtype=none)", last)
-	text := fmt.Sprintf("program \"rows.pt2\"\n\nmethod forward {\n%s%s  return (%%%s)\n}\n", params.String(), body.String(), name)
+	text := fmt.Sprintf("program \"rows.pt2\"\n\nmethod forward {\n%s%s  return (%%%s)\n}\n",
+		params.String(), body.String(), name)
 	return programJob(t, r, "rows", text, in)
 }
 
@@ -181,8 +185,9 @@ func programJob(t *testing.T, r *rand.Rand, name, text string, in []int64) way.J
 	for i := range x.Len() {
 		binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(r.Float32()*2-1))
 	}
-	return way.Job{Name: name, Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}}, Open: func() (*ir.Program, io.Closer, error) {
-		p, err := ir.Parse(name, text)
-		return p, nil, err
-	}}
+	return way.Job{Name: name, Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}},
+		Open: func() (*ir.Program, io.Closer, error) {
+			p, err := ir.Parse(name, text)
+			return p, nil, err
+		}}
 }

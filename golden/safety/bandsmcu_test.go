@@ -25,7 +25,9 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 	}
 	cases, names := allCases(t)
 	for i, name := range names {
-		if strings.HasPrefix(name, "channels_last_conv") || strings.HasPrefix(name, "conv_cat") || strings.HasPrefix(name, "lenet") || strings.HasPrefix(name, "residual") || strings.HasPrefix(name, "dynamic_batch") {
+		if strings.HasPrefix(name, "channels_last_conv") || strings.HasPrefix(name, "conv_cat") ||
+			strings.HasPrefix(name, "lenet") || strings.HasPrefix(name, "residual") ||
+			strings.HasPrefix(name, "dynamic_batch") {
 			jobs = append(jobs, cases[i])
 		}
 	}
@@ -48,10 +50,12 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 		least   int // programs that have bands
 	}{
 		{"1 row", compile.Options{Bands: 1}, withoutWarnings(), random / 2},
-		{"3 rows, poisoned", compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true}, comparing(), random / 2},
+		{"3 rows, poisoned", compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true},
+			comparing(), random / 2},
 		{"chosen", compile.Options{}, withoutWarnings(), random / 2},
 		{"chosen for speed", compile.Options{Optimize: "speed"}, comparing(), random / 2},
-		{"chosen, poisoned", compile.Options{Planner: plan.Disjoint{}, Poison: true}, comparing(), random / 2},
+		{"chosen, poisoned", compile.Options{Planner: plan.Disjoint{}, Poison: true}, comparing(),
+			random / 2},
 		{"chosen for cortex-m0", compile.Options{Target: "cortex-m0"}, comparing(), random / 2},
 	} {
 		t.Run(h.name, func(t *testing.T) {
@@ -67,8 +71,10 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 				if laysOver(got[i]) {
 					over++
 				}
-				if h.opt.Planner == nil && h.opt.Bands == 0 && got[i].Native != nil && arena(got[i]) > arena(whole[i]) {
-					t.Errorf("%s: the arena takes %d bytes with bands and %d without", jobs[i].Name, arena(got[i]), arena(whole[i]))
+				if h.opt.Planner == nil && h.opt.Bands == 0 && got[i].Native != nil &&
+					arena(got[i]) > arena(whole[i]) {
+					t.Errorf("%s: the arena takes %d bytes with bands and %d without", jobs[i].Name,
+						arena(got[i]), arena(whole[i]))
 				}
 			}
 			if banded < h.least {
@@ -77,7 +83,8 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 			if h.opt.Bands == 0 && over < h.least/4 {
 				t.Errorf("only %d of %d programs lay results over images", over, len(jobs))
 			}
-			t.Logf("%d of %d programs have bands, %d lay results over images", banded, len(jobs), over)
+			t.Logf("%d of %d programs have bands, %d lay results over images", banded,
+				len(jobs), over)
 		})
 	}
 }
@@ -91,7 +98,8 @@ func laysOver(r *way.Result) bool {
 	if r.Native != nil {
 		codegen.Walk(r.Native.Methods[0].Body, func(s native.Stmt) {
 			c, ok := s.(*native.Call)
-			found = found || ok && c.Kernel.Tuned != nil && c.Args[0].Root != nil && c.Args[0].Root == c.Args[1].Root && !strings.HasSuffix(c.Args[0].Root.Name, "_rows")
+			found = found || ok && c.Kernel.Tuned != nil && c.Args[0].Root != nil &&
+				c.Args[0].Root == c.Args[1].Root && !strings.HasSuffix(c.Args[0].Root.Name, "_rows")
 		})
 	}
 	return found

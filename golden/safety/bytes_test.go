@@ -26,7 +26,9 @@ func TestBytesAgree(t *testing.T) {
 	want := runAll(t.Context(), way.Reference{}, jobs)
 	for _, target := range []string{"cortex-m4", "scalar"} {
 		t.Run(target, func(t *testing.T) {
-			got := runAll(t.Context(), way.C{Settings: way.Settings{Options: compile.Options{Target: target, Optimize: "size"}}}, jobs)
+			got := runAll(t.Context(),
+				way.C{Settings: way.Settings{Options: compile.Options{Target: target,
+					Optimize: "size"}}}, jobs)
 			kernels := 0
 			for i := range jobs {
 				if err := sameBytes(want[i], got[i]); err != nil {
@@ -45,7 +47,8 @@ func TestBytesAgree(t *testing.T) {
 func ofBytes(r *way.Result) (n int) {
 	if r.Native != nil {
 		codegen.Walk(r.Native.Methods[0].Body, func(s native.Stmt) {
-			if c, ok := s.(*native.Call); ok && c.Kernel.Tuned != nil && strings.HasSuffix(c.Kernel.Tuned.Kernel.Name, "_i8") {
+			if c, ok := s.(*native.Call); ok && c.Kernel.Tuned != nil &&
+				strings.HasSuffix(c.Kernel.Tuned.Kernel.Name, "_i8") {
 				n++
 			}
 		})
@@ -69,7 +72,8 @@ func randomBytes(t *testing.T, r *rand.Rand) way.Job {
 			list[i] = fmt.Sprint(lo + r.Intn(hi-lo+1))
 		}
 		c := fmt.Sprintf("c%d", consts.Len())
-		fmt.Fprintf(&consts, "  const %%%s: %s%s = [%s]\n", c, d, strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), strings.Join(list, ", "))
+		fmt.Fprintf(&consts, "  const %%%s: %s%s = [%s]\n", c, d,
+			strings.ReplaceAll(fmt.Sprint(sizes), " ", ", "), strings.Join(list, ", "))
 		return "%" + c
 	}
 	emit := func(typ, format string, args ...any) {
@@ -103,19 +107,28 @@ func randomBytes(t *testing.T, r *rand.Rand) way.Job {
 			shift = [2]int{-9, -9}
 		}
 		channels, h, w = out, (h+2*pad-k)/stride+1, (w+2*pad-k)/stride+1
-		emit(fmt.Sprintf("i8[%d, %d, %d, %d]", batch, out, h, w), "cortex_m.%s.default(input=%%%s, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], dilation=[1, 1], %sinput_offset=%d, output_offset=%d, requantize_multipliers=%s, requantize_shifts=%s, activation_min=%d, activation_max=127, scratch=none)",
-			op, name, weight, bias(out), stride, stride, pad, pad, multiplier, r.Intn(257)-127, r.Intn(200)-100,
-			constant("i32", 1<<30, 1<<31-1, out), constant("i32", shift[0], shift[1], out), -128+r.Intn(2)*60)
+		emit(fmt.Sprintf("i8[%d, %d, %d, %d]", batch, out, h, w),
+			"cortex_m.%s.default(input=%%%s, weight=%s, bias=%s, stride=[%d, %d], padding=[%d, %d], dilation=[1, 1], %sinput_offset=%d, output_offset=%d, requantize_multipliers=%s, requantize_shifts=%s, activation_min=%d, activation_max=127, scratch=none)",
+			op, name, weight, bias(out), stride, stride, pad, pad, multiplier, r.Intn(257)-127,
+			r.Intn(200)-100,
+			constant("i32", 1<<30, 1<<31-1, out), constant("i32", shift[0], shift[1], out),
+			-128+r.Intn(2)*60)
 	}
 	flat := channels * h * w
-	emit(fmt.Sprintf("i8[%d, %d]", batch, flat), "aten.view.default(self=%%%s, size=[%d, %d])", name, batch, flat)
+	emit(fmt.Sprintf("i8[%d, %d]", batch, flat), "aten.view.default(self=%%%s, size=[%d, %d])",
+		name, batch, flat)
 	rows := 1 + r.Intn(9)
-	emit(fmt.Sprintf("i8[%d, %d]", batch, rows), "cortex_m.quantized_linear.default(input=%%%s, weights=%s, bias=%s, kernel_sum=none, input_offset=%d, filter_offset=0, output_offset=4, requantize_multipliers=[%d], requantize_shifts=[-8], activation_max=127, activation_min=-128)",
-		name, constant("i8", -128, 127, rows, flat), bias(rows), r.Intn(257)-127, 1<<30+r.Intn(1<<30))
+	emit(fmt.Sprintf("i8[%d, %d]", batch, rows),
+		"cortex_m.quantized_linear.default(input=%%%s, weights=%s, bias=%s, kernel_sum=none, input_offset=%d, filter_offset=0, output_offset=4, requantize_multipliers=[%d], requantize_shifts=[-8], activation_max=127, activation_min=-128)",
+		name, constant("i8", -128, 127, rows, flat), bias(rows), r.Intn(257)-127,
+		1<<30+r.Intn(1<<30))
 	if r.Intn(2) == 0 {
-		emit(fmt.Sprintf("f32[%d, %d]", batch, rows), "cortex_m.dequantize_per_tensor.default(input=%%%s, scale=0.25, zero_point=4, quant_min=-128, quant_max=127, dtype=i8)", name)
+		emit(fmt.Sprintf("f32[%d, %d]", batch, rows),
+			"cortex_m.dequantize_per_tensor.default(input=%%%s, scale=0.25, zero_point=4, quant_min=-128, quant_max=127, dtype=i8)", name)
 	}
-	text := fmt.Sprintf("program \"bytes.pt2\"\n\nmethod forward {\n  input %%x: i8%s\n%s\n%s  return (%%%s)\n}\n", strings.ReplaceAll(fmt.Sprint(in), " ", ", "), &consts, &body, name)
+	text := fmt.Sprintf(
+		"program \"bytes.pt2\"\n\nmethod forward {\n  input %%x: i8%s\n%s\n%s  return (%%%s)\n}\n",
+		strings.ReplaceAll(fmt.Sprint(in), " ", ", "), &consts, &body, name)
 	if _, err := ir.Parse("bytes", text); err != nil {
 		t.Fatalf("%v in\n%s", err, body.String())
 	}
@@ -126,8 +139,9 @@ func randomBytes(t *testing.T, r *rand.Rand) way.Job {
 	for i := range x.Data {
 		x.Data[i] = byte(r.Uint32())
 	}
-	return way.Job{Name: "bytes", Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}}, Open: func() (*ir.Program, io.Closer, error) {
-		p, err := ir.Parse("bytes", text)
-		return p, nil, err
-	}}
+	return way.Job{Name: "bytes", Calls: []way.Call{{Inputs: []tensor.Value{{Tensor: x}}}},
+		Open: func() (*ir.Program, io.Closer, error) {
+			p, err := ir.Parse("bytes", text)
+			return p, nil, err
+		}}
 }

@@ -89,7 +89,8 @@ func TestCheckedIndices(t *testing.T) {
 		"go":   "index out of range: OP at indexing.py:",
 		"eval": "assertion failed: OP at indexing.py:",
 	}
-	for _, w := range []way.Way{way.C{Settings: settings}, way.Go{Settings: settings}, way.Reference{Options: compile.Options{Checked: true}}} {
+	for _, w := range []way.Way{way.C{Settings: settings}, way.Go{Settings: settings},
+		way.Reference{Options: compile.Options{Checked: true}}} {
 		for dir, job := range indexJobs(t) {
 			plain := job
 			var ops []string
@@ -103,7 +104,8 @@ func TestCheckedIndices(t *testing.T) {
 				if ops[i] == "" {
 					equalCalls(t, w.Name()+" "+dir, r, results[0].Calls[right%len(plain.Calls)])
 					right++
-				} else if want := strings.ReplaceAll(words[w.Name()], "OP", ops[i]); r.Err == nil || !strings.Contains(r.Err.Error(), want) {
+				} else if want := strings.ReplaceAll(words[w.Name()], "OP", ops[i]); r.Err == nil ||
+					!strings.Contains(r.Err.Error(), want) {
 					t.Errorf("%s: %s: call %d: %v, want %q", w.Name(), dir, i, r.Err, want)
 				}
 			}
@@ -136,7 +138,8 @@ func TestClampedIndices(t *testing.T) {
 func TestCheckedSamples(t *testing.T) {
 	jobs := sampleJobs(t)
 	plain := runSamples(t.Context(), way.Reference{}, jobs)
-	for i, r := range runSamples(t.Context(), way.Reference{Options: compile.Options{Checked: true}}, jobs) {
+	for i, r := range runSamples(t.Context(),
+		way.Reference{Options: compile.Options{Checked: true}}, jobs) {
 		for _, problem := range agree(jobs[i], plain[i], r, true) {
 			t.Error(problem)
 		}

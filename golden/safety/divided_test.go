@@ -73,7 +73,9 @@ func TestLargeProgramsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := way.Job{Name: name, Open: func() (*ir.Program, io.Closer, error) { return ir.Clone(p), nil, nil }}
+		j := way.Job{Name: name, Open: func() (*ir.Program, io.Closer, error) {
+			return ir.Clone(p), nil, nil
+		}}
 		for _, first := range []float32{0.5, 1e6 - 200} { // the second fails amid "asserts"
 			var inputs []tensor.Value
 			for i, in := range p.Methods[0].Inputs {

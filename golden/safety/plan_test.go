@@ -148,7 +148,8 @@ func sameBytes(a, b *way.Result) error {
 
 // bothRefuse reports whether call i is one whose sizes both results refuse.
 func bothRefuse(a, b *way.Result, i int) bool {
-	return i < len(a.Calls) && i < len(b.Calls) && errors.Is(a.Calls[i].Err, way.ErrShape) && errors.Is(b.Calls[i].Err, way.ErrShape)
+	return i < len(a.Calls) && i < len(b.Calls) && errors.Is(a.Calls[i].Err, way.ErrShape) &&
+		errors.Is(b.Calls[i].Err, way.ErrShape)
 }
 
 // failure is the first error of two results, or that they differ in form.

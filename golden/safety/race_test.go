@@ -56,7 +56,8 @@ func TestGoroutinesRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closer.Close()
-	pkg, err := compile.Package(p, compile.Options{Lang: "go", Name: "digits", Threads: 2, DivideAll: true})
+	pkg, err := compile.Package(p, compile.Options{Lang: "go", Name: "digits", Threads: 2,
+		DivideAll: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestGoroutinesRace(t *testing.T) {
 	if err := pkg.Write(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"go.mod": "module digits\n\ngo 1.24\n", "race_test.go": raceTest} {
+	for name, text := range map[string]string{"go.mod": "module digits\n\ngo 1.24\n",
+		"race_test.go": raceTest} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,8 @@ func agree(j sampleJob, a, b *way.Result, bits bool) (problems []string) {
 			err = sameCall(&a.Calls[i], &b.Calls[i], tol)
 		}
 		if err != nil && len(problems) < 3 {
-			problems = append(problems, fmt.Sprintf("%s: sample %d %s: %v", j.operator, i, j.samples[i], err))
+			problems = append(problems, fmt.Sprintf("%s: sample %d %s: %v", j.operator, i,
+				j.samples[i], err))
 		}
 	}
 	return problems
@@ -145,12 +146,15 @@ func runSamples(ctx context.Context, w way.Way, jobs []sampleJob) (results []*wa
 // bundle makes one program of those of several operators.
 func bundle(jobs []sampleJob) way.Job {
 	all := &ir.Program{Source: "samples"}
-	out := way.Job{Name: "samples", Open: func() (*ir.Program, io.Closer, error) { return ir.Clone(all), nil, nil }}
+	out := way.Job{Name: "samples", Open: func() (*ir.Program, io.Closer, error) {
+		return ir.Clone(all), nil, nil
+	}}
 	for k, j := range jobs {
 		p, _, _ := j.Open()
 		for i, m := range p.Methods {
 			m.Name = fmt.Sprintf("operator%d_%s", k, m.Name)
-			out.Calls = append(out.Calls, way.Call{Method: len(all.Methods), Inputs: j.Calls[i].Inputs})
+			out.Calls = append(out.Calls, way.Call{Method: len(all.Methods),
+				Inputs: j.Calls[i].Inputs})
 			all.Methods = append(all.Methods, m)
 		}
 	}
@@ -240,7 +244,8 @@ func sampleInput(in ops.Input, r *ops.Rand) tensor.Value {
 	case ir.IntKind:
 		return tensor.Value{Scalar: ir.Int(binary.LittleEndian.Uint64(data))}
 	case ir.FloatKind:
-		return tensor.Value{Scalar: ir.Float(math.Float64frombits(binary.LittleEndian.Uint64(data)))}
+		return tensor.Value{
+			Scalar: ir.Float(math.Float64frombits(binary.LittleEndian.Uint64(data)))}
 	case ir.BoolKind:
 		return tensor.Value{Scalar: ir.BoolArg(data[0] != 0)}
 	}

@@ -18,11 +18,14 @@ func TestSanitizers(t *testing.T) {
 	w := way.C{
 		Target: toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc with sanitizers"),
 		// The harness ends by exit, with blocks still in use.
-		Env:      []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1"},
+		Env: []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0",
+			"UBSAN_OPTIONS=print_stacktrace=1"},
 		ByHeader: true,
 	}
 	check := func(dirs []string, w way.Way) {
-		report, err := conform.Check(t.Context(), dirs, []way.Way{w}, func(m conform.Miss) { t.Error(m) }, nil)
+		report, err := conform.Check(t.Context(), dirs, []way.Way{w}, func(m conform.Miss) {
+			t.Error(m)
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

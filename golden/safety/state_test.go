@@ -159,7 +159,8 @@ func TestStateInPlace(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
-	shared := []string{"counter_buffer", "index_put_scatter", "input_mutation", "llama_kvcache", "static_kv_prefill"}
+	shared := []string{"counter_buffer", "index_put_scatter", "input_mutation", "llama_kvcache",
+		"static_kv_prefill"}
 	for _, name := range shared {
 		more, err := filepath.Glob(filepath.Join("../../../shared/models", name, "model*.pt2"))
 		if err != nil {
@@ -202,7 +203,9 @@ func TestStateInPlace(t *testing.T) {
 // heldBy returns the memory that outlives a call of m.
 func heldBy(m *native.Method) (held []*native.Buffer) {
 	for _, b := range m.Buffers {
-		changed := slices.ContainsFunc(m.Inputs, func(p native.Port) bool { return p.Buf == b && p.Mutated })
+		changed := slices.ContainsFunc(m.Inputs, func(p native.Port) bool {
+			return p.Buf == b && p.Mutated
+		})
 		if b.Root == nil && !b.Len.IsZero() && (b.Storage == native.State || changed) {
 			held = append(held, b)
 		}
@@ -224,7 +227,8 @@ func movesOf(m *native.Method) (names []string) {
 			for i, b := range c.Args {
 				read, write := c.Kernel.Uses(i)
 				switch {
-				case b.MaxLen < h.MaxLen || b.DType != h.DType || read && write || c.Kernel.IsScratch(i):
+				case b.MaxLen < h.MaxLen || b.DType != h.DType || read && write ||
+					c.Kernel.IsScratch(i):
 				case read:
 					from = append(from, b)
 				default:

@@ -15,7 +15,8 @@ import (
 // threadCases are the cases, by what is in their names, of which kernels in parts
 // are run: convolutions and products, pooling, attention, rows and columns that are
 // reduced, tables, memory that results and operands have in common.
-var threadCases = []string{"conv", "digits", "lenet", "attention", "matmul", "pool2d", "softmax", "layer_norm", "batch_norm", "resize",
+var threadCases = []string{"conv", "digits", "lenet", "attention", "matmul", "pool2d", "softmax",
+	"layer_norm", "batch_norm", "resize",
 	"cat_split", "embedding", "dynamic_two", "reshape", "gather_scatter", "mutated"}
 
 // Kernels whose parts run in threads of their own give the same bytes as whole
@@ -26,7 +27,10 @@ func TestThreadsAgree(t *testing.T) {
 	var names []string
 	var index []int
 	for i, name := range allNames {
-		if dir, file := path.Split(name); file == "model.pt2" && slices.ContainsFunc(threadCases, func(s string) bool { return strings.Contains(dir, s) }) {
+		if dir, file := path.Split(name); file == "model.pt2" &&
+			slices.ContainsFunc(threadCases, func(s string) bool {
+				return strings.Contains(dir, s)
+			}) {
 			jobs, names, index = append(jobs, all[i]), append(names, name), append(index, i)
 		}
 	}
@@ -57,19 +61,29 @@ func TestThreadsAgree(t *testing.T) {
 func TestWideThreadsAgree(t *testing.T) {
 	var jobs []way.Job
 	for _, s := range []struct{ channels, outs, kernel, stride, height, width int }{
-		{8, 64, 1, 1, 9, 9}, {40, 128, 1, 1, 3, 5}, {8, 96, 3, 3, 9, 7}, {12, 300, 3, 3, 2, 13}, {8, 64, 3, 1, 24, 24}, {64, 128, 3, 2, 40, 40}, {96, 320, 1, 1, 7, 7},
+		{8, 64, 1, 1, 9, 9}, {40, 128, 1, 1, 3, 5}, {8, 96, 3, 3, 9, 7}, {12, 300, 3, 3, 2, 13},
+		{8, 64, 3, 1, 24, 24}, {64, 128, 3, 2, 40, 40}, {96, 320, 1, 1, 7, 7},
 	} {
 		x := fmt.Sprintf("f32[1, %d, %d, %d]", s.channels, s.height, s.width)
-		last := fmt.Sprintf("%s[%d, 1, %d, %d]", x, s.channels*s.height*s.width, s.width*s.channels, s.channels)
-		op := fmt.Sprintf("aten.convolution.default(input=%%v, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.stride, s.kernel/2)
-		w, y := []int{s.outs, s.channels, s.kernel, s.kernel}, []int{1, s.outs, (s.height-1)/s.stride + 1, (s.width-1)/s.stride + 1}
+		last := fmt.Sprintf("%s[%d, 1, %d, %d]", x, s.channels*s.height*s.width, s.width*s.channels,
+			s.channels)
+		op := fmt.Sprintf(
+			"aten.convolution.default(input=%%v, weight=%%w, bias=%%b, stride=[%[1]d, %[1]d], padding=[%[2]d, %[2]d], dilation=[1, 1], transposed=false, output_padding=[0, 0], groups=1)", s.stride, s.kernel/2)
+		w, y := []int{s.outs, s.channels, s.kernel, s.kernel},
+			[]int{1, s.outs, (s.height-1)/s.stride + 1, (s.width-1)/s.stride + 1}
 		jobs = append(jobs,
-			wideLayer(t, fmt.Sprintf("convolution %+v", s), []int{1, s.channels, s.height, s.width}, x+" = aten.relu.default(self=%x)", w, y, op),
-			wideLayer(t, fmt.Sprintf("convolution with channels last %+v", s), []int{1, s.height, s.width, s.channels}, last+" = aten.permute.default(self=%x, dims=[0, 3, 1, 2])", w, y, op))
+			wideLayer(t, fmt.Sprintf("convolution %+v", s), []int{1, s.channels, s.height, s.width},
+				x+" = aten.relu.default(self=%x)", w, y, op),
+			wideLayer(t, fmt.Sprintf("convolution with channels last %+v", s),
+				[]int{1, s.height, s.width, s.channels},
+				last+" = aten.permute.default(self=%x, dims=[0, 3, 1, 2])", w, y, op))
 	}
-	for _, s := range []struct{ rows, in, outs int }{{1, 9, 192}, {40, 9, 64}, {40, 9, 300}, {100, 20, 96}, {30, 8, 32}} {
-		jobs = append(jobs, wideLayer(t, fmt.Sprintf("linear %+v", s), []int{s.rows, s.in}, fmt.Sprintf("f32[%d, %d] = aten.relu.default(self=%%x)", s.rows, s.in),
-			[]int{s.outs, s.in}, []int{s.rows, s.outs}, "aten.linear.default(input=%v, weight=%w, bias=%b)"))
+	for _, s := range []struct{ rows, in, outs int }{{1, 9, 192}, {40, 9, 64}, {40, 9, 300},
+		{100, 20, 96}, {30, 8, 32}} {
+		jobs = append(jobs, wideLayer(t, fmt.Sprintf("linear %+v", s), []int{s.rows, s.in},
+			fmt.Sprintf("f32[%d, %d] = aten.relu.default(self=%%x)", s.rows, s.in),
+			[]int{s.outs, s.in}, []int{s.rows, s.outs},
+			"aten.linear.default(input=%v, weight=%w, bias=%b)"))
 	}
 	for _, lang := range []string{"c", "go"} {
 		whole := runAll(t.Context(), language(lang, way.Settings{}, comparing()), jobs)
@@ -92,8 +106,11 @@ func TestWideThreadsAgree(t *testing.T) {
 func wideLayer(t *testing.T, name string, x []int, v string, w, y []int, op string) way.Job {
 	t.Helper()
 	r := rand.New(rand.NewSource(5))
-	shape := func(sizes []int) string { return "f32" + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ") }
-	text := fmt.Sprintf("program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%v: %s\n  %%y: %s = %s\n  return (%%y)\n}\n",
+	shape := func(sizes []int) string {
+		return "f32" + strings.ReplaceAll(fmt.Sprint(sizes), " ", ", ")
+	}
+	text := fmt.Sprintf(
+		"program \"wide.pt2\"\n\nmethod forward {\n  parameter %%w: %s \"w\" = [%s]\n  parameter %%b: f32[%d] \"b\" = [%s]\n  input %%x: %s\n\n  %%v: %s\n  %%y: %s = %s\n  return (%%y)\n}\n",
 		shape(w), randomNumbers(r, w...), w[0], randomNumbers(r, w[0]), shape(x), v, shape(y), op)
 	in := make([]int64, len(x))
 	for i, n := range x {

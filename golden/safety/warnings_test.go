@@ -22,7 +22,8 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	targets := []toolchain.Target{
-		toolchain.Clang().With("-fsyntax-only"), toolchain.GXX().With("-fsyntax-only"), toolchain.ClangXX().With("-fsyntax-only"),
+		toolchain.Clang().With("-fsyntax-only"), toolchain.GXX().With("-fsyntax-only"),
+		toolchain.ClangXX().With("-fsyntax-only"),
 		toolchain.CortexM4().With("-O1"), toolchain.RISCV32().With("-O1"),
 	}
 	for _, dir := range dirs {

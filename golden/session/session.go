@@ -87,7 +87,8 @@ type CrashError struct {
 func (e *CrashError) Error() string {
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
-		if strings.Contains(line, "ERROR") || strings.Contains(line, "runtime error") || strings.HasPrefix(line, "panic") ||
+		if strings.Contains(line, "ERROR") || strings.Contains(line, "runtime error") ||
+			strings.HasPrefix(line, "panic") ||
 			strings.HasPrefix(line, "fatal") || strings.HasPrefix(line, "SIG") {
 			return fmt.Sprintf("crashed: %v: %s", e.Cause, line)
 		}

@@ -32,7 +32,8 @@ func cProgram(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	exe := filepath.Join(dir, "models")
-	if err := toolchain.GCC().Build(t.Context(), dir, exe, runner, "testdata/models.c"); err != nil {
+	if err := toolchain.GCC().Build(t.Context(), dir, exe, runner, "testdata/models.c"); err !=
+		nil {
 		t.Fatal(err)
 	}
 	return []string{exe}
@@ -47,7 +48,8 @@ func goProgram(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"models.go": text, "go.mod": []byte("module models\n\ngo 1.24\n")} {
+	for name, data := range map[string][]byte{"models.go": text,
+		"go.mod": []byte("module models\n\ngo 1.24\n")} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +99,8 @@ func TestRun(t *testing.T) {
 				failed := a.Status != 0
 				got = append(got, fmt.Sprint(failed, out))
 			})
-			want := []string{"false [4 3]", "false [5 7]", "false [6 5]", "crashed", "false [7 6]", "crashed", "true [0 -1]", "false [11 30]"}
+			want := []string{"false [4 3]", "false [5 7]", "false [6 5]", "crashed", "false [7 6]",
+				"crashed", "true [0 -1]", "false [11 30]"}
 			for i, g := range got {
 				if strings.HasPrefix(g, "crashed") {
 					if (i == 5) != strings.Contains(g, "does not come back") {

@@ -12,14 +12,17 @@ import (
 )
 
 // printers are the packages that write what tools and people read.
-var printers = []string{"codegen", "codegen/c", "codegen/golang", "codegen/registry", "codegen/inspect"}
+var printers = []string{"codegen", "codegen/c", "codegen/golang", "codegen/registry",
+	"codegen/inspect"}
 
 const foreignPath = module + "/ir/foreign"
 
 // mayReadRaw are the functions that may take foreign text as it is: they compare it,
 // look things up by it, store it or make a name of it. None of them prints it.
 var mayReadRaw = []string{
-	"lower/native.docOf", "lower/native.kernelName", "lower/native.Origin.Base", "lower/native.Location.graph", // ir's words for it, and a text again
+	// ir's words for it, and a text again
+	"lower/native.docOf", "lower/native.kernelName", "lower/native.Origin.Base",
+	"lower/native.Location.graph",
 	"lower/native.collector.add", // likewise
 	"lower/native.builder.file",  // for ir.Error, which quotes it
 	"lower/native.newLayout",     // the name of a problem of package plan
@@ -48,7 +51,9 @@ func TestRawText(t *testing.T) {
 				}
 				at := room + "." + name
 				used[at] = true
-				if !slices.ContainsFunc(mayReadRaw, func(may string) bool { return strings.HasPrefix(at, may) }) {
+				if !slices.ContainsFunc(mayReadRaw, func(may string) bool {
+					return strings.HasPrefix(at, may)
+				}) {
 					t.Errorf("%s: %s reads foreign text raw", p.Fset.Position(sel.Pos()), at)
 				}
 				return true
@@ -103,7 +108,8 @@ func unescaped(p *packages.Package) []string {
 			switch n := n.(type) {
 			case *ast.CallExpr:
 				anyArgs(p, n, func(arg ast.Expr) {
-					if holdsForeign(p.TypesInfo.TypeOf(arg), 0) && !slices.Contains(messages, calledName(p, n)) {
+					if holdsForeign(p.TypesInfo.TypeOf(arg), 0) &&
+						!slices.Contains(messages, calledName(p, n)) {
 						report(arg, "foreign text is handed to "+calledName(p, n))
 					}
 				})
@@ -112,7 +118,8 @@ func unescaped(p *packages.Package) []string {
 						allow(arg, allowed)
 					}
 				}
-				if describes && strings.HasPrefix(calledName(p, n), "fmt.Fprint") && !slices.Contains(writes, function(file, n)) {
+				if describes && strings.HasPrefix(calledName(p, n), "fmt.Fprint") &&
+					!slices.Contains(writes, function(file, n)) {
 					report(n, "fmt writes what may be of a file")
 				}
 				if source(p, n) && !allowed[n] && !describes {
@@ -171,7 +178,9 @@ func allow(e ast.Expr, allowed map[ast.Expr]bool) {
 func takesFiles(p *packages.Package, call *ast.CallExpr) bool {
 	name := calledName(p, call)
 	for _, ok := range []string{
-		foreignPath + ".", module + "/kernels/ops.", module + "/lower/raise.", module + "/ir/pte.", module + "/ir/pte/form.", module + "/ir.", "strings.Has", "strings.Contains", "strings.Trim", "len",
+		foreignPath + ".", module + "/kernels/ops.", module + "/lower/raise.", module + "/ir/pte.",
+		module + "/ir/pte/form.", module + "/ir.", "strings.Has", "strings.Contains",
+		"strings.Trim", "len",
 	} {
 		if strings.HasPrefix(name, ok) {
 			return true
@@ -221,7 +230,8 @@ func source(p *packages.Package, e ast.Expr) bool {
 
 // harmless are methods whose words are ours.
 var harmless = []string{
-	module + "/ir.DType.String", module + "/ir.DType.Short", module + "/ir.Type.String", module + "/ir.Kind.String",
+	module + "/ir.DType.String", module + "/ir.DType.Short", module + "/ir.Type.String", module +
+		"/ir.Kind.String",
 	module + "/ir/pte.ScalarType.String",
 	"*" + module + "/ir/pte.Tensor.TypeString",
 }
@@ -250,7 +260,8 @@ func anyArgs(p *packages.Package, call *ast.CallExpr, do func(ast.Expr)) {
 		case i < n:
 			param = sig.Params().At(i).Type()
 		}
-		if _, isParam := param.(*types.TypeParam); param != nil && !isParam && types.IsInterface(param) {
+		if _, isParam := param.(*types.TypeParam); param != nil && !isParam &&
+			types.IsInterface(param) {
 			if empty, ok := param.Underlying().(*types.Interface); ok && empty.NumMethods() == 0 {
 				do(arg)
 			}
@@ -287,7 +298,8 @@ func calledName(p *packages.Package, call *ast.CallExpr) string {
 
 func isForeign(t types.Type) bool {
 	named, ok := t.(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == foreignPath && named.Obj().Name() == "Text"
+	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == foreignPath &&
+		named.Obj().Name() == "Text"
 }
 
 // holdsForeign reports whether fmt could reach foreign text in a value of the type:
@@ -326,7 +338,8 @@ func eachFunction(p *packages.Package, do func(name string, body ast.Node)) {
 			if f, ok := d.(*ast.FuncDecl); ok {
 				name = f.Name.Name
 				if f.Recv != nil {
-					name = strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*") + "." + name
+					name = strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*") + "." +
+						name
 				}
 			}
 			do(name, d)
@@ -388,7 +401,8 @@ var typedOnce []*packages.Package
 func typed(t *testing.T) []*packages.Package {
 	t.Helper()
 	if typedOnce == nil {
-		typedOnce = loadTyped(t, nil, "./codegen/...", "./lower/native", "./rt/...", "./cmd/...", "./golden/measure", "./golden/way")
+		typedOnce = loadTyped(t, nil, "./codegen/...", "./lower/native", "./rt/...", "./cmd/...",
+			"./golden/measure", "./golden/way")
 	}
 	return typedOnce
 }
@@ -397,8 +411,10 @@ func loadTyped(t *testing.T, overlay map[string][]byte, patterns ...string) []*p
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
 		Overlay: overlay,
-		Mode:    packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
-		Dir:     "../..",
+		Mode: packages.NeedName | packages.NeedImports | packages.NeedDeps | packages.NeedFiles |
+			packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes |
+			packages.NeedTypesInfo,
+		Dir: "../..",
 	}, patterns...)
 	if err != nil {
 		t.Fatal(err)

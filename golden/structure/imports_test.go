@@ -20,13 +20,17 @@ var mayImport = map[string][]string{
 	"templates":    {},
 	"lower":        {"ir", "ir/pte", "kernels"}, // lower/raise reads the file form of a program
 	"lower/native": {"ir", "kernels", "plan"},   // native form carries its plan
-	"codegen":      {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan", "templates"},
-	"rt":           {"ir", "ir/pte"},
-	"rt/portable":  {"ir", "ir/pte", "rt", "kernels"}, // the kernels of the whole table; an app without it links none
-	"rt/compiled":  {"ir", "ir/pte", "rt", "kernels"}, // of kernels what packs constants; generated registries are made of it
-	"rt/optimize":  {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native", "kernels", "plan"},
-	"golden":       {"*"},
-	"cmd":          {"*"},
+	"codegen": {"ir", "ir/pt2", "ir/pte", "kernels", "lower", "lower/native", "plan",
+		"templates"},
+	"rt": {"ir", "ir/pte"},
+	// the kernels of the whole table; an app without it links none
+	"rt/portable": {"ir", "ir/pte", "rt", "kernels"},
+	// of kernels what packs constants; generated registries are made of it
+	"rt/compiled": {"ir", "ir/pte", "rt", "kernels"},
+	"rt/optimize": {"ir", "ir/pte", "rt", "rt/portable", "lower", "lower/native",
+		"kernels", "plan"},
+	"golden": {"*"},
+	"cmd":    {"*"},
 }
 
 // mayImportOutside are the modules that packages other than tests may use.
@@ -69,7 +73,8 @@ func TestImports(t *testing.T) {
 func judge(room, path, imported string) string {
 	inside, ok := strings.CutPrefix(imported, module+"/")
 	if !ok {
-		if strings.Contains(strings.Split(imported, "/")[0], ".") && !allowed(mayImportOutside[room], imported) {
+		if strings.Contains(strings.Split(imported, "/")[0], ".") &&
+			!allowed(mayImportOutside[room], imported) {
 			return "a dependency that room " + room + " does not have"
 		}
 		return ""
@@ -122,7 +127,8 @@ func TestJudge(t *testing.T) {
 
 func loadAll(t *testing.T) []*packages.Package {
 	t.Helper()
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports | packages.NeedFiles, Dir: "../.."}, "./...")
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports |
+		packages.NeedFiles, Dir: "../.."}, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,8 @@ func TestNoOperatorNamesInPrinters(t *testing.T) {
 			}
 			files++
 			for _, lit := range stringsIn(t, file) {
-				if strings.Contains(lit.text, "aten.") || strings.Contains(lit.text, "aten::") || banned[lit.text] {
+				if strings.Contains(lit.text, "aten.") || strings.Contains(lit.text, "aten::") ||
+					banned[lit.text] {
 					t.Errorf("%s: %q names an operator", lit.at, lit.text)
 				}
 			}
@@ -67,7 +68,8 @@ func operatorNames() map[string]bool {
 
 // scalarWords are names of operators that are also words of C and Go, or names
 // of scalar functions that both languages have.
-var scalarWords = []string{"min", "max", "abs", "copy", "sizes", "float", "double", "int", "long", "short", "bool", "t", "clone", "index", "size", "full", "view", "narrow"}
+var scalarWords = []string{"min", "max", "abs", "copy", "sizes", "float", "double", "int", "long",
+	"short", "bool", "t", "clone", "index", "size", "full", "view", "narrow"}
 
 type literalAt struct {
 	text string

@@ -20,9 +20,11 @@ var npyNames = []struct {
 	name string
 	d    ir.DType
 }{
-	{"b1", ir.Bool}, {"u1", ir.Uint8}, {"i1", ir.Int8}, {"i2", ir.Int16}, {"i4", ir.Int32}, {"i8", ir.Int64},
+	{"b1", ir.Bool}, {"u1", ir.Uint8}, {"i1", ir.Int8}, {"i2", ir.Int16}, {"i4", ir.Int32},
+	{"i8", ir.Int64},
 	{"u2", ir.Uint16}, {"u4", ir.Uint32}, {"u8", ir.Uint64},
-	{"f2", ir.Float16}, {"f4", ir.Float32}, {"f8", ir.Float64}, {"c8", ir.Complex64}, {"c16", ir.Complex128},
+	{"f2", ir.Float16}, {"f4", ir.Float32}, {"f8", ir.Float64}, {"c8", ir.Complex64},
+	{"c16", ir.Complex128},
 }
 
 // ParseNPY reads a .npy file: version 1 to 3, little endian or single bytes,
@@ -130,7 +132,8 @@ func npyHeader(r io.Reader) (string, error) {
 		return "", fmt.Errorf("npy: the header ends early")
 	}
 	if length > maxNPYHeader {
-		return "", fmt.Errorf("npy: a header of %d bytes: no more than %d are read", length, maxNPYHeader)
+		return "", fmt.Errorf("npy: a header of %d bytes: no more than %d are read", length,
+			maxNPYHeader)
 	}
 	return string(text), nil
 }
@@ -145,7 +148,9 @@ func npyDType(descr string) (ir.DType, error) {
 			return n.d, nil
 		}
 	}
-	return ir.InvalidDType, fmt.Errorf("npy: dtype %q is not supported: save it little endian with a plain dtype", descr)
+	return ir.InvalidDType,
+		fmt.Errorf("npy: dtype %q is not supported: save it little endian with a plain dtype",
+			descr)
 }
 
 // fromFortran returns the elements in row-major order.
@@ -199,7 +204,8 @@ func FormatNPY(t *Tensor) ([]byte, error) {
 	if len(sizes) == 1 {
 		shape += ","
 	}
-	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, npyNames[i].name, shape)
+	header := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order,
+		npyNames[i].name, shape)
 	// The elements begin at a multiple of 64; a newline ends the header.
 	pad := 63 - (10+len(header))%64
 	header += strings.Repeat(" ", pad) + "\n"

@@ -47,7 +47,8 @@ func TestNPYRoundTrip(t *testing.T) {
 }
 
 func TestNPYFortran(t *testing.T) {
-	got, err := ParseNPY(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n", 1, 4, 2, 5, 3, 6))
+	got, err := ParseNPY(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n", 1, 4,
+		2, 5, 3, 6))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +81,19 @@ func TestNPYErrors(t *testing.T) {
 		{[]byte("\x93NUMPY\x09\x00\x00\x00"), "version 9"},
 		{[]byte("\x93NUMPY\x01\x00\xff\xff"), "ends early"},
 		{[]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"), "ends early"},
-		{npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 0, 0, 0, 0), "little endian"},
+		{npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 0, 0, 0, 0),
+			"little endian"},
 		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 0, 0, 0, 0), "has 4"},
-		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999)}"), "too large"},
-		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"), "malformed"},
+		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999)}"),
+			"too large"},
+		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"),
+			"malformed"},
 		{npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}"), "neither"},
 		{npy("{'descr': '<f4', 'shape': ()}"), "needs"},
 		{npy("{'descr': '<f4'"), "missing"},
 		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}"), "unknown key"},
-		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': ()} z", 0, 0, 0, 0), "after its end"},
+		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': ()} z", 0, 0, 0, 0),
+			"after its end"},
 	} {
 		_, err := ParseNPY(c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

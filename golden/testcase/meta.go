@@ -144,7 +144,8 @@ func scalar(kind string, value json.RawMessage) (ir.Arg, error) {
 
 // addCall adds the files of a call to pkg and returns what meta.json says of it.
 func addCall(pkg *codegen.Package, prefix string, c Call) (metaCall, error) {
-	m := metaCall{Label: label(c.Label), Refused: c.Refused, Inputs: []metaValue{}, Outputs: []metaValue{}}
+	m := metaCall{Label: label(c.Label), Refused: c.Refused, Inputs: []metaValue{},
+		Outputs: []metaValue{}}
 	for i, v := range c.Inputs {
 		w, err := addValue(pkg, fmt.Sprintf("%sinput_%d.bin", prefix, i), v)
 		if err != nil {
@@ -152,7 +153,8 @@ func addCall(pkg *codegen.Package, prefix string, c Call) (metaCall, error) {
 		}
 		if i < len(c.Mutated) && c.Mutated[i] != nil {
 			w.MutatedFile = fmt.Sprintf("%smutated_input_%d.bin", prefix, i)
-			pkg.Files = append(pkg.Files, codegen.File{Name: w.MutatedFile, Data: c.Mutated[i].Data})
+			pkg.Files = append(pkg.Files, codegen.File{Name: w.MutatedFile,
+				Data: c.Mutated[i].Data})
 		}
 		m.Inputs = append(m.Inputs, w)
 	}

@@ -44,7 +44,8 @@ func TestReadCheckedIn(t *testing.T) {
 		}
 	}
 	if stateful == 0 || scalars == 0 || mutated == 0 {
-		t.Errorf("%d stateful cases, %d scalar inputs, %d mutated inputs", stateful, scalars, mutated)
+		t.Errorf("%d stateful cases, %d scalar inputs, %d mutated inputs", stateful,
+			scalars, mutated)
 	}
 }
 
@@ -53,11 +54,13 @@ func TestWriteRead(t *testing.T) {
 	x := &tensor.Tensor{DType: ir.Int16, Shape: []int64{2}, Data: []byte{1, 0, 2, 0}}
 	y := &tensor.Tensor{DType: ir.Bool, Shape: []int64{}, Data: []byte{1}}
 	want := &Case{
-		Dir: dir, Name: "n", Note: "stateful; so", Stateful: true, Models: []string{"model.pt2"}, Slack: 0.5,
+		Dir: dir, Name: "n", Note: "stateful; so", Stateful: true, Models: []string{"model.pt2"},
+		Slack: 0.5,
 		Calls: []Call{{
-			Label:   "a",
-			Inputs:  []tensor.Value{{Tensor: x}, {Scalar: ir.Int(3)}, {Scalar: ir.None{}}},
-			Outputs: []tensor.Value{{Tensor: y}, {Scalar: ir.Float(math.Inf(-1))}, {Scalar: ir.Float(0.25)}},
+			Label:  "a",
+			Inputs: []tensor.Value{{Tensor: x}, {Scalar: ir.Int(3)}, {Scalar: ir.None{}}},
+			Outputs: []tensor.Value{{Tensor: y}, {Scalar: ir.Float(math.Inf(-1))},
+				{Scalar: ir.Float(0.25)}},
 			Mutated: []*tensor.Tensor{x, nil, nil},
 		}, {
 			Inputs:  []tensor.Value{{Tensor: x}, {Scalar: ir.Str("s")}, {Scalar: ir.BoolArg(true)}},
@@ -85,16 +88,20 @@ func TestWriteRead(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for name, c := range map[string]struct{ meta, want string }{
-		"json":    {`{`, "unexpected end"},
-		"dtype":   {`{"inputs":[{"kind":"tensor","dtype":"float33","shape":[1],"file":"x.bin"}]}`, "float33"},
-		"short":   {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[2],"file":"x.bin"}]}`, "has 4"},
-		"absent":  {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[1],"file":"y.bin"}]}`, "y.bin"},
+		"json": {`{`, "unexpected end"},
+		"dtype": {`{"inputs":[{"kind":"tensor","dtype":"float33","shape":[1],"file":"x.bin"}]}`,
+			"float33"},
+		"short": {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[2],"file":"x.bin"}]}`,
+			"has 4"},
+		"absent": {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[1],"file":"y.bin"}]}`,
+			"y.bin"},
 		"outside": {`{"inputs":[{"kind":"tensor","dtype":"float32","shape":[1],"file":"../x.bin"}]}`, "not in the case"},
 		"kind":    {`{"outputs":[{"kind":"list"}]}`, `kind "list"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			for file, text := range map[string]string{"meta.json": c.meta, "x.bin": "1234", "model.pt2": ""} {
+			for file, text := range map[string]string{"meta.json": c.meta, "x.bin": "1234",
+				"model.pt2": ""} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}

@@ -60,7 +60,8 @@ func TestCompileAndRead(t *testing.T) {
 				t.Errorf("symbols %v", image.Symbols)
 			}
 			frames, err := StackFrames(objects...)
-			if err != nil || len(frames) != 1 || frames[0].Function != "twice" || frames[0].Bytes < 64 || !frames[0].Bounded {
+			if err != nil || len(frames) != 1 || frames[0].Function != "twice" ||
+				frames[0].Bytes < 64 || !frames[0].Bounded {
 				t.Errorf("frames %v, error %v", frames, err)
 			}
 		})
@@ -71,10 +72,12 @@ func TestCompileAndRead(t *testing.T) {
 // silently does not.
 func TestCompileAsCXX(t *testing.T) {
 	for _, target := range []Target{GXX(), ClangXX()} {
-		if _, err := target.Compile(t.Context(), t.TempDir(), write(t, "pair.c", pair)...); err != nil {
+		if _, err := target.Compile(t.Context(), t.TempDir(), write(t, "pair.c", pair)...); err !=
+			nil {
 			t.Error(err)
 		}
-		bad := write(t, "bad.c", "extern int *p; int *p; void f(void *q); void f(void *q) { p = q; }")
+		bad := write(t, "bad.c",
+			"extern int *p; int *p; void f(void *q); void f(void *q) { p = q; }")
 		if _, err := target.Compile(t.Context(), t.TempDir(), bad...); err == nil {
 			t.Errorf("%s accepted C that is not C++", target.Name)
 		}
@@ -95,7 +98,8 @@ func TestStrictFlags(t *testing.T) {
 			}
 		}
 	}
-	promotion := write(t, "source.c", "float f(float x); float f(float x) { return x > 0.1 ? x : 0; }")
+	promotion := write(t, "source.c",
+		"float f(float x); float f(float x) { return x > 0.1 ? x : 0; }")
 	if _, err := CortexM4().Compile(t.Context(), t.TempDir(), promotion...); err == nil {
 		t.Error("a double on a Cortex-M4 is no error")
 	}
@@ -138,9 +142,11 @@ func TestSanitizers(t *testing.T) {
 		"overflow": "int x = 2147483647; return x + c;",
 		"fine":     "int *p = malloc(8); p[c] = c; c = p[1] - 1; free(p); return c;",
 	} {
-		sources := write(t, "main.c", "#include <stdlib.h>\nint main(int c, char **v) { (void)v; "+body+" }")
+		sources := write(t, "main.c",
+			"#include <stdlib.h>\nint main(int c, char **v) { (void)v; "+body+" }")
 		out := filepath.Join(t.TempDir(), "program")
-		if err := GCC().With(Sanitizers()...).Build(t.Context(), t.TempDir(), out, sources...); err != nil {
+		if err := GCC().With(Sanitizers()...).Build(t.Context(), t.TempDir(), out,
+			sources...); err != nil {
 			t.Fatal(err)
 		}
 		output, err := exec.CommandContext(t.Context(), out).CombinedOutput()

@@ -14,8 +14,9 @@ import (
 // libgcc makes them by way of double.
 func (im *Image) DoubleHelpers() []string {
 	// Run-time ABI names of ARM, then libgcc's, in which df is the double.
-	helper := regexp.MustCompile(`^__(aeabi_(c?d(add|sub|rsub|mul|div|neg|cmp\w+|2\w+)|(f|h|i|ui|l|ul)2d)|` +
-		`(add|sub|mul|div|neg|eq|ne|lt|le|gt|ge|cmp|unord|powi|extend\w*|trunc\w*|fix\w*|fixuns\w*|float\w*)df\w*)$`)
+	helper := regexp.MustCompile(
+		`^__(aeabi_(c?d(add|sub|rsub|mul|div|neg|cmp\w+|2\w+)|(f|h|i|ui|l|ul)2d)|` +
+			`(add|sub|mul|div|neg|eq|ne|lt|le|gt|ge|cmp|unord|powi|extend\w*|trunc\w*|fix\w*|fixuns\w*|float\w*)df\w*)$`)
 	var found []string
 	for _, s := range im.Symbols {
 		if helper.MatchString(s.Name) {

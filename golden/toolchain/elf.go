@@ -116,7 +116,9 @@ func (im *Image) addSymbol(file *elf.File, s elf.Symbol) {
 func (im *Image) Sizes(except ...string) Sizes {
 	var sizes Sizes
 	for _, s := range im.Sections {
-		if slices.ContainsFunc(except, func(p string) bool { return strings.HasPrefix(s.Name, p) }) {
+		if slices.ContainsFunc(except, func(p string) bool {
+			return strings.HasPrefix(s.Name, p)
+		}) {
 			continue
 		}
 		switch s.Kind {

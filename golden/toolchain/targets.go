@@ -42,22 +42,26 @@ func StrictCXX() []string {
 // program with an error. For the target [GCC] only. Little is optimised: then fewer
 // accesses are left out before they are seen, and it compiles in half the time.
 func Sanitizers() []string {
-	return []string{"-g1", "-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"}
+	return []string{"-g1", "-Og", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+		"-fno-omit-frame-pointer"}
 }
 
 // GCC is the host's gcc, strict C99, -O2.
 func GCC() Target {
-	return Target{Name: "gcc", Compiler: "gcc", Flags: append(StrictC99(), "-O2"), Libs: []string{"-lm"}}
+	return Target{Name: "gcc", Compiler: "gcc", Flags: append(StrictC99(), "-O2"),
+		Libs: []string{"-lm"}}
 }
 
 // Clang is the host's clang, strict C99, -O2.
 func Clang() Target {
-	return Target{Name: "clang", Compiler: "clang", Flags: append(StrictC99(), "-O2"), Libs: []string{"-lm"}}
+	return Target{Name: "clang", Compiler: "clang", Flags: append(StrictC99(), "-O2"),
+		Libs: []string{"-lm"}}
 }
 
 // GXX is the host's gcc reading C sources as C++.
 func GXX() Target {
-	return Target{Name: "g++", Compiler: "g++", Flags: append(StrictCXX(), "-O2"), Libs: []string{"-lm"}}
+	return Target{Name: "g++", Compiler: "g++", Flags: append(StrictCXX(), "-O2"),
+		Libs: []string{"-lm"}}
 }
 
 // ClangXX is the host's clang reading C sources as C++.
@@ -69,7 +73,8 @@ func ClangXX() Target {
 
 // NEON is a 64-bit Arm machine, emulated.
 func NEON() Target {
-	return Target{Name: "neon", Compiler: "aarch64-linux-gnu-gcc", Flags: append(StrictC99(), "-O2", "-static"), Libs: []string{"-lm"},
+	return Target{Name: "neon", Compiler: "aarch64-linux-gnu-gcc", Flags: append(StrictC99(), "-O2",
+		"-static"), Libs: []string{"-lm"},
 		Emulator: []string{"qemu-aarch64"}}
 }
 
@@ -78,7 +83,8 @@ func NEON() Target {
 func Hosts() []Target {
 	optimised := GCC().With("-O3")
 	return []Target{
-		GCC(), Clang(), optimised.With("-march=native").Named("native"), optimised.With("-march=x86-64-v3").Named("x86-64-v3"),
+		GCC(), Clang(), optimised.With("-march=native").Named("native"),
+		optimised.With("-march=x86-64-v3").Named("x86-64-v3"),
 		optimised.With("-march=x86-64-v4").Named("x86-64-v4"), NEON(),
 	}
 }
@@ -99,7 +105,8 @@ func GoHost(name string) GoMachine {
 	case "neon":
 		return GoMachine{Env: []string{"GOARCH=arm64"}, Emulator: NEON().Emulator}
 	case "x86-64-v3":
-		return GoMachine{Env: []string{"GOARCH=amd64"}, Emulator: []string{"qemu-x86_64", "-cpu", "Haswell"}}
+		return GoMachine{Env: []string{"GOARCH=amd64"}, Emulator: []string{"qemu-x86_64", "-cpu",
+			"Haswell"}}
 	}
 	return GoMachine{}
 }
@@ -112,7 +119,8 @@ func CortexM4() Target {
 
 // CortexM0 is a Cortex-M0: no FPU, no unaligned access, ARMv6-M instructions.
 func CortexM0() Target {
-	return freestanding("cortex-m0", "arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb", "-mfloat-abi=soft")
+	return freestanding("cortex-m0", "arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb",
+		"-mfloat-abi=soft")
 }
 
 // RISCV32 is a 32-bit RISC-V microcontroller without FPU.

@@ -37,7 +37,8 @@ func (e *MissingError) Error() string {
 	if e.Package == "" {
 		return fmt.Sprintf("%s is not installed", e.Command)
 	}
-	return fmt.Sprintf("%s is not installed (on Debian and Ubuntu: apt-get install %s)", e.Command, strings.ReplaceAll(e.Package, ",", " "))
+	return fmt.Sprintf("%s is not installed (on Debian and Ubuntu: apt-get install %s)", e.Command,
+		strings.ReplaceAll(e.Package, ",", " "))
 }
 
 // Find returns the path of a command. The error is a [*MissingError] that names

@@ -26,14 +26,16 @@ func TestFindNamesPackage(t *testing.T) {
 	if !errors.As(err, &missing) || missing.Package != "gcc-riscv64-unknown-elf" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Find("no-such-command"); err == nil || err.Error() != "no-such-command is not installed" {
+	if _, err := Find("no-such-command"); err == nil ||
+		err.Error() != "no-such-command is not installed" {
 		t.Errorf("got %v", err)
 	}
 }
 
 // Every target's compiler has a package to name.
 func TestTargetsAreListed(t *testing.T) {
-	for _, target := range []Target{GCC(), Clang(), GXX(), ClangXX(), CortexM4(), CortexM0(), RISCV32()} {
+	for _, target := range []Target{GCC(), Clang(), GXX(), ClangXX(), CortexM4(), CortexM0(),
+		RISCV32()} {
 		if debianPackage(target.Compiler) == "" {
 			t.Errorf("packages.txt does not list %s", target.Compiler)
 		}
@@ -61,7 +63,8 @@ func setup(t *testing.T, uid string, scope []string, commands ...string) (output
 		scripts[name] = ""
 	}
 	for name, text := range scripts {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"),
+			0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +82,8 @@ func setup(t *testing.T, uid string, scope []string, commands ...string) (output
 }
 
 func TestSetup(t *testing.T) {
-	all := []string{"gcc", "g++", "clang", "clang++", "flatc", "jq", "aarch64-linux-gnu-gcc", "qemu-aarch64", "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc", "qemu-system-arm"}
+	all := []string{"gcc", "g++", "clang", "clang++", "flatc", "jq", "aarch64-linux-gnu-gcc",
+		"qemu-aarch64", "arm-none-eabi-gcc", "riscv64-unknown-elf-gcc", "qemu-system-arm"}
 	if output, apt := setup(t, "0", nil, all...); output != "" || apt != "" {
 		t.Errorf("with everything there: %q, apt-get %q", output, apt)
 	}
@@ -87,7 +91,8 @@ func TestSetup(t *testing.T) {
 		t.Errorf("for the demo with gcc there: %q, apt-get %q", output, apt)
 	}
 	output, apt := setup(t, "1000", nil, all[:9]...)
-	if !strings.Contains(output, "missing Debian packages: gcc-riscv64-unknown-elf qemu-system-arm") || apt != "" {
+	if !strings.Contains(output,
+		"missing Debian packages: gcc-riscv64-unknown-elf qemu-system-arm") || apt != "" {
 		t.Errorf("without root: %q, apt-get %q", output, apt)
 	}
 	_, apt = setup(t, "0", nil, all[:10]...)

@@ -48,7 +48,8 @@ type unit struct {
 type builder func(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error)
 
 // runBatch compiles, builds and runs jobs.
-func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build builder, done func(int, *Result)) {
+func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build builder,
+	done func(int, *Result)) {
 	fail := func(err error) {
 		for i := range jobs {
 			done(i, &Result{Err: err})
@@ -58,7 +59,8 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 	if dir == "" {
 		temp, remove, err := interrupt.TempDir("etgen-")
 		if err != nil {
-			fail(&toolchain.MissingError{Err: fmt.Errorf("a temporary folder cannot be made (TMPDIR says where): %w", err)})
+			fail(&toolchain.MissingError{
+				Err: fmt.Errorf("a temporary folder cannot be made (TMPDIR says where): %w", err)})
 			return
 		}
 		defer remove()
@@ -71,11 +73,14 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 	}
 	units := make([]*unit, len(jobs))
 	parallel(len(jobs), func(i int) {
-		u := &unit{index: i, name: fmt.Sprintf("m%d_%s", i, compile.NameOf(jobs[i].Name)), result: &Result{}}
+		u := &unit{index: i, name: fmt.Sprintf("m%d_%s", i, compile.NameOf(jobs[i].Name)),
+			result: &Result{}}
 		u.dir = filepath.Join(dir, fmt.Sprintf("m%d", i))
 		units[i] = u
 		if u.result.Err = ctx.Err(); u.result.Err == nil {
-			u.result.Err = guard(func() error { return u.compile(ctx, jobs[i], s.Options, lang, s.Memory) })
+			u.result.Err = guard(func() error {
+				return u.compile(ctx, jobs[i], s.Options, lang, s.Memory)
+			})
 		}
 	})
 	var ready []*unit
@@ -114,7 +119,8 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 }
 
 // compile makes the unit's package and writes it into its folder.
-func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string, limit int64) error {
+func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang string,
+	limit int64) error {
 	p, closer, err := j.Open()
 	if err != nil {
 		return err
@@ -197,7 +203,8 @@ func parallel(n int, f func(int)) {
 }
 
 // runUnits makes the calls of all units.
-func runUnits(ctx context.Context, s Settings, program *session.Program, units []*unit, jobs []Job, done func(int, *Result)) {
+func runUnits(ctx context.Context, s Settings, program *session.Program, units []*unit, jobs []Job,
+	done func(int, *Result)) {
 	program.Limit = s.Limit
 	if program.Limit == 0 {
 		program.Limit = DefaultTime
@@ -243,7 +250,8 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 			if c.Turn != nil {
 				c.Turn.Lock()
 			}
-			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat, For: c.For, Args: args}
+			return &session.Request{Model: u.first + c.Method, Reset: !c.Keep, Repeat: c.Repeat,
+				For: c.For, Args: args}
 		}
 	}, func(a *session.Answer, err error) {
 		u, c := current()

@@ -43,7 +43,8 @@ func (w C) target() toolchain.Target {
 }
 
 // build compiles each unit as one translation unit and links all of them.
-func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
+func (w C) build(ctx context.Context, dir string,
+	units []*unit) (*session.Program, []*unit, error) {
 	target := w.target()
 	if err := toolchain.FindAll(target.Compiler, target.Emulator); err != nil {
 		return nil, nil, err
@@ -87,7 +88,8 @@ func (w C) build(ctx context.Context, dir string, units []*unit) (*session.Progr
 }
 
 // buildC compiles the unit's package and its glue.
-func (u *unit) buildC(ctx context.Context, target toolchain.Target, byHeader bool) ([]string, error) {
+func (u *unit) buildC(ctx context.Context, target toolchain.Target,
+	byHeader bool) ([]string, error) {
 	header := u.pkg.File(u.name + ".h")
 	if header == nil {
 		return nil, fmt.Errorf("the generated package has no %s.h", u.name)
@@ -218,7 +220,8 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 			if p.Type.Kind == ir.FloatKind {
 				wide = "double"
 			}
-			after = append(after, fmt.Sprintf("*(%s *)args[%d] = (%s)number%d;", wide, next, wide, next))
+			after = append(after, fmt.Sprintf("*(%s *)args[%d] = (%s)number%d;", wide, next,
+				wide, next))
 		}
 		next++
 	}
@@ -226,9 +229,11 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 		switch {
 		case strings.HasPrefix(c.base, api.name+"_sizes"):
 			if len(api.sizes) != l.dims() {
-				return "", fmt.Errorf("%s has %d members, the model has %d dynamic dimensions", c.base, len(api.sizes), l.dims())
+				return "", fmt.Errorf("%s has %d members, the model has %d dynamic dimensions",
+					c.base, len(api.sizes), l.dims())
 			}
-			before = append(before, fmt.Sprintf("int64_t *dims = (int64_t *)args[%d];", next), c.base+" sizes;")
+			before = append(before, fmt.Sprintf("int64_t *dims = (int64_t *)args[%d];", next),
+				c.base+" sizes;")
 			for i, f := range api.sizes {
 				fill = append(fill, fmt.Sprintf("sizes.%s = (%s)dims[%d];", f.name, f.base, i))
 				after = append(after, fmt.Sprintf("dims[%d] = (int64_t)sizes.%s;", i, f.name))
@@ -260,7 +265,8 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
-	line("\nint call%d_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{", u.index, method)
+	line("\nint call%d_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{",
+		u.index, method)
 	upper := strings.ToUpper(u.name)
 	line("\tvoid *arena = runner_arena(%s_ARENA_SIZE, %s_ARENA_ALIGN);", upper, upper)
 	line("\t%s_status status;\n\tuint64_t start;", u.name)
@@ -301,7 +307,8 @@ func cTable(units []*unit) string {
 			fmt.Fprintf(&b, "runner_model %s;\n", names[len(names)-1])
 		}
 	}
-	fmt.Fprintf(&b, "\nrunner_model *const runner_models[] = {\n\t%s\n};\n\n", strings.Join(names, ",\n\t"))
+	fmt.Fprintf(&b, "\nrunner_model *const runner_models[] = {\n\t%s\n};\n\n",
+		strings.Join(names, ",\n\t"))
 	fmt.Fprintf(&b, "const uint32_t runner_count = %d;\n", len(names))
 	return b.String()
 }

@@ -27,12 +27,15 @@ type cParam struct {
 // user of the package reads.
 func readCHeader(text, prefix string, method int) (*cAPI, error) {
 	text = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(text, " ")
-	protos := regexp.MustCompile(`\b`+prefix+`_status\s+(\w+)\s*\(([^)]*)\)\s*;`).FindAllStringSubmatch(text, -1)
+	protos := regexp.MustCompile(
+		`\b`+prefix+`_status\s+(\w+)\s*\(([^)]*)\)\s*;`).FindAllStringSubmatch(text, -1)
 	if method >= len(protos) {
-		return nil, fmt.Errorf("the generated header declares %d methods, not number %d", len(protos), method)
+		return nil, fmt.Errorf("the generated header declares %d methods, not number %d",
+			len(protos), method)
 	}
 	name := protos[method][1]
-	api := &cAPI{name: name, reset: regexp.MustCompile(`\b` + prefix + `_reset\s*\(`).MatchString(text)}
+	api := &cAPI{name: name, reset: regexp.MustCompile(`\b` + prefix +
+		`_reset\s*\(`).MatchString(text)}
 	for part := range strings.SplitSeq(protos[method][2], ",") {
 		if part = strings.TrimSpace(part); part != "void" {
 			p, err := parseCParam(part)
@@ -42,11 +45,14 @@ func readCHeader(text, prefix string, method int) (*cAPI, error) {
 			api.params = append(api.params, p)
 		}
 	}
-	i := slices.IndexFunc(api.params, func(p cParam) bool { return strings.HasPrefix(p.base, name+"_sizes") })
+	i := slices.IndexFunc(api.params, func(p cParam) bool {
+		return strings.HasPrefix(p.base, name+"_sizes")
+	})
 	if i < 0 {
 		return api, nil
 	}
-	members := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + api.params[i].base + `\s*;`).FindStringSubmatch(text)
+	members := regexp.MustCompile(`typedef\s+struct\s*\{([^}]*)\}\s*` + api.params[i].base +
+		`\s*;`).FindStringSubmatch(text)
 	if members == nil {
 		return nil, fmt.Errorf("the generated header does not declare %s", api.params[i].base)
 	}

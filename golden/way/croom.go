@@ -20,7 +20,8 @@ type cRooms struct {
 
 func newCRooms(header, name string, api *cAPI, l *layout) *cRooms {
 	r := &cRooms{macros: map[string]bool{}, api: api, l: l}
-	for _, m := range regexp.MustCompile(`(?m)^#define (\w+_BYTES) \d+u$`).FindAllStringSubmatch(header, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^#define (\w+_BYTES) \d+u$`).FindAllStringSubmatch(
+		header, -1) {
 		r.macros[m[1]] = true
 	}
 	upper := strings.ToUpper(name)
@@ -34,7 +35,8 @@ func (r *cRooms) block(c cParam) (name, macro string, err error) {
 		for _, end := range []string{"_MAX_BYTES", "_BYTES"} {
 			if macro = prefix + strings.ToUpper(c.name) + end; r.macros[macro] {
 				name = "room_" + c.name
-				r.before = append(r.before, fmt.Sprintf("%s *%s = (%s *)malloc(%s);", c.base, name, c.base, macro))
+				r.before = append(r.before, fmt.Sprintf("%s *%s = (%s *)malloc(%s);", c.base, name,
+					c.base, macro))
 				return name, macro, nil
 			}
 		}
@@ -66,7 +68,8 @@ func (r *cRooms) output(port int, c cParam, arg int) (string, error) {
 	}
 	bytes := r.bytes(r.l.method.Outputs[port], port, r.l.sizes.Out, len(r.l.sizes.In))
 	r.after = append(r.after,
-		fmt.Sprintf("if (status == 0) {\n\t\tmemcpy(args[%d], %s, %s);\n\t}", arg, name, bytes), fmt.Sprintf("free(%s);", name))
+		fmt.Sprintf("if (status == 0) {\n\t\tmemcpy(args[%d], %s, %s);\n\t}", arg, name, bytes),
+		fmt.Sprintf("free(%s);", name))
 	return name, nil
 }
 

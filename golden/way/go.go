@@ -31,11 +31,13 @@ func (w Go) Run(ctx context.Context, jobs []Job, done func(int, *Result)) {
 
 // build builds a module with a package per unit. Units that do not compile
 // are left out and it is tried again.
-func (w Go) build(ctx context.Context, dir string, units []*unit) (*session.Program, []*unit, error) {
+func (w Go) build(ctx context.Context, dir string,
+	units []*unit) (*session.Program, []*unit, error) {
 	if err := toolchain.FindAll("go", w.Machine.Emulator); err != nil {
 		return nil, nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module models\n\ngo 1.24\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module models\n\ngo 1.24\n"),
+		0o666); err != nil {
 		return nil, nil, err
 	}
 	if err := session.WriteGo(dir); err != nil {
@@ -117,7 +119,8 @@ func (u *unit) writeGoGlue() error {
 		probe = fmt.Sprintf("model%d.Probe = probe%d", u.index, u.index)
 		probes = goProbes(u.index, u.steps)
 	}
-	text := fmt.Sprintf(goGlueHead, u.index, u.index, u.index, u.index, u.index, probe, u.index, u.goReset(api)) + probes
+	text := fmt.Sprintf(goGlueHead, u.index, u.index, u.index, u.index, u.index, probe, u.index,
+		u.goReset(api)) + probes
 	for i := range u.layouts {
 		m, err := api.method(i)
 		if err != nil {

@@ -32,7 +32,8 @@ type goMethod struct {
 // method finds a method of the model, by its number, in the package.
 func (api *goAPI) method(i int) (*goMethod, error) {
 	if i >= len(api.methods) {
-		return nil, fmt.Errorf("the generated package has %d methods, not number %d", len(api.methods), i)
+		return nil, fmt.Errorf("the generated package has %d methods, not number %d",
+			len(api.methods), i)
 	}
 	found := *api.methods[i]
 	n := len(found.results)
@@ -54,7 +55,8 @@ func (u *unit) goAPI() (*goAPI, error) {
 		if !strings.HasSuffix(f.Name, ".go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Data, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Data,
+			parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +71,8 @@ func (u *unit) goAPI() (*goAPI, error) {
 					continue
 				}
 				api.methods = append(api.methods, &goMethod{
-					name: d.Name.Name, params: fieldTypes(d.Type.Params), results: fieldTypes(d.Type.Results)})
+					name: d.Name.Name, params: fieldTypes(d.Type.Params),
+					results: fieldTypes(d.Type.Results)})
 			case *ast.GenDecl:
 				api.readSizes(d)
 			}
@@ -169,9 +172,13 @@ func (u *unit) goCall(api *goMethod, method int) (string, error) {
 			return "", err
 		}
 		if len(api.sizes) != l.dims() {
-			return "", fmt.Errorf("the Sizes of method %s have %d fields, the model has %d dynamic dimensions", api.name, len(api.sizes), l.dims())
+			return "",
+				fmt.Errorf(
+					"the Sizes of method %s have %d fields, the model has %d dynamic dimensions",
+					api.name, len(api.sizes), l.dims())
 		}
-		before = append(before, fmt.Sprintf("dims := slice[int64](args[%d])", next), fmt.Sprintf("sizes := pkg.%sSizes{}", api.name))
+		before = append(before, fmt.Sprintf("dims := slice[int64](args[%d])", next),
+			fmt.Sprintf("sizes := pkg.%sSizes{}", api.name))
 		for i, f := range api.sizes {
 			before = append(before, fmt.Sprintf("sizes.%s = int(dims[%d])", f, i))
 			after = append(after, fmt.Sprintf("dims[%d] = int64(sizes.%s)", i, f))
@@ -181,13 +188,15 @@ func (u *unit) goCall(api *goMethod, method int) (string, error) {
 	}
 	if u.result.Steps != nil {
 		before = append(before, fmt.Sprintf("probeBegin%d()", u.index))
-		after = append(after, fmt.Sprintf("*at[probeCounts%d](args[%d]) = probed%d", u.index, next, u.index))
+		after = append(after, fmt.Sprintf("*at[probeCounts%d](args[%d]) = probed%d", u.index,
+			next, u.index))
 	}
 	if len(params) > 0 || len(results) != len(api.results) {
 		return "", fmt.Errorf("method %s has more parameters or results than the model", api.name)
 	}
 	return fmt.Sprintf(goGlueCall, u.index, method, u.index, strings.Join(before, "\n"),
-		strings.Join(append(results, "err"), ", "), u.index, api.name, strings.Join(args, ", "), strings.Join(after, "\n")), nil
+		strings.Join(append(results, "err"), ", "), u.index, api.name, strings.Join(args, ", "),
+		strings.Join(after, "\n")), nil
 }
 
 const goGlueHead = `package main
@@ -258,7 +267,8 @@ func goValue(t string, i int) string {
 func goStore(t, name string, i int) string {
 	switch {
 	case t == "bool":
-		return fmt.Sprintf("*at[int64](args[%d]) = 0\nif %s { *at[int64](args[%d]) = 1 }", i, name, i)
+		return fmt.Sprintf("*at[int64](args[%d]) = 0\nif %s { *at[int64](args[%d]) = 1 }",
+			i, name, i)
 	case strings.HasPrefix(t, "float"):
 		return fmt.Sprintf("*at[float64](args[%d]) = float64(%s)", i, name)
 	}

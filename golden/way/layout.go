@@ -43,7 +43,8 @@ func (l *layout) dims() int { return len(l.sizes.In) + len(l.sizes.Out) }
 // arguments returns a call's arguments. Errors say which input does not fit.
 func (l *layout) arguments(c Call) ([]session.Arg, error) {
 	if len(c.Inputs) != len(l.method.Inputs) {
-		return nil, inputs(fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs), len(l.method.Inputs)))
+		return nil, inputs(fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs),
+			len(l.method.Inputs)))
 	}
 	for i, p := range l.method.Inputs {
 		if err := fits(p, c.Inputs[i]); err != nil {
@@ -104,7 +105,8 @@ func isConstant(p native.Port) bool {
 	if p.Buf != nil {
 		return false
 	}
-	return p.Value != nil || p.Type.Kind != ir.IntKind && p.Type.Kind != ir.FloatKind && p.Type.Kind != ir.BoolKind
+	return p.Value != nil || p.Type.Kind != ir.IntKind && p.Type.Kind != ir.FloatKind &&
+		p.Type.Kind != ir.BoolKind
 }
 
 // fits reports what keeps a value from being the input of a port.
@@ -246,7 +248,8 @@ func (l *layout) output(i int, data, dims []byte) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	if n > int64(len(data)) {
-		return nil, fmt.Errorf("the call says %v, which is more than the %d bytes it was given", t, len(data))
+		return nil, fmt.Errorf("the call says %v, which is more than the %d bytes it was given",
+			t, len(data))
 	}
 	t.Data = data[:n]
 	return t, nil

@@ -43,7 +43,8 @@ func (e *MemoryError) Error() string {
 	if e.Need > 0 {
 		need = tensor.FormatBytes(e.Need) + " of memory, more"
 	}
-	return fmt.Sprintf("%s takes %s than the limit of %s: if the model is to be trusted, raise it with --memory-limit",
+	return fmt.Sprintf(
+		"%s takes %s than the limit of %s: if the model is to be trusted, raise it with --memory-limit",
 		e.What, need, tensor.FormatBytes(e.Limit))
 }
 
@@ -79,5 +80,6 @@ func overtime(ctx context.Context, limit time.Duration, err error) error {
 	if limit == 0 {
 		limit = DefaultTime
 	}
-	return fmt.Errorf("the call does not come back within %v: if it is known to, raise --time-limit", limit)
+	return fmt.Errorf(
+		"the call does not come back within %v: if it is known to, raise --time-limit", limit)
 }

@@ -146,10 +146,11 @@ func nodeMACs(t *ops.Table, n *ir.Node) (sym.Expr, error) {
 		return zero, nil // no product of matrices
 	}
 	if c.Op.Decompose != nil {
-		g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil, func(e *ir.Emitter) (_ []ir.Arg, err error) {
-			_, err = ops.NewBuilder(t, e).Decompose(c)
-			return nil, err
-		})
+		g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+			func(e *ir.Emitter) (_ []ir.Arg, err error) {
+				_, err = ops.NewBuilder(t, e).Decompose(c)
+				return nil, err
+			})
 		if err != nil {
 			return zero, err
 		}

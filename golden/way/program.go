@@ -128,9 +128,10 @@ func (m *machine) raised(ctx context.Context, j Job, r *Result) error {
 		}
 	}
 	table := ops.Standard()
-	return lower.Functional.Run(&lower.Context{Table: table, Keep: lower.IsStock, Done: ctx.Done()}, p, func(_ lower.Pass, p *ir.Program) error {
-		r.Terms = Terms(table, p)
-		m.work = macs(table, p)
-		return nil
-	})
+	return lower.Functional.Run(&lower.Context{Table: table, Keep: lower.IsStock, Done: ctx.Done()},
+		p, func(_ lower.Pass, p *ir.Program) error {
+			r.Terms = Terms(table, p)
+			m.work = macs(table, p)
+			return nil
+		})
 }

@@ -36,7 +36,9 @@ func TestRTRunsFiles(t *testing.T) {
 		if err := os.WriteFile(j.File, file.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		j.Open = func() (*ir.Program, io.Closer, error) { return nil, nil, errors.New("it is not to be compiled") }
+		j.Open = func() (*ir.Program, io.Closer, error) {
+			return nil, nil, errors.New("it is not to be compiled")
+		}
 		got := all(t, RT{}, j)[0]
 		if got.Err != nil || len(got.Calls) != len(want.Calls) {
 			t.Fatalf("%s: %v, %d calls", name, got.Err, len(got.Calls))

@@ -20,8 +20,9 @@ import (
 // Reference runs the lowered graph node by node with the interpreter: slow, and
 // without anything that comes after lowering.
 type Reference struct {
-	Naive    bool           // evaluate the definitions themselves, not the loops made of them
-	Most     int64          // if over 0, about how many iterations of loops a call may run: eval.ErrStopped
+	Naive bool // evaluate the definitions themselves, not the loops made of them
+	// if over 0, about how many iterations of loops a call may run: eval.ErrStopped
+	Most     int64
 	Pipeline lower.Pipeline // how the graph is lowered; nil is lower.Backend
 	// Options tell what becomes of the program's warnings, and whether an index out of
 	// range is an error; nothing else.
@@ -57,7 +58,8 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 	if pipeline == nil {
 		pipeline = lower.Backend
 	}
-	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked, Done: ctx.Done()}, p, nil); err != nil {
+	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked,
+		Done: ctx.Done()}, p, nil); err != nil {
 		return err
 	}
 	if err := w.Options.Warnings(p); err != nil {
@@ -74,7 +76,9 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 			if !c.Keep {
 				state = map[string]interp.Value{}
 			}
-			cr.Err = guard(func() error { return w.call(ctx, table, p.Methods[c.Method], c, state, &cr) })
+			cr.Err = guard(func() error {
+				return w.call(ctx, table, p.Methods[c.Method], c, state, &cr)
+			})
 		}
 		failed = cr.Err != nil
 		r.Calls = append(r.Calls, cr)
@@ -83,7 +87,8 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 }
 
 // call makes one call; state holds the mutated buffers by name and is updated.
-func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c Call, state map[string]interp.Value, r *CallResult) error {
+func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c Call,
+	state map[string]interp.Value, r *CallResult) error {
 	machine := interp.New(table)
 	machine.Naive, machine.Reserve = w.Naive, reserve(machine, w.Memory)
 	if most := w.Most; most > 0 {
@@ -152,7 +157,8 @@ func reserve(machine *interp.Machine, limit int64) func(int64) error {
 
 // arguments returns the values of all graph inputs, and the position among the
 // call's inputs of each user input by name.
-func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, state map[string]interp.Value) ([]interp.Value, map[string]int, error) {
+func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call,
+	state map[string]interp.Value) ([]interp.Value, map[string]int, error) {
 	var args []interp.Value
 	user := map[string]int{}
 	next := 0
@@ -165,7 +171,8 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, stat
 		switch spec.Kind {
 		case ir.UserInput, ir.ConstantInput:
 			if next >= len(c.Inputs) {
-				return nil, nil, inputs(fmt.Errorf("%d inputs are given, the model takes more", len(c.Inputs)))
+				return nil, nil, inputs(fmt.Errorf("%d inputs are given, the model takes more",
+					len(c.Inputs)))
 			}
 			in := c.Inputs[next]
 			user[v.Name] = next
@@ -192,7 +199,8 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, stat
 		args = append(args, x)
 	}
 	if next != len(c.Inputs) {
-		return nil, nil, inputs(fmt.Errorf("%d inputs are given, the model takes %d", len(c.Inputs), next))
+		return nil, nil, inputs(fmt.Errorf("%d inputs are given, the model takes %d",
+			len(c.Inputs), next))
 	}
 	if err := tensor.Fit(given, fits); err != nil {
 		return nil, nil, inputs(shapeError{err})
@@ -202,8 +210,10 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call, stat
 
 func argument(machine *interp.Machine, v *ir.Value, in tensor.Value) (interp.Value, error) {
 	if t := in.Tensor; t != nil {
-		if v.Type.Kind != ir.TensorKind || v.Type.DType != t.DType || len(v.Type.Sizes) != len(t.Shape) {
-			return interp.Value{}, fmt.Errorf("it is %v, the model takes %v of %d dimensions", in, v.Type.DType, len(v.Type.Sizes))
+		if v.Type.Kind != ir.TensorKind || v.Type.DType != t.DType ||
+			len(v.Type.Sizes) != len(t.Shape) {
+			return interp.Value{}, fmt.Errorf("it is %v, the model takes %v of %d dimensions", in,
+				v.Type.DType, len(v.Type.Sizes))
 		}
 		return interp.Tensor(t.DType, t.Shape, t.Data), nil
 	}

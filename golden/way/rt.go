@@ -123,7 +123,9 @@ func (w RT) file(ctx context.Context, p *ir.Program, r *Result, m *machine) ([]b
 	opt.Context, opt.Lang = ctx, "pte"
 	opt.StackTraces = opt.StackTraces || m.traces // the optimizer knows Python lines from them
 	passes, after := opt.Pipeline(), opt.After
-	before := slices.IndexFunc(passes, func(p lower.Pass) bool { return p.Name == lower.OutVariants.Name })
+	before := slices.IndexFunc(passes, func(p lower.Pass) bool {
+		return p.Name == lower.OutVariants.Name
+	})
 	last := passes[before-1].Name // operators have no out arguments yet
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == last {
@@ -213,7 +215,9 @@ func (m *machine) optimizes() {
 	o := optimize.Options{Strict: true}
 	if m.traces = m.tracer != nil; m.traces {
 		at := func(method string) int { return slices.Index(m.program.MethodNames(), method) }
-		o.Lowered = func(method string, p *ir.Program) { m.work[at(method)] = macs(ops.Standard(), p)[0] }
+		o.Lowered = func(method string, p *ir.Program) {
+			m.work[at(method)] = macs(ops.Standard(), p)[0]
+		}
 		o.Loaded = func(method string, stmts []native.Stmt) {
 			i := at(method)
 			m.steps[i] = stmtSteps(stmts, m.work[i])
@@ -254,7 +258,8 @@ func (m *machine) load(i int) error {
 		}
 		memory.Planned[sharedBuffer] = m.shared
 	}
-	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory, Optimize: m.optimize}
+	options := &rt.MethodOptions{Registry: m.registry, Data: m.data, Memory: memory,
+		Optimize: m.optimize}
 	if m.tracer != nil {
 		options.Tracer = m.tracer
 	}
@@ -295,7 +300,8 @@ func (m *machine) loadShared() error {
 		if err != nil {
 			return err
 		}
-		if len(meta.PlannedBuffers) <= sharedBuffer || !slices.ContainsFunc(meta.Attributes, func(a rt.ValueMeta) bool { return a.Planned }) {
+		if len(meta.PlannedBuffers) <= sharedBuffer ||
+			!slices.ContainsFunc(meta.Attributes, func(a rt.ValueMeta) bool { return a.Planned }) {
 			continue
 		}
 		sharing = append(sharing, i)
@@ -401,7 +407,8 @@ var numberTypes = map[ir.DType]bool{ir.Int64: true, ir.Float64: true, ir.Bool: t
 // takes in a tensor is put into one.
 func InputOf(v tensor.Value, meta *rt.ValueMeta) (any, error) {
 	if t := v.Tensor; t != nil {
-		return rt.NewTensor(t.DType, t.Shape, meta.DimOrder, reorder(t.Data, t.Shape, t.DType.Size(), meta.DimOrder, true))
+		return rt.NewTensor(t.DType, t.Shape, meta.DimOrder, reorder(t.Data, t.Shape,
+			t.DType.Size(), meta.DimOrder, true))
 	}
 	if meta.Kind == rt.TensorKind && numberTypes[meta.DType] && len(meta.Sizes) == 0 {
 		a := v.Scalar
@@ -438,7 +445,8 @@ func OutputOf(e *rt.EValue) (tensor.Value, error) {
 	case rt.TensorKind:
 		t := e.Tensor
 		data := reorder(t.Data, t.Sizes, t.DType.Size(), t.DimOrder, false)
-		return tensor.Value{Tensor: &tensor.Tensor{DType: t.DType, Shape: slices.Clone(t.Sizes), Data: data}}, nil
+		return tensor.Value{Tensor: &tensor.Tensor{DType: t.DType, Shape: slices.Clone(t.Sizes),
+			Data: data}}, nil
 	case rt.Int:
 		return tensor.Value{Scalar: ir.Int(e.Int)}, nil
 	case rt.Double:

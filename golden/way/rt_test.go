@@ -13,7 +13,9 @@ import (
 // left of the call before but state. With memory that nothing shares it computes
 // the same bytes.
 func TestRTRepeats(t *testing.T) {
-	for _, name := range []string{"cond_nested", "while_loop", "while_loop_swap", "lstm_bidirectional", "gru", "channels_last_conv", "symbolic_int", "dynamic_two", "mutated_input"} {
+	for _, name := range []string{"cond_nested", "while_loop", "while_loop_swap",
+		"lstm_bidirectional", "gru", "channels_last_conv", "symbolic_int", "dynamic_two",
+		"mutated_input"} {
 		t.Run(name, func(t *testing.T) {
 			once, twice := caseJob(t, name), caseJob(t, name)
 			for i := range twice.Calls {
@@ -89,8 +91,10 @@ func TestRTExternalWeights(t *testing.T) {
 	if inside.Err != nil || outside.Err != nil {
 		t.Fatal(inside.Err, outside.Err)
 	}
-	if inside.Weights == 0 || outside.Weights < inside.Weights || outside.Code > inside.Code+inside.Weights/2 {
-		t.Errorf("%d bytes with weights; %d without, %d of weights", inside.Code, outside.Code, outside.Weights)
+	if inside.Weights == 0 || outside.Weights < inside.Weights ||
+		outside.Code > inside.Code+inside.Weights/2 {
+		t.Errorf("%d bytes with weights; %d without, %d of weights", inside.Code, outside.Code,
+			outside.Weights)
 	}
 	sameCall(t, inside.Calls[0], outside.Calls[0])
 }
@@ -103,14 +107,16 @@ func TestRTOptimized(t *testing.T) {
 		kept := j.Calls[0]
 		kept.Keep = true
 		j.Calls = []Call{j.Calls[0], kept, j.Calls[0]}
-		outside := RT{Settings: Settings{Options: compile.Options{ExternalWeights: true}}, Optimize: true}
+		outside := RT{Settings: Settings{Options: compile.Options{ExternalWeights: true}},
+			Optimize: true}
 		got, want := all(t, outside, j)[0], all(t, RT{}, j)[0]
 		if got.Err != nil || want.Err != nil {
 			t.Fatal(got.Err, want.Err)
 		}
 		for i := range want.Calls {
 			for k, w := range want.Calls[i].Outputs { // hand-made kernels fuse: not the same bits
-				if miss := compare.Values(got.Calls[i].Outputs[k], w, compare.Tolerance{Terms: 100}); miss != nil {
+				if miss := compare.Values(got.Calls[i].Outputs[k], w,
+					compare.Tolerance{Terms: 100}); miss != nil {
 					t.Errorf("%s: output %d: %v", name, k, miss)
 				}
 			}

@@ -51,7 +51,8 @@ func programSteps(p *ir.Program, out *codepte.Output, works []*work) [][]Step {
 		for k, in := range plan.Chains[0].Instructions {
 			s := Step{Kernel: codepte.InstructionName(plan, in)}
 			if n := nodes[out.Origins[i][k].Node]; n != nil {
-				s.From = []native.Origin{{Node: foreign.Of(n.Name), Op: foreign.Of(n.Op), Loc: native.LocationOf(n.Loc)}}
+				s.From = []native.Origin{{Node: foreign.Of(n.Name), Op: foreign.Of(n.Op),
+					Loc: native.LocationOf(n.Loc)}}
 				if len(n.Outputs) > 0 && n.Outputs[0] != nil {
 					s.Type = codegen.TypeText(n.Outputs[0].Type, nil)
 				}
@@ -82,7 +83,8 @@ func fileSteps(p *pte.Program, path string) ([][]Step, error) {
 				if call, ok := in.(pte.KernelCall); ok {
 					op, s.Type = plan.Operators[call.Op].NodeName(), writes(plan, call)
 				}
-				s.From = []native.Origin{{Node: foreign.Of(from.Node), Op: foreign.Of(op), Loc: native.LocationOf(from.Loc)}}
+				s.From = []native.Origin{{Node: foreign.Of(from.Node), Op: foreign.Of(op),
+					Loc: native.LocationOf(from.Loc)}}
 				all[i] = append(all[i], s)
 			}
 		}
@@ -98,7 +100,8 @@ func locate(p *pte.Program, steps [][]Step) {
 			for k := range chain.Instructions {
 				var frames []pte.Frame
 				for _, o := range steps[i][k].From {
-					frames = append(frames, pte.Frame{Filename: o.Loc.File.Raw(), Line: int32(o.Loc.Line), Name: o.Loc.Module.Raw()})
+					frames = append(frames, pte.Frame{Filename: o.Loc.File.Raw(),
+						Line: int32(o.Loc.Line), Name: o.Loc.Module.Raw()})
 				}
 				chain.Stacktrace = append(chain.Stacktrace, frames)
 			}

@@ -90,7 +90,8 @@ func (c *stepCounts) since(before *stepCounts) *stepCounts {
 	if before == nil {
 		return c
 	}
-	left := &stepCounts{first: before.runs, runs: c.runs, calls: slices.Clone(c.calls), times: c.times}
+	left := &stepCounts{first: before.runs, runs: c.runs, calls: slices.Clone(c.calls),
+		times: c.times}
 	for i := range left.calls {
 		left.calls[i] -= before.calls[i]
 	}
@@ -147,7 +148,8 @@ func stmtSteps(stmts []native.Stmt, w *work) []Step {
 	for _, s := range stmts {
 		if c, ok := s.(*native.Call); ok {
 			for _, o := range c.From {
-				if now := owner[o.Node.Raw()]; now == nil || now.Kernel.Tuned == nil && !c.Kernel.Copy {
+				if now := owner[o.Node.Raw()]; now == nil || now.Kernel.Tuned == nil &&
+					!c.Kernel.Copy {
 					owner[o.Node.Raw()] = c
 				}
 			}
@@ -184,7 +186,8 @@ func resultType(c *native.Call) string {
 
 // cProbes defines the function that instrumented C calls after each kernel.
 func cProbes(name string, steps int) string {
-	return strings.NewReplacer("NAME", name, "STEPS", fmt.Sprint(max(steps, 1)), "ROWS", fmt.Sprint(StepRows)).Replace(`
+	return strings.NewReplacer("NAME", name, "STEPS", fmt.Sprint(max(steps, 1)), "ROWS",
+		fmt.Sprint(StepRows)).Replace(`
 static struct {
 	uint64_t runs, calls[STEPS], times[ROWS][STEPS];
 } probed;
@@ -216,7 +219,8 @@ static void probe_begin(runner_clock *clock)
 
 // goProbes is cProbes for Go, of the unit with that index.
 func goProbes(unit, steps int) string {
-	return strings.NewReplacer("UNIT", fmt.Sprint(unit), "STEPS", fmt.Sprint(max(steps, 1)), "ROWS", fmt.Sprint(StepRows)).Replace(`
+	return strings.NewReplacer("UNIT", fmt.Sprint(unit), "STEPS", fmt.Sprint(max(steps, 1)), "ROWS",
+		fmt.Sprint(StepRows)).Replace(`
 type probeCountsUNIT struct {
 	runs uint64
 	calls [STEPS]uint64

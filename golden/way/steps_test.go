@@ -11,12 +11,14 @@ import (
 // ran, whatever else travels with the call: state, dynamic sizes, results that
 // are numbers.
 func TestSteps(t *testing.T) {
-	jobs := []Job{caseJob(t, "lenet"), caseJob(t, "mutated_buffer"), caseJob(t, "dynamic_batch"), caseJob(t, "while_loop"), caseJob(t, "symbolic_int"), caseJob(t, "lstm_bidirectional")}
+	jobs := []Job{caseJob(t, "lenet"), caseJob(t, "mutated_buffer"), caseJob(t, "dynamic_batch"),
+		caseJob(t, "while_loop"), caseJob(t, "symbolic_int"), caseJob(t, "lstm_bidirectional")}
 	for i := range jobs {
 		jobs[i].Calls[0].Repeat = 3
 	}
 	probes := Settings{Options: compile.Options{Probes: true}}
-	for _, c := range []struct{ plain, probed Way }{{C{}, C{Settings: probes}}, {Go{}, Go{Settings: probes}}, {RT{}, RT{Settings: probes}}} {
+	for _, c := range []struct{ plain, probed Way }{{C{}, C{Settings: probes}},
+		{Go{}, Go{Settings: probes}}, {RT{}, RT{Settings: probes}}} {
 		t.Run(c.plain.Name(), func(t *testing.T) {
 			plain, probed := all(t, c.plain, jobs...), all(t, c.probed, jobs...)
 			for i, j := range jobs {
@@ -35,7 +37,8 @@ func TestSteps(t *testing.T) {
 					t.Error("nothing runs more than once")
 				}
 				if got.Calls[0].MACs != want.Calls[0].MACs || got.Arena <= 0 && j.Name == "lenet" {
-					t.Errorf("%s: %d MACs and %d instrumented, %d bytes of arena", j.Name, want.Calls[0].MACs, got.Calls[0].MACs, got.Arena)
+					t.Errorf("%s: %d MACs and %d instrumented, %d bytes of arena", j.Name,
+						want.Calls[0].MACs, got.Calls[0].MACs, got.Arena)
 				}
 			}
 			if plain[3].Calls[0].Times == nil {
@@ -66,7 +69,8 @@ func checkSteps(t *testing.T, name string, r *Result, call *CallResult) (loops b
 		}
 	}
 	if ran == 0 || call.MACs > 0 && sum != float64(call.MACs) {
-		t.Errorf("%s: %d steps ran, of %g multiply-accumulates; the call has %d", name, ran, sum, call.MACs)
+		t.Errorf("%s: %d steps ran, of %g multiply-accumulates; the call has %d", name, ran,
+			sum, call.MACs)
 	}
 	return loops
 }
@@ -74,19 +78,22 @@ func checkSteps(t *testing.T, name string, r *Result, call *CallResult) (loops b
 // Whose work a step does is told with the Python line.
 func TestStepOrigin(t *testing.T) {
 	j := caseJob(t, "lenet")
-	for _, w := range []Way{C{Settings: Settings{Options: compile.Options{Probes: true}}}, RT{Settings: Settings{Options: compile.Options{Probes: true}}}} {
+	for _, w := range []Way{C{Settings: Settings{Options: compile.Options{Probes: true}}},
+		RT{Settings: Settings{Options: compile.Options{Probes: true}}}} {
 		r := all(t, w, j)[0]
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
 		found := 0
 		for i, s := range r.Steps[0] {
-			if r.Calls[0].Steps[i].MACs > 0 && len(s.From) > 0 && s.From[0].Loc.Line > 0 && strings.Contains(s.Type, "float32 [") {
+			if r.Calls[0].Steps[i].MACs > 0 && len(s.From) > 0 && s.From[0].Loc.Line > 0 &&
+				strings.Contains(s.Type, "float32 [") {
 				found++
 			}
 		}
 		if found < 4 {
-			t.Errorf("%s: %d steps of %d have work, a line and a type: %+v", w.Name(), found, len(r.Steps[0]), r.Steps[0])
+			t.Errorf("%s: %d steps of %d have work, a line and a type: %+v", w.Name(), found,
+				len(r.Steps[0]), r.Steps[0])
 		}
 	}
 }

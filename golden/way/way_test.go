@@ -25,7 +25,9 @@ func caseJob(t *testing.T, name string) Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Name: name, Open: func() (*ir.Program, io.Closer, error) { return compile.Read(filepath.Join(dir, c.Models[0])) }}
+	j := Job{Name: name, Open: func() (*ir.Program, io.Closer, error) {
+		return compile.Read(filepath.Join(dir, c.Models[0]))
+	}}
 	for i, call := range c.Calls {
 		j.Calls = append(j.Calls, Call{Inputs: call.Inputs, Keep: c.Stateful && i > 0})
 	}
@@ -57,7 +59,9 @@ func TestOneFailsOthersRun(t *testing.T) {
 	wrong.Calls = append([]Call{{Inputs: wrong.Calls[0].Inputs[:1]}}, wrong.Calls...)
 	jobs := []Job{
 		add,
-		{Name: "unreadable", Open: func() (*ir.Program, io.Closer, error) { return nil, nil, broken }},
+		{Name: "unreadable", Open: func() (*ir.Program, io.Closer, error) {
+			return nil, nil, broken
+		}},
 		{Name: "panics", Open: func() (*ir.Program, io.Closer, error) { panic("at the disco") }},
 		wrong,
 		caseJob(t, "mutated_buffer"),
@@ -76,7 +80,8 @@ func TestOneFailsOthersRun(t *testing.T) {
 					t.Fatalf("job %d: %d calls, %v", i, len(r[i].Calls), r[i].Err)
 				}
 			}
-			if err := r[3].Calls[0].Err; err == nil || !strings.Contains(err.Error(), "inputs are given") {
+			if err := r[3].Calls[0].Err; err == nil ||
+				!strings.Contains(err.Error(), "inputs are given") {
 				t.Errorf("a call with too few inputs: %v", err)
 			}
 			for _, c := range []CallResult{r[0].Calls[0], r[3].Calls[1], r[4].Calls[1]} {
@@ -119,16 +124,20 @@ net_status net_other(void);
 	}
 	want := &cAPI{name: "net_forward", reset: true,
 		params: []cParam{
-			{"const float *x", "x", "float", true}, {"bool flag", "flag", "bool", false}, {"uint8_t *out", "out", "uint8_t", true},
-			{"net_forward_sizes *sizes", "sizes", "net_forward_sizes", true}, {"net_state *state", "state", "net_state", true},
+			{"const float *x", "x", "float", true}, {"bool flag", "flag", "bool", false},
+			{"uint8_t *out", "out", "uint8_t", true},
+			{"net_forward_sizes *sizes", "sizes", "net_forward_sizes", true}, {"net_state *state",
+				"state", "net_state", true},
 			{"void *arena", "arena", "void", true},
 		},
-		sizes: []cParam{{"int32_t x_dim0", "x_dim0", "int32_t", false}, {"int32_t out_dim0", "out_dim0", "int32_t", false}},
+		sizes: []cParam{{"int32_t x_dim0", "x_dim0", "int32_t", false}, {"int32_t out_dim0",
+			"out_dim0", "int32_t", false}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(cAPI{}, cParam{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if other, err := readCHeader(header, "net", 1); err != nil || other.name != "net_other" || len(other.params) != 0 {
+	if other, err := readCHeader(header, "net", 1); err != nil || other.name != "net_other" ||
+		len(other.params) != 0 {
 		t.Errorf("%v, %v", other, err)
 	}
 	if _, err := readCHeader(header, "net", 2); err == nil {
@@ -157,10 +166,13 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, v := range map[string]tensor.Value{
-		"dtype":  {Tensor: &tensor.Tensor{DType: ir.Int32, Shape: good.Shape, Data: good.Data}},
-		"rank":   {Tensor: &tensor.Tensor{DType: ir.Float32, Shape: append([]int64{1}, good.Shape...), Data: good.Data}},
-		"size":   {Tensor: &tensor.Tensor{DType: ir.Float32, Shape: []int64{good.Shape[0], good.Shape[1] + 1}, Data: good.Data}},
-		"bytes":  {Tensor: &tensor.Tensor{DType: ir.Float32, Shape: good.Shape, Data: good.Data[1:]}},
+		"dtype": {Tensor: &tensor.Tensor{DType: ir.Int32, Shape: good.Shape, Data: good.Data}},
+		"rank": {Tensor: &tensor.Tensor{DType: ir.Float32, Shape: append([]int64{1},
+			good.Shape...), Data: good.Data}},
+		"size": {Tensor: &tensor.Tensor{DType: ir.Float32, Shape: []int64{good.Shape[0],
+			good.Shape[1] + 1}, Data: good.Data}},
+		"bytes": {Tensor: &tensor.Tensor{DType: ir.Float32, Shape: good.Shape,
+			Data: good.Data[1:]}},
 		"scalar": {Scalar: ir.Int(1)},
 	} {
 		if _, err := l.arguments(Call{Inputs: []tensor.Value{v}}); err == nil {

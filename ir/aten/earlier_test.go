@@ -14,7 +14,8 @@ func TestEarlier(t *testing.T) {
 		args []ArgKind
 		want []int // nil: they do not fit
 	}{
-		{[]ArgKind{TensorArg, ListArg, BoolArg, IntArg, FloatArg, TensorArg}, []int{0, 1, 2, 3, 4, 5}},
+		{[]ArgKind{TensorArg, ListArg, BoolArg, IntArg, FloatArg, TensorArg},
+			[]int{0, 1, 2, 3, 4, 5}},
 		{[]ArgKind{TensorArg, ListArg, BoolArg, IntArg, IntArg, NoArg}, []int{0, 1, 2, 3, 4, 5}},
 		{[]ArgKind{TensorArg, ListArg, IntArg, FloatArg, TensorArg}, []int{0, 1, 3, 4, 5}},
 		{[]ArgKind{TensorArg, ListArg, IntArg, FloatArg}, []int{0, 1, 3, 4}},

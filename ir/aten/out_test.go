@@ -17,7 +17,8 @@ func TestOutVariantSchemas(t *testing.T) {
 	}
 	theirs := map[string]*Schema{}
 	for line := range strings.Lines(string(data)) {
-		if s, err := Parse(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "*"))); err == nil {
+		if s, err := Parse(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line),
+			"*"))); err == nil {
 			theirs[s.Name] = s
 		}
 	}

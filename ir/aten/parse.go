@@ -65,7 +65,8 @@ func (p *schemaParser) word(extra string) string {
 	start := p.pos
 	for p.pos < len(p.text) {
 		c := p.text[p.pos]
-		if c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte(extra, c) >= 0 {
+		if c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
+			strings.IndexByte(extra, c) >= 0 {
 			p.pos++
 			continue
 		}
@@ -136,7 +137,8 @@ func (p *schemaParser) schema() *Schema {
 
 // generic types are written NAME(TYPE, …); after any other name a parenthesis
 // opens an alias annotation.
-var generic = map[string]bool{"Dict": true, "Future": true, "RRef": true, "Await": true, "Optional": true, "Union": true}
+var generic = map[string]bool{"Dict": true, "Future": true, "RRef": true, "Await": true,
+	"Optional": true, "Union": true}
 
 func (p *schemaParser) typ() *Type {
 	t := &Type{}
@@ -233,7 +235,8 @@ func (p *schemaParser) value(t *Type) ir.Arg {
 }
 
 // The numbers of c10::MemoryFormat.
-var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
+var memoryFormats = []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
+	ir.ChannelsLast3d}
 
 // The numbers of c10::ScalarType, as far as defaults name them.
 var scalarTypes = []ir.DType{

@@ -48,7 +48,8 @@ func TestParse(t *testing.T) {
 	if s.Name != "aten.foo_.bar" || len(s.Args) != 9 || len(s.Returns) != 2 || !s.Mutates() {
 		t.Errorf("got %+v", s)
 	}
-	if a := s.Args[1]; !a.Type.IsList() || !a.Type.Base().Optional || a.Type.Base().Name != "Tensor" {
+	if a := s.Args[1]; !a.Type.IsList() || !a.Type.Base().Optional ||
+		a.Type.Base().Name != "Tensor" {
 		t.Errorf("indices: %+v", a.Type)
 	}
 	if a := s.Args[2]; !a.Type.Optional || a.Type.Size != 2 || a.Default != (ir.None{}) {
@@ -67,9 +68,11 @@ func TestParse(t *testing.T) {
 
 func TestParseSchemaErrors(t *testing.T) {
 	for _, line := range []string{
-		"", "aten", "aten::", "aten::f", "aten::f(", "aten::f(Tensor", "aten::f(Tensor x", "aten::f(Tensor x=",
-		"aten::f() -> ", "aten::f(Tensor x) Tensor", "aten::f(Tensor x y) -> Tensor", "aten::f(Tensor x) -> Tensor z w",
-		"aten::f(str x=\"a) -> Tensor", "aten::f(int[x] y) -> Tensor", "aten::f(Tensor(a x) -> Tensor", "aten::f(int x=$) -> int",
+		"", "aten", "aten::", "aten::f", "aten::f(", "aten::f(Tensor", "aten::f(Tensor x",
+		"aten::f(Tensor x=", "aten::f() -> ", "aten::f(Tensor x) Tensor",
+		"aten::f(Tensor x y) -> Tensor", "aten::f(Tensor x) -> Tensor z w",
+		"aten::f(str x=\"a) -> Tensor", "aten::f(int[x] y) -> Tensor",
+		"aten::f(Tensor(a x) -> Tensor", "aten::f(int x=$) -> int",
 	} {
 		if s, err := Parse(line); err == nil {
 			t.Errorf("%q parses as %v", line, s)

@@ -25,7 +25,8 @@ func TestWays(t *testing.T) {
 		{"message of a word", Of("layers.0.attn").String(), "layers.0.attn"},
 		{"message", Of("a b").String(), `"a b"`},
 		{"message of nothing", Of("").String(), `""`},
-		{"fmt", fmt.Sprintf("%s|%v|%q|%x|%-8s|%#v", Of("a\n"), Of("b"), Of("c"), Of("d"), Of("e"), Of("f\x1b")), `"a\n"|b|c|d|e       |"f\x1b"`},
+		{"fmt", fmt.Sprintf("%s|%v|%q|%x|%-8s|%#v", Of("a\n"), Of("b"), Of("c"), Of("d"), Of("e"),
+			Of("f\x1b")), `"a\n"|b|c|d|e       |"f\x1b"`},
 		{"identifier", Of("layers.0-é").Identifier(), "layers_0__"},
 		{"identifier of nothing", Of("").Identifier(), "v"},
 		{"identifier of a number", Of("1").Identifier(), "v1"},
@@ -98,7 +99,9 @@ func FuzzComment(f *testing.F) {
 			t.Errorf("%q", c)
 		}
 		id := Of(s).Identifier()
-		if id == "" || len(id) > maxIdentifier+1 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		if id == "" || len(id) > maxIdentifier+1 ||
+			strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
+				"" {
 			t.Errorf("%q", id)
 		}
 	})

@@ -33,7 +33,8 @@ type archive struct {
 func openZip(r io.ReaderAt, size int64) (*archive, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		p := problem("not a readable zip archive").hint("the file is truncated or damaged; copy or export it again")
+		p := problem("not a readable zip archive").hint(
+			"the file is truncated or damaged; copy or export it again")
 		p.Err = err
 		return nil, p
 	}
@@ -65,7 +66,8 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, &Error{Member: name, Problem: "cannot read it", Err: err, Hint: "the file is truncated or damaged"}
+		return nil, &Error{Member: name, Problem: "cannot read it", Err: err,
+			Hint: "the file is truncated or damaged"}
 	}
 	if int64(len(data)) > limit {
 		return nil, &Error{Member: name, Problem: "it is larger than etgen reads"}
@@ -110,16 +112,19 @@ func (a *archive) blob(name string) (ir.Blob, error) {
 	off, err := f.DataOffset()
 	size := int64(f.UncompressedSize64)
 	if err != nil || f.CompressedSize64 != f.UncompressedSize64 || size < 0 || off > a.size-size {
-		return nil, &Error{Member: name, Problem: "its data lies outside the archive", Err: err, Hint: "the file is truncated or damaged"}
+		return nil, &Error{Member: name, Problem: "its data lies outside the archive", Err: err,
+			Hint: "the file is truncated or damaged"}
 	}
 	data := io.NewSectionReader(a.raw, off, size)
 	sum := crc32.NewIEEE()
 	if _, err := io.Copy(sum, io.NewSectionReader(a.raw, off, size)); err != nil {
-		return nil, &Error{Member: name, Problem: "cannot read it", Err: err, Hint: "the file is truncated or damaged"}
+		return nil, &Error{Member: name, Problem: "cannot read it", Err: err,
+			Hint: "the file is truncated or damaged"}
 	}
 	if sum.Sum32() != f.CRC32 {
-		return nil, &Error{Member: name, Problem: "its bytes do not have the CRC-32 that the archive says",
-			Hint: "the file is damaged, or was written with torch.serialization.set_crc32_options(False); export the model again"}
+		return nil, &Error{Member: name,
+			Problem: "its bytes do not have the CRC-32 that the archive says",
+			Hint:    "the file is damaged, or was written with torch.serialization.set_crc32_options(False); export the model again"}
 	}
 	return data, nil
 }
@@ -128,8 +133,9 @@ func (a *archive) blob(name string) (ir.Blob, error) {
 func checkMember(f *zip.File) error {
 	n, packed := f.UncompressedSize64, f.CompressedSize64
 	if f.Method != zip.Store && n > smallMember && (n > maxInflated || n/maxRatio > packed) {
-		return &Error{Member: f.Name, Problem: "it is compressed beyond the limit of 200:1 or 1 GiB",
-			Hint: "pack the archive without compression (zip -0)"}
+		return &Error{Member: f.Name,
+			Problem: "it is compressed beyond the limit of 200:1 or 1 GiB",
+			Hint:    "pack the archive without compression (zip -0)"}
 	}
 	return nil
 }
@@ -141,7 +147,8 @@ func (a *archive) exists(name string) bool {
 
 func missing(name string, err error) *Error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Error{Member: name, Problem: "the file is missing", Err: err, Hint: "the model is incomplete; export it again"}
+		return &Error{Member: name, Problem: "the file is missing", Err: err,
+			Hint: "the model is incomplete; export it again"}
 	}
 	return &Error{Member: name, Problem: "cannot open it", Err: err}
 }

@@ -25,7 +25,8 @@ func (w *wireProgram) method(name string, ws *weights) (m *ir.Method, warnings [
 	m = &ir.Method{Name: name, Graph: &ir.Graph{}}
 	c := &converter{
 		wire: w, weights: ws, names: ir.NewNames(m),
-		symbols: map[string]*sym.Symbol{}, sizes: inputSizes(&w.graph), exprs: map[string]sym.Expr{},
+		symbols: map[string]*sym.Symbol{}, sizes: inputSizes(&w.graph),
+		exprs:  map[string]sym.Expr{},
 		stored: map[ir.InputSpec]*ir.Value{},
 	}
 	c.joinGuards()
@@ -56,15 +57,18 @@ type scope struct {
 }
 
 // graph converts a graph. The top graph has specs for its inputs.
-func (c *converter) graph(w *wireGraph, specs []wireSpec, top bool) (*ir.Graph, []ir.InputSpec, error) {
-	s := &scope{wire: w, values: map[string]*ir.Value{}, rename: map[string]string{}, later: map[string]string{}}
+func (c *converter) graph(w *wireGraph, specs []wireSpec,
+	top bool) (*ir.Graph, []ir.InputSpec, error) {
+	s := &scope{wire: w, values: map[string]*ir.Value{}, rename: map[string]string{},
+		later: map[string]string{}}
 	if err := c.reserve(s); err != nil {
 		return nil, nil, err
 	}
 	g := &ir.Graph{}
 	var inputs []ir.InputSpec
 	if top && len(specs) != len(w.inputs) {
-		return nil, nil, problem("the graph has %d inputs, its signature %d", len(w.inputs), len(specs))
+		return nil, nil, problem("the graph has %d inputs, its signature %d", len(w.inputs),
+			len(specs))
 	}
 	for i := range w.inputs {
 		a := w.inputs[i]

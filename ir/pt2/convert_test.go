@@ -29,27 +29,30 @@ func TestArguments(t *testing.T) {
 		`{"as_float": -Infinity}`:                                                        "ir.Float -Inf",
 		`{"as_float": "-Infinity"}`:                                                      "ir.Float -Inf",
 		`{"as_float": 3}`:                                                                "ir.Float 3",
-		`{"as_floats": ` + inf + `}`:                                                     "[ir.Float -Inf ir.Float +Inf ir.Float NaN ir.Float 1.5]",
-		`{"as_float_lists": [` + inf + `]}`:                                              "[[ir.Float -Inf ir.Float +Inf ir.Float NaN ir.Float 1.5]]",
-		`{"as_bool": false}`:                                                             "ir.BoolArg false",
-		`{"as_bools": [true]}`:                                                           "[ir.BoolArg true]",
-		`{"as_string": "NaN, -Infinity\n"}`:                                              "ir.Str NaN, -Infinity\n",
-		`{"as_strings": ["a", "b"]}`:                                                     "[ir.Str a ir.Str b]",
-		`{"as_complex": {"real": NaN, "imag": -2}}`:                                      "ir.Complex (NaN-2i)",
-		`{"as_sym_int": {"as_int": 4}}`:                                                  "ir.Int 4",
-		`{"as_sym_ints": [{"as_int": 4}, {"as_name": "input"}]}`:                         "[ir.Int 4 ref input]",
-		`{"as_sym_float": {"as_float": 4}}`:                                              "ir.Float 4",
-		`{"as_sym_bool": {"as_bool": true}}`:                                             "ir.BoolArg true",
-		`{"as_scalar_type": 13}`:                                                         "ir.DTypeArg bfloat16",
-		`{"as_scalar_type": 35}`:                                                         "ir.DTypeArg uint64",
-		`{"as_memory_format": 2}`:                                                        fmt.Sprintf("ir.MemoryFormat %d", ir.ChannelsLast),
-		`{"as_layout": 7}`:                                                               "ir.LayoutArg 7",
-		`{"as_device": {"type": "cpu", "index": null}}`:                                  "ir.Device cpu",
-		`{"as_device": {"type": "cuda", "index": 1}}`:                                    "ir.Device cuda:1",
-		`{"as_operator": "torch.ops.aten.add.Tensor"}`:                                   "ir.OpArg aten.add.Tensor",
-		`{"as_scalar_type": 14}`:                                                         "error: unknown dtype number 14",
-		`{"as_memory_format": 9}`:                                                        "error: unknown memory format number 9",
-		`{"as_layout": 8}`:                                                               "error: unknown layout number 8",
+		`{"as_floats": ` + inf +
+			`}`: "[ir.Float -Inf ir.Float +Inf ir.Float NaN ir.Float 1.5]",
+		`{"as_float_lists": [` + inf +
+			`]}`: "[[ir.Float -Inf ir.Float +Inf ir.Float NaN ir.Float 1.5]]",
+		`{"as_bool": false}`:                                     "ir.BoolArg false",
+		`{"as_bools": [true]}`:                                   "[ir.BoolArg true]",
+		`{"as_string": "NaN, -Infinity\n"}`:                      "ir.Str NaN, -Infinity\n",
+		`{"as_strings": ["a", "b"]}`:                             "[ir.Str a ir.Str b]",
+		`{"as_complex": {"real": NaN, "imag": -2}}`:              "ir.Complex (NaN-2i)",
+		`{"as_sym_int": {"as_int": 4}}`:                          "ir.Int 4",
+		`{"as_sym_ints": [{"as_int": 4}, {"as_name": "input"}]}`: "[ir.Int 4 ref input]",
+		`{"as_sym_float": {"as_float": 4}}`:                      "ir.Float 4",
+		`{"as_sym_bool": {"as_bool": true}}`:                     "ir.BoolArg true",
+		`{"as_scalar_type": 13}`:                                 "ir.DTypeArg bfloat16",
+		`{"as_scalar_type": 35}`:                                 "ir.DTypeArg uint64",
+		`{"as_memory_format": 2}`: fmt.Sprintf("ir.MemoryFormat %d",
+			ir.ChannelsLast),
+		`{"as_layout": 7}`: "ir.LayoutArg 7",
+		`{"as_device": {"type": "cpu", "index": null}}`: "ir.Device cpu",
+		`{"as_device": {"type": "cuda", "index": 1}}`:   "ir.Device cuda:1",
+		`{"as_operator": "torch.ops.aten.add.Tensor"}`:  "ir.OpArg aten.add.Tensor",
+		`{"as_scalar_type": 14}`:                        "error: unknown dtype number 14",
+		`{"as_memory_format": 9}`:                       "error: unknown memory format number 9",
+		`{"as_layout": 8}`:                              "error: unknown layout number 8",
 	} {
 		p, err := ReadFS(edited(t, "testdata/linear.pt2", "model.json", place, arg+`, "kind"`), ".")
 		if want, ok := strings.CutPrefix(want, "error: "); ok {
@@ -93,12 +96,16 @@ func TestInputsAndOutputs(t *testing.T) {
 	graph := rootOf(files) + "/models/model.json"
 	text := string(files[graph].Data)
 	for _, r := range [][2]string{
-		{`{"user_input": {"arg": {"as_tensor": {"name": "input"}}}}`, `{"user_input": {"arg": {"as_tensor": {"name": "input"}}}},
+		{`{"user_input": {"arg": {"as_tensor": {"name": "input"}}}}`,
+			`{"user_input": {"arg": {"as_tensor": {"name": "input"}}}},
 			{"constant_input": {"name": "mask", "value": {"as_none": true}}}, {"constant_input": {"name": "scale", "value": {"as_float": NaN}}},
 			{"user_input": {"arg": {"as_sym_int": {"as_name": "n"}}}}`},
-		{`"output_specs": [`, `"output_specs": [{"user_output": {"arg": {"as_none": true}}}, {"user_output": {"arg": {"as_sym_int": {"as_name": "n"}}}}, `},
-		{`"sym_int_values": {}`, `"sym_int_values": {"n": {"as_expr": {"expr_str": "Symbol('s1', positive=True, integer=True)"}}}`},
-		{`\"children_spec\": []}]}, {`, `\"children_spec\": []}, {\"type\": null}, {\"type\": null}, {\"type\": null}]}, {`},
+		{`"output_specs": [`,
+			`"output_specs": [{"user_output": {"arg": {"as_none": true}}}, {"user_output": {"arg": {"as_sym_int": {"as_name": "n"}}}}, `},
+		{`"sym_int_values": {}`,
+			`"sym_int_values": {"n": {"as_expr": {"expr_str": "Symbol('s1', positive=True, integer=True)"}}}`},
+		{`\"children_spec\": []}]}, {`,
+			`\"children_spec\": []}, {\"type\": null}, {\"type\": null}, {\"type\": null}]}, {`},
 		{`"[1, {\"type\": null, \"context\": null, \"children_spec\": []}]"`,
 			`"[1, {\"type\": \"builtins.dict\", \"context\": \"[\\\"a\\\", \\\"b\\\", 3]\", \"children_spec\": [{}, {}, {}]}]"`},
 	} {
@@ -118,7 +125,8 @@ func TestInputsAndOutputs(t *testing.T) {
 	m := p.Methods[0]
 	var got []string
 	for i, v := range m.Graph.Inputs[2:] {
-		got = append(got, fmt.Sprint(v.Name, " ", v.Type.Kind, " ", m.Inputs[i+2].Kind, " ", m.Inputs[i+2].Fixed))
+		got = append(got, fmt.Sprint(v.Name, " ", v.Type.Kind, " ", m.Inputs[i+2].Kind, " ",
+			m.Inputs[i+2].Fixed))
 	}
 	want := []string{
 		fmt.Sprint("input ", ir.TensorKind, " ", ir.UserInput, " <nil>"),
@@ -129,7 +137,8 @@ func TestInputsAndOutputs(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("inputs %q, want %q", got, want)
 	}
-	if s := m.Symbols; len(s) != 1 || s[0].Name != "s1" || !s[0].Lo.Is(1) || m.Graph.Inputs[5].Type.Expr.String() != "s1" {
+	if s := m.Symbols; len(s) != 1 || s[0].Name != "s1" || !s[0].Lo.Is(1) ||
+		m.Graph.Inputs[5].Type.Expr.String() != "s1" {
 		t.Errorf("symbols %v", s)
 	}
 	if _, ok := m.Graph.Outputs[0].(ir.None); !ok {
@@ -157,7 +166,8 @@ func TestTreeKeys(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, tree, err)
 		}
 	}
-	for _, text := range []string{`[1, {}]`, `[1]`, `[]`, `{}`, `[1, null]`, `[1, {"children_spec": 3}]`, `[1, {}] x`} {
+	for _, text := range []string{`[1, {}]`, `[1]`, `[]`, `{}`, `[1, null]`,
+		`[1, {"children_spec": 3}]`, `[1, {}] x`} {
 		if tree, err := c.tree("in_spec", text, 2); err == nil {
 			t.Errorf("%s: %+v", text, tree)
 		}
@@ -181,7 +191,8 @@ func TestRegionNames(t *testing.T) {
 	if body.Nodes[0].Name == "mul" || body.Nodes[0].Outputs[0].Name == "mul" {
 		t.Error("the body's mul has the name of the outer one")
 	}
-	if len(scan.Args) != 5 || scan.Arg("dim") != ir.Int(0) || scan.Arg("reverse") != ir.BoolArg(false) {
+	if len(scan.Args) != 5 || scan.Arg("dim") != ir.Int(0) ||
+		scan.Arg("reverse") != ir.BoolArg(false) {
 		t.Errorf("scan %v", scan.Args)
 	}
 }

@@ -67,7 +67,8 @@ func enumArg(w *wireArg) (ir.Arg, error) {
 // The numbers of torch.layout in the export schema.
 const layoutStrided = 7
 
-var layoutNames = [...]string{"unknown", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "mkldnn"}
+var layoutNames = [...]string{"unknown", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr",
+	"sparse_bsc", "mkldnn"}
 
 func layoutName(n int64) string {
 	if n >= 0 && n < int64(len(layoutNames)) {
@@ -90,7 +91,8 @@ var scalarTypes = [...]ir.DType{
 	6: ir.Float16, 7: ir.Float32, 8: ir.Float64,
 	9: ir.Complex32, 10: ir.Complex64, 11: ir.Complex128,
 	12: ir.Bool, 13: ir.BFloat16, 28: ir.Uint16,
-	29: ir.Float8E4M3FN, 30: ir.Float8E5M2, 31: ir.Float8E4M3FNUZ, 32: ir.Float8E5M2FNUZ, 33: ir.Float8E8M0FNU,
+	29: ir.Float8E4M3FN, 30: ir.Float8E5M2, 31: ir.Float8E4M3FNUZ, 32: ir.Float8E5M2FNUZ,
+	33: ir.Float8E8M0FNU,
 	34: ir.Uint32, 35: ir.Uint64,
 }
 

@@ -87,7 +87,8 @@ func FuzzPickle(f *testing.F) {
 			return
 		}
 		for _, x := range (&torchSave{root: root}).tensors() {
-			if x.typ.Kind != ir.TensorKind || len(x.typ.Sizes) != len(x.typ.Strides) || x.storage == nil {
+			if x.typ.Kind != ir.TensorKind || len(x.typ.Sizes) != len(x.typ.Strides) ||
+				x.storage == nil {
 				t.Fatalf("malformed tensor %+v", x)
 			}
 		}

@@ -127,7 +127,8 @@ func (g *guard) require(e *python) error {
 func (g *guard) assert(cond ir.Arg) {
 	g.nodes = append(g.nodes, &ir.Node{
 		Name: g.c.names.Fresh("guard"), Op: assertOp,
-		Args: []ir.NamedArg{{Name: "self", Value: cond}, {Name: "assert_msg", Value: ir.Str(GuardFailed + g.shadow())}},
+		Args: []ir.NamedArg{{Name: "self", Value: cond}, {Name: "assert_msg",
+			Value: ir.Str(GuardFailed + g.shadow())}},
 	})
 }
 

@@ -31,18 +31,22 @@ func guarded(t *testing.T, guards ...string) (*ir.Method, []error) {
 	}
 	w := &wireProgram{
 		graph: wireGraph{
-			inputs:  []wireArg{{tag: "as_tensor", name: "x"}, {tag: "as_tensor", name: "d_y"}, {tag: "as_sym_int", name: "n"}},
+			inputs: []wireArg{{tag: "as_tensor", name: "x"}, {tag: "as_tensor", name: "d_y"},
+				{tag: "as_sym_int", name: "n"}},
 			outputs: []wireArg{{tag: "as_tensor", name: "x"}},
-			tensors: map[string]*wireTensor{"x": tensor(size(s0, 0), size("", 4)), "d_y": tensor(size(s1, 0))},
-			ints:    map[string]wireSym{"n": {expr: "Symbol('s2', integer=True)"}},
+			tensors: map[string]*wireTensor{"x": tensor(size(s0, 0), size("", 4)),
+				"d_y": tensor(size(s1, 0))},
+			ints: map[string]wireSym{"n": {expr: "Symbol('s2', integer=True)"}},
 		},
-		inputs:  []wireSpec{user("as_tensor", "x"), user("as_tensor", "d_y"), user("as_sym_int", "n")},
+		inputs: []wireSpec{user("as_tensor", "x"), user("as_tensor", "d_y"),
+			user("as_sym_int", "n")},
 		outputs: []wireSpec{{tag: "user_output", arg: wireArg{tag: "as_tensor", name: "x"}}},
 		inSpec: `[1, {"type": "builtins.tuple", "context": "null", "children_spec": [
 			{"type": "builtins.tuple", "context": "null", "children_spec": [{"type": null, "context": null, "children_spec": []},
 				{"type": "builtins.dict", "context": "[\"y\"]", "children_spec": [{"type": null, "context": null, "children_spec": []}]}]},
 			{"type": "builtins.dict", "context": "[\"n\"]", "children_spec": [{"type": null, "context": null, "children_spec": []}]}]}]`,
-		ranges:   map[string]wireRange{"s0": {2, 20, true, true}, "s1": {1, 8, true, true}, "s2": {0, 100, true, true}},
+		ranges: map[string]wireRange{"s0": {2, 20, true, true}, "s1": {1, 8, true, true},
+			"s2": {0, 100, true, true}},
 		narrowed: map[string]interval{},
 		argNames: []string{"x", "d", "n"},
 		guards:   guards,
@@ -61,22 +65,38 @@ func guarded(t *testing.T, guards ...string) (*ir.Method, []error) {
 // every call becomes nothing, and what a range can say narrows the range.
 func TestGuards(t *testing.T) {
 	for _, c := range []struct{ guard, nodes, symbols string }{
-		{"((3*L['x'].size()[0]) % 2) == 0", "sym_int(s0 % 2) eq(size,0) assert", "[2 20] [1 8] [0 100]"},
+		{"((3*L['x'].size()[0]) % 2) == 0", "sym_int(s0 % 2) eq(size,0) assert",
+			"[2 20] [1 8] [0 100]"},
 		{"L['x'].size()[0] >= 2", "", "[2 20] [1 8] [0 100]"},
 		{"L['x'].size()[1] == 4", "", "[2 20] [1 8] [0 100]"},
-		{"L['x'].shape[-2] > 3 and L['x'].size(0) != 20", "sym_int(s0) ge(size,4) assert sym_int(s0) le(size_1,19) assert", "[4 19] [1 8] [0 100]"},
-		{"(L['d']['y'].size()[0] // 3) == 2", "sym_int(s1) ge(size,3) assert sym_int(s1) le(size_1,4) assert", "[2 20] [3 4] [0 100]"},
-		{"L['d']['y'].size()[0] < L['x'].size()[0]", "sym_int(2*s1) sym_int(s0) lt(size,size_1) assert", "[2 20] [1 8] [0 100]"},
-		{"not (L['n'] == L['x'].size()[0])", "sym_int(s2) sym_int(s0) eq(size,size_1) sym_not(eq) assert", "[2 20] [1 8] [0 100]"},
-		{"L['n'] == 7 or L['n'] == 9", "sym_int(s2) eq(size,7) sym_int(s2) eq(size_1,9) or_(eq,eq_1) assert", "[2 20] [1 8] [0 100]"},
+		{"L['x'].shape[-2] > 3 and L['x'].size(0) != 20",
+			"sym_int(s0) ge(size,4) assert sym_int(s0) le(size_1,19) assert",
+			"[4 19] [1 8] [0 100]"},
+		{"(L['d']['y'].size()[0] // 3) == 2",
+			"sym_int(s1) ge(size,3) assert sym_int(s1) le(size_1,4) assert",
+			"[2 20] [3 4] [0 100]"},
+		{"L['d']['y'].size()[0] < L['x'].size()[0]",
+			"sym_int(2*s1) sym_int(s0) lt(size,size_1) assert", "[2 20] [1 8] [0 100]"},
+		{"not (L['n'] == L['x'].size()[0])",
+			"sym_int(s2) sym_int(s0) eq(size,size_1) sym_not(eq) assert", "[2 20] [1 8] [0 100]"},
+		{"L['n'] == 7 or L['n'] == 9",
+			"sym_int(s2) eq(size,7) sym_int(s2) eq(size_1,9) or_(eq,eq_1) assert",
+			"[2 20] [1 8] [0 100]"},
 		{"L['n'] == 7 or L['x'].size()[0] >= 1", "", "[2 20] [1 8] [0 100]"},
-		{"math.trunc(0.5*torch.sym_float(L['x'].size()[0])) >= 3", "sym_int(s0) ge(size,6) assert", "[6 20] [1 8] [0 100]"},
-		{"torch.sym_max(L['x'].size()[0], L['n']) < 50", "sym_int(max(s0, s2)) lt(size,50) assert", "[2 20] [1 8] [0 100]"},
-		{"(L['x'].size()[0] / L['d']['y'].size()[0]) > 1.1", "sym_int(s0) sym_int(2*s1) truediv(size,size_1) gt(truediv,1.1) assert", "[2 20] [1 8] [0 100]"},
-		{"(4 % L['n']) == 0", "sym_int(s2) ne(size,0) assert sym_int(4 % s2) eq(size_1,0) assert", "[2 20] [1 8] [0 100]"},
-		{"L['flat_args'][2] + L['flat_args'][0].dim() > 5", "sym_int(s2) ge(size,4) assert", "[2 20] [1 8] [4 100]"},
+		{"math.trunc(0.5*torch.sym_float(L['x'].size()[0])) >= 3", "sym_int(s0) ge(size,6) assert",
+			"[6 20] [1 8] [0 100]"},
+		{"torch.sym_max(L['x'].size()[0], L['n']) < 50", "sym_int(max(s0, s2)) lt(size,50) assert",
+			"[2 20] [1 8] [0 100]"},
+		{"(L['x'].size()[0] / L['d']['y'].size()[0]) > 1.1",
+			"sym_int(s0) sym_int(2*s1) truediv(size,size_1) gt(truediv,1.1) assert",
+			"[2 20] [1 8] [0 100]"},
+		{"(4 % L['n']) == 0", "sym_int(s2) ne(size,0) assert sym_int(4 % s2) eq(size_1,0) assert",
+			"[2 20] [1 8] [0 100]"},
+		{"L['flat_args'][2] + L['flat_args'][0].dim() > 5", "sym_int(s2) ge(size,4) assert",
+			"[2 20] [1 8] [4 100]"},
 		{"2**L['x'].dim() == 4", "", "[2 20] [1 8] [0 100]"},
-		{"torch._sym_sqrt(L['n']) < 2.5", "sym_int(s2) sym_sqrt(size) lt(sym_sqrt,2.5) assert", "[2 20] [1 8] [0 100]"},
+		{"torch._sym_sqrt(L['n']) < 2.5", "sym_int(s2) sym_sqrt(size) lt(sym_sqrt,2.5) assert",
+			"[2 20] [1 8] [0 100]"},
 		{"L['x'].size()[0] > 30", "assert", "[2 20] [1 8] [0 100]"},
 	} {
 		m, warnings := guarded(t, c.guard)
@@ -145,12 +165,15 @@ func TestGuardsNotUnderstood(t *testing.T) {
 		if want == "" {
 			continue // it must only not crash
 		}
-		if len(warnings) != 1 || !strings.Contains(strings.ReplaceAll(warnings[0].Error(), `\"`, `"`), strings.ReplaceAll(want, `\"`, `"`)) {
+		if len(warnings) != 1 ||
+			!strings.Contains(strings.ReplaceAll(warnings[0].Error(), `\"`, `"`),
+				strings.ReplaceAll(want, `\"`, `"`)) {
 			t.Errorf("%q: %v, want %s", guard, warnings, want)
 		} else if strings.ContainsRune(warnings[0].Error(), 0x1b) {
 			t.Errorf("%q: raw bytes in %v", guard, warnings)
 		}
-		if got := nodesText(m); !strings.HasSuffix(got, ",50) assert") || strings.Count(got, "assert") != 1 {
+		if got := nodesText(m); !strings.HasSuffix(got, ",50) assert") ||
+			strings.Count(got, "assert") != 1 {
 			t.Errorf("%q: %s", guard, got)
 		}
 	}
@@ -160,7 +183,8 @@ func TestGuardsNotUnderstood(t *testing.T) {
 // well formed.
 func FuzzGuard(f *testing.F) {
 	for _, s := range []string{
-		"((3*L['x'].size()[0]) % 2) == 0", "L['d']['y'].shape[0] // -2 <= 1.5e3 or not (L['n'] ** 2 < 5)",
+		"((3*L['x'].size()[0]) % 2) == 0",
+		"L['d']['y'].shape[0] // -2 <= 1.5e3 or not (L['n'] ** 2 < 5)",
 		"math.trunc(0.5*torch.sym_float(L['x'].size()[0])) != 1 and torch.sym_min(3, L['n'], 4) > -1", "L['flat_args'][1].stride()[0] > 1",
 	} {
 		f.Add(s)

@@ -107,7 +107,8 @@ func (g *guard) condition(e *python) (number, error) {
 
 // junction is and, or.
 func (g *guard) junction(e *python) (number, error) {
-	op, name := ir.BoolArg(e.op == "or"), map[string]string{"and": "_operator.and_", "or": "_operator.or_"}[e.op]
+	op, name := ir.BoolArg(e.op == "or"), map[string]string{"and": "_operator.and_",
+		"or": "_operator.or_"}[e.op]
 	var all *number
 	start := len(g.nodes)
 	for _, a := range e.args {
@@ -134,9 +135,11 @@ func (g *guard) junction(e *python) (number, error) {
 }
 
 var pythonOps = map[string]string{
-	"+": "_operator.add", "-": "_operator.sub", "*": "_operator.mul", "//": "_operator.floordiv", "/": "_operator.truediv",
+	"+": "_operator.add", "-": "_operator.sub", "*": "_operator.mul", "//": "_operator.floordiv",
+	"/": "_operator.truediv",
 	"%": "_operator.mod", "**": "_operator.pow",
-	"==": "_operator.eq", "!=": "_operator.ne", "<": "_operator.lt", "<=": "_operator.le", ">": "_operator.gt", ">=": "_operator.ge",
+	"==": "_operator.eq", "!=": "_operator.ne", "<": "_operator.lt", "<=": "_operator.le",
+	">": "_operator.gt", ">=": "_operator.ge",
 }
 
 func (g *guard) operands(a, b *python) (x, y number, err error) {
@@ -468,7 +471,9 @@ func (g *guard) input(e *python) (number, error) {
 func (g *guard) determined(e sym.Expr) (number, error) {
 	for _, s := range e.Symbols() {
 		found := slices.ContainsFunc(g.m.Graph.Inputs, func(v *ir.Value) bool {
-			return slices.ContainsFunc(v.Type.Sizes, func(size sym.Expr) bool { return size.Uses(s) }) || v.Type.HasExpr && v.Type.Expr.Uses(s)
+			return slices.ContainsFunc(v.Type.Sizes, func(size sym.Expr) bool {
+				return size.Uses(s)
+			}) || v.Type.HasExpr && v.Type.Expr.Uses(s)
 		})
 		if !found {
 			return number{}, fmt.Errorf("it speaks of strides that a caller cannot choose")
@@ -566,7 +571,8 @@ func (g *guard) named(name string, steps []*python) (int, []*python) {
 			i = slices.Index(t.Keys, s.text)
 		case s.op == "index" && s.args[1].op == "string":
 			i = slices.Index(t.Keys, s.args[1].text)
-		case s.op == "index" && s.args[1].op == "number" && t.Keys != nil && t.Type != "collections.namedtuple":
+		case s.op == "index" && s.args[1].op == "number" && t.Keys != nil &&
+			t.Type != "collections.namedtuple":
 			i = slices.Index(t.Keys, s.args[1].text) // of a dict
 		case s.op == "index" && s.args[1].op == "number":
 			i, _ = strconv.Atoi(s.args[1].text)

@@ -52,7 +52,8 @@ func (p *pythonParser) fail(format string, args ...any) {
 
 // operators are the tokens that are not words, numbers or strings, the longer
 // first.
-var operators = []string{"**", "//", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", ",", "."}
+var operators = []string{"**", "//", "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "%", "(",
+	")", "[", "]", ",", "."}
 
 // next reads a token.
 func (p *pythonParser) next() {

@@ -20,7 +20,8 @@ func (c *converter) joinGuards() {
 	for range rounds {
 		changed := false
 		// A converter of its own: the symbols it makes have the ranges known so far.
-		trial := &converter{wire: c.wire, names: ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), symbols: map[string]*sym.Symbol{}, exprs: map[string]sym.Expr{}}
+		trial := &converter{wire: c.wire, names: ir.NewNames(&ir.Method{Graph: &ir.Graph{}}),
+			symbols: map[string]*sym.Symbol{}, exprs: map[string]sym.Expr{}}
 		m, err := trial.callerInputs()
 		if err != nil {
 			return // the conversion itself says what is wrong
@@ -43,7 +44,8 @@ func (c *converter) callerInputs() (*ir.Method, error) {
 	m := &ir.Method{Graph: &ir.Graph{}}
 	s := &scope{wire: &c.wire.graph, values: map[string]*ir.Value{}, rename: map[string]string{}}
 	for i, w := range c.wire.inputs {
-		if kind := inputKinds[w.tag]; i >= len(s.wire.inputs) || w.tag != "user_input" && kind != ir.ConstantInput {
+		if kind := inputKinds[w.tag]; i >= len(s.wire.inputs) || w.tag != "user_input" &&
+			kind != ir.ConstantInput {
 			continue
 		}
 		v, err := c.input(s, s.wire.inputs[i], "arg")

@@ -121,47 +121,82 @@ func TestBadGraphs(t *testing.T) {
 		archive, old, repl string
 		want               []string
 	}{
-		"dangling": {linear, `"as_tensor": {"name": "p_bias"}}, "kind"`, `"as_tensor": {"name": "ghost"}}, "kind"`,
+		"dangling": {linear, `"as_tensor": {"name": "p_bias"}}, "kind"`,
+			`"as_tensor": {"name": "ghost"}}, "kind"`,
 			[]string{`node "linear" (aten.linear.default)`, `"ghost", which nothing defines`}},
-		"cycle": {dyn, `"as_tensor": {"name": "linear"}}, "kind"`, `"as_tensor": {"name": "mean"}}, "kind"`,
-			[]string{`node "relu" (aten.relu.default) at export_zoos.py:382`, `"mean" before node "mean" defines it`, "cycle"}},
-		"self reference": {linear, `"as_tensor": {"name": "input"}}, "kind"`, `"as_tensor": {"name": "linear"}}, "kind"`,
+		"cycle": {dyn, `"as_tensor": {"name": "linear"}}, "kind"`,
+			`"as_tensor": {"name": "mean"}}, "kind"`,
+			[]string{`node "relu" (aten.relu.default) at export_zoos.py:382`,
+				`"mean" before node "mean" defines it`, "cycle"}},
+		"self reference": {linear, `"as_tensor": {"name": "input"}}, "kind"`,
+			`"as_tensor": {"name": "linear"}}, "kind"`,
 			[]string{`"linear" before node "linear"`}},
-		"duplicate": {dyn, `"outputs": [{"as_tensor": {"name": "relu"}}]`, `"outputs": [{"as_tensor": {"name": "linear"}}]`,
+		"duplicate": {dyn, `"outputs": [{"as_tensor": {"name": "relu"}}]`,
+			`"outputs": [{"as_tensor": {"name": "linear"}}]`,
 			[]string{`node "relu"`, `"linear" is defined twice`}},
-		"dangling output": {linear, `"outputs": [{"as_tensor": {"name": "linear"}}], "nodes"`, `"outputs": [{"as_tensor": {"name": "ghost"}}], "nodes"`,
+		"dangling output": {linear, `"outputs": [{"as_tensor": {"name": "linear"}}], "nodes"`,
+			`"outputs": [{"as_tensor": {"name": "ghost"}}], "nodes"`,
 			[]string{"output 0 of the graph", `"ghost"`}},
-		"dtype":           {linear, `"linear": {"dtype": 7`, `"linear": {"dtype": 99`, []string{`node "linear"`, "unknown dtype number 99"}},
-		"dtype zero":      {linear, `"linear": {"dtype": 7`, `"linear": {"dtype": 0`, []string{"unknown dtype number 0"}},
-		"negative dtype":  {linear, `"linear": {"dtype": 7`, `"linear": {"dtype": -7`, []string{"unknown dtype number -7"}},
-		"sparse":          {linear, `"layout": 7}}, "sym_int`, `"layout": 1}}, "sym_int`, []string{"layout sparse_coo"}},
-		"no type":         {linear, `"linear": {"dtype"`, `"other": {"dtype"`, []string{"records no type"}},
-		"ranks":           {linear, `"strides": [{"as_int": 10}, {"as_int": 1}]`, `"strides": [{"as_int": 10}]`, []string{"2 sizes and 1 strides"}},
-		"negative size":   {linear, `[{"as_int": 1}, {"as_int": 5}]`, `[{"as_int": 1}, {"as_int": -5}]`, []string{"size -5"}},
-		"huge size":       {linear, `[{"as_int": 1}, {"as_int": 5}]`, `[{"as_int": 9223372036854775807}, {"as_int": 5}]`, []string{"64 bits"}},
-		"beyond 64 bits":  {linear, `[{"as_int": 1}, {"as_int": 5}]`, `[{"as_int": 9223372036854775808}, {"as_int": 5}]`, []string{"64-bit integer"}},
-		"fraction":        {linear, `[{"as_int": 1}, {"as_int": 5}]`, `[{"as_int": 1.5}, {"as_int": 5}]`, []string{`"1.5"`}},
-		"two tags":        {linear, `{"as_int": 5}`, `{"as_int": 5, "as_expr": {"expr_str": "x"}}`, []string{"2 tags"}},
-		"no tag":          {linear, `{"as_int": 5}`, `{}`, []string{"0 tags"}},
-		"unknown tag":     {linear, `"arg": {"as_tensor": {"name": "input"}}, "kind"`, `"arg": {"as_wonder": 1}, "kind"`, []string{"as_wonder"}},
-		"expression":      {dyn, `Symbol('s77', positive=True, integer=True)`, `Symbol(`, []string{"bad size expression"}},
-		"symbol":          {dyn, `Symbol('s77'`, `Symbol('s 77\u0000'`, []string{"bad size expression"}},
-		"empty range":     {dyn, `"min_val": 1`, `"min_val": 65`, []string{"s77", "[65, 64]"}},
-		"no weight":       {linear, `"parameter_name": "weight"`, `"parameter_name": "wait"`, []string{`"wait"`, "data is missing"}},
-		"swapped weights": {linear, `"parameter_name": "weight"`, `"parameter_name": "bias"`, []string{"f32[5, 10]", "f32[5]"}},
-		"input specs":     {linear, `{"parameter": {"arg": {"name": "p_bias"}, "parameter_name": "bias"}}, `, ``, []string{"3 inputs", "signature 2"}},
-		"input order":     {linear, `{"arg": {"name": "p_bias"}`, `{"arg": {"name": "p_weight"}`, []string{`"p_bias"`, `"p_weight"`}},
-		"output specs":    {linear, `"output_specs": [{`, `"output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "linear"}}}}, {`, []string{"1 outputs", "signature 2"}},
-		"input kind":      {linear, `{"user_input"`, `{"telepathy"`, []string{"telepathy"}},
-		"output kind":     {linear, `{"user_output"`, `{"telepathy"`, []string{"telepathy"}},
-		"mutation":        {linear, `{"user_output": {"arg": {"as_tensor": {"name": "linear"}}}}`, `{"buffer_mutation": {"arg": {"name": "linear"}, "buffer_name": "ghost"}}`, []string{`writes to "ghost"`}},
-		"leaves":          {linear, `"children_spec\": []}]}, {`, `"children_spec\": []}, {\"type\": null}]}, {`, []string{"in_spec", "2 leaves"}},
-		"schema":          {linear, `"major": 8`, `"major": 9`, []string{"version 9"}},
-		"no graph":        {linear, `{"graph_module"`, `{"grapes"`, []string{"no exported program"}},
-		"bad json":        {linear, `"nodes": [`, `"nodes": [,`, []string{"bad JSON", "model.json"}},
-		"trailing":        {linear, `"guards_code": []}`, `"guards_code": []}}`, []string{"after the end"}},
-		"device":          {old, `"torch.ops.aten.relu.default"`, `""`, []string{"no target"}},
-		"region results": {scan, `"outputs": [{"as_tensor": {"name": "add"}}, {"as_tensor": {"name": "clone"}}]`, `"outputs": [{"as_tensor": {"name": "add"}}]`,
+		"dtype": {linear, `"linear": {"dtype": 7`, `"linear": {"dtype": 99`,
+			[]string{`node "linear"`, "unknown dtype number 99"}},
+		"dtype zero": {linear, `"linear": {"dtype": 7`, `"linear": {"dtype": 0`,
+			[]string{"unknown dtype number 0"}},
+		"negative dtype": {linear, `"linear": {"dtype": 7`, `"linear": {"dtype": -7`,
+			[]string{"unknown dtype number -7"}},
+		"sparse": {linear, `"layout": 7}}, "sym_int`, `"layout": 1}}, "sym_int`,
+			[]string{"layout sparse_coo"}},
+		"no type": {linear, `"linear": {"dtype"`, `"other": {"dtype"`,
+			[]string{"records no type"}},
+		"ranks": {linear, `"strides": [{"as_int": 10}, {"as_int": 1}]`,
+			`"strides": [{"as_int": 10}]`, []string{"2 sizes and 1 strides"}},
+		"negative size": {linear, `[{"as_int": 1}, {"as_int": 5}]`,
+			`[{"as_int": 1}, {"as_int": -5}]`, []string{"size -5"}},
+		"huge size": {linear, `[{"as_int": 1}, {"as_int": 5}]`,
+			`[{"as_int": 9223372036854775807}, {"as_int": 5}]`, []string{"64 bits"}},
+		"beyond 64 bits": {linear, `[{"as_int": 1}, {"as_int": 5}]`,
+			`[{"as_int": 9223372036854775808}, {"as_int": 5}]`, []string{"64-bit integer"}},
+		"fraction": {linear, `[{"as_int": 1}, {"as_int": 5}]`,
+			`[{"as_int": 1.5}, {"as_int": 5}]`, []string{`"1.5"`}},
+		"two tags": {linear, `{"as_int": 5}`, `{"as_int": 5, "as_expr": {"expr_str": "x"}}`,
+			[]string{"2 tags"}},
+		"no tag": {linear, `{"as_int": 5}`, `{}`, []string{"0 tags"}},
+		"unknown tag": {linear, `"arg": {"as_tensor": {"name": "input"}}, "kind"`,
+			`"arg": {"as_wonder": 1}, "kind"`, []string{"as_wonder"}},
+		"expression": {dyn, `Symbol('s77', positive=True, integer=True)`, `Symbol(`,
+			[]string{"bad size expression"}},
+		"symbol": {dyn, `Symbol('s77'`, `Symbol('s 77\u0000'`,
+			[]string{"bad size expression"}},
+		"empty range": {dyn, `"min_val": 1`, `"min_val": 65`, []string{"s77", "[65, 64]"}},
+		"no weight": {linear, `"parameter_name": "weight"`, `"parameter_name": "wait"`,
+			[]string{`"wait"`, "data is missing"}},
+		"swapped weights": {linear, `"parameter_name": "weight"`, `"parameter_name": "bias"`,
+			[]string{"f32[5, 10]", "f32[5]"}},
+		"input specs": {linear,
+			`{"parameter": {"arg": {"name": "p_bias"}, "parameter_name": "bias"}}, `, ``,
+			[]string{"3 inputs", "signature 2"}},
+		"input order": {linear, `{"arg": {"name": "p_bias"}`, `{"arg": {"name": "p_weight"}`,
+			[]string{`"p_bias"`, `"p_weight"`}},
+		"output specs": {linear, `"output_specs": [{`,
+			`"output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "linear"}}}}, {`,
+			[]string{"1 outputs", "signature 2"}},
+		"input kind":  {linear, `{"user_input"`, `{"telepathy"`, []string{"telepathy"}},
+		"output kind": {linear, `{"user_output"`, `{"telepathy"`, []string{"telepathy"}},
+		"mutation": {linear, `{"user_output": {"arg": {"as_tensor": {"name": "linear"}}}}`,
+			`{"buffer_mutation": {"arg": {"name": "linear"}, "buffer_name": "ghost"}}`,
+			[]string{`writes to "ghost"`}},
+		"leaves": {linear, `"children_spec\": []}]}, {`,
+			`"children_spec\": []}, {\"type\": null}]}, {`, []string{"in_spec", "2 leaves"}},
+		"schema": {linear, `"major": 8`, `"major": 9`, []string{"version 9"}},
+		"no graph": {linear, `{"graph_module"`, `{"grapes"`,
+			[]string{"no exported program"}},
+		"bad json": {linear, `"nodes": [`, `"nodes": [,`, []string{"bad JSON",
+			"model.json"}},
+		"trailing": {linear, `"guards_code": []}`, `"guards_code": []}}`,
+			[]string{"after the end"}},
+		"device": {old, `"torch.ops.aten.relu.default"`, `""`, []string{"no target"}},
+		"region results": {scan,
+			`"outputs": [{"as_tensor": {"name": "add"}}, {"as_tensor": {"name": "clone"}}]`,
+			`"outputs": [{"as_tensor": {"name": "add"}}]`,
 			[]string{"scan", "region 0 returns 1 values, want 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,18 +217,29 @@ func TestBadWeights(t *testing.T) {
 		file, old, repl string
 		want            []string
 	}{
-		"missing file":   {config, `"weight_1"`, `"weight_9"`, []string{`"bias"`, "weight_9", "missing"}},
-		"outside":        {config, `"weight_1"`, `"../../models/model.json"`, []string{"bad path_name"}},
-		"too short":      {config, `"weight_0"`, `"weight_1"`, []string{`"weight"`, "20 bytes"}},
-		"offset":         {config, `"storage_offset": {"as_int": 0}`, `"storage_offset": {"as_int": 1}`, []string{"200 bytes"}},
-		"huge offset":    {config, `"storage_offset": {"as_int": 0}`, `"storage_offset": {"as_int": 9223372036854775807}`, []string{`"weight"`}},
-		"huge stride":    {config, `{"as_int": 10}, {"as_int": 1}`, `{"as_int": 9223372036854775807}, {"as_int": 1}`, []string{"beyond 64 bits"}},
-		"negative":       {config, `{"as_int": 10}, {"as_int": 1}`, `{"as_int": -10}, {"as_int": 1}`, []string{"stride -10"}},
-		"dtype":          {config, `"dtype": 7`, `"dtype": 70`, []string{"unknown dtype number 70"}},
-		"other dtype":    {config, `"dtype": 7`, `"dtype": 4`, []string{"f32[5, 10]", "i32[5, 10]"}},
-		"symbolic":       {config, `{"as_int": 10}`, `{"as_expr": {"expr_str": "Symbol('s0')"}}`, []string{"symbolic size"}},
-		"object":         {config, `"tensor_meta": {`, `"tensor_meta": null, "x": {`, []string{"Python object"}},
-		"pickled":        {config, `"use_pickle": false`, `"use_pickle": true`, []string{"torch.save", "weight_0"}},
+		"missing file": {config, `"weight_1"`, `"weight_9"`, []string{`"bias"`, "weight_9",
+			"missing"}},
+		"outside": {config, `"weight_1"`, `"../../models/model.json"`,
+			[]string{"bad path_name"}},
+		"too short": {config, `"weight_0"`, `"weight_1"`, []string{`"weight"`, "20 bytes"}},
+		"offset": {config, `"storage_offset": {"as_int": 0}`,
+			`"storage_offset": {"as_int": 1}`, []string{"200 bytes"}},
+		"huge offset": {config, `"storage_offset": {"as_int": 0}`,
+			`"storage_offset": {"as_int": 9223372036854775807}`, []string{`"weight"`}},
+		"huge stride": {config, `{"as_int": 10}, {"as_int": 1}`,
+			`{"as_int": 9223372036854775807}, {"as_int": 1}`, []string{"beyond 64 bits"}},
+		"negative": {config, `{"as_int": 10}, {"as_int": 1}`,
+			`{"as_int": -10}, {"as_int": 1}`, []string{"stride -10"}},
+		"dtype": {config, `"dtype": 7`, `"dtype": 70`,
+			[]string{"unknown dtype number 70"}},
+		"other dtype": {config, `"dtype": 7`, `"dtype": 4`, []string{"f32[5, 10]",
+			"i32[5, 10]"}},
+		"symbolic": {config, `{"as_int": 10}`, `{"as_expr": {"expr_str": "Symbol('s0')"}}`,
+			[]string{"symbolic size"}},
+		"object": {config, `"tensor_meta": {`, `"tensor_meta": null, "x": {`,
+			[]string{"Python object"}},
+		"pickled": {config, `"use_pickle": false`, `"use_pickle": true`,
+			[]string{"torch.save", "weight_0"}},
 		"truncated JSON": {config, `"layout": 7}}}}`, ``, []string{"ends early", config}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,13 +259,15 @@ func TestDeepJSON(t *testing.T) {
 		strings.Repeat(`{"graph_module":`, 1<<20),
 		`{"x":` + strings.Repeat("[", 1<<22),
 		`{"graph_module":{"graph":{"inputs":[` + strings.Repeat(`{"as_optional_tensor":`, 1<<18),
-		`{"graph_module":{"graph":` + strings.Repeat(`{"nodes":[{"inputs":[{"arg":{"as_graph":{"graph":`, 1<<16),
+		`{"graph_module":{"graph":` +
+			strings.Repeat(`{"nodes":[{"inputs":[{"arg":{"as_graph":{"graph":`, 1<<16),
 	} {
 		_, err := ReadFS(fstest.MapFS{"m.json": {Data: []byte(text)}}, "m.json")
 		wantError(t, err, "nested")
 	}
 	deep := `[1,` + strings.Repeat(`{\"children_spec\":[`, 1<<16)
-	_, err := ReadFS(edited(t, "testdata/linear.pt2", "model.json", `"out_spec": "[1, `, `"out_spec": "`+deep), ".")
+	_, err := ReadFS(edited(t, "testdata/linear.pt2", "model.json", `"out_spec": "[1, `,
+		`"out_spec": "`+deep), ".")
 	wantError(t, err, "nested", "out_spec")
 }
 
@@ -241,7 +289,8 @@ func TestZipBomb(t *testing.T) {
 	_ = w.Close()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	m, err := z.CreateRaw(&zip.FileHeader{Name: oldGraph, Method: zip.Deflate, CRC32: crc32.ChecksumIEEE(zeros),
+	m, err := z.CreateRaw(&zip.FileHeader{Name: oldGraph, Method: zip.Deflate,
+		CRC32:            crc32.ChecksumIEEE(zeros),
 		CompressedSize64: uint64(packed.Len()), UncompressedSize64: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +336,8 @@ func TestNotAModel(t *testing.T) {
 	// A device has no end.
 	link := func(name, to string) string {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(to, path)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(to, path)); err !=
+			nil {
 			t.Fatal(err)
 		}
 		return path

@@ -9,7 +9,8 @@ import (
 func TestScannerFloats(t *testing.T) {
 	for text, want := range map[string]float64{
 		"NaN": math.NaN(), `"NaN"`: math.NaN(), "Infinity": math.Inf(1), `"Infinity"`: math.Inf(1),
-		"-Infinity": math.Inf(-1), `"-Infinity"`: math.Inf(-1), "1e400": math.Inf(1), "-0.5": -0.5, "1e-3": 1e-3, "3": 3,
+		"-Infinity": math.Inf(-1), `"-Infinity"`: math.Inf(-1), "1e400": math.Inf(1), "-0.5": -0.5,
+		"1e-3": 1e-3, "3": 3,
 	} {
 		s := &scanner{data: []byte(" " + text + " ")}
 		got := s.float()
@@ -18,7 +19,8 @@ func TestScannerFloats(t *testing.T) {
 			t.Errorf("%s is %v, %v", text, got, s.err)
 		}
 	}
-	for _, text := range []string{"nan", "Inf", "0x1p3", "1_0", "", `""`, "+1", "01", "--1", "null", "1e", `"abc"`} {
+	for _, text := range []string{"nan", "Inf", "0x1p3", "1_0", "", `""`, "+1", "01", "--1", "null",
+		"1e", `"abc"`} {
 		s := &scanner{data: []byte(text)}
 		if v := s.float(); s.err == nil {
 			t.Errorf("%q gives %v", text, v)
@@ -28,7 +30,8 @@ func TestScannerFloats(t *testing.T) {
 
 func TestScannerStrings(t *testing.T) {
 	for text, want := range map[string]string{
-		`"a\"b\\"`: `a"b\`, `"\u00e9\ud83d\ude00\n"`: "é😀\n", `"NaN, Infinity"`: "NaN, Infinity", `""`: "", `"\\\\\""`: `\\"`,
+		`"a\"b\\"`: `a"b\`, `"\u00e9\ud83d\ude00\n"`: "é😀\n", `"NaN, Infinity"`: "NaN, Infinity",
+		`""`: "", `"\\\\\""`: `\\"`,
 	} {
 		s := &scanner{data: []byte(text)}
 		got := s.str()
@@ -51,7 +54,8 @@ func TestScannerStrings(t *testing.T) {
 
 // TestScannerNulls checks that a null member is the same as none.
 func TestScannerNulls(t *testing.T) {
-	s := &scanner{data: []byte(`{"a": null, "b": 9223372036854775807, "c": [null, {"x": NaN}], "d": -9223372036854775808}`)}
+	s := &scanner{data: []byte(
+		`{"a": null, "b": 9223372036854775807, "c": [null, {"x": NaN}], "d": -9223372036854775808}`)}
 	var keys []string
 	s.object(func(key string) {
 		keys = append(keys, key)
@@ -84,11 +88,14 @@ func TestLocations(t *testing.T) {
 		line        int
 	}{
 		{frame("/home/me/net.py", "12"), "net.py", 12},
-		{frame("/home/me/net.py", "12") + frame(lib+"torch/nn/modules/linear.py", "134"), "net.py", 12},
+		{frame("/home/me/net.py", "12") + frame(lib+"torch/nn/modules/linear.py", "134"),
+			"net.py", 12},
 		{frame("/home/me/net.py", "12") + frame("<eval_with_key>.13", "5"), "net.py", 12},
 		{frame("a.py", "1") + frame(lib+"torchvision/models/resnet.py", "7"), "resnet.py", 7},
-		{frame("a.py", "1") + frame(lib+"torch/_higher_order_ops/scan.py", "7") + frame("b.py", "2"), "b.py", 2},
-		{frame(`C:\me\net.py`, "3") + frame(`C:\Python\site-packages\torch\nn\functional.py`, "9"), "net.py", 3},
+		{frame("a.py", "1") + frame(lib+"torch/_higher_order_ops/scan.py", "7") + frame("b.py",
+			"2"), "b.py", 2},
+		{frame(`C:\me\net.py`, "3") + frame(`C:\Python\site-packages\torch\nn\functional.py`, "9"),
+			"net.py", 3},
 		{frame("/src/pytorch/torch/nn/functional.py", "9"), "", 0},
 		{frame("/home/me/torch/train.py", "4"), "train.py", 4},
 		{frame("torch/fx/passes/runtime_assert.py", "24"), "", 0},

@@ -46,7 +46,8 @@ func inPyTorch(file string) bool {
 			return true
 		}
 		switch next := parts[i+1]; next {
-		case "nn", "fx", "export", "ao", "autograd", "utils", "library.py", "functional.py", "__init__.py":
+		case "nn", "fx", "export", "ao", "autograd", "utils", "library.py", "functional.py",
+			"__init__.py":
 			return true
 		default:
 			if strings.HasPrefix(next, "_") {

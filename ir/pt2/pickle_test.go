@@ -22,9 +22,11 @@ func tensor(storage, offset, sizes, strides string) string {
 }
 
 func TestUnpickle(t *testing.T) {
-	pickle := "\x80\x02}(" + str("a") + tensor(storageID("torch\nHalfStorage", "7", "K\x06"), "K\x00", "K\x02K\x03\x86", "K\x03K\x01\x86") +
+	pickle := "\x80\x02}(" + str("a") + tensor(storageID("torch\nHalfStorage", "7", "K\x06"),
+		"K\x00", "K\x02K\x03\x86", "K\x03K\x01\x86") +
 		str("b") + "ctorch._utils\n_rebuild_parameter_with_state\n(" +
-		tensor(storageID("torch\nFloatStorage", "8", "K\x01"), "K\x00", "))"[:1], ")") + "\x88}}tR" +
+		tensor(storageID("torch\nFloatStorage", "8", "K\x01"), "K\x00", "))"[:1], ")") +
+		"\x88}}tR" +
 		str("n") + "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\xff" + "u."
 	root, err := unpickle([]byte(pickle))
 	if err != nil {
@@ -45,7 +47,8 @@ func TestUnpickle(t *testing.T) {
 
 // TestUntypedStorage reads the form of the newer dtypes.
 func TestUntypedStorage(t *testing.T) {
-	root, err := unpickle([]byte("ctorch._utils\n_rebuild_tensor_v3\n(" + storageID("torch.storage\nUntypedStorage", "0", "K\x08") +
+	root, err := unpickle([]byte("ctorch._utils\n_rebuild_tensor_v3\n(" +
+		storageID("torch.storage\nUntypedStorage", "0", "K\x08") +
 		"K\x00K\x04\x85K\x01\x85\x89}ctorch\nuint16\n}tR."))
 	if err != nil {
 		t.Fatal(err)
@@ -68,29 +71,38 @@ func TestHostilePickle(t *testing.T) {
 		"extension":      {"\x82\x01.", "opcode 0x82"},
 		"protocol":       {"\x80\x63.", "protocol"},
 		"deep":           {strings.Repeat("(", 1<<20) + strings.Repeat("t", 1<<20), "ends early"},
-		"deep lists":     {strings.Repeat("]", 1<<20) + strings.Repeat("a", 1<<20-2) + "Nb", "ends early"},
-		"memo bomb":      {"]q\x00" + strings.Repeat("(h\x00h\x00h\x00h\x00h\x00h\x00h\x00h\x00tq\x00", 1<<10), "ends early"},
-		"empty memo":     {"h\x05.", "memo 5 is empty"},
-		"no mark":        {"t.", "no mark"},
-		"below mark":     {"N(\x85.", "underflow"},
-		"underflow":      {"R.", "underflow"},
-		"empty":          {"", "ends early"},
-		"long string":    {"X\xff\xff\xff\xff", "4294967295 bytes"},
-		"cut string":     {"X\x10\x00\x00\x00abc", "ends early"},
-		"long number":    {"\x8a\xff", "64 bits"},
-		"odd items":      {"}(NNNu.", "no container"},
-		"no container":   {"N(NNu.", "no container"},
-		"no function":    {"N)R.", "no function"},
-		"no id":          {"NQ.", "bad storage"},
-		"storage key":    {storageID("torch\nFloatStorage", "../x", "K\x01") + ".", "bad storage"},
-		"storage size":   {storageID("torch\nDoubleStorage", "0", "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f") + ".", "elements"},
-		"negative size":  {storageID("torch\nFloatStorage", "0", "J\xff\xff\xff\xff") + ".", "bad storage"},
-		"ranks":          {tensor(good, "K\x00", "K\x01\x85", ")") + ".", "1 sizes and 0 strides"},
-		"sizes":          {tensor(good, "K\x00", str("x")+"\x85", "K\x01\x85") + ".", "bad tensor"},
-		"negative":       {tensor(good, "J\xff\xff\xff\xff", ")", ")") + ".", "offset -1"},
-		"high rank":      {tensor(good, "K\x00", "("+strings.Repeat("K\x01", 65)+"t", "("+strings.Repeat("K\x01", 65)+"t") + ".", "bad tensor"},
-		"subclass":       {"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nN)}tR.", "bad call"},
-		"recursion": {strings.Repeat("ctorch._tensor\n_rebuild_from_type_v2\nq\x00(h\x00ctorch\nTensor\n", 1) + "(h\x00ctorch\nTensor\n)}t}tR.",
+		"deep lists": {strings.Repeat("]", 1<<20) + strings.Repeat("a", 1<<20-2) + "Nb",
+			"ends early"},
+		"memo bomb": {"]q\x00" +
+			strings.Repeat("(h\x00h\x00h\x00h\x00h\x00h\x00h\x00h\x00tq\x00", 1<<10), "ends early"},
+		"empty memo":   {"h\x05.", "memo 5 is empty"},
+		"no mark":      {"t.", "no mark"},
+		"below mark":   {"N(\x85.", "underflow"},
+		"underflow":    {"R.", "underflow"},
+		"empty":        {"", "ends early"},
+		"long string":  {"X\xff\xff\xff\xff", "4294967295 bytes"},
+		"cut string":   {"X\x10\x00\x00\x00abc", "ends early"},
+		"long number":  {"\x8a\xff", "64 bits"},
+		"odd items":    {"}(NNNu.", "no container"},
+		"no container": {"N(NNu.", "no container"},
+		"no function":  {"N)R.", "no function"},
+		"no id":        {"NQ.", "bad storage"},
+		"storage key":  {storageID("torch\nFloatStorage", "../x", "K\x01") + ".", "bad storage"},
+		"storage size": {storageID("torch\nDoubleStorage", "0",
+			"\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f") + ".", "elements"},
+		"negative size": {storageID("torch\nFloatStorage", "0", "J\xff\xff\xff\xff") + ".",
+			"bad storage"},
+		"ranks":    {tensor(good, "K\x00", "K\x01\x85", ")") + ".", "1 sizes and 0 strides"},
+		"sizes":    {tensor(good, "K\x00", str("x")+"\x85", "K\x01\x85") + ".", "bad tensor"},
+		"negative": {tensor(good, "J\xff\xff\xff\xff", ")", ")") + ".", "offset -1"},
+		"high rank": {tensor(good, "K\x00", "("+strings.Repeat("K\x01", 65)+"t",
+			"("+strings.Repeat("K\x01", 65)+"t") + ".", "bad tensor"},
+		"subclass": {
+			"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nN)}tR.",
+			"bad call"},
+		"recursion": {
+			strings.Repeat("ctorch._tensor\n_rebuild_from_type_v2\nq\x00(h\x00ctorch\nTensor\n",
+				1) + "(h\x00ctorch\nTensor\n)}t}tR.",
 			"bad call"},
 	} {
 		t.Run(name, func(t *testing.T) {

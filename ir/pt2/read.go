@@ -44,7 +44,8 @@ func read(name string) (*ir.Program, io.Closer, error) {
 		return p, io.NopCloser(nil), err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, problem("it is no regular file").hint("a model is read where it lies, in parts: write it to a file")
+		return nil, nil, problem("it is no regular file").hint(
+			"a model is read where it lies, in parts: write it to a file")
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -71,9 +72,12 @@ func read(name string) (*ir.Program, io.Closer, error) {
 		p, err := ReadZip(f, info.Size(), filepath.Base(name))
 		return p, f, err
 	case pteForm:
-		return nil, f, problem("it is a .pte program, not an exported model").hint("name it NAME.pte")
+		return nil, f, problem("it is a .pte program, not an exported model").hint(
+			"name it NAME.pte")
 	}
-	return nil, f, problem("it is neither a .pt2 archive nor a model.json nor an ExecuTorch program").hint("write the model with torch.export.save")
+	return nil, f, problem(
+		"it is neither a .pt2 archive nor a model.json nor an ExecuTorch program").hint(
+		"write the model with torch.export.save")
 }
 
 func absBase(name string) string {
@@ -224,7 +228,8 @@ func (a *archive) graphs(name string) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		e := problem("there is no exported program in it").hint("write the model with torch.export.save")
+		e := problem("there is no exported program in it").hint(
+			"write the model with torch.export.save")
 		for _, root := range roots {
 			if a.exists(path.Join(root, "data.pkl")) {
 				e.Problem = "it was written by torch.save or torch.jit.save"
@@ -251,10 +256,13 @@ func (a *archive) method(name string) (*ir.Method, []error, error) {
 	case !w.hasGraph || !w.hasSig:
 		return nil, nil, &Error{Member: name, Problem: "it is no exported program"}
 	case w.opset != 0 && w.opset != atenVersion:
-		return nil, nil, &Error{Member: name, Problem: fmt.Sprintf("its operators are those of version %d of aten, etgen knows %d", w.opset, atenVersion),
+		return nil, nil, &Error{Member: name,
+			Problem: fmt.Sprintf("its operators are those of version %d of aten, etgen knows %d",
+				w.opset, atenVersion),
 			Hint: "export the model with a version of torch that etgen supports"}
 	case w.major != 8:
-		return nil, nil, &Error{Member: name, Problem: "its schema has the major version " + strconv.FormatInt(w.major, 10) + ", etgen knows 8",
+		return nil, nil, &Error{Member: name, Problem: "its schema has the major version " +
+			strconv.FormatInt(w.major, 10) + ", etgen knows 8",
 			Hint: "export the model with torch 2.6 or later"}
 	}
 	if err := a.properties(root(name)); err != nil {
@@ -277,7 +285,8 @@ func root(graph string) string {
 
 // properties checks what an archive says of itself at its root.
 func (a *archive) properties(root string) error {
-	for _, p := range []struct{ member, want string }{{"byteorder", "little"}, {"archive_version", "0"}} {
+	for _, p := range []struct{ member, want string }{{"byteorder", "little"},
+		{"archive_version", "0"}} {
 		member, want := path.Join(root, p.member), p.want
 		if !a.exists(member) {
 			continue
@@ -287,7 +296,8 @@ func (a *archive) properties(root string) error {
 			return err
 		}
 		if got := strings.TrimSpace(string(text)); got != want {
-			return &Error{Member: member, Problem: fmt.Sprintf("it is %s, etgen reads %s only", quoted(got), want),
+			return &Error{Member: member, Problem: fmt.Sprintf("it is %s, etgen reads %s only",
+				quoted(got), want),
 				Hint: "export the model again, on a machine like the one it is for"}
 		}
 	}

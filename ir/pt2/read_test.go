@@ -117,7 +117,8 @@ func TestUnpackedForms(t *testing.T) {
 			base := filepath.Base(name)
 			switch base {
 			case "model.json":
-				paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, name, "../.."), filepath.Join(flat, base))
+				paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, name, "../.."),
+					filepath.Join(flat, base))
 			case oldGraph:
 				paths = append(paths, filepath.Join(dir, name), filepath.Join(flat, base))
 			}
@@ -236,7 +237,9 @@ func TestSharedStorage(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, name := range []string{"models/lstm_bidir/model.core.pt2", "models/hf_llama/model.core.pt2", "models/tv_resnet18/model.pt2", "models-torch2.6/lstm/model.core.pt2"} {
+	for _, name := range []string{"models/lstm_bidir/model.core.pt2",
+		"models/hf_llama/model.core.pt2", "models/tv_resnet18/model.pt2",
+		"models-torch2.6/lstm/model.core.pt2"} {
 		file := filepath.Join(sharedDir, name)
 		b.Run(name, func(b *testing.B) {
 			if _, err := os.Stat(file); err != nil {

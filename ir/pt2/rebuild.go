@@ -114,7 +114,8 @@ func reduce(fn, args any) (any, error) {
 	case globalFromType:
 		// (function, type, its arguments, state); a plain tensor or parameter
 		// keeps its meaning, a subclass may not.
-		if len(a) >= 3 && (a[1] == pickleGlobal(globalTensorType) || a[1] == pickleGlobal(globalParameterType)) {
+		if len(a) >= 3 && (a[1] == pickleGlobal(globalTensorType) ||
+			a[1] == pickleGlobal(globalParameterType)) {
 			if inner, _ := a[0].(pickleGlobal); inner != globalFromType {
 				return reduce(a[0], a[2])
 			}

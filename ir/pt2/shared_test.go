@@ -70,7 +70,8 @@ func TestReadsUnpackedArchives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(f))), "models") || info.Size() > 64<<10 {
+		if !strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(f))), "models") ||
+			info.Size() > 64<<10 {
 			continue
 		}
 		n++
@@ -191,7 +192,8 @@ func compareTypes(what string, got []ir.Type, want []recorded) error {
 }
 
 func compareType(t ir.Type, want recorded) error {
-	kinds := map[string]ir.Kind{"tensor": ir.TensorKind, "int": ir.IntKind, "float": ir.FloatKind, "bool": ir.BoolKind, "str": ir.StringKind, "none": ir.NoneKind}
+	kinds := map[string]ir.Kind{"tensor": ir.TensorKind, "int": ir.IntKind, "float": ir.FloatKind,
+		"bool": ir.BoolKind, "str": ir.StringKind, "none": ir.NoneKind}
 	kind, ok := kinds[strings.ToLower(strings.TrimSuffix(want.Kind, "Type"))]
 	if !ok || t.Kind != kind {
 		return fmt.Errorf("kind %d, recorded %q", t.Kind, want.Kind)

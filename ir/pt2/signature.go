@@ -54,7 +54,8 @@ func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.In
 		return nil, spec, problem("unknown kind of input %q", w.tag)
 	}
 	if a.name != "" && w.arg.name != a.name {
-		return nil, spec, problem("the graph's input %q stands where its signature has %q", a.name, w.arg.name)
+		return nil, spec, problem("the graph's input %q stands where its signature has %q", a.name,
+			w.arg.name)
 	}
 	v, err := c.input(s, a, base)
 	if err != nil {
@@ -84,7 +85,8 @@ func (c *converter) specInput(s *scope, a wireArg, w wireSpec) (*ir.Value, ir.In
 	}
 	if first := c.stored[spec]; first != nil {
 		if !first.Type.Equal(v.Type) {
-			return nil, spec, problem("the inputs %q and %q are both %q and differ in type", first.Name, v.Name, w.target)
+			return nil, spec, problem("the inputs %q and %q are both %q and differ in type",
+				first.Name, v.Name, w.target)
 		}
 		s.values[a.name] = first
 		return nil, spec, nil
@@ -120,7 +122,9 @@ func (c *converter) data(v *ir.Value, target string, inConstants bool) error {
 		same = t.Sizes[i].Equal(k.Type.Sizes[i])
 	}
 	if !same {
-		return &Error{Node: target, Problem: fmt.Sprintf("the graph wants %v, the stored tensor is %v", t.Dense(), k.Type.Dense()),
+		return &Error{Node: target,
+			Problem: fmt.Sprintf("the graph wants %v, the stored tensor is %v", t.Dense(),
+				k.Type.Dense()),
 			Hint: "the weights belong to another model"}
 	}
 	v.Const = k
@@ -145,7 +149,8 @@ func (c *converter) outputSpecs(m *ir.Method) error {
 		}
 		specs[i] = ir.OutputSpec{Kind: kind, Target: w.target}
 		if name := c.wire.graph.outputs[i].name; w.arg.name != name {
-			return problem("the graph's output %q stands where its signature has %q", name, w.arg.name)
+			return problem("the graph's output %q stands where its signature has %q", name,
+				w.arg.name)
 		}
 	}
 	m.Outputs = specs

@@ -38,7 +38,8 @@ func openTorchSave(b ir.Blob) (*torchSave, error) {
 			return nil, err
 		}
 		if s := strings.TrimSpace(string(order)); s != "little" {
-			return nil, problem("its byte order is %q", s).hint("export the model on a little-endian machine")
+			return nil, problem("its byte order is %q",
+				s).hint("export the model on a little-endian machine")
 		}
 	}
 	data, err := a.read(t.dir+"data.pkl", maxPickle)

@@ -27,7 +27,8 @@ func (c *converter) tree(what, text string, leaves int) (*ir.Tree, error) {
 		return nil, within(s.err, "%s", what)
 	}
 	if t == nil || count != leaves {
-		return nil, problem("the calling convention (%s) has %d leaves, the signature %d", what, count, leaves)
+		return nil, problem("the calling convention (%s) has %d leaves, the signature %d", what,
+			count, leaves)
 	}
 	return t, nil
 }

@@ -54,7 +54,8 @@ func (c *converter) tensorType(w *wireTensor) (ir.Type, error) {
 			hint("make them dense in the model")
 	}
 	if len(w.sizes) != len(w.strides) || len(w.sizes) > maxRank {
-		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(w.sizes), len(w.strides))
+		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(w.sizes),
+			len(w.strides))
 	}
 	t := ir.Type{Kind: ir.TensorKind, DType: d}
 	if t.Sizes, err = c.exprList(w.sizes); err != nil {
@@ -158,7 +159,8 @@ func (c *converter) symbol(name, srepr string) (*sym.Symbol, error) {
 	case !identifier(name):
 		err, name = problem("the symbol name %q is no identifier", name), "bad"
 	case c.sizes[name] && lo < 0:
-		err, lo = problem("the size %s has the range [%d, %d]: a size is not negative", name, lo, hi), 0
+		err, lo = problem("the size %s has the range [%d, %d]: a size is not negative",
+			name, lo, hi), 0
 		hi = max(lo, hi)
 	case lo > hi:
 		err, lo = problem("the symbol %s has the empty range [%d, %d]", name, lo, hi), hi
@@ -184,7 +186,8 @@ func inputSizes(g *wireGraph) map[string]bool {
 		}
 		for _, w := range t.sizes {
 			rest, ok := strings.CutPrefix(w.expr, "Symbol('")
-			if name, rest, end := strings.Cut(rest, "'"); ok && end && strings.Count(rest, "(") == 0 {
+			if name, rest, end := strings.Cut(rest, "'"); ok && end &&
+				strings.Count(rest, "(") == 0 {
 				sizes[name] = true
 			}
 		}

@@ -58,9 +58,11 @@ func (w *weights) find(name string, constants bool) (*ir.Constant, error) {
 			return k, nil
 		}
 	}
-	e := &Error{Node: name, Problem: "its data is missing", Hint: "the model is incomplete; export it again"}
+	e := &Error{Node: name, Problem: "its data is missing",
+		Hint: "the model is incomplete; export it again"}
 	if s := order[0]; s.from == "" {
-		e.Problem += ": there is none of " + strings.Join(append(append([]string{}, s.configs...), s.pickles...), ", ")
+		e.Problem += ": there is none of " + strings.Join(append(append([]string{}, s.configs...),
+			s.pickles...), ", ")
 		e.Hint = "keep the weights beside the graph as torch.export.save writes them"
 	}
 	return nil, e
@@ -188,12 +190,14 @@ func (s *store) constant(a *archive, name string, t *storedTensor) (*ir.Constant
 		}
 		saved, ok := save.root.(*savedTensor)
 		if !ok {
-			return nil, &Error{Member: t.file, Node: name, Problem: "its pickle holds no plain tensor"}
+			return nil, &Error{Member: t.file, Node: name,
+				Problem: "its pickle holds no plain tensor"}
 		}
 		k.Type = saved.typ
 		k.Data, err = save.storage(saved.storage)
 	case t.wire == nil:
-		return nil, &Error{Member: s.from, Node: name, Problem: "it is no tensor but a Python object, which cannot be compiled"}
+		return nil, &Error{Member: s.from, Node: name,
+			Problem: "it is no tensor but a Python object, which cannot be compiled"}
 	default:
 		if k.Type, err = staticType(t.wire); err == nil {
 			k.Data, err = s.blob(a, t.file)
@@ -236,6 +240,7 @@ func savedType(d ir.DType, sizes, strides []int64, offset int64) (ir.Type, error
 	if len(sizes) != len(strides) || len(sizes) > maxRank {
 		return ir.Type{}, problem("a tensor has %d sizes and %d strides", len(sizes), len(strides))
 	}
-	t := ir.Type{Kind: ir.TensorKind, DType: d, Sizes: ir.Ints(sizes), Strides: ir.Ints(strides), Offset: sym.Int(offset)}
+	t := ir.Type{Kind: ir.TensorKind, DType: d, Sizes: ir.Ints(sizes), Strides: ir.Ints(strides),
+		Offset: sym.Int(offset)}
 	return t, notNegative(t)
 }

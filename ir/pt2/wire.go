@@ -119,7 +119,8 @@ func (s *scanner) program() *wireProgram {
 }
 
 func (s *scanner) graph() wireGraph {
-	g := wireGraph{tensors: map[string]*wireTensor{}, ints: map[string]wireSym{}, classes: map[string]string{}}
+	g := wireGraph{tensors: map[string]*wireTensor{}, ints: map[string]wireSym{},
+		classes: map[string]string{}}
 	s.object(func(key string) {
 		switch key {
 		case "inputs":
@@ -277,7 +278,8 @@ func (s *scanner) spec() (v wireSpec) {
 				v.arg.name = s.str()
 			case "value":
 				v.arg.lit = s.arg().lit
-			case "parameter_name", "buffer_name", "tensor_constant_name", "custom_obj_name", "user_input_name":
+			case "parameter_name", "buffer_name", "tensor_constant_name", "custom_obj_name",
+				"user_input_name":
 				v.target = s.str()
 			case "persistent":
 				v.persistent = s.bool()

@@ -46,9 +46,13 @@ func (s *scanner) argOf(tag string) (a wireArg) {
 	case "as_strings":
 		a.lit = s.literals(func() ir.Arg { return ir.Str(s.str()) })
 	case "as_int_lists":
-		a.lit = s.literals(func() ir.Arg { return s.literals(func() ir.Arg { return ir.Int(s.int()) }) })
+		a.lit = s.literals(func() ir.Arg {
+			return s.literals(func() ir.Arg { return ir.Int(s.int()) })
+		})
 	case "as_float_lists":
-		a.lit = s.literals(func() ir.Arg { return s.literals(func() ir.Arg { return ir.Float(s.float()) }) })
+		a.lit = s.literals(func() ir.Arg {
+			return s.literals(func() ir.Arg { return ir.Float(s.float()) })
+		})
 	case "as_tensor", "as_custom_obj":
 		if a.name = s.fields("name"); a.name == "" {
 			s.fail("%s without a name", tag)

@@ -69,10 +69,11 @@ func TestReadBounded(t *testing.T) {
 			program.TensorAddAllocationInfo(e.Builder, allocation)
 			return program.TensorEnd(e.Builder)
 		}), false},
-		"tensors without anything": {repeated(n, program.KernelTypesTensor, func(e *encoder) offset {
-			program.TensorStart(e.Builder)
-			return program.TensorEnd(e.Builder)
-		}), false},
+		"tensors without anything": {repeated(n, program.KernelTypesTensor,
+			func(e *encoder) offset {
+				program.TensorStart(e.Builder)
+				return program.TensorEnd(e.Builder)
+			}), false},
 		"long lists": {repeated(n, program.KernelTypesIntList, func(e *encoder) offset {
 			items := e.int64s(long)
 			program.IntListStart(e.Builder)
@@ -144,15 +145,18 @@ func TestReadHeader(t *testing.T) {
 		change func(b []byte) []byte
 		want   string
 	}{
-		"empty":          {func(b []byte) []byte { return nil }, "pte: a file of 0 bytes"},
-		"identifier":     {func(b []byte) []byte { b[4] = 'X'; return b }, `pte: identifier "XT12", want "ET12"`},
-		"header length":  {func(b []byte) []byte { b[12] = 23; return b }, "pte: extended header of 23 bytes, want at least 24"},
+		"empty": {func(b []byte) []byte { return nil }, "pte: a file of 0 bytes"},
+		"identifier": {func(b []byte) []byte { b[4] = 'X'; return b },
+			`pte: identifier "XT12", want "ET12"`},
+		"header length": {func(b []byte) []byte { b[12] = 23; return b },
+			"pte: extended header of 23 bytes, want at least 24"},
 		"flatbuffer":     {func(b []byte) []byte { b[22] = 1; return b }, ""},
 		"segments":       {func(b []byte) []byte { b[30] = 1; return b }, ""},
 		"cut":            {func(b []byte) []byte { return b[:len(b)-1] }, ""},
 		"cut flatbuffer": {func(b []byte) []byte { return b[:60] }, ""},
 		"no header":      {func(b []byte) []byte { b[8] = 0; return b }, ""},
-		"root":           {func(b []byte) []byte { b[0] = 4; return b }, "pte: the root table is at 4, inside the header"},
+		"root": {func(b []byte) []byte { b[0] = 4; return b },
+			"pte: the root table is at 4, inside the header"},
 	} {
 		b := c.change(bytes.Clone(good))
 		_, err := Read(bytes.NewReader(b), int64(len(b)))
@@ -171,7 +175,8 @@ func TestReadHeader(t *testing.T) {
 }
 
 func TestReadErrorsNameTheFile(t *testing.T) {
-	if _, _, err := Open("read_test.go"); err == nil || !strings.HasPrefix(err.Error(), "read_test.go: pte: ") {
+	if _, _, err := Open("read_test.go"); err == nil ||
+		!strings.HasPrefix(err.Error(), "read_test.go: pte: ") {
 		t.Errorf("%v", err)
 	}
 }

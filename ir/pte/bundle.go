@@ -74,26 +74,30 @@ func readBundle(r io.ReaderAt, size int64) (*Bundle, error) {
 	if b.Program, err = Read(embedded, embedded.Size()); err != nil {
 		return nil, err
 	}
-	b.Suites, err = each(s.MethodTestSuitesLength(), s.MethodTestSuites, func(x *bundle.BundledMethodTestSuite, i int) (TestSuite, error) {
-		suite := TestSuite{Method: string(x.MethodName())}
-		var err error
-		suite.Cases, err = each(x.TestCasesLength(), x.TestCases, func(x *bundle.BundledMethodTestCase, j int) (TestCase, error) {
-			at := path{&path{nil, "method_test_suites", i}, "test_cases", j}
-			var c TestCase
+	b.Suites, err = each(s.MethodTestSuitesLength(), s.MethodTestSuites,
+		func(x *bundle.BundledMethodTestSuite, i int) (TestSuite, error) {
+			suite := TestSuite{Method: string(x.MethodName())}
 			var err error
-			c.Inputs, err = each(x.InputsLength(), x.Inputs, func(x *bundle.Value, k int) (TestValue, error) {
-				return f.testValue(x, path{&at, "inputs", k})
-			})
-			if err != nil {
-				return c, err
-			}
-			c.Outputs, err = each(x.ExpectedOutputsLength(), x.ExpectedOutputs, func(x *bundle.Value, k int) (TestValue, error) {
-				return f.testValue(x, path{&at, "expected_outputs", k})
-			})
-			return c, err
+			suite.Cases, err = each(x.TestCasesLength(), x.TestCases,
+				func(x *bundle.BundledMethodTestCase, j int) (TestCase, error) {
+					at := path{&path{nil, "method_test_suites", i}, "test_cases", j}
+					var c TestCase
+					var err error
+					c.Inputs, err = each(x.InputsLength(), x.Inputs, func(x *bundle.Value,
+						k int) (TestValue, error) {
+						return f.testValue(x, path{&at, "inputs", k})
+					})
+					if err != nil {
+						return c, err
+					}
+					c.Outputs, err = each(x.ExpectedOutputsLength(), x.ExpectedOutputs,
+						func(x *bundle.Value, k int) (TestValue, error) {
+							return f.testValue(x, path{&at, "expected_outputs", k})
+						})
+					return c, err
+				})
+			return suite, err
 		})
-		return suite, err
-	})
 	return b, err
 }
 
@@ -124,8 +128,10 @@ func (f *file) testValue(s *bundle.Value, at path) (TestValue, error) {
 		DimOrder:   append([]uint8(nil), x.DimOrderBytes()...),
 		Data:       f.inline(tab, 2),
 	}
-	if n, ok := (&Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes}).NBytes(); !ok || n != t.Data.Size() {
-		return nil, fmt.Errorf("%v: %d bytes for a tensor of %v %v", at, t.Data.Size(), t.ScalarType, t.Sizes)
+	if n, ok := (&Tensor{ScalarType: t.ScalarType, Sizes: t.Sizes}).NBytes(); !ok ||
+		n != t.Data.Size() {
+		return nil, fmt.Errorf("%v: %d bytes for a tensor of %v %v", at, t.Data.Size(),
+			t.ScalarType, t.Sizes)
 	}
 	return t, nil
 }

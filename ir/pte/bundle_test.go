@@ -67,19 +67,22 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tensor := &TestTensor{ScalarType: 2, Sizes: []int32{2}, DimOrder: []uint8{0}, Data: ir.Bytes{1, 0, 2, 0}}
-	want := &Bundle{Version: 1, Program: sample(), Suites: []TestSuite{{Method: "forward", Cases: []TestCase{{
-		Inputs:  []TestValue{tensor, Int(-3), Bool(true), Double(0.5)},
-		Outputs: []TestValue{tensor},
-	}}}}}
+	tensor := &TestTensor{ScalarType: 2, Sizes: []int32{2}, DimOrder: []uint8{0},
+		Data: ir.Bytes{1, 0, 2, 0}}
+	want := &Bundle{Version: 1, Program: sample(),
+		Suites: []TestSuite{{Method: "forward", Cases: []TestCase{{
+			Inputs:  []TestValue{tensor, Int(-3), Bool(true), Double(0.5)},
+			Outputs: []TestValue{tensor},
+		}}}}}
 	if diff := cmp.Diff(want, got, sameBlobs); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for want, file := range map[string][]byte{
 		"bpte: method_test_suites[0].test_cases[0].inputs[0]: 4 bytes for a tensor of int16 [3]": bundleFile(newEncoder(), writeBytes(t, sample()), []int32{3}),
-		"bpte: pte: a file of 0 bytes":                                                   bundleFile(newEncoder(), nil, []int32{2}),
-		`bpte: identifier "ET12", want "BP08"`:                                           writeBytes(t, sample()),
-		"bpte: table BundledProgram of 4 bytes at 16777216 leaves the buffer of 9 bytes": append([]byte{0, 0, 0, 1, 'B', 'P', '0', '8'}, 0),
+		"bpte: pte: a file of 0 bytes":         bundleFile(newEncoder(), nil, []int32{2}),
+		`bpte: identifier "ET12", want "BP08"`: writeBytes(t, sample()),
+		"bpte: table BundledProgram of 4 bytes at 16777216 leaves the buffer of 9 bytes": append(
+			[]byte{0, 0, 0, 1, 'B', 'P', '0', '8'}, 0),
 	} {
 		_, err := ReadBundle(bytes.NewReader(file), int64(len(file)))
 		if err == nil || err.Error() != want {
@@ -96,7 +99,9 @@ func FuzzReadBundle(f *testing.F) {
 		var b *Bundle
 		var err error
 		// The file and the program in it each have their flatbuffer.
-		if n := allocated(func() { b, err = ReadBundle(bytes.NewReader(data), int64(len(data))) }); n > 1<<16+2*ReadExpansion*uint64(len(data)) {
+		if n := allocated(func() {
+			b, err = ReadBundle(bytes.NewReader(data), int64(len(data)))
+		}); n > 1<<16+2*ReadExpansion*uint64(len(data)) {
 			t.Errorf("%d bytes of file make %d", len(data), n)
 		}
 		if err != nil {

@@ -63,7 +63,8 @@ func readData(r io.ReaderAt, size int64) (*DataFile, error) {
 		return nil, err
 	}
 	s := flattensor.GetRootAsFlatTensor(f.flat, 0)
-	segments, err := each(s.SegmentsLength(), s.Segments, func(x *flattensor.DataSegment, i int) (ir.Blob, error) {
+	segments, err := each(s.SegmentsLength(), s.Segments, func(x *flattensor.DataSegment,
+		i int) (ir.Blob, error) {
 		b, err := f.segment(x.Offset(), x.Size())
 		if err != nil {
 			return nil, fmt.Errorf("segments[%d]: %w", i, err)
@@ -74,10 +75,12 @@ func readData(r io.ReaderAt, size int64) (*DataFile, error) {
 		return nil, err
 	}
 	d := &DataFile{Version: s.Version()}
-	d.Entries, err = each(s.NamedDataLength(), s.NamedData, func(x *flattensor.NamedData, i int) (DataEntry, error) {
+	d.Entries, err = each(s.NamedDataLength(), s.NamedData, func(x *flattensor.NamedData,
+		i int) (DataEntry, error) {
 		v := DataEntry{Key: string(x.Key())}
 		if int64(x.SegmentIndex()) >= int64(len(segments)) {
-			return v, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(), len(segments))
+			return v, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(),
+				len(segments))
 		}
 		v.Data = segments[x.SegmentIndex()]
 		if l := x.TensorLayout(nil); l != nil {
@@ -86,9 +89,11 @@ func readData(r io.ReaderAt, size int64) (*DataFile, error) {
 				Sizes:      list(l.SizesLength(), l.Sizes),
 				DimOrder:   append([]uint8(nil), l.DimOrderBytes()...),
 			}
-			t := Tensor{ScalarType: v.Layout.ScalarType, Sizes: v.Layout.Sizes, DimOrder: v.Layout.DimOrder}
+			t := Tensor{ScalarType: v.Layout.ScalarType, Sizes: v.Layout.Sizes,
+				DimOrder: v.Layout.DimOrder}
 			if n, ok := t.NBytes(); !ok || n > v.Data.Size() {
-				return v, fmt.Errorf("named_data[%d] %q: %d bytes for a tensor of %v %v", i, v.Key, v.Data.Size(), t.ScalarType, t.Sizes)
+				return v, fmt.Errorf("named_data[%d] %q: %d bytes for a tensor of %v %v", i, v.Key,
+					v.Data.Size(), t.ScalarType, t.Sizes)
 			}
 		}
 		return v, nil
@@ -158,13 +163,15 @@ func encodeData(f *DataFile, d *fileData) []byte {
 	flattensor.FlatTensorAddVersion(e.Builder, f.Version)
 	flattensor.FlatTensorAddSegments(e.Builder, segments)
 	flattensor.FlatTensorAddNamedData(e.Builder, named)
-	e.FinishWithFileIdentifier(flattensor.FlatTensorEnd(e.Builder), []byte(flatTensorSchema().Identifier))
+	e.FinishWithFileIdentifier(flattensor.FlatTensorEnd(e.Builder),
+		[]byte(flatTensorSchema().Identifier))
 	return e.FinishedBytes()
 }
 
 func (e *encoder) layout(l *TensorLayout) offset {
 	sizes, order := e.int32s(l.Sizes), e.bytes(l.DimOrder)
-	return e.share("TensorLayout", []uint64{uint64(uint8(l.ScalarType)), uint64(sizes), uint64(order)}, func() offset {
+	return e.share("TensorLayout", []uint64{uint64(uint8(l.ScalarType)), uint64(sizes),
+		uint64(order)}, func() offset {
 		flattensor.TensorLayoutStart(e.Builder)
 		flattensor.TensorLayoutAddSizes(e.Builder, sizes)
 		flattensor.TensorLayoutAddDimOrder(e.Builder, order)

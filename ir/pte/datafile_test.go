@@ -39,7 +39,8 @@ func TestDataFileShared(t *testing.T) {
 			t.Fatal(err)
 		}
 		if int64(out.Len()) > info.Size() || len(f.Entries) == 0 {
-			t.Errorf("%s: %d entries, %d bytes, was %d", path, len(f.Entries), out.Len(), info.Size())
+			t.Errorf("%s: %d entries, %d bytes, was %d", path, len(f.Entries), out.Len(),
+				info.Size())
 		}
 		if _, ok := f.Find(f.Entries[0].Key); !ok {
 			t.Errorf("%s: no entry %q", path, f.Entries[0].Key)
@@ -83,7 +84,8 @@ func TestDataFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = ReadData(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err == nil || !strings.Contains(err.Error(), `named_data[0] "a.weight": 8 bytes for a tensor of float32 [3]`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`named_data[0] "a.weight": 8 bytes for a tensor of float32 [3]`) {
 		t.Errorf("with too few bytes: %v", err)
 	}
 }
@@ -115,8 +117,10 @@ func TestBundleShared(t *testing.T) {
 		for _, s := range b.Suites {
 			for i, c := range s.Cases {
 				plan := b.Program.Plans[0]
-				if s.Method != plan.Name || len(c.Inputs) != len(plan.Inputs) || len(c.Outputs) != len(plan.Outputs) {
-					t.Errorf("%s: method %s, case %d: %d inputs, %d outputs", path, s.Method, i, len(c.Inputs), len(c.Outputs))
+				if s.Method != plan.Name || len(c.Inputs) != len(plan.Inputs) ||
+					len(c.Outputs) != len(plan.Outputs) {
+					t.Errorf("%s: method %s, case %d: %d inputs, %d outputs", path, s.Method, i,
+						len(c.Inputs), len(c.Outputs))
 				}
 			}
 		}

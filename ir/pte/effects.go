@@ -14,7 +14,8 @@ type Effect struct {
 // is so broken that it cannot be told. An operator that schemas does not know is
 // taken to write its last argument.
 func (p *Program) Effects(ep *ExecutionPlan, schemas Schemas) ([][]Effect, error) {
-	v := &planVerifier{verifier: &verifier{program: p, schemas: schemas, errors: &VerifyError{}}, plan: ep}
+	v := &planVerifier{verifier: &verifier{program: p, schemas: schemas, errors: &VerifyError{}},
+		plan: ep}
 	v.tables()
 	for i := range ep.Values {
 		v.value(i)

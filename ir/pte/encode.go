@@ -73,15 +73,21 @@ func (e *encoder) vector(size, n int, bits func(int) uint64, prepend func(int)) 
 }
 
 func (e *encoder) int32s(v []int32) offset {
-	return e.vector(4, len(v), func(i int) uint64 { return uint64(uint32(v[i])) }, func(i int) { e.PrependInt32(v[i]) })
+	return e.vector(4, len(v), func(i int) uint64 { return uint64(uint32(v[i])) }, func(i int) {
+		e.PrependInt32(v[i])
+	})
 }
 
 func (e *encoder) int64s(v []int64) offset {
-	return e.vector(8, len(v), func(i int) uint64 { return uint64(v[i]) }, func(i int) { e.PrependInt64(v[i]) })
+	return e.vector(8, len(v), func(i int) uint64 { return uint64(v[i]) }, func(i int) {
+		e.PrependInt64(v[i])
+	})
 }
 
 func (e *encoder) bytes(v []byte) offset {
-	return e.vector(1, len(v), func(i int) uint64 { return uint64(v[i]) }, func(i int) { e.PrependByte(v[i]) })
+	return e.vector(1, len(v), func(i int) uint64 { return uint64(v[i]) }, func(i int) {
+		e.PrependByte(v[i])
+	})
 }
 
 // refs writes a vector of tables. It is not shared: few are equal.
@@ -116,7 +122,8 @@ func (e *encoder) aligned(b ir.Blob) (offset, error) {
 	e.StartVector(1, n, 16)
 	// The builder has made room for n bytes before its head; it writes backwards.
 	data := make([]byte, n)
-	if _, err := io.ReadFull(&sized{r: io.NewSectionReader(b, 0, b.Size()), left: b.Size()}, data); err != nil {
+	if _, err := io.ReadFull(&sized{r: io.NewSectionReader(b, 0, b.Size()), left: b.Size()},
+		data); err != nil {
 		return 0, err
 	}
 	for i := n - 1; i >= 0; i-- {
@@ -168,7 +175,9 @@ func encode(p *Program, d *fileData) ([]byte, error) {
 	constants := e.subsegment(d.constants)
 	mutable, named := offset(0), offset(0)
 	if len(d.mutable) > 0 {
-		mutable, _ = e.refsOf(len(d.mutable), func(i int) (offset, error) { return e.subsegment(d.mutable[i]), nil })
+		mutable, _ = e.refsOf(len(d.mutable), func(i int) (offset, error) {
+			return e.subsegment(d.mutable[i]), nil
+		})
 	}
 	if len(p.Named) > 0 {
 		named, _ = e.refsOf(len(p.Named), func(i int) (offset, error) {

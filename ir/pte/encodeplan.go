@@ -59,7 +59,8 @@ func (e *encoder) plan(p *ExecutionPlan, d *fileData) (offset, error) {
 		program.ContainerMetadataAddEncodedOutStr(e.Builder, out)
 		container = program.ContainerMetadataEnd(e.Builder)
 	}
-	name, inputs, outputs, sizes := e.text(p.Name), e.int32s(p.Inputs), e.int32s(p.Outputs), e.int64s(p.BufferSizes)
+	name, inputs, outputs, sizes := e.text(p.Name), e.int32s(p.Inputs), e.int32s(p.Outputs),
+		e.int64s(p.BufferSizes)
 	program.ExecutionPlanStart(e.Builder)
 	program.ExecutionPlanAddName(e.Builder, name)
 	program.ExecutionPlanAddContainerMetaType(e.Builder, container)
@@ -117,7 +118,9 @@ func (e *encoder) chain(c *Chain) (offset, error) {
 	}
 	stacktrace, inputs, outputs := offset(0), offset(0), offset(0)
 	if len(c.Stacktrace) > 0 {
-		stacktrace, _ = e.refsOf(len(c.Stacktrace), func(i int) (offset, error) { return e.frames(c.Stacktrace[i]), nil })
+		stacktrace, _ = e.refsOf(len(c.Stacktrace), func(i int) (offset, error) {
+			return e.frames(c.Stacktrace[i]), nil
+		})
 	}
 	if len(c.Inputs) > 0 {
 		inputs = e.int32s(c.Inputs)
@@ -138,7 +141,8 @@ func (e *encoder) frames(frames []Frame) offset {
 	refs, contents := make([]offset, len(frames)), make([]uint64, len(frames))
 	for i, f := range frames {
 		file, name, context := e.optional(f.Filename), e.optional(f.Name), e.optional(f.Context)
-		refs[i] = e.share("Frame", []uint64{uint64(file), uint64(uint32(f.Line)), uint64(name), uint64(context)}, func() offset {
+		refs[i] = e.share("Frame", []uint64{uint64(file), uint64(uint32(f.Line)), uint64(name),
+			uint64(context)}, func() offset {
 			program.FrameStart(e.Builder)
 			program.FrameAddFilename(e.Builder, file)
 			program.FrameAddLineno(e.Builder, f.Line)

@@ -32,14 +32,16 @@ func (e *encoder) value(v EValue) (offset, error) {
 			return program.BoolEnd(e.Builder)
 		}), nil
 	case Double:
-		return e.evalue(program.KernelTypesDouble, "Double", []uint64{math.Float64bits(float64(v))}, func() offset {
-			program.DoubleStart(e.Builder)
-			if math.Float64bits(float64(v)) != 0 { // -0 equals the default, and is another number
-				e.PrependFloat64(float64(v))
-				e.Slot(0)
-			}
-			return program.DoubleEnd(e.Builder)
-		}), nil
+		return e.evalue(program.KernelTypesDouble, "Double", []uint64{math.Float64bits(float64(v))},
+			func() offset {
+				program.DoubleStart(e.Builder)
+				// -0 equals the default, and is another number
+				if math.Float64bits(float64(v)) != 0 {
+					e.PrependFloat64(float64(v))
+					e.Slot(0)
+				}
+				return program.DoubleEnd(e.Builder)
+			}), nil
 	case String:
 		text := e.text(string(v))
 		return e.evalue(program.KernelTypesString, "String", []uint64{uint64(text)}, func() offset {
@@ -55,7 +57,8 @@ func (e *encoder) value(v EValue) (offset, error) {
 	case IntList:
 		return e.listValue(program.KernelTypesIntList, "IntList", e.int64s(v)), nil
 	case DoubleList:
-		items := e.vector(8, len(v), func(i int) uint64 { return math.Float64bits(v[i]) }, func(i int) { e.PrependFloat64(v[i]) })
+		items := e.vector(8, len(v), func(i int) uint64 { return math.Float64bits(v[i]) },
+			func(i int) { e.PrependFloat64(v[i]) })
 		return e.listValue(program.KernelTypesDoubleList, "DoubleList", items), nil
 	case BoolList:
 		bytes := make([]byte, len(v))
@@ -68,13 +71,15 @@ func (e *encoder) value(v EValue) (offset, error) {
 	case TensorList:
 		return e.listValue(program.KernelTypesTensorList, "TensorList", e.int32s(v)), nil
 	case OptionalTensorList:
-		return e.listValue(program.KernelTypesOptionalTensorList, "OptionalTensorList", e.int32s(v)), nil
+		return e.listValue(program.KernelTypesOptionalTensorList, "OptionalTensorList",
+			e.int32s(v)), nil
 	}
 	return 0, fmt.Errorf("no kind of value: %T", v)
 }
 
 // evalue writes a value's table and the table of its contents.
-func (e *encoder) evalue(kind program.KernelTypes, name string, contents []uint64, write func() offset) offset {
+func (e *encoder) evalue(kind program.KernelTypes, name string, contents []uint64,
+	write func() offset) offset {
 	val := e.share(name, contents, write)
 	return e.share("EValue", []uint64{uint64(kind), uint64(val)}, func() offset {
 		program.EValueStart(e.Builder)
@@ -98,13 +103,14 @@ func (e *encoder) tensor(t *Tensor) offset {
 	sizes, order := e.int32s(t.Sizes), e.bytes(t.DimOrder)
 	allocation, extra := offset(0), offset(0)
 	if a := t.Allocation; a != nil {
-		allocation = e.share("AllocationDetails", []uint64{uint64(a.MemoryID), a.Offset}, func() offset {
-			program.AllocationDetailsStart(e.Builder)
-			program.AllocationDetailsAddMemoryId(e.Builder, a.MemoryID)
-			program.AllocationDetailsAddMemoryOffsetLow(e.Builder, uint32(a.Offset))
-			program.AllocationDetailsAddMemoryOffsetHigh(e.Builder, uint32(a.Offset>>32))
-			return program.AllocationDetailsEnd(e.Builder)
-		})
+		allocation = e.share("AllocationDetails", []uint64{uint64(a.MemoryID), a.Offset},
+			func() offset {
+				program.AllocationDetailsStart(e.Builder)
+				program.AllocationDetailsAddMemoryId(e.Builder, a.MemoryID)
+				program.AllocationDetailsAddMemoryOffsetLow(e.Builder, uint32(a.Offset))
+				program.AllocationDetailsAddMemoryOffsetHigh(e.Builder, uint32(a.Offset>>32))
+				return program.AllocationDetailsEnd(e.Builder)
+			})
 	}
 	if x := t.ExtraInfo; x != nil {
 		name := e.optional(x.Name)
@@ -112,7 +118,8 @@ func (e *encoder) tensor(t *Tensor) offset {
 		if x.External {
 			location = 1
 		}
-		contents := []uint64{x.MutableSegment, uint64(name), uint64(location), uint64(uint8(x.DeviceType)), uint64(uint8(x.DeviceIndex))}
+		contents := []uint64{x.MutableSegment, uint64(name), uint64(location),
+			uint64(uint8(x.DeviceType)), uint64(uint8(x.DeviceIndex))}
 		extra = e.share("ExtraTensorInfo", contents, func() offset {
 			program.ExtraTensorInfoStart(e.Builder)
 			program.ExtraTensorInfoAddMutableDataSegmentsIdx(e.Builder, x.MutableSegment)
@@ -128,8 +135,10 @@ func (e *encoder) tensor(t *Tensor) offset {
 		grad = 1
 	}
 	contents := []uint64{
-		uint64(uint8(t.ScalarType)), uint64(uint32(t.StorageOffset)), uint64(sizes), uint64(order), grad,
-		uint64(t.DataIndex), uint64(allocation), uint64(uint8(t.Layout)), uint64(uint8(t.Dynamism)), uint64(extra),
+		uint64(uint8(t.ScalarType)), uint64(uint32(t.StorageOffset)), uint64(sizes),
+		uint64(order), grad,
+		uint64(t.DataIndex), uint64(allocation), uint64(uint8(t.Layout)), uint64(uint8(t.Dynamism)),
+		uint64(extra),
 	}
 	return e.evalue(program.KernelTypesTensor, "Tensor", contents, func() offset {
 		program.TensorStart(e.Builder)

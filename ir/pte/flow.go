@@ -36,7 +36,8 @@ func (h *home) overlaps(o *home) bool {
 
 // compare orders homes by memory, then by where they are in it.
 func (h *home) compare(o *home) int {
-	return cmp.Or(cmp.Compare(h.memory, o.memory), cmp.Compare(h.lo, o.lo), cmp.Compare(h.hi, o.hi), cmp.Compare(h.kind, o.kind))
+	return cmp.Or(cmp.Compare(h.memory, o.memory), cmp.Compare(h.lo, o.lo), cmp.Compare(h.hi, o.hi),
+		cmp.Compare(h.kind, o.kind))
 }
 
 // freed is the home, as an index, of tensors whose memory was given back.
@@ -52,11 +53,12 @@ const (
 // flow follows data through the instructions of a method.
 type flow struct {
 	*planVerifier
-	homes    []home
-	index    *homeIndex
-	tensors  []int32 // values that are tensors with data
-	plain    []bool  // by value: no instruction writes it or moves its data, it is no input and has no initial data
-	empty    []bool  // by value: a tensor of no bytes
+	homes   []home
+	index   *homeIndex
+	tensors []int32 // values that are tensors with data
+	// by value: no instruction writes it or moves its data, it is no input and has no initial data
+	plain    []bool
+	empty    []bool // by value: a tensor of no bytes
 	input    []bool
 	constant []bool // by value: a bool that no instruction changes
 	carried  []bool // by value: its data of one call is read by the next
@@ -86,7 +88,8 @@ func (p *planVerifier) memory() {
 		exit = f.run(entry.clone())
 	}
 	if f.spent() {
-		p.bad(-1, "its use of memory is too entangled to follow: %d steps, %d bytes", f.steps, f.held)
+		p.bad(-1, "its use of memory is too entangled to follow: %d steps, %d bytes",
+			f.steps, f.held)
 		return
 	}
 	if exit != nil {
@@ -98,7 +101,8 @@ func (f *flow) spent() bool { return f.steps > f.verifier.steps || f.held > maxH
 
 func newFlow(p *planVerifier) *flow {
 	n := len(p.plan.Values)
-	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n), input: make([]bool, n), empty: make([]bool, n),
+	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n),
+		input: make([]bool, n), empty: make([]bool, n),
 		constant: make([]bool, n), culprit: make([]int, n)}
 	output := make([]bool, n)
 	for _, i := range p.plan.Inputs {
@@ -121,7 +125,8 @@ func newFlow(p *planVerifier) *flow {
 		f.plain[i] = t.Allocation != nil && !f.input[i] && !hasInitial(t)
 		switch {
 		case t.Allocation != nil:
-			f.homes[i] = home{memory, int32(t.Allocation.MemoryID), t.Allocation.Offset, t.Allocation.Offset + uint64(bytes)}
+			f.homes[i] = home{memory, int32(t.Allocation.MemoryID), t.Allocation.Offset,
+				t.Allocation.Offset + uint64(bytes)}
 		case !p.writable(int32(i)):
 			f.homes[i].kind = constant
 		case f.input[i] || output[i]:
@@ -170,7 +175,8 @@ func (f *flow) entry() *state {
 		t := f.plan.Values[i].(*Tensor)
 		if f.homes[i].kind == constant {
 			s.set(i, written)
-		} else if t.Allocation != nil && !f.input[i] && (hasInitial(t) || held[i] || t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
+		} else if t.Allocation != nil && !f.input[i] && (hasInitial(t) || held[i] ||
+			t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
 			f.write(s, i, true, initial, -1)
 		}
 	}

@@ -166,16 +166,18 @@ func (s *state) move(v int32, places []int32) {
 // homeIndex finds values by the memory they lie in.
 type homeIndex struct {
 	homes    []home
-	values   []int32   // all, in the order of their homes
-	position []int32   // by value: where in values it is
-	reach    []uint64  // by position: the highest end of what lies before it in its memory, itself included
-	plain    []bool    // by part: one is plain
-	guests   [][]int32 // by value: those whose data was in its home in some state
-	known    map[[2]int32]bool
+	values   []int32 // all, in the order of their homes
+	position []int32 // by value: where in values it is
+	// by position: the highest end of what lies before it in its memory, itself included
+	reach  []uint64
+	plain  []bool    // by part: one is plain
+	guests [][]int32 // by value: those whose data was in its home in some state
+	known  map[[2]int32]bool
 }
 
 func newHomeIndex(f *flow) *homeIndex {
-	x := &homeIndex{homes: f.homes, position: make([]int32, len(f.homes)), guests: make([][]int32, len(f.homes)),
+	x := &homeIndex{homes: f.homes, position: make([]int32, len(f.homes)), guests: make([][]int32,
+		len(f.homes)),
 		known: map[[2]int32]bool{}}
 	for i := range f.homes {
 		x.values = append(x.values, int32(i))

@@ -222,7 +222,8 @@ func (f *flow) relation(s *state, a, b int32) (overlap, same bool) {
 
 func (f *flow) sameHome(s *state, a, b int32) bool {
 	for _, x := range s.places(b) {
-		if x == freed || f.homes[x].kind != f.homes[a].kind || f.homes[x].memory != f.homes[a].memory || f.homes[x].lo != f.homes[a].lo {
+		if x == freed || f.homes[x].kind != f.homes[a].kind ||
+			f.homes[x].memory != f.homes[a].memory || f.homes[x].lo != f.homes[a].lo {
 			return false
 		}
 	}
@@ -268,7 +269,9 @@ func (f *flow) end(s *state) {
 	}
 	for _, v := range f.tensors {
 		if f.carried[v] && s.history(v)&lost != 0 {
-			f.bad(int(v), "the method reads what the last call left in it, but instruction %d writes over it", f.culprit[v])
+			f.bad(int(v),
+				"the method reads what the last call left in it, but instruction %d writes over it",
+				f.culprit[v])
 		}
 	}
 }

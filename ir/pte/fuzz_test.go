@@ -13,11 +13,12 @@ func seedPrograms(t testing.TB) [][]byte {
 	minimal := &Program{Plans: []*ExecutionPlan{{Name: "f", Chains: []*Chain{{}}}}}
 	one := &Program{
 		Plans: []*ExecutionPlan{{
-			Name:        "f",
-			Values:      []EValue{f32([]int32{2}, 0), f32([]int32{2}, 16), Bool(false)},
-			Inputs:      []int32{0},
-			Outputs:     []int32{1},
-			Chains:      []*Chain{{Instructions: []Instruction{KernelCall{0, []int32{0, 1, 1}}, JumpFalseCall{2, 0}}}},
+			Name:    "f",
+			Values:  []EValue{f32([]int32{2}, 0), f32([]int32{2}, 16), Bool(false)},
+			Inputs:  []int32{0},
+			Outputs: []int32{1},
+			Chains: []*Chain{{Instructions: []Instruction{KernelCall{0, []int32{0, 1, 1}},
+				JumpFalseCall{2, 0}}}},
 			Operators:   []Operator{{"aten::relu", "out"}},
 			BufferSizes: []int64{0, 32},
 		}},
@@ -48,7 +49,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var p *Program
 		var err error
-		if n := allocated(func() { p, err = Read(bytes.NewReader(data), int64(len(data))) }); n > 1<<16+ReadExpansion*uint64(len(data)) {
+		if n := allocated(func() { p, err = Read(bytes.NewReader(data), int64(len(data))) }); n >
+			1<<16+ReadExpansion*uint64(len(data)) {
 			t.Errorf("%d bytes of file make %d", len(data), n)
 		}
 		if err != nil {
@@ -76,7 +78,9 @@ func FuzzReadData(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var d *DataFile
 		var err error
-		if n := allocated(func() { d, err = ReadData(bytes.NewReader(data), int64(len(data))) }); n > 1<<16+ReadExpansion*uint64(len(data)) {
+		if n := allocated(func() {
+			d, err = ReadData(bytes.NewReader(data), int64(len(data)))
+		}); n > 1<<16+ReadExpansion*uint64(len(data)) {
 			t.Errorf("%d bytes of file make %d", len(data), n)
 		}
 		if err != nil {

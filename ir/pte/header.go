@@ -64,7 +64,8 @@ func (f *file) header(head []byte, magic string) (int64, error) {
 	flatSize, base, data := word(0), uint64(0), uint64(0)
 	if magic == "FH01" { // the flatbuffer's offset past the header, its size, base, size of data
 		if word(0) > uint64(f.size) || word(1) > uint64(f.size) {
-			return 0, fmt.Errorf("extended header: a flatbuffer of %d bytes at %d in a file of %d", word(1), word(0), f.size)
+			return 0, fmt.Errorf("extended header: a flatbuffer of %d bytes at %d in a file of %d",
+				word(1), word(0), f.size)
 		}
 		flatSize, base, data = word(0)+word(1), word(2), word(3)
 	} else { // the size, base, in newer files size of data
@@ -74,7 +75,9 @@ func (f *file) header(head []byte, magic string) (int64, error) {
 		}
 	}
 	if base > uint64(f.size) || data > uint64(f.size)-base {
-		return 0, fmt.Errorf("extended header: %d bytes of segments at %d leave the file of %d bytes", data, base, f.size)
+		return 0, fmt.Errorf(
+			"extended header: %d bytes of segments at %d leave the file of %d bytes", data,
+			base, f.size)
 	}
 	f.base = int64(base)
 	return int64(min(flatSize, math.MaxInt64)), nil
@@ -89,7 +92,8 @@ func (f *file) segment(offset, size uint64) (ir.Blob, error) {
 	case f.base == 0:
 		return nil, fmt.Errorf("%d bytes in a file whose header has no segments", size)
 	case offset > room || size > room-offset:
-		return nil, fmt.Errorf("%d bytes at %d leave the file of %d bytes (segments begin at %d)", size, offset, f.size, f.base)
+		return nil, fmt.Errorf("%d bytes at %d leave the file of %d bytes (segments begin at %d)",
+			size, offset, f.size, f.base)
 	}
 	return io.NewSectionReader(f.r, f.base+int64(offset), int64(size)), nil
 }

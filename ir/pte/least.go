@@ -81,12 +81,14 @@ func leastOf(plan *ExecutionPlan, words []string) (input int, sizes []int64, err
 		}
 		sizes = append(sizes, n)
 	}
-	if len(words) == 0 || input >= len(plan.Inputs) || plan.Inputs[input] < 0 || int(plan.Inputs[input]) >= len(plan.Values) {
+	if len(words) == 0 || input >= len(plan.Inputs) || plan.Inputs[input] < 0 ||
+		int(plan.Inputs[input]) >= len(plan.Values) {
 		return 0, nil, fmt.Errorf("there is no such input")
 	}
 	t, ok := plan.Values[plan.Inputs[input]].(*Tensor)
 	if !ok || t == nil || t.Dynamism != DynamicBound || len(t.Sizes) != len(sizes) {
-		return 0, nil, fmt.Errorf("the input is no tensor of %d dimensions that may vary", len(sizes))
+		return 0, nil, fmt.Errorf("the input is no tensor of %d dimensions that may vary",
+			len(sizes))
 	}
 	for d, n := range sizes {
 		if n > int64(t.Sizes[d]) {

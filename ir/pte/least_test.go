@@ -11,9 +11,11 @@ import (
 
 // dynamicInputs is a program of a method with a static and two dynamic inputs.
 func dynamicInputs() (*Program, *ExecutionPlan) {
-	plan := &ExecutionPlan{Name: "forward", Inputs: []int32{0, 1, 2}, BufferSizes: []int64{0}, Chains: []*Chain{{}}}
+	plan := &ExecutionPlan{Name: "forward", Inputs: []int32{0, 1, 2}, BufferSizes: []int64{0},
+		Chains: []*Chain{{}}}
 	for i, d := range []Dynamism{Static, DynamicBound, DynamicBound} {
-		plan.Values = append(plan.Values, &Tensor{ScalarType: 6, Sizes: []int32{8, int32(i)}, DimOrder: []uint8{0, 1}, Dynamism: d})
+		plan.Values = append(plan.Values, &Tensor{ScalarType: 6, Sizes: []int32{8, int32(i)},
+			DimOrder: []uint8{0, 1}, Dynamism: d})
 	}
 	return &Program{Plans: []*ExecutionPlan{plan}, Constants: []ir.Blob{nil}}, plan
 }
@@ -41,7 +43,8 @@ func TestLeast(t *testing.T) {
 			t.Errorf("%v %v", got, err)
 		}
 	}
-	if got, err := p.Least(&ExecutionPlan{Name: "forward2", Inputs: []int32{0}}); err != nil || len(got) != 1 || got[0] != nil {
+	if got, err := p.Least(&ExecutionPlan{Name: "forward2", Inputs: []int32{0}}); err != nil ||
+		len(got) != 1 || got[0] != nil {
 		t.Errorf("of another method: %v %v", got, err)
 	}
 }
@@ -61,7 +64,8 @@ func TestLeastWrong(t *testing.T) {
 	} {
 		p, plan := dynamicInputs()
 		p.Named = []NamedData{{leastKey + "0", ir.Bytes(text)}}
-		if _, err := p.Least(plan); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
+		if _, err := p.Least(plan); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
 		}
 	}

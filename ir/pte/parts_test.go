@@ -28,7 +28,8 @@ func TestParts(t *testing.T) {
 	}
 	// Two constants of three, the third being the first again; one delegate in a
 	// segment, which the named data "key" shares, and one inline.
-	want := Parts{Flatbuffer: got.Flatbuffer, Padding: got.Padding, Constants: 24 + 5, Mutable: 24, Delegates: 3 + 3, Named: 1}
+	want := Parts{Flatbuffer: got.Flatbuffer, Padding: got.Padding, Constants: 24 + 5, Mutable: 24,
+		Delegates: 3 + 3, Named: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -22,7 +22,8 @@ func (p *Program) String() string {
 // String returns a listing of the method.
 func (ep *ExecutionPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "method %s inputs %v outputs %v memory %v\n", ep.Name, ep.Inputs, ep.Outputs, ep.BufferSizes)
+	fmt.Fprintf(&b, "method %s inputs %v outputs %v memory %v\n", ep.Name, ep.Inputs, ep.Outputs,
+		ep.BufferSizes)
 	for i, v := range ep.Values {
 		fmt.Fprintf(&b, "  %%%d = %s\n", i, ValueString(v))
 	}
@@ -112,7 +113,8 @@ func (t *Tensor) String() string {
 	case t.ExtraInfo != nil && t.ExtraInfo.External:
 		fmt.Fprintf(&b, " external %q", t.ExtraInfo.Name)
 	case t.Allocation != nil && t.DataIndex > 0:
-		fmt.Fprintf(&b, " at %d:%d from data %d", t.Allocation.MemoryID, t.Allocation.Offset, t.DataIndex)
+		fmt.Fprintf(&b, " at %d:%d from data %d", t.Allocation.MemoryID, t.Allocation.Offset,
+			t.DataIndex)
 	case t.Allocation != nil:
 		fmt.Fprintf(&b, " at %d:%d", t.Allocation.MemoryID, t.Allocation.Offset)
 	case t.DataIndex > 0:

@@ -47,7 +47,8 @@ func read(r io.ReaderAt, size int64) (*Program, error) {
 func Open(path string) (*Program, io.Closer, error) { return open(path, Read) }
 
 // open opens the file at path and reads it; errors name the file.
-func open[T any](path string, read func(io.ReaderAt, int64) (T, error)) (t T, _ io.Closer, err error) {
+func open[T any](path string, read func(io.ReaderAt,
+	int64) (T, error)) (t T, _ io.Closer, err error) {
 	// Others are not opened: a pipe waits for who writes to it.
 	info, err := os.Stat(path)
 	if err != nil {
@@ -73,8 +74,9 @@ func open[T any](path string, read func(io.ReaderAt, int64) (T, error)) (t T, _ 
 // decoder makes a Program of a checked flatbuffer.
 type decoder struct {
 	*file
-	strings  map[string]string                // those met, so that equal ones are stored once
-	frames   map[flatbuffers.UOffsetT][]Frame // lists met, by position; several instructions share one
+	strings map[string]string // those met, so that equal ones are stored once
+	// lists met, by position; several instructions share one
+	frames   map[flatbuffers.UOffsetT][]Frame
 	defects  []string
 	segments []ir.Blob
 }
@@ -149,7 +151,8 @@ func (d *decoder) program(s *program.Program) (*Program, error) {
 		d.defects = append(d.defects, "execution_plan is absent")
 	}
 	var err error
-	d.segments, err = each(s.SegmentsLength(), s.Segments, func(x *program.DataSegment, i int) (ir.Blob, error) {
+	d.segments, err = each(s.SegmentsLength(), s.Segments, func(x *program.DataSegment,
+		i int) (ir.Blob, error) {
 		b, err := d.segment(x.Offset(), x.Size())
 		if err != nil {
 			return nil, fmt.Errorf("segments[%d]: %w", i, err)
@@ -159,16 +162,19 @@ func (d *decoder) program(s *program.Program) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Plans, err = each(s.ExecutionPlanLength(), s.ExecutionPlan, func(x *program.ExecutionPlan, i int) (*ExecutionPlan, error) {
+	p.Plans, err = each(s.ExecutionPlanLength(), s.ExecutionPlan, func(x *program.ExecutionPlan,
+		i int) (*ExecutionPlan, error) {
 		return d.plan(x, s, path{nil, "execution_plan", i})
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.Named, err = each(s.NamedDataLength(), s.NamedData, func(x *program.NamedData, i int) (NamedData, error) {
+	p.Named, err = each(s.NamedDataLength(), s.NamedData, func(x *program.NamedData,
+		i int) (NamedData, error) {
 		d.need(x.Table(), 0, path{nil, "named_data", i}, "key")
 		if int64(x.SegmentIndex()) >= int64(len(d.segments)) {
-			return NamedData{}, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(), len(d.segments))
+			return NamedData{}, fmt.Errorf("named_data[%d]: segment %d of %d", i, x.SegmentIndex(),
+				len(d.segments))
 		}
 		return NamedData{Key: d.string(x.Key()), Data: d.segments[x.SegmentIndex()]}, nil
 	})

@@ -47,7 +47,9 @@ func TestReadShared(t *testing.T) {
 // inMemory is a reader that cannot be compared with another.
 type inMemory []byte
 
-func (m inMemory) ReadAt(p []byte, off int64) (int, error) { return bytes.NewReader(m).ReadAt(p, off) }
+func (m inMemory) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(m).ReadAt(p, off)
+}
 
 func TestReadFromMemory(t *testing.T) {
 	file := inMemory(writeBytes(t, sample()))

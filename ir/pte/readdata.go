@@ -15,7 +15,8 @@ import (
 func (d *decoder) data(s *program.Program, p *Program) error {
 	sizes := dataSizes(p)
 	offsets := 0
-	subsegments := func(x *program.SubsegmentOffsets, what string, sizes map[uint32]int64) ([]ir.Blob, error) {
+	subsegments := func(x *program.SubsegmentOffsets, what string,
+		sizes map[uint32]int64) ([]ir.Blob, error) {
 		n := x.OffsetsLength()
 		// A blob is several times the size of its offset. No exporter shares a list
 		// of offsets; sharing is the one way to have more of them than bytes.
@@ -42,12 +43,15 @@ func (d *decoder) data(s *program.Program, p *Program) error {
 		p.Constants, err = subsegments(x, "constant_segment", sizes.constants)
 		for i, b := range p.Constants {
 			if at := d.position(b); at%alignment != 0 && len(d.defects) < maxProblems {
-				d.defects = append(d.defects, fmt.Sprintf("constant %d is at offset %d, not aligned to %d bytes", i, at, alignment))
+				d.defects = append(d.defects,
+					fmt.Sprintf("constant %d is at offset %d, not aligned to %d bytes", i, at,
+						alignment))
 			}
 		}
 	}
 	if err == nil && s.ConstantBufferLength() > 0 && len(p.Constants) <= 1 {
-		p.Constants, err = each(s.ConstantBufferLength(), s.ConstantBuffer, func(x *program.Buffer, i int) (ir.Blob, error) {
+		p.Constants, err = each(s.ConstantBufferLength(), s.ConstantBuffer, func(x *program.Buffer,
+			i int) (ir.Blob, error) {
 			if i == 0 {
 				return nil, nil
 			}
@@ -57,9 +61,11 @@ func (d *decoder) data(s *program.Program, p *Program) error {
 	if err != nil {
 		return err
 	}
-	p.Mutable, err = each(s.MutableDataSegmentsLength(), s.MutableDataSegments, func(x *program.SubsegmentOffsets, i int) ([]ir.Blob, error) {
-		return subsegments(x, fmt.Sprintf("mutable_data_segments[%d]", i), sizes.mutable[uint64(i)])
-	})
+	p.Mutable, err = each(s.MutableDataSegmentsLength(), s.MutableDataSegments,
+		func(x *program.SubsegmentOffsets, i int) ([]ir.Blob, error) {
+			return subsegments(x, fmt.Sprintf("mutable_data_segments[%d]", i),
+				sizes.mutable[uint64(i)])
+		})
 	return err
 }
 
@@ -100,7 +106,8 @@ func slice(segment ir.Blob, offsets []uint64, sizes map[uint32]int64) ([]ir.Blob
 			continue
 		}
 		if off > uint64(segment.Size()) {
-			return nil, fmt.Errorf("offset %d of entry %d leaves the segment of %d bytes", off, i, segment.Size())
+			return nil, fmt.Errorf("offset %d of entry %d leaves the segment of %d bytes", off, i,
+				segment.Size())
 		}
 		room := segment.Size() - int64(off)
 		size, ok := sizes[uint32(i)]

@@ -10,11 +10,13 @@ import (
 )
 
 // plan reads the method at a place.
-func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, at path) (*ExecutionPlan, error) {
+func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program,
+	at path) (*ExecutionPlan, error) {
 	for _, f := range []struct {
 		id   int
 		name string
-	}{{0, "name"}, {2, "values"}, {3, "inputs"}, {4, "outputs"}, {5, "chains"}, {6, "operators"}, {7, "delegates"}, {8, "non_const_buffer_sizes"}} {
+	}{{0, "name"}, {2, "values"}, {3, "inputs"}, {4, "outputs"}, {5, "chains"}, {6, "operators"},
+		{7, "delegates"}, {8, "non_const_buffer_sizes"}} {
 		d.need(s.Table(), f.id, at, f.name)
 	}
 	p := &ExecutionPlan{
@@ -24,10 +26,12 @@ func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, at path)
 		BufferSizes: list(s.NonConstBufferSizesLength(), s.NonConstBufferSizes),
 	}
 	if c := s.ContainerMetaType(nil); c != nil {
-		p.Container = &ContainerMeta{Input: d.string(c.EncodedInpStr()), Output: d.string(c.EncodedOutStr())}
+		p.Container = &ContainerMeta{Input: d.string(c.EncodedInpStr()),
+			Output: d.string(c.EncodedOutStr())}
 	}
 	var err error
-	p.Values, err = each(s.ValuesLength(), s.Values, func(x *program.EValue, i int) (EValue, error) {
+	p.Values, err = each(s.ValuesLength(), s.Values, func(x *program.EValue,
+		i int) (EValue, error) {
 		return d.value(x, path{&at, "values", i})
 	})
 	if err != nil {
@@ -39,27 +43,34 @@ func (d *decoder) plan(s *program.ExecutionPlan, root *program.Program, at path)
 	if err != nil {
 		return nil, err
 	}
-	p.Operators, _ = each(s.OperatorsLength(), s.Operators, func(x *program.Operator, i int) (Operator, error) {
+	p.Operators, _ = each(s.OperatorsLength(), s.Operators, func(x *program.Operator,
+		i int) (Operator, error) {
 		d.need(x.Table(), 0, path{&at, "operators", i}, "name")
 		return Operator{Name: d.string(x.Name()), Overload: d.string(x.Overload())}, nil
 	})
-	p.Delegates, err = each(s.DelegatesLength(), s.Delegates, func(x *program.BackendDelegate, i int) (Delegate, error) {
+	p.Delegates, err = each(s.DelegatesLength(), s.Delegates, func(x *program.BackendDelegate,
+		i int) (Delegate, error) {
 		return d.delegate(x, root, path{&at, "delegates", i})
 	})
-	p.BufferDevices, _ = each(s.NonConstBufferDeviceLength(), s.NonConstBufferDevice, func(x *program.NonConstBufferDevice, _ int) (BufferDevice, error) {
-		return BufferDevice{Buffer: x.BufferIdx(), DeviceType: x.DeviceType(), DeviceIndex: x.DeviceIndex()}, nil
-	})
+	p.BufferDevices, _ = each(s.NonConstBufferDeviceLength(), s.NonConstBufferDevice,
+		func(x *program.NonConstBufferDevice, _ int) (BufferDevice, error) {
+			return BufferDevice{Buffer: x.BufferIdx(), DeviceType: x.DeviceType(),
+				DeviceIndex: x.DeviceIndex()}, nil
+		})
 	return p, err
 }
 
-func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, at path) (Delegate, error) {
+func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program,
+	at path) (Delegate, error) {
 	d.need(s.Table(), 0, at, "id")
 	d.need(s.Table(), 1, at, "processed")
 	v := Delegate{ID: d.string(s.Id()), Processed: ir.Bytes(nil), Inline: true}
-	v.Specs, _ = each(s.CompileSpecsLength(), s.CompileSpecs, func(x *program.CompileSpec, i int) (CompileSpec, error) {
+	v.Specs, _ = each(s.CompileSpecsLength(), s.CompileSpecs, func(x *program.CompileSpec,
+		i int) (CompileSpec, error) {
 		d.need(x.Table(), 0, path{&at, "compile_specs", i}, "key")
 		d.need(x.Table(), 1, path{&at, "compile_specs", i}, "value")
-		return CompileSpec{Key: d.string(x.Key()), Value: append([]byte(nil), x.ValueBytes()...)}, nil
+		return CompileSpec{Key: d.string(x.Key()), Value: append([]byte(nil), x.ValueBytes()...)},
+			nil
 	})
 	ref := s.Processed(nil)
 	if ref == nil {
@@ -70,7 +81,8 @@ func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, at
 	case 0:
 		var x program.BackendDelegateInlineData
 		if index >= int64(root.BackendDelegateDataLength()) {
-			return v, fmt.Errorf("%v: backend_delegate_data %d of %d", at, index, root.BackendDelegateDataLength())
+			return v, fmt.Errorf("%v: backend_delegate_data %d of %d", at, index,
+				root.BackendDelegateDataLength())
 		}
 		root.BackendDelegateData(&x, int(index))
 		v.Processed = d.inline(x.Table(), 0)
@@ -87,9 +99,11 @@ func (d *decoder) delegate(s *program.BackendDelegate, root *program.Program, at
 
 func (d *decoder) chain(s *program.Chain, at path) (*Chain, error) {
 	d.need(s.Table(), 2, at, "instructions")
-	c := &Chain{Inputs: list(s.InputsLength(), s.Inputs), Outputs: list(s.OutputsLength(), s.Outputs)}
+	c := &Chain{Inputs: list(s.InputsLength(), s.Inputs), Outputs: list(s.OutputsLength(),
+		s.Outputs)}
 	var err error
-	c.Instructions, err = each(s.InstructionsLength(), s.Instructions, func(x *program.Instruction, i int) (Instruction, error) {
+	c.Instructions, err = each(s.InstructionsLength(), s.Instructions, func(x *program.Instruction,
+		i int) (Instruction, error) {
 		return d.instruction(x, path{&at, "instructions", i})
 	})
 	if err != nil {
@@ -104,7 +118,8 @@ func (d *decoder) frameList(s *program.FrameList, _ int) ([]Frame, error) {
 	frames, ok := d.frames[pos]
 	if !ok {
 		frames, _ = each(s.ItemsLength(), s.Items, func(x *program.Frame, _ int) (Frame, error) {
-			return Frame{Filename: d.string(x.Filename()), Line: x.Lineno(), Name: d.string(x.Name()), Context: d.string(x.Context())}, nil
+			return Frame{Filename: d.string(x.Filename()), Line: x.Lineno(),
+				Name: d.string(x.Name()), Context: d.string(x.Context())}, nil
 		})
 		d.frames[pos] = frames
 	}

@@ -80,7 +80,8 @@ func (d *decoder) tensor(s *program.Tensor, at path) (EValue, error) {
 		Dynamism:      Dynamism(s.ShapeDynamism()),
 	}
 	if a := s.AllocationInfo(nil); a != nil {
-		t.Allocation = &Allocation{MemoryID: a.MemoryId(), Offset: uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
+		t.Allocation = &Allocation{MemoryID: a.MemoryId(),
+			Offset: uint64(a.MemoryOffsetHigh())<<32 | uint64(a.MemoryOffsetLow())}
 	}
 	if e := s.ExtraTensorInfo(nil); e != nil {
 		if loc := e.Location(); loc != 0 && loc != 1 {

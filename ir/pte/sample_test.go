@@ -57,9 +57,12 @@ func f32(sizes []int32, offset int64) *Tensor {
 
 // The values of sample's method that tests refer to.
 const (
-	vInput, vConst, vAlpha, vSum, vView, vList, vRelu, vState, vFalse, vCond = 0, 1, 2, 3, 4, 6, 7, 8, 9, 10
-	vNull, vTensors, vCat, vZero, vOptional, vMax, vIndex, vOuts             = 11, 12, 13, 14, 15, 16, 17, 18
-	vString, vDouble, vMoved, vDelegate, vDoubles, vBools, vExternal         = 19, 20, 21, 22, 23, 24, 25
+	vInput, vConst, vAlpha, vSum, vView, vList, vRelu, vState, vFalse, vCond = 0, 1, 2, 3, 4, 6,
+		7, 8, 9, 10
+	vNull, vTensors, vCat, vZero, vOptional, vMax, vIndex, vOuts = 11, 12, 13, 14,
+		15, 16, 17, 18
+	vString, vDouble, vMoved, vDelegate, vDoubles, vBools, vExternal = 19, 20, 21,
+		22, 23, 24, 25
 )
 
 // sample returns a program with some of everything, that Verify accepts.
@@ -83,7 +86,8 @@ func sample() *Program {
 			input, weight, Int(1), f32([]int32{2, 3}, 32), f32([]int32{6}, 32),
 			Int(6), IntList{5}, f32([]int32{6}, 64), state, Bool(false), cond,
 			Null{}, TensorList{vRelu, vState}, f32([]int32{12}, 160), Int(0),
-			OptionalTensorList{vRelu, -1, vNull}, f32([]int32{4}, 208), index, TensorList{vMax, vIndex},
+			OptionalTensorList{vRelu, -1, vNull}, f32([]int32{4}, 208), index,
+			TensorList{vMax, vIndex},
 			String("none"), Double(0.5), f32([]int32{6}, -1), f32([]int32{6}, 256),
 			DoubleList{0.5, 2}, BoolList{true, false}, external,
 		},
@@ -111,21 +115,24 @@ func sample() *Program {
 			},
 		}},
 		Operators: []Operator{
-			{"aten::add", "out"}, {"aten::relu", "out"}, {"aten::any", "all_out"}, {"aten::cat", "out"},
+			{"aten::add", "out"}, {"aten::relu", "out"}, {"aten::any", "all_out"},
+			{"aten::cat", "out"},
 			{"aten::max", "dim_max"}, {"aten::copy_", ""}, {"aten::relu_", ""}, {"aten::relu", ""},
 			{"custom::thing", "out"}, {"aten::index", "Tensor_out"}, {"aten::clamp", "out"},
 			{"aten::gelu", "out"}, {"aten::norm", "out"}, {"test::late", "out"},
 			{"executorch_prim::et_view", "default"}, {"executorch_prim::add", "Scalar"},
 		},
 		Delegates: []Delegate{
-			{ID: "XnnpackBackend", Processed: ir.Bytes{1, 2, 3}, Specs: []CompileSpec{{"max", []byte{4}}}},
+			{ID: "XnnpackBackend", Processed: ir.Bytes{1, 2, 3},
+				Specs: []CompileSpec{{"max", []byte{4}}}},
 			{ID: "Other", Processed: ir.Bytes{1, 2, 3}, Inline: true},
 		},
 		BufferSizes:   []int64{0, 288},
 		BufferDevices: []BufferDevice{{Buffer: 1, DeviceType: 0, DeviceIndex: 1}},
 	}
 	second := &ExecutionPlan{Name: "reset", Chains: []*Chain{{}}}
-	data := ir.Bytes{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64, 0, 0, 128, 64, 0, 0, 160, 64, 0, 0, 192, 64}
+	data := ir.Bytes{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64, 0, 0, 128, 64, 0, 0, 160, 64, 0,
+		0, 192, 64}
 	return &Program{
 		Version:   2,
 		Plans:     []*ExecutionPlan{plan, second},
@@ -168,7 +175,8 @@ func TestRoundTripSample(t *testing.T) {
 // A program without data needs no extended header; one with constants of no
 // bytes does.
 func TestWriteWithoutData(t *testing.T) {
-	p := &Program{Plans: []*ExecutionPlan{{Name: "f", Chains: []*Chain{{}}}}, Constants: []ir.Blob{nil}}
+	p := &Program{Plans: []*ExecutionPlan{{Name: "f", Chains: []*Chain{{}}}},
+		Constants: []ir.Blob{nil}}
 	out := writeBytes(t, p)
 	if string(out[8:12]) == "eh00" {
 		t.Error("an extended header without segments")
@@ -187,12 +195,16 @@ func TestWriteWithoutData(t *testing.T) {
 // What cannot be written is an error, not a panic.
 func TestWriteErrors(t *testing.T) {
 	for want, p := range map[string]*Program{
-		"pte: a nil execution plan":                             {Plans: []*ExecutionPlan{nil}},
-		"pte: method f: value 0: no kind of value: <nil>":       {Plans: []*ExecutionPlan{{Name: "f", Values: []EValue{nil}}}},
-		"pte: method f: value 0: no kind of value: *pte.Tensor": {Plans: []*ExecutionPlan{{Name: "f", Values: []EValue{(*Tensor)(nil)}}}},
-		"pte: method f: chain 0: it is nil":                     {Plans: []*ExecutionPlan{{Name: "f", Chains: []*Chain{nil}}}},
+		"pte: a nil execution plan": {Plans: []*ExecutionPlan{nil}},
+		"pte: method f: value 0: no kind of value: <nil>": {Plans: []*ExecutionPlan{
+			{Name: "f", Values: []EValue{nil}}}},
+		"pte: method f: value 0: no kind of value: *pte.Tensor": {Plans: []*ExecutionPlan{
+			{Name: "f", Values: []EValue{(*Tensor)(nil)}}}},
+		"pte: method f: chain 0: it is nil": {Plans: []*ExecutionPlan{
+			{Name: "f", Chains: []*Chain{nil}}}},
 		"pte: method f: chain 0: instruction 0: no kind of instruction: <nil>": {
-			Plans: []*ExecutionPlan{{Name: "f", Chains: []*Chain{{Instructions: []Instruction{nil}}}}}},
+			Plans: []*ExecutionPlan{
+				{Name: "f", Chains: []*Chain{{Instructions: []Instruction{nil}}}}}},
 	} {
 		if err := Write(&bytes.Buffer{}, p); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -19,12 +19,14 @@ func TestEveryFieldIsDecided(t *testing.T) {
 	field := regexp.MustCompile(`(\w+)\s*:\s*[\[\w]`)
 	schema := map[string]bool{}
 	for _, m := range table.FindAllStringSubmatch(comment.ReplaceAllString(string(text), ""), -1) {
-		for _, f := range field.FindAllStringSubmatch(regexp.MustCompile(`\([^)]*\)`).ReplaceAllString(m[2], ""), -1) {
+		for _, f := range field.FindAllStringSubmatch(
+			regexp.MustCompile(`\([^)]*\)`).ReplaceAllString(m[2], ""), -1) {
 			schema[m[1]+"."+f[1]] = true
 		}
 	}
 	if len(schema) < 70 {
 		t.Fatalf("%d fields", len(schema))
 	}
-	schematest.SameFields(t, schema, schematest.Fields(t, "../../docs/formats.md", "## ExecuTorch programs"))
+	schematest.SameFields(t, schema, schematest.Fields(t, "../../docs/formats.md",
+		"## ExecuTorch programs"))
 }

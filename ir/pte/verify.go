@@ -76,7 +76,8 @@ type verifier struct {
 
 // report adds a problem of the program as a whole.
 func (v *verifier) report(format string, args ...any) {
-	v.errors.add(Problem{Chain: -1, Instruction: -1, Value: -1, Reason: fmt.Sprintf(format, args...)})
+	v.errors.add(Problem{Chain: -1, Instruction: -1, Value: -1,
+		Reason: fmt.Sprintf(format, args...)})
 }
 
 // data checks what methods share.
@@ -171,7 +172,8 @@ func VerifyData(p *Program, files ...*DataFile) error {
 				continue
 			}
 			if reason := missing(t, files); reason != "" {
-				errors.add(Problem{Method: plan.Name, Chain: -1, Instruction: -1, Value: i, Reason: reason})
+				errors.add(Problem{Method: plan.Name, Chain: -1, Instruction: -1, Value: i,
+					Reason: reason})
 			}
 		}
 	}
@@ -192,12 +194,15 @@ func missing(t *Tensor, files []*DataFile) string {
 		if l == nil {
 			return fmt.Sprintf("external data %q has no tensor layout", t.ExtraInfo.Name)
 		}
-		if l.ScalarType != t.ScalarType || fmt.Sprint(l.Sizes, l.DimOrder) != fmt.Sprint(t.Sizes, t.DimOrder) {
+		if l.ScalarType != t.ScalarType || fmt.Sprint(l.Sizes, l.DimOrder) != fmt.Sprint(t.Sizes,
+			t.DimOrder) {
 			return fmt.Sprintf("external data %q is %v %v in order %v, want %v %v in order %v",
-				t.ExtraInfo.Name, l.ScalarType, l.Sizes, l.DimOrder, t.ScalarType, t.Sizes, t.DimOrder)
+				t.ExtraInfo.Name, l.ScalarType, l.Sizes, l.DimOrder, t.ScalarType, t.Sizes,
+				t.DimOrder)
 		}
 		if n, ok := t.NBytes(); !ok || n > entry.Data.Size() {
-			return fmt.Sprintf("external data %q has %d bytes of %d", t.ExtraInfo.Name, entry.Data.Size(), n)
+			return fmt.Sprintf("external data %q has %d bytes of %d", t.ExtraInfo.Name,
+				entry.Data.Size(), n)
 		}
 		return ""
 	}

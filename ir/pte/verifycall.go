@@ -28,7 +28,8 @@ func (p *planVerifier) chains() {
 			continue
 		}
 		if n := len(chain.Stacktrace); n > 0 && n != len(chain.Instructions) {
-			p.bad(-1, "chain %d has %d stack traces for %d instructions", c, n, len(chain.Instructions))
+			p.bad(-1, "chain %d has %d stack traces for %d instructions", c, n,
+				len(chain.Instructions))
 		}
 		effects := make([]effect, len(chain.Instructions))
 		for i := range chain.Instructions {
@@ -76,7 +77,8 @@ func (p *planVerifier) instruction(c, i int) effect {
 		}
 	case JumpFalseCall:
 		if in.Destination < 0 || int(in.Destination) > len(chain.Instructions) {
-			p.problem(at, "jumps to instruction %d; there are 0 to %d", in.Destination, len(chain.Instructions))
+			p.problem(at, "jumps to instruction %d; there are 0 to %d", in.Destination,
+				len(chain.Instructions))
 		}
 		if !p.inRange(at, in.Cond) {
 			return none
@@ -134,7 +136,8 @@ func (p *planVerifier) move(at Problem, in MoveCall) {
 			p.problem(at, "it is written, and a constant")
 		}
 		if f.ScalarType != t.ScalarType || len(f.Sizes) != len(t.Sizes) {
-			p.problem(at, "a tensor of %v %v becomes value %d, of %v %v", t.ScalarType, t.Sizes, in.From, f.ScalarType, f.Sizes)
+			p.problem(at, "a tensor of %v %v becomes value %d, of %v %v", t.ScalarType, t.Sizes,
+				in.From, f.ScalarType, f.Sizes)
 		}
 	}
 }
@@ -293,7 +296,8 @@ func (p *planVerifier) result(at Problem, e *effect, s *aten.Schema, index int32
 		same = list[i] == written[i]
 	}
 	if !same {
-		p.problem(at, "the result is the list of values %v, but the call writes %v", []int32(list), written)
+		p.problem(at, "the result is the list of values %v, but the call writes %v",
+			[]int32(list), written)
 	}
 }
 

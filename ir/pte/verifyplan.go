@@ -53,7 +53,8 @@ func (p *planVerifier) tables() {
 		case o.Name == "" || strings.ContainsRune(name, 0):
 			p.bad(-1, "operator %d is called %q", i, name)
 		case len(name) > maxOperatorName:
-			p.bad(-1, "operator %d has a name of %d bytes, at most %d are possible: %s", i, len(name), maxOperatorName, name)
+			p.bad(-1, "operator %d has a name of %d bytes, at most %d are possible: %s", i,
+				len(name), maxOperatorName, name)
 		}
 	}
 	for i, size := range p.plan.BufferSizes {
@@ -63,7 +64,8 @@ func (p *planVerifier) tables() {
 	}
 	for _, d := range p.plan.BufferDevices {
 		if d.Buffer < 1 || int(d.Buffer) >= len(p.plan.BufferSizes) {
-			p.bad(-1, "a device for planned buffer %d; there are buffers 1 to %d", d.Buffer, len(p.plan.BufferSizes)-1)
+			p.bad(-1, "a device for planned buffer %d; there are buffers 1 to %d", d.Buffer,
+				len(p.plan.BufferSizes)-1)
 		}
 	}
 	for i, d := range p.plan.Delegates {
@@ -98,7 +100,8 @@ func (p *planVerifier) value(i int) {
 			if item < 0 || item >= int64(len(p.plan.Values)) {
 				p.bad(i, "item %d is value %d; there are %d", j, item, len(p.plan.Values))
 			} else if _, ok := p.plan.Values[item].(Int); !ok {
-				p.bad(i, "item %d is value %d, %s, not an int", j, item, kindOf(p.plan.Values[item]))
+				p.bad(i, "item %d is value %d, %s, not an int", j, item,
+					kindOf(p.plan.Values[item]))
 			}
 		}
 	case TensorList:
@@ -282,7 +285,8 @@ func (p *planVerifier) allocation(i int, a *Allocation, bytes int64) {
 	}
 	size := p.plan.BufferSizes[a.MemoryID]
 	if size >= 0 && (a.Offset > uint64(size) || uint64(bytes) > uint64(size)-a.Offset) {
-		p.bad(i, "%d bytes at offset %d leave planned buffer %d of %d bytes", bytes, a.Offset, a.MemoryID, size)
+		p.bad(i, "%d bytes at offset %d leave planned buffer %d of %d bytes", bytes, a.Offset,
+			a.MemoryID, size)
 	}
 }
 

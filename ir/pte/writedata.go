@@ -95,7 +95,8 @@ func (ids *identities) key(b ir.Blob) (key blobKey, ok bool, err error) {
 		}
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, &sized{r: io.NewSectionReader(b, 0, key.size), left: key.size}); err != nil {
+	if _, err := io.Copy(h, &sized{r: io.NewSectionReader(b, 0, key.size), left: key.size}); err !=
+		nil {
 		return key, false, err
 	}
 	h.Sum(key.sum[:0])
@@ -146,7 +147,8 @@ func (l Layout) data(p *Program) (*fileData, error) {
 }
 
 // subsegment places a list of blobs, of which entry 0 is reserved, in a segment.
-func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob, alignment int64) (s subsegment, err error) {
+func (l Layout) subsegment(d *fileData, ids *identities, list []ir.Blob,
+	alignment int64) (s subsegment, err error) {
 	var content []placed
 	size := int64(0)
 	at := map[blobKey]int64{}

@@ -26,7 +26,8 @@ func Fields(t testing.TB, path, heading string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(part) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) != 4 || strings.HasPrefix(cells[0], "-") || strings.TrimSpace(cells[1]) == "fields" {
+		if len(cells) != 4 || strings.HasPrefix(cells[0], "-") ||
+			strings.TrimSpace(cells[1]) == "fields" {
 			continue
 		}
 		for i := range cells {

@@ -111,7 +111,8 @@ func TestCoef(t *testing.T) {
 func TestSymbolsAndTerms(t *testing.T) {
 	n := testNames()
 	e := n.parse(t, "4*j + 12*i + (u + i)//(2*s0) + v*p*max(k, u) - 3 - b")
-	if got, want := e.String(), "p*v*max(k, u) + 12*i + 4*j + (i + u)//(2*s0) - b - 3"; got != want {
+	if got, want := e.String(), "p*v*max(k, u) + 12*i + 4*j + (i + u)//(2*s0) - b - 3"; got !=
+		want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	var found []string
@@ -139,7 +140,8 @@ func TestSymbolsAndTerms(t *testing.T) {
 // Symbols of equal name stay different and keep the order of their creation.
 func TestEqualNames(t *testing.T) {
 	x, y := NewVar("i", Int(4)), NewVar("i", Int(4))
-	for _, e := range []Expr{Add(x.Expr(), Mul(Int(2), y.Expr())), Add(Mul(y.Expr(), Int(2)), x.Expr())} {
+	for _, e := range []Expr{Add(x.Expr(), Mul(Int(2), y.Expr())), Add(Mul(y.Expr(), Int(2)),
+		x.Expr())} {
 		if s := e.Symbols(); len(s) != 2 || s[0] != y || s[1] != x {
 			t.Errorf("symbols %v", s)
 		}
@@ -154,7 +156,8 @@ func TestEqualNames(t *testing.T) {
 }
 
 func TestNameOrder(t *testing.T) {
-	sorted := []string{"a", "a1", "a2", "a10", "a10b", "b", "s", "s0", "s00", "s0_1", "s1", "s2x9", "s2x10"}
+	sorted := []string{"a", "a1", "a2", "a10", "a10b", "b", "s", "s0", "s00", "s0_1", "s1",
+		"s2x9", "s2x10"}
 	for i, a := range sorted {
 		for j, b := range sorted {
 			if c := compareNames(a, b); (c < 0) != (i < j) || (c > 0) != (i > j) {
@@ -224,7 +227,10 @@ func TestEvalErrors(t *testing.T) {
 		"1//0":       "undefined",
 		"max(s0, u)": "no value for s0",
 	} {
-		_, err := n.parse(t, in).Eval(func(s *Symbol) (int64, bool) { v, ok := env[s.Name]; return v, ok })
+		_, err := n.parse(t, in).Eval(func(s *Symbol) (int64, bool) {
+			v, ok := env[s.Name]
+			return v, ok
+		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", in, err, want)
 		}
@@ -235,9 +241,12 @@ func TestUndefinedAbsorbs(t *testing.T) {
 	n := testNames()
 	bad, u := FloorDiv(Int(1), Int(0)), n["u"].Expr()
 	for i, e := range []Expr{
-		Add(bad, u), Add(u, bad), Sub(bad, bad), Sub(u, bad), Neg(bad), Mul(bad, Int(0)), Mul(Int(0), bad), Mul(u, bad),
-		FloorDiv(bad, u), FloorDiv(Int(0), bad), Mod(u, bad), Mod(bad, Int(1)), CeilDiv(bad, bad), Max(u, bad), Min(bad), Max(),
-		Mul(Int(math.MinInt64), Int(-1)), Neg(Int(math.MinInt64)), Mul(u, Int(1<<40), Int(1<<40)), Mod(u, Int(0)),
+		Add(bad, u), Add(u, bad), Sub(bad, bad), Sub(u, bad), Neg(bad), Mul(bad, Int(0)),
+		Mul(Int(0), bad), Mul(u, bad),
+		FloorDiv(bad, u), FloorDiv(Int(0), bad), Mod(u, bad), Mod(bad, Int(1)), CeilDiv(bad, bad),
+		Max(u, bad), Min(bad), Max(),
+		Mul(Int(math.MinInt64), Int(-1)), Neg(Int(math.MinInt64)), Mul(u, Int(1<<40), Int(1<<40)),
+		Mod(u, Int(0)),
 		FloorDiv(Mul(Int(math.MaxInt64), u), Neg(Int(math.MinInt64))),
 	} {
 		if !e.Undefined() {

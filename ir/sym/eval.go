@@ -8,7 +8,8 @@ import (
 var (
 	errOverflow  = errors.New("sym: integer overflow")
 	errDivide    = errors.New("sym: division by zero")
-	errUndefined = errors.New("sym: undefined expression (overflow or division by zero in its constants)")
+	errUndefined = errors.New(
+		"sym: undefined expression (overflow or division by zero in its constants)")
 )
 
 // Eval computes e with the values of env. It is an error if env lacks a

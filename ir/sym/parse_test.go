@@ -114,7 +114,8 @@ func TestParseSreprErrors(t *testing.T) {
 		strings.Repeat("Add(", 1e4):                                     "nested deeper",
 		strings.Repeat("A", 1e6):                                        "longer than",
 		strings.Repeat("Pow(Add(FloorDiv(", 30) + "Symbol('u', integer=True)" +
-			strings.Repeat(", Integer(3)), Symbol('v', integer=True)), Integer(3))", 30): "grows too large",
+			strings.Repeat(", Integer(3)), Symbol('v', integer=True)), Integer(3))",
+				30): "grows too large",
 	} {
 		if e, err := ParseSrepr(in, n.symbol); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, %v; want %s", in, e, err, want)
@@ -143,7 +144,8 @@ func checkText(t *testing.T, e Expr, symbol func(string) *Symbol) {
 	e.Symbols()
 	back, err := Parse(e.String(), symbol)
 	if err != nil {
-		if strings.Contains(err.Error(), "too large") || strings.Contains(err.Error(), "longer") || strings.Contains(err.Error(), "deeper") {
+		if strings.Contains(err.Error(), "too large") || strings.Contains(err.Error(), "longer") ||
+			strings.Contains(err.Error(), "deeper") {
 			return
 		}
 		t.Fatalf("%s: %v", e, err)
@@ -157,7 +159,8 @@ func checkText(t *testing.T, e Expr, symbol func(string) *Symbol) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"4*s77 + 1", "(i + 3)//2 - i % 4", "max(a, -b)*min(1, c)", "-9223372036854775808", "a - b//3*c % 2", "undefined()"} {
+	for _, s := range []string{"4*s77 + 1", "(i + 3)//2 - i % 4", "max(a, -b)*min(1, c)",
+		"-9223372036854775808", "a - b//3*c % 2", "undefined()"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

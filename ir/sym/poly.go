@@ -181,7 +181,8 @@ func divide(a, b Expr) (q, r Expr) {
 // leadingQuotient returns the quotient of the first term of r that lead divides.
 func leadingQuotient(r Expr, lead term) (Expr, bool) {
 	for _, t := range r.t {
-		if m, ok := divMonos(t.mono, lead.mono); ok && t.coef%lead.coef == 0 && t.coef != math.MinInt64 {
+		if m, ok := divMonos(t.mono, lead.mono); ok && t.coef%lead.coef == 0 &&
+			t.coef != math.MinInt64 {
 			return mulTerm(Int(t.coef/lead.coef), 1, m), true
 		}
 	}

@@ -191,7 +191,8 @@ func (w *world) index(depth int) *tree {
 		case 0:
 			return &tree{op: 's', s: w.symbols[w.r.IntN(2)]}
 		case 1:
-			return &tree{op: '*', args: []*tree{{op: 's', s: w.symbols[0]}, {op: 's', s: w.symbols[1]}}}
+			return &tree{op: '*', args: []*tree{{op: 's', s: w.symbols[0]},
+				{op: 's', s: w.symbols[1]}}}
 		}
 		return &tree{op: 'n', n: []int64{2, 2, 3, 4, 4, 6, 8, 12}[w.r.IntN(8)]}
 	}
@@ -219,7 +220,8 @@ func (w *world) index(depth int) *tree {
 		if w.r.IntN(2) == 0 {
 			div = &tree{op: '%', args: []*tree{div, factor()}}
 		}
-		return &tree{op: '+', args: []*tree{{op: '*', args: []*tree{f, g, div}}, {op: '*', args: []*tree{g, mod}}}}
+		return &tree{op: '+', args: []*tree{{op: '*', args: []*tree{f, g, div}},
+			{op: '*', args: []*tree{g, mod}}}}
 	case 4:
 		return &tree{op: '-', args: []*tree{x, w.index(depth - 1)}}
 	default:
@@ -281,16 +283,20 @@ func TestRandom(t *testing.T) {
 				t.Fatalf("seed %d: %v = %s: %v", seed, tr, e, err)
 			}
 			if !want.IsInt64() || want.Int64() != got {
-				t.Fatalf("seed %d: %v = %s: %d, want %d with %v", seed, tr, e, got, want, named(env))
+				t.Fatalf("seed %d: %v = %s: %d, want %d with %v", seed, tr, e, got, want,
+					named(env))
 			}
 			if got < lo || got > hi {
-				t.Fatalf("seed %d: %v = %s: %d is outside %d..%d with %v", seed, tr, e, got, lo, hi, named(env))
+				t.Fatalf("seed %d: %v = %s: %d is outside %d..%d with %v", seed, tr, e, got, lo, hi,
+					named(env))
 			}
 			if nonneg && got < 0 {
-				t.Fatalf("seed %d: %v = %s: %d proved not negative with %v", seed, tr, e, got, named(env))
+				t.Fatalf("seed %d: %v = %s: %d proved not negative with %v", seed, tr, e, got,
+					named(env))
 			}
 			if v := f.eval(env); less && v != nil && want.Cmp(v) > 0 {
-				t.Fatalf("seed %d: %s ≤ %s proved, but %d > %d with %v", seed, e, fe, want, v, named(env))
+				t.Fatalf("seed %d: %s ≤ %s proved, but %d > %d with %v", seed, e, fe, want, v,
+					named(env))
 			}
 			if again, err := back.Eval(look); err == nil && again != got {
 				t.Fatalf("seed %d: %s = %d reads back as %s = %d", seed, e, got, back, again)

@@ -108,7 +108,8 @@ func (m remainder) withMod(i int) (Expr, bool) {
 	}
 	for j, u := range m.e.t {
 		for p, b := range u.mono {
-			if j == i || b.Kind != ModAtom || !mulTerm(Int(u.coef), 1, without(u.mono, p)).Equal(want) {
+			if j == i || b.Kind != ModAtom ||
+				!mulTerm(Int(u.coef), 1, without(u.mono, p)).Equal(want) {
 				continue
 			}
 			y, n := b.Args[0], b.Args[1]

@@ -8,7 +8,8 @@ import "math"
 // narrower than that of the symbol, and if nothing is left.
 func Restrict(e Expr, op string) (s *Symbol, lo, hi int64, ok bool) {
 	allowed, ok := map[string]interval{
-		"==": {0, 0}, "!=": {0, 0}, "<": {math.MinInt64, -1}, "<=": {math.MinInt64, 0}, ">": {1, math.MaxInt64}, ">=": {0, math.MaxInt64},
+		"==": {0, 0}, "!=": {0, 0}, "<": {math.MinInt64, -1}, "<=": {math.MinInt64, 0},
+		">": {1, math.MaxInt64}, ">=": {0, math.MaxInt64},
 	}[op]
 	if !ok {
 		return nil, 0, 0, false

@@ -20,7 +20,8 @@ func TestRestrict(t *testing.T) {
 			for div := int64(1); div <= 3; div++ {
 				for op, is := range holds {
 					x := sym.NewSymbol("x", 2, 12)
-					e := sym.Add(sym.Mul(sym.Int(coef), sym.FloorDiv(x.Expr(), sym.Int(div))), sym.Int(rest))
+					e := sym.Add(sym.Mul(sym.Int(coef), sym.FloorDiv(x.Expr(), sym.Int(div))),
+						sym.Int(rest))
 					s, lo, hi, ok := sym.Restrict(e, op)
 					if !ok {
 						continue
@@ -34,8 +35,10 @@ func TestRestrict(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if within := lo <= n && n <= hi; is(v) && !within || !is(v) && (n == lo || n == hi) {
-							t.Errorf("%v %s 0: x in [%d, %d], though it is %d at %d", e, op, lo, hi, v, n)
+						if within := lo <= n && n <= hi; is(v) && !within ||
+							!is(v) && (n == lo || n == hi) {
+							t.Errorf("%v %s 0: x in [%d, %d], though it is %d at %d", e, op,
+								lo, hi, v, n)
 						}
 					}
 				}

@@ -122,7 +122,8 @@ func unsupported(name string) string {
 	case "FloatTrueDiv", "FloatPow", "RoundDecimal":
 		return "a floating-point value"
 	case "GreaterThan", "LessThan", "StrictGreaterThan", "StrictLessThan", "Equality",
-		"Unequality", "Eq", "Ne", "And", "Or", "Not", "true", "false", "BooleanTrue", "BooleanFalse":
+		"Unequality", "Eq", "Ne", "And", "Or", "Not", "true", "false", "BooleanTrue",
+		"BooleanFalse":
 		return "a boolean"
 	case "oo", "int_oo", "Infinity", "NegativeInfinity", "nan":
 		return "not finite"
@@ -173,7 +174,8 @@ func (p *sreprParser) symbolArgs() (value, error) {
 		}
 	}
 	if !integer {
-		return value{}, p.errorf("symbol %s is a floating-point value where an integer is needed", quote(name))
+		return value{}, p.errorf("symbol %s is a floating-point value where an integer is needed",
+			quote(name))
 	}
 	s := p.symbol(name)
 	if s == nil {
@@ -238,7 +240,8 @@ func (p *sreprParser) float() (value, error) {
 	if num, den, ok := BinaryFraction(f); ok {
 		return value{num: Int(num), den: Int(den), float: true}, p.expect(")")
 	}
-	return value{}, p.errorf("a size that is computed with %s depends on rounding; give the model the size, or a factor such as 0.5", quote(text))
+	return value{}, p.errorf(
+		"a size that is computed with %s depends on rounding; give the model the size, or a factor such as 0.5", quote(text))
 }
 
 func (p *sreprParser) rational() (value, error) {

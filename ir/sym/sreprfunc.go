@@ -64,7 +64,9 @@ func integerFunc(name string) (sreprFunc, int) {
 	case "Mod", "PythonMod":
 		return func(_ *sreprParser, x []Expr) (Expr, error) { return Mod(x[0], x[1]), nil }, 2
 	case "ModularIndexing":
-		return func(_ *sreprParser, x []Expr) (Expr, error) { return Mod(FloorDiv(x[0], x[1]), x[2]), nil }, 3
+		return func(_ *sreprParser, x []Expr) (Expr, error) {
+			return Mod(FloorDiv(x[0], x[1]), x[2]), nil
+		}, 3
 	case "Identity":
 		return func(_ *sreprParser, x []Expr) (Expr, error) { return x[0], nil }, 1
 	case "LShift":
@@ -174,7 +176,8 @@ func (p *sreprParser) round(name string, args []value) (value, error) {
 		down := FloorDiv(Max(Neg(num), Int(0)), den)
 		return whole(Sub(up, down)), nil
 	}
-	return value{}, p.errorf("TruncToInt of a division by %s, whose sign is not known", quote(den.String()))
+	return value{}, p.errorf("TruncToInt of a division by %s, whose sign is not known",
+		quote(den.String()))
 }
 
 // maxPower bounds constant exponents.

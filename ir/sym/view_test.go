@@ -129,7 +129,8 @@ func TestViewIsAffine(t *testing.T) {
 		index := vars(ints(view))
 		got := offset(unflatten(flatten(index, ints(view)), ints(shape)), ints(strides))
 		if e := offset(index, ints(want)); !got.Equal(e) {
-			t.Fatalf("seed %d: %v with strides %v as %v: offset %s, want %s", seed, shape, strides, view, got, e)
+			t.Fatalf("seed %d: %v with strides %v as %v: offset %s, want %s", seed, shape, strides,
+				view, got, e)
 		}
 	}
 	if views < 5000 {

@@ -193,7 +193,8 @@ func (l *Lexer) scan(pos int) Token {
 		return Token{Value, l.Src[pos+1 : end], pos, end}
 	case isDigit(c) && l.Infix:
 		end := run(pos+1, isNameByte)
-		if prev := l.Src[end-1]; prev == 'e' && end < len(l.Src) && (l.Src[end] == '-' || l.Src[end] == '+') {
+		if prev := l.Src[end-1]; prev == 'e' && end < len(l.Src) && (l.Src[end] == '-' ||
+			l.Src[end] == '+') {
 			end = run(end+1, isNameByte)
 		}
 		return Token{Number, l.Src[pos:end], pos, end}

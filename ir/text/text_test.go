@@ -14,7 +14,8 @@ func TestNames(t *testing.T) {
 		key  int
 		want string
 	}{
-		{"a", 1, "a"}, {"a", 2, "a_2"}, {"word", 3, "word_2"}, {"inf", 4, "inf_2"}, {"", 5, "v"}, {"1.x y", 6, "v1.x_y"},
+		{"a", 1, "a"}, {"a", 2, "a_2"}, {"word", 3, "word_2"}, {"inf", 4, "inf_2"}, {"", 5, "v"},
+		{"1.x y", 6, "v1.x_y"},
 		{"(", 0, ""}, {"a", 7, "a_3"}, {"b", 1, "b"}, {")", 0, ""}, {"b", 8, "b"}, {"a", 9, "a_3"},
 	}
 	for _, s := range steps {
@@ -38,7 +39,8 @@ func TestNames(t *testing.T) {
 func TestIndex(t *testing.T) {
 	s := map[string]*sym.Symbol{"n": sym.NewSymbol("n", 0, 9), "m": sym.NewSymbol("m", 0, 9)}
 	for src, want := range map[string]string{
-		"8*n + 1] = 2": "8*n + 1|] = 2", "n strip {": "n|strip {", "max(n, 2)*m, 3": "m*max(n, 2)|, 3", "n\n(m)": "n|(m)",
+		"8*n + 1] = 2": "8*n + 1|] = 2", "n strip {": "n|strip {",
+		"max(n, 2)*m, 3": "m*max(n, 2)|, 3", "n\n(m)": "n|(m)",
 		"-(n // 2) % 3)": "(-(n//2)) % 3|)", "n in [0, 1]": "n|in [0, 1]", "2 - n": "-n + 2|",
 	} {
 		var err error

@@ -144,7 +144,8 @@ func (c *compiler) f64(e *expr.Expr) f64Fn {
 
 // floatOp compiles arithmetic. Results of T's own operators are rounded once;
 // the explicit conversions keep Go from fusing them with what follows.
-func floatOp[T float32 | float64](e *expr.Expr, compile func(*expr.Expr) func(*frame) T, fma func(a, b, c float64) float64) func(*frame) T {
+func floatOp[T float32 | float64](e *expr.Expr, compile func(*expr.Expr) func(*frame) T,
+	fma func(a, b, c float64) float64) func(*frame) T {
 	a := compile(e.Args[0])
 	switch e.Op {
 	case expr.OpNeg:

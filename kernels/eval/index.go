@@ -63,11 +63,14 @@ func (c *compiler) linear(e sym.Expr) intFn {
 		return func(fr *frame) int64 { return constant + a.coef*fr.ints[a.slot] }
 	case 2:
 		a, b := parts[0], parts[1]
-		return func(fr *frame) int64 { return constant + a.coef*fr.ints[a.slot] + b.coef*fr.ints[b.slot] }
+		return func(fr *frame) int64 {
+			return constant + a.coef*fr.ints[a.slot] + b.coef*fr.ints[b.slot]
+		}
 	case 3:
 		a, b, d := parts[0], parts[1], parts[2]
 		return func(fr *frame) int64 {
-			return constant + a.coef*fr.ints[a.slot] + b.coef*fr.ints[b.slot] + d.coef*fr.ints[d.slot]
+			return constant + a.coef*fr.ints[a.slot] + b.coef*fr.ints[b.slot] +
+				d.coef*fr.ints[d.slot]
 		}
 	}
 	return func(fr *frame) int64 {
@@ -154,7 +157,8 @@ func floorDiv(a, b int64) (q, m int64) {
 // Index compiles an index expression on its own: the function it returns takes
 // the values of symbols at the positions that slot gives them. The error of that
 // is a division by zero.
-func Index(e sym.Expr, slot func(*sym.Symbol) (int, bool)) (func(values []int64) (int64, error), error) {
+func Index(e sym.Expr,
+	slot func(*sym.Symbol) (int, bool)) (func(values []int64) (int64, error), error) {
 	if n, ok := e.Const(); ok {
 		return func([]int64) (int64, error) { return n, nil }, nil
 	}

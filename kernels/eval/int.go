@@ -143,9 +143,13 @@ func (c *compiler) loadInt(e *expr.Expr) intFn {
 	at, k, d := c.loadAt(e), e.Buf, e.DType
 	switch d {
 	case ir.Int64, ir.Uint64:
-		return func(fr *frame) int64 { return int64(binary.LittleEndian.Uint64(fr.bufs[k][8*at(fr):])) }
+		return func(fr *frame) int64 {
+			return int64(binary.LittleEndian.Uint64(fr.bufs[k][8*at(fr):]))
+		}
 	case ir.Int32:
-		return func(fr *frame) int64 { return int64(int32(binary.LittleEndian.Uint32(fr.bufs[k][4*at(fr):]))) }
+		return func(fr *frame) int64 {
+			return int64(int32(binary.LittleEndian.Uint32(fr.bufs[k][4*at(fr):])))
+		}
 	case ir.Int8:
 		return func(fr *frame) int64 { return int64(int8(fr.bufs[k][at(fr)])) }
 	case ir.Uint8:

@@ -129,7 +129,8 @@ func (r *Runner) Run(bufs [][]byte, syms []int64, scalars []Value) error {
 	for i, b := range bufs {
 		size := f.Bufs[i].DType.Size()
 		if len(b)%size != 0 {
-			return fmt.Errorf("%s: buffer %s has %d bytes, no multiple of %d", f.Name, f.Bufs[i].Name, len(b), size)
+			return fmt.Errorf("%s: buffer %s has %d bytes, no multiple of %d", f.Name,
+				f.Bufs[i].Name, len(b), size)
 		}
 		fr.lens[i] = int64(len(b) / size)
 	}
@@ -165,7 +166,8 @@ func guard(name string, f func()) (err error) {
 }
 
 func newCompiler(f *loop.Func) *compiler {
-	return &compiler{p: &Program{f: f}, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{}, fns: map[*expr.Func]*function{}}
+	return &compiler{p: &Program{f: f}, syms: map[*sym.Symbol]int{}, vars: map[*expr.Var]int{},
+		fns: map[*expr.Func]*function{}}
 }
 
 // Compile prepares f. It fails if f is not well formed.

@@ -14,12 +14,14 @@ import (
 	"github.com/etgen/etgen/kernels/loop"
 )
 
-var dtypes = []ir.DType{ir.Bool, ir.Int8, ir.Uint8, ir.Int16, ir.Uint16, ir.Int32, ir.Uint32, ir.Int64, ir.Uint64,
+var dtypes = []ir.DType{ir.Bool, ir.Int8, ir.Uint8, ir.Int16, ir.Uint16, ir.Int32, ir.Uint32,
+	ir.Int64, ir.Uint64,
 	ir.Float16, ir.BFloat16, ir.Float32, ir.Float64, ir.Float8E4M3FN}
 
 func randomValue(r *rand.Rand, d ir.DType) eval.Value {
 	if d.IsFloat() {
-		special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN(), 0.5, -1.5, 3e9, 1e-40}
+		special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN(), 0.5, -1.5,
+			3e9, 1e-40}
 		if i := r.IntN(12); i < len(special) {
 			return eval.Value{F: expr.RoundTo(d, special[i])}
 		}
@@ -33,13 +35,15 @@ func randomValue(r *rand.Rand, d ir.DType) eval.Value {
 }
 
 func same(a, b eval.Value) bool {
-	return a.I == b.I && (math.Float64bits(a.F) == math.Float64bits(b.F) || a.F != a.F && b.F != b.F)
+	return a.I == b.I && (math.Float64bits(a.F) == math.Float64bits(b.F) || a.F != a.F &&
+		b.F != b.F)
 }
 
 // apply runs an expression over the scalars args through compiled loops.
 func apply(t *testing.T, e *expr.Expr, types []ir.DType, args []eval.Value) (eval.Value, error) {
 	t.Helper()
-	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out, Len: sym.Int(1)}}}
+	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out,
+		Len: sym.Int(1)}}}
 	for _, d := range types {
 		f.Scalars = append(f.Scalars, &expr.Var{Name: "s", DType: d})
 	}
@@ -57,7 +61,8 @@ func TestOperations(t *testing.T) {
 			if op == expr.OpBitcast || half.Is(d) || op == expr.OpFMA && !d.IsFloat() {
 				continue
 			}
-			n := map[expr.Op]int{expr.OpNeg: 1, expr.OpAbs: 1, expr.OpSqrt: 1, expr.OpFloor: 1, expr.OpCeil: 1, expr.OpTrunc: 1, expr.OpRound: 1, expr.OpNot: 1, expr.OpFMA: 3}[op]
+			n := map[expr.Op]int{expr.OpNeg: 1, expr.OpAbs: 1, expr.OpSqrt: 1, expr.OpFloor: 1,
+				expr.OpCeil: 1, expr.OpTrunc: 1, expr.OpRound: 1, expr.OpNot: 1, expr.OpFMA: 3}[op]
 			if n == 0 {
 				n = 2
 			}
@@ -95,7 +100,8 @@ func TestConversions(t *testing.T) {
 		for _, to := range dtypes {
 			for range 30 {
 				v := randomValue(r, from)
-				got, err := apply(t, expr.Cast(to, expr.ScalarRef(0, from)), []ir.DType{from}, []eval.Value{v})
+				got, err := apply(t, expr.Cast(to, expr.ScalarRef(0, from)), []ir.DType{from},
+					[]eval.Value{v})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,7 +112,8 @@ func TestConversions(t *testing.T) {
 					continue
 				}
 				back := expr.Bitcast(from, expr.Bitcast(to, expr.ScalarRef(0, from)))
-				if got, err = apply(t, back, []ir.DType{from}, []eval.Value{v}); err != nil || !same(got, v) && !hasNaN(v, from, to) {
+				if got, err = apply(t, back, []ir.DType{from}, []eval.Value{v}); err != nil ||
+					!same(got, v) && !hasNaN(v, from, to) {
 					t.Fatalf("%v of %s by bits of %s is %v, %v", v, from, to, got, err)
 				}
 			}
@@ -146,20 +153,25 @@ func TestStatements(t *testing.T) {
 	k := sym.NewVar("k", sym.Int(4))
 	f := &loop.Func{
 		Name: "histogram",
-		Bufs: []loop.Buf{{Name: "out", DType: i64, Role: loop.Out, Len: sym.Int(5)}, {Name: "in", DType: i64, Len: sym.Int(10)}},
+		Bufs: []loop.Buf{{Name: "out", DType: i64, Role: loop.Out, Len: sym.Int(5)},
+			{Name: "in", DType: i64, Len: sym.Int(10)}},
 		Body: []loop.Stmt{
 			&loop.Let{Var: hist},
 			&loop.Let{Var: count, Value: expr.Int(i64, 0), Mutable: true},
 			&loop.For{Var: i, Extent: sym.Int(10), Body: []loop.Stmt{
 				&loop.LetIndex{Sym: p, Value: expr.At(1, i64, i.Expr())},
-				&loop.If{Cond: expr.Lt(expr.Idx(i64, p.Expr()), expr.Int(i64, 0)), Then: []loop.Stmt{&loop.Break{}}, Else: []loop.Stmt{
-					&loop.Assign{Var: hist, At: p.Expr(), Value: expr.Add(expr.GetAt(hist, p.Expr()), expr.Int(i64, 1))},
-				}},
+				&loop.If{Cond: expr.Lt(expr.Idx(i64, p.Expr()), expr.Int(i64, 0)),
+					Then: []loop.Stmt{&loop.Break{}}, Else: []loop.Stmt{
+						&loop.Assign{Var: hist, At: p.Expr(),
+							Value: expr.Add(expr.GetAt(hist, p.Expr()), expr.Int(i64, 1))},
+					}},
 			}},
 			&loop.While{Cond: expr.Lt(n, expr.Int(i64, 100)), Body: []loop.Stmt{
 				&loop.Assign{Var: count, Value: expr.Add(n, expr.Int(i64, 7))},
 			}},
-			&loop.For{Var: k, Extent: sym.Int(4), Body: []loop.Stmt{&loop.Store{Buf: 0, At: k.Expr(), Value: expr.GetAt(hist, k.Expr())}}},
+			&loop.For{Var: k, Extent: sym.Int(4),
+				Body: []loop.Stmt{&loop.Store{Buf: 0, At: k.Expr(), Value: expr.GetAt(hist,
+					k.Expr())}}},
 			&loop.Store{Buf: 0, At: sym.Int(4), Value: n},
 		},
 	}
@@ -196,7 +208,8 @@ func TestErrors(t *testing.T) {
 	i := sym.NewVar("i", sym.Int(4))
 	n := sym.NewSymbol("n", 0, 10)
 	store := func(at sym.Expr, v *expr.Expr) []loop.Stmt {
-		return []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(4), Body: []loop.Stmt{&loop.Store{Buf: 0, At: at, Value: v}}}}
+		return []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(4),
+			Body: []loop.Stmt{&loop.Store{Buf: 0, At: at, Value: v}}}}
 	}
 	one := expr.Float(f32, 1)
 	ok := store(i.Expr(), one)
@@ -207,20 +220,27 @@ func TestErrors(t *testing.T) {
 		syms []int64
 		want string
 	}{
-		"fine":             {ok, 16, []int64{1}, ""},
-		"store beyond":     {store(sym.Add(i.Expr(), sym.Int(1)), one), 16, []int64{1}, "element 4 of buffer out"},
-		"store before":     {store(sym.Sub(i.Expr(), sym.Int(1)), one), 16, []int64{1}, "element -1"},
-		"load beyond":      {store(i.Expr(), expr.At(0, f32, sym.Mul(i.Expr(), sym.Int(2)))), 16, []int64{1}, "element 4"},
-		"short buffer":     {ok, 12, []int64{1}, "element 3"},
-		"odd buffer":       {ok, 15, []int64{1}, "no multiple"},
-		"missing size":     {ok, 16, nil, "sizes"},
-		"division by size": {store(sym.FloorDiv(i.Expr(), n.Expr()), one), 16, []int64{0}, "division"},
-		"wrong dtype":      {store(i.Expr(), expr.Float(ir.Float64, 1)), 16, []int64{1}, "float64"},
-		"undeclared":       {store(i.Expr(), expr.Get(x)), 16, []int64{1}, "declared"},
-		"unbound":          {[]loop.Stmt{&loop.Store{Buf: 0, At: i.Expr(), Value: one}}, 16, []int64{1}, "not bound"},
-		"no such buffer":   {[]loop.Stmt{&loop.Store{Buf: 7, At: sym.Int(0), Value: one}}, 16, []int64{1}, "does not exist"},
+		"fine": {ok, 16, []int64{1}, ""},
+		"store beyond": {store(sym.Add(i.Expr(), sym.Int(1)), one), 16, []int64{1},
+			"element 4 of buffer out"},
+		"store before": {store(sym.Sub(i.Expr(), sym.Int(1)), one), 16, []int64{1},
+			"element -1"},
+		"load beyond": {store(i.Expr(), expr.At(0, f32, sym.Mul(i.Expr(), sym.Int(2)))), 16,
+			[]int64{1}, "element 4"},
+		"short buffer": {ok, 12, []int64{1}, "element 3"},
+		"odd buffer":   {ok, 15, []int64{1}, "no multiple"},
+		"missing size": {ok, 16, nil, "sizes"},
+		"division by size": {store(sym.FloorDiv(i.Expr(), n.Expr()), one), 16, []int64{0},
+			"division"},
+		"wrong dtype": {store(i.Expr(), expr.Float(ir.Float64, 1)), 16, []int64{1}, "float64"},
+		"undeclared":  {store(i.Expr(), expr.Get(x)), 16, []int64{1}, "declared"},
+		"unbound": {[]loop.Stmt{&loop.Store{Buf: 0, At: i.Expr(), Value: one}}, 16,
+			[]int64{1}, "not bound"},
+		"no such buffer": {[]loop.Stmt{&loop.Store{Buf: 7, At: sym.Int(0), Value: one}}, 16,
+			[]int64{1}, "does not exist"},
 	} {
-		f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "out", DType: f32, Role: loop.InOut, Len: sym.Int(4)}}, Syms: []*sym.Symbol{n}, Body: c.body}
+		f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "out", DType: f32, Role: loop.InOut,
+			Len: sym.Int(4)}}, Syms: []*sym.Symbol{n}, Body: c.body}
 		err := eval.Run(f, [][]byte{make([]byte, c.buf)}, c.syms, nil)
 		switch {
 		case c.want == "" && err != nil:

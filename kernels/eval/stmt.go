@@ -203,7 +203,8 @@ func (c *compiler) clear(v *expr.Var) func(*frame) bool {
 
 // assign sets a local, or its element at; slot is asked after the value was
 // compiled.
-func (c *compiler) assign(v *expr.Var, at func(*frame) int64, value *expr.Expr, slotOf func() int) func(*frame) bool {
+func (c *compiler) assign(v *expr.Var, at func(*frame) int64, value *expr.Expr,
+	slotOf func() int) func(*frame) bool {
 	if value.DType != v.DType {
 		fail("local %s of %s gets a value of %s", v.Name, v.DType, value.DType)
 	}

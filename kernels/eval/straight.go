@@ -24,7 +24,8 @@ func straight(s *loop.For) *loop.For {
 	if !s.Strip || unrolled(s.Body) > maxStraight {
 		return nil
 	}
-	u := &straightener{own: map[*expr.Var]bool{}, values: map[*expr.Var]*expr.Expr{}, at: expr.Subst{}, known: map[*sym.Symbol]*expr.Expr{}}
+	u := &straightener{own: map[*expr.Var]bool{}, values: map[*expr.Var]*expr.Expr{},
+		at: expr.Subst{}, known: map[*sym.Symbol]*expr.Expr{}}
 	if !u.block(s.Body, nil) {
 		return nil
 	}
@@ -89,7 +90,8 @@ func (u *straightener) stmt(s loop.Stmt, cond *expr.Expr) bool {
 		return ok
 	case *loop.If:
 		c := u.keep(u.expr(s.Cond), nil)
-		return u.block(s.Then, both(cond, c)) && (len(s.Else) == 0 || u.block(s.Else, both(cond, u.keep(expr.Not(c), nil))))
+		return u.block(s.Then, both(cond, c)) && (len(s.Else) == 0 ||
+			u.block(s.Else, both(cond, u.keep(expr.Not(c), nil))))
 	case *loop.Let:
 		if s.Var.Len > 0 {
 			return false
@@ -230,7 +232,8 @@ func (u *straightener) atom(a sym.Atom) *expr.Expr {
 		if x == nil || !ok || n <= 0 || lo < -exact || hi > exact {
 			return nil
 		}
-		q := expr.Cast(ir.Int64, expr.Floor(expr.Div(expr.Cast(ir.Float64, x), expr.Float(ir.Float64, float64(n)))))
+		q := expr.Cast(ir.Int64, expr.Floor(expr.Div(expr.Cast(ir.Float64, x),
+			expr.Float(ir.Float64, float64(n)))))
 		if a.Kind == sym.ModAtom {
 			return expr.Sub(x, expr.Mul(q, expr.Int(ir.Int64, n)))
 		}

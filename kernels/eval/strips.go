@@ -117,7 +117,9 @@ func operand[T element](v *vectors, o lower.Operand) func(fr *frame, n int) []T 
 				x := room[T](fr, slot, n)
 				src := elements[T](fr, k)
 				if down < 0 || src == nil {
-					r.each(fr, n, func(from, to int) { decodeRun(x[from:to], v.run(fr, k, at(fr), r.inner, size)) })
+					r.each(fr, n, func(from, to int) {
+						decodeRun(x[from:to], v.run(fr, k, at(fr), r.inner, size))
+					})
 					return x
 				}
 				i := at(fr)
@@ -163,7 +165,8 @@ func decodeRun[T element](x []T, b []byte) {
 // run returns the bytes of n elements from first on.
 func (v *vectors) run(fr *frame, k int, first int64, n, size int) []byte {
 	if first < 0 || first+int64(n) > fr.lens[k] {
-		fail("access to elements %d to %d of buffer %s, which has %d", first, first+int64(n)-1, v.p.f.Bufs[k].Name, fr.lens[k])
+		fail("access to elements %d to %d of buffer %s, which has %d", first, first+int64(n)-1,
+			v.p.f.Bufs[k].Name, fr.lens[k])
 	}
 	return fr.bufs[k][first*int64(size) : (first+int64(n))*int64(size)]
 }

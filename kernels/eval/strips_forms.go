@@ -9,7 +9,9 @@ import (
 // The forms of primitives by what operands they have. All evaluate operands
 // before they write the result.
 
-func unary[T element](v *vectors, c *lower.Call, f func(dst, a []T)) step { return convert(v, c, f) }
+func unary[T element](v *vectors, c *lower.Call, f func(dst, a []T)) step {
+	return convert(v, c, f)
+}
 
 func convert[D, S element](v *vectors, c *lower.Call, f func(dst []D, a []S)) step {
 	a := operand[S](v, c.Args[0])
@@ -62,7 +64,8 @@ func ternary[T element](v *vectors, c *lower.Call, f func(dst, a, b, c []T)) ste
 }
 
 func rescale(v *vectors, c *lower.Call) step {
-	a, b, d := operand[float32](v, c.Args[0]), operand[float64](v, c.Args[1]), operand[float64](v, c.Args[2])
+	a, b, d := operand[float32](v, c.Args[0]), operand[float64](v, c.Args[1]),
+		operand[float64](v, c.Args[2])
 	take := result[float32](v, c.Dst)
 	return func(fr *frame, n int) {
 		x, y, z := a(fr, n), b(fr, n), d(fr, n)
@@ -141,9 +144,13 @@ func reduceFloat[T strip.Float](v *vectors, c *lower.Call, f func(acc T, a, b []
 	}
 	slot := v.known(c.Acc)
 	if c.Acc.DType == ir.Float64 {
-		return func(fr *frame, n int) { fr.f64s[slot] = float64(f(T(fr.f64s[slot]), a(fr, n), b(fr, n))) }
+		return func(fr *frame, n int) {
+			fr.f64s[slot] = float64(f(T(fr.f64s[slot]), a(fr, n), b(fr, n)))
+		}
 	}
-	return func(fr *frame, n int) { fr.f32s[slot] = float32(f(T(fr.f32s[slot]), a(fr, n), b(fr, n))) }
+	return func(fr *frame, n int) {
+		fr.f32s[slot] = float32(f(T(fr.f32s[slot]), a(fr, n), b(fr, n)))
+	}
 }
 
 func reduceInt[T strip.Integer](v *vectors, c *lower.Call, f func(acc T, a []T) T) step {
@@ -255,7 +262,8 @@ func gatherBy[I strip.Integer](v *vectors, c *lower.Call) step {
 }
 
 func gather[T element, I strip.Integer](v *vectors, c *lower.Call) step {
-	from, at, by, indices := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At), operand[I](v, c.Args[3])
+	from, at, by, indices := c.Args[0], v.index(c.Args[1].At), v.index(c.Args[2].At),
+		operand[I](v, c.Args[3])
 	take := result[T](v, c.Dst)
 	return func(fr *frame, n int) {
 		index := indices(fr, n)

@@ -14,10 +14,12 @@ import (
 // what its body says, in strips too.
 func TestFunctionOfTheSameName(t *testing.T) {
 	x := &expr.Var{Name: "x", DType: ir.Float32}
-	fn := &expr.Func{Name: "exp_f32", Params: []*expr.Var{x}, Body: expr.Add(expr.Get(x), expr.Float(ir.Float32, 1))}
+	fn := &expr.Func{Name: "exp_f32", Params: []*expr.Var{x}, Body: expr.Add(expr.Get(x),
+		expr.Float(ir.Float32, 1))}
 	n := sym.Int(100)
 	i := sym.NewVar("i", n)
-	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "y", DType: ir.Float32, Role: loop.Out, Len: n}, {Name: "a", DType: ir.Float32, Role: loop.In, Len: n}},
+	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "y", DType: ir.Float32, Role: loop.Out,
+		Len: n}, {Name: "a", DType: ir.Float32, Role: loop.In, Len: n}},
 		Body: []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{
 			&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, expr.At(1, ir.Float32, i.Expr()))}}}}}
 	y, a := make([]byte, 400), make([]byte, 400)

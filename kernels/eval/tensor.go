@@ -17,8 +17,10 @@ type Operand struct {
 
 // Tensor evaluates t element by element straight from its meaning. syms gives
 // the values of its free symbols.
-func Tensor(t expr.Tensor, operands []Operand, syms map[*sym.Symbol]int64, scalars []Value) (Operand, error) {
-	r := &reference{operands: operands, scalars: scalars, symbols: map[*sym.Symbol]*place{}, values: map[*expr.Expr]func() Value{}}
+func Tensor(t expr.Tensor, operands []Operand, syms map[*sym.Symbol]int64,
+	scalars []Value) (Operand, error) {
+	r := &reference{operands: operands, scalars: scalars, symbols: map[*sym.Symbol]*place{},
+		values: map[*expr.Expr]func() Value{}}
 	for s, n := range syms {
 		*r.place(s) = place{n, true}
 	}
@@ -197,7 +199,8 @@ func (r *reference) load(e *expr.Expr) func() Value {
 		for d, c := range coords {
 			i := c()
 			if i < 0 || i >= o.Sizes[d] {
-				fail("operand %d: index %d of dimension %d is not below %d", e.Buf, i, d, o.Sizes[d])
+				fail("operand %d: index %d of dimension %d is not below %d", e.Buf, i, d,
+					o.Sizes[d])
 			}
 			at = at*o.Sizes[d] + i
 		}

@@ -35,7 +35,8 @@ func (c *compiler) transposes(s *loop.For) func(*frame) bool {
 	to, from, cols, rows := c.index(t.To), c.index(t.From), c.index(t.Cols), c.index(t.Rows)
 	return func(fr *frame) bool {
 		p := placed{t, to(fr), from(fr), cols(fr), rows(fr)}
-		if fr.shares([]int{t.Dst}, []int{t.Src}) || t.Dst == t.Src || !p.inside(fr) || !move(fr, p) {
+		if fr.shares([]int{t.Dst}, []int{t.Src}) || t.Dst == t.Src || !p.inside(fr) ||
+			!move(fr, p) {
 			return plain(fr)
 		}
 		fr.spend(p.cols * p.rows)
@@ -53,7 +54,8 @@ type placed struct {
 // say which.
 func (p placed) inside(fr *frame) bool {
 	return p.cols > 0 && p.rows > 0 && p.at >= 0 && p.start >= 0 &&
-		p.at+(p.cols-1)*p.DstStep+p.rows <= fr.lens[p.Dst] && p.start+(p.rows-1)*p.SrcStep+p.cols <= fr.lens[p.Src]
+		p.at+(p.cols-1)*p.DstStep+p.rows <= fr.lens[p.Dst] && p.start+(p.rows-1)*p.SrcStep+p.cols <=
+		fr.lens[p.Src]
 }
 
 func moveColumns[T element](fr *frame, p placed) bool {
@@ -62,6 +64,7 @@ func moveColumns[T element](fr *frame, p placed) bool {
 	if !ok || !ok2 {
 		return false
 	}
-	strip.Transpose(dst[p.at:], int(p.DstStep), src[p.start:], int(p.SrcStep), int(p.rows), int(p.cols))
+	strip.Transpose(dst[p.at:], int(p.DstStep), src[p.start:], int(p.SrcStep), int(p.rows),
+		int(p.cols))
 	return true
 }

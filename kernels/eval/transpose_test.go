@@ -22,17 +22,21 @@ func TestTransposes(t *testing.T) {
 					rows, cols := n[0], n[1]
 					dstStep, srcStep := rows+1, cols+2
 					length, room := batches*rows*srcStep, batches*cols*dstStep
-					b, r, c := sym.NewVar("b", sym.Int(batches)), sym.NewVar("r", sym.Int(rows)), sym.NewVar("c", sym.Int(cols))
+					b, r, c := sym.NewVar("b", sym.Int(batches)), sym.NewVar("r", sym.Int(rows)),
+						sym.NewVar("c", sym.Int(cols))
 					at := func(batch, step int64, far, near *sym.Symbol) sym.Expr {
-						return sym.Add(sym.Mul(sym.Int(batch), b.Expr()), sym.Mul(sym.Int(step), far.Expr()), near.Expr())
+						return sym.Add(sym.Mul(sym.Int(batch), b.Expr()), sym.Mul(sym.Int(step),
+							far.Expr()), near.Expr())
 					}
-					store := &loop.Store{Buf: 0, At: at(cols*dstStep, dstStep, c, r), Value: expr.At(1, d, at(rows*srcStep, srcStep, r, c))}
+					store := &loop.Store{Buf: 0, At: at(cols*dstStep, dstStep, c, r),
+						Value: expr.At(1, d, at(rows*srcStep, srcStep, r, c))}
 					outer, inner := c, r
 					if swapped {
 						outer, inner = r, c
 					}
 					over := func(v *sym.Symbol, body loop.Stmt) *loop.For {
-						return &loop.For{Var: v, Extent: expr.Extent(v), Strip: true, Body: []loop.Stmt{body}}
+						return &loop.For{Var: v, Extent: expr.Extent(v), Strip: true,
+							Body: []loop.Stmt{body}}
 					}
 					f := &loop.Func{Name: "move", Bufs: []loop.Buf{
 						{Name: "out", DType: d, Role: loop.Out, Len: sym.Int(room)},
@@ -53,14 +57,16 @@ func TestTransposes(t *testing.T) {
 					for x := range int64(batches) {
 						for i := range rows {
 							for j := range cols {
-								copy(want[(x*cols*dstStep+j*dstStep+i)*size:][:size], in[(x*rows*srcStep+i*srcStep+j)*size:])
+								copy(want[(x*cols*dstStep+j*dstStep+i)*size:][:size],
+									in[(x*rows*srcStep+i*srcStep+j)*size:])
 							}
 						}
 					}
 					if string(out) != string(want) {
 						t.Errorf("got %v, want %v", out, want)
 					}
-					if err := eval.Run(f, [][]byte{out, in[:len(in)-int(3*size)]}, nil, nil); err == nil {
+					if err := eval.Run(f, [][]byte{out, in[:len(in)-int(3*size)]}, nil,
+						nil); err == nil {
 						t.Error("elements that are not there are read")
 					}
 				})

@@ -192,7 +192,8 @@ func (c *compiler) compare(e *expr.Expr) boolFn {
 	}
 	a, b := c.int(x), c.int(e.Args[1])
 	if x.DType == ir.Uint64 {
-		return comparison(e.Op, func(fr *frame) uint64 { return uint64(a(fr)) }, func(fr *frame) uint64 { return uint64(b(fr)) })
+		return comparison(e.Op, func(fr *frame) uint64 { return uint64(a(fr)) },
+			func(fr *frame) uint64 { return uint64(b(fr)) })
 	}
 	return comparison(e.Op, a, b)
 }

@@ -63,7 +63,9 @@ func elements[T element](fr *frame, k int) []T {
 // buffer k.
 func (v *vectors) within(fr *frame, k int, first, step int64, n int) {
 	last := first + int64(n-1)*step
-	if n > 0 && (min(first, last) < 0 || max(first, last) >= fr.lens[k] || step > math.MaxInt32 || step < math.MinInt32) {
-		fail("access to elements %d to %d of buffer %s, which has %d", first, last, v.p.f.Bufs[k].Name, fr.lens[k])
+	if n > 0 && (min(first, last) < 0 || max(first, last) >= fr.lens[k] || step > math.MaxInt32 ||
+		step < math.MinInt32) {
+		fail("access to elements %d to %d of buffer %s, which has %d", first, last,
+			v.p.f.Bufs[k].Name, fr.lens[k])
 	}
 }

@@ -271,11 +271,13 @@ func Bitcast(d ir.DType, a *Expr) *Expr {
 // CallFn returns fn of args.
 func CallFn(fn *Func, args ...*Expr) *Expr {
 	if len(args) != len(fn.Params) {
-		panic(fmt.Sprintf("expr: %s takes %d arguments, not %d", fn.Name, len(fn.Params), len(args)))
+		panic(fmt.Sprintf("expr: %s takes %d arguments, not %d", fn.Name, len(fn.Params),
+			len(args)))
 	}
 	for i, a := range args {
 		if a.DType != fn.Params[i].DType {
-			panic(fmt.Sprintf("expr: argument %d of %s is %s, not %s", i, fn.Name, a.DType, fn.Params[i].DType))
+			panic(fmt.Sprintf("expr: argument %d of %s is %s, not %s", i, fn.Name, a.DType,
+				fn.Params[i].DType))
 		}
 	}
 	return &Expr{Op: OpCall, DType: fn.Body.DType, Fn: fn, Args: args}

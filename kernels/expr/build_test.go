@@ -59,7 +59,8 @@ func TestFold(t *testing.T) {
 		{expr.Idx(ir.Uint8, sym.Int(257)), expr.Int(u8, 1)},
 		{expr.Num(i32, 3), expr.Int(i32, 3)},
 	} {
-		if !expr.Equal(c.got, c.want) && !(c.got.Float != c.got.Float && c.want.Float != c.want.Float) {
+		if !expr.Equal(c.got, c.want) && !(c.got.Float != c.got.Float &&
+			c.want.Float != c.want.Float) {
 			t.Errorf("got %v, want %v", c.got, c.want)
 		}
 	}
@@ -119,7 +120,8 @@ func TestIdentities(t *testing.T) {
 
 // Chains of casts are what their steps do, for every pair of dtypes and way.
 func TestCastChains(t *testing.T) {
-	dtypes := []ir.DType{ir.Bool, i8, u8, ir.Int16, ir.Uint16, i32, ir.Uint32, i64, u64, f16, ir.BFloat16, f32, f64}
+	dtypes := []ir.DType{ir.Bool, i8, u8, ir.Int16, ir.Uint16, i32, ir.Uint32, i64, u64, f16,
+		ir.BFloat16, f32, f64}
 	for _, a := range dtypes {
 		v := &expr.Var{Name: "x", DType: a}
 		for _, b := range dtypes {
@@ -131,12 +133,14 @@ func TestCastChains(t *testing.T) {
 				if e.DType != c {
 					t.Fatalf("%s to %s to %s is %s", a, b, c, e.DType)
 				}
-				for _, x := range []float64{0, 1, 2, 100, 127, 200, 2049, 40000, 70000, 1 << 25, 1<<25 + 1, 1 << 40} {
+				for _, x := range []float64{0, 1, 2, 100, 127, 200, 2049, 40000, 70000, 1 << 25,
+					1<<25 + 1, 1 << 40} {
 					in := expr.Convert(expr.Value{F: x}, f64, a)
 					want := expr.Convert(expr.Convert(in, a, b), b, c)
 					got := evalCasts(e, v, in)
 					if got != want {
-						t.Errorf("%v as %s to %s to %s is %v, want %v by %v", x, a, b, c, got, want, e)
+						t.Errorf("%v as %s to %s to %s is %v, want %v by %v", x, a, b, c,
+							got, want, e)
 					}
 				}
 			}
@@ -200,7 +204,8 @@ func TestInRange(t *testing.T) {
 		{expr.InRange(sym.Sub(i, sym.Int(20)), sym.Int(0), n), "false"},
 		{expr.InRange(sym.Sub(i, sym.Int(1)), sym.Int(0), sym.Int(10)), "0 <= index32(i - 1)"},
 		{expr.InRange(i, sym.Int(0), n), "index32(i) < index32(n)"},
-		{expr.InRange(sym.Mul(i, sym.Int(1<<40)), sym.Int(1), sym.Int(1<<42)), "1 <= index(1099511627776*i) & index(1099511627776*i) < 4398046511104"},
+		{expr.InRange(sym.Mul(i, sym.Int(1<<40)), sym.Int(1), sym.Int(1<<42)),
+			"1 <= index(1099511627776*i) & index(1099511627776*i) < 4398046511104"},
 	} {
 		if got := c.e.String(); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)

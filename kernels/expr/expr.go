@@ -22,11 +22,16 @@ const (
 	OpInvalid Op = iota
 
 	// Leaves.
-	OpConst  // Int (integers, bool) or Float (floats) of DType
-	OpIndex  // the integer Idx as a value of DType (Int32 or Int64)
-	OpLoad   // element of operand Buf. In a Tensor: at Coords, one per dimension. In loop form: one flat coordinate in elements
-	OpLocal  // value of the local variable Var (loop form); element Coords[0] of it if it is an array
-	OpScalar // run-time scalar Buf: in a Tensor the operator's Buf-th scalar operand, in loop form the function's scalar parameter
+	OpConst // Int (integers, bool) or Float (floats) of DType
+	OpIndex // the integer Idx as a value of DType (Int32 or Int64)
+	// element of operand Buf. In a Tensor: at Coords, one per dimension. In loop form: one flat
+	// coordinate in elements
+	OpLoad
+	// value of the local variable Var (loop form); element Coords[0] of it if it is an array
+	OpLocal
+	// run-time scalar Buf: in a Tensor the operator's Buf-th scalar operand, in loop form the
+	// function's scalar parameter
+	OpScalar
 
 	// Arithmetic.
 	OpAdd
@@ -62,8 +67,12 @@ const (
 	OpGt
 	OpGe
 
-	OpSelect // Args[0] (Bool) ? Args[1] : Args[2]; only the chosen one is evaluated, so a Select guards its Loads
-	OpCast   // Args[0] converted to DType: float to integer truncates (what does not fit: see Convert), to Bool is != 0, to a narrower float rounds to nearest even
+	// Args[0] (Bool) ? Args[1] : Args[2]; only the chosen one is evaluated, so a Select guards its
+	// Loads
+	OpSelect
+	// Args[0] converted to DType: float to integer truncates (what does not fit: see Convert), to
+	// Bool is != 0, to a narrower float rounds to nearest even
+	OpCast
 	OpCall   // function Fn of Args
 	OpReduce // Kind over all values of Vars of Args[0]
 )

@@ -86,7 +86,9 @@ func (fr *Free) Of(e *Expr) []*sym.Symbol {
 		out = union(out, fr.Of(a))
 	}
 	if e.Op == OpReduce {
-		out = slices.DeleteFunc(slices.Clone(out), func(s *sym.Symbol) bool { return slices.Contains(e.Vars, s) })
+		out = slices.DeleteFunc(slices.Clone(out), func(s *sym.Symbol) bool {
+			return slices.Contains(e.Vars, s)
+		})
 	}
 	e.Indices(func(x sym.Expr) { out = union(out, fr.OfIndex(x)) })
 	if fr.exprs == nil {

@@ -12,7 +12,8 @@ import (
 func simplifyIntegral(e *Expr) *Expr {
 	if !e.DType.IsFloat() || IsNarrow(e.DType) {
 		if e.Op == OpCast && e.DType.IsInt() {
-			if _, _, ok := integral(e.Args[0]); ok && e.Args[0].Op == OpCast && e.Args[0].Args[0].DType == e.DType {
+			if _, _, ok := integral(e.Args[0]); ok && e.Args[0].Op == OpCast &&
+				e.Args[0].Args[0].DType == e.DType {
 				return e.Args[0].Args[0]
 			}
 		}
@@ -32,7 +33,8 @@ func simplifyIntegral(e *Expr) *Expr {
 			c, y = y, c
 		}
 		lo, hi, ok := integral(y)
-		if ok && c.Op == OpConst && !c.isFloat(math.Copysign(0, -1)) && (e.Op == OpMin && hi <= c.Float || e.Op == OpMax && lo >= c.Float) {
+		if ok && c.Op == OpConst && !c.isFloat(math.Copysign(0, -1)) &&
+			(e.Op == OpMin && hi <= c.Float || e.Op == OpMax && lo >= c.Float) {
 			return y
 		}
 	}
@@ -73,7 +75,8 @@ func integral(e *Expr) (lo, hi float64, ok bool) {
 
 // wholeConst reports whether e is a constant float that is a small integer.
 func wholeConst(e *Expr) bool {
-	return e.Op == OpConst && e.DType.IsFloat() && e.Float == math.Trunc(e.Float) && math.Abs(e.Float) <= integralLimit
+	return e.Op == OpConst && e.DType.IsFloat() && e.Float == math.Trunc(e.Float) &&
+		math.Abs(e.Float) <= integralLimit
 }
 
 // rescaled returns y if x is y·a·b, y an integer and b the reciprocal of a but
@@ -89,7 +92,8 @@ func rescaled(x *Expr) *Expr {
 		return nil
 	}
 	// Products that are no subnormal numbers: each rounds by 2^-24 of it at most.
-	if s := math.Abs(a.Float); s < 0x1p-100 || s > 0x1p100 || !(math.Abs(a.Float*b.Float-1) < 0x1p-20) {
+	if s := math.Abs(a.Float); s < 0x1p-100 || s > 0x1p100 ||
+		!(math.Abs(a.Float*b.Float-1) < 0x1p-20) {
 		return nil
 	}
 	if _, _, ok := integral(y); !ok {

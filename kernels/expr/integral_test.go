@@ -12,7 +12,8 @@ import (
 func quantise(x *expr.Expr, d ir.DType, inv, zero float64) *expr.Expr {
 	lo, hi := expr.IntRange(d)
 	q := expr.Add(expr.Round(expr.Mul(x, expr.Float(f32, inv))), expr.Float(f32, zero))
-	return expr.Cast(d, expr.Min(expr.Float(f32, float64(hi)), expr.Max(expr.Float(f32, float64(lo)), q)))
+	return expr.Cast(d, expr.Min(expr.Float(f32, float64(hi)),
+		expr.Max(expr.Float(f32, float64(lo)), q)))
 }
 
 func dequantise(q *expr.Expr, scale, zero float64) *expr.Expr {
@@ -32,16 +33,19 @@ func TestQuantisedAgain(t *testing.T) {
 				if got := expr.Simplify(e); got != x {
 					t.Errorf("%s, scale %g, zero %g: %v", d, s, zero, got)
 				}
-				if got := expr.Simplify(quantise(dequantise(x, s, zero), d, inv*1.01, zero)); got.Op == expr.OpLoad {
+				if got := expr.Simplify(quantise(dequantise(x, s, zero), d, inv*1.01,
+					zero)); got.Op == expr.OpLoad {
 					t.Errorf("%s: another scale was lost", d)
 				}
-				if got := expr.Simplify(quantise(dequantise(x, s, zero), d, inv, zero+1)); got.Op == expr.OpLoad {
+				if got := expr.Simplify(quantise(dequantise(x, s, zero), d, inv, zero+1)); got.Op ==
+					expr.OpLoad {
 					t.Errorf("%s: another zero was lost", d)
 				}
 				// It is so for the values that d has.
 				lo, hi := expr.IntRange(d)
 				for n := lo; n <= hi; n += (hi - lo) / 255 {
-					if got := expr.Simplify(substitute(e, d, n)); got.Op != expr.OpConst || got.Int != n {
+					if got := expr.Simplify(substitute(e, d, n)); got.Op != expr.OpConst ||
+						got.Int != n {
 						t.Fatalf("%s, scale %g, zero %g: %d becomes %v", d, s, zero, n, got)
 					}
 				}

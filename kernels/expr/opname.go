@@ -3,11 +3,15 @@ package expr
 import "fmt"
 
 var opNames = [...]string{
-	OpInvalid: "invalid", OpConst: "const", OpIndex: "index", OpLoad: "load", OpLocal: "local", OpScalar: "scalar",
-	OpAdd: "add", OpSub: "sub", OpMul: "mul", OpDiv: "div", OpRem: "rem", OpNeg: "neg", OpAbs: "abs",
-	OpMin: "min", OpMax: "max", OpFMA: "fma", OpSqrt: "sqrt", OpFloor: "floor", OpCeil: "ceil", OpTrunc: "trunc", OpRound: "round",
-	OpAnd: "and", OpOr: "or", OpXor: "xor", OpNot: "not", OpShl: "shl", OpShr: "shr", OpBitcast: "bitcast",
-	OpEq: "eq", OpNe: "ne", OpLt: "lt", OpLe: "le", OpGt: "gt", OpGe: "ge",
+	OpInvalid: "invalid", OpConst: "const", OpIndex: "index", OpLoad: "load", OpLocal: "local",
+	OpScalar: "scalar",
+	OpAdd:    "add", OpSub: "sub", OpMul: "mul", OpDiv: "div", OpRem: "rem", OpNeg: "neg",
+	OpAbs: "abs",
+	OpMin: "min", OpMax: "max", OpFMA: "fma", OpSqrt: "sqrt", OpFloor: "floor", OpCeil: "ceil",
+	OpTrunc: "trunc", OpRound: "round",
+	OpAnd: "and", OpOr: "or", OpXor: "xor", OpNot: "not", OpShl: "shl", OpShr: "shr",
+	OpBitcast: "bitcast",
+	OpEq:      "eq", OpNe: "ne", OpLt: "lt", OpLe: "le", OpGt: "gt", OpGe: "ge",
 	OpSelect: "select", OpCast: "cast", OpCall: "call", OpReduce: "reduce",
 }
 

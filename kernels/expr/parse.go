@@ -201,7 +201,8 @@ func (p *parser) unary() *Expr {
 	t := p.Next()
 	switch {
 	case t.Is("-"):
-		if n := p.Peek(); n.Kind == text.Number || n.Kind == text.Name && isNonFinite(n, p.After(n)) {
+		if n := p.Peek(); n.Kind == text.Number || n.Kind == text.Name &&
+			isNonFinite(n, p.After(n)) {
 			p.Next()
 			return p.literal(token{Kind: text.Number, Text: "-" + n.Text, Pos: t.Pos, End: n.End})
 		}
@@ -296,7 +297,8 @@ func (p *parser) element(t token) *Expr {
 var arities = [...]struct {
 	op   Op
 	args int
-}{{OpAbs, 1}, {OpMin, 2}, {OpMax, 2}, {OpFMA, 3}, {OpSqrt, 1}, {OpFloor, 1}, {OpCeil, 1}, {OpTrunc, 1}, {OpRound, 1}}
+}{{OpAbs, 1}, {OpMin, 2}, {OpMax, 2}, {OpFMA, 3}, {OpSqrt, 1}, {OpFloor, 1}, {OpCeil, 1},
+	{OpTrunc, 1}, {OpRound, 1}}
 
 func (p *parser) call(t token) *Expr {
 	if t.Text == "index" || t.Text == "index32" {

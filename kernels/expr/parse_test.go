@@ -39,7 +39,9 @@ func names() (map[string]*expr.Expr, expr.Scope) {
 			}
 			return nil
 		},
-		Func: func(name string) *expr.Func { return kmath.Func(strings.TrimSuffix(name, "_f32"), f32) },
+		Func: func(name string) *expr.Func {
+			return kmath.Func(strings.TrimSuffix(name, "_f32"), f32)
+		},
 	}
 }
 
@@ -67,17 +69,27 @@ func TestText(t *testing.T) {
 		src string
 		d   ir.DType
 	}{
-		{"x + x - x", f32}, {"x - (x - x)", f32}, {"x*x/x*x", f32}, {"x/(x*x)", f32}, {"(x + x)*x", f32}, {"x % x", f32},
-		{"-x*-x", f32}, {"-(x*x)", f32}, {"-(-1.0)", f32}, {"-1.0", f32}, {"-(1.0)", f32}, {"~n & 3 | n ^ n << 2", i32}, {"!p", ir.Bool},
-		{"x + 0.5 < 2.5", ir.Bool}, {"1f32 < 2f32", ir.Bool}, {"(x < 1.0) & (n < 2 | p)", ir.Bool}, {"(n << 2) + 1 >= n", ir.Bool}, {"n == 3 & n != 4", ir.Bool},
-		{"p ? x : 0.0", f32}, {"p ? 1.0 : x < 0.0 ? x : 2.0", f32}, {"(p ? x : 1.0)*(p ? 2.0 : 3.0)", f32}, {"p ? (p ? 1 : 2) : 3", i32}, {"(p ? 1i32 : 2i32) == 2i32", ir.Bool},
-		{"fma(x, 2.0, b[8*i + 1])", f32}, {"min(x, max(0.0, a[2]))", f32}, {"sqrt(floor(ceil(trunc(round(abs(x))))))", f32},
-		{"f32(n) + f32(2i64)", f32}, {"bits.f32(bits.i32(x) & 255)", f32}, {"f16(x)", f16}, {"h", f16}, {"exp_f32(x + 1.0)", f32},
+		{"x + x - x", f32}, {"x - (x - x)", f32}, {"x*x/x*x", f32}, {"x/(x*x)", f32},
+		{"(x + x)*x", f32}, {"x % x", f32},
+		{"-x*-x", f32}, {"-(x*x)", f32}, {"-(-1.0)", f32}, {"-1.0", f32}, {"-(1.0)", f32},
+		{"~n & 3 | n ^ n << 2", i32}, {"!p", ir.Bool},
+		{"x + 0.5 < 2.5", ir.Bool}, {"1f32 < 2f32", ir.Bool}, {"(x < 1.0) & (n < 2 | p)", ir.Bool},
+		{"(n << 2) + 1 >= n", ir.Bool}, {"n == 3 & n != 4", ir.Bool},
+		{"p ? x : 0.0", f32}, {"p ? 1.0 : x < 0.0 ? x : 2.0", f32},
+		{"(p ? x : 1.0)*(p ? 2.0 : 3.0)", f32}, {"p ? (p ? 1 : 2) : 3", i32},
+		{"(p ? 1i32 : 2i32) == 2i32", ir.Bool},
+		{"fma(x, 2.0, b[8*i + 1])", f32}, {"min(x, max(0.0, a[2]))", f32},
+		{"sqrt(floor(ceil(trunc(round(abs(x))))))", f32},
+		{"f32(n) + f32(2i64)", f32}, {"bits.f32(bits.i32(x) & 255)", f32}, {"f16(x)", f16},
+		{"h", f16}, {"exp_f32(x + 1.0)", f32},
 		{"index(2*i + 1) - 1", ir.Int64}, {"i32(index(i))", i32}, {"index32(i)", i32},
-		{"inf", f32}, {"-inf", f32}, {"x == inf", ir.Bool}, {"nan", f32}, {"-inff32 < 0f32", ir.Bool}, {"-0.0", f32}, {"true", ir.Bool}, {"p & false", ir.Bool},
-		{"18446744073709551615", u64}, {"u - 1", u64}, {"1e-05", f32}, {"1.5e+20", f32}, {"0.1", f64}, {"-9223372036854775808", ir.Int64}, {"65504.0", f16},
+		{"inf", f32}, {"-inf", f32}, {"x == inf", ir.Bool}, {"nan", f32},
+		{"-inff32 < 0f32", ir.Bool}, {"-0.0", f32}, {"true", ir.Bool}, {"p & false", ir.Bool},
+		{"18446744073709551615", u64}, {"u - 1", u64}, {"1e-05", f32}, {"1.5e+20", f32},
+		{"0.1", f64}, {"-9223372036854775808", ir.Int64}, {"65504.0", f16},
 	} {
-		src := strings.NewReplacer("1f32", "1.0f32", "2f32", "2.0f32", "0f32", "0.0f32").Replace(c.src)
+		src := strings.NewReplacer("1f32", "1.0f32", "2f32", "2.0f32", "0f32",
+			"0.0f32").Replace(c.src)
 		e, rest, err := parse(c.src, c.d, scope)
 		if err != nil || rest != "" || e.DType != c.d {
 			t.Errorf("%s: %v, rest %q", c.src, err, rest)
@@ -89,11 +101,13 @@ func TestText(t *testing.T) {
 		if err != nil || !expr.Equal(e, again) {
 			t.Errorf("%s: %s is something else, %v", c.src, once, err)
 		}
-		if strings.ReplaceAll(strings.ReplaceAll(once, "(", ""), ")", "") != strings.ReplaceAll(strings.ReplaceAll(src, "(", ""), ")", "") || len(once) > len(src) {
+		if strings.ReplaceAll(strings.ReplaceAll(once, "(", ""), ")", "") != strings.ReplaceAll(
+			strings.ReplaceAll(src, "(", ""), ")", "") || len(once) > len(src) {
 			t.Errorf("%s became %s", src, once)
 		}
 		alone := format(e, false)
-		if again, _, err = parse(alone, ir.InvalidDType, scope); err != nil || !expr.Equal(e, again) {
+		if again, _, err = parse(alone, ir.InvalidDType, scope); err != nil ||
+			!expr.Equal(e, again) {
 			t.Errorf("%s alone: %s: %v", c.src, alone, err)
 		}
 	}
@@ -102,7 +116,8 @@ func TestText(t *testing.T) {
 // What follows an expression is left to others.
 func TestTextEnds(t *testing.T) {
 	_, scope := names()
-	for src, want := range map[string]string{"x + b[i] {": "{", "p ? x : 1.0, 2": ", 2", "x\nx = 2": "x = 2", "index32(i)) + 1": ") + 1"} {
+	for src, want := range map[string]string{"x + b[i] {": "{", "p ? x : 1.0, 2": ", 2",
+		"x\nx = 2": "x = 2", "index32(i)) + 1": ") + 1"} {
 		if _, rest, err := parse(src, ir.InvalidDType, scope); err != nil || rest != want {
 			t.Errorf("%q: rest %q, %v", src, rest, err)
 		}
@@ -150,14 +165,16 @@ func TestTextErrors(t *testing.T) {
 		strings.Repeat("-", 10000):  "nested deeper than 500",
 		strings.Repeat("p?", 10000): "nested deeper than 500",
 	} {
-		if _, _, err := parse(src, ir.InvalidDType, scope); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(src, ir.InvalidDType, scope); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %s", src, err, want)
 		}
 	}
 }
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"x + fma(x, 2.0, b[8*i + 1])/-inf", "p ? f32(n << 2) : bits.f32(~3i32)", "min(1i64, index(i)) % -3"} {
+	for _, s := range []string{"x + fma(x, 2.0, b[8*i + 1])/-inf",
+		"p ? f32(n << 2) : bits.f32(~3i32)", "min(1i64, index(i)) % -3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
@@ -182,7 +199,8 @@ func TestTextFloats(t *testing.T) {
 	_, scope := names()
 	for k := range 20000 {
 		bits := uint64(k) * 0x9e3779b97f4a7c15
-		for d, v := range map[ir.DType]float64{f64: math.Float64frombits(bits), f32: float64(math.Float32frombits(uint32(bits >> 32)))} {
+		for d, v := range map[ir.DType]float64{f64: math.Float64frombits(bits),
+			f32: float64(math.Float32frombits(uint32(bits >> 32)))} {
 			e := expr.Float(d, v)
 			got, _, err := parse(format(e, true), d, scope)
 			if err != nil || math.Float64bits(got.Float) != math.Float64bits(v) && v == v {

@@ -34,5 +34,6 @@ func idxCompare(op Op, a, b sym.Expr, gap int64) *Expr {
 }
 
 func fitsInt32(e sym.Expr) bool {
-	return sym.NonNegative(sym.Sub(sym.Int(math.MaxInt32), e)) && sym.NonNegative(sym.Sub(e, sym.Int(math.MinInt32)))
+	return sym.NonNegative(sym.Sub(sym.Int(math.MaxInt32), e)) &&
+		sym.NonNegative(sym.Sub(e, sym.Int(math.MinInt32)))
 }

@@ -55,7 +55,8 @@ type rewriter struct {
 }
 
 func newRewriter(m Subst, f func(*Expr) *Expr, fresh bool) *rewriter {
-	return &rewriter{sub: m, f: f, fresh: fresh, free: &Free{}, exprs: map[*Expr]*Expr{}, syms: map[*sym.Symbol]*sym.Symbol{}}
+	return &rewriter{sub: m, f: f, fresh: fresh, free: &Free{}, exprs: map[*Expr]*Expr{},
+		syms: map[*sym.Symbol]*sym.Symbol{}}
 }
 
 func (r *rewriter) expr(e *Expr) *Expr {

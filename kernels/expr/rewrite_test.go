@@ -83,7 +83,8 @@ func TestFreshCapture(t *testing.T) {
 	outer := inlined(expr.Sum([]*sym.Symbol{j}, expr.At(0, f32, j.Expr())), body)
 	inner := outer.Args[0]
 	load := inner.Args[0]
-	if outer.Vars[0] == inner.Vars[0] || !load.Coords[0].Equal(outer.Vars[0].Expr()) || !load.Coords[1].Equal(inner.Vars[0].Expr()) {
+	if outer.Vars[0] == inner.Vars[0] || !load.Coords[0].Equal(outer.Vars[0].Expr()) ||
+		!load.Coords[1].Equal(inner.Vars[0].Expr()) {
 		t.Errorf("captured: %v", outer)
 	}
 	// In definitions of data-dependent indices too.
@@ -101,7 +102,8 @@ func TestEqual(t *testing.T) {
 	if !expr.Equal(a, b) {
 		t.Error("sums that differ in the variable are not equal")
 	}
-	if expr.Equal(a, rowSum(0, sym.Int(1), n)) || expr.Equal(a, rowSum(0, i.Expr(), sym.Int(5))) || expr.Equal(a, rowSum(1, i.Expr(), n)) {
+	if expr.Equal(a, rowSum(0, sym.Int(1), n)) || expr.Equal(a, rowSum(0, i.Expr(), sym.Int(5))) ||
+		expr.Equal(a, rowSum(1, i.Expr(), n)) {
 		t.Error("different sums are equal")
 	}
 	bind := func() *expr.Expr {
@@ -129,8 +131,10 @@ func TestSimplify(t *testing.T) {
 		{expr.Sum([]*sym.Symbol{one}, x), "%0[0, n]"},
 		{expr.Sum([]*sym.Symbol{one, n}, x), "sum(n<4: %0[0, n])"},
 		{expr.ArgMax([]*sym.Symbol{one}, x), "0i64"},
-		{expr.Select(cond, expr.Select(cond, expr.Int(i32, 1), expr.Int(i32, 2)), expr.Int(i32, 3)), "x < 3 ? 1i32 : 3i32"},
-		{expr.SubstIndex(expr.Select(expr.IdxLt(n.Expr(), sym.Int(2)), x, expr.Float(f32, 0)), expr.Subst{n: sym.Int(1)}), "%0[o, 1]"},
+		{expr.Select(cond, expr.Select(cond, expr.Int(i32, 1), expr.Int(i32, 2)), expr.Int(i32, 3)),
+			"x < 3 ? 1i32 : 3i32"},
+		{expr.SubstIndex(expr.Select(expr.IdxLt(n.Expr(), sym.Int(2)), x, expr.Float(f32, 0)),
+			expr.Subst{n: sym.Int(1)}), "%0[o, 1]"},
 	} {
 		if got := expr.Simplify(tt.e).String(); got != tt.want {
 			t.Errorf("%v became %s, want %s", tt.e, got, tt.want)

@@ -26,7 +26,8 @@ type Sharer struct {
 func NewSharer() *Sharer {
 	return &Sharer{
 		nodes: map[string]*Expr{}, ids: map[*Expr]int{}, heights: map[*Expr]int{},
-		vars: map[string]*sym.Symbol{}, symIDs: map[*sym.Symbol]int{}, data: map[string]*sym.Symbol{},
+		vars: map[string]*sym.Symbol{}, symIDs: map[*sym.Symbol]int{},
+		data: map[string]*sym.Symbol{},
 	}
 }
 

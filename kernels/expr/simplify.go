@@ -22,7 +22,8 @@ func simplifyNode(e *Expr) *Expr {
 		return simplifyReduce(e)
 	case e.Op == OpSelect:
 		return simplifySelect(e)
-	case (e.Op == OpLe || e.Op == OpLt || e.Op == OpGe || e.Op == OpGt) && isIndex(e.Args[0]) && isIndex(e.Args[1]):
+	case (e.Op == OpLe || e.Op == OpLt || e.Op == OpGe || e.Op == OpGt) && isIndex(e.Args[0]) &&
+		isIndex(e.Args[1]):
 		return simplifyIndexCompare(e)
 	}
 	if made := simplifyIntegral(e); made != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-var narrow = []ir.DType{ir.Float16, ir.BFloat16, ir.Float8E4M3FN, ir.Float8E5M2, ir.Float8E4M3FNUZ, ir.Float8E5M2FNUZ, ir.Float8E8M0FNU}
+var narrow = []ir.DType{ir.Float16, ir.BFloat16, ir.Float8E4M3FN, ir.Float8E5M2, ir.Float8E4M3FNUZ,
+	ir.Float8E5M2FNUZ, ir.Float8E8M0FNU}
 
 func patterns(d ir.DType) int { return 1 << (8 * d.Size()) }
 
@@ -66,14 +67,20 @@ func TestKnown(t *testing.T) {
 		x    float32
 		want uint16
 	}{
-		{ir.Float16, 1, 0x3c00}, {ir.Float16, -2, 0xc000}, {ir.Float16, 65504, 0x7bff}, {ir.Float16, 65519.996, 0x7bff},
-		{ir.Float16, 65520, 0x7c00}, {ir.Float16, -inf, 0xfc00}, {ir.Float16, 0x1p-24, 1}, {ir.Float16, 0x1p-25, 0},
+		{ir.Float16, 1, 0x3c00}, {ir.Float16, -2, 0xc000}, {ir.Float16, 65504, 0x7bff},
+		{ir.Float16, 65519.996, 0x7bff},
+		{ir.Float16, 65520, 0x7c00}, {ir.Float16, -inf, 0xfc00}, {ir.Float16, 0x1p-24, 1},
+		{ir.Float16, 0x1p-25, 0},
 		{ir.Float16, 0x1.8p-25, 1}, {ir.Float16, float32(math.Copysign(0, -1)), 0x8000},
-		{ir.BFloat16, 1, 0x3f80}, {ir.BFloat16, math.MaxFloat32, 0x7f80}, {ir.BFloat16, 0x1p-149, 0},
-		{ir.Float8E4M3FN, 448, 0x7e}, {ir.Float8E4M3FN, 464, 0x7e}, {ir.Float8E4M3FN, 465, 0x7f}, {ir.Float8E4M3FN, -inf, 0xff},
+		{ir.BFloat16, 1, 0x3f80}, {ir.BFloat16, math.MaxFloat32, 0x7f80},
+		{ir.BFloat16, 0x1p-149, 0},
+		{ir.Float8E4M3FN, 448, 0x7e}, {ir.Float8E4M3FN, 464, 0x7e}, {ir.Float8E4M3FN, 465, 0x7f},
+		{ir.Float8E4M3FN, -inf, 0xff},
 		{ir.Float8E5M2, 57344, 0x7b}, {ir.Float8E5M2, inf, 0x7c},
-		{ir.Float8E4M3FNUZ, 240, 0x7f}, {ir.Float8E4M3FNUZ, inf, 0x80}, {ir.Float8E4M3FNUZ, -0x1p-30, 0},
-		{ir.Float8E8M0FNU, 1, 127}, {ir.Float8E8M0FNU, 3, 129}, {ir.Float8E8M0FNU, 2.5, 128}, {ir.Float8E8M0FNU, inf, 255},
+		{ir.Float8E4M3FNUZ, 240, 0x7f}, {ir.Float8E4M3FNUZ, inf, 0x80},
+		{ir.Float8E4M3FNUZ, -0x1p-30, 0},
+		{ir.Float8E8M0FNU, 1, 127}, {ir.Float8E8M0FNU, 3, 129}, {ir.Float8E8M0FNU, 2.5, 128},
+		{ir.Float8E8M0FNU, inf, 255},
 	} {
 		if got := FromFloat32(c.d, c.x); got != c.want {
 			t.Errorf("%s(%v) = %#x, want %#x", c.d, c.x, got, c.want)

@@ -44,7 +44,8 @@ func TestCases(t *testing.T) {
 	var passed, missing, inPlace, big, unknown int
 	faults := map[string][]string{}
 	for _, dir := range []string{"ops", "ops-rare", "models", "models-torch2.6"} {
-		filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
+		filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry,
+			err error) error {
 			if err != nil || !strings.HasSuffix(path, ".pt2") {
 				return err
 			}
@@ -157,8 +158,10 @@ func runCase(path string) (why string) {
 			return err.Error()
 		}
 		d, _ := ir.ParseDType(o.DType)
-		if outs[i].Kind != ir.TensorKind || outs[i].Tensor.DType != d || !slices.Equal(outs[i].Tensor.Sizes, o.Shape) {
-			return fmt.Sprintf("output %d is %v %v, want %v %v", i, outs[i].Tensor.DType, outs[i].Tensor.Sizes, d, o.Shape)
+		if outs[i].Kind != ir.TensorKind || outs[i].Tensor.DType != d ||
+			!slices.Equal(outs[i].Tensor.Sizes, o.Shape) {
+			return fmt.Sprintf("output %d is %v %v, want %v %v", i, outs[i].Tensor.DType,
+				outs[i].Tensor.Sizes, d, o.Shape)
 		}
 		if msg := differ(d, outs[i].Tensor.Data, want, meta.Diff, mach.longest); msg != "" {
 			return fmt.Sprintf("output %d %s", i, msg)
@@ -246,7 +249,8 @@ func differ(d ir.DType, got, want []byte, diff float64, longest int64) string {
 				return fmt.Sprintf("element %d is %d, want %d", i, g.I, w.I)
 			}
 		case g.F == w.F || g.F != g.F && w.F != w.F:
-		case !(math.Abs(g.F-w.F) <= tol[0]+tol[1]*math.Abs(w.F)+4*tol[2]*math.Sqrt(float64(max(longest, 1)))*top+4*diff):
+		case !(math.Abs(g.F-w.F) <= tol[0]+tol[1]*math.Abs(w.F)+4*tol[2]*math.Sqrt(
+			float64(max(longest, 1)))*top+4*diff):
 			return fmt.Sprintf("element %d is %v, want %v", i, g.F, w.F)
 		}
 	}

@@ -158,7 +158,8 @@ func (m *Machine) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value, er
 		args := slices.Clone(carry)
 		for _, x := range xs {
 			row := int64(len(x.Tensor.Data)) / steps
-			args = append(args, Tensor(x.Tensor.DType, x.Tensor.Sizes[1:], x.Tensor.Data[at*row:(at+1)*row]))
+			args = append(args, Tensor(x.Tensor.DType, x.Tensor.Sizes[1:],
+				x.Tensor.Data[at*row:(at+1)*row]))
 		}
 		outs, err := m.Graph(n.Regions[0], append(args, rest...))
 		if err != nil {

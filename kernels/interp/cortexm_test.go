@@ -48,7 +48,8 @@ func TestCortexMIsCMSISNN(t *testing.T) {
 	}
 	// A table of 256 values needs no record of CMSIS-NN's.
 	for _, name := range table.Names() {
-		if strings.HasPrefix(name, "cortex_m.") && name != "cortex_m.quantized_activation.default" && seen[name] < 3 {
+		if strings.HasPrefix(name, "cortex_m.") &&
+			name != "cortex_m.quantized_activation.default" && seen[name] < 3 {
 			t.Errorf("%s: %d recorded calls", name, seen[name])
 		}
 	}
@@ -93,7 +94,8 @@ func (r *recorded) run(table *ops.Table, naive bool) error {
 				}
 			}
 		}
-		return fmt.Errorf("%d of %d bytes differ; byte %d is %d, want %d", n, len(got.Data), at, int8(got.Data[at]), int8(want.Data[at]))
+		return fmt.Errorf("%d of %d bytes differ; byte %d is %d, want %d", n, len(got.Data), at,
+			int8(got.Data[at]), int8(want.Data[at]))
 	}
 	return nil
 }
@@ -110,7 +112,9 @@ func readRecorded(t *testing.T, file string) []*recorded {
 	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		name, value, _ := strings.Cut(line, " ")
 		if name == "op" {
-			all = append(all, &recorded{where: fmt.Sprintf("%s:%d", filepath.Base(file), i+1), data: map[*ir.Value][]byte{}, node: &ir.Node{Name: "y", Op: "cortex_m." + value + ".default"}})
+			all = append(all, &recorded{where: fmt.Sprintf("%s:%d", filepath.Base(file), i+1),
+				data: map[*ir.Value][]byte{}, node: &ir.Node{Name: "y", Op: "cortex_m." + value +
+					".default"}})
 			continue
 		}
 		r := all[len(all)-1]
@@ -159,7 +163,8 @@ func parseRecorded(s string) (ir.Arg, []byte, error) {
 		digits, last := strings.CutSuffix(rest, " channels_last")
 		if last {
 			s := v.Type.Sizes
-			v.Type.Strides = []sym.Expr{sym.Mul(s[1], s[2], s[3]), sym.Int(1), sym.Mul(s[1], s[3]), s[1]}
+			v.Type.Strides = []sym.Expr{sym.Mul(s[1], s[2], s[3]), sym.Int(1),
+				sym.Mul(s[1], s[3]), s[1]}
 		}
 		data, err := hex.DecodeString(digits)
 		return ir.Ref{Value: v}, data, err

@@ -81,7 +81,8 @@ func permuted[T any](xs []T, order []int) []T {
 func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 	infos := make([]schedule.OperandInfo, len(c.Operands()))
 	for k, v := range c.Operands() {
-		infos[k] = schedule.OperandInfo{DType: v.Type.DType, Sizes: permuted(v.Type.Sizes, o.Operand(k))}
+		infos[k] = schedule.OperandInfo{DType: v.Type.DType, Sizes: permuted(v.Type.Sizes,
+			o.Operand(k))}
 	}
 	opts := schedule.Options{Interchange: 16}
 	for _, v := range c.Scalars() {
@@ -89,14 +90,15 @@ func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 	}
 	placed := make([]expr.Tensor, len(ts))
 	for i, t := range ts {
-		placed[i] = expr.Tensor{DType: t.DType, Vars: permuted(t.Vars, o.Out(i)), Body: expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
-			if e.Op != expr.OpLoad || o.Operand(e.Buf) == nil {
-				return e
-			}
-			x := *e
-			x.Coords = permuted(e.Coords, o.Operand(e.Buf))
-			return &x
-		})}
+		placed[i] = expr.Tensor{DType: t.DType, Vars: permuted(t.Vars, o.Out(i)),
+			Body: expr.Rewrite(t.Body, func(e *expr.Expr) *expr.Expr {
+				if e.Op != expr.OpLoad || o.Operand(e.Buf) == nil {
+					return e
+				}
+				x := *e
+				x.Coords = permuted(e.Coords, o.Operand(e.Buf))
+				return &x
+			})}
 	}
 	return schedule.Build("kernel", placed, infos, opts)
 }
@@ -104,9 +106,10 @@ func Loops(c *ops.Call, ts []expr.Tensor, o Orders) (*loop.Func, error) {
 // Decomposition returns the graph that c decomposes into, over the values
 // that are its operands, and the values of its results.
 func Decomposition(table *ops.Table, c *ops.Call) (g *ir.Graph, outs []*ir.Value, err error) {
-	g, err = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil, func(e *ir.Emitter) (_ []ir.Arg, err error) {
-		outs, err = ops.NewBuilder(table, e).Decompose(c)
-		return nil, err
-	})
+	g, err = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+		func(e *ir.Emitter) (_ []ir.Arg, err error) {
+			outs, err = ops.NewBuilder(table, e).Decompose(c)
+			return nil, err
+		})
 	return g, outs, err
 }

@@ -158,7 +158,8 @@ func (m *Machine) Enter(g *ir.Graph, inputs []Value) error {
 		for _, s := range e.Symbols() {
 			lo, hi := s.Expr().Bounds()
 			if n := m.syms[s]; err == nil && (n < lo || n > hi) {
-				return fmt.Errorf("%s of %s: %s is %d, want %d to %d", what, v.Name, s.Name, n, lo, hi)
+				return fmt.Errorf("%s of %s: %s is %d, want %d to %d", what, v.Name,
+					s.Name, n, lo, hi)
 			}
 		}
 		return err
@@ -168,7 +169,8 @@ func (m *Machine) Enter(g *ir.Graph, inputs []Value) error {
 		switch {
 		case x.Kind == ir.TensorKind:
 			for d, e := range v.Type.Sizes {
-				if err := check(v, fmt.Sprintf("dimension %d", d), e, x.Tensor.Sizes[d]); err != nil {
+				if err := check(v, fmt.Sprintf("dimension %d", d), e, x.Tensor.Sizes[d]); err !=
+					nil {
 					return err
 				}
 			}
@@ -419,7 +421,8 @@ func (m *Machine) check(x Value, t ir.Type) error {
 		return err
 	}
 	if x.Tensor.DType != t.DType || !slices.Equal(x.Tensor.Sizes, sizes) {
-		return fmt.Errorf("of %v%v, inferred is %v%v", x.Tensor.DType, x.Tensor.Sizes, t.DType, sizes)
+		return fmt.Errorf("of %v%v, inferred is %v%v", x.Tensor.DType, x.Tensor.Sizes,
+			t.DType, sizes)
 	}
 	return nil
 }

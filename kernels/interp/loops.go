@@ -30,7 +30,8 @@ func (m *Machine) loops(c *ops.Call) ([]Value, error) {
 }
 
 // run runs f, whose buffers are the results of c, its operands and scratch.
-func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand, scalars []expr.Value) ([]Value, error) {
+func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand,
+	scalars []expr.Value) ([]Value, error) {
 	outs := make([]Value, len(c.Outs))
 	var bufs [][]byte
 	for i, b := range f.Bufs {

@@ -44,7 +44,8 @@ func eachSample(t *testing.T, variants func(ops.Sample) []variant) {
 					}
 					total++
 					var refused *ops.CallError
-					if err := checkSample(table, op, v, r); err != nil && !errors.As(err, &refused) && !errors.Is(err, ErrAssert) {
+					if err := checkSample(table, op, v, r); err != nil &&
+						!errors.As(err, &refused) && !errors.Is(err, ErrAssert) {
 						t.Errorf("sample %d (%s): %v", i, sampleArgs(v.Sample), err)
 					}
 				}
@@ -130,7 +131,8 @@ func maybeNothing(s ops.Sample) (all []variant) {
 			}
 		}
 		for _, k := range []int64{0, 1} {
-			all = append(all, variant{resized(s, to(symbol.Expr())), resized(s, to(sym.Int(k))).Inputs})
+			all = append(all, variant{resized(s, to(symbol.Expr())),
+				resized(s, to(sym.Int(k))).Inputs})
 		}
 	}
 	return all

@@ -17,7 +17,8 @@ func TestRandomDistribution(t *testing.T) {
 		m := New(ops.Standard())
 		v := &ir.Value{Name: name, Type: ir.StaticTensor(d, n)}
 		node := &ir.Node{Name: name, Op: op, Args: []ir.NamedArg{
-			{Name: "size", Value: ir.List{ir.Int(n)}}, {Name: "dtype", Value: ir.DTypeArg(d)}}, Outputs: []*ir.Value{v}}
+			{Name: "size", Value: ir.List{ir.Int(n)}}, {Name: "dtype", Value: ir.DTypeArg(d)}},
+			Outputs: []*ir.Value{v}}
 		if err := m.Node(node); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,8 @@ func TestRandomDistribution(t *testing.T) {
 				t.Errorf("%s %s: neighbours correlate by %v", tt.op, d, c)
 			}
 		}
-		a, again, b := draw(tt.op, "a", ir.Float32), draw(tt.op, "a", ir.Float32), draw(tt.op, "b", ir.Float32)
+		a, again, b := draw(tt.op, "a", ir.Float32), draw(tt.op, "a", ir.Float32),
+			draw(tt.op, "b", ir.Float32)
 		alike := 0
 		for i := range a {
 			if a[i] != again[i] {

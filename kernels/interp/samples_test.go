@@ -88,7 +88,8 @@ func checkSample(table *ops.Table, op *ops.Op, s variant, r *ops.Rand) (err erro
 		}
 		for i := 0; i < len(outs) && e == nil; i++ {
 			if e = m.check(outs[i], c.Outs[i]); e == nil && first != nil {
-				if msg := differ(c.Outs[i].DType, outs[i].Tensor.Data, first[i].Tensor.Data, 0, m.longest); msg != "" {
+				if msg := differ(c.Outs[i].DType, outs[i].Tensor.Data, first[i].Tensor.Data, 0,
+					m.longest); msg != "" {
 					e = fmt.Errorf("result %d %s", i, msg)
 				}
 			}

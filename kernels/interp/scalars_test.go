@@ -70,7 +70,8 @@ func TestScalars(t *testing.T) {
 			continue
 		}
 		if c.Outs[0].Kind != tt.want.Kind {
-			t.Errorf("%s%v: inferred kind %v, want %v", tt.op, tt.args, c.Outs[0].Kind, tt.want.Kind)
+			t.Errorf("%s%v: inferred kind %v, want %v", tt.op, tt.args, c.Outs[0].Kind,
+				tt.want.Kind)
 		}
 		out := &ir.Value{Name: "out", Type: c.Outs[0]}
 		n.Outputs = []*ir.Value{out}
@@ -91,18 +92,21 @@ func TestScan(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
 		var last, ys []*ir.Value
 		names := ir.NewNames(&ir.Method{Graph: &ir.Graph{Inputs: []*ir.Value{xs, init}}})
-		g, err := ir.BuildGraph(names, []*ir.Value{xs, init}, func(e *ir.Emitter) ([]ir.Arg, error) {
-			b := ops.NewBuilder(ops.Standard(), e)
-			var err error
-			last, ys, err = b.Scan([]*ir.Value{init}, []*ir.Value{xs}, reverse, func(b *ops.Builder, carry, x []*ir.Value) (next, yields []*ir.Value) {
-				sum := b.Op("aten.add.Tensor", carry[0], x[0])
-				return []*ir.Value{sum}, []*ir.Value{b.Op("aten.neg.default", sum)}
+		g, err := ir.BuildGraph(names, []*ir.Value{xs, init},
+			func(e *ir.Emitter) ([]ir.Arg, error) {
+				b := ops.NewBuilder(ops.Standard(), e)
+				var err error
+				last, ys, err = b.Scan([]*ir.Value{init}, []*ir.Value{xs}, reverse,
+					func(b *ops.Builder,
+						carry, x []*ir.Value) (next, yields []*ir.Value) {
+						sum := b.Op("aten.add.Tensor", carry[0], x[0])
+						return []*ir.Value{sum}, []*ir.Value{b.Op("aten.neg.default", sum)}
+					})
+				if err != nil {
+					return nil, err
+				}
+				return []ir.Arg{ir.Ref{Value: last[0]}, ir.Ref{Value: ys[0]}}, nil
 			})
-			if err != nil {
-				return nil, err
-			}
-			return []ir.Arg{ir.Ref{Value: last[0]}, ir.Ref{Value: ys[0]}}, nil
-		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +117,8 @@ func TestScan(t *testing.T) {
 			}
 			return Tensor(ir.Int64, sizes, data)
 		}
-		outs, err := New(ops.Standard()).Graph(g, []Value{ints([]int64{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8), ints([]int64{2}, 100, 200)})
+		outs, err := New(ops.Standard()).Graph(g, []Value{ints([]int64{4, 2}, 1, 2, 3, 4, 5, 6, 7,
+			8), ints([]int64{2}, 100, 200)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,21 +138,24 @@ func TestScan(t *testing.T) {
 // TestScanErrors wants errors for bodies that do not fit.
 func TestScanErrors(t *testing.T) {
 	x := &ir.Value{Name: "x", Type: ir.StaticTensor(ir.Float32, 4, 2)}
-	_, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil, func(e *ir.Emitter) ([]ir.Arg, error) {
-		b := ops.NewBuilder(ops.Standard(), e)
-		if _, _, err := b.Scan(nil, nil, false, nil); err == nil {
-			t.Error("a scan over nothing is accepted")
-		}
-		if _, _, err := b.Scan(nil, []*ir.Value{x}, false, func(b *ops.Builder, _, e []*ir.Value) ([]*ir.Value, []*ir.Value) {
-			return e, nil
-		}); err == nil {
-			t.Error("more carried values than there are is accepted")
-		}
-		_, _, err := b.Scan(nil, []*ir.Value{x}, false, func(b *ops.Builder, _, e []*ir.Value) ([]*ir.Value, []*ir.Value) {
-			return nil, []*ir.Value{b.Op("aten.nothing.default", e[0])}
+	_, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+		func(e *ir.Emitter) ([]ir.Arg, error) {
+			b := ops.NewBuilder(ops.Standard(), e)
+			if _, _, err := b.Scan(nil, nil, false, nil); err == nil {
+				t.Error("a scan over nothing is accepted")
+			}
+			if _, _, err := b.Scan(nil, []*ir.Value{x}, false, func(b *ops.Builder, _,
+				e []*ir.Value) ([]*ir.Value, []*ir.Value) {
+				return e, nil
+			}); err == nil {
+				t.Error("more carried values than there are is accepted")
+			}
+			_, _, err := b.Scan(nil, []*ir.Value{x}, false, func(b *ops.Builder, _,
+				e []*ir.Value) ([]*ir.Value, []*ir.Value) {
+				return nil, []*ir.Value{b.Op("aten.nothing.default", e[0])}
+			})
+			return nil, err
 		})
-		return nil, err
-	})
 	if err == nil {
 		t.Error("an unknown operator in a body is accepted")
 	}

@@ -12,10 +12,12 @@ import (
 
 // Func is a kernel: straight code over flat buffers.
 type Func struct {
-	Name    string
-	Bufs    []Buf         // operand buffers, outputs first; Load.Buf and Store.Buf index them
-	Syms    []*sym.Symbol // integer parameters: dynamic sizes, and what sharing abstracts
-	Scalars []*expr.Var   // scalar parameters (run-time scalars and abstracted constants), read as expr.Scalar by position
+	Name string
+	Bufs []Buf         // operand buffers, outputs first; Load.Buf and Store.Buf index them
+	Syms []*sym.Symbol // integer parameters: dynamic sizes, and what sharing abstracts
+	// scalar parameters (run-time scalars and abstracted constants), read as expr.Scalar by
+	// position
+	Scalars []*expr.Var
 	Body    []Stmt
 }
 

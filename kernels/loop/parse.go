@@ -29,7 +29,8 @@ func Parse(name, src string, funcs func(string) *expr.Func) (f *Func, err error)
 func ParseFunc(l *text.Lexer, funcs func(string) *expr.Func) *Func {
 	defer func(infix bool) { l.Infix = infix }(l.Infix)
 	l.Infix = true
-	p := &parser{Lexer: l, f: &Func{}, syms: map[string]*sym.Symbol{}, elements: map[string]*element{}, values: map[string]*value{}}
+	p := &parser{Lexer: l, f: &Func{}, syms: map[string]*sym.Symbol{},
+		elements: map[string]*element{}, values: map[string]*value{}}
 	p.scope = expr.Scope{
 		Symbol:  func(name string) *sym.Symbol { return p.syms[name] },
 		Func:    funcs,
@@ -229,7 +230,8 @@ func (p *parser) loop() Stmt {
 	} else {
 		s.Var = sym.NewVar(t.Text, s.Extent)
 	}
-	s.Strip, s.Unroll, s.Rolled, s.Divided = p.AcceptName("strip"), p.AcceptName("unroll"), p.AcceptName("rolled"), p.AcceptName("divided")
+	s.Strip, s.Unroll, s.Rolled, s.Divided = p.AcceptName("strip"), p.AcceptName("unroll"),
+		p.AcceptName("rolled"), p.AcceptName("divided")
 	declare(p, p.syms, t, s.Var)
 	s.Body = p.block(true)
 	p.close(open)

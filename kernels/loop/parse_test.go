@@ -15,7 +15,9 @@ import (
 	"github.com/etgen/etgen/kernels/math"
 )
 
-func funcs(name string) *expr.Func { return math.Func(strings.TrimSuffix(name, "_f32"), ir.Float32) }
+func funcs(name string) *expr.Func {
+	return math.Func(strings.TrimSuffix(name, "_f32"), ir.Float32)
+}
 
 // everything has a statement of each kind.
 const everything = `func f(n in [1, 8], out y: f32[8*n], inout z: f32[?] from x, x: f32[8*n], idx: i64[n], scratch t: u8[64], c0: f32) {
@@ -64,7 +66,8 @@ func TestNames(t *testing.T) {
 	a, b := &expr.Var{Name: "x", DType: f32}, &expr.Var{Name: "x", DType: f32}
 	at := sym.Add(sym.Mul(four, i.Expr()), j.Expr())
 	load := expr.At(1, f32, at)
-	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "x", DType: f32, Role: loop.Out, Len: sym.Int(16)}, {Name: "x", DType: f32, Len: sym.Int(16)}}, Body: []loop.Stmt{
+	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "x", DType: f32, Role: loop.Out,
+		Len: sym.Int(16)}, {Name: "x", DType: f32, Len: sym.Int(16)}}, Body: []loop.Stmt{
 		&loop.For{Var: i, Extent: four, Body: []loop.Stmt{
 			&loop.Let{Var: a, Value: expr.At(1, f32, i.Expr())},
 			&loop.For{Var: j, Extent: four, Body: []loop.Stmt{
@@ -141,7 +144,8 @@ func TestParseErrors(t *testing.T) {
 		head + strings.Repeat("if true {", 10000): "nested deeper than 500",
 		everything:                                "there is no function p2",
 	} {
-		if _, err := loop.Parse("test", src, funcs); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := loop.Parse("test", src, funcs); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: %v, want %s", src, err, want)
 		}
 	}

@@ -47,7 +47,8 @@ func (f *Func) String() string { return "func " + f.Format() }
 
 // Format is String without the word in front.
 func (f *Func) Format() string {
-	p := &printer{f: f, symbols: text.NewNames[*sym.Symbol](), elements: text.NewNames[any](), values: text.NewNames[any]()}
+	p := &printer{f: f, symbols: text.NewNames[*sym.Symbol](), elements: text.NewNames[any](),
+		values: text.NewNames[any]()}
 	p.head()
 	p.block(f.Body)
 	p.b.WriteString("\n")
@@ -114,7 +115,8 @@ func (p *printer) index(x sym.Expr) string { return text.IndexString(x, p.symbol
 func (p *printer) rangeOf(s *sym.Symbol) string { return text.Range(s, p.symbols) }
 
 func (p *printer) value(e *expr.Expr, typed bool) string {
-	return e.Format(expr.Names{Operand: p.operand, Scalar: p.scalar, Local: p.local, Index: p.index}, typed)
+	return e.Format(expr.Names{Operand: p.operand, Scalar: p.scalar, Local: p.local,
+		Index: p.index}, typed)
 }
 
 // block prints " {", the statements and "}"; what they declare ends with it.
@@ -163,7 +165,8 @@ func (p *printer) stmt(s Stmt) {
 		p.printf("%s%s = %s", p.local(s.Var), at, p.value(s.Value, true))
 	case *LetIndex:
 		value := p.value(s.Value, false)
-		p.printf("index %s in %s = %s", p.symbols.Declare(s.Sym, s.Sym.Name), p.rangeOf(s.Sym), value)
+		p.printf("index %s in %s = %s", p.symbols.Declare(s.Sym, s.Sym.Name),
+			p.rangeOf(s.Sym), value)
 	case *Store:
 		p.printf("%s[%s] = %s", p.operand(s.Buf), p.index(s.At), p.value(s.Value, true))
 	case *Break:
@@ -207,5 +210,6 @@ func (p *printer) let(s *Let) {
 	if s.Var.Len > 0 {
 		names, length = p.elements, fmt.Sprintf("[%d]", s.Var.Len)
 	}
-	p.printf("%s %s: %s%s%s", word, names.Declare(s.Var, s.Var.Name), s.Var.DType.Short(), length, value)
+	p.printf("%s %s: %s%s%s", word, names.Declare(s.Var, s.Var.Name), s.Var.DType.Short(),
+		length, value)
 }

@@ -54,7 +54,8 @@ type verifier struct {
 }
 
 func (v *verifier) errorf(format string, args ...any) {
-	v.report.Errors = append(v.report.Errors, fmt.Errorf("%s: %s", v.f.Name, fmt.Sprintf(format, args...)))
+	v.report.Errors = append(v.report.Errors, fmt.Errorf("%s: %s", v.f.Name,
+		fmt.Sprintf(format, args...)))
 }
 
 func (v *verifier) block(body []Stmt, inLoop bool) {

@@ -82,7 +82,8 @@ func Map(s Stmt, value func(*expr.Expr) *expr.Expr, index func(sym.Expr) sym.Exp
 	case *While:
 		return &While{Cond: value(s.Cond), Body: MapAll(s.Body, value, index)}
 	case *If:
-		return &If{Cond: value(s.Cond), Then: MapAll(s.Then, value, index), Else: MapAll(s.Else, value, index)}
+		return &If{Cond: value(s.Cond), Then: MapAll(s.Then, value, index), Else: MapAll(s.Else,
+			value, index)}
 	case *Let:
 		c := *s
 		if s.Value != nil {

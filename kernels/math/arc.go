@@ -36,7 +36,8 @@ func (f form) asin() *expr.Func {
 		// π/2 - 2(s + c), the large parts first.
 		far := f.copysign(add(sub(f.c(hi), mul(f.c(2), s)), sub(f.c(lo), mul(f.c(2), c))), x)
 		tiny := pick(f, 0x1p-13, 0x1p-28)
-		return sel(lt(a, f.c(tiny)), x, sel(expr.Le(a, f.c(0.5)), near, sel(expr.Le(a, f.c(1)), far, f.c(math.NaN()))))
+		return sel(lt(a, f.c(tiny)), x, sel(expr.Le(a, f.c(0.5)), near, sel(expr.Le(a, f.c(1)), far,
+			f.c(math.NaN()))))
 	})
 }
 
@@ -49,7 +50,8 @@ func (f form) acos() *expr.Func {
 		two := f.c(2)
 		right := mul(two, add(s, c))
 		left := add(sub(f.c(2*hi), mul(two, s)), sub(f.c(2*lo), mul(two, c)))
-		return sel(expr.Le(a, f.c(0.5)), near, sel(gt(a, f.c(1)), f.c(math.NaN()), sel(lt(x, f.c(0)), left, right)))
+		return sel(expr.Le(a, f.c(0.5)), near, sel(gt(a, f.c(1)), f.c(math.NaN()),
+			sel(lt(x, f.c(0)), left, right)))
 	})
 }
 

@@ -106,11 +106,13 @@ func (f form) clamp(x node, lo, hi float64) node {
 // fn makes a function of one argument.
 func (f form) fn(name, doc string, body func(x node) node) *expr.Func {
 	x := &expr.Var{Name: "x", DType: f.d}
-	return &expr.Func{Name: name + f.name, Params: []*expr.Var{x}, Body: body(expr.Get(x)), Doc: doc}
+	return &expr.Func{Name: name + f.name, Params: []*expr.Var{x},
+		Body: body(expr.Get(x)), Doc: doc}
 }
 
 // fn2 makes a function of two arguments.
 func (f form) fn2(name, doc, first, second string, body func(a, b node) node) *expr.Func {
 	a, b := &expr.Var{Name: first, DType: f.d}, &expr.Var{Name: second, DType: f.d}
-	return &expr.Func{Name: name + f.name, Params: []*expr.Var{a, b}, Body: body(expr.Get(a), expr.Get(b)), Doc: doc}
+	return &expr.Func{Name: name + f.name, Params: []*expr.Var{a, b}, Body: body(expr.Get(a),
+		expr.Get(b)), Doc: doc}
 }

@@ -262,7 +262,8 @@ var erfTail64 = []float64{
 	0x1.20dd75b6e4414p+0,
 }
 
-// erfc(x) = exp(-x²)·P(q)/(1+2x), q = (x-a)/(x+a), a = 2 (float32), 4 (float64), x ≥ 0; error 1.3e-8.
+// erfc(x) = exp(-x²)·P(q)/(1+2x), q = (x-a)/(x+a), a = 2 (float32), 4 (float64), x ≥ 0; error
+// 1.3e-8.
 var erfcx32 = []float64{
 	0x1.81cdb68b90f7ap-16,
 	-0x1.84448b420e525p-12,
@@ -277,7 +278,8 @@ var erfcx32 = []float64{
 	0x1.46e80e4d254b6p+0,
 }
 
-// erfc(x) = exp(-x²)·P(q)/(1+2x), q = (x-a)/(x+a), a = 2 (float32), 4 (float64), x ≥ 0; error 1.9e-18.
+// erfc(x) = exp(-x²)·P(q)/(1+2x), q = (x-a)/(x+a), a = 2 (float32), 4 (float64), x ≥ 0; error
+// 1.9e-18.
 var erfcx64 = []float64{
 	0x1.58a12a6de32b3p-30,
 	0x1.f8e6ce33532f4p-30,

@@ -35,5 +35,7 @@ func (f form) erfc(exp *expr.Func) *expr.Func {
 
 // rsqrt divides once more than it has to for the sake of accuracy.
 func (f form) rsqrt() *expr.Func {
-	return f.fn("rsqrt", "1/√x within 2 ulp.", func(x node) node { return div(f.c(1), expr.Sqrt(x)) })
+	return f.fn("rsqrt", "1/√x within 2 ulp.", func(x node) node {
+		return div(f.c(1), expr.Sqrt(x))
+	})
 }

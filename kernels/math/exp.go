@@ -55,7 +55,9 @@ func (f form) exp() *expr.Func {
 
 // halfExp serves sinh and cosh, which stay finite where exp does not.
 func (f form) halfExp() *expr.Func {
-	return f.fn("half_exp", "exp(x)/2 within 1 ulp.", func(x node) node { return f.expScaled(x, -1) })
+	return f.fn("half_exp", "exp(x)/2 within 1 ulp.", func(x node) node {
+		return f.expScaled(x, -1)
+	})
 }
 
 func (f form) exp2() *expr.Func {

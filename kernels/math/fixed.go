@@ -19,7 +19,8 @@ func shr(a, b node) node { return expr.Shr(a, b) }
 // HighMul returns the product of two numbers of 31 fractional bits, rounded to
 // the nearest, ties up: (a·b + 2^30) >> 31. It wraps around only for a = b = -1.
 func HighMul(a, b *expr.Expr) *expr.Expr {
-	return expr.Cast(ir.Int32, shr(add(mul(wide(a), wide(b)), expr.Int(ir.Int64, 1<<30)), expr.Int(ir.Int64, 31)))
+	return expr.Cast(ir.Int32, shr(add(mul(wide(a), wide(b)), expr.Int(ir.Int64, 1<<30)),
+		expr.Int(ir.Int64, 31)))
 }
 
 // RoundShift returns x/2^by for 0 ≤ by ≤ 31, rounded to the nearest, ties away
@@ -54,7 +55,8 @@ func LeadingZeros(x *expr.Expr) *expr.Expr {
 	n := i32(0)
 	for _, k := range []int64{16, 8, 4, 2, 1} {
 		// The upper k bits are zero.
-		clear := expr.Eq(shr(expr.Bitcast(ir.Uint32, x), expr.Int(ir.Uint32, 32-k)), expr.Int(ir.Uint32, 0))
+		clear := expr.Eq(shr(expr.Bitcast(ir.Uint32, x), expr.Int(ir.Uint32, 32-k)),
+			expr.Int(ir.Uint32, 0))
 		n = add(n, sel(clear, i32(k), i32(0)))
 		x = sel(clear, shl(x, i32(k)), x)
 	}
@@ -68,7 +70,8 @@ func fixed() map[string]*expr.Func {
 
 func fixedFunc(name, doc string, body func(x node) node) *expr.Func {
 	x := &expr.Var{Name: "x", DType: ir.Int32}
-	return &expr.Func{Name: name + "_i32", Params: []*expr.Var{x}, Body: body(expr.Get(x)), Doc: doc}
+	return &expr.Func{Name: name + "_i32", Params: []*expr.Var{x},
+		Body: body(expr.Get(x)), Doc: doc}
 }
 
 // expFixed takes x apart into a multiple of -1/4, whose exponential is a
@@ -86,9 +89,11 @@ func expFixed() *expr.Func {
 		a3 := HighMul(a2, a)
 		a4 := HighMul(a2, a2)
 		cubic := add(HighMul(add(RoundShift(a4, i32(2)), a3), i32(third)), a2)
-		y := add(i32(expMinusEighth), HighMul(i32(expMinusEighth), add(a, RoundShift(cubic, i32(1)))))
+		y := add(i32(expMinusEighth), HighMul(i32(expMinusEighth),
+			add(a, RoundShift(cubic, i32(1)))))
 		// exp of -1/4, -1/2, -1, …, -16.
-		for i, c := range []int64{1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242} {
+		for i, c := range []int64{1672461947, 1302514674, 790015084, 290630308, 39332535,
+			720401, 242} {
 			bit := expr.And(whole, i32(1<<(quarter+i)))
 			y = sel(expr.Eq(bit, i32(0)), y, HighMul(y, i32(c)))
 		}
@@ -102,7 +107,8 @@ func inverseFixed() *expr.Func {
 	doc := "1/(1+x) for x in [0, 1), both of 31 fractional bits: CMSIS-NN's to the bit."
 	return fixedFunc("inverse_fixed", doc, func(x node) node {
 		// (1+x)/2, of 31 fractional bits
-		d := expr.Cast(ir.Int32, shr(add(wide(x), expr.Int(ir.Int64, 1<<31)), expr.Int(ir.Int64, 1)))
+		d := expr.Cast(ir.Int32, shr(add(wide(x), expr.Int(ir.Int64, 1<<31)),
+			expr.Int(ir.Int64, 1)))
 		y := add(i32(start), HighMul(d, i32(slope)))
 		for range 3 {
 			y = add(y, shlSaturating(HighMul(y, sub(i32(1<<29), HighMul(d, y))), 2))

@@ -25,7 +25,8 @@ func (f form) sinh(halfExp *expr.Func) *expr.Func {
 		e := expr.CallFn(halfExp, abs(x))
 		far := f.copysign(sub(e, div(f.c(0.25), e)), x)
 		tiny := pick(f, 0x1p-13, 0x1p-28)
-		return sel(lt(abs(x), f.c(tiny)), x, sel(lt(abs(x), f.c(1)), near, sel(expr.Ne(x, x), x, far)))
+		return sel(lt(abs(x), f.c(tiny)), x, sel(lt(abs(x), f.c(1)), near,
+			sel(expr.Ne(x, x), x, far)))
 	})
 }
 

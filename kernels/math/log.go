@@ -90,7 +90,8 @@ func (f form) logBase(name, doc string, scale, octave pair) *expr.Func {
 		hfsq, t := f.logParts(g)
 		hi := f.upper(sub(g, hfsq))
 		lo := add(sub(sub(g, hi), hfsq), t)
-		y := add(add(mul(add(lo, hi), f.c(scale.lo)), mul(lo, f.c(scale.hi))), mul(kf, f.c(octave.lo)))
+		y := add(add(mul(add(lo, hi), f.c(scale.lo)), mul(lo, f.c(scale.hi))),
+			mul(kf, f.c(octave.lo)))
 		// Adding k last loses least: it is exact times its factor.
 		return f.logSpecial(x, add(add(y, mul(hi, f.c(scale.hi))), mul(kf, f.c(octave.hi))))
 	})

@@ -15,7 +15,8 @@ import (
 )
 
 var unary = map[string]func(float64) float64{
-	"exp": math.Exp, "exp2": math.Exp2, "expm1": math.Expm1, "log": math.Log, "log2": math.Log2, "log10": math.Log10, "log1p": math.Log1p,
+	"exp": math.Exp, "exp2": math.Exp2, "expm1": math.Expm1, "log": math.Log, "log2": math.Log2,
+	"log10": math.Log10, "log1p": math.Log1p,
 	"sigmoid": func(x float64) float64 {
 		if x < 0 {
 			return math.Exp(x) / (1 + math.Exp(x))
@@ -23,8 +24,10 @@ var unary = map[string]func(float64) float64{
 		return 1 / (1 + math.Exp(-x))
 	},
 	"rsqrt": func(x float64) float64 { return 1 / math.Sqrt(x) },
-	"sin":   math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
-	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+	"sin":   math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos,
+	"atan": math.Atan,
+	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh,
+	"acosh": math.Acosh, "atanh": math.Atanh,
 	"erf": math.Erf, "erfc": math.Erfc,
 }
 
@@ -52,7 +55,8 @@ func ulps(d ir.DType, got, want float64) float64 {
 		}
 		return math.Inf(1)
 	case math.Abs(want) >= limit || math.IsInf(got, 0):
-		if math.IsInf(got, 0) && math.Abs(want) >= limit*(1-0x1p-22) && math.Signbit(got) == math.Signbit(want) {
+		if math.IsInf(got, 0) && math.Abs(want) >= limit*(1-0x1p-22) &&
+			math.Signbit(got) == math.Signbit(want) {
 			return 0
 		}
 		if math.Abs(got) >= limit*(1-0x1p-22) && math.Signbit(got) == math.Signbit(want) {
@@ -69,8 +73,10 @@ func ulps(d ir.DType, got, want float64) float64 {
 // inputs returns arguments of all exponents and both signs, dense where
 // functions are interesting, and the special values.
 func inputs(d ir.DType, n int, r *rand.Rand) []float64 {
-	out := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, -0.5, 2, -2,
-		0x1p-149, -0x1p-149, 0x1p-126, 0x1.fffffep-127, 0x1.fffffep127, -0x1.fffffep127, 0x1.fffffep-1, 0x1.000002p0,
+	out := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5,
+		-0.5, 2, -2,
+		0x1p-149, -0x1p-149, 0x1p-126, 0x1.fffffep-127, 0x1.fffffep127, -0x1.fffffep127,
+		0x1.fffffep-1, 0x1.000002p0,
 		math.Pi, math.Pi / 2, 16367173, 0x1.921fb6p1, 0x1p100, 88.72284, 89, -103.97, -87.4}
 	for i := range n {
 		switch i % 4 {
@@ -149,7 +155,9 @@ func TestNoDoubles(t *testing.T) {
 
 func TestUnary(t *testing.T) {
 	for _, fused := range []bool{false, true} {
-		t.Run(map[bool]string{false: "rounded", true: "fused"}[fused], func(t *testing.T) { testUnary(t, fused) })
+		t.Run(map[bool]string{false: "rounded", true: "fused"}[fused], func(t *testing.T) {
+			testUnary(t, fused)
+		})
 	}
 }
 
@@ -190,12 +198,14 @@ func testUnary(t *testing.T, fused bool) {
 						worst, at = u, x
 					}
 					if trig && d == ir.Float32 && math.Abs(x) <= 400 && u > limit-1 {
-						t.Fatalf("%s(%v): error of %.3f ulp: got %v, want %v", name, x, u, got, want)
+						t.Fatalf("%s(%v): error of %.3f ulp: got %v, want %v", name, x,
+							u, got, want)
 					}
 				}
 				t.Logf("worst error %.3f ulp at %v", worst, at)
 				if worst > limit {
-					t.Errorf("%s(%v): error of %.3f ulp, stated are %v: got %v, Go has %v", name, at, worst, limit, run(eval.Value{F: at}).F, ref(at))
+					t.Errorf("%s(%v): error of %.3f ulp, stated are %v: got %v, Go has %v", name,
+						at, worst, limit, run(eval.Value{F: at}).F, ref(at))
 				}
 			})
 		}
@@ -205,7 +215,8 @@ func testUnary(t *testing.T, fused bool) {
 // refPow is x^y by 200 bits where it is an ordinary number.
 func refPow(x, y float64) float64 {
 	ref := math.Pow(x, y)
-	if x == 0 || y == 0 || math.IsNaN(ref) || math.IsInf(ref, 0) || ref == 0 || math.IsInf(x, 0) || math.IsInf(y, 0) || math.Abs(ref) == 1 {
+	if x == 0 || y == 0 || math.IsNaN(ref) || math.IsInf(ref, 0) || ref == 0 || math.IsInf(x, 0) ||
+		math.IsInf(y, 0) || math.Abs(ref) == 1 {
 		return ref
 	}
 	z, _ := bExp(nb().Mul(bf(y), bLog(bf(math.Abs(x))))).Float64()
@@ -229,7 +240,9 @@ func refAtan2(y, x float64) float64 {
 
 func TestBinary(t *testing.T) {
 	for _, fused := range []bool{false, true} {
-		t.Run(map[bool]string{false: "rounded", true: "fused"}[fused], func(t *testing.T) { testBinary(t, fused) })
+		t.Run(map[bool]string{false: "rounded", true: "fused"}[fused], func(t *testing.T) {
+			testBinary(t, fused)
+		})
 	}
 }
 
@@ -278,7 +291,8 @@ func testBinary(t *testing.T, fused bool) {
 				}
 				t.Logf("worst error %.3f ulp at (%v, %v)", worst, wa, wb)
 				if worst > limit {
-					t.Errorf("%s(%v, %v): error of %.3f ulp, stated are %v: got %v, want %v", name, wa, wb, worst, limit,
+					t.Errorf("%s(%v, %v): error of %.3f ulp, stated are %v: got %v, want %v", name,
+						wa, wb, worst, limit,
 						run(eval.Value{F: wa}, eval.Value{F: wb}).F, ref(wa, wb))
 				}
 			})

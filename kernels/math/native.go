@@ -59,7 +59,8 @@ func exp(x float32) float32 {
 	t4 := int32(math.Float32bits(t1)) - 1262485504
 	t5 := t4 >> 1
 	s := float32((float32((float32(0.0013926927*t3)+0.008363774)*t3) + 0.04166655) * t3)
-	return float32((1 + (t3 + float32(t3*t3*(float32((s+0.16666573)*t3)+0.5)))) * math.Float32frombits(uint32((t5+127)<<23)) * math.Float32frombits(uint32((t4-t5+127)<<23)))
+	return float32((1 + (t3 + float32(t3*t3*(float32((s+0.16666573)*t3)+0.5)))) *
+		math.Float32frombits(uint32((t5+127)<<23)) * math.Float32frombits(uint32((t4-t5+127)<<23)))
 }
 
 // tanh returns tanh(x) within 3 ulp.

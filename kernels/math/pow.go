@@ -96,6 +96,7 @@ func (f form) pow() *expr.Func {
 		nan := expr.Or(expr.Ne(x, x), expr.Ne(y, y))
 		certain := expr.Or(expr.Eq(y, zero), expr.Eq(x, one))
 		unit := expr.And(expr.Eq(a, one), expr.Eq(abs(y), inf))
-		return sel(expr.Or(certain, unit), one, sel(nan, add(x, y), sel(bad, f.c(math.NaN()), signed)))
+		return sel(expr.Or(certain, unit), one,
+			sel(nan, add(x, y), sel(bad, f.c(math.NaN()), signed)))
 	})
 }

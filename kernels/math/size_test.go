@@ -19,9 +19,12 @@ func TestSize(t *testing.T) {
 			expr.Walk(expr.NewSharer().Share(fn.Body), func(e *expr.Expr) { once += operations(e) })
 			body, result := schedule.Function(fn)
 			printed := written(result)
-			loop.Walk(body, func(s loop.Stmt) { loop.Exprs(s, func(e *expr.Expr) { printed += written(e) }) })
+			loop.Walk(body, func(s loop.Stmt) {
+				loop.Exprs(s, func(e *expr.Expr) { printed += written(e) })
+			})
 			if printed > once+once/20+1 {
-				t.Errorf("%s: %d operations in statements, %d in the expression", fn.Name, printed, once)
+				t.Errorf("%s: %d operations in statements, %d in the expression", fn.Name,
+					printed, once)
 			}
 		}
 	}

@@ -17,13 +17,15 @@ import (
 func elementwise(t testing.TB, fn *expr.Func, d ir.DType, n int, strip bool) *eval.Program {
 	count := sym.Int(int64(n))
 	i := sym.NewVar("i", count)
-	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out, Len: count}}}
+	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out,
+		Len: count}}}
 	var args []*expr.Expr
 	for k, p := range fn.Params {
 		f.Bufs = append(f.Bufs, loop.Buf{Name: p.Name, DType: d, Role: loop.In, Len: count})
 		args = append(args, expr.At(1+k, d, i.Expr()))
 	}
-	f.Body = []loop.Stmt{&loop.For{Var: i, Extent: count, Strip: strip, Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}}
+	f.Body = []loop.Stmt{&loop.For{Var: i, Extent: count, Strip: strip,
+		Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}}
 	p, err := eval.Compile(f)
 	if err != nil {
 		t.Fatal(err)
@@ -66,8 +68,10 @@ func TestStrips(t *testing.T) {
 					continue
 				}
 				for i := range int64(n) {
-					if got, want := eval.Get(d, bufs[0], i).F, eval.Get(d, want, i).F; got != want && (got == got || want == want) || 1/got != 1/want && got == 0 {
-						t.Errorf("%s(%g): got %g, want %g", fn.Name, eval.Get(d, bufs[1], i).F, got, want)
+					if got, want := eval.Get(d, bufs[0], i).F, eval.Get(d, want, i).F; got !=
+						want && (got == got || want == want) || 1/got != 1/want && got == 0 {
+						t.Errorf("%s(%g): got %g, want %g", fn.Name, eval.Get(d, bufs[1], i).F, got,
+							want)
 					}
 				}
 			}

@@ -53,39 +53,41 @@ func (f form) quadrant64(x node) (r, n node) {
 }
 
 // twoOverPi is 2/π after the point in words of 32 bits, led by a zero word.
-var twoOverPi = [8]int64{0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB}
+var twoOverPi = [8]int64{0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041,
+	0xFE5163AB}
 
 // turns returns |x|·2/π modulo 4 of a float32 with |x| ≥ near32, its point
 // after two bits of 64, by the method of Payne and Hanek: x is m·2^e; of
 // m·2^e·2/π only the bits below 4 matter, and 96 bits of 2/π from there on
 // give the remainder to 62 bits. It is a function of its own, for it is long
 // and rarely called.
-var turns = f32.fn("turns", "|x|·2/π modulo 4 for |x| ≥ 400, in units of 2^-62.", func(x node) node {
-	u32 := func(k int64) node { return expr.Int(ir.Uint32, k) }
-	wide := func(a node) node { return expr.Cast(ir.Uint64, a) }
-	bits := expr.And(expr.Bitcast(ir.Uint32, x), u32(0x7fffffff))
-	m := expr.Or(expr.And(bits, u32(0x7fffff)), u32(0x800000))
-	// The window starts at bit 32 + (e - 2) of the words, e = exponent - 150.
-	start := sub(expr.Shr(bits, u32(23)), u32(150-30))
-	shift := wide(sub(u32(32), expr.And(start, u32(31))))
-	// The window is in four words from start/32 ≤ 4 on: of eight words those
-	// from an even one on, then of five from the first or second.
-	far, even := gt(start, u32(127)), expr.Ne(expr.And(start, u32(64)), u32(0))
-	odd := expr.Ne(expr.And(start, u32(32)), u32(0))
-	pairs := make([]node, 5)
-	for i := range pairs {
-		last := u32(twoOverPi[min(4+i, 7)])
-		pairs[i] = sel(far, last, sel(even, u32(twoOverPi[2+i]), u32(twoOverPi[i])))
-	}
-	window := func(i int) node {
-		word := func(i int) node { return sel(odd, pairs[i+1], pairs[i]) }
-		pair := expr.Or(expr.Shl(wide(word(i)), expr.Int(ir.Uint64, 32)), wide(word(i+1)))
-		return wide(expr.Cast(ir.Uint32, expr.Shr(pair, shift)))
-	}
-	wm := wide(m)
-	return add(add(expr.Shl(mul(wm, window(0)), expr.Int(ir.Uint64, 32)), mul(wm, window(1))),
-		expr.Shr(mul(wm, window(2)), expr.Int(ir.Uint64, 32)))
-})
+var turns = f32.fn("turns", "|x|·2/π modulo 4 for |x| ≥ 400, in units of 2^-62.",
+	func(x node) node {
+		u32 := func(k int64) node { return expr.Int(ir.Uint32, k) }
+		wide := func(a node) node { return expr.Cast(ir.Uint64, a) }
+		bits := expr.And(expr.Bitcast(ir.Uint32, x), u32(0x7fffffff))
+		m := expr.Or(expr.And(bits, u32(0x7fffff)), u32(0x800000))
+		// The window starts at bit 32 + (e - 2) of the words, e = exponent - 150.
+		start := sub(expr.Shr(bits, u32(23)), u32(150-30))
+		shift := wide(sub(u32(32), expr.And(start, u32(31))))
+		// The window is in four words from start/32 ≤ 4 on: of eight words those
+		// from an even one on, then of five from the first or second.
+		far, even := gt(start, u32(127)), expr.Ne(expr.And(start, u32(64)), u32(0))
+		odd := expr.Ne(expr.And(start, u32(32)), u32(0))
+		pairs := make([]node, 5)
+		for i := range pairs {
+			last := u32(twoOverPi[min(4+i, 7)])
+			pairs[i] = sel(far, last, sel(even, u32(twoOverPi[2+i]), u32(twoOverPi[i])))
+		}
+		window := func(i int) node {
+			word := func(i int) node { return sel(odd, pairs[i+1], pairs[i]) }
+			pair := expr.Or(expr.Shl(wide(word(i)), expr.Int(ir.Uint64, 32)), wide(word(i+1)))
+			return wide(expr.Cast(ir.Uint32, expr.Shr(pair, shift)))
+		}
+		wm := wide(m)
+		return add(add(expr.Shl(mul(wm, window(0)), expr.Int(ir.Uint64, 32)), mul(wm, window(1))),
+			expr.Shr(mul(wm, window(2)), expr.Int(ir.Uint64, 32)))
+	})
 
 // farQuadrant is the quadrant of any float32 with |x| ≥ near32.
 func farQuadrant(x node) (r, n node) {
@@ -94,7 +96,8 @@ func farQuadrant(x node) (r, n node) {
 	frac := sub(y, expr.Shl(un, expr.Int(ir.Uint64, 62)))
 	hi := expr.Bitcast(ir.Int32, expr.Cast(ir.Uint32, expr.Shr(frac, expr.Int(ir.Uint64, 32))))
 	lo := expr.Cast(ir.Uint32, frac)
-	turn := add(mul(expr.Cast(ir.Float32, hi), f32.c(0x1p-30)), mul(expr.Cast(ir.Float32, lo), f32.c(0x1p-62)))
+	turn := add(mul(expr.Cast(ir.Float32, hi), f32.c(0x1p-30)), mul(expr.Cast(ir.Float32, lo),
+		f32.c(0x1p-62)))
 	r = mul(turn, f32.c(math.Pi/2))
 	n = expr.Bitcast(ir.Int32, expr.Cast(ir.Uint32, un))
 	below := lt(x, f32.c(0))

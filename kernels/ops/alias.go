@@ -80,12 +80,15 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 			out[d], strides[d] = own, stride
 		case own.Is(1):
 		case differ(sizes[d], own):
-			return alias{}, c.Errorf("size %s of dimension %d does not expand to %s", own, d-n, sizes[d])
+			return alias{}, c.Errorf("size %s of dimension %d does not expand to %s", own,
+				d-n, sizes[d])
 		default:
 			strides[d] = stride
 		}
 	}
-	return alias{restrided(t, out, strides), func(c []sym.Expr) []sym.Expr { return broadcastCoords(t, out, c) }}, nil
+	return alias{restrided(t, out, strides), func(c []sym.Expr) []sym.Expr {
+		return broadcastCoords(t, out, c)
+	}}, nil
 }
 
 // differ reports whether two sizes are not certainly equal. PyTorch writes sizes
@@ -139,9 +142,11 @@ func selected(c *Call, t ir.Type, d int, i sym.Expr) (alias, error) {
 		return alias{}, c.Errorf("dimension %d of size %s may have no element %s", d, t.Sizes[d], i)
 	}
 	i = inside(i, sym.Sub(t.Sizes[d], sym.Int(1)))
-	a := restrided(t, slices.Delete(slices.Clone(t.Sizes), d, d+1), slices.Delete(slices.Clone(t.Strides), d, d+1))
+	a := restrided(t, slices.Delete(slices.Clone(t.Sizes), d, d+1),
+		slices.Delete(slices.Clone(t.Strides), d, d+1))
 	a.Offset = sym.Add(t.Offset, sym.Mul(i, t.Strides[d]))
-	return alias{a, func(c []sym.Expr) []sym.Expr { return slices.Insert(slices.Clone(c), d, i) }}, nil
+	return alias{a, func(c []sym.Expr) []sym.Expr { return slices.Insert(slices.Clone(c), d, i) }},
+		nil
 }
 
 // fromEnd returns the place that Python's index i of n elements means: negative
@@ -218,10 +223,12 @@ func windowed(c *Call, t ir.Type, d int, size, step int64) (alias, error) {
 		if size > 1 {
 			return alias{}, c.Errorf("windows of %d in a tensor of one element", size)
 		}
-		return alias{restrided(t, ir.Ints([]int64{size}), ir.Ints([]int64{1})), func([]sym.Expr) []sym.Expr { return nil }}, nil
+		return alias{restrided(t, ir.Ints([]int64{size}), ir.Ints([]int64{1})),
+			func([]sym.Expr) []sym.Expr { return nil }}, nil
 	}
 	if step <= 0 || size < 0 || sym.Less(t.Sizes[d], sym.Int(size)) {
-		return alias{}, c.Errorf("windows of %d, %d apart, in dimension %d of size %s", size, step, d, t.Sizes[d])
+		return alias{}, c.Errorf("windows of %d, %d apart, in dimension %d of size %s", size, step,
+			d, t.Sizes[d])
 	}
 	sizes, strides := slices.Clone(t.Sizes), slices.Clone(t.Strides)
 	sizes[d] = sym.Add(sym.FloorDiv(sym.Sub(t.Sizes[d], sym.Int(size)), sym.Int(step)), sym.Int(1))

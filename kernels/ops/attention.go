@@ -20,13 +20,16 @@ func attentionOps() []Op {
 		Schema: "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			if p, err := c.Float("dropout_p"); err != nil || p != 0 {
-				return nil, c.Errorf("attention with dropout is random; export the model after model.eval()")
+				return nil,
+					c.Errorf(
+						"attention with dropout is random; export the model after model.eval()")
 			}
 			if c.Bool("is_causal") && c.Has("attn_mask") {
 				return nil, c.Errorf("both attn_mask and is_causal are given")
 			}
 			out, err := attentionType(c)
-			if q := c.Tensor("query"); err == nil && flash(c, q, c.Tensor("key"), c.Tensor("value")) {
+			if q := c.Tensor("query"); err == nil &&
+				flash(c, q, c.Tensor("key"), c.Tensor("value")) {
 				out = likeType(q, q.DType)
 			}
 			return one(out, err)
@@ -63,7 +66,8 @@ func AttentionOf(c *Call) (a Attends, ok bool) {
 		a.Scale, err = c.Float("scale")
 		return a, err == nil
 	case "aten.scaled_dot_product_attention.default":
-		a = Attends{Causal: c.Bool("is_causal"), None: math.Inf(-1), Rests: c.Has("attn_mask"), Groups: c.Bool("enable_gqa")}
+		a = Attends{Causal: c.Bool("is_causal"), None: math.Inf(-1), Rests: c.Has("attn_mask"),
+			Groups: c.Bool("enable_gqa")}
 		if c.Has("scale") {
 			a.Scale, err = c.Float("scale")
 			return a, err == nil
@@ -80,11 +84,13 @@ func attentionType(c *Call) (ir.Type, error) {
 	q, k, v := c.Tensor("query"), c.Tensor("key"), c.Tensor("value")
 	ts := []ir.Type{q, k, v}
 	n := q.Rank()
-	if n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) || differ(k.Sizes[n-2], v.Sizes[n-2]) {
+	if n < 2 || k.Rank() != n || v.Rank() != n || differ(q.Sizes[n-1], k.Sizes[n-1]) ||
+		differ(k.Sizes[n-2], v.Sizes[n-2]) {
 		return ir.Type{}, c.Errorf("%s do not fit as query, key and value", describeSizes(ts))
 	}
 	if q.DType != k.DType || q.DType != v.DType || !q.DType.IsFloat() {
-		return ir.Type{}, c.Errorf("query, key and value of %s, %s and %s", q.DType, k.DType, v.DType)
+		return ir.Type{}, c.Errorf("query, key and value of %s, %s and %s", q.DType,
+			k.DType, v.DType)
 	}
 	if a, _ := AttentionOf(c); a.Groups && (n > 2 || c.Op.Name() != Attention) {
 		if n < 3 {
@@ -92,7 +98,8 @@ func attentionType(c *Call) (ir.Type, error) {
 		}
 		for i, t := range ts[1:] {
 			if !sym.Mod(q.Sizes[n-3], t.Sizes[n-3]).IsZero() {
-				return ir.Type{}, c.Errorf("%s heads of %s do not repeat to %s", t.Sizes[n-3], []string{"key", "value"}[i], q.Sizes[n-3])
+				return ir.Type{}, c.Errorf("%s heads of %s do not repeat to %s", t.Sizes[n-3],
+					[]string{"key", "value"}[i], q.Sizes[n-3])
 			}
 			ts[i+1] = ir.Type{Sizes: slices.Concat(t.Sizes[:n-3], q.Sizes[n-3:n-2], t.Sizes[n-2:])}
 		}
@@ -109,7 +116,8 @@ func attentionType(c *Call) (ir.Type, error) {
 		m := c.Tensor("attn_mask")
 		scores := ir.Type{Sizes: append(slices.Clone(batch), q.Sizes[n-2], k.Sizes[n-2])}
 		if !broadcastsTo(m, scores.Sizes) || m.DType != ir.Bool && !m.DType.IsFloat() {
-			return ir.Type{}, c.Errorf("a mask of %s and %s for scores of %s", m.DType, describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
+			return ir.Type{}, c.Errorf("a mask of %s and %s for scores of %s", m.DType,
+				describeSizes([]ir.Type{m}), describeSizes([]ir.Type{scores}))
 		}
 	}
 	return ir.TensorOf(q.DType, append(batch, q.Sizes[n-2], v.Sizes[n-1])...), nil
@@ -153,7 +161,8 @@ func attention(b *Builder, c *Call) ([]*ir.Value, error) {
 	n := q.Type.Rank()
 	a, ok := AttentionOf(c)
 	if !ok {
-		return nil, c.Errorf("the scale of an embedding size %s is not known; pass scale", q.Type.Sizes[n-1])
+		return nil, c.Errorf("the scale of an embedding size %s is not known; pass scale",
+			q.Type.Sizes[n-1])
 	}
 	if a.Groups && n > 2 {
 		heads := q.Type.Sizes[n-3]
@@ -206,7 +215,8 @@ func repeatHeads(b *Builder, x *ir.Value, heads sym.Expr) *ir.Value {
 func attentionSamples(r *Rand) []Sample {
 	b, h, l, s, e := r.Dim(), r.Dim(), r.Dim(), r.Dim(), r.Dim()
 	qkv := func(d ir.DType, more ...any) Sample {
-		return NewSample(append([]any{"query", Tensor(d, Values{}, b, h, l, e), "key", Tensor(d, Values{}, b, h, s, e), "value", Tensor(d, Values{}, b, h, s, 3)}, more...)...)
+		return NewSample(append([]any{"query", Tensor(d, Values{}, b, h, l, e), "key",
+			Tensor(d, Values{}, b, h, s, e), "value", Tensor(d, Values{}, b, h, s, 3)}, more...)...)
 	}
 	return []Sample{
 		qkv(ir.Float32),
@@ -214,7 +224,8 @@ func attentionSamples(r *Rand) []Sample {
 		qkv(ir.Float32, "attn_mask", Tensor(ir.Bool, Values{}, l, s)),
 		qkv(ir.Float32, "attn_mask", f32(b, 1, l, s)),
 		qkv(ir.BFloat16),
-		NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, e), "enable_gqa", true),
+		NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, e),
+			"enable_gqa", true),
 		NewSample("query", f32(l, e), "key", f32(s, e), "value", f32(s, e)),
 	}
 }
@@ -222,7 +233,8 @@ func attentionSamples(r *Rand) []Sample {
 func ownAttentionSamples(r *Rand) []Sample {
 	b, l, s, e := r.Dim(), r.Dim(), r.Dim(), r.Dim()
 	of := func(mask any, none float64, rests bool) Sample {
-		return NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, 3), "attn_mask", mask, "scale", 0.5, "none", none, "rests", rests)
+		return NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, 3),
+			"attn_mask", mask, "scale", 0.5, "none", none, "rests", rests)
 	}
 	return []Sample{
 		of(nil, 0, false),

@@ -31,12 +31,18 @@ func convBackward() Op {
 			if err != nil {
 				return nil, err
 			}
-			if g.DType != cv.x.DType || len(g.Sizes) != len(want.Sizes) || slices.ContainsFunc(upTo(g.Rank()), func(d int) bool { return differ(g.Sizes[d], want.Sizes[d]) }) {
-				return nil, c.Errorf("a gradient of %s for a result of %s", describeSizes([]ir.Type{g}), describeSizes([]ir.Type{want}))
+			if g.DType != cv.x.DType || len(g.Sizes) != len(want.Sizes) ||
+				slices.ContainsFunc(upTo(g.Rank()), func(d int) bool {
+					return differ(g.Sizes[d], want.Sizes[d])
+				}) {
+				return nil, c.Errorf("a gradient of %s for a result of %s",
+					describeSizes([]ir.Type{g}), describeSizes([]ir.Type{want}))
 			}
-			out := []ir.Type{ir.TensorOf(g.DType, cv.x.Sizes...), ir.TensorOf(g.DType, cv.w.Sizes...), ir.TensorOf(g.DType, cv.outChannels())}
+			out := []ir.Type{ir.TensorOf(g.DType, cv.x.Sizes...), ir.TensorOf(g.DType,
+				cv.w.Sizes...), ir.TensorOf(g.DType, cv.outChannels())}
 			if suggestsChannelsLast(cv.x) || suggestsChannelsLast(cv.w) {
-				out[0].Strides, out[1].Strides = channelsLastStrides(cv.x.Sizes), channelsLastStrides(cv.w.Sizes)
+				out[0].Strides, out[1].Strides = channelsLastStrides(cv.x.Sizes),
+					channelsLastStrides(cv.w.Sizes)
 			}
 			for i := range out {
 				if !wanted(c, i) {
@@ -63,19 +69,22 @@ func convBackward() Op {
 				pad := make([]sym.Expr, len(cv.kern))
 				for d, k := range cv.kern {
 					reach := sym.Mul(cv.dilation[d], sym.Sub(k, sym.Int(1)))
-					back := sym.Add(sym.Mul(sym.Sub(g.Type.Sizes[2+d], sym.Int(1)), cv.stride[d]), sym.Mul(sym.Int(-2), cv.before[d]), reach, sym.Int(1))
+					back := sym.Add(sym.Mul(sym.Sub(g.Type.Sizes[2+d], sym.Int(1)), cv.stride[d]),
+						sym.Mul(sym.Int(-2), cv.before[d]), reach, sym.Int(1))
 					if !cv.transposed {
 						pad[d] = sym.Sub(cv.x.Sizes[2+d], back)
 					}
 				}
-				out[0] = b.Op("aten.convolution.default", g, w, nil, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), !cv.transposed, pad, c.Arg("groups"))
+				out[0] = b.Op("aten.convolution.default", g, w, nil, c.Arg("stride"),
+					c.Arg("padding"), c.Arg("dilation"), !cv.transposed, pad, c.Arg("groups"))
 			}
 			if out[1] == nil {
 				near, far := g, x
 				if cv.transposed {
 					near, far = x, g
 				}
-				out[1] = b.Op("etgen.convolution_weight_gradient.default", near, far, cv.kern, c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
+				out[1] = b.Op("etgen.convolution_weight_gradient.default", near, far, cv.kern,
+					c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
 			}
 			if out[2] == nil {
 				dims := append([]int{0}, upTo(g.Type.Rank())[2:]...)
@@ -101,8 +110,10 @@ func convBackward() Op {
 					mask[i] = false
 				}
 				x, w := s.Inputs[0], s.Inputs[1]
-				args := []any{"grad_output", Tensor(d, Values{}, sizes...), "input", x, "weight", w, "bias_sizes", nil}
-				for _, name := range []string{"stride", "padding", "dilation", "transposed", "output_padding", "groups"} {
+				args := []any{"grad_output", Tensor(d, Values{}, sizes...), "input", x, "weight", w,
+					"bias_sizes", nil}
+				for _, name := range []string{"stride", "padding", "dilation", "transposed",
+					"output_padding", "groups"} {
 					args = append(args, name, c.Arg(name))
 				}
 				out = append(out, NewSample(append(args, "output_mask", mask)...))
@@ -121,8 +132,10 @@ func convWeightGrad() Op {
 		Infer: func(c *Call) ([]ir.Type, error) {
 			near, far := c.Tensor("near"), c.Tensor("far")
 			n := near.Rank() - 2
-			if n < 1 || far.Rank() != n+2 || near.DType != far.DType || !near.DType.IsFloat() || differ(near.Sizes[0], far.Sizes[0]) {
-				return nil, c.Errorf("operands of %s and %s and of %s", near.DType, far.DType, describeSizes([]ir.Type{near, far}))
+			if n < 1 || far.Rank() != n+2 || near.DType != far.DType || !near.DType.IsFloat() ||
+				differ(near.Sizes[0], far.Sizes[0]) {
+				return nil, c.Errorf("operands of %s and %s and of %s", near.DType, far.DType,
+					describeSizes([]ir.Type{near, far}))
 			}
 			for _, name := range []string{"stride", "padding", "dilation"} {
 				if _, err := c.spatialArg(name, n); err != nil {
@@ -141,7 +154,8 @@ func convWeightGrad() Op {
 				return nil, err
 			}
 			c.need(sym.FloorDiv(near.Sizes[1], groups))
-			sizes := append([]sym.Expr{near.Sizes[1], sym.FloorDiv(far.Sizes[1], groups)}, kernel...)
+			sizes := append([]sym.Expr{near.Sizes[1], sym.FloorDiv(far.Sizes[1], groups)},
+				kernel...)
 			return []ir.Type{ir.TensorOf(near.DType, sizes...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
@@ -162,18 +176,23 @@ func convWeightGrad() Op {
 				o := sym.NewVar("o"+itoa(d), near.Sizes[2+d])
 				over = append(over, o)
 				a = append(a, o.Expr())
-				i := sym.Sub(sym.Add(sym.Mul(o.Expr(), stride[d]), sym.Mul(at[2+d], dilation[d])), pad[d])
+				i := sym.Sub(sym.Add(sym.Mul(o.Expr(), stride[d]), sym.Mul(at[2+d], dilation[d])),
+					pad[d])
 				guard = expr.And(guard, expr.InRange(i, sym.Int(0), far.Sizes[2+d]))
 				b = append(b, i)
 			}
 			x := expr.Select(guard, expr.Cast(m, c.Load("far", b...)), expr.Num(m, 0))
 			sum := expr.Sum(over, expr.Mul(expr.Cast(m, c.Load("near", a...)), x))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, sum)}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, sum)}},
+				nil
 		},
 		Samples: func(*Rand) []Sample {
 			return []Sample{
-				NewSample("near", f32(2, 4, 5, 4), "far", f32(2, 6, 7, 6), "kernel", []int64{3, 2}, "stride", []int64{1, 2}, "padding", []int64{1, 0}, "dilation", []int64{2, 1}, "groups", 2),
-				NewSample("near", f32(1, 2, 5), "far", f32(1, 3, 9), "kernel", []int64{3}, "stride", []int64{2}, "padding", []int64{1}, "dilation", []int64{1}, "groups", 1),
+				NewSample("near", f32(2, 4, 5, 4), "far", f32(2, 6, 7, 6), "kernel", []int64{3, 2},
+					"stride", []int64{1, 2}, "padding", []int64{1, 0}, "dilation", []int64{2, 1},
+					"groups", 2),
+				NewSample("near", f32(1, 2, 5), "far", f32(1, 3, 9), "kernel", []int64{3}, "stride",
+					[]int64{2}, "padding", []int64{1}, "dilation", []int64{1}, "groups", 1),
 			}
 		},
 	}
@@ -191,9 +210,13 @@ func maxPoolBackward() Op {
 			}
 			g, at := c.Tensor("grad_output"), c.Tensor("indices")
 			want := p.outType(p.x.DType)
-			fits := func(t ir.Type) bool { return slices.EqualFunc(t.Sizes, want.Sizes, sym.Expr.Equal) }
-			if g.DType != p.x.DType || !g.DType.IsFloat() || at.DType != ir.Int64 || !fits(g) || !fits(at) {
-				return nil, c.Errorf("a gradient of %s %s and indices of %s %s", g.DType, describeSizes([]ir.Type{g}), at.DType, describeSizes([]ir.Type{at}))
+			fits := func(t ir.Type) bool {
+				return slices.EqualFunc(t.Sizes, want.Sizes, sym.Expr.Equal)
+			}
+			if g.DType != p.x.DType || !g.DType.IsFloat() || at.DType != ir.Int64 || !fits(g) ||
+				!fits(at) {
+				return nil, c.Errorf("a gradient of %s %s and indices of %s %s", g.DType,
+					describeSizes([]ir.Type{g}), at.DType, describeSizes([]ir.Type{at}))
 			}
 			out := ir.TensorOf(p.x.DType, p.x.Sizes...)
 			if suggestsChannelsLast(p.x) {
@@ -213,8 +236,10 @@ func maxPoolBackward() Op {
 			into := sym.Add(sym.Mul(sym.RowMajor(t.Sizes[:lead], at[:lead]), plane), best)
 			z := sym.NewVar("z", t.Numel())
 			f := &loop.Func{Name: "max_pool_backward", Bufs: c.buffers()}
-			f.Body = []loop.Stmt{&loop.For{Var: z, Extent: t.Numel(), Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType, 0)}}}}
-			f.Body = append(f.Body, nest(vars, bind, c.write(into, c.flatLoad(c.Operand("grad_output"), at), added))...)
+			f.Body = []loop.Stmt{&loop.For{Var: z, Extent: t.Numel(),
+				Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType, 0)}}}}
+			f.Body = append(f.Body,
+				nest(vars, bind, c.write(into, c.flatLoad(c.Operand("grad_output"), at), added))...)
 			return f, nil
 		},
 		Samples: func(r *Rand) []Sample {
@@ -223,8 +248,10 @@ func maxPoolBackward() Op {
 				x := []int64{2, 3, 6, 7}[i%2:]
 				o := slices.Clone(x)
 				o[len(o)-2], o[len(o)-1] = 3, 3
-				out = append(out, NewSample("grad_output", Tensor(d, Values{}, o...), "self", Tensor(d, Values{}, x...), "kernel_size", []int64{2, 2},
-					"stride", []int64{2, 2}, "padding", []int64{0, 0}, "dilation", []int64{1, 1}, "ceil_mode", false, "indices", indices(42, o...)))
+				out = append(out, NewSample("grad_output", Tensor(d, Values{}, o...), "self",
+					Tensor(d, Values{}, x...), "kernel_size", []int64{2, 2},
+					"stride", []int64{2, 2}, "padding", []int64{0, 0}, "dilation", []int64{1, 1},
+					"ceil_mode", false, "indices", indices(42, o...)))
 			}
 			return out
 		},

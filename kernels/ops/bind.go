@@ -65,7 +65,8 @@ func (c *Call) collect() {
 					c.first[i] = len(c.operands)
 				}
 				c.operands = append(c.operands, v)
-			case v.Type.Kind == ir.FloatKind, v.Type.Kind == ir.BoolKind, v.Type.Kind == ir.IntKind && !v.Type.HasExpr:
+			case v.Type.Kind == ir.FloatKind, v.Type.Kind == ir.BoolKind, v.Type.Kind ==
+				ir.IntKind && !v.Type.HasExpr:
 				c.scalars = append(c.scalars, v)
 			}
 		})
@@ -159,12 +160,14 @@ func fits(t *aten.Type, a ir.Arg, numbers bool) bool {
 func describe(a ir.Arg) string {
 	switch a := a.(type) {
 	case ir.Ref:
-		kinds := [...]string{"a None", "a tensor", "an int", "a float", "a bool", "a string", "a token", "an object"}
+		kinds := [...]string{"a None", "a tensor", "an int", "a float", "a bool", "a string",
+			"a token", "an object"}
 		if k := int(a.Value.Type.Kind); k < len(kinds) {
 			return kinds[k]
 		}
 	case ir.List:
 		return "a list"
 	}
-	return fmt.Sprintf("%v (%s)", a, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", a), "ir.")))
+	return fmt.Sprintf("%v (%s)", a,
+		strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", a), "ir.")))
 }

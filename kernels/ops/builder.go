@@ -108,7 +108,8 @@ func (b *Builder) Decompose(c *Call) ([]*ir.Value, error) {
 
 // Write emits that tensor target becomes v, in place.
 func (b *Builder) Write(target, v *ir.Value) {
-	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: target}}, {Name: "src", Value: ir.Ref{Value: v}}}
+	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: target}},
+		{Name: "src", Value: ir.Ref{Value: v}}}
 	b.Emit("aten.copy_.default", args, target.Type)
 }
 

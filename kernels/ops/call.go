@@ -18,11 +18,12 @@ type Call struct {
 	Outs []ir.Type // result types; set by Table.Bind from Infer, nil while Infer runs
 
 	operands []*ir.Value // tensor operands in argument order, lists flattened, None left out
-	scalars  []*ir.Value // run-time scalar operands (FloatKind, BoolKind, IntKind without expression)
-	first    []int       // first operand of each argument, -1 if it has none
-	node     *ir.Node
-	indices  *[]Index // not nil: the definition is read for Indices
-	needs    []sym.Expr
+	// run-time scalar operands (FloatKind, BoolKind, IntKind without expression)
+	scalars []*ir.Value
+	first   []int // first operand of each argument, -1 if it has none
+	node    *ir.Node
+	indices *[]Index // not nil: the definition is read for Indices
+	needs   []sym.Expr
 }
 
 // need says, while Infer runs, that the call needs n to be over 0: a size that must
@@ -47,7 +48,8 @@ func (c *Call) index(name string) int {
 			return i
 		}
 	}
-	panic("ops: " + c.Op.sch.Name + " has no argument " + name) // a defect of the entry, caught by the table's test
+	// a defect of the entry, caught by the table's test
+	panic("ops: " + c.Op.sch.Name + " has no argument " + name)
 }
 
 // permuted returns c with the dimensions of every operand and result in another
@@ -61,7 +63,8 @@ func (c *Call) permuted(order []int) *Call {
 		return ir.TensorOf(t.DType, sizes...)
 	}
 	p := *c
-	p.Args, p.operands, p.Outs = slices.Clone(c.Args), slices.Clone(c.operands), slices.Clone(c.Outs)
+	p.Args, p.operands, p.Outs = slices.Clone(c.Args), slices.Clone(c.operands),
+		slices.Clone(c.Outs)
 	for i, v := range p.operands {
 		u := *v
 		u.Type = typ(v.Type)
@@ -143,7 +146,8 @@ func (c *Call) Load(name string, coords ...sym.Expr) *expr.Expr {
 
 // LoadAt returns the element of operand k at coords.
 func (c *Call) LoadAt(k int, coords ...sym.Expr) *expr.Expr {
-	return &expr.Expr{Op: expr.OpLoad, DType: c.operands[k].Type.DType, Buf: k, Coords: slices.Clone(coords)}
+	return &expr.Expr{Op: expr.OpLoad, DType: c.operands[k].Type.DType, Buf: k,
+		Coords: slices.Clone(coords)}
 }
 
 // Int returns an int argument, which must be a constant.

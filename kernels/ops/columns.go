@@ -24,20 +24,25 @@ func columnsOf(c *Call, image []sym.Expr) (*columns, error) {
 	for _, a := range []struct {
 		name string
 		to   *[]sym.Expr
-	}{{"kernel_size", &cl.kern}, {"dilation", &cl.dilation}, {"padding", &cl.pad}, {"stride", &cl.stride}} {
+	}{{"kernel_size", &cl.kern}, {"dilation", &cl.dilation}, {"padding", &cl.pad},
+		{"stride", &cl.stride}} {
 		var err error
 		if *a.to, err = c.spatialArg(a.name, 2); err != nil {
 			return nil, err
 		}
 	}
 	for d := range 2 {
-		if !sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) || !sym.Less(sym.Int(0), cl.kern[d]) {
-			return nil, c.Errorf("kernel %s, stride %s, dilation %s", cl.kern[d], cl.stride[d], cl.dilation[d])
+		if !sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) ||
+			!sym.Less(sym.Int(0), cl.kern[d]) {
+			return nil, c.Errorf("kernel %s, stride %s, dilation %s", cl.kern[d], cl.stride[d],
+				cl.dilation[d])
 		}
 		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
-		n := sym.Add(sym.FloorDiv(sym.Sub(sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])), reach), cl.stride[d]), sym.Int(1))
+		n := sym.Add(sym.FloorDiv(sym.Sub(sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])), reach),
+			cl.stride[d]), sym.Int(1))
 		if sym.Less(n, sym.Int(1)) {
-			return nil, c.Errorf("a kernel of %s is larger than the padded image of %s", cl.kern[d], image[d])
+			return nil, c.Errorf("a kernel of %s is larger than the padded image of %s",
+				cl.kern[d], image[d])
 		}
 		c.need(n)
 		cl.blocks = append(cl.blocks, n)
@@ -60,7 +65,8 @@ func im2col() Op {
 		}
 		t := c.Tensor("self")
 		n := t.Rank() - 3
-		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]), sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...), nil
+		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]),
+			sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...), nil
 	}
 	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", typ,
 		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
@@ -75,13 +81,16 @@ func im2col() Op {
 			in := append(slices.Clone(at[:n]), row[0])
 			guard := expr.Bool(true)
 			for d := range 2 {
-				i := sym.Sub(sym.Add(sym.Mul(block[d], cl.stride[d]), sym.Mul(row[1+d], cl.dilation[d])), cl.pad[d])
+				i := sym.Sub(sym.Add(sym.Mul(block[d], cl.stride[d]),
+					sym.Mul(row[1+d], cl.dilation[d])), cl.pad[d])
 				guard = expr.And(guard, expr.InRange(i, sym.Int(0), t.Sizes[n+1+d]))
 				in = append(in, i)
 			}
 			return in, guard, nil
 		}, times(3, func(r *Rand) Sample {
-			return NewSample("self", f32(2, r.Dim(), 5+r.Dim(), 5+r.Dim()), "kernel_size", []int{2, 3}, "dilation", []int{1 + r.IntN(2), 1}, "padding", []int{r.IntN(2), 1}, "stride", []int{1, 1 + r.IntN(2)})
+			return NewSample("self", f32(2, r.Dim(), 5+r.Dim(), 5+r.Dim()), "kernel_size",
+				[]int{2, 3}, "dilation", []int{1 + r.IntN(2), 1}, "padding", []int{r.IntN(2), 1},
+				"stride", []int{1, 1 + r.IntN(2)})
 		}))
 }
 
@@ -96,8 +105,11 @@ func col2im() Op {
 			return
 		}
 		k := sym.Mul(cl.kern...)
-		if t.Rank() != 2 && t.Rank() != 3 || differ(t.Sizes[max(t.Rank(), 1)-1], sym.Mul(cl.blocks...)) || differ(sym.Mod(t.Sizes[max(t.Rank()-2, 0)], k), sym.Int(0)) {
-			err = c.Errorf("columns of %s for %s kernel positions of %s elements", describeSizes([]ir.Type{t}), sym.Mul(cl.blocks...), k)
+		if t.Rank() != 2 && t.Rank() != 3 ||
+			differ(t.Sizes[max(t.Rank(), 1)-1], sym.Mul(cl.blocks...)) ||
+			differ(sym.Mod(t.Sizes[max(t.Rank()-2, 0)], k), sym.Int(0)) {
+			err = c.Errorf("columns of %s for %s kernel positions of %s elements",
+				describeSizes([]ir.Type{t}), sym.Mul(cl.blocks...), k)
 			return
 		}
 		return cl, sym.FloorDiv(t.Sizes[t.Rank()-2], k), image, nil
@@ -110,7 +122,8 @@ func col2im() Op {
 				return nil, err
 			}
 			t := c.Tensor("self")
-			return []ir.Type{ir.TensorOf(t.DType, slices.Concat(t.Sizes[:t.Rank()-2], []sym.Expr{channels}, image)...)}, nil
+			return []ir.Type{ir.TensorOf(t.DType, slices.Concat(t.Sizes[:t.Rank()-2],
+				[]sym.Expr{channels}, image)...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			if err := c.real(); err != nil {
@@ -134,18 +147,22 @@ func col2im() Op {
 				x := sym.Sub(sym.Add(at[n+1+d], cl.pad[d]), sym.Mul(v.Expr(), cl.dilation[d]))
 				q := sym.FloorDiv(x, cl.stride[d])
 				block = append(block, q)
-				guard = expr.And(guard, expr.And(expr.IdxLe(sym.Mod(x, cl.stride[d]), sym.Int(0)), expr.InRange(q, sym.Int(0), cl.blocks[d])))
+				guard = expr.And(guard, expr.And(expr.IdxLe(sym.Mod(x, cl.stride[d]), sym.Int(0)),
+					expr.InRange(q, sym.Int(0), cl.blocks[d])))
 			}
 			row := sym.Add(sym.Mul(at[n], cl.kern[0], cl.kern[1]), sym.RowMajor(cl.kern[:], k[:]))
 			in := append(slices.Clone(at[:n]), row, sym.RowMajor(cl.blocks, block))
-			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)), expr.Num(m, 0)))
+			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)),
+				expr.Num(m, 0)))
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
 		},
 		Samples: times(3, func(r *Rand) Sample {
 			// 6×7 pixels, a kernel of 2×3 and padding 1.
 			s := 1 + r.Int64N(2)
 			blocks := ((6+2-2)/s + 1) * ((7+2-3)/s + 1)
-			return NewSample("self", f32(2, 3*6, blocks), "output_size", []int{6, 7}, "kernel_size", []int{2, 3}, "dilation", []int{1, 1}, "padding", []int{1, 1}, "stride", []int64{s, s})
+			return NewSample("self", f32(2, 3*6, blocks), "output_size", []int{6, 7}, "kernel_size",
+				[]int{2, 3}, "dilation", []int{1, 1}, "padding", []int{1, 1}, "stride",
+				[]int64{s, s})
 		}),
 	}
 }

@@ -11,23 +11,27 @@ import (
 func combineOps() []Op {
 	two := func(r *Rand) []Sample {
 		n := r.Dim()
-		return []Sample{NewSample("tensors", []Input{f32(n, r.Dim()), f32(n), f32(n, 2)}), NewSample("tensors", []Input{f32(), f32()})}
+		return []Sample{NewSample("tensors", []Input{f32(n, r.Dim()), f32(n), f32(n, 2)}),
+			NewSample("tensors", []Input{f32(), f32()})}
 	}
 	vectors := func(r *Rand) []Sample {
-		return []Sample{NewSample("tensors", []Input{f32(r.Dim()), f32(r.Dim()), f32(2)}), NewSample("tensors", []Input{f32(r.Dim())})}
+		return []Sample{NewSample("tensors", []Input{f32(r.Dim()), f32(r.Dim()), f32(2)}),
+			NewSample("tensors", []Input{f32(r.Dim())})}
 	}
 	return []Op{
-		derived("aten::column_stack(Tensor[] tensors) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			columns, err := c.each("tensors", func(x *ir.Value) *ir.Value {
-				if x.Type.Rank() > 1 {
-					return x
-				}
-				return b.Op("aten.reshape.default", x, []sym.Expr{x.Type.Numel(), sym.Int(1)})
-			})
-			return b.Op("aten.cat.default", columns, 1), err
-		}, two),
+		derived("aten::column_stack(Tensor[] tensors) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				columns, err := c.each("tensors", func(x *ir.Value) *ir.Value {
+					if x.Type.Rank() > 1 {
+						return x
+					}
+					return b.Op("aten.reshape.default", x, []sym.Expr{x.Type.Numel(), sym.Int(1)})
+				})
+				return b.Op("aten.cat.default", columns, 1), err
+			}, two),
 		derived("aten::block_diag(Tensor[] tensors) -> Tensor", blockDiag, func(r *Rand) []Sample {
-			return []Sample{NewSample("tensors", []Input{f32(r.Dim(), r.Dim()), f32(3), f32(), f32(2, 1)})}
+			return []Sample{NewSample("tensors", []Input{f32(r.Dim(), r.Dim()), f32(3), f32(),
+				f32(2, 1)})}
 		}),
 		derived("aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesianProduct, vectors),
 		{
@@ -37,7 +41,9 @@ func combineOps() []Op {
 				if !ok {
 					return nil, c.Errorf("%s do not broadcast", describeSizes(c.Tensors("tensors")))
 				}
-				return c.each("tensors", func(x *ir.Value) *ir.Value { return b.Op("aten.expand.default", x, sizes) })
+				return c.each("tensors", func(x *ir.Value) *ir.Value {
+					return b.Op("aten.expand.default", x, sizes)
+				})
 			},
 			Samples: func(r *Rand) []Sample {
 				n := r.Dim()
@@ -52,15 +58,18 @@ func combineOps() []Op {
 		}),
 		derived("aten::trace(Tensor self) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			if c.Tensor("self").Rank() != 2 {
-				return nil, c.Errorf("the trace of a tensor with %d dimensions", c.Tensor("self").Rank())
+				return nil, c.Errorf("the trace of a tensor with %d dimensions",
+					c.Tensor("self").Rank())
 			}
 			return b.Op("aten.sum.default", b.Op("aten.diagonal.default", c.Value("self"))), nil
 		}, selfSamples(2)),
 		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensorDot, func(r *Rand) []Sample {
 			a, k, m := r.Dim(), r.Dim(), r.Dim()
 			return []Sample{
-				NewSample("self", f32(a, k, m), "other", f32(m, 3, k), "dims_self", []int{1, 2}, "dims_other", []int{2, 0}),
-				NewSample("self", f32(a, k), "other", f32(m), "dims_self", []int{}, "dims_other", []int{}),
+				NewSample("self", f32(a, k, m), "other", f32(m, 3, k), "dims_self", []int{1, 2},
+					"dims_other", []int{2, 0}),
+				NewSample("self", f32(a, k), "other", f32(m), "dims_self", []int{},
+					"dims_other", []int{}),
 			}
 		}),
 	}
@@ -134,7 +143,8 @@ func blockDiag(b *Builder, c *Call) (*ir.Value, error) {
 	left := sym.Int(0)
 	for i, x := range blocks {
 		next := sym.Add(left, types[i].Sizes[1])
-		blocks[i] = b.Op("aten.constant_pad_nd.default", b.cast(x, d), []sym.Expr{left, sym.Sub(width, next)}, 0)
+		blocks[i] = b.Op("aten.constant_pad_nd.default", b.cast(x, d),
+			[]sym.Expr{left, sym.Sub(width, next)}, 0)
 		left = next
 	}
 	return b.Op("aten.cat.default", blocks, 0), nil
@@ -215,7 +225,10 @@ func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
 		}
 	}
 	rows, k, columns := of(x.Type, keepX), sym.Mul(of(x.Type, sumX)...), of(y.Type, keepY)
-	left := b.Op("aten.reshape.default", b.Op("aten.permute.default", x, slices.Concat(keepX, sumX)), []sym.Expr{sym.Mul(rows...), k})
-	right := b.Op("aten.reshape.default", b.Op("aten.permute.default", y, slices.Concat(sumY, keepY)), []sym.Expr{k, sym.Mul(columns...)})
-	return b.Op("aten.reshape.default", b.Op("aten.mm.default", left, right), slices.Concat(rows, columns)), nil
+	left := b.Op("aten.reshape.default", b.Op("aten.permute.default", x, slices.Concat(keepX,
+		sumX)), []sym.Expr{sym.Mul(rows...), k})
+	right := b.Op("aten.reshape.default", b.Op("aten.permute.default", y,
+		slices.Concat(sumY, keepY)), []sym.Expr{k, sym.Mul(columns...)})
+	return b.Op("aten.reshape.default", b.Op("aten.mm.default", left, right),
+		slices.Concat(rows, columns)), nil
 }

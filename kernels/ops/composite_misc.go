@@ -11,9 +11,11 @@ import (
 // tensorCompositeOps are composites of products, gathers and joins.
 func tensorCompositeOps() []Op {
 	return []Op{
-		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore), repeatEach().core(repeatEachCore), innerProduct(),
+		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore),
+		repeatEach().core(repeatEachCore), innerProduct(),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
-		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", "indexing", "xy"),
+		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
+			"indexing", "xy"),
 	}
 }
 
@@ -43,31 +45,33 @@ func takeAlongDim() Op {
 		self[d], idx[d] = t.Sizes[d], i.Sizes[d]
 		return
 	}
-	return composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", func(c *Call) (ir.Type, error) {
-		_, idx, _, err := sizes(c)
-		return ir.TensorOf(c.Tensor("self").DType, idx...), err
-	}, func(b *Builder, c *Call) *ir.Value {
-		self, idx, d, _ := sizes(c) // Infer has checked
-		fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
-			if !c.Has("dim") {
-				return b.Op("aten.reshape.default", x, []int{-1})
+	return composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+		func(c *Call) (ir.Type, error) {
+			_, idx, _, err := sizes(c)
+			return ir.TensorOf(c.Tensor("self").DType, idx...), err
+		}, func(b *Builder, c *Call) *ir.Value {
+			self, idx, d, _ := sizes(c) // Infer has checked
+			fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
+				if !c.Has("dim") {
+					return b.Op("aten.reshape.default", x, []int{-1})
+				}
+				return b.Op("aten.expand.default", x, sizes)
 			}
-			return b.Op("aten.expand.default", x, sizes)
-		}
-		at := fit(c.Value("indices"), idx)
-		if c.Has("dim") {
-			at = b.Op("aten.remainder.Scalar", at, self[d])
-		}
-		return b.Op("aten.gather.default", fit(c.Value("self"), self), d, at)
-	}, func(r *Rand) []Sample {
-		a, b := r.Dim(), r.Dim()
-		return []Sample{
-			NewSample("self", f32(a, b), "indices", indices(b, a, 2), "dim", 1),
-			NewSample("self", f32(a, b), "indices", indices(a, 3, 1), "dim", 0),
-			NewSample("self", f32(a, b), "indices", Tensor(ir.Int64, Values{Lo: float64(-2 * b), Hi: float64(2 * b)}, a, 3), "dim", -1),
-			NewSample("self", f32(a, b), "indices", indices(a*b, 2, 2)),
-		}
-	})
+			at := fit(c.Value("indices"), idx)
+			if c.Has("dim") {
+				at = b.Op("aten.remainder.Scalar", at, self[d])
+			}
+			return b.Op("aten.gather.default", fit(c.Value("self"), self), d, at)
+		}, func(r *Rand) []Sample {
+			a, b := r.Dim(), r.Dim()
+			return []Sample{
+				NewSample("self", f32(a, b), "indices", indices(b, a, 2), "dim", 1),
+				NewSample("self", f32(a, b), "indices", indices(a, 3, 1), "dim", 0),
+				NewSample("self", f32(a, b), "indices", Tensor(ir.Int64, Values{Lo: float64(-2 * b),
+					Hi: float64(2 * b)}, a, 3), "dim", -1),
+				NewSample("self", f32(a, b), "indices", indices(a*b, 2, 2)),
+			}
+		})
 }
 
 func oneHot() Op {
@@ -80,11 +84,13 @@ func oneHot() Op {
 			case err != nil:
 				return nil, err
 			case n <= 0:
-				return nil, c.Errorf("the number of classes follows from the data; pass num_classes")
+				return nil,
+					c.Errorf("the number of classes follows from the data; pass num_classes")
 			case t.DType != ir.Int64:
 				return nil, c.Errorf("not defined on %s", t.DType)
 			}
-			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)}, nil
+			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)},
+				nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			vars, at := indexVars(c.Outs[0].Sizes)
@@ -92,7 +98,9 @@ func oneHot() Op {
 			hot := expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
 			return []expr.Tensor{{DType: ir.Int64, Vars: vars, Body: expr.Cast(ir.Int64, hot)}}, nil
 		},
-		Samples: times(2, func(r *Rand) Sample { return NewSample("self", indices(5, r.Shape(r.IntN(3))...), "num_classes", 5) }),
+		Samples: times(2, func(r *Rand) Sample {
+			return NewSample("self", indices(5, r.Shape(r.IntN(3))...), "num_classes", 5)
+		}),
 	}
 }
 
@@ -125,42 +133,44 @@ func differences() Op {
 		sizes[d] = sym.Max(sym.Sub(sizes[d], sym.Int(n)), sym.Int(0))
 		return ir.TensorOf(t.DType, sizes...), nil
 	}
-	return composite("aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", typ, func(b *Builder, c *Call) *ir.Value {
-		x := c.Value("self")
-		n, _ := c.Int("n") // Infer has checked
-		d, _ := c.dim("dim", x.Type.Rank())
-		var parts []*ir.Value
-		for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
-			if v != nil {
-				parts = append(parts, v)
+	return composite(
+		"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", typ, func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			n, _ := c.Int("n") // Infer has checked
+			d, _ := c.dim("dim", x.Type.Rank())
+			var parts []*ir.Value
+			for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
+				if v != nil {
+					parts = append(parts, v)
+				}
 			}
-		}
-		if len(parts) > 1 {
-			x = b.Op("aten.cat.default", parts, d)
-		}
-		op := "aten.sub.Tensor"
-		if x.Type.DType == ir.Bool {
-			op = "aten.logical_xor.default"
-		}
-		for range n {
-			if x.Type.Sizes[d].IsZero() {
-				break
+			if len(parts) > 1 {
+				x = b.Op("aten.cat.default", parts, d)
 			}
-			m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
-			x = b.Op(op, b.Op("aten.narrow.default", x, d, 1, m), b.Op("aten.narrow.default", x, d, 0, m))
-		}
-		if n == 0 {
-			x = b.Op("aten.clone.default", x, Kw("memory_format", ir.ContiguousFormat))
-		}
-		return x
-	}, func(r *Rand) []Sample {
-		return []Sample{
-			NewSample("self", f32(4, 5)),
-			NewSample("self", f32(5, r.Dim()), "n", 2, "dim", 0),
-			NewSample("self", f32(2, 5), "prepend", f32(2, 1), "append", f32(2, 2)),
-			NewSample("self", Tensor(ir.Bool, Values{}, 6)),
-		}
-	})
+			op := "aten.sub.Tensor"
+			if x.Type.DType == ir.Bool {
+				op = "aten.logical_xor.default"
+			}
+			for range n {
+				if x.Type.Sizes[d].IsZero() {
+					break
+				}
+				m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
+				x = b.Op(op, b.Op("aten.narrow.default", x, d, 1, m), b.Op("aten.narrow.default",
+					x, d, 0, m))
+			}
+			if n == 0 {
+				x = b.Op("aten.clone.default", x, Kw("memory_format", ir.ContiguousFormat))
+			}
+			return x
+		}, func(r *Rand) []Sample {
+			return []Sample{
+				NewSample("self", f32(4, 5)),
+				NewSample("self", f32(5, r.Dim()), "n", 2, "dim", 0),
+				NewSample("self", f32(2, 5), "prepend", f32(2, 1), "append", f32(2, 2)),
+				NewSample("self", Tensor(ir.Bool, Values{}, 6)),
+			}
+		})
 }
 
 // weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
@@ -173,8 +183,10 @@ func weightNorm() Op {
 			if err == nil && d != -1 {
 				_, err = c.wrapDim(d, v.Rank())
 			}
-			if err == nil && (!v.DType.IsFloat() || g.DType != v.DType || !broadcastsTo(g, v.Sizes)) {
-				err = c.Errorf("weights of %s and %s: %s", v.DType, g.DType, describeSizes([]ir.Type{v, g}))
+			if err == nil && (!v.DType.IsFloat() || g.DType != v.DType ||
+				!broadcastsTo(g, v.Sizes)) {
+				err = c.Errorf("weights of %s and %s: %s", v.DType, g.DType,
+					describeSizes([]ir.Type{v, g}))
 			}
 			return one(ir.TensorOf(v.DType, v.Sizes...), err)
 		},
@@ -257,37 +269,42 @@ func repeatEach() Op {
 
 // innerProduct is torch.inner: a product over the last dimensions of both.
 func innerProduct() Op {
-	return composite("aten::inner(Tensor self, Tensor other) -> Tensor", func(c *Call) (ir.Type, error) {
-		x, y := c.Tensor("self"), c.Tensor("other")
-		switch {
-		case x.DType != y.DType:
-			return x, c.Errorf("the product of %s and %s", x.DType, y.DType)
-		case x.Rank() == 0:
-			return y.Dense(), nil
-		case y.Rank() == 0:
-			return x.Dense(), nil
-		case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
-			return x, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
-		}
-		return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1], y.Sizes[:y.Rank()-1])...), nil
-	}, func(b *Builder, c *Call) *ir.Value {
-		x, y := c.Value("self"), c.Value("other")
-		if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
-			return b.Op("aten.mul.Tensor", x, y)
-		}
-		k := x.Type.Sizes[x.Type.Rank()-1]
-		rows := func(v *ir.Value) *ir.Value {
-			return b.Op("aten.reshape.default", v, []sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
-		}
-		p := b.Op("aten.mm.default", rows(x), b.Op("aten.permute.default", rows(y), []int{1, 0}))
-		return b.Op("aten.view.default", p, c.Outs[0].Sizes)
-	}, func(r *Rand) []Sample {
-		k := r.Dim()
-		return []Sample{
-			NewSample("self", f32(k), "other", f32(k)),
-			NewSample("self", f32(2, 3, k), "other", f32(r.Dim(), k)),
-		}
-	})
+	return composite("aten::inner(Tensor self, Tensor other) -> Tensor",
+		func(c *Call) (ir.Type, error) {
+			x, y := c.Tensor("self"), c.Tensor("other")
+			switch {
+			case x.DType != y.DType:
+				return x, c.Errorf("the product of %s and %s", x.DType, y.DType)
+			case x.Rank() == 0:
+				return y.Dense(), nil
+			case y.Rank() == 0:
+				return x.Dense(), nil
+			case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
+				return x, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
+			}
+			return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1],
+					y.Sizes[:y.Rank()-1])...),
+				nil
+		}, func(b *Builder, c *Call) *ir.Value {
+			x, y := c.Value("self"), c.Value("other")
+			if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
+				return b.Op("aten.mul.Tensor", x, y)
+			}
+			k := x.Type.Sizes[x.Type.Rank()-1]
+			rows := func(v *ir.Value) *ir.Value {
+				return b.Op("aten.reshape.default", v,
+					[]sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
+			}
+			p := b.Op("aten.mm.default", rows(x), b.Op("aten.permute.default", rows(y),
+				[]int{1, 0}))
+			return b.Op("aten.view.default", p, c.Outs[0].Sizes)
+		}, func(r *Rand) []Sample {
+			k := r.Dim()
+			return []Sample{
+				NewSample("self", f32(k), "other", f32(k)),
+				NewSample("self", f32(2, 3, k), "other", f32(r.Dim(), k)),
+			}
+		})
 }
 
 // meshgrid expands vectors to a grid, one result for each.
@@ -296,7 +313,8 @@ func meshgrid(schema string, more ...any) Op {
 		ts := c.Tensors("tensors")
 		for _, t := range ts {
 			if t.Rank() > 1 || t.DType != ts[0].DType {
-				return nil, nil, c.Errorf("a grid of %s and %s", t.DType, describeSizes([]ir.Type{t}))
+				return nil, nil, c.Errorf("a grid of %s and %s", t.DType,
+					describeSizes([]ir.Type{t}))
 			}
 			sizes = append(sizes, t.Numel())
 		}
@@ -344,14 +362,16 @@ func meshgrid(schema string, more ...any) Op {
 			var out []View
 			for i, t := range c.Tensors("tensors") {
 				rank := t.Rank()
-				out = append(out, View{Of: c.Operand("tensors") + i, Map: func(at []sym.Expr) []sym.Expr {
-					return at[axis(i) : axis(i)+1][:rank]
-				}})
+				out = append(out, View{Of: c.Operand("tensors") + i,
+					Map: func(at []sym.Expr) []sym.Expr {
+						return at[axis(i) : axis(i)+1][:rank]
+					}})
 			}
 			return out, nil
 		},
 		Samples: times(2, func(r *Rand) Sample {
-			return NewSample(append([]any{"tensors", []Input{f32(1 + r.Dim()), f32(1 + r.Dim()), f32(1 + r.Dim())}}, more...)...)
+			return NewSample(append([]any{"tensors", []Input{f32(1 + r.Dim()), f32(1 + r.Dim()),
+				f32(1 + r.Dim())}}, more...)...)
 		}),
 	}
 }

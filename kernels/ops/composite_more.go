@@ -25,12 +25,14 @@ func seldomOps() []Op {
 	}
 	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
 	two := func(r *Rand) []Sample {
-		return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)), NewSample("self", f32(2, 3, 3), "other", f32(2, 3, 3), "dim", 2)}
+		return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)),
+			NewSample("self", f32(2, 3, 3), "other", f32(2, 3, 3), "dim", 2)}
 	}
 	return []Op{
 		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks, selfSamples(2)),
 		{
-			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds + ") -> (Tensor, Tensor noise_out)",
+			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds +
+				") -> (Tensor, Tensor noise_out)",
 			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 				y, err := leaks(b, c)
 				return []*ir.Value{y, c.Value("noise")}, err
@@ -40,22 +42,27 @@ func seldomOps() []Op {
 				return []Sample{NewSample("self", f32(s...), "noise", f32(s...), "lower", 0.1)}
 			},
 		},
-		derived("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			if c.Has("dim") {
-				return crossProduct(b, c, "dim")
-			}
-			for d, n := range c.Tensor("self").Sizes {
-				if n.Is(3) {
-					return crossAlong(b, c, d)
+		derived("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				if c.Has("dim") {
+					return crossProduct(b, c, "dim")
 				}
-			}
-			return nil, c.Errorf("no dimension of size 3 in %s", describeSizes([]ir.Type{c.Tensor("self")}))
-		}, two),
-		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf, func(r *Rand) []Sample {
-			return []Sample{NewSample("x", f32(r.Dim())), NewSample("x", f32(3), "N", 5, "increasing", true)}
-		}),
+				for d, n := range c.Tensor("self").Sizes {
+					if n.Is(3) {
+						return crossAlong(b, c, d)
+					}
+				}
+				return nil, c.Errorf("no dimension of size 3 in %s",
+					describeSizes([]ir.Type{c.Tensor("self")}))
+			}, two),
+		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf,
+			func(r *Rand) []Sample {
+				return []Sample{NewSample("x", f32(r.Dim())), NewSample("x", f32(3), "N", 5,
+					"increasing", true)}
+			}),
 		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			product := b.Op("aten.mul.Scalar", b.Op("aten.outer.default", c.Value("vec1"), c.Value("vec2")), c.Arg("alpha"))
+			product := b.Op("aten.mul.Scalar", b.Op("aten.outer.default", c.Value("vec1"),
+				c.Value("vec2")), c.Arg("alpha"))
 			if beta, err := c.Float("beta"); err != nil || beta == 0 {
 				return product, err
 			}
@@ -63,14 +70,16 @@ func seldomOps() []Op {
 		}, func(r *Rand) []Sample {
 			m, n := r.Dim(), r.Dim()
 			return []Sample{
-				NewSample("self", f32(m, n), "vec1", f32(m), "vec2", f32(n), "beta", 0.5, "alpha", 2),
+				NewSample("self", f32(m, n), "vec1", f32(m), "vec2", f32(n), "beta", 0.5,
+					"alpha", 2),
 				NewSample("self", f32(n), "vec1", f32(m), "vec2", f32(n), "beta", 0),
 			}
 		}),
 		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
 				base, err := c.Float("base")
-				at := b.Op("aten.linspace.default", c.Arg("start"), c.Arg("end"), c.Arg("steps"), Kw("dtype", ir.Float64))
+				at := b.Op("aten.linspace.default", c.Arg("start"), c.Arg("end"), c.Arg("steps"),
+					Kw("dtype", ir.Float64))
 				y := b.Op("aten.exp.default", b.Op("aten.mul.Scalar", at, math.Log(base)))
 				if base == 2 {
 					y = b.Op("aten.exp2.default", at)
@@ -86,7 +95,8 @@ func seldomOps() []Op {
 			return []Sample{
 				NewSample("theta", f32(2, 2, 3), "size", []int{2, 3, 5, 4}, "align_corners", false),
 				NewSample("theta", f32(1, 2, 3), "size", []int{1, 3, 1, 4}, "align_corners", true),
-				NewSample("theta", f32(2, 3, 4), "size", []int{2, 1, 2, 3, 4}, "align_corners", false),
+				NewSample("theta", f32(2, 3, 4), "size", []int{2, 1, 2, 3, 4},
+					"align_corners", false),
 			}
 		}),
 	}
@@ -137,8 +147,10 @@ func affineGrid(b *Builder, c *Call) (*ir.Value, error) {
 		return nil, err
 	}
 	n := len(sizes) - 2
-	if t := theta.Type; n != 2 && n != 3 || t.Rank() != 3 || !t.Sizes[1].Is(int64(n)) || !t.Sizes[2].Is(int64(n)+1) {
-		return nil, c.Errorf("a grid of %d dimensions for maps of %s", n, describeSizes([]ir.Type{theta.Type}))
+	if t := theta.Type; n != 2 && n != 3 || t.Rank() != 3 || !t.Sizes[1].Is(int64(n)) ||
+		!t.Sizes[2].Is(int64(n)+1) {
+		return nil, c.Errorf("a grid of %d dimensions for maps of %s", n,
+			describeSizes([]ir.Type{theta.Type}))
 	}
 	d := theta.Type.DType
 	grid := sizes[2:]
@@ -158,10 +170,12 @@ func affineGrid(b *Builder, c *Call) (*ir.Value, error) {
 		}
 		shape := []int{1, 1, 1}[:n]
 		shape[i] = -1
-		columns = append(columns, b.Op("aten.expand.default", b.Op("aten.reshape.default", at, shape), grid))
+		columns = append(columns, b.Op("aten.expand.default", b.Op("aten.reshape.default", at,
+			shape), grid))
 	}
 	columns = append(columns, b.Op("aten.ones_like.default", columns[0]))
-	places := b.Op("aten.reshape.default", b.Op("aten.stack.default", columns, -1), []int{1, -1, n + 1})
+	places := b.Op("aten.reshape.default", b.Op("aten.stack.default", columns, -1),
+		[]int{1, -1, n + 1})
 	mapped := b.Op("aten.matmul.default", places, b.Op("aten.transpose.int", theta, 1, 2))
 	shape := append(append(sizes[:1:1], grid...), theta.Type.Sizes[1])
 	return b.Op("aten.reshape.default", mapped, shape), nil

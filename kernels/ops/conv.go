@@ -39,7 +39,8 @@ func convOf(c *Call) (*convolution, error) {
 	cv := &convolution{x: c.Tensor("input"), w: c.Tensor("weight")}
 	n := cv.w.Rank() - 2
 	if n < 1 || cv.x.Rank() != n+2 {
-		return nil, c.Errorf("an input with %d dimensions and a weight with %d", cv.x.Rank(), cv.w.Rank())
+		return nil, c.Errorf("an input with %d dimensions and a weight with %d", cv.x.Rank(),
+			cv.w.Rank())
 	}
 	if cv.x.DType != cv.w.DType {
 		return nil, c.Errorf("an input of %s and a weight of %s", cv.x.DType, cv.w.DType)
@@ -54,7 +55,8 @@ func convOf(c *Call) (*convolution, error) {
 		lists = append(lists, list{"before", &cv.before}, list{"after", &cv.after})
 	} else {
 		cv.transposed = c.Bool("transposed")
-		lists = append(lists, list{"padding", &cv.before}, list{"padding", &cv.after}, list{"output_padding", &cv.outPad})
+		lists = append(lists, list{"padding", &cv.before}, list{"padding", &cv.after},
+			list{"output_padding", &cv.outPad})
 	}
 	for _, l := range lists {
 		var err error
@@ -64,7 +66,8 @@ func convOf(c *Call) (*convolution, error) {
 	}
 	for d := range n {
 		if !sym.Less(sym.Int(0), cv.stride[d]) || !sym.Less(sym.Int(0), cv.dilation[d]) {
-			return nil, c.Errorf("a stride of %s and a dilation of %s", cv.stride[d], cv.dilation[d])
+			return nil, c.Errorf("a stride of %s and a dilation of %s", cv.stride[d],
+				cv.dilation[d])
 		}
 	}
 	var err error
@@ -106,9 +109,11 @@ func (cv *convolution) outType(c *Call) (ir.Type, error) {
 		reach := sym.Mul(cv.dilation[d], sym.Sub(k, sym.Int(1)))
 		var o sym.Expr
 		if cv.transposed {
-			o = sym.Add(sym.Mul(sym.Sub(l, sym.Int(1)), cv.stride[d]), sym.Neg(sym.Add(cv.before[d], cv.after[d])), reach, cv.outPad[d], sym.Int(1))
+			o = sym.Add(sym.Mul(sym.Sub(l, sym.Int(1)), cv.stride[d]),
+				sym.Neg(sym.Add(cv.before[d], cv.after[d])), reach, cv.outPad[d], sym.Int(1))
 		} else {
-			o = sym.Add(sym.FloorDiv(sym.Sub(sym.Add(l, cv.before[d], cv.after[d]), sym.Add(reach, sym.Int(1))), cv.stride[d]), sym.Int(1))
+			o = sym.Add(sym.FloorDiv(sym.Sub(sym.Add(l, cv.before[d], cv.after[d]),
+				sym.Add(reach, sym.Int(1))), cv.stride[d]), sym.Int(1))
 		}
 		if sym.Less(o, sym.Int(0)) {
 			return ir.Type{}, c.Errorf("a kernel of %s is larger than the padded input of %s", k, l)
@@ -154,7 +159,8 @@ func (cv *convolution) compute(c *Call, at []sym.Expr) *expr.Expr {
 	for d, n := range cv.kern {
 		k := each("k"+itoa(d), n)
 		ws = append(ws, k)
-		i := sym.Sub(sym.Add(sym.Mul(at[2+d], cv.stride[d]), sym.Mul(k, cv.dilation[d])), cv.before[d])
+		i := sym.Sub(sym.Add(sym.Mul(at[2+d], cv.stride[d]), sym.Mul(k, cv.dilation[d])),
+			cv.before[d])
 		if cv.transposed {
 			i = sym.Sub(sym.Add(at[2+d], cv.before[d]), sym.Mul(k, cv.dilation[d]))
 			guard = expr.And(guard, expr.IdxLe(sym.Mod(i, cv.stride[d]), sym.Int(0)))
@@ -183,9 +189,11 @@ func convOps() []Op {
 	ops := []Op{
 		convEntry(convolutionSchema),
 		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-			"benchmark", false, "deterministic", false, "cudnn_enabled", true, "allow_tf32", true).core(convolutionCore),
+			"benchmark", false, "deterministic", false, "cudnn_enabled", true, "allow_tf32",
+			true).core(convolutionCore),
 		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-			"benchmark", false, "deterministic", false, "cudnn_enabled", true).core(convolutionCore),
+			"benchmark", false, "deterministic", false, "cudnn_enabled", true).core(
+			convolutionCore),
 	}
 	padded := convEntry(paddedSchema)
 	padded.Samples = paddedSamples
@@ -211,7 +219,8 @@ func convEntry(schema string, more ...any) Op {
 				return nil, err
 			}
 			vars, at := indexVars(c.Outs[0].Sizes)
-			return []expr.Tensor{{DType: cv.x.DType, Vars: vars, Body: expr.Cast(cv.x.DType, cv.compute(c, at))}}, nil
+			return []expr.Tensor{{DType: cv.x.DType, Vars: vars, Body: expr.Cast(cv.x.DType,
+				cv.compute(c, at))}}, nil
 		},
 		Samples: func(r *Rand) []Sample { return convSamples(r, more...) },
 	}
@@ -219,7 +228,8 @@ func convEntry(schema string, more ...any) Op {
 
 func convSamples(r *Rand, more ...any) []Sample {
 	var out []Sample
-	add := func(d ir.DType, x, w []int64, bias bool, stride, pad, dil []int64, transposed bool, outPad []int64, groups int64) {
+	add := func(d ir.DType, x, w []int64, bias bool, stride, pad, dil []int64, transposed bool,
+		outPad []int64, groups int64) {
 		args := []any{"input", Tensor(d, Values{}, x...), "weight", Tensor(d, Values{}, w...)}
 		if n := w[0]; bias {
 			if transposed {
@@ -229,21 +239,31 @@ func convSamples(r *Rand, more ...any) []Sample {
 		} else {
 			args = append(args, "bias", nil)
 		}
-		args = append(args, "stride", stride, "padding", pad, "dilation", dil, "transposed", transposed, "output_padding", outPad, "groups", groups)
+		args = append(args, "stride", stride, "padding", pad, "dilation", dil, "transposed",
+			transposed, "output_padding", outPad, "groups", groups)
 		out = append(out, NewSample(append(args, more...)...))
 	}
 	f := ir.Float32
 	zero := []int64{0, 0}
-	add(f, []int64{2, 3, 9}, []int64{4, 3, 3}, true, []int64{2}, []int64{1}, []int64{1}, false, zero[:1], 1)
-	add(f, []int64{1, 2, 8, 7}, []int64{3, 2, 3, 2}, false, []int64{1, 2}, []int64{0, 1}, []int64{2, 1}, false, zero, 1)
-	add(f, []int64{2, 4, 5, 6}, []int64{6, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, zero, 2)
-	add(f, []int64{1, 3, 6, 6}, []int64{6, 1, 3, 3}, true, []int64{2, 2}, []int64{1, 1}, []int64{1, 1}, false, zero, 3)
-	add(f, []int64{2, 5, 3, r.Dim()}, []int64{4, 5, 1, 1}, true, []int64{1}, []int64{0}, []int64{1}, false, []int64{0}, 1)
-	add(f, []int64{1, 2, 4, 5, 3}, []int64{3, 2, 2, 3, 2}, true, []int64{1, 2, 1}, []int64{0, 1, 1}, []int64{1, 1, 2}, false, []int64{0, 0, 0}, 1)
-	add(f, []int64{2, 3, 5}, []int64{3, 2, 4}, true, []int64{2}, []int64{1}, []int64{1}, true, []int64{1}, 1)
-	add(f, []int64{1, 4, 3, 4}, []int64{4, 3, 3, 2}, true, []int64{2, 3}, []int64{1, 0}, []int64{1, 2}, true, []int64{1, 0}, 2)
+	add(f, []int64{2, 3, 9}, []int64{4, 3, 3}, true, []int64{2}, []int64{1}, []int64{1}, false,
+		zero[:1], 1)
+	add(f, []int64{1, 2, 8, 7}, []int64{3, 2, 3, 2}, false, []int64{1, 2}, []int64{0, 1},
+		[]int64{2, 1}, false, zero, 1)
+	add(f, []int64{2, 4, 5, 6}, []int64{6, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1},
+		[]int64{1, 1}, false, zero, 2)
+	add(f, []int64{1, 3, 6, 6}, []int64{6, 1, 3, 3}, true, []int64{2, 2}, []int64{1, 1},
+		[]int64{1, 1}, false, zero, 3)
+	add(f, []int64{2, 5, 3, r.Dim()}, []int64{4, 5, 1, 1}, true, []int64{1}, []int64{0}, []int64{1},
+		false, []int64{0}, 1)
+	add(f, []int64{1, 2, 4, 5, 3}, []int64{3, 2, 2, 3, 2}, true, []int64{1, 2, 1}, []int64{0, 1, 1},
+		[]int64{1, 1, 2}, false, []int64{0, 0, 0}, 1)
+	add(f, []int64{2, 3, 5}, []int64{3, 2, 4}, true, []int64{2}, []int64{1}, []int64{1}, true,
+		[]int64{1}, 1)
+	add(f, []int64{1, 4, 3, 4}, []int64{4, 3, 3, 2}, true, []int64{2, 3}, []int64{1, 0},
+		[]int64{1, 2}, true, []int64{1, 0}, 2)
 	for _, d := range []ir.DType{ir.Float64, ir.Float16, ir.BFloat16, ir.Int64} {
-		add(d, []int64{1, 2, 5, 5}, []int64{2, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1}, []int64{1, 1}, false, zero, 1)
+		add(d, []int64{1, 2, 5, 5}, []int64{2, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1},
+			[]int64{1, 1}, false, zero, 1)
 	}
 	return out
 }
@@ -261,8 +281,10 @@ func paddedSamples(r *Rand) []Sample {
 	var out []Sample
 	for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.BFloat16} {
 		k, groups := int64(i), []int64{1, 2, 4, 1}[i]
-		out = append(out, NewSample("input", Tensor(d, Values{}, 1+k%2, 4, 5+k, 3+r.Dim()), "weight", Tensor(d, Values{}, 4, 4/groups, 3, 2), "bias", Tensor(d, Values{}, 4),
-			"stride", []int64{1 + k%2, 2}, "before", []int64{k, 0}, "after", []int64{1, k % 3}, "dilation", []int64{1, 1 + k/2}, "groups", groups))
+		out = append(out, NewSample("input", Tensor(d, Values{}, 1+k%2, 4, 5+k, 3+r.Dim()),
+			"weight", Tensor(d, Values{}, 4, 4/groups, 3, 2), "bias", Tensor(d, Values{}, 4),
+			"stride", []int64{1 + k%2, 2}, "before", []int64{k, 0}, "after", []int64{1, k % 3},
+			"dilation", []int64{1, 1 + k/2}, "groups", groups))
 	}
 	return out
 }

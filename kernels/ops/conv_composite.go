@@ -12,15 +12,24 @@ import (
 // spatial dimensions, with padding given by name, and without a batch.
 func convComposites() []Op {
 	return []Op{
-		convComposite("aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
-		convComposite("aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
-		convComposite("aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
-		convComposite("aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
-		convComposite("aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
-		convComposite("aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
-		convComposite("aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", 1),
-		convComposite("aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", 2),
-		convComposite("aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", 3),
+		convComposite(
+			"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
+		convComposite(
+			"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
+		convComposite(
+			"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
+		convComposite(
+			"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
+		convComposite(
+			"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
+		convComposite(
+			"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
+		convComposite(
+			"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", 1),
+		convComposite(
+			"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", 2),
+		convComposite(
+			"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", 3),
 	}
 }
 
@@ -30,7 +39,8 @@ type convCall struct {
 	before  []sym.Expr // constant_pad_nd of the input, nil for none
 	padding []sym.Expr
 	batched bool
-	call    *Call // of aten::convolution; its input operand has the right type but is not the real one
+	// of aten::convolution; its input operand has the right type but is not the real one
+	call *Call
 }
 
 // convComposite is a composite that convolves n spatial dimensions.
@@ -44,7 +54,8 @@ func convComposite(schema string, n int) Op {
 	plan := func(c *Call) (*convCall, error) {
 		x, w := c.Tensor("input"), c.Tensor("weight")
 		if w.Rank() != n+2 || x.Rank() != n+2 && x.Rank() != n+1 {
-			return nil, c.Errorf("an input with %d dimensions and a weight with %d", x.Rank(), w.Rank())
+			return nil, c.Errorf("an input with %d dimensions and a weight with %d",
+				x.Rank(), w.Rank())
 		}
 		p := &convCall{batched: x.Rank() == n+2}
 		outPad, transposed := ir.Arg(ir.List{ir.Int(0)}), false
@@ -65,9 +76,12 @@ func convComposite(schema string, n int) Op {
 			padding[d] = ir.Ref{Value: &ir.Value{Type: ir.SymInt(e)}}
 		}
 		node := &ir.Node{Op: "aten.convolution.default", Args: []ir.NamedArg{
-			{Name: "input", Value: ir.Ref{Value: &ir.Value{Type: x}}}, {Name: "weight", Value: c.Arg("weight")}, {Name: "bias", Value: c.Arg("bias")},
-			{Name: "stride", Value: c.Arg("stride")}, {Name: "padding", Value: padding}, {Name: "dilation", Value: c.Arg("dilation")},
-			{Name: "transposed", Value: ir.BoolArg(transposed)}, {Name: "output_padding", Value: outPad}, {Name: "groups", Value: c.Arg("groups")},
+			{Name: "input", Value: ir.Ref{Value: &ir.Value{Type: x}}},
+			{Name: "weight", Value: c.Arg("weight")}, {Name: "bias", Value: c.Arg("bias")},
+			{Name: "stride", Value: c.Arg("stride")}, {Name: "padding", Value: padding},
+			{Name: "dilation", Value: c.Arg("dilation")},
+			{Name: "transposed", Value: ir.BoolArg(transposed)}, {Name: "output_padding",
+				Value: outPad}, {Name: "groups", Value: c.Arg("groups")},
 		}}
 		if p.call, err = bindArgs(&entry, node); err != nil {
 			return nil, err
@@ -103,7 +117,8 @@ func convComposite(schema string, n int) Op {
 			if !p.batched {
 				x = b.Op("aten.unsqueeze.default", x, 0)
 			}
-			y := b.Op("aten.convolution.default", x, c.Arg("weight"), c.Arg("bias"), c.Arg("stride"), p.padding, c.Arg("dilation"),
+			y := b.Op("aten.convolution.default", x, c.Arg("weight"), c.Arg("bias"),
+				c.Arg("stride"), p.padding, c.Arg("dilation"),
 				p.call.Arg("transposed"), p.call.Arg("output_padding"), c.Arg("groups"))
 			if !p.batched {
 				y = b.Op("aten.squeeze.dim", y, 0)

@@ -11,7 +11,9 @@ type coreForm func(b *Builder, c *Call) *ir.Value
 // core gives an entry that has a kernel of its own a decomposition for targets
 // that have none.
 func (op Op) core(f coreForm) Op {
-	op.Decompose = func(b *Builder, c *Call) ([]*ir.Value, error) { return []*ir.Value{f(b, c)}, nil }
+	op.Decompose = func(b *Builder, c *Call) ([]*ir.Value, error) {
+		return []*ir.Value{f(b, c)}, nil
+	}
 	return op
 }
 

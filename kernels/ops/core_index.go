@@ -9,7 +9,8 @@ import (
 
 // indexPutCore is index_put under another name.
 func indexPutCore(b *Builder, c *Call) *ir.Value {
-	return b.Op("aten.index_put.default", c.Value("self"), c.Arg("indices"), c.Value("values"), c.Arg("accumulate"))
+	return b.Op("aten.index_put.default", c.Value("self"), c.Arg("indices"), c.Value("values"),
+		c.Arg("accumulate"))
 }
 
 // slicesAt returns an index of slices along dim as one of elements: expanded to
@@ -50,7 +51,8 @@ func indexAddCore(b *Builder, c *Call) *ir.Value {
 
 func indexCopyCore(b *Builder, c *Call) *ir.Value {
 	d, sizes := b.indexUpdateDim(c)
-	return b.Op("aten.scatter.src", c.Value("self"), d, b.slicesAt(c, sizes, d), b.reshaped(c.Value("source"), sizes...))
+	return b.Op("aten.scatter.src", c.Value("self"), d, b.slicesAt(c, sizes, d),
+		b.reshaped(c.Value("source"), sizes...))
 }
 
 // indexFillCore takes indices from the end too.
@@ -72,13 +74,15 @@ func indexFillCore(b *Builder, c *Call) *ir.Value {
 func putCore(b *Builder, c *Call) *ir.Value {
 	self, n := c.Value("self"), c.Tensor("index").Numel()
 	index := ir.List{ir.Ref{Value: b.reshaped(c.Value("index"), n)}}
-	y := b.Op("aten.index_put.default", b.reshaped(self, self.Type.Numel()), index, b.reshaped(c.Value("source"), n), c.Arg("accumulate"))
+	y := b.Op("aten.index_put.default", b.reshaped(self, self.Type.Numel()), index,
+		b.reshaped(c.Value("source"), n), c.Arg("accumulate"))
 	return b.reshaped(y, self.Type.Sizes...)
 }
 
 func takeCore(b *Builder, c *Call) *ir.Value {
 	self := c.Value("self")
-	return b.Op("aten.index.Tensor", b.reshaped(self, self.Type.Numel()), []*ir.Value{c.Value("index")})
+	return b.Op("aten.index.Tensor", b.reshaped(self, self.Type.Numel()),
+		[]*ir.Value{c.Value("index")})
 }
 
 // stridedScatterCore writes src to constant places in the storage of self.
@@ -139,7 +143,8 @@ func searchCore(sequence string) coreForm {
 func oneHotCore(b *Builder, c *Call) *ir.Value {
 	n, err := c.Int("num_classes")
 	b.fail(err)
-	hot := b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", c.Value("self"), -1), b.Op("aten.arange.start_step", 0, n))
+	hot := b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", c.Value("self"), -1),
+		b.Op("aten.arange.start_step", 0, n))
 	return b.cast(hot, ir.Int64)
 }
 
@@ -149,7 +154,8 @@ func sortCore(b *Builder, c *Call) []*ir.Value {
 	self := c.Value("self")
 	rank := self.Type.Rank()
 	if rank == 0 {
-		return []*ir.Value{b.Op("aten.clone.default", self), b.Op("aten.full.default", []int{}, 0, Kw("dtype", ir.Int64))}
+		return []*ir.Value{b.Op("aten.clone.default", self), b.Op("aten.full.default", []int{}, 0,
+			Kw("dtype", ir.Int64))}
 	}
 	d, err := c.dim("dim", rank)
 	b.fail(err)
@@ -173,11 +179,13 @@ func sortCore(b *Builder, c *Call) []*ir.Value {
 	n := self.Type.Sizes[d]
 	at := b.Op("aten.arange.start_step", 0, n)
 	shape := slices.Repeat([]sym.Expr{sym.Int(1)}, rank-d-1)
-	earlier := b.Op("aten.lt.Tensor", b.reshaped(at, append([]sym.Expr{sym.Int(1), n}, shape...)...), b.reshaped(at, append([]sym.Expr{n, sym.Int(1)}, shape...)...))
+	earlier := b.Op("aten.lt.Tensor", b.reshaped(at, append([]sym.Expr{sym.Int(1), n},
+		shape...)...), b.reshaped(at, append([]sym.Expr{n, sym.Int(1)}, shape...)...))
 	before = b.Op("aten.where.self", earlier, b.Op("aten.logical_not.default", after), before)
 	place := b.Op("aten.sum.dim_IntList", before, []int{d + 1})
 	values := b.Op("aten.scatter.src", self, d, place, self)
-	index := b.Op("aten.expand.default", b.reshaped(at, append([]sym.Expr{n}, shape...)...), self.Type.Sizes)
+	index := b.Op("aten.expand.default", b.reshaped(at, append([]sym.Expr{n}, shape...)...),
+		self.Type.Sizes)
 	return []*ir.Value{values, b.Op("aten.scatter.src", place, d, place, index)}
 }
 
@@ -185,16 +193,19 @@ func sortCore(b *Builder, c *Call) []*ir.Value {
 // more dimension behind dim: [.., self's size, the index's size, ..].
 func (b *Builder) hitsOf(index *ir.Value, n sym.Expr, d int) *ir.Value {
 	shape := slices.Repeat([]sym.Expr{sym.Int(1)}, index.Type.Rank()-d-1)
-	at := b.reshaped(b.Op("aten.arange.start_step", 0, n), append([]sym.Expr{n, sym.Int(1)}, shape...)...)
+	at := b.reshaped(b.Op("aten.arange.start_step", 0, n), append([]sym.Expr{n, sym.Int(1)},
+		shape...)...)
 	return b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", index, d), at)
 }
 
 // reduceInto merges src into self where index, of src's shape along d, says.
-func (b *Builder) reduceInto(self, index, src *ir.Value, d int, how string, includeSelf bool) *ir.Value {
+func (b *Builder) reduceInto(self, index, src *ir.Value, d int, how string,
+	includeSelf bool) *ir.Value {
 	dt := self.Type.DType
 	if self.Type.Rank() == 0 {
 		one := []sym.Expr{sym.Int(1)}
-		y := b.reduceInto(b.reshaped(self, one...), b.reshaped(index, one...), b.reshaped(src, one...), 0, how, includeSelf)
+		y := b.reduceInto(b.reshaped(self, one...), b.reshaped(index, one...),
+			b.reshaped(src, one...), 0, how, includeSelf)
 		return b.reshaped(y)
 	}
 	m := opmath(dt)
@@ -214,7 +225,8 @@ func (b *Builder) reduceInto(self, index, src *ir.Value, d int, how string, incl
 		pads = append(pads, sym.Int(0), missing)
 	}
 	if short {
-		index, src = b.Op("aten.constant_pad_nd.default", index, pads, -1), b.Op("aten.constant_pad_nd.default", src, pads, 0)
+		index, src = b.Op("aten.constant_pad_nd.default", index, pads, -1),
+			b.Op("aten.constant_pad_nd.default", src, pads, 0)
 	}
 	hits := b.hitsOf(index, self.Type.Sizes[d], d)
 	spread := b.Op("aten.unsqueeze.default", b.cast(src, m), d)
@@ -278,7 +290,8 @@ func scatterReduceCore(b *Builder, c *Call) *ir.Value {
 	if c.Op.sch.Index("src") >= 0 {
 		src = c.Value("src")
 	} else {
-		src = b.Op("aten.expand.default", b.scalar(c.Arg("value"), self.Type.DType), index.Type.Sizes)
+		src = b.Op("aten.expand.default", b.scalar(c.Arg("value"), self.Type.DType),
+			index.Type.Sizes)
 	}
 	switch how {
 	case "add":
@@ -298,5 +311,6 @@ func indexReduceCore(b *Builder, c *Call) *ir.Value {
 	if c.Tensor("index").Numel().IsZero() {
 		return b.Op("aten.clone.default", c.Value("self"))
 	}
-	return b.reduceInto(c.Value("self"), b.slicesAt(c, sizes, d), src, d, c.Str("reduce"), c.Bool("include_self"))
+	return b.reduceInto(c.Value("self"), b.slicesAt(c, sizes, d), src, d, c.Str("reduce"),
+		c.Bool("include_self"))
 }

@@ -9,7 +9,9 @@ import (
 
 // flipCore is flip along dims.
 func flipCore(dims ...int) coreForm {
-	return func(b *Builder, c *Call) *ir.Value { return b.Op("aten.flip.default", c.Value("self"), dims) }
+	return func(b *Builder, c *Call) *ir.Value {
+		return b.Op("aten.flip.default", c.Value("self"), dims)
+	}
 }
 
 func rot90Core(b *Builder, c *Call) *ir.Value {
@@ -72,7 +74,8 @@ func repeatEachCore(b *Builder, c *Call) *ir.Value {
 	n, err := c.SymInt("repeats")
 	b.fail(err)
 	sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
-	return b.reshaped(b.Op("aten.expand.default", b.Op("aten.unsqueeze.default", x, d+1), sizes), c.Outs[0].Sizes...)
+	return b.reshaped(b.Op("aten.expand.default", b.Op("aten.unsqueeze.default", x, d+1), sizes),
+		c.Outs[0].Sizes...)
 }
 
 // im2colCore cuts the padded image into windows along both dimensions.
@@ -83,7 +86,8 @@ func im2colCore(b *Builder, c *Call) *ir.Value {
 	b.fail(err)
 	channels := x.Type.Sizes[n]
 	if !cl.pad[0].IsZero() || !cl.pad[1].IsZero() {
-		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0], cl.pad[0]}, 0)
+		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0],
+			cl.pad[0]}, 0)
 	}
 	for d := range 2 {
 		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
@@ -99,7 +103,8 @@ func im2colCore(b *Builder, c *Call) *ir.Value {
 	}
 	x = b.Op("aten.permute.default", x, perm)
 	lead := x.Type.Sizes[:n]
-	return b.reshaped(x, append(slices.Clone(lead), sym.Mul(channels, sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...)
+	return b.reshaped(x, append(slices.Clone(lead), sym.Mul(channels, sym.Mul(cl.kern...)),
+		sym.Mul(cl.blocks...))...)
 }
 
 // col2imCore adds the columns up into a padded image at places that are
@@ -139,7 +144,8 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 	}
 	n := x.Type.Rank() - 2
 	kernel := sym.Mul(cl.kern...)
-	rows := sym.Mul(append(slices.Clone(x.Type.Sizes[:n]), sym.FloorDiv(x.Type.Sizes[n], kernel))...)
+	rows := sym.Mul(append(slices.Clone(x.Type.Sizes[:n]), sym.FloorDiv(x.Type.Sizes[n],
+		kernel))...)
 	x = b.reshaped(x, rows, sym.Mul(kernel, x.Type.Sizes[n+1]))
 	m := opmath(x.Type.DType)
 	zeros := b.Op("aten.full.default", []sym.Expr{rows, sym.Mul(padded...)}, 0, Kw("dtype", m))
@@ -220,6 +226,7 @@ func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
 	}
 	last := b.Op("aten.permute.default", x, append(rest, d1, d2))
 	rows, cols := x.Type.Sizes[d1], x.Type.Sizes[d2]
-	y := b.where(b.diagonalMask(rows, cols, offset), b.asRows(c.Value("src"), rows, offset), last, x.Type.DType)
+	y := b.where(b.diagonalMask(rows, cols, offset), b.asRows(c.Value("src"), rows, offset), last,
+		x.Type.DType)
 	return b.onDiagonal(y, d1, d2)
 }

@@ -15,7 +15,8 @@ func mvCore(b *Builder, c *Call) *ir.Value {
 // dotCore is the product of a row and a column.
 func dotCore(other string) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		y := b.Op("aten.mm.default", b.Op("aten.unsqueeze.default", c.Value("self"), 0), b.column(c.Value(other)))
+		y := b.Op("aten.mm.default", b.Op("aten.unsqueeze.default", c.Value("self"), 0),
+			b.column(c.Value(other)))
 		return b.Op("aten.view.default", y, []int{})
 	}
 }
@@ -25,7 +26,8 @@ func addmvCore(b *Builder, c *Call) *ir.Value {
 	if self.Type.Rank() == 1 {
 		self = b.column(self)
 	}
-	y := b.Op("aten.addmm.default", self, c.Value("mat"), b.column(c.Value("vec")), Kw("beta", c.Arg("beta")), Kw("alpha", c.Arg("alpha")))
+	y := b.Op("aten.addmm.default", self, c.Value("mat"), b.column(c.Value("vec")),
+		Kw("beta", c.Arg("beta")), Kw("alpha", c.Arg("alpha")))
 	return b.Op("aten.squeeze.dim", y, 1)
 }
 

@@ -12,10 +12,13 @@ func safeSoftmaxCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0].DType
 	x := b.cast(c.Value("self"), d)
 	if x.Type.Rank() == 0 {
-		return b.where(b.Op("aten.eq.Scalar", x, -inf), 0, b.Op("aten._softmax.default", x, 0, false), d)
+		return b.where(b.Op("aten.eq.Scalar", x, -inf), 0, b.Op("aten._softmax.default", x,
+			0, false), d)
 	}
-	none := b.Op("aten.eq.Scalar", b.Op("aten.amax.default", x, ir.List{c.Arg("dim")}, true), math.Inf(-1))
-	return b.Op("aten.masked_fill.Scalar", b.Op("aten._softmax.default", x, c.Arg("dim"), false), none, 0)
+	none := b.Op("aten.eq.Scalar", b.Op("aten.amax.default", x, ir.List{c.Arg("dim")}, true),
+		math.Inf(-1))
+	return b.Op("aten.masked_fill.Scalar", b.Op("aten._softmax.default", x, c.Arg("dim"), false),
+		none, 0)
 }
 
 func rmsNormCore(b *Builder, c *Call) *ir.Value {
@@ -47,14 +50,17 @@ func rmsNormCore(b *Builder, c *Call) *ir.Value {
 func instanceNormCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("input")
 	if !c.Bool("use_input_stats") {
-		return b.Op("aten._native_batch_norm_legit_no_training.default", x, c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"), c.Arg("eps"))
+		return b.Op("aten._native_batch_norm_legit_no_training.default", x, c.Arg("weight"),
+			c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"),
+			c.Arg("eps"))
 	}
 	sizes := x.Type.Sizes
 	groups, ok := sizes[1].Const()
 	if !ok {
 		b.fail(c.Errorf("an instance norm of a dynamic number of channels"))
 	}
-	return b.Op("aten.native_group_norm.default", x, c.Arg("weight"), c.Arg("bias"), sizes[0], sizes[1], sym.Mul(sizes[2:]...), groups, c.Arg("eps"))
+	return b.Op("aten.native_group_norm.default", x, c.Arg("weight"), c.Arg("bias"), sizes[0],
+		sizes[1], sym.Mul(sizes[2:]...), groups, c.Arg("eps"))
 }
 
 // trainCore is batch norm in training mode, which gives the statistics it
@@ -62,10 +68,12 @@ func instanceNormCore(b *Builder, c *Call) *ir.Value {
 func trainCore(b *Builder, c *Call) []*ir.Value {
 	x, mean, variance := c.Value("input"), c.Value("running_mean"), c.Value("running_var")
 	if !c.Bool("training") {
-		out := b.Ops("aten._native_batch_norm_legit_no_training.default", x, c.Arg("weight"), c.Arg("bias"), mean, variance, c.Arg("momentum"), c.Arg("eps"))
+		out := b.Ops("aten._native_batch_norm_legit_no_training.default", x, c.Arg("weight"),
+			c.Arg("bias"), mean, variance, c.Arg("momentum"), c.Arg("eps"))
 		return append(out, mean, variance)
 	}
-	out := b.Ops("aten._native_batch_norm_legit.no_stats", x, c.Arg("weight"), c.Arg("bias"), true, c.Arg("momentum"), c.Arg("eps"))
+	out := b.Ops("aten._native_batch_norm_legit.no_stats", x, c.Arg("weight"), c.Arg("bias"), true,
+		c.Arg("momentum"), c.Arg("eps"))
 	momentum, err := c.Float("momentum")
 	b.fail(err)
 	dims := []int{0}
@@ -75,9 +83,11 @@ func trainCore(b *Builder, c *Call) []*ir.Value {
 	m := opmath(x.Type.DType)
 	x = b.cast(x, m)
 	blend := func(old, seen *ir.Value) *ir.Value {
-		return b.cast(b.add(b.mul(b.cast(old, m), 1-momentum), b.mul(seen, momentum)), old.Type.DType)
+		return b.cast(b.add(b.mul(b.cast(old, m), 1-momentum), b.mul(seen, momentum)),
+			old.Type.DType)
 	}
-	return append(out, blend(mean, b.Op("aten.mean.dim", x, dims)), blend(variance, b.Op("aten.var.correction", x, dims, Kw("correction", 1))))
+	return append(out, blend(mean, b.Op("aten.mean.dim", x, dims)),
+		blend(variance, b.Op("aten.var.correction", x, dims, Kw("correction", 1))))
 }
 
 func weightNormCore(b *Builder, c *Call) *ir.Value {

@@ -81,7 +81,8 @@ func isFiniteCore(b *Builder, c *Call) *ir.Value {
 	if !x.Type.DType.IsFloat() {
 		return b.Op("aten.full_like.default", x, true, Kw("dtype", ir.Bool))
 	}
-	return b.Op("aten.logical_and.default", b.Op("aten.eq.Tensor", x, x), b.Op("aten.logical_not.default", b.Op("aten.isinf.default", x)))
+	return b.Op("aten.logical_and.default", b.Op("aten.eq.Tensor", x, x),
+		b.Op("aten.logical_not.default", b.Op("aten.isinf.default", x)))
 }
 
 func scaleCore(k float64) coreForm {
@@ -90,7 +91,8 @@ func scaleCore(k float64) coreForm {
 
 func sincCore(b *Builder, _ *Call, x *ir.Value) *ir.Value {
 	px := b.mul(x, math.Pi)
-	return b.where(b.Op("aten.eq.Scalar", x, 0), 1, b.div(b.Op("aten.sin.default", px), px), x.Type.DType)
+	return b.where(b.Op("aten.eq.Scalar", x, 0), 1, b.div(b.Op("aten.sin.default", px), px),
+		x.Type.DType)
 }
 
 func xlogyCore(b *Builder, c *Call) *ir.Value { return b.timesLog(c, "aten.log.default") }
@@ -126,7 +128,8 @@ func logAddExp2Core(b *Builder, c *Call) *ir.Value {
 	natural := func(name string) *ir.Value {
 		return b.Op("aten.mul.Scalar", b.tensor(c, name, m), math.Ln2)
 	}
-	return b.cast(b.Op("aten.mul.Scalar", b.logAddExp(natural("self"), natural("other")), math.Log2E), d)
+	return b.cast(b.Op("aten.mul.Scalar", b.logAddExp(natural("self"), natural("other")),
+		math.Log2E), d)
 }
 
 func logAddExpCore(b *Builder, c *Call) *ir.Value {
@@ -140,7 +143,8 @@ func (b *Builder) logAddExp(x, y *ir.Value) *ir.Value {
 	top := b.Op("aten.maximum.default", x, y)
 	far := b.Op("aten.neg.default", b.Op("aten.abs.default", b.sub(x, y)))
 	r := b.add(top, b.Op("aten.log1p.default", b.Op("aten.exp.default", far)))
-	both := b.Op("aten.logical_and.default", b.Op("aten.eq.Tensor", x, y), b.Op("aten.isinf.default", x))
+	both := b.Op("aten.logical_and.default", b.Op("aten.eq.Tensor", x, y),
+		b.Op("aten.isinf.default", x))
 	return b.where(both, x, r, r.Type.DType)
 }
 
@@ -206,7 +210,8 @@ func hardshrinkCore(b *Builder, c *Call) *ir.Value {
 func softshrinkCore(b *Builder, c *Call, x *ir.Value) *ir.Value {
 	l := c.Arg("lambd")
 	d := x.Type.DType
-	low := b.where(b.Op("aten.lt.Tensor", x, b.Op("aten.neg.default", b.scalar(l, d))), b.add(x, l), b.mul(x, 0), d)
+	low := b.where(b.Op("aten.lt.Tensor", x, b.Op("aten.neg.default", b.scalar(l, d))), b.add(x, l),
+		b.mul(x, 0), d)
 	return b.where(b.Op("aten.gt.Scalar", x, l), b.sub(x, l), low, d)
 }
 
@@ -228,7 +233,8 @@ func logitCore(b *Builder, c *Call, x *ir.Value) *ir.Value {
 
 func whereCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0].DType
-	return b.Op("aten.where.self", c.Arg("condition"), b.tensor(c, "self", d), b.tensor(c, "other", d))
+	return b.Op("aten.where.self", c.Arg("condition"), b.tensor(c, "self", d),
+		b.tensor(c, "other", d))
 }
 
 func maskedFillCore(b *Builder, c *Call) *ir.Value {
@@ -295,18 +301,21 @@ func copysignCore(b *Builder, c *Call) *ir.Value {
 func heavisideCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0].DType
 	x := b.tensor(c, "self", d)
-	return b.where(b.Op("aten.eq.Scalar", x, 0), b.tensor(c, "values", d), b.Op("aten.gt.Scalar", x, 0), d)
+	return b.where(b.Op("aten.eq.Scalar", x, 0), b.tensor(c, "values", d),
+		b.Op("aten.gt.Scalar", x, 0), d)
 }
 
 // hypotCore divides by the longer side, so that no square overflows.
 func hypotCore(b *Builder, c *Call) *ir.Value {
 	d := c.Outs[0].DType
 	m := opmath(d)
-	x, y := b.Op("aten.abs.default", b.tensor(c, "self", m)), b.Op("aten.abs.default", b.tensor(c, "other", m))
+	x, y := b.Op("aten.abs.default", b.tensor(c, "self", m)), b.Op("aten.abs.default",
+		b.tensor(c, "other", m))
 	long, short := b.Op("aten.maximum.default", x, y), b.Op("aten.minimum.default", x, y)
 	ratio := b.div(short, b.where(b.Op("aten.eq.Scalar", long, 0), 1, long, m))
 	r := b.mul(long, b.Op("aten.sqrt.default", b.add(b.mul(ratio, ratio), 1)))
-	either := b.Op("aten.logical_or.default", b.Op("aten.isinf.default", x), b.Op("aten.isinf.default", y))
+	either := b.Op("aten.logical_or.default", b.Op("aten.isinf.default", x),
+		b.Op("aten.isinf.default", y))
 	return b.cast(b.where(either, inf, r, m), d)
 }
 
@@ -319,7 +328,8 @@ func isCloseCore(b *Builder, c *Call) *ir.Value {
 	same := b.Op("aten.eq.Tensor", x, y)
 	float := x.Type.DType.IsFloat()
 	if float && c.Bool("equal_nan") {
-		nan := b.Op("aten.logical_and.default", b.Op("aten.isnan.default", x), b.Op("aten.isnan.default", y))
+		nan := b.Op("aten.logical_and.default", b.Op("aten.isnan.default", x),
+			b.Op("aten.isnan.default", y))
 		same = b.Op("aten.logical_or.default", same, nan)
 	}
 	if rtol == 0 && atol == 0 {

@@ -51,7 +51,8 @@ func (b *Builder) integers(xs []int64, sizes ...int64) *ir.Value {
 	if sizes == nil {
 		sizes = []int64{int64(len(xs))}
 	}
-	return b.Constant("index", &ir.Constant{Type: ir.StaticTensor(ir.Int64, sizes...), Data: ir.Bytes(raw)})
+	return b.Constant("index", &ir.Constant{Type: ir.StaticTensor(ir.Int64, sizes...),
+		Data: ir.Bytes(raw)})
 }
 
 // planes are windows over the last two dimensions of a tensor.
@@ -67,14 +68,16 @@ func (p *pool) in(i, j int) planes {
 	for k, d := range []int{i, j} {
 		q.kern[k], q.stride[k], q.dilation[k] = sym.Int(1), sym.Int(1), sym.Int(1)
 		if d >= 0 {
-			q.kern[k], q.stride[k], q.pad[k], q.dilation[k] = p.kern[d], p.stride[d], p.pad[d], p.dilation[d]
+			q.kern[k], q.stride[k], q.pad[k], q.dilation[k] = p.kern[d], p.stride[d], p.pad[d],
+				p.dilation[d]
 		}
 	}
 	return q
 }
 
 func (b *Builder) maxPool2d(x *ir.Value, p planes) (values, places *ir.Value) {
-	out := b.Ops("aten.max_pool2d_with_indices.default", x, p.kern[:], p.stride[:], p.pad[:], p.dilation[:], p.ceil)
+	out := b.Ops("aten.max_pool2d_with_indices.default", x, p.kern[:], p.stride[:], p.pad[:],
+		p.dilation[:], p.ceil)
 	return out[0], out[1]
 }
 
@@ -122,7 +125,8 @@ func (b *Builder) maxPool3d(p *pool, x *ir.Value, indices bool) (out, at *ir.Val
 }
 
 func (b *Builder) avgPool2d(x *ir.Value, p planes, pads bool, divisor any) *ir.Value {
-	return b.Op("aten.avg_pool2d.default", x, p.kern[:], p.stride[:], p.pad[:], p.ceil, pads, divisor)
+	return b.Op("aten.avg_pool2d.default", x, p.kern[:], p.stride[:], p.pad[:], p.ceil,
+		pads, divisor)
 }
 
 // avgPoolCore is average pooling by that of planes: the windows are boxes, so
@@ -142,8 +146,10 @@ func avgPoolCore(n int) coreForm {
 			one = 1
 		}
 		x = b.cast(x, opmath(x.Type.DType))
-		y := b.avgPool2d(b.reshaped(x, sym.Mul(many, p.size(0)), p.size(1), p.size(2)), p.in(1, 2), pads, divisor)
-		y = b.avgPool2d(b.reshaped(y, many, p.size(0), sym.Mul(p.out[1], p.out[2])), p.in(0, -1), pads, one)
+		y := b.avgPool2d(b.reshaped(x, sym.Mul(many, p.size(0)), p.size(1), p.size(2)), p.in(1, 2),
+			pads, divisor)
+		y = b.avgPool2d(b.reshaped(y, many, p.size(0), sym.Mul(p.out[1], p.out[2])),
+			p.in(0, -1), pads, one)
 		return b.cast(b.reshaped(y, slices.Concat(lead, p.out)...), c.Outs[0].DType)
 	}
 }
@@ -167,7 +173,8 @@ func adaptiveAvgCore(n int) coreForm {
 			}
 			return b.Op("aten.mean.dim", x, dims, true)
 		case n == 1:
-			return b.Op("aten.squeeze.dim", planes(b.Op("aten.unsqueeze.default", x, -2), sym.Int(1), a.out[0]), -2)
+			return b.Op("aten.squeeze.dim", planes(b.Op("aten.unsqueeze.default", x, -2),
+				sym.Int(1), a.out[0]), -2)
 		case n == 2:
 			return planes(x, a.out[0], a.out[1])
 		}
@@ -175,7 +182,8 @@ func adaptiveAvgCore(n int) coreForm {
 		lead := sizes[:len(sizes)-3]
 		many, depth := sym.Mul(lead...), sizes[len(lead)]
 		x = b.cast(x, opmath(x.Type.DType))
-		y := planes(b.reshaped(x, sym.Mul(many, depth), sizes[len(lead)+1], sizes[len(lead)+2]), a.out[1], a.out[2])
+		y := planes(b.reshaped(x, sym.Mul(many, depth), sizes[len(lead)+1], sizes[len(lead)+2]),
+			a.out[1], a.out[2])
 		plane := sym.Mul(a.out[1], a.out[2])
 		y = planes(b.reshaped(y, many, depth, plane), a.out[0], plane)
 		return b.cast(b.reshaped(y, slices.Concat(lead, a.out)...), c.Outs[0].DType)

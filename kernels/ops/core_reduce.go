@@ -77,7 +77,9 @@ func vectorNormCore(b *Builder, c *Call) *ir.Value {
 	}
 	d := c.Outs[0].DType
 	x := b.Op("aten.abs.default", b.cast(c.Value("self"), opmath(d)))
-	reduce := func(op string, x *ir.Value) *ir.Value { return b.Op(op, x, c.dimList(), c.keepdim()) }
+	reduce := func(op string, x *ir.Value) *ir.Value {
+		return b.Op(op, x, c.dimList(), c.keepdim())
+	}
 	var r *ir.Value
 	switch p {
 	case inf:
@@ -115,7 +117,8 @@ func varianceCore(std, withMean bool) func(b *Builder, c *Call) ([]*ir.Value, er
 			correction = 0
 		}
 		x := c.Value("self")
-		v := b.Op("aten.var.correction", x, c.dimList(), Kw("correction", correction), Kw("keepdim", c.keepdim()))
+		v := b.Op("aten.var.correction", x, c.dimList(), Kw("correction", correction),
+			Kw("keepdim", c.keepdim()))
 		if std {
 			v = b.Op("aten.sqrt.default", v)
 		}

@@ -9,7 +9,8 @@ import (
 
 // along scans x along dimension d and stacks what step yields along d again.
 // The state starts from init, which makes tensors of a slice's shape.
-func (b *Builder) along(x *ir.Value, d int, init func(fill func(value any, d ir.DType) *ir.Value) []*ir.Value,
+func (b *Builder) along(x *ir.Value, d int,
+	init func(fill func(value any, d ir.DType) *ir.Value) []*ir.Value,
 	step func(b *Builder, state []*ir.Value, x *ir.Value) (next, yields []*ir.Value)) []*ir.Value {
 	rank := x.Type.Rank()
 	perm := []int{d}
@@ -23,10 +24,13 @@ func (b *Builder) along(x *ir.Value, d int, init func(fill func(value any, d ir.
 		back[k] = i
 	}
 	sizes := slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)
-	first := init(func(value any, d ir.DType) *ir.Value { return b.Op("aten.full.default", sizes, value, Kw("dtype", d)) })
-	_, ys, err := b.Scan(first, []*ir.Value{b.Op("aten.permute.default", x, perm)}, false, func(b *Builder, state, x []*ir.Value) (next, yields []*ir.Value) {
-		return step(b, state, x[0])
+	first := init(func(value any, d ir.DType) *ir.Value {
+		return b.Op("aten.full.default", sizes, value, Kw("dtype", d))
 	})
+	_, ys, err := b.Scan(first, []*ir.Value{b.Op("aten.permute.default", x, perm)}, false,
+		func(b *Builder, state, x []*ir.Value) (next, yields []*ir.Value) {
+			return step(b, state, x[0])
+		})
 	b.fail(err)
 	var out []*ir.Value
 	for _, y := range ys {
@@ -70,7 +74,8 @@ func cumulativeExtremeCore(reaches string) func(b *Builder, c *Call) []*ir.Value
 	return func(b *Builder, c *Call) []*ir.Value {
 		x := c.Value("self")
 		if x.Type.Rank() == 0 {
-			return []*ir.Value{b.Op("aten.clone.default", x), b.Op("aten.full.default", []int{}, 0, Kw("dtype", ir.Int64))}
+			return []*ir.Value{b.Op("aten.clone.default", x), b.Op("aten.full.default", []int{}, 0,
+				Kw("dtype", ir.Int64))}
 		}
 		d, err := c.dim("dim", x.Type.Rank())
 		b.fail(err)
@@ -94,7 +99,8 @@ func cumulativeExtremeCore(reaches string) func(b *Builder, c *Call) []*ir.Value
 			if x.Type.DType.IsFloat() {
 				better = b.Op("aten.logical_or.default", better, b.Op("aten.isnan.default", x))
 			}
-			best, place = b.where(better, x, best, x.Type.DType), b.where(better, k, place, ir.Int64)
+			best, place = b.where(better, x, best, x.Type.DType),
+				b.where(better, k, place, ir.Int64)
 			return []*ir.Value{best, place, b.add(k, 1)}, []*ir.Value{best, place}
 		})
 		return []*ir.Value{b.cast(ys[0], dt), ys[1]}

@@ -12,7 +12,8 @@ import (
 // planar resamples the last two dimensions of x by op, an upsample_….vec, with
 // axes for both; extra goes between its sizes and its factors. ok is false if
 // the sizes that the factors make are not those wanted.
-func (b *Builder) planar(op string, x *ir.Value, axes [2]axis, extra ...any) (y *ir.Value, ok bool) {
+func (b *Builder) planar(op string, x *ir.Value, axes [2]axis,
+	extra ...any) (y *ir.Value, ok bool) {
 	var sizes, factors any
 	if axes[0].scale == 0 && axes[1].scale == 0 {
 		sizes = []sym.Expr{axes[0].out, axes[1].out}
@@ -73,7 +74,8 @@ func (b *Builder) byPlanes(op string, c *Call, x *ir.Value, axes []axis) (*ir.Va
 	}
 	switch len(axes) {
 	case 1:
-		y, ok := b.planar(op, b.Op("aten.unsqueeze.default", x, 2), [2]axis{whole(sym.Int(1), align), axes[0]}, extra...)
+		y, ok := b.planar(op, b.Op("aten.unsqueeze.default", x, 2),
+			[2]axis{whole(sym.Int(1), align), axes[0]}, extra...)
 		if !ok {
 			return nil, false
 		}
@@ -82,12 +84,14 @@ func (b *Builder) byPlanes(op string, c *Call, x *ir.Value, axes []axis) (*ir.Va
 		return b.planar(op, x, [2]axis{axes[0], axes[1]}, extra...)
 	}
 	s := x.Type.Sizes
-	y, ok := b.planar(op, b.reshaped(x, s[0], sym.Mul(s[1], s[2]), s[3], s[4]), [2]axis{axes[1], axes[2]}, extra...)
+	y, ok := b.planar(op, b.reshaped(x, s[0], sym.Mul(s[1], s[2]), s[3], s[4]),
+		[2]axis{axes[1], axes[2]}, extra...)
 	if !ok {
 		return nil, false
 	}
 	plane := sym.Mul(axes[1].out, axes[2].out)
-	y, ok = b.planar(op, b.reshaped(y, s[0], s[1], s[2], plane), [2]axis{axes[0], whole(plane, align)}, extra...)
+	y, ok = b.planar(op, b.reshaped(y, s[0], s[1], s[2], plane),
+		[2]axis{axes[0], whole(plane, align)}, extra...)
 	if !ok {
 		return nil, false
 	}
@@ -99,7 +103,8 @@ func (b *Builder) byPlanes(op string, c *Call, x *ir.Value, axes []axis) (*ir.Va
 type numericTaps func(a axis, m ir.DType, in, out, o int64) (at []int64, weights []float64)
 
 // resampled resamples dimension d of x; sums are in dtype m.
-func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType, taps numericTaps) *ir.Value {
+func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType,
+	taps numericTaps) *ir.Value {
 	in, ok := a.in.Const()
 	out, ok2 := a.out.Const()
 	if !ok || !ok2 {
@@ -150,7 +155,8 @@ func (b *Builder) floats(d ir.DType, xs []float64, sizes ...int64) *ir.Value {
 			raw = enc.LittleEndian.AppendUint32(raw, math.Float32bits(float32(x)))
 		}
 	}
-	return b.Constant("weights", &ir.Constant{Type: ir.StaticTensor(d, sizes...), Data: ir.Bytes(raw)})
+	return b.Constant("weights", &ir.Constant{Type: ir.StaticTensor(d, sizes...),
+		Data: ir.Bytes(raw)})
 }
 
 // rounded is x as dtype d, float32 or float64, holds it.
@@ -210,5 +216,6 @@ func cubicPlaces(a axis, m ir.DType, in, out, o int64) ([]int64, []float64) {
 	floor, t := a.between(m, in, out, o, false)
 	near := func(x float64) float64 { return ((k+2)*x-(k+3))*x*x + 1 }
 	far := func(x float64) float64 { return ((k*x-5*k)*x+8*k)*x - 4*k }
-	return []int64{floor - 1, floor, floor + 1, floor + 2}, []float64{far(t + 1), near(t), near(1 - t), far(2 - t)}
+	return []int64{floor - 1, floor, floor + 1, floor + 2}, []float64{far(t + 1), near(t),
+		near(1 - t), far(2 - t)}
 }

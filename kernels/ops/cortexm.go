@@ -23,7 +23,8 @@ const cm = "cortex_m::"
 // limits of quantized_add and ceil_mode of quantized_avg_pool2d.
 func cortexMOps() []Op {
 	var all []Op
-	for _, g := range [][]Op{cortexMConversions(), cortexMElementwise(), cortexMProducts(), cortexMConvolutions(), cortexMPools(), cortexMMoves()} {
+	for _, g := range [][]Op{cortexMConversions(), cortexMElementwise(), cortexMProducts(),
+		cortexMConvolutions(), cortexMPools(), cortexMMoves()} {
 		all = append(all, g...)
 	}
 	return append(all, cortexMSoftmax())
@@ -71,7 +72,9 @@ func (r rescale) of(x *expr.Expr) *expr.Expr { return fixed.Requantize(x, r.mult
 // rescaleOf checks a multiplier and a shift that an argument gave.
 func (c *Call) rescaleOf(what string, multiplier, shift int64) (rescale, error) {
 	if multiplier <= math.MinInt32 || multiplier > math.MaxInt32 || shift < -31 || shift > 30 {
-		return rescale{}, c.Errorf("%s: a multiplier of %d and a shift of %d; they lie in [-2147483647, 2147483647] and [-31, 30]", what, multiplier, shift)
+		return rescale{},
+			c.Errorf(
+				"%s: a multiplier of %d and a shift of %d; they lie in [-2147483647, 2147483647] and [-31, 30]", what, multiplier, shift)
 	}
 	return rescale{expr.Int(ir.Int32, multiplier), expr.Int(ir.Int32, shift)}, nil
 }

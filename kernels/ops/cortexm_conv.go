@@ -22,9 +22,10 @@ func cortexMConvolutions() []Op {
 type convKind int
 
 const (
-	convDense      convKind = iota // weight [out, h, w, in/groups]
-	convDepthwise                  // weight [1, h, w, out], channel c of the input makes channels c·m … c·m+m-1
-	convTransposed                 // weight [out, h, w, in]
+	convDense convKind = iota // weight [out, h, w, in/groups]
+	// weight [1, h, w, out], channel c of the input makes channels c·m … c·m+m-1
+	convDepthwise
+	convTransposed // weight [out, h, w, in]
 )
 
 // int8Convolution is a call of one, checked.
@@ -65,16 +66,20 @@ func int8ConvOf(c *Call, kind convKind) (*int8Convolution, error) {
 	v.out = []sym.Expr{v.x.Sizes[0], channels}
 	one := sym.Int(1)
 	for d := range 2 {
-		if sym.Less(v.stride[d], one) || sym.Less(v.dilation[d], one) || sym.Less(v.pad[d], sym.Int(0)) {
-			return nil, c.Errorf("a stride of %s, a dilation of %s and padding of %s", v.stride[d], v.dilation[d], v.pad[d])
+		if sym.Less(v.stride[d], one) || sym.Less(v.dilation[d], one) ||
+			sym.Less(v.pad[d], sym.Int(0)) {
+			return nil, c.Errorf("a stride of %s, a dilation of %s and padding of %s", v.stride[d],
+				v.dilation[d], v.pad[d])
 		}
 		l, reach := v.x.Sizes[2+d], sym.Mul(v.dilation[d], sym.Sub(v.kern[d], one))
 		span := sym.Sub(sym.Add(l, sym.Mul(sym.Int(2), v.pad[d])), sym.Add(reach, one))
 		o := sym.Add(sym.FloorDiv(span, v.stride[d]), one)
 		if kind == convTransposed {
-			o = sym.Add(sym.Mul(sym.Sub(l, one), v.stride[d]), sym.Mul(sym.Int(-2), v.pad[d]), reach, outPad[d], one)
+			o = sym.Add(sym.Mul(sym.Sub(l, one), v.stride[d]), sym.Mul(sym.Int(-2), v.pad[d]),
+				reach, outPad[d], one)
 			if !v.dilation[d].Is(1) {
-				return nil, c.Errorf("a dilation of %s, which CMSIS-NN does not have transposed", v.dilation[d])
+				return nil, c.Errorf("a dilation of %s, which CMSIS-NN does not have transposed",
+					v.dilation[d])
 			}
 		}
 		if sym.Less(o, one) {
@@ -97,13 +102,15 @@ func (v *int8Convolution) channels(c *Call) (sym.Expr, error) {
 			return sym.Expr{}, err
 		}
 		if m < 1 || !w[0].Is(1) || differ(w[3], sym.Mul(in, sym.Int(m))) {
-			return sym.Expr{}, c.Errorf("%s with a depth multiplier of %d", describeSizes([]ir.Type{v.x, v.w}), m)
+			return sym.Expr{}, c.Errorf("%s with a depth multiplier of %d",
+				describeSizes([]ir.Type{v.x, v.w}), m)
 		}
 		v.perIn, v.perOut = sym.Int(1), sym.Int(m)
 		return w[3], nil
 	case convTransposed:
 		if differ(w[3], in) {
-			return sym.Expr{}, c.Errorf("%s: groups are not defined", describeSizes([]ir.Type{v.x, v.w}))
+			return sym.Expr{}, c.Errorf("%s: groups are not defined",
+				describeSizes([]ir.Type{v.x, v.w}))
 		}
 	}
 	v.perIn, v.perOut = w[3], w[0]
@@ -188,14 +195,17 @@ func int8Conv(schema string, kind convKind) Op {
 			if err != nil {
 				return nil, err
 			}
-			n, err := c.int32Args("input_offset", "output_offset", "activation_min", "activation_max")
+			n, err := c.int32Args("input_offset", "output_offset", "activation_min",
+				"activation_max")
 			if err != nil {
 				return nil, err
 			}
 			vars, at := indexVars(c.Outs[0].Sizes)
 			y := affine(v.sum(c, at, n[0]), nil, c.paramAt("bias", ir.Int32, at[1]))
-			y = fixed.Requantize(y, c.Load("requantize_multipliers", at[1]), c.Load("requantize_shifts", at[1]))
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(y, n[1], n[2], n[3])}}, nil
+			y = fixed.Requantize(y, c.Load("requantize_multipliers", at[1]),
+				c.Load("requantize_shifts", at[1]))
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(y, n[1], n[2], n[3])}},
+				nil
 		},
 		Samples: func(r *Rand) []Sample { return int8ConvSamples(r, kind) },
 	}
@@ -227,9 +237,11 @@ func int8ConvSamples(r *Rand, kind convKind) []Sample {
 			args = append(args, "bias", nil, "scratch", Tensor(ir.Uint8, Values{}, 8))
 		}
 		out = append(out, NewSample(append(args,
-			"input", Tensor(ir.Int8, bytes, 1+r.Int64N(2), s.in, s.h, s.w), "weight", Tensor(ir.Int8, bytes, weight...),
+			"input", Tensor(ir.Int8, bytes, 1+r.Int64N(2), s.in, s.h, s.w), "weight",
+			Tensor(ir.Int8, bytes, weight...),
 			"dilation", []int64{s.dh, s.dw}, "input_offset", 5+i, "output_offset", -7,
-			"requantize_multipliers", Tensor(ir.Int32, Values{Lo: 1 << 30, Hi: 1<<31 - 1}, channels),
+			"requantize_multipliers", Tensor(ir.Int32, Values{Lo: 1 << 30, Hi: 1<<31 - 1},
+				channels),
 			"requantize_shifts", Tensor(ir.Int32, Values{Lo: -12, Hi: 1}, channels),
 			"activation_min", -100, "activation_max", 120)...))
 	}

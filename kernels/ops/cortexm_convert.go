@@ -15,7 +15,8 @@ func cortexMConversions() []Op {
 			Infer: func(c *Call) ([]ir.Type, error) {
 				t, d := c.Tensor("input"), c.DType("dtype", ir.InvalidDType)
 				if t.DType != ir.Float32 || d != ir.Int8 && d != ir.Int16 {
-					return nil, c.Errorf("%s to %s; float32 to int8 and int16 are defined", t.DType, d)
+					return nil, c.Errorf("%s to %s; float32 to int8 and int16 are defined",
+						t.DType, d)
 				}
 				return []ir.Type{likeType(t, d)}, c.quantLimits(d)
 			},
@@ -30,7 +31,9 @@ func cortexMConversions() []Op {
 				}
 				// Limited before it is an integer: what does not fit one stays on
 				// its side, NaN is the least.
-				limit := func(k int) *expr.Expr { return expr.Cast(ir.Float32, expr.Sub(n[k], n[0])) }
+				limit := func(k int) *expr.Expr {
+					return expr.Cast(ir.Float32, expr.Sub(n[k], n[0]))
+				}
 				inverse := expr.Div(like(x, 1), expr.Float(ir.Float32, scale))
 				q := expr.Min(expr.Max(expr.Round(expr.Mul(inverse, x)), limit(1)), limit(2))
 				return expr.Add(expr.Cast(ir.Int32, q), n[0]), nil
@@ -42,7 +45,8 @@ func cortexMConversions() []Op {
 			Infer: func(c *Call) ([]ir.Type, error) {
 				t, d := c.Tensor("input"), c.DType("dtype", ir.InvalidDType)
 				if t.DType != d || d != ir.Int8 && d != ir.Int16 {
-					return nil, c.Errorf("an input of %s as %s; int8 and int16 are defined", t.DType, d)
+					return nil, c.Errorf("an input of %s as %s; int8 and int16 are defined",
+						t.DType, d)
 				}
 				return []ir.Type{likeType(t, ir.Float32)}, c.quantLimits(d)
 			},
@@ -70,7 +74,8 @@ func cortexMConversionSamples(of func(ir.DType) ir.DType) func(*Rand) []Sample {
 		for _, d := range []ir.DType{ir.Int8, ir.Int16, ir.Int8} {
 			v := Values{Lo: -100, Hi: 100, Special: true}
 			lo, hi := expr.IntRange(d)
-			out = append(out, NewSample("input", Tensor(of(d), v, r.Shape(3)...), "scale", 0.37, "zero_point", -11, "quant_min", lo, "quant_max", hi, "dtype", d))
+			out = append(out, NewSample("input", Tensor(of(d), v, r.Shape(3)...), "scale", 0.37,
+				"zero_point", -11, "quant_min", lo, "quant_max", hi, "dtype", d))
 		}
 		return out
 	}
@@ -94,7 +99,8 @@ func (c *Call) quantLimits(d ir.DType) error {
 
 // elementsOf maps each element of an operand to that of the only result, of
 // which f gives the value in any dtype.
-func elementsOf(name string, f func(c *Call, x *expr.Expr) (*expr.Expr, error)) func(*Call) ([]expr.Tensor, error) {
+func elementsOf(name string,
+	f func(c *Call, x *expr.Expr) (*expr.Expr, error)) func(*Call) ([]expr.Tensor, error) {
 	return func(c *Call) ([]expr.Tensor, error) {
 		out := c.Outs[0]
 		vars, coords := indexVars(out.Sizes)

@@ -16,11 +16,17 @@ func cortexMElementwise() []Op {
 	div := cm + "quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
 	int8s := []ir.DType{ir.Int8}
 	return []Op{
-		pairwise(add, int8s, quantizedAdd, "self_zero_point", -3, "self_multiplier", 1<<30+12345, "self_shift", -1, "other_zero_point", 7, "other_multiplier", 1<<30, "other_shift", 0, "output_zero_point", 5, "output_multiplier", 1717986918, "output_shift", -18),
-		pairwise(mul, int8s, quantizedMul, "self_zero_point", -3, "other_zero_point", 7, "output_zero_point", -5, "output_multiplier", 1288490188, "output_shift", -6),
-		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv, "self_zero_point", -3, "other_zero_point", 7, "output_zero_point", -5, "output_scale", 9.5),
-		pairwise(cm+"minimum(Tensor self, Tensor other) -> Tensor", int8s, func(c *Call) (combine, error) { return expr.Min, nil }),
-		pairwise(cm+"maximum(Tensor self, Tensor other) -> Tensor", int8s, func(c *Call) (combine, error) { return expr.Max, nil }),
+		pairwise(add, int8s, quantizedAdd, "self_zero_point", -3, "self_multiplier", 1<<30+12345,
+			"self_shift", -1, "other_zero_point", 7, "other_multiplier", 1<<30, "other_shift", 0,
+			"output_zero_point", 5, "output_multiplier", 1717986918, "output_shift", -18),
+		pairwise(mul, int8s, quantizedMul, "self_zero_point", -3, "other_zero_point", 7,
+			"output_zero_point", -5, "output_multiplier", 1288490188, "output_shift", -6),
+		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv, "self_zero_point", -3,
+			"other_zero_point", 7, "output_zero_point", -5, "output_scale", 9.5),
+		pairwise(cm+"minimum(Tensor self, Tensor other) -> Tensor", int8s,
+			func(c *Call) (combine, error) { return expr.Min, nil }),
+		pairwise(cm+"maximum(Tensor self, Tensor other) -> Tensor", int8s,
+			func(c *Call) (combine, error) { return expr.Max, nil }),
 		lookUp(),
 	}
 }
@@ -53,13 +59,16 @@ func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			load := func(name string) *expr.Expr {
-				return expr.Cast(ir.Int32, c.Load(name, broadcastCoords(c.Tensor(name), out.Sizes, coords)...))
+				return expr.Cast(ir.Int32, c.Load(name, broadcastCoords(c.Tensor(name), out.Sizes,
+					coords)...))
 			}
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, g(load("self"), load("other")))}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
+				g(load("self"), load("other")))}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			shape := r.Shape(4)
-			samples := [][2][]int64{{shape, shape}, {shape, {1, shape[1], 1, 1}}, {{1, shape[1], 1, 1}, shape}, {{17}, {17}}, {{3, 5}, {1}}}
+			samples := [][2][]int64{{shape, shape}, {shape, {1, shape[1], 1, 1}},
+				{{1, shape[1], 1, 1}, shape}, {{17}, {17}}, {{3, 5}, {1}}}
 			var out []Sample
 			for i, s := range samples {
 				d := dtypes[i%len(dtypes)]
@@ -73,7 +82,8 @@ func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)
 
 // quantizedAdd brings both operands, shifted up for precision, to one scale.
 func quantizedAdd(c *Call) (combine, error) {
-	n, err := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point", "activation_min", "activation_max")
+	n, err := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
+		"activation_min", "activation_max")
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +134,8 @@ func quantizedDiv(c *Call) (combine, error) {
 		zero := expr.Float(ir.Float32, 0)
 		q := expr.Select(expr.Ne(b, expr.Int(ir.Int32, 0)), expr.Div(float(a), float(b)), zero)
 		q = awayFromZero(expr.Mul(q, expr.Float(ir.Float32, scale)))
-		q = between(expr.Add(q, float(n[2])), expr.Float(ir.Float32, float64(least)), expr.Float(ir.Float32, float64(most)))
+		q = between(expr.Add(q, float(n[2])), expr.Float(ir.Float32, float64(least)),
+			expr.Float(ir.Float32, float64(most)))
 		return expr.Cast(ir.Int32, q)
 	}, nil
 }
@@ -156,7 +167,8 @@ func lookUp() Op {
 			return c.Load("lut", at.Expr()), nil
 		}),
 		Samples: func(r *Rand) []Sample {
-			return []Sample{NewSample("input", Tensor(ir.Int8, bytes, r.Shape(4)...), "lut", Tensor(ir.Int8, bytes, 256))}
+			return []Sample{NewSample("input", Tensor(ir.Int8, bytes, r.Shape(4)...), "lut",
+				Tensor(ir.Int8, bytes, 256))}
 		},
 	}
 }

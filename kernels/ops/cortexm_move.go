@@ -30,7 +30,8 @@ func int8Transpose() Op {
 			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))}, nil
+			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))},
+				nil
 		},
 		Samples: func(r *Rand) []Sample {
 			x := func(rank int) Input { return Tensor(ir.Int8, bytes, r.Shape(rank)...) }
@@ -64,7 +65,8 @@ func (c *Call) permutation(name string, rank int) ([]int64, error) {
 // storedChannelsLast is how cortex_m::pad reads a tensor: as channels last if it
 // is so, or might be for all that sizes of 1 tell.
 func storedChannelsLast(t ir.Type) bool {
-	return t.Rank() == 4 && (t.Sizes[1].Is(1) || t.Sizes[2].Is(1) && t.Sizes[3].Is(1) || suggestsChannelsLast(t))
+	return t.Rank() == 4 && (t.Sizes[1].Is(1) || t.Sizes[2].Is(1) && t.Sizes[3].Is(1) ||
+		suggestsChannelsLast(t))
 }
 
 // int8Pad adds pre_pad before and post_pad behind the elements of each
@@ -130,17 +132,22 @@ func int8Pad() Op {
 			for d := len(pre) - 1; d >= 0; d-- {
 				pad = append(pad, pre[d], post[d])
 			}
-			return []*ir.Value{b.Op("aten.constant_pad_nd.default", c.Arg("input"), pad, int64(int8(value)))}, nil
+			return []*ir.Value{b.Op("aten.constant_pad_nd.default", c.Arg("input"), pad,
+				int64(int8(value)))}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			last := Tensor(ir.Int8, bytes, 2, 3, 4, 5)
 			last.Value.Type.Strides = channelsLastStrides(last.Value.Type.Sizes)
 			out := []Sample{
-				NewSample("input", Tensor(ir.Int8, bytes, 2, 3, 4, 5), "pre_pad", []int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", -128),
-				NewSample("input", Tensor(ir.Int8, bytes, 2, 1, 4, 5), "pre_pad", []int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", 5),
-				NewSample("input", Tensor(ir.Int8, bytes, 4, 5), "pre_pad", []int64{0, 0, 2, 1}, "post_pad", []int64{0, 0, 0, 3}, "pad_value", 100),
+				NewSample("input", Tensor(ir.Int8, bytes, 2, 3, 4, 5), "pre_pad",
+					[]int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", -128),
+				NewSample("input", Tensor(ir.Int8, bytes, 2, 1, 4, 5), "pre_pad",
+					[]int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", 5),
+				NewSample("input", Tensor(ir.Int8, bytes, 4, 5), "pre_pad", []int64{0, 0, 2, 1},
+					"post_pad", []int64{0, 0, 0, 3}, "pad_value", 100),
 			}
-			return append(out, NewSample("input", last, "pre_pad", []int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", 7))
+			return append(out, NewSample("input", last, "pre_pad", []int64{0, 1, 2, 0}, "post_pad",
+				[]int64{1, 0, 0, 3}, "pad_value", 7))
 		},
 	}
 }

@@ -31,8 +31,10 @@ func int8Linear() Op {
 			}
 			for _, name := range []string{"bias", "kernel_sum"} {
 				if k := c.Operand(name); k >= 0 {
-					if t := c.operands[k].Type; t.DType != ir.Int32 || differ(t.Numel(), w.Sizes[0]) {
-						return nil, c.Errorf("%s is %s of %s for %s rows", name, t.DType, describeSizes([]ir.Type{t}), w.Sizes[0])
+					if t := c.operands[k].Type; t.DType != ir.Int32 ||
+						differ(t.Numel(), w.Sizes[0]) {
+						return nil, c.Errorf("%s is %s of %s for %s rows", name, t.DType,
+							describeSizes([]ir.Type{t}), w.Sizes[0])
 					}
 				}
 			}
@@ -41,7 +43,8 @@ func int8Linear() Op {
 			return []ir.Type{ir.TensorOf(ir.Int8, sizes...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n, err := c.int32Args("input_offset", "filter_offset", "output_offset", "activation_min", "activation_max")
+			n, err := c.int32Args("input_offset", "filter_offset", "output_offset",
+				"activation_min", "activation_max")
 			if err != nil {
 				return nil, err
 			}
@@ -65,19 +68,26 @@ func int8Linear() Op {
 				t := c.Tensor(constant)
 				y = expr.Add(y, c.Load(constant, unflatten(row, t.Sizes)...))
 			}
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], n[3], n[4])}}, nil
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], n[3],
+				n[4])}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, shape := range [][]int64{{1, 64}, {2, 3, 5}, {7}} {
 				in, rows := shape[len(shape)-1], 1+r.Int64N(9)
-				params := []any{"bias", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows), "kernel_sum", nil}
+				params := []any{"bias", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows),
+					"kernel_sum", nil}
 				if i == 1 {
-					params = []any{"bias", nil, "kernel_sum", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows)}
+					params = []any{"bias", nil, "kernel_sum",
+						Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows)}
 				}
-				out = append(out, NewSample(append(params, "input", Tensor(ir.Int8, bytes, shape...), "weights", Tensor(ir.Int8, bytes, rows, in),
-					"input_offset", 5, "filter_offset", i, "output_offset", -7, "requantize_multipliers", []int64{1500406475},
-					"requantize_shifts", []int64{-8}, "activation_max", 120, "activation_min", -120)...))
+				out = append(out,
+					NewSample(append(params, "input", Tensor(ir.Int8, bytes, shape...), "weights",
+						Tensor(ir.Int8, bytes, rows, in),
+						"input_offset", 5, "filter_offset", i, "output_offset", -7,
+						"requantize_multipliers", []int64{1500406475},
+						"requantize_shifts", []int64{-8}, "activation_max", 120,
+						"activation_min", -120)...))
 			}
 			return out
 		},
@@ -131,15 +141,19 @@ func int8BatchMatmul() Op {
 			}
 			vars, at := indexVars(c.Outs[0].Sizes)
 			k := sym.NewVar("k", c.Tensor("lhs").Sizes[2])
-			a, b := c.Load("lhs", at[0], at[1], k.Expr()), c.Load("rhs_transposed", at[0], at[2], k.Expr())
+			a, b := c.Load("lhs", at[0], at[1], k.Expr()), c.Load("rhs_transposed", at[0],
+				at[2], k.Expr())
 			y := expr.Sum([]*sym.Symbol{k}, expr.Mul(offset(a, n[0]), offset(b, n[1])))
 			lo, hi := int8Limits(ir.Int32)
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], lo, hi)}}, nil
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2],
+				lo, hi)}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			b, m, n, k := r.Dim(), r.Dim(), r.Dim(), 3*r.Dim()
-			return []Sample{NewSample("lhs", Tensor(ir.Int8, bytes, b, m, k), "lhs_zero_point", 3, "rhs_transposed", Tensor(ir.Int8, bytes, b, n, k),
-				"rhs_zero_point", -4, "output_zero_point", 9, "output_multiplier", 1<<30+777, "output_shift", -9)}
+			return []Sample{NewSample("lhs", Tensor(ir.Int8, bytes, b, m, k), "lhs_zero_point", 3,
+				"rhs_transposed", Tensor(ir.Int8, bytes, b, n, k),
+				"rhs_zero_point", -4, "output_zero_point", 9, "output_multiplier", 1<<30+777,
+				"output_shift", -9)}
 		},
 	}
 }

@@ -29,7 +29,8 @@ func cortexMSoftmax() Op {
 			switch {
 			case err != nil:
 			case t.Rank() == 0 || d != t.Rank()-1:
-				err = c.Errorf("along dimension %d of %d; it is defined along the last one", d, t.Rank())
+				err = c.Errorf("along dimension %d of %d; it is defined along the last one",
+					d, t.Rank())
 			case zero != -128:
 				err = c.Errorf("a zero point of %d for the result; it is -128", zero)
 			}
@@ -45,13 +46,16 @@ func cortexMSoftmax() Op {
 			}
 			vars, at := indexVars(c.Outs[0].Sizes)
 			row := newFixedRow(c, at, n[0], n[1], n[2])
-			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8, row.probability(at))}}, nil
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8,
+				row.probability(at))}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, shape := range [][]int64{{2, 3, 7}, {1, 12}, {40}} {
-				out = append(out, NewSample("input", Tensor(ir.Int8, bytes, shape...), "dim", len(shape)-1-len(shape)*(i%2), "input_zero_point", 4,
-					"output_zero_point", -128, "input_multiplier", 1<<30+99999, "input_shift", 19+2*i, "diff_min", -249>>i))
+				out = append(out, NewSample("input", Tensor(ir.Int8, bytes, shape...), "dim",
+					len(shape)-1-len(shape)*(i%2), "input_zero_point", 4,
+					"output_zero_point", -128, "input_multiplier", 1<<30+99999, "input_shift",
+					19+2*i, "diff_min", -249>>i))
 			}
 			return out
 		},
@@ -66,7 +70,8 @@ type fixedRow struct {
 }
 
 func newFixedRow(c *Call, at []sym.Expr, multiplier, shift, diffMin *expr.Expr) *fixedRow {
-	row := &fixedRow{c: c, multiplier: multiplier, shift: shift, diffMin: diffMin, low: expr.Int(ir.Int32, -128)}
+	row := &fixedRow{c: c, multiplier: multiplier, shift: shift, diffMin: diffMin,
+		low: expr.Int(ir.Int32, -128)}
 	along := func(name string) ([]*sym.Symbol, []sym.Expr) {
 		last := len(at) - 1
 		s := sym.NewVar(name, c.Tensor("input").Sizes[last])

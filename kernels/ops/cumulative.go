@@ -9,17 +9,23 @@ import (
 // cumulativeOps are running reductions along a dimension.
 func cumulativeOps() []Op {
 	return []Op{
-		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 0, expr.Add, Values{}),
-		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", summed, 1, expr.Mul, Values{Lo: -2, Hi: 2}).core(cumulativeCore(1, cumprodStep)),
-		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp, Values{}).core(cumulativeCore(-inf, logcumsumexpStep)),
-		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Ge).cores(cumulativeExtremeCore("aten.ge.Tensor")),
-		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", expr.Le).cores(cumulativeExtremeCore("aten.le.Tensor")),
+		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+			summed, 0, expr.Add, Values{}),
+		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+			summed, 1, expr.Mul, Values{Lo: -2, Hi: 2}).core(cumulativeCore(1, cumprodStep)),
+		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp,
+			Values{}).core(cumulativeCore(-inf, logcumsumexpStep)),
+		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+			expr.Ge).cores(cumulativeExtremeCore("aten.ge.Tensor")),
+		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+			expr.Le).cores(cumulativeExtremeCore("aten.le.Tensor")),
 	}
 }
 
 // cumulative is a running reduction along dimension dim: step gives the new
 // value of the accumulator, which starts as init, from it and the element.
-func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr, v Values) Op {
+func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr,
+	v Values) Op {
 	infer := func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
 		if _, err := c.dim("dim", t.Rank()); err != nil {
@@ -79,11 +85,13 @@ func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) 
 				return nil, err
 			}
 			l := newLines(t, d)
-			best, place := &expr.Var{Name: "best", DType: t.DType}, &expr.Var{Name: "place", DType: ir.Int64}
+			best, place := &expr.Var{Name: "best", DType: t.DType}, &expr.Var{Name: "place",
+				DType: ir.Int64}
 			at, k := l.at(l.k.Expr()), expr.Idx(ir.Int64, l.k.Expr())
 			x := expr.At(2, t.DType, at)
 			first := expr.Eq(k, expr.Int(ir.Int64, 0))
-			better := expr.Or(expr.IsNaN(x), expr.And(expr.Not(expr.IsNaN(expr.Get(best))), comparable(reaches)(x, expr.Get(best))))
+			better := expr.Or(expr.IsNaN(x), expr.And(expr.Not(expr.IsNaN(expr.Get(best))),
+				comparable(reaches)(x, expr.Get(best))))
 			return &loop.Func{
 				Name: "cumulative_extreme", Bufs: c.buffers(),
 				Body: l.each(
@@ -108,7 +116,8 @@ func sampleCumulative(v Values, takes func(ir.DType) bool) func(*Rand) []Sample 
 		var out []Sample
 		for i, d := range sampleDTypes {
 			if takes(d) {
-				out = append(out, NewSample("self", Tensor(d, v.forDType(d), r.Shape(3)...), "dim", i%3-1))
+				out = append(out, NewSample("self", Tensor(d, v.forDType(d), r.Shape(3)...),
+					"dim", i%3-1))
 			}
 		}
 		return append(out, NewSample("self", Tensor(ir.Float32, v), "dim", 0))

@@ -41,14 +41,17 @@ func (b *Builder) number(x *ir.Value, e sym.Expr) *ir.Value {
 	if !dataDecides(e) {
 		t = ir.Type{Kind: ir.IntKind}
 	}
-	n := b.Emit("aten.item.default", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}}, t).Outputs[0]
+	n := b.Emit("aten.item.default", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}},
+		t).Outputs[0]
 	if dataDecides(e) {
 		return n
 	}
 	size := b.SymInt(e)
-	same := b.Emit("_operator.eq", []ir.NamedArg{{Name: "a", Value: ir.Ref{Value: n}}, {Name: "b", Value: ir.Ref{Value: size}}}, ir.Type{Kind: ir.BoolKind}).Outputs[0]
+	same := b.Emit("_operator.eq", []ir.NamedArg{{Name: "a", Value: ir.Ref{Value: n}},
+		{Name: "b", Value: ir.Ref{Value: size}}}, ir.Type{Kind: ir.BoolKind}).Outputs[0]
 	b.Emit("aten._assert_scalar.default", []ir.NamedArg{
-		{Name: "self", Value: ir.Ref{Value: same}}, {Name: "assert_msg", Value: ir.Str("the data gives as many elements as the file says")},
+		{Name: "self", Value: ir.Ref{Value: same}}, {Name: "assert_msg",
+			Value: ir.Str("the data gives as many elements as the file says")},
 	})
 	return size
 }
@@ -89,10 +92,12 @@ func nonzeroStatic() Op {
 			bind, row := index("row", at.get(), size)
 			store := []loop.Stmt{bind}
 			for d, x := range coords {
-				store = append(store, &loop.Store{Buf: 0, At: sym.Add(sym.Mul(row, rank), sym.Int(int64(d))), Value: expr.Idx(ir.Int64, x)})
+				store = append(store, &loop.Store{Buf: 0, At: sym.Add(sym.Mul(row, rank),
+					sym.Int(int64(d))), Value: expr.Idx(ir.Int64, x)})
 			}
 			x := expr.Cast(ir.Bool, expr.At(1, t.DType, sym.RowMajor(t.Sizes, coords)))
-			body := []loop.Stmt{&loop.If{Cond: expr.And(x, expr.Lt(at.get(), expr.Idx(it, size))), Then: append(store, at.add(1))}}
+			body := []loop.Stmt{&loop.If{Cond: expr.And(x, expr.Lt(at.get(), expr.Idx(it, size))),
+				Then: append(store, at.add(1))}}
 			for d := len(vars) - 1; d >= 0; d-- {
 				body = []loop.Stmt{&loop.For{Var: vars[d], Extent: t.Sizes[d], Body: body}}
 			}
@@ -100,7 +105,8 @@ func nonzeroStatic() Op {
 			rest := &loop.For{Var: r, Extent: size, Body: []loop.Stmt{&loop.If{
 				Cond: expr.Ge(expr.Idx(it, r.Expr()), at.get()),
 				Then: []loop.Stmt{&loop.For{Var: k, Extent: rank, Body: []loop.Stmt{
-					&loop.Store{Buf: 0, At: sym.Add(sym.Mul(r.Expr(), rank), k.Expr()), Value: c.number(c.Arg("fill_value"), ir.Int64)},
+					&loop.Store{Buf: 0, At: sym.Add(sym.Mul(r.Expr(), rank), k.Expr()),
+						Value: c.number(c.Arg("fill_value"), ir.Int64)},
 				}}},
 			}}}
 			f := &loop.Func{Name: "nonzero", Bufs: c.buffers()}
@@ -112,7 +118,8 @@ func nonzeroStatic() Op {
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, d := range sampleDTypes {
-				out = append(out, NewSample("self", Tensor(d, Values{Lo: 0, Hi: 1}, r.Shape(i%4)...), "size", r.Dim(), "fill_value", -7))
+				out = append(out, NewSample("self", Tensor(d, Values{Lo: 0, Hi: 1},
+					r.Shape(i%4)...), "size", r.Dim(), "fill_value", -7))
 			}
 			return out
 		},
@@ -134,7 +141,8 @@ func nonzeroOp(schema string) Op {
 			t := c.Tensor("self")
 			n := c.counted(0, 0, t.Numel())
 			out := ir.TensorOf(ir.Int64, n, sym.Int(int64(t.Rank())))
-			out.Strides = []sym.Expr{sym.Int(1), n} // PyTorch finds coordinates a dimension at a time
+			// PyTorch finds coordinates a dimension at a time
+			out.Strides = []sym.Expr{sym.Int(1), n}
 			return []ir.Type{out}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
@@ -179,15 +187,18 @@ func maskedSelect() Op {
 			sizes, _ := Broadcast(c.Tensor("self"), c.Tensor("mask"))
 			at := b.nonzero(b.flattened(c.Value("mask"), sizes), c.Outs[0].Sizes[0])
 			at = b.Op("aten.select.int", at, 1, 0)
-			return []*ir.Value{b.Op("aten.index_select.default", b.flattened(c.Value("self"), sizes), 0, at)}, nil
+			return []*ir.Value{b.Op("aten.index_select.default", b.flattened(c.Value("self"),
+				sizes), 0, at)}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, d := range sampleDTypes {
 				shape := r.Shape(i % 4)
-				out = append(out, NewSample("self", Tensor(d, Values{}, shape...), "mask", Tensor(ir.Bool, Values{}, r.BroadcastShape(shape)...)))
+				out = append(out, NewSample("self", Tensor(d, Values{}, shape...), "mask",
+					Tensor(ir.Bool, Values{}, r.BroadcastShape(shape)...)))
 			}
-			return append(out, NewSample("self", Tensor(ir.Float32, Values{}, 3), "mask", Tensor(ir.Bool, Values{}, 2, 3)))
+			return append(out, NewSample("self", Tensor(ir.Float32, Values{}, 3), "mask",
+				Tensor(ir.Bool, Values{}, 2, 3)))
 		},
 	}
 }
@@ -219,16 +230,19 @@ func repeatPositions() Op {
 				&loop.For{Var: k, Extent: t.Sizes[0], Body: []loop.Stmt{
 					left.start(expr.Cast(ir.Int64, expr.At(1, t.DType, k.Expr()))),
 					&loop.While{
-						Cond: expr.And(expr.Gt(left.get(), expr.Int(ir.Int64, 0)), expr.Lt(at.get(), expr.Idx(ir.Int64, size))),
+						Cond: expr.And(expr.Gt(left.get(), expr.Int(ir.Int64, 0)),
+							expr.Lt(at.get(), expr.Idx(ir.Int64, size))),
 						Body: []loop.Stmt{
 							bind,
-							&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType, expr.Idx(ir.Int64, k.Expr()))},
+							&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType,
+								expr.Idx(ir.Int64, k.Expr()))},
 							at.add(1), left.add(-1),
 						}},
 				}},
 				&loop.For{Var: fill, Extent: size, Body: []loop.Stmt{&loop.If{
 					Cond: expr.Ge(expr.Idx(ir.Int64, fill.Expr()), at.get()),
-					Then: []loop.Stmt{&loop.Store{Buf: 0, At: fill.Expr(), Value: expr.Int(t.DType, 0)}},
+					Then: []loop.Stmt{&loop.Store{Buf: 0, At: fill.Expr(),
+						Value: expr.Int(t.DType, 0)}},
 				}}},
 			}}, nil
 		},
@@ -274,7 +288,8 @@ func repeatInterleave() Op {
 			return []Sample{
 				NewSample("repeats", Tensor(ir.Int64, Values{Hi: 3}, 5)),
 				NewSample("repeats", Tensor(ir.Int32, Values{Hi: 3}, 4)),
-				NewSample("repeats", Tensor(ir.Int64, Values{Lo: 1.5, Hi: 2.5}, 3), "output_size", 6),
+				NewSample("repeats", Tensor(ir.Int64, Values{Lo: 1.5, Hi: 2.5}, 3),
+					"output_size", 6),
 			}
 		},
 	}

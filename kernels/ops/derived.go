@@ -12,7 +12,8 @@ import (
 func derivedOps(base [][]Op) []Op {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
-	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(), embeddingBagOps(), seldomOps(), linalgOps()} {
+	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(),
+		embeddingBagOps(), seldomOps(), linalgOps()} {
 		all = append(all, more...)
 	}
 	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })
@@ -30,15 +31,18 @@ func derivedOps(base [][]Op) []Op {
 }
 
 // derived is a composite with one result.
-func derived(schema string, f func(*Builder, *Call) (*ir.Value, error), samples func(*Rand) []Sample) Op {
-	return Op{Schema: schema, Samples: samples, Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+func derived(schema string, f func(*Builder, *Call) (*ir.Value, error),
+	samples func(*Rand) []Sample) Op {
+	return Op{Schema: schema, Samples: samples, Decompose: func(b *Builder,
+		c *Call) ([]*ir.Value, error) {
 		v, err := f(b, c)
 		return []*ir.Value{v}, err
 	}}
 }
 
 // typesOf decomposes c for the types of its results only.
-func typesOf(t *Table, c *Call, decompose func(*Builder, *Call) ([]*ir.Value, error)) ([]ir.Type, error) {
+func typesOf(t *Table, c *Call, decompose func(*Builder,
+	*Call) ([]*ir.Value, error)) ([]ir.Type, error) {
 	node := &ir.Node{Name: "composite", Op: c.Op.Name()}
 	var types []ir.Type
 	err := (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {

@@ -10,7 +10,9 @@ import (
 
 // spread is an entry whose result holds self's elements where from finds one,
 // and 0 elsewhere.
-func spread(schema string, typ func(*Call) (ir.Type, error), from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error), samples func(*Rand) []Sample) Op {
+func spread(schema string, typ func(*Call) (ir.Type, error),
+	from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error),
+	samples func(*Rand) []Sample) Op {
 	return Op{
 		Schema:  schema,
 		Samples: samples,
@@ -56,63 +58,71 @@ func diagEmbedArgs(c *Call) (offset int64, d1, d2 int, err error) {
 // diagonalOps put tensors on diagonals and take them off.
 func diagonalOps() []Op {
 	return []Op{
-		spread("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", func(c *Call) (ir.Type, error) {
-			t := c.Tensor("self")
-			offset, d1, d2, err := diagEmbedArgs(c)
-			if err != nil {
-				return t, err
-			}
-			n := sym.Add(t.Sizes[t.Rank()-1], sym.Int(max(offset, -offset)))
-			sizes := slices.Clone(t.Sizes[:t.Rank()-1])
-			for _, d := range []int{min(d1, d2), max(d1, d2)} {
-				sizes = slices.Insert(sizes, d, n)
-			}
-			return ir.TensorOf(t.DType, sizes...), nil
-		}, func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
-			offset, d1, d2, err := diagEmbedArgs(c)
-			if err != nil {
-				return nil, nil, err
-			}
-			var in []sym.Expr
-			for d, x := range at {
-				if d != d1 && d != d2 {
-					in = append(in, x)
+		spread("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+			func(c *Call) (ir.Type, error) {
+				t := c.Tensor("self")
+				offset, d1, d2, err := diagEmbedArgs(c)
+				if err != nil {
+					return t, err
 				}
-			}
-			k := sym.Sub(at[d1], sym.Int(max(-offset, 0)))
-			guard := expr.And(idxEq(k, sym.Sub(at[d2], sym.Int(max(offset, 0)))), expr.IdxLe(sym.Int(0), k))
-			return append(in, k), guard, nil
-		}, times(3, func(r *Rand) Sample {
-			return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(5)-2, "dim1", 0, "dim2", -1)
-		})).core(diagEmbedCore),
-		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor", func(c *Call) (ir.Type, error) {
-			t := c.Tensor("self")
-			k, err := c.Int("diagonal")
-			switch {
-			case err != nil:
-				return t, err
-			case t.Rank() == 1:
-				n := sym.Add(t.Sizes[0], sym.Int(max(k, -k)))
-				return ir.TensorOf(t.DType, n, n), nil
-			case t.Rank() == 2:
-				return diagonalOf(t, k, 0, 1).Dense(), nil
-			}
-			return t, c.Errorf("a tensor with %d dimensions", t.Rank())
-		}, func(b *Builder, c *Call) *ir.Value {
-			if c.Tensor("self").Rank() == 1 {
-				return b.Op("aten.diag_embed.default", c.Value("self"), c.Arg("diagonal"))
-			}
-			return b.Op("aten.diagonal_copy.default", c.Value("self"), c.Arg("diagonal"))
-		}, times(4, func(r *Rand) Sample {
-			return NewSample("self", f32(r.Shape(1+r.IntN(2))...), "diagonal", r.IntN(5)-2)
-		})),
-		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor", func(c *Call) (ir.Type, error) {
-			t := c.Tensor("self")
-			k, err := c.Int("offset")
-			n := sym.Add(t.Numel(), sym.Int(max(k, -k)))
-			return ir.TensorOf(t.DType, n, n), err
-		}, func(b *Builder, c *Call) *ir.Value {
-			return b.Op("aten.diag_embed.default", b.Op("aten.reshape.default", c.Value("self"), []int{-1}), c.Arg("offset"))
-		}, times(2, func(r *Rand) Sample { return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(3)-1) })),
+				n := sym.Add(t.Sizes[t.Rank()-1], sym.Int(max(offset, -offset)))
+				sizes := slices.Clone(t.Sizes[:t.Rank()-1])
+				for _, d := range []int{min(d1, d2), max(d1, d2)} {
+					sizes = slices.Insert(sizes, d, n)
+				}
+				return ir.TensorOf(t.DType, sizes...), nil
+			}, func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
+				offset, d1, d2, err := diagEmbedArgs(c)
+				if err != nil {
+					return nil, nil, err
+				}
+				var in []sym.Expr
+				for d, x := range at {
+					if d != d1 && d != d2 {
+						in = append(in, x)
+					}
+				}
+				k := sym.Sub(at[d1], sym.Int(max(-offset, 0)))
+				guard := expr.And(idxEq(k, sym.Sub(at[d2], sym.Int(max(offset, 0)))),
+					expr.IdxLe(sym.Int(0), k))
+				return append(in, k), guard, nil
+			}, times(3, func(r *Rand) Sample {
+				return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(5)-2, "dim1", 0,
+					"dim2", -1)
+			})).core(diagEmbedCore),
+		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor",
+			func(c *Call) (ir.Type, error) {
+				t := c.Tensor("self")
+				k, err := c.Int("diagonal")
+				switch {
+				case err != nil:
+					return t, err
+				case t.Rank() == 1:
+					n := sym.Add(t.Sizes[0], sym.Int(max(k, -k)))
+					return ir.TensorOf(t.DType, n, n), nil
+				case t.Rank() == 2:
+					return diagonalOf(t, k, 0, 1).Dense(), nil
+				}
+				return t, c.Errorf("a tensor with %d dimensions", t.Rank())
+			}, func(b *Builder, c *Call) *ir.Value {
+				if c.Tensor("self").Rank() == 1 {
+					return b.Op("aten.diag_embed.default", c.Value("self"), c.Arg("diagonal"))
+				}
+				return b.Op("aten.diagonal_copy.default", c.Value("self"), c.Arg("diagonal"))
+			}, times(4, func(r *Rand) Sample {
+				return NewSample("self", f32(r.Shape(1+r.IntN(2))...), "diagonal", r.IntN(5)-2)
+			})),
+		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor",
+			func(c *Call) (ir.Type, error) {
+				t := c.Tensor("self")
+				k, err := c.Int("offset")
+				n := sym.Add(t.Numel(), sym.Int(max(k, -k)))
+				return ir.TensorOf(t.DType, n, n), err
+			}, func(b *Builder, c *Call) *ir.Value {
+				return b.Op("aten.diag_embed.default", b.Op("aten.reshape.default", c.Value("self"),
+					[]int{-1}), c.Arg("offset"))
+			}, times(2, func(r *Rand) Sample {
+				return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(3)-1)
+			})),
 	}
 }

@@ -14,11 +14,15 @@ import (
 func dimOrderOps() []Op {
 	const ns = "dim_order_ops::"
 	out := []Op{
-		dimOrderCopy(ns + "_to_dim_order_copy(Tensor self, " + factoryTail + ", bool non_blocking=False, int[]? dim_order=None) -> Tensor"),
-		dimOrderCopy(ns + "_clone_dim_order(Tensor self, *, bool non_blocking=False, int[]? dim_order=None) -> Tensor"),
-		dimOrderEmpty(ns + "_empty_dim_order(int[] size, " + factoryTail + ", int[]? dim_order=None) -> Tensor"),
+		dimOrderCopy(ns + "_to_dim_order_copy(Tensor self, " + factoryTail +
+			", bool non_blocking=False, int[]? dim_order=None) -> Tensor"),
+		dimOrderCopy(ns +
+			"_clone_dim_order(Tensor self, *, bool non_blocking=False, int[]? dim_order=None) -> Tensor"),
+		dimOrderEmpty(ns + "_empty_dim_order(int[] size, " + factoryTail +
+			", int[]? dim_order=None) -> Tensor"),
 	}
-	for _, s := range []string{"et_copy::_h2d_copy(Tensor self) -> Tensor", "et_copy::_d2h_copy(Tensor self) -> Tensor"} {
+	for _, s := range []string{"et_copy::_h2d_copy(Tensor self) -> Tensor",
+		"et_copy::_d2h_copy(Tensor self) -> Tensor"} {
 		out = append(out, converting(s, "self", copyType).core(sameAs("aten.clone.default")))
 	}
 	return out
@@ -44,7 +48,8 @@ func (c *Call) dimOrdered(t ir.Type, d ir.DType) (ir.Type, error) {
 		}
 		perm[len(order)-1-i] = int(n)
 	}
-	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes, Strides: stridesInOrder(t.Sizes, perm)}, nil
+	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes, Strides: stridesInOrder(t.Sizes,
+		perm)}, nil
 }
 
 func dimOrderCopy(schema string) Op {
@@ -59,7 +64,8 @@ func dimOrderCopy(schema string) Op {
 	op.Samples = bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
 		out := sampleConverting(r, s)
 		for _, order := range [][]int64{{0, 2, 3, 1}, {0, 1, 2, 3}} {
-			out = append(out, NewSample("self", Tensor(ir.Float32, Values{}, r.Shape(4)...), "dim_order", order))
+			out = append(out, NewSample("self", Tensor(ir.Float32, Values{}, r.Shape(4)...),
+				"dim_order", order))
 		}
 		return out
 	})
@@ -84,7 +90,8 @@ func dimOrderEmpty(schema string) Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Num(out.DType, 0)}}, nil
 		},
 		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			return append(sampleFactory(r, s), NewSample("size", []int64{2, 3, 4, 5}, "dim_order", []int64{0, 2, 3, 1}))
+			return append(sampleFactory(r, s), NewSample("size", []int64{2, 3, 4, 5}, "dim_order",
+				[]int64{0, 2, 3, 1}))
 		}),
 	}
 }

@@ -18,13 +18,16 @@ func normStep(p float64) (part func(*expr.Expr) *expr.Expr, kind expr.ReduceKind
 	same := func(x *expr.Expr) *expr.Expr { return x }
 	switch p {
 	case 0:
-		return func(x *expr.Expr) *expr.Expr { return expr.Cast(x.DType, expr.Ne(x, like(x, 0))) }, expr.ReduceSum, same
+		return func(x *expr.Expr) *expr.Expr { return expr.Cast(x.DType, expr.Ne(x, like(x, 0))) },
+			expr.ReduceSum, same
 	case 1:
 		return expr.Abs, expr.ReduceSum, same
 	case 2:
 		return func(x *expr.Expr) *expr.Expr { return expr.Mul(x, x) }, expr.ReduceSum, expr.Sqrt
 	case inf:
-		return expr.Abs, expr.ReduceMax, func(x *expr.Expr) *expr.Expr { return expr.Max(like(x, 0), x) }
+		return expr.Abs, expr.ReduceMax, func(x *expr.Expr) *expr.Expr {
+			return expr.Max(like(x, 0), x)
+		}
 	}
 	return func(x *expr.Expr) *expr.Expr { return power(expr.Abs(x), like(x, p)) }, expr.ReduceSum,
 		func(x *expr.Expr) *expr.Expr { return power(x, like(x, 1/p)) }
@@ -59,7 +62,8 @@ func cdistForward() Op {
 			if !ok {
 				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{a, b}))
 			}
-			return []ir.Type{ir.TensorOf(a.DType, append(slices.Clone(batch), a.Sizes[m-2], b.Sizes[n-2])...)}, nil
+			return []ir.Type{ir.TensorOf(a.DType, append(slices.Clone(batch), a.Sizes[m-2],
+				b.Sizes[n-2])...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			p, err := c.normOrder()
@@ -76,11 +80,14 @@ func cdistForward() Op {
 				t := c.Tensor(name)
 				lead := t
 				lead.Sizes = t.Sizes[:t.Rank()-2]
-				return expr.Cast(m, c.Load(name, append(broadcastCoords(lead, out.Sizes[:batch], at[:batch]), r, k.Expr())...))
+				return expr.Cast(m, c.Load(name, append(broadcastCoords(lead, out.Sizes[:batch],
+					at[:batch]), r, k.Expr())...))
 			}
 			part, kind, root := normStep(p)
-			sum := expr.Reduction(kind, []*sym.Symbol{k}, part(expr.Sub(row("x1", at[batch]), row("x2", at[batch+1]))))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, root(sum))}}, nil
+			sum := expr.Reduction(kind, []*sym.Symbol{k},
+				part(expr.Sub(row("x1", at[batch]), row("x2", at[batch+1]))))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
+				root(sum))}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
@@ -90,7 +97,8 @@ func cdistForward() Op {
 				if i%2 == 1 {
 					b = []int64{1, b[0], 4}
 				}
-				out = append(out, NewSample("x1", Tensor(d, Values{}, a...), "x2", Tensor(d, Values{}, b...), "p", p, "compute_mode", nil))
+				out = append(out, NewSample("x1", Tensor(d, Values{}, a...), "x2",
+					Tensor(d, Values{}, b...), "p", p, "compute_mode", nil))
 			}
 			return out
 		},
@@ -111,7 +119,8 @@ func pdistForward() Op {
 				return nil, c.Errorf("rows of a %s tensor with %d dimensions", t.DType, t.Rank())
 			}
 			n := t.Sizes[0]
-			return []ir.Type{ir.TensorOf(t.DType, sym.FloorDiv(sym.Mul(n, sym.Sub(n, sym.Int(1))), sym.Int(2)))}, nil
+			return []ir.Type{ir.TensorOf(t.DType, sym.FloorDiv(sym.Mul(n, sym.Sub(n, sym.Int(1))),
+				sym.Int(2)))}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
 			p, err := c.normOrder()
@@ -125,32 +134,39 @@ func pdistForward() Op {
 			j := sym.NewVar("j", sym.Sub(sym.Sub(t.Sizes[0], sym.Int(1)), i.Expr()))
 			k := sym.NewVar("k", t.Sizes[1])
 			x := func(row sym.Expr) *expr.Expr {
-				return expr.Cast(m, expr.At(1, t.DType, sym.RowMajor(t.Sizes, []sym.Expr{row, k.Expr()})))
+				return expr.Cast(m, expr.At(1, t.DType, sym.RowMajor(t.Sizes,
+					[]sym.Expr{row, k.Expr()})))
 			}
 			part, kind, root := normStep(p)
 			d := part(expr.Sub(x(i.Expr()), x(sym.Add(i.Expr(), j.Expr(), sym.Int(1)))))
 			acc, at := &expr.Var{Name: "acc", DType: m}, newCounter("at", it)
 			next := expr.Add(expr.Get(acc), d)
 			if kind == expr.ReduceMax {
-				next = expr.Select(expr.Or(expr.IsNaN(d), expr.Gt(d, expr.Get(acc))), d, expr.Get(acc))
+				next = expr.Select(expr.Or(expr.IsNaN(d), expr.Gt(d, expr.Get(acc))), d,
+					expr.Get(acc))
 			}
 			bind, place := index("place", at.get(), out.Sizes[0])
 			return &loop.Func{Name: "pdist", Bufs: c.buffers(), Body: []loop.Stmt{
 				at.start(expr.Int(it, 0)),
-				&loop.For{Var: i, Extent: t.Sizes[0], Body: []loop.Stmt{&loop.For{Var: j, Extent: expr.Extent(j), Body: []loop.Stmt{
-					&loop.Let{Var: acc, Value: expr.Num(m, 0), Mutable: true},
-					&loop.For{Var: k, Extent: t.Sizes[1], Body: []loop.Stmt{&loop.Assign{Var: acc, Value: next}}},
-					bind,
-					&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType, root(expr.Get(acc)))},
-					at.add(1),
-				}}}},
+				&loop.For{Var: i, Extent: t.Sizes[0],
+					Body: []loop.Stmt{&loop.For{Var: j, Extent: expr.Extent(j), Body: []loop.Stmt{
+						&loop.Let{Var: acc, Value: expr.Num(m, 0), Mutable: true},
+						&loop.For{Var: k, Extent: t.Sizes[1],
+							Body: []loop.Stmt{&loop.Assign{Var: acc,
+								Value: next}}},
+						bind,
+						&loop.Store{Buf: 0, At: place, Value: expr.Cast(t.DType,
+							root(expr.Get(acc)))},
+						at.add(1),
+					}}}},
 			}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, p := range []float64{0, 1, 2, 1.5, inf} {
 				d := []ir.DType{ir.Float32, ir.Float64, ir.Float32}[i%3]
-				out = append(out, NewSample("self", Tensor(d, Values{}, 1+r.Dim(), r.Dim()), "p", p))
+				out = append(out, NewSample("self", Tensor(d, Values{}, 1+r.Dim(), r.Dim()), "p",
+					p))
 			}
 			return out
 		},

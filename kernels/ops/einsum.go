@@ -33,7 +33,8 @@ func parseEinsum(c *Call) (*einsum, error) {
 			return nil, err
 		}
 		if len(labels) != ts[i].Rank() {
-			return nil, c.Errorf("%q names %d dimensions of an operand with %d", term, len(labels), ts[i].Rank())
+			return nil, c.Errorf("%q names %d dimensions of an operand with %d", term, len(labels),
+				ts[i].Rank())
 		}
 		for d, l := range labels {
 			s := ts[i].Sizes[d]
@@ -54,7 +55,9 @@ func parseEinsum(c *Call) (*einsum, error) {
 		}
 		for i, l := range labels {
 			if count[l] == 0 || slices.Contains(labels[:i], l) {
-				return nil, c.Errorf("the result of %q names a dimension that no operand has, or one twice", text)
+				return nil,
+					c.Errorf("the result of %q names a dimension that no operand has, or one twice",
+						text)
 			}
 		}
 		e.out = labels
@@ -96,7 +99,9 @@ func einsumLabels(c *Call, term string, rank int) ([]int, error) {
 }
 
 // keep returns the labels that are still needed after operand k.
-func (e *einsum) keep(k int) []int { return slices.Concat(append([][]int{e.out}, e.in[k+1:]...)...) }
+func (e *einsum) keep(k int) []int {
+	return slices.Concat(append([][]int{e.out}, e.in[k+1:]...)...)
+}
 
 // without returns labels, each once, for which drop is false.
 func without(labels []int, drop func(l int) bool) []int {
@@ -113,7 +118,9 @@ func without(labels []int, drop func(l int) bool) []int {
 // summed, in one alone; each in the order of the result. If all that b alone
 // has comes first there, b is to be the left factor.
 func (e *einsum) pairing(a, b, keep []int) (batch, sum, onlyA, onlyB []int, swap bool) {
-	in := func(set []int) func(int) bool { return func(l int) bool { return slices.Contains(set, l) } }
+	in := func(set []int) func(int) bool {
+		return func(l int) bool { return slices.Contains(set, l) }
+	}
 	batch = without(a, func(l int) bool { return !in(b)(l) || !in(keep)(l) })
 	sum = without(a, func(l int) bool { return !in(b)(l) || in(keep)(l) })
 	onlyA = without(a, func(l int) bool { return in(b)(l) || !in(keep)(l) })
@@ -152,7 +159,8 @@ func (e *einsum) result(c *Call) (ir.Type, error) {
 		labels = slices.Concat(batch, a, b)
 		t = ir.TensorOf(t.DType, e.of(labels)...)
 	}
-	if rest := without(labels, func(l int) bool { return !slices.Contains(e.out, l) }); len(rest) < len(labels) {
+	if rest := without(labels, func(l int) bool { return !slices.Contains(e.out, l) }); len(rest) <
+		len(labels) {
 		labels = rest
 		t = ir.TensorOf(t.DType, e.of(labels)...)
 	}
@@ -182,7 +190,8 @@ func (e *einsum) single(t ir.Type, labels []int) (ir.Type, []int, [][]any) {
 			labels = append(slices.Delete(slices.Delete(slices.Clone(labels), j, j+1), i, i+1), l)
 		case t.Sizes[i].Is(1) && !e.sizes[l].Is(1):
 			views = append(views, []any{"aten.select.int", i, 0})
-			t = restrided(t, slices.Delete(slices.Clone(t.Sizes), i, i+1), slices.Delete(slices.Clone(t.Strides), i, i+1))
+			t = restrided(t, slices.Delete(slices.Clone(t.Sizes), i, i+1),
+				slices.Delete(slices.Clone(t.Strides), i, i+1))
 			labels = slices.Delete(slices.Clone(labels), i, i+1)
 		default:
 			i++
@@ -261,34 +270,38 @@ func (e *einsum) product(b *Builder, x, y *ir.Value, lx, ly, keep []int) (*ir.Va
 
 // einsumOps is torch.einsum.
 func einsumOps() []Op {
-	return []Op{composite("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", func(c *Call) (ir.Type, error) {
-		e, err := parseEinsum(c)
-		if err != nil {
-			return ir.Type{}, err
-		}
-		return e.result(c)
-	}, func(b *Builder, c *Call) *ir.Value {
-		e, err := parseEinsum(c)
-		if err != nil {
-			panic(buildFailure{err})
-		}
-		return e.build(b, c.Operands())
-	}, func(r *Rand) []Sample {
-		i, j, k, l := 1+r.Dim(), 1+r.Dim(), 1+r.Dim(), 1+r.Dim()
-		of := func(eq string, xs ...Input) Sample { return NewSample("equation", eq, "tensors", xs) }
-		return []Sample{
-			of("ij,jk->ik", f32(i, j), f32(j, k)),
-			of("bhid, bhjd -> bhij", f32(2, 3, i, l), f32(2, 3, j, l)),
-			of("ij->ji", f32(i, j)),
-			of("ijk->k", f32(i, j, k)),
-			of("ii->i", f32(i, i)),
-			of("ii", f32(i, i)),
-			of("i,j", f32(i), f32(j)),
-			of("ij,ij", f32(i, j), f32(i, j)),
-			of("...ij,...jk->...ik", f32(3, i, j), f32(2, 1, j, k)),
-			of("bn,anm,bm->ba", f32(2, j), f32(k, j, l), f32(2, l)),
-			of("ijk,kl->lji", f32(i, j, k), f32(k, l)),
-			of("ij,k->ki", f32(i, j), f32(k)),
-		}
-	})}
+	return []Op{composite(
+		"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+		func(c *Call) (ir.Type, error) {
+			e, err := parseEinsum(c)
+			if err != nil {
+				return ir.Type{}, err
+			}
+			return e.result(c)
+		}, func(b *Builder, c *Call) *ir.Value {
+			e, err := parseEinsum(c)
+			if err != nil {
+				panic(buildFailure{err})
+			}
+			return e.build(b, c.Operands())
+		}, func(r *Rand) []Sample {
+			i, j, k, l := 1+r.Dim(), 1+r.Dim(), 1+r.Dim(), 1+r.Dim()
+			of := func(eq string, xs ...Input) Sample {
+				return NewSample("equation", eq, "tensors", xs)
+			}
+			return []Sample{
+				of("ij,jk->ik", f32(i, j), f32(j, k)),
+				of("bhid, bhjd -> bhij", f32(2, 3, i, l), f32(2, 3, j, l)),
+				of("ij->ji", f32(i, j)),
+				of("ijk->k", f32(i, j, k)),
+				of("ii->i", f32(i, i)),
+				of("ii", f32(i, i)),
+				of("i,j", f32(i), f32(j)),
+				of("ij,ij", f32(i, j), f32(i, j)),
+				of("...ij,...jk->...ik", f32(3, i, j), f32(2, 1, j, k)),
+				of("bn,anm,bm->ba", f32(2, j), f32(k, j, l), f32(2, l)),
+				of("ijk,kl->lji", f32(i, j, k), f32(k, l)),
+				of("ij,k->ki", f32(i, j), f32(k)),
+			}
+		})}
 }

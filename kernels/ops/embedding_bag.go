@@ -14,7 +14,8 @@ func embeddingBagOps() []Op {
 	const results = ") -> (Tensor, Tensor, Tensor, Tensor)"
 	return []Op{
 		embeddingBag("aten::embedding_bag" + head + results),
-		embeddingBag("aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx" + results),
+		embeddingBag(
+			"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx" + results),
 		embeddingBag("aten::_embedding_bag" + head + ", int padding_idx=-1" + results),
 		embeddingBag("aten::_embedding_bag_forward_only" + head + ", int padding_idx=-1" + results),
 	}
@@ -35,7 +36,8 @@ func embeddingBag(schema string) Op {
 	return Op{Schema: schema, Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 		w, rows, from := c.Value("weight"), c.Value("indices"), c.Value("offsets")
 		if w.Type.Rank() != 2 || rows.Type.Rank() != 1 || from.Type.Rank() != 1 {
-			return nil, c.Errorf("bags of %s", describeSizes([]ir.Type{w.Type, rows.Type, from.Type}))
+			return nil, c.Errorf("bags of %s", describeSizes([]ir.Type{w.Type, rows.Type,
+				from.Type}))
 		}
 		mode, err := c.Int("mode")
 		if err != nil {
@@ -50,7 +52,8 @@ func embeddingBag(schema string) Op {
 		index := from.Type.DType
 		// The bag of a place is the last that begins no later; the first begins at 0.
 		places := b.Op("aten.arange.default", n, Kw("dtype", index))
-		begun := b.Op("aten.le.Tensor", b.Op("aten.unsqueeze.default", b.Op("aten.slice.Tensor", from, 0, 1), 1), places)
+		begun := b.Op("aten.le.Tensor", b.Op("aten.unsqueeze.default", b.Op("aten.slice.Tensor",
+			from, 0, 1), 1), places)
 		bag := b.Op("aten.sum.dim_IntList", begun, []int{0})
 		counts := b.Op("aten.ones_like.default", bag)
 		var padding *ir.Value
@@ -62,7 +65,8 @@ func embeddingBag(schema string) Op {
 			padding = b.Op("aten.eq.Scalar", rows, pad)
 			counts = b.where(padding, 0, counts, ir.Int64)
 		}
-		size := b.Op("aten.index_add.default", b.Op("aten.zeros.default", []sym.Expr{bags}, Kw("dtype", ir.Int64)), 0, bag, counts)
+		size := b.Op("aten.index_add.default", b.Op("aten.zeros.default", []sym.Expr{bags},
+			Kw("dtype", ir.Int64)), 0, bag, counts)
 		x := b.Op("aten.index_select.default", w, 0, rows)
 		last := b.cast(size, index)
 		var y *ir.Value
@@ -74,33 +78,42 @@ func embeddingBag(schema string) Op {
 			if padding != nil {
 				x = b.where(b.Op("aten.unsqueeze.default", padding, 1), 0, x, d)
 			}
-			y = b.Op("aten.index_add.default", b.Op("aten.zeros.default", []sym.Expr{bags, dim}, Kw("dtype", d)), 0, bag, x)
+			y = b.Op("aten.index_add.default", b.Op("aten.zeros.default", []sym.Expr{bags, dim},
+				Kw("dtype", d)), 0, bag, x)
 			if mode == bagMean {
-				y = b.div(y, b.cast(b.Op("aten.unsqueeze.default", b.Op("aten.clamp_min.default", size, 1), 1), d))
+				y = b.div(y, b.cast(b.Op("aten.unsqueeze.default", b.Op("aten.clamp_min.default",
+					size, 1), 1), d))
 			}
 		case bagMax:
-			in := b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", b.Op("aten.arange.default", bags), 1), bag)
+			in := b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", b.Op("aten.arange.default",
+				bags), 1), bag)
 			if padding != nil {
 				in = b.Op("aten.logical_and.default", in, b.Op("aten.logical_not.default", padding))
 			}
-			each := b.where(b.Op("aten.unsqueeze.default", in, 2), b.Op("aten.unsqueeze.default", x, 0), -inf, d)
+			each := b.where(b.Op("aten.unsqueeze.default", in, 2), b.Op("aten.unsqueeze.default", x,
+				0), -inf, d)
 			most := b.Ops("aten.max.dim", each, 1)
 			empty := b.Op("aten.unsqueeze.default", b.Op("aten.eq.Scalar", size, 0), 1)
 			y = b.where(empty, 0, most[0], d)
-			last = b.cast(b.where(empty, -1, b.Op("aten.take.default", rows, most[1]), ir.Int64), index)
+			last = b.cast(b.where(empty, -1, b.Op("aten.take.default", rows, most[1]), ir.Int64),
+				index)
 		default:
 			return nil, c.Errorf("mode %d", mode)
 		}
 		of := b.cast(bag, index)
-		if mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) { // PyTorch's quick way leaves it empty
+		// PyTorch's quick way leaves it empty
+		if mode == bagSum && !padded && (d == ir.Float32 || d == ir.Float16) {
 			of = b.Op("aten.zeros.default", []int{0}, Kw("dtype", index))
 		}
 		return []*ir.Value{y, of, b.cast(size, index), last}, nil
 	}, Samples: func(r *Rand) []Sample {
 		rows, n := 2+r.Dim(), int64(8)
-		starts := func(k int64) Input { return Tensor(ir.Int64, Values{Lo: 0, Hi: float64(n - 1), Sorted: true}, k) }
+		starts := func(k int64) Input {
+			return Tensor(ir.Int64, Values{Lo: 0, Hi: float64(n - 1), Sorted: true}, k)
+		}
 		call := func(mode int, more ...any) Sample {
-			args := append([]any{"weight", f32(rows, 3), "indices", indices(rows, n), "offsets", starts(4), "scale_grad_by_freq", false, "mode", mode, "sparse", false}, more...)
+			args := append([]any{"weight", f32(rows, 3), "indices", indices(rows, n), "offsets",
+				starts(4), "scale_grad_by_freq", false, "mode", mode, "sparse", false}, more...)
 			if strings.Contains(schema, ".padding_idx") {
 				args = append(args, "padding_idx", []any{1, nil, -1}[mode])
 				if len(more) == 0 {
@@ -109,7 +122,8 @@ func embeddingBag(schema string) Op {
 			}
 			return NewSample(args...)
 		}
-		return []Sample{call(bagSum, "per_sample_weights", f32(n), "include_last_offset", true), call(bagMean), call(bagMax)}
+		return []Sample{call(bagSum, "per_sample_weights", f32(n), "include_last_offset", true),
+			call(bagMean), call(bagMax)}
 	}}
 }
 
@@ -123,5 +137,6 @@ func (c *Call) paddingRow(table ir.Type) (row sym.Expr, ok bool, err error) {
 		return sym.Int(n), true, err
 	}
 	// The operator of modules counts from the end, the one it becomes has -1 for none.
-	return sym.Add(table.Sizes[0], sym.Int(n)), c.Op.sch.Name == "aten.embedding_bag.padding_idx", nil
+	return sym.Add(table.Sizes[0], sym.Int(n)), c.Op.sch.Name == "aten.embedding_bag.padding_idx",
+		nil
 }

@@ -12,14 +12,16 @@ func fakeQuantOps() []Op {
 	const bounds = "int quant_min, int quant_max"
 	of := func(more ...any) func(*Rand) []Sample {
 		return func(r *Rand) []Sample {
-			return []Sample{NewSample(append([]any{"self", f32(3, 4, 2), "quant_min", -20, "quant_max", 30}, more...)...)}
+			return []Sample{NewSample(append([]any{"self", f32(3, 4, 2), "quant_min", -20,
+				"quant_max", 30}, more...)...)}
 		}
 	}
 	one := func(d ir.DType, lo, hi float64, shape ...int64) Input {
 		return Tensor(d, Values{Lo: lo, Hi: hi}, shape...)
 	}
 	number := of("scale", 0.05, "zero_point", 3)
-	channel := of("scale", one(ir.Float32, 0.01, 0.1, 4), "zero_point", one(ir.Int32, -3, 5, 4), "axis", 1)
+	channel := of("scale", one(ir.Float32, 0.01, 0.1, 4), "zero_point", one(ir.Int32, -3, 5,
+		4), "axis", 1)
 	scale, zero := one(ir.Float32, 0.01, 0.1, 1), one(ir.Int32, -3, 5, 1)
 	return []Op{
 		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, "+bounds+") -> Tensor", number),
@@ -34,7 +36,8 @@ func fakeQuantOps() []Op {
 
 // fakeQuant computes in float32, by the reciprocal of the scale.
 func fakeQuant(schema string, samples func(*Rand) []Sample) Op {
-	return Op{Schema: schema, Samples: samples, Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+	return Op{Schema: schema, Samples: samples, Decompose: func(b *Builder,
+		c *Call) ([]*ir.Value, error) {
 		x := c.Value("self")
 		d := x.Type.DType
 		lo, err := c.Int("quant_min")
@@ -61,12 +64,15 @@ func fakeQuant(schema string, samples func(*Rand) []Sample) Op {
 			return b.Op("aten.reshape.default", b.cast(c.Value(name), ir.Float32), shape)
 		}
 		scale, zero := param("scale"), param("zero_point")
-		scaled := b.Op("aten.round.default", b.mul(b.cast(x, ir.Float32), b.Op("aten.reciprocal.default", scale)))
+		scaled := b.Op("aten.round.default", b.mul(b.cast(x, ir.Float32),
+			b.Op("aten.reciprocal.default", scale)))
 		q := b.add(scaled, zero)
 		y := b.cast(b.mul(b.sub(b.Op("aten.clamp.default", q, lo, hi), zero), scale), d)
-		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", q, lo), b.Op("aten.le.Scalar", q, hi))
+		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", q, lo),
+			b.Op("aten.le.Scalar", q, hi))
 		if k := c.Op.sch.Index("fake_quant_enabled"); k >= 0 {
-			on := b.Op("aten.reshape.default", b.Op("aten.ne.Scalar", c.Value("fake_quant_enabled"), 0), []int{})
+			on := b.Op("aten.reshape.default", b.Op("aten.ne.Scalar", c.Value("fake_quant_enabled"),
+				0), []int{})
 			y = b.where(on, y, x, d)
 			inside = b.Op("aten.logical_or.default", inside, b.Op("aten.logical_not.default", on))
 		}

@@ -23,22 +23,25 @@ func floatBitOps() []Op {
 				for i, o := range c.Outs {
 					vars, at := indexVars(o.Sizes)
 					m, e := frexp(expr.Cast(opmath(t.DType), c.Load("self", at...)))
-					out = append(out, expr.Tensor{DType: o.DType, Vars: vars, Body: expr.Cast(o.DType, []*expr.Expr{m, e}[i])})
+					out = append(out, expr.Tensor{DType: o.DType, Vars: vars,
+						Body: expr.Cast(o.DType, []*expr.Expr{m, e}[i])})
 				}
 				return out, nil
 			},
 			Samples: func(r *Rand) []Sample {
 				var out []Sample
 				for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float16} {
-					out = append(out, NewSample("self", Tensor(d, Values{Lo: -300, Hi: 300}, r.Shape(2)...)), NewSample("self", Tensor(d, Values{Special: true}, 9)))
+					out = append(out, NewSample("self", Tensor(d, Values{Lo: -300, Hi: 300},
+						r.Shape(2)...)), NewSample("self", Tensor(d, Values{Special: true}, 9)))
 				}
 				return out
 			},
 		},
 		viewDType(),
-		binary("aten::nextafter(Tensor self, Tensor other) -> Tensor", func(d ir.DType) (ir.DType, ir.DType, bool) {
-			return d, d, d == ir.Float32 || d == ir.Float64
-		}, nextAfter),
+		binary("aten::nextafter(Tensor self, Tensor other) -> Tensor",
+			func(d ir.DType) (ir.DType, ir.DType, bool) {
+				return d, d, d == ir.Float32 || d == ir.Float64
+			}, nextAfter),
 	}
 }
 
@@ -58,7 +61,8 @@ func frexp(x *expr.Expr) (mantissa, exponent *expr.Expr) {
 	y := expr.Select(tiny, expr.Mul(x, like(x, lift)), x)
 	e := expr.Sub(expr.Sub(raw(y), num(bias-1)), expr.Select(tiny, num(64), num(0)))
 	keep := expr.Or(expr.Eq(x, like(x, 0)), expr.Eq(raw(x), num(field)))
-	m := expr.Bitcast(x.DType, expr.Or(expr.And(expr.Bitcast(bits, y), num(^(field<<man))), num((bias-1)<<man)))
+	m := expr.Bitcast(x.DType, expr.Or(expr.And(expr.Bitcast(bits, y), num(^(field<<man))),
+		num((bias-1)<<man)))
 	return expr.Select(keep, x, m), expr.Select(keep, num(0), e)
 }
 

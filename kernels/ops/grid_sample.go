@@ -112,11 +112,13 @@ func gridSampler(schema string, dims ...int) Op {
 			return
 		}
 		switch {
-		case !slices.Contains(dims, n) || g.Rank() != n+2 || differ(g.Sizes[n+1], sym.Int(int64(n))) || differ(g.Sizes[0], x.Sizes[0]):
+		case !slices.Contains(dims, n) || g.Rank() != n+2 ||
+			differ(g.Sizes[n+1], sym.Int(int64(n))) || differ(g.Sizes[0], x.Sizes[0]):
 			err = c.Errorf("%s do not fit as input and grid", describeSizes([]ir.Type{x, g}))
 		case !x.DType.IsFloat() || x.DType != g.DType:
 			err = c.Errorf("an input of %s and a grid of %s", x.DType, g.DType)
-		case mode < gridLinear || mode > gridCubic || mode == gridCubic && n != 2 || padding < gridZeros || padding > gridReflect:
+		case mode < gridLinear || mode > gridCubic || mode == gridCubic && n != 2 ||
+			padding < gridZeros || padding > gridReflect:
 			err = c.Errorf("interpolation %d with padding %d in %d dimensions", mode, padding, n)
 		case x.Numel().IsZero() && !g.Numel().IsZero() && !x.Sizes[1].IsZero():
 			err = c.Errorf("an input without elements")
@@ -131,7 +133,8 @@ func gridSampler(schema string, dims ...int) Op {
 				return nil, err
 			}
 			x, g := c.Tensor("input"), c.Tensor("grid")
-			return []ir.Type{ir.TensorOf(x.DType, slices.Concat(x.Sizes[:2], g.Sizes[1:n+1])...)}, nil
+			return []ir.Type{ir.TensorOf(x.DType, slices.Concat(x.Sizes[:2], g.Sizes[1:n+1])...)},
+				nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			n, mode, padding, err := setup(c)
@@ -144,8 +147,10 @@ func gridSampler(schema string, dims ...int) Op {
 			where := append([]sym.Expr{at[0]}, at[2:]...)
 			taps := make([][]gridTap, n)
 			for d := range n {
-				g := gridAxis{n: t.Sizes[2+d], size: expr.Idx(m, t.Sizes[2+d]), padding: padding, align: c.Bool("align_corners")}
-				x := expr.Cast(m, c.Load("grid", append(slices.Clone(where), sym.Int(int64(n-1-d)))...))
+				g := gridAxis{n: t.Sizes[2+d], size: expr.Idx(m, t.Sizes[2+d]), padding: padding,
+					align: c.Bool("align_corners")}
+				x := expr.Cast(m, c.Load("grid", append(slices.Clone(where),
+					sym.Int(int64(n-1-d)))...))
 				taps[d] = g.taps(mode, "at"+itoa(d), x)
 			}
 			y := c.sampled(m, at[:2], taps, expr.Bool(true), nil)
@@ -156,7 +161,8 @@ func gridSampler(schema string, dims ...int) Op {
 }
 
 // sampled adds up the taps of all dimensions; what lies outside is 0.
-func (c *Call) sampled(m ir.DType, at []sym.Expr, taps [][]gridTap, inside, weight *expr.Expr) *expr.Expr {
+func (c *Call) sampled(m ir.DType, at []sym.Expr, taps [][]gridTap, inside,
+	weight *expr.Expr) *expr.Expr {
 	if len(taps) == 0 {
 		x := expr.Cast(m, c.Load("input", at...))
 		if weight != nil {
@@ -194,7 +200,8 @@ func gridSamples(r *Rand, dims []int) []Sample {
 				}
 				// Not far outside, where a float cannot hold the position well.
 				grid := Tensor(ir.Float32, Values{Lo: -1.6, Hi: 1.6}, append(g, int64(n))...)
-				out = append(out, NewSample("input", f32(x...), "grid", grid, "interpolation_mode", mode, "padding_mode", padding, "align_corners", (mode+padding)%2 == 0))
+				out = append(out, NewSample("input", f32(x...), "grid", grid, "interpolation_mode",
+					mode, "padding_mode", padding, "align_corners", (mode+padding)%2 == 0))
 			}
 		}
 	}

@@ -15,7 +15,8 @@ func (c *Call) indexes(idx ir.Type, n sym.Expr) error {
 	if sym.Less(sym.Int(0), n) || idx.Numel().IsZero() || dataDecides(n) {
 		return nil
 	}
-	return c.Errorf("%s index a dimension of %s elements, which may have none", describeSizes([]ir.Type{idx}), n)
+	return c.Errorf("%s index a dimension of %s elements, which may have none",
+		describeSizes([]ir.Type{idx}), n)
 }
 
 // indexTensor checks that a tensor holds indices.
@@ -92,7 +93,8 @@ func advancedOf(c *Call) (*advanced, error) {
 
 // coords returns the coordinates in self of element at of the result; index
 // gives the value of an index operand at coordinates of its own.
-func (a *advanced) coords(c *Call, at []sym.Expr, bind func(d int, index *expr.Expr) sym.Expr) []sym.Expr {
+func (a *advanced) coords(c *Call, at []sym.Expr,
+	bind func(d int, index *expr.Expr) sym.Expr) []sym.Expr {
 	in := make([]sym.Expr, len(a.at))
 	lead := at[a.first : a.first+len(a.common)]
 	rest := slices.Concat(at[:a.first], at[a.first+len(a.common):])
@@ -126,7 +128,8 @@ func indexEntry(schema string) Op {
 			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
 				return c.boundIndex("at"+itoa(d), index, a.self.Sizes[d], true).Expr()
 			})
-			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
+			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}},
+				nil
 		},
 		Samples: func(r *Rand) []Sample { return append(indexSamples(r), maskSamples(false)...) },
 		variant: func(c *Call) *Op {
@@ -161,7 +164,8 @@ func indexSamples(r *Rand) []Sample {
 		NewSample("self", x(), "indices", []Input{indices(a, 3, 1), indices(b, 2)}),
 		withNone(x(), indices(b, 2, 3)),
 		withNone(x(), indices(b, 5), indices(d, 5)),
-		NewSample("self", x(), "indices", []Input{Tensor(ir.Int32, Values{Hi: float64(a - 1)}), indices(b, 2), indices(d, 2)}),
+		NewSample("self", x(), "indices", []Input{Tensor(ir.Int32, Values{Hi: float64(a - 1)}),
+			indices(b, 2), indices(d, 2)}),
 	}
 }
 
@@ -177,7 +181,8 @@ func withNone(x Input, at ...Input) Sample {
 func indexOps() []Op {
 	return []Op{
 		indexEntry("aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
-		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").core(sameAs("aten.index.Tensor")),
+		indexEntry("aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor").core(
+			sameAs("aten.index.Tensor")),
 		indexSelect(),
 		gather(),
 		embedding(),
@@ -217,7 +222,8 @@ func indexSelect() Op {
 			vars, at := indexVars(c.Outs[0].Sizes)
 			if len(at) > 0 {
 				at = slices.Clone(at)
-				at[d] = c.boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d], false).Expr()
+				at[d] = c.boundIndex("at", c.Load("index", at[d : d+1][:idx.Rank()]...), t.Sizes[d],
+					false).Expr()
 			}
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", at...)}}, nil
 		},
@@ -255,11 +261,13 @@ func (c *Call) gatherDim() (d int, err error) {
 		return true
 	}
 	if !within(t, d) {
-		return 0, c.Errorf("an index of %s for a tensor of %s", describeSizes([]ir.Type{idx}), describeSizes([]ir.Type{t}))
+		return 0, c.Errorf("an index of %s for a tensor of %s", describeSizes([]ir.Type{idx}),
+			describeSizes([]ir.Type{t}))
 	}
 	if k := c.Op.sch.Index("src"); k >= 0 && c.first[k] >= 0 {
 		if src := c.Tensor("src"); src.Rank() != idx.Rank() || !within(src, -1) {
-			return 0, c.Errorf("an index of %s for %s of what is written", describeSizes([]ir.Type{idx}), describeSizes([]ir.Type{src}))
+			return 0, c.Errorf("an index of %s for %s of what is written",
+				describeSizes([]ir.Type{idx}), describeSizes([]ir.Type{src}))
 		}
 	}
 	return d, c.indexes(idx, t.Sizes[d])
@@ -315,20 +323,23 @@ func embedding() Op {
 			if err != nil {
 				return nil, err
 			}
-			return []ir.Type{ir.TensorOf(w.DType, append(slices.Clone(idx.Sizes), w.Sizes[1])...)}, nil
+			return []ir.Type{ir.TensorOf(w.DType, append(slices.Clone(idx.Sizes), w.Sizes[1])...)},
+				nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			w := c.Tensor("weight")
 			vars, at := indexVars(c.Outs[0].Sizes)
 			n := len(at) - 1
 			row := c.boundIndex("row", c.Load("indices", at[:n]...), w.Sizes[0], false).Expr()
-			return []expr.Tensor{{DType: w.DType, Vars: vars, Body: c.Load("weight", row, at[n])}}, nil
+			return []expr.Tensor{{DType: w.DType, Vars: vars, Body: c.Load("weight", row, at[n])}},
+				nil
 		},
 		Samples: func(r *Rand) []Sample {
 			n, m := 1+r.Dim(), r.Dim()
 			return []Sample{
 				NewSample("weight", f32(n, m), "indices", indices(n, r.Shape(2)...)),
-				NewSample("weight", Tensor(ir.Float16, Values{}, n, m), "indices", Tensor(ir.Int32, Values{Hi: float64(n - 1)}, 5), "padding_idx", 0),
+				NewSample("weight", Tensor(ir.Float16, Values{}, n, m), "indices",
+					Tensor(ir.Int32, Values{Hi: float64(n - 1)}, 5), "padding_idx", 0),
 				NewSample("weight", f32(n, m), "indices", indices(n)),
 			}
 		},
@@ -350,12 +361,14 @@ func take() Op {
 			t := c.Tensor("self")
 			vars, at := indexVars(c.Outs[0].Sizes)
 			flat := c.boundIndex("at", c.Load("index", at...), t.Numel(), true)
-			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", unflatten(flat.Expr(), t.Sizes)...)}}, nil
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self",
+				unflatten(flat.Expr(), t.Sizes)...)}}, nil
 		},
 		Samples: times(2, func(r *Rand) Sample {
 			shape := r.Shape(2)
 			n := float64(shape[0] * shape[1])
-			return NewSample("self", f32(shape...), "index", Tensor(ir.Int64, Values{Lo: -n, Hi: n - 1}, r.Shape(2)...))
+			return NewSample("self", f32(shape...), "index",
+				Tensor(ir.Int64, Values{Lo: -n, Hi: n - 1}, r.Shape(2)...))
 		}),
 	}
 }

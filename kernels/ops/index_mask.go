@@ -27,7 +27,8 @@ func hasMask(c *Call) bool {
 
 func isMask(a ir.Arg) bool {
 	r, ok := a.(ir.Ref)
-	return ok && r.Value.Type.Kind == ir.TensorKind && (r.Value.Type.DType == ir.Bool || r.Value.Type.DType == ir.Uint8)
+	return ok && r.Value.Type.Kind == ir.TensorKind && (r.Value.Type.DType == ir.Bool ||
+		r.Value.Type.DType == ir.Uint8)
 }
 
 // maskedOf reads the indices argument of a call that has a mask.
@@ -40,7 +41,8 @@ func maskedOf(c *Call) (*masked, error) {
 		case isMask(a) && m.mask == nil:
 			m.mask, m.first = a.(ir.Ref).Value, d
 		default:
-			return nil, c.Errorf("a mask together with other indices; index by the one, then by the others")
+			return nil,
+				c.Errorf("a mask together with other indices; index by the one, then by the others")
 		}
 	}
 	rank := m.mask.Type.Rank()
@@ -48,11 +50,13 @@ func maskedOf(c *Call) (*masked, error) {
 		return nil, c.Errorf("a mask without dimensions; use torch.where instead")
 	}
 	if rank+len(list)-1 > self.Rank() {
-		return nil, c.Errorf("indices for %d dimensions of a tensor with %d", rank+len(list)-1, self.Rank())
+		return nil, c.Errorf("indices for %d dimensions of a tensor with %d", rank+len(list)-1,
+			self.Rank())
 	}
 	for d, n := range m.mask.Type.Sizes {
 		if differ(n, self.Sizes[m.first+d]) {
-			return nil, c.Errorf("a mask of %s of a tensor of %s", describeSizes([]ir.Type{m.mask.Type}), describeSizes([]ir.Type{self}))
+			return nil, c.Errorf("a mask of %s of a tensor of %s",
+				describeSizes([]ir.Type{m.mask.Type}), describeSizes([]ir.Type{self}))
 		}
 	}
 	m.sizes = slices.Concat(self.Sizes[:m.first], []sym.Expr{{}}, self.Sizes[m.first+rank:])
@@ -109,7 +113,8 @@ func maskedPut(schema string) *Op {
 			}
 			m.sizes[m.first] = m.places(v)
 			if !broadcastsTo(v, m.sizes) {
-				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{v, {Sizes: m.sizes}}))
+				return nil, c.Errorf("%s do not broadcast",
+					describeSizes([]ir.Type{v, {Sizes: m.sizes}}))
 			}
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
@@ -121,17 +126,21 @@ func maskedPut(schema string) *Op {
 			self, v := c.Value("self"), c.Value("values")
 			if n := m.places(v.Type); !n.Equal(sym.Int(1)) {
 				at := b.Op("aten.nonzero_static.default", m.mask, Kw("size", n))
-				return b.Ops("aten.index_put.default", self, m.indices(b, at), v, c.Arg("accumulate")), nil
+				return b.Ops("aten.index_put.default", self, m.indices(b, at), v,
+					c.Arg("accumulate")), nil
 			}
 			// The mask and the value stretched to the dimensions of self.
 			one := sym.Int(1)
-			sizes := slices.Concat(slices.Repeat([]sym.Expr{one}, m.first), m.mask.Type.Sizes, slices.Repeat([]sym.Expr{one}, len(m.sizes)-m.first-1))
+			sizes := slices.Concat(slices.Repeat([]sym.Expr{one}, m.first), m.mask.Type.Sizes,
+				slices.Repeat([]sym.Expr{one}, len(m.sizes)-m.first-1))
 			where := b.reshaped(m.mask, sizes...)
 			if m.mask.Type.DType != ir.Bool {
 				where = b.Op("aten.ne.Scalar", where, 0)
 			}
-			sizes = slices.Concat(slices.Repeat([]sym.Expr{one}, len(m.sizes)-v.Type.Rank()), v.Type.Sizes)
-			sizes = slices.Insert(sizes, m.first, slices.Repeat([]sym.Expr{one}, m.mask.Type.Rank()-1)...)
+			sizes = slices.Concat(slices.Repeat([]sym.Expr{one}, len(m.sizes)-v.Type.Rank()),
+				v.Type.Sizes)
+			sizes = slices.Insert(sizes, m.first, slices.Repeat([]sym.Expr{one},
+				m.mask.Type.Rank()-1)...)
 			v = b.reshaped(v, sizes...)
 			if c.Bool("accumulate") {
 				v = b.add(self, v)
@@ -154,7 +163,9 @@ func (m *masked) places(values ir.Type) sym.Expr {
 // behind them.
 func maskSamples(values bool) []Sample {
 	x := func() Input { return f32(3, 4, 2) }
-	mask := func(d ir.DType, sizes ...int64) Input { return Tensor(d, Values{Lo: 0, Hi: 1}, sizes...) }
+	mask := func(d ir.DType, sizes ...int64) Input {
+		return Tensor(d, Values{Lo: 0, Hi: 1}, sizes...)
+	}
 	out := []Sample{
 		NewSample("self", x(), "indices", []Input{mask(ir.Bool, 3)}),
 		NewSample("self", x(), "indices", []Input{mask(ir.Bool, 3, 4)}),
@@ -167,7 +178,8 @@ func maskSamples(values bool) []Sample {
 	}
 	for i, sizes := range [][]int64{{4, 2}, {}, {1}, {3, 1, 2}, {3, 1}} {
 		s := &out[i]
-		s.Args = append(s.Args, ir.NamedArg{Name: "values", Value: s.arg(Tensor(ir.Float32, Values{}, sizes...))})
+		s.Args = append(s.Args, ir.NamedArg{Name: "values",
+			Value: s.arg(Tensor(ir.Float32, Values{}, sizes...))})
 		if i%2 == 1 {
 			s.Args = append(s.Args, ir.NamedArg{Name: "accumulate", Value: ir.BoolArg(true)})
 		}

@@ -28,7 +28,9 @@ type Index struct {
 // Indices returns the operands of c that hold indices, in the order in which the
 // definition reads them. An operator that is defined by others has none.
 func (c *Call) Indices() []Index {
-	integers := slices.ContainsFunc(c.operands, func(v *ir.Value) bool { return v.Type.DType.IsInt() })
+	integers := slices.ContainsFunc(c.operands, func(v *ir.Value) bool {
+		return v.Type.DType.IsInt()
+	})
 	if !integers || c.Op.Compute == nil && c.Op.Loops == nil {
 		return nil
 	}
@@ -102,7 +104,8 @@ func (b *Builder) CheckIndex(index *ir.Value, x Index, message string) error {
 		if x.Wrap {
 			lo = sym.Neg(x.Size)
 		}
-		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", index, lo), b.Op("aten.lt.Scalar", index, x.Size))
+		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", index, lo),
+			b.Op("aten.lt.Scalar", index, x.Size))
 		_, err := b.Call(AssertIndex, b.Op("aten.all.default", inside), message)
 		return err
 	})
@@ -111,7 +114,8 @@ func (b *Builder) CheckIndex(index *ir.Value, x Index, message string) error {
 // CheckSize emits the assertion that a size an operator needs is over 0.
 func (b *Builder) CheckSize(size sym.Expr, op string) error {
 	return b.Do(func() error {
-		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator.ge", size, 1), op+" needs "+size.String()+" > 0")
+		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator.ge", size, 1),
+			op+" needs "+size.String()+" > 0")
 		return err
 	})
 }

@@ -58,7 +58,8 @@ func catType(c *Call) (ir.Type, int, error) {
 			if d == dim {
 				sizes[d] = sym.Add(sizes[d], t.Sizes[d])
 			} else if differ(sizes[d], t.Sizes[d]) {
-				return ir.Type{}, 0, c.Errorf("%s do not join along dimension %d", describeSizes([]ir.Type{first, t}), dim)
+				return ir.Type{}, 0, c.Errorf("%s do not join along dimension %d",
+					describeSizes([]ir.Type{first, t}), dim)
 			}
 		}
 	}
@@ -95,7 +96,8 @@ func catLoops(c *Call) (*loop.Func, error) {
 		body := []loop.Stmt{&loop.Store{Buf: 0, At: to, Value: expr.Cast(out.DType, x)}}
 		for _, v := range slices.Backward(vars) {
 			if !expr.Extent(v).Is(1) {
-				body = []loop.Stmt{&loop.For{Var: v, Extent: expr.Extent(v), Strip: true, Body: body}}
+				body = []loop.Stmt{&loop.For{Var: v, Extent: expr.Extent(v), Strip: true,
+					Body: body}}
 			}
 		}
 		f.Body = append(f.Body, body...)
@@ -109,7 +111,9 @@ func catLoops(c *Call) (*loop.Func, error) {
 // have no such order.
 func catPermuted(c *Call, order []int) *Call {
 	_, dim, err := catType(c)
-	if err != nil || slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool { return t.Rank() != len(order) }) {
+	if err != nil || slices.ContainsFunc(c.Tensors("tensors"), func(t ir.Type) bool {
+		return t.Rank() != len(order)
+	}) {
 		return nil
 	}
 	p := c.permuted(order)
@@ -139,8 +143,10 @@ func cat(schema string) Op {
 			return []Sample{
 				NewSample("tensors", []Input{f32(a, n), f32(b, n)}),
 				NewSample("tensors", []Input{f32(2, a, n), f32(2, b, n), f32(2, 1, n)}, "dim", 1),
-				NewSample("tensors", []Input{f32(n, a), Tensor(ir.Int64, Values{}, n, b)}, "dim", -1),
-				NewSample("tensors", []Input{Tensor(ir.Float16, Values{}, a), f32(0), Tensor(ir.Float16, Values{}, b)}),
+				NewSample("tensors", []Input{f32(n, a), Tensor(ir.Int64, Values{}, n, b)},
+					"dim", -1),
+				NewSample("tensors", []Input{Tensor(ir.Float16, Values{}, a), f32(0),
+					Tensor(ir.Float16, Values{}, b)}),
 			}
 		},
 	}
@@ -153,7 +159,9 @@ func stackType(c *Call) (ir.Type, error) {
 		return ir.Type{}, c.Errorf("no tensors to stack")
 	}
 	for _, t := range ts[1:] {
-		if !slices.EqualFunc(t.Sizes, ts[0].Sizes, func(a, b sym.Expr) bool { return !differ(a, b) }) {
+		if !slices.EqualFunc(t.Sizes, ts[0].Sizes, func(a, b sym.Expr) bool {
+			return !differ(a, b)
+		}) {
 			return ir.Type{}, c.Errorf("%s do not stack", describeSizes([]ir.Type{ts[0], t}))
 		}
 	}
@@ -165,11 +173,13 @@ func stackType(c *Call) (ir.Type, error) {
 	if err != nil {
 		return ir.Type{}, err
 	}
-	return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim, sym.Int(int64(len(ts))))...), nil
+	return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim,
+		sym.Int(int64(len(ts))))...), nil
 }
 
 // stacks brings operators on a Tensor[] to cat, the operands reshaped by each.
-func stacks(schema string, typ func(*Call) (ir.Type, error), dim func(c *Call) any, each func(b *Builder, c *Call, x *ir.Value) *ir.Value) Op {
+func stacks(schema string, typ func(*Call) (ir.Type, error), dim func(c *Call) any,
+	each func(b *Builder, c *Call, x *ir.Value) *ir.Value) Op {
 	return composite(schema, typ, func(b *Builder, c *Call) *ir.Value {
 		var xs []*ir.Value
 		for _, x := range c.operands {
@@ -241,11 +251,15 @@ func joinOps() []Op {
 	return []Op{
 		cat("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
 		cat("aten::concat(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
-		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(sameAs("aten.cat.default")),
-		stacks("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stackType, dim, func(b *Builder, c *Call, x *ir.Value) *ir.Value {
-			return b.Op("aten.unsqueeze.default", x, c.Arg("dim"))
+		cat("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor").core(
+			sameAs("aten.cat.default")),
+		stacks("aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stackType, dim,
+			func(b *Builder, c *Call, x *ir.Value) *ir.Value {
+				return b.Op("aten.unsqueeze.default", x, c.Arg("dim"))
+			}),
+		sideBySide("aten::hstack(Tensor[] tensors) -> Tensor", 1, func(rank int) int {
+			return min(rank-1, 1)
 		}),
-		sideBySide("aten::hstack(Tensor[] tensors) -> Tensor", 1, func(rank int) int { return min(rank-1, 1) }),
 		sideBySide("aten::vstack(Tensor[] tensors) -> Tensor", 2, func(int) int { return 0 }),
 		sideBySide("aten::dstack(Tensor[] tensors) -> Tensor", 3, func(int) int { return 2 }),
 	}

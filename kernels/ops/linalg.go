@@ -21,19 +21,25 @@ func linalgOps() []Op {
 		}
 	}
 	systems := func(r *Rand) []Sample {
-		a := func(shape ...int64) Input { return Tensor(ir.Float32, Values{Lo: -3, Hi: 4, Distinct: true}, shape...) }
+		a := func(shape ...int64) Input {
+			return Tensor(ir.Float32, Values{Lo: -3, Hi: 4, Distinct: true}, shape...)
+		}
 		return []Sample{
 			NewSample("A", a(4, 4), "B", f32(4, 3)), NewSample("A", a(2, 3, 3), "B", f32(2, 3)),
-			NewSample("A", a(3, 3), "B", f32(2, 3, 2)), NewSample("A", a(3, 3), "B", f32(2, 3), "left", false),
+			NewSample("A", a(3, 3), "B", f32(2, 3, 2)), NewSample("A", a(3, 3), "B", f32(2, 3),
+				"left", false),
 		}
 	}
-	many := func(schema string, samples func(*Rand) []Sample, f func(*Builder, *Call) ([]*ir.Value, error)) Op {
+	many := func(schema string, samples func(*Rand) []Sample,
+		f func(*Builder, *Call) ([]*ir.Value, error)) Op {
 		return Op{Schema: schema, Samples: samples, Decompose: f}
 	}
 	return []Op{
-		many("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("A"), Kw("pivot", c.Bool("pivot")))[:2], nil
-		}),
+		many("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+			matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
+				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("A"),
+					Kw("pivot", c.Bool("pivot")))[:2], nil
+			}),
 		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
 			x, info := b.inverse(c.Value("A"))
 			return []*ir.Value{x, info}, nil
@@ -48,26 +54,30 @@ func linalgOps() []Op {
 			}
 			return []*ir.Value{vs[0], vs[3]}, nil
 		}),
-		derived("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			vs, err := solveSystem(b, c)
-			if err != nil {
-				return nil, err
-			}
-			b.whole(vs[3], "linalg.solve")
-			return vs[0], nil
-		}, systems),
-		many("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
-			lu, pivots, _ := b.factors(c.Value("A"))
-			return []*ir.Value{b.determinant(lu, pivots), lu, pivots}, nil
-		}),
+		derived("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				vs, err := solveSystem(b, c)
+				if err != nil {
+					return nil, err
+				}
+				b.whole(vs[3], "linalg.solve")
+				return vs[0], nil
+			}, systems),
+		many("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
+			matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
+				lu, pivots, _ := b.factors(c.Value("A"))
+				return []*ir.Value{b.determinant(lu, pivots), lu, pivots}, nil
+			}),
 		derived("aten::linalg_det(Tensor A) -> Tensor", determinantOf("A"), matrices("A")),
 		derived("aten::det(Tensor self) -> Tensor", determinantOf("self"), matrices("self")),
 		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
 			lu, pivots, _ := b.factors(c.Value("A"))
 			return append(b.signedLog(lu, pivots), lu, pivots), nil
 		}),
-		many("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", matrices("A"), signedLogOf("A")),
-		many("aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", matrices("self"), signedLogOf("self")),
+		many("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", matrices("A"),
+			signedLogOf("A")),
+		many("aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", matrices("self"),
+			signedLogOf("self")),
 	}
 }
 
@@ -78,7 +88,8 @@ func checkErrors() Op {
 		Infer:  func(*Call) ([]ir.Type, error) { return nil, nil },
 		Effect: true,
 		Samples: func(*Rand) []Sample {
-			return []Sample{NewSample("info", Tensor(ir.Int32, Values{}, 0), "api_name", "linalg.inv", "is_matrix", false)}
+			return []Sample{NewSample("info", Tensor(ir.Int32, Values{}, 0), "api_name",
+				"linalg.inv", "is_matrix", false)}
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			b.whole(c.Value("info"), c.Str("api_name"))
@@ -96,7 +107,8 @@ func (b *Builder) factors(a *ir.Value) (lu, pivots, info *ir.Value) {
 // whole asserts that no matrix was singular.
 func (b *Builder) whole(info *ir.Value, name string) {
 	ok := b.Op("aten.all.default", b.Op("aten.eq.Scalar", info, 0))
-	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: ok}}, {Name: "assert_msg", Value: ir.Str(name + ": the matrix is singular")}}
+	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: ok}}, {Name: "assert_msg",
+		Value: ir.Str(name + ": the matrix is singular")}}
 	b.Emit("aten._assert_async.msg", args)
 }
 
@@ -106,7 +118,8 @@ func (b *Builder) inverse(a *ir.Value) (x, info *ir.Value) {
 	n := t.Sizes[t.Rank()-1]
 	i := b.Op("aten.arange.default", n)
 	unit := b.cast(b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", i, 1), i), t.DType)
-	return b.Op("aten.linalg_lu_solve.default", lu, pivots, b.Op("aten.expand.default", unit, t.Sizes)), info
+	return b.Op("aten.linalg_lu_solve.default", lu, pivots, b.Op("aten.expand.default", unit,
+		t.Sizes)), info
 }
 
 func invert(name string) func(*Builder, *Call) (*ir.Value, error) {
@@ -127,7 +140,10 @@ func solveSystem(b *Builder, c *Call) ([]*ir.Value, error) {
 	}
 	r := t.Rank()
 	left := c.Bool("left")
-	vector := x.Type.Rank() == 1 || x.Type.Rank() == r-1 && slices.EqualFunc(x.Type.Sizes, t.Sizes[:r-1], func(a, b sym.Expr) bool { return !differ(a, b) })
+	vector := x.Type.Rank() == 1 || x.Type.Rank() == r-1 &&
+		slices.EqualFunc(x.Type.Sizes, t.Sizes[:r-1], func(a, b sym.Expr) bool {
+			return !differ(a, b)
+		})
 	if !left && vector || x.Type.Rank() < 1 || !vector && x.Type.Rank() < 2 {
 		return nil, c.Errorf("systems of %s", describeSizes([]ir.Type{t, x.Type}))
 	}
@@ -143,7 +159,8 @@ func solveSystem(b *Builder, c *Call) ([]*ir.Value, error) {
 	wide := func(v *ir.Value, tail ...sym.Expr) *ir.Value {
 		return b.Op("aten.expand.default", v, slices.Concat(batch, tail))
 	}
-	y := b.Op("aten.linalg_lu_solve.default", wide(lu, n, n), wide(pivots, n), wide(x, x.Type.Sizes[q-2:]...), Kw("left", left))
+	y := b.Op("aten.linalg_lu_solve.default", wide(lu, n, n), wide(pivots, n),
+		wide(x, x.Type.Sizes[q-2:]...), Kw("left", left))
 	if vector {
 		y = b.Op("aten.squeeze.dim", y, -1)
 	}
@@ -172,7 +189,8 @@ func determinantOf(name string) func(*Builder, *Call) (*ir.Value, error) {
 // signedLog is the sign of the determinant and the logarithm of its size.
 func (b *Builder) signedLog(lu, pivots *ir.Value) []*ir.Value {
 	diagonal := b.Op("aten.diagonal.default", lu, 0, -2, -1)
-	sign := b.mul(b.Op("aten.prod.dim_int", b.Op("aten.sign.default", diagonal), -1), b.swaps(pivots, lu.Type.DType))
+	sign := b.mul(b.Op("aten.prod.dim_int", b.Op("aten.sign.default", diagonal), -1),
+		b.swaps(pivots, lu.Type.DType))
 	log := b.Op("aten.log.default", b.Op("aten.abs.default", diagonal))
 	return []*ir.Value{sign, b.Op("aten.sum.dim_IntList", log, []int{-1})}
 }

@@ -21,7 +21,8 @@ func (c *Call) matrices(name string) (t ir.Type, m, n sym.Expr, err error) {
 	t = c.Tensor(name)
 	r := t.Rank()
 	if r < 2 || t.DType != ir.Float32 && t.DType != ir.Float64 {
-		return t, m, n, c.Errorf("%s in %s are no matrices of float32 or float64", t.DType, describeSizes([]ir.Type{t}))
+		return t, m, n, c.Errorf("%s in %s are no matrices of float32 or float64", t.DType,
+			describeSizes([]ir.Type{t}))
 	}
 	return t, t.Sizes[r-2], t.Sizes[r-1], nil
 }
@@ -61,7 +62,9 @@ func luFactor() Op {
 				return nil, err
 			}
 			r := t.Rank()
-			return []ir.Type{columnMajor(t.DType, t.Sizes...), ir.TensorOf(ir.Int32, append(slices.Clone(t.Sizes[:r-2]), sym.Min(m, n))...), ir.TensorOf(ir.Int32, t.Sizes[:r-2]...)}, nil
+			return []ir.Type{columnMajor(t.DType, t.Sizes...), ir.TensorOf(ir.Int32,
+				append(slices.Clone(t.Sizes[:r-2]), sym.Min(m, n))...), ir.TensorOf(ir.Int32,
+				t.Sizes[:r-2]...)}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
 			t, m, n, err := c.matrices("A")
@@ -75,9 +78,13 @@ func luFactor() Op {
 			one := sym.Int(1)
 			o, k := sym.NewVar("o", batch), sym.NewVar("k", steps)
 			behind := func(n sym.Expr) sym.Expr { return sym.Sub(n, sym.Add(k.Expr(), one)) }
-			at := func(i, j sym.Expr) sym.Expr { return sym.Add(sym.Mul(sym.Add(sym.Mul(o.Expr(), m), i), n), j) }
+			at := func(i, j sym.Expr) sym.Expr {
+				return sym.Add(sym.Mul(sym.Add(sym.Mul(o.Expr(), m), i), n), j)
+			}
 			get := func(i, j sym.Expr) *expr.Expr { return expr.At(0, t.DType, at(i, j)) }
-			set := func(i, j sym.Expr, x *expr.Expr) loop.Stmt { return &loop.Store{Buf: 0, At: at(i, j), Value: x} }
+			set := func(i, j sym.Expr, x *expr.Expr) loop.Stmt {
+				return &loop.Store{Buf: 0, At: at(i, j), Value: x}
+			}
 			after := func(name string, n sym.Expr) (*sym.Symbol, sym.Expr) {
 				v := sym.NewVar(name, behind(n))
 				return v, sym.Add(k.Expr(), sym.Add(one, v.Expr()))
@@ -100,37 +107,49 @@ func luFactor() Op {
 					set(pi, j.Expr(), expr.Get(held)),
 				}},
 				&loop.For{Var: i, Extent: behind(m), Body: []loop.Stmt{
-					&loop.Let{Var: factor, Value: expr.Div(get(ii, k.Expr()), get(k.Expr(), k.Expr()))},
+					&loop.Let{Var: factor, Value: expr.Div(get(ii, k.Expr()),
+						get(k.Expr(), k.Expr()))},
 					set(ii, k.Expr(), expr.Get(factor)),
 					&loop.For{Var: u, Extent: behind(n), Body: []loop.Stmt{
-						set(ii, ui, expr.Sub(get(ii, ui), expr.Mul(expr.Get(factor), get(k.Expr(), ui)))),
+						set(ii, ui, expr.Sub(get(ii, ui), expr.Mul(expr.Get(factor),
+							get(k.Expr(), ui)))),
 					}},
 				}},
 			}
-			return &loop.Func{Name: "lu_factor", Bufs: bufs, Body: []loop.Stmt{&loop.For{Var: o, Extent: batch, Body: []loop.Stmt{
-				info.start(expr.Int(ir.Int32, 0)),
-				&loop.For{Var: k, Extent: steps, Body: []loop.Stmt{
-					row.start(expr.Idx(ir.Int32, k.Expr())),
-					&loop.Let{Var: best, Value: expr.Abs(get(k.Expr(), k.Expr())), Mutable: true},
-					&loop.For{Var: s, Extent: behind(m), Body: []loop.Stmt{
-						&loop.If{Cond: expr.Gt(expr.Abs(get(si, k.Expr())), expr.Get(best)), Then: []loop.Stmt{
-							&loop.Assign{Var: best, Value: expr.Abs(get(si, k.Expr()))},
-							row.set(expr.Idx(ir.Int32, si)),
+			return &loop.Func{Name: "lu_factor", Bufs: bufs,
+				Body: []loop.Stmt{&loop.For{Var: o, Extent: batch, Body: []loop.Stmt{
+					info.start(expr.Int(ir.Int32, 0)),
+					&loop.For{Var: k, Extent: steps, Body: []loop.Stmt{
+						row.start(expr.Idx(ir.Int32, k.Expr())),
+						&loop.Let{Var: best, Value: expr.Abs(get(k.Expr(), k.Expr())),
+							Mutable: true},
+						&loop.For{Var: s, Extent: behind(m), Body: []loop.Stmt{
+							&loop.If{Cond: expr.Gt(expr.Abs(get(si, k.Expr())), expr.Get(best)),
+								Then: []loop.Stmt{
+									&loop.Assign{Var: best, Value: expr.Abs(get(si, k.Expr()))},
+									row.set(expr.Idx(ir.Int32, si)),
+								}},
 						}},
+						&loop.Store{Buf: 1, At: sym.Add(sym.Mul(o.Expr(), steps), k.Expr()),
+							Value: expr.Add(row.get(), expr.Int(ir.Int32, 1))},
+						&loop.If{Cond: expr.Ne(expr.Get(best), expr.Num(t.DType, 0)),
+							Then: eliminate,
+							Else: []loop.Stmt{
+								&loop.If{Cond: expr.Eq(info.get(), expr.Int(ir.Int32, 0)),
+									Then: []loop.Stmt{info.set(kn)}},
+							}},
 					}},
-					&loop.Store{Buf: 1, At: sym.Add(sym.Mul(o.Expr(), steps), k.Expr()), Value: expr.Add(row.get(), expr.Int(ir.Int32, 1))},
-					&loop.If{Cond: expr.Ne(expr.Get(best), expr.Num(t.DType, 0)), Then: eliminate, Else: []loop.Stmt{
-						&loop.If{Cond: expr.Eq(info.get(), expr.Int(ir.Int32, 0)), Then: []loop.Stmt{info.set(kn)}},
-					}},
-				}},
-				&loop.Store{Buf: 2, At: o.Expr(), Value: info.get()},
-			}}}}, nil
+					&loop.Store{Buf: 2, At: o.Expr(), Value: info.get()},
+				}}}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			n := r.Dim()
 			return []Sample{
-				NewSample("A", f32(n, n)), NewSample("A", f32(2, 3, 4, 4)), NewSample("A", f32(2, n, 3)),
-				NewSample("A", Tensor(ir.Float64, Values{}, 3, 3)), NewSample("A", Tensor(ir.Float32, Values{Lo: 0, Hi: 0.01, Distinct: true}, 1, 5, 5)),
+				NewSample("A", f32(n, n)), NewSample("A", f32(2, 3, 4, 4)),
+				NewSample("A", f32(2, n, 3)),
+				NewSample("A", Tensor(ir.Float64, Values{}, 3, 3)),
+				NewSample("A", Tensor(ir.Float32, Values{Lo: 0, Hi: 0.01, Distinct: true}, 1, 5,
+					5)),
 			}
 		},
 	}
@@ -155,8 +174,10 @@ func luSolve() Op {
 				rows = r - 1
 			}
 			if x.DType != t.DType || p.DType != ir.Int32 || x.Rank() != r ||
-				!same(x.Sizes[:r-2], t.Sizes[:r-2]) || differ(x.Sizes[rows], n) || !same(p.Sizes, t.Sizes[:r-1]) {
-				return nil, c.Errorf("factors, pivots and right sides of %s, or of another dtype", describeSizes([]ir.Type{t, p, x}))
+				!same(x.Sizes[:r-2], t.Sizes[:r-2]) || differ(x.Sizes[rows], n) ||
+				!same(p.Sizes, t.Sizes[:r-1]) {
+				return nil, c.Errorf("factors, pivots and right sides of %s, or of another dtype",
+					describeSizes([]ir.Type{t, p, x}))
 			}
 			if !c.Bool("left") {
 				return []ir.Type{ir.TensorOf(t.DType, x.Sizes...)}, nil
@@ -186,7 +207,9 @@ func luSolve() Op {
 				return sym.Add(sym.Mul(sym.Add(sym.Mul(o.Expr(), n), i), width), w.Expr())
 			}
 			x := func(i sym.Expr) *expr.Expr { return expr.At(0, t.DType, rowAt(i)) }
-			set := func(i sym.Expr, v *expr.Expr) loop.Stmt { return &loop.Store{Buf: 0, At: rowAt(i), Value: v} }
+			set := func(i sym.Expr, v *expr.Expr) loop.Stmt {
+				return &loop.Store{Buf: 0, At: rowAt(i), Value: v}
+			}
 			lu := func(i, j sym.Expr) *expr.Expr {
 				if turned {
 					i, j = j, i
@@ -196,19 +219,23 @@ func luSolve() Op {
 			held := &expr.Var{Name: "held", DType: t.DType}
 			sum := &expr.Var{Name: "sum", DType: t.DType}
 			less := func(i, j sym.Expr) loop.Stmt {
-				return &loop.Assign{Var: sum, Value: expr.Sub(expr.Get(sum), expr.Mul(lu(i, j), x(j)))}
+				return &loop.Assign{Var: sum, Value: expr.Sub(expr.Get(sum),
+					expr.Mul(lu(i, j), x(j)))}
 			}
 			i, b := sym.NewVar("i", n), sym.NewVar("b", n)
 			j, q := sym.NewVar("j", i.Expr()), sym.NewVar("q", b.Expr())
-			last := func(v *sym.Symbol) sym.Expr { return sym.Sub(sym.Sub(n, one), v.Expr()) } // counts from the last
+			// counts from the last
+			last := func(v *sym.Symbol) sym.Expr { return sym.Sub(sym.Sub(n, one), v.Expr()) }
 			k := sym.NewVar("k", n)
 			kn := k.Expr()
 			if turned {
 				kn = last(k)
 			}
-			pivot := expr.Sub(expr.Cast(ir.Int64, expr.At(2, ir.Int32, sym.Add(sym.Mul(o.Expr(), n), kn))), expr.Int(ir.Int64, 1))
+			pivot := expr.Sub(expr.Cast(ir.Int64, expr.At(2, ir.Int32, sym.Add(sym.Mul(o.Expr(), n),
+				kn))), expr.Int(ir.Int64, 1))
 			pi, p := clampedAt("p", pivot, n, false)
-			swap := &loop.For{Var: k, Extent: n, Body: []loop.Stmt{p, &loop.Let{Var: held, Value: x(kn)}, set(kn, x(pi)), set(pi, expr.Get(held))}}
+			swap := &loop.For{Var: k, Extent: n, Body: []loop.Stmt{p, &loop.Let{Var: held,
+				Value: x(kn)}, set(kn, x(pi)), set(pi, expr.Get(held))}}
 			// L has ones on its diagonal, U has not; of the transposed matrix U comes first.
 			divided := func(row sym.Expr, by bool) *expr.Expr {
 				if by {
@@ -223,7 +250,8 @@ func luSolve() Op {
 			}}
 			up := &loop.For{Var: b, Extent: n, Body: []loop.Stmt{
 				&loop.Let{Var: sum, Value: x(last(b)), Mutable: true},
-				&loop.For{Var: q, Extent: b.Expr(), Body: []loop.Stmt{less(last(b), sym.Add(last(b), sym.Add(one, q.Expr())))}},
+				&loop.For{Var: q, Extent: b.Expr(),
+					Body: []loop.Stmt{less(last(b), sym.Add(last(b), sym.Add(one, q.Expr())))}},
 				set(last(b), divided(last(b), !turned)),
 			}}
 			body := []loop.Stmt{swap, down, up}
@@ -231,19 +259,25 @@ func luSolve() Op {
 				body = []loop.Stmt{down, up, swap}
 			}
 			return &loop.Func{Name: "lu_solve", Bufs: bufs, Body: []loop.Stmt{
-				&loop.For{Var: o, Extent: batch, Body: []loop.Stmt{&loop.For{Var: w, Extent: width, Body: body}}},
+				&loop.For{Var: o, Extent: batch, Body: []loop.Stmt{&loop.For{Var: w, Extent: width,
+					Body: body}}},
 			}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			n := r.Dim()
-			factors := func(d ir.DType, shape ...int64) Input { return Tensor(d, Values{Lo: 1, Hi: 2}, shape...) }
+			factors := func(d ir.DType, shape ...int64) Input {
+				return Tensor(d, Values{Lo: 1, Hi: 2}, shape...)
+			}
 			pivots := func(shape ...int64) Input {
 				return Tensor(ir.Int32, Values{Lo: 1, Hi: float64(shape[len(shape)-1])}, shape...)
 			}
 			return []Sample{
-				NewSample("LU", factors(ir.Float32, n, n), "pivots", pivots(n), "B", f32(n, r.Dim())),
-				NewSample("LU", factors(ir.Float64, 2, 3, 3), "pivots", pivots(2, 3), "B", Tensor(ir.Float64, Values{}, 2, 3, 2), "adjoint", true),
-				NewSample("LU", factors(ir.Float32, 2, 3, 3), "pivots", pivots(2, 3), "B", f32(2, 4, 3), "left", false),
+				NewSample("LU", factors(ir.Float32, n, n), "pivots", pivots(n), "B",
+					f32(n, r.Dim())),
+				NewSample("LU", factors(ir.Float64, 2, 3, 3), "pivots", pivots(2, 3), "B",
+					Tensor(ir.Float64, Values{}, 2, 3, 2), "adjoint", true),
+				NewSample("LU", factors(ir.Float32, 2, 3, 3), "pivots", pivots(2, 3), "B",
+					f32(2, 4, 3), "left", false),
 			}
 		},
 	}

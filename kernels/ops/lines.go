@@ -22,7 +22,8 @@ func (c *Call) buffers() []loop.Buf {
 		if len(c.operands) > 1 {
 			name += itoa(i)
 		}
-		bufs = append(bufs, loop.Buf{Name: name, DType: v.Type.DType, Role: loop.In, Len: v.Type.Numel()})
+		bufs = append(bufs, loop.Buf{Name: name, DType: v.Type.DType, Role: loop.In,
+			Len: v.Type.Numel()})
 	}
 	return bufs
 }
@@ -37,7 +38,8 @@ type lines struct {
 func newLines(t ir.Type, dim int) *lines {
 	l := &lines{outer: sym.Int(1), length: sym.Int(1), inner: sym.Int(1)}
 	if t.Rank() > 0 {
-		l.outer, l.length, l.inner = sym.Mul(t.Sizes[:dim]...), t.Sizes[dim], sym.Mul(t.Sizes[dim+1:]...)
+		l.outer, l.length, l.inner = sym.Mul(t.Sizes[:dim]...), t.Sizes[dim],
+			sym.Mul(t.Sizes[dim+1:]...)
 	}
 	l.o, l.k, l.i = sym.NewVar("o", l.outer), sym.NewVar("k", l.length), sym.NewVar("i", l.inner)
 	return l

@@ -18,7 +18,9 @@ func newCounter(name string, d ir.DType) counter { return counter{&expr.Var{Name
 func (c counter) get() *expr.Expr { return expr.Get(c.v) }
 
 // start declares the counter.
-func (c counter) start(x *expr.Expr) loop.Stmt { return &loop.Let{Var: c.v, Value: x, Mutable: true} }
+func (c counter) start(x *expr.Expr) loop.Stmt {
+	return &loop.Let{Var: c.v, Value: x, Mutable: true}
+}
 
 // fixed declares the local for good.
 func (c counter) fixed(x *expr.Expr) loop.Stmt { return &loop.Let{Var: c.v, Value: x} }

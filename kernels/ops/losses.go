@@ -9,12 +9,14 @@ import (
 // lossOps compare predictions with targets.
 func lossOps() []Op {
 	return []Op{
-		pairLoss("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
-			return b.mul(d, d), nil
-		}),
-		pairLoss("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
-			return b.Op("aten.abs.default", d), nil
-		}),
+		pairLoss("aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+			func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
+				return b.mul(d, d), nil
+			}),
+		pairLoss("aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+			func(b *Builder, _ *Call, d *ir.Value) (*ir.Value, error) {
+				return b.Op("aten.abs.default", d), nil
+			}),
 		pairLoss("aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) (*ir.Value, error) {
 			beta, err := c.Float("beta")
 			far := b.Op("aten.abs.default", d)
@@ -22,24 +24,29 @@ func lossOps() []Op {
 				return far, err
 			}
 			near := b.Op("aten.div.Scalar", b.Op("aten.mul.Scalar", b.mul(d, d), 0.5), beta)
-			return b.where(b.Op("aten.lt.Scalar", far, beta), near, b.Op("aten.sub.Scalar", far, 0.5*beta), d.Type.DType), nil
+			return b.where(b.Op("aten.lt.Scalar", far, beta), near, b.Op("aten.sub.Scalar", far,
+				0.5*beta), d.Type.DType), nil
 		}),
 		pairLoss("aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", func(b *Builder, c *Call, d *ir.Value) (*ir.Value, error) {
 			delta, err := c.Float("delta")
 			size := b.Op("aten.abs.default", d)
 			far := b.Op("aten.mul.Scalar", b.Op("aten.sub.Scalar", size, 0.5*delta), delta)
-			return b.where(b.Op("aten.lt.Scalar", size, delta), b.Op("aten.mul.Scalar", b.mul(d, d), 0.5), far, d.Type.DType), err
+			return b.where(b.Op("aten.lt.Scalar", size, delta), b.Op("aten.mul.Scalar", b.mul(d, d),
+				0.5), far, d.Type.DType), err
 		}),
 		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", klDiv, func(r *Rand) []Sample {
 			return []Sample{
-				NewSample("self", f32(3, 4), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, 3, 4)),
+				NewSample("self", f32(3, 4), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, 3,
+					4)),
 				NewSample("self", f32(3, 4), "target", f32(4), "reduction", 2, "log_target", true),
 			}
 		}),
 		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binaryCrossEntropy, binaryLossSamples(Values{Lo: 0.1, Hi: 0.9})),
 		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", logitsLoss,
 			func(r *Rand) []Sample {
-				more := NewSample("self", f32(3, 4), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 0.9}, 3, 4), "pos_weight", Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4), "reduction", 0)
+				more := NewSample("self", f32(3, 4), "target",
+					Tensor(ir.Float32, Values{Lo: 0.1, Hi: 0.9}, 3, 4), "pos_weight",
+					Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4), "reduction", 0)
 				return append(binaryLossSamples(Values{})(r), more)
 			}),
 		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
@@ -47,10 +54,13 @@ func lossOps() []Op {
 				n, k := r.Dim(), 1+r.Dim()
 				return append(classLossSamples(r),
 					NewSample("self", f32(n, k), "target", indices(k, n), "label_smoothing", 0.1),
-					NewSample("self", f32(n, k), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, n, k), "weight", f32(k)))
+					NewSample("self", f32(n, k), "target",
+						Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, n, k), "weight", f32(k)))
 			}),
 		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) { return classLoss(b, c, c.Value("self"), 0) }, classLossSamples),
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				return classLoss(b, c, c.Value("self"), 0)
+			}, classLossSamples),
 	}
 }
 
@@ -82,7 +92,8 @@ func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) (*ir.Value, erro
 		return []Sample{
 			NewSample("self", f32(s...), "target", f32(s...)),
 			NewSample("self", f32(s...), "target", f32(s[1:]...), "reduction", 0),
-			NewSample("self", Tensor(ir.Float64, Values{}, s...), "target", Tensor(ir.Float64, Values{}, s...), "reduction", 2),
+			NewSample("self", Tensor(ir.Float64, Values{}, s...), "target",
+				Tensor(ir.Float64, Values{}, s...), "reduction", 2),
 		}
 	})
 }
@@ -109,8 +120,11 @@ func (b *Builder) weighted(c *Call, loss *ir.Value) (*ir.Value, error) {
 // binaryCrossEntropy takes logarithms no smaller than -100.
 func binaryCrossEntropy(b *Builder, c *Call) (*ir.Value, error) {
 	x, t := c.Value("self"), c.Value("target")
-	least := func(v *ir.Value) *ir.Value { return b.Op("aten.maximum.default", v, b.scalar(-100.0, v.Type.DType)) }
-	no := b.mul(b.Op("aten.sub.Scalar", t, 1), least(b.Op("aten.log1p.default", b.Op("aten.neg.default", x))))
+	least := func(v *ir.Value) *ir.Value {
+		return b.Op("aten.maximum.default", v, b.scalar(-100.0, v.Type.DType))
+	}
+	no := b.mul(b.Op("aten.sub.Scalar", t, 1),
+		least(b.Op("aten.log1p.default", b.Op("aten.neg.default", x))))
 	return b.weighted(c, b.sub(no, b.mul(t, least(b.Op("aten.log.default", x)))))
 }
 
@@ -200,7 +214,8 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 	off := b.Op("aten.eq.Scalar", t, ignored)
 	at := b.Op("aten.unsqueeze.default", b.where(off, 0, t, ir.Int64), d)
 	pick := func(x *ir.Value) *ir.Value {
-		return b.Op("aten.neg.default", b.Op("aten.squeeze.dims", b.Op("aten.gather.default", x, d, at), []int{d}))
+		return b.Op("aten.neg.default", b.Op("aten.squeeze.dims", b.Op("aten.gather.default", x, d,
+			at), []int{d}))
 	}
 	scaled := log
 	if c.Has("weight") {
@@ -215,7 +230,8 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 	if n == 1 { // divided by the weights of the classes that count
 		var share *ir.Value
 		if c.Has("weight") {
-			share = b.Op("aten.index_select.default", c.Value("weight"), 0, b.Op("aten.reshape.default", at, []int{-1}))
+			share = b.Op("aten.index_select.default", c.Value("weight"), 0,
+				b.Op("aten.reshape.default", at, []int{-1}))
 			share = b.Op("aten.reshape.default", share, t.Type.Sizes)
 			share = b.where(off, 0, share, dt)
 		} else {
@@ -226,11 +242,13 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 		if smooth == 0 {
 			return total, nil
 		}
-		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled, []int{d})), dt)
+		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
+			[]int{d})), dt)
 		return b.smoothed(c, log.Type, total, b.div(b.Op("aten.sum.default", even), share), smooth)
 	}
 	if smooth != 0 {
-		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled, []int{d})), dt)
+		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
+			[]int{d})), dt)
 		if total, err = b.smoothed(c, log.Type, loss, even, smooth); err != nil {
 			return nil, err
 		}
@@ -239,12 +257,14 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 }
 
 // smoothed mixes the loss of the class named with that of all.
-func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value, smooth float64) (*ir.Value, error) {
+func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value,
+	smooth float64) (*ir.Value, error) {
 	k, ok := t.Sizes[classDim(t)].Const()
 	if !ok || k == 0 {
 		return nil, c.Errorf("label smoothing over a dynamic number of classes")
 	}
-	return b.add(b.Op("aten.mul.Scalar", named, 1-smooth), b.Op("aten.mul.Scalar", all, smooth/float64(k))), nil
+	return b.add(b.Op("aten.mul.Scalar", named, 1-smooth), b.Op("aten.mul.Scalar", all,
+		smooth/float64(k))), nil
 }
 
 func classLossSamples(r *Rand) []Sample {
@@ -252,7 +272,10 @@ func classLossSamples(r *Rand) []Sample {
 	return []Sample{
 		NewSample("self", f32(n, k), "target", indices(k, n)),
 		NewSample("self", f32(k), "target", indices(k)),
-		NewSample("self", f32(n, k, 3), "target", indices(k, n, 3), "weight", Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "reduction", 2),
-		NewSample("self", f32(n+1, k), "target", Tensor(ir.Int64, Values{Lo: -1, Hi: float64(k - 1)}, n+1), "weight", Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "ignore_index", -1, "reduction", 0),
+		NewSample("self", f32(n, k, 3), "target", indices(k, n, 3), "weight",
+			Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "reduction", 2),
+		NewSample("self", f32(n+1, k), "target",
+			Tensor(ir.Int64, Values{Lo: -1, Hi: float64(k - 1)}, n+1), "weight",
+			Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "ignore_index", -1, "reduction", 0),
 	}
 }

@@ -32,7 +32,8 @@ type product struct {
 }
 
 func (p product) op() Op {
-	return Op{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose, Samples: p.samples}
+	return Op{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose,
+		Samples: p.samples}
 }
 
 func (p product) infer(c *Call) ([]ir.Type, error) {
@@ -114,7 +115,8 @@ func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr, erro
 	return func(c *Call) ([]sym.Expr, sym.Expr, error) {
 		x, y := c.Tensor(a), c.Tensor(b)
 		if x.Rank() != ra || y.Rank() != rb {
-			return nil, sym.Expr{}, c.Errorf("%s and %s have %d and %d dimensions, not %d and %d", a, b, x.Rank(), y.Rank(), ra, rb)
+			return nil, sym.Expr{}, c.Errorf("%s and %s have %d and %d dimensions, not %d and %d",
+				a, b, x.Rank(), y.Rank(), ra, rb)
 		}
 		kx, ky := ra-1, max(rb-2, 0)
 		bad := differ(x.Sizes[kx], y.Sizes[ky])
@@ -133,7 +135,8 @@ func matrices(a, b string, ra, rb int) func(c *Call) ([]sym.Expr, sym.Expr, erro
 }
 
 // contract makes the term of matrices: a[…, i, k]·b[…, k, j].
-func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
+func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr,
+	k sym.Expr) (*expr.Expr, *expr.Expr) {
 	return func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
 		x := append(slices.Clone(at[:ra-1]), k)
 		y := append(slices.Clone(at[:max(rb-2, 0)]), k)
@@ -147,20 +150,24 @@ func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr, k sym.Expr) 
 // matmulOps are the products of vectors, matrices and batches of them.
 func matmulOps() []Op {
 	plain := func(schema, a, b string, ra, rb int, add string) Op {
-		return product{schema: schema, a: a, b: b, add: add, setup: matrices(a, b, ra, rb), term: contract(a, b, ra, rb),
+		return product{schema: schema, a: a, b: b, add: add, setup: matrices(a, b, ra, rb),
+			term:    contract(a, b, ra, rb),
 			samples: productSamples(a, b, ra, rb, add)}.op()
 	}
 	return []Op{
 		plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 2, 2, ""),
 		plain("aten::bmm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 3, 3, ""),
 		plain("aten::mv(Tensor self, Tensor vec) -> Tensor", "self", "vec", 2, 1, "").core(mvCore),
-		plain("aten::dot(Tensor self, Tensor tensor) -> Tensor", "self", "tensor", 1, 1, "").core(dotCore("tensor")),
-		plain("aten::vdot(Tensor self, Tensor other) -> Tensor", "self", "other", 1, 1, "").core(dotCore("other")),
+		plain("aten::dot(Tensor self, Tensor tensor) -> Tensor", "self", "tensor", 1, 1,
+			"").core(dotCore("tensor")),
+		plain("aten::vdot(Tensor self, Tensor other) -> Tensor", "self", "other", 1, 1,
+			"").core(dotCore("other")),
 		plain("aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat1", "mat2", 2, 2, "self"),
 		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self").core(addmvCore),
 		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
 		linearProduct().op(),
-		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", matmulType, matmul, matmulSamples),
+		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", matmulType, matmul,
+			matmulSamples),
 		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addbmmType, addbmm, productSamples("batch1", "batch2", 3, 3, "self row")),
 		binaryOuter("aten::outer(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
 		binaryOuter("aten::ger(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
@@ -168,7 +175,8 @@ func matmulOps() []Op {
 }
 
 // composite is an entry that is a graph of others.
-func composite(schema string, typ func(*Call) (ir.Type, error), f func(*Builder, *Call) *ir.Value, samples func(*Rand) []Sample) Op {
+func composite(schema string, typ func(*Call) (ir.Type, error), f func(*Builder, *Call) *ir.Value,
+	samples func(*Rand) []Sample) Op {
 	return Op{
 		Schema:  schema,
 		Samples: samples,
@@ -198,7 +206,9 @@ func binaryOuter(schema, a, b string) Op {
 			x := bl.Op("aten.unsqueeze.default", c.Value(a), 1)
 			return []*ir.Value{bl.Op("aten.mul.Tensor", x, c.Value(b))}, nil
 		},
-		Samples: times(2, func(r *Rand) Sample { return NewSample(a, f32(r.Dim()), b, f32(r.Dim())) }),
+		Samples: times(2, func(r *Rand) Sample {
+			return NewSample(a, f32(r.Dim()), b, f32(r.Dim()))
+		}),
 	}
 }
 
@@ -210,17 +220,20 @@ func linearProduct() product {
 		setup: func(c *Call) ([]sym.Expr, sym.Expr, error) {
 			x, w := c.Tensor("input"), c.Tensor("weight")
 			if x.Rank() == 0 || w.Rank() != 1 && w.Rank() != 2 {
-				return nil, sym.Expr{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, w}))
+				return nil, sym.Expr{}, c.Errorf("%s do not multiply",
+					describeSizes([]ir.Type{x, w}))
 			}
 			n := x.Sizes[x.Rank()-1]
 			if differ(n, w.Sizes[w.Rank()-1]) {
-				return nil, sym.Expr{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, w}))
+				return nil, sym.Expr{}, c.Errorf("%s do not multiply",
+					describeSizes([]ir.Type{x, w}))
 			}
 			return slices.Concat(x.Sizes[:x.Rank()-1], w.Sizes[:w.Rank()-1]), n, nil
 		},
 		term: func(c *Call, at []sym.Expr, k sym.Expr) (*expr.Expr, *expr.Expr) {
 			n := c.Tensor("input").Rank() - 1
-			return c.Load("input", append(slices.Clone(at[:n]), k)...), c.Load("weight", append(slices.Clone(at[n:]), k)...)
+			return c.Load("input", append(slices.Clone(at[:n]), k)...),
+				c.Load("weight", append(slices.Clone(at[n:]), k)...)
 		},
 		decompose: linear,
 		samples: func(r *Rand) []Sample {
@@ -235,7 +248,8 @@ func linearProduct() product {
 				out = append(out, NewSample(args...))
 			}
 			for _, d := range []ir.DType{ir.Float16, ir.BFloat16, ir.Float64} {
-				out = append(out, NewSample("input", Tensor(d, Values{}, 2, 7), "weight", Tensor(d, Values{}, 3, 7), "bias", Tensor(d, Values{}, 3)))
+				out = append(out, NewSample("input", Tensor(d, Values{}, 2, 7), "weight",
+					Tensor(d, Values{}, 3, 7), "bias", Tensor(d, Values{}, 3)))
 			}
 			return append(out, NewSample("input", f32(3, 4), "weight", f32(4)))
 		},
@@ -253,7 +267,8 @@ func linear(b *Builder, c *Call) ([]*ir.Value, error) {
 		return []*ir.Value{y}, nil
 	}
 	if x.Type.Rank() != 2 {
-		x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:x.Type.Rank()-1]...), w.Type.Sizes[1]})
+		x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Mul(x.Type.Sizes[:x.Type.Rank()-1]...),
+			w.Type.Sizes[1]})
 	}
 	wt := b.Op("aten.permute.default", w, []int{1, 0})
 	var y *ir.Value

@@ -51,7 +51,8 @@ func matmul(b *Builder, c *Call) *ir.Value {
 	case rx == 2 && ry == 1:
 		return b.Op("aten.mv.default", x, y)
 	case rx == 1 && ry == 2:
-		return b.Op("aten.squeeze.dim", b.Op("aten.mm.default", b.Op("aten.unsqueeze.default", x, 0), y), 0)
+		return b.Op("aten.squeeze.dim", b.Op("aten.mm.default", b.Op("aten.unsqueeze.default",
+			x, 0), y), 0)
 	case rx == 2 && ry == 2:
 		return b.Op("aten.mm.default", x, y)
 	case ry <= 2: // rows of all batches are rows of one matrix
@@ -98,7 +99,8 @@ func matmulSamples(r *Rand) []Sample {
 func productSamples(a, b string, ra, rb int, add string) func(r *Rand) []Sample {
 	return func(r *Rand) []Sample {
 		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16, ir.Int64, ir.Int32, ir.Uint8} {
+		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16,
+			ir.Int64, ir.Int32, ir.Uint8} {
 			batch, m, k, n := r.Dim(), r.Dim(), r.Dim(), r.Dim()
 			x := [][]int64{nil, {k}, {m, k}, {batch, m, k}}[ra]
 			y := [][]int64{nil, {k}, {k, n}, {batch, k, n}}[rb]
@@ -128,7 +130,8 @@ func productSamples(a, b string, ra, rb int, add string) func(r *Rand) []Sample 
 
 func addbmmType(c *Call) (ir.Type, error) {
 	x, y := c.Tensor("batch1"), c.Tensor("batch2")
-	if x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) || differ(x.Sizes[2], y.Sizes[1]) {
+	if x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||
+		differ(x.Sizes[2], y.Sizes[1]) {
 		return ir.Type{}, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
 	}
 	return ir.TensorOf(x.DType, x.Sizes[1], y.Sizes[2]), nil
@@ -138,7 +141,9 @@ func addbmmType(c *Call) (ir.Type, error) {
 func addbmm(b *Builder, c *Call) *ir.Value {
 	x, y := c.Value("batch1"), c.Value("batch2")
 	s, u := x.Type.Sizes, y.Type.Sizes
-	x = b.Op("aten.reshape.default", b.Op("aten.permute.default", x, []int{1, 0, 2}), []sym.Expr{s[1], sym.Mul(s[0], s[2])})
+	x = b.Op("aten.reshape.default", b.Op("aten.permute.default", x, []int{1, 0, 2}),
+		[]sym.Expr{s[1], sym.Mul(s[0], s[2])})
 	y = b.Op("aten.reshape.default", y, []sym.Expr{sym.Mul(u[0], u[1]), u[2]})
-	return b.Op("aten.addmm.default", c.Value("self"), x, y, Kw("beta", c.Arg("beta")), Kw("alpha", c.Arg("alpha")))
+	return b.Op("aten.addmm.default", c.Value("self"), x, y, Kw("beta", c.Arg("beta")),
+		Kw("alpha", c.Arg("alpha")))
 }

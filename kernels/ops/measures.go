@@ -23,8 +23,11 @@ func measureOps() []Op {
 		return derived(schema, f, pair(schema))
 	}
 	renamed := func(schema, op string) Op {
-		out := derived(schema, func(b *Builder, c *Call) (*ir.Value, error) { return sameAs(op)(b, c), nil }, bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			args := []any{s.Args[0].Name, Tensor(ir.Float32, Values{Lo: 0.5, Hi: 3}, 3, 4), s.Args[1].Name, Tensor(ir.Float32, Values{Lo: 0.5, Hi: 3}, 4)}
+		out := derived(schema, func(b *Builder, c *Call) (*ir.Value, error) {
+			return sameAs(op)(b, c), nil
+		}, bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
+			args := []any{s.Args[0].Name, Tensor(ir.Float32, Values{Lo: 0.5, Hi: 3}, 3, 4),
+				s.Args[1].Name, Tensor(ir.Float32, Values{Lo: 0.5, Hi: 3}, 4)}
 			if s.Args[1].Type.Name != "Tensor" {
 				args[3] = 1.5
 			}
@@ -43,27 +46,35 @@ func measureOps() []Op {
 				return b.distance(c, "x1", "x2", c.Bool("keepdim")), nil
 			}),
 		vectors("aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
-			func(b *Builder, c *Call) (*ir.Value, error) { return sameAs("aten._cdist_forward.default")(b, c), nil }),
-		vectors("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			d, err := c.Int("dim")
-			return b.Op("aten.sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d}), err
-		}),
-		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
-			return crossProduct(b, c, "dim")
-		}, func(r *Rand) []Sample {
-			return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)), NewSample("self", f32(3, 1), "other", f32(3, 2), "dim", 0)}
-		}),
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				return sameAs("aten._cdist_forward.default")(b, c), nil
+			}),
+		vectors("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				d, err := c.Int("dim")
+				return b.Op("aten.sum.dim_IntList", b.mul(c.Value("x"), c.Value("y")), []int64{d}),
+					err
+			}),
+		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				return crossProduct(b, c, "dim")
+			}, func(r *Rand) []Sample {
+				return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)),
+					NewSample("self", f32(3, 1), "other", f32(3, 2), "dim", 0)}
+			}),
 		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear, func(r *Rand) []Sample {
 			a, k, m := r.Dim(), r.Dim(), r.Dim()
 			return []Sample{
-				NewSample("input1", f32(2, a, k), "input2", f32(2, a, m), "weight", f32(3, k, m), "bias", f32(3)),
+				NewSample("input1", f32(2, a, k), "input2", f32(2, a, m), "weight", f32(3, k, m),
+					"bias", f32(3)),
 				NewSample("input1", f32(a, k), "input2", f32(a, m), "weight", f32(2, k, m)),
 			}
 		}),
 		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isIn, func(r *Rand) []Sample {
 			return []Sample{
 				NewSample("elements", indices(5, r.Shape(2)...), "test_elements", indices(5, 2, 2)),
-				NewSample("elements", indices(5, 4), "test_elements", indices(5, 3), "invert", true),
+				NewSample("elements", indices(5, 4), "test_elements", indices(5, 3),
+					"invert", true),
 			}
 		}),
 		renamed("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
@@ -72,10 +83,13 @@ func measureOps() []Op {
 		renamed("aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "aten.div.Scalar_mode"),
 		renamed("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", "aten.mul.Tensor"),
 		renamed("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", "aten.mul.Scalar"),
-		renamed("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "aten.sub.Tensor"),
-		renamed("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten.sub.Scalar"),
+		renamed("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+			"aten.sub.Tensor"),
+		renamed("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+			"aten.sub.Scalar"),
 		renamed("aten::special_xlogy(Tensor self, Tensor other) -> Tensor", "aten.xlogy.Tensor"),
-		renamed("aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor", "aten.xlogy.Scalar_Other"),
+		renamed("aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
+			"aten.xlogy.Scalar_Other"),
 	}
 }
 
@@ -115,10 +129,13 @@ func crossProduct(b *Builder, c *Call, dim string) (*ir.Value, error) {
 // crossAlong is the product of the vectors along dimension d.
 func crossAlong(b *Builder, c *Call, d int) (*ir.Value, error) {
 	x, y := c.Value("self"), c.Value("other")
-	if x.Type.Rank() != y.Type.Rank() || x.Type.Rank() == 0 || !x.Type.Sizes[d].Is(3) || !y.Type.Sizes[d].Is(3) {
+	if x.Type.Rank() != y.Type.Rank() || x.Type.Rank() == 0 || !x.Type.Sizes[d].Is(3) ||
+		!y.Type.Sizes[d].Is(3) {
 		return nil, c.Errorf("the cross product of %s", describeSizes([]ir.Type{x.Type, y.Type}))
 	}
-	roll := func(v *ir.Value, by int) *ir.Value { return b.Op("aten.roll.default", v, []int{by}, []int{d}) }
+	roll := func(v *ir.Value, by int) *ir.Value {
+		return b.Op("aten.roll.default", v, []int{by}, []int{d})
+	}
 	return b.sub(b.mul(roll(x, -1), roll(y, -2)), b.mul(roll(x, -2), roll(y, -1))), nil
 }
 
@@ -130,14 +147,18 @@ func bilinear(b *Builder, c *Call) (*ir.Value, error) {
 		return nil, c.Errorf("%s", describeSizes([]ir.Type{x.Type, y.Type, w.Type}))
 	}
 	rows := func(v *ir.Value) *ir.Value {
-		return b.Op("aten.reshape.default", v, []sym.Expr{sym.Mul(v.Type.Sizes[:n]...), v.Type.Sizes[n]})
+		return b.Op("aten.reshape.default", v, []sym.Expr{sym.Mul(v.Type.Sizes[:n]...),
+			v.Type.Sizes[n]})
 	}
 	// Of every row the products of each feature of one with each of the other.
-	products := b.mul(b.Op("aten.unsqueeze.default", rows(x), 2), b.Op("aten.unsqueeze.default", rows(y), 1))
+	products := b.mul(b.Op("aten.unsqueeze.default", rows(x), 2), b.Op("aten.unsqueeze.default",
+		rows(y), 1))
 	both := sym.Mul(w.Type.Sizes[1], w.Type.Sizes[2])
 	flat := b.Op("aten.reshape.default", products, []sym.Expr{sym.Mul(x.Type.Sizes[:n]...), both})
-	weight := b.Op("aten.permute.default", b.Op("aten.reshape.default", w, []sym.Expr{w.Type.Sizes[0], both}), []int{1, 0})
-	out := b.Op("aten.reshape.default", b.Op("aten.mm.default", flat, weight), append(slices.Clone(x.Type.Sizes[:n]), w.Type.Sizes[0]))
+	weight := b.Op("aten.permute.default", b.Op("aten.reshape.default", w,
+		[]sym.Expr{w.Type.Sizes[0], both}), []int{1, 0})
+	out := b.Op("aten.reshape.default", b.Op("aten.mm.default", flat, weight),
+		append(slices.Clone(x.Type.Sizes[:n]), w.Type.Sizes[0]))
 	if c.Has("bias") {
 		out = b.add(out, c.Value("bias"))
 	}

@@ -44,7 +44,8 @@ func nanMedianDim() Op {
 			vs := b.Ops("aten.sort.default", c.Arg("self"), d) // NaN comes last
 			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", c.Arg("self")))
 			count := b.Op("aten.sum.dim_IntList", numbers, []int{d}, true)
-			at := b.Op("aten.bitwise_right_shift.Tensor_Scalar", b.sub(count, b.scalar(1, ir.Int64)), 1)
+			at := b.Op("aten.bitwise_right_shift.Tensor_Scalar",
+				b.sub(count, b.scalar(1, ir.Int64)), 1)
 			at = b.Op("aten.clamp.default", at, 0)
 			for i, v := range vs {
 				if v = b.Op("aten.gather.default", v, d, at); !c.Bool("keepdim") {
@@ -56,7 +57,8 @@ func nanMedianDim() Op {
 		},
 		Samples: func(rnd *Rand) []Sample {
 			out := sampleSort("dim", "keepdim")(rnd)
-			return append(out, NewSample("self", Tensor(ir.Float32, Values{Special: true}, 4, 7), "dim", 1))
+			return append(out, NewSample("self", Tensor(ir.Float32, Values{Special: true}, 4,
+				7), "dim", 1))
 		},
 	}
 }
@@ -77,21 +79,25 @@ func modeOp() Op {
 			l := newLines(t, d)
 			it := indexDType(l.length)
 			j := sym.NewVar("j", l.length)
-			count, most, place := newCounter("count", it), newCounter("most", it), newCounter("place", ir.Int64)
+			count, most, place := newCounter("count", it), newCounter("most", it),
+				newCounter("place", ir.Int64)
 			best := &expr.Var{Name: "best", DType: t.DType}
 			x := expr.At(2, t.DType, l.at(l.k.Expr()))
 			same := expr.Eq(expr.At(2, t.DType, l.at(j.Expr())), x)
 			least := comparable(expr.Le)(x, expr.Get(best))
-			better := expr.Or(expr.Gt(count.get(), most.get()), expr.And(expr.Eq(count.get(), most.get()), least))
+			better := expr.Or(expr.Gt(count.get(), most.get()),
+				expr.And(expr.Eq(count.get(), most.get()), least))
 			into := sym.Add(sym.Mul(l.o.Expr(), l.inner), l.i.Expr())
 			return &loop.Func{Name: "mode", Bufs: c.buffers(), Body: l.each(
 				most.start(expr.Int(it, 0)), place.start(expr.Int(ir.Int64, 0)),
 				&loop.Let{Var: best, Value: expr.Num(t.DType, 0), Mutable: true},
 				l.along(
 					count.start(expr.Int(it, 0)),
-					&loop.For{Var: j, Extent: l.length, Body: []loop.Stmt{count.set(expr.Add(count.get(), expr.Cast(it, same)))}},
+					&loop.For{Var: j, Extent: l.length,
+						Body: []loop.Stmt{count.set(expr.Add(count.get(), expr.Cast(it, same)))}},
 					&loop.If{Cond: better, Then: []loop.Stmt{
-						most.set(count.get()), place.set(expr.Idx(ir.Int64, l.k.Expr())), &loop.Assign{Var: best, Value: x},
+						most.set(count.get()), place.set(expr.Idx(ir.Int64, l.k.Expr())),
+						&loop.Assign{Var: best, Value: x},
 					}},
 				),
 				&loop.Store{Buf: 0, At: into, Value: expr.Get(best)},
@@ -133,22 +139,30 @@ func histogram() Op {
 			vlo, vhi := &expr.Var{Name: "lo", DType: m}, &expr.Var{Name: "hi", DType: m}
 			get := expr.Get
 			i, j, z := sym.NewVar("i", t.Numel()), sym.NewVar("j", t.Numel()), sym.NewVar("z", bins)
-			x := func(v *sym.Symbol) *expr.Expr { return expr.Cast(m, expr.At(1, t.DType, v.Expr())) }
+			x := func(v *sym.Symbol) *expr.Expr {
+				return expr.Cast(m, expr.At(1, t.DType, v.Expr()))
+			}
 			body := []loop.Stmt{
-				&loop.For{Var: z, Extent: bins, Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(), Value: expr.Num(t.DType, 0)}}},
-				&loop.Let{Var: vlo, Value: num(lo), Mutable: true}, &loop.Let{Var: vhi, Value: num(hi), Mutable: true},
+				&loop.For{Var: z, Extent: bins, Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(),
+					Value: expr.Num(t.DType, 0)}}},
+				&loop.Let{Var: vlo, Value: num(lo), Mutable: true},
+				&loop.Let{Var: vhi, Value: num(hi), Mutable: true},
 			}
 			if lo == hi {
 				body = append(body,
-					&loop.Assign{Var: vlo, Value: num(inf)}, &loop.Assign{Var: vhi, Value: num(-inf)},
+					&loop.Assign{Var: vlo, Value: num(inf)}, &loop.Assign{Var: vhi,
+						Value: num(-inf)},
 					&loop.For{Var: j, Extent: t.Numel(), Body: []loop.Stmt{
-						&loop.Assign{Var: vlo, Value: expr.Min(x(j), get(vlo))}, &loop.Assign{Var: vhi, Value: expr.Max(x(j), get(vhi))},
+						&loop.Assign{Var: vlo, Value: expr.Min(x(j), get(vlo))},
+						&loop.Assign{Var: vhi, Value: expr.Max(x(j), get(vhi))},
 					}},
 					&loop.If{Cond: expr.Eq(get(vlo), get(vhi)), Then: []loop.Stmt{
-						&loop.Assign{Var: vlo, Value: expr.Sub(get(vlo), num(1))}, &loop.Assign{Var: vhi, Value: expr.Add(get(vhi), num(1))},
+						&loop.Assign{Var: vlo, Value: expr.Sub(get(vlo), num(1))},
+						&loop.Assign{Var: vhi, Value: expr.Add(get(vhi), num(1))},
 					}})
 			}
-			where := expr.Div(expr.Mul(expr.Sub(x(i), get(vlo)), expr.Idx(m, bins)), expr.Sub(get(vhi), get(vlo)))
+			where := expr.Div(expr.Mul(expr.Sub(x(i), get(vlo)), expr.Idx(m, bins)),
+				expr.Sub(get(vhi), get(vlo)))
 			at, bind := clampedAt("bin", expr.Cast(ir.Int64, where), bins, false)
 			inside := expr.And(expr.Le(get(vlo), x(i)), expr.Le(x(i), get(vhi)))
 			body = append(body, &loop.For{Var: i, Extent: t.Numel(), Body: []loop.Stmt{
@@ -159,8 +173,10 @@ func histogram() Op {
 		Samples: func(r *Rand) []Sample {
 			return []Sample{
 				NewSample("self", f32(4, 9), "bins", 5),
-				NewSample("self", Tensor(ir.Float64, Values{Special: true}, 30), "bins", 7, "min", -1, "max", 2),
-				NewSample("self", Tensor(ir.BFloat16, Values{}, 20), "bins", 3, "min", -2, "max", 2),
+				NewSample("self", Tensor(ir.Float64, Values{Special: true}, 30), "bins", 7, "min",
+					-1, "max", 2),
+				NewSample("self", Tensor(ir.BFloat16, Values{}, 20), "bins", 3, "min",
+					-2, "max", 2),
 			}
 		},
 	}

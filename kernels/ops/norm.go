@@ -10,7 +10,8 @@ import (
 
 // moments returns the mean and the biased variance of x over n elements, in
 // two passes. x is called with fresh reduction variables for each pass.
-func moments(m ir.DType, n sym.Expr, x func() (*expr.Expr, []*sym.Symbol)) (mean, variance *expr.Expr) {
+func moments(m ir.DType, n sym.Expr,
+	x func() (*expr.Expr, []*sym.Symbol)) (mean, variance *expr.Expr) {
 	count := expr.Idx(m, n)
 	v, over := x()
 	mean = expr.Div(expr.Sum(over, v), count)
@@ -59,8 +60,11 @@ func (c *Call) param(name string, sizes ...sym.Expr) error {
 	if k < 0 {
 		return nil
 	}
-	if t := c.operands[k].Type; !slices.EqualFunc(t.Sizes, sizes, func(a, b sym.Expr) bool { return !differ(a, b) }) {
-		return c.Errorf("%s has %s, not %s", name, describeSizes([]ir.Type{t}), describeSizes([]ir.Type{{Sizes: sizes}}))
+	if t := c.operands[k].Type; !slices.EqualFunc(t.Sizes, sizes, func(a, b sym.Expr) bool {
+		return !differ(a, b)
+	}) {
+		return c.Errorf("%s has %s, not %s", name, describeSizes([]ir.Type{t}),
+			describeSizes([]ir.Type{{Sizes: sizes}}))
 	}
 	return nil
 }
@@ -85,8 +89,10 @@ func normOps() []Op {
 		nativeGroupNorm(),
 		groupNorm(),
 		batchNormEval(),
-		batchNormTrain("aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", false),
-		batchNormTrain("aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", true).cores(trainCore),
+		batchNormTrain(
+			"aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", false),
+		batchNormTrain(
+			"aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", true).cores(trainCore),
 		batchNorm(),
 		instanceNorm().core(instanceNormCore),
 	}
@@ -100,8 +106,12 @@ func (c *Call) trailing(t ir.Type) (int, error) {
 		return 0, err
 	}
 	lead := t.Rank() - len(shape)
-	if lead < 0 || len(shape) == 0 || !slices.EqualFunc(t.Sizes[lead:], shape, func(a, b sym.Expr) bool { return !differ(a, b) }) {
-		return 0, c.Errorf("normalized_shape %s of an input of %s", describeSizes([]ir.Type{{Sizes: shape}}), describeSizes([]ir.Type{t}))
+	if lead < 0 || len(shape) == 0 ||
+		!slices.EqualFunc(t.Sizes[lead:], shape, func(a, b sym.Expr) bool {
+			return !differ(a, b)
+		}) {
+		return 0, c.Errorf("normalized_shape %s of an input of %s",
+			describeSizes([]ir.Type{{Sizes: shape}}), describeSizes([]ir.Type{t}))
 	}
 	for _, name := range []string{"weight", "bias"} {
 		if c.Op.sch.Index(name) < 0 {
@@ -159,7 +169,8 @@ func nativeLayerNorm() Op {
 			}
 			m := opmath(t.DType)
 			stats := func(at []sym.Expr) (mean, rstd *expr.Expr) {
-				mean, v := moments(m, sym.Mul(t.Sizes[lead:]...), func() (*expr.Expr, []*sym.Symbol) { return c.overTrailing(m, at[:lead]) })
+				mean, v := moments(m, sym.Mul(t.Sizes[lead:]...),
+					func() (*expr.Expr, []*sym.Symbol) { return c.overTrailing(m, at[:lead]) })
 				return mean, inverseStd(v, eps)
 			}
 			vars, at := indexVars(t.Sizes)
@@ -171,7 +182,8 @@ func nativeLayerNorm() Op {
 				d := c.Outs[i].DType
 				vars, at := indexVars(c.Outs[i].Sizes)
 				mean, rstd := stats(at)
-				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
+				out = append(out, expr.Tensor{DType: d, Vars: vars,
+					Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
 			}
 			return out, nil
 		},
@@ -212,9 +224,11 @@ func layerNorm() Op {
 		}
 		return ir.TensorOf(t.DType, t.Sizes...), err
 	}
-	return composite("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+	return composite(
+		"aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
 		typ, func(b *Builder, c *Call) *ir.Value {
-			return b.Op("aten.native_layer_norm.default", c.Value("input"), c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
+			return b.Op("aten.native_layer_norm.default", c.Value("input"),
+				c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
 		}, layerNormSamples("weight", "bias", "eps"))
 }
 
@@ -244,7 +258,8 @@ func rmsNorm() Op {
 			}
 			vars, at := indexVars(t.Sizes)
 			v, over := c.overTrailing(m, at[:lead])
-			mean := expr.Div(expr.Sum(over, expr.Mul(v, v)), expr.Idx(m, sym.Mul(t.Sizes[lead:]...)))
+			mean := expr.Div(expr.Sum(over, expr.Mul(v, v)),
+				expr.Idx(m, sym.Mul(t.Sizes[lead:]...)))
 			y := expr.Mul(expr.Cast(m, c.Load("input", at...)), inverseStd(mean, eps))
 			y = affine(y, c.paramAt("weight", m, at[lead:]...), nil)
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil

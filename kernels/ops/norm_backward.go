@@ -68,7 +68,8 @@ func layerNormBackward() Op {
 				return nil, err
 			}
 			m := opmath(t.DType)
-			x, g, rstd := b.cast(c.Value("input"), m), b.cast(c.Value("grad_out"), m), b.cast(c.Value("rstd"), m)
+			x, g, rstd := b.cast(c.Value("input"), m), b.cast(c.Value("grad_out"), m),
+				b.cast(c.Value("rstd"), m)
 			normed := b.mul(b.sub(x, b.cast(c.Value("mean"), m)), rstd)
 			weighted := g
 			if w := c.Value("weight"); w != nil {
@@ -88,8 +89,11 @@ func layerNormBackward() Op {
 			for i, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float32} {
 				s := r.Shape(3)
 				stats := []int64{s[0], s[1], 1}
-				args := []any{"grad_out", Tensor(d, Values{}, s...), "input", Tensor(d, Values{}, s...), "normalized_shape", s[2:],
-					"mean", Tensor(d, Values{}, stats...), "rstd", Tensor(d, Values{Lo: 0.5, Hi: 2}, stats...), "weight", nil, "bias", nil, "output_mask", []bool{true, true, i != 2}}
+				args := []any{"grad_out", Tensor(d, Values{}, s...), "input",
+					Tensor(d, Values{}, s...), "normalized_shape", s[2:],
+					"mean", Tensor(d, Values{}, stats...), "rstd", Tensor(d, Values{Lo: 0.5, Hi: 2},
+						stats...), "weight", nil, "bias", nil, "output_mask",
+					[]bool{true, true, i != 2}}
 				if i != 1 {
 					args[11] = Tensor(d, Values{}, s[2])
 				}
@@ -121,7 +125,8 @@ func groupNormBackward() Op {
 				return nil, err
 			}
 			groups, err := c.Int("group")
-			if err == nil && (groups < 1 || differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0))) {
+			if err == nil && (groups < 1 ||
+				differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0))) {
 				err = c.Errorf("%d groups of %s channels", groups, t.Sizes[1])
 			}
 			if g := c.Tensor("grad_out"); err == nil && (g.DType != t.DType || !sameShapes(g, t)) {
@@ -142,29 +147,37 @@ func groupNormBackward() Op {
 			m := opmath(t.DType)
 			ch := t.Sizes[1]
 			// Batch, group, channel of the group, place.
-			grouped := []sym.Expr{t.Sizes[0], sym.Int(groups), sym.FloorDiv(ch, sym.Int(groups)), sym.Mul(t.Sizes[2:]...)}
+			grouped := []sym.Expr{t.Sizes[0], sym.Int(groups), sym.FloorDiv(ch, sym.Int(groups)),
+				sym.Mul(t.Sizes[2:]...)}
 			shape := func(name string, sizes ...sym.Expr) *ir.Value {
 				return b.Op("aten.reshape.default", b.cast(c.Value(name), m), sizes)
 			}
 			one := sym.Int(1)
 			x, g := shape("input", grouped...), shape("grad_out", grouped...)
-			mean, rstd := shape("mean", grouped[0], grouped[1], one, one), shape("rstd", grouped[0], grouped[1], one, one)
+			mean, rstd := shape("mean", grouped[0], grouped[1], one, one), shape("rstd", grouped[0],
+				grouped[1], one, one)
 			normed := b.mul(b.sub(x, mean), rstd)
 			weighted := g
 			if c.Has("weight") {
 				weighted = b.mul(g, shape("weight", one, grouped[1], grouped[2], one))
 			}
-			over := func(v *ir.Value) *ir.Value { return b.Op("aten.sum.dim_IntList", v, []int{0, 3}) }
-			return b.gradients(c, b.normGradient(weighted, normed, rstd, []int{2, 3}), over(b.mul(g, normed)), over(g)), nil
+			over := func(v *ir.Value) *ir.Value {
+				return b.Op("aten.sum.dim_IntList", v, []int{0, 3})
+			}
+			return b.gradients(c, b.normGradient(weighted, normed, rstd, []int{2, 3}),
+				over(b.mul(g, normed)), over(g)), nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, d := range []ir.DType{ir.Float32, ir.Float64} {
 				n, hw := r.Dim(), r.Dim()
 				s := []int64{n, 6, hw, 2}
-				args := []any{"grad_out", Tensor(d, Values{}, s...), "input", Tensor(d, Values{}, s...),
-					"mean", Tensor(d, Values{}, n, 3), "rstd", Tensor(d, Values{Lo: 0.5, Hi: 2}, n, 3), "weight", nil,
-					"N", n, "C", 6, "HxW", hw * 2, "group", 3, "output_mask", []bool{true, i == 0, true}}
+				args := []any{"grad_out", Tensor(d, Values{}, s...), "input",
+					Tensor(d, Values{}, s...),
+					"mean", Tensor(d, Values{}, n, 3), "rstd", Tensor(d, Values{Lo: 0.5, Hi: 2}, n,
+						3), "weight", nil,
+					"N", n, "C", 6, "HxW", hw * 2, "group", 3, "output_mask",
+					[]bool{true, i == 0, true}}
 				if i == 0 {
 					args[9] = Tensor(d, Values{}, 6)
 				}
@@ -191,7 +204,8 @@ func trilinear() Op {
 			if int(n) > t.Rank() {
 				return t, nil, c.Errorf("dimension %d of a tensor with %d", n, t.Rank())
 			}
-			sizes := append(append(append([]sym.Expr(nil), t.Sizes[:n]...), sym.Int(1)), t.Sizes[n:]...)
+			sizes := append(append(append([]sym.Expr(nil), t.Sizes[:n]...), sym.Int(1)),
+				t.Sizes[n:]...)
 			t = ir.TensorOf(t.DType, sizes...)
 		}
 		return t, at, err
@@ -208,7 +222,8 @@ func trilinear() Op {
 				ts = append(ts, t)
 			}
 			sizes, ok := Broadcast(ts...)
-			if !ok || ts[0].Rank() != ts[1].Rank() || ts[0].Rank() != ts[2].Rank() || ts[0].DType != ts[1].DType || ts[0].DType != ts[2].DType {
+			if !ok || ts[0].Rank() != ts[1].Rank() || ts[0].Rank() != ts[2].Rank() ||
+				ts[0].DType != ts[1].DType || ts[0].DType != ts[2].DType {
 				return nil, c.Errorf("%s do not go together", describeSizes(ts))
 			}
 			over, err := c.dims("sumdim", len(sizes), false)
@@ -248,7 +263,8 @@ func trilinear() Op {
 		Samples: func(r *Rand) []Sample {
 			n, o, a, d := r.Dim(), r.Dim(), r.Dim(), r.Dim()
 			return []Sample{NewSample("i1", f32(n, a), "i2", f32(o, a, d), "i3", f32(n, d),
-				"expand1", []int64{1, 3}, "expand2", []int64{0}, "expand3", []int64{1, 2}, "sumdim", []int64{2, 3})}
+				"expand1", []int64{1, 3}, "expand2", []int64{0}, "expand3", []int64{1, 2}, "sumdim",
+				[]int64{2, 3})}
 		},
 	}
 }

@@ -62,7 +62,8 @@ func batchNormEval() Op {
 			out := []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}
 			for range 2 {
 				vars, _ := indexVars(c.Outs[1].Sizes)
-				out = append(out, expr.Tensor{DType: c.Outs[1].DType, Vars: vars, Body: expr.Num(c.Outs[1].DType, 0)})
+				out = append(out, expr.Tensor{DType: c.Outs[1].DType, Vars: vars,
+					Body: expr.Num(c.Outs[1].DType, 0)})
 			}
 			return out, nil
 		},
@@ -96,7 +97,8 @@ func batchNormSamples(stats bool, more ...any) func(*Rand) []Sample {
 				}
 			}
 			if stats {
-				args = append(args, "running_mean", Tensor(d, Values{}, n), "running_var", Tensor(d, Values{Lo: 0.5, Hi: 2}, n))
+				args = append(args, "running_mean", Tensor(d, Values{}, n), "running_var",
+					Tensor(d, Values{Lo: 0.5, Hi: 2}, n))
 			}
 			out = append(out, NewSample(append(args, more...)...))
 		}
@@ -146,15 +148,21 @@ func batchNorm() Op {
 	}
 	op := composite("aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
 		typ, func(b *Builder, c *Call) *ir.Value {
-			x, w, bias, momentum, eps := c.Value("input"), c.Arg("weight"), c.Arg("bias"), c.Arg("momentum"), c.Arg("eps")
+			x, w, bias, momentum, eps := c.Value("input"), c.Arg("weight"), c.Arg("bias"),
+				c.Arg("momentum"), c.Arg("eps")
 			if c.Bool("training") {
 				if c.Has("running_mean") {
-					b.fail(c.Errorf("it writes to its running statistics, which only functionalisation can say"))
+					b.fail(
+						c.Errorf(
+							"it writes to its running statistics, which only functionalisation can say"))
 				}
-				return b.Op("aten._native_batch_norm_legit.no_stats", x, w, bias, true, momentum, eps)
+				return b.Op("aten._native_batch_norm_legit.no_stats", x, w, bias, true,
+					momentum, eps)
 			}
-			return b.Op("aten._native_batch_norm_legit_no_training.default", x, w, bias, c.Arg("running_mean"), c.Arg("running_var"), momentum, eps)
-		}, batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3, "cudnn_enabled", true))
+			return b.Op("aten._native_batch_norm_legit_no_training.default", x, w, bias,
+				c.Arg("running_mean"), c.Arg("running_var"), momentum, eps)
+		}, batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3,
+			"cudnn_enabled", true))
 	op.Writes = func(b *Builder, c *Call) ([]*ir.Value, error) {
 		vs := b.batchNormKeeping(c)
 		return vs[:min(1, len(vs))], nil
@@ -169,7 +177,8 @@ func (b *Builder) batchNormKeeping(c *Call) []*ir.Value {
 		return nil
 	}
 	mean, variance := c.Value("running_mean"), c.Value("running_var")
-	vs := b.Ops("aten._native_batch_norm_legit_functional.default", c.Value("input"), c.Arg("weight"), c.Arg("bias"), mean, variance, true, c.Arg("momentum"), c.Arg("eps"))
+	vs := b.Ops("aten._native_batch_norm_legit_functional.default", c.Value("input"),
+		c.Arg("weight"), c.Arg("bias"), mean, variance, true, c.Arg("momentum"), c.Arg("eps"))
 	b.Write(mean, vs[3])
 	b.Write(variance, vs[4])
 	return vs[:3]
@@ -188,9 +197,13 @@ func instanceNorm() Op {
 			switch {
 			case err != nil:
 			case c.Bool("use_input_stats") && c.Has("running_mean"):
-				err = c.Errorf("an instance norm in training mode updates its statistics; export the model after model.eval()")
+				err =
+					c.Errorf(
+						"an instance norm in training mode updates its statistics; export the model after model.eval()")
 			case !c.Bool("use_input_stats") && !(c.Has("running_mean") && c.Has("running_var")):
-				err = c.Errorf("neither statistics nor use_input_stats: there is nothing to normalise with")
+				err =
+					c.Errorf(
+						"neither statistics nor use_input_stats: there is nothing to normalise with")
 			}
 			return one(ir.TensorOf(t.DType, t.Sizes...), err)
 		},
@@ -202,21 +215,27 @@ func instanceNorm() Op {
 			}
 			m := opmath(t.DType)
 			vars, at := indexVars(t.Sizes)
-			mean, variance := c.paramAt("running_mean", m, at[1]), c.paramAt("running_var", m, at[1])
+			mean, variance := c.paramAt("running_mean", m, at[1]),
+				c.paramAt("running_var", m, at[1])
 			if c.Bool("use_input_stats") {
 				over := allOf(t.Rank())
 				over[0], over[1] = false, false
-				mean, variance = moments(m, countOver(t, over), func() (*expr.Expr, []*sym.Symbol) { return c.inputOver(m, over, at[0], at[1]) })
+				mean, variance = moments(m, countOver(t, over), func() (*expr.Expr, []*sym.Symbol) {
+					return c.inputOver(m, over, at[0], at[1])
+				})
 			}
-			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean), inverseStd(variance, eps))
+			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean),
+				inverseStd(variance, eps))
 			y := affine(x, c.paramAt("weight", m, at[1]), c.paramAt("bias", m, at[1]))
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			more := func(use bool) []any {
-				return []any{"use_input_stats", use, "momentum", 0.1, "eps", 1e-3, "cudnn_enabled", false}
+				return []any{"use_input_stats", use, "momentum", 0.1, "eps", 1e-3,
+					"cudnn_enabled", false}
 			}
-			return slices.Concat(batchNormSamples(true, more(false)...)(r), batchNormSamples(false, more(true)...)(r)[1:])
+			return slices.Concat(batchNormSamples(true, more(false)...)(r), batchNormSamples(false,
+				more(true)...)(r)[1:])
 		},
 	}
 }
@@ -263,11 +282,13 @@ func nativeGroupNorm() Op {
 			over := allOf(t.Rank())
 			over[0], over[1] = false, false
 			stats := func(sample, group sym.Expr) (mean, rstd *expr.Expr) {
-				mean, v := moments(m, sym.Mul(per, countOver(t, over)), func() (*expr.Expr, []*sym.Symbol) {
-					ch := sym.NewVar("r1", per)
-					x, vars := c.inputOver(m, over, sample, sym.Add(sym.Mul(group, per), ch.Expr()))
-					return x, append([]*sym.Symbol{ch}, vars...)
-				})
+				mean, v := moments(m, sym.Mul(per, countOver(t, over)),
+					func() (*expr.Expr, []*sym.Symbol) {
+						ch := sym.NewVar("r1", per)
+						x, vars := c.inputOver(m, over, sample, sym.Add(sym.Mul(group, per),
+							ch.Expr()))
+						return x, append([]*sym.Symbol{ch}, vars...)
+					})
 				return mean, inverseStd(v, eps)
 			}
 			vars, at := indexVars(t.Sizes)
@@ -279,7 +300,8 @@ func nativeGroupNorm() Op {
 				d := c.Outs[i].DType
 				vars, at := indexVars(c.Outs[i].Sizes)
 				mean, rstd := stats(at[0], at[1])
-				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
+				out = append(out, expr.Tensor{DType: d, Vars: vars,
+					Body: expr.Cast(d, []*expr.Expr{mean, rstd}[i-1])})
 			}
 			return out, nil
 		},
@@ -315,12 +337,16 @@ func groupNorm() Op {
 		}
 		return batchNormType(t), err
 	}
-	return composite("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+	return composite(
+		"aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
 		typ, func(b *Builder, c *Call) *ir.Value {
 			s := c.Tensor("input").Sizes
-			return b.Op("aten.native_group_norm.default", c.Value("input"), c.Arg("weight"), c.Arg("bias"),
+			return b.Op("aten.native_group_norm.default", c.Value("input"), c.Arg("weight"),
+				c.Arg("bias"),
 				s[0], s[1], sym.Mul(s[2:]...), c.Arg("num_groups"), c.Arg("eps"))
 		}, func(r *Rand) []Sample {
-			return groupNormSamples(r, func(_, _, _ int64, g int) []any { return []any{"num_groups", g} })
+			return groupNormSamples(r, func(_, _, _ int64, g int) []any {
+				return []any{"num_groups", g}
+			})
 		})
 }

@@ -15,12 +15,17 @@ func batchNormGiven() Op {
 			}
 			return batchNormEval().Infer(c)
 		},
-		Writes: func(b *Builder, c *Call) ([]*ir.Value, error) { return b.batchNormKeeping(c), nil },
+		Writes: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			return b.batchNormKeeping(c), nil
+		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			if c.Bool("training") {
-				return nil, c.Errorf("it writes to its running statistics, which only functionalisation can say")
+				return nil,
+					c.Errorf(
+						"it writes to its running statistics, which only functionalisation can say")
 			}
-			return b.Ops(eval, c.Arg("input"), c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"), c.Arg("eps")), nil
+			return b.Ops(eval, c.Arg("input"), c.Arg("weight"), c.Arg("bias"),
+				c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"), c.Arg("eps")), nil
 		},
 	}
 	op.Samples = batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3)

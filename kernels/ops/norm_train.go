@@ -25,7 +25,8 @@ func batchNormTrain(schema string, running bool) Op {
 				err = c.perChannel(t, params...)
 			}
 			if err == nil && !c.Bool("training") && !running {
-				err = c.Errorf("neither statistics nor training: there is nothing to normalise with")
+				err =
+					c.Errorf("neither statistics nor training: there is nothing to normalise with")
 			}
 			if err != nil {
 				return nil, err
@@ -55,7 +56,9 @@ func batchNormTrain(schema string, running bool) Op {
 			over[1] = false
 			n := countOver(t, over)
 			stats := func(ch sym.Expr) (mean, variance *expr.Expr) {
-				return moments(m, n, func() (*expr.Expr, []*sym.Symbol) { return c.inputOver(m, over, ch) })
+				return moments(m, n, func() (*expr.Expr, []*sym.Symbol) {
+					return c.inputOver(m, over, ch)
+				})
 			}
 			training := c.Bool("training")
 			if !training {
@@ -65,7 +68,8 @@ func batchNormTrain(schema string, running bool) Op {
 			}
 			vars, at := indexVars(t.Sizes)
 			mean, variance := stats(at[1])
-			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean), inverseStd(variance, eps))
+			x := expr.Mul(expr.Sub(expr.Cast(m, c.Load("input", at...)), mean),
+				inverseStd(variance, eps))
 			y := affine(x, c.paramAt("weight", m, at[1]), c.paramAt("bias", m, at[1]))
 			out := []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}
 			for i := 1; i < len(c.Outs); i++ {
@@ -89,7 +93,8 @@ func batchNormTrain(schema string, running bool) Op {
 				case i == 3:
 					body = update("running_mean", mean)
 				default:
-					unbiased := expr.Div(expr.Mul(variance, expr.Idx(m, n)), expr.Idx(m, sym.Sub(n, sym.Int(1))))
+					unbiased := expr.Div(expr.Mul(variance, expr.Idx(m, n)),
+						expr.Idx(m, sym.Sub(n, sym.Int(1))))
 					body = update("running_var", unbiased)
 				}
 				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, body)})
@@ -99,9 +104,11 @@ func batchNormTrain(schema string, running bool) Op {
 		Samples: func(r *Rand) []Sample {
 			samples := batchNormSamples(running, "training", true, "momentum", 0.1, "eps", 1e-3)(r)
 			if running {
-				samples = append(samples, batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3)(r)...)
+				samples = append(samples, batchNormSamples(true, "training", false, "momentum", 0.1,
+					"eps", 1e-3)(r)...)
 			}
-			return slices.DeleteFunc(samples, func(s Sample) bool { // one element has no unbiased variance
+			// one element has no unbiased variance
+			return slices.DeleteFunc(samples, func(s Sample) bool {
 				t := s.Inputs[0].Value.Type
 				n, _ := countOver(t, []bool{true, false, true, true, true}).Const()
 				return running && n < 2

@@ -18,22 +18,37 @@ const (
 // activationOps are the elementwise functions of neural networks.
 func activationOps() []Op {
 	return []Op{
-		unary("aten::relu(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr { return expr.Max(like(x, 0), x) }),
-		unary("aten::relu6(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr { return between(x, like(x, 0), like(x, 6)) }, domain(-3, 9)).core(sameAs("aten.hardtanh.default", 0, 6)),
-		pointwise("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", "self", noBool,
-			func(p *point) *expr.Expr { return between(p.x[0], p.num("min_val"), p.num("max_val")) }, with(), with("min_val", -2, "max_val", 2)),
-		clampOp("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "self min max",
-			with("min", -1, "max", 1), with("min", 1, "max", nil), with("min", nil, "max", 1), with("min", 2, "max", 1)),
-		clampOp("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "self min max"),
+		unary("aten::relu(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr {
+			return expr.Max(like(x, 0), x)
+		}),
+		unary("aten::relu6(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr {
+			return between(x, like(x, 0), like(x, 6))
+		}, domain(-3, 9)).core(sameAs("aten.hardtanh.default", 0, 6)),
+		pointwise("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+			"self", noBool,
+			func(p *point) *expr.Expr {
+				return between(p.x[0], p.num("min_val"), p.num("max_val"))
+			}, with(), with("min_val", -2, "max_val", 2)),
+		clampOp("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+			"self min max",
+			with("min", -1, "max", 1), with("min", 1, "max", nil), with("min", nil, "max", 1),
+			with("min", 2, "max", 1)),
+		clampOp("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+			"self min max"),
 		clampOp("aten::clamp_min(Tensor self, Scalar min) -> Tensor", "self min").core(clampCore),
-		clampOp("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "self min").core(clampCore),
+		clampOp("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+			"self min").core(clampCore),
 		clampOp("aten::clamp_max(Tensor self, Scalar max) -> Tensor", "self max").core(clampCore),
-		clampOp("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "self max").core(clampCore),
-		clampOp("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "self min max", with("min", -1, "max", 1)).core(sameAs("aten.clamp.default")),
-		clampOp("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "self min max").core(sameAs("aten.clamp.Tensor")),
+		clampOp("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+			"self max").core(clampCore),
+		clampOp("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+			"self min max", with("min", -1, "max", 1)).core(sameAs("aten.clamp.default")),
+		clampOp("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+			"self min max").core(sameAs("aten.clamp.Tensor")),
 
 		unary("aten::sigmoid(Tensor self) -> Tensor", toFloat, fn("sigmoid")),
-		unary("aten::special_expit(Tensor self) -> Tensor", toFloat, fn("sigmoid")).core(sameAs("aten.sigmoid.default")),
+		unary("aten::special_expit(Tensor self) -> Tensor", toFloat, fn("sigmoid")).core(
+			sameAs("aten.sigmoid.default")),
 		unary("aten::silu(Tensor self) -> Tensor", floatOnly, silu).core(opmathForm(siluCore)),
 		unary("aten::mish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, fn("tanh")(softplus(x, like(x, 1), like(x, 20))))
@@ -42,24 +57,33 @@ func activationOps() []Op {
 			return expr.Div(between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6)), like(x, 6))
 		}, domain(-5, 5)).core(opmathForm(hardsigmoidCore)),
 		unary("aten::hardswish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
-			return expr.Div(expr.Mul(x, between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6))), like(x, 6))
+			return expr.Div(expr.Mul(x, between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6))),
+				like(x, 6))
 		}, domain(-5, 5)).core(opmathForm(hardswishCore)),
-		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self", floatOnly, gelu, with(), with("approximate", "tanh")),
-		pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
-			return leaky(p.x[0], p.num("negative_slope"))
-		}, with(), with("negative_slope", 0.25)),
-		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight", floatOnly, func(p *point) *expr.Expr {
-			return leaky(p.x[0], p.x[1])
-		}).core(preluCore),
+		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self",
+			floatOnly, gelu, with(), with("approximate", "tanh")),
+		pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "self",
+			floatOnly, func(p *point) *expr.Expr {
+				return leaky(p.x[0], p.num("negative_slope"))
+			}, with(), with("negative_slope", 0.25)),
+		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight",
+			floatOnly, func(p *point) *expr.Expr {
+				return leaky(p.x[0], p.x[1])
+			}).core(preluCore),
 		{
-			Schema:    "aten::prelu(Tensor self, Tensor weight) -> Tensor",
-			Infer:     func(c *Call) ([]ir.Type, error) { return one(likeType(c.Tensor("self"), c.Tensor("self").DType), nil) },
+			Schema: "aten::prelu(Tensor self, Tensor weight) -> Tensor",
+			Infer: func(c *Call) ([]ir.Type, error) {
+				return one(likeType(c.Tensor("self"), c.Tensor("self").DType), nil)
+			},
 			Decompose: decomposePReLU,
 			Samples: func(r *Rand) []Sample {
 				return []Sample{
-					NewSample("self", Tensor(ir.Float32, Values{}, 2, 3, 4), "weight", Tensor(ir.Float32, Values{}, 3)),
-					NewSample("self", Tensor(ir.BFloat16, Values{}, 2, 3), "weight", Tensor(ir.BFloat16, Values{}, 1)),
-					NewSample("self", Tensor(ir.Float64, Values{}, 5), "weight", Tensor(ir.Float64, Values{}, 1)),
+					NewSample("self", Tensor(ir.Float32, Values{}, 2, 3, 4), "weight",
+						Tensor(ir.Float32, Values{}, 3)),
+					NewSample("self", Tensor(ir.BFloat16, Values{}, 2, 3), "weight",
+						Tensor(ir.BFloat16, Values{}, 1)),
+					NewSample("self", Tensor(ir.Float64, Values{}, 5), "weight",
+						Tensor(ir.Float64, Values{}, 1)),
 				}
 			},
 		},
@@ -81,38 +105,46 @@ func activationOps() []Op {
 		unary("aten::selu(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return elu(x, like(x, seluAlpha), like(x, seluScale), like(x, 1))
 		}).core(seluCore),
-		pointwise("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
-			a := p.num("alpha")
-			return elu(p.x[0], a, p.konst(1), expr.Div(p.konst(1), a))
-		}, with(), with("alpha", 0.5)).core(celuCore),
-		pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "self", floatOnly,
-			func(p *point) *expr.Expr { return softplus(p.x[0], p.num("beta"), p.num("threshold")) },
+		pointwise("aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor", "self", floatOnly,
+			func(p *point) *expr.Expr {
+				a := p.num("alpha")
+				return elu(p.x[0], a, p.konst(1), expr.Div(p.konst(1), a))
+			}, with(), with("alpha", 0.5)).core(celuCore),
+		pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+			"self", floatOnly,
+			func(p *point) *expr.Expr {
+				return softplus(p.x[0], p.num("beta"), p.num("threshold"))
+			},
 			with(), with("beta", 2, "threshold", 3)).core(opmathForm(softplusCore)),
 		unary("aten::log_sigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Sub(expr.Min(like(x, 0), x), fn("log1p")(fn("exp")(expr.Neg(expr.Abs(x)))))
 		}).core(opmathForm(logSigmoidCore)),
-		pointwise("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
-			x, l := p.x[0], p.num("lambd")
-			inside := expr.And(expr.Ge(x, expr.Neg(l)), expr.Le(x, l))
-			return expr.Select(inside, p.konst(0), x)
-		}).core(hardshrinkCore),
-		pointwise("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly, func(p *point) *expr.Expr {
-			x, l := p.x[0], p.num("lambd")
-			return expr.Select(expr.Gt(x, l), expr.Sub(x, l),
-				expr.Select(expr.Lt(x, expr.Neg(l)), expr.Add(x, l), expr.Mul(x, p.konst(0))))
-		}).core(opmathForm(softshrinkCore)),
-		pointwise("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "self", noBool, func(p *point) *expr.Expr {
-			x := p.x[0]
-			return expr.Select(expr.Le(x, p.num("threshold")), p.num("value"), x)
-		}, with("threshold", 1, "value", 2)).core(thresholdCore),
-		pointwise("aten::logit(Tensor self, float? eps=None) -> Tensor", "self", toFloat, func(p *point) *expr.Expr {
-			x := p.x[0]
-			if p.c.Has("eps") {
-				e := p.num("eps")
-				x = between(x, e, expr.Sub(p.konst(1), e))
-			}
-			return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
-		}, domain(0.05, 0.95), with(), with("eps", 0.1)).core(opmathForm(logitCore)),
+		pointwise("aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly,
+			func(p *point) *expr.Expr {
+				x, l := p.x[0], p.num("lambd")
+				inside := expr.And(expr.Ge(x, expr.Neg(l)), expr.Le(x, l))
+				return expr.Select(inside, p.konst(0), x)
+			}).core(hardshrinkCore),
+		pointwise("aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "self", floatOnly,
+			func(p *point) *expr.Expr {
+				x, l := p.x[0], p.num("lambd")
+				return expr.Select(expr.Gt(x, l), expr.Sub(x, l),
+					expr.Select(expr.Lt(x, expr.Neg(l)), expr.Add(x, l), expr.Mul(x, p.konst(0))))
+			}).core(opmathForm(softshrinkCore)),
+		pointwise("aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "self",
+			noBool, func(p *point) *expr.Expr {
+				x := p.x[0]
+				return expr.Select(expr.Le(x, p.num("threshold")), p.num("value"), x)
+			}, with("threshold", 1, "value", 2)).core(thresholdCore),
+		pointwise("aten::logit(Tensor self, float? eps=None) -> Tensor", "self", toFloat,
+			func(p *point) *expr.Expr {
+				x := p.x[0]
+				if p.c.Has("eps") {
+					e := p.num("eps")
+					x = between(x, e, expr.Sub(p.konst(1), e))
+				}
+				return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
+			}, domain(0.05, 0.95), with(), with("eps", 0.1)).core(opmathForm(logitCore)),
 	}
 }
 
@@ -159,7 +191,8 @@ func gelu(p *point) *expr.Expr {
 	if p.c.Str("approximate") == "tanh" {
 		// x·(1 + tanh u)/2 is x/(1 + exp(-2u)), which loses nothing where tanh is near -1.
 		cube := expr.Mul(expr.Mul(x, x), x)
-		inner := expr.Mul(p.konst(-2*math.Sqrt2/math.SqrtPi), expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
+		inner := expr.Mul(p.konst(-2*math.Sqrt2/math.SqrtPi),
+			expr.Add(x, expr.Mul(p.konst(0.044715), cube)))
 		return expr.Div(x, expr.Add(one, fn("exp")(inner)))
 	}
 	y := expr.Mul(expr.Mul(x, expr.Add(one, fn("erf")(expr.Mul(x, p.konst(math.Sqrt2/2))))), half)

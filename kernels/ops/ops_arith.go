@@ -14,46 +14,65 @@ func arithmeticOps() []Op {
 	rsub := func(p *point) *expr.Expr { return subAlpha(p, p.x[1], p.x[0]) }
 	alpha := with("alpha", 2)
 	return []Op{
-		pointwise("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "self other", same, add, with(), alpha),
-		pointwise("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "self other", same, add, with(), alpha),
-		pointwise("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "self other", noBool, sub, with(), alpha),
-		pointwise("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "self other", noBool, sub, with(), alpha),
-		pointwise("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "self other", noBool, rsub, with(), alpha).core(rsubCore),
-		pointwise("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "self other", noBool, rsub, with(), alpha).core(rsubCore),
+		pointwise("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+			"self other", same, add, with(), alpha),
+		pointwise("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+			"self other", same, add, with(), alpha),
+		pointwise("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+			"self other", noBool, sub, with(), alpha),
+		pointwise("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+			"self other", noBool, sub, with(), alpha),
+		pointwise("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+			"self other", noBool, rsub, with(), alpha).core(rsubCore),
+		pointwise("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+			"self other", noBool, rsub, with(), alpha).core(rsubCore),
 		binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", same, multiply),
 		binary("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", same, multiply),
 		binary("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, expr.Div),
 		binary("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", toFloat, expr.Div),
-		binary("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, expr.Div).core(sameAs("aten.div.Tensor")),
+		binary("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", toFloat,
+			expr.Div).core(sameAs("aten.div.Tensor")),
 		divMode("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"),
 		divMode("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor"),
-		binary("aten::floor_divide(Tensor self, Tensor other) -> Tensor", noBool, floorDivide).core(sameAs("aten.div.Tensor_mode", Kw("rounding_mode", "floor"))),
-		binary("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", noBool, floorDivide).core(sameAs("aten.div.Scalar_mode", Kw("rounding_mode", "floor"))),
+		binary("aten::floor_divide(Tensor self, Tensor other) -> Tensor", noBool, floorDivide).core(
+			sameAs("aten.div.Tensor_mode", Kw("rounding_mode", "floor"))),
+		binary("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", noBool,
+			floorDivide).core(sameAs("aten.div.Scalar_mode", Kw("rounding_mode", "floor"))),
 		binary("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", noBool, remainderC),
 		binary("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", noBool, remainderC),
 		binary("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", noBool, floorMod),
 		binary("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", noBool, floorMod),
-		binary("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", noBool, floorMod).core(func(b *Builder, c *Call) *ir.Value {
-			return b.Op("aten.remainder.Tensor", b.tensor(c, "self", c.Outs[0].DType), c.Value("other"))
+		binary("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", noBool,
+			floorMod).core(func(b *Builder, c *Call) *ir.Value {
+			return b.Op("aten.remainder.Tensor", b.tensor(c, "self", c.Outs[0].DType),
+				c.Value("other"))
 		}),
 
 		unary("aten::neg(Tensor self) -> Tensor", noBool, expr.Neg),
 		unary("aten::abs(Tensor self) -> Tensor", noBool, absolute),
-		unary("aten::square(Tensor self) -> Tensor", boolToInt, func(x *expr.Expr) *expr.Expr { return multiply(x, x) }).core(sameAs("aten.pow.Tensor_Scalar", 2)),
-		unary("aten::reciprocal(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr { return expr.Div(like(x, 1), x) }, domain(0.5, 4)),
+		unary("aten::square(Tensor self) -> Tensor", boolToInt, func(x *expr.Expr) *expr.Expr {
+			return multiply(x, x)
+		}).core(sameAs("aten.pow.Tensor_Scalar", 2)),
+		unary("aten::reciprocal(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
+			return expr.Div(like(x, 1), x)
+		}, domain(0.5, 4)),
 		unary("aten::sign(Tensor self) -> Tensor", same, sign),
 		unary("aten::sgn(Tensor self) -> Tensor", same, sign).core(sameAs("aten.sign.default")),
 
 		binary("aten::maximum(Tensor self, Tensor other) -> Tensor", same, maxNaN),
 		binary("aten::minimum(Tensor self, Tensor other) -> Tensor", same, minNaN),
-		binary("aten::max.other(Tensor self, Tensor other) -> Tensor", same, maxNaN).core(sameAs("aten.maximum.default")),
-		binary("aten::min.other(Tensor self, Tensor other) -> Tensor", same, minNaN).core(sameAs("aten.minimum.default")),
-		binary("aten::fmax(Tensor self, Tensor other) -> Tensor", same, func(a, b *expr.Expr) *expr.Expr {
-			return expr.Select(expr.IsNaN(b), a, expr.Max(a, b))
-		}).core(fmaxCore("aten.maximum.default")),
-		binary("aten::fmin(Tensor self, Tensor other) -> Tensor", same, func(a, b *expr.Expr) *expr.Expr {
-			return expr.Select(expr.IsNaN(b), a, expr.Min(a, b))
-		}).core(fmaxCore("aten.minimum.default")),
+		binary("aten::max.other(Tensor self, Tensor other) -> Tensor", same, maxNaN).core(
+			sameAs("aten.maximum.default")),
+		binary("aten::min.other(Tensor self, Tensor other) -> Tensor", same, minNaN).core(
+			sameAs("aten.minimum.default")),
+		binary("aten::fmax(Tensor self, Tensor other) -> Tensor", same,
+			func(a, b *expr.Expr) *expr.Expr {
+				return expr.Select(expr.IsNaN(b), a, expr.Max(a, b))
+			}).core(fmaxCore("aten.maximum.default")),
+		binary("aten::fmin(Tensor self, Tensor other) -> Tensor", same,
+			func(a, b *expr.Expr) *expr.Expr {
+				return expr.Select(expr.IsNaN(b), a, expr.Min(a, b))
+			}).core(fmaxCore("aten.minimum.default")),
 
 		pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", noBool,
 			func(p *point) *expr.Expr {
@@ -63,10 +82,15 @@ func arithmeticOps() []Op {
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Div(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
 			}, domain(0.5, 4), with(), with("value", 0.5)).core(addcCore("aten.div.Tensor")),
-		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "self end", floatOnly,
-			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) }, with("weight", 0.25), with("weight", 0.75)).core(lerpCore),
-		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "self end weight", floatOnly,
-			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.x[2]) }, domain(0, 1)).core(lerpCore),
+		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+			"self end", floatOnly,
+			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) },
+			with("weight", 0.25), with("weight", 0.75)).core(lerpCore),
+		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+			"self end weight", floatOnly,
+			func(p *point) *expr.Expr {
+				return lerp(p.x[0], p.x[1], p.x[2])
+			}, domain(0, 1)).core(lerpCore),
 	}
 }
 
@@ -231,5 +255,6 @@ func floorDivide(a, b *expr.Expr) *expr.Expr {
 	f = expr.Select(expr.Gt(expr.Sub(q, f), like(a, 0.5)), expr.Add(f, one), f)
 	// A quotient of zero has the sign of a/b, division by zero gives a/b.
 	simple := expr.Div(a, b)
-	return expr.Select(expr.Eq(b, zero), simple, expr.Select(expr.Eq(q, zero), expr.Mul(simple, zero), f))
+	return expr.Select(expr.Eq(b, zero), simple, expr.Select(expr.Eq(q, zero),
+		expr.Mul(simple, zero), f))
 }

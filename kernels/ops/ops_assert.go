@@ -12,9 +12,12 @@ func assertionOps() []Op {
 	truth := func(c *Call) (*expr.Expr, error) { return c.number(c.Arg("self"), ir.Bool), nil }
 	return []Op{
 		// The ScalarOp and Compute of an Effect is the condition that must hold.
-		{Schema: "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", Infer: none, ScalarOp: truth, Effect: true},
-		{Schema: "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", Infer: none, ScalarOp: elementTruth, Effect: true},
-		{Schema: "aten::_assert_async(Tensor self) -> ()", Infer: none, ScalarOp: elementTruth, Effect: true},
+		{Schema: "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", Infer: none,
+			ScalarOp: truth, Effect: true},
+		{Schema: "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", Infer: none,
+			ScalarOp: elementTruth, Effect: true},
+		{Schema: "aten::_assert_async(Tensor self) -> ()", Infer: none, ScalarOp: elementTruth,
+			Effect: true},
 		{Schema: assertIndexSchema, Infer: none, ScalarOp: elementTruth, Effect: true},
 		{
 			Schema: "aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()",
@@ -57,7 +60,8 @@ func withinRange(c *Call) (*expr.Expr, error) {
 func inferAssertMetadata(c *Call) ([]ir.Type, error) {
 	t := c.Tensor("a")
 	if d := c.DType("dtype", t.DType); d != t.DType {
-		return nil, c.Errorf("the program was exported for a %s tensor here, this one is %s", d, t.DType)
+		return nil, c.Errorf("the program was exported for a %s tensor here, this one is %s",
+			d, t.DType)
 	}
 	if c.Has("size") {
 		sizes, err := c.SymInts("size")
@@ -65,7 +69,9 @@ func inferAssertMetadata(c *Call) ([]ir.Type, error) {
 			return nil, err
 		}
 		if len(sizes) != t.Rank() {
-			return nil, c.Errorf("the program was exported for a tensor with %d dimensions here, this one has %d", len(sizes), t.Rank())
+			return nil,
+				c.Errorf(
+					"the program was exported for a tensor with %d dimensions here, this one has %d", len(sizes), t.Rank())
 		}
 	}
 	return nil, nil

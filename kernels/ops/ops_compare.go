@@ -16,11 +16,14 @@ func comparisonOps() []Op {
 		name string
 		f    binaryFn
 	}{
-		{"eq", expr.Eq}, {"ne", expr.Ne}, {"lt", expr.Lt}, {"le", expr.Le}, {"gt", expr.Gt}, {"ge", expr.Ge},
+		{"eq", expr.Eq}, {"ne", expr.Ne}, {"lt", expr.Lt}, {"le", expr.Le}, {"gt", expr.Gt},
+		{"ge", expr.Ge},
 	} {
 		ops = append(ops,
-			binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor", toBool, comparable(x.f), domain(-2, 2)),
-			binary("aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool, comparable(x.f), domain(-2, 2)))
+			binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor", toBool,
+				comparable(x.f), domain(-2, 2)),
+			binary("aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool,
+				comparable(x.f), domain(-2, 2)))
 	}
 	for _, x := range []struct {
 		name string
@@ -28,25 +31,35 @@ func comparisonOps() []Op {
 	}{
 		{"and", expr.And}, {"or", expr.Or}, {"xor", expr.Xor},
 	} {
-		for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Scalar(Tensor self, Scalar other)"} {
+		for _, form := range []string{".Tensor(Tensor self, Tensor other)",
+			".Scalar(Tensor self, Scalar other)"} {
 			ops = append(ops,
 				binary("aten::bitwise_"+x.name+form+" -> Tensor", intOrBool, x.f),
-				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool, x.f).core(sameAs("aten.bitwise_"+x.name+form[:strings.Index(form, "(")])))
+				binary("aten::__"+x.name+"__"+form+" -> Tensor", intOrBool, x.f).core(
+					sameAs("aten.bitwise_"+x.name+form[:strings.Index(form, "(")])))
 		}
 		ops = append(ops,
-			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", intOrBool, x.f).core(swapped2("aten.bitwise_"+x.name+".Scalar")),
+			binary("aten::bitwise_"+x.name+".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+				intOrBool, x.f).core(swapped2("aten.bitwise_"+x.name+".Scalar")),
 			binary("aten::logical_"+x.name+"(Tensor self, Tensor other) -> Tensor", logical, x.f))
 	}
-	for _, x := range []struct{ form, as string }{{".Tensor(Tensor self, Tensor other)", ".Tensor"}, {".Scalar(Tensor self, Scalar other)", ".Tensor_Scalar"}} {
+	for _, x := range []struct{ form, as string }{{".Tensor(Tensor self, Tensor other)", ".Tensor"},
+		{".Scalar(Tensor self, Scalar other)", ".Tensor_Scalar"}} {
 		ops = append(ops,
-			binary("aten::__lshift__"+x.form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)).core(sameAs("aten.bitwise_left_shift"+x.as)),
-			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly, shiftRight, domain(0, 7)).core(sameAs("aten.bitwise_right_shift"+x.as)))
+			binary("aten::__lshift__"+x.form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)).core(
+				sameAs("aten.bitwise_left_shift"+x.as)),
+			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly, shiftRight, domain(0, 7)).core(
+				sameAs("aten.bitwise_right_shift"+x.as)))
 	}
-	for _, form := range []string{".Tensor(Tensor self, Tensor other)", ".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
-		left := binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft, domain(0, 7))
-		right := binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight, domain(0, 7))
+	for _, form := range []string{".Tensor(Tensor self, Tensor other)",
+		".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
+		left := binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft,
+			domain(0, 7))
+		right := binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight,
+			domain(0, 7))
 		if strings.HasPrefix(form, ".Scalar_Tensor") {
-			left, right = left.core(ofTensors("aten.bitwise_left_shift.Tensor")), right.core(ofTensors("aten.bitwise_right_shift.Tensor"))
+			left, right = left.core(ofTensors("aten.bitwise_left_shift.Tensor")),
+				right.core(ofTensors("aten.bitwise_right_shift.Tensor"))
 		}
 		ops = append(ops, left, right)
 	}
@@ -54,9 +67,15 @@ func comparisonOps() []Op {
 		unary("aten::bitwise_not(Tensor self) -> Tensor", intOrBool, expr.Not),
 		unary("aten::logical_not(Tensor self) -> Tensor", logical, expr.Not),
 		unary("aten::isnan(Tensor self) -> Tensor", toBool, expr.IsNaN),
-		unary("aten::isinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, true) }),
-		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, true, false) }).core(infCore(inf)),
-		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr { return isInf(x, false, true) }).core(infCore(-inf)),
+		unary("aten::isinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
+			return isInf(x, true, true)
+		}),
+		unary("aten::isposinf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
+			return isInf(x, true, false)
+		}).core(infCore(inf)),
+		unary("aten::isneginf(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
+			return isInf(x, false, true)
+		}).core(infCore(-inf)),
 		unary("aten::isfinite(Tensor self) -> Tensor", toBool, func(x *expr.Expr) *expr.Expr {
 			if !x.DType.IsFloat() {
 				return expr.Bool(true)

@@ -35,7 +35,9 @@ func copyOps() []Op {
 		"aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
 		"aten::resolve_neg(Tensor(a) self) -> Tensor(a)",
 	} {
-		ops = append(ops, maybeCopy(s, func(c *Call) (ir.Type, error) { return c.Tensor("self"), nil }))
+		ops = append(ops, maybeCopy(s, func(c *Call) (ir.Type, error) {
+			return c.Tensor("self"), nil
+		}))
 	}
 	for _, s := range []string{
 		"aten::dropout(Tensor input, float p, bool train) -> Tensor",
@@ -56,17 +58,20 @@ func copyOps() []Op {
 		ops = append(ops, maybeCopy(s, toType))
 	}
 	return append(ops,
-		converting("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "src", func(c *Call) (ir.Type, error) {
-			t := c.Tensor("self")
-			if !broadcastsTo(c.Tensor("src"), t.Sizes) {
-				return t, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("src"), t}))
-			}
-			if t.Numel().IsZero() {
-				t.Offset = sym.Expr{} // PyTorch does not clone a storage of no bytes
-			}
-			return t, nil // a clone of self's storage: strides and offset too
-		}),
-		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value", fillType).core(fillCore),
+		converting("aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", "src",
+			func(c *Call) (ir.Type, error) {
+				t := c.Tensor("self")
+				if !broadcastsTo(c.Tensor("src"), t.Sizes) {
+					return t, c.Errorf("%s do not broadcast",
+						describeSizes([]ir.Type{c.Tensor("src"), t}))
+				}
+				if t.Numel().IsZero() {
+					t.Offset = sym.Expr{} // PyTorch does not clone a storage of no bytes
+				}
+				return t, nil // a clone of self's storage: strides and offset too
+			}),
+		converting("aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", "value",
+			fillType).core(fillCore),
 		converting("aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", "value", fillType),
 	)
 }
@@ -99,9 +104,11 @@ func (c *Call) formatted(t ir.Type, d ir.DType, def ir.MemoryFormat) (ir.Type, e
 	case rank == 0:
 		return likeType(t, d), nil
 	case t.Rank() != rank:
-		return t, c.Errorf("memory_format channels last needs %d dimensions, the tensor has %d", rank, t.Rank())
+		return t, c.Errorf("memory_format channels last needs %d dimensions, the tensor has %d",
+			rank, t.Rank())
 	}
-	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes, Strides: channelsLastStrides(t.Sizes)}, nil
+	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: t.Sizes,
+		Strides: channelsLastStrides(t.Sizes)}, nil
 }
 
 // copyType is the result type of clone and _to_copy.
@@ -161,7 +168,8 @@ func sameStrides(t, u ir.Type) bool {
 
 func dropoutType(c *Call) (ir.Type, error) {
 	if p, err := c.Float("p"); c.Bool("train") && (err != nil || p != 0) {
-		return ir.Type{}, c.Errorf("dropout in training mode is random; export the model after model.eval()")
+		return ir.Type{},
+			c.Errorf("dropout in training mode is random; export the model after model.eval()")
 	}
 	return c.Tensor("input"), nil
 }
@@ -221,7 +229,8 @@ func maybeCopy(schema string, typ func(*Call) (ir.Type, error)) Op {
 		case isChannelsLast(out):
 			format = ir.ChannelsLast3d
 		}
-		return b.Op("aten._to_copy.default", c.operands[0], Kw("dtype", c.Outs[0].DType), Kw("memory_format", format))
+		return b.Op("aten._to_copy.default", c.operands[0], Kw("dtype", c.Outs[0].DType),
+			Kw("memory_format", format))
 	})
 }
 
@@ -247,7 +256,8 @@ func sampleConverting(r *Rand, s *aten.Schema) []Sample {
 			case p.Type.Name == "Tensor" && p.Name == "value":
 				args = append(args, p.Name, Tensor(d, Values{}))
 			case p.Type.Name == "Tensor":
-				args = append(args, p.Name, Tensor(sampleDTypes[(i+3)%len(sampleDTypes)], Values{}, r.BroadcastShape(shape)...))
+				args = append(args, p.Name, Tensor(sampleDTypes[(i+3)%len(sampleDTypes)], Values{},
+					r.BroadcastShape(shape)...))
 			case p.Type.Name == "ScalarType":
 				args = append(args, p.Name, sampleDTypes[(i+4)%len(sampleDTypes)])
 			case p.Type.Name == "Scalar":

@@ -24,27 +24,39 @@ func creationOps() []Op {
 		filled("aten::zeros(SymInt[] size, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
 		filled("aten::ones(SymInt[] size, "+factoryTail+") -> Tensor", one).core(fullCore(1)),
 		filled("aten::empty.memory_format(SymInt[] size, "+factoryTailLike+") -> Tensor", zero),
-		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor",
+			zero).core(fullCore(0)),
 		filled("aten::empty_permuted(SymInt[] size, int[] physical_layout, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
-		filled("aten::full_like(Tensor self, Scalar fill_value, "+factoryTailLike+") -> Tensor", fill),
-		filled("aten::zeros_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(fullLikeCore(0)),
-		filled("aten::ones_like(Tensor self, "+factoryTailLike+") -> Tensor", one).core(fullLikeCore(1)),
-		filled("aten::empty_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(fullLikeCore(0)),
+		filled("aten::full_like(Tensor self, Scalar fill_value, "+factoryTailLike+") -> Tensor",
+			fill),
+		filled("aten::zeros_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(
+			fullLikeCore(0)),
+		filled("aten::ones_like(Tensor self, "+factoryTailLike+") -> Tensor", one).core(
+			fullLikeCore(1)),
+		filled("aten::empty_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(
+			fullLikeCore(0)),
 		filled("aten::zero(Tensor self) -> Tensor", zero).core(fullLikeCore(0)),
 		filled("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill).core(fullCore(nil)),
-		filled("aten::new_zeros(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
-		filled("aten::new_ones(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", one).core(fullCore(1)),
-		filled("aten::new_empty(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::new_zeros(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(
+			fullCore(0)),
+		filled("aten::new_ones(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", one).core(
+			fullCore(1)),
+		filled("aten::new_empty(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(
+			fullCore(0)),
 		filled("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
-		filled("aten::scalar_tensor(Scalar s, "+factoryTail+") -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
+		filled("aten::scalar_tensor(Scalar s, "+factoryTail+") -> Tensor",
+			func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
 
 		arange("aten::arange(Scalar end, " + factoryTail + ") -> Tensor").core(arangeCore),
-		arange("aten::arange.start(Scalar start, Scalar end, " + factoryTail + ") -> Tensor").core(arangeCore),
-		arange("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " + factoryTail + ") -> Tensor"),
+		arange("aten::arange.start(Scalar start, Scalar end, " + factoryTail + ") -> Tensor").core(
+			arangeCore),
+		arange("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " + factoryTail +
+			") -> Tensor"),
 		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor").core(eyeCore),
 		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
 		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
-		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail + ") -> Tensor").core(linspaceCore),
+		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail +
+			") -> Tensor").core(linspaceCore),
 	}
 }
 
@@ -56,7 +68,8 @@ func filled(schema string, value func(*Call, ir.DType) ir.Arg) Op {
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			out := c.Outs[0]
 			vars, _ := indexVars(out.Sizes)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType), out.DType)}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType),
+				out.DType)}}, nil
 		},
 		Samples: bySchema(schema, sampleFactory),
 	}
@@ -147,7 +160,8 @@ func (c *Call) bound(name string, def ir.Arg) ir.Arg {
 // arange counts from start in steps to before end.
 func arange(schema string) Op {
 	args := func(c *Call) [3]ir.Arg {
-		return [3]ir.Arg{c.bound("start", ir.Int(0)), c.bound("end", nil), c.bound("step", ir.Int(1))}
+		return [3]ir.Arg{c.bound("start", ir.Int(0)), c.bound("end", nil),
+			c.bound("step", ir.Int(1))}
 	}
 	infer := func(c *Call) (ir.Type, error) {
 		d := ir.Int64
@@ -172,8 +186,10 @@ func arange(schema string) Op {
 					dt = ir.Float32
 				}
 			}
-			body := expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]), c.number(a[2], dt)))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}}, nil
+			body := expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]),
+				c.number(a[2], dt)))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
+				nil
 		},
 		Samples: bySchema(schema, sampleFactory),
 	}
@@ -255,7 +271,8 @@ func eye(schema string) Op {
 			out := c.Outs[0]
 			vars, ij := indexVars(out.Sizes)
 			eq := expr.Eq(expr.Idx(ir.Int64, ij[0]), expr.Idx(ir.Int64, ij[1]))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, eq)}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, eq)}},
+				nil
 		},
 		Samples: bySchema(schema, sampleFactory),
 	}
@@ -292,9 +309,11 @@ func linspace(schema string) Op {
 			}
 			step := expr.Num(dt, (b-a)/math.Max(float64(n-1), 1))
 			up := expr.Add(expr.Num(dt, a), expr.Mul(step, expr.Idx(dt, coords[0])))
-			down := expr.Sub(expr.Num(dt, b), expr.Mul(step, expr.Idx(dt, sym.Sub(sym.Int(n-1), coords[0]))))
+			down := expr.Sub(expr.Num(dt, b),
+				expr.Mul(step, expr.Idx(dt, sym.Sub(sym.Int(n-1), coords[0]))))
 			body := expr.Select(expr.IdxLt(coords[0], sym.Int((n+1)/2)), up, down)
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
+				nil
 		},
 		Samples: bySchema(schema, sampleFactory),
 	}

@@ -9,11 +9,14 @@ import (
 // integerOps are operators of number theory.
 func integerOps() []Op {
 	return []Op{
-		gcdOp("aten::gcd(Tensor self, Tensor other) -> Tensor", func(a, b, g *expr.Expr) *expr.Expr { return g }),
-		gcdOp("aten::lcm(Tensor self, Tensor other) -> Tensor", func(a, b, g *expr.Expr) *expr.Expr {
-			zero := expr.Eq(g, like(g, 0))
-			return expr.Select(zero, g, absolute(expr.Mul(expr.Div(a, expr.Select(zero, like(g, 1), g)), b)))
-		}),
+		gcdOp("aten::gcd(Tensor self, Tensor other) -> Tensor",
+			func(a, b, g *expr.Expr) *expr.Expr { return g }),
+		gcdOp("aten::lcm(Tensor self, Tensor other) -> Tensor",
+			func(a, b, g *expr.Expr) *expr.Expr {
+				zero := expr.Eq(g, like(g, 0))
+				return expr.Select(zero, g,
+					absolute(expr.Mul(expr.Div(a, expr.Select(zero, like(g, 1), g)), b)))
+			}),
 	}
 }
 
@@ -28,7 +31,8 @@ func gcdOp(schema string, result func(a, b, g *expr.Expr) *expr.Expr) Op {
 		vars, coords := indexVars(out.Sizes)
 		load := func(name string) *expr.Expr {
 			k := c.Operand(name)
-			at := sym.RowMajor(c.operands[k].Type.Sizes, broadcastCoords(c.operands[k].Type, out.Sizes, coords))
+			at := sym.RowMajor(c.operands[k].Type.Sizes, broadcastCoords(c.operands[k].Type,
+				out.Sizes, coords))
 			return expr.Cast(d, expr.At(1+k, c.operands[k].Type.DType, at))
 		}
 		for _, name := range []string{"self", "other"} {

@@ -8,7 +8,8 @@ import (
 // compositeOps are written in terms of others.
 func compositeOps() []Op {
 	pair := func(r *Rand) []Sample {
-		a, b := Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 3, 4), Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4)
+		a, b := Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 3, 4),
+			Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4)
 		return []Sample{NewSample("self", a, "other", b)}
 	}
 	return []Op{
@@ -33,20 +34,26 @@ func compositeOps() []Op {
 				}
 				t, ok := pointwiseType(d, c.Tensor("self"), c.Tensor("other"))
 				if err == nil && !ok {
-					err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("self"), c.Tensor("other")}))
+					err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{c.Tensor("self"),
+						c.Tensor("other")}))
 				}
 				return []ir.Type{t}, err
 			},
 			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-				return []*ir.Value{b.Op("aten.mul.Tensor", c.Arg("self"), b.Op("aten.pow.Scalar", 2.0, c.Arg("other")))}, nil
+				return []*ir.Value{b.Op("aten.mul.Tensor", c.Arg("self"), b.Op("aten.pow.Scalar",
+					2.0, c.Arg("other")))}, nil
 			},
 			Samples: pair,
 		},
 		pointwise("aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-			"self other", toBool, isClose, with(), with("rtol", 0.5, "atol", 0.25, "equal_nan", true)).core(isCloseCore),
-		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor").core(floatPowerCore),
-		floatPower("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor").core(floatPowerCore),
-		floatPower("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor").core(floatPowerCore),
+			"self other", toBool, isClose, with(), with("rtol", 0.5, "atol", 0.25, "equal_nan",
+				true)).core(isCloseCore),
+		floatPower("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor").core(
+			floatPowerCore),
+		floatPower("aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor").core(
+			floatPowerCore),
+		floatPower("aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor").core(
+			floatPowerCore),
 	}
 }
 
@@ -75,5 +82,7 @@ func isClose(p *point) *expr.Expr {
 // floatPower computes in double precision.
 func floatPower(schema string) Op {
 	double := func(ir.DType) (ir.DType, ir.DType, bool) { return ir.Float64, ir.Float64, true }
-	return pointwise(schema, "self exponent", double, func(p *point) *expr.Expr { return power(p.x[0], p.x[1]) }, domain(0.25, 3))
+	return pointwise(schema, "self exponent", double, func(p *point) *expr.Expr {
+		return power(p.x[0], p.x[1])
+	}, domain(0.25, 3))
 }

@@ -26,12 +26,15 @@ func primOps() []Op {
 			Schema: ns + "truediv.Scalar(Scalar a, Scalar b) -> float",
 			Infer:  scalarType(ir.FloatKind),
 			ScalarOp: func(c *Call) (*expr.Expr, error) {
-				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)), nil
+				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)),
+					nil
 			},
 		},
 		scalarUnary(ns+"neg.Scalar(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
-		scalarUnary(ns+"sym_not.Scalar(Scalar a) -> bool", ir.BoolKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
-		scalarUnary(ns+"sym_float.Scalar(Scalar a) -> float", ir.FloatKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
+		scalarUnary(ns+"sym_not.Scalar(Scalar a) -> bool", ir.BoolKind, nil,
+			func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
+		scalarUnary(ns+"sym_float.Scalar(Scalar a) -> float", ir.FloatKind, nil,
+			func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
 		scalarUnary(ns+"sym_int.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
 		scalarUnary(ns+"trunc.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
 		scalarUnary(ns+"ceil.Scalar(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Ceil)),
@@ -48,7 +51,8 @@ func primOps() []Op {
 			},
 			ScalarOp: func(c *Call) (*expr.Expr, error) {
 				d := ScalarDType(c.numbers("t", "f"))
-				return expr.Select(expr.Cast(ir.Bool, c.number(c.Arg("b"), ir.Bool)), c.number(c.Arg("t"), d), c.number(c.Arg("f"), d)), nil
+				return expr.Select(expr.Cast(ir.Bool, c.number(c.Arg("b"), ir.Bool)),
+					c.number(c.Arg("t"), d), c.number(c.Arg("f"), d)), nil
 			},
 		},
 	}

@@ -18,24 +18,39 @@ const (
 func quantOps() []Op {
 	const ns = quantNS
 	return []Op{
-		quantize(ns + "quantize_per_tensor(Tensor input, float scale, int zero_point, " + quantRange + ") -> Tensor"),
-		quantize(ns + "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " + quantRange + ") -> Tensor"),
-		quantize(ns + "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " + quantRange + ") -> Tensor"),
-		quantize(ns + "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " + quantRange + ") -> Tensor"),
-		quantize(ns + "quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " + quantRange + ", int group_size) -> Tensor"),
+		quantize(ns + "quantize_per_tensor(Tensor input, float scale, int zero_point, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns + "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns +
+			"quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns + "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns +
+			"quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " +
+			quantRange + ", int group_size) -> Tensor"),
 		dequantize(ns+"dequantize_per_tensor(Tensor input, float scale, int zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
 		dequantize(ns+"dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
 		dequantize(ns+"dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, "+dequantRange+") -> Tensor", "out_dtype"),
 		dequantize(ns+"dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "+quantRange+", ScalarType output_dtype) -> Tensor", "output_dtype"),
 		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+quantRange+", int group_size, ScalarType output_dtype) -> Tensor", "output_dtype"),
-		chooseQParams(ns + "choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
-		chooseQParams(ns + "choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
+		chooseQParams(ns +
+			"choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
+		chooseQParams(ns +
+			"choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
 		quantEmbedding(ns+"embedding_byte("+quantEmbeddingArgs+") -> Tensor", 8),
-		quantEmbedding(ns+"embedding_byte.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor", 8),
+		quantEmbedding(
+			ns+"embedding_byte.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
+			8),
 		quantEmbedding(ns+"embedding_4bit("+quantEmbeddingArgs+") -> Tensor", 4),
-		quantEmbedding(ns+"embedding_4bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor", 4),
+		quantEmbedding(
+			ns+"embedding_4bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
+			4),
 		quantEmbedding(ns+"embedding_2bit("+quantEmbeddingArgs+") -> Tensor", 2),
-		quantEmbedding(ns+"embedding_2bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor", 2),
+		quantEmbedding(
+			ns+"embedding_2bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
+			2),
 		mixedMM(),
 		mixedLinear(),
 		quantAdd(),
@@ -60,7 +75,8 @@ func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
 		return c.Errorf("%s do not fit %s", describeSizes([]ir.Type{t, s}), how)
 	}
 	if k := c.Operand("zero_points"); k >= 0 && !c.operands[k].Type.Numel().Equal(s.Numel()) {
-		return nil, c.Errorf("%s of scales and zero points differ", describeSizes([]ir.Type{s, c.operands[k].Type}))
+		return nil, c.Errorf("%s of scales and zero points differ",
+			describeSizes([]ir.Type{s, c.operands[k].Type}))
 	}
 	switch {
 	case t.Rank() == 0:
@@ -79,10 +95,13 @@ func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.Rank() != 2 || s.Rank() != 2 || !sym.Less(sym.Int(0), size) || differ(s.Sizes[0], t.Sizes[0]) || differ(sym.Mul(s.Sizes[1], size), t.Sizes[1]) {
+		if t.Rank() != 2 || s.Rank() != 2 || !sym.Less(sym.Int(0), size) ||
+			differ(s.Sizes[0], t.Sizes[0]) || differ(sym.Mul(s.Sizes[1], size), t.Sizes[1]) {
 			return nil, misfit("by groups of " + size.String())
 		}
-		return func(at []sym.Expr) []sym.Expr { return []sym.Expr{at[0], sym.FloorDiv(at[1], size)} }, nil
+		return func(at []sym.Expr) []sym.Expr {
+			return []sym.Expr{at[0], sym.FloorDiv(at[1], size)}
+		}, nil
 	}
 	tokens := t.Sizes[:t.Rank()-1]
 	if differ(s.Numel(), sym.Mul(tokens...)) {
@@ -96,7 +115,8 @@ func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
 // qparam returns a scale or zero_point argument, a number, a tensor with one
 // element or, where at is given, one of several, for the element at coords as
 // a value of dtype d; nil if it is None.
-func (c *Call) qparam(name string, at func([]sym.Expr) []sym.Expr, coords []sym.Expr, d ir.DType) *expr.Expr {
+func (c *Call) qparam(name string, at func([]sym.Expr) []sym.Expr, coords []sym.Expr,
+	d ir.DType) *expr.Expr {
 	k := c.Operand(name)
 	switch {
 	case !c.Has(name):
@@ -145,7 +165,8 @@ func quantize(schema string) Op {
 			vars, coords := indexVars(out.Sizes)
 			scale, zero := c.qnames()
 			x := expr.Cast(opmath(c.Tensor("input").DType), c.Load("input", coords...))
-			q := quantized(x, c.qparam(scale, at, coords, ir.Float32), c.qparam(zero, at, coords, ir.Float32),
+			q := quantized(x, c.qparam(scale, at, coords, ir.Float32), c.qparam(zero, at, coords,
+				ir.Float32),
 				c.Arg("quant_min"), c.Arg("quant_max"), out.DType, c)
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
 		},
@@ -206,7 +227,8 @@ func dequantize(schema, result string) Op {
 			if k := c.Operand(zero); k >= 0 && c.operands[k].Type.DType.IsFloat() {
 				zd = ir.Float32
 			}
-			x := dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd), c.qparam(scale, at, coords, ir.Float32))
+			x := dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd),
+				c.qparam(scale, at, coords, ir.Float32))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
 		Samples: bySchema(schema, sampleQuant),

@@ -31,33 +31,51 @@ func reductionOps() []Op {
 
 	var ops []Op
 	for _, d := range []reducer{
-		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: sum, core: decomposed(sumCore)},
+		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
+			body: sum, core: decomposed(sumCore)},
 		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
 		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: nansum, core: decomposed(nansumCore)},
-		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod, values: Values{Lo: -2, Hi: 2}},
+		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
+			body: prod, values: Values{Lo: -2, Hi: 2}},
 		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod, values: Values{Lo: -2, Hi: 2}},
-		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, body: mean},
+		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly,
+			body: mean},
 		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, emptyIsAll: true, body: mean},
-		{schema: "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", rule: exact, emptyIsAll: true, nonEmpty: true, body: amax},
-		{schema: "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", rule: exact, emptyIsAll: true, nonEmpty: true, body: amin},
-		{schema: "aten::max(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amax, core: decomposed(sameAs("aten.amax.default"))},
-		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin, core: decomposed(sameAs("aten.amin.default"))},
+		{schema: "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+			rule: exact, emptyIsAll: true, nonEmpty: true, body: amax},
+		{schema: "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+			rule: exact, emptyIsAll: true, nonEmpty: true, body: amin},
+		{schema: "aten::max(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amax,
+			core: decomposed(sameAs("aten.amax.default"))},
+		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin,
+			core: decomposed(sameAs("aten.amin.default"))},
 		{schema: "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: maxAt, more: index},
 		{schema: "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: minAt, more: index},
-		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: toInt64, nonEmpty: true, body: argmax},
-		{schema: "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", rule: toInt64, nonEmpty: true, body: argmin},
+		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+			rule: toInt64, nonEmpty: true, body: argmax},
+		{schema: "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+			rule: toInt64, nonEmpty: true, body: argmin},
 		{schema: "aten::any(Tensor self) -> Tensor", rule: truth, body: anyOf},
-		{schema: "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: anyOf},
-		{schema: "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: anyOf},
-		{schema: "aten::all(Tensor self) -> Tensor", rule: truth, body: allOf, core: decomposed(allCore("aten.any.default", false))},
-		{schema: "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth, body: allOf, core: decomposed(allCore("aten.any.dim", true))},
-		{schema: "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", rule: truth, body: allOf, core: decomposed(allCore("aten.any.dims", true))},
-		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: toInt64, emptyIsAll: true, body: countNonzero, core: decomposed(countCore)},
-		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64, body: countNonzero, core: decomposed(countCore)},
-		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", rule: toFloat, emptyIsAll: true, body: logsumexp, core: decomposed(logsumexpCore)},
+		{schema: "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth,
+			body: anyOf},
+		{schema: "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+			rule: truth, body: anyOf},
+		{schema: "aten::all(Tensor self) -> Tensor", rule: truth, body: allOf,
+			core: decomposed(allCore("aten.any.default", false))},
+		{schema: "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth,
+			body: allOf, core: decomposed(allCore("aten.any.dim", true))},
+		{schema: "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+			rule: truth, body: allOf, core: decomposed(allCore("aten.any.dims", true))},
+		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: toInt64,
+			emptyIsAll: true, body: countNonzero, core: decomposed(countCore)},
+		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64,
+			body: countNonzero, core: decomposed(countCore)},
+		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+			rule: toFloat, emptyIsAll: true, body: logsumexp, core: decomposed(logsumexpCore)},
 		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 			rule: floatOnly, emptyIsAll: true, body: vectorNorm,
-			with: [][]any{{"ord", 2}, {"ord", 1}, {"ord", 0}, {"ord", inf}, {"ord", -inf}, {"ord", 3}}, values: Values{Lo: 0.5, Hi: 2}, core: decomposed(vectorNormCore)},
+			with: [][]any{{"ord", 2}, {"ord", 1}, {"ord", 0}, {"ord", inf}, {"ord", -inf},
+				{"ord", 3}}, values: Values{Lo: 0.5, Hi: 2}, core: decomposed(vectorNormCore)},
 	} {
 		ops = append(ops, d.op())
 	}
@@ -155,7 +173,8 @@ func varianceOps() []Op {
 		std   bool
 		means bool
 	}{
-		{"var", false, false}, {"std", true, false}, {"var_mean", false, true}, {"std_mean", true, true},
+		{"var", false, false}, {"std", true, false}, {"var_mean", false, true},
+		{"std_mean", true, true},
 	} {
 		ret := "Tensor"
 		var more []ir.DType
@@ -167,7 +186,8 @@ func varianceOps() []Op {
 			with [][]any
 		}{
 			{"(Tensor self, bool unbiased=True)", [][]any{nil, {"unbiased", false}}},
-			{".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)", [][]any{nil, {"unbiased", false}}},
+			{".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
+				[][]any{nil, {"unbiased", false}}},
 			{".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)", [][]any{nil, {"correction", 0}}},
 		} {
 			var core func(*Builder, *Call) ([]*ir.Value, error)
@@ -176,8 +196,11 @@ func varianceOps() []Op {
 			}
 			ops = append(ops, reducer{
 				core:   core,
-				schema: "aten::" + f.name + form.args + " -> " + ret, rule: floatOnly, emptyIsAll: true, more: more, with: form.with,
-				body: func(r *reduction) ([]*expr.Expr, error) { return variance(r, f.std, f.means) },
+				schema: "aten::" + f.name + form.args + " -> " + ret, rule: floatOnly,
+				emptyIsAll: true, more: more, with: form.with,
+				body: func(r *reduction) ([]*expr.Expr, error) {
+					return variance(r, f.std, f.means)
+				},
 			}.op())
 		}
 	}

@@ -23,11 +23,18 @@ func roundingOps() []Op {
 		unary("aten::floor(Tensor self) -> Tensor", noBool, whole(expr.Floor)),
 		unary("aten::ceil(Tensor self) -> Tensor", noBool, whole(expr.Ceil)),
 		unary("aten::trunc(Tensor self) -> Tensor", noBool, whole(expr.Trunc)),
-		unary("aten::fix(Tensor self) -> Tensor", noBool, whole(expr.Trunc)).core(sameAs("aten.trunc.default")),
+		unary("aten::fix(Tensor self) -> Tensor", noBool, whole(expr.Trunc)).core(
+			sameAs("aten.trunc.default")),
 		unary("aten::round(Tensor self) -> Tensor", noBool, whole(expr.Round)),
-		pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", "self", noBool, roundDecimals,
-			with("decimals", 2), with("decimals", -1), with("decimals", 0)).core(opmathForm(roundDecimalsCore)),
-		unary("aten::frac(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr { return expr.Sub(x, expr.Trunc(x)) }).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value { return b.sub(x, b.Op("aten.trunc.default", x)) })),
+		pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", "self", noBool,
+			roundDecimals,
+			with("decimals", 2), with("decimals", -1), with("decimals", 0)).core(
+			opmathForm(roundDecimalsCore)),
+		unary("aten::frac(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
+			return expr.Sub(x, expr.Trunc(x))
+		}).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+			return b.sub(x, b.Op("aten.trunc.default", x))
+		})),
 	}
 }
 

@@ -24,40 +24,61 @@ func scalarOps() []Op {
 			Value: func(c *Call) (sym.Expr, error) { return c.node.Output(0).Type.Expr, nil },
 		},
 
-		sizeOf("aten::sym_size.int(Tensor self, int dim) -> SymInt", func(t ir.Type, d int) sym.Expr { return t.Sizes[d] }),
-		sizeOf("aten::sym_stride.int(Tensor self, int dim) -> SymInt", func(t ir.Type, d int) sym.Expr { return t.Strides[d] }),
-		integer("aten::sym_numel(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) { return c.Tensor("self").Numel(), nil }),
-		integer("aten::sym_storage_offset(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) { return c.Tensor("self").Offset, nil }),
+		sizeOf("aten::sym_size.int(Tensor self, int dim) -> SymInt",
+			func(t ir.Type, d int) sym.Expr { return t.Sizes[d] }),
+		sizeOf("aten::sym_stride.int(Tensor self, int dim) -> SymInt",
+			func(t ir.Type, d int) sym.Expr { return t.Strides[d] }),
+		integer("aten::sym_numel(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) {
+			return c.Tensor("self").Numel(), nil
+		}),
+		integer("aten::sym_storage_offset(Tensor self) -> SymInt", func(c *Call) (sym.Expr, error) {
+			return c.Tensor("self").Offset, nil
+		}),
 
-		arith("_operator::add(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Add(a, b) }, expr.Add),
+		arith("_operator::add(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
+			return sym.Add(a, b)
+		}, expr.Add),
 		arith("_operator::sub(Scalar a, Scalar b) -> Scalar", sym.Sub, expr.Sub),
-		arith("_operator::mul(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Mul(a, b) }, expr.Mul),
+		arith("_operator::mul(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
+			return sym.Mul(a, b)
+		}, expr.Mul),
 		arith("_operator::floordiv(Scalar a, Scalar b) -> Scalar", sym.FloorDiv, floorDivide),
 		arith("_operator::mod(Scalar a, Scalar b) -> Scalar", sym.Mod, floorMod),
-		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Max(a, b) }, expr.Max),
-		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) }, expr.Min),
+		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
+			return sym.Max(a, b)
+		}, expr.Max),
+		arith("torch::sym_min(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
+			return sym.Min(a, b)
+		}, expr.Min),
 		arith("_operator::pow(Scalar a, Scalar b) -> Scalar", symPow, power),
 		bitwise("_operator::and_(Scalar a, Scalar b) -> Scalar", expr.And),
 		bitwise("_operator::or_(Scalar a, Scalar b) -> Scalar", expr.Or),
 		scalarUnary("_operator::neg(Scalar a) -> Scalar", ir.NoneKind, sym.Neg, expr.Neg),
-		scalarUnary("torch::sym_not(Scalar a) -> bool", ir.BoolKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
-		scalarUnary("torch::sym_float(Scalar a) -> float", ir.FloatKind, nil, func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
+		scalarUnary("torch::sym_not(Scalar a) -> bool", ir.BoolKind, nil,
+			func(x *expr.Expr) *expr.Expr { return expr.Not(expr.Cast(ir.Bool, x)) }),
+		scalarUnary("torch::sym_float(Scalar a) -> float", ir.FloatKind, nil,
+			func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float64, x) }),
 		scalarUnary("torch::sym_int(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
 		scalarUnary("math::trunc(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Trunc)),
 		scalarUnary("math::floor(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Floor)),
 		scalarUnary("math::ceil(Scalar a) -> SymInt", ir.IntKind, nil, toIndex(expr.Ceil)),
-		scalarUnary("_operator::pos(Scalar a) -> Scalar", ir.NoneKind, func(a sym.Expr) sym.Expr { return a }, func(x *expr.Expr) *expr.Expr { return x }),
+		scalarUnary("_operator::pos(Scalar a) -> Scalar", ir.NoneKind, func(a sym.Expr) sym.Expr {
+			return a
+		}, func(x *expr.Expr) *expr.Expr { return x }),
 		{
 			Schema: "_operator::truediv(Scalar a, Scalar b) -> float",
 			Infer:  scalarType(ir.FloatKind),
 			ScalarOp: func(c *Call) (*expr.Expr, error) {
-				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)), nil
+				return expr.Div(c.number(c.Arg("a"), ir.Float64), c.number(c.Arg("b"), ir.Float64)),
+					nil
 			},
 		},
 		{
-			Schema:   "torch::sym_sqrt(Scalar a) -> float",
-			Infer:    scalarType(ir.FloatKind),
-			ScalarOp: func(c *Call) (*expr.Expr, error) { return expr.Sqrt(c.number(c.Arg("a"), ir.Float64)), nil },
+			Schema: "torch::sym_sqrt(Scalar a) -> float",
+			Infer:  scalarType(ir.FloatKind),
+			ScalarOp: func(c *Call) (*expr.Expr, error) {
+				return expr.Sqrt(c.number(c.Arg("a"), ir.Float64)), nil
+			},
 		},
 		item("aten::item(Tensor self) -> Scalar"),
 		item("aten::_local_scalar_dense(Tensor self) -> Scalar"),
@@ -150,7 +171,8 @@ func scalarType(kind ir.Kind) func(*Call) ([]ir.Type, error) {
 
 // arith is an operator on two numbers that gives a number of their kind. value
 // is nil if it has no form on index expressions.
-func arith(schema string, value func(a, b sym.Expr) sym.Expr, f func(a, b *expr.Expr) *expr.Expr) Op {
+func arith(schema string, value func(a, b sym.Expr) sym.Expr,
+	f func(a, b *expr.Expr) *expr.Expr) Op {
 	op := Op{Schema: schema}
 	op.Infer = func(c *Call) ([]ir.Type, error) {
 		if es, ok := c.known("a", "b"); ok && value != nil {
@@ -196,7 +218,8 @@ func bitwise(schema string, f func(a, b *expr.Expr) *expr.Expr) Op {
 
 // scalarUnary is an operator on one number; its result is of the kind given,
 // for NoneKind of the operand's.
-func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr, f func(*expr.Expr) *expr.Expr) Op {
+func scalarUnary(schema string, kind ir.Kind, value func(sym.Expr) sym.Expr,
+	f func(*expr.Expr) *expr.Expr) Op {
 	op := Op{Schema: schema}
 	op.Infer = func(c *Call) ([]ir.Type, error) {
 		if es, ok := c.known("a"); ok && value != nil {
@@ -261,7 +284,8 @@ func item(schema string) Op {
 			return scalarType(kind(c))(c)
 		},
 		ScalarOp: func(c *Call) (*expr.Expr, error) {
-			return expr.Cast(ScalarDType(kind(c)), c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
+			return expr.Cast(ScalarDType(kind(c)),
+				c.Load("self", make([]sym.Expr, c.Tensor("self").Rank())...)), nil
 		},
 	}
 }

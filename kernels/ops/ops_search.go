@@ -91,7 +91,8 @@ func search(schema, sequence string) Op {
 			}
 			b := expr.Cast(d, c.Load(sequence, at...))
 			before := expr.Not(comparable(stop)(b, expr.Cast(d, x)))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Sum([]*sym.Symbol{r}, expr.Cast(out.DType, before))}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Sum([]*sym.Symbol{r},
+				expr.Cast(out.DType, before))}}, nil
 		},
 		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
 			var out []Sample
@@ -100,7 +101,8 @@ func search(schema, sequence string) Op {
 				if s.Args[s.Index("self")].Type.Name == "Scalar" {
 					self = 1
 				}
-				out = append(out, NewSample("self", self, sequence, Tensor(d, Values{Sorted: true}, 5), "right", i%2 == 0, "out_int32", i == 2))
+				out = append(out, NewSample("self", self, sequence, Tensor(d, Values{Sorted: true},
+					5), "right", i%2 == 0, "out_int32", i == 2))
 			}
 			return out
 		}),

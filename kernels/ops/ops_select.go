@@ -7,23 +7,31 @@ import (
 
 // selectionOps choose between elements by a mask.
 func selectionOps() []Op {
-	choose := func(p *point) *expr.Expr { return expr.Select(expr.Cast(ir.Bool, p.x[0]), p.x[1], p.x[2]) }
+	choose := func(p *point) *expr.Expr {
+		return expr.Select(expr.Cast(ir.Bool, p.x[0]), p.x[1], p.x[2])
+	}
 	return []Op{
-		pointwise("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", "?condition self other", same, choose),
-		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", "?condition self other", same, choose).core(whereCore),
-		pointwise("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", "?condition self other", same, choose).core(whereCore),
-		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", "?condition self other", same, choose).core(whereCore),
+		pointwise("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+			"?condition self other", same, choose),
+		pointwise("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+			"?condition self other", same, choose).core(whereCore),
+		pointwise("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+			"?condition self other", same, choose).core(whereCore),
+		pointwise("aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+			"?condition self other", same, choose).core(whereCore),
 		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(maskedFillCore),
 		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(maskedFillCore),
 		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, nanToNum,
 			with(), with("nan", 1.5, "posinf", 7.0, "neginf", -7.0)).core(nanToNumCore),
-		pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", "self values", same, func(p *point) *expr.Expr {
-			x := p.x[0]
-			if x.DType == ir.Bool {
-				return expr.Or(x, p.x[1])
-			}
-			return expr.Select(expr.Eq(x, like(x, 0)), p.x[1], expr.Cast(p.dt, expr.Gt(x, like(x, 0))))
-		}, domain(-1, 1)).core(heavisideCore),
+		pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", "self values", same,
+			func(p *point) *expr.Expr {
+				x := p.x[0]
+				if x.DType == ir.Bool {
+					return expr.Or(x, p.x[1])
+				}
+				return expr.Select(expr.Eq(x, like(x, 0)), p.x[1],
+					expr.Cast(p.dt, expr.Gt(x, like(x, 0))))
+			}, domain(-1, 1)).core(heavisideCore),
 	}
 }
 
@@ -48,7 +56,8 @@ func maskedFill(schema string) Op {
 
 // The largest finite values.
 var largest = map[ir.DType]float64{
-	ir.Float16: 65504, ir.BFloat16: 0x1.fep127, ir.Float32: 0x1.fffffep127, ir.Float64: 0x1.fffffffffffffp1023,
+	ir.Float16: 65504, ir.BFloat16: 0x1.fep127, ir.Float32: 0x1.fffffep127,
+	ir.Float64: 0x1.fffffffffffffp1023,
 }
 
 func nanToNum(p *point) *expr.Expr {

@@ -32,42 +32,68 @@ func transcendentalOps() []Op {
 		unary("aten::acosh(Tensor self) -> Tensor", toFloat, fn("acosh"), domain(1, 9)),
 		unary("aten::atanh(Tensor self) -> Tensor", toFloat, fn("atanh"), domain(-0.9, 0.9)),
 		unary("aten::erf(Tensor self) -> Tensor", toFloat, fn("erf")),
-		unary("aten::erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
-			return b.sub(b.scalar(1, x.Type.DType), b.Op("aten.erf.default", x))
-		})),
-		unary("aten::special_erf(Tensor self) -> Tensor", toFloat, fn("erf")).core(sameAs("aten.erf.default")),
-		unary("aten::special_erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(sameAs("aten.erfc.default")),
-		unary("aten::special_expm1(Tensor self) -> Tensor", toFloat, fn("expm1")).core(sameAs("aten.expm1.default")),
+		unary("aten::erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(
+			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
+				return b.sub(b.scalar(1, x.Type.DType), b.Op("aten.erf.default", x))
+			})),
+		unary("aten::special_erf(Tensor self) -> Tensor", toFloat, fn("erf")).core(
+			sameAs("aten.erf.default")),
+		unary("aten::special_erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(
+			sameAs("aten.erfc.default")),
+		unary("aten::special_expm1(Tensor self) -> Tensor", toFloat, fn("expm1")).core(
+			sameAs("aten.expm1.default")),
 		unary("aten::special_exp2(Tensor self) -> Tensor", toFloat, fn("exp2")).core(exp2Core),
-		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p"), domain(-0.9, 9)).core(sameAs("aten.log1p.default")),
-		unary("aten::deg2rad(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr { return expr.Mul(x, like(x, math.Pi/180)) }).core(scaleCore(math.Pi / 180)),
-		unary("aten::rad2deg(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr { return expr.Mul(x, like(x, 180/math.Pi)) }).core(scaleCore(180 / math.Pi)),
+		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p"),
+			domain(-0.9, 9)).core(sameAs("aten.log1p.default")),
+		unary("aten::deg2rad(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
+			return expr.Mul(x, like(x, math.Pi/180))
+		}).core(scaleCore(math.Pi / 180)),
+		unary("aten::rad2deg(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
+			return expr.Mul(x, like(x, 180/math.Pi))
+		}).core(scaleCore(180 / math.Pi)),
 		unary("aten::sinc(Tensor self) -> Tensor", toFloat, sinc).core(opmathForm(sincCore)),
-		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc).core(opmathForm(sincCore)),
+		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc).core(
+			opmathForm(sincCore)),
 
 		powOp("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", with()),
 		powOp("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-			with("exponent", 2), with("exponent", 3), with("exponent", 0), with("exponent", 1), with("exponent", 7)),
+			with("exponent", 2), with("exponent", 3), with("exponent", 0), with("exponent", 1),
+			with("exponent", 7)),
 		powOp("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with("self", 2)),
 		binary("aten::atan2(Tensor self, Tensor other) -> Tensor", toFloat, fn2("atan2")),
-		binary("aten::hypot(Tensor self, Tensor other) -> Tensor", floatOnly, hypot).core(hypotCore),
-		binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, copysign).core(copysignCore),
-		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat, copysign).core(copysignCore),
-		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly, func(a, b *expr.Expr) *expr.Expr { return logAddExp(a, b) }).core(logAddExpCore),
-		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, logAddExp2).core(logAddExp2Core),
-		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
-		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat, xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
-		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat, xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
-		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, entropy, domain(-0.5, 4)).core(opmathForm(entropyCore)),
-		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, normalBelow).core(opmathForm(normalBelowCore)),
-		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy, domain(0.1, 4)).core(xlogyCore),
-		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy, domain(0.1, 4)).core(xlogyCore),
-		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy, domain(0.1, 4)).core(xlogyCore),
+		binary("aten::hypot(Tensor self, Tensor other) -> Tensor", floatOnly,
+			hypot).core(hypotCore),
+		binary("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat,
+			copysign).core(copysignCore),
+		binary("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat,
+			copysign).core(copysignCore),
+		binary("aten::logaddexp(Tensor self, Tensor other) -> Tensor", floatOnly,
+			func(a, b *expr.Expr) *expr.Expr { return logAddExp(a, b) }).core(logAddExpCore),
+		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, logAddExp2).core(
+			logAddExp2Core),
+		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py,
+			domain(-0.9, 4)).core(xlog1pyCore),
+		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat,
+			xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
+		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat,
+			xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
+		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, entropy, domain(-0.5, 4)).core(
+			opmathForm(entropyCore)),
+		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, normalBelow).core(
+			opmathForm(normalBelowCore)),
+		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy,
+			domain(0.1, 4)).core(xlogyCore),
+		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy,
+			domain(0.1, 4)).core(xlogyCore),
+		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy,
+			domain(0.1, 4)).core(xlogyCore),
 	}
 }
 
 func powOp(schema string, opts ...option) Op {
-	return pointwise(schema, "self exponent", same, func(p *point) *expr.Expr { return power(p.x[0], p.x[1]) },
+	return pointwise(schema, "self exponent", same, func(p *point) *expr.Expr {
+		return power(p.x[0], p.x[1])
+	},
 		append(opts, domain(0.25, 3))...)
 }
 

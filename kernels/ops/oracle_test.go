@@ -115,7 +115,8 @@ func (o *oracle) node(file string, n *ir.Node, known map[*sym.Symbol]bool) {
 	o.nodes++
 	o.alike += alike
 	if fault != "" {
-		o.faults[n.Op] = append(o.faults[n.Op], fmt.Sprintf("%s: %s(%s): %s", strings.TrimPrefix(file, "../../../shared/"), n.Name, describeArgs(n), fault))
+		o.faults[n.Op] = append(o.faults[n.Op], fmt.Sprintf("%s: %s(%s): %s",
+			strings.TrimPrefix(file, "../../../shared/"), n.Name, describeArgs(n), fault))
 	}
 }
 
@@ -146,7 +147,9 @@ func same(got, want ir.Type, known map[*sym.Symbol]bool, offsets bool) bool {
 		if _, ok := names[ss[0]]; !ok && w.Equal(ss[0].Expr()) {
 			names[ss[0]] = g
 		}
-		if at, ok := names[ss[0]]; ok && g.Equal(w.Subst(func(*sym.Symbol) (sym.Expr, bool) { return at, true })) {
+		if at, ok := names[ss[0]]; ok && g.Equal(w.Subst(func(*sym.Symbol) (sym.Expr, bool) {
+			return at, true
+		})) {
 			return w
 		}
 		return g
@@ -161,7 +164,8 @@ func same(got, want ir.Type, known map[*sym.Symbol]bool, offsets bool) bool {
 	return got.Equal(want)
 }
 
-func compare(table *ops.Table, n *ir.Node, known map[*sym.Symbol]bool, offsets bool) (alike int, fault string) {
+func compare(table *ops.Table, n *ir.Node, known map[*sym.Symbol]bool,
+	offsets bool) (alike int, fault string) {
 	defer func() {
 		if r := recover(); r != nil {
 			fault = fmt.Sprintf("panic: %v", r)
@@ -180,7 +184,8 @@ func compare(table *ops.Table, n *ir.Node, known map[*sym.Symbol]bool, offsets b
 		case n.Op == "aten.unique_consecutive.default" && c.Outs[i].Rank() < v.Type.Rank():
 			// For a negative dim PyTorch records sizes that its result does not have.
 		case !same(c.Outs[i], v.Type, known, offsets):
-			return alike, fmt.Sprintf("result %d is\n\tinferred %v\n\trecorded %v", i, c.Outs[i], v.Type)
+			return alike, fmt.Sprintf("result %d is\n\tinferred %v\n\trecorded %v", i,
+				c.Outs[i], v.Type)
 		default:
 			alike++
 		}

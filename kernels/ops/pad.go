@@ -17,7 +17,8 @@ func (c *Call) padArg(name string) ([]sym.Expr, error) {
 		return nil, err
 	}
 	if len(pad)%2 != 0 || len(pad) > 2*t.Rank() {
-		return nil, c.Errorf("padding of %d sides of a tensor with %d dimensions", len(pad), t.Rank())
+		return nil, c.Errorf("padding of %d sides of a tensor with %d dimensions",
+			len(pad), t.Rank())
 	}
 	for d, s := range paddedSizes(t.Sizes, pad) {
 		if sym.Less(s, sym.Int(0)) {
@@ -87,7 +88,8 @@ func (c *Call) padChecked(pad []sym.Expr, mode string) error {
 	t := c.Tensor("self")
 	for i, p := range pad {
 		n := t.Sizes[t.Rank()-1-i/2]
-		if mode == "reflect" && sym.LessEq(n, p) || mode == "circular" && sym.Less(n, p) || mode != "constant" && n.IsZero() {
+		if mode == "reflect" && sym.LessEq(n, p) || mode == "circular" && sym.Less(n, p) ||
+			mode != "constant" && n.IsZero() {
 			return c.Errorf("padding of %s in mode %s of a dimension of size %s", p, mode, n)
 		}
 		switch mode {
@@ -125,15 +127,19 @@ func padOps() []Op {
 				}
 				vars, at := indexVars(c.Outs[0].Sizes)
 				d := c.Outs[0].DType
-				return []expr.Tensor{{DType: d, Vars: vars, Body: c.constantPad(pad, at, c.number(c.Arg("value"), d))}}, nil
+				return []expr.Tensor{{DType: d, Vars: vars, Body: c.constantPad(pad, at,
+					c.number(c.Arg("value"), d))}}, nil
 			},
 			Samples: func(r *Rand) []Sample {
 				return []Sample{
 					NewSample("self", f32(r.Shape(2)...), "pad", []int64{1, 2}),
-					NewSample("self", f32(r.Shape(3)...), "pad", []int64{1, 0, 0, 2, 3, 1}, "value", 2.5),
+					NewSample("self", f32(r.Shape(3)...), "pad", []int64{1, 0, 0, 2, 3, 1},
+						"value", 2.5),
 					NewSample("self", f32(4, 5), "pad", []int64{-1, 2, 3, -2}, "value", 1),
-					NewSample("self", Tensor(ir.Int64, Values{}, 3), "pad", []int64{2, 2}, "value", 7),
-					NewSample("self", Tensor(ir.Bool, Values{}, 3), "pad", []int64{2, 2}, "value", true),
+					NewSample("self", Tensor(ir.Int64, Values{}, 3), "pad", []int64{2, 2},
+						"value", 7),
+					NewSample("self", Tensor(ir.Bool, Values{}, 3), "pad", []int64{2, 2},
+						"value", true),
 				}
 			},
 		},
@@ -186,9 +192,11 @@ func padOps() []Op {
 				for _, mode := range []string{"constant", "reflect", "replicate", "circular"} {
 					out = append(out,
 						NewSample("self", f32(2, 3+r.Dim()), "pad", []int64{1, 2}, "mode", mode),
-						NewSample("self", f32(1, 2, 4, 5), "pad", []int64{3, 0, 2, 1}, "mode", mode))
+						NewSample("self", f32(1, 2, 4, 5), "pad", []int64{3, 0, 2, 1},
+							"mode", mode))
 				}
-				return append(out, NewSample("self", f32(2, 3), "pad", []int64{1, 1}, "value", -1.5))
+				return append(out, NewSample("self", f32(2, 3), "pad", []int64{1, 1},
+					"value", -1.5))
 			},
 		},
 	}

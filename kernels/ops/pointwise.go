@@ -27,13 +27,17 @@ var (
 		return opmath(d), d, true
 	}
 	// floatOnly rejects everything but floats.
-	floatOnly rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return opmath(d), d, d.IsFloat() }
+	floatOnly rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		return opmath(d), d, d.IsFloat()
+	}
 	// toBool compares.
 	toBool rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return opmath(d), ir.Bool, true }
 	// logical converts to bool first.
 	logical rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return ir.Bool, ir.Bool, true }
 	// intOrBool keeps integers and bool and rejects the rest.
-	intOrBool rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, d.IsInt() || d == ir.Bool }
+	intOrBool rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		return d, d, d.IsInt() || d == ir.Bool
+	}
 )
 
 // point is one element of an elementwise operator under definition.
@@ -93,7 +97,8 @@ func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr, 
 	for _, o := range opts {
 		o(e)
 	}
-	return Op{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute, Samples: bySchema(schema, e.samples)}
+	return Op{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute,
+		Samples: bySchema(schema, e.samples)}
 }
 
 // unary is a pointwise operator of argument self.
@@ -103,7 +108,9 @@ func unary(schema string, r rule, f func(x *expr.Expr) *expr.Expr, opts ...optio
 
 // binary is a pointwise operator of arguments self and other.
 func binary(schema string, r rule, f func(a, b *expr.Expr) *expr.Expr, opts ...option) Op {
-	return pointwise(schema, "self other", r, func(p *point) *expr.Expr { return f(p.x[0], p.x[1]) }, opts...)
+	return pointwise(schema, "self other", r, func(p *point) *expr.Expr {
+		return f(p.x[0], p.x[1])
+	}, opts...)
 }
 
 // dtypes returns the compute and result dtypes of c.

@@ -25,9 +25,11 @@ func polynomialOps() []Op {
 		return expr.Sub(expr.Mul(two(x), last), before)
 	}
 	// ladder is ((2k+1-a)·last·b - k·before)/(k+1).
-	ladder := func(factor func(x, odd *expr.Expr) *expr.Expr) func(x, k, last, before *expr.Expr) *expr.Expr {
+	ladder := func(factor func(x, odd *expr.Expr) *expr.Expr) func(x, k, last,
+		before *expr.Expr) *expr.Expr {
 		return func(x, k, last, before *expr.Expr) *expr.Expr {
-			return expr.Div(expr.Sub(expr.Mul(factor(x, plus(two(k), 1)), last), expr.Mul(k, before)), plus(k, 1))
+			return expr.Div(expr.Sub(expr.Mul(factor(x, plus(two(k), 1)), last),
+				expr.Mul(k, before)), plus(k, 1))
 		}
 	}
 	kinds := []struct {
@@ -35,15 +37,21 @@ func polynomialOps() []Op {
 		from func(*expr.Expr) *expr.Expr
 		recurrence
 	}{
-		{"hermite_polynomial_h", same, recurrence{two, func(x, k, last, before *expr.Expr) *expr.Expr {
-			return expr.Sub(expr.Mul(two(x), last), expr.Mul(two(k), before))
-		}}},
-		{"hermite_polynomial_he", same, recurrence{same, func(x, k, last, before *expr.Expr) *expr.Expr {
-			return expr.Sub(expr.Mul(x, last), expr.Mul(k, before))
-		}}},
-		{"laguerre_polynomial_l", same, recurrence{func(x *expr.Expr) *expr.Expr { return expr.Sub(like(x, 1), x) },
+		{"hermite_polynomial_h", same,
+			recurrence{two, func(x, k, last, before *expr.Expr) *expr.Expr {
+				return expr.Sub(expr.Mul(two(x), last), expr.Mul(two(k), before))
+			}}},
+		{"hermite_polynomial_he", same,
+			recurrence{same, func(x, k, last, before *expr.Expr) *expr.Expr {
+				return expr.Sub(expr.Mul(x, last), expr.Mul(k, before))
+			}}},
+		{"laguerre_polynomial_l", same, recurrence{func(x *expr.Expr) *expr.Expr {
+			return expr.Sub(like(x, 1), x)
+		},
 			ladder(func(x, odd *expr.Expr) *expr.Expr { return expr.Sub(odd, x) })}},
-		{"legendre_polynomial_p", same, recurrence{same, ladder(func(x, odd *expr.Expr) *expr.Expr { return expr.Mul(odd, x) })}},
+		{"legendre_polynomial_p", same, recurrence{same, ladder(func(x, odd *expr.Expr) *expr.Expr {
+			return expr.Mul(odd, x)
+		})}},
 	}
 	for _, s := range []struct {
 		prefix string
@@ -58,14 +66,17 @@ func polynomialOps() []Op {
 			{"w", func(x *expr.Expr) *expr.Expr { return plus(two(x), 1) }},
 		} {
 			k := kinds[0]
-			k.name, k.from, k.recurrence = s.prefix+"chebyshev_polynomial_"+f.letter, s.from, recurrence{f.first, chebyshev}
+			k.name, k.from, k.recurrence = s.prefix+"chebyshev_polynomial_"+f.letter, s.from,
+				recurrence{f.first, chebyshev}
 			kinds = append(kinds, k)
 		}
 	}
 	var ops []Op
 	for _, k := range kinds {
-		for _, form := range []string{"(Tensor x, Tensor n)", ".n_scalar(Tensor x, Scalar n)", ".x_scalar(Scalar x, Tensor n)"} {
-			ops = append(ops, polynomial("aten::special_"+k.name+form+" -> Tensor", k.from, k.recurrence))
+		for _, form := range []string{"(Tensor x, Tensor n)", ".n_scalar(Tensor x, Scalar n)",
+			".x_scalar(Scalar x, Tensor n)"} {
+			ops = append(ops, polynomial("aten::special_"+k.name+form+" -> Tensor", k.from,
+				k.recurrence))
 		}
 	}
 	return ops
@@ -74,7 +85,8 @@ func polynomialOps() []Op {
 // polynomial is an entry that evaluates that of degree n at from(x); of a
 // negative degree it is 0.
 func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence) Op {
-	e := &elementwise{schema: schema, names: []string{"x", "n"}, loose: []bool{false, false}, rule: toFloat,
+	e := &elementwise{schema: schema, names: []string{"x", "n"}, loose: []bool{false, false},
+		rule:   toFloat,
 		values: Values{Lo: 0, Hi: 5}, with: [][]any{{"n", 4}, {"x", 0.75}}}
 	if s := schema; !strings.Contains(s, "Scalar n") && !strings.Contains(s, "Scalar x") {
 		e.with = nil
@@ -94,27 +106,38 @@ func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence)
 			vars, at := indexVars(out.Sizes)
 			operand := func(name string) *expr.Expr {
 				if k := c.Operand(name); k >= 0 {
-					return expr.Cast(dt, c.flatLoad(k, broadcastCoords(c.operands[k].Type, out.Sizes, at)))
+					return expr.Cast(dt, c.flatLoad(k, broadcastCoords(c.operands[k].Type,
+						out.Sizes, at)))
 				}
 				return c.number(c.Arg(name), dt)
 			}
 			local := func(name string) *expr.Var { return &expr.Var{Name: name, DType: dt} }
-			x, last, before, value, degree := local("x"), local("last"), local("before"), local("value"), local("degree")
+			x, last, before, value, degree := local("x"), local("last"), local("before"),
+				local("value"), local("degree")
 			n := local("n")
 			num := func(f float64) *expr.Expr { return expr.Num(dt, f) }
 			get := expr.Get
-			let := func(v *expr.Var, e *expr.Expr) loop.Stmt { return &loop.Let{Var: v, Value: e, Mutable: true} }
-			set := func(v *expr.Var, e *expr.Expr) loop.Stmt { return &loop.Assign{Var: v, Value: e} }
-			result := expr.Select(expr.Lt(get(n), num(0)), num(0), expr.Select(expr.Eq(get(n), num(0)), num(1), get(last)))
+			let := func(v *expr.Var, e *expr.Expr) loop.Stmt {
+				return &loop.Let{Var: v, Value: e, Mutable: true}
+			}
+			set := func(v *expr.Var, e *expr.Expr) loop.Stmt {
+				return &loop.Assign{Var: v, Value: e}
+			}
+			result := expr.Select(expr.Lt(get(n), num(0)), num(0),
+				expr.Select(expr.Eq(get(n), num(0)), num(1), get(last)))
 			return &loop.Func{Name: "polynomial", Bufs: c.buffers(), Body: nest(vars,
 				&loop.Let{Var: x, Value: from(operand("x"))},
 				&loop.Let{Var: n, Value: expr.Trunc(operand("n"))},
-				let(before, num(1)), let(last, rec.first(get(x))), let(degree, num(1)), let(value, num(0)),
-				&loop.While{Cond: expr.Lt(get(degree), expr.Min(get(n), num(maxDegree))), Body: []loop.Stmt{
-					set(value, rec.next(get(x), get(degree), get(last), get(before))),
-					set(before, get(last)), set(last, get(value)), set(degree, expr.Add(get(degree), num(1))),
-				}},
-				&loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, at), Value: expr.Cast(out.DType, result)},
+				let(before, num(1)), let(last, rec.first(get(x))), let(degree, num(1)),
+				let(value, num(0)),
+				&loop.While{Cond: expr.Lt(get(degree), expr.Min(get(n), num(maxDegree))),
+					Body: []loop.Stmt{
+						set(value, rec.next(get(x), get(degree), get(last), get(before))),
+						set(before, get(last)), set(last, get(value)),
+						set(degree, expr.Add(get(degree), num(1))),
+					}},
+				&loop.Store{Buf: 0, At: sym.RowMajor(out.Sizes, at),
+					Value: expr.Cast(out.DType, result)},
 			)}, nil
 		},
 	}

@@ -52,8 +52,10 @@ func poolOfArg(c *Call, name string, n int) (*pool, error) {
 	}
 	for d := range n {
 		one := sym.Int(1)
-		if sym.Less(p.kern[d], one) || sym.Less(p.stride[d], one) || sym.Less(p.dilation[d], one) || sym.Less(p.pad[d], sym.Int(0)) {
-			return nil, c.Errorf("kernel %s, stride %s, dilation %s, padding %s", p.kern[d], p.stride[d], p.dilation[d], p.pad[d])
+		if sym.Less(p.kern[d], one) || sym.Less(p.stride[d], one) || sym.Less(p.dilation[d], one) ||
+			sym.Less(p.pad[d], sym.Int(0)) {
+			return nil, c.Errorf("kernel %s, stride %s, dilation %s, padding %s", p.kern[d],
+				p.stride[d], p.dilation[d], p.pad[d])
 		}
 		if sym.Less(p.kern[d], sym.Mul(sym.Int(2), p.pad[d])) {
 			return nil, c.Errorf("padding %s is more than half of kernel %s", p.pad[d], p.kern[d])
@@ -62,7 +64,8 @@ func poolOfArg(c *Call, name string, n int) (*pool, error) {
 		c.need(p.size(d))
 		c.need(l)
 		if sym.Less(l, one) {
-			return nil, c.Errorf("a kernel of %s is larger than the padded input of %s", p.kern[d], p.size(d))
+			return nil, c.Errorf("a kernel of %s is larger than the padded input of %s",
+				p.kern[d], p.size(d))
 		}
 		p.out = append(p.out, l)
 		p.needsGuard = append(p.needsGuard, guard)
@@ -254,22 +257,32 @@ func (p *pool) avgPool(c *Call) ([]expr.Tensor, error) {
 // poolOps are the poolings.
 func poolOps() []Op {
 	return append([]Op{
-		maxPoolEntry("aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", 1, false).cores(maxPoolCore(1)),
-		maxPoolEntry("aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", 2, false).cores(maxPoolCore(2)),
-		maxPoolEntry("aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", 3, false).cores(maxPoolCore(3)),
-		maxPoolEntry("aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)", 1, true).cores(maxPoolCore(1)),
-		maxPoolEntry("aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 2, true),
-		maxPoolEntry("aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 3, true).cores(maxPoolCore(3)),
-		avgPoolEntry("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor", 1).core(avgPoolCore(1)),
-		avgPoolEntry("aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 2),
-		avgPoolEntry("aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 3).core(avgPoolCore(3)),
+		maxPoolEntry(
+			"aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor", 1, false).cores(maxPoolCore(1)),
+		maxPoolEntry(
+			"aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", 2, false).cores(maxPoolCore(2)),
+		maxPoolEntry(
+			"aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor", 3, false).cores(maxPoolCore(3)),
+		maxPoolEntry(
+			"aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)", 1, true).cores(maxPoolCore(1)),
+		maxPoolEntry(
+			"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 2, true),
+		maxPoolEntry(
+			"aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", 3, true).cores(maxPoolCore(3)),
+		avgPoolEntry(
+			"aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor", 1).core(avgPoolCore(1)),
+		avgPoolEntry(
+			"aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 2),
+		avgPoolEntry(
+			"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 3).core(avgPoolCore(3)),
 	}, adaptiveOps()...)
 }
 
 func poolSamples(n int, dilated bool) func(*Rand) []Sample {
 	return func(r *Rand) []Sample {
 		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.Float32, ir.BFloat16, ir.Float64} {
+		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.Float32, ir.BFloat16,
+			ir.Float64} {
 			shape := []int64{1 + r.Int64N(2), 2}
 			for range n {
 				shape = append(shape, 5+r.Int64N(4))
@@ -281,7 +294,8 @@ func poolSamples(n int, dilated bool) func(*Rand) []Sample {
 			if dilated && i == 2 {
 				v.Special = true
 			}
-			args := []any{"self", Tensor(d, v, shape...), "kernel_size", 2 + i%2, "padding", i % 2, "ceil_mode", i > 2}
+			args := []any{"self", Tensor(d, v, shape...), "kernel_size", 2 + i%2, "padding", i % 2,
+				"ceil_mode", i > 2}
 			if i > 0 {
 				args = append(args, "stride", 1+i%3)
 			}

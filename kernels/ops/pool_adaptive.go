@@ -162,7 +162,8 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 				for range n {
 					shape = append(shape, 4+r.Int64N(4))
 				}
-				out = append(out, NewSample("self", Tensor([]ir.DType{ir.Float32, ir.Float16}[i%2], Values{}, shape[i%2:]...), "output_size", slices.Repeat([]int{size}, n)))
+				out = append(out, NewSample("self", Tensor([]ir.DType{ir.Float32, ir.Float16}[i%2],
+					Values{}, shape[i%2:]...), "output_size", slices.Repeat([]int{size}, n)))
 			}
 			return out
 		},
@@ -172,13 +173,24 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 // adaptiveOps are the poolings to a given size.
 func adaptiveOps() []Op {
 	return []Op{
-		adaptiveEntry("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", 1, false).core(adaptiveAvgCore(1)),
-		adaptiveEntry("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2, false).core(adaptiveAvgCore(2)),
-		adaptiveEntry("aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", 3, false).core(adaptiveAvgCore(3)),
-		adaptiveEntry("aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2, false),
-		adaptiveEntry("aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", 3, false).core(adaptiveAvgCore(3)),
-		adaptiveEntry("aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", 1, true).cores(adaptiveMaxCore(1)),
-		adaptiveEntry("aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", 2, true).cores(adaptiveMaxCore(2)),
-		adaptiveEntry("aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", 3, true).cores(adaptiveMaxCore(3)),
+		adaptiveEntry("aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", 1,
+			false).core(adaptiveAvgCore(1)),
+		adaptiveEntry("aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2,
+			false).core(adaptiveAvgCore(2)),
+		adaptiveEntry("aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", 3,
+			false).core(adaptiveAvgCore(3)),
+		adaptiveEntry("aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", 2,
+			false),
+		adaptiveEntry("aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", 3,
+			false).core(adaptiveAvgCore(3)),
+		adaptiveEntry(
+			"aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", 1,
+			true).cores(adaptiveMaxCore(1)),
+		adaptiveEntry(
+			"aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", 2,
+			true).cores(adaptiveMaxCore(2)),
+		adaptiveEntry(
+			"aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", 3,
+			true).cores(adaptiveMaxCore(3)),
 	}
 }

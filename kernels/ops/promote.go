@@ -11,7 +11,8 @@ const defaultFloat = ir.Float32
 // Float16 and BFloat16 meet in Float32, uint8 with a signed type in one that
 // holds both.
 var rank = map[ir.DType]int{
-	ir.Bool: 1, ir.Uint8: 2, ir.Int8: 2, ir.Uint16: 3, ir.Int16: 3, ir.Uint32: 4, ir.Int32: 4, ir.Uint64: 5, ir.Int64: 5,
+	ir.Bool: 1, ir.Uint8: 2, ir.Int8: 2, ir.Uint16: 3, ir.Int16: 3, ir.Uint32: 4, ir.Int32: 4,
+	ir.Uint64: 5, ir.Int64: 5,
 	ir.Float16: 6, ir.BFloat16: 6, ir.Float32: 7, ir.Float64: 8,
 	ir.Complex32: 9, ir.Complex64: 10, ir.Complex128: 11,
 }
@@ -36,7 +37,8 @@ func promoteTypes(a, b ir.DType) (d ir.DType, ok bool) {
 	case ra == rb && a.IsFloat():
 		return ir.Float32, true
 	case b.IsComplex():
-		if (a == ir.Float64) || b == ir.Complex32 && a == ir.Float32 || b == ir.Complex32 && a == ir.BFloat16 {
+		if (a == ir.Float64) || b == ir.Complex32 && a == ir.Float32 || b == ir.Complex32 &&
+			a == ir.BFloat16 {
 			return promoteTypes(complexOf(a), b)
 		}
 	case a.IsInt() && b.IsInt() && a.IsUnsigned() != b.IsUnsigned():
@@ -68,7 +70,8 @@ func complexOf(d ir.DType) ir.DType {
 // narrow floats, which are rounded once at the end of an operator.
 func opmath(d ir.DType) ir.DType {
 	switch d {
-	case ir.Float16, ir.BFloat16, ir.Float8E4M3FN, ir.Float8E5M2, ir.Float8E4M3FNUZ, ir.Float8E5M2FNUZ, ir.Float8E8M0FNU:
+	case ir.Float16, ir.BFloat16, ir.Float8E4M3FN, ir.Float8E5M2, ir.Float8E4M3FNUZ,
+		ir.Float8E5M2FNUZ, ir.Float8E8M0FNU:
 		return ir.Float32
 	}
 	return d

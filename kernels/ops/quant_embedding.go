@@ -33,12 +33,15 @@ func quantEmbedding(schema string, bits int64) Op {
 		}
 		if s.Rank() == 2 {
 			c.need(columns(w))
-			if n, ok := s.Sizes[1].Const(); !ok || n < 1 || differ(sym.Mod(columns(w), s.Sizes[1]), sym.Int(0)) {
+			if n, ok := s.Sizes[1].Const(); !ok || n < 1 ||
+				differ(sym.Mod(columns(w), s.Sizes[1]), sym.Int(0)) {
 				return w, c.Errorf("%s groups of %s columns", s.Sizes[1], columns(w))
 			}
 		}
-		if k := c.Operand("weight_zero_points"); k >= 0 && !slices.EqualFunc(c.operands[k].Type.Sizes, s.Sizes, sym.Expr.Equal) {
-			return w, c.Errorf("%s of scales and zero points differ", describeSizes([]ir.Type{s, c.operands[k].Type}))
+		if k := c.Operand("weight_zero_points"); k >= 0 &&
+			!slices.EqualFunc(c.operands[k].Type.Sizes, s.Sizes, sym.Expr.Equal) {
+			return w, c.Errorf("%s of scales and zero points differ",
+				describeSizes([]ir.Type{s, c.operands[k].Type}))
 		}
 		if err := c.indexes(idx, w.Sizes[0]); err != nil {
 			return w, err
@@ -72,7 +75,9 @@ func quantEmbedding(schema string, bits int64) Op {
 			x = expr.Mul(x, expr.Cast(ir.Float32, c.Load("weight_scales", param...)))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
-		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample { return sampleQuantEmbedding(r, s, bits) }),
+		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
+			return sampleQuantEmbedding(r, s, bits)
+		}),
 	}
 }
 
@@ -105,15 +110,18 @@ func sampleQuantEmbedding(r *Rand, s *aten.Schema, bits int64) []Sample {
 			scales = append(scales, 2)
 		}
 		pd := []ir.DType{ir.Float32, ir.Float16, ir.Float32, ir.BFloat16}[i]
-		args := []any{"weight", Tensor(wd, limits, rows, bytes), "weight_scales", Tensor(pd, Values{Lo: 0.01, Hi: 0.1}, scales...)}
+		args := []any{"weight", Tensor(wd, limits, rows, bytes), "weight_scales",
+			Tensor(pd, Values{Lo: 0.01, Hi: 0.1}, scales...)}
 		if i%2 == 1 {
 			args = append(args, "weight_zero_points", Tensor(pd, Values{Lo: -2, Hi: 2}, scales...))
 		} else {
 			args = append(args, "weight_zero_points", nil)
 		}
-		args = append(args, "weight_quant_min", -1<<(bits-1), "weight_quant_max", 1<<(bits-1)-1, "indices", indices(rows, 2, r.Dim()))
+		args = append(args, "weight_quant_min", -1<<(bits-1), "weight_quant_max", 1<<(bits-1)-1,
+			"indices", indices(rows, 2, r.Dim()))
 		if s.Index("dtype") >= 0 {
-			args = append(args, "dtype", []ir.DType{ir.Float32, ir.Float32, ir.Float16, ir.BFloat16}[i])
+			args = append(args, "dtype", []ir.DType{ir.Float32, ir.Float32, ir.Float16,
+				ir.BFloat16}[i])
 		}
 		out = append(out, NewSample(args...))
 	}

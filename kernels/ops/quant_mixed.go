@@ -14,7 +14,8 @@ import (
 func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type, err error) {
 	x, w, s = c.Tensor("input"), c.Tensor("weight"), c.Tensor("weight_scales")
 	switch {
-	case x.Rank() != 2 || w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || s.Rank() == 2 && scaled == meets ||
+	case x.Rank() != 2 || w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || s.Rank() == 2 &&
+		scaled == meets ||
 		differ(x.Sizes[1], w.Sizes[meets]) || differ(s.Sizes[0], w.Sizes[scaled]):
 		err = c.Errorf("input, weight and scales of %s", describeSizes([]ir.Type{x, w, s}))
 	case !x.DType.IsFloat() || w.DType != ir.Int8 || s.DType != x.DType:
@@ -28,7 +29,8 @@ func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type, err error) {
 // mixedMM is a matrix product with a weight of int8, whose rows have scales.
 func mixedMM() Op {
 	return Op{
-		Schema: quantNS + "mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
+		Schema: quantNS +
+			"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			x, w, s, err := c.mixedOperands(0, 0)
 			if err == nil && s.Rank() != 1 {
@@ -44,16 +46,20 @@ func mixedMM() Op {
 			m := opmath(out.DType)
 			vars, at := indexVars(out.Sizes)
 			k := sym.NewVar("k", c.Tensor("input").Sizes[1])
-			x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())), expr.Cast(m, c.Load("weight", k.Expr(), at[1])))
+			x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())),
+				expr.Cast(m, c.Load("weight", k.Expr(), at[1])))
 			x = expr.Mul(x, expr.Cast(m, c.Load("weight_scales", k.Expr())))
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, expr.Sum([]*sym.Symbol{k}, x))}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
+				expr.Sum([]*sym.Symbol{k}, x))}}, nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for _, d := range []ir.DType{ir.Float32, ir.Float16} {
 				m, k, n := r.Dim(), r.Dim(), r.Dim()
-				out = append(out, NewSample("input", Tensor(d, Values{}, m, k), "weight", Tensor(ir.Int8, Values{}, k, n),
-					"weight_scales", Tensor(d, Values{Lo: 0.01, Hi: 0.1}, k), "weight_zero_points", nil))
+				out = append(out, NewSample("input", Tensor(d, Values{}, m, k), "weight",
+					Tensor(ir.Int8, Values{}, k, n),
+					"weight_scales", Tensor(d, Values{Lo: 0.01, Hi: 0.1}, k),
+					"weight_zero_points", nil))
 			}
 			return out
 		},
@@ -64,7 +70,8 @@ func mixedMM() Op {
 // scales by row or by row and group of columns; the last group may be short.
 func mixedLinear() Op {
 	return Op{
-		Schema: quantNS + "mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
+		Schema: quantNS +
+			"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			x, w, s, err := c.mixedOperands(1, 0)
 			if err == nil && s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]) {
@@ -85,29 +92,35 @@ func mixedLinear() Op {
 			vars, at := indexVars(out.Sizes)
 			n := x.Sizes[1]
 			product := func(k sym.Expr) *expr.Expr {
-				return expr.Mul(expr.Cast(m, c.Load("input", at[0], k)), expr.Cast(m, c.Load("weight", at[1], k)))
+				return expr.Mul(expr.Cast(m, c.Load("input", at[0], k)),
+					expr.Cast(m, c.Load("weight", at[1], k)))
 			}
 			var body *expr.Expr
 			if s.Rank() == 1 {
 				k := sym.NewVar("k", n)
-				body = expr.Mul(expr.Sum([]*sym.Symbol{k}, product(k.Expr())), expr.Cast(m, c.Load("weight_scales", at[1])))
+				body = expr.Mul(expr.Sum([]*sym.Symbol{k}, product(k.Expr())),
+					expr.Cast(m, c.Load("weight_scales", at[1])))
 			} else {
 				size := sym.CeilDiv(n, s.Sizes[1])
 				g, i := sym.NewVar("g", s.Sizes[1]), sym.NewVar("k", size)
 				k := sym.Add(sym.Mul(g.Expr(), size), i.Expr())
 				in := expr.Select(expr.IdxLt(k, n), product(k), expr.Num(m, 0))
-				part := expr.Mul(expr.Sum([]*sym.Symbol{i}, in), expr.Cast(m, c.Load("weight_scales", at[1], g.Expr())))
+				part := expr.Mul(expr.Sum([]*sym.Symbol{i}, in),
+					expr.Cast(m, c.Load("weight_scales", at[1], g.Expr())))
 				body = expr.Sum([]*sym.Symbol{g}, part)
 			}
-			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}}, nil
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
+				nil
 		},
 		Samples: func(r *Rand) []Sample {
 			var out []Sample
 			for i, d := range []ir.DType{ir.Float32, ir.Float16, ir.Float32} {
 				m, k, n := r.Dim(), 6+r.Dim(), r.Dim()
 				scales := []int64{n, 3}[:1+i%2]
-				out = append(out, NewSample("input", Tensor(d, Values{}, m, k), "weight", Tensor(ir.Int8, Values{}, n, k),
-					"weight_scales", Tensor(d, Values{Lo: 0.01, Hi: 0.1}, scales...), "weight_zero_points", nil, "dtype", []any{nil, ir.Float32, nil}[i]))
+				out = append(out, NewSample("input", Tensor(d, Values{}, m, k), "weight",
+					Tensor(ir.Int8, Values{}, n, k),
+					"weight_scales", Tensor(d, Values{Lo: 0.01, Hi: 0.1}, scales...),
+					"weight_zero_points", nil, "dtype", []any{nil, ir.Float32, nil}[i]))
 			}
 			return out
 		},
@@ -117,11 +130,14 @@ func mixedLinear() Op {
 // quantAdd dequantizes both operands, adds and quantizes the sum.
 func quantAdd() Op {
 	return Op{
-		Schema: quantNS + "add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
+		Schema: quantNS +
+			"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			a, b := c.Tensor("a"), c.Tensor("b")
-			if !a.DType.IsInt() || a.DType != b.DType || !slices.EqualFunc(a.Sizes, b.Sizes, sym.Expr.Equal) {
-				return nil, c.Errorf("operands of %s and %s and of %s", a.DType, b.DType, describeSizes([]ir.Type{a, b}))
+			if !a.DType.IsInt() || a.DType != b.DType ||
+				!slices.EqualFunc(a.Sizes, b.Sizes, sym.Expr.Equal) {
+				return nil, c.Errorf("operands of %s and %s and of %s", a.DType, b.DType,
+					describeSizes([]ir.Type{a, b}))
 			}
 			t, _ := pointwiseType(a.DType, a, b)
 			return []ir.Type{t}, nil
@@ -130,9 +146,11 @@ func quantAdd() Op {
 			out := c.Outs[0]
 			vars, at := indexVars(out.Sizes)
 			value := func(name string) *expr.Expr {
-				return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"), ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
+				return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"),
+					ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
 			}
-			q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"), ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
+			q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
+				ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
 				c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
 		},
@@ -145,9 +163,12 @@ func quantAdd() Op {
 					hi = 127
 				}
 				v := Values{Lo: float64(lo), Hi: float64(hi)}
-				out = append(out, NewSample("a", Tensor(d, v, shape...), "a_scale", 0.03, "a_zero_point", 3, "a_quant_min", lo, "a_quant_max", hi,
-					"b", Tensor(d, v, shape...), "b_scale", 0.05, "b_zero_point", 100, "b_quant_min", lo, "b_quant_max", hi,
-					"out_scale", 0.07, "out_zero_point", 20, "out_quant_min", lo, "out_quant_max", hi))
+				out = append(out, NewSample("a", Tensor(d, v, shape...), "a_scale", 0.03,
+					"a_zero_point", 3, "a_quant_min", lo, "a_quant_max", hi,
+					"b", Tensor(d, v, shape...), "b_scale", 0.05, "b_zero_point", 100,
+					"b_quant_min", lo, "b_quant_max", hi,
+					"out_scale", 0.07, "out_zero_point", 20, "out_quant_min", lo,
+					"out_quant_max", hi))
 			}
 			return out
 		},

@@ -30,7 +30,8 @@ func chooseQParams(schema string) Op {
 				}
 				sizes = append(append([]sym.Expr(nil), t.Sizes[:t.Rank()-1]...), sym.Int(1))
 			}
-			return []ir.Type{ir.TensorOf(ir.Float64, sizes...), ir.TensorOf(ir.Int64, sizes...)}, nil
+			return []ir.Type{ir.TensorOf(ir.Float64, sizes...), ir.TensorOf(ir.Int64, sizes...)},
+				nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			qmin, qmax := int64(math.MinInt8), int64(math.MaxInt8)
@@ -59,8 +60,10 @@ func chooseQParams(schema string) Op {
 					}
 					return expr.Reduction(kind, red, c.Load("input", at...))
 				}
-				scale, zero := qparamsOf(extreme(expr.ReduceMin), extreme(expr.ReduceMax), qmin, qmax)
-				out = append(out, expr.Tensor{DType: o.DType, Vars: vars, Body: [...]*expr.Expr{scale, zero}[i]})
+				scale, zero := qparamsOf(extreme(expr.ReduceMin), extreme(expr.ReduceMax),
+					qmin, qmax)
+				out = append(out, expr.Tensor{DType: o.DType, Vars: vars,
+					Body: [...]*expr.Expr{scale, zero}[i]})
 			}
 			return out, nil
 		},
@@ -97,7 +100,8 @@ func qparamsOf(lo, hi *expr.Expr, qmin, qmax int64) (scale, zero *expr.Expr) {
 	atLo, atHi := expr.Div(wide(lo), s), expr.Div(wide(hi), s)
 	errLo := expr.Sub(num(math.Abs(float64(qmin))), expr.Abs(atLo))
 	errHi := expr.Sub(num(math.Abs(float64(qmax))), expr.Abs(atHi))
-	z := expr.Select(expr.Lt(errLo, errHi), expr.Sub(num(float64(qmin)), atLo), expr.Sub(num(float64(qmax)), atHi))
+	z := expr.Select(expr.Lt(errLo, errHi), expr.Sub(num(float64(qmin)), atLo),
+		expr.Sub(num(float64(qmax)), atHi))
 	nearest := wide(expr.Round(expr.Cast(f, z)))
 	z = expr.Select(expr.Lt(z, num(float64(qmin))), num(float64(qmin)),
 		expr.Select(expr.Gt(z, num(float64(qmax))), num(float64(qmax)), nearest))

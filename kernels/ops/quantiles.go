@@ -15,14 +15,16 @@ func quantileOps() []Op {
 	tensors := func(r *Rand) []Sample {
 		return []Sample{
 			NewSample("self", f32(3, 1+r.Dim()), "q", share(), "dim", 1),
-			NewSample("self", f32(r.Shape(2)...), "q", Tensor(ir.Float32, Values{Lo: 0, Hi: 1}), "keepdim", true, "interpolation", "lower"),
+			NewSample("self", f32(r.Shape(2)...), "q", Tensor(ir.Float32, Values{Lo: 0, Hi: 1}),
+				"keepdim", true, "interpolation", "lower"),
 			NewSample("self", special, "q", share(), "dim", 0, "interpolation", "nearest"),
 		}
 	}
 	numbers := func(r *Rand) []Sample {
 		return []Sample{
 			NewSample("self", f32(r.Shape(2)...), "q", 0.3),
-			NewSample("self", f32(2, 5), "q", 0.8, "dim", -1, "keepdim", true, "interpolation", "higher"),
+			NewSample("self", f32(2, 5), "q", 0.8, "dim", -1, "keepdim", true,
+				"interpolation", "higher"),
 			NewSample("self", special, "q", 0.5, "dim", 1, "interpolation", "midpoint"),
 		}
 	}
@@ -33,14 +35,18 @@ func quantileOps() []Op {
 		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true), numbers),
 		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			x := c.Value("self")
-			total := b.Op("aten.nansum.default", x, c.Arg("dim"), c.Bool("keepdim"), Kw("dtype", c.Arg("dtype")))
+			total := b.Op("aten.nansum.default", x, c.Arg("dim"), c.Bool("keepdim"),
+				Kw("dtype", c.Arg("dtype")))
 			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", x))
 			if c.Has("dim") {
-				return b.div(total, b.Op("aten.sum.dim_IntList", numbers, c.Arg("dim"), c.Bool("keepdim"))), nil
+				return b.div(total, b.Op("aten.sum.dim_IntList", numbers, c.Arg("dim"),
+					c.Bool("keepdim"))), nil
 			}
-			return b.div(total, b.Op("aten.sum.dim_IntList", numbers, upTo(x.Type.Rank()), c.Bool("keepdim"))), nil
+			return b.div(total, b.Op("aten.sum.dim_IntList", numbers, upTo(x.Type.Rank()),
+				c.Bool("keepdim"))), nil
 		}, func(r *Rand) []Sample {
-			return []Sample{NewSample("self", special), NewSample("self", special, "dim", []int{1}, "keepdim", true)}
+			return []Sample{NewSample("self", special), NewSample("self", special, "dim", []int{1},
+				"keepdim", true)}
 		}),
 	}
 }
@@ -76,8 +82,10 @@ func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
 		least := b.Op("aten.sub.Tensor", b.scalarOf(n), b.scalar(1, ir.Float64))
 		var at *ir.Value // ranks, [others…, number of quantiles]
 		if skip {
-			numbers := b.Op("aten.sum.dim_IntList", b.Op("aten.logical_not.default", nan), []int{-1}, true)
-			at = b.Op("aten.clamp_min.default", b.mul(q, b.Op("aten.sub.Scalar", b.cast(numbers, ir.Float64), 1)), 0)
+			numbers := b.Op("aten.sum.dim_IntList", b.Op("aten.logical_not.default", nan),
+				[]int{-1}, true)
+			at = b.Op("aten.clamp_min.default",
+				b.mul(q, b.Op("aten.sub.Scalar", b.cast(numbers, ir.Float64), 1)), 0)
 		} else {
 			at = b.where(b.Op("aten.any.dim", nan, -1, true), least, b.mul(q, least), ir.Float64)
 		}
@@ -108,7 +116,8 @@ func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
 		if keep && c.Has("dim") && rank > 0 {
 			y = b.Op("aten.unsqueeze.default", y, d+1)
 		} else if keep {
-			y = b.Op("aten.reshape.default", y, slices.Concat([]int{-1}, slices.Repeat([]int{1}, rank)))
+			y = b.Op("aten.reshape.default", y, slices.Concat([]int{-1},
+				slices.Repeat([]int{1}, rank)))
 		}
 		if single {
 			y = b.Op("aten.squeeze.dims", y, []int{0})

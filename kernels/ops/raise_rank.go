@@ -14,8 +14,11 @@ func rankOps() []Op {
 		rank := n + 1
 		sizes := func(t ir.Type) []sym.Expr { return raisedTo(t.Sizes, rank) }
 		out = append(out,
-			reshapes(name+"(Tensor self) -> Tensor", func(_ *Call, t ir.Type) ([]sym.Expr, error) { return sizes(t), nil }, func(r *Rand) []Sample {
-				return []Sample{NewSample("self", f32()), NewSample("self", f32(r.Shape(1)...)), NewSample("self", f32(r.Shape(2)...)), NewSample("self", f32(r.Shape(4)...))}
+			reshapes(name+"(Tensor self) -> Tensor", func(_ *Call, t ir.Type) ([]sym.Expr, error) {
+				return sizes(t), nil
+			}, func(r *Rand) []Sample {
+				return []Sample{NewSample("self", f32()), NewSample("self", f32(r.Shape(1)...)),
+					NewSample("self", f32(r.Shape(2)...)), NewSample("self", f32(r.Shape(4)...))}
 			}),
 			Op{
 				Schema: name + ".Sequence(Tensor[] tensors) -> Tensor[]",
@@ -31,10 +34,13 @@ func rankOps() []Op {
 					return ts, nil
 				},
 				Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-					return c.each("tensors", func(x *ir.Value) *ir.Value { return b.Op("aten.reshape.default", x, sizes(x.Type)) })
+					return c.each("tensors", func(x *ir.Value) *ir.Value {
+						return b.Op("aten.reshape.default", x, sizes(x.Type))
+					})
 				},
 				Samples: func(r *Rand) []Sample {
-					return []Sample{NewSample("tensors", []Input{f32(), f32(r.Shape(1)...), f32(r.Shape(2)...), f32(r.Shape(3)...)})}
+					return []Sample{NewSample("tensors", []Input{f32(), f32(r.Shape(1)...),
+						f32(r.Shape(2)...), f32(r.Shape(3)...)})}
 				},
 			})
 	}

@@ -66,7 +66,8 @@ func uniform(bits *expr.Expr, d, m ir.DType) *expr.Expr {
 func randomUniform(c *Call, i sym.Expr, d, m ir.DType) *expr.Expr {
 	a, b := c.randomWords(i)
 	if d == ir.Float64 { // 53 bits
-		wide := expr.Add(expr.Shl(expr.Shr(a, expr.Int(ir.Int64, 6)), expr.Int(ir.Int64, 27)), expr.Shr(b, expr.Int(ir.Int64, 5)))
+		wide := expr.Add(expr.Shl(expr.Shr(a, expr.Int(ir.Int64, 6)), expr.Int(ir.Int64, 27)),
+			expr.Shr(b, expr.Int(ir.Int64, 5)))
 		return expr.Mul(expr.Cast(m, wide), expr.Num(m, 0x1p-53))
 	}
 	return uniform(a, d, m)

@@ -10,7 +10,8 @@ import (
 
 // moved is an entry whose result's elements are elements of self: typ gives
 // its type and from the coordinates in self.
-func moved(schema string, typ func(*Call) (ir.Type, error), from func(c *Call, at []sym.Expr) ([]sym.Expr, error), samples func(*Rand) []Sample) Op {
+func moved(schema string, typ func(*Call) (ir.Type, error),
+	from func(c *Call, at []sym.Expr) ([]sym.Expr, error), samples func(*Rand) []Sample) Op {
 	return Op{
 		Schema:  schema,
 		Samples: samples,
@@ -21,20 +22,24 @@ func moved(schema string, typ func(*Call) (ir.Type, error), from func(c *Call, a
 			if err != nil {
 				return nil, err
 			}
-			return []expr.Tensor{{DType: c.Outs[0].DType, Vars: vars, Body: c.Load("self", in...)}}, nil
+			return []expr.Tensor{{DType: c.Outs[0].DType, Vars: vars, Body: c.Load("self", in...)}},
+				nil
 		},
 	}
 }
 
 // rearrangeOps move elements about.
 func rearrangeOps() []Op {
-	like := func(c *Call) (ir.Type, error) { return likeType(c.Tensor("self"), c.Tensor("self").DType), nil }
+	like := func(c *Call) (ir.Type, error) {
+		return likeType(c.Tensor("self"), c.Tensor("self").DType), nil
+	}
 	flipType := func(c *Call) (ir.Type, error) {
 		t, _ := like(c)
 		_, err := c.dims("dims", t.Rank(), false)
 		return t, err
 	}
-	side := func(dim int) (func(*Call) (ir.Type, error), func(*Call, []sym.Expr) ([]sym.Expr, error)) {
+	side := func(dim int) (func(*Call) (ir.Type, error), func(*Call,
+		[]sym.Expr) ([]sym.Expr, error)) {
 		typ := func(c *Call) (ir.Type, error) {
 			t, _ := like(c)
 			if t.Rank() <= dim {
@@ -52,16 +57,26 @@ func rearrangeOps() []Op {
 		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip, flipSamples),
 		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr, selfSamples(2)).core(flipCore(1)),
 		moved("aten::flipud(Tensor self) -> Tensor", udType, ud, selfSamples(2)).core(flipCore(0)),
-		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll, rollSamples),
-		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true), tile, repeatSamples("repeats")),
-		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile, repeatSamples("dims")).core(tileCore),
-		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90, rot90Samples).core(rot90Core),
-		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }).core(triuCore),
-		triangle("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(col, row) }),
-		moved("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", shuffleType(true), pixelShuffle, shuffleSamples(true)),
-		moved("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", shuffleType(false), pixelUnshuffle, shuffleSamples(false)),
-		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples).core(channelShuffleCore),
-		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType, channelShuffle, channelShuffleSamples).core(channelShuffleCore),
+		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll,
+			rollSamples),
+		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true),
+			tile, repeatSamples("repeats")),
+		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile,
+			repeatSamples("dims")).core(tileCore),
+		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90,
+			rot90Samples).core(rot90Core),
+		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor",
+			func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }).core(triuCore),
+		triangle("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor",
+			func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(col, row) }),
+		moved("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", shuffleType(true),
+			pixelShuffle, shuffleSamples(true)),
+		moved("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+			shuffleType(false), pixelUnshuffle, shuffleSamples(false)),
+		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType,
+			channelShuffle, channelShuffleSamples).core(channelShuffleCore),
+		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+			channelShuffleType, channelShuffle, channelShuffleSamples).core(channelShuffleCore),
 	}
 }
 
@@ -192,7 +207,8 @@ func tile(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 func repeatSamples(name string) func(*Rand) []Sample {
 	return times(3, func(r *Rand) Sample {
 		n := r.IntN(3)
-		return NewSample("self", f32(r.Shape(n)...), name, []int{1 + r.IntN(2), r.IntN(4), 1 + r.IntN(2)})
+		return NewSample("self", f32(r.Shape(n)...), name, []int{1 + r.IntN(2), r.IntN(4),
+			1 + r.IntN(2)})
 	})
 }
 
@@ -284,12 +300,14 @@ func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
 			}
 			vars, at := indexVars(t.Sizes)
 			n := len(at)
-			x := expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...), expr.Num(t.DType, 0))
+			x := expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...),
+				expr.Num(t.DType, 0))
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: x}}, nil
 		},
 		Samples: times(4, func(r *Rand) Sample {
 			d := sampleDTypes[r.IntN(len(sampleDTypes))]
-			return NewSample("self", Tensor(d, Values{}, r.Shape(2+r.IntN(2))...), "diagonal", r.IntN(5)-2)
+			return NewSample("self", Tensor(d, Values{}, r.Shape(2+r.IntN(2))...), "diagonal",
+				r.IntN(5)-2)
 		}),
 	}
 }

@@ -70,14 +70,16 @@ type reducer struct {
 	// nonEmpty: the reduced dimensions must hold elements.
 	nonEmpty bool
 	body     func(r *reduction) ([]*expr.Expr, error) // one per result
-	more     []ir.DType                               // dtypes of results beyond the first; InvalidDType: as the first
-	with     [][]any                                  // arguments in tests
-	values   Values
-	core     func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
+	// dtypes of results beyond the first; InvalidDType: as the first
+	more   []ir.DType
+	with   [][]any // arguments in tests
+	values Values
+	core   func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
 }
 
 func (d reducer) op() Op {
-	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core, Samples: bySchema(d.schema, d.samples)}
+	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core,
+		Samples: bySchema(d.schema, d.samples)}
 }
 
 // setup finds out over which dimensions c reduces and in what dtypes.

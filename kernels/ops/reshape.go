@@ -84,7 +84,8 @@ func (c *Call) openSize(sizes []sym.Expr, numel sym.Expr) ([]sym.Expr, error) {
 		known = sym.Mul(known, sizes[open])
 	}
 	if differ(known, numel) {
-		return nil, c.Errorf("%s elements do not make %s", numel, describeSizes([]ir.Type{{Sizes: sizes}}))
+		return nil, c.Errorf("%s elements do not make %s", numel,
+			describeSizes([]ir.Type{{Sizes: sizes}}))
 	}
 	return sizes, nil
 }
@@ -137,7 +138,8 @@ func viewStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
 // viewStrides allows: it splits and merges dimensions from the left, and so
 // differs from eager in strides of dimensions of size 1.
 func tracedStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
-	if t.Numel().IsZero() || t.IsContiguous() && (len(sizes) == 1 && t.Rank() > 1 || len(sizes) == 2 && t.Rank() == 1) {
+	if t.Numel().IsZero() || t.IsContiguous() && (len(sizes) == 1 && t.Rank() > 1 ||
+		len(sizes) == 2 && t.Rank() == 1) {
 		return ir.Contiguous(sizes), true
 	}
 	if t.Rank() == 0 {
@@ -165,9 +167,11 @@ func tracedStrides(t ir.Type, sizes []sym.Expr) (strides []sym.Expr, ok bool) {
 				least = stride[d]
 			}
 		}
-		have, stride = slices.Replace(have, i, end+1, product), slices.Replace(stride, i, end+1, least)
+		have, stride = slices.Replace(have, i, end+1, product), slices.Replace(stride, i,
+			end+1, least)
 		if inner := sym.FloorDiv(product, n); !inner.Is(1) || !product.Equal(n) {
-			have, stride = slices.Replace(have, i, i+1, n, inner), slices.Replace(stride, i, i+1, sym.Mul(least, inner), least)
+			have, stride = slices.Replace(have, i, i+1, n, inner), slices.Replace(stride, i, i+1,
+				sym.Mul(least, inner), least)
 		}
 	}
 	return stride[:len(sizes)], true
@@ -225,11 +229,15 @@ func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) (a
 		last = sym.Add(last, sym.Mul(sym.Sub(s, sym.Int(1)), strides[d]))
 	}
 	if !empty && !(sym.LessEq(t.Offset, offset) && sym.Less(last, sym.Add(t.Offset, t.Numel()))) {
-		return alias{}, c.Errorf("elements %s to %s of the storage are asked for, of which the operand holds only %s to %s",
-			offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
+		return alias{},
+			c.Errorf(
+				"elements %s to %s of the storage are asked for, of which the operand holds only %s to %s",
+				offset, last, t.Offset, sym.Add(t.Offset, t.Numel(), sym.Int(-1)))
 	}
 	if !isDense(t) {
-		return alias{}, c.Errorf("the operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before as_strided")
+		return alias{},
+			c.Errorf(
+				"the operand has gaps or repeated elements, so that its storage is not at hand; make it contiguous before as_strided")
 	}
 	a := restrided(t, sizes, strides)
 	a.Offset = offset

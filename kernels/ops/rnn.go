@@ -32,8 +32,10 @@ func split(b *Builder, x *ir.Value, n int64) []*ir.Value {
 
 func lstmStep(b *Builder, x *ir.Value, state []*ir.Value, weight, _ *ir.Value) []*ir.Value {
 	g := split(b, hidden(b, x, state[0], weight), 4)
-	in, forget, out := b.Op("aten.sigmoid.default", g[0]), b.Op("aten.sigmoid.default", g[1]), b.Op("aten.sigmoid.default", g[3])
-	c := b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", forget, state[1]), b.Op("aten.mul.Tensor", in, b.Op("aten.tanh.default", g[2])))
+	in, forget, out := b.Op("aten.sigmoid.default", g[0]), b.Op("aten.sigmoid.default", g[1]),
+		b.Op("aten.sigmoid.default", g[3])
+	c := b.Op("aten.add.Tensor", b.Op("aten.mul.Tensor", forget, state[1]), b.Op("aten.mul.Tensor",
+		in, b.Op("aten.tanh.default", g[2])))
 	return []*ir.Value{b.Op("aten.mul.Tensor", out, b.Op("aten.tanh.default", c)), c}
 }
 
@@ -48,11 +50,14 @@ func gruStep(b *Builder, x *ir.Value, state []*ir.Value, weight, bias *ir.Value)
 	gx, gh := split(b, x, 3), split(b, y, 3)
 	reset := b.Op("aten.sigmoid.default", b.Op("aten.add.Tensor", gx[0], gh[0]))
 	update := b.Op("aten.sigmoid.default", b.Op("aten.add.Tensor", gx[1], gh[1]))
-	n := b.Op("aten.tanh.default", b.Op("aten.add.Tensor", gx[2], b.Op("aten.mul.Tensor", reset, gh[2])))
-	return []*ir.Value{b.Op("aten.add.Tensor", n, b.Op("aten.mul.Tensor", update, b.Op("aten.sub.Tensor", h, n)))}
+	n := b.Op("aten.tanh.default", b.Op("aten.add.Tensor", gx[2], b.Op("aten.mul.Tensor",
+		reset, gh[2])))
+	return []*ir.Value{b.Op("aten.add.Tensor", n, b.Op("aten.mul.Tensor", update,
+		b.Op("aten.sub.Tensor", h, n)))}
 }
 
-func simpleStep(activation string) func(*Builder, *ir.Value, []*ir.Value, *ir.Value, *ir.Value) []*ir.Value {
+func simpleStep(activation string) func(*Builder, *ir.Value, []*ir.Value, *ir.Value,
+	*ir.Value) []*ir.Value {
 	return func(b *Builder, x *ir.Value, state []*ir.Value, weight, _ *ir.Value) []*ir.Value {
 		return []*ir.Value{b.Op(activation, hidden(b, x, state[0], weight))}
 	}
@@ -79,12 +84,14 @@ type network struct {
 	biases       bool
 	first        bool // the input's dimension 0 is the batch
 	x            ir.Type
-	state0       []*ir.Value   // initial state: [layers·dirs, batch, size]
-	params       [][]*ir.Value // by layer and direction: weights of input and hidden state, their biases, projection
+	state0       []*ir.Value // initial state: [layers·dirs, batch, size]
+	// by layer and direction: weights of input and hidden state, their biases, projection
+	params [][]*ir.Value
 }
 
 func (cl cell) of(c *Call) (*network, error) {
-	n := &network{cell: cl, dirs: 1, biases: c.Bool("has_biases"), first: c.Bool("batch_first"), x: c.Tensor("input")}
+	n := &network{cell: cl, dirs: 1, biases: c.Bool("has_biases"), first: c.Bool("batch_first"),
+		x: c.Tensor("input")}
 	layers, err := c.Int("num_layers")
 	if err != nil {
 		return nil, err
@@ -94,7 +101,8 @@ func (cl cell) of(c *Call) (*network, error) {
 	}
 	n.layers = int(layers)
 	if p, err := c.Float("dropout"); c.Bool("train") && n.layers > 1 && (err != nil || p != 0) {
-		return nil, c.Errorf("dropout in training mode is random; export the model after model.eval()")
+		return nil, c.Errorf(
+			"dropout in training mode is random; export the model after model.eval()")
 	}
 	values := func(name string) []*ir.Value {
 		k := c.Operand(name)
@@ -114,11 +122,13 @@ func (cl cell) of(c *Call) (*network, error) {
 	}
 	switch total := int(layers) * n.dirs; {
 	case layers < 1 || n.x.Rank() != 3 || len(n.state0) != cl.state:
-		return nil, c.Errorf("%d layers, an input with %d dimensions, %d tensors of state", layers, n.x.Rank(), len(n.state0))
+		return nil, c.Errorf("%d layers, an input with %d dimensions, %d tensors of state", layers,
+			n.x.Rank(), len(n.state0))
 	case len(params) == total*(per+1) && cl.state == 2:
 		per++
 	case len(params) != total*per:
-		return nil, c.Errorf("%d parameters for %d layers in %d directions", len(params), layers, n.dirs)
+		return nil, c.Errorf("%d parameters for %d layers in %d directions", len(params),
+			layers, n.dirs)
 	}
 	steps, batch := n.x.Sizes[0], n.x.Sizes[1]
 	if n.first {
@@ -126,16 +136,21 @@ func (cl cell) of(c *Call) (*network, error) {
 	}
 	c.need(steps)
 	for _, s := range n.state0 {
-		if t := s.Type; t.Rank() != 3 || t.DType != n.x.DType || !t.Sizes[0].Is(int64(n.dirs)*layers) || differ(t.Sizes[1], batch) {
-			return nil, c.Errorf("a state of %s and %s for %d layers in %d directions over %s and %s",
-				t.DType, describeSizes([]ir.Type{t}), layers, n.dirs, n.x.DType, describeSizes([]ir.Type{n.x}))
+		if t := s.Type; t.Rank() != 3 || t.DType != n.x.DType ||
+			!t.Sizes[0].Is(int64(n.dirs)*layers) || differ(t.Sizes[1], batch) {
+			return nil,
+				c.Errorf("a state of %s and %s for %d layers in %d directions over %s and %s",
+					t.DType, describeSizes([]ir.Type{t}), layers, n.dirs, n.x.DType,
+					describeSizes([]ir.Type{n.x}))
 		}
 	}
 	for p := range slices.Chunk(params, per) {
 		h := n.state0[0].Type
-		if h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 || differ(p[0].Type.Sizes[0], p[1].Type.Sizes[0]) ||
+		if h.Rank() != 3 || p[0].Type.Rank() != 2 || p[1].Type.Rank() != 2 ||
+			differ(p[0].Type.Sizes[0], p[1].Type.Sizes[0]) ||
 			differ(p[1].Type.Sizes[1], h.Sizes[2]) {
-			return nil, c.Errorf("weights of %s for a state of %s", describeSizes([]ir.Type{p[0].Type, p[1].Type}), describeSizes([]ir.Type{h}))
+			return nil, c.Errorf("weights of %s for a state of %s",
+				describeSizes([]ir.Type{p[0].Type, p[1].Type}), describeSizes([]ir.Type{h}))
 		}
 		// A gate has as many rows as the last state; a projection gives the first one
 		// another size.
@@ -148,7 +163,8 @@ func (cl cell) of(c *Call) (*network, error) {
 			bad = bad || differ(h.Sizes[2], size)
 		}
 		if bad {
-			return nil, c.Errorf("weights of %s for states of %s and %s", describeSizes([]ir.Type{p[0].Type, p[1].Type}), h.Sizes[2], size)
+			return nil, c.Errorf("weights of %s for states of %s and %s",
+				describeSizes([]ir.Type{p[0].Type, p[1].Type}), h.Sizes[2], size)
 		}
 		n.params = append(n.params, p)
 	}
@@ -167,7 +183,8 @@ func recurrent(schema string, cl cell) Op {
 			}
 			t := n.x
 			last := n.state0[0].Type.Sizes[2]
-			out := ir.TensorOf(t.DType, t.Sizes[0], t.Sizes[1], sym.Mul(last, sym.Int(int64(n.dirs))))
+			out := ir.TensorOf(t.DType, t.Sizes[0], t.Sizes[1],
+				sym.Mul(last, sym.Int(int64(n.dirs))))
 			if n.first {
 				out = swapped(ir.TensorOf(t.DType, t.Sizes[1], t.Sizes[0], out.Sizes[2]), 0, 1).Type
 			}
@@ -231,7 +248,8 @@ func (n *network) build(b *Builder, input *ir.Value) ([]*ir.Value, error) {
 
 // layer walks seq, [steps, batch, features], in one direction and returns the
 // hidden states of all steps and the last state.
-func (n *network) layer(b *Builder, seq *ir.Value, at int, reverse bool) (y *ir.Value, last []*ir.Value, err error) {
+func (n *network) layer(b *Builder, seq *ir.Value, at int,
+	reverse bool) (y *ir.Value, last []*ir.Value, err error) {
 	p := n.params[at]
 	var bias, hiddenBias, proj *ir.Value
 	rest := p[2:]
@@ -250,7 +268,8 @@ func (n *network) layer(b *Builder, seq *ir.Value, at int, reverse bool) (y *ir.
 	for _, s := range n.state0 {
 		init = append(init, b.Op("aten.select.int", s, 0, at))
 	}
-	last, ys, err := b.Scan(init, []*ir.Value{x}, reverse, func(b *Builder, carry, x []*ir.Value) (next, yields []*ir.Value) {
+	last, ys, err := b.Scan(init, []*ir.Value{x}, reverse, func(b *Builder, carry,
+		x []*ir.Value) (next, yields []*ir.Value) {
 		next = n.step(b, x[0], carry, weight, hiddenBias)
 		if proj != nil {
 			next[0] = b.Op("aten.mm.default", next[0], proj)
@@ -305,6 +324,7 @@ func (cl cell) sample(r *Rand, i int) Sample {
 			}
 		}
 	}
-	return NewSample(append(args, "params", params, "has_biases", biases, "num_layers", layers, "dropout", 0.0,
+	return NewSample(append(args, "params", params, "has_biases", biases, "num_layers", layers,
+		"dropout", 0.0,
 		"train", false, "bidirectional", dirs == 2, "batch_first", first)...)
 }

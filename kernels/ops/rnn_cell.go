@@ -35,14 +35,18 @@ func cellStep(schema string, cl cell) Op {
 		Infer: func(c *Call) ([]ir.Type, error) {
 			x, wi, wh, hs := c.Tensor("input"), c.Tensor("w_ih"), c.Tensor("w_hh"), state(c)
 			if len(hs) != cl.state || x.Rank() != 2 || wi.Rank() != 2 || wh.Rank() != 2 {
-				return nil, c.Errorf("%d tensors of state, an input with %d dimensions", len(hs), x.Rank())
+				return nil, c.Errorf("%d tensors of state, an input with %d dimensions",
+					len(hs), x.Rank())
 			}
 			var out []ir.Type
 			for _, h := range hs {
 				t := h.Type
-				if t.Rank() != 2 || differ(t.Sizes[0], x.Sizes[0]) || differ(t.Sizes[1], wh.Sizes[1]) ||
-					differ(x.Sizes[1], wi.Sizes[1]) || differ(wi.Sizes[0], wh.Sizes[0]) || differ(wh.Sizes[0], sym.Mul(t.Sizes[1], sym.Int(cl.gates))) {
-					return nil, c.Errorf("%s do not fit as input, state and weights", describeSizes([]ir.Type{x, t, wi, wh}))
+				if t.Rank() != 2 || differ(t.Sizes[0], x.Sizes[0]) ||
+					differ(t.Sizes[1], wh.Sizes[1]) ||
+					differ(x.Sizes[1], wi.Sizes[1]) || differ(wi.Sizes[0], wh.Sizes[0]) ||
+					differ(wh.Sizes[0], sym.Mul(t.Sizes[1], sym.Int(cl.gates))) {
+					return nil, c.Errorf("%s do not fit as input, state and weights",
+						describeSizes([]ir.Type{x, t, wi, wh}))
 				}
 				out = append(out, t.Dense())
 			}
@@ -62,7 +66,8 @@ func cellStep(schema string, cl cell) Op {
 		},
 		Samples: times(3, func(r *Rand) Sample {
 			batch, in, n := r.Dim(), r.Dim(), r.Dim()
-			args := []any{"input", f32(batch, in), "w_ih", f32(cl.gates*n, in), "w_hh", f32(cl.gates*n, n)}
+			args := []any{"input", f32(batch, in), "w_ih", f32(cl.gates*n, in), "w_hh",
+				f32(cl.gates*n, n)}
 			if cl.state == 2 {
 				args = append(args, "hx", []Input{f32(batch, n), f32(batch, n)})
 			} else {

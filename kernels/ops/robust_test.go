@@ -70,10 +70,11 @@ func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
 		_, _ = op.ScalarOp(c)
 	}
 	if op.Decompose != nil {
-		_, _ = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil, func(e *ir.Emitter) ([]ir.Arg, error) {
-			_, err := NewBuilder(table, e).Decompose(c)
-			return nil, err
-		})
+		_, _ = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
+			func(e *ir.Emitter) ([]ir.Arg, error) {
+				_, err := NewBuilder(table, e).Decompose(c)
+				return nil, err
+			})
 	}
 	return nil
 }
@@ -81,7 +82,8 @@ func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
 // anyArg returns an argument that fits t nine times out of ten.
 func anyArg(r *Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
 	if r.IntN(10) == 0 {
-		t = &aten.Type{Name: []string{"Tensor", "int", "float", "bool", "str", "None", "Scalar"}[r.IntN(7)]}
+		t = &aten.Type{Name: []string{"Tensor", "int", "float", "bool", "str", "None",
+			"Scalar"}[r.IntN(7)]}
 	}
 	if t.IsList() {
 		list := ir.List{}
@@ -127,7 +129,8 @@ func anyArg(r *Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
 	case "bool", "SymBool":
 		return ir.BoolArg(r.IntN(2) == 0)
 	case "str":
-		return ir.Str([]string{"none", "tanh", "floor", "same", "valid", "constant", "reflect", "mean", ""}[r.IntN(9)])
+		return ir.Str([]string{"none", "tanh", "floor", "same", "valid", "constant", "reflect",
+			"mean", ""}[r.IntN(9)])
 	case "ScalarType":
 		return ir.DTypeArg(1 + r.IntN(18))
 	case "Layout":
@@ -141,7 +144,8 @@ func anyArg(r *Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
 }
 
 func anyTensor(r *Rand, s *sym.Symbol) ir.Type {
-	d := []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.Int64, ir.Int64, ir.Bool, ir.Float16, ir.BFloat16, ir.Float64, ir.Uint8, ir.Complex64, ir.Uint16, ir.Float8E4M3FN}[r.IntN(13)]
+	d := []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.Int64, ir.Int64, ir.Bool, ir.Float16,
+		ir.BFloat16, ir.Float64, ir.Uint8, ir.Complex64, ir.Uint16, ir.Float8E4M3FN}[r.IntN(13)]
 	sizes := make([]sym.Expr, r.IntN(5))
 	for i := range sizes {
 		sizes[i] = sym.Int(r.Int64N(4))

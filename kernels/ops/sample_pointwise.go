@@ -6,7 +6,8 @@ import (
 )
 
 // sampleDTypes are tried in the samples of entries that take several.
-var sampleDTypes = []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.BFloat16, ir.Int64, ir.Int32, ir.Int16, ir.Int8, ir.Uint8, ir.Bool}
+var sampleDTypes = []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.BFloat16, ir.Int64, ir.Int32,
+	ir.Int16, ir.Int8, ir.Uint8, ir.Bool}
 
 // samples calls an elementwise entry on every dtype it takes, with operands of
 // one shape, broadcast ones, numbers and mixed dtypes.
@@ -31,7 +32,8 @@ func (e *elementwise) samples(r *Rand, sch *aten.Schema) []Sample {
 	return out
 }
 
-func (e *elementwise) sample(r *Rand, sch *aten.Schema, d ir.DType, shape []int64, more []any) Sample {
+func (e *elementwise) sample(r *Rand, sch *aten.Schema, d ir.DType, shape []int64,
+	more []any) Sample {
 	var args []any
 	for i, name := range e.names {
 		if given(more, name) {

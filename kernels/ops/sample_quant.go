@@ -35,7 +35,8 @@ func sampleQuant(r *Rand, s *aten.Schema) []Sample {
 		for _, p := range s.Args {
 			switch p.Name {
 			case "input":
-				args = append(args, p.Name, Tensor(in, Values{Lo: -3, Hi: 3}.forDType(in), shape...))
+				args = append(args, p.Name, Tensor(in, Values{Lo: -3, Hi: 3}.forDType(in),
+					shape...))
 			case "scale":
 				if p.Type.Name == "float" {
 					args = append(args, p.Name, 0.03)
@@ -49,7 +50,8 @@ func sampleQuant(r *Rand, s *aten.Schema) []Sample {
 					args = append(args, p.Name, Tensor(ir.Int64, Values{Lo: 0, Hi: 9}, 1))
 				}
 			case "scales":
-				args = append(args, p.Name, Tensor(ir.Float32, Values{Lo: 0.01, Hi: 0.1}, scales...))
+				args = append(args, p.Name, Tensor(ir.Float32, Values{Lo: 0.01, Hi: 0.1},
+					scales...))
 			case "zero_points":
 				args = append(args, p.Name, Tensor(ir.Int64, Values{Lo: 0, Hi: 9}, scales...))
 			case "axis":

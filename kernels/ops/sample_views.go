@@ -27,7 +27,9 @@ func selfSamples(rank int) func(*Rand) []Sample {
 
 // likeSamples give a self of shape [n, 1] or [n] and an other of sizes.
 func likeSamples(n int64, sizes ...int64) func(*Rand) []Sample {
-	return times(1, func(*Rand) Sample { return NewSample("self", f32(n, 1), "other", f32(sizes...)) })
+	return times(1, func(*Rand) Sample {
+		return NewSample("self", f32(n, 1), "other", f32(sizes...))
+	})
 }
 
 func reshapeSamples(name string) func(*Rand) []Sample {
@@ -79,9 +81,11 @@ func transposeSamples(a, b string) func(*Rand) []Sample {
 func movedimSamples(list bool) func(*Rand) []Sample {
 	return times(2, func(r *Rand) Sample {
 		if !list {
-			return NewSample("self", f32(r.Shape(3)...), "source", r.IntN(3), "destination", r.IntN(3)-3)
+			return NewSample("self", f32(r.Shape(3)...), "source", r.IntN(3), "destination",
+				r.IntN(3)-3)
 		}
-		return NewSample("self", f32(r.Shape(4)...), "source", r.Perm(4)[:2], "destination", r.Perm(4)[:2])
+		return NewSample("self", f32(r.Shape(4)...), "source", r.Perm(4)[:2], "destination",
+			r.Perm(4)[:2])
 	})
 }
 
@@ -122,24 +126,28 @@ var selectSamples = times(3, func(r *Rand) Sample {
 
 var sliceSamples = times(4, func(r *Rand) Sample {
 	shape := r.Shape(2)
-	return NewSample("self", f32(shape...), "dim", r.IntN(2), "start", r.Int64N(5)-2, "end", r.Int64N(8)-1, "step", 1+r.IntN(3))
+	return NewSample("self", f32(shape...), "dim", r.IntN(2), "start", r.Int64N(5)-2, "end",
+		r.Int64N(8)-1, "step", 1+r.IntN(3))
 })
 
 var narrowSamples = times(2, func(r *Rand) Sample {
 	shape := r.Shape(3)
 	d := r.IntN(3)
 	start := r.Int64N(shape[d])
-	return NewSample("self", f32(shape...), "dim", d, "start", start, "length", r.Int64N(shape[d]-start+1))
+	return NewSample("self", f32(shape...), "dim", d, "start", start, "length",
+		r.Int64N(shape[d]-start+1))
 })
 
 var diagonalSamples = times(4, func(r *Rand) Sample {
 	p := r.Perm(3)
-	return NewSample("self", f32(r.Shape(3)...), "offset", r.IntN(5)-2, "dim1", p[0], "dim2", p[1]-3)
+	return NewSample("self", f32(r.Shape(3)...), "offset", r.IntN(5)-2, "dim1", p[0],
+		"dim2", p[1]-3)
 })
 
 var unfoldSamples = times(3, func(r *Rand) Sample {
 	size := 1 + r.Int64N(3)
-	return NewSample("self", f32(r.Dim(), size+r.Int64N(5), 2), "dimension", 1, "size", size, "step", 1+r.IntN(3))
+	return NewSample("self", f32(r.Dim(), size+r.Int64N(5), 2), "dimension", 1, "size", size,
+		"step", 1+r.IntN(3))
 })
 
 func stridedSamples(offset bool) func(*Rand) []Sample {
@@ -149,13 +157,16 @@ func stridedSamples(offset bool) func(*Rand) []Sample {
 			NewSample("self", f32(24), "size", []int{2, 3, 4}, "stride", []int{12, 1, 3}),
 		}
 		if offset {
-			samples = append(samples, NewSample("self", f32(2, 3, 4), "size", []int{3, 5}, "stride", []int{2, 0}, "storage_offset", 7))
+			samples = append(samples, NewSample("self", f32(2, 3, 4), "size", []int{3, 5}, "stride",
+				[]int{2, 0}, "storage_offset", 7))
 		}
 		return samples
 	}
 }
 
-var unbindSamples = times(2, func(r *Rand) Sample { return NewSample("self", f32(r.Shape(3)...), "dim", r.IntN(6)-3) })
+var unbindSamples = times(2, func(r *Rand) Sample {
+	return NewSample("self", f32(r.Shape(3)...), "dim", r.IntN(6)-3)
+})
 
 var splitSamples = times(3, func(r *Rand) Sample {
 	return NewSample("self", f32(r.Shape(3)...), "split_size", 1+r.IntN(4), "dim", r.IntN(6)-3)

@@ -18,7 +18,8 @@ const ScanOp = "higher_order.scan"
 // Scan emits a loop over dimension 0 of xs, from the end if reverse (what it
 // yields is then in place of the elements it was made from). The body may use
 // any value in sight. It must give carried values of the types of init.
-func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder, carry, x []*ir.Value) (next, yields []*ir.Value)) (last, yields []*ir.Value, err error) {
+func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder, carry,
+	x []*ir.Value) (next, yields []*ir.Value)) (last, yields []*ir.Value, err error) {
 	if len(xs) == 0 {
 		return nil, nil, fmt.Errorf("a scan without tensors to walk")
 	}
@@ -48,7 +49,8 @@ func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder,
 		err := inner.Do(func() error {
 			next, ys := body(inner, carry, elems)
 			if len(next) != len(init) {
-				return fmt.Errorf("a scan body gives %d carried values for %d", len(next), len(init))
+				return fmt.Errorf("a scan body gives %d carried values for %d",
+					len(next), len(init))
 			}
 			for _, v := range next {
 				outs = append(outs, ir.Ref{Value: v})
@@ -56,7 +58,8 @@ func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder,
 			}
 			for _, v := range ys {
 				outs = append(outs, ir.Ref{Value: v})
-				types = append(types, ir.TensorOf(v.Type.DType, append([]sym.Expr{steps}, v.Type.Sizes...)...))
+				types = append(types, ir.TensorOf(v.Type.DType, append([]sym.Expr{steps},
+					v.Type.Sizes...)...))
 			}
 			return nil
 		})
@@ -73,7 +76,8 @@ func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder,
 		return list
 	}
 	args := []ir.NamedArg{
-		{Name: "init", Value: refs(init)}, {Name: "xs", Value: refs(xs)}, {Name: "reverse", Value: ir.BoolArg(reverse)},
+		{Name: "init", Value: refs(init)}, {Name: "xs", Value: refs(xs)},
+		{Name: "reverse", Value: ir.BoolArg(reverse)},
 	}
 	n := b.Emit(ScanOp, args, types...)
 	n.Regions = []*ir.Graph{g}

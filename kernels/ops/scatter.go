@@ -70,7 +70,8 @@ func indexPutEntry(schema string, more ...any) Op {
 				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
 			}
 			if !broadcastsTo(v, a.sizes) {
-				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{v, {Sizes: a.sizes}}))
+				return nil, c.Errorf("%s do not broadcast",
+					describeSizes([]ir.Type{v, {Sizes: a.sizes}}))
 			}
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
@@ -129,15 +130,18 @@ func indexPutSamples(more ...any) func(*Rand) []Sample {
 			var s Sample
 			switch i {
 			case 0:
-				s = NewSample("self", x, "indices", []Input{indices(a, n)}, "values", Tensor(d, Values{}, n, b))
+				s = NewSample("self", x, "indices", []Input{indices(a, n)}, "values",
+					Tensor(d, Values{}, n, b))
 			case 1:
-				s = NewSample("self", x, "indices", []Input{indices(a, n), indices(b, n)}, "values", Tensor(d, Values{}, n))
+				s = NewSample("self", x, "indices", []Input{indices(a, n), indices(b, n)}, "values",
+					Tensor(d, Values{}, n))
 			case 2:
 				s = withNone(x, Tensor(ir.Int64, Values{Lo: float64(-b), Hi: float64(b - 1)}, n))
 				v := Tensor(d, Values{}, 1)
 				s.Args = append(s.Args, ir.NamedArg{Name: "values", Value: s.arg(v)})
 			default:
-				s = NewSample("self", x, "indices", []Input{Tensor(ir.Bool, Values{}, a, b)}, "values", Tensor(d, Values{}))
+				s = NewSample("self", x, "indices", []Input{Tensor(ir.Bool, Values{}, a, b)},
+					"values", Tensor(d, Values{}))
 			}
 			if i%2 == 1 {
 				s.Args = append(s.Args, ir.NamedArg{Name: "accumulate", Value: ir.BoolArg(true)})
@@ -147,7 +151,8 @@ func indexPutSamples(more ...any) func(*Rand) []Sample {
 		out = append(out, maskSamples(true)...)
 		for i := range out {
 			for j := 0; j < len(more); j += 2 {
-				out[i].Args = append(out[i].Args, ir.NamedArg{Name: more[j].(string), Value: out[i].arg(more[j+1])})
+				out[i].Args = append(out[i].Args, ir.NamedArg{Name: more[j].(string),
+					Value: out[i].arg(more[j+1])})
 			}
 		}
 		return out
@@ -156,7 +161,8 @@ func indexPutSamples(more ...any) func(*Rand) []Sample {
 
 // scatterEntry writes to the elements that index names along dim, one for each
 // element of index, in row-major order. value gives what is written at coords.
-func scatterEntry(schema string, how func(c *Call) (merge, error), value func(c *Call, at []sym.Expr) *expr.Expr, samples func(*Rand) []Sample) Op {
+func scatterEntry(schema string, how func(c *Call) (merge, error),
+	value func(c *Call, at []sym.Expr) *expr.Expr, samples func(*Rand) []Sample) Op {
 	return Op{
 		Schema:  schema,
 		Samples: samples,
@@ -170,7 +176,8 @@ func scatterEntry(schema string, how func(c *Call) (merge, error), value func(c 
 			t := c.Tensor("self")
 			for _, name := range []string{"src", "source"} {
 				if c.Op.sch.Index(name) >= 0 && c.Tensor(name).DType != t.DType {
-					return nil, c.Errorf("%s of %s for a tensor of %s", name, c.Tensor(name).DType, t.DType)
+					return nil, c.Errorf("%s of %s for a tensor of %s", name,
+						c.Tensor(name).DType, t.DType)
 				}
 			}
 			return []ir.Type{likeType(t, t.DType)}, nil
@@ -201,7 +208,8 @@ func scatterEntry(schema string, how func(c *Call) (merge, error), value func(c 
 				in[d] = e
 				body = append(body, s)
 			}
-			f.Body = nest(vars, append(body, c.write(sym.RowMajor(t.Sizes, in), value(c, at), comb))...)
+			f.Body = nest(vars, append(body, c.write(sym.RowMajor(t.Sizes, in),
+				value(c, at), comb))...)
 			return f, nil
 		},
 	}
@@ -244,7 +252,8 @@ func scatterSamples(src bool, more ...any) func(*Rand) []Sample {
 		for i := range idx {
 			idx[i] = 1 + r.Int64N(idx[i])
 		}
-		args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index", indices(shape[dim], idx...)}
+		args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index",
+			indices(shape[dim], idx...)}
 		if src {
 			args = append(args, "src", Tensor(d, Values{}, shape...))
 		} else {
@@ -257,14 +266,23 @@ func scatterSamples(src bool, more ...any) func(*Rand) []Sample {
 // scatterOps write elements at positions that other tensors hold.
 func scatterOps() []Op {
 	ops := []Op{
-		indexPutEntry("aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
-		indexPutEntry("aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor").core(indexPutCore),
-		indexPutEntry("aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor").core(indexPutCore),
-		scatterEntry("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(replaced), srcValue, scatterSamples(true)),
-		scatterEntry("aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", always(replaced), scalarValue, scatterSamples(false)),
-		scatterEntry("aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue, scatterSamples(true, "reduce", "add")).core(scatterReduceCore),
-		scatterEntry("aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")).core(scatterReduceCore),
-		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", always(added), srcValue, scatterSamples(true)),
+		indexPutEntry(
+			"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+		indexPutEntry(
+			"aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor").core(indexPutCore),
+		indexPutEntry(
+			"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor").core(indexPutCore),
+		scatterEntry("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+			always(replaced), srcValue, scatterSamples(true)),
+		scatterEntry(
+			"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+			always(replaced), scalarValue, scatterSamples(false)),
+		scatterEntry(
+			"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue, scatterSamples(true, "reduce", "add")).core(scatterReduceCore),
+		scatterEntry(
+			"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")).core(scatterReduceCore),
+		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+			always(added), srcValue, scatterSamples(true)),
 	}
 	return slices.Concat(ops, indexUpdateOps(), viewScatterOps())
 }

@@ -27,7 +27,8 @@ func (c *Call) indexTargets(sizes []sym.Expr, dim int) *targets {
 	to := slices.Clone(t.at)
 	if self.Rank() > 0 {
 		idx := c.flatLoad(c.Operand("index"), t.at[dim : dim+1][:c.Tensor("index").Rank()])
-		i, s := c.bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name == "aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
+		i, s := c.bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name ==
+			"aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
 		to[dim], t.bind = i, []loop.Stmt{s}
 	}
 	t.flat = sym.RowMajor(self.Sizes, to)
@@ -74,9 +75,13 @@ func (c *Call) accumulationOf(name string) (*accumulation, error) {
 	case "prod":
 		return &accumulation{start: number(1), merge: multiplied}, nil
 	case "amax":
-		return &accumulation{start: lowest, merge: func(a, b *expr.Expr) *expr.Expr { return maxNaN(a, b) }}, nil
+		return &accumulation{start: lowest, merge: func(a, b *expr.Expr) *expr.Expr {
+			return maxNaN(a, b)
+		}}, nil
 	case "amin":
-		return &accumulation{start: highest, merge: func(a, b *expr.Expr) *expr.Expr { return minNaN(a, b) }}, nil
+		return &accumulation{start: highest, merge: func(a, b *expr.Expr) *expr.Expr {
+			return minNaN(a, b)
+		}}, nil
 	default:
 		return nil, c.Errorf("no reduction is called %q", how)
 	}
@@ -95,7 +100,8 @@ func highest(d ir.DType) *expr.Expr {
 
 // accumulate is the body that merges value into the targets. Without
 // includeSelf the elements written to start from what is neutral.
-func (c *Call) accumulate(t *targets, acc *accumulation, value *expr.Expr, includeSelf bool) *loop.Func {
+func (c *Call) accumulate(t *targets, acc *accumulation, value *expr.Expr,
+	includeSelf bool) *loop.Func {
 	f := c.update("accumulate")
 	d := c.Outs[0].DType
 	if !includeSelf {
@@ -115,11 +121,13 @@ func (c *Call) accumulate(t *targets, acc *accumulation, value *expr.Expr, inclu
 		first = 1
 	}
 	count := func(at sym.Expr) *expr.Expr { return expr.At(counts, ir.Int64, at) }
-	f.Body = append([]loop.Stmt{}, nest([]*sym.Symbol{k}, &loop.Store{Buf: counts, At: k.Expr(), Value: expr.Int(ir.Int64, first)})...)
+	f.Body = append([]loop.Stmt{}, nest([]*sym.Symbol{k}, &loop.Store{Buf: counts, At: k.Expr(),
+		Value: expr.Int(ir.Int64, first)})...)
 	if !includeSelf {
 		f.Body = append(f.Body, t.loop(&loop.Store{Buf: 0, At: t.flat, Value: acc.start(d)})...)
 	}
-	body = append(body, &loop.Store{Buf: counts, At: t.flat, Value: expr.Add(count(t.flat), expr.Int(ir.Int64, 1))})
+	body = append(body, &loop.Store{Buf: counts, At: t.flat, Value: expr.Add(count(t.flat),
+		expr.Int(ir.Int64, 1))})
 	f.Body = append(f.Body, t.loop(body...)...)
 	k = sym.NewVar("k", n)
 	m := opmath(d)
@@ -167,7 +175,8 @@ func scatterReduce() Op {
 			var out []Sample
 			for _, how := range []string{"sum", "prod", "mean", "amax", "amin"} {
 				for _, self := range []bool{true, false} {
-					out = append(out, scatterSamples(true, "reduce", how, "include_self", self)(r)[:2]...)
+					out = append(out, scatterSamples(true, "reduce", how, "include_self",
+						self)(r)[:2]...)
 				}
 			}
 			return out
@@ -177,7 +186,8 @@ func scatterReduce() Op {
 
 // indexUpdate is an operator that merges slices of a source, or a value, into
 // the slices of self that a vector names.
-func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error), value func(c *Call, x *expr.Expr) *expr.Expr, more ...any) Op {
+func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error),
+	value func(c *Call, x *expr.Expr) *expr.Expr, more ...any) Op {
 	setup := func(c *Call) (d int, sizes []sym.Expr, err error) {
 		self, idx := c.Tensor("self"), ir.Type{}
 		if idx, err = c.indexTensor("index"); err != nil {
@@ -203,8 +213,11 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 		src := c.Tensor(source)
 		if src.DType != self.DType {
 			err = c.Errorf("%s of %s for a tensor of %s", source, src.DType, self.DType)
-		} else if src.Rank() > 0 && !slices.EqualFunc(src.Sizes, sizes, func(a, b sym.Expr) bool { return !differ(a, b) }) && self.Rank() > 0 {
-			err = c.Errorf("%s of %s, not %s", source, describeSizes([]ir.Type{src}), describeSizes([]ir.Type{{Sizes: sizes}}))
+		} else if src.Rank() > 0 && !slices.EqualFunc(src.Sizes, sizes, func(a, b sym.Expr) bool {
+			return !differ(a, b)
+		}) && self.Rank() > 0 {
+			err = c.Errorf("%s of %s, not %s", source, describeSizes([]ir.Type{src}),
+				describeSizes([]ir.Type{{Sizes: sizes}}))
 		}
 		return
 	}
@@ -247,7 +260,8 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 			n := shape[dim]
 			src := slices.Clone(shape)
 			src[dim] = r.Dim()
-			args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index", indices(n, src[dim])}
+			args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index",
+				indices(n, src[dim])}
 			if source != "" {
 				args = append(args, source, Tensor(d, Values{}, src...))
 			}
@@ -271,7 +285,8 @@ func indexUpdateOps() []Op {
 			}
 			return scaled(expr.Cast(m, x), c.number(c.Arg("alpha"), m))
 		}, "alpha", 2).core(indexAddCore),
-		indexUpdate("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", "source", fixed(replaced), itself).core(indexCopyCore),
+		indexUpdate("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+			"source", fixed(replaced), itself).core(indexCopyCore),
 		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }, "value", 3).core(indexFillCore),
 		indexUpdate("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr {
 			k := c.Operand("value")
@@ -279,7 +294,8 @@ func indexUpdateOps() []Op {
 		}, "value", Tensor(ir.Float32, Values{})).core(indexFillCore),
 	}
 	for _, how := range []string{"prod", "mean", "amax", "amin"} {
-		op := indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "source", named, itself, "reduce", how, "include_self", how != "mean").core(indexReduceCore)
+		op := indexUpdate(
+			"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "source", named, itself, "reduce", how, "include_self", how != "mean").core(indexReduceCore)
 		if how == "prod" {
 			ops = append(ops, op)
 			continue
@@ -299,7 +315,8 @@ func putOp() Op {
 			self, src := c.Tensor("self"), c.Tensor("source")
 			idx, err := c.indexTensor("index")
 			if err == nil && (differ(idx.Numel(), src.Numel()) || src.DType != self.DType) {
-				err = c.Errorf("an index of %s for a source of %s and %s", describeSizes([]ir.Type{idx}), src.DType, describeSizes([]ir.Type{src}))
+				err = c.Errorf("an index of %s for a source of %s and %s",
+					describeSizes([]ir.Type{idx}), src.DType, describeSizes([]ir.Type{src}))
 			}
 			if err == nil {
 				err = c.indexes(idx, self.Numel())
@@ -329,7 +346,8 @@ func putOp() Op {
 			idx := Tensor(ir.Int64, Values{Lo: float64(-a * b), Hi: float64(a*b - 1)}, n)
 			return []Sample{
 				NewSample("self", f32(a, b), "index", idx, "source", f32(n)),
-				NewSample("self", f32(a, b), "index", indices(a*b, n, 2), "source", f32(n*2), "accumulate", true),
+				NewSample("self", f32(a, b), "index", indices(a*b, n, 2), "source", f32(n*2),
+					"accumulate", true),
 			}
 		},
 	}
@@ -344,7 +362,8 @@ func maskedScatter() Op {
 			self, mask, src := c.Tensor("self"), c.Tensor("mask"), c.Tensor("source")
 			sizes, ok := Broadcast(self, mask)
 			if !ok || mask.DType != ir.Bool || src.DType != self.DType {
-				return nil, c.Errorf("a mask of %s and a source of %s for a tensor of %s: %s", mask.DType, src.DType, self.DType, describeSizes([]ir.Type{self, mask}))
+				return nil, c.Errorf("a mask of %s and a source of %s for a tensor of %s: %s",
+					mask.DType, src.DType, self.DType, describeSizes([]ir.Type{self, mask}))
 			}
 			t := likeType(self, self.DType)
 			if len(sizes) != self.Rank() || !slices.EqualFunc(sizes, self.Sizes, sym.Expr.Equal) {
@@ -366,11 +385,13 @@ func maskedScatter() Op {
 			flat := sym.RowMajor(out.Sizes, at)
 			next := &expr.Var{Name: "next", DType: ir.Int64}
 			from, s := clampedAt("from", expr.Get(next), src.Numel(), false)
-			f.Body = append([]loop.Stmt{&loop.Let{Var: next, Value: expr.Int(ir.Int64, 0), Mutable: true}}, nest(vars, &loop.If{
+			f.Body = append([]loop.Stmt{&loop.Let{Var: next, Value: expr.Int(ir.Int64, 0),
+				Mutable: true}}, nest(vars, &loop.If{
 				Cond: load("mask"),
 				Then: []loop.Stmt{
 					s,
-					&loop.Store{Buf: 0, At: flat, Value: expr.At(1+c.Operand("source"), src.DType, from)},
+					&loop.Store{Buf: 0, At: flat, Value: expr.At(1+c.Operand("source"),
+						src.DType, from)},
 					&loop.Assign{Var: next, Value: expr.Add(expr.Get(next), expr.Int(ir.Int64, 1))},
 				},
 				Else: []loop.Stmt{&loop.Store{Buf: 0, At: flat, Value: load("self")}},
@@ -380,8 +401,10 @@ func maskedScatter() Op {
 		Samples: func(r *Rand) []Sample {
 			a, b := r.Dim(), r.Dim()
 			return []Sample{
-				NewSample("self", f32(a, b), "mask", Tensor(ir.Bool, Values{}, a, b), "source", f32(a*b)),
-				NewSample("self", f32(a, b), "mask", Tensor(ir.Bool, Values{}, b), "source", f32(b, a)),
+				NewSample("self", f32(a, b), "mask", Tensor(ir.Bool, Values{}, a, b),
+					"source", f32(a*b)),
+				NewSample("self", f32(a, b), "mask", Tensor(ir.Bool, Values{}, b), "source",
+					f32(b, a)),
 			}
 		},
 	}

@@ -19,7 +19,8 @@ func (r *softmaxRow) exp() *expr.Expr { return fn("exp")(expr.Sub(r.x, r.max)) }
 // rowwise is an entry that maps self along dimension dim. What base makes of
 // the largest element is subtracted before exp, so that nothing overflows; a
 // row of -inf gives NaN, as in PyTorch, if base leaves it.
-func rowwise(schema string, dtype func(*Call) (ir.DType, error), base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr, args ...any) Op {
+func rowwise(schema string, dtype func(*Call) (ir.DType, error),
+	base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr, args ...any) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -45,7 +46,9 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error), base func(max *
 				m = t.DType
 			}
 			vars, coords := indexVars(t.Sizes)
-			load := func(coords []sym.Expr) *expr.Expr { return expr.Cast(m, c.Load("self", coords...)) }
+			load := func(coords []sym.Expr) *expr.Expr {
+				return expr.Cast(m, c.Load("self", coords...))
+			}
 			over := func(name string) (*expr.Expr, []*sym.Symbol) {
 				if t.Rank() == 0 {
 					return load(coords), nil
@@ -97,7 +100,9 @@ func softmaxOps() []Op {
 		return ir.Float32, nil
 	}
 	soft := func(r *softmaxRow) *expr.Expr { return expr.Div(r.exp(), r.sum) }
-	log := func(r *softmaxRow) *expr.Expr { return expr.Sub(expr.Sub(r.x, r.max), fn("log")(r.sum)) }
+	log := func(r *softmaxRow) *expr.Expr {
+		return expr.Sub(expr.Sub(r.x, r.max), fn("log")(r.sum))
+	}
 	top := func(max *expr.Expr) *expr.Expr { return max }
 	// A row without anything to choose from is 0: counted from 0 its exponentials
 	// are, and so is their sum. A Select of the whole would keep the sum, which
@@ -109,12 +114,18 @@ func softmaxOps() []Op {
 		return expr.Div(r.exp(), expr.Select(expr.Eq(r.sum, like(r.sum, 0)), like(r.sum, 1), r.sum))
 	}
 	return []Op{
-		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top, soft, "half_to_float", false),
-		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top, log, "half_to_float", false),
-		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", askedFor, finite, safe).core(safeSoftmaxCore),
-		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
-		softmaxAs("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
-		softmaxAs("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten._softmax.default"),
+		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
+			soft, "half_to_float", false),
+		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
+			log, "half_to_float", false),
+		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+			askedFor, finite, safe).core(safeSoftmaxCore),
+		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+			"aten._softmax.default"),
+		softmaxAs("aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+			"aten._log_softmax.default"),
+		softmaxAs("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+			"aten._softmax.default"),
 		softmaxAs("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "aten._log_softmax.default"),
 	}
 }

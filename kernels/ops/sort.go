@@ -13,7 +13,8 @@ func sortOps() []Op {
 	return []Op{
 		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
 		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
-		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "dim", "descending"),
+		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "dim",
+			"descending"),
 		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", "stable", "dim", "descending"),
 		{
 			Schema: "aten::msort(Tensor self) -> Tensor",
@@ -31,8 +32,10 @@ func sortOps() []Op {
 			Decompose: decomposeTopK,
 			Samples:   sampleSort("dim", "largest", "k"),
 		},
-		orderStatistic("aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
-		orderStatistic("aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+		orderStatistic(
+			"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
+		orderStatistic(
+			"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
 		medianOp("aten::median(Tensor self) -> Tensor"),
 	}
 }
@@ -65,7 +68,8 @@ func argsortOp(schema string, sampled ...string) Op {
 			return []ir.Type{likeType(c.Tensor("self"), ir.Int64)}, err
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:], nil
+			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:],
+				nil
 		},
 		Samples: sampleSort(sampled...),
 	}
@@ -96,7 +100,8 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 
 	num := func(k int64) *expr.Expr { return expr.Int(it, k) }
 	end := expr.Idx(it, n)
-	width, lo, mid, hi := newCounter("width", it), newCounter("lo", it), newCounter("mid", it), newCounter("hi", it)
+	width, lo, mid, hi := newCounter("width", it), newCounter("lo", it), newCounter("mid", it),
+		newCounter("hi", it)
 	i, j, p := newCounter("i", it), newCounter("j", it), newCounter("p", it)
 	right := &expr.Var{Name: "right", DType: ir.Bool}
 
@@ -104,7 +109,8 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 	take := func(k counter) []loop.Stmt {
 		bindK, atK := index("at", k.get(), n)
 		bindP, atP := index("into", p.get(), n)
-		return []loop.Stmt{bindK, bindP, &loop.Store{Buf: to, At: atP, Value: expr.At(from, it, atK)}, k.add(1)}
+		return []loop.Stmt{bindK, bindP, &loop.Store{Buf: to, At: atP, Value: expr.At(from, it,
+			atK)}, k.add(1)}
 	}
 	bindI, atI := index("left_at", i.get(), n)
 	bindJ, atJ := index("right_at", j.get(), n)
@@ -113,10 +119,12 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 	merge := []loop.Stmt{
 		// What is left over goes over without comparing.
 		&loop.Let{Var: right, Value: expr.Lt(j.get(), hi.get()), Mutable: true},
-		&loop.If{Cond: expr.And(expr.Lt(i.get(), mid.get()), expr.Lt(j.get(), hi.get())), Then: []loop.Stmt{
-			bindI, bindJ, bindL, bindR,
-			&loop.Assign{Var: right, Value: before(expr.At(self, t.DType, l.at(rightPos)), expr.At(self, t.DType, l.at(left)), descending)},
-		}},
+		&loop.If{Cond: expr.And(expr.Lt(i.get(), mid.get()), expr.Lt(j.get(), hi.get())),
+			Then: []loop.Stmt{
+				bindI, bindJ, bindL, bindR,
+				&loop.Assign{Var: right, Value: before(expr.At(self, t.DType, l.at(rightPos)),
+					expr.At(self, t.DType, l.at(left)), descending)},
+			}},
 		&loop.If{Cond: expr.Get(right), Then: take(j), Else: take(i)},
 		p.add(1),
 	}
@@ -137,7 +145,8 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 	k0, k1 := sym.NewVar("k", n), sym.NewVar("k", n)
 	bindPos, pos := index("pos", expr.At(from, it, k1.Expr()), n)
 	f.Body = l.each(
-		&loop.For{Var: k0, Extent: n, Body: []loop.Stmt{&loop.Store{Buf: from, At: k0.Expr(), Value: expr.Idx(it, k0.Expr())}}},
+		&loop.For{Var: k0, Extent: n, Body: []loop.Stmt{&loop.Store{Buf: from, At: k0.Expr(),
+			Value: expr.Idx(it, k0.Expr())}}},
 		width.start(num(1)),
 		&loop.While{Cond: expr.Lt(width.get(), end), Body: pass},
 		&loop.For{Var: k1, Extent: n, Body: []loop.Stmt{
@@ -218,7 +227,8 @@ func orderStatistic(schema string) Op {
 				indices = b.Op("aten.where.self", isNaN, first, indices)
 			}
 			if c.Bool("keepdim") {
-				values, indices = b.Op("aten.unsqueeze.default", values, d), b.Op("aten.unsqueeze.default", indices, d)
+				values, indices = b.Op("aten.unsqueeze.default", values, d),
+					b.Op("aten.unsqueeze.default", indices, d)
 			}
 			return []*ir.Value{values, indices}, nil
 		},

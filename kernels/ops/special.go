@@ -13,7 +13,8 @@ import (
 // last place of the larger of result and 1.
 func specialOps() []Op {
 	ops := []Op{
-		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, polygamma, domain(0.5, 5), with("n", 1), with("n", 3), with("n", 0)),
+		pointwise("aten::polygamma(int n, Tensor self) -> Tensor", "self", toFloat, polygamma,
+			domain(0.5, 5), with("n", 1), with("n", 3), with("n", 0)),
 	}
 	for _, u := range []struct {
 		names  []string
@@ -26,21 +27,30 @@ func specialOps() []Op {
 		{[]string{"special_ndtri"}, func(p *expr.Expr) *expr.Expr {
 			return expr.Mul(like(p, math.Sqrt2), erfinv(expr.Sub(expr.Add(p, p), like(p, 1))))
 		}, 0.01, 0.99},
-		{[]string{"i0", "special_i0", "special_modified_bessel_i0"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 0, false) }, -20, 20},
-		{[]string{"special_i0e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 0, true) }, -20, 20},
-		{[]string{"special_i1", "special_modified_bessel_i1"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 1, false) }, -20, 20},
-		{[]string{"special_i1e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 1, true) }, -20, 20},
+		{[]string{"i0", "special_i0", "special_modified_bessel_i0"}, func(x *expr.Expr) *expr.Expr {
+			return besselI(x, 0, false)
+		}, -20, 20},
+		{[]string{"special_i0e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 0, true) }, -20,
+			20},
+		{[]string{"special_i1", "special_modified_bessel_i1"}, func(x *expr.Expr) *expr.Expr {
+			return besselI(x, 1, false)
+		}, -20, 20},
+		{[]string{"special_i1e"}, func(x *expr.Expr) *expr.Expr { return besselI(x, 1, true) }, -20,
+			20},
 		{[]string{"special_erfcx"}, erfcx, -3, 12},
 	} {
 		for _, name := range u.names {
-			ops = append(ops, unary("aten::"+name+"(Tensor self) -> Tensor", toFloat, u.f, domain(u.lo, u.hi)))
+			ops = append(ops, unary("aten::"+name+"(Tensor self) -> Tensor", toFloat, u.f,
+				domain(u.lo, u.hi)))
 		}
 	}
-	ops = append(ops, pointwise("aten::special_spherical_bessel_j0(Tensor x) -> Tensor", "x", toFloat, func(p *point) *expr.Expr {
-		x := p.x[0]
-		near := expr.Sub(like(x, 1), expr.Div(expr.Mul(x, x), like(x, 6)))
-		return expr.Select(expr.Lt(expr.Abs(x), like(x, 0x1p-10)), near, expr.Div(fn("sin")(x), x))
-	}))
+	ops = append(ops, pointwise("aten::special_spherical_bessel_j0(Tensor x) -> Tensor", "x",
+		toFloat, func(p *point) *expr.Expr {
+			x := p.x[0]
+			near := expr.Sub(like(x, 1), expr.Div(expr.Mul(x, x), like(x, 6)))
+			return expr.Select(expr.Lt(expr.Abs(x), like(x, 0x1p-10)), near,
+				expr.Div(fn("sin")(x), x))
+		}))
 	zetaOf := func(args string, given option) Op {
 		return binary("aten::special_zeta"+args+" -> Tensor", toFloat, zeta, domain(1.5, 6), given)
 	}
@@ -141,10 +151,12 @@ func trigamma(x *expr.Expr) *expr.Expr {
 	}
 	r := expr.Div(num(1), y)
 	r2 := expr.Mul(r, r)
-	series := expr.Add(expr.Add(num(1), expr.Mul(num(0.5), r)), expr.Mul(r2, horner(r2, 1.0/42, -1.0/30, 1.0/6)))
+	series := expr.Add(expr.Add(num(1), expr.Mul(num(0.5), r)),
+		expr.Mul(r2, horner(r2, 1.0/42, -1.0/30, 1.0/6)))
 	g := expr.Add(sum, expr.Mul(series, r))
 	sine := fn("sin")(expr.Mul(num(math.Pi), x))
-	return expr.Select(mirrored, expr.Sub(expr.Div(num(math.Pi*math.Pi), expr.Mul(sine, sine)), g), g)
+	return expr.Select(mirrored, expr.Sub(expr.Div(num(math.Pi*math.Pi), expr.Mul(sine, sine)), g),
+		g)
 }
 
 // zeta is Hurwitz's: the sum of (q+k)^-s over all k ≥ 0, the first ones taken
@@ -182,7 +194,8 @@ func erfinv(y *expr.Expr) *expr.Expr {
 	near := expr.Div(expr.Mul(y, horner(z, -0.140543331, 0.914624893, -1.645349621, 0.886226899)),
 		horner(z, 0.012229801, -0.329097515, 1.442710462, -2.118377725, 1))
 	t := expr.Sqrt(expr.Neg(fn("log")(expr.Div(expr.Sub(num(1), a), num(2)))))
-	far := copysign(expr.Div(horner(t, 1.641345311, 3.429567803, -1.624906493, -1.970840454), horner(t, 1.637067800, 3.543889200, 1)), y)
+	far := copysign(expr.Div(horner(t, 1.641345311, 3.429567803, -1.624906493, -1.970840454),
+		horner(t, 1.637067800, 3.543889200, 1)), y)
 	x := expr.Select(expr.Le(a, num(0.7)), near, far)
 	for range 2 {
 		slope := expr.Mul(num(2/math.Sqrt(math.Pi)), fn("exp")(expr.Neg(expr.Mul(x, x))))
@@ -211,7 +224,8 @@ func besselI(x *expr.Expr, order int, scaled bool) *expr.Expr {
 	tail := num(1)
 	for k := far; k > 0; k-- {
 		odd := float64(2*k - 1)
-		tail = expr.Add(num(1), expr.Mul(expr.Mul(r, num((odd*odd-float64(4*order*order))/float64(8*k))), tail))
+		tail = expr.Add(num(1),
+			expr.Mul(expr.Mul(r, num((odd*odd-float64(4*order*order))/float64(8*k))), tail))
 	}
 	tail = expr.Div(tail, expr.Sqrt(expr.Mul(num(2*math.Pi), a)))
 	if order == 1 {

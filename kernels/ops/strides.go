@@ -49,7 +49,8 @@ func pointwiseType(d ir.DType, ts ...ir.Type) (ir.Type, bool) {
 	if !ok {
 		return ir.Type{}, false
 	}
-	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: sizes, Strides: pointwiseStrides(sizes, ts)}, true
+	return ir.Type{Kind: ir.TensorKind, DType: d, Sizes: sizes,
+		Strides: pointwiseStrides(sizes, ts)}, true
 }
 
 func pointwiseStrides(sizes []sym.Expr, ts []ir.Type) []sym.Expr {

@@ -41,7 +41,8 @@ func NewTable(groups ...[]Op) (*Table, error) {
 				op.Value == nil && op.ScalarOp == nil && !op.Effect:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
-			op.Compute, op.Loops, op.ScalarOp = onReals(op.Compute), onReals(op.Loops), onReals(op.ScalarOp)
+			op.Compute, op.Loops, op.ScalarOp = onReals(op.Compute), onReals(op.Loops),
+				onReals(op.ScalarOp)
 			t.byName[s.Name] = &op
 			t.names = append(t.names, s.Name)
 		}
@@ -139,11 +140,13 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	if f, ok := t.Functional(n.Op); ok && !f.Rebind {
 		ref, ok := c.Args[f.Mutated].(ir.Ref)
 		if !ok {
-			return nil, c.Errorf("what is written in place is %s, no tensor", describe(c.Args[f.Mutated]))
+			return nil, c.Errorf("what is written in place is %s, no tensor",
+				describe(c.Args[f.Mutated]))
 		}
 		self := ref.Value.Type
 		if !slices.EqualFunc(c.Outs[0].Sizes, self.Sizes, sym.Expr.Equal) {
-			return nil, c.Errorf("a result of %s does not fit in place of %s", describeSizes(c.Outs[:1]), describeSizes([]ir.Type{self}))
+			return nil, c.Errorf("a result of %s does not fit in place of %s",
+				describeSizes(c.Outs[:1]), describeSizes([]ir.Type{self}))
 		}
 		c.Outs[0] = self
 	}

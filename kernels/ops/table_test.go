@@ -44,9 +44,12 @@ func TestSchemasArePyTorchs(t *testing.T) {
 func TestFunctional(t *testing.T) {
 	table := Standard()
 	for name, want := range map[string]string{
-		"aten.add_.Tensor": "aten.add.Tensor", "aten.relu_.default": "aten.relu.default", "aten.copy_.default": "aten.copy.default",
-		"aten.__iand__.Tensor": "aten.__and__.Tensor", "aten.detach_.default": "aten.detach.default",
-		"aten.add.Tensor": "", "aten.nothing_.default": "", "aten.__and__.Tensor": "", "add_": "", "": "",
+		"aten.add_.Tensor": "aten.add.Tensor", "aten.relu_.default": "aten.relu.default",
+		"aten.copy_.default":   "aten.copy.default",
+		"aten.__iand__.Tensor": "aten.__and__.Tensor",
+		"aten.detach_.default": "aten.detach.default",
+		"aten.add.Tensor":      "", "aten.nothing_.default": "", "aten.__and__.Tensor": "",
+		"add_": "", "": "",
 	} {
 		got, ok := table.Functional(name)
 		if ok != (want != "") || got.Name != want {
@@ -65,7 +68,8 @@ func TestNewTableErrors(t *testing.T) {
 	noInfer, noMeaning := ok, ok
 	noInfer.Infer, noMeaning.Compute = nil, nil
 	for name, ops := range map[string][]Op{
-		"twice": {ok, ok}, "schema": {{Schema: "nonsense"}}, "infer": {noInfer}, "meaning": {noMeaning},
+		"twice": {ok, ok}, "schema": {{Schema: "nonsense"}}, "infer": {noInfer},
+		"meaning": {noMeaning},
 	} {
 		if _, err := NewTable(ops); err == nil {
 			t.Errorf("%s: no error", name)
@@ -85,14 +89,20 @@ func TestBindErrors(t *testing.T) {
 	}{
 		{"aten.nothing.default", nil, "not supported"},
 		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}}, "other is missing"},
-		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Value: ref(y)}}, "[2, 3] and [4, 3] do not broadcast"},
-		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Value: ref(s)}}, "a string is no Tensor"},
-		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Name: "self", Value: ref(x)}}, "given twice"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Value: ref(y)}},
+			"[2, 3] and [4, 3] do not broadcast"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Value: ref(s)}},
+			"a string is no Tensor"},
+		{"aten.add.Tensor", []ir.NamedArg{{Value: ref(x)}, {Name: "self", Value: ref(x)}},
+			"given twice"},
 		{"aten.add.Tensor", []ir.NamedArg{{Name: "foo", Value: ref(x)}}, `called "foo"`},
 		{"aten.relu.default", []ir.NamedArg{{Value: ref(x)}, {Value: ref(x)}}, "more than 1"},
-		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(2)}}}, "dimension 2"},
-		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(1), ir.Int(-1)}}}, "twice"},
-		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.Str("a")}}, "is no int[1]"},
+		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.List{ir.Int(2)}}},
+			"dimension 2"},
+		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)},
+			{Value: ir.List{ir.Int(1), ir.Int(-1)}}}, "twice"},
+		{"aten.sum.dim_IntList", []ir.NamedArg{{Value: ref(x)}, {Value: ir.Str("a")}},
+			"is no int[1]"},
 		{"aten.neg.default", []ir.NamedArg{{Value: ir.None{}}}, "a None is no Tensor"},
 	} {
 		_, err := Standard().Bind(&ir.Node{Op: tt.op, Args: tt.args})
@@ -104,11 +114,13 @@ func TestBindErrors(t *testing.T) {
 
 func TestBindDefaults(t *testing.T) {
 	x := &ir.Value{Name: "x", Type: ir.StaticTensor(ir.Float32, 2, 3)}
-	c, err := Standard().Bind(&ir.Node{Op: "aten.add.Tensor", Args: []ir.NamedArg{{Value: ir.Ref{Value: x}}, {Name: "other", Value: ir.Int(2)}}})
+	c, err := Standard().Bind(&ir.Node{Op: "aten.add.Tensor",
+		Args: []ir.NamedArg{{Value: ir.Ref{Value: x}}, {Name: "other", Value: ir.Int(2)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Arg("alpha") != ir.Int(1) || len(c.Operands()) != 1 || c.Operand("other") != -1 || !c.Outs[0].Equal(x.Type) {
+	if c.Arg("alpha") != ir.Int(1) || len(c.Operands()) != 1 || c.Operand("other") != -1 ||
+		!c.Outs[0].Equal(x.Type) {
 		t.Errorf("got %+v", c)
 	}
 }

@@ -10,7 +10,8 @@ import (
 func trapezoidOps() []Op {
 	at := func(r *Rand) []Sample {
 		a, n := r.Dim(), 1+r.Dim()
-		return []Sample{NewSample("y", f32(a, n), "x", f32(n)), NewSample("y", f32(n, a), "x", f32(n, a), "dim", 0), NewSample("y", f32(n, a), "x", f32(n), "dim", 0)}
+		return []Sample{NewSample("y", f32(a, n), "x", f32(n)), NewSample("y", f32(n, a), "x",
+			f32(n, a), "dim", 0), NewSample("y", f32(n, a), "x", f32(n), "dim", 0)}
 	}
 	by := func(r *Rand) []Sample {
 		a, n := r.Dim(), 1+r.Dim()
@@ -19,18 +20,26 @@ func trapezoidOps() []Op {
 	total := func(b *Builder, x *ir.Value, d int) *ir.Value {
 		return b.Op("aten.sum.dim_IntList", x, []int{d})
 	}
-	running := func(b *Builder, x *ir.Value, d int) *ir.Value { return b.Op("aten.cumsum.default", x, d) }
+	running := func(b *Builder, x *ir.Value, d int) *ir.Value {
+		return b.Op("aten.cumsum.default", x, d)
+	}
 	return []Op{
-		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total), at),
-		derived("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezia(total), by),
+		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+			trapezia(total), at),
+		derived("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+			trapezia(total), by),
 		derived("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total), at),
-		derived("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", trapezia(total), by),
-		derived("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(running), at),
-		derived("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezia(running), by),
+		derived("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
+			trapezia(total), by),
+		derived("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+			trapezia(running), at),
+		derived("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+			trapezia(running), by),
 	}
 }
 
-func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder, *Call) (*ir.Value, error) {
+func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
+	*Call) (*ir.Value, error) {
 	return func(b *Builder, c *Call) (*ir.Value, error) {
 		y := c.Value("y")
 		if y.Type.Rank() == 0 {

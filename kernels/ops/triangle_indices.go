@@ -11,7 +11,8 @@ import (
 // a diagonal.
 func triangleIndexOps() []Op {
 	const args = "(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"
-	return []Op{triangleIndices("aten::tril_indices"+args, false), triangleIndices("aten::triu_indices"+args, true)}
+	return []Op{triangleIndices("aten::tril_indices"+args, false),
+		triangleIndices("aten::triu_indices"+args, true)}
 }
 
 // maxIndexed bounds the rows and columns of triangleIndices.
@@ -67,12 +68,14 @@ func triangleIndices(schema string, upper bool) Op {
 				in = expr.IdxLe(diagonal, k.Expr())
 			}
 			bind, place := index("place", at.get(), n)
-			f.Body = append([]loop.Stmt{at.start(expr.Int(it, 0))}, nest([]*sym.Symbol{r, k}, &loop.If{Cond: in, Then: []loop.Stmt{
-				bind,
-				&loop.Store{Buf: 0, At: place, Value: expr.Idx(out.DType, r.Expr())},
-				&loop.Store{Buf: 0, At: sym.Add(place, n), Value: expr.Idx(out.DType, k.Expr())},
-				at.add(1),
-			}})...)
+			f.Body = append([]loop.Stmt{at.start(expr.Int(it, 0))}, nest([]*sym.Symbol{r, k},
+				&loop.If{Cond: in, Then: []loop.Stmt{
+					bind,
+					&loop.Store{Buf: 0, At: place, Value: expr.Idx(out.DType, r.Expr())},
+					&loop.Store{Buf: 0, At: sym.Add(place, n), Value: expr.Idx(out.DType,
+						k.Expr())},
+					at.add(1),
+				}})...)
 			return f, nil
 		},
 		Samples: func(r *Rand) []Sample {

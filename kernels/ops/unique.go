@@ -39,7 +39,8 @@ func unique(schema string, sorts bool) Op {
 				return nil, err
 			}
 			if sorts && ok && t.Rank() != 1 {
-				return nil, c.Errorf("slices of a tensor with %d dimensions cannot be sorted yet", t.Rank())
+				return nil, c.Errorf("slices of a tensor with %d dimensions cannot be sorted yet",
+					t.Rank())
 			}
 			if ok && t.Rank() == 0 {
 				return nil, c.Errorf("a tensor without dimensions has no slices")
@@ -61,7 +62,8 @@ func unique(schema string, sorts bool) Op {
 			if c.Bool("return_counts") {
 				counts = ir.TensorOf(ir.Int64, sizes[d])
 			}
-			return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, t.Sizes[d]), counts}, nil
+			return []ir.Type{ir.TensorOf(t.DType, sizes...), ir.TensorOf(ir.Int64, t.Sizes[d]),
+				counts}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			d, ok, err := along(c)
@@ -81,7 +83,8 @@ func unique(schema string, sorts bool) Op {
 			// first marks the slices that differ from the one before.
 			rows := x
 			if x.Type.Rank() > 1 {
-				rows = b.Op("aten.reshape.default", b.Op("aten.movedim.int", x, d, 0), []sym.Expr{n, sym.Int(-1)})
+				rows = b.Op("aten.reshape.default", b.Op("aten.movedim.int", x, d, 0),
+					[]sym.Expr{n, sym.Int(-1)})
 			}
 			first := b.Op("aten.ne.Tensor", rows, b.Op("aten.roll.default", rows, 1, 0))
 			if rows.Type.Rank() > 1 {
@@ -99,7 +102,8 @@ func unique(schema string, sorts bool) Op {
 			if order != nil {
 				inverse = b.Op("aten.scatter.src", zeros(n), 0, order, place)
 			}
-			counts := b.Op("aten.scatter_add.default", zeros(u), 0, place, b.Op("aten.full.default", []sym.Expr{n}, 1, Kw("dtype", ir.Int64)))
+			counts := b.Op("aten.scatter_add.default", zeros(u), 0, place, b.Op("aten.full.default",
+				[]sym.Expr{n}, 1, Kw("dtype", ir.Int64)))
 			for i, v := range []*ir.Value{inverse, counts} {
 				t := c.Outs[1+i]
 				switch n, known := t.Numel().Const(); {
@@ -124,7 +128,9 @@ func unique(schema string, sorts bool) Op {
 						shape = shape[:1]
 					}
 				}
-				out = append(out, NewSample(append(args, "self", Tensor(d, Values{Lo: 0, Hi: 2}.forDType(d), shape...))...))
+				out = append(out,
+					NewSample(append(args, "self", Tensor(d, Values{Lo: 0, Hi: 2}.forDType(d),
+						shape...))...))
 			}
 			return out
 		},
@@ -207,7 +213,8 @@ func binCount() Op {
 			n := b.Op("aten.add.Scalar", b.Op("aten.amax.default", x, []int64{0}), 1)
 			n = b.Op("aten.clamp.default", n, c.Arg("minlength"))
 			size := b.number(n, out.Sizes[0])
-			zeros := b.Op("aten.full.default", ir.List{ir.Ref{Value: size}}, 0, Kw("dtype", out.DType))
+			zeros := b.Op("aten.full.default", ir.List{ir.Ref{Value: size}}, 0,
+				Kw("dtype", out.DType))
 			w := c.Value("weights")
 			if w == nil {
 				w = b.Op("aten.full.default", x.Type.Sizes, 1, Kw("dtype", ir.Int64))
@@ -219,7 +226,8 @@ func binCount() Op {
 				NewSample("self", Tensor(ir.Int64, Values{Hi: 6}, 9)),
 				NewSample("self", Tensor(ir.Int32, Values{Hi: 3}, 5), "minlength", 7),
 				NewSample("self", Tensor(ir.Uint8, Values{Hi: 4}, 6), "weights", f32(6)),
-				NewSample("self", Tensor(ir.Int64, Values{Hi: 4}, 6), "weights", Tensor(ir.Float64, Values{}, 6)),
+				NewSample("self", Tensor(ir.Int64, Values{Hi: 4}, 6), "weights",
+					Tensor(ir.Float64, Values{}, 6)),
 			}
 		},
 	}

@@ -70,7 +70,8 @@ func nearestTaps(shift float64) interpolation {
 		if a.in.Equal(a.out) {
 			return []tap{{at: o}}
 		}
-		if k, ok := sym.FloorDiv(a.out, a.in).Const(); ok && k == 2 && a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
+		if k, ok := sym.FloorDiv(a.out, a.in).Const(); ok && k == 2 &&
+			a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
 			return []tap{{at: sym.FloorDiv(o, sym.Int(2))}}
 		}
 		if even, ok := a.evenNearest(o, shift); ok {
@@ -108,7 +109,8 @@ func (a axis) evenNearest(o sym.Expr, shift float64) (sym.Expr, bool) {
 			return o, false
 		}
 	}
-	return sym.FloorDiv(sym.Mul(sym.Add(sym.Mul(sym.Int(2), o), sym.Int(odd)), a.in), sym.Mul(sym.Int(2), a.out)), true
+	return sym.FloorDiv(sym.Mul(sym.Add(sym.Mul(sym.Int(2), o), sym.Int(odd)), a.in),
+		sym.Mul(sym.Int(2), a.out)), true
 }
 
 // linearTaps weighs the two elements around the output.
@@ -204,7 +206,8 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 			factors[d] = float64(f)
 		}
 	}
-	for d, name := range [][]string{nil, {"scales"}, {"scales_h", "scales_w"}, {"scales_d", "scales_h", "scales_w"}}[n] {
+	for d, name := range [][]string{nil, {"scales"}, {"scales_h", "scales_w"},
+		{"scales_d", "scales_h", "scales_w"}}[n] {
 		if s.Index(name) >= 0 && c.Has(name) {
 			f, err := c.Float(name)
 			if err != nil {
@@ -237,7 +240,9 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 		default:
 			num, den, ok := sym.BinaryFraction(factors[d])
 			if !ok {
-				return nil, c.Errorf("a scale factor of %g for a size %s that is not constant depends on rounding: take one such as 0.5, or output sizes", factors[d], a.in)
+				return nil,
+					c.Errorf(
+						"a scale factor of %g for a size %s that is not constant depends on rounding: take one such as 0.5, or output sizes", factors[d], a.in)
 			}
 			a.out = sym.FloorDiv(sym.Mul(a.in, sym.Int(num)), sym.Int(den))
 		}
@@ -289,7 +294,8 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 			for i, a := range axes {
 				taps[i] = f(a, m, "at"+itoa(i), at[2+i])
 			}
-			return []expr.Tensor{{DType: d, Vars: vars, Body: expr.Cast(d, c.resample(input, m, at[:2], taps))}}, nil
+			return []expr.Tensor{{DType: d, Vars: vars,
+				Body: expr.Cast(d, c.resample(input, m, at[:2], taps))}}, nil
 		},
 		Samples: upsampleSamples(schema, input, n, floats),
 	}
@@ -318,7 +324,8 @@ func upsampleSamples(schema, input string, n int, floats bool) func(*Rand) []Sam
 				args = append(args, "align_corners", i%2 == 1)
 			}
 			if s.Index("scale_factors") >= 0 && i%2 == 0 {
-				args = append(args, "output_size", nil, "scale_factors", slices.Repeat([]float64{scale}, n))
+				args = append(args, "output_size", nil, "scale_factors",
+					slices.Repeat([]float64{scale}, n))
 			} else {
 				args = append(args, "output_size", sizes)
 				if s.Index("scale_factors") >= 0 {

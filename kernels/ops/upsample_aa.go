@@ -66,5 +66,6 @@ func (a axis) triangle(m ir.DType, name string, o sym.Expr) filter {
 	each, all := sym.NewVar(name, n), sym.NewVar(name+"_all", n)
 	i, w := weigh(each)
 	_, part := weigh(all)
-	return filter{over: each, at: clampedIndex(name+"_at", i, a.in, false).Expr(), weight: expr.Div(w, expr.Sum([]*sym.Symbol{all}, part))}
+	return filter{over: each, at: clampedIndex(name+"_at", i, a.in, false).Expr(),
+		weight: expr.Div(w, expr.Sum([]*sym.Symbol{all}, part))}
 }

@@ -33,7 +33,8 @@ func viewDType() Op {
 			t := c.Tensor("self")
 			d := c.DType("dtype", t.DType)
 			from, to := int64(t.DType.Size()), int64(d.Size())
-			if _, known := bitType(int(to)); !known || t.DType.IsComplex() || d.IsComplex() || d == ir.Bool && t.DType != ir.Bool {
+			if _, known := bitType(int(to)); !known || t.DType.IsComplex() || d.IsComplex() ||
+				d == ir.Bool && t.DType != ir.Bool {
 				return nil, c.Errorf("elements of %s as %s", t.DType, d)
 			}
 			out := t
@@ -80,7 +81,9 @@ func viewDType() Op {
 			vars, at := indexVars(o.Sizes)
 			mine, _ := bitType(from) // the integers of self's elements and the result's
 			theirs, _ := bitType(to)
-			load := func(at []sym.Expr) *expr.Expr { return expr.Bitcast(mine, c.Load("self", at...)) }
+			load := func(at []sym.Expr) *expr.Expr {
+				return expr.Bitcast(mine, c.Load("self", at...))
+			}
 			var x *expr.Expr
 			last := len(at) - 1
 			switch {
@@ -98,7 +101,8 @@ func viewDType() Op {
 				for part := range k {
 					src := slices.Clone(at)
 					src[last] = sym.Add(sym.Mul(at[last], sym.Int(int64(k))), sym.Int(int64(part)))
-					y := expr.Shl(expr.And(expr.Cast(theirs, load(src)), mask), expr.Int(theirs, int64(8*from*part)))
+					y := expr.Shl(expr.And(expr.Cast(theirs, load(src)), mask),
+						expr.Int(theirs, int64(8*from*part)))
 					if x == nil {
 						x = y
 					} else {
@@ -114,11 +118,14 @@ func viewDType() Op {
 				from, to ir.DType
 				last     int64
 			}{
-				{ir.Float32, ir.Int32, 3}, {ir.Int64, ir.Float64, 2}, {ir.BFloat16, ir.Int16, 4}, {ir.Bool, ir.Uint8, 3},
+				{ir.Float32, ir.Int32, 3}, {ir.Int64, ir.Float64, 2}, {ir.BFloat16, ir.Int16, 4},
+				{ir.Bool, ir.Uint8, 3},
 				{ir.Float32, ir.Int8, 2}, {ir.Float64, ir.Float16, 1}, {ir.Int16, ir.Uint8, 3},
-				{ir.Uint8, ir.Int64, 16}, {ir.Int8, ir.Int16, 4}, {ir.Float16, ir.Float32, 4}, {ir.Float32, ir.Int64, 2},
+				{ir.Uint8, ir.Int64, 16}, {ir.Int8, ir.Int16, 4}, {ir.Float16, ir.Float32, 4},
+				{ir.Float32, ir.Int64, 2},
 			} {
-				out = append(out, NewSample("self", Tensor(s.from, Values{}, 2, s.last), "dtype", s.to))
+				out = append(out, NewSample("self", Tensor(s.from, Values{}, 2, s.last),
+					"dtype", s.to))
 			}
 			return append(out, NewSample("self", Tensor(ir.Float32, Values{}), "dtype", ir.Int32))
 		},

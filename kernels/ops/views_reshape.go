@@ -10,7 +10,8 @@ import (
 
 // reshapes is an entry that views self with other sizes where its strides
 // allow it and copies it otherwise.
-func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error), samples func(*Rand) []Sample) Op {
+func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error),
+	samples func(*Rand) []Sample) Op {
 	shape := func(c *Call) (a alias, ok bool, err error) {
 		t := c.Tensor("self")
 		want, err := sizes(c, t)
@@ -39,7 +40,8 @@ func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error), sam
 				return nil, err
 			}
 			vars, coords := indexVars(a.Sizes)
-			return []expr.Tensor{{DType: a.DType, Vars: vars, Body: c.Load("self", a.at(coords)...)}}, nil
+			return []expr.Tensor{{DType: a.DType, Vars: vars, Body: c.Load("self",
+				a.at(coords)...)}}, nil
 		},
 	}
 }
@@ -65,7 +67,8 @@ func flattenSizes(c *Call, t ir.Type) ([]sym.Expr, error) {
 	if t.Rank() == 0 {
 		return ir.Ints([]int64{1}), nil
 	}
-	return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)}, t.Sizes[last+1:]), nil
+	return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)},
+		t.Sizes[last+1:]), nil
 }
 
 func strictView(c *Call, t ir.Type) (alias, error) {
@@ -82,7 +85,8 @@ func viewAs(c *Call, t ir.Type) (alias, error) { return c.viewedAs(t, c.Tensor("
 func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) (alias, error) {
 	a, ok, err := c.reshaped(t, sizes)
 	if err == nil && !ok {
-		err = c.Errorf("the strides of %s do not allow a view as %s", describeSizes([]ir.Type{t}), describeSizes([]ir.Type{a.Type}))
+		err = c.Errorf("the strides of %s do not allow a view as %s", describeSizes([]ir.Type{t}),
+			describeSizes([]ir.Type{a.Type}))
 	}
 	return a, err
 }

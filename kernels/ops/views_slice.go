@@ -81,7 +81,8 @@ func narrowView(c *Call, t ir.Type) (alias, error) {
 		return alias{}, err
 	}
 	start = fromEnd(start, t.Sizes[d])
-	if !sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) || sym.Less(t.Sizes[d], sym.Add(start, n)) {
+	if !sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) ||
+		sym.Less(t.Sizes[d], sym.Add(start, n)) {
 		return alias{}, c.Errorf("%s elements from %s on of %s", n, start, t.Sizes[d])
 	}
 	start = inside(start, sym.Sub(t.Sizes[d], n))
@@ -176,7 +177,8 @@ func splitSizesView(arg string) aliases {
 			return nil, err
 		}
 		if sum := sym.Add(lengths...); differ(sum, t.Sizes[d]) {
-			return nil, c.Errorf("runs of %s elements in all, of a dimension of %s", sum, t.Sizes[d])
+			return nil, c.Errorf("runs of %s elements in all, of a dimension of %s", sum,
+				t.Sizes[d])
 		}
 		return parts(t, d, lengths), nil
 	}

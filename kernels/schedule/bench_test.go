@@ -16,7 +16,8 @@ func BenchmarkChain(b *testing.B) {
 	for range 300 {
 		e = expr.Add(expr.Mul(e, e), expr.At(1, ir.Float32, v[1].Expr()))
 	}
-	benchmark(b, expr.Tensor{DType: ir.Float32, Vars: v, Body: e}, schedule.OperandInfo{DType: ir.Float32, Sizes: ints(8, 16, 32)},
+	benchmark(b, expr.Tensor{DType: ir.Float32, Vars: v, Body: e},
+		schedule.OperandInfo{DType: ir.Float32, Sizes: ints(8, 16, 32)},
 		schedule.OperandInfo{DType: ir.Float32, Sizes: ints(16)})
 }
 
@@ -26,14 +27,17 @@ func BenchmarkConcat(b *testing.B) {
 	e := expr.Float(ir.Float32, 0)
 	for k := range int64(100) {
 		x := sym.Sub(v[1].Expr(), sym.Int(3*k))
-		e = expr.Select(expr.InRange(x, sym.Int(0), sym.Int(3)), expr.At(0, ir.Float32, v[0].Expr(), x), e)
+		e = expr.Select(expr.InRange(x, sym.Int(0), sym.Int(3)), expr.At(0, ir.Float32,
+			v[0].Expr(), x), e)
 	}
-	benchmark(b, expr.Tensor{DType: ir.Float32, Vars: v, Body: e}, schedule.OperandInfo{DType: ir.Float32, Sizes: ints(4, 3)})
+	benchmark(b, expr.Tensor{DType: ir.Float32, Vars: v, Body: e},
+		schedule.OperandInfo{DType: ir.Float32, Sizes: ints(4, 3)})
 }
 
 func benchmark(b *testing.B, t expr.Tensor, operands ...schedule.OperandInfo) {
 	for b.Loop() {
-		if _, err := schedule.Build("f", []expr.Tensor{t}, operands, schedule.Options{}); err != nil {
+		if _, err := schedule.Build("f", []expr.Tensor{t}, operands, schedule.Options{}); err !=
+			nil {
 			b.Fatal(err)
 		}
 	}

@@ -17,9 +17,11 @@ func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
 		vars[i] = s.local("t", g)
 	}
 	branch := s.branch(group, vars, at)
-	if len(branch.Then) == len(group) && len(branch.Else) == len(group) && plain(branch.Then) && plain(branch.Else) {
+	if len(branch.Then) == len(group) && len(branch.Else) == len(group) && plain(branch.Then) &&
+		plain(branch.Else) {
 		value := func(i int) *expr.Expr {
-			return expr.Select(branch.Cond, branch.Then[i].(*loop.Assign).Value, branch.Else[i].(*loop.Assign).Value)
+			return expr.Select(branch.Cond, branch.Then[i].(*loop.Assign).Value,
+				branch.Else[i].(*loop.Assign).Value)
 		}
 		if len(group) > 1 && at.value(e.Args[0]) == nil {
 			s.keep(e.Args[0], branch.Cond, at)
@@ -44,7 +46,10 @@ func (s *scheduler) alike(e *expr.Expr, b *block) []*expr.Expr {
 	group := []*expr.Expr{e}
 	for _, c := range b.choices {
 		if c != e && c.Args[0] == e.Args[0] && b.value(c) == nil && s.computable(c, b) &&
-			!slices.ContainsFunc(group, func(g *expr.Expr) bool { return contains(g, c) || contains(c, g) }) {
+			!slices.ContainsFunc(group, func(g *expr.Expr) bool {
+				return contains(g, c) ||
+					contains(c, g)
+			}) {
 			group = append(group, c)
 		}
 	}
@@ -56,7 +61,8 @@ func (s *scheduler) alike(e *expr.Expr, b *block) []*expr.Expr {
 func (s *scheduler) branch(group []*expr.Expr, vars []*expr.Var, at *block) *loop.If {
 	cond := group[0].Args[0]
 	out := &loop.If{}
-	if at.value(cond) == nil && at.uses[cond] == len(group) && s.home(cond, at) == at && cond.Op != expr.OpReduce {
+	if at.value(cond) == nil && at.uses[cond] == len(group) && s.home(cond, at) == at &&
+		cond.Op != expr.OpReduce {
 		out.Cond = s.build(cond, at) // nobody else needs it
 	} else {
 		out.Cond = s.value(cond, at)
@@ -78,10 +84,13 @@ func (s *scheduler) branch(group []*expr.Expr, vars []*expr.Var, at *block) *loo
 // set emits to b what makes e the value of v: if e is itself a choice, the
 // arms set v.
 func (s *scheduler) set(v *expr.Var, e *expr.Expr, b *block) {
-	if e.Op == expr.OpSelect && b.value(e) == nil && b.uses[e] == 1 && s.home(e, b) == b && len(s.alike(e, b)) == 1 {
+	if e.Op == expr.OpSelect && b.value(e) == nil && b.uses[e] == 1 && s.home(e, b) == b &&
+		len(s.alike(e, b)) == 1 {
 		branch := s.branch([]*expr.Expr{e}, []*expr.Var{v}, b)
-		if len(branch.Then) == 1 && len(branch.Else) == 1 && plain(branch.Then) && plain(branch.Else) {
-			value := expr.Select(branch.Cond, branch.Then[0].(*loop.Assign).Value, branch.Else[0].(*loop.Assign).Value)
+		if len(branch.Then) == 1 && len(branch.Else) == 1 && plain(branch.Then) &&
+			plain(branch.Else) {
+			value := expr.Select(branch.Cond, branch.Then[0].(*loop.Assign).Value,
+				branch.Else[0].(*loop.Assign).Value)
 			b.stmts = append(b.stmts, &loop.Assign{Var: v, Value: value})
 		} else {
 			b.stmts = append(b.stmts, branch)
@@ -93,5 +102,8 @@ func (s *scheduler) set(v *expr.Var, e *expr.Expr, b *block) {
 
 // plain reports whether statements are assignments alone.
 func plain(stmts []loop.Stmt) bool {
-	return !slices.ContainsFunc(stmts, func(s loop.Stmt) bool { _, ok := s.(*loop.Assign); return !ok })
+	return !slices.ContainsFunc(stmts, func(s loop.Stmt) bool {
+		_, ok := s.(*loop.Assign)
+		return !ok
+	})
 }

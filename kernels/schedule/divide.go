@@ -52,7 +52,8 @@ func (d *divider) divide() *loop.Func {
 		}
 		g.Body = append(g.Body, st)
 	}
-	if shared == 0 || once > maxRepeated*shared || !owns(&g, d.owned) || !d.all && !keepsScratch(&g) {
+	if shared == 0 || once > maxRepeated*shared || !owns(&g, d.owned) ||
+		!d.all && !keepsScratch(&g) {
 		return nil
 	}
 	return &g
@@ -145,7 +146,9 @@ func (d *divider) long(digits map[int]digit) bool {
 
 // known reports whether a number does not change within f.
 func (d *divider) known(n sym.Expr) bool {
-	return !slices.ContainsFunc(n.Symbols(), func(s *sym.Symbol) bool { return !slices.Contains(d.f.Syms, s) })
+	return !slices.ContainsFunc(n.Symbols(), func(s *sym.Symbol) bool {
+		return !slices.Contains(d.f.Syms, s)
+	})
 }
 
 // faster is how many times as fast threads that share the iterations of l are at

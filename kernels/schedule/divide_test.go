@@ -18,36 +18,59 @@ func TestDivide(t *testing.T) {
 	const head = "func f(n in [1, 900], out y: f32[640], x: f32[640], i0: i64[640], scratch s: f32[64])"
 	for _, c := range []struct{ name, want, body string }{
 		{"elements", "for i < n strip divided", `for i < n strip { y[i] = x[i] }`},
-		{"rows", "for i < 10 divided", `for i < 10 { var t: f32 = 0.0 for j < 64 { t = t + x[64*i + j] } for j < 64 strip { y[64*i + j] = x[64*i + j]/t } }`},
+		{"rows", "for i < 10 divided",
+			`for i < 10 { var t: f32 = 0.0 for j < 64 { t = t + x[64*i + j] } for j < 64 strip { y[64*i + j] = x[64*i + j]/t } }`},
 		{"columns", "for i < 8 divided", `for i < 8 { for j < 10 { y[8*j + i] = x[10*i + j] } }`},
-		{"results read again", "for i < 10 divided", `for i < 10 { for j < 64 { y[64*i + j] = x[j] } for j < 64 { y[64*i + j] = y[64*i - j + 63] } }`},
-		{"results of others read", "", `for i < 10 { for j < 64 { y[64*i + j] = x[j] } for j < 64 { y[64*i + j] = y[j] } }`},
-		{"results read after the loop", "", `for i < 640 { y[i] = x[i] } for i < 10 { y[i] = y[i + 10] }`},
-		{"two nests", "for i < 10 divided", `for i < 10 { for j < 32 { y[64*i + j] = x[j] } } for i < 10 { for j < 32 { y[64*i + j + 32] = x[j] } }`},
+		{"results read again", "for i < 10 divided",
+			`for i < 10 { for j < 64 { y[64*i + j] = x[j] } for j < 64 { y[64*i + j] = y[64*i - j + 63] } }`},
+		{"results of others read", "",
+			`for i < 10 { for j < 64 { y[64*i + j] = x[j] } for j < 64 { y[64*i + j] = y[j] } }`},
+		{"results read after the loop", "",
+			`for i < 640 { y[i] = x[i] } for i < 10 { y[i] = y[i + 10] }`},
+		{"two nests", "for i < 10 divided",
+			`for i < 10 { for j < 32 { y[64*i + j] = x[j] } } for i < 10 { for j < 32 { y[64*i + j + 32] = x[j] } }`},
 		{"two nests in one place", "", `for i < 10 { y[i] = x[i] } for i < 5 { y[2*i] = x[i] }`},
-		{"too few iterations", "for j < 64 divided", `for i < 3 { for j < 64 { y[64*i + j] = x[j] } }`},
-		{"few iterations that come out even", "for i < 2 divided", `for i < 2 { for j < 64 { y[64*i + j] = x[j] } }`},
-		{"short rows of few", "for i < 3 divided", `for i < 3 { for j < 16 { y[16*i + j] = x[j] } }`},
+		{"too few iterations", "for j < 64 divided",
+			`for i < 3 { for j < 64 { y[64*i + j] = x[j] } }`},
+		{"few iterations that come out even", "for i < 2 divided",
+			`for i < 2 { for j < 64 { y[64*i + j] = x[j] } }`},
+		{"short rows of few", "for i < 3 divided",
+			`for i < 3 { for j < 16 { y[16*i + j] = x[j] } }`},
 		{"one iteration", "", `for i < 1 { y[i] = x[i] }`},
-		{"sums over a loop around", "for j < 64 divided", `for j < 64 { y[j] = 0.0 } for i < 10 { for j < 64 { y[j] = y[j] + x[64*i + j] } }`},
+		{"sums over a loop around", "for j < 64 divided",
+			`for j < 64 { y[j] = 0.0 } for i < 10 { for j < 64 { y[j] = y[j] + x[64*i + j] } }`},
 		{"a total", "", `var t: f32 = 0.0 for i < 640 { t = t + x[i] } y[0] = t`},
-		{"a total before", "", `var t: f32 = 0.0 for i < 640 { t = t + x[i] } for i < 640 { y[i] = t }`},
+		{"a total before", "",
+			`var t: f32 = 0.0 for i < 640 { t = t + x[i] } for i < 640 { y[i] = t }`},
 		{"a carried number", "", `var t: f32 = 0.0 for i < 640 { t = t + x[i] y[i] = t }`},
 		{"windows", "", `for i < 100 { for j < 2 { y[i + j] = x[i] } }`},
-		{"elements that data chooses", "", `for i < 640 { index k in [0, 639] = i0[i] y[k] = x[i] }`},
-		{"elements of a row that data chooses", "for i < 10 divided", `for i < 10 { for j < 64 { index k in [0, 63] = i0[j] y[64*i + k] = x[j] } }`},
-		{"loads that data chooses", "for i < 640 divided", `for i < 640 { index k in [0, 639] = i0[i] y[i] = x[k] }`},
+		{"elements that data chooses", "",
+			`for i < 640 { index k in [0, 639] = i0[i] y[k] = x[i] }`},
+		{"elements of a row that data chooses", "for i < 10 divided",
+			`for i < 10 { for j < 64 { index k in [0, 63] = i0[j] y[64*i + k] = x[j] } }`},
+		{"loads that data chooses", "for i < 640 divided",
+			`for i < 640 { index k in [0, 639] = i0[i] y[i] = x[k] }`},
 		{"a loop that is left", "", `for i < 640 { if x[i] > 0.0 { break } y[i] = x[i] }`},
-		{"a loop inside that is left", "for i < 10 divided", `for i < 10 { for j < 64 { if x[j] > 0.0 { break } y[64*i + j] = x[j] } }`},
-		{"scratch of an iteration", "for i < 10 divided", `for i < 10 { for j < 64 { s[j] = 0.0 } for k < 4 { for j < 64 { s[j] = s[j] + x[16*i + j] } } for j < 64 { y[64*i + j] = s[j] } }`},
-		{"scratch of the iteration before", "", `for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { y[64*i + j] = s[63 - j] s[j] = x[64*i + j] } }`},
-		{"scratch of the iteration before, of the same lane", "for j < 64 divided", `for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { y[64*i + j] = s[j] s[j] = x[64*i + j] } }`},
-		{"scratch of which some is old", "", `for i < 10 { for j < 63 { s[j] = x[j] } for j < 64 { y[64*i + j] = s[j] } }`},
-		{"scratch that may be old", "", `for i < 10 { if x[i] > 0.0 { for j < 64 { s[j] = x[j] } } for j < 64 { y[64*i + j] = s[j] } }`},
-		{"a table", "for i < 10 divided", `for j < 16 { s[j] = x[j] } for i < 10 { for j < 64 { y[64*i + j] = s[j % 16] } }`},
-		{"a dear table", "", `for j < 4 { s[j] = x[j]/x[j + 1]/x[j + 2] } for i < 10 { y[i] = s[0] }`},
-		{"lanes", "for j < 64 divided", `for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { s[j] = s[j] + x[64*i + j] } } for j < 64 { y[j] = s[j] }`},
-		{"lanes that are too few", "", `for j < 32 { s[j] = 0.0 } for i < 10 { for j < 32 { s[j] = s[j] + x[64*i + j] } } for j < 32 { y[j] = s[j] }`},
+		{"a loop inside that is left", "for i < 10 divided",
+			`for i < 10 { for j < 64 { if x[j] > 0.0 { break } y[64*i + j] = x[j] } }`},
+		{"scratch of an iteration", "for i < 10 divided",
+			`for i < 10 { for j < 64 { s[j] = 0.0 } for k < 4 { for j < 64 { s[j] = s[j] + x[16*i + j] } } for j < 64 { y[64*i + j] = s[j] } }`},
+		{"scratch of the iteration before", "",
+			`for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { y[64*i + j] = s[63 - j] s[j] = x[64*i + j] } }`},
+		{"scratch of the iteration before, of the same lane", "for j < 64 divided",
+			`for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { y[64*i + j] = s[j] s[j] = x[64*i + j] } }`},
+		{"scratch of which some is old", "",
+			`for i < 10 { for j < 63 { s[j] = x[j] } for j < 64 { y[64*i + j] = s[j] } }`},
+		{"scratch that may be old", "",
+			`for i < 10 { if x[i] > 0.0 { for j < 64 { s[j] = x[j] } } for j < 64 { y[64*i + j] = s[j] } }`},
+		{"a table", "for i < 10 divided",
+			`for j < 16 { s[j] = x[j] } for i < 10 { for j < 64 { y[64*i + j] = s[j % 16] } }`},
+		{"a dear table", "",
+			`for j < 4 { s[j] = x[j]/x[j + 1]/x[j + 2] } for i < 10 { y[i] = s[0] }`},
+		{"lanes", "for j < 64 divided",
+			`for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { s[j] = s[j] + x[64*i + j] } } for j < 64 { y[j] = s[j] }`},
+		{"lanes that are too few", "",
+			`for j < 32 { s[j] = 0.0 } for i < 10 { for j < 32 { s[j] = s[j] + x[64*i + j] } } for j < 32 { y[j] = s[j] }`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := loop.Parse(c.name, head+" {\n"+c.body+"\n}", nil)
@@ -84,12 +107,14 @@ func TestDividedInPlace(t *testing.T) {
 		body string
 	}{
 		{"elements", true, `for i < 640 { y[i] = x[i] }`},
-		{"rows", true, `for i < 10 { var t: f32 = 0.0 for j < 64 { t = t + x[64*i + j] } for j < 64 { y[64*i + j] = t } }`},
+		{"rows", true,
+			`for i < 10 { var t: f32 = 0.0 for j < 64 { t = t + x[64*i + j] } for j < 64 { y[64*i + j] = t } }`},
 		{"rows further on", false, `for i < 9 { for j < 64 { y[64*i + j] = x[64*i + j + 64] } }`},
 		{"elements of another size", false, `for i < 640 { y[i] = f32(z[i]) }`},
 		{"a number of all", false, `let t: f32 = x[639] for i < 639 { y[i] = t }`},
 	} {
-		f, err := loop.Parse(c.name, "func f(out y: f32[640], x: f32[640], z: i64[640]) {\n"+c.body+"\n}", nil)
+		f, err := loop.Parse(c.name,
+			"func f(out y: f32[640], x: f32[640], z: i64[640]) {\n"+c.body+"\n}", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,14 +171,16 @@ func checkParts(t *testing.T, f *loop.Func, bufs [][]byte, values []int64, scala
 			}
 			for k, b := range f.Bufs {
 				if b.Role == loop.Out && (over < 0 || k == over) && !bytes.Equal(own[k], bufs[k]) {
-					t.Fatalf("%d threads, result %d over operand %d, compute something else\n%s", threads, k, at, g)
+					t.Fatalf("%d threads, result %d over operand %d, compute something else\n%s",
+						threads, k, at, g)
 				}
 			}
 		}
 		run(-1, -1)
 		for k, out := range f.Bufs {
 			for at, in := range f.Bufs {
-				if out.Role == loop.Out && in.Role == loop.In && len(bufs[k]) <= len(bufs[at]) && schedule.InPlace(g, k, at) {
+				if out.Role == loop.Out && in.Role == loop.In && len(bufs[k]) <= len(bufs[at]) &&
+					schedule.InPlace(g, k, at) {
 					run(k, at)
 				}
 			}
@@ -186,7 +213,9 @@ func partOf(f *loop.Func, part, parts int, env func(*sym.Symbol) (int64, bool)) 
 			c.Extent, c.Divided = sym.Int(to-from), false
 			c.Var = sym.NewVar(l.Var.Name, c.Extent)
 			m := expr.Subst{l.Var: sym.Add(c.Var.Expr(), sym.Int(from))}
-			c.Body = loop.MapAll(l.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) }, func(x sym.Expr) sym.Expr {
+			c.Body = loop.MapAll(l.Body, func(e *expr.Expr) *expr.Expr {
+				return expr.SubstIndex(e, m)
+			}, func(x sym.Expr) sym.Expr {
 				return x.Subst(func(s *sym.Symbol) (sym.Expr, bool) { e, ok := m[s]; return e, ok })
 			})
 		}

@@ -23,8 +23,10 @@ type scheduler struct {
 
 func newScheduler(f *loop.Func, opts Options) *scheduler {
 	return &scheduler{
-		f: f, opts: opts, costs: map[*expr.Expr]float64{}, isHarmless: map[*expr.Expr]bool{}, hasReduce: map[*expr.Expr]bool{},
-		both: map[*expr.Expr][]*expr.Expr{}, loopVars: map[*sym.Symbol]bool{}, saves: map[*expr.Expr]*saved{},
+		f: f, opts: opts, costs: map[*expr.Expr]float64{}, isHarmless: map[*expr.Expr]bool{},
+		hasReduce: map[*expr.Expr]bool{},
+		both:      map[*expr.Expr][]*expr.Expr{}, loopVars: map[*sym.Symbol]bool{},
+		saves: map[*expr.Expr]*saved{},
 	}
 }
 
@@ -67,7 +69,8 @@ func (s *scheduler) run(nests []*nest) []loop.Stmt {
 
 // loops appends to b loops over vars, within which roots are evaluated; body
 // fills the innermost block.
-func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, strip bool, body func(*block)) {
+func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, strip bool,
+	body func(*block)) {
 	if len(vars) == 0 {
 		body(b)
 		return
@@ -77,7 +80,8 @@ func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, stri
 		in.unsure()
 	}
 	s.loops(in, vars[1:], roots, strip, body)
-	b.stmts = append(b.stmts, &loop.For{Var: vars[0], Extent: expr.Extent(vars[0]), Body: in.stmts, Strip: strip})
+	b.stmts = append(b.stmts, &loop.For{Var: vars[0], Extent: expr.Extent(vars[0]), Body: in.stmts,
+		Strip: strip})
 }
 
 // value returns an expression for e that may stand in a statement of at,

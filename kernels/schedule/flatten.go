@@ -28,7 +28,9 @@ func flatten(outs []expr.Tensor, operands []OperandInfo, opts Options) ([]*nest,
 		for d, v := range t.Vars {
 			size[d] = expr.Extent(v)
 		}
-		n := slices.IndexFunc(sizes, func(s []sym.Expr) bool { return slices.EqualFunc(s, size, sym.Expr.Equal) })
+		n := slices.IndexFunc(sizes, func(s []sym.Expr) bool {
+			return slices.EqualFunc(s, size, sym.Expr.Equal)
+		})
 		if n < 0 {
 			n = len(nests)
 			sizes = append(sizes, size)
@@ -69,7 +71,8 @@ func newNest(size []sym.Expr) *nest {
 	return n
 }
 
-func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []OperandInfo, opts Options) (*expr.Expr, error) {
+func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []OperandInfo,
+	opts Options) (*expr.Expr, error) {
 	m := expr.Subst{}
 	for d, v := range t.Vars {
 		if expr.Extent(v).Is(1) {
@@ -81,13 +84,16 @@ func flatBody(t expr.Tensor, vars []*sym.Symbol, firstIn int, operands []Operand
 	var err error
 	body := expr.Rewrite(expr.Simplify(expr.SubstIndex(t.Body, m)), func(e *expr.Expr) *expr.Expr {
 		switch {
-		case e.Op == expr.OpScalar && (e.Buf < 0 || e.Buf >= len(opts.Scalars) || opts.Scalars[e.Buf] != e.DType):
+		case e.Op == expr.OpScalar && (e.Buf < 0 || e.Buf >= len(opts.Scalars) ||
+			opts.Scalars[e.Buf] != e.DType):
 			err = fmt.Errorf("no scalar operand %d of dtype %s", e.Buf, e.DType)
 			return e
 		case e.Op != expr.OpLoad:
 			return e
-		case e.Buf < 0 || e.Buf >= len(operands) || operands[e.Buf].DType != e.DType || len(operands[e.Buf].Sizes) != len(e.Coords):
-			err = fmt.Errorf("load of operand %d as %s of rank %d does not fit the operands", e.Buf, e.DType, len(e.Coords))
+		case e.Buf < 0 || e.Buf >= len(operands) || operands[e.Buf].DType != e.DType ||
+			len(operands[e.Buf].Sizes) != len(e.Coords):
+			err = fmt.Errorf("load of operand %d as %s of rank %d does not fit the operands", e.Buf,
+				e.DType, len(e.Coords))
 			return e
 		}
 		c := *e

@@ -26,7 +26,9 @@ func TestFunction(t *testing.T) {
 		expr.Select(expr.Lt(both, c(4)), expr.Add(both, rare),
 			expr.Select(expr.Lt(both, c(5)), c(0), expr.Mul(both, rare))))
 	stmts, result := schedule.Function(&expr.Func{Name: "f", Params: []*expr.Var{x}, Body: body})
-	f := (&loop.Func{Name: "f", Scalars: []*expr.Var{x}, Body: append(stmts, &loop.Let{Var: &expr.Var{Name: "result", DType: ir.Float32}, Value: result})})
+	f := (&loop.Func{Name: "f", Scalars: []*expr.Var{x},
+		Body: append(stmts, &loop.Let{Var: &expr.Var{Name: "result", DType: ir.Float32},
+			Value: result})})
 	const want = `func f(x: f32) {
   var t: f32
   if x < 0.0 {

@@ -11,7 +11,8 @@ import (
 // InPlace reports whether output buffer out of f may start at the very address
 // of input buffer in: no store to out overwrites what a later load from in
 // reads, whether loops run one iteration after the other or their Strip loops
-// in strips, or threads share those that are Divided. It is sound, not complete. That f reads back what it has stored
+// in strips, or threads share those that are Divided. It is sound, not complete. That f reads back
+// what it has stored
 // to out does no harm: nothing else writes there.
 func InPlace(f *loop.Func, out, in int) bool {
 	if out == in || f.Bufs[out].Role != loop.Out || f.Bufs[in].Role != loop.In {
@@ -99,7 +100,8 @@ func touches(w *loop.While, out, in int) bool {
 // reads.
 func safe(st, ld access, so, si int64) bool {
 	common := 0
-	for common < len(st.scope) && common < len(ld.scope) && st.scope[common].by == ld.scope[common].by {
+	for common < len(st.scope) && common < len(ld.scope) &&
+		st.scope[common].by == ld.scope[common].by {
 		common++
 	}
 	if ld.pos > st.pos {

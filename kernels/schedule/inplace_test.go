@@ -33,7 +33,8 @@ func pool(c, h, w, window, stride, pad int64) expr.Tensor {
 	}
 	y, x := at(0), at(1)
 	in := expr.And(expr.InRange(y, sym.Int(0), sym.Int(h)), expr.InRange(x, sym.Int(0), sym.Int(w)))
-	body := expr.Select(in, expr.At(0, ir.Float32, v[0].Expr(), y, x), expr.Neutral(expr.ReduceMax, ir.Float32))
+	body := expr.Select(in, expr.At(0, ir.Float32, v[0].Expr(), y, x), expr.Neutral(expr.ReduceMax,
+		ir.Float32))
 	return expr.Tensor{DType: ir.Float32, Vars: v, Body: expr.MaxOf(k, body)}
 }
 
@@ -42,7 +43,8 @@ func TestInPlace(t *testing.T) {
 	f32 := ir.Float32
 	unary := func(from, to ir.DType, sizes ...sym.Expr) (expr.Tensor, schedule.OperandInfo) {
 		v := newVars(sizes...)
-		return expr.Tensor{DType: to, Vars: v, Body: expr.Cast(to, expr.At(0, from, exprs(v)...))}, schedule.OperandInfo{DType: from, Sizes: sizes}
+		return expr.Tensor{DType: to, Vars: v, Body: expr.Cast(to, expr.At(0, from, exprs(v)...))},
+			schedule.OperandInfo{DType: from, Sizes: sizes}
 	}
 	type test struct {
 		name string
@@ -68,15 +70,22 @@ func TestInPlace(t *testing.T) {
 	add("pool 3/2", true, pool(2, 9, 9, 3, 2, 0), info(2, 9, 9))
 	add("pool 3/1", true, pool(2, 9, 9, 3, 1, 0), info(2, 9, 9))
 	add("pool 3/1 padded", false, pool(2, 9, 9, 3, 1, 1), info(2, 9, 9))
-	add("softmax", true, softmax([]sym.Expr{n, sym.Int(5)}, 1), schedule.OperandInfo{DType: f32, Sizes: []sym.Expr{n, sym.Int(5)}})
-	add("softmax of dynamic rows", true, softmax([]sym.Expr{sym.Int(4), n}, 1), schedule.OperandInfo{DType: f32, Sizes: []sym.Expr{sym.Int(4), n}})
+	add("softmax", true, softmax([]sym.Expr{n, sym.Int(5)}, 1), schedule.OperandInfo{DType: f32,
+		Sizes: []sym.Expr{n, sym.Int(5)}})
+	add("softmax of dynamic rows", true, softmax([]sym.Expr{sym.Int(4), n}, 1),
+		schedule.OperandInfo{DType: f32, Sizes: []sym.Expr{sym.Int(4), n}})
 	add("softmax in the middle", false, softmax(ints(3, 4, 5), 1), info(3, 4, 5))
 	v := newVars(ints(4, 6)...)
-	add("transpose", false, expr.Tensor{DType: f32, Vars: v, Body: expr.At(0, f32, v[1].Expr(), v[0].Expr())}, info(6, 4))
+	add("transpose", false, expr.Tensor{DType: f32, Vars: v, Body: expr.At(0, f32, v[1].Expr(),
+		v[0].Expr())}, info(6, 4))
 	w := newVars(sym.Int(9))
-	add("reverse", false, expr.Tensor{DType: f32, Vars: w, Body: expr.At(0, f32, sym.Sub(sym.Int(8), w[0].Expr()))}, info(9))
-	add("slice", true, expr.Tensor{DType: f32, Vars: w, Body: expr.At(0, f32, sym.Add(sym.Int(3), w[0].Expr()))}, info(12))
-	add("shift", false, expr.Tensor{DType: f32, Vars: w, Body: expr.Select(expr.IdxLe(sym.Int(1), w[0].Expr()), expr.At(0, f32, sym.Sub(w[0].Expr(), sym.Int(1))), expr.Float(f32, 0))}, info(9))
+	add("reverse", false, expr.Tensor{DType: f32, Vars: w, Body: expr.At(0, f32,
+		sym.Sub(sym.Int(8), w[0].Expr()))}, info(9))
+	add("slice", true, expr.Tensor{DType: f32, Vars: w, Body: expr.At(0, f32,
+		sym.Add(sym.Int(3), w[0].Expr()))}, info(12))
+	add("shift", false, expr.Tensor{DType: f32, Vars: w, Body: expr.Select(expr.IdxLe(sym.Int(1),
+		w[0].Expr()), expr.At(0, f32, sym.Sub(w[0].Expr(), sym.Int(1))), expr.Float(f32, 0))},
+		info(9))
 	for _, c := range tests {
 		f := build(t, c.out, c.in)
 		if got := schedule.InPlace(f, 0, 1); got != c.want {
@@ -109,7 +118,8 @@ func TestInPlaceRandom(t *testing.T) {
 		g.scope = vars
 		d := genTypes[g.IntN(len(genTypes))]
 		out := expr.Tensor{DType: d, Vars: vars, Body: g.expr(d, 1+g.IntN(2))}
-		f, err := schedule.Build(fmt.Sprint("seed", seed), []expr.Tensor{out}, g.operands, schedule.Options{Scalars: []ir.DType{ir.Int32}, Interchange: int(seed % 2)})
+		f, err := schedule.Build(fmt.Sprint("seed", seed), []expr.Tensor{out}, g.operands,
+			schedule.Options{Scalars: []ir.DType{ir.Int32}, Interchange: int(seed % 2)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,12 +133,14 @@ func TestInPlaceRandom(t *testing.T) {
 		}
 		want := make([]byte, n)
 		scalars := []eval.Value{{I: 2}}
-		if err := eval.Run(f, append([][]byte{want, in.Data}, scratchOf(f)...), nil, scalars); err != nil {
+		if err := eval.Run(f, append([][]byte{want, in.Data}, scratchOf(f)...), nil,
+			scalars); err != nil {
 			t.Fatal(err)
 		}
 		both := make([]byte, max(n, int64(len(in.Data))))
 		copy(both, in.Data)
-		if err := eval.Run(f, append([][]byte{both[:n], both[:len(in.Data)]}, scratchOf(f)...), nil, scalars); err != nil {
+		if err := eval.Run(f, append([][]byte{both[:n], both[:len(in.Data)]}, scratchOf(f)...), nil,
+			scalars); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(both[:n], want) {

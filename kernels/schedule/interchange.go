@@ -78,9 +78,11 @@ func (x *interchanger) loop(st *loop.For) []loop.Stmt {
 	if !st.Strip || known && n < x.least || most < 4*x.least && !known {
 		return nil
 	}
-	w := witness{v: st.Var, vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{st.Var: true}, depth: map[*expr.Var]int{}}
+	w := witness{v: st.Var, vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{st.Var: true},
+		depth: map[*expr.Var]int{}}
 	w.block(st.Body, 0)
-	if !w.reduces || w.across > 0 || w.along == 0 && w.strided == 0 || w.strided > w.along+w.stores {
+	if !w.reduces || w.across > 0 || w.along == 0 && w.strided == 0 ||
+		w.strided > w.along+w.stores {
 		return nil
 	}
 	if known && n <= row {
@@ -102,7 +104,8 @@ func (x *interchanger) loop(st *loop.For) []loop.Stmt {
 	}
 	lane := sym.NewVar(st.Var.Name, extent)
 	m := expr.Subst{st.Var: sym.Add(first, lane.Expr())}
-	body := loop.MapAll(st.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) }, func(i sym.Expr) sym.Expr { return subst(i, m) })
+	body := loop.MapAll(st.Body, func(e *expr.Expr) *expr.Expr { return expr.SubstIndex(e, m) },
+		func(i sym.Expr) sym.Expr { return subst(i, m) })
 	in := x.spread(&loop.For{Var: lane, Extent: extent}, body, size)
 	if in == nil {
 		return nil
@@ -120,8 +123,9 @@ type witness struct {
 	reduces bool              // an inner loop changes a local from outside of it
 	along   int               // loads in inner loops at successive positions
 	stores  int               // stores likewise
-	strided int               // loads in inner loops at positions a constant number of elements apart
-	across  int               // others that depend on v
+	// loads in inner loops at positions a constant number of elements apart
+	strided int
+	across  int // others that depend on v
 }
 
 func (w *witness) block(body []loop.Stmt, depth int) {
@@ -159,7 +163,8 @@ func (w *witness) block(body []loop.Stmt, depth int) {
 				w.across++
 			}
 		case *loop.Store:
-			if coef, rest, linear := st.At.Coef(w.v); depth > 0 && linear && coef.Is(1) && !w.index(rest) {
+			if coef, rest, linear := st.At.Coef(w.v); depth > 0 && linear && coef.Is(1) &&
+				!w.index(rest) {
 				w.stores++
 			}
 		case *loop.While, *loop.Break:
@@ -237,7 +242,8 @@ func apartInScratch(f *loop.Func) {
 			return
 		}
 		loop.Walk(l.Body, func(st loop.Stmt) {
-			if store, ok := st.(*loop.Store); ok && f.Bufs[store.Buf].Role == loop.Scratch && !store.At.Uses(l.Var) {
+			if store, ok := st.(*loop.Store); ok && f.Bufs[store.Buf].Role == loop.Scratch &&
+				!store.At.Uses(l.Var) {
 				l.Strip = false
 			}
 		})
@@ -247,7 +253,9 @@ func apartInScratch(f *loop.Func) {
 // scratch adds a buffer to work in to f.
 func scratch(f *loop.Func, name string, d ir.DType, size sym.Expr) int {
 	numbered := name
-	for n := 2; slices.ContainsFunc(f.Bufs, func(b loop.Buf) bool { return b.Name == numbered }); n++ {
+	for n := 2; slices.ContainsFunc(f.Bufs, func(b loop.Buf) bool {
+		return b.Name == numbered
+	}); n++ {
 		numbered = fmt.Sprintf("%s%d", name, n)
 	}
 	f.Bufs = append(f.Bufs, loop.Buf{Name: numbered, DType: d, Role: loop.Scratch, Len: size})

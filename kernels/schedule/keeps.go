@@ -35,7 +35,8 @@ func (k *keeper) block(body []loop.Stmt, known []filled) []filled {
 	for _, st := range body {
 		loop.Exprs(st, func(e *expr.Expr) {
 			expr.Walk(e, func(e *expr.Expr) {
-				if e.Op == expr.OpLoad && k.f.Bufs[e.Buf].Role == loop.Scratch && !slices.ContainsFunc(known, func(x filled) bool { return x.has(e) }) {
+				if e.Op == expr.OpLoad && k.f.Bufs[e.Buf].Role == loop.Scratch &&
+					!slices.ContainsFunc(known, func(x filled) bool { return x.has(e) }) {
 					k.failed = true
 				}
 			})
@@ -48,7 +49,9 @@ func (k *keeper) block(body []loop.Stmt, known []filled) []filled {
 		case *loop.For:
 			before := known
 			if st.Divided {
-				before = slices.DeleteFunc(slices.Clone(known), func(x filled) bool { return storesTo(st, x.buf) })
+				before = slices.DeleteFunc(slices.Clone(known), func(x filled) bool {
+					return storesTo(st, x.buf)
+				})
 			}
 			for _, x := range k.block(st.Body, before)[len(before):] {
 				if x, ok := x.over(st); ok && !st.Divided && !breaks(st.Body) {

@@ -41,7 +41,8 @@ func exprs(vs []*sym.Symbol) []sym.Expr {
 func testExp() *expr.Func {
 	x := &expr.Var{Name: "x", DType: ir.Float32}
 	v := expr.Get(x)
-	return &expr.Func{Name: "exp_f32", Params: []*expr.Var{x}, Body: expr.Add(expr.Float(ir.Float32, 1), expr.Mul(v, v))}
+	return &expr.Func{Name: "exp_f32", Params: []*expr.Var{x},
+		Body: expr.Add(expr.Float(ir.Float32, 1), expr.Mul(v, v))}
 }
 
 // softmax over dimension d.
@@ -88,9 +89,15 @@ func layerNorm(n, c sym.Expr) expr.Tensor {
 		return expr.Div(expr.Sum([]*sym.Symbol{r}, f(x(r.Expr()))), count)
 	}
 	mean := func() *expr.Expr { return over(func(x *expr.Expr) *expr.Expr { return x }) }
-	variance := over(func(x *expr.Expr) *expr.Expr { d := expr.Sub(x, mean()); return expr.Mul(d, d) })
-	scale := expr.Div(expr.At(1, f32, v[1].Expr()), expr.Sqrt(expr.Add(variance, expr.Float(f32, 1e-5))))
-	return expr.Tensor{DType: f32, Vars: v, Body: expr.Add(expr.Mul(expr.Sub(x(v[1].Expr()), mean()), scale), expr.At(2, f32, v[1].Expr()))}
+	variance := over(func(x *expr.Expr) *expr.Expr {
+		d := expr.Sub(x, mean())
+		return expr.Mul(d, d)
+	})
+	scale := expr.Div(expr.At(1, f32, v[1].Expr()),
+		expr.Sqrt(expr.Add(variance, expr.Float(f32, 1e-5))))
+	return expr.Tensor{DType: f32, Vars: v,
+		Body: expr.Add(expr.Mul(expr.Sub(x(v[1].Expr()), mean()), scale),
+			expr.At(2, f32, v[1].Expr()))}
 }
 
 // poolIndices is the position of the maximum pool takes.
@@ -104,21 +111,24 @@ func poolIndices(c, h, w, window, stride, pad int64) expr.Tensor {
 func conv(n sym.Expr, ci, co, h, w int64) expr.Tensor {
 	f32 := ir.Float32
 	v := newVars(n, sym.Int(co), sym.Int(h), sym.Int(w))
-	c, kh, kw := sym.NewVar("c", sym.Int(ci)), sym.NewVar("kh", sym.Int(3)), sym.NewVar("kw", sym.Int(3))
+	c, kh, kw := sym.NewVar("c", sym.Int(ci)), sym.NewVar("kh", sym.Int(3)),
+		sym.NewVar("kw", sym.Int(3))
 	y := sym.Sub(sym.Add(v[2].Expr(), kh.Expr()), sym.Int(1))
 	x := sym.Sub(sym.Add(v[3].Expr(), kw.Expr()), sym.Int(1))
 	in := expr.And(expr.InRange(y, sym.Int(0), sym.Int(h)), expr.InRange(x, sym.Int(0), sym.Int(w)))
 	px := expr.Select(in, expr.At(0, f32, v[0].Expr(), c.Expr(), y, x), expr.Float(f32, 0))
 	weight := expr.At(1, f32, v[1].Expr(), c.Expr(), kh.Expr(), kw.Expr())
 	sum := expr.Sum([]*sym.Symbol{c, kh, kw}, expr.Mul(px, weight))
-	return expr.Tensor{DType: f32, Vars: v, Body: expr.Max(expr.Add(sum, expr.At(2, f32, v[1].Expr())), expr.Float(f32, 0))}
+	return expr.Tensor{DType: f32, Vars: v,
+		Body: expr.Max(expr.Add(sum, expr.At(2, f32, v[1].Expr())), expr.Float(f32, 0))}
 }
 
 // embedding gathers rows and adds positions.
 func embedding(rows, dim int64, n sym.Expr) expr.Tensor {
 	v := newVars(n, sym.Int(dim))
 	row := expr.Bind("row", expr.At(0, ir.Int64, v[0].Expr()), sym.Int(rows))
-	return expr.Tensor{DType: ir.Float32, Vars: v, Body: expr.Add(expr.At(1, ir.Float32, row.Expr(), v[1].Expr()), expr.At(2, ir.Float32, v[0].Expr(), v[1].Expr()))}
+	return expr.Tensor{DType: ir.Float32, Vars: v, Body: expr.Add(expr.At(1, ir.Float32, row.Expr(),
+		v[1].Expr()), expr.At(2, ir.Float32, v[0].Expr(), v[1].Expr()))}
 }
 
 // rowTotal is the sum of row i of a matrix.
@@ -145,23 +155,43 @@ func TestShapes(t *testing.T) {
 		operands []schedule.OperandInfo
 		opts     schedule.Options
 	}{
-		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)}, []schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}, schedule.Options{}},
-		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 5)...)}, schedule.Options{}},
-		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight), f32(eight), f32(eight)}, schedule.Options{}},
-		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)}, []schedule.OperandInfo{f32(ints(3, 8, 8)...)}, schedule.Options{}},
-		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3), eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}, schedule.Options{}},
-		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n), f32(sym.Int(10), eight), f32(n, eight)}, schedule.Options{}},
-		{"add", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, exprs(same)...))}},
-			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))}, schedule.Options{}},
-		{"add_bias", []expr.Tensor{{DType: ir.Float32, Vars: same, Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32, same[1].Expr()))}},
-			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))}, schedule.Options{}},
-		{"row_sum_lanes", []expr.Tensor{{DType: ir.Float32, Vars: same[:1], Body: rowTotal(same[0].Expr(), sym.Int(18))}}, []schedule.OperandInfo{f32(n, sym.Int(18))}, schedule.Options{Lanes: 4}},
-		{"max_pool_rows", poolLast(4, 4, sym.Int(64), 2, 2, 0), []schedule.OperandInfo{f32(ints(4, 4, 64)...)}, rows},
-		{"average_rows", []expr.Tensor{averageLast(8, 8, sym.Int(600))}, []schedule.OperandInfo{f32(ints(8, 8, 600)...)}, rows},
-		{"softmax_rows", []expr.Tensor{softmax(ints(3, 4, 32), 1)}, []schedule.OperandInfo{f32(ints(3, 4, 32)...)}, rows},
-		{"resampled", []expr.Tensor{resampled(6, 5, 12)}, []schedule.OperandInfo{f32(ints(6, 5)...)}, rows},
-		{"softmax_across", []expr.Tensor{across(softmax(ints(8, 32), 0))}, []schedule.OperandInfo{f32(ints(32, 8)...)}, rows},
-		{"product_rows", []expr.Tensor{product(n, eight, m)}, []schedule.OperandInfo{f32(n, eight), f32(eight, m), f32(m)}, rows},
+		{"softmax_last", []expr.Tensor{softmax([]sym.Expr{n, sym.Int(4), sym.Int(5)}, 2)},
+			[]schedule.OperandInfo{f32(n, sym.Int(4), sym.Int(5))}, schedule.Options{}},
+		{"softmax_middle", []expr.Tensor{softmax(ints(3, 4, 5), 1)},
+			[]schedule.OperandInfo{f32(ints(3, 4, 5)...)}, schedule.Options{}},
+		{"layer_norm", []expr.Tensor{layerNorm(n, eight)}, []schedule.OperandInfo{f32(n, eight),
+			f32(eight), f32(eight)}, schedule.Options{}},
+		{"max_pool_indices", []expr.Tensor{pool(3, 8, 8, 3, 2, 1), poolIndices(3, 8, 8, 3, 2, 1)},
+			[]schedule.OperandInfo{f32(ints(3, 8, 8)...)}, schedule.Options{}},
+		{"conv", []expr.Tensor{conv(n, 3, 4, 8, 8)}, []schedule.OperandInfo{f32(n, sym.Int(3),
+			eight, eight), f32(ints(4, 3, 3, 3)...), f32(ints(4)...)}, schedule.Options{}},
+		{"embedding", []expr.Tensor{embedding(10, 8, n)}, []schedule.OperandInfo{i64(n),
+			f32(sym.Int(10), eight), f32(n, eight)}, schedule.Options{}},
+		{"add", []expr.Tensor{{DType: ir.Float32, Vars: same,
+			Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32,
+				exprs(same)...))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(n, sym.Int(3), sym.Int(4))},
+			schedule.Options{}},
+		{"add_bias", []expr.Tensor{{DType: ir.Float32, Vars: same,
+			Body: expr.Add(expr.At(0, ir.Float32, exprs(same)...), expr.At(1, ir.Float32,
+				same[1].Expr()))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(3), sym.Int(4)), f32(sym.Int(3))},
+			schedule.Options{}},
+		{"row_sum_lanes", []expr.Tensor{{DType: ir.Float32, Vars: same[:1],
+			Body: rowTotal(same[0].Expr(), sym.Int(18))}},
+			[]schedule.OperandInfo{f32(n, sym.Int(18))}, schedule.Options{Lanes: 4}},
+		{"max_pool_rows", poolLast(4, 4, sym.Int(64), 2, 2, 0),
+			[]schedule.OperandInfo{f32(ints(4, 4, 64)...)}, rows},
+		{"average_rows", []expr.Tensor{averageLast(8, 8, sym.Int(600))},
+			[]schedule.OperandInfo{f32(ints(8, 8, 600)...)}, rows},
+		{"softmax_rows", []expr.Tensor{softmax(ints(3, 4, 32), 1)},
+			[]schedule.OperandInfo{f32(ints(3, 4, 32)...)}, rows},
+		{"resampled", []expr.Tensor{resampled(6, 5, 12)},
+			[]schedule.OperandInfo{f32(ints(6, 5)...)}, rows},
+		{"softmax_across", []expr.Tensor{across(softmax(ints(8, 32), 0))},
+			[]schedule.OperandInfo{f32(ints(32, 8)...)}, rows},
+		{"product_rows", []expr.Tensor{product(n, eight, m)}, []schedule.OperandInfo{f32(n, eight),
+			f32(eight, m), f32(m)}, rows},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := schedule.Build(c.name, c.outs, c.operands, c.opts)
@@ -192,14 +222,17 @@ func TestShapes(t *testing.T) {
 func TestLanes(t *testing.T) {
 	columns := sym.NewSymbol("n", 0, 100)
 	row := sym.NewVar("i", sym.Int(3))
-	out := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{row}, Body: rowTotal(row.Expr(), columns.Expr())}
-	operands := []schedule.OperandInfo{{DType: ir.Float32, Sizes: []sym.Expr{sym.Int(3), columns.Expr()}}}
+	out := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{row}, Body: rowTotal(row.Expr(),
+		columns.Expr())}
+	operands := []schedule.OperandInfo{{DType: ir.Float32, Sizes: []sym.Expr{sym.Int(3),
+		columns.Expr()}}}
 	for n := range int64(20) {
 		x := eval.Operand{DType: ir.Float32, Sizes: []int64{3, n}, Data: make([]byte, 12*n)}
 		for i := range 3 * n {
 			eval.Put(ir.Float32, x.Data, i, eval.Value{F: float64(i*i%17 + 1)})
 		}
-		f := checkOuts(t, "lanes", []expr.Tensor{out}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{columns: n}, schedule.Options{Lanes: 4})
+		f := checkOuts(t, "lanes", []expr.Tensor{out}, operands, []eval.Operand{x},
+			map[*sym.Symbol]int64{columns: n}, schedule.Options{Lanes: 4})
 		if !strings.Contains(f.String(), "part: f32[4]") {
 			t.Fatalf("no lanes:\n%s", f)
 		}
@@ -223,7 +256,8 @@ func TestLanesSoftmax(t *testing.T) {
 			}
 			eval.Put(ir.Float32, x.Data, i, eval.Value{F: v})
 		}
-		f := checkOuts(t, "softmax", []expr.Tensor{softmax(rows, 1)}, operands, []eval.Operand{x}, nil, schedule.Options{Lanes: 4})
+		f := checkOuts(t, "softmax", []expr.Tensor{softmax(rows, 1)}, operands, []eval.Operand{x},
+			nil, schedule.Options{Lanes: 4})
 		if s := f.String(); !strings.Contains(s, "bits: i32[4]") || strings.Count(s, "exp") > 2 {
 			t.Fatalf("no lanes, or exponentials are not kept:\n%s", f)
 		}
@@ -240,13 +274,16 @@ func TestHoisting(t *testing.T) {
 	operands := []schedule.OperandInfo{{DType: ir.Float32, Sizes: []sym.Expr{n.Expr()}}}
 	for size := range int64(3) {
 		x := eval.Operand{DType: ir.Float32, Sizes: []int64{size}, Data: make([]byte, 4*size)}
-		checkOuts(t, "empty", []expr.Tensor{last}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{n: size}, schedule.Options{})
+		checkOuts(t, "empty", []expr.Tensor{last}, operands, []eval.Operand{x},
+			map[*sym.Symbol]int64{n: size}, schedule.Options{})
 	}
 	j := sym.NewVar("j", sym.Int(4))
 	some := expr.Gt(expr.Idx(ir.Int64, n.Expr()), expr.Int(ir.Int64, 0))
-	guarded := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{j}, Body: expr.Select(some, expr.Add(first, expr.Sqrt(first)), expr.Float(ir.Float32, 1))}
+	guarded := expr.Tensor{DType: ir.Float32, Vars: []*sym.Symbol{j}, Body: expr.Select(some,
+		expr.Add(first, expr.Sqrt(first)), expr.Float(ir.Float32, 1))}
 	for size := range int64(3) {
 		x := eval.Operand{DType: ir.Float32, Sizes: []int64{size}, Data: make([]byte, 4*size)}
-		checkOuts(t, "guarded", []expr.Tensor{guarded}, operands, []eval.Operand{x}, map[*sym.Symbol]int64{n: size}, schedule.Options{})
+		checkOuts(t, "guarded", []expr.Tensor{guarded}, operands, []eval.Operand{x},
+			map[*sym.Symbol]int64{n: size}, schedule.Options{})
 	}
 }

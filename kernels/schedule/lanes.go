@@ -114,7 +114,8 @@ func accumulation(s *loop.Assign) *parts {
 		p.term = e.Args[1]
 		better := e.Args[0].Args[0]
 		switch {
-		case len(better.Args) != 2 || better.Args[0] != p.term || !isAcc(better.Args[1]) || !isNaNOf(e.Args[0].Args[1], p.term):
+		case len(better.Args) != 2 || better.Args[0] != p.term || !isAcc(better.Args[1]) ||
+			!isNaNOf(e.Args[0].Args[1], p.term):
 			return nil
 		case better.Op == expr.OpGt:
 			p.kind = expr.ReduceMax
@@ -137,7 +138,10 @@ func isNaNOf(e, x *expr.Expr) bool {
 func (l *laner) readsParts() bool {
 	found := false
 	look := func(e *expr.Expr) {
-		expr.Walk(e, func(e *expr.Expr) { found = found || e.Op == expr.OpLocal && l.parts[e.Var] != nil })
+		expr.Walk(e, func(e *expr.Expr) {
+			found = found || e.Op == expr.OpLocal &&
+				l.parts[e.Var] != nil
+		})
 	}
 	for _, s := range l.over.Body {
 		if a, ok := s.(*loop.Assign); ok {
@@ -194,20 +198,24 @@ func (l *laner) run() []loop.Stmt {
 	}
 	out = append(out, each(func(lane sym.Expr) (body []loop.Stmt) {
 		for _, p := range l.order {
-			body = append(body, &loop.Assign{Var: p.array, At: lane, Value: expr.Neutral(p.kind, p.acc.DType)})
+			body = append(body, &loop.Assign{Var: p.array, At: lane, Value: expr.Neutral(p.kind,
+				p.acc.DType)})
 			if p.bits != nil {
-				body = append(body, &loop.Assign{Var: p.bits, At: lane, Value: expr.Int(ir.Int32, 0)})
+				body = append(body, &loop.Assign{Var: p.bits, At: lane,
+					Value: expr.Int(ir.Int32, 0)})
 			}
 		}
 		return body
 	}))
 	chunk := sym.NewVar("r", whole)
-	out = append(out, &loop.For{Var: chunk, Extent: whole, Body: []loop.Stmt{each(func(lane sym.Expr) []loop.Stmt {
-		return l.step(sym.Add(sym.Mul(chunk.Expr(), n), lane), lane)
-	})}})
+	out = append(out, &loop.For{Var: chunk, Extent: whole,
+		Body: []loop.Stmt{each(func(lane sym.Expr) []loop.Stmt {
+			return l.step(sym.Add(sym.Mul(chunk.Expr(), n), lane), lane)
+		})}})
 	if left := sym.Mod(l.over.Extent, n); !left.IsZero() {
 		rest := sym.NewVar("rest", left)
-		out = append(out, &loop.For{Var: rest, Extent: left, Body: l.step(sym.Add(sym.Mul(whole, n), rest.Expr()), rest.Expr())})
+		out = append(out, &loop.For{Var: rest, Extent: left,
+			Body: l.step(sym.Add(sym.Mul(whole, n), rest.Expr()), rest.Expr())})
 	}
 	return append(out, l.finish()...)
 }
@@ -240,9 +248,11 @@ func (l *laner) step(at, lane sym.Expr) []loop.Stmt {
 				size := expr.And(expr.Bitcast(ir.Int32, x), expr.Int(ir.Int32, math.MaxInt32))
 				v := &expr.Var{Name: "size", DType: ir.Int32}
 				out = append(out, &loop.Let{Var: v, Value: size})
-				out = append(out, &loop.Assign{Var: p.bits, At: lane, Value: larger(expr.Get(v), expr.GetAt(p.bits, lane))})
+				out = append(out, &loop.Assign{Var: p.bits, At: lane, Value: larger(expr.Get(v),
+					expr.GetAt(p.bits, lane))})
 			}
-			out = append(out, &loop.Assign{Var: p.array, At: lane, Value: p.combine(x, expr.GetAt(p.array, lane))})
+			out = append(out, &loop.Assign{Var: p.array, At: lane,
+				Value: p.combine(x, expr.GetAt(p.array, lane))})
 		}
 	}
 	return out
@@ -278,9 +288,11 @@ func (l *laner) finish() []loop.Stmt {
 		lane, other := v.Expr(), sym.Add(v.Expr(), sym.Int(half))
 		var body []loop.Stmt
 		for _, p := range l.order {
-			body = append(body, &loop.Assign{Var: p.array, At: lane, Value: p.combine(expr.GetAt(p.array, other), expr.GetAt(p.array, lane))})
+			body = append(body, &loop.Assign{Var: p.array, At: lane,
+				Value: p.combine(expr.GetAt(p.array, other), expr.GetAt(p.array, lane))})
 			if p.bits != nil {
-				body = append(body, &loop.Assign{Var: p.bits, At: lane, Value: larger(expr.GetAt(p.bits, other), expr.GetAt(p.bits, lane))})
+				body = append(body, &loop.Assign{Var: p.bits, At: lane,
+					Value: larger(expr.GetAt(p.bits, other), expr.GetAt(p.bits, lane))})
 			}
 		}
 		out = append(out, &loop.For{Var: v, Extent: sym.Int(have - half), Body: body, Strip: true})

@@ -105,7 +105,9 @@ func (s *scheduler) cheap(e *expr.Expr) bool {
 	case expr.OpReduce, expr.OpCall, expr.OpDiv, expr.OpRem, expr.OpSqrt:
 		return false
 	}
-	return s.cost(e) <= 4 && !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool { return !s.cheap(a) })
+	return s.cost(e) <= 4 && !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool {
+		return !s.cheap(a)
+	})
 }
 
 // worthLocal reports whether e, needed in at and known already in home, is

@@ -48,7 +48,8 @@ func (g *generator) value(x sym.Expr) int64 {
 
 func (g *generator) size() sym.Expr { return g.sizes[g.IntN(len(g.sizes))] }
 
-var genTypes = []ir.DType{ir.Float32, ir.Float32, ir.Int32, ir.Int8, ir.Uint8, ir.Int64, ir.Bool, ir.Float16, ir.Float64}
+var genTypes = []ir.DType{ir.Float32, ir.Float32, ir.Int32, ir.Int8, ir.Uint8, ir.Int64, ir.Bool,
+	ir.Float16, ir.Float64}
 
 func (g *generator) leaf(d ir.DType) *expr.Expr {
 	switch g.IntN(6) {
@@ -107,7 +108,8 @@ func (g *generator) coord(size sym.Expr) (sym.Expr, *expr.Expr) {
 		switch g.IntN(5) {
 		case 0: // a window that sticks out
 			w := g.scope[g.IntN(len(g.scope))]
-			x := sym.Sub(sym.Add(sym.Mul(sym.Int(int64(1+g.IntN(2))), v.Expr()), w.Expr()), sym.Int(int64(g.IntN(2))))
+			x := sym.Sub(sym.Add(sym.Mul(sym.Int(int64(1+g.IntN(2))), v.Expr()), w.Expr()),
+				sym.Int(int64(g.IntN(2))))
 			return x, expr.InRange(x, sym.Int(0), size)
 		case 1:
 			x := sym.FloorDiv(v.Expr(), sym.Int(2))
@@ -140,7 +142,9 @@ func (g *generator) expr(d ir.DType, depth int) *expr.Expr {
 				break
 			}
 			p := g.pool[g.IntN(len(g.pool))]
-			if p.e.DType == d && !slices.ContainsFunc(p.scope, func(s *sym.Symbol) bool { return !slices.Contains(g.scope, s) }) {
+			if p.e.DType == d && !slices.ContainsFunc(p.scope, func(s *sym.Symbol) bool {
+				return !slices.Contains(g.scope, s)
+			}) {
 				return p.e
 			}
 		}
@@ -202,7 +206,8 @@ func (g *generator) reduce(d ir.DType, depth int) *expr.Expr {
 		return expr.MinOf(vars, g.expr(d, depth-1))
 	case 2:
 		if d == ir.Int64 {
-			arg := []func([]*sym.Symbol, *expr.Expr) *expr.Expr{expr.ArgMax, expr.ArgMin, expr.ArgMaxLastNaN}[g.IntN(3)]
+			arg := []func([]*sym.Symbol, *expr.Expr) *expr.Expr{
+				expr.ArgMax, expr.ArgMin, expr.ArgMaxLastNaN}[g.IntN(3)]
 			return arg(vars, g.expr(genTypes[g.IntN(len(genTypes))], depth-1))
 		}
 	}
@@ -260,7 +265,8 @@ func TestRandom(t *testing.T) {
 			d := genTypes[g.IntN(len(genTypes))]
 			outs = append(outs, expr.Tensor{DType: d, Vars: vars, Body: g.expr(d, 1+g.IntN(4))})
 		}
-		checkOuts(t, fmt.Sprintf("seed%d", seed), outs, g.operands, data, g.syms, schedule.Options{Lanes: int(seed%3) * 2, Interchange: int(seed % 2)})
+		checkOuts(t, fmt.Sprintf("seed%d", seed), outs, g.operands, data, g.syms,
+			schedule.Options{Lanes: int(seed%3) * 2, Interchange: int(seed % 2)})
 		if t.Failed() {
 			return
 		}
@@ -269,7 +275,8 @@ func TestRandom(t *testing.T) {
 
 // checkOuts builds the loops of outs and compares what they compute with the
 // direct meaning.
-func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedule.OperandInfo, data []eval.Operand, syms map[*sym.Symbol]int64, opts schedule.Options) *loop.Func {
+func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedule.OperandInfo,
+	data []eval.Operand, syms map[*sym.Symbol]int64, opts schedule.Options) *loop.Func {
 	t.Helper()
 	opts.Scalars = []ir.DType{ir.Int32}
 	scalars := []eval.Value{{I: 2}}

@@ -62,7 +62,10 @@ func (s *scheduler) companions(e *expr.Expr, b *block) []*expr.Expr {
 	}
 	for _, r := range b.reduces {
 		if r != e && slices.Equal(r.Vars, e.Vars) && b.value(r) == nil && s.computable(r, b) &&
-			!slices.ContainsFunc(group, func(g *expr.Expr) bool { return contains(g, r) || contains(r, g) }) {
+			!slices.ContainsFunc(group, func(g *expr.Expr) bool {
+				return contains(g, r) ||
+					contains(r, g)
+			}) {
 			group = append(group, r)
 		}
 	}
@@ -104,7 +107,8 @@ var accNames = map[expr.ReduceKind]string{
 
 // extremumOf is what a reduction to a position compares by.
 var extremumOf = map[expr.ReduceKind]expr.ReduceKind{
-	expr.ReduceArgMax: expr.ReduceMax, expr.ReduceArgMin: expr.ReduceMin, expr.ReduceArgMaxLastNaN: expr.ReduceMax,
+	expr.ReduceArgMax: expr.ReduceMax, expr.ReduceArgMin: expr.ReduceMin,
+	expr.ReduceArgMaxLastNaN: expr.ReduceMax,
 }
 
 // accumulators returns accumulators for a group of reductions: one for each,
@@ -114,7 +118,8 @@ func (s *scheduler) accumulators(group []*expr.Expr) []*accumulator {
 	for _, r := range group {
 		a := &accumulator{kind: r.Kind, of: []*expr.Expr{r}, body: r.Args[0], vars: r.Vars}
 		pair := slices.IndexFunc(out, func(o *accumulator) bool {
-			return o.body == a.body && (extremumOf[o.kind] == a.kind || extremumOf[a.kind] == o.kind) &&
+			return o.body == a.body && (extremumOf[o.kind] == a.kind ||
+				extremumOf[a.kind] == o.kind) &&
 				(o.kind.IsArg() != a.kind.IsArg())
 		})
 		if pair >= 0 {
@@ -155,7 +160,8 @@ func (a *accumulator) result(r *expr.Expr) *expr.Var {
 // accumulate combines one value of body into a.
 func (s *scheduler) accumulate(a *accumulator, body *expr.Expr, in *block) {
 	// A value that is only combined under a condition makes an If.
-	if a.kind == expr.ReduceSum && body.Op == expr.OpSelect && in.uses[body] == 1 && in.value(body) == nil && isZero(body.Args[2]) {
+	if a.kind == expr.ReduceSum && body.Op == expr.OpSelect && in.uses[body] == 1 &&
+		in.value(body) == nil && isZero(body.Args[2]) {
 		cond := s.value(body.Args[0], in)
 		then := s.newBlock(in, nil, true, body.Args[1:2])
 		s.accumulate(a, body.Args[1], then)

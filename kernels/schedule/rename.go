@@ -105,7 +105,8 @@ func (r *renamer) block(body []loop.Stmt, env expr.Subst, depth int) []loop.Stmt
 			env[st.Sym] = s.Expr()
 			out[i] = &loop.LetIndex{Sym: s, Value: v}
 		case *loop.If:
-			out[i] = &loop.If{Cond: value(st.Cond), Then: r.block(st.Then, env, depth), Else: r.block(st.Else, env, depth)}
+			out[i] = &loop.If{Cond: value(st.Cond), Then: r.block(st.Then, env, depth),
+				Else: r.block(st.Else, env, depth)}
 		case *loop.Let:
 			st.Var.Name = r.unique(st.Var.Name)
 			out[i] = loop.Map(st, value, index)

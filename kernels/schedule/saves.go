@@ -54,7 +54,8 @@ func (s *scheduler) saveUnder(red *expr.Expr, n *nest) {
 	}
 	varies := slices.Concat(outer, red.Vars)
 	for _, e := range unguarded(red.Args[0]) {
-		if e.Op == expr.OpReduce || !dear(e) || slices.ContainsFunc(varies, func(v *sym.Symbol) bool { return !on(e, v) }) {
+		if e.Op == expr.OpReduce || !dear(e) ||
+			slices.ContainsFunc(varies, func(v *sym.Symbol) bool { return !on(e, v) }) {
 			continue
 		}
 		again := n.share.Share(expr.SubstIndex(e, toNest))
@@ -86,7 +87,9 @@ func (s *scheduler) saveUnder(red *expr.Expr, n *nest) {
 // reduction runs through itself.
 func (s *scheduler) room(e *expr.Expr, n *nest, last int, inner []*sym.Symbol) (*saved, bool) {
 	for _, out := range n.outs[last:] {
-		taken := slices.ContainsFunc(slices.Collect(maps.Values(s.saves)), func(sv *saved) bool { return sv.buf == out })
+		taken := slices.ContainsFunc(slices.Collect(maps.Values(s.saves)), func(sv *saved) bool {
+			return sv.buf == out
+		})
 		if s.f.Bufs[out].DType == e.DType && !taken {
 			return &saved{e, out, n.at}, true
 		}

@@ -37,23 +37,28 @@ type Options struct {
 // after the other. Every value is computed at the outermost loop where what it
 // depends on is known, and once, but nothing is moved out of the arms of a
 // Select that may not be evaluated without.
-func Build(name string, outs []expr.Tensor, operands []OperandInfo, opts Options) (*loop.Func, error) {
+func Build(name string, outs []expr.Tensor, operands []OperandInfo,
+	opts Options) (*loop.Func, error) {
 	f := &loop.Func{Name: name}
 	for i, t := range outs {
 		if t.Body.DType != t.DType {
-			return nil, fmt.Errorf("%s: output %d is %s, its expression %s", name, i, t.DType, t.Body.DType)
+			return nil, fmt.Errorf("%s: output %d is %s, its expression %s", name, i, t.DType,
+				t.Body.DType)
 		}
 		sizes := make([]sym.Expr, len(t.Vars))
 		for d, v := range t.Vars {
 			sizes[d] = expr.Extent(v)
 		}
-		f.Bufs = append(f.Bufs, loop.Buf{Name: numbered("out", i, len(outs)), DType: t.DType, Role: loop.Out, Len: sym.Mul(sizes...)})
+		f.Bufs = append(f.Bufs, loop.Buf{Name: numbered("out", i, len(outs)), DType: t.DType,
+			Role: loop.Out, Len: sym.Mul(sizes...)})
 	}
 	for i, o := range operands {
-		f.Bufs = append(f.Bufs, loop.Buf{Name: numbered("in", i, len(operands)), DType: o.DType, Role: loop.In, Len: sym.Mul(o.Sizes...)})
+		f.Bufs = append(f.Bufs, loop.Buf{Name: numbered("in", i, len(operands)), DType: o.DType,
+			Role: loop.In, Len: sym.Mul(o.Sizes...)})
 	}
 	for i, d := range opts.Scalars {
-		f.Scalars = append(f.Scalars, &expr.Var{Name: numbered("scalar", i, len(opts.Scalars)), DType: d})
+		f.Scalars = append(f.Scalars, &expr.Var{Name: numbered("scalar", i, len(opts.Scalars)),
+			DType: d})
 	}
 	nests, err := flatten(outs, operands, opts)
 	if err != nil {

@@ -33,7 +33,8 @@ func (n *nest) split() {
 // quotient returns variables for the quotient and the remainder of v by k, which
 // divides its extent.
 func quotient(v *sym.Symbol, k int64) (group, rest *sym.Symbol) {
-	return sym.NewVar(v.Name, sym.FloorDiv(expr.Extent(v), sym.Int(k))), sym.NewVar(v.Name, sym.Int(k))
+	return sym.NewVar(v.Name, sym.FloorDiv(expr.Extent(v), sym.Int(k))),
+		sym.NewVar(v.Name, sym.Int(k))
 }
 
 // groupOf returns by what some reduction divides v, not using it otherwise; 0 if
@@ -78,5 +79,7 @@ func divides(e *expr.Expr, v *sym.Symbol) bool {
 func byQuotient(e *expr.Expr, v *sym.Symbol, k int64) bool {
 	group, rest := quotient(v, k)
 	m := expr.Subst{v: sym.Add(sym.Mul(sym.Int(k), group.Expr()), rest.Expr())}
-	return !slices.ContainsFunc(indexUses(expr.SubstIndex(e, m)), func(x sym.Expr) bool { return x.Uses(rest) })
+	return !slices.ContainsFunc(indexUses(expr.SubstIndex(e, m)), func(x sym.Expr) bool {
+		return x.Uses(rest)
+	})
 }

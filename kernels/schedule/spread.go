@@ -19,8 +19,10 @@ const maxSpread = 8
 // body has another form.
 func (x *interchanger) spread(st *loop.For, body []loop.Stmt, size int64) []loop.Stmt {
 	p := spreader{
-		w:    witness{v: st.Var, vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{st.Var: true}, depth: map[*expr.Var]int{}},
-		over: st, runs: map[*expr.Var][]*run{}, symRuns: map[*sym.Symbol][]*run{}, again: map[*expr.Var]*expr.Expr{}, bufs: map[*expr.Var]int{},
+		w: witness{v: st.Var, vars: map[*expr.Var]bool{},
+			syms: map[*sym.Symbol]bool{st.Var: true}, depth: map[*expr.Var]int{}},
+		over: st, runs: map[*expr.Var][]*run{}, symRuns: map[*sym.Symbol][]*run{},
+		again: map[*expr.Var]*expr.Expr{}, bufs: map[*expr.Var]int{},
 	}
 	p.w.block(body, 0)
 	items := p.items(body)
@@ -133,7 +135,8 @@ func chosen(st *loop.If) []loop.Stmt {
 		if !trivial(a.Value) || a.Var.Len > 0 {
 			return []loop.Stmt{st}
 		}
-		out = append(out, &loop.Assign{Var: a.Var, Value: expr.Select(expr.Get(cond), a.Value, expr.Get(a.Var))})
+		out = append(out, &loop.Assign{Var: a.Var, Value: expr.Select(expr.Get(cond), a.Value,
+			expr.Get(a.Var))})
 	}
 	return out
 }
@@ -204,7 +207,8 @@ func (p *spreader) place(f *loop.Func, size int64) bool {
 func (p *spreader) loaded(f *loop.Func, v *expr.Var) *expr.Expr {
 	for _, st := range p.runs[v][0].stmts {
 		let, ok := st.(*loop.Let)
-		if ok && let.Var == v && !let.Mutable && let.Value != nil && let.Value.Op == expr.OpLoad && f.Bufs[let.Value.Buf].Role == loop.In {
+		if ok && let.Var == v && !let.Mutable && let.Value != nil && let.Value.Op == expr.OpLoad &&
+			f.Bufs[let.Value.Buf].Role == loop.In {
 			coef, rest, linear := let.Value.Coords[0].Coef(p.w.v)
 			if linear && coef.Is(1) && !p.w.index(rest) {
 				return let.Value
@@ -222,14 +226,17 @@ func (p *spreader) emit(items []item) []loop.Stmt {
 			out = append(out, it.same)
 		case it.run != nil:
 			if body := p.stmts(it.run.stmts); len(body) > 0 {
-				out = append(out, &loop.For{Var: p.over.Var, Extent: p.over.Extent, Body: body, Strip: true})
+				out = append(out, &loop.For{Var: p.over.Var, Extent: p.over.Extent, Body: body,
+					Strip: true})
 			}
 		default:
 			switch st := it.around.(type) {
 			case *loop.For:
-				out = append(out, &loop.For{Var: st.Var, Extent: st.Extent, Body: p.emit(it.body), Unroll: st.Unroll})
+				out = append(out, &loop.For{Var: st.Var, Extent: st.Extent, Body: p.emit(it.body),
+					Unroll: st.Unroll})
 			case *loop.If:
-				out = append(out, &loop.If{Cond: st.Cond, Then: p.emit(it.body), Else: p.emit(it.other)})
+				out = append(out, &loop.If{Cond: st.Cond, Then: p.emit(it.body),
+					Else: p.emit(it.other)})
 			}
 		}
 	}
@@ -258,7 +265,8 @@ func (p *spreader) stmts(body []loop.Stmt) []loop.Stmt {
 				continue
 			}
 		case *loop.If:
-			out = append(out, &loop.If{Cond: p.value(st.Cond), Then: p.stmts(st.Then), Else: p.stmts(st.Else)})
+			out = append(out, &loop.If{Cond: p.value(st.Cond), Then: p.stmts(st.Then),
+				Else: p.stmts(st.Else)})
 			continue
 		}
 		out = append(out, loop.Map(st, p.value, func(x sym.Expr) sym.Expr { return x }))

@@ -151,13 +151,16 @@ func (t *tabulator) loop(l *loop.For) {
 			if used[st.Var] {
 				k := scratch(t.f, "table", v.DType, l.Extent)
 				fill.Body = append(fill.Body, &loop.Store{Buf: k, At: at, Value: expr.Get(v)})
-				body = append(body, &loop.Let{Var: st.Var, Value: expr.At(k, v.DType, l.Var.Expr())})
+				body = append(body, &loop.Let{Var: st.Var, Value: expr.At(k, v.DType,
+					l.Var.Expr())})
 				tables++
 			}
 		case *loop.LetIndex:
 			k := scratch(t.f, "table", ir.Int32, l.Extent)
-			fill.Body = append(fill.Body, &loop.Store{Buf: k, At: at, Value: expr.Cast(ir.Int32, value(st.Value))})
-			body = append(body, &loop.LetIndex{Sym: st.Sym, Value: expr.Cast(ir.Int64, expr.At(k, ir.Int32, l.Var.Expr()))})
+			fill.Body = append(fill.Body, &loop.Store{Buf: k, At: at, Value: expr.Cast(ir.Int32,
+				value(st.Value))})
+			body = append(body, &loop.LetIndex{Sym: st.Sym, Value: expr.Cast(ir.Int64,
+				expr.At(k, ir.Int32, l.Var.Expr()))})
 			tables++
 		}
 	}

@@ -28,7 +28,8 @@ func TestFunctions(t *testing.T) {
 		for i := range int64(n) {
 			switch {
 			case i%3 == 0: // any bits
-				eval.Put(ir.Float32, in, i, eval.Value{F: float64(math.Float32frombits(r.Uint32()))})
+				eval.Put(ir.Float32, in, i,
+					eval.Value{F: float64(math.Float32frombits(r.Uint32()))})
 			case i%3 == 1:
 				eval.Put(ir.Float32, in, i, eval.Value{F: float64(float32(2 * r.NormFloat64()))})
 			}
@@ -36,8 +37,11 @@ func TestFunctions(t *testing.T) {
 		count := sym.Int(n)
 		i := sym.NewVar("i", count)
 		want := make([]byte, len(in))
-		f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "y", DType: ir.Float32, Role: loop.Out, Len: count}, {Name: "x", DType: ir.Float32, Role: loop.In, Len: count}},
-			Body: []loop.Stmt{&loop.For{Var: i, Extent: count, Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, expr.At(1, ir.Float32, i.Expr()))}}}}}
+		f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "y", DType: ir.Float32, Role: loop.Out,
+			Len: count}, {Name: "x", DType: ir.Float32, Role: loop.In, Len: count}},
+			Body: []loop.Stmt{&loop.For{Var: i, Extent: count,
+				Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn,
+					expr.At(1, ir.Float32, i.Expr()))}}}}}
 		if err := eval.Run(f, [][]byte{want, in}, nil, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +65,8 @@ func TestFunctions(t *testing.T) {
 			bad := 0
 			for i := range got {
 				w := float32(eval.Get(ir.Float32, want, int64(i)).F)
-				if math.Float32bits(got[i]) != math.Float32bits(w) && (w == w || got[i] == got[i]) && bad < 5 {
+				if math.Float32bits(got[i]) != math.Float32bits(w) && (w == w ||
+					got[i] == got[i]) && bad < 5 {
 					bad++
 					t.Errorf("level %d: %s(%g) is %g, want %g", level, name, x[i], got[i], w)
 				}

@@ -10,7 +10,8 @@ import (
 )
 
 // moves are the primitives that TestMoves and TestReductions cover.
-var moves = []string{"Transpose", "Iota", "Load", "Store", "Gather", "Sum", "Dot", "SumInt", "Largest", "Smallest", "Any", "All"}
+var moves = []string{"Transpose", "Iota", "Load", "Store", "Gather", "Sum", "Dot", "SumInt",
+	"Largest", "Smallest", "Any", "All"}
 
 func equal[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
@@ -63,7 +64,9 @@ func TestReductions(t *testing.T) {
 			top, low = max(top, x), min(low, x)
 			some, all = some || !oks[i], all && oks[i]
 		}
-		pairs := func(s [8]float32) float32 { return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) }
+		pairs := func(s [8]float32) float32 {
+			return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+		}
 		if got, want := strip.Sum(3, a), 3+pairs(sums); got != want {
 			t.Errorf("sum of %d: got %g, want %g", n, got, want)
 		}
@@ -91,7 +94,8 @@ func TestReductions(t *testing.T) {
 			continue
 		}
 		a[r.IntN(n)] = float32(math.NaN())
-		for _, x := range []float32{strip.Largest(0, a), strip.Smallest(0, a), strip.Largest(float32(math.NaN()), b[:1])} {
+		for _, x := range []float32{strip.Largest(0, a), strip.Smallest(0, a),
+			strip.Largest(float32(math.NaN()), b[:1])} {
 			if x == x {
 				t.Errorf("extremum of %d with NaN: got %g", n, x)
 			}

@@ -77,19 +77,27 @@ func numeric[T strip.Numeric]() []prim {
 	most, least := binaryOf(expr.Max), binaryOf(expr.Min)
 	eq, ne, lt, le := binaryOf(expr.Eq), binaryOf(expr.Ne), binaryOf(expr.Lt), binaryOf(expr.Le)
 	return append(choices[T](), []prim{
-		{name: "Add", fn: strip.Add[T], e: add}, {name: "AddScalar", fn: strip.AddScalar[T], e: add},
-		{name: "Sub", fn: strip.Sub[T], e: sub}, {name: "SubScalar", fn: strip.SubScalar[T], e: sub}, {name: "ScalarSub", fn: strip.ScalarSub[T], e: sub},
-		{name: "Mul", fn: strip.Mul[T], e: mul}, {name: "MulScalar", fn: strip.MulScalar[T], e: mul},
-		{name: "Max", fn: strip.Max[T], e: most}, {name: "MaxScalar", fn: strip.MaxScalar[T], e: most}, {name: "ScalarMax", fn: strip.ScalarMax[T], e: most},
-		{name: "Min", fn: strip.Min[T], e: least}, {name: "MinScalar", fn: strip.MinScalar[T], e: least}, {name: "ScalarMin", fn: strip.ScalarMin[T], e: least},
-		{name: "Larger", fn: strip.Larger[T], e: binaryOf(extreme(expr.Gt))}, {name: "Smaller", fn: strip.Smaller[T], e: binaryOf(extreme(expr.Lt))},
+		{name: "Add", fn: strip.Add[T], e: add},
+		{name: "AddScalar", fn: strip.AddScalar[T], e: add},
+		{name: "Sub", fn: strip.Sub[T], e: sub}, {name: "SubScalar", fn: strip.SubScalar[T],
+			e: sub}, {name: "ScalarSub", fn: strip.ScalarSub[T], e: sub},
+		{name: "Mul", fn: strip.Mul[T], e: mul},
+		{name: "MulScalar", fn: strip.MulScalar[T], e: mul},
+		{name: "Max", fn: strip.Max[T], e: most}, {name: "MaxScalar", fn: strip.MaxScalar[T],
+			e: most}, {name: "ScalarMax", fn: strip.ScalarMax[T], e: most},
+		{name: "Min", fn: strip.Min[T], e: least}, {name: "MinScalar", fn: strip.MinScalar[T],
+			e: least}, {name: "ScalarMin", fn: strip.ScalarMin[T], e: least},
+		{name: "Larger", fn: strip.Larger[T], e: binaryOf(extreme(expr.Gt))},
+		{name: "Smaller", fn: strip.Smaller[T], e: binaryOf(extreme(expr.Lt))},
 		{name: "Neg", fn: strip.Neg[T], e: unaryOf(expr.Neg)},
 		{name: "Eq", fn: strip.Eq[T], e: eq}, {name: "EqScalar", fn: strip.EqScalar[T], e: eq},
 		{name: "Ne", fn: strip.Ne[T], e: ne}, {name: "NeScalar", fn: strip.NeScalar[T], e: ne},
 		{name: "Lt", fn: strip.Lt[T], e: lt}, {name: "LtScalar", fn: strip.LtScalar[T], e: lt},
 		{name: "Le", fn: strip.Le[T], e: le}, {name: "LeScalar", fn: strip.LeScalar[T], e: le},
-		{name: "GtScalar", fn: strip.GtScalar[T], e: binaryOf(expr.Gt)}, {name: "GeScalar", fn: strip.GeScalar[T], e: binaryOf(expr.Ge)},
-		{name: "Convert", fn: strip.Convert[float32, T], e: castTo(ir.Float32)}, {name: "Convert", fn: strip.Convert[float64, T], e: castTo(ir.Float64)},
+		{name: "GtScalar", fn: strip.GtScalar[T], e: binaryOf(expr.Gt)},
+		{name: "GeScalar", fn: strip.GeScalar[T], e: binaryOf(expr.Ge)},
+		{name: "Convert", fn: strip.Convert[float32, T], e: castTo(ir.Float32)},
+		{name: "Convert", fn: strip.Convert[float64, T], e: castTo(ir.Float64)},
 		{name: "Numbers", fn: strip.Numbers[T], e: castTo(dtypeOf(reflect.TypeFor[T]()))},
 	}...)
 }
@@ -104,49 +112,74 @@ func choices[T any]() []prim {
 }
 
 func integer[T strip.Integer]() []prim {
-	and, or, xor, shl, shr := binaryOf(expr.And), binaryOf(expr.Or), binaryOf(expr.Xor), binaryOf(expr.Shl), binaryOf(expr.Shr)
+	and, or, xor, shl, shr := binaryOf(expr.And), binaryOf(expr.Or), binaryOf(expr.Xor),
+		binaryOf(expr.Shl), binaryOf(expr.Shr)
 	return append(numeric[T](), []prim{
 		{name: "AbsInt", fn: strip.AbsInt[T], e: unaryOf(expr.Abs)},
-		{name: "BitAnd", fn: strip.BitAnd[T], e: and}, {name: "BitAndScalar", fn: strip.BitAndScalar[T], e: and},
-		{name: "BitOr", fn: strip.BitOr[T], e: or}, {name: "BitOrScalar", fn: strip.BitOrScalar[T], e: or},
-		{name: "BitXor", fn: strip.BitXor[T], e: xor}, {name: "BitXorScalar", fn: strip.BitXorScalar[T], e: xor},
-		{name: "Shl", fn: strip.Shl[T], e: shl, shifts: true}, {name: "ShlScalar", fn: strip.ShlScalar[T], e: shl, shifts: true},
-		{name: "Shr", fn: strip.Shr[T], e: shr, shifts: true}, {name: "ShrScalar", fn: strip.ShrScalar[T], e: shr, shifts: true},
-		{name: "Convert", fn: strip.Convert[int8, T], e: castTo(ir.Int8)}, {name: "Convert", fn: strip.Convert[uint32, T], e: castTo(ir.Uint32)},
-		{name: "Convert", fn: strip.Convert[int64, T], e: castTo(ir.Int64)}, {name: "Convert", fn: strip.Convert[uint64, T], e: castTo(ir.Uint64)},
-		{name: "Truncate", fn: strip.Truncate[T, float32], e: castTo(dtypeOf(reflect.TypeFor[T]()))},
-		{name: "Truncate", fn: strip.Truncate[T, float64], e: castTo(dtypeOf(reflect.TypeFor[T]()))},
+		{name: "BitAnd", fn: strip.BitAnd[T], e: and}, {name: "BitAndScalar",
+			fn: strip.BitAndScalar[T], e: and},
+		{name: "BitOr", fn: strip.BitOr[T], e: or}, {name: "BitOrScalar", fn: strip.BitOrScalar[T],
+			e: or},
+		{name: "BitXor", fn: strip.BitXor[T], e: xor}, {name: "BitXorScalar",
+			fn: strip.BitXorScalar[T], e: xor},
+		{name: "Shl", fn: strip.Shl[T], e: shl, shifts: true},
+		{name: "ShlScalar", fn: strip.ShlScalar[T], e: shl, shifts: true},
+		{name: "Shr", fn: strip.Shr[T], e: shr, shifts: true},
+		{name: "ShrScalar", fn: strip.ShrScalar[T], e: shr, shifts: true},
+		{name: "Convert", fn: strip.Convert[int8, T], e: castTo(ir.Int8)},
+		{name: "Convert", fn: strip.Convert[uint32, T], e: castTo(ir.Uint32)},
+		{name: "Convert", fn: strip.Convert[int64, T], e: castTo(ir.Int64)},
+		{name: "Convert", fn: strip.Convert[uint64, T], e: castTo(ir.Uint64)},
+		{name: "Truncate", fn: strip.Truncate[T, float32],
+			e: castTo(dtypeOf(reflect.TypeFor[T]()))},
+		{name: "Truncate", fn: strip.Truncate[T, float64],
+			e: castTo(dtypeOf(reflect.TypeFor[T]()))},
 	}...)
 }
 
 func float[T strip.Float]() []prim {
 	div, rem := binaryOf(expr.Div), binaryOf(expr.Rem)
 	return append(numeric[T](), []prim{
-		{name: "Div", fn: strip.Div[T], e: div}, {name: "DivScalar", fn: strip.DivScalar[T], e: div}, {name: "ScalarDiv", fn: strip.ScalarDiv[T], e: div},
-		{name: "Mod", fn: strip.Mod[T], e: rem}, {name: "ModScalar", fn: strip.ModScalar[T], e: rem},
-		{name: "AbsFloat", fn: strip.AbsFloat[T], e: unaryOf(expr.Abs)}, {name: "Sqrt", fn: strip.Sqrt[T], e: unaryOf(expr.Sqrt)},
-		{name: "Floor", fn: strip.Floor[T], e: unaryOf(expr.Floor)}, {name: "Ceil", fn: strip.Ceil[T], e: unaryOf(expr.Ceil)},
-		{name: "Trunc", fn: strip.Trunc[T], e: unaryOf(expr.Trunc)}, {name: "Round", fn: strip.Round[T], e: unaryOf(expr.Round)},
+		{name: "Div", fn: strip.Div[T], e: div}, {name: "DivScalar", fn: strip.DivScalar[T],
+			e: div}, {name: "ScalarDiv", fn: strip.ScalarDiv[T], e: div},
+		{name: "Mod", fn: strip.Mod[T], e: rem},
+		{name: "ModScalar", fn: strip.ModScalar[T], e: rem},
+		{name: "AbsFloat", fn: strip.AbsFloat[T], e: unaryOf(expr.Abs)},
+		{name: "Sqrt", fn: strip.Sqrt[T], e: unaryOf(expr.Sqrt)},
+		{name: "Floor", fn: strip.Floor[T], e: unaryOf(expr.Floor)},
+		{name: "Ceil", fn: strip.Ceil[T], e: unaryOf(expr.Ceil)},
+		{name: "Trunc", fn: strip.Trunc[T], e: unaryOf(expr.Trunc)},
+		{name: "Round", fn: strip.Round[T], e: unaryOf(expr.Round)},
 	}...)
 }
 
 func prims() []prim {
 	fma := func(x []*expr.Expr) *expr.Expr { return expr.FMA(x[0], x[1], x[2]) }
 	list := []prim{
-		{name: "And", fn: strip.And, e: binaryOf(expr.And)}, {name: "Or", fn: strip.Or, e: binaryOf(expr.Or)},
-		{name: "Xor", fn: strip.Xor, e: binaryOf(expr.Xor)}, {name: "Not", fn: strip.Not, e: unaryOf(expr.Not)},
+		{name: "And", fn: strip.And, e: binaryOf(expr.And)}, {name: "Or", fn: strip.Or,
+			e: binaryOf(expr.Or)},
+		{name: "Xor", fn: strip.Xor, e: binaryOf(expr.Xor)}, {name: "Not", fn: strip.Not,
+			e: unaryOf(expr.Not)},
 		{name: "FMAF32", fn: strip.FMAF32, e: fma}, {name: "FMAF64", fn: strip.FMAF64, e: fma},
-		{name: "ThroughInt8", fn: strip.ThroughInt8, e: through(ir.Int8)}, {name: "ThroughUint8", fn: strip.ThroughUint8, e: through(ir.Uint8)},
+		{name: "ThroughInt8", fn: strip.ThroughInt8, e: through(ir.Int8)}, {name: "ThroughUint8",
+			fn: strip.ThroughUint8, e: through(ir.Uint8)},
 		{name: "TruncMulAdd", fn: strip.TruncMulAdd, e: truncated},
-		{name: "Float32Bits", fn: strip.Float32Bits[int32], e: bitcastTo(ir.Int32)}, {name: "Float32Bits", fn: strip.Float32Bits[uint32], e: bitcastTo(ir.Uint32)},
-		{name: "Float64Bits", fn: strip.Float64Bits[int64], e: bitcastTo(ir.Int64)}, {name: "Float64Bits", fn: strip.Float64Bits[uint64], e: bitcastTo(ir.Uint64)},
-		{name: "BitsFloat32", fn: strip.BitsFloat32[int32], e: bitcastTo(ir.Float32)}, {name: "BitsFloat32", fn: strip.BitsFloat32[uint32], e: bitcastTo(ir.Float32)},
-		{name: "BitsFloat64", fn: strip.BitsFloat64[int64], e: bitcastTo(ir.Float64)}, {name: "BitsFloat64", fn: strip.BitsFloat64[uint64], e: bitcastTo(ir.Float64)},
-		{name: "FromF16", fn: strip.FromF16, e: castTo(ir.Float32), halves: ir.Float16}, {name: "ToF16", fn: strip.ToF16, e: castTo(ir.Float16), halves: ir.Float16},
-		{name: "FromBF16", fn: strip.FromBF16, e: castTo(ir.Float32), halves: ir.BFloat16}, {name: "ToBF16", fn: strip.ToBF16, e: castTo(ir.BFloat16), halves: ir.BFloat16},
+		{name: "Float32Bits", fn: strip.Float32Bits[int32], e: bitcastTo(ir.Int32)},
+		{name: "Float32Bits", fn: strip.Float32Bits[uint32], e: bitcastTo(ir.Uint32)},
+		{name: "Float64Bits", fn: strip.Float64Bits[int64], e: bitcastTo(ir.Int64)},
+		{name: "Float64Bits", fn: strip.Float64Bits[uint64], e: bitcastTo(ir.Uint64)},
+		{name: "BitsFloat32", fn: strip.BitsFloat32[int32], e: bitcastTo(ir.Float32)},
+		{name: "BitsFloat32", fn: strip.BitsFloat32[uint32], e: bitcastTo(ir.Float32)},
+		{name: "BitsFloat64", fn: strip.BitsFloat64[int64], e: bitcastTo(ir.Float64)},
+		{name: "BitsFloat64", fn: strip.BitsFloat64[uint64], e: bitcastTo(ir.Float64)},
+		{name: "FromF16", fn: strip.FromF16, e: castTo(ir.Float32), halves: ir.Float16},
+		{name: "ToF16", fn: strip.ToF16, e: castTo(ir.Float16), halves: ir.Float16},
+		{name: "FromBF16", fn: strip.FromBF16, e: castTo(ir.Float32), halves: ir.BFloat16},
+		{name: "ToBF16", fn: strip.ToBF16, e: castTo(ir.BFloat16), halves: ir.BFloat16},
 	}
 	for _, more := range [][]prim{
-		choices[bool](), integer[int8](), integer[uint8](), integer[int16](), integer[uint16](), integer[int32](), integer[uint32](),
+		choices[bool](), integer[int8](), integer[uint8](), integer[int16](), integer[uint16](),
+		integer[int32](), integer[uint32](),
 		integer[int64](), integer[uint64](), float[float32](), float[float64](),
 	} {
 		list = append(list, more...)
@@ -155,8 +188,10 @@ func prims() []prim {
 }
 
 var kinds = map[reflect.Kind]ir.DType{
-	reflect.Bool: ir.Bool, reflect.Int8: ir.Int8, reflect.Uint8: ir.Uint8, reflect.Int16: ir.Int16, reflect.Uint16: ir.Uint16,
-	reflect.Int32: ir.Int32, reflect.Uint32: ir.Uint32, reflect.Int64: ir.Int64, reflect.Uint64: ir.Uint64,
+	reflect.Bool: ir.Bool, reflect.Int8: ir.Int8, reflect.Uint8: ir.Uint8, reflect.Int16: ir.Int16,
+	reflect.Uint16: ir.Uint16,
+	reflect.Int32:  ir.Int32, reflect.Uint32: ir.Uint32, reflect.Int64: ir.Int64,
+	reflect.Uint64:  ir.Uint64,
 	reflect.Float32: ir.Float32, reflect.Float64: ir.Float64,
 }
 
@@ -166,7 +201,8 @@ func dtypeOf(t reflect.Type) ir.DType { return kinds[t.Kind()] }
 func elements(r *rand.Rand, d ir.DType, n int) []byte {
 	out := make([]byte, n*d.Size())
 	for i := range n {
-		special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, 2.5, 0x1p31, -0x1p63, 0x1p64, 1e-310}
+		special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1,
+			0.5, 2.5, 0x1p31, -0x1p63, 0x1p64, 1e-310}
 		v := eval.Value{I: expr.Wrap(d, int64(r.Uint64()))}
 		switch k := r.IntN(2 * len(special)); {
 		case d == ir.Bool:
@@ -200,7 +236,8 @@ func slice(t *testing.T, typ reflect.Type, data []byte) reflect.Value {
 func reference(t *testing.T, p prim, d ir.DType, operands []ir.DType, data [][]byte, n int) []byte {
 	count := sym.Int(int64(n))
 	i := sym.NewVar("i", count)
-	f := &loop.Func{Name: p.name, Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out, Len: count}}}
+	f := &loop.Func{Name: p.name, Bufs: []loop.Buf{{Name: "out", DType: d, Role: loop.Out,
+		Len: count}}}
 	var xs []*expr.Expr
 	bufs := [][]byte{make([]byte, n*d.Size())}
 	for k, od := range operands {
@@ -209,11 +246,13 @@ func reference(t *testing.T, p prim, d ir.DType, operands []ir.DType, data [][]b
 		if size == 1 {
 			at = sym.Int(0)
 		}
-		f.Bufs = append(f.Bufs, loop.Buf{Name: string(rune('a' + k)), DType: od, Role: loop.In, Len: sym.Int(size)})
+		f.Bufs = append(f.Bufs, loop.Buf{Name: string(rune('a' + k)), DType: od, Role: loop.In,
+			Len: sym.Int(size)})
 		xs = append(xs, expr.At(1+k, od, at))
 		bufs = append(bufs, data[k])
 	}
-	f.Body = []loop.Stmt{&loop.For{Var: i, Extent: count, Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: p.e(xs)}}}}
+	f.Body = []loop.Stmt{&loop.For{Var: i, Extent: count,
+		Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: p.e(xs)}}}}
 	if err := eval.Run(f, bufs, nil, nil); err != nil {
 		t.Fatalf("%s: %v", p.name, err)
 	}
@@ -313,7 +352,8 @@ func TestComplete(t *testing.T) {
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || !fn.Name.IsExported() || strings.HasSuffix(e.Name(), "_test.go") || tested[fn.Name.Name] {
+			if !ok || !fn.Name.IsExported() || strings.HasSuffix(e.Name(), "_test.go") ||
+				tested[fn.Name.Name] {
 				continue
 			}
 			if first := fn.Type.Params.List[0].Names[0].Name; first == "dst" || first == "acc" {

@@ -17,7 +17,8 @@ func TestHalfAll(t *testing.T) {
 			to func(uint16) float32
 		}{{ir.Float16, F16ToF32}, {ir.BFloat16, BF16ToF32}} {
 			got, want := c.to(uint16(h)), half.ToFloat32(c.d, uint16(h))
-			if got != want && !(got != got && want != want) || math.Signbit(float64(got)) != math.Signbit(float64(want)) && got == got {
+			if got != want && !(got != got && want != want) ||
+				math.Signbit(float64(got)) != math.Signbit(float64(want)) && got == got {
 				t.Fatalf("%s %#04x: got %g, want %g", c.d, h, got, want)
 			}
 		}
@@ -28,10 +29,12 @@ func TestHalfRounding(t *testing.T) {
 	check := func(x float32) {
 		t.Helper()
 		if got, want := F32ToF16(x), half.FromFloat32(ir.Float16, x); got != want {
-			t.Fatalf("float16 of %g (%#x): got %#04x, want %#04x", x, math.Float32bits(x), got, want)
+			t.Fatalf("float16 of %g (%#x): got %#04x, want %#04x", x, math.Float32bits(x), got,
+				want)
 		}
 		if got, want := F32ToBF16(x), half.FromFloat32(ir.BFloat16, x); got != want {
-			t.Fatalf("bfloat16 of %g (%#x): got %#04x, want %#04x", x, math.Float32bits(x), got, want)
+			t.Fatalf("bfloat16 of %g (%#x): got %#04x, want %#04x", x, math.Float32bits(x), got,
+				want)
 		}
 	}
 	for h := range 1 << 16 { // every value, and what lies just beside the middle of two
@@ -51,7 +54,8 @@ func TestHalfRounding(t *testing.T) {
 func TestFMA32(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	near := func() float32 {
-		return float32(r.IntN(1<<24)) * float32(math.Ldexp(1, r.IntN(60)-30)) * float32(1-2*r.IntN(2))
+		return float32(r.IntN(1<<24)) * float32(math.Ldexp(1, r.IntN(60)-30)) *
+			float32(1-2*r.IntN(2))
 	}
 	for range 1 << 18 {
 		a, b, c := near(), near(), near()
@@ -63,7 +67,9 @@ func TestFMA32(t *testing.T) {
 }
 
 func TestToInt(t *testing.T) {
-	for _, x := range []float64{0, 1.9, -1.9, -0x1p31, -0x1p31 - 0.5, -0x1p31 - 1, 0x1p31 - 0.5, 0x1p31, 0x1p40, 0x1p62, -0x1p63, 0x1p63, 0x1p64, 0x1p63 + 0x1p40, math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+	for _, x := range []float64{0, 1.9, -1.9, -0x1p31, -0x1p31 - 0.5, -0x1p31 - 1, 0x1p31 - 0.5,
+		0x1p31, 0x1p40, 0x1p62, -0x1p63, 0x1p63, 0x1p64, 0x1p63 + 0x1p40, math.NaN(), math.Inf(1),
+		math.Inf(-1), 1e300} {
 		convert := func(d ir.DType) int64 { return expr.Convert(expr.Value{F: x}, ir.Float64, d).I }
 		if got, want := int64(ToInt32(x)), convert(ir.Int32); got != want {
 			t.Errorf("int32 of %g: got %d, want %d", x, got, want)
@@ -83,7 +89,8 @@ func TestFloorDivMod(t *testing.T) {
 			if b == 0 {
 				continue
 			}
-			if q := FloorDiv(a, b); q != int(math.Floor(float64(a)/float64(b))) || FloorMod(a, b) != a-b*q {
+			if q := FloorDiv(a, b); q != int(math.Floor(float64(a)/float64(b))) ||
+				FloorMod(a, b) != a-b*q {
 				t.Errorf("%d, %d: got %d, %d", a, b, q, FloorMod(a, b))
 			}
 		}

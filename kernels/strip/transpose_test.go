@@ -29,7 +29,8 @@ func TestTranspose(t *testing.T) {
 			got := slices.Clone(before)
 			Transpose(got, dstStep, src, srcStep, rows, cols)
 			if !slices.EqualFunc(got, want, sameFloat) {
-				t.Errorf("%d by %d from %d to %d, level %d: got %v, want %v", rows, cols, srcStep, dstStep, level, got, want)
+				t.Errorf("%d by %d from %d to %d, level %d: got %v, want %v", rows, cols, srcStep,
+					dstStep, level, got, want)
 			}
 		})
 	}
@@ -63,7 +64,8 @@ func BenchmarkTranspose(b *testing.B) {
 				for b.Loop() {
 					Transpose(dst, n[0], src, n[1], n[0], n[1])
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n[0]*n[1]), "ns/element")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n[0]*n[1]),
+					"ns/element")
 			})
 		})
 	}

@@ -19,8 +19,10 @@ func lengths() []int {
 
 // draw returns a number of any kind.
 func draw(r *rand.Rand) float32 {
-	special := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
-		1, -1, 0.5, 1.5, 2.5, -2.5, 1e-45, -1e-40, math.MaxFloat32, -math.MaxFloat32, 0x1p31, -0x1p31, 0x1p23 + 1}
+	special := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)),
+		float32(math.Inf(-1)), float32(math.NaN()),
+		1, -1, 0.5, 1.5, 2.5, -2.5, 1e-45, -1e-40, math.MaxFloat32, -math.MaxFloat32, 0x1p31,
+		-0x1p31, 0x1p23 + 1}
 	switch k := r.IntN(3 * len(special)); {
 	case k < len(special):
 		return special[k]
@@ -48,19 +50,24 @@ func fill(r *rand.Rand, v reflect.Value) {
 
 // vectorized are the primitives with vector forms that work element by element.
 var vectorized = map[string]any{
-	"Add": Add[float32], "AddScalar": AddScalar[float32], "Sub": Sub[float32], "SubScalar": SubScalar[float32], "ScalarSub": ScalarSub[float32],
-	"Mul": Mul[float32], "MulScalar": MulScalar[float32], "Div": Div[float32], "DivScalar": DivScalar[float32], "ScalarDiv": ScalarDiv[float32],
+	"Add": Add[float32], "AddScalar": AddScalar[float32], "Sub": Sub[float32],
+	"SubScalar": SubScalar[float32], "ScalarSub": ScalarSub[float32],
+	"Mul": Mul[float32], "MulScalar": MulScalar[float32], "Div": Div[float32],
+	"DivScalar": DivScalar[float32], "ScalarDiv": ScalarDiv[float32],
 	"Max": Max[float32], "MaxScalar": MaxScalar[float32], "ScalarMax": ScalarMax[float32],
 	"Min": Min[float32], "MinScalar": MinScalar[float32], "ScalarMin": ScalarMin[float32],
 	"Larger": Larger[float32], "Smaller": Smaller[float32], "FMAF32": FMAF32,
 	"ThroughInt8": ThroughInt8, "ThroughUint8": ThroughUint8,
 	"Neg": Neg[float32], "AbsFloat": AbsFloat[float32], "Sqrt": Sqrt[float32],
-	"Floor": Floor[float32], "Ceil": Ceil[float32], "Trunc": Trunc[float32], "Round": Round[float32],
-	"Eq": Eq[float32], "Ne": Ne[float32], "Lt": Lt[float32], "Le": Le[float32],
-	"EqScalar": EqScalar[float32], "NeScalar": NeScalar[float32], "LtScalar": LtScalar[float32], "LeScalar": LeScalar[float32],
+	"Floor": Floor[float32], "Ceil": Ceil[float32], "Trunc": Trunc[float32],
+	"Round": Round[float32],
+	"Eq":    Eq[float32], "Ne": Ne[float32], "Lt": Lt[float32], "Le": Le[float32],
+	"EqScalar": EqScalar[float32], "NeScalar": NeScalar[float32], "LtScalar": LtScalar[float32],
+	"LeScalar": LeScalar[float32],
 	"GtScalar": GtScalar[float32], "GeScalar": GeScalar[float32],
-	"Select": Select[float32], "SelectScalar": SelectScalar[float32], "ScalarSelect": ScalarSelect[float32],
-	"Convert": Convert[float32, int32],
+	"Select": Select[float32], "SelectScalar": SelectScalar[float32],
+	"ScalarSelect": ScalarSelect[float32],
+	"Convert":      Convert[float32, int32],
 }
 
 // Every form of a primitive gives the bits that the plain one does and leaves
@@ -111,7 +118,8 @@ func TestForms(t *testing.T) {
 			plain(func() { want = run() })
 			levels(func(level int) {
 				if got := run(); !same(got, want) {
-					t.Errorf("%s of %d, level %d: got %v, want %v of %v", name, n, level, got, want, args)
+					t.Errorf("%s of %d, level %d: got %v, want %v of %v", name, n, level, got,
+						want, args)
 				}
 			})
 		}
@@ -147,12 +155,14 @@ func TestExtremes(t *testing.T) {
 			}
 		}
 		acc := draw(r)
-		for name, f := range map[string]func(acc float32, a []float32) float32{"Largest": Largest[float32], "Smallest": Smallest[float32]} {
+		for name, f := range map[string]func(acc float32, a []float32) float32{
+			"Largest": Largest[float32], "Smallest": Smallest[float32]} {
 			var want float32
 			plain(func() { want = f(acc, a) })
 			levels(func(level int) {
 				if got := f(acc, a); !sameFloat(got, want) {
-					t.Errorf("%s at level %d: got %v, want %v of %v and %v", name, level, got, want, acc, a)
+					t.Errorf("%s at level %d: got %v, want %v of %v and %v", name, level, got,
+						want, acc, a)
 				}
 			})
 		}

@@ -14,14 +14,18 @@ import (
 // convolution, a copy with those is made in scratch. Its results have their
 // channels innermost.
 func ConvAround() *Kernel {
-	return &Kernel{Name: "conv2d_around_f32", InBands: flatInBands, Go: "rows.ConvAround", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+	return &Kernel{Name: "conv2d_around_f32", InBands: flatInBands, Go: "rows.ConvAround",
+		Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true,
+		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
 		Match: func(r *Request) *Instance { return matchAround(r, true) }}
 }
 
 // ConvAroundPlanes is ConvAround for row-major results.
 func ConvAroundPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAroundPlanes", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
-		Match: func(r *Request) *Instance { return matchAround(r, false) }}
+	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAroundPlanes",
+		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
+		Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
+		Match:   func(r *Request) *Instance { return matchAround(r, false) }}
 }
 
 func matchAround(r *Request, last bool) *Instance {
@@ -103,7 +107,8 @@ func matchAround(r *Request, last bool) *Instance {
 	if !cv.constants(r) {
 		return nil
 	}
-	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols, Group: cv.cout, Column: 1}
+	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
+		Group: cv.cout, Column: 1}
 	out := sym.Mul(rows.out, cols.out)
 	yw, yc := one, out
 	if cv.yLast {
@@ -119,13 +124,19 @@ func matchAround(r *Request, last bool) *Instance {
 	}
 	given = sym.Mul(n(pixel), given)
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cin", n(cin)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
-			{"outer", n(outer)}, {"middle", n(middle)}, {"depth", n(depth)}, {"xb", sym.Mul(n(cv.groups*cin), rows.in, cols.in)}, {"xg", xg},
-			{"xOuter", xOuter}, {"xMiddle", xMiddle}, {"xh", sym.Mul(rows.stride, xh)}, {"xw", sym.Mul(cols.stride, n(pixel))}, {"yw", yw}, {"yc", yc},
-			{"planes", n(planes)}, {"gh", gh}, {"gw", gw}, {"ih", rows.in}, {"iw", sym.Mul(cols.in, n(pixel))}, {"ph", rows.pad}, {"pw", sym.Mul(cols.pad, n(pixel))},
+		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cin", n(cin)},
+			{"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
+			{"outer", n(outer)}, {"middle", n(middle)}, {"depth", n(depth)},
+			{"xb", sym.Mul(n(cv.groups*cin), rows.in, cols.in)}, {"xg", xg},
+			{"xOuter", xOuter}, {"xMiddle", xMiddle}, {"xh", sym.Mul(rows.stride, xh)},
+			{"xw", sym.Mul(cols.stride, n(pixel))}, {"yw", yw}, {"yc", yc},
+			{"planes", n(planes)}, {"gh", gh}, {"gw", gw}, {"ih", rows.in},
+			{"iw", sym.Mul(cols.in, n(pixel))}, {"ph", rows.pad},
+			{"pw", sym.Mul(cols.pad, n(pixel))},
 			{"given", given}, {"pixel", n(pixel)}, {"uh", up[0]}, {"uw", up[1]}},
 		Operands: []int{cv.x},
-		Packed:   []Packed{inPanels("w", s, cv.weights, cv.w), inPanels("bias", bias, cv.bias, cv.biasFrom()...)},
+		Packed: []Packed{inPanels("w", s, cv.weights, cv.w), inPanels("bias", bias, cv.bias,
+			cv.biasFrom()...)},
 		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)},
 		Tile:     r.Target.tile(),
 		Scratch:  sym.Max(sym.Int(4), sym.Mul(sym.Int(4), n(planes), gh, gw)),
@@ -136,7 +147,8 @@ func matchAround(r *Request, last bool) *Instance {
 	}
 	// Vectors do four times what numbers do. Loops around short runs, results by
 	// way of sums, and panels that are not full come on top.
-	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) * float64(max(lanes, cv.cout)) / float64(cv.cout)
+	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) * float64(max(lanes, cv.cout)) /
+		float64(cv.cout)
 	if !cv.yLast {
 		in.Cost *= 1.25
 	}
@@ -157,7 +169,8 @@ func transposedOf(r *Request) (cv *convolution, up [2]sym.Expr) {
 		return nil, up
 	}
 	x, w, y := c.Tensor("input"), c.Tensor("weight"), c.Outs[0]
-	if !c.Bool("transposed") || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 || x.Rank() != w.Rank() {
+	if !c.Bool("transposed") || !allFloat32(c) || w.Rank() < 3 || w.Rank() > 4 ||
+		x.Rank() != w.Rank() {
 		return nil, up
 	}
 	sizes, ok := w.StaticSizes()
@@ -166,8 +179,10 @@ func transposedOf(r *Request) (cv *convolution, up [2]sym.Expr) {
 		return nil, up
 	}
 	one := sym.Int(1)
-	cv = &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"), batch: x.Sizes[0], turned: true,
-		groups: int(groups), cin: int(sizes[0] / groups), cout: int(sizes[1]), kernel: [2]int{1, int(sizes[len(sizes)-1])}}
+	cv = &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
+		batch: x.Sizes[0], turned: true,
+		groups: int(groups), cin: int(sizes[0] / groups), cout: int(sizes[1]),
+		kernel: [2]int{1, int(sizes[len(sizes)-1])}}
 	cv.xLast, cv.yLast = r.order(cv.x) != nil, r.Out != nil
 	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one}
 	up = [2]sym.Expr{one, one}

@@ -13,21 +13,24 @@ import (
 // dimension is the innermost. All sizes may be dynamic but those of embeddings
 // and the number of heads.
 func Attention() *Kernel {
-	return attention("attention_f32", "rows.Attention", "", []string{"q", "k", "v"}, func(c *ops.Call) bool { return !c.Has("attn_mask") })
+	return attention("attention_f32", "rows.Attention", "", []string{"q", "k", "v"},
+		func(c *ops.Call) bool { return !c.Has("attn_mask") })
 }
 
 // AttentionAdded is Attention with a mask that is added to the scores.
 func AttentionAdded() *Kernel {
-	return attention("attention_added_f32", "rows.AttentionAdded", "Add", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
+	return attention("attention_added_f32", "rows.AttentionAdded", "Add", []string{"q", "k", "v",
+		"mask"}, func(c *ops.Call) bool {
 		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Float32
 	})
 }
 
 // AttentionKept is Attention with a mask that tells which scores count.
 func AttentionKept() *Kernel {
-	return attention("attention_kept_f32", "rows.AttentionKept", "SelectScalar", []string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
-		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Bool
-	})
+	return attention("attention_kept_f32", "rows.AttentionKept", "SelectScalar",
+		[]string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
+			return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Bool
+		})
 }
 
 // attention is a kernel of attention, mask being the primitive that Go's masks
@@ -37,7 +40,9 @@ func attention(name, function, mask string, operands []string, is func(*ops.Call
 	if mask != "" {
 		strips = append(strips, mask)
 	}
-	return &Kernel{Name: name, Go: function, Strips: strips, RunChannels: true, Operands: operands, Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"}, Phases: []string{"units"}, Whole: true,
+	return &Kernel{Name: name, Go: function, Strips: strips, RunChannels: true, Operands: operands,
+		Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"},
+		Phases:  []string{"units"}, Whole: true,
 		Match: func(r *Request) *Instance {
 			if a, ok := ops.AttentionOf(r.Call); ok && is(r.Call) {
 				return matchAttention(r, a)
@@ -68,7 +73,8 @@ func matchAttention(r *Request, a ops.Attends) *Instance {
 	batch, heads := lead(y, 0), lead(y, 1)
 	room, behind := attentionRoom(r.Target, s, e, ev)
 	in := &Instance{
-		Params: []Param{{"batch", batch}, {"heads", heads}, {"l", y.Sizes[n-2]}, {"s", s}, {"depth", sym.Int(e)}, {"values", sym.Int(ev)},
+		Params: []Param{{"batch", batch}, {"heads", heads}, {"l", y.Sizes[n-2]}, {"s", s},
+			{"depth", sym.Int(e)}, {"values", sym.Int(ev)},
 			{"causal", truth(a.Causal)}, {"rests", truth(a.Rests)}, {"room", room}},
 		Packed:   []Packed{packed("scale", []float32{float32(a.Scale), float32(a.None)})},
 		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)},
@@ -80,7 +86,8 @@ func matchAttention(r *Request, a ops.Attends) *Instance {
 		in.Params = append(in.Params, Param{"behind", behind})
 	}
 	in.Cost = cost(in.MACs)
-	for _, x := range []struct{ operand, short string }{{"query", "q"}, {"key", "k"}, {"value", "v"}} {
+	for _, x := range []struct{ operand, short string }{{"query", "q"}, {"key", "k"},
+		{"value", "v"}} {
 		t := c.Tensor(x.operand)
 		at := c.Operand(x.operand)
 		steps, ok := stepsOf(t, r.order(at))
@@ -107,7 +114,8 @@ func matchAttention(r *Request, a ops.Attends) *Instance {
 		if !okb || !okh {
 			return nil
 		}
-		in.Params = append(in.Params, Param{x.short + "b", b}, Param{x.short + "h", h}, Param{x.short + "l", steps[2]})
+		in.Params = append(in.Params, Param{x.short + "b", b}, Param{x.short + "h", h},
+			Param{x.short + "l", steps[2]})
 	}
 	out, ok := stepsOf(y, r.Out)
 	if !ok || !out[3].Is(1) {
@@ -124,8 +132,10 @@ func matchAttention(r *Request, a ops.Attends) *Instance {
 // scratch, and in C at which of them its queries are.
 func attentionRoom(t Target, s sym.Expr, depth, values int64) (room, behind sym.Expr) {
 	if t.Lang == "go" { // keys and values in panels, and the scores of some queries
-		across := sym.Mul(sym.Int(rowsCols), sym.FloorDiv(sym.Add(s, sym.Int(rowsCols-1)), sym.Int(rowsCols)))
-		return sym.Add(sym.Mul(across, sym.Int(depth)), sym.Mul(s, sym.Int(goQueries+roundUp(values, rowsCols/2)))), behind
+		across := sym.Mul(sym.Int(rowsCols), sym.FloorDiv(sym.Add(s, sym.Int(rowsCols-1)),
+			sym.Int(rowsCols)))
+		return sym.Add(sym.Mul(across, sym.Int(depth)),
+			sym.Mul(s, sym.Int(goQueries+roundUp(values, rowsCols/2)))), behind
 	}
 	behind = sym.Mul(sym.Int(rowsCols), s)
 	room = sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(depth)))
@@ -225,7 +235,10 @@ func truth(b bool) sym.Expr {
 func Whole(kernels []*Kernel, target Target) func(*ops.Call) bool {
 	return func(c *ops.Call) bool {
 		for _, k := range kernels {
-			if k.Whole && k.Match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) { return nil, false }}) != nil {
+			if k.Whole &&
+				k.Match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) {
+					return nil, false
+				}}) != nil {
 				return true
 			}
 		}

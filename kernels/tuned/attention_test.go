@@ -62,9 +62,11 @@ func attentionTrials(r *rand.Rand, count int, kernel string) []*trial {
 			tr.op = ops.Attention
 			args = written(r, args)
 		}
-		tr.sample = ops.NewSample(append([]any{"query", sizes(h*group, queries, e), "key", sizes(h, keys, e), "value", sizes(h, keys, ev)}, args...)...)
+		tr.sample = ops.NewSample(append([]any{"query", sizes(h*group, queries, e), "key",
+			sizes(h, keys, e), "value", sizes(h, keys, ev)}, args...)...)
 		tr.constant = []bool{false, false, false, false}
-		tr.name = fmt.Sprintf("%s %d: %d·%d·%d of %d by %d, %d to %d", kernel, i, b, h, group, l, s, e, ev)
+		tr.name = fmt.Sprintf("%s %d: %d·%d·%d of %d by %d, %d to %d", kernel, i, b, h, group,
+			l, s, e, ev)
 		out = append(out, tr)
 	}
 	return out
@@ -79,7 +81,8 @@ func written(r *rand.Rand, args []any) []any {
 			mask = args[i+1]
 		}
 	}
-	return []any{"attn_mask", mask, "scale", 0.5, "none", pick(r, -1e30, -2.5), "rests", r.IntN(2) == 0}
+	return []any{"attn_mask", mask, "scale", 0.5, "none", pick(r, -1e30, -2.5), "rests",
+		r.IntN(2) == 0}
 }
 
 // maskOf is a mask of as many dimensions or fewer, some of which repeat.
@@ -98,7 +101,9 @@ func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Ex
 func TestWhole(t *testing.T) {
 	speed := tuned.Target{Lang: "c", Name: "generic", Speed: true}
 	few := func(sizes ...int64) ops.Input { sizes[2] = 16; return static(sizes...) }
-	double := func(sizes ...int64) ops.Input { return ops.Tensor(ir.Float64, ops.Values{}, sizes...) }
+	double := func(sizes ...int64) ops.Input {
+		return ops.Tensor(ir.Float64, ops.Values{}, sizes...)
+	}
 	for _, c := range []struct {
 		name   string
 		target tuned.Target

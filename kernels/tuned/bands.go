@@ -63,10 +63,14 @@ func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
 			ask := *r
 			ask.Rows = &rows
 			ask.Later = func(int) bool { return true } // they are packed already
-			if part = in.Kernel.Match(&ask); part == nil || !slices.EqualFunc(part.Params, in.Params, func(a, b Param) bool { return a.Name == b.Name }) {
+			if part = in.Kernel.Match(&ask); part == nil ||
+				!slices.EqualFunc(part.Params, in.Params, func(a, b Param) bool {
+					return a.Name == b.Name
+				}) {
 				return nil
 			}
-			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel, in.Epilogue, in.Packed, in.Begun, in.Divided
+			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel,
+				in.Epilogue, in.Packed, in.Begun, in.Divided
 			made[rows] = part
 		}
 		out = append(out, part)
@@ -159,7 +163,8 @@ func edgesAlone(whole Window, kernel, dilation int64, bands []Rows) bool {
 	for _, most := range tileRows[1:] { // of two rows none goes downwards
 		var parts []bool
 		for _, band := range bands {
-			w := Window{In: band.In, Out: band.Out, Stride: whole.Stride, Reach: whole.Reach, Pad: band.Pad}
+			w := Window{In: band.In, Out: band.Out, Stride: whole.Stride, Reach: whole.Reach,
+				Pad: band.Pad}
 			parts = append(parts, w.alone(kernel, dilation, most)...)
 		}
 		if !slices.Equal(parts, whole.alone(kernel, dilation, most)) {

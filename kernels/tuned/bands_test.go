@@ -17,7 +17,8 @@ func TestLastAlone(t *testing.T) {
 				rows = min(length, n-q)
 			}
 			if got := lastAlone(n, most); got != (rows == 1) {
-				t.Errorf("%d results in tiles of %d: the last has %d, lastAlone says %v", n, most, rows, got)
+				t.Errorf("%d results in tiles of %d: the last has %d, lastAlone says %v", n,
+					most, rows, got)
 			}
 		}
 	}
@@ -31,12 +32,16 @@ func TestAloneRows(t *testing.T) {
 		bands []Rows
 		same  bool
 	}{
-		{[]Rows{{In: 6, Out: 5, Pad: 1}, {In: 6, Out: 5}}, true},                   // 1+4, 4+1
-		{[]Rows{{In: 3, Out: 2, Pad: 1}, {In: 6, Out: 4}, {In: 5, Out: 4}}, false}, // the second row is alone
-		{[]Rows{{In: 9, Out: 8, Pad: 1}, {In: 3, Out: 2}}, false},                  // the last but one is
-		{[]Rows{{In: 4, Out: 3, Pad: 1}, {In: 6, Out: 4}, {In: 4, Out: 3}}, true},  // 1+2, 4, 2+1
-		{[]Rows{{In: 4, Out: 3, Pad: 1}, {In: 3, Out: 1}, {In: 7, Out: 6}}, false}, // one row in the middle
-		{[]Rows{{In: 10, Out: 9, Pad: 1}, {In: 2, Out: 1}}, true},                  // the last row is alone in whole too
+		{[]Rows{{In: 6, Out: 5, Pad: 1}, {In: 6, Out: 5}}, true}, // 1+4, 4+1
+		// the second row is alone
+		{[]Rows{{In: 3, Out: 2, Pad: 1}, {In: 6, Out: 4}, {In: 5, Out: 4}}, false},
+		// the last but one is
+		{[]Rows{{In: 9, Out: 8, Pad: 1}, {In: 3, Out: 2}}, false},
+		{[]Rows{{In: 4, Out: 3, Pad: 1}, {In: 6, Out: 4}, {In: 4, Out: 3}}, true}, // 1+2, 4, 2+1
+		// one row in the middle
+		{[]Rows{{In: 4, Out: 3, Pad: 1}, {In: 3, Out: 1}, {In: 7, Out: 6}}, false},
+		// the last row is alone in whole too
+		{[]Rows{{In: 10, Out: 9, Pad: 1}, {In: 2, Out: 1}}, true},
 	} {
 		if got := edgesAlone(whole, 3, 1, c.bands); got != c.same {
 			t.Errorf("%v: %v", c.bands, got)
@@ -47,7 +52,8 @@ func TestAloneRows(t *testing.T) {
 // Bands are worth their calls where images are larger than the cache and what a
 // band holds is not, less so if threads have to wait for each other.
 func TestGain(t *testing.T) {
-	large := BandCost{Calls: 3, Shared: 3, Bands: 7, Images: []int64{4 << 20, 1 << 20}, Held: 900 << 10, Copied: 43 << 10}
+	large := BandCost{Calls: 3, Shared: 3, Bands: 7, Images: []int64{4 << 20, 1 << 20},
+		Held: 900 << 10, Copied: 43 << 10}
 	one := Target{}
 	gain := one.Gain(large)
 	if gain < 100_000 {
@@ -72,8 +78,10 @@ func TestGain(t *testing.T) {
 // long row.
 func TestInstructions(t *testing.T) {
 	point := func(rows, cols int64) *Instance {
-		in := &Instance{Kernel: Conv2D(), Tile: Target{Name: "cortex-m4", Lang: "c"}.tile(), MACs: sym.Int(rows * cols * 64 * 64)}
-		for name, n := range map[string]int64{"oh": rows, "ow": cols, "left": 0, "right": cols, "cout": 64, "groups": 1} {
+		in := &Instance{Kernel: Conv2D(), Tile: Target{Name: "cortex-m4", Lang: "c"}.tile(),
+			MACs: sym.Int(rows * cols * 64 * 64)}
+		for name, n := range map[string]int64{"oh": rows, "ow": cols, "left": 0, "right": cols,
+			"cout": 64, "groups": 1} {
 			in.Params = append(in.Params, Param{name, sym.Int(n)})
 		}
 		return in

@@ -24,7 +24,8 @@ type tiling struct {
 // slidingTiles are those of the kernel with a window for each channel.
 func slidingTiles(in *Instance) tiling {
 	size := float64(in.Tile.Cols)
-	return tiling{size: size, blocks: in.number("channels") * in.number("mult"), together: (2*size + 4) / size, alone: 5, overlap: true}
+	return tiling{size: size, blocks: in.number("channels") * in.number("mult"),
+		together: (2*size + 4) / size, alone: 5, overlap: true}
 }
 
 // productTiles are those of the kernel that multiplies rows with columns of weights.

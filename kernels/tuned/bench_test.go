@@ -18,15 +18,21 @@ import (
 // benchmarks are the calls that are timed.
 func benchmarks() []*trial {
 	conv := func(name string, x, w []int64, pad, groups int64) *trial {
-		return &trial{name: name, op: "aten.convolution.default", constant: []bool{false, true, true},
-			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias", static(w[0]), "stride", []int64{1, 1},
-				"padding", []int64{pad, pad}, "dilation", []int64{1, 1}, "transposed", false, "output_padding", []int64{0, 0}, "groups", groups)}
+		return &trial{name: name, op: "aten.convolution.default", constant: []bool{false,
+			true, true},
+			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias",
+				static(w[0]), "stride", []int64{1, 1},
+				"padding", []int64{pad, pad}, "dilation", []int64{1, 1}, "transposed", false,
+				"output_padding", []int64{0, 0}, "groups", groups)}
 	}
 	return []*trial{
 		{name: "linear 784 to 128", op: "aten.linear.default", constant: []bool{false, true, true},
-			sample: ops.NewSample("input", static(1, 784), "weight", static(128, 784), "bias", static(128))},
-		conv("convolution 3x3 64 to 64 on 14x14", []int64{1, 64, 14, 14}, []int64{64, 64, 3, 3}, 1, 1),
-		conv("convolution 1x1 64 to 64 on 25x5", []int64{1, 64, 25, 5}, []int64{64, 64, 1, 1}, 0, 1),
+			sample: ops.NewSample("input", static(1, 784), "weight", static(128, 784), "bias",
+				static(128))},
+		conv("convolution 3x3 64 to 64 on 14x14", []int64{1, 64, 14, 14}, []int64{64, 64, 3, 3}, 1,
+			1),
+		conv("convolution 1x1 64 to 64 on 25x5", []int64{1, 64, 25, 5}, []int64{64, 64, 1, 1}, 0,
+			1),
 		conv("depthwise 3x3 of 64 on 25x5", []int64{1, 64, 25, 5}, []int64{64, 1, 3, 3}, 1, 64),
 		conv("depthwise 3x3 of 64 on 56x56", []int64{1, 64, 56, 56}, []int64{64, 1, 3, 3}, 1, 64),
 		{name: "matmul 256x256x256", op: "aten.mm.default", constant: []bool{false, false},
@@ -129,7 +135,8 @@ func BenchmarkC(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	set := newBatch()
 	var code, calls strings.Builder
-	code.WriteString("#define _POSIX_C_SOURCE 199309L\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n")
+	code.WriteString(
+		"#define _POSIX_C_SOURCE 199309L\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n")
 	all := benchmarks()
 	for i, tr := range all {
 		if !tr.bind(t, r, tuned.Target{Lang: "c", Name: "generic", Speed: true}) {
@@ -138,7 +145,8 @@ func BenchmarkC(b *testing.B) {
 		fast, slow := fmt.Sprintf("tuned_%d", i), fmt.Sprintf("naive_%d", i)
 		code.WriteString(set.withHelpers(t, tr.in, tr.kernel(t, fast, false)))
 		code.WriteString(tr.naiveC(t, slow))
-		fmt.Fprintf(&calls, "    {\n        float *y = fill(%d)", tr.number(t, tr.call.Outs[0].Numel()))
+		fmt.Fprintf(&calls, "    {\n        float *y = fill(%d)",
+			tr.number(t, tr.call.Outs[0].Numel()))
 		args := "y"
 		for k, x := range tr.inputs() {
 			fmt.Fprintf(&calls, ", *b%d = fill(%d)", k, len(x))
@@ -149,7 +157,9 @@ func BenchmarkC(b *testing.B) {
 			args += ", s"
 		}
 		flops := 2 * tr.number(t, tr.in.MACs)
-		fmt.Fprintf(&calls, ";\n        TIME(%d.0, %s(%s));\n        TIME(%d.0, %s(y, b0, b1));\n    }\n", flops, fast, args, flops, slow)
+		fmt.Fprintf(&calls,
+			";\n        TIME(%d.0, %s(%s));\n        TIME(%d.0, %s(y, b0, b1));\n    }\n", flops,
+			fast, args, flops, slow)
 	}
 	fmt.Fprintf(&code, timer, calls.String())
 	dir := b.TempDir()
@@ -157,7 +167,8 @@ func BenchmarkC(b *testing.B) {
 	if err := os.WriteFile(source, []byte(code.String()), 0o666); err != nil {
 		b.Fatal(err)
 	}
-	target := toolchain.GCC().With("-O3", "-march=native", "-Wno-unused-function", "-Wno-variadic-macros")
+	target := toolchain.GCC().With("-O3", "-march=native", "-Wno-unused-function",
+		"-Wno-variadic-macros")
 	if err := target.Build(b.Context(), dir, exe, source); err != nil {
 		b.Fatal(err)
 	}
@@ -193,7 +204,8 @@ func BenchmarkGo(b *testing.B) {
 			for b.Loop() {
 				tr.runGo(t)
 			}
-			b.ReportMetric(2e-9*float64(tr.number(t, tr.in.MACs))*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+			b.ReportMetric(2e-9*float64(tr.number(t, tr.in.MACs))*float64(
+				b.N)/b.Elapsed().Seconds(), "GFLOP/s")
 		})
 	}
 }

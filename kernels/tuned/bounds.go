@@ -29,7 +29,8 @@ func (e *Epilogue) Bounds() (b Bounds, ok bool) {
 		return b, false
 	}
 	// The constant comes first: a result that is no number stays so.
-	for ; (body.Op == expr.OpMin || body.Op == expr.OpMax) && body.Args[0].Op == expr.OpConst; body = body.Args[1] {
+	for ; (body.Op == expr.OpMin || body.Op == expr.OpMax) &&
+		body.Args[0].Op == expr.OpConst; body = body.Args[1] {
 		x := body.Args[0].Float
 		switch {
 		case body.Op == expr.OpMin && math.IsInf(b.High, 1) && math.IsInf(b.Low, -1):

@@ -14,7 +14,9 @@ func TestBounds(t *testing.T) {
 	o, c := sym.NewVar("o", sym.Int(64)), sym.NewVar("c", sym.Int(8))
 	v := &expr.Expr{Op: expr.OpLocal, DType: ir.Float32, Var: acc}
 	at := func(buf int, s *sym.Symbol) *expr.Expr { return expr.At(buf, ir.Float32, s.Expr()) }
-	num := func(x float64) *expr.Expr { return &expr.Expr{Op: expr.OpConst, DType: ir.Float32, Float: x} }
+	num := func(x float64) *expr.Expr {
+		return &expr.Expr{Op: expr.OpConst, DType: ir.Float32, Float: x}
+	}
 	inf := math.Inf(1)
 	for _, k := range []struct {
 		name string

@@ -55,7 +55,8 @@ func newBatch() *batch {
 func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}
+	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows,
+		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}
 	list := []string{"float *y"}
 	for i, x := range in.Kernel.Operands {
 		list = append(list, "const "+tr.element(i)+" *"+x)
@@ -78,7 +79,8 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 			k.Ints[p.Name] = fmt.Sprint(ints[i])
 		}
 	}
-	head := strings.TrimSpace(in.Kernel.Head+" static void ") + " " + name + "(" + strings.Join(list, ", ") + ")\n"
+	head := strings.TrimSpace(in.Kernel.Head+" static void ") + " " + name + "(" +
+		strings.Join(list, ", ") + ")\n"
 	k.Result = func(acc, o, c string) string {
 		switch e := tr.epilogue; {
 		case e == nil:
@@ -120,7 +122,8 @@ func (b *batch) withHelpers(t testing.TB, in *tuned.Instance, body string) strin
 	for _, h := range in.Kernel.HelpersFor(c.Identifiers(body)) {
 		if !b.seen[h] {
 			b.seen[h] = true
-			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}) + "\n"
+			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols,
+				Vector: in.Tile.Vector, Func: inLibrary}) + "\n"
 		}
 	}
 	return out + body
@@ -156,7 +159,9 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	if len(tr.extra) > 0 {
 		buffers = append(buffers, tr.extra)
 	}
-	fmt.Fprintf(&b.bodies, "static __attribute__((noinline)) void trial_%d(void)\n{\n    float *y = take(%d)", b.added, len(tr.want))
+	fmt.Fprintf(&b.bodies,
+		"static __attribute__((noinline)) void trial_%d(void)\n{\n    float *y = take(%d)", b.added,
+		len(tr.want))
 	args := []string{"y"}
 	for i, x := range buffers {
 		fmt.Fprintf(&b.bodies, ", *b%d = load(%d)", i, len(x))
@@ -175,7 +180,8 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 			args = append(args, fmt.Sprint(n))
 		}
 	}
-	fmt.Fprintf(&b.bodies, "    %s(%s);\n    put(y, %d);\n}\n\n", name, strings.Join(args, ", "), len(tr.want))
+	fmt.Fprintf(&b.bodies, "    %s(%s);\n    put(y, %d);\n}\n\n", name, strings.Join(args, ", "),
+		len(tr.want))
 	fmt.Fprintf(&b.calls, "    trial_%d();\n", b.added)
 	b.added++
 	b.outputs += len(tr.want)
@@ -239,7 +245,9 @@ func (b *batch) run(t testing.TB, target toolchain.Target) []float32 {
 		t.Fatal(err)
 	}
 	command := target.Command(exe)
-	output, err := exec.CommandContext(t.Context(), command[0], append(command[1:], filepath.Join(dir, "in.bin"), filepath.Join(dir, "out.bin"))...).CombinedOutput()
+	output, err := exec.CommandContext(t.Context(), command[0],
+		append(command[1:], filepath.Join(dir, "in.bin"),
+			filepath.Join(dir, "out.bin"))...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
@@ -261,7 +269,8 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	}
 	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
 	if target.Lang == "go" {
-		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false), poolTrials(r, count, true, false)
+		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false),
+			poolTrials(r, count, true, false)
 		sets["max_pool2d_planes_f32"] = poolTrials(r, count, false, true)
 	}
 	if tuned.ChannelsLast(target) {
@@ -275,7 +284,10 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			sets[k.Name] = attentionTrials(r, count, k.Name)
 		}
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
-		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") || strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") || strings.Contains(k.Name, "_few") || strings.Contains(k.Name, "_lanes") || strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
+		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") ||
+			strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") ||
+			strings.Contains(k.Name, "_few") || strings.Contains(k.Name, "_lanes") ||
+			strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
 		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {
 			continue
 		}

@@ -15,7 +15,8 @@ import (
 
 // object compiles kernels for target, once each with parameters, and returns
 // the object file.
-func object(t testing.TB, compiler toolchain.Target, target tuned.Target, kernels ...string) string {
+func object(t testing.TB, compiler toolchain.Target, target tuned.Target,
+	kernels ...string) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, 6))
 	sets := trialsOf(r, target, 1)
@@ -53,19 +54,27 @@ func TestFusedMultiplyAdd(t *testing.T) {
 		instruction string
 		want        int // at least: one for every sum of the tiles
 	}{
-		{toolchain.GCC().With("-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`, 12},
-		{toolchain.GCC().With("-O3", "-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`, 12},
-		{toolchain.Clang().With("-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`, 12},
+		{toolchain.GCC().With("-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`,
+			12},
+		{toolchain.GCC().With("-O3", "-mavx2", "-mfma"), "objdump", "generic",
+			`\bvfn?m(add|sub)\w*ps\b`, 12},
+		{toolchain.Clang().With("-mavx2", "-mfma"), "objdump", "generic", `\bvfn?m(add|sub)\w*ps\b`,
+			12},
 		{toolchain.CortexM4(), "arm-none-eabi-objdump", "cortex-m4", `\bvfma\.f32\b`, 16},
-		{toolchain.CortexM4().With("-Os"), "arm-none-eabi-objdump", "cortex-m4", `\bvfma\.f32\b`, 16},
+		{toolchain.CortexM4().With("-Os"), "arm-none-eabi-objdump", "cortex-m4",
+			`\bvfma\.f32\b`, 16},
 	} {
-		t.Run(c.compiler.Name+" "+strings.Join(c.compiler.Flags[max(0, len(c.compiler.Flags)-3):], " "), func(t *testing.T) {
-			kernels := map[string]int{"linear_f32": c.want, "conv2d_f32": c.want, "depthwise_conv2d_f32": 1}
+		t.Run(c.compiler.Name+" "+strings.Join(c.compiler.Flags[max(0, len(c.compiler.Flags)-3):],
+			" "), func(t *testing.T) {
+			kernels := map[string]int{"linear_f32": c.want, "conv2d_f32": c.want,
+				"depthwise_conv2d_f32": 1}
 			if c.target == "generic" {
-				kernels["linear_rows_f32"], kernels["matmul_rows_f32"], kernels["winograd_f32"] = c.want, c.want, c.want
+				kernels["linear_rows_f32"], kernels["matmul_rows_f32"], kernels["winograd_f32"] =
+					c.want, c.want, c.want
 			}
 			for kernel, want := range kernels {
-				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target, Speed: strings.Contains(kernel, "_rows") || kernel == "winograd_f32"}, kernel)
+				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target,
+					Speed: strings.Contains(kernel, "_rows") || kernel == "winograd_f32"}, kernel)
 				out, err := exec.CommandContext(t.Context(), c.objdump, "-d", o).Output()
 				if err != nil {
 					t.Fatal(err)
@@ -90,7 +99,8 @@ func TestCodeSize(t *testing.T) {
 		{toolchain.CortexM0().With("-Os"), "cortex-m0", 2500},
 		{toolchain.RISCV32().With("-Os"), "riscv32", 3000},
 	} {
-		o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target}, "conv2d_f32", "depthwise_conv2d_f32", "linear_f32")
+		o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target}, "conv2d_f32",
+			"depthwise_conv2d_f32", "linear_f32")
 		image, err := toolchain.ReadELF(o)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +108,8 @@ func TestCodeSize(t *testing.T) {
 		n := image.Sizes().Text
 		t.Logf("%s: %d bytes", c.target, n)
 		if n > c.most {
-			t.Errorf("convolution, depthwise convolution and linear take %d bytes on %s, want %d at most", n, c.target, c.most)
+			t.Errorf(
+				"convolution, depthwise convolution and linear take %d bytes on %s, want %d at most", n, c.target, c.most)
 		}
 		if names := image.DoubleHelpers(); len(names) > 0 {
 			t.Errorf("%s computes in double: %v", c.target, names)

@@ -12,15 +12,18 @@ import (
 // panel; bias is padded likewise. Input and output are addressed by strides
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
-	return &Kernel{Name: "conv2d_f32", Go: "conv.F32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32", "taps"},
+	return &Kernel{Name: "conv2d_f32", Go: "conv.F32", Operands: []string{"x"},
+		Helpers: []string{"tile", "tile_f32", "taps"},
 		InBands: eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
 }
 
 // DepthwiseConv2D is the convolution in which every channel is a group of its
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
-	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"}, Helpers: []string{"tile", "taps", "window_f32"},
-		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles, Match: matchDepthwise}
+	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"},
+		Helpers: []string{"tile", "taps", "window_f32"},
+		Head:    "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles,
+		Match: matchDepthwise}
 }
 
 func matchConv(r *Request) *Instance {
@@ -41,7 +44,8 @@ func matchConv(r *Request) *Instance {
 	if cv.cin < cv.axes[1].kernel {
 		channel, column = 1, 2
 	}
-	in := cv.instance(t, []Param{{"groups", n(cv.groups)}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}, {"chan", n(channel)}, {"col", n(column)}}, w, bias)
+	in := cv.instance(t, []Param{{"groups", n(cv.groups)}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)},
+		{"chan", n(channel)}, {"col", n(column)}}, w, bias)
 	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
 	return in
 }
@@ -49,13 +53,15 @@ func matchConv(r *Request) *Instance {
 func matchDepthwise(r *Request) *Instance {
 	cv := convolutionOf(r)
 	// Go's code works on runs of columns.
-	if cv == nil || cv.groups == 1 || cv.cin != 1 || cv.yLast && r.Target.Lang == "go" || !cv.constants(r) {
+	if cv == nil || cv.groups == 1 || cv.cin != 1 || cv.yLast && r.Target.Lang == "go" ||
+		!cv.constants(r) {
 		return nil
 	}
 	cv.orient(r.Target)
 	w, bias := cv.panels(1, cv.groups*cv.cout, 1, 0)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w, bias)
+	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w,
+		bias)
 	in.Cost = cost(in.MACs)
 	return in
 }
@@ -66,14 +72,15 @@ type convolution struct {
 	batch             sym.Expr
 	groups, cin, cout int // channels per group
 	axes              [2]axis
-	rows              axis      // of the image, and of nothing but rows
-	height, plane     sym.Expr  // rows of the image, and elements of its channels, whatever the band
-	tall              sym.Expr  // rows of results, whatever the band
-	weights, bias     []float32 // once constants has read them; bias is zero if there is none
-	swapped           bool      // axes are columns, rows
-	xLast, yLast      bool      // the channels of input, output lie innermost in memory
-	kernel            [2]int    // rows and columns of weights
-	turned            bool      // the weights are those of a transposed convolution
+	rows              axis // of the image, and of nothing but rows
+	// rows of the image, and elements of its channels, whatever the band
+	height, plane sym.Expr
+	tall          sym.Expr  // rows of results, whatever the band
+	weights, bias []float32 // once constants has read them; bias is zero if there is none
+	swapped       bool      // axes are columns, rows
+	xLast, yLast  bool      // the channels of input, output lie innermost in memory
+	kernel        [2]int    // rows and columns of weights
+	turned        bool      // the weights are those of a transposed convolution
 }
 
 // axis is one spatial dimension.
@@ -92,7 +99,8 @@ func (a *axis) padded() bool {
 
 // reach is how much of the padded axis the results see.
 func (a *axis) reach() sym.Expr {
-	return sym.Add(sym.Mul(sym.Sub(a.out, sym.Int(1)), a.stride), sym.Mul(sym.Int(int64(a.kernel-1)), a.dilation), sym.Int(1))
+	return sym.Add(sym.Mul(sym.Sub(a.out, sym.Int(1)), a.stride),
+		sym.Mul(sym.Int(int64(a.kernel-1)), a.dilation), sym.Int(1))
 }
 
 // convolutionOf reads r as a convolution, or returns nil.
@@ -115,8 +123,10 @@ func convolutionOf(r *Request) *convolution {
 	if !ok || err != nil || w.Numel().IsZero() {
 		return nil
 	}
-	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"), batch: x.Sizes[0],
-		groups: int(groups), cin: int(sizes[1]), cout: int(sizes[0] / groups), kernel: [2]int{1, int(sizes[2])}}
+	cv := &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
+		batch:  x.Sizes[0],
+		groups: int(groups), cin: int(sizes[1]), cout: int(sizes[0] / groups),
+		kernel: [2]int{1, int(sizes[2])}}
 	if len(sizes) == 4 {
 		cv.kernel = [2]int{int(sizes[2]), int(sizes[3])}
 	}
@@ -183,7 +193,8 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 	}
 	for d := range n {
 		a := &cv.axes[2-n+d]
-		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: cv.kernel[2-n+d], inStride: step, outStride: outStep}
+		*a = axis{in: x.Sizes[2+d], out: y.Sizes[2+d], kernel: cv.kernel[2-n+d], inStride: step,
+			outStride: outStep}
 		for _, arg := range []struct {
 			name string
 			to   *sym.Expr
@@ -250,16 +261,21 @@ func (cv *convolution) instance(t Tile, own []Param, w, bias Packed) *Instance {
 	// Output columns left..right-1 see all kernel columns.
 	left := sym.CeilDiv(cols.pad, cols.stride)
 	reach := sym.Sub(sym.Add(cols.in, cols.pad), sym.Mul(sym.Sub(kw, one), cols.dilation))
-	right := sym.Max(sym.Int(0), sym.Min(cols.out, sym.Add(sym.FloorDiv(sym.Sub(reach, one), cols.stride), one)))
+	right := sym.Max(sym.Int(0),
+		sym.Min(cols.out, sym.Add(sym.FloorDiv(sym.Sub(reach, one), cols.stride), one)))
 	params := append([]Param{{"batch", cv.batch}}, own...)
 	return &Instance{
 		Params: append(params,
-			Param{"ih", rows.in}, Param{"iw", cols.in}, Param{"oh", rows.out}, Param{"ow", cols.out},
+			Param{"ih", rows.in}, Param{"iw", cols.in}, Param{"oh", rows.out},
+			Param{"ow", cols.out},
 			Param{"kh", kh}, Param{"kw", kw}, Param{"sh", rows.stride}, Param{"sw", cols.stride},
-			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
+			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad},
+			Param{"pw", cols.pad},
 			Param{"left", left}, Param{"right", right},
-			Param{"xb", sym.Mul(inChannels, cv.plane)}, Param{"xc", xc}, Param{"xh", rows.inStride}, Param{"xw", cols.inStride},
-			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", yc}, Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
+			Param{"xb", sym.Mul(inChannels, cv.plane)}, Param{"xc", xc}, Param{"xh", rows.inStride},
+			Param{"xw", cols.inStride},
+			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", yc},
+			Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},
 		Channels: Channels{Inner: yc, Count: outChannels},

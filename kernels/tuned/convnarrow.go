@@ -9,7 +9,8 @@ const narrowLanes = rowsCols / 2
 // by one: a vector that is wider has the channels of neighbouring pixels. w is
 // [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
-	return &Kernel{Name: "depthwise_narrow_f32", InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
+	return &Kernel{Name: "depthwise_narrow_f32", InBands: eachAlone, Phases: []string{"rows"},
+		Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
 		Match: matchDepthwiseNarrow}
 }
 
@@ -35,7 +36,8 @@ func matchDepthwiseNarrow(r *Request) *Instance {
 	}
 	in := cv.instance(r.Target.tile(), nil,
 		packed("w", w, cv.w), packed("bias", bias, cv.biasFrom()...))
-	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { // what the layout and the stride fix
+	// what the layout and the stride fix
+	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool {
 		return slices.Contains([]string{"sw", "dw", "xc", "xw", "yb", "yc", "yh", "yw"}, p.Name)
 	})
 	in.Cost = cost(in.MACs) / 4

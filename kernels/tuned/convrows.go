@@ -18,14 +18,20 @@ var wideRows = map[string]string{"rows_wide_f32": "rows_wide"}
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", InBands: flatInBands, Go: "rows.Conv", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
-		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
+	return &Kernel{Name: "conv2d_rows_f32", InBands: flatInBands, Go: "rows.Conv",
+		Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+		Helpers:   []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"},
+		Sometimes: wideRows,
+		Match:     func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
 
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", InBands: flatInBands, Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
+	return &Kernel{Name: "conv2d_gather_f32", InBands: flatInBands, Go: "rows.ConvGather",
+		Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true,
+		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32",
+			"rows_wide_f32"}, Sometimes: wideRows,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 
@@ -38,7 +44,8 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 4 && r.Target.Lang == "c" {
+	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 4 &&
+		r.Target.Lang == "c" {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
@@ -46,7 +53,8 @@ func matchConvRows(r *Request, gather bool) *Instance {
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	one := sym.Int(1)
 	// The gathered rows begin with all of the padding.
-	begins := sym.LessEq(cols.pad, sym.Add(sym.Mul(n(cols.kernel-1), cols.dilation), one)) || sym.LessEq(cols.pad, cols.reach())
+	begins := sym.LessEq(cols.pad, sym.Add(sym.Mul(n(cols.kernel-1), cols.dilation), one)) ||
+		sym.LessEq(cols.pad, cols.reach())
 	if direct == gather || gather && !begins || !cv.constants(r) {
 		return nil
 	}
@@ -63,8 +71,10 @@ func matchConvRows(r *Request, gather bool) *Instance {
 	taps := rows.kernel * cols.kernel * cv.cin
 	w, bias := cv.panels(1, cv.cout, rowsCols, lastCols(cv.cout))
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
-			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride}, {"dh", rows.dilation}, {"dw", cols.dilation},
+		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)},
+			{"oh", rows.out}, {"ow", cols.out},
+			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride},
+			{"sw", cols.stride}, {"dh", rows.dilation}, {"dw", cols.dilation},
 			{"runs", runs}, {"run", run}, {"xb", image}, {"xh", xh}, {"xw", xw}},
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},
@@ -81,11 +91,14 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		fc, fw := cv.plane, one
 		if cv.xLast || cv.cin == 1 {
 			fc, fw = one, n(cv.cin)
-		} else if r.Target.Lang == "go" { // elements are copied one by one, at the price of many products
+			// elements are copied one by one, at the price of many products
+		} else if r.Target.Lang == "go" {
 			in.Cost += 25 * cost(gh, xh)
 		}
-		in.Params = append(in.Params, Param{"gh", gh}, Param{"ih", rows.in}, Param{"ph", rows.pad}, Param{"pw", cols.pad},
-			Param{"given", sym.Min(cols.in, sym.Sub(gw, cols.pad))}, Param{"fc", fc}, Param{"fh", sym.Mul(cols.in, fw)}, Param{"fw", fw})
+		in.Params = append(in.Params, Param{"gh", gh}, Param{"ih", rows.in}, Param{"ph", rows.pad},
+			Param{"pw", cols.pad},
+			Param{"given", sym.Min(cols.in, sym.Sub(gw, cols.pad))}, Param{"fc", fc},
+			Param{"fh", sym.Mul(cols.in, fw)}, Param{"fw", fw})
 		in.Scratch = sym.Mul(sym.Int(4), gh, xh)
 		if r.Target.Lang == "c" {
 			in.Cost += copyCost * cost(cv.batch, gh, xh)

@@ -9,14 +9,17 @@ import (
 // DepthwiseRows is the depthwise convolution over images whose channels lie
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", InBands: eachAlone, Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
+	return &Kernel{Name: "depthwise_rows_f32", InBands: eachAlone, Phases: []string{"rows"},
+		RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
 }
 
 // DepthwiseSlide is DepthwiseRows for rows of 3 or 5 taps beside each other that
 // move by one or two pixels: a pixel is loaded once for all results that see it.
 func DepthwiseSlide() *Kernel {
-	return &Kernel{Name: "depthwise_slide_f32", InBands: eachAlone, Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
+	return &Kernel{Name: "depthwise_slide_f32", InBands: eachAlone, Phases: []string{"rows"},
+		RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps",
+			"depth_slide_f32"},
 		Match: func(r *Request) *Instance {
 			cv := convolutionOf(r)
 			if cv == nil || !cv.axes[1].slides() {
@@ -24,7 +27,9 @@ func DepthwiseSlide() *Kernel {
 			}
 			in := matchDepthwiseRows(r, "c")
 			if in != nil {
-				in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { return p.Name == "dw" || p.Name == "left" || p.Name == "right" })
+				in.Params = slices.DeleteFunc(in.Params, func(p Param) bool {
+					return p.Name == "dw" || p.Name == "left" || p.Name == "right"
+				})
 				in.Cost /= 2
 			}
 			return in
@@ -44,7 +49,8 @@ func (a *axis) slides() bool {
 // are several times beside each other, [kh][kw][lanes], so that neighbouring
 // pixels fill a vector together.
 func DepthwiseLanes() *Kernel {
-	return &Kernel{Name: "depthwise_lanes_f32", InBands: lanesInBands, Go: "rows.Depthwise", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "depthwise_lanes_f32", InBands: lanesInBands, Go: "rows.Depthwise",
+		Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "go") }}
 }
 
@@ -53,7 +59,8 @@ func matchDepthwiseRows(r *Request, lang string) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && lang == "c" || !cv.xLast || !cv.yLast || !cv.constants(r) {
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && lang == "c" ||
+		!cv.xLast || !cv.yLast || !cv.constants(r) {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
@@ -69,7 +76,9 @@ func matchDepthwiseRows(r *Request, lang string) *Instance {
 	}
 	w, bias := cv.repeated(times)
 	in := cv.instance(r.Target.tile(), own, w, bias)
-	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { return slices.Contains(fixed, p.Name) })
+	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool {
+		return slices.Contains(fixed, p.Name)
+	})
 	in.Cost = cost(in.MACs) / 4
 	return in
 }

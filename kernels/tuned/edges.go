@@ -11,13 +11,17 @@ import (
 // apart as the input's elements, and Go takes these only. Its results have their
 // channels innermost.
 func ConvEdges() *Kernel {
-	return &Kernel{Name: "conv2d_edges_f32", InBands: edgesInBands, Go: "rows.ConvEdges", Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
-		Match: func(r *Request) *Instance { return matchEdges(r, true) }}
+	return &Kernel{Name: "conv2d_edges_f32", InBands: edgesInBands, Go: "rows.ConvEdges",
+		Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+		Match:   func(r *Request) *Instance { return matchEdges(r, true) }}
 }
 
 // ConvEdgesPlanes is ConvEdges for row-major results.
 func ConvEdgesPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_edges_planes_f32", Go: "rows.ConvEdgesPlanes", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
+	return &Kernel{Name: "conv2d_edges_planes_f32", Go: "rows.ConvEdgesPlanes",
+		Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile",
+			"rows_f32", "rows_tile_f32", "edges_f32"},
 		Match: func(r *Request) *Instance { return matchEdges(r, false) }}
 }
 
@@ -33,7 +37,8 @@ func matchEdges(r *Request, last bool) *Instance {
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	spread := !up[0].Is(1) || !up[1].Is(1)
-	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 || cv.cout < 4 && !cv.turned || !rows.padded() && !cols.padded() && !spread {
+	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 || cv.cout < 4 &&
+		!cv.turned || !rows.padded() && !cols.padded() && !spread {
 		return nil
 	}
 	if !spread && r.Target.Lang == "go" {
@@ -50,7 +55,8 @@ func matchEdges(r *Request, last bool) *Instance {
 		}
 		return sym.Int(0)
 	}
-	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols, Group: cv.cout, Column: 1}
+	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
+		Group: cv.cout, Column: 1}
 	out := sym.Mul(rows.out, cols.out)
 	yw, yc := sym.Int(1), out
 	if cv.yLast {
@@ -62,14 +68,22 @@ func matchEdges(r *Request, last bool) *Instance {
 	}
 	taps := rows.kernel * cols.kernel * cv.cin
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
-			{"ih", rows.in}, {"iw", cols.in}, {"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride},
-			{"dh", rows.dilation}, {"dw", cols.dilation}, {"ph", rows.pad}, {"pw", cols.pad}, {"uh", up[0]}, {"uw", up[1]},
-			{"planar", flag(!cv.xLast)}, {"flat", flag(s.flat)}, {"outer", n(s.panels.A)}, {"depth", n(s.depth)}, {"unit", n(s.unit)}, {"taps", n(taps)},
-			{"xb", sym.Mul(n(cv.groups*cv.cin), cv.plane)}, {"xg", xg}, {"xh", sym.Mul(cols.in, pixel)}, {"xw", pixel},
-			{"xOuter", s.xOuter}, {"xMiddle", s.xMiddle}, {"wOuter", s.wOuter}, {"wMiddle", s.wMiddle}, {"wRow", n(s.wRow)}, {"wCol", n(s.wCol)}, {"yw", yw}, {"yc", yc}},
+		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cout", n(cv.cout)},
+			{"oh", rows.out}, {"ow", cols.out},
+			{"ih", rows.in}, {"iw", cols.in}, {"kh", n(rows.kernel)}, {"kw", n(cols.kernel)},
+			{"sh", rows.stride}, {"sw", cols.stride},
+			{"dh", rows.dilation}, {"dw", cols.dilation}, {"ph", rows.pad}, {"pw", cols.pad},
+			{"uh", up[0]}, {"uw", up[1]},
+			{"planar", flag(!cv.xLast)}, {"flat", flag(s.flat)}, {"outer", n(s.panels.A)},
+			{"depth", n(s.depth)}, {"unit", n(s.unit)}, {"taps", n(taps)},
+			{"xb", sym.Mul(n(cv.groups*cv.cin), cv.plane)}, {"xg", xg},
+			{"xh", sym.Mul(cols.in, pixel)}, {"xw", pixel},
+			{"xOuter", s.xOuter}, {"xMiddle", s.xMiddle}, {"wOuter", s.wOuter},
+			{"wMiddle", s.wMiddle}, {"wRow", n(s.wRow)}, {"wCol", n(s.wCol)}, {"yw", yw},
+			{"yc", yc}},
 		Operands: []int{cv.x},
-		Packed:   []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias, cv.bias, cv.biasFrom()...)},
+		Packed: []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias,
+			cv.bias, cv.biasFrom()...)},
 		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)},
 		Tile:     r.Target.tile(),
 		MACs:     sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
@@ -113,7 +127,8 @@ func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
 			return s, false
 		}
 	}
-	p := panels.Shape{Groups: cv.groups, N: cv.cout, Cols: rowsCols, Last: lastCols(cv.cout), Group: cv.cout * cin * taps, Column: cin * taps}
+	p := panels.Shape{Groups: cv.groups, N: cv.cout, Cols: rowsCols, Last: lastCols(cv.cout),
+		Group: cv.cout * cin * taps, Column: cin * taps}
 	stepIn, stepRow, stepCol := taps, cv.kernel[1], 1
 	if cv.turned {
 		p.Group, p.Column = cin*cv.cout*taps, taps
@@ -139,12 +154,14 @@ func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
 			if !up[1].Is(1) {
 				depth = 1
 			}
-			s = tapSums{depth: depth, unit: 1, wRow: kw, wCol: 1, xOuter: plane, xMiddle: sym.Mul(rows.dilation, cols.in),
-				wOuter: n(taps), wMiddle: sym.Mul(up[0], n(kw))}
+			s = tapSums{depth: depth, unit: 1, wRow: kw, wCol: 1, xOuter: plane,
+				xMiddle: sym.Mul(rows.dilation, cols.in),
+				wOuter:  n(taps), wMiddle: sym.Mul(up[0], n(kw))}
 		case kh == 1:
 			p.A, p.B, p.C, p.StepA, p.StepB = cin, kw, 1, stepIn, stepCol
-			s = tapSums{flat: true, depth: 1, unit: 1, wRow: kw, wCol: 1, xOuter: plane, xMiddle: cols.dilation,
-				wOuter: n(taps), wMiddle: up[1]}
+			s = tapSums{flat: true, depth: 1, unit: 1, wRow: kw, wCol: 1, xOuter: plane,
+				xMiddle: cols.dilation,
+				wOuter:  n(taps), wMiddle: up[1]}
 		default:
 			return s, false
 		}

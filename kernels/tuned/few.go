@@ -21,14 +21,18 @@ var fewCopy = map[string]float64{"c": 10, "go": 1}
 // with one tap beside each other. Weights are packed as w[cin][kh][kw][8]. Its
 // results have their channels innermost.
 func ConvFew() *Kernel {
-	return &Kernel{Name: "conv2d_few_f32", Go: "rows.ConvFew", Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "few_f32", "few_turn_f32"},
+	return &Kernel{Name: "conv2d_few_f32", Go: "rows.ConvFew", Phases: []string{"gather", "rows"},
+		RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile",
+			"few_f32", "few_turn_f32"},
 		Match: func(r *Request) *Instance { return matchFew(r, true) }}
 }
 
 // ConvFewPlanes is ConvFew for row-major results.
 func ConvFewPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_few_planes_f32", Go: "rows.ConvFewPlanes", Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "few_f32"},
-		Match: func(r *Request) *Instance { return matchFew(r, false) }}
+	return &Kernel{Name: "conv2d_few_planes_f32", Go: "rows.ConvFewPlanes",
+		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
+		Helpers: []string{"tile", "few_f32"},
+		Match:   func(r *Request) *Instance { return matchFew(r, false) }}
 }
 
 func matchFew(r *Request, last bool) *Instance {
@@ -36,20 +40,25 @@ func matchFew(r *Request, last bool) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || last != cv.yLast || cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels || cv.xLast && cv.cin > 1 {
+	if cv == nil || last != cv.yLast || cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels ||
+		cv.xLast && cv.cin > 1 {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	step, ok := cols.stride.Const()
 	x := r.Call.Tensor("input")
-	if whole := sym.Mul(x.Sizes[2:]...); !ok || !cols.dilation.Is(1) || !sym.Mul(rows.in, cols.in).Equal(whole) || !cv.constants(r) {
+	if whole := sym.Mul(x.Sizes[2:]...); !ok || !cols.dilation.Is(1) ||
+		!sym.Mul(rows.in, cols.in).Equal(whole) || !cv.constants(r) {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	bias := panels.Shape{Groups: 1, N: cv.cout, A: 1, B: 1, C: 1, Cols: fewChannels, Group: cv.cout, Column: 1}
+	bias := panels.Shape{Groups: 1, N: cv.cout, A: 1, B: 1, C: 1, Cols: fewChannels,
+		Group: cv.cout, Column: 1}
 	taps := cv.kernel[0] * cv.kernel[1]
-	w := panels.Shape{Groups: 1, N: cv.cout, A: cv.cin, B: rows.kernel, C: cols.kernel, Cols: fewChannels,
-		Group: cv.cout * cv.cin * taps, Column: cv.cin * taps, StepA: taps, StepB: cv.kernel[1], StepC: 1}
+	w := panels.Shape{Groups: 1, N: cv.cout, A: cv.cin, B: rows.kernel, C: cols.kernel,
+		Cols:  fewChannels,
+		Group: cv.cout * cv.cin * taps, Column: cv.cin * taps, StepA: taps,
+		StepB: cv.kernel[1], StepC: 1}
 	// Whole vectors are read, of neighbours in a phase.
 	lanes := sym.Mul(n(fewLanes), sym.CeilDiv(cols.out, n(fewLanes)))
 	phase := sym.Add(lanes, n((cols.kernel-1)/int(step)))
@@ -59,12 +68,17 @@ func matchFew(r *Request, last bool) *Instance {
 		yc = sym.Int(1)
 	}
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
-			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride}, {"sw", cols.stride}, {"dh", rows.dilation},
-			{"xb", sym.Mul(n(cv.cin), rows.in, cols.in)}, {"ih", rows.in}, {"iw", cols.in}, {"ph", rows.pad}, {"pw", cols.pad},
-			{"given", sym.Max(sym.Int(0), sym.Min(cols.in, sym.Sub(cols.reach(), cols.pad)))}, {"gh", gh}, {"gw", gw}, {"phase", phase}},
+		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)},
+			{"oh", rows.out}, {"ow", cols.out},
+			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride},
+			{"sw", cols.stride}, {"dh", rows.dilation},
+			{"xb", sym.Mul(n(cv.cin), rows.in, cols.in)}, {"ih", rows.in}, {"iw", cols.in},
+			{"ph", rows.pad}, {"pw", cols.pad},
+			{"given", sym.Max(sym.Int(0), sym.Min(cols.in, sym.Sub(cols.reach(), cols.pad)))},
+			{"gh", gh}, {"gw", gw}, {"phase", phase}},
 		Operands: []int{cv.x},
-		Packed:   []Packed{inPanels("w", w, cv.weights, cv.w), inPanels("bias", bias, cv.bias, cv.biasFrom()...)},
+		Packed: []Packed{inPanels("w", w, cv.weights, cv.w), inPanels("bias", bias, cv.bias,
+			cv.biasFrom()...)},
 		Channels: Channels{Inner: yc, Count: n(cv.cout)},
 		Tile:     r.Target.tile(),
 		Scratch:  sym.Mul(n(4*cv.cin), gh, gw),
@@ -78,6 +92,7 @@ func matchFew(r *Request, last bool) *Instance {
 	if r.Target.Lang == "go" { // where other kernels do not count lanes without a channel
 		sums *= 0.6
 	}
-	in.Cost = sums*float64(roundUp(width, fewLanes))/float64(max(width, 1)) + fewCopy[r.Target.Lang]*cost(cv.batch, n(cv.cin), gh, cols.reach())
+	in.Cost = sums*float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
+		fewCopy[r.Target.Lang]*cost(cv.batch, n(cv.cin), gh, cols.reach())
 	return in
 }

@@ -19,20 +19,23 @@ import (
 // packed as [ceil(n/2)][k/4][2][4]; sums begin at start[n], both with zeros for a
 // column that is not there.
 func LinearInt8() *Kernel {
-	return &Kernel{Name: "linear_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_tile_i8"}, InBands: eachAlone, Match: matchLinearInt8}
+	return &Kernel{Name: "linear_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8",
+		"sums_tile_i8"}, InBands: eachAlone, Match: matchLinearInt8}
 }
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows of any
 // length. It copies what two results see; w is packed as [ceil(cout/2)][depth/4][2][4],
 // depth being kh·kw·cin and zeros up to a multiple of four.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_tile_i8"}, InBands: eachAlone, Match: matchConvInt8}
+	return &Kernel{Name: "conv2d_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8",
+		"sums_tile_i8"}, InBands: eachAlone, Match: matchConvInt8}
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
 // images whose channels lie innermost. w is [kh][kw][channels].
 func DepthwiseInt8() *Kernel {
-	return &Kernel{Name: "depthwise_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8", "sums_depth_i8", "taps"}, InBands: eachAlone, Match: matchDepthwiseInt8}
+	return &Kernel{Name: "depthwise_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8",
+		"sums_depth_i8", "taps"}, InBands: eachAlone, Match: matchDepthwiseInt8}
 }
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these
@@ -88,7 +91,8 @@ func int8Of(r *Request) *int8Conv {
 	}
 	x := c.Tensor("input")
 	if cv.linear {
-		if cv.wOffset, err = c.Int("filter_offset"); err != nil || cv.wOffset < -255 || cv.wOffset > 255 {
+		if cv.wOffset, err = c.Int("filter_offset"); err != nil || cv.wOffset < -255 ||
+			cv.wOffset > 255 {
 			return nil
 		}
 		if c.Has("kernel_sum") { // which the offset is part of
@@ -113,7 +117,8 @@ func int8Of(r *Request) *int8Conv {
 		return nil
 	}
 	// The order of one channel is none.
-	cv.xLast, cv.yLast = r.order(cv.x) != nil || x.Sizes[1].Is(1), r.Out != nil || c.Outs[0].Sizes[1].Is(1)
+	cv.xLast, cv.yLast = r.order(cv.x) != nil || x.Sizes[1].Is(1), r.Out != nil ||
+		c.Outs[0].Sizes[1].Is(1)
 	if !cv.spatial(c, r.Rows) {
 		return nil
 	}
@@ -129,8 +134,10 @@ func (cv *int8Conv) rowsOf(r *Request, x ir.Type) *int8Conv {
 	cv.batch, cv.xLast, cv.yLast = one, true, true
 	m := sym.Mul(x.Sizes[:x.Rank()-1]...)
 	in, out := sym.Int(int64(cv.cin)), sym.Int(int64(cv.cout))
-	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one, inStride: sym.Mul(m, in), outStride: sym.Mul(m, out)}
-	cv.axes[1] = axis{in: m, out: m, kernel: 1, stride: one, dilation: one, inStride: in, outStride: out}
+	cv.axes[0] = axis{in: one, out: one, kernel: 1, stride: one, dilation: one, inStride: sym.Mul(m,
+		in), outStride: sym.Mul(m, out)}
+	cv.axes[1] = axis{in: m, out: m, kernel: 1, stride: one, dilation: one, inStride: in,
+		outStride: out}
 	cv.plane = m
 	return cv
 }
@@ -143,7 +150,8 @@ func (cv *int8Conv) depth() int { return cv.cin * cv.kernel[0] * cv.kernel[1] }
 func (cv *int8Conv) rows() bool {
 	a, b := &cv.axes[0], &cv.axes[1]
 	return cv.groups == 1 && cv.xLast && cv.depth() == cv.cin && cv.cin%4 == 0 &&
-		(cv.linear || a.in.Is(1) && a.out.Is(1) && b.stride.Is(1) && b.in.Equal(b.out) && !a.padded() && !b.padded())
+		(cv.linear || a.in.Is(1) && a.out.Is(1) && b.stride.Is(1) && b.in.Equal(b.out) &&
+			!a.padded() && !b.padded())
 }
 
 func matchLinearInt8(r *Request) *Instance {
@@ -163,9 +171,11 @@ func matchLinearInt8(r *Request) *Instance {
 	}
 	macs := sym.Mul(cv.batch, m, n(cv.cout), n(cv.cin))
 	return &Instance{
-		Params:   []Param{{"batch", cv.batch}, {"m", m}, {"n", n(cv.cout)}, {"k", n(cv.cin)}, {"yw", yw}, {"yc", yc}},
+		Params: []Param{{"batch", cv.batch}, {"m", m}, {"n", n(cv.cout)}, {"k", n(cv.cin)},
+			{"yw", yw}, {"yc", yc}},
 		Operands: []int{cv.x}, Packed: []Packed{w, start}, Rest: true, Begun: begun,
-		Channels: Channels{Inner: yc, Count: n(cv.cout)}, Tile: r.Target.tile(), MACs: macs, Cost: cost(macs),
+		Channels: Channels{Inner: yc, Count: n(cv.cout)}, Tile: r.Target.tile(), MACs: macs,
+		Cost: cost(macs),
 	}
 }
 
@@ -181,7 +191,8 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	n := func(x int64) sym.Expr { return sym.Int(x) }
 	depth := roundUp(int64(cv.depth()), 4)
-	in := cv.instance(r.Target.tile(), []Param{{"cin", n(int64(cv.cin))}, {"cout", n(int64(cv.cout))}, {"depth", n(depth)}, {"zero", n(-cv.offset)}}, w, start)
+	in := cv.instance(r.Target.tile(), []Param{{"cin", n(int64(cv.cin))},
+		{"cout", n(int64(cv.cout))}, {"depth", n(depth)}, {"zero", n(-cv.offset)}}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, n(2*depth)
 	in.Cost = 2 * cost(in.MACs)
 	return in
@@ -189,7 +200,8 @@ func matchConvInt8(r *Request) *Instance {
 
 func matchDepthwiseInt8(r *Request) *Instance {
 	cv := int8Of(r)
-	if cv == nil || cv.groups == 1 || !cv.xLast || cv.depth() < 2 || cv.depth() > maxInt8Depth || -cv.offset != int64(int8(-cv.offset)) {
+	if cv == nil || cv.groups == 1 || !cv.xLast || cv.depth() < 2 || cv.depth() > maxInt8Depth ||
+		-cv.offset != int64(int8(-cv.offset)) {
 		return nil
 	}
 	w, ok := r.Const(cv.w)
@@ -203,7 +215,8 @@ func matchDepthwiseInt8(r *Request) *Instance {
 		starts = binary.LittleEndian.AppendUint32(starts, uint32(int32(v)))
 	}
 	in := cv.instance(r.Target.tile(), []Param{{"channels", n}, {"offset", sym.Int(cv.offset)}},
-		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, Packed{Name: "start", DType: ir.Int32, Data: starts})
+		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, Packed{Name: "start",
+			DType: ir.Int32, Data: starts})
 	in.Rest, in.Begun = true, begun
 	in.Cost = cost(in.MACs)
 	return in

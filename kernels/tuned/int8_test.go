@@ -48,14 +48,16 @@ func TestInt8(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&b, "int MAIN(void)\n{\n%s    return 0;\n}\n", &calls)
-	for _, target := range []toolchain.Target{toolchain.GCC().With(toolchain.Sanitizers()...), toolchain.Clang()} {
+	for _, target := range []toolchain.Target{toolchain.GCC().With(toolchain.Sanitizers()...),
+		toolchain.Clang()} {
 		t.Run(target.Name, func(t *testing.T) {
 			if _, err := toolchain.Find(target.Compiler); err != nil {
 				t.Skip(err)
 			}
 			dir := t.TempDir()
 			source := filepath.Join(dir, "bytes.c")
-			if err := os.WriteFile(source, []byte("#define MAIN main\n"+b.String()), 0o644); err != nil {
+			if err := os.WriteFile(source, []byte("#define MAIN main\n"+b.String()),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 			objects, err := target.Compile(t.Context(), dir, source)
@@ -79,7 +81,8 @@ func TestInt8(t *testing.T) {
 				}
 			}
 			dir := t.TempDir()
-			elf, err := baremetal.Build(t.Context(), target, dir, nil, "#include \"harness_support.h\"\n"+"#define MAIN harness_main\n"+b.String())
+			elf, err := baremetal.Build(t.Context(), target, dir, nil,
+				"#include \"harness_support.h\"\n"+"#define MAIN harness_main\n"+b.String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,9 +98,13 @@ func TestInt8(t *testing.T) {
 // are left to the definition.
 func TestInt8Refuses(t *testing.T) {
 	conv := func(offset int64, x, w []int64) *byteTrial {
-		return &byteTrial{op: "cortex_m.quantized_conv2d.default", sample: ops.NewSample("input", ops.Tensor(ir.Int8, ops.Values{}, x...), "weight", ops.Tensor(ir.Int8, ops.Values{}, w...),
-			"bias", nil, "stride", []int64{1, 1}, "padding", []int64{0, 0}, "dilation", []int64{1, 1}, "input_offset", offset, "output_offset", 0,
-			"requantize_multipliers", ops.Tensor(ir.Int32, ops.Values{}, w[0]), "requantize_shifts", ops.Tensor(ir.Int32, ops.Values{}, w[0]),
+		return &byteTrial{op: "cortex_m.quantized_conv2d.default", sample: ops.NewSample("input",
+			ops.Tensor(ir.Int8, ops.Values{}, x...), "weight",
+			ops.Tensor(ir.Int8, ops.Values{}, w...),
+			"bias", nil, "stride", []int64{1, 1}, "padding", []int64{0, 0}, "dilation",
+			[]int64{1, 1}, "input_offset", offset, "output_offset", 0,
+			"requantize_multipliers", ops.Tensor(ir.Int32, ops.Values{}, w[0]), "requantize_shifts",
+			ops.Tensor(ir.Int32, ops.Values{}, w[0]),
 			"activation_min", -128, "activation_max", 127, "scratch", nil)}
 	}
 	for name, tr := range map[string]*byteTrial{

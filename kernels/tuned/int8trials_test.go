@@ -45,7 +45,8 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 	for i := range n {
 		tr := &byteTrial{seed: r.Uint64()}
 		offset, filter := r.Int64N(256)-127, int64(0)
-		limits := []any{"input_offset", offset, "output_offset", 3, "activation_min", -128, "activation_max", 127}
+		limits := []any{"input_offset", offset, "output_offset", 3, "activation_min", -128,
+			"activation_max", 127}
 		param := func(n int64) ops.Input { return ops.Tensor(ir.Int32, ops.Values{}, n) }
 		var bias any
 		if r.IntN(3) > 0 {
@@ -72,8 +73,10 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			if r.IntN(2) == 0 {
 				sizes = []int64{2, upTo(3), 4 * in}
 			}
-			tr.sample = ops.NewSample(append(limits, "input", ops.Tensor(ir.Int8, ops.Values{}, sizes...),
-				"weights", ops.Tensor(ir.Int8, ops.Values{}, cout, sizes[len(sizes)-1]), "bias", b, "kernel_sum", sum, "filter_offset", filter,
+			tr.sample = ops.NewSample(append(limits, "input",
+				ops.Tensor(ir.Int8, ops.Values{}, sizes...),
+				"weights", ops.Tensor(ir.Int8, ops.Values{}, cout, sizes[len(sizes)-1]), "bias", b,
+				"kernel_sum", sum, "filter_offset", filter,
 				"requantize_multipliers", []int64{1 << 30}, "requantize_shifts", []int64{-8})...)
 		default:
 			k := [2]int64{upTo(3), upTo(3)}
@@ -96,9 +99,12 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 				pad, stride = []int64{0, 0}, []int64{1, 1}
 			}
 			orders(tr)
-			tr.sample = ops.NewSample(append(append(limits, more...), "input", ops.Tensor(ir.Int8, ops.Values{}, upTo(2), in, 4+upTo(4), 4+upTo(4)),
-				"weight", ops.Tensor(ir.Int8, ops.Values{}, weight...), "bias", biasOf(cout), "stride", stride, "padding", pad,
-				"dilation", []int64{upTo(2), upTo(2)}, "requantize_multipliers", param(cout), "requantize_shifts", param(cout), "scratch", nil)...)
+			tr.sample = ops.NewSample(append(append(limits, more...), "input",
+				ops.Tensor(ir.Int8, ops.Values{}, upTo(2), in, 4+upTo(4), 4+upTo(4)),
+				"weight", ops.Tensor(ir.Int8, ops.Values{}, weight...), "bias", biasOf(cout),
+				"stride", stride, "padding", pad,
+				"dilation", []int64{upTo(2), upTo(2)}, "requantize_multipliers", param(cout),
+				"requantize_shifts", param(cout), "scratch", nil)...)
 		}
 		out = append(out, tr)
 	}
@@ -197,7 +203,10 @@ func laid[T any](xs []T, sizes []int64, order []int) []T {
 func (tr *byteTrial) text(t *testing.T, number int) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Result: func(acc, _, _ string) string { return acc }}
+	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Result: func(acc, _,
+		_ string) string {
+		return acc
+	}}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
@@ -218,10 +227,13 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	data("int8_t", "x", len(x), func(i int) int64 { return int64(int8(x[i])) })
 	w, start := in.Packed[0].Data, in.Packed[1].Data
 	data("int8_t", "w", len(w), func(i int) int64 { return int64(int8(w[i])) })
-	data("int32_t", "start", len(start)/4, func(i int) int64 { return int64(int32(binary.LittleEndian.Uint32(start[4*i:]))) })
+	data("int32_t", "start", len(start)/4, func(i int) int64 {
+		return int64(int32(binary.LittleEndian.Uint32(start[4*i:])))
+	})
 	data("int32_t", "want", len(tr.want), func(i int) int64 { return int64(tr.want[i]) })
 	scratch, _ := in.Scratch.Const()
 	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n    static int8_t scratch[%d];\n    kernel%d(y, x%d, w%d, start%d, scratch);\n"+
-		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n", number, len(tr.want), scratch+1, number, number, number, number, len(tr.want), number)
+		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n",
+		number, len(tr.want), scratch+1, number, number, number, number, len(tr.want), number)
 	return b.String()
 }

@@ -10,14 +10,19 @@ import (
 // where there is no column, and adds bias[n], padded likewise. Only m may be
 // dynamic.
 func LinearRows() *Kernel {
-	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Phases: []string{"panels"}, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"}, Sometimes: wideRows,
-		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance { return matchLinear(r, true) }}
+	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Phases: []string{"panels"},
+		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32",
+			"rows_wide_f32"}, Sometimes: wideRows,
+		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance {
+			return matchLinear(r, true)
+		}}
 }
 
 // Linear is LinearRows for C on targets without vectors: panels are as wide as
 // their register tile.
 func Linear() *Kernel {
-	return &Kernel{Name: "linear_f32", Operands: []string{"x"}, Helpers: []string{"tile", "tile_f32"},
+	return &Kernel{Name: "linear_f32", Operands: []string{"x"}, Helpers: []string{"tile",
+		"tile_f32"},
 		Match: func(r *Request) *Instance { return matchLinear(r, false) }}
 }
 
@@ -48,7 +53,8 @@ func matchLinear(r *Request, rows bool) *Instance {
 	if r.Target.Lang == "go" {
 		work /= 4 // vectors
 	}
-	bias, row := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1, Cols: cols, Column: 1}
+	bias, row := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1,
+		Cols: cols, Column: 1}
 	var from, added []int
 	if p.bias >= 0 {
 		if xs, ok := r.constant(p.bias); !ok || !p.addsRow(r.Call) {
@@ -59,7 +65,8 @@ func matchLinear(r *Request, rows bool) *Instance {
 	}
 	sk, _ := p.ws[1].Const()
 	sn, _ := p.ws[2].Const()
-	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: cols, Last: last, Column: int(sn), StepA: int(sk)}
+	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: cols, Last: last,
+		Column: int(sn), StepA: int(sk)}
 	return &Instance{
 		Params:   []Param{{"m", p.m}, {"n", p.n}, {"k", p.k}},
 		Operands: []int{p.x},

@@ -8,19 +8,22 @@ import (
 // MaxPool2D is the largest of each window of images whose channels lie innermost
 // in memory: in Go, whose compiler would take the channels one by one.
 func MaxPool2D() *Kernel {
-	return &Kernel{Name: "max_pool2d_f32", Go: "rows.MaxPool", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"},
+	return &Kernel{Name: "max_pool2d_f32", Go: "rows.MaxPool", Phases: []string{"rows"},
+		RunChannels: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return counted(r, matchMaxPool(r)) }}
 }
 
 // MaxPool2DPlanes is MaxPool2D for row-major images.
 func MaxPool2DPlanes() *Kernel {
-	return &Kernel{Name: "max_pool2d_planes_f32", Go: "rows.MaxPoolPlanes", Phases: []string{"rows"}, OwnScratch: true, Operands: []string{"x"},
+	return &Kernel{Name: "max_pool2d_planes_f32", Go: "rows.MaxPoolPlanes",
+		Phases: []string{"rows"}, OwnScratch: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return counted(r, matchMaxPoolPlanes(r)) }}
 }
 
 // AvgPool2D is the mean of each window, like MaxPool2D.
 func AvgPool2D() *Kernel {
-	return &Kernel{Name: "avg_pool2d_f32", Go: "rows.AvgPool", Phases: []string{"rows"}, RunChannels: true, Operands: []string{"x"},
+	return &Kernel{Name: "avg_pool2d_f32", Go: "rows.AvgPool", Phases: []string{"rows"},
+		RunChannels: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return counted(r, matchAvgPool(r)) }}
 }
 
@@ -39,7 +42,8 @@ func matchMaxPoolPlanes(r *Request) *Instance {
 
 func maxPool(r *Request, last bool) *Instance {
 	name := r.Call.Op.Name()
-	if name != "aten.max_pool2d.default" && (name != "aten.max_pool2d_with_indices.default" || len(r.Call.Outs) != 1) {
+	if name != "aten.max_pool2d.default" && (name != "aten.max_pool2d_with_indices.default" ||
+		len(r.Call.Outs) != 1) {
 		return nil
 	}
 	in := pool(r, last)
@@ -51,7 +55,8 @@ func maxPool(r *Request, last bool) *Instance {
 
 func matchAvgPool(r *Request) *Instance {
 	c := r.Call
-	if c.Op.Name() == "aten.adaptive_avg_pool2d.default" || c.Op.Name() == "aten._adaptive_avg_pool2d.default" {
+	if c.Op.Name() == "aten.adaptive_avg_pool2d.default" ||
+		c.Op.Name() == "aten._adaptive_avg_pool2d.default" {
 		return matchAdaptive(r)
 	}
 	if c.Op.Name() != "aten.avg_pool2d.default" {
@@ -69,7 +74,8 @@ func matchAvgPool(r *Request) *Instance {
 			return nil
 		}
 		divisor = d
-	case c.Bool("count_include_pad") && !(in.Params[n-1].Value.IsZero() && in.Params[n-2].Value.IsZero()):
+	case c.Bool("count_include_pad") && !(in.Params[n-1].Value.IsZero() &&
+		in.Params[n-2].Value.IsZero()):
 		divisor = -1
 	}
 	in.Params = append(in.Params, Param{"divisor", sym.Int(divisor)})
@@ -92,7 +98,8 @@ func matchAdaptive(r *Request) *Instance {
 		}
 		size[d] = sym.Int(n / parts)
 	}
-	in.Params = append(in.Params, Param{"kh", size[0]}, Param{"kw", size[1]}, Param{"sh", size[0]}, Param{"sw", size[1]},
+	in.Params = append(in.Params, Param{"kh", size[0]}, Param{"kw", size[1]}, Param{"sh", size[0]},
+		Param{"sw", size[1]},
 		Param{"ph", sym.Int(0)}, Param{"pw", sym.Int(0)}, Param{"divisor", sym.Int(0)})
 	return in
 }
@@ -118,7 +125,8 @@ func pool(r *Request, last bool) *Instance {
 		return nil
 	}
 	return &Instance{
-		Params:   []Param{{"batch", x.Sizes[0]}, {"channels", x.Sizes[1]}, {"ih", x.Sizes[2]}, {"iw", x.Sizes[3]}, {"oh", y.Sizes[2]}, {"ow", y.Sizes[3]}},
+		Params: []Param{{"batch", x.Sizes[0]}, {"channels", x.Sizes[1]}, {"ih", x.Sizes[2]},
+			{"iw", x.Sizes[3]}, {"oh", y.Sizes[2]}, {"ow", y.Sizes[3]}},
 		Operands: []int{k},
 		Channels: Channels{Inner: sym.Int(1), Count: x.Sizes[1]},
 		Tile:     r.Target.tile(),
@@ -149,7 +157,8 @@ func addPairs(c *ops.Call, in *Instance, args ...string) bool {
 		if !ok {
 			return false
 		}
-		short := map[string]string{"kernel_size": "k", "stride": "s", "dilation": "d", "padding": "p"}[arg]
+		short := map[string]string{"kernel_size": "k", "stride": "s", "dilation": "d",
+			"padding": "p"}[arg]
 		in.Params = append(in.Params, Param{short + "h", p[0]}, Param{short + "w", p[1]})
 	}
 	return true

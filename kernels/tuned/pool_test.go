@@ -20,7 +20,8 @@ func TestAdaptivePools(t *testing.T) {
 	for i := range 60 {
 		window := []int64{1 + r.Int64N(6), 1 + r.Int64N(6)}
 		out := []int64{1 + r.Int64N(3), 1 + r.Int64N(3)}
-		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33, 72), window[0] * out[0], window[1] * out[1]}
+		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33, 72), window[0] * out[0],
+			window[1] * out[1]}
 		uneven := i%10 == 9
 		if uneven {
 			x[2] = out[0]*window[0] + 1
@@ -29,8 +30,10 @@ func TestAdaptivePools(t *testing.T) {
 		}
 		tr := &trial{
 			name: fmt.Sprintf("adaptive %d: x %d to %d", i, x, out),
-			op:   "aten._adaptive_avg_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last, constant: []bool{false},
-			sample: ops.NewSample("self", static(x...), "output_size", out), epilogue: all[i%len(all)],
+			op:   "aten._adaptive_avg_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last,
+			yOrder: last, constant: []bool{false},
+			sample:   ops.NewSample("self", static(x...), "output_size", out),
+			epilogue: all[i%len(all)],
 		}
 		if taken := tr.prepare(t, r, target); taken == uneven {
 			t.Fatalf("%s: taken is %v", tr.name, taken)

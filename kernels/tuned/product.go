@@ -63,7 +63,8 @@ func matrices(c *ops.Call, a, b, add string) *product {
 func vector(c *ops.Call, a, v, add string) *product {
 	w := c.Tensor(a)
 	zero, one := sym.Int(0), sym.Int(1)
-	p := &product{x: c.Operand(v), w: c.Operand(a), bias: -1, batch: one, m: one, n: w.Sizes[0], k: w.Sizes[1]}
+	p := &product{x: c.Operand(v), w: c.Operand(a), bias: -1, batch: one, m: one, n: w.Sizes[0],
+		k: w.Sizes[1]}
 	p.xs = [3]sym.Expr{zero, zero, one}
 	p.ws = [3]sym.Expr{zero, one, p.k}
 	if add != "" {
@@ -80,8 +81,9 @@ func rows(c *ops.Call) *product {
 		return nil
 	}
 	zero, one := sym.Int(0), sym.Int(1)
-	p := &product{x: c.Operand("input"), w: c.Operand("weight"), bias: c.Operand("bias"), batch: one,
-		m: sym.Mul(x.Sizes[:r-1]...), n: w.Sizes[0], k: w.Sizes[1]}
+	p := &product{x: c.Operand("input"), w: c.Operand("weight"), bias: c.Operand("bias"),
+		batch: one,
+		m:     sym.Mul(x.Sizes[:r-1]...), n: w.Sizes[0], k: w.Sizes[1]}
 	p.xs = [3]sym.Expr{zero, p.k, one}
 	p.ws = [3]sym.Expr{zero, one, p.k}
 	return p

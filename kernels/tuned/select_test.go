@@ -11,7 +11,8 @@ import (
 )
 
 func convCall(x, w []int64, stride, pad []int64, groups int64, more ...any) ops.Sample {
-	args := []any{"input", static(x...), "weight", static(w...), "bias", nil, "stride", stride, "padding", pad,
+	args := []any{"input", static(x...), "weight", static(w...), "bias", nil, "stride", stride,
+		"padding", pad,
 		"dilation", []int64{1}, "transposed", false, "output_padding", []int64{0}, "groups", groups}
 	for i := 0; i < len(more); i += 2 {
 		for k := range args {
@@ -26,7 +27,9 @@ func convCall(x, w []int64, stride, pad []int64, groups int64, more ...any) ops.
 // TestSelect checks which kernel takes a call, if any, and how much work it says
 // that is.
 func TestSelect(t *testing.T) {
-	double := func(sizes ...int64) ops.Input { return ops.Tensor(ir.Float64, ops.Values{}, sizes...) }
+	double := func(sizes ...int64) ops.Input {
+		return ops.Tensor(ir.Float64, ops.Values{}, sizes...)
+	}
 	one := []int64{1, 1}
 	zero := []int64{0, 0}
 	for _, c := range []struct {
@@ -37,36 +40,67 @@ func TestSelect(t *testing.T) {
 		kernel   string // "" if the definition is used
 		macs     int64
 	}{
-		{"constant weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, true}, "linear_rows_f32", 105},
-		{"variable weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5)), []bool{false, false}, "matmul_rows_f32", 105},
-		{"variable bias", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(7, 5), "bias", static(7)), []bool{false, true, false}, "linear_rows_f32", 105},
-		{"vector weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight", static(5)), []bool{false, true}, "", 0},
-		{"matrix added", "aten.addmm.default", ops.NewSample("self", static(3, 7), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "linear_rows_f32", 105},
-		{"column added", "aten.addmm.default", ops.NewSample("self", static(3, 1), "mat1", static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
-		{"square column added", "aten.addmm.default", ops.NewSample("self", static(7, 1), "mat1", static(7, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
-		{"scaled", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5), "mat2", static(5, 7), "alpha", 2), []bool{true, false, true}, "", 0},
-		{"scaled sum", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5), "mat2", static(5, 7), "beta", 0), []bool{true, false, true}, "", 0},
-		{"double", "aten.mm.default", ops.NewSample("self", double(3, 5), "mat2", double(5, 7)), []bool{false, true}, "", 0},
-		{"integers", "aten.mm.default", ops.NewSample("self", ops.Tensor(ir.Int32, ops.Values{}, 3, 5), "mat2", ops.Tensor(ir.Int32, ops.Values{}, 5, 7)), []bool{false, false}, "", 0},
-		{"constant on the left", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 7)), []bool{true, false}, "matmul_rows_f32", 105},
-		{"column vector", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2", static(5, 1)), []bool{false, false}, "", 0},
-		{"batch", "aten.bmm.default", ops.NewSample("self", static(2, 3, 5), "mat2", static(2, 5, 7)), []bool{false, true}, "matmul_rows_f32", 210},
-		{"constant matrix, vector", "aten.mv.default", ops.NewSample("self", static(7, 5), "vec", static(5)), []bool{true, false}, "linear_rows_f32", 35},
-		{"nothing to sum", "aten.mm.default", ops.NewSample("self", static(3, 0), "mat2", static(0, 7)), []bool{false, true}, "", 0},
-		{"elementwise", "aten.add.Tensor", ops.NewSample("self", static(3), "other", static(3)), []bool{false, true}, "", 0},
+		{"constant weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+			static(7, 5)), []bool{false, true}, "linear_rows_f32", 105},
+		{"variable weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+			static(7, 5)), []bool{false, false}, "matmul_rows_f32", 105},
+		{"variable bias", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+			static(7, 5), "bias", static(7)), []bool{false, true, false}, "linear_rows_f32", 105},
+		{"vector weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+			static(5)), []bool{false, true}, "", 0},
+		{"matrix added", "aten.addmm.default", ops.NewSample("self", static(3, 7), "mat1",
+			static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "linear_rows_f32", 105},
+		{"column added", "aten.addmm.default", ops.NewSample("self", static(3, 1), "mat1",
+			static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
+		{"square column added", "aten.addmm.default", ops.NewSample("self", static(7, 1), "mat1",
+			static(7, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
+		{"scaled", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5),
+			"mat2", static(5, 7), "alpha", 2), []bool{true, false, true}, "", 0},
+		{"scaled sum", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5),
+			"mat2", static(5, 7), "beta", 0), []bool{true, false, true}, "", 0},
+		{"double", "aten.mm.default", ops.NewSample("self", double(3, 5), "mat2", double(5, 7)),
+			[]bool{false, true}, "", 0},
+		{"integers", "aten.mm.default", ops.NewSample("self", ops.Tensor(ir.Int32, ops.Values{}, 3,
+			5), "mat2", ops.Tensor(ir.Int32, ops.Values{}, 5, 7)), []bool{false, false}, "", 0},
+		{"constant on the left", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2",
+			static(5, 7)), []bool{true, false}, "matmul_rows_f32", 105},
+		{"column vector", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2",
+			static(5, 1)), []bool{false, false}, "", 0},
+		{"batch", "aten.bmm.default", ops.NewSample("self", static(2, 3, 5), "mat2",
+			static(2, 5, 7)), []bool{false, true}, "matmul_rows_f32", 210},
+		{"constant matrix, vector", "aten.mv.default", ops.NewSample("self", static(7, 5), "vec",
+			static(5)), []bool{true, false}, "linear_rows_f32", 35},
+		{"nothing to sum", "aten.mm.default", ops.NewSample("self", static(3, 0), "mat2",
+			static(0, 7)), []bool{false, true}, "", 0},
+		{"elementwise", "aten.add.Tensor", ops.NewSample("self", static(3), "other", static(3)),
+			[]bool{false, true}, "", 0},
 
-		{"convolution", "aten.convolution.default", convCall([]int64{2, 3, 6, 5}, []int64{8, 3, 3, 2}, one, zero, 1), []bool{false, true}, "conv2d_around_planes_f32", 2 * 8 * 4 * 4 * 18},
-		{"one dimension", "aten.convolution.default", convCall([]int64{2, 3, 6}, []int64{8, 3, 3}, one[:1], zero[:1], 1), []bool{false, true}, "conv2d_around_planes_f32", 2 * 8 * 4 * 9},
-		{"three dimensions", "aten.convolution.default", convCall([]int64{1, 3, 6, 6, 6}, []int64{8, 3, 3, 3, 3}, []int64{1, 1, 1}, []int64{0, 0, 0}, 1, "output_padding", []int64{0, 0, 0}), []bool{false, true}, "", 0},
-		{"groups", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{8, 3, 3, 3}, one, zero, 2), []bool{false, true}, "conv2d_around_planes_f32", 8 * 9 * 27},
-		{"small groups", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{2, 3, 3, 3}, one, zero, 2), []bool{false, true}, "", 0},
-		{"depthwise", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{12, 1, 3, 3}, one, one, 6), []bool{false, true}, "depthwise_conv2d_f32", 12 * 25 * 9},
-		{"variable weights", "aten.convolution.default", convCall([]int64{2, 3, 6, 5}, []int64{8, 3, 3, 2}, one, zero, 1), []bool{false, false}, "", 0},
-		{"transposed", "aten.convolution.default", convCall([]int64{2, 3, 6, 5}, []int64{3, 8, 3, 2}, one, zero, 1, "transposed", true), []bool{false, true}, "conv2d_edges_planes_f32", 2 * 8 * 8 * 6 * 18},
+		{"convolution", "aten.convolution.default", convCall([]int64{2, 3, 6, 5},
+			[]int64{8, 3, 3, 2}, one, zero, 1), []bool{false, true}, "conv2d_around_planes_f32",
+			2 * 8 * 4 * 4 * 18},
+		{"one dimension", "aten.convolution.default", convCall([]int64{2, 3, 6}, []int64{8, 3, 3},
+			one[:1], zero[:1], 1), []bool{false, true}, "conv2d_around_planes_f32", 2 * 8 * 4 * 9},
+		{"three dimensions", "aten.convolution.default", convCall([]int64{1, 3, 6, 6, 6},
+			[]int64{8, 3, 3, 3, 3}, []int64{1, 1, 1}, []int64{0, 0, 0}, 1, "output_padding",
+			[]int64{0, 0, 0}), []bool{false, true}, "", 0},
+		{"groups", "aten.convolution.default", convCall([]int64{1, 6, 5, 5}, []int64{8, 3, 3, 3},
+			one, zero, 2), []bool{false, true}, "conv2d_around_planes_f32", 8 * 9 * 27},
+		{"small groups", "aten.convolution.default", convCall([]int64{1, 6, 5, 5},
+			[]int64{2, 3, 3, 3}, one, zero, 2), []bool{false, true}, "", 0},
+		{"depthwise", "aten.convolution.default", convCall([]int64{1, 6, 5, 5},
+			[]int64{12, 1, 3, 3}, one, one, 6), []bool{false, true}, "depthwise_conv2d_f32",
+			12 * 25 * 9},
+		{"variable weights", "aten.convolution.default", convCall([]int64{2, 3, 6, 5},
+			[]int64{8, 3, 3, 2}, one, zero, 1), []bool{false, false}, "", 0},
+		{"transposed", "aten.convolution.default", convCall([]int64{2, 3, 6, 5},
+			[]int64{3, 8, 3, 2}, one, zero, 1, "transposed", true), []bool{false, true},
+			"conv2d_edges_planes_f32", 2 * 8 * 8 * 6 * 18},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr := &trial{name: c.name, op: c.op, sample: c.sample, constant: c.constant, syms: map[*sym.Symbol]int64{}}
-			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Lang: "c", Name: "generic", Speed: true})
+			tr := &trial{name: c.name, op: c.op, sample: c.sample, constant: c.constant,
+				syms: map[*sym.Symbol]int64{}}
+			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Lang: "c", Name: "generic",
+				Speed: true})
 			switch {
 			case tr.in == nil && c.kernel != "":
 				t.Errorf("the definition is used, want %s", c.kernel)
@@ -84,7 +118,8 @@ func TestSelect(t *testing.T) {
 // a language agree on its parameters.
 func TestParams(t *testing.T) {
 	names, tried := map[string][]string{}, map[string]bool{}
-	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true}, {Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true}} {
+	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true},
+		{Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true}} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {
@@ -93,7 +128,8 @@ func TestParams(t *testing.T) {
 				}
 				k := tr.in.Kernel
 				if len(tr.in.Operands) != len(k.Operands) {
-					t.Errorf("%s reads %d operands and names %d", k.Name, len(tr.in.Operands), len(k.Operands))
+					t.Errorf("%s reads %d operands and names %d", k.Name, len(tr.in.Operands),
+						len(k.Operands))
 				}
 				var list []string
 				for _, p := range tr.in.Params {
@@ -120,7 +156,8 @@ func TestParams(t *testing.T) {
 
 // Threads share what takes long: many products, many elements, or weights from far.
 func TestDivided(t *testing.T) {
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true, Threads: 2, DividedFrom: tuned.WorthThreads}
+	target := tuned.Target{Lang: "go", Name: "generic", Speed: true, Threads: 2,
+		DividedFrom: tuned.WorthThreads}
 	for _, c := range []struct {
 		name string
 		op   string
@@ -128,11 +165,16 @@ func TestDivided(t *testing.T) {
 		last bool
 		want bool
 	}{
-		{"small product", "aten.linear.default", ops.NewSample("input", static(100, 64), "weight", static(64, 64)), false, false},
-		{"large product", "aten.linear.default", ops.NewSample("input", static(300, 64), "weight", static(64, 64)), false, true},
-		{"far weights", "aten.linear.default", ops.NewSample("input", static(1, 512), "weight", static(1000, 512)), false, true},
-		{"small pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 16, 28, 28), "kernel_size", []int64{2, 2}), true, false},
-		{"large pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 64, 112, 112), "kernel_size", []int64{3, 3}, "stride", []int64{2, 2}), true, true},
+		{"small product", "aten.linear.default", ops.NewSample("input", static(100, 64), "weight",
+			static(64, 64)), false, false},
+		{"large product", "aten.linear.default", ops.NewSample("input", static(300, 64), "weight",
+			static(64, 64)), false, true},
+		{"far weights", "aten.linear.default", ops.NewSample("input", static(1, 512), "weight",
+			static(1000, 512)), false, true},
+		{"small pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 16, 28, 28),
+			"kernel_size", []int64{2, 2}), true, false},
+		{"large pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 64, 112, 112),
+			"kernel_size", []int64{3, 3}, "stride", []int64{2, 2}), true, true},
 	} {
 		tr := &trial{name: c.name, op: c.op, sample: c.in, constant: []bool{false, true}}
 		if c.last {

@@ -51,10 +51,17 @@ type epilogue struct {
 func epilogues() []*epilogue {
 	return []*epilogue{
 		nil,
-		{name: "relu", c: "t > 0.0f ? t : 0.0f", apply: func(t, _ float32) float32 { return max(t, 0) }},
-		{name: "clamp", c: "t < -1.0f ? -1.0f : t > 2.0f ? 2.0f : t", apply: func(t, _ float32) float32 { return min(max(t, -1), 2) }},
-		{name: "residual", perResult: true, c: "t + e[o]", apply: func(t, e float32) float32 { return t + e }},
-		{name: "scale", channel: true, c: "t * e[c]", apply: func(t, e float32) float32 { return t * e }},
+		{name: "relu", c: "t > 0.0f ? t : 0.0f", apply: func(t, _ float32) float32 {
+			return max(t, 0)
+		}},
+		{name: "clamp", c: "t < -1.0f ? -1.0f : t > 2.0f ? 2.0f : t",
+			apply: func(t, _ float32) float32 { return min(max(t, -1), 2) }},
+		{name: "residual", perResult: true, c: "t + e[o]", apply: func(t, e float32) float32 {
+			return t + e
+		}},
+		{name: "scale", channel: true, c: "t * e[c]", apply: func(t, e float32) float32 {
+			return t * e
+		}},
 	}
 }
 
@@ -83,7 +90,8 @@ func (tr *trial) bind(t testing.TB, r *rand.Rand, target tuned.Target) bool {
 				o.Data = append(o.Data, byte(r.IntN(2)))
 				continue
 			}
-			o.Data = binary.LittleEndian.AppendUint32(o.Data, math.Float32bits(float32(r.NormFloat64())))
+			o.Data = binary.LittleEndian.AppendUint32(o.Data,
+				math.Float32bits(float32(r.NormFloat64())))
 		}
 		tr.operands = append(tr.operands, o)
 	}
@@ -134,7 +142,8 @@ func (tr *trial) meaning(t testing.TB) eval.Operand {
 		args = append(args, interp.Tensor(o.DType, o.Sizes, o.Data))
 	}
 	tr.node.Outputs = []*ir.Value{{Name: "y", Type: tr.call.Outs[0], Def: tr.node}}
-	g := &ir.Graph{Inputs: tr.call.Operands(), Nodes: []*ir.Node{tr.node}, Outputs: []ir.Arg{ir.Ref{Value: tr.node.Output(0)}}}
+	g := &ir.Graph{Inputs: tr.call.Operands(), Nodes: []*ir.Node{tr.node},
+		Outputs: []ir.Arg{ir.Ref{Value: tr.node.Output(0)}}}
 	m := interp.New(ops.Standard())
 	m.Naive = tr.number(t, tr.in.MACs) <= naive
 	outs, err := m.Graph(g, args)
@@ -230,7 +239,8 @@ func (tr *trial) check(t testing.TB, got []float32) {
 	for i, w := range tr.want {
 		tol := 1e-5 + 1.3e-6*math.Abs(float64(w)) + 4*eps*math.Sqrt(max(tr.terms, 1))*largest
 		if !(math.Abs(float64(got[i]-w)) <= tol) {
-			t.Errorf("%s: %s: element %d of %d is %g, want %g", tr.in.Kernel.Name, tr.name, i, len(tr.want), got[i], w)
+			t.Errorf("%s: %s: element %d of %d is %g, want %g", tr.in.Kernel.Name, tr.name, i,
+				len(tr.want), got[i], w)
 			return
 		}
 	}

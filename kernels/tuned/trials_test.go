@@ -42,31 +42,38 @@ func linearTrials(r *rand.Rand, count int) []*trial {
 		x := operand(rows, sym.Int(k))
 		switch i % 5 {
 		case 0:
-			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", x, "weight", static(n, k), "bias", static(n))
+			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", x, "weight",
+				static(n, k), "bias", static(n))
 			tr.constant = []bool{false, true, true}
 		case 1:
 			x := operand(sym.Int(2), rows, sym.Int(k))
-			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", x, "weight", static(n, k))
+			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", x, "weight",
+				static(n, k))
 			tr.constant = []bool{false, true}
 		case 2:
 			tr.op, tr.sample = "aten.mm.default", ops.NewSample("self", x, "mat2", static(k, n))
 			tr.constant = []bool{false, true}
 		case 3:
 			bias := pick(r, static(n), static(1, n), static(1))
-			tr.op, tr.sample = "aten.addmm.default", ops.NewSample("self", bias, "mat1", x, "mat2", static(k, n))
+			tr.op, tr.sample = "aten.addmm.default", ops.NewSample("self", bias, "mat1", x, "mat2",
+				static(k, n))
 			tr.constant = []bool{true, false, true}
 		case 4:
-			tr.op, tr.sample = "aten.mv.default", ops.NewSample("self", static(n, k), "vec", static(k))
+			tr.op, tr.sample = "aten.mv.default", ops.NewSample("self", static(n, k),
+				"vec", static(k))
 			tr.constant = []bool{true, false}
 		}
 		tr.name = fmt.Sprintf("%s %d: m %d, n %d, k %d", tr.op, i, m, n, k)
 		out = append(out, tr)
 	}
 	s := sym.NewSymbol("s", 1, 64)
-	for i, rows := range []sym.Expr{s.Expr(), s.Expr(), sym.Int(5), sym.Int(31), sym.Int(12)} { // whole pairs of panels
+	// whole pairs of panels
+	for i, rows := range []sym.Expr{s.Expr(), s.Expr(), sym.Int(5), sym.Int(31), sym.Int(12)} {
 		n, k, m := int64(64+i%2*64), int64(3+37*(i%3)), int64(1+11*i)
-		out = append(out, &trial{name: fmt.Sprintf("linear of pairs %d: m %s, n %d, k %d", i, rows, n, k), op: "aten.linear.default", syms: map[*sym.Symbol]int64{s: m},
-			sample: ops.NewSample("input", operand(rows, sym.Int(k)), "weight", static(n, k), "bias", static(n)), constant: []bool{false, true, true}})
+		out = append(out, &trial{name: fmt.Sprintf("linear of pairs %d: m %s, n %d, k %d", i, rows,
+			n, k), op: "aten.linear.default", syms: map[*sym.Symbol]int64{s: m},
+			sample: ops.NewSample("input", operand(rows, sym.Int(k)), "weight", static(n, k),
+				"bias", static(n)), constant: []bool{false, true, true}})
 	}
 	return out
 }
@@ -85,11 +92,14 @@ func matmulTrials(r *rand.Rand, count int) []*trial {
 		}
 		switch i % 3 {
 		case 0:
-			tr.op, tr.sample = "aten.mm.default", ops.NewSample("self", operand(rows, sym.Int(k)), "mat2", static(k, n))
+			tr.op, tr.sample = "aten.mm.default", ops.NewSample("self", operand(rows, sym.Int(k)),
+				"mat2", static(k, n))
 		case 1:
-			tr.op, tr.sample = "aten.bmm.default", ops.NewSample("self", operand(sym.Int(b), rows, sym.Int(k)), "mat2", static(b, k, n))
+			tr.op, tr.sample = "aten.bmm.default", ops.NewSample("self", operand(sym.Int(b), rows,
+				sym.Int(k)), "mat2", static(b, k, n))
 		case 2:
-			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", operand(sym.Int(b), rows, sym.Int(k)), "weight", static(n, k))
+			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input",
+				operand(sym.Int(b), rows, sym.Int(k)), "weight", static(n, k))
 		}
 		tr.constant = []bool{false, false}
 		tr.name = fmt.Sprintf("%s %d: b %d, m %d, n %d, k %d", tr.op, i, b, m, n, k)
@@ -103,7 +113,8 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 	var out []*trial
 	for i := 0; len(out) < count; i++ {
 		dims := 1 + min(r.IntN(4), 1)
-		groups, cin, cout := int64(1), pick[int64](r, 1, 2, 3, 5, 8), pick[int64](r, 4, 5, 8, 16, 17)
+		groups, cin, cout := int64(1), pick[int64](r, 1, 2, 3, 5, 8),
+			pick[int64](r, 4, 5, 8, 16, 17)
 		var xOrder, yOrder []int
 		last := []int{0, 2, 3, 1}
 		switch kernel {
@@ -114,7 +125,8 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 					xOrder, yOrder = pick(r, nil, last), last
 				}
 			}
-		case "conv2d_around_f32", "conv2d_around_planes_f32", "conv2d_edges_f32", "conv2d_edges_planes_f32":
+		case "conv2d_around_f32", "conv2d_around_planes_f32", "conv2d_edges_f32",
+			"conv2d_edges_planes_f32":
 			if i%2 == 0 {
 				groups = 1 + r.Int64N(3)
 				cin = 1 + cin*min(1, groups-1)
@@ -170,9 +182,11 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		var stride, pad, after, dilation []int64
 		fits, pixels := true, int64(1)
 		for range dims {
-			in, taps := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2, 3, 3, 5, 10)
+			in, taps := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2,
+				3, 3, 5, 10)
 			s, d := pick[int64](r, 1, 1, 2, 3), pick[int64](r, 1, 1, 2, 3)
-			slides := len(stride) == 1 && (kernel == "depthwise_narrow_f32" || kernel == "depthwise_slide_f32")
+			slides := len(stride) == 1 && (kernel == "depthwise_narrow_f32" ||
+				kernel == "depthwise_slide_f32")
 			if slides {
 				taps, s, d = pick[int64](r, 3, 5), pick[int64](r, 1, 2), 1
 				if kernel == "depthwise_narrow_f32" {
@@ -182,7 +196,8 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			if strings.Contains(kernel, "_few") && len(stride) == dims-1 {
 				d = 1
 			}
-			if xOrder == nil && dims == 2 && (strings.Contains(kernel, "_around") || strings.Contains(kernel, "_edges")) {
+			if xOrder == nil && dims == 2 && (strings.Contains(kernel, "_around") ||
+				strings.Contains(kernel, "_edges")) {
 				d = 1
 			}
 			p := pick(r, 0, 0, 1, taps/2, taps, taps+2)
@@ -199,12 +214,14 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			fits = fits && in+p+behind >= (taps-1)*d+1
 			pixels *= (in+p+behind-(taps-1)*d-1)/s + 1
 			x, w = append(x, in), append(w, taps)
-			stride, pad, after, dilation = append(stride, s), append(pad, p), append(after, behind), append(dilation, d)
+			stride, pad, after, dilation = append(stride, s), append(pad, p), append(after, behind),
+				append(dilation, d)
 		}
 		if !fits || pixels == 1 && kernel == "conv2d_f32" { // one pixel is in any layout
 			continue
 		}
-		tr := &trial{op: "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{}, xOrder: xOrder, yOrder: yOrder}
+		tr := &trial{op: "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{},
+			xOrder: xOrder, yOrder: yOrder}
 		input := static(x...)
 		if i%5 == 4 {
 			s := sym.NewSymbol("s", 1, 64)
@@ -215,16 +232,20 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		if i%3 > 0 {
 			bias = static(groups * cout)
 		}
-		args := []any{"input", input, "weight", static(w...), "bias", bias, "stride", stride, "dilation", dilation, "groups", groups}
+		args := []any{"input", input, "weight", static(w...), "bias", bias, "stride", stride,
+			"dilation", dilation, "groups", groups}
 		if slices.Equal(pad, after) {
-			args = append(args, "padding", pad, "transposed", false, "output_padding", make([]int64, dims))
+			args = append(args, "padding", pad, "transposed", false, "output_padding",
+				make([]int64, dims))
 		} else {
 			tr.op = ops.PaddedConvolution
 			args = append(args, "before", pad, "after", after)
 		}
 		tr.sample = ops.NewSample(args...)
 		tr.constant = []bool{false, true, true}
-		tr.name = fmt.Sprintf("convolution %d: x %d, w %d, stride %d, padding %d and %d, dilation %d, groups %d", i, x, w, stride, pad, after, dilation, groups)
+		tr.name = fmt.Sprintf(
+			"convolution %d: x %d, w %d, stride %d, padding %d and %d, dilation %d, groups %d", i,
+			x, w, stride, pad, after, dilation, groups)
 		out = append(out, tr)
 	}
 	return out
@@ -247,12 +268,14 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 			dims = 1 + r.IntN(2)
 		}
 		groups := 1 + r.Int64N(3)
-		x, w := []int64{1 + r.Int64N(2), groups * (2 + r.Int64N(3))}, []int64{0, pick[int64](r, 4, 5, 17)}
+		x, w := []int64{1 + r.Int64N(2), groups * (2 + r.Int64N(3))},
+			[]int64{0, pick[int64](r, 4, 5, 17)}
 		w[0] = x[1]
 		var stride, pad, dilation, more []int64
 		fits := true
 		for d := range dims {
-			in, taps, s := pick[int64](r, 1, 2, 4, 5, 7, 9), pick[int64](r, 1, 2, 3, 4), pick[int64](r, 1, 2, 3)
+			in, taps, s := pick[int64](r, 1, 2, 4, 5, 7, 9), pick[int64](r, 1, 2, 3, 4),
+				pick[int64](r, 1, 2, 3)
 			step := pick[int64](r, 1, 2)
 			if edges {
 				s = 2 + r.Int64N(2) // zeros between elements
@@ -267,15 +290,19 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 			o := r.Int64N(max(s, step))
 			fits = fits && (in-1)*s-2*p+(taps-1)*step+o+1 > 0
 			x, w = append(x, in), append(w, taps)
-			stride, pad, dilation, more = append(stride, s), append(pad, p), append(dilation, step), append(more, o)
+			stride, pad, dilation, more = append(stride, s), append(pad, p), append(dilation, step),
+				append(more, o)
 		}
 		if !fits {
 			continue
 		}
 		out = append(out, &trial{
-			name: fmt.Sprintf("transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
-			op:   "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{}, xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
-			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias", static(groups*w[1]), "stride", stride, "padding", pad,
+			name: fmt.Sprintf(
+				"transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
+			op: "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{},
+			xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
+			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias",
+				static(groups*w[1]), "stride", stride, "padding", pad,
 				"dilation", dilation, "transposed", true, "output_padding", more, "groups", groups),
 		})
 	}
@@ -290,8 +317,10 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 		last = nil
 	}
 	for i := 0; len(out) < count; i++ {
-		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14), pick[int64](r, 4, 5, 9, 14, 37)}
-		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2), []int64{1, 1}
+		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14),
+			pick[int64](r, 4, 5, 9, 14, 37)}
+		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2),
+			[]int64{1, 1}
 		fits := true
 		for d := range kernel {
 			kernel[d], stride[d] = 1+r.Int64N(5), 1+r.Int64N(3)
@@ -308,12 +337,16 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 			stride = []int64{}
 		}
 		tr := &trial{
-			name: fmt.Sprintf("pool %d: x %d, window %d, stride %d, padding %d, dilation %d", i, x, kernel, stride, pad, dilation),
-			op:   "aten.max_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last, constant: []bool{false},
-			sample: ops.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride, "padding", pad, "dilation", dilation, "ceil_mode", i%3 == 0),
+			name: fmt.Sprintf("pool %d: x %d, window %d, stride %d, padding %d, dilation %d", i, x,
+				kernel, stride, pad, dilation),
+			op: "aten.max_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last,
+			yOrder: last, constant: []bool{false},
+			sample: ops.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride,
+				"padding", pad, "dilation", dilation, "ceil_mode", i%3 == 0),
 		}
 		if mean {
-			args := []any{"self", static(x...), "kernel_size", kernel, "stride", stride, "padding", pad, "ceil_mode", i%3 == 0, "count_include_pad", r.IntN(2) == 0}
+			args := []any{"self", static(x...), "kernel_size", kernel, "stride", stride, "padding",
+				pad, "ceil_mode", i%3 == 0, "count_include_pad", r.IntN(2) == 0}
 			if r.IntN(4) == 0 {
 				args = append(args, "divisor_override", 1+r.Int64N(5))
 			}
@@ -329,9 +362,12 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 func twoColumns() *trial {
 	last := []int{0, 2, 3, 1}
 	return &trial{
-		op: "aten.convolution.default", by: "conv2d_gather_f32", name: "convolution of two columns", syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last,
-		sample: ops.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias", nil, "stride", []int64{1, 2}, "dilation", []int64{1, 1},
-			"groups", int64(1), "padding", []int64{1, 1}, "transposed", false, "output_padding", []int64{0, 0}),
+		op: "aten.convolution.default", by: "conv2d_gather_f32", name: "convolution of two columns",
+		syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last,
+		sample: ops.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias",
+			nil, "stride", []int64{1, 2}, "dilation", []int64{1, 1},
+			"groups", int64(1), "padding", []int64{1, 1}, "transposed", false, "output_padding",
+			[]int64{0, 0}),
 		constant: []bool{false, true, true},
 	}
 }

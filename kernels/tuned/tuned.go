@@ -28,7 +28,8 @@ import (
 // bounded by low and high; those that are no numbers stay so.
 type Kernel struct {
 	Name string // of its C template, e.g. "conv2d_f32"
-	Go   string // qualified Go function of a package in gokernels, e.g. "rows.Conv"; "" if there is none
+	// qualified Go function of a package in gokernels, e.g. "rows.Conv"; "" if there is none
+	Go string
 
 	Operands []string // names in the code of the operands that an instance reads
 	Helpers  []string // C templates emitted once, before all kernels that name them
@@ -77,7 +78,12 @@ func (k *Kernel) HelpersFor(used map[string]bool) []string {
 
 // Standard returns all kernels.
 func Standard() []*Kernel {
-	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(), Conv2DGather(), Winograd(), ConvAround(), ConvAroundPlanes(), ConvEdges(), ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(), Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(), AttentionKept()}
+	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(),
+		Conv2DGather(), Winograd(), ConvAround(), ConvAroundPlanes(), ConvEdges(),
+		ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(),
+		DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(), Conv2DInt8(),
+		DepthwiseInt8(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(),
+		AttentionKept()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -128,10 +134,11 @@ func (r *Request) order(k int) []int {
 
 // Target describes the machine and the output language.
 type Target struct {
-	Lang        string  // "c" or "go"
-	Name        string  // "generic", "cortex-m4", …
-	Speed       bool    // optimise for speed rather than size
-	Threads     int     // parts that kernels are divided into, which need memory each; 0 and 1: none
+	Lang  string // "c" or "go"
+	Name  string // "generic", "cortex-m4", …
+	Speed bool   // optimise for speed rather than size
+	// parts that kernels are divided into, which need memory each; 0 and 1: none
+	Threads     int
 	DividedFrom float64 // multiply-accumulates of the smallest kernel that is worth dividing
 }
 
@@ -158,8 +165,9 @@ type Instance struct {
 	Added []int
 	// Rest says that the code computes only the one sum in the definition: what that
 	// makes of the sum is the beginning of the epilogue.
-	Rest     bool
-	Begun    []int // operands that have an element for each channel, which the sum of Rest has begun with
+	Rest bool
+	// operands that have an element for each channel, which the sum of Rest has begun with
+	Begun    []int
 	Packed   []Packed
 	Epilogue *Epilogue // nil: the plain result; set by lower/native
 	Channels Channels  // how an epilogue finds the channel of a result
@@ -213,7 +221,8 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		}
 	}
 	if best != nil {
-		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 && max(cost(best.MACs), best.Work) >= r.Target.DividedFrom
+		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 &&
+			max(cost(best.MACs), best.Work) >= r.Target.DividedFrom
 		if best.Divided && best.Kernel.OwnScratch {
 			best.Scratch = sym.Mul(sym.Int(int64(r.Target.Threads)), best.Scratch)
 		}

@@ -16,8 +16,10 @@ import (
 // w[ceil(cout/32)][points][cin][32]; sums are carried back. Both ways are linear
 // maps of vectors of channels.
 func Winograd() *Kernel {
-	return &Kernel{Name: "winograd_f32", Go: "rows.Winograd", Phases: []string{"tiles"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "winograd_tile_f32"}, Match: matchWinograd}
+	return &Kernel{Name: "winograd_f32", Go: "rows.Winograd", Phases: []string{"tiles"},
+		RunChannels: true, Bounds: true, Operands: []string{"x"},
+		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "winograd_tile_f32"},
+		Match:   matchWinograd}
 }
 
 // winogradLanes divides the input channels: vectors have at most so many.
@@ -28,7 +30,8 @@ func matchWinograd(r *Request) *Instance {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.xLast || !cv.yLast || cv.cin%winogradLanes != 0 || cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
+	if cv == nil || cv.groups > 1 || !cv.xLast || !cv.yLast || cv.cin%winogradLanes != 0 ||
+		cv.cout < winogradLanes || cv.kernel != [2]int{3, 3} {
 		return nil
 	}
 	var out [2]int64
@@ -47,7 +50,8 @@ func matchWinograd(r *Request) *Instance {
 	if plan.far { // weights are read once for a block
 		plan.block = plan.within(cv.cin, plan.block)
 	}
-	if n := int64(r.Target.Threads); n > 1 { // each part has its own, which need not be more than its share
+	// each part has its own, which need not be more than its share
+	if n := int64(r.Target.Threads); n > 1 {
 		plan.block = min(n*plan.block, roundUp(plan.tiles, 2)+2*n)
 	}
 	return cv.winograd(r, plan)
@@ -78,7 +82,8 @@ func planWinograd(cin, cout int, out [2]int64) (best winogradPlan, ok bool) {
 		weights := float64(points) * area
 		p.block = min(rowsMax, roundUp(p.tiles, 2))
 		p.far = 4*weights > secondCache
-		p.cost = float64(p.tiles)*weights + winogradCarry*float64(p.tiles*points)*float64(cin+cout) + winogradRead*weights
+		p.cost = float64(p.tiles)*weights + winogradCarry*float64(p.tiles*points)*float64(
+			cin+cout) + winogradRead*weights
 		if p.far {
 			p.cost += readFar * (4*weights - secondCache)
 		}
@@ -117,13 +122,16 @@ func (cv *convolution) winograd(r *Request, p winogradPlan) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	cin, cout := int64(cv.cin), int64(cv.cout)
 	points := side * side
-	s := panels.Shape{Groups: 1, N: cv.cout, A: points, B: 1, C: cv.cin, Cols: rowsCols, Last: lastCols(cv.cout),
+	s := panels.Shape{Groups: 1, N: cv.cout, A: points, B: 1, C: cv.cin, Cols: rowsCols,
+		Last:   lastCols(cv.cout),
 		Column: cv.cin * points, StepA: 1, StepC: points}
 	w := packed("w", panels.Pack(s, atPoints(cv.weights, side)), cv.w)
 	_, bias := cv.panels(1, cv.cout, rowsCols, 0)
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"side", n(int64(side))}, {"cin", n(cin)}, {"cout", n(cout)}, {"ih", rows.in}, {"iw", cols.in},
-			{"oh", rows.out}, {"ow", cols.out}, {"ph", rows.pad}, {"pw", cols.pad}, {"across", n(p.across)}, {"tiles", n(p.tiles)}, {"block", n(p.block)}},
+		Params: []Param{{"batch", cv.batch}, {"side", n(int64(side))}, {"cin", n(cin)},
+			{"cout", n(cout)}, {"ih", rows.in}, {"iw", cols.in},
+			{"oh", rows.out}, {"ow", cols.out}, {"ph", rows.pad}, {"pw", cols.pad},
+			{"across", n(p.across)}, {"tiles", n(p.tiles)}, {"block", n(p.block)}},
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},
 		Channels: Channels{Inner: n(1), Count: n(cout)},
@@ -164,5 +172,6 @@ func winogradLines(side int) [][3]float64 {
 	at := func(x, over float64) [3]float64 { return [3]float64{1 / over, x / over, x * x / over} }
 	near, far := math.Sqrt2/2, math.Sqrt2
 	// Over is 2·x²·(x² - y²), ±y being the other two points.
-	return [][3]float64{{1, 0, 0}, at(near, -1.5), at(-near, -1.5), at(far, 6), at(-far, 6), {0, 0, 1}}
+	return [][3]float64{{1, 0, 0}, at(near, -1.5), at(-near, -1.5), at(far, 6),
+		at(-far, 6), {0, 0, 1}}
 }

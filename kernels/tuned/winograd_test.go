@@ -23,10 +23,12 @@ func TestPlanWinograd(t *testing.T) {
 	} {
 		p, ok := planWinograd(c.cin, c.cout, [2]int64{c.side, c.side})
 		if p.m != c.m || ok != (c.m > 0) {
-			t.Errorf("%d to %d channels on %dx%d: tiles of %d, want %d", c.cin, c.cout, c.side, c.side, p.m, c.m)
+			t.Errorf("%d to %d channels on %dx%d: tiles of %d, want %d", c.cin, c.cout, c.side,
+				c.side, p.m, c.m)
 		}
 		if ok && (p.block < 2 || p.block%2 != 0) {
-			t.Errorf("%d to %d channels on %dx%d: blocks of %d tiles", c.cin, c.cout, c.side, c.side, p.block)
+			t.Errorf("%d to %d channels on %dx%d: blocks of %d tiles", c.cin, c.cout, c.side,
+				c.side, p.block)
 		}
 	}
 }

@@ -38,7 +38,8 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 		if i%4 == 2 {
 			after = []int64{r.Int64N(3), 1 + r.Int64N(2)}
 		}
-		tr := &trial{op: ops.PaddedConvolution, by: "winograd_f32", syms: map[*sym.Symbol]int64{}, xOrder: []int{0, 2, 3, 1}, yOrder: []int{0, 2, 3, 1},
+		tr := &trial{op: ops.PaddedConvolution, by: "winograd_f32", syms: map[*sym.Symbol]int64{},
+			xOrder: []int{0, 2, 3, 1}, yOrder: []int{0, 2, 3, 1},
 			name:     fmt.Sprintf("tiles %d: x %d, w %d, padding %d and %d", i, x, w, pad, after),
 			constant: []bool{false, true, true}}
 		input := static(x...)
@@ -51,7 +52,8 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 		if i%3 > 0 {
 			bias = static(w[0])
 		}
-		tr.sample = ops.NewSample("input", input, "weight", static(w...), "bias", bias, "stride", []int64{1, 1}, "dilation", []int64{1, 1},
+		tr.sample = ops.NewSample("input", input, "weight", static(w...), "bias", bias, "stride",
+			[]int64{1, 1}, "dilation", []int64{1, 1},
 			"groups", int64(1), "before", pad, "after", after)
 		out = append(out, tr)
 	}
@@ -73,17 +75,20 @@ func TestWinogradParts(t *testing.T) {
 		}
 		whole := tr.kernel(t, fmt.Sprintf("whole_%d", i), false)
 		b.code.WriteString(b.withHelpers(t, tr.in, whole))
-		k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: tr.in.Tile.Rows, Cols: tr.in.Tile.Cols, Vector: true,
+		k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: tr.in.Tile.Rows,
+			Cols: tr.in.Tile.Cols, Vector: true,
 			Phase: "tiles", Result: func(acc, _, _ string) string { return acc }}
 		for j, n := range tr.ints(t) {
 			k.Ints[tr.in.Params[j].Name] = fmt.Sprint(n)
 		}
 		head, _, _ := strings.Cut(whole, "\n")
-		head = strings.Replace(strings.Replace(head, "whole_", "part_", 1), "void *scratch)", "void *scratch, int32_t part, int32_t parts)", 1)
+		head = strings.Replace(strings.Replace(head, "whole_", "part_", 1), "void *scratch)",
+			"void *scratch, int32_t part, int32_t parts)", 1)
 		b.code.WriteString(head + "\n" + text(t, tr.in.Kernel.Name, k))
 		n, scratch := len(tr.want), tr.number(t, tr.in.Scratch)/4
 		buffers := tr.inputs()
-		fmt.Fprintf(&b.calls, "    {\n        float *x = load(%d), *w = load(%d), *bias = load(%d), *y = take(%d), *z = take(%d);\n",
+		fmt.Fprintf(&b.calls,
+			"    {\n        float *x = load(%d), *w = load(%d), *bias = load(%d), *y = take(%d), *z = take(%d);\n",
 			len(buffers[0]), len(buffers[1]), len(buffers[2]), n, n)
 		for _, x := range buffers {
 			for _, f := range x {
@@ -94,14 +99,20 @@ func TestWinogradParts(t *testing.T) {
 		if n > 10_000 { // a large one
 			next = "+= parts"
 		}
-		fmt.Fprintf(&b.calls, "        void *scratch = take(%d);\n        whole_%d(y, x, w, bias, scratch);\n", scratch, i)
-		fmt.Fprintf(&b.calls, "        for (int32_t parts = 1; parts <= %d; parts %s) {\n            for (int k = 0; k < %d; k++) z[k] = 0;\n", most, next, n)
-		fmt.Fprintf(&b.calls, "            for (int32_t part = 0; part < parts; part++) part_%d(z, x, w, bias, scratch, part, parts);\n", i)
-		fmt.Fprintf(&b.calls, "            for (int k = 0; k < %d; k++) if (y[k] != z[k]) exit(5);\n        }\n        put(y, %d);\n    }\n", n, n)
+		fmt.Fprintf(&b.calls,
+			"        void *scratch = take(%d);\n        whole_%d(y, x, w, bias, scratch);\n",
+			scratch, i)
+		fmt.Fprintf(&b.calls,
+			"        for (int32_t parts = 1; parts <= %d; parts %s) {\n            for (int k = 0; k < %d; k++) z[k] = 0;\n", most, next, n)
+		fmt.Fprintf(&b.calls,
+			"            for (int32_t part = 0; part < parts; part++) part_%d(z, x, w, bias, scratch, part, parts);\n", i)
+		fmt.Fprintf(&b.calls,
+			"            for (int k = 0; k < %d; k++) if (y[k] != z[k]) exit(5);\n        }\n        put(y, %d);\n    }\n", n, n)
 		b.outputs += n
 		want = append(want, tr)
 	}
-	got := b.run(t, toolchain.GCC().With(append([]string{"-march=native"}, toolchain.Sanitizers()...)...))
+	got := b.run(t, toolchain.GCC().With(append([]string{"-march=native"},
+		toolchain.Sanitizers()...)...))
 	for _, tr := range want {
 		tr.check(t, got[:len(tr.want)])
 		got = got[len(tr.want):]

@@ -61,7 +61,8 @@ func (p *bands) emit() []Stmt {
 	case equal > 1:
 		n := sym.Int(equal)
 		v := sym.NewVar("band", n)
-		out = append(out, &For{Var: v, Extent: n, Body: p.band(windows, 1, v.Expr()), From: p.from()})
+		out = append(out, &For{Var: v, Extent: n, Body: p.band(windows, 1, v.Expr()),
+			From: p.from()})
 	}
 	if 1+equal < p.number {
 		out = append(out, p.band(windows, p.number-1, sym.Expr{})...)
@@ -93,7 +94,8 @@ func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 			step := sym.Mul(sym.Int(c.share*c.window.Stride), more)
 			args[1] = seen(args[1], c, rows.In, from, step)
 		} else {
-			args[1] = rowsOf(windows[j-1], args[1], c.window.In, rows.In, sym.Int(from-p.origin(j-1, i)))
+			args[1] = rowsOf(windows[j-1], args[1], c.window.In, rows.In,
+				sym.Int(from-p.origin(j-1, i)))
 		}
 		// What is made, and what is as large as that.
 		done := sym.Add(sym.Int(p.done(j, i)), sym.Mul(sym.Int(c.share), more))
@@ -103,7 +105,8 @@ func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 			if i > 0 {
 				out = append(out, p.moves(j, i, windows[j])...)
 			}
-			args[0] = rowsOf(windows[j], result, c.window.Out, rows.Out, sym.Int(p.done(j, i)-p.origin(j, i)))
+			args[0] = rowsOf(windows[j], result, c.window.Out, rows.Out,
+				sym.Int(p.done(j, i)-p.origin(j, i)))
 		} else {
 			args[0] = rowsOf(result, result, c.window.Out, rows.Out, done)
 		}
@@ -138,8 +141,10 @@ func (p *bands) moves(j int, i int64, w *Buffer) (list []Stmt) {
 	for at := int64(0); at < there; at += c.share {
 		rows := min(c.share, there-at)
 		n := sym.Mul(sym.Int(rows), rowLen(result, c.window.Out))
-		list = append(list, &Call{Kernel: copyKernel(w.DType, n), From: c.call.From, Args: []*Buffer{
-			rowsOf(w, result, c.window.Out, rows, sym.Int(c.lead+at)), rowsOf(w, result, c.window.Out, rows, sym.Int(c.lead+at+c.share))}})
+		list = append(list, &Call{Kernel: copyKernel(w.DType, n), From: c.call.From,
+			Args: []*Buffer{
+				rowsOf(w, result, c.window.Out, rows, sym.Int(c.lead+at)),
+				rowsOf(w, result, c.window.Out, rows, sym.Int(c.lead+at+c.share))}})
 	}
 	return list
 }

@@ -71,7 +71,9 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		r := &s.runs[i]
 		r.choices = s.choices(r)
 		r.lower(floor)
-		inBands = inBands || slices.ContainsFunc(r.choices, func(c choice) bool { return c.height > 0 })
+		inBands = inBands || slices.ContainsFunc(r.choices, func(c choice) bool {
+			return c.height > 0
+		})
 	}
 	if !inBands {
 		return nil
@@ -253,7 +255,8 @@ func (s *sparer) choice(r *run, from, end int) choice {
 // their image, or nil if they do not.
 func (s *sparer) over(p *bands, first, last int) *over {
 	o := p.over()
-	if o == nil || s.uses[o.image].last > last || s.uses[o.result].first < last || s.uses[o.image].first >= first {
+	if o == nil || s.uses[o.image].last > last || s.uses[o.result].first < last ||
+		s.uses[o.image].first >= first {
 		return nil
 	}
 	return o
@@ -294,7 +297,8 @@ func (s *sparer) part(c *banding, rows tuned.Rows) (instructions float64, ok boo
 	instructions, known := s.partial[key]
 	if !known {
 		instructions = noPart
-		if list := tuned.Bands(c.call.Kernel.Tuned, s.b.request(c.facts), []tuned.Rows{rows}); list != nil {
+		if list := tuned.Bands(c.call.Kernel.Tuned, s.b.request(c.facts),
+			[]tuned.Rows{rows}); list != nil {
 			instructions = list[0].Instructions()
 		}
 		s.partial[key] = instructions

@@ -33,7 +33,8 @@ func (w *way) next(c *choice) *way {
 		return &way{w.time + c.time, c.result, c.around + w.buffer, c, w}
 	}
 	elem := int64(c.over.image.DType.Size())
-	return &way{w.time + c.time, max(c.over.behind*elem+w.buffer, c.result), max(w.around, c.around), c, w}
+	return &way{w.time + c.time, max(c.over.behind*elem+w.buffer, c.result),
+		max(w.around, c.around), c, w}
 }
 
 // within returns the quickest way to make a run that holds no more than limit
@@ -64,7 +65,9 @@ func (r *run) within(limit int64) *way {
 		})
 		if len(ways[end]) > mostWays { // the quickest, and those that hold the least
 			rest := ways[end][mostWays/2:]
-			slices.SortStableFunc(rest, func(a, b *way) int { return int(a.buffer + a.around - b.buffer - b.around) })
+			slices.SortStableFunc(rest, func(a, b *way) int {
+				return int(a.buffer + a.around - b.buffer - b.around)
+			})
 			ways[end] = ways[end][:mostWays]
 		}
 	}

@@ -80,7 +80,8 @@ func layOver(laid []*over, body []Stmt) {
 			unders[i] = b
 		}
 		n := sym.Int(o.size(unders[i].MaxLen))
-		boths[i] = &Buffer{Name: o.image.Name + "_" + o.result.Name, DType: o.image.DType, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
+		boths[i] = &Buffer{Name: o.image.Name + "_" + o.result.Name, DType: o.image.DType,
+			Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
 		inside[o.result] = boths[i]
 	}
 	moved := map[*Buffer]*Buffer{}

@@ -40,7 +40,8 @@ func newBands(chain []link, height int64) *bands {
 		c.link, c.share, c.base = chain[j], share, after-share
 		for i := range p.number {
 			end := min(w.Out, after+i*share)
-			if end <= 0 || end == w.Out && i < p.number-2 || i > 0 && end <= c.ends[i-1] && end < w.Out {
+			if end <= 0 || end == w.Out && i < p.number-2 || i > 0 && end <= c.ends[i-1] &&
+				end < w.Out {
 				return nil
 			}
 			c.ends = append(c.ends, end)
@@ -106,7 +107,8 @@ func (p *bands) rows(j int, i int64) tuned.Rows {
 	}
 	from, to := p.first(j, i), p.calls[j].ends[i]
 	seen := (to-1)*w.Stride - w.Pad + w.Reach
-	return tuned.Rows{In: min(given, seen) - max(0, from), Out: to - p.done(j, i), Pad: max(0, -from)}
+	return tuned.Rows{In: min(given, seen) - max(0, from), Out: to - p.done(j, i),
+		Pad: max(0, -from)}
 }
 
 // height is how many rows the window of image j has.

@@ -74,7 +74,8 @@ func simulate(p *bands) string {
 			if j < len(p.calls)-1 && i > 0 {
 				for at := int64(0); at < p.left(j, i); at += c.share {
 					rows := min(c.share, p.left(j, i)-at)
-					copy(windows[j][c.lead+at:][:rows], slices.Clone(windows[j][c.lead+at+c.share:][:rows]))
+					copy(windows[j][c.lead+at:][:rows],
+						slices.Clone(windows[j][c.lead+at+c.share:][:rows]))
 				}
 			}
 			for k := range rows.Out {
@@ -88,7 +89,8 @@ func simulate(p *bands) string {
 						return "a row of padding is taken for one of the image, or the other way round"
 					case inside && j == 0 && max(0, p.first(j, i))+at != want:
 						return "the image is read elsewhere"
-					case inside && j > 0 && windows[j-1][max(0, p.first(j, i))-p.origin(j-1, i)+at] != want:
+					case inside && j > 0 &&
+						windows[j-1][max(0, p.first(j, i))-p.origin(j-1, i)+at] != want:
 						return "a row is not in the window"
 					}
 				}

@@ -161,13 +161,15 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 	}
 	if forced := b.opt.Bands; forced > 0 {
 		for height := int64(forced); height < last; height++ {
-			if p := newBands(chain, height); p != nil && (b.opt.sparing || !p.small()) && p.instances(b) {
+			if p := newBands(chain, height); p != nil && (b.opt.sparing || !p.small()) &&
+				p.instances(b) {
 				return p, float64(len(chain))
 			}
 		}
 		return nil, 0
 	}
-	if !tuned.ChannelsLast(b.opt.Target) || b.opt.Target.Gain(tuned.BandCost{Images: between(chain)}) <= 0 {
+	if !tuned.ChannelsLast(b.opt.Target) ||
+		b.opt.Target.Gain(tuned.BandCost{Images: between(chain)}) <= 0 {
 		return nil, 0
 	}
 	type choice struct {

@@ -23,7 +23,8 @@ const (
 // scarce reports whether memory is worth bands.
 func (opt Options) scarce() bool {
 	_, kept := opt.Planner.(plan.AsIs) // places are given
-	return opt.Target.MCU() && opt.Target.Lang == "c" && len(opt.Kernels) > 0 && opt.Bands >= 0 && !kept
+	return opt.Target.MCU() && opt.Target.Lang == "c" && len(opt.Kernels) > 0 &&
+		opt.Bands >= 0 && !kept
 }
 
 // worthSparing reports whether spare takes so much less memory than whole that

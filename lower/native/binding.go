@@ -69,7 +69,9 @@ func Bind(m *Method) (*Binding, error) {
 	for _, d := range pending {
 		for _, s := range d.Size.Symbols() {
 			if !known[s] {
-				return nil, fmt.Errorf("method %s: size %s does not follow from the shapes of the inputs", m.Name, s.Name)
+				return nil,
+					fmt.Errorf("method %s: size %s does not follow from the shapes of the inputs",
+						m.Name, s.Name)
 			}
 		}
 	}

@@ -56,7 +56,8 @@ func (b *builder) pools(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 			found = b.pools(r, rowMajor) || found
 		}
 		f := b.facts[n]
-		if f.call == nil || len(f.call.Operands()) != 1 || b.orders[f.call.Operands()[0]] == nil || !b.onlyFirstRead(n) || !rowMajor[n.Output(0)] {
+		if f.call == nil || len(f.call.Operands()) != 1 || b.orders[f.call.Operands()[0]] == nil ||
+			!b.onlyFirstRead(n) || !rowMajor[n.Output(0)] {
 			continue
 		}
 		call := *f.call
@@ -98,7 +99,8 @@ func (b *builder) worthBorder(v *ir.Value) bool {
 func (b *builder) border(v *ir.Value, format ir.MemoryFormat) *ir.Node {
 	name := ir.NewNames(b.source).Fresh(v.Name + "_laid_out")
 	n := &ir.Node{Name: name, Op: "aten.clone.default",
-		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "memory_format", Value: format}}}
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "memory_format",
+			Value: format}}}
 	if v.Def != nil {
 		n.Loc = v.Def.Loc
 	}

@@ -48,7 +48,8 @@ func (c *collector) add(b *Buffer, s Stmt) {
 		b.Name = c.names.unique(identifier(b.Name))
 	}
 	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
-		c.err = fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len, ir.WantBound(b.Len))
+		c.err = fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len,
+			ir.WantBound(b.Len))
 		if from := c.origins(s, b); len(from) > 0 {
 			o := from[0]
 			c.err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: c.err}

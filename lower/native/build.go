@@ -67,9 +67,10 @@ type builder struct {
 	rows    map[*ir.Value]bool            // its elements have reductions in common
 	evals   map[*ir.Value]float64         // evaluations per element if inlined
 	kernels map[*ir.Value]map[*fusion]int // how often the expressions it is inlined into read it
-	orders  map[*ir.Value][]int           // dimensions in the order of memory, of values that are not row-major
-	apart   map[*ir.Node]bool             // joint calls among row-major images
-	forms   map[*ir.Value]*form           // values without a buffer
+	// dimensions in the order of memory, of values that are not row-major
+	orders  map[*ir.Value][]int
+	apart   map[*ir.Node]bool   // joint calls among row-major images
+	forms   map[*ir.Value]*form // values without a buffer
 	bufs    map[*ir.Value]*Buffer
 	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
 	given   map[*expr.Var]bool       // locals that follow from what the caller gives
@@ -81,15 +82,19 @@ type builder struct {
 	block *[]Stmt
 }
 
-func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buffer, consts *constPool) *builder {
+func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buffer,
+	consts *constPool) *builder {
 	return &builder{
 		opt: opt, prog: prog, source: m, state: state, consts: consts,
 		m:     &Method{Name: foreign.Of(m.Name), Symbols: m.Symbols},
 		facts: map[*ir.Node]*facts{}, users: map[*ir.Value][]*ir.Node{},
-		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{}, kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{}, read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
+		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
+		kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{},
+		read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
 		apart: map[*ir.Node]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
-		scalars: map[*ir.Value]*expr.Expr{}, given: map[*expr.Var]bool{}, mutable: map[*ir.Value]bool{},
+		scalars: map[*ir.Value]*expr.Expr{}, given: map[*expr.Var]bool{},
+		mutable: map[*ir.Value]bool{},
 	}
 }
 
@@ -154,13 +159,16 @@ func (b *builder) gather(g *ir.Graph, depth int) error {
 			return b.errorAt(n, err)
 		}
 		f.call, f.operands = c, c.Operands()
-		b.prog.convolves = b.prog.convolves || tuned.IsConvolution(c) || tuned.IsConvolutionInt8(c, b.opt.Target)
+		b.prog.convolves = b.prog.convolves || tuned.IsConvolution(c) ||
+			tuned.IsConvolutionInt8(c, b.opt.Target)
 		b.noteClamps(c)
 		if f.tensors, f.view, err = tensorsOf(c); err != nil {
 			return b.errorAt(n, err)
 		}
-		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil && !c.Op.Effect && !b.whole(c) {
-			return b.errorAt(n, fmt.Errorf("the operator has no kernel; it should have been decomposed"))
+		if f.tensors == nil && c.Op.Loops == nil && c.Op.Value == nil && c.Op.ScalarOp == nil &&
+			!c.Op.Effect && !b.whole(c) {
+			return b.errorAt(n,
+				fmt.Errorf("the operator has no kernel; it should have been decomposed"))
 		}
 	}
 	for _, a := range g.Outputs {
@@ -232,7 +240,9 @@ func (b *builder) selectTuned(g *ir.Graph) {
 // first.
 func (b *builder) onlyFirstRead(n *ir.Node) bool {
 	return len(n.Outputs) > 0 && n.Output(0) != nil &&
-		!slices.ContainsFunc(n.Outputs[1:], func(v *ir.Value) bool { return v != nil && len(b.users[v]) > 0 })
+		!slices.ContainsFunc(n.Outputs[1:], func(v *ir.Value) bool {
+			return v != nil && len(b.users[v]) > 0
+		})
 }
 
 // file is the base name of the method's file.

@@ -27,7 +27,8 @@ func (p *constPool) add(from string, d ir.DType, data []byte) *Const {
 	if c := p.byData[key]; c != nil {
 		return c
 	}
-	c := &Const{Name: p.names.unique(identifier(from)), From: foreign.Of(from), DType: d, Data: data}
+	c := &Const{Name: p.names.unique(identifier(from)), From: foreign.Of(from), DType: d,
+		Data: data}
 	p.byData[key] = c
 	p.list = append(p.list, c)
 	return c
@@ -37,7 +38,8 @@ func (p *constPool) add(from string, d ir.DType, data []byte) *Const {
 func (b *builder) weight(from string, d ir.DType, sizes []sym.Expr, data []byte) *Buffer {
 	c := b.consts.add(from, d, data)
 	n := sym.Mul(sizes...)
-	return &Buffer{Name: c.Name, DType: d, Sizes: sizes, Len: n, MaxLen: bound(n), Storage: Weight, Const: c}
+	return &Buffer{Name: c.Name, DType: d, Sizes: sizes, Len: n, MaxLen: bound(n),
+		Storage: Weight, Const: c}
 }
 
 // constBytes returns the dense row-major elements of a constant value.
@@ -60,7 +62,8 @@ func constName(v *ir.Value) string {
 // sameElement returns the element that all of data is made of.
 func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
 	n := d.Size()
-	if len(data) < n || !(d == ir.Bool || d.IsInt() || half.Is(d) || d == ir.Float32 || d == ir.Float64) || !bytes.Equal(data[n:], data[:len(data)-n]) {
+	if len(data) < n || !(d == ir.Bool || d.IsInt() || half.Is(d) || d == ir.Float32 ||
+		d == ir.Float64) || !bytes.Equal(data[n:], data[:len(data)-n]) {
 		return nil, false
 	}
 	return element(d, data[:n]), true

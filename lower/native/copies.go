@@ -103,7 +103,8 @@ func (f *forwarding) run() bool {
 		src = src.Root // a reshape of it
 		f.src = src
 	}
-	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType || !src.Len.Equal(dst.Len) {
+	if src.Root != nil || src.Storage != Arena || src.DType != dst.DType ||
+		!src.Len.Equal(dst.Len) {
 		return false
 	}
 	u := f.uses
@@ -166,11 +167,14 @@ func (f *forwarding) run() bool {
 		}
 	}
 	if turned {
-		block[f.at] = &Call{Kernel: copyKernel(src.DType, src.Len), Args: []*Buffer{src, dst}, From: block[f.at].(*Call).From}
+		block[f.at] = &Call{Kernel: copyKernel(src.DType, src.Len), Args: []*Buffer{src, dst},
+			From: block[f.at].(*Call).From}
 	} else {
 		block = slices.Delete(block, f.at, f.at+1)
 	}
-	rest := slices.DeleteFunc(slices.Clone(block[first:]), func(s Stmt) bool { return slices.Contains(early, s) })
+	rest := slices.DeleteFunc(slices.Clone(block[first:]), func(s Stmt) bool {
+		return slices.Contains(early, s)
+	})
 	*f.block = slices.Concat(block[:first], saves, rest)
 	f.recount()
 	return true
@@ -212,7 +216,10 @@ func (f *forwarding) mayRunBefore(s Stmt, stmts []Stmt) bool {
 		if _, ok := before.(*Call); !ok {
 			return false // it may give numbers their values, or end the call
 		}
-		if some(c, func(a access) bool { return a.write && touches(before, Root(*a.buf)) || writes(before, Root(*a.buf)) }) {
+		if some(c, func(a access) bool {
+			return a.write && touches(before, Root(*a.buf)) ||
+				writes(before, Root(*a.buf))
+		}) {
 			return false
 		}
 	}
@@ -240,8 +247,10 @@ func (f *forwarding) save(late []access) (copies []Stmt) {
 	}
 	olds := make([]*Buffer, len(parts))
 	for i, p := range parts {
-		olds[i] = &Buffer{Name: p.Name + "_old", DType: p.DType, Sizes: p.Sizes, Len: p.Len, MaxLen: p.MaxLen}
-		copies = append(copies, &Call{Kernel: copyKernel(p.DType, p.Len), Args: []*Buffer{olds[i], p}, From: (*f.block)[f.at].(*Call).From})
+		olds[i] = &Buffer{Name: p.Name + "_old", DType: p.DType, Sizes: p.Sizes, Len: p.Len,
+			MaxLen: p.MaxLen}
+		copies = append(copies, &Call{Kernel: copyKernel(p.DType, p.Len), Args: []*Buffer{olds[i],
+			p}, From: (*f.block)[f.at].(*Call).From})
 	}
 	for _, a := range late {
 		b := *a.buf
@@ -315,7 +324,9 @@ func mayFail(s Stmt) bool {
 func writesFirst(s Stmt, src *Buffer) bool {
 	switch s := s.(type) {
 	case *Call:
-		return writes(s, src) && !some(s, func(a access) bool { return a.read && !a.write && Root(*a.buf) == src })
+		return writes(s, src) && !some(s, func(a access) bool {
+			return a.read && !a.write && Root(*a.buf) == src
+		})
 	case *Cond:
 		for _, arm := range Blocks(s) {
 			for _, t := range *arm {

@@ -148,7 +148,8 @@ func (b *builder) charge(f *facts, t expr.Tensor, v *ir.Value, evals float64) {
 			continue
 		}
 		def := b.facts[u.Def]
-		if def == nil || def.call == nil || def.tensors == nil || def.instance != nil || def.absorbed {
+		if def == nil || def.call == nil || def.tensors == nil || def.instance != nil ||
+			def.absorbed {
 			b.demand(u) // an input, a constant or something only a call can make
 			continue
 		}

@@ -115,7 +115,8 @@ func viewOf(of *Buffer, name string, sizes []sym.Expr, start sym.Expr) *Buffer {
 	if of.Root != nil {
 		root, start = of.Root, sym.Add(of.At, start)
 	}
-	v := &Buffer{Name: name, DType: of.DType, Sizes: sizes, Len: sym.Mul(sizes...), Storage: root.Storage, Root: root, At: start}
+	v := &Buffer{Name: name, DType: of.DType, Sizes: sizes, Len: sym.Mul(sizes...),
+		Storage: root.Storage, Root: root, At: start}
 	v.MaxLen = bound(v.Len)
 	return v
 }
@@ -147,7 +148,8 @@ func (b *builder) kernel(vals []*ir.Value, forms []*fused) error {
 	}
 	infos := make([]schedule.OperandInfo, len(args))
 	for i, v := range args {
-		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: inOrder(b.orders[v], v.Type.Sizes)}
+		infos[i] = schedule.OperandInfo{DType: v.Type.DType, Sizes: inOrder(b.orders[v],
+			v.Type.Sizes)}
 	}
 	opts := schedule.Options{Interchange: rows(b.opt.Target), Lanes: lanes(b.opt.Target)}
 	for _, s := range scalars {
@@ -198,7 +200,8 @@ func (b *builder) call(fn *loop.Func, vals, args, scalars []*ir.Value, from []Or
 			}
 			c.Args = append(c.Args, out)
 		case i >= len(vals)+len(args):
-			c.Args = append(c.Args, &Buffer{Name: buf.Name, DType: buf.DType, Sizes: []sym.Expr{buf.Len}, Len: buf.Len, MaxLen: bound(buf.Len)})
+			c.Args = append(c.Args, &Buffer{Name: buf.Name, DType: buf.DType,
+				Sizes: []sym.Expr{buf.Len}, Len: buf.Len, MaxLen: bound(buf.Len)})
 		case loads[i]:
 			c.Args = append(c.Args, b.buffer(args[i-len(vals)]))
 		default:
@@ -238,7 +241,8 @@ func (b *builder) loops(f *facts) error {
 			return fmt.Errorf("a result without a value")
 		}
 	}
-	return b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(), []Origin{originOf(f.node)})
+	return b.call(fn, f.node.Outputs, f.call.Operands(), f.call.Scalars(),
+		[]Origin{originOf(f.node)})
 }
 
 // fresh gives v a new buffer in the arena.
@@ -249,7 +253,8 @@ func (b *builder) fresh(v *ir.Value) *Buffer {
 }
 
 func newBuffer(v *ir.Value) *Buffer {
-	return &Buffer{Name: v.Name, DType: v.Type.DType, Sizes: v.Type.Sizes, Len: v.Type.Numel(), MaxLen: bound(v.Type.Numel())}
+	return &Buffer{Name: v.Name, DType: v.Type.DType, Sizes: v.Type.Sizes, Len: v.Type.Numel(),
+		MaxLen: bound(v.Type.Numel())}
 }
 
 // buffer returns the buffer that holds v.
@@ -264,7 +269,8 @@ func (b *builder) buffer(v *ir.Value) *Buffer {
 			return buf
 		}
 	}
-	panic("native: value " + v.Name + " has no buffer") // decide gave it none though something reads it
+	// decide gave it none though something reads it
+	panic("native: value " + v.Name + " has no buffer")
 }
 
 // emit appends a statement, unless it is a call that writes no element.

@@ -30,7 +30,8 @@ func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) error {
 	if err != nil {
 		return err
 	}
-	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: foreign.Of("fill")}, Args: []*Buffer{dst}, From: from})
+	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: foreign.Of("fill")},
+		Args: []*Buffer{dst}, From: from})
 	return nil
 }
 
@@ -42,10 +43,12 @@ func copyKernel(d ir.DType, n sym.Expr) *Kernel {
 	body := []loop.Stmt{store(sym.Int(0))}
 	if !n.Is(1) {
 		i := sym.NewVar("i", n)
-		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{store(i.Expr())}}}
+		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true,
+			Body: []loop.Stmt{store(i.Expr())}}}
 	}
 	fn := &loop.Func{Name: "copy", Syms: n.Symbols(), Bufs: []loop.Buf{
-		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d, Role: loop.In, Len: n}},
+		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d,
+			Role: loop.In, Len: n}},
 
 		Body: body}
 	return &Kernel{Name: "copy", Loop: fn, Doc: foreign.Of("copy"), Copy: true}
@@ -79,7 +82,8 @@ func (b *builder) moveRun(c *Call) bool {
 		vars, extents, body = append(vars, l.Var), append(extents, l.Extent), l.Body
 	}
 	st, ok := body[0].(*loop.Store)
-	if !ok || st.Buf != 0 || st.Value.Op != expr.OpLoad || st.Value.Buf != 1 || st.Value.DType != fn.Bufs[0].DType {
+	if !ok || st.Buf != 0 || st.Value.Op != expr.OpLoad || st.Value.Buf != 1 ||
+		st.Value.DType != fn.Bufs[0].DType {
 		return false
 	}
 	at := sym.RowMajor(extents, symExprs(vars))
@@ -87,6 +91,7 @@ func (b *builder) moveRun(c *Call) bool {
 	if slices.ContainsFunc(vars, func(v *sym.Symbol) bool { return to.Uses(v) || from.Uses(v) }) {
 		return false
 	}
-	b.copy(viewOf(c.Args[0], c.Args[0].Name+"_part", extents, to), viewOf(c.Args[1], c.Args[1].Name, extents, from), c.From)
+	b.copy(viewOf(c.Args[0], c.Args[0].Name+"_part", extents, to), viewOf(c.Args[1], c.Args[1].Name,
+		extents, from), c.From)
 	return true
 }

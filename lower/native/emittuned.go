@@ -43,7 +43,8 @@ func (b *builder) tuned(f *facts) error {
 		if b.opt.Target.Lang == "go" { // which cannot see bytes as numbers
 			d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
 		}
-		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)})
+		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n,
+			MaxLen: bound(n)})
 	}
 	b.emit(c)
 	return nil

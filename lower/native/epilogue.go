@@ -152,7 +152,9 @@ func (r *readers) joined(n *ir.Node) {
 
 // epilogueStep rewrites the expression of node next in terms of the epilogue's
 // symbols and of the values inside it, or reports that it cannot.
-func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Value]*expr.Expr, extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr, []*ir.Value, bool) {
+func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Value]*expr.Expr,
+	extra []*ir.Value, ep *tuned.Epilogue, channels tuned.Channels) (*expr.Expr,
+	[]*ir.Value, bool) {
 	if !numel(next.node.Output(0)).Equal(numel(result)) {
 		return nil, nil, false // a part of the result, which the kernel would store whole
 	}
@@ -183,7 +185,8 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 			default:
 				ok = false
 			}
-			return &expr.Expr{Op: expr.OpLoad, DType: e.DType, Buf: add(&extra, u), Coords: []sym.Expr{at}}
+			return &expr.Expr{Op: expr.OpLoad, DType: e.DType, Buf: add(&extra, u),
+				Coords: []sym.Expr{at}}
 		}
 		return e
 	})
@@ -219,7 +222,8 @@ func sumIn(body *expr.Expr, added []int) (sum *expr.Expr) {
 	for _, k := range added {
 		var with *expr.Expr
 		expr.Walk(body, func(e *expr.Expr) {
-			if e.Op == expr.OpAdd && e.Args[0] == sum && e.Args[1].Op == expr.OpLoad && e.Args[1].Buf == k {
+			if e.Op == expr.OpAdd && e.Args[0] == sum && e.Args[1].Op == expr.OpLoad &&
+				e.Args[1].Buf == k {
 				with = e
 			}
 		})
@@ -253,7 +257,8 @@ func (b *builder) rest(f *facts, sum *expr.Expr, ep *tuned.Epilogue, ch *chain) 
 	t.Body = of(t.Body)
 	alone := *f
 	alone.tensors = []expr.Tensor{t}
-	body, extra, ok := b.epilogueStep(&alone, f.node.Output(0), nil, ch.extra, ep, f.instance.Channels)
+	body, extra, ok := b.epilogueStep(&alone, f.node.Output(0), nil, ch.extra, ep,
+		f.instance.Channels)
 	ep.Body, ch.extra = body, extra
 	return ok
 }

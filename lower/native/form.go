@@ -30,7 +30,8 @@ type fused struct {
 // own inlined, and so on. All is put together at once: however many nodes are
 // fused, each of their expressions is gone through a constant number of times.
 func (b *builder) fuse(f *form) (*fused, error) {
-	fu := &fuser{b: b, out: &fused{tensor: f.tensor}, memo: map[fusedAt]*expr.Expr{}, seen: map[*form]bool{}}
+	fu := &fuser{b: b, out: &fused{tensor: f.tensor}, memo: map[fusedAt]*expr.Expr{},
+		seen: map[*form]bool{}}
 	body := fu.inlined(f, f.tensor.Body)
 	fu.out.tensor.Body = expr.Simplify(renumber(body, fromFinal, fromFinal))
 	fu.origins(f)
@@ -89,7 +90,8 @@ func (fu *fuser) load(v *ir.Value, e *expr.Expr) *expr.Expr {
 	}
 	t := sub.tensor
 	if len(e.Coords) != len(t.Vars) || e.DType != t.DType || t.Body.DType != t.DType {
-		fu.err = fmt.Errorf("%s is loaded as %s of rank %d, but is %s of rank %d", v.Name, e.DType, len(e.Coords), t.Body.DType, len(t.Vars))
+		fu.err = fmt.Errorf("%s is loaded as %s of rank %d, but is %s of rank %d", v.Name, e.DType,
+			len(e.Coords), t.Body.DType, len(t.Vars))
 		return e
 	}
 	key := fusedAt{v, expr.CoordsKey(e.Coords)}
@@ -155,7 +157,8 @@ func tensorsOf(c *ops.Call) (ts []expr.Tensor, view bool, err error) {
 		}
 		for i, v := range views {
 			vars := varsOf(c.Outs[i])
-			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars, Body: c.LoadAt(v.Of, v.Map(symExprs(vars))...)})
+			ts = append(ts, expr.Tensor{DType: c.Outs[i].DType, Vars: vars, Body: c.LoadAt(v.Of,
+				v.Map(symExprs(vars))...)})
 		}
 		if ts != nil {
 			return ts, true, nil

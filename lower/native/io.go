@@ -39,7 +39,8 @@ func (b *builder) inputs(m *ir.Method) error {
 				p.Buf.Storage = Input
 				b.bufs[v] = p.Buf
 			case ir.IntKind:
-				if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 && v.Type.Expr.Equal(syms[0].Expr()) {
+				if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 &&
+					v.Type.Expr.Equal(syms[0].Expr()) {
 					p.Sym = syms[0]
 				}
 			case ir.FloatKind, ir.BoolKind:
@@ -61,7 +62,8 @@ func (b *builder) inputs(m *ir.Method) error {
 			}
 		case ir.TensorConstant:
 		default:
-			return fmt.Errorf("%s: input %s: tokens and custom objects are not supported", b.prog.Source, v.Name)
+			return fmt.Errorf("%s: input %s: tokens and custom objects are not supported",
+				b.prog.Source, v.Name)
 		}
 	}
 	return nil
@@ -74,7 +76,9 @@ func (b *builder) scalarVar(v *ir.Value) *expr.Var {
 }
 
 // held reports whether another method may write what an input begins with.
-func (b *builder) held(spec ir.InputSpec) bool { return spec.Kind.IsState() && b.shared[spec.Target] }
+func (b *builder) held(spec ir.InputSpec) bool {
+	return spec.Kind.IsState() && b.shared[spec.Target]
+}
 
 // stateBuffer gives a mutated buffer its place in the state; methods that
 // mutate the same buffer share it.
@@ -105,7 +109,8 @@ func (b *builder) outputs(m *ir.Method) error {
 			continue
 		}
 		i := len(b.m.Outputs)
-		if err := b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i]}); err != nil {
+		if err := b.output(m.Graph.Outputs[k], i, Port{Name: names[i], Path: paths[i]}); err !=
+			nil {
 			return err
 		}
 	}
@@ -140,7 +145,8 @@ func (b *builder) output(a ir.Arg, i int, p Port) error {
 		b.copy(p.Buf, b.buffer(v), nil)
 	case ir.IntKind:
 		if !v.Type.HasExpr {
-			return fmt.Errorf("%s: output %d is an integer the compiler cannot follow", b.prog.Source, i)
+			return fmt.Errorf("%s: output %d is an integer the compiler cannot follow",
+				b.prog.Source, i)
 		}
 	case ir.FloatKind, ir.BoolKind:
 		switch x := b.scalars[v]; {

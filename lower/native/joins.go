@@ -14,7 +14,8 @@ import (
 // the same.
 func (b *builder) joint(f *facts) bool {
 	return f.call != nil && f.call.Op.Permuted != nil && !b.apart[f.node] &&
-		f.call.Outs[0].Rank() == len(channelsLast) && f.call.Op.Permuted(f.call, channelsLast) != nil
+		f.call.Outs[0].Rank() == len(channelsLast) &&
+		f.call.Op.Permuted(f.call, channelsLast) != nil
 }
 
 // joins makes joint calls that read both channels-last images and row-major ones

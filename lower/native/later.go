@@ -35,7 +35,8 @@ func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
 	}
 	name = b.ports.unique(identifier(name))
 	port := Port{Name: foreign.Of(name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
-	port.Buf = &Buffer{Name: name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n), MaxLen: n, Storage: Input}
+	port.Buf = &Buffer{Name: name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n),
+		MaxLen: n, Storage: Input}
 	b.m.Inputs = append(b.m.Inputs, port)
 	return port.Buf
 }
@@ -59,10 +60,13 @@ func (b *builder) dropPacked() {
 	for _, p := range b.m.Outputs {
 		read[p.Buf] = true
 	}
-	b.m.Inputs = slices.DeleteFunc(b.m.Inputs, func(p Port) bool { return packed[p.Name] && p.Packs == nil && !read[p.Buf] })
+	b.m.Inputs = slices.DeleteFunc(b.m.Inputs, func(p Port) bool {
+		return packed[p.Name] && p.Packs == nil && !read[p.Buf]
+	})
 }
 
 // shapeInts returns the numbers of s in the order of the text form.
 func shapeInts(s *panels.Shape) []*int {
-	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Last, &s.Group, &s.Column, &s.StepA, &s.StepB, &s.StepC}
+	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Last, &s.Group, &s.Column,
+		&s.StepA, &s.StepB, &s.StepC}
 }

@@ -63,7 +63,8 @@ func (b *builder) layouts(g *ir.Graph) error {
 func (b *builder) wantsLast(g *ir.Graph) bool {
 	return slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
 		f := b.facts[n]
-		return f.call != nil && tuned.IsConvolutionInt8(f.call, b.opt.Target) || slices.ContainsFunc(n.Regions, b.wantsLast)
+		return f.call != nil && tuned.IsConvolutionInt8(f.call, b.opt.Target) ||
+			slices.ContainsFunc(n.Regions, b.wantsLast)
 	})
 }
 
@@ -131,7 +132,8 @@ func (b *builder) channelsLast(g *ir.Graph, need map[*ir.Value]bool) {
 		if f.call == nil || f.tensors == nil && !b.joint(f) {
 			continue
 		}
-		from := tuned.IsConvolution(f.call) || tuned.IsConvolutionInt8(f.call, b.opt.Target) || f.borderTo() == ir.ChannelsLast
+		from := tuned.IsConvolution(f.call) || tuned.IsConvolutionInt8(f.call, b.opt.Target) ||
+			f.borderTo() == ir.ChannelsLast
 		for _, u := range f.call.Operands() {
 			from = from || b.orders[u] != nil
 		}

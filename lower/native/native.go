@@ -48,7 +48,8 @@ type Method struct {
 // Port is a user input or output.
 type Port struct {
 	Name foreign.Text // unique in the method, also as an identifier
-	Path foreign.Text // position in the Python calling convention, e.g. `args[0]["x"]`, for comments
+	// position in the Python calling convention, e.g. `args[0]["x"]`, for comments
+	Path foreign.Text
 	Type ir.Type
 	Buf  *Buffer // nil for scalars
 	// Value is an output or fixed input that is a literal or an integer

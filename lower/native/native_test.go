@@ -14,7 +14,8 @@ import (
 // buffer, which copies go, which kernels are shared.
 func TestBuild(t *testing.T) {
 	irtest.RunText(t, "testdata/*.txtar", func(p *ir.Program) (string, error) {
-		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic"}})
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
+			Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic"}})
 		if err != nil {
 			return "", err
 		}
@@ -27,7 +28,9 @@ func TestBuild(t *testing.T) {
 func TestBuildForSpeed(t *testing.T) {
 	for dir, lang := range map[string]string{"speed": "c", "speed_go": "go"} {
 		irtest.RunText(t, "testdata/"+dir+"/*.txtar", func(p *ir.Program) (string, error) {
-			np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: lang, Name: "generic", Speed: true}})
+			np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
+				Kernels: tuned.Standard(), Target: tuned.Target{Lang: lang, Name: "generic",
+					Speed: true}})
 			if err != nil {
 				return "", err
 			}
@@ -39,7 +42,9 @@ func TestBuildForSpeed(t *testing.T) {
 // Those of testdata/bands have bands of at least two rows.
 func TestBuildBands(t *testing.T) {
 	irtest.RunText(t, "testdata/bands/*.txtar", func(p *ir.Program) (string, error) {
-		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic", Speed: true}, Bands: 2})
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
+			Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic",
+				Speed: true}, Bands: 2})
 		if err != nil {
 			return "", err
 		}
@@ -51,7 +56,8 @@ func TestBuildBands(t *testing.T) {
 // saves memory.
 func TestBuildBandsOfMicrocontrollers(t *testing.T) {
 	irtest.RunText(t, "testdata/bands_mcu/*.txtar", func(p *ir.Program) (string, error) {
-		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{}, Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "cortex-m4"}})
+		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
+			Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "cortex-m4"}})
 		if err != nil {
 			return "", err
 		}

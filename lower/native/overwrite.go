@@ -61,7 +61,9 @@ func (o *overwriting) step(s Stmt) bool {
 
 // read notes a read that is late.
 func (o *overwriting) read(a access) {
-	if overlap(*a.buf, o.dst) && slices.ContainsFunc(o.written, func(w *Buffer) bool { return overlap(*a.buf, w) }) {
+	if overlap(*a.buf, o.dst) && slices.ContainsFunc(o.written, func(w *Buffer) bool {
+		return overlap(*a.buf, w)
+	}) {
 		o.late = append(o.late, a)
 	}
 }

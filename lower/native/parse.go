@@ -28,7 +28,8 @@ type Sources struct {
 // buffers' offsets and are not checked.
 func Parse(name, src string, from Sources) (_ *Program, err error) {
 	defer text.Recover(&err)
-	p := &parser{Lexer: &text.Lexer{File: name, Src: src}, from: from, consts: map[string]*Const{}, state: map[string]*Buffer{}, kernels: map[string]*Kernel{}}
+	p := &parser{Lexer: &text.Lexer{File: name, Src: src}, from: from, consts: map[string]*Const{},
+		state: map[string]*Buffer{}, kernels: map[string]*Kernel{}}
 	return p.program(), nil
 }
 
@@ -169,7 +170,8 @@ func (p *parser) stateBuffer() {
 	b.Storage = State
 	p.Expect("=")
 	b.Const = p.constNamed()
-	if n, ok := b.Len.Const(); !ok || b.DType != b.Const.DType || n*int64(b.DType.Size()) != int64(len(b.Const.Data)) {
+	if n, ok := b.Len.Const(); !ok || b.DType != b.Const.DType ||
+		n*int64(b.DType.Size()) != int64(len(b.Const.Data)) {
 		p.Fail(t.Pos, "%s and its initial value differ in type", t.Text)
 	}
 	if p.state[statePrefix+t.Text] != nil {

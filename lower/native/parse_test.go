@@ -27,7 +27,8 @@ func TestTextOfCases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, opt := range []native.Options{{Planner: plan.Best{}, Kernels: tuned.Standard()}, {Planner: plan.Disjoint{}, Poison: true}} {
+		for _, opt := range []native.Options{{Planner: plan.Best{}, Kernels: tuned.Standard()},
+			{Planner: plan.Disjoint{}, Poison: true}} {
 			opt.Table, opt.Target = ops.Standard(), tuned.Target{Lang: "c", Name: "generic"}
 			p, err := native.Build(irtest.Parse(t, file, string(ar.Files[0].Data)), opt)
 			if err != nil {
@@ -137,13 +138,15 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	if _, err := native.Parse("test", everything, native.Sources{}); err == nil || !strings.Contains(err.Error(), "there is no tuned kernel linear_f32") {
+	if _, err := native.Parse("test", everything, native.Sources{}); err == nil ||
+		!strings.Contains(err.Error(), "there is no tuned kernel linear_f32") {
 		t.Errorf("without tuned kernels: %v", err)
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{`"all.pt2"`, `all`, "test:1: want the quoted file name"},
 		{"f32[8] = [0.0,", "f32[8] = [", "w has 28 bytes, not 8 elements"},
-		{"f32[8] = [0.0,", "f32[8] = data(0011, 32)\nconst v: f32[1] = [", "test:3: data 0011: it is not at hand"},
+		{"f32[8] = [0.0,", "f32[8] = data(0011, 32)\nconst v: f32[1] = [",
+			"test:3: data 0011: it is not at hand"},
 		{"state n: i64", "state n: i32", "n and its initial value differ in type"},
 		{"i64[1] = n\n", "i64[1] = m\n", "there is no constant m"},
 		{"symbol u0 in", "symbol s0 in", "test:9: s0 is declared twice"},
@@ -192,7 +195,8 @@ func TestParseErrors(t *testing.T) {
 		if src == everything {
 			t.Errorf("%s is not in the text", c.old)
 		}
-		if _, err := native.Parse("test", src, sources()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := native.Parse("test", src, sources()); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s for %s: %v, want %s", c.new[:min(len(c.new), 80)], c.old, err, c.want)
 		}
 	}

@@ -19,7 +19,8 @@ func (p *parser) call() Stmt {
 	c.Kernel = k
 	a := &arguments{parser: p, k: k, call: c, results: results}
 	p.List("(", ")", func() { a.next() })
-	if !a.fill() || len(a.results) > 0 || len(c.Ints) != len(k.Params) || k.Loop != nil && len(c.Scalars) != len(k.Loop.Scalars) {
+	if !a.fill() || len(a.results) > 0 || len(c.Ints) != len(k.Params) || k.Loop != nil &&
+		len(c.Scalars) != len(k.Loop.Scalars) {
 		p.Fail(t.Pos, "the results or arguments of %s are too few or too many", t.Text)
 	}
 	p.checkTypes(t, c)
@@ -74,7 +75,8 @@ func (a *arguments) next() {
 			a.Fail(t.Pos, "%s has no parameter %s here", a.k.Name, t.Text)
 		}
 		a.call.Ints = append(a.call.Ints, a.Index(a.symbol))
-	case !a.fill() || a.k.Tuned != nil && len(a.call.Args) == a.k.operands() && len(a.call.Ints) == 0:
+	case !a.fill() || a.k.Tuned != nil && len(a.call.Args) == a.k.operands() &&
+		len(a.call.Ints) == 0:
 		if len(a.call.Args) < a.k.operands() && a.k.isResult(len(a.call.Args)) {
 			a.Fail(t.Pos, "%s has more results", a.k.Name)
 		}

@@ -48,7 +48,8 @@ func (p *parser) kernel() bool {
 
 // isCopyForm reports whether f has the operands of a copy.
 func isCopyForm(f *loop.Func) bool {
-	return f != nil && len(f.Bufs) == 2 && f.Bufs[0].Role == loop.Out && f.Bufs[1].Role == loop.In &&
+	return f != nil && len(f.Bufs) == 2 && f.Bufs[0].Role == loop.Out &&
+		f.Bufs[1].Role == loop.In &&
 		f.Bufs[0].DType == f.Bufs[1].DType && len(f.Scalars) == 0
 }
 
@@ -80,7 +81,8 @@ func (p *parser) tunedKernel(k *Kernel) {
 		p.tunedLine(in)
 	}
 	if len(in.Operands) != len(in.Kernel.Operands) {
-		p.Fail(t.Pos, "%s reads %d operands, not %d", t.Text, len(in.Kernel.Operands), len(in.Operands))
+		p.Fail(t.Pos, "%s reads %d operands, not %d", t.Text, len(in.Kernel.Operands),
+			len(in.Operands))
 	}
 }
 

@@ -47,7 +47,8 @@ type header struct {
 // headerLine parses a line above the statements, if there is another.
 func (p *parser) headerLine(h *header) bool {
 	t := p.Peek()
-	if t.Kind != text.Name || p.After(t).Kind != text.Name && t.Text != "arena" && p.After(t).Kind != text.String {
+	if t.Kind != text.Name || p.After(t).Kind != text.Name && t.Text != "arena" &&
+		p.After(t).Kind != text.String {
 		return false
 	}
 	switch t.Text {
@@ -97,7 +98,8 @@ func (p *parser) port(storage Storage) (port Port, reads text.Token) {
 	p.Expect(":")
 	port.Type = ir.ParseType(p.Lexer, p.symbols)
 	if port.Type.Kind == ir.TensorKind {
-		port.Buf = &Buffer{Name: name, DType: port.Type.DType, Sizes: port.Type.Sizes, Storage: storage}
+		port.Buf = &Buffer{Name: name, DType: port.Type.DType, Sizes: port.Type.Sizes,
+			Storage: storage}
 		setLength(port.Buf)
 		declare(p, p.buffers, t, port.Buf)
 	}
@@ -160,7 +162,8 @@ func (p *parser) bufferLine(weight bool) {
 		p.Fail(t.Pos, "there is no constant %s", t.Text)
 	}
 	b.Name = b.Const.Name
-	if n, ok := b.Len.Const(); !ok || b.DType != b.Const.DType || n*int64(b.DType.Size()) != int64(len(b.Const.Data)) {
+	if n, ok := b.Len.Const(); !ok || b.DType != b.Const.DType ||
+		n*int64(b.DType.Size()) != int64(len(b.Const.Data)) {
 		p.Fail(t.Pos, "%s and its constant differ in type", t.Text)
 	}
 	p.declareBuffer(t, b)

@@ -222,7 +222,8 @@ func (p *parser) origins() []Origin {
 		if place != nil {
 			loc, place = LocationOf(ir.ParseLocation(strings.Join(place, " "))), nil
 		}
-		list = append(list, Origin{Node: foreign.Of(unquoted(m[1])), Op: foreign.Of(unquoted(m[2])), Loc: loc})
+		list = append(list, Origin{Node: foreign.Of(unquoted(m[1])), Op: foreign.Of(unquoted(m[2])),
+			Loc: loc})
 	}
 	return list
 }

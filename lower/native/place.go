@@ -64,7 +64,8 @@ type layout struct {
 
 // newLayout states what the arena of m must hold.
 func newLayout(m *Method) *layout {
-	l := &layout{p: &plan.Problem{Name: m.Name.Raw()}, ids: map[*Buffer]plan.BufferID{}, steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
+	l := &layout{p: &plan.Problem{Name: m.Name.Raw()}, ids: map[*Buffer]plan.BufferID{},
+		steps: map[Stmt]int{}, used: map[plan.BufferID][]int{}}
 	l.p.Regions = []plan.Region{{Kind: plan.Body, Parent: -1}}
 	l.block(m.Body, 0)
 	l.p.Regions[0].Last = l.step - 1
@@ -141,7 +142,8 @@ func (l *layout) leaf(s Stmt, region int) {
 // shares tells the planner which results of c may lie over which operands.
 func (l *layout) shares(c *Call) {
 	for i, out := range c.Args {
-		if _, w := c.Kernel.Uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena || out.MaxLen == 0 {
+		if _, w := c.Kernel.Uses(i); !w || c.Kernel.IsScratch(i) || out.Storage != Arena ||
+			out.MaxLen == 0 {
 			continue
 		}
 		for j, in := range c.Args {
@@ -149,7 +151,8 @@ func (l *layout) shares(c *Call) {
 				continue
 			}
 			if schedule.InPlace(c.Kernel.Loop, i, j) {
-				l.p.Shares = append(l.p.Shares, plan.Share{Step: l.step, Dst: l.id(out), Src: l.id(in)})
+				l.p.Shares = append(l.p.Shares, plan.Share{Step: l.step, Dst: l.id(out),
+					Src: l.id(in)})
 			}
 		}
 	}

@@ -24,7 +24,9 @@ func (b *builder) outputNames(m *ir.Method) (names, paths []foreign.Text) {
 		if len(leaves) == n && leaves[i].Keyed() {
 			name, path = identifier(leaves[i].Name("out")), leaves[i].String()
 			// Parameters and results stand in one scope, in which inputs come first.
-			taken := slices.ContainsFunc(b.m.Inputs, func(p Port) bool { return p.Name.Identifier() == name })
+			taken := slices.ContainsFunc(b.m.Inputs, func(p Port) bool {
+				return p.Name.Identifier() == name
+			})
 			if taken || reservedPort(name) || name[0] == '_' {
 				name = "out_" + name
 			}
@@ -52,7 +54,8 @@ func inputPaths(m *ir.Method) []foreign.Text {
 	for i, leaf := range leaves {
 		// The outermost steps are the pair of args and kwargs and the argument.
 		if len(leaf) > 2 && leaf[2:].Keyed() {
-			paths[i] = foreign.Of([...]string{"args", "kwargs"}[min(leaf[0].Index, 1)] + leaf[1:].String())
+			paths[i] = foreign.Of([...]string{"args", "kwargs"}[min(leaf[0].Index, 1)] +
+				leaf[1:].String())
 		}
 	}
 	return paths

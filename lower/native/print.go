@@ -110,7 +110,8 @@ func (pr *printer) program(p *Program) {
 		if c.From.Raw() != c.Name {
 			from = " " + strconv.Quote(c.From.Raw())
 		}
-		pr.line(nil, "const %s%s: %s[%d] = %s", c.Name, from, c.DType.Short(), len(c.Data)/c.DType.Size(), ir.DataString(c.DType, c.Data))
+		pr.line(nil, "const %s%s: %s[%d] = %s", c.Name, from, c.DType.Short(),
+			len(c.Data)/c.DType.Size(), ir.DataString(c.DType, c.Data))
 	}
 	for _, s := range p.State {
 		name := strings.TrimPrefix(pr.buffers.Declare(s, statePrefix+s.Name), statePrefix)
@@ -265,7 +266,8 @@ func (pr *printer) showViews() {
 			wait = append(wait, b)
 			continue
 		}
-		pr.line(nil, "view %s: %s = %s[%s]", pr.buffers.Declare(b, b.Name), pr.typeText(b), pr.buffer(b.Root), pr.index(b.At))
+		pr.line(nil, "view %s: %s = %s[%s]", pr.buffers.Declare(b, b.Name), pr.typeText(b),
+			pr.buffer(b.Root), pr.index(b.At))
 	}
 	pr.views = wait
 }

@@ -104,7 +104,8 @@ func (pr *printer) foreign(in *tuned.Instance) {
 			}
 			declare(s.Lo)
 			declare(s.Hi)
-			pr.line(nil, "symbol %s in %s", pr.symbols.Declare(s, s.Name), text.Range(s, pr.symbols))
+			pr.line(nil, "symbol %s in %s", pr.symbols.Declare(s, s.Name),
+				text.Range(s, pr.symbols))
 		}
 	}
 	for _, e := range list {

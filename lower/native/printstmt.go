@@ -56,7 +56,8 @@ func (pr *printer) stmt(s Stmt) {
 		case s.Index:
 			word = "assert_index"
 		}
-		pr.line(s.From, "%s %s, %s%s", word, pr.value(s.Cond, s.Args, true), strconv.Quote(s.Message.Raw()), pr.using(s.Cond, s.Args))
+		pr.line(s.From, "%s %s, %s%s", word, pr.value(s.Cond, s.Args, true),
+			strconv.Quote(s.Message.Raw()), pr.using(s.Cond, s.Args))
 	case *Poison:
 		pr.line(nil, "poison %s", pr.buffer(s.Buf))
 	}
@@ -85,7 +86,8 @@ func (pr *printer) loop(s *For) {
 
 func (pr *printer) let(s *Let) {
 	if s.Var != nil {
-		pr.line(s.From, "let %s: %s = %s%s", pr.values.Of(s.Var, s.Var.Name), s.Var.DType.Short(), pr.value(s.Value, s.Args, true), pr.using(s.Value, s.Args))
+		pr.line(s.From, "let %s: %s = %s%s", pr.values.Of(s.Var, s.Var.Name), s.Var.DType.Short(),
+			pr.value(s.Value, s.Args, true), pr.using(s.Value, s.Args))
 		return
 	}
 	value := pr.value(s.Value, s.Args, false)
@@ -95,7 +97,8 @@ func (pr *printer) let(s *Let) {
 		bounds = " in " + text.Range(s.Sym, pr.symbols)
 		pr.known[s.Sym] = true
 	}
-	pr.line(s.From, "let %s%s = %s%s", pr.symbols.Of(s.Sym, s.Sym.Name), bounds, value, pr.using(s.Value, s.Args))
+	pr.line(s.From, "let %s%s = %s%s", pr.symbols.Of(s.Sym, s.Sym.Name), bounds, value,
+		pr.using(s.Value, s.Args))
 	pr.showViews()
 }
 

@@ -12,7 +12,8 @@ import (
 // on, for the scheduler puts their loops outside; one that depends on another
 // reduction's variable stands in that one's loop.
 func reads(t expr.Tensor, number func(sym.Expr) float64) map[int]float64 {
-	w := &reader{free: &expr.Free{}, number: number, times: map[int]float64{}, seen: map[*expr.Expr]bool{}}
+	w := &reader{free: &expr.Free{}, number: number, times: map[int]float64{},
+		seen: map[*expr.Expr]bool{}}
 	w.walk(t.Body, t.Vars, len(t.Vars))
 	total := w.size(t.Vars)
 	for k := range w.times {

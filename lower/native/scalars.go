@@ -20,7 +20,8 @@ func (b *builder) scalar(f *facts) error {
 		if v == nil {
 			continue
 		}
-		if v.Type.HasExpr && len(f.call.Operands()) == 0 && len(f.call.Scalars()) == 0 || f.call.Op.ScalarOp == nil && v.Type.HasExpr {
+		if v.Type.HasExpr && len(f.call.Operands()) == 0 && len(f.call.Scalars()) == 0 ||
+			f.call.Op.ScalarOp == nil && v.Type.HasExpr {
 			continue
 		}
 		if f.call.Op.ScalarOp == nil {
@@ -31,7 +32,8 @@ func (b *builder) scalar(f *facts) error {
 			return err
 		}
 		from := []Origin{originOf(f.node)}
-		if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 && v.Type.Expr.Equal(syms[0].Expr()) {
+		if syms := v.Type.Expr.Symbols(); v.Type.HasExpr && len(syms) == 1 &&
+			v.Type.Expr.Equal(syms[0].Expr()) {
 			b.bind(v.Name, syms[0], value, args, from)
 		} else if value.Op == expr.OpConst {
 			b.scalars[v] = value
@@ -47,7 +49,8 @@ func (b *builder) scalar(f *facts) error {
 // bind gives symbol s its value. Everything compiled relies on the declared
 // range of s, the assertions about it in the model included, so the number
 // itself is tested first.
-func (b *builder) bind(name string, s *sym.Symbol, value *expr.Expr, args []*Buffer, from []Origin) {
+func (b *builder) bind(name string, s *sym.Symbol, value *expr.Expr, args []*Buffer,
+	from []Origin) {
 	x := &expr.Var{Name: identifier(name), DType: ir.Int64}
 	b.emit(&Let{Var: x, Value: expr.Cast(ir.Int64, value), Args: args, From: from})
 	ok := expr.Bool(true)

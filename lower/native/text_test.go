@@ -28,7 +28,8 @@ func sourcesOf(t testing.TB, p *native.Program) native.Sources {
 		}
 		data[d] = c.Data
 	}
-	return native.Sources{Tuned: tuned.Standard(), Data: func(digest string, size int64) ([]byte, error) {
+	return native.Sources{Tuned: tuned.Standard(), Data: func(digest string,
+		size int64) ([]byte, error) {
 		if d, ok := data[digest]; ok {
 			return d, nil
 		}
@@ -67,9 +68,11 @@ func TestTextOfModels(t *testing.T) {
 	}
 	for i, file := range files {
 		lang := []string{"c", "go"}[i%2]
-		t.Run(filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file)+"/"+lang, func(t *testing.T) {
-			checkModel(t, file, compile.Options{Lang: lang, Optimize: []string{"size", "speed"}[i/2%2]})
-		})
+		t.Run(filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file)+"/"+lang,
+			func(t *testing.T) {
+				checkModel(t, file, compile.Options{Lang: lang, Optimize: []string{"size",
+					"speed"}[i/2%2]})
+			})
 	}
 }
 
@@ -111,7 +114,8 @@ func checkModel(t *testing.T, file string, opt compile.Options) {
 			continue
 		}
 		if g := got.Files[i].Data; utf8.Valid(f.Data) && utf8.Valid(g) {
-			t.Errorf("%s differs (-of the program +of its text):\n%s", f.Name, cmp.Diff(string(f.Data), string(g)))
+			t.Errorf("%s differs (-of the program +of its text):\n%s", f.Name,
+				cmp.Diff(string(f.Data), string(g)))
 		} else {
 			t.Errorf("%s differs: %d and %d bytes", f.Name, len(f.Data), len(g))
 		}

@@ -23,7 +23,8 @@ func divide(m *Method, t tuned.Target) {
 		return
 	}
 	eachCall(m.Body, func(c *Call) {
-		if c.Kernel.Loop == nil || c.Kernel.Copy || loopTime*schedule.Work(c.Kernel.Loop) < t.DividedFrom || !ownable(c.Kernel.Loop) {
+		if c.Kernel.Loop == nil || c.Kernel.Copy ||
+			loopTime*schedule.Work(c.Kernel.Loop) < t.DividedFrom || !ownable(c.Kernel.Loop) {
 			return
 		}
 		f := schedule.Divide(c.Kernel.Loop, t.Threads)
@@ -82,7 +83,8 @@ func Shared(body []loop.Stmt) (all []sym.Expr) {
 func staysApart(c *Call, f *loop.Func) bool {
 	for i, out := range f.Bufs {
 		for j := range f.Bufs {
-			if i != j && out.Role != loop.In && overlap(c.Args[i], c.Args[j]) && !schedule.InPlace(f, i, j) {
+			if i != j && out.Role != loop.In && overlap(c.Args[i], c.Args[j]) &&
+				!schedule.InPlace(f, i, j) {
 				return false
 			}
 		}

@@ -28,7 +28,8 @@ func (b *builder) wholeOrders(g *ir.Graph) {
 			continue
 		}
 		for k, v := range f.call.Operands() {
-			if def := b.facts[v.Def]; def != nil && def.call != nil && def.view && len(b.users[v]) == 1 && tuned.AnyOrder(f.call, k) {
+			if def := b.facts[v.Def]; def != nil && def.call != nil && def.view &&
+				len(b.users[v]) == 1 && tuned.AnyOrder(f.call, k) {
 				x := def.call.Operands()[loadOf(def.tensors[v.Index]).Buf]
 				b.permuted(v, def.tensors[v.Index], x, false)
 			}
@@ -64,7 +65,8 @@ func (b *builder) permuted(v *ir.Value, t expr.Tensor, x *ir.Value, ofOperand bo
 			order = append(order, slices.IndexFunc(symExprs(t.Vars), c.Equal))
 		}
 	}
-	if last := len(order) - 1; slices.Contains(order, -1) || order[last] != last || slices.IsSorted(order) {
+	if last := len(order) - 1; slices.Contains(order, -1) || order[last] != last ||
+		slices.IsSorted(order) {
 		return
 	}
 	b.orders[v] = order
@@ -74,7 +76,8 @@ func (b *builder) permuted(v *ir.Value, t expr.Tensor, x *ir.Value, ofOperand bo
 // not v's, the order in which they lie, so that it needs no copy of them.
 func (b *builder) readThere(v *ir.Value) {
 	def := b.facts[v.Def]
-	if def == nil || def.call == nil || !def.view || len(b.users[v]) != 1 || b.orders[v] != nil || len(def.tensors) != 1 {
+	if def == nil || def.call == nil || !def.view || len(b.users[v]) != 1 || b.orders[v] != nil ||
+		len(def.tensors) != 1 {
 		return
 	}
 	t := def.tensors[0]

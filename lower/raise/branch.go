@@ -141,7 +141,8 @@ func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, writte
 			continue
 		}
 		if v.Type.DType != w.Type.DType || !sym.AllEqual(v.Type.Sizes, w.Type.Sizes) {
-			return r.failAt(b.jump, fmt.Errorf("its branches leave %v and %v in one place", v.Type, w.Type))
+			return r.failAt(b.jump, fmt.Errorf("its branches leave %v and %v in one place",
+				v.Type, w.Type))
 		}
 		differ = append(differ, p)
 		types = append(types, v.Type.Dense())

@@ -35,7 +35,8 @@ func (a *asm) at(offset uint64, sizes ...int32) int32 {
 }
 
 func tensorAt(d pte.ScalarType, offset uint64, sizes ...int32) *pte.Tensor {
-	t := &pte.Tensor{ScalarType: d, Sizes: sizes, Allocation: &pte.Allocation{MemoryID: 1, Offset: offset}}
+	t := &pte.Tensor{ScalarType: d, Sizes: sizes, Allocation: &pte.Allocation{MemoryID: 1,
+		Offset: offset}}
 	for i := range sizes {
 		t.DimOrder = append(t.DimOrder, uint8(i))
 	}
@@ -49,7 +50,8 @@ func (a *asm) constant(xs ...float32) int32 {
 		b = ops.AppendElement(b, ir.Float32, float64(x))
 	}
 	a.file.Constants = append(a.file.Constants, ir.Bytes(b))
-	return a.value(&pte.Tensor{ScalarType: 6, Sizes: []int32{int32(len(xs))}, DimOrder: []uint8{0}, DataIndex: uint32(len(a.file.Constants) - 1)})
+	return a.value(&pte.Tensor{ScalarType: 6, Sizes: []int32{int32(len(xs))}, DimOrder: []uint8{0},
+		DataIndex: uint32(len(a.file.Constants) - 1)})
 }
 
 // call adds an instruction; ops are "aten::add" and "out".
@@ -74,7 +76,9 @@ func (a *asm) add(x, y, out int32) {
 
 func (a *asm) neg(x, out int32) { a.call("aten::neg", "out", x, out, out) }
 
-func (a *asm) copy(to, from int32) { a.call("aten::copy_", "", to, from, a.value(pte.Bool(false)), to) }
+func (a *asm) copy(to, from int32) {
+	a.call("aten::copy_", "", to, from, a.value(pte.Bool(false)), to)
+}
 
 func (a *asm) move(from, to int32) { a.code = append(a.code, pte.MoveCall{From: from, To: to}) }
 
@@ -94,7 +98,9 @@ func (a *asm) io(inputs, outputs []int32) {
 	a.plan.Chains = []*pte.Chain{{Instructions: a.code}}
 }
 
-func (a *asm) raise() (*ir.Program, error) { return raise.Program(a.file, "test.pte", ops.Standard()) }
+func (a *asm) raise() (*ir.Program, error) {
+	return raise.Program(a.file, "test.pte", ops.Standard())
+}
 
 // run interprets what is raised of the method on float32 tensors, with its state
 // from call to call, and returns its outputs.

@@ -58,7 +58,8 @@ func (r *raiser) standIn(slot int32) {
 	for _, s := range r.flatten(slot) {
 		t := r.tensors[s]
 		if !t.constant {
-			r.write(t, r.b.Emit("etgen.missing", nil, typeOf(t.dtype, r.sizesOrBounds(t), t.order)).Outputs[0])
+			r.write(t, r.b.Emit("etgen.missing", nil, typeOf(t.dtype, r.sizesOrBounds(t),
+				t.order)).Outputs[0])
 		}
 	}
 }
@@ -206,7 +207,8 @@ func layoutWord(n int64) (ir.Arg, error) {
 }
 
 func formatWord(n int64) (ir.Arg, error) {
-	formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
+	formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
+		ir.ChannelsLast3d}
 	if n < 0 || n >= int64(len(formats)) {
 		return nil, fmt.Errorf("%d is no memory format", n)
 	}
@@ -238,7 +240,8 @@ func (r *raiser) functional(role *role, args []int32, outs ...int32) ([]*ir.Valu
 	if err != nil {
 		return nil, err
 	}
-	if k := role.schema.Index("dtype"); k >= 0 && !slices.Contains(role.params, k) && len(outs) > 0 {
+	if k := role.schema.Index("dtype"); k >= 0 && !slices.Contains(role.params, k) &&
+		len(outs) > 0 {
 		in = append(in, kwDType(r.tensors[outs[0]].dtype))
 	}
 	if role.op == "aten.select_copy.int" {
@@ -264,7 +267,8 @@ func (r *raiser) selectAt(in []any) (_ []*ir.Value, done bool, err error) {
 	}
 	var out *ir.Value
 	err = r.b.Do(func() error {
-		one := r.b.Op("aten.index_select.default", self.Value, int64(dim), r.b.Op("aten.view.default", at, []int64{1}))
+		one := r.b.Op("aten.index_select.default", self.Value, int64(dim),
+			r.b.Op("aten.view.default", at, []int64{1}))
 		out = r.b.Op("aten.select_copy.int", one, int64(dim), 0)
 		return nil
 	})
@@ -399,13 +403,15 @@ func (r *raiser) fit(t *tensor, typ ir.Type) error {
 		n, known := typ.Sizes[i].Const()
 		if t.dynamic {
 			lo, hi := typ.Sizes[i].Bounds()
-			ok = hi >= 0 && (r.unbounded || lo <= t.sizes[i]) && (!r.unbounded || hi > 0 || t.sizes[i] == 0)
+			ok = hi >= 0 && (r.unbounded || lo <= t.sizes[i]) && (!r.unbounded || hi > 0 ||
+				t.sizes[i] == 0)
 		} else {
 			ok = known && n == t.sizes[i]
 		}
 	}
 	if !ok {
-		return fmt.Errorf("the result %v does not fit value %d, which is %s", typ, t.slot, pte.ValueString(t.def))
+		return fmt.Errorf("the result %v does not fit value %d, which is %s", typ, t.slot,
+			pte.ValueString(t.def))
 	}
 	if t.dynamic && !r.unbounded && r.b.Emitter == r.top {
 		r.limit(t, typ)

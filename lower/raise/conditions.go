@@ -28,7 +28,8 @@ type condition struct {
 var flipped = map[string]string{"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 var comparisons = map[string]string{
-	"_operator.eq": "==", "_operator.ne": "!=", "_operator.lt": "<", "_operator.le": "<=", "_operator.gt": ">", "_operator.ge": ">=",
+	"_operator.eq": "==", "_operator.ne": "!=", "_operator.lt": "<", "_operator.le": "<=",
+	"_operator.gt": ">", "_operator.ge": ">=",
 }
 
 // conditions returns what is known of sizes and numbers where all assertions of the
@@ -210,7 +211,8 @@ func tied(groups []*group, symbols []*sym.Symbol, known []condition) []*group {
 // It is nil if no number is left.
 func (g *group) joined(h *group, mul, add int64) *group {
 	lo, hi := -floorDiv(add-h.lo, mul), floorDiv(h.hi-add, mul)
-	out := &group{lo: max(g.lo, lo), hi: min(g.hi, hi), below: g.below || h.below, asserted: g.asserted}
+	out := &group{lo: max(g.lo, lo), hi: min(g.hi, hi), below: g.below ||
+		h.below, asserted: g.asserted}
 	out.members = slices.Clone(g.members)
 	for _, m := range h.members {
 		out.members = append(out.members, member{m.axis, m.mul * mul, m.mul*add + m.add})
@@ -244,7 +246,8 @@ func (r *raiser) assert(v ir.Arg, s span) {
 		op string
 		is bool
 		n  int64
-	}{{"_operator.ge", s.lo != unasserted.lo, s.lo}, {"_operator.le", s.hi != unasserted.hi, s.hi}} {
+	}{{"_operator.ge", s.lo != unasserted.lo, s.lo},
+		{"_operator.le", s.hi != unasserted.hi, s.hi}} {
 		if end.is {
 			args := []ir.NamedArg{{Name: "a", Value: v}, {Name: "b", Value: ir.Int(end.n)}}
 			r.require(ir.Ref{Value: r.b.Emit(end.op, args, ir.Type{Kind: ir.BoolKind}).Outputs[0]})

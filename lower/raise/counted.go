@@ -99,7 +99,8 @@ func (r *raiser) findCounted(l *loop) {
 		if c.down {
 			step = "_operator.sub"
 		}
-		if name, args := r.prim(i); name == step && args[2] == c.index && args[0] == c.index && r.isOne(args[1]) {
+		if name, args := r.prim(i); name == step && args[2] == c.index && args[0] == c.index &&
+			r.isOne(args[1]) {
 			c.add = i
 		}
 	}
@@ -194,7 +195,8 @@ func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
 		inner := r.innermost(b) != l
 		for i := b.first; i < b.end; i++ {
 			if i == c.add || i == test || !contains(r.effects[i].reads, c.index) {
-				if i != c.add && i != test && r.effects[i].move != nil && r.effects[i].move.From == c.index {
+				if i != c.add && i != test && r.effects[i].move != nil &&
+					r.effects[i].move.From == c.index {
 					c.other = true
 				}
 				continue
@@ -205,11 +207,13 @@ func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
 			in, _ := r.code[i].Instruction.(pte.KernelCall)
 			switch role := r.roles[in.Op]; {
 			case role.kind == copyIndex && in.Args[2] == c.index:
-				if inner || !b.dominates(latch) || c.top && b == l.head || !r.alone(l, i, in.Args[0]) {
+				if inner || !b.dominates(latch) || c.top && b == l.head ||
+					!r.alone(l, i, in.Args[0]) {
 					return false
 				}
 				c.yields = append(c.yields, i)
-			case role.op == "aten.select_copy.int" && role.kind == outKind && r.isElement(l, in.Args, c.index):
+			case role.op == "aten.select_copy.int" && role.kind == outKind &&
+				r.isElement(l, in.Args, c.index):
 				c.selects[i] = true
 				if c.top && b == l.head {
 					c.other = true // it comes again after the loop
@@ -272,7 +276,8 @@ func (r *raiser) touched(l *loop, but int, slot int32, reads bool) bool {
 	}
 	hit := func(list []int32) bool {
 		for _, s := range list {
-			if u := r.tensors[s]; u != nil && (s == slot || u.place.overlaps(t.place)) && !u.constant {
+			if u := r.tensors[s]; u != nil && (s == slot || u.place.overlaps(t.place)) &&
+				!u.constant {
 				return true
 			}
 		}
@@ -344,7 +349,8 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 	r.steps = append(r.steps, s)
 	var failure error
 	views := r.views
-	last, yields, err := outer.Scan(k.inits, xs, c.down, func(b *ops.Builder, carried, x []*ir.Value) ([]*ir.Value, []*ir.Value) {
+	last, yields, err := outer.Scan(k.inits, xs, c.down, func(b *ops.Builder, carried,
+		x []*ir.Value) ([]*ir.Value, []*ir.Value) {
 		r.b, r.views, r.st = b, map[seenAs]*ir.Value{}, before.clone()
 		next, ys, err := r.oneRound(l, c, a, s, k, carried, x, walked)
 		if err != nil {
@@ -417,7 +423,8 @@ func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int
 }
 
 // oneRound raises one round of a counted loop.
-func (r *raiser) oneRound(l *loop, c *counted, a *area, s *step, k *carry, carried, x []*ir.Value, walked map[int]int) (next, yields []*ir.Value, err error) {
+func (r *raiser) oneRound(l *loop, c *counted, a *area, s *step, k *carry, carried, x []*ir.Value,
+	walked map[int]int) (next, yields []*ir.Value, err error) {
 	for _, v := range append(carried[:len(carried):len(carried)], x...) {
 		r.held[v] = true
 	}
@@ -487,5 +494,6 @@ func (r *raiser) isTest(c *counted, i int) bool {
 // copyIndex is executorch_prim::et_copy_index(to, from, index) outside of a
 // counted loop: of a tensor whose sizes do not change.
 func (r *raiser) copyIndex(args []int32) error {
-	return fmt.Errorf("it puts an element outside of a loop that counts from 0 by 1 to a known limit")
+	return fmt.Errorf(
+		"it puts an element outside of a loop that counts from 0 by 1 to a known limit")
 }

@@ -14,7 +14,8 @@ func (r *raiser) fitRoles() {
 			continue
 		}
 		role := r.roles[call.Op]
-		if role.kind != outKind || len(call.Args) >= len(role.params)+role.outs+1 || len(call.Args) <= role.outs {
+		if role.kind != outKind || len(call.Args) >= len(role.params)+role.outs+1 ||
+			len(call.Args) <= role.outs {
 			continue
 		}
 		params := make([]aten.Param, len(role.params))

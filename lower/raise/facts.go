@@ -22,7 +22,9 @@ type place struct {
 }
 
 func (p place) overlaps(q place) bool { return p.memory == q.memory && p.lo < q.hi && q.lo < p.hi }
-func (p place) covers(q place) bool   { return p.memory == q.memory && p.lo <= q.lo && q.hi <= p.hi }
+func (p place) covers(q place) bool {
+	return p.memory == q.memory && p.lo <= q.lo && q.hi <= p.hi
+}
 
 func (p place) String() string {
 	if p.memory < 0 {
@@ -55,7 +57,9 @@ func newLying(tensors []*tensor) lying {
 		}
 	}
 	for _, list := range x {
-		slices.SortStableFunc(list, func(a, b *tensor) int { return cmp.Compare(a.place.lo, b.place.lo) })
+		slices.SortStableFunc(list, func(a, b *tensor) int {
+			return cmp.Compare(a.place.lo, b.place.lo)
+		})
 	}
 	return x
 }
@@ -196,7 +200,8 @@ func (s *plan) tensor(slot int32, def *pte.Tensor) (*tensor, error) {
 	if def.StorageOffset != 0 {
 		return nil, fmt.Errorf("it has a storage offset")
 	}
-	t := &tensor{slot: slot, dtype: d, order: def.DimOrder, dynamic: def.Dynamism != pte.Static, def: def}
+	t := &tensor{slot: slot, dtype: d, order: def.DimOrder, dynamic: def.Dynamism != pte.Static,
+		def: def}
 	if len(def.DimOrder) != len(def.Sizes) {
 		return nil, fmt.Errorf("%d sizes but a dim order of %d", len(def.Sizes), len(def.DimOrder))
 	}
@@ -246,7 +251,9 @@ func (s *plan) join() error {
 			case pte.KernelCall:
 				used = in.Args
 				if in.Op < 0 || int(in.Op) >= len(s.Operators) {
-					errs = append(errs, fmt.Errorf("instruction %d: operator %d does not exist: there are %d", i, in.Op, len(s.Operators)))
+					errs = append(errs,
+						fmt.Errorf("instruction %d: operator %d does not exist: there are %d", i,
+							in.Op, len(s.Operators)))
 				}
 			case pte.DelegateCall:
 				used = in.Args
@@ -255,7 +262,8 @@ func (s *plan) join() error {
 			case pte.JumpFalseCall:
 				used = []int32{in.Cond}
 				if in.Destination < 0 {
-					errs = append(errs, fmt.Errorf("instruction %d: a jump to %d", i, in.Destination))
+					errs = append(errs, fmt.Errorf("instruction %d: a jump to %d", i,
+						in.Destination))
 				}
 				x.to = start + min(int(in.Destination), len(chain.Instructions))
 			case pte.FreeCall:
@@ -269,7 +277,10 @@ func (s *plan) join() error {
 				}
 			}
 			if m, ok := in.(pte.MoveCall); ok && len(errs) == 0 && !s.alike(m) {
-				errs = append(errs, fmt.Errorf("instruction %d: it moves value %d to value %d, which is of another kind", i, m.From, m.To))
+				errs = append(errs,
+					fmt.Errorf(
+						"instruction %d: it moves value %d to value %d, which is of another kind",
+						i, m.From, m.To))
 			}
 			s.code = append(s.code, x)
 		}
@@ -279,7 +290,8 @@ func (s *plan) join() error {
 
 // alike reports whether a move is one of a number or a tensor.
 func (s *plan) alike(m pte.MoveCall) bool {
-	return isScalar(s.Values[m.From]) && isScalar(s.Values[m.To]) || s.tensors[m.From] != nil && s.tensors[m.To] != nil
+	return isScalar(s.Values[m.From]) && isScalar(s.Values[m.To]) || s.tensors[m.From] != nil &&
+		s.tensors[m.To] != nil
 }
 
 // describe names an instruction in messages.

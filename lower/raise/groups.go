@@ -95,7 +95,8 @@ func (g *group) has(axis int) bool {
 // alone returns the group of an axis that varies alone, nil if it does not.
 func (s *sizing) alone(i int) *group {
 	for step := int64(1); step <= maxMultiple; step++ {
-		g := &group{hi: s.axes[i].bound / step, asserted: unasserted, members: []member{{i, step, s.axes[i].bound % step}}}
+		g := &group{hi: s.axes[i].bound / step, asserted: unasserted,
+			members: []member{{i, step, s.axes[i].bound % step}}}
 		if g.hi > 0 && s.varies(g) {
 			return g
 		}
@@ -179,7 +180,8 @@ func (s *sizing) smallest(g *group) *group {
 		return nil
 	}
 	for k := len(g.members) - 1; k > 0; k-- {
-		less := &group{hi: g.hi, asserted: unasserted, members: slices.Delete(slices.Clone(g.members), k, k+1)}
+		less := &group{hi: g.hi, asserted: unasserted,
+			members: slices.Delete(slices.Clone(g.members), k, k+1)}
 		if s.varies(less) {
 			g = less
 		}

@@ -41,7 +41,8 @@ func TestSizes(t *testing.T) {
 			x, part, y, n := a.dyn(0, 4), a.dyn(64, 4), a.dyn(128, 4), a.value(pte.Int(0))
 			zero, one := a.value(pte.Int(0)), a.value(pte.Int(1))
 			a.call("aten::sym_size", "int", x, zero, n)
-			a.call("aten::slice_copy", "Tensor_out", a.constant(1, 2, 3, 4), zero, zero, n, one, part, part)
+			a.call("aten::slice_copy", "Tensor_out", a.constant(1, 2, 3, 4), zero, zero, n, one,
+				part, part)
 			a.add(x, part, y)
 			a.io([]int32{x}, []int32{y})
 		}, "[s0]; s0 1-4"},
@@ -59,7 +60,8 @@ func TestSizes(t *testing.T) {
 		}, "[2*s0 + 2] [s0]; s0 1-5"},
 		{"steps", func(a *asm) {
 			x, y := a.dyn(0, 12), a.dyn(64, 3, 4)
-			a.call("aten::view_copy", "out", x, a.value(pte.IntList{int64(a.value(pte.Int(3))), int64(a.value(pte.Int(-1)))}), y, y)
+			a.call("aten::view_copy", "out", x, a.value(pte.IntList{int64(a.value(pte.Int(3))),
+				int64(a.value(pte.Int(-1)))}), y, y)
 			a.io([]int32{x}, []int32{y})
 		}, "[3*s0]; s0 1-4"},
 		{"three alike in both dimensions", func(a *asm) {

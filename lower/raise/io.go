@@ -38,9 +38,11 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 		}
 		data, err := r.initial(c)
 		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("the initial data of value %d: %w", c.readers[0].slot, err))
+			r.errs = append(r.errs, fmt.Errorf("the initial data of value %d: %w",
+				c.readers[0].slot, err))
 		}
-		b.value = &ir.Value{Name: r.top.Names.Fresh("state"), Type: typ, Const: &ir.Constant{Name: b.name, Type: typ, Data: data}}
+		b.value = &ir.Value{Name: r.top.Names.Fresh("state"), Type: typ,
+			Const: &ir.Constant{Name: b.name, Type: typ, Data: data}}
 		add(b.value, ir.InputSpec{Kind: ir.Buffer, Target: b.name, Persistent: true})
 		r.held[b.value] = true
 		r.st.put(c.place, b.value, order)
@@ -56,7 +58,8 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 				r.errs = append(r.errs, fmt.Errorf("input %d: %w", k, err))
 				fixed = ir.None{}
 			}
-			add(&ir.Value{Name: name, Type: ir.Type{Kind: kindOf(fixed)}}, ir.InputSpec{Kind: ir.ConstantInput, Fixed: fixed})
+			add(&ir.Value{Name: name, Type: ir.Type{Kind: kindOf(fixed)}},
+				ir.InputSpec{Kind: ir.ConstantInput, Fixed: fixed})
 			r.args = append(r.args, nil)
 			continue
 		}
@@ -150,13 +153,16 @@ func (r *raiser) initial(c *chunk) (ir.Blob, error) {
 		if t.def.ExtraInfo != nil {
 			segment = t.def.ExtraInfo.MutableSegment
 		}
-		if segment >= uint64(len(r.file.Mutable)) || int64(t.def.DataIndex) >= int64(len(r.file.Mutable[segment])) {
-			return ir.Bytes(data), fmt.Errorf("there is no entry %d in segment %d of mutable data", t.def.DataIndex, segment)
+		if segment >= uint64(len(r.file.Mutable)) ||
+			int64(t.def.DataIndex) >= int64(len(r.file.Mutable[segment])) {
+			return ir.Bytes(data), fmt.Errorf("there is no entry %d in segment %d of mutable data",
+				t.def.DataIndex, segment)
 		}
 		part := data[t.place.lo-c.lo : t.place.hi-c.lo]
 		blob := r.file.Mutable[segment][t.def.DataIndex]
 		if blob == nil || blob.Size() < int64(len(part)) {
-			return ir.Bytes(data), fmt.Errorf("entry %d of segment %d of mutable data is too short", t.def.DataIndex, segment)
+			return ir.Bytes(data), fmt.Errorf("entry %d of segment %d of mutable data is too short",
+				t.def.DataIndex, segment)
 		}
 		if n, err := blob.ReadAt(part, 0); n < len(part) {
 			return ir.Bytes(data), err
@@ -273,7 +279,8 @@ func (r *raiser) leaveMethod() ([]ir.Arg, error) {
 	// Memory of the caller's that is written to.
 	for i, slot := range r.Inputs {
 		in := r.args[i]
-		if in == nil || r.tensors[slot].place.memory > 0 || r.tensors[slot].constant || slices.Contains(r.Outputs[:mutations], slot) {
+		if in == nil || r.tensors[slot].place.memory > 0 || r.tensors[slot].constant ||
+			slices.Contains(r.Outputs[:mutations], slot) {
 			continue
 		}
 		v, err := r.readTensor(r.tensors[slot])

@@ -13,7 +13,8 @@ import (
 func Innermost(frames []pte.Frame) (_ pte.Frame, ok bool) {
 	for _, f := range slices.Backward(frames) {
 		name := strings.ReplaceAll(f.Filename, `\`, "/")
-		if name != "" && !strings.Contains(name, "/torch/") && !strings.Contains(name, "/executorch/exir/") {
+		if name != "" && !strings.Contains(name, "/torch/") &&
+			!strings.Contains(name, "/executorch/exir/") {
 			f.Filename = name
 			return f, true
 		}

@@ -47,11 +47,16 @@ func numberOps() map[string]number {
 		"executorch_prim.trunc.Scalar":     {operands: 1, op: "math.trunc"},
 		"executorch_prim.round.Scalar":     {operands: 1, other: (*raiser).round},
 
-		"executorch_prim.eq.Scalar": {operands: 2, op: "_operator.eq", decide: compare(sym.Expr.Equal, never)},
-		"executorch_prim.gt.Scalar": {operands: 2, op: "_operator.gt", decide: compare(flip(sym.Less), sym.LessEq)},
-		"executorch_prim.lt.Scalar": {operands: 2, op: "_operator.lt", decide: compare(sym.Less, flip(sym.LessEq))},
-		"executorch_prim.ge.Scalar": {operands: 2, op: "_operator.ge", decide: compare(flip(sym.LessEq), sym.Less)},
-		"executorch_prim.le.Scalar": {operands: 2, op: "_operator.le", decide: compare(sym.LessEq, flip(sym.Less))},
+		"executorch_prim.eq.Scalar": {operands: 2, op: "_operator.eq",
+			decide: compare(sym.Expr.Equal, never)},
+		"executorch_prim.gt.Scalar": {operands: 2, op: "_operator.gt",
+			decide: compare(flip(sym.Less), sym.LessEq)},
+		"executorch_prim.lt.Scalar": {operands: 2, op: "_operator.lt", decide: compare(sym.Less,
+			flip(sym.LessEq))},
+		"executorch_prim.ge.Scalar": {operands: 2, op: "_operator.ge",
+			decide: compare(flip(sym.LessEq), sym.Less)},
+		"executorch_prim.le.Scalar": {operands: 2, op: "_operator.le", decide: compare(sym.LessEq,
+			flip(sym.Less))},
 
 		// These round towards zero.
 		"executorch_prim.floordiv.int":   {operands: 2, other: (*raiser).quotient},
@@ -130,7 +135,8 @@ func (r *raiser) quotient(args []scalar) (scalar, error) {
 	if !sym.Less(sym.Int(0), b) {
 		return scalar{}, fmt.Errorf("the sign of its divisor %v is not known", b)
 	}
-	q := sym.Sub(sym.FloorDiv(sym.Max(a, sym.Int(0)), b), sym.FloorDiv(sym.Max(sym.Neg(a), sym.Int(0)), b))
+	q := sym.Sub(sym.FloorDiv(sym.Max(a, sym.Int(0)), b),
+		sym.FloorDiv(sym.Max(sym.Neg(a), sym.Int(0)), b))
 	if sym.NonNegative(a) {
 		q = sym.FloorDiv(a, b)
 	}
@@ -165,7 +171,8 @@ func (r *raiser) choose(args []scalar) (scalar, error) {
 		}
 		if op, x := junction(args[1].arg, args[2].arg); op != "" {
 			both := []ir.NamedArg{{Name: "a", Value: c}, {Name: "b", Value: x}}
-			return scalar{arg: ir.Ref{Value: r.b.Emit(op, both, ir.Type{Kind: ir.BoolKind}).Outputs[0]}}, nil
+			return scalar{arg: ir.Ref{Value: r.b.Emit(op, both,
+				ir.Type{Kind: ir.BoolKind}).Outputs[0]}}, nil
 		}
 		var out *ir.Value
 		err := r.b.Do(func() error {
@@ -187,7 +194,8 @@ func (r *raiser) choose(args []scalar) (scalar, error) {
 			return scalar{}, err
 		}
 		n, err := r.item(out)
-		if ref, ok := n.arg.(ir.Ref); ok && err == nil && args[1].expr.Is(1) && args[2].expr.IsZero() && args[1].isExpr && args[2].isExpr {
+		if ref, ok := n.arg.(ir.Ref); ok && err == nil && args[1].expr.Is(1) &&
+			args[2].expr.IsZero() && args[1].isExpr && args[2].isExpr {
 			r.truths[ref.Value] = c
 		}
 		return n, err
@@ -220,7 +228,8 @@ func (r *raiser) round(args []scalar) (scalar, error) {
 	}
 	var out scalar
 	err = r.b.Do(func() (err error) {
-		out, err = r.item(r.b.Op("aten._to_copy.default", r.b.Op("aten.round.default", v), ir.DTypeArg(ir.Int64)))
+		out, err = r.item(r.b.Op("aten._to_copy.default", r.b.Op("aten.round.default", v),
+			ir.DTypeArg(ir.Int64)))
 		return err
 	})
 	return out, err

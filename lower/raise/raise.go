@@ -16,14 +16,16 @@ import (
 // messages; data are the files beside it that its external tensors are in. The
 // constants keep reading from p's blobs and data's. The error joins what is wrong
 // with all methods; each part names the method and the instruction.
-func Program(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, error) {
+func Program(p *pte.Program, source string, table *ops.Table,
+	data ...*pte.DataFile) (*ir.Program, error) {
 	out, _, err := Planned(p, source, table, data...)
 	return out, err
 }
 
 // Planned is Program that also tells where each method's plan has what its
 // values hold.
-func Planned(p *pte.Program, source string, table *ops.Table, data ...*pte.DataFile) (*ir.Program, []Memory, error) {
+func Planned(p *pte.Program, source string, table *ops.Table,
+	data ...*pte.DataFile) (*ir.Program, []Memory, error) {
 	if len(p.Plans) == 0 {
 		return nil, nil, fmt.Errorf("%s: the program has no methods", foreign.Message(source))
 	}
@@ -37,7 +39,8 @@ func Planned(p *pte.Program, source string, table *ops.Table, data ...*pte.DataF
 		}
 		m, memory, err := method(&input{p, data, table}, ep)
 		if err != nil {
-			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name), err)...)
+			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name),
+				err)...)
 			continue
 		}
 		out.Methods, memories = append(out.Methods, m), append(memories, memory)
@@ -148,7 +151,9 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 		plan: p, input: in, flow: f,
 		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
-		items: map[*ir.Value]*ir.Value{}, truths: map[*ir.Value]ir.Ref{}, held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(), cuts: map[cutKey]ir.Blob{},
+		items: map[*ir.Value]*ir.Value{}, truths: map[*ir.Value]ir.Ref{},
+		held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(),
+		cuts: map[cutKey]ir.Blob{},
 		most: map[*sym.Symbol]int64{}, named: map[string]bool{},
 		readAt: map[*ir.Value]int{}, readBy: map[*sym.Symbol]int{},
 	}

@@ -130,7 +130,8 @@ func TestLoops(t *testing.T) {
 	one, none := a.constant(1), a.constant(0)
 	fifty, thousand := a.value(pte.Int(50)), a.value(pte.Int(1000))
 	t1, t2 := a.value(tensorAt(11, 64, 1)), a.value(tensorAt(11, 80, 1))
-	i, three, step, done := a.value(pte.Int(0)), a.value(pte.Int(3)), a.value(pte.Int(1)), a.value(pte.Bool(false))
+	i, three, step, done := a.value(pte.Int(0)), a.value(pte.Int(3)), a.value(pte.Int(1)),
+		a.value(pte.Bool(false))
 	zero := a.value(pte.Int(0))
 	a.copy(x, in)
 	a.copy(n, none)

@@ -38,7 +38,8 @@ func (r *raiser) refusal(role *role, args, outs []int32) (done bool, err error) 
 		cond, ok := r.truth(a)
 		if !ok || want != 1 {
 			args := []ir.NamedArg{{Name: "a", Value: a}, {Name: "b", Value: want}}
-			cond = ir.Ref{Value: r.b.Emit("_operator.eq", args, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
+			cond = ir.Ref{Value: r.b.Emit("_operator.eq", args,
+				ir.Type{Kind: ir.BoolKind}).Outputs[0]}
 		}
 		r.require(cond)
 	}

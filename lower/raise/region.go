@@ -72,9 +72,11 @@ func (r *raiser) instruction(i int) error {
 			r.standIn(a)
 		}
 		if in.Delegate < 0 || int(in.Delegate) >= len(r.Delegates) {
-			return fmt.Errorf("delegate %d does not exist: there are %d", in.Delegate, len(r.Delegates))
+			return fmt.Errorf("delegate %d does not exist: there are %d", in.Delegate,
+				len(r.Delegates))
 		}
-		return fmt.Errorf("it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
+		return fmt.Errorf(
+			"it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
 	case pte.MoveCall:
 		r.move(in)
 	}
@@ -165,7 +167,8 @@ func (r *raiser) chunks(slots []int32) []*chunk {
 		ts = append(ts, r.tensors[s])
 	}
 	slices.SortStableFunc(ts, func(a, b *tensor) int {
-		for _, d := range []int64{a.place.memory - b.place.memory, a.place.lo - b.place.lo, b.place.hi - a.place.hi} {
+		for _, d := range []int64{a.place.memory - b.place.memory, a.place.lo - b.place.lo,
+			b.place.hi - a.place.hi} {
 			if d != 0 {
 				return int(min(1, max(-1, d)))
 			}

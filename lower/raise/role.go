@@ -69,7 +69,9 @@ func roleOf(table *ops.Table, o pte.Operator) *role {
 		r.kind, r.op, r.schema, r.mutated = inPlace, f.Name, op.ParsedSchema(), f.Mutated
 		r.setParams(r.schema)
 		if f.Rebind {
-			r.kind, r.err = unknown, fmt.Errorf("it changes the sizes of a tensor in place, which planned tensors cannot")
+			r.kind, r.err = unknown,
+				fmt.Errorf(
+					"it changes the sizes of a tensor in place, which planned tensors cannot")
 		}
 		return r
 	}

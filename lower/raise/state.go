@@ -57,11 +57,13 @@ func (s scalar) equal(t scalar) bool {
 }
 
 func newState() *state {
-	return &state{memory: map[int64][]piece{}, scalars: map[int32]scalar{}, bound: map[int32]binding{}, sizes: map[int32][]sym.Expr{}}
+	return &state{memory: map[int64][]piece{}, scalars: map[int32]scalar{},
+		bound: map[int32]binding{}, sizes: map[int32][]sym.Expr{}}
 }
 
 func (s *state) clone() *state {
-	t := &state{scalars: maps.Clone(s.scalars), bound: maps.Clone(s.bound), sizes: maps.Clone(s.sizes), memory: map[int64][]piece{}}
+	t := &state{scalars: maps.Clone(s.scalars), bound: maps.Clone(s.bound),
+		sizes: maps.Clone(s.sizes), memory: map[int64][]piece{}}
 	for m, ps := range s.memory {
 		t.memory[m] = slices.Clone(ps)
 	}
@@ -159,7 +161,9 @@ func (r *raiser) resolve(slot int32) (*tensor, error) {
 	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
-			return nil, fmt.Errorf("value %d is one of several tensors, which depends on the way here, and is written to", slot)
+			return nil,
+				fmt.Errorf(
+					"value %d is one of several tensors, which depends on the way here, and is written to", slot)
 		}
 		return r.tensors[b.slot], nil
 	}
@@ -174,7 +178,9 @@ func (r *raiser) read(slot int32) (*ir.Value, error) {
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
 			if b.stale {
-				return nil, fmt.Errorf("value %d was moved here from one of several places that have been written to since", slot)
+				return nil,
+					fmt.Errorf(
+						"value %d was moved here from one of several places that have been written to since", slot)
 			}
 			return b.value, nil
 		}
@@ -199,7 +205,8 @@ func (r *raiser) readTensor(t *tensor) (*ir.Value, error) {
 }
 
 // readAs returns what a range holds as a tensor of given type and sizes.
-func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr, order []uint8) (v *ir.Value, err error) {
+func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr,
+	order []uint8) (v *ir.Value, err error) {
 	want := typeOf(d, sizes, order)
 	if want.Numel().IsZero() {
 		v, err := r.b.Call("aten.full.default", sizes, 0, ops.Kw("dtype", d))
@@ -212,17 +219,21 @@ func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr, order []uint8) (v
 	if len(pieces) == 0 {
 		return nil, fmt.Errorf("what it reads (%v) was not written before", p)
 	}
-	if x := pieces[0]; len(pieces) == 1 && x.at == 0 && x.lo == p.lo && x.value.Type.Bytes().Equal(want.Bytes()) {
+	if x := pieces[0]; len(pieces) == 1 && x.at == 0 && x.lo == p.lo &&
+		x.value.Type.Bytes().Equal(want.Bytes()) {
 		return r.reshape(x.value, x.order, want, order)
 	}
 	if _, ok := want.StaticSizes(); !ok {
-		return nil, fmt.Errorf("it has %v where %v was written: whether that is the same number of bytes is not known", want, pieces[0].value.Type)
+		return nil, fmt.Errorf(
+			"it has %v where %v was written: whether that is the same number of bytes is not known",
+			want, pieces[0].value.Type)
 	}
 	return r.assemble(pieces, p, want, order)
 }
 
 // reshape gives a value another type of as many bytes, as memory has it.
-func (r *raiser) reshape(v *ir.Value, from []uint8, want ir.Type, order []uint8) (out *ir.Value, err error) {
+func (r *raiser) reshape(v *ir.Value, from []uint8, want ir.Type,
+	order []uint8) (out *ir.Value, err error) {
 	if sameLayout(v.Type, from, want, order) {
 		return v, nil
 	}
@@ -315,19 +326,23 @@ func (r *raiser) flat(v *ir.Value) *ir.Value {
 }
 
 // assemble makes a tensor of parts of others.
-func (r *raiser) assemble(pieces []piece, p place, want ir.Type, order []uint8) (out *ir.Value, err error) {
+func (r *raiser) assemble(pieces []piece, p place, want ir.Type,
+	order []uint8) (out *ir.Value, err error) {
 	next := p.lo
 	for _, x := range pieces {
 		if _, static := x.value.Type.Bytes().Const(); !static {
-			return nil, fmt.Errorf("it reads a part (%v) of %v, whose size is not fixed", p, x.value.Type)
+			return nil, fmt.Errorf("it reads a part (%v) of %v, whose size is not fixed", p,
+				x.value.Type)
 		}
 		if x.lo != next {
-			return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before", next, x.lo, p)
+			return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before",
+				next, x.lo, p)
 		}
 		next = x.hi
 	}
 	if next != p.hi {
-		return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before", next, p.hi, p)
+		return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before",
+			next, p.hi, p)
 	}
 	// In elements if all pieces have the type and are whole ones, else in bytes.
 	unit := want.DType

@@ -59,7 +59,9 @@ func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
 		}
 	}
 	if len(s.axes) > maxAxes {
-		return nil, fmt.Errorf("its inputs have %d dimensions that may vary; at most %d are supported", len(s.axes), maxAxes)
+		return nil, fmt.Errorf(
+			"its inputs have %d dimensions that may vary; at most %d are supported",
+			len(s.axes), maxAxes)
 	}
 	works := s.spans()
 	if len(s.axes) == 0 || !works {
@@ -215,9 +217,10 @@ func sameTypes(m, c *ir.Method, env map[*sym.Symbol]int64) bool {
 		x, y = results(m.Graph), results(c.Graph)
 	}
 	return slices.EqualFunc(x, y, func(a, b *ir.Value) bool {
-		return a.Type.DType == b.Type.DType && slices.EqualFunc(a.Type.Sizes, b.Type.Sizes, func(e, n sym.Expr) bool {
-			return sameSize(e, n, env)
-		})
+		return a.Type.DType == b.Type.DType && slices.EqualFunc(a.Type.Sizes, b.Type.Sizes,
+			func(e, n sym.Expr) bool {
+				return sameSize(e, n, env)
+			})
 	})
 }
 
@@ -230,7 +233,8 @@ func sameSize(e, n sym.Expr, env map[*sym.Symbol]int64) bool {
 			if v, ok := env[s]; ok {
 				return v, true
 			}
-			return sample + int64(s.Name[len(s.Name)-1]-'0'), true // that they differ from each other
+			// that they differ from each other
+			return sample + int64(s.Name[len(s.Name)-1]-'0'), true
 		}
 		have, err := e.Eval(value)
 		want, err2 := n.Eval(value)

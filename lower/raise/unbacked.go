@@ -29,7 +29,8 @@ func (r *raiser) knowSizes(args []any) {
 }
 
 // integerOnly are the parameters that operators take for positions or sizes.
-var integerOnly = map[string]bool{"start": true, "end": true, "step": true, "length": true, "size": true, "N": true, "n": true, "m": true}
+var integerOnly = map[string]bool{"start": true, "end": true, "step": true, "length": true,
+	"size": true, "N": true, "n": true, "m": true}
 
 // know makes the value of an integer an expression, if it is read from a tensor
 // or computed from such integers.

@@ -59,7 +59,8 @@ func (c *Call) read(call *rt.Call, v *rt.EValue) {
 	case v == nil:
 	case v.Kind == rt.TensorKind:
 		if v.Tensor != nil {
-			c.operands = append(c.operands, operand{slot: v, sizes: append([]int64{}, v.Tensor.Sizes...), data: v.Tensor.Data})
+			c.operands = append(c.operands, operand{slot: v, sizes: append([]int64{},
+				v.Tensor.Sizes...), data: v.Tensor.Data})
 		}
 	case v.Kind == rt.Int || v.Kind == rt.Double || v.Kind == rt.Bool:
 		if !call.Fixed(v) {
@@ -198,7 +199,9 @@ func (c *Call) Size(i, d int) int { return int(c.operands[i].sizes[d]) }
 // there is code for.
 func (c *Call) WantSize(i, d, n int) error {
 	if have := c.Size(i, d); have != n {
-		return fmt.Errorf("%w: dimension %d of operand %d is %d, where the kernel was generated for %d", rt.ErrNotSupported, d, i, have, n)
+		return fmt.Errorf(
+			"%w: dimension %d of operand %d is %d, where the kernel was generated for %d",
+			rt.ErrNotSupported, d, i, have, n)
 	}
 	return nil
 }
@@ -218,7 +221,9 @@ func (c *Call) Bool(i int) bool { return c.numbers[i].Bool }
 // Want is the error for number i if it is not n, the one that there is code for.
 func (c *Call) Want(i int, n int64) error {
 	if have := c.numbers[i].Int; have != n {
-		return fmt.Errorf("%w: the program computes the number %d where its kernel was generated for %d", rt.ErrNotSupported, have, n)
+		return fmt.Errorf(
+			"%w: the program computes the number %d where its kernel was generated for %d",
+			rt.ErrNotSupported, have, n)
 	}
 	return nil
 }
@@ -226,7 +231,8 @@ func (c *Call) Want(i int, n int64) error {
 // WantResult is the error if dimension d of result i is not number k.
 func (c *Call) WantResult(k, i, d int) error {
 	if want, have := c.numbers[k].Int, c.results[i].sizes[d]; have != want {
-		return fmt.Errorf("%w: dimension %d of result %d is %d, the program wants %d", rt.ErrNotSupported, d, i, have, want)
+		return fmt.Errorf("%w: dimension %d of result %d is %d, the program wants %d",
+			rt.ErrNotSupported, d, i, have, want)
 	}
 	return nil
 }

@@ -48,7 +48,8 @@ func Registry(kernels ...Kernel) *rt.Registry {
 // prepare implements rt.Kernel.Prepare.
 func (k *Kernel) prepare(c *rt.Call) (func() error, error) {
 	if !littleEndian() {
-		return nil, fmt.Errorf("%w: %s: generated kernels need a little-endian machine", rt.ErrNotSupported, k.Op)
+		return nil, fmt.Errorf("%w: %s: generated kernels need a little-endian machine",
+			rt.ErrNotSupported, k.Op)
 	}
 	text := describe(c)
 	for i := range k.Forms {
@@ -75,7 +76,8 @@ func (k *Kernel) unknown(text string) error {
 		}
 		forms = append(forms, "("+f.Args+")")
 	}
-	return fmt.Errorf("%w: %s: the registry has no kernel for the arguments (%s), only for %s; run etgen registry again with this program",
+	return fmt.Errorf(
+		"%w: %s: the registry has no kernel for the arguments (%s), only for %s; run etgen registry again with this program",
 		rt.ErrNotSupported, k.Op, text, strings.Join(forms, ", "))
 }
 

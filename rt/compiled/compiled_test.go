@@ -30,7 +30,8 @@ func reversed(c *Call) func() error {
 	}
 }
 
-func prepare(t *testing.T, k Kernel, fixed func(*rt.EValue) bool, args ...*rt.EValue) (func() error, error) {
+func prepare(t *testing.T, k Kernel, fixed func(*rt.EValue) bool,
+	args ...*rt.EValue) (func() error, error) {
 	t.Helper()
 	kernel, ok := Registry(k).Lookup(k.Op)
 	if !ok {
@@ -107,11 +108,13 @@ func TestMisaligned(t *testing.T) {
 
 // What there is no code for is an error that says what to do.
 func TestUnknownForm(t *testing.T) {
-	_, err := prepare(t, reverse, nil, tensor(t, make([]float32, 3), 3), tensor(t, make([]float32, 3), 3))
+	_, err := prepare(t, reverse, nil, tensor(t, make([]float32, 3), 3),
+		tensor(t, make([]float32, 3), 3))
 	if err == nil || !errors.Is(err, rt.ErrNotSupported) {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"aten::flip.out", "(f32[3], f32[3])", "(f32[4], f32[4]), (f32[2], f32[2])", "etgen registry"} {
+	for _, text := range []string{"aten::flip.out", "(f32[3], f32[3])",
+		"(f32[4], f32[4]), (f32[2], f32[2])", "etgen registry"} {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("error %q lacks %q", err, text)
 		}
@@ -134,15 +137,16 @@ func TestConstantResult(t *testing.T) {
 
 // An operand that is changed in place is apart from the others.
 func TestMutates(t *testing.T) {
-	k := Kernel{Op: "aten::f_", Forms: []Form{{Args: "f32[3], f32[3]", Mutates: true, New: func(c *Call) func() error {
-		return func() error {
-			x, y := In[float32](c, 0), In[float32](c, 1)
-			for i := range x {
-				x[i] += y[len(y)-1-i]
+	k := Kernel{Op: "aten::f_", Forms: []Form{{Args: "f32[3], f32[3]", Mutates: true,
+		New: func(c *Call) func() error {
+			return func() error {
+				x, y := In[float32](c, 0), In[float32](c, 1)
+				for i := range x {
+					x[i] += y[len(y)-1-i]
+				}
+				return nil
 			}
-			return nil
-		}
-	}}}}
+		}}}}
 	x := tensor(t, []float32{1, 2, 3}, 3)
 	run(t, k, nil, x, x)
 	want(t, x, 4, 4, 4)
@@ -151,21 +155,22 @@ func TestMutates(t *testing.T) {
 // Sizes and numbers are those of the moment; results are resized, and may need
 // more memory than they end up with.
 func TestDynamic(t *testing.T) {
-	k := Kernel{Op: "f", Forms: []Form{{Args: "f32[<=4], [1, int], float, bool, f32[<=3]", Outs: 1, New: func(c *Call) func() error {
-		c.Least(0, 8)
-		return func() error {
-			if n := len(Out[float32](c, 0)); n != 8 {
-				t.Errorf("room for %d elements, want 8", n)
+	k := Kernel{Op: "f", Forms: []Form{{Args: "f32[<=4], [1, int], float, bool, f32[<=3]", Outs: 1,
+		New: func(c *Call) func() error {
+			c.Least(0, 8)
+			return func() error {
+				if n := len(Out[float32](c, 0)); n != 8 {
+					t.Errorf("room for %d elements, want 8", n)
+				}
+				n := int(c.Int(0))
+				copy(Out[float32](c, 0), In[float32](c, 0)[:n])
+				if c.Float(1) != 0.5 || !c.Bool(2) || c.Size(0, 0) != 4 {
+					t.Error("other numbers")
+				}
+				c.SetSize(0, 0, n)
+				return c.WantResult(0, 0, 0)
 			}
-			n := int(c.Int(0))
-			copy(Out[float32](c, 0), In[float32](c, 0)[:n])
-			if c.Float(1) != 0.5 || !c.Bool(2) || c.Size(0, 0) != 4 {
-				t.Error("other numbers")
-			}
-			c.SetSize(0, 0, n)
-			return c.WantResult(0, 0, 0)
-		}
-	}}}}
+		}}}}
 	bounded := func(n int64) *rt.EValue {
 		x, err := rt.NewBoundedTensor(ir.Float32, []int64{n}, nil)
 		if err != nil {
@@ -195,10 +200,12 @@ func TestDynamic(t *testing.T) {
 
 // Constants are packed when the call is prepared.
 func TestPack(t *testing.T) {
-	k := Kernel{Op: "f", Forms: []Form{{Args: "const f32[2,3], f32[6]", Outs: 1, New: func(c *Call) func() error {
-		w := Pack[float32](c, 0, Shape{Groups: 1, N: 2, A: 3, B: 1, C: 1, Cols: 2, Column: 3, StepA: 1})
-		return func() error { copy(Out[float32](c, 0), w); return nil }
-	}}}}
+	k := Kernel{Op: "f", Forms: []Form{{Args: "const f32[2,3], f32[6]", Outs: 1,
+		New: func(c *Call) func() error {
+			w := Pack[float32](c, 0, Shape{Groups: 1, N: 2, A: 3, B: 1, C: 1, Cols: 2,
+				Column: 3, StepA: 1})
+			return func() error { copy(Out[float32](c, 0), w); return nil }
+		}}}}
 	w, out := tensor(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3), tensor(t, make([]float32, 6), 6)
 	run(t, k, func(v *rt.EValue) bool { return v == w }, w, out)
 	want(t, out, 1, 4, 2, 5, 3, 6)

@@ -63,7 +63,8 @@ func (m *machine) dim(d native.Dim) (size int64, axis int) {
 
 func (m *machine) mismatch(d native.Dim, want int64) error {
 	if got, axis := m.dim(d); got != want {
-		return fmt.Errorf("%w: dimension %d of input %d is %d, the program was made for %d", rt.ErrNotSupported, axis, d.Port, got, want)
+		return fmt.Errorf("%w: dimension %d of input %d is %d, the program was made for %d",
+			rt.ErrNotSupported, axis, d.Port, got, want)
 	}
 	return nil
 }
@@ -84,7 +85,8 @@ func (m *machine) solve(s native.Solve) error {
 		got, axis := m.dim(s.Dim)
 		n := (got - less) / s.Coef
 		if n < lo || n > hi {
-			return fmt.Errorf("%w: dimension %d of input %d is %d, which is out of range", rt.ErrNotSupported, axis, s.Dim.Port, got)
+			return fmt.Errorf("%w: dimension %d of input %d is %d, which is out of range",
+				rt.ErrNotSupported, axis, s.Dim.Port, got)
 		}
 		m.ints[slot] = n
 		return nil
@@ -188,7 +190,8 @@ func (m *machine) results() error {
 		m.leave = append(m.leave, func() error {
 			t, err := resize()
 			if err == nil && copy(t.Data, r.data) != len(t.Data) {
-				err = fmt.Errorf("%w: output %d has %d bytes of memory", rt.ErrInternal, k, len(t.Data))
+				err = fmt.Errorf("%w: output %d has %d bytes of memory", rt.ErrInternal, k,
+					len(t.Data))
 			}
 			return err
 		})
@@ -202,7 +205,10 @@ func (m *machine) number(o *native.Port) (func(*rt.EValue) error, error) {
 	case ir.Int:
 		return func(e *rt.EValue) error { e.Kind, e.Int = rt.Int, int64(v); return nil }, nil
 	case ir.Float:
-		return func(e *rt.EValue) error { e.Kind, e.Double = rt.Double, float64(v); return nil }, nil
+		return func(e *rt.EValue) error {
+			e.Kind, e.Double = rt.Double, float64(v)
+			return nil
+		}, nil
 	case ir.BoolArg:
 		return func(e *rt.EValue) error { e.Kind, e.Bool = rt.Bool, bool(v); return nil }, nil
 	case ir.Str, ir.None:

@@ -54,7 +54,8 @@ func compile(b *rt.Boundary, o Options) (*code, error) {
 		return nil, err
 	}
 	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
-	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true, Whole: tuned.Whole(tuned.Standard(), target)}, p, nil); err != nil {
+	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true,
+		Whole: tuned.Whole(tuned.Standard(), target)}, p, nil); err != nil {
 		return nil, err
 	}
 	if o.Lowered != nil {
@@ -110,8 +111,10 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
 		}
 		external := t.ExtraInfo != nil && t.ExtraInfo.External
 		switch {
-		case t.Allocation != nil && t.Allocation.MemoryID > 1 && t.ExtraInfo != nil && t.ExtraInfo.Name != "" && len(b.Program.File().Plans) > 1:
-			return nil, nil, fmt.Errorf("value %d: state %s in memory that other methods may share", i, t.ExtraInfo.Name)
+		case t.Allocation != nil && t.Allocation.MemoryID > 1 && t.ExtraInfo != nil &&
+			t.ExtraInfo.Name != "" && len(b.Program.File().Plans) > 1:
+			return nil, nil, fmt.Errorf("value %d: state %s in memory that other methods may share",
+				i, t.ExtraInfo.Name)
 		case t.Allocation != nil && external:
 			return nil, nil, fmt.Errorf("value %d: state that begins with external data", i)
 		case t.Allocation != nil || !external && t.DataIndex == 0:
@@ -130,7 +133,8 @@ func withConstants(b *rt.Boundary) (*pte.Program, *pte.DataFile, error) {
 		if _, ok := data.Find(t.ExtraInfo.Name); !ok {
 			data.Entries = append(data.Entries, pte.DataEntry{
 				Key: t.ExtraInfo.Name, Data: ir.Bytes(bytes),
-				Layout: &pte.TensorLayout{ScalarType: t.ScalarType, Sizes: t.Sizes, DimOrder: t.DimOrder},
+				Layout: &pte.TensorLayout{ScalarType: t.ScalarType, Sizes: t.Sizes,
+					DimOrder: t.DimOrder},
 			})
 		}
 	}
@@ -148,7 +152,9 @@ type poolKey struct{}
 
 // keep takes the constants into the pool.
 func (c *code) keep(b *rt.Boundary, consts []*native.Const) error {
-	made, err := b.Shared(poolKey{}, func() (any, error) { return &pool{data: map[[sha256.Size]byte][]byte{}}, nil })
+	made, err := b.Shared(poolKey{}, func() (any, error) {
+		return &pool{data: map[[sha256.Size]byte][]byte{}}, nil
+	})
 	if err != nil {
 		return err
 	}

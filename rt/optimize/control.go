@@ -140,9 +140,11 @@ func (m *machine) scalar(e *expr.Expr, args []*native.Buffer) (func() (eval.Valu
 	if err != nil {
 		return nil, err
 	}
-	f := &loop.Func{Name: "value", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out, Len: sym.Int(1)}}}
+	f := &loop.Func{Name: "value", Bufs: []loop.Buf{{Name: "out", DType: e.DType, Role: loop.Out,
+		Len: sym.Int(1)}}}
 	for _, b := range args {
-		f.Bufs = append(f.Bufs, loop.Buf{Name: b.Name, DType: b.DType, Role: loop.In, Len: sym.Inf()})
+		f.Bufs = append(f.Bufs, loop.Buf{Name: b.Name, DType: b.DType, Role: loop.In,
+			Len: sym.Inf()})
 	}
 	var from []int // of scalars, among the variables
 	body := expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {

@@ -94,7 +94,8 @@ func (m *machine) memory() error {
 		limit = o.Limit
 	}
 	if arena+own > limit {
-		return fmt.Errorf("%w: %d bytes of working memory, the limit is %d; raise MemoryManager.Limit if the program is to be trusted", rt.ErrOutOfMemory, arena+own, limit)
+		return fmt.Errorf(
+			"%w: %d bytes of working memory, the limit is %d; raise MemoryManager.Limit if the program is to be trusted", rt.ErrOutOfMemory, arena+own, limit)
 	}
 	var err error
 	if m.arena, err = aligned(arena); err != nil {
@@ -256,7 +257,8 @@ func (o *operand) bytes() ([]byte, error) {
 		}
 	}
 	if at < 0 || n < 0 || at > int64(len(o.root.data)) || n > int64(len(o.root.data))-at {
-		return nil, fmt.Errorf("%w: bytes %d to %d of buffer %s, whose memory has %d", rt.ErrInternal, at, at+n, o.buffer.Name, len(o.root.data))
+		return nil, fmt.Errorf("%w: bytes %d to %d of buffer %s, whose memory has %d",
+			rt.ErrInternal, at, at+n, o.buffer.Name, len(o.root.data))
 	}
 	return o.root.data[at : at+n : at+n], nil
 }
@@ -300,6 +302,9 @@ func (o *operands) now() (err error) {
 // isKnown reports whether all symbols of e have places.
 func (m *machine) isKnown(es []sym.Expr) bool {
 	return !slices.ContainsFunc(es, func(e sym.Expr) bool {
-		return slices.ContainsFunc(e.Symbols(), func(s *sym.Symbol) bool { _, ok := m.slots[s]; return !ok })
+		return slices.ContainsFunc(e.Symbols(), func(s *sym.Symbol) bool {
+			_, ok := m.slots[s]
+			return !ok
+		})
 	})
 }

@@ -80,7 +80,8 @@ func With(o Options) rt.Optimizer {
 // the same plan is taken again.
 func load(b *rt.Boundary, o Options) (m *machine, err error) {
 	defer func() {
-		if r := recover(); r != nil { // a defect of the compiler must not keep a program from running
+		// a defect of the compiler must not keep a program from running
+		if r := recover(); r != nil {
 			m, err = nil, fmt.Errorf("internal error: %v", r)
 		}
 	}()

@@ -77,9 +77,10 @@ func setInputs(t testing.TB, m *rt.Method, call *testcase.Call) {
 // PyTorch gave, call after call.
 func TestOwnCases(t *testing.T) {
 	for _, name := range []string{
-		"lenet", "cond_nested", "while_loop", "while_loop_swap", "lstm_bidirectional", "gru", "dynamic_batch", "dynamic_two",
-		"symbolic_int", "mutated_buffer", "mutated_input", "cache", "channels_last_conv", "noncontiguous_input", "input_as_output",
-		"scalar_inputs", "zero_size", "constants", "int8_arith", "bf16_chain",
+		"lenet", "cond_nested", "while_loop", "while_loop_swap", "lstm_bidirectional", "gru",
+		"dynamic_batch", "dynamic_two", "symbolic_int", "mutated_buffer", "mutated_input", "cache",
+		"channels_last_conv", "noncontiguous_input", "input_as_output", "scalar_inputs",
+		"zero_size", "constants", "int8_arith", "bf16_chain",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, file := compiled(t, name)
@@ -94,7 +95,8 @@ func TestOwnCases(t *testing.T) {
 			var m *rt.Method
 			for i := range c.Calls {
 				if m == nil || !c.Stateful {
-					if m, err = p.LoadMethod("forward", &rt.MethodOptions{Optimize: strict}); err != nil {
+					if m, err = p.LoadMethod("forward", &rt.MethodOptions{Optimize: strict}); err !=
+						nil {
 						t.Fatal(err)
 					}
 				}
@@ -102,7 +104,8 @@ func TestOwnCases(t *testing.T) {
 				if err := m.Execute(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				if err := outputs(m, &c.Calls[i], compare.Tolerance{Terms: terms, Slack: c.Slack, Class: c.ByClass}); err != nil {
+				if err := outputs(m, &c.Calls[i], compare.Tolerance{Terms: terms, Slack: c.Slack,
+					Class: c.ByClass}); err != nil {
 					t.Errorf("call %d: %v", i, err)
 				}
 			}
@@ -112,7 +115,8 @@ func TestOwnCases(t *testing.T) {
 
 // A method of fixed sizes does not allocate when it executes.
 func TestAllocations(t *testing.T) {
-	for _, name := range []string{"lenet", "cond_nested", "while_loop", "gru", "mutated_buffer", "layer_norm_gelu"} {
+	for _, name := range []string{"lenet", "cond_nested", "while_loop", "gru", "mutated_buffer",
+		"layer_norm_gelu"} {
 		c, file := compiled(t, name)
 		m := loaded(t, file, &rt.MethodOptions{Optimize: strict})
 		setInputs(t, m, &c.Calls[0])
@@ -155,7 +159,9 @@ func TestCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := slices.Clone(trace.steps)
-	if len(whole) < 4 || !slices.ContainsFunc(whole, func(s string) bool { return strings.Contains(s, "+aten.relu") }) {
+	if len(whole) < 4 || !slices.ContainsFunc(whole, func(s string) bool {
+		return strings.Contains(s, "+aten.relu")
+	}) {
 		t.Errorf("steps %q", whole)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -194,7 +200,8 @@ func TestGoroutines(t *testing.T) {
 					if err := m.Execute(context.Background()); err != nil {
 						return err
 					}
-					if err := outputs(m, &c.Calls[i], compare.Tolerance{Terms: 1, Slack: c.Slack}); err != nil {
+					if err := outputs(m, &c.Calls[i], compare.Tolerance{Terms: 1,
+						Slack: c.Slack}); err != nil {
 						return err
 					}
 				}
@@ -215,12 +222,14 @@ func TestRefused(t *testing.T) {
 	own := file.Plans[0].Operators[0]
 	kernel, _ := registry.Lookup(own.String())
 	file.Plans[0].Operators[0] = pte.Operator{Name: "custom::own", Overload: "out"}
-	kernels := rt.NewRegistry(append(others(t, registry, file), rt.Kernel{Name: "custom::own.out", Prepare: kernel.Prepare})...)
+	kernels := rt.NewRegistry(append(others(t, registry, file), rt.Kernel{Name: "custom::own.out",
+		Prepare: kernel.Prepare})...)
 
 	said := ""
-	m := loaded(t, file, &rt.MethodOptions{Registry: kernels, Optimize: optimize.With(optimize.Options{
-		Refused: func(method string, reason error) { said = method + ": " + reason.Error() },
-	})})
+	m := loaded(t, file, &rt.MethodOptions{Registry: kernels,
+		Optimize: optimize.With(optimize.Options{
+			Refused: func(method string, reason error) { said = method + ": " + reason.Error() },
+		})})
 	if !strings.Contains(said, "forward") || !strings.Contains(said, "custom::own") {
 		t.Errorf("the reason is %q", said)
 	}
@@ -236,7 +245,9 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.LoadMethod("forward", &rt.MethodOptions{Registry: kernels, Optimize: strict}); !errors.Is(err, optimize.ErrRefused) || !strings.Contains(err.Error(), "custom::own") {
+	if _, err := p.LoadMethod("forward", &rt.MethodOptions{Registry: kernels,
+		Optimize: strict}); !errors.Is(err, optimize.ErrRefused) ||
+		!strings.Contains(err.Error(), "custom::own") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -260,10 +271,12 @@ func TestMemoryLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	enough := int64(1 << 20)
-	if _, err := p.LoadMethod("forward", &rt.MethodOptions{Optimize: optimize.Default, Memory: &rt.MemoryManager{Limit: enough}}); err != nil {
+	if _, err := p.LoadMethod("forward", &rt.MethodOptions{Optimize: optimize.Default,
+		Memory: &rt.MemoryManager{Limit: enough}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.LoadMethod("forward", &rt.MethodOptions{Optimize: optimize.Default, Memory: &rt.MemoryManager{Limit: 3000}}); !errors.Is(err, rt.ErrOutOfMemory) {
+	if _, err := p.LoadMethod("forward", &rt.MethodOptions{Optimize: optimize.Default,
+		Memory: &rt.MemoryManager{Limit: 3000}}); !errors.Is(err, rt.ErrOutOfMemory) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -282,7 +295,8 @@ func TestSizes(t *testing.T) {
 	if err := m.SetInput(0, x); err != nil {
 		t.Skip("the runtime refuses it already: ", err)
 	}
-	if err := m.Execute(context.Background()); !errors.Is(err, rt.ErrNotSupported) || !strings.Contains(err.Error(), "input 0") {
+	if err := m.Execute(context.Background()); !errors.Is(err, rt.ErrNotSupported) ||
+		!strings.Contains(err.Error(), "input 0") {
 		t.Errorf("error %v", err)
 	}
 }

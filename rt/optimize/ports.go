@@ -33,7 +33,8 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
 		user++
 	}
 	if user != len(b.Plan.Inputs) {
-		return fmt.Errorf("the raised method has %d inputs, the program %d", user, len(b.Plan.Inputs))
+		return fmt.Errorf("the raised method has %d inputs, the program %d", user,
+			len(b.Plan.Inputs))
 	}
 	next := 0
 	for k, spec := range m.Outputs {
@@ -59,13 +60,15 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
 				m.Graph.Outputs[k] = inOrder(m.Graph, names, m.Graph.Outputs[k], p.order)
 			}
 			again := slices.Contains(b.Plan.Outputs[:at], slot)
-			p.done = again || t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil && t.ExtraInfo.External)
+			p.done = again || t.Allocation == nil && (t.DataIndex > 0 || t.ExtraInfo != nil &&
+				t.ExtraInfo.External)
 			p.staged = p.done || slices.Contains(b.Plan.Inputs, slot)
 		}
 		c.outputs = append(c.outputs, p)
 	}
 	if len(c.outputs) != len(b.Plan.Outputs) {
-		return fmt.Errorf("the raised method has %d outputs, the program %d", len(c.outputs), len(b.Plan.Outputs))
+		return fmt.Errorf("the raised method has %d outputs, the program %d", len(c.outputs),
+			len(b.Plan.Outputs))
 	}
 	return nil
 }
@@ -73,10 +76,12 @@ func (c *code) ports(b *rt.Boundary, m *ir.Method) error {
 // checkPorts checks what the passes left of the ports.
 func (c *code) checkPorts(b *rt.Boundary) error {
 	if len(c.method.Inputs) != len(b.Inputs) {
-		return fmt.Errorf("the compiled method has %d inputs, the program %d", len(c.method.Inputs), len(b.Inputs))
+		return fmt.Errorf("the compiled method has %d inputs, the program %d", len(c.method.Inputs),
+			len(b.Inputs))
 	}
 	for i, p := range c.method.Inputs {
-		if t := b.Inputs[i].Tensor; p.Buf != nil && (t == nil || t.DType != p.Buf.DType || len(t.Sizes) != len(p.Type.Sizes)) {
+		if t := b.Inputs[i].Tensor; p.Buf != nil && (t == nil || t.DType != p.Buf.DType ||
+			len(t.Sizes) != len(p.Type.Sizes)) {
 			return fmt.Errorf("input %d of the compiled method is not that of the program", i)
 		}
 		if p.Buf == nil && p.Value == nil {
@@ -91,7 +96,8 @@ func (c *code) checkPorts(b *rt.Boundary) error {
 			return fmt.Errorf("output %d is not in the compiled method", i)
 		}
 		o := c.method.Outputs[p.native]
-		if t := b.Outputs[i].Tensor; (o.Buf != nil) != (t != nil) || t != nil && (t.DType != o.Buf.DType || len(t.Sizes) != len(o.Type.Sizes)) {
+		if t := b.Outputs[i].Tensor; (o.Buf != nil) != (t != nil) ||
+			t != nil && (t.DType != o.Buf.DType || len(t.Sizes) != len(o.Type.Sizes)) {
 			return fmt.Errorf("output %d of the compiled method is not that of the program", i)
 		}
 	}
@@ -146,9 +152,10 @@ func inOrder(g *ir.Graph, names *ir.Names, a ir.Arg, order []int) ir.Arg {
 }
 
 func permute(names *ir.Names, of *ir.Value, dims ir.List, out *ir.Value) *ir.Node {
-	n := &ir.Node{Name: names.Fresh("permute"), Op: "aten.permute.default", Outputs: []*ir.Value{out}, Args: []ir.NamedArg{
-		{Name: "self", Value: ir.Ref{Value: of}}, {Name: "dims", Value: dims},
-	}}
+	n := &ir.Node{Name: names.Fresh("permute"), Op: "aten.permute.default",
+		Outputs: []*ir.Value{out}, Args: []ir.NamedArg{
+			{Name: "self", Value: ir.Ref{Value: of}}, {Name: "dims", Value: dims},
+		}}
 	out.Def, out.Index = n, 0
 	return n
 }

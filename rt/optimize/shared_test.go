@@ -21,11 +21,14 @@ func twice() *pte.Program {
 		}
 		x, w, y := matrix(1), matrix(8), matrix(1)
 		w.DataIndex = 1
-		x.Allocation, y.Allocation = &pte.Allocation{MemoryID: 1}, &pte.Allocation{MemoryID: 1, Offset: 32}
+		x.Allocation, y.Allocation = &pte.Allocation{MemoryID: 1}, &pte.Allocation{MemoryID: 1,
+			Offset: 32}
 		file.Plans = append(file.Plans, &pte.ExecutionPlan{
-			Name: name, Values: []pte.EValue{x, w, y}, Inputs: []int32{0}, Outputs: []int32{2}, BufferSizes: []int64{0, 64},
-			Operators: []pte.Operator{{Name: "aten::mm", Overload: "out"}},
-			Chains:    []*pte.Chain{{Instructions: []pte.Instruction{pte.KernelCall{Op: 0, Args: []int32{0, 1, 2, 2}}}}},
+			Name: name, Values: []pte.EValue{x, w, y}, Inputs: []int32{0}, Outputs: []int32{2},
+			BufferSizes: []int64{0, 64},
+			Operators:   []pte.Operator{{Name: "aten::mm", Overload: "out"}},
+			Chains: []*pte.Chain{{Instructions: []pte.Instruction{pte.KernelCall{Op: 0,
+				Args: []int32{0, 1, 2, 2}}}}},
 		})
 	}
 	return file
@@ -39,10 +42,11 @@ func TestSharing(t *testing.T) {
 		t.Fatal(err)
 	}
 	load := func(name string) (m *machine) {
-		_, err := p.LoadMethod(name, &rt.MethodOptions{Optimize: func(b *rt.Boundary) (rt.Executor, error) {
-			m, err = load(b, Options{})
-			return m, err
-		}})
+		_, err := p.LoadMethod(name,
+			&rt.MethodOptions{Optimize: func(b *rt.Boundary) (rt.Executor, error) {
+				m, err = load(b, Options{})
+				return m, err
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

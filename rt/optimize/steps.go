@@ -14,7 +14,8 @@ import (
 func (m *machine) block(stmts []native.Stmt) ([]step, error) {
 	var body []step
 	for _, s := range stmts {
-		event := &rt.Event{Method: m.name, Instruction: len(m.steps), Op: describe(s), DebugHandle: -1}
+		event := &rt.Event{Method: m.name, Instruction: len(m.steps), Op: describe(s),
+			DebugHandle: -1}
 		m.steps = append(m.steps, s)
 		run, err := m.stmt(s)
 		if err != nil {
@@ -82,7 +83,8 @@ func (m *machine) stmt(s native.Stmt) (func() error, error) {
 		return func() error {
 			ok, err := holds()
 			if err == nil && ok.I == 0 {
-				err = fmt.Errorf("%w: assertion failed: %s", rt.ErrInvalidArgument, s.Message.Terminal())
+				err = fmt.Errorf("%w: assertion failed: %s", rt.ErrInvalidArgument,
+					s.Message.Terminal())
 			}
 			return err
 		}, nil
@@ -105,7 +107,8 @@ func (m *machine) copy(s *native.Call) (func() error, error) {
 }
 
 // numbers compiles a list of index expressions; what it returns sets dst.
-func numbers[T int | int64](list []sym.Expr, index func(sym.Expr) (func() (int64, error), error)) (dst []T, set func() error, err error) {
+func numbers[T int | int64](list []sym.Expr,
+	index func(sym.Expr) (func() (int64, error), error)) (dst []T, set func() error, err error) {
 	dst = make([]T, len(list))
 	var later []func() error
 	for i, e := range list {

@@ -24,7 +24,8 @@ type tunedKernel struct {
 	buffers  int // of call: result, operands, packed constants
 	params   []sym.Expr
 	bounds   tuned.Bounds
-	epilogue *eval.Program // buffers: the result, the result again, what it adds; nil if there is none
+	// buffers: the result, the result again, what it adds; nil if there is none
+	epilogue *eval.Program
 	syms     []*sym.Symbol // of epilogue
 }
 
@@ -37,7 +38,8 @@ func newTuned(k *native.Kernel, n sym.Expr) (*tunedKernel, error) {
 	}
 	_, macs := in.MACs.Bounds()
 	_, results := n.Bounds()
-	t := &tunedKernel{function: f, macs: macs, results: results, bounds: tuned.Unbounded(), buffers: 1 + len(in.Operands) + len(in.Packed)}
+	t := &tunedKernel{function: f, macs: macs, results: results, bounds: tuned.Unbounded(),
+		buffers: 1 + len(in.Operands) + len(in.Packed)}
 	for _, p := range in.Params {
 		t.params = append(t.params, p.Value)
 	}
@@ -72,7 +74,8 @@ func epilogueLoops(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func 
 		{Name: "acc", DType: e.Acc.DType, Role: loop.In, Len: n},
 	}}
 	for i, d := range e.Extra {
-		f.Bufs = append(f.Bufs, loop.Buf{Name: fmt.Sprintf("z%d", i), DType: d, Role: loop.In, Len: sym.Inf()})
+		f.Bufs = append(f.Bufs, loop.Buf{Name: fmt.Sprintf("z%d", i), DType: d, Role: loop.In,
+			Len: sym.Inf()})
 	}
 	var at sym.Expr
 	var nest []*loop.For
@@ -89,7 +92,8 @@ func epilogueLoops(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func 
 			at = sym.Add(sym.Mul(outer, ch.Count), channel)
 		} else {
 			channel = over("c", ch.Count)
-			at = sym.Add(sym.Mul(sym.Add(sym.Mul(outer, ch.Count), channel), ch.Inner), over("i", ch.Inner))
+			at = sym.Add(sym.Mul(sym.Add(sym.Mul(outer, ch.Count), channel), ch.Inner),
+				over("i", ch.Inner))
 		}
 	} else {
 		at = over("o", n)

@@ -22,10 +22,11 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, setParams, err := numbers[int](t.params, func(e sym.Expr) (func() (int64, error), error) {
-		f, err := slots(own).index(e)
-		return func() (int64, error) { return f(ints) }, err
-	})
+	params, setParams, err := numbers[int](t.params,
+		func(e sym.Expr) (func() (int64, error), error) {
+			f, err := slots(own).index(e)
+			return func() (int64, error) { return f(ints) }, err
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,8 @@ func integer(t *aten.Type, n int64) (ir.Arg, error) {
 		}
 		return nil, fmt.Errorf("%d is no element type that can be computed with", n)
 	case "MemoryFormat":
-		formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast, ir.ChannelsLast3d}
+		formats := []ir.MemoryFormat{ir.ContiguousFormat, ir.PreserveFormat, ir.ChannelsLast,
+			ir.ChannelsLast3d}
 		if n < 0 || n >= int64(len(formats)) {
 			return nil, fmt.Errorf("%d is no memory format", n)
 		}
@@ -141,7 +142,8 @@ func orderOf(t *rt.Tensor) ([]int, error) {
 	seen := make([]bool, len(t.Sizes))
 	for i, d := range t.DimOrder {
 		if len(order) != len(seen) || int(d) >= len(seen) || seen[d] {
-			return nil, fmt.Errorf("dim order %v is no permutation of %d dimensions", t.DimOrder, len(t.Sizes))
+			return nil, fmt.Errorf("dim order %v is no permutation of %d dimensions", t.DimOrder,
+				len(t.Sizes))
 		}
 		order[i], seen[d] = int(d), true
 	}
@@ -208,7 +210,8 @@ func appendKey(key []int64, v *rt.EValue) []int64 {
 	case rt.IntList, rt.TensorList:
 		key = append(key, int64(len(v.List)))
 		for _, x := range v.List {
-			if x != nil && x.List != nil { // which no operator takes; the list may even be in itself
+			// which no operator takes; the list may even be in itself
+			if x != nil && x.List != nil {
 				key = append(key, int64(x.Kind))
 				continue
 			}

@@ -31,7 +31,8 @@ func (k *kernel) newAssertion(c *ops.Call) (*assertion, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &assertion{holds: l, bufs: make([][]byte, 1+len(c.Operands())), message: "an assertion does not hold"}
+	a := &assertion{holds: l, bufs: make([][]byte, 1+len(c.Operands())),
+		message: "an assertion does not hold"}
 	a.bufs[0] = make([]byte, ir.Bool.Size())
 	if c.Has("assert_msg") {
 		a.message = c.Str("assert_msg")

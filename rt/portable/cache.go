@@ -40,7 +40,8 @@ func (c *cache) add(key string, p *program) {
 
 // loops returns the loops of a call, or of some of its results, which make makes
 // if they are not known.
-func (k *kernel) loops(c *ops.Call, only []int, o interp.Orders, make func() (*loop.Func, error)) (*loops, error) {
+func (k *kernel) loops(c *ops.Call, only []int, o interp.Orders,
+	make func() (*loop.Func, error)) (*loops, error) {
 	if l, err := k.knownLoops(c, only, o); l != nil || err != nil {
 		return l, err
 	}

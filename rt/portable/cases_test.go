@@ -92,7 +92,8 @@ func runCase(dir string) error {
 			continue
 		}
 		check := func(got, want tensor.Value) error {
-			if miss := compare.Values(got, want, compare.Tolerance{Terms: terms, Slack: c.Slack, Class: c.ByClass}); miss != nil {
+			if miss := compare.Values(got, want, compare.Tolerance{Terms: terms, Slack: c.Slack,
+				Class: c.ByClass}); miss != nil {
 				return miss
 			}
 			return nil
@@ -227,8 +228,10 @@ func TestUnknown(t *testing.T) {
 	if _, ok := portable.Registry().Lookup("aten::no_such.out"); ok {
 		t.Error("an operator nobody has")
 	}
-	for _, name := range []string{"aten::add.out", "aten::copy_", "aten::index_put_", "aten::_softmax.out", "aten::split_copy.Tensor_out"} {
-		if k, ok := portable.Registry().Lookup(name); !ok || k.Name != name || strings.Contains(k.Name, ".default") {
+	for _, name := range []string{"aten::add.out", "aten::copy_", "aten::index_put_",
+		"aten::_softmax.out", "aten::split_copy.Tensor_out"} {
+		if k, ok := portable.Registry().Lookup(name); !ok || k.Name != name ||
+			strings.Contains(k.Name, ".default") {
 			t.Errorf("%s is not in the registry", name)
 		}
 	}

@@ -21,7 +21,8 @@ type code interface {
 // compile makes the code of a call, which computes all results or, if only is not
 // nil, those numbered, of an operator that computes them by expressions. constant
 // gives the elements of operands that never change, in row-major order.
-func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders, constant func(int) ([]byte, bool)) (code, error) {
+func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders,
+	constant func(int) ([]byte, bool)) (code, error) {
 	if len(c.Scalars()) > 0 {
 		return nil, fmt.Errorf("a number that is not known")
 	}
@@ -51,7 +52,9 @@ func (k *kernel) compile(c *ops.Call, only []int, o interp.Orders, constant func
 		}
 		return k.loops(part, only, o, func() (*loop.Func, error) { return interp.Loops(c, ts, o) })
 	case c.Op.Loops != nil:
-		l, err := k.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) { return c.Op.Loops(c) })
+		l, err := k.loops(c, nil, interp.Orders{}, func() (*loop.Func, error) {
+			return c.Op.Loops(c)
+		})
 		if err != nil {
 			return nil, err
 		}

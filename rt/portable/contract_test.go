@@ -24,7 +24,8 @@ func floats(t *testing.T, sizes []int64, xs ...float32) *rt.EValue {
 	return tensorSlot(x)
 }
 
-func prepared(t *testing.T, op string, fixed func(*rt.EValue) bool, args ...*rt.EValue) func() error {
+func prepared(t *testing.T, op string, fixed func(*rt.EValue) bool,
+	args ...*rt.EValue) func() error {
 	t.Helper()
 	k, ok := Registry().Lookup(op)
 	if !ok {
@@ -96,7 +97,9 @@ func TestListItemsChange(t *testing.T) {
 	x, rows := floats(t, []int64{6}, 1, 2, 3, 4, 5, 6), integerSlot(2)
 	y := bounded(t, 6, 6)
 	size := &rt.EValue{Kind: rt.IntList, List: []*rt.EValue{rows, integerSlot(-1)}}
-	run := prepared(t, "aten::view_copy.out", func(v *rt.EValue) bool { return v != rows && v != y }, x, size, y)
+	run := prepared(t, "aten::view_copy.out", func(v *rt.EValue) bool {
+		return v != rows && v != y
+	}, x, size, y)
 	check(t, run, y, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	rows.Int = 3
 	check(t, run, y, []int64{3, 2}, 1, 2, 3, 4, 5, 6)
@@ -113,7 +116,9 @@ func TestListsInLists(t *testing.T) {
 	y := bounded(t, 6, 6)
 	loop := &rt.EValue{Kind: rt.IntList, List: []*rt.EValue{integerSlot(2), nil}}
 	loop.List[1] = loop
-	run := prepared(t, "aten::view_copy.out", func(v *rt.EValue) bool { return v != loop && v != y }, floats(t, []int64{1}, 1), loop, y)
+	run := prepared(t, "aten::view_copy.out", func(v *rt.EValue) bool {
+		return v != loop && v != y
+	}, floats(t, []int64{1}, 1), loop, y)
 	if err := run(); err == nil || !strings.Contains(err.Error(), "a list in a list") {
 		t.Errorf("a list in itself: %v", err)
 	}
@@ -121,7 +126,8 @@ func TestListsInLists(t *testing.T) {
 
 // A number that is no constant is read at every call.
 func TestNumbersChange(t *testing.T) {
-	x, y, alpha := floats(t, []int64{2}, 1, 2), floats(t, []int64{2}, 0, 0), &rt.EValue{Kind: rt.Double, Double: 2}
+	x, y, alpha := floats(t, []int64{2}, 1, 2), floats(t, []int64{2}, 0, 0),
+		&rt.EValue{Kind: rt.Double, Double: 2}
 	run := prepared(t, "aten::add.out", func(v *rt.EValue) bool { return v == x }, x, x, alpha, y)
 	check(t, run, y, []int64{2}, 3, 6)
 	alpha.Double = math.Inf(1)
@@ -153,7 +159,8 @@ func TestOverlap(t *testing.T) {
 	x, y := part(0, 2, 3), part(0, 3, 2)
 	perm := &rt.EValue{Kind: rt.IntList, List: []*rt.EValue{integerSlot(1), integerSlot(0)}}
 	fixed := func(v *rt.EValue) bool { return v.Kind != rt.TensorKind }
-	check(t, prepared(t, "aten::permute_copy.out", fixed, x, perm, y), y, []int64{3, 2}, 0, 3, 1, 4, 2, 5)
+	check(t, prepared(t, "aten::permute_copy.out", fixed, x, perm, y), y, []int64{3, 2}, 0, 3,
+		1, 4, 2, 5)
 	reset()
 	x, y = part(0, 6), part(1, 6)
 	check(t, prepared(t, "aten::relu.out", fixed, x, y), y, []int64{6}, 0, 1, 2, 3, 4, 5)
@@ -162,7 +169,8 @@ func TestOverlap(t *testing.T) {
 	check(t, prepared(t, "aten::mm.out", fixed, x, x, y), y, []int64{2, 2}, 2, 3, 6, 11)
 	reset()
 	x = part(0, 4)
-	check(t, prepared(t, "aten::add_.Tensor", fixed, x, x, integerSlot(1)), x, []int64{4}, 0, 2, 4, 6)
+	check(t, prepared(t, "aten::add_.Tensor", fixed, x, x, integerSlot(1)), x, []int64{4},
+		0, 2, 4, 6)
 }
 
 // Memory need not be aligned.
@@ -173,14 +181,16 @@ func TestUnaligned(t *testing.T) {
 		v.Tensor.Data = b
 		return v
 	}
-	x, w := shifted(floats(t, []int64{2, 2}, 1, 2, 3, 4)), shifted(floats(t, []int64{2, 2}, 1, 0, 0, 1))
+	x, w := shifted(floats(t, []int64{2, 2}, 1, 2, 3, 4)),
+		shifted(floats(t, []int64{2, 2}, 1, 0, 0, 1))
 	for _, op := range []string{"aten::mm.out", "aten::add.out", "aten::maximum.out"} {
 		y := shifted(floats(t, []int64{2, 2}, 0, 0, 0, 0))
 		args := []*rt.EValue{x, w, y}
 		if op == "aten::add.out" {
 			args = []*rt.EValue{x, w, integerSlot(1), y}
 		}
-		want := map[string][]float32{"aten::mm.out": {1, 2, 3, 4}, "aten::add.out": {2, 2, 3, 5}, "aten::maximum.out": {1, 2, 3, 4}}[op]
+		want := map[string][]float32{"aten::mm.out": {1, 2, 3, 4}, "aten::add.out": {2, 2, 3, 5},
+			"aten::maximum.out": {1, 2, 3, 4}}[op]
 		run := prepared(t, op, func(v *rt.EValue) bool { return v != y }, args...)
 		if err := run(); err != nil {
 			t.Fatal(err)
@@ -204,7 +214,8 @@ func TestRefused(t *testing.T) {
 		args     []*rt.EValue
 	}{
 		{"aten::relu.out", "result 0 has sizes [2], its tensor [3]", false, []*rt.EValue{x, y}},
-		{"aten::relu.out", "result 0 is float32[2], its tensor int32[2]", false, []*rt.EValue{x, tensorSlot(wrong)}},
+		{"aten::relu.out", "result 0 is float32[2], its tensor int32[2]", false,
+			[]*rt.EValue{x, tensorSlot(wrong)}},
 		{"aten::relu.out", "result 0 is a tensor", false, []*rt.EValue{x, none}},
 		{"aten::relu.out", "1 arguments, want 2", false, []*rt.EValue{x}},
 		{"aten::relu.out", "constant", true, []*rt.EValue{x, x}},
@@ -216,7 +227,8 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			err = run()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.op+": ") {
+		if err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), c.op+": ") {
 			t.Errorf("%s: %v, want %q", c.op, err, c.want)
 		}
 	}
@@ -244,7 +256,8 @@ func TestHostile(t *testing.T) {
 			for i := range sizes {
 				sizes[i] = r.Int64N(4)
 			}
-			d := []ir.DType{ir.Float32, ir.Float32, ir.Int64, ir.Bool, ir.Uint8, ir.Float16, ir.Complex64}[r.IntN(7)]
+			d := []ir.DType{ir.Float32, ir.Float32, ir.Int64, ir.Bool, ir.Uint8, ir.Float16,
+				ir.Complex64}[r.IntN(7)]
 			if r.IntN(3) == 0 {
 				v.Tensor, _ = rt.NewBoundedTensor(d, sizes, nil)
 			} else {
@@ -268,7 +281,9 @@ func TestHostile(t *testing.T) {
 				for range 5 { // mostly something that fits
 					if f.listed && i >= len(f.in) {
 						args[i].Kind = rt.TensorList
-					} else if i < len(f.in) && (f.in[i].Type.Name == "Tensor") != (args[i].Kind == rt.TensorKind) || i >= len(f.in) && args[i].Kind != rt.TensorKind {
+					} else if i < len(f.in) && (f.in[i].Type.Name == "Tensor") !=
+						(args[i].Kind == rt.TensorKind) || i >= len(f.in) &&
+						args[i].Kind != rt.TensorKind {
 						args[i] = slot(1)
 					}
 				}
@@ -280,7 +295,9 @@ func TestHostile(t *testing.T) {
 						t.Errorf("%s: panic: %v\n%s", f.file, p, debug.Stack())
 					}
 				}()
-				run, err := k.Prepare(rt.NewCall(f.file, args, func(*rt.EValue) bool { return false }))
+				run, err := k.Prepare(rt.NewCall(f.file, args, func(*rt.EValue) bool {
+					return false
+				}))
 				if err == nil {
 					err = run()
 				}
@@ -299,7 +316,9 @@ func TestHostile(t *testing.T) {
 // What an operator asserts of its operands is held against each call.
 func TestAssertion(t *testing.T) {
 	x, y := floats(t, []int64{2, 2}, 1, 2, 0, 2), floats(t, []int64{2, 2}, 0, 0, 0, 0)
-	run := prepared(t, "aten::linalg_inv.out", func(v *rt.EValue) bool { return v != x && v != y }, x, y)
+	run := prepared(t, "aten::linalg_inv.out", func(v *rt.EValue) bool {
+		return v != x && v != y
+	}, x, y)
 	check(t, run, y, []int64{2, 2}, 1, -1, 0, 0.5)
 	xs, _ := rt.Data[float32](x.Tensor)
 	clear(xs)

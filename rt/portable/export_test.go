@@ -53,5 +53,7 @@ func inOrderOf(t *rt.Tensor, f func(memory, rowMajor int)) {
 
 // RowMajor sets out to the elements of t in row-major order.
 func RowMajor(t *rt.Tensor, out []byte) {
-	inOrderOf(t, func(memory, rowMajor int) { copy(out[rowMajor:], t.Data[memory:memory+t.DType.Size()]) })
+	inOrderOf(t, func(memory, rowMajor int) {
+		copy(out[rowMajor:], t.Data[memory:memory+t.DType.Size()])
+	})
 }

@@ -52,7 +52,8 @@ func FuzzKernels(f *testing.F) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		if took, bound := after.TotalAlloc-before.TotalAlloc, fuzzRoom+64*pte.ReadExpansion*len(file); took > uint64(bound) {
+		if took, bound := after.TotalAlloc-before.TotalAlloc, fuzzRoom+64*pte.ReadExpansion*len(
+			file); took > uint64(bound) {
 			t.Errorf("%d bytes for a file of %d", took, len(file))
 		}
 	})
@@ -60,7 +61,8 @@ func FuzzKernels(f *testing.F) {
 
 // fuzzMethod executes a method twice, on zeros.
 func fuzzMethod(t *testing.T, p *rt.Program, name string, registry *rt.Registry) error {
-	m, err := p.LoadMethod(name, &rt.MethodOptions{Registry: registry, Memory: &rt.MemoryManager{Limit: fuzzMemory}, MaxInstructions: 200})
+	m, err := p.LoadMethod(name, &rt.MethodOptions{Registry: registry,
+		Memory: &rt.MemoryManager{Limit: fuzzMemory}, MaxInstructions: 200})
 	if err != nil {
 		return err
 	}
@@ -91,16 +93,20 @@ func fuzzMethod(t *testing.T, p *rt.Program, name string, registry *rt.Registry)
 
 // seeds returns small programs that together call most kinds of kernels.
 func seeds(t testing.TB) [][]byte {
-	return emitted(t, "cond_nested", "dynamic_two", "cat_split_stack", "sort_stable", "index_several", "symbolic_int",
-		"attention_mask", "avg_pool2d", "conv1d", "conv_dilated", "conv_grouped", "conv_transpose", "gather_scatter", "index_put",
-		"layer_norm_gelu", "linear", "lstm", "matmul_kinds", "max_pool2d", "mutated_buffer", "resize", "softmax_middle", "while_loop", "zero_size")
+	return emitted(t, "cond_nested", "dynamic_two", "cat_split_stack", "sort_stable",
+		"index_several", "symbolic_int",
+		"attention_mask", "avg_pool2d", "conv1d", "conv_dilated", "conv_grouped", "conv_transpose",
+		"gather_scatter", "index_put",
+		"layer_norm_gelu", "linear", "lstm", "matmul_kinds", "max_pool2d", "mutated_buffer",
+		"resize", "softmax_middle", "while_loop", "zero_size")
 }
 
 // emitted returns the programs of cases.
 func emitted(t testing.TB, names ...string) [][]byte {
 	var all [][]byte
 	for _, name := range names {
-		p, closer, err := compile.Read(filepath.Join("..", "..", "golden", "cases", name, "model.pt2"))
+		p, closer, err := compile.Read(filepath.Join("..", "..", "golden", "cases", name,
+			"model.pt2"))
 		if err != nil {
 			t.Fatal(err)
 		}

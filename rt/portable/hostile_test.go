@@ -20,11 +20,13 @@ func TestHostilePrograms(t *testing.T) {
 	registry := portable.Registry()
 	r := rand.New(rand.NewPCG(1, 2))
 	executed := 0
-	for _, seed := range emitted(t, "cond_nested", "dynamic_two", "cat_split_stack", "sort_stable", "index_several", "symbolic_int") {
+	for _, seed := range emitted(t, "cond_nested", "dynamic_two", "cat_split_stack", "sort_stable",
+		"index_several", "symbolic_int") {
 		for range 400 {
 			file := bytes.Clone(seed)
 			for range 1 + r.IntN(4) {
-				file[r.IntN(len(file))] = []byte{0, 1, 2, 127, 128, 255, byte(r.IntN(256))}[r.IntN(7)]
+				file[r.IntN(len(file))] = []byte{0, 1, 2, 127, 128, 255,
+					byte(r.IntN(256))}[r.IntN(7)]
 			}
 			p, err := rt.Load(rt.Bytes(file), &rt.LoadOptions{Platform: &rt.SystemPlatform{}})
 			if err != nil {
@@ -47,7 +49,8 @@ func TestHostilePrograms(t *testing.T) {
 }
 
 func execute(p *rt.Program, name string, registry *rt.Registry) error {
-	m, err := p.LoadMethod(name, &rt.MethodOptions{Registry: registry, Memory: &rt.MemoryManager{Limit: 4 << 20}, MaxInstructions: 500})
+	m, err := p.LoadMethod(name, &rt.MethodOptions{Registry: registry,
+		Memory: &rt.MemoryManager{Limit: 4 << 20}, MaxInstructions: 500})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ type interpreted struct {
 func (v *variant) interpreted(n *ir.Node, bound *ops.Call) *interpreted {
 	x := &interpreted{v: v, node: n, inputs: bound.Operands()}
 	for i, t := range bound.Outs {
-		x.node.Outputs = append(x.node.Outputs, &ir.Value{Name: fmt.Sprintf("r%d", i), Type: t, Def: x.node, Index: i})
+		x.node.Outputs = append(x.node.Outputs, &ir.Value{Name: fmt.Sprintf("r%d", i), Type: t,
+			Def: x.node, Index: i})
 	}
 	return x
 }
@@ -79,7 +80,8 @@ func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 			}
 		}
 		if len(to.Data) != len(data) {
-			return fmt.Errorf("%s: result %d of sizes %v has %d bytes of memory, needs %d", p.file, i, to.Sizes, len(to.Data), len(data))
+			return fmt.Errorf("%s: result %d of sizes %v has %d bytes of memory, needs %d", p.file,
+				i, to.Sizes, len(to.Data), len(data))
 		}
 		copy(to.Data, data)
 	}

@@ -17,7 +17,8 @@ type form struct {
 	dtype  bool // the result's dtype stands for an argument dtype
 	listed bool // the results are a list in one argument
 	outs   int  // out arguments, behind in
-	first  int  // where the results are among the arguments: len(in), or the one that is changed in place
+	// where the results are among the arguments: len(in), or the one that is changed in place
+	first int
 }
 
 // forms returns how programs can call the operators of a table: the out
@@ -35,8 +36,10 @@ func forms(table *ops.Table) []form {
 				all = append(all, form{file: fileName(in), node: in, in: args, first: f.Mutated})
 			}
 		}
-		if _, _, python := pythonOperator(name); !python && (op.Value != nil || op.ScalarOp != nil) && !op.Effect {
-			all = append(all, form{file: fileName(name), node: name, in: args, outs: 1, first: len(args)})
+		if _, _, python := pythonOperator(name); !python && (op.Value != nil ||
+			op.ScalarOp != nil) && !op.Effect {
+			all = append(all, form{file: fileName(name), node: name, in: args, outs: 1,
+				first: len(args)})
 		}
 	}
 	return all
@@ -46,8 +49,10 @@ func forms(table *ops.Table) []form {
 func outForm(op *ops.Op, v *aten.OutVariant) form {
 	all := v.Schema(op.ParsedSchema()).Args
 	n := len(all) - len(v.Outs)
-	f := form{file: fileName(v.Name), node: op.Name(), in: all[:n], outs: len(v.Outs), first: n, listed: all[n].Type.IsList()}
-	f.dtype = v.Schema(op.ParsedSchema()).Index("dtype") < 0 && op.ParsedSchema().Index("dtype") >= 0
+	f := form{file: fileName(v.Name), node: op.Name(), in: all[:n], outs: len(v.Outs), first: n,
+		listed: all[n].Type.IsList()}
+	f.dtype = v.Schema(op.ParsedSchema()).Index("dtype") < 0 &&
+		op.ParsedSchema().Index("dtype") >= 0
 	return f
 }
 

@@ -25,7 +25,8 @@ func New(table *ops.Table, handMade []*tuned.Kernel) *rt.Registry {
 	var kernels []rt.Kernel
 	programs := &cache{programs: map[string]*program{}}
 	for _, f := range forms(table) {
-		k := &kernel{form: f, table: table, handMade: handMade, calls: new(atomic.Uint32), cache: programs}
+		k := &kernel{form: f, table: table, handMade: handMade, calls: new(atomic.Uint32),
+			cache: programs}
 		kernels = append(kernels, rt.Kernel{Name: f.file, Prepare: k.prepare})
 	}
 	return rt.NewRegistry(kernels...)

@@ -69,7 +69,8 @@ func TestSamples(t *testing.T) {
 					ran++
 				}
 			}
-			t.Logf("%d samples of %d operators; %d samples have no such call", samples, ran, without)
+			t.Logf("%d samples of %d operators; %d samples have no such call", samples,
+				ran, without)
 			if samples < 1000 && !tt.share {
 				t.Errorf("only %d samples", samples)
 			}
@@ -80,7 +81,8 @@ func TestSamples(t *testing.T) {
 // errUnfit says that a sample is no call of this form of the operator.
 var errUnfit = errors.New("unfit")
 
-func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s ops.Sample, r *ops.Rand, set setup) (err error) {
+func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s ops.Sample, r *ops.Rand,
+	set setup) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -159,7 +161,8 @@ func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s ops.Sample
 		outs = slots[f.first : f.first+1]
 	}
 	fixed := func(v *rt.EValue) bool {
-		return set.fixed && !slices.Contains(outs, v) && !(v.Kind == rt.TensorList && slices.Equal(v.List, outs))
+		return set.fixed && !slices.Contains(outs, v) && !(v.Kind == rt.TensorList &&
+			slices.Equal(v.List, outs))
 	}
 	run, err := k.Prepare(rt.NewCall(k.Name, slots, fixed))
 	if err != nil {
@@ -211,7 +214,8 @@ func mostOf(t ir.Type) ir.Type {
 func sameSize(slots []*rt.EValue, t ir.Type) *rt.Tensor {
 	sizes, ok := t.StaticSizes()
 	for _, v := range slots {
-		if ok && v.Kind == rt.TensorKind && v.Tensor.DType == t.DType && slices.Equal(v.Tensor.Sizes, sizes) {
+		if ok && v.Kind == rt.TensorKind && v.Tensor.DType == t.DType &&
+			slices.Equal(v.Tensor.Sizes, sizes) {
 			return v.Tensor
 		}
 	}
@@ -306,7 +310,8 @@ func slotOf(t *aten.Type, a ir.Arg, data map[*ir.Value][]byte, set setup) (*rt.E
 		}
 		return &rt.EValue{Kind: rt.Int, Int: int64(s)}, nil
 	case ir.MemoryFormat:
-		return &rt.EValue{Kind: rt.Int, Int: map[ir.MemoryFormat]int64{ir.ContiguousFormat: 0, ir.PreserveFormat: 1, ir.ChannelsLast: 2, ir.ChannelsLast3d: 3}[a]}, nil
+		return &rt.EValue{Kind: rt.Int, Int: map[ir.MemoryFormat]int64{ir.ContiguousFormat: 0,
+			ir.PreserveFormat: 1, ir.ChannelsLast: 2, ir.ChannelsLast3d: 3}[a]}, nil
 	case ir.List:
 		v := &rt.EValue{}
 		switch t.Base().Name {

@@ -106,7 +106,8 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 }
 
 // add compiles a node of the decomposition.
-func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte, place func(*ir.Value) (int, error)) error {
+func (s *sequence) add(k *kernel, n *ir.Node, fixed map[*ir.Value][]byte,
+	place func(*ir.Value) (int, error)) error {
 	if len(n.Regions) > 0 {
 		return errControl
 	}

@@ -22,8 +22,10 @@ type program struct {
 }
 
 func newProgram() *program {
-	plan := &pte.ExecutionPlan{Name: "forward", BufferSizes: []int64{0, 0}, Chains: []*pte.Chain{{}}}
-	return &program{file: pte.Program{Plans: []*pte.ExecutionPlan{plan}, Constants: []ir.Blob{nil}}, plan: plan}
+	plan := &pte.ExecutionPlan{Name: "forward", BufferSizes: []int64{0, 0},
+		Chains: []*pte.Chain{{}}}
+	return &program{file: pte.Program{Plans: []*pte.ExecutionPlan{plan}, Constants: []ir.Blob{nil}},
+		plan: plan}
 }
 
 func (p *program) value(v pte.EValue) int32 {
@@ -83,12 +85,14 @@ func (p *program) call(t testing.TB, name, overload string, outs ...int32) *rt.P
 	}
 	p.plan.Outputs = outs
 	for _, v := range p.args {
-		if x, ok := p.plan.Values[v].(*pte.Tensor); ok && x.Allocation != nil && !slices.Contains(outs, v) {
+		if x, ok := p.plan.Values[v].(*pte.Tensor); ok && x.Allocation != nil &&
+			!slices.Contains(outs, v) {
 			p.plan.Inputs = append(p.plan.Inputs, v)
 		}
 	}
 	p.plan.Operators = []pte.Operator{{Name: name, Overload: overload}}
-	p.plan.Chains[0].Instructions = append(p.plan.Chains[0].Instructions, pte.KernelCall{Args: append(p.args, last)})
+	p.plan.Chains[0].Instructions = append(p.plan.Chains[0].Instructions,
+		pte.KernelCall{Args: append(p.args, last)})
 	program, err := rt.NewProgram(&p.file, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -154,19 +158,22 @@ var enormous = []struct {
 		p.ints(0, 0)
 		p.ints(1, 1)
 		p.arg(pte.Bool(false))
-		return p.call(t, "aten::max_pool2d_with_indices", "out", p.tensor(floatType, 1, 1, 1049, 1049), p.tensor(int64Type, 1, 1, 1049, 1049))
+		return p.call(t, "aten::max_pool2d_with_indices", "out", p.tensor(floatType, 1, 1, 1049,
+			1049), p.tensor(int64Type, 1, 1, 1049, 1049))
 	}},
 	{"sorting", func(t testing.TB, p *program) *rt.Program {
 		p.tensor(floatType, 1<<24)
 		p.arg(pte.Int(0))
 		p.arg(pte.Bool(false))
-		return p.call(t, "aten::sort", "values", p.tensor(floatType, 1<<24), p.tensor(int64Type, 1<<24))
+		return p.call(t, "aten::sort", "values", p.tensor(floatType, 1<<24),
+			p.tensor(int64Type, 1<<24))
 	}},
 	{"a loop without end", func(t testing.TB, p *program) *rt.Program {
 		x := p.tensor(floatType, 1)
 		p.call(t, "aten::relu", "out", p.tensor(floatType, 1))
 		chain := p.plan.Chains[0]
-		chain.Instructions = append(chain.Instructions, pte.JumpFalseCall{Cond: p.value(pte.Bool(false))})
+		chain.Instructions = append(chain.Instructions,
+			pte.JumpFalseCall{Cond: p.value(pte.Bool(false))})
 		p.plan.Outputs = []int32{x}
 		program, err := rt.NewProgram(&p.file, nil)
 		if err != nil {
@@ -186,7 +193,9 @@ func TestStops(t *testing.T) {
 				name += ", optimised"
 			}
 			t.Run(name, func(t *testing.T) {
-				m, err := c.make(t, newProgram()).LoadMethod("forward", &rt.MethodOptions{Registry: portable.Registry(), Optimize: with, MaxInstructions: 1 << 60})
+				m, err := c.make(t, newProgram()).LoadMethod("forward",
+					&rt.MethodOptions{Registry: portable.Registry(), Optimize: with,
+						MaxInstructions: 1 << 60})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -15,16 +15,19 @@ import (
 // handMadeFor returns the best instance of a hand-made kernel for c, nil if there is
 // none, and the orders it wants tensors in: a convolution is worth the copies to
 // channels innermost and back.
-func (k *kernel) handMadeFor(c *ops.Call, constant func(int) ([]byte, bool)) (best *tuned.Instance, want interp.Orders) {
+func (k *kernel) handMadeFor(c *ops.Call,
+	constant func(int) ([]byte, bool)) (best *tuned.Instance, want interp.Orders) {
 	layouts := []interp.Orders{{}}
 	if tuned.IsConvolution(c) {
 		last := []int{0, 2, 3, 1}
 		operands := make([][]int, len(c.Operands()))
 		operands[c.Operand("input")] = last
-		layouts = append(layouts, interp.Orders{Outs: [][]int{last}}, interp.Orders{Outs: [][]int{last}, Operands: operands})
+		layouts = append(layouts, interp.Orders{Outs: [][]int{last}},
+			interp.Orders{Outs: [][]int{last}, Operands: operands})
 	}
 	for _, o := range layouts {
-		in := tuned.Select(k.handMade, &tuned.Request{Call: c, Target: tuned.Target{Lang: "go", Name: "generic", Speed: true},
+		in := tuned.Select(k.handMade, &tuned.Request{Call: c, Target: tuned.Target{Lang: "go",
+			Name: "generic", Speed: true},
 			Const: constant, Order: o.Operand, Out: o.Out(0)})
 		if in != nil && (best == nil || in.Cost < best.Cost) {
 			best, want = in, o
@@ -49,13 +52,16 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	f, ok := gofunc.Lookup(in.Kernel.Go)
 	scratch, known := in.Scratch.Const()
 	if !ok || !known {
-		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go, in.Kernel.Name)
+		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go,
+			in.Kernel.Name)
 	}
-	t := &tunedCode{operands: append(append([]int{}, in.Operands...), in.Added...), reads: len(in.Operands)}
+	t := &tunedCode{operands: append(append([]int{}, in.Operands...), in.Added...),
+		reads: len(in.Operands)}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
-			return nil, fmt.Errorf("parameter %s of tuned kernel %s is not known", p.Name, in.Kernel.Name)
+			return nil, fmt.Errorf("parameter %s of tuned kernel %s is not known", p.Name,
+				in.Kernel.Name)
 		}
 		t.params = append(t.params, int(n))
 	}

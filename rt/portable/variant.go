@@ -62,7 +62,8 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 		}
 		t := slot.Tensor
 		if t.DType != typ.DType || len(t.Sizes) != len(typ.Sizes) {
-			return fmt.Errorf("result %d is %v%v, its tensor %v%v", i, typ.DType, typ.Sizes, t.DType, t.Sizes)
+			return fmt.Errorf("result %d is %v%v, its tensor %v%v", i, typ.DType, typ.Sizes,
+				t.DType, t.Sizes)
 		}
 		sizes, ok := typ.StaticSizes()
 		if !ok { // data decides
@@ -71,7 +72,8 @@ func (v *variant) results(p *call, bound *ops.Call) error {
 			continue
 		}
 		if !t.Resizable() && !slices.Equal(t.Sizes, sizes) {
-			return fmt.Errorf("%w: result %d has sizes %v, its tensor %v", rt.ErrInvalidArgument, i, sizes, t.Sizes)
+			return fmt.Errorf("%w: result %d has sizes %v, its tensor %v", rt.ErrInvalidArgument, i,
+				sizes, t.Sizes)
 		}
 		r.dtype, r.sizes, r.bytes = t.DType, sizes, t.DType.Size()
 		for _, s := range sizes {
@@ -226,7 +228,8 @@ func (v *variant) execute(p *call, done <-chan struct{}) error {
 			}
 		}
 		if len(t.Data) != r.bytes {
-			return fmt.Errorf("%s: result %d of sizes %v has %d bytes of memory, needs %d", p.file, i, r.sizes, len(t.Data), r.bytes)
+			return fmt.Errorf("%s: result %d of sizes %v has %d bytes of memory, needs %d", p.file,
+				i, r.sizes, len(t.Data), r.bytes)
 		}
 		v.bufs[i] = t.Data
 	}

@@ -19,7 +19,8 @@ var files embed.FS
 // Names returns the names of functions, types and macros in the templates.
 func Names() []string { return names() }
 
-var declared = regexp.MustCompile(`(?m)^ *# *define (\w+)|^(?:static|TILE_\w+)[^(\n]*?\b(\w+)\(|^typedef (?:\w+ )+(\w+)(?:;| __)|^} (\w+);`)
+var declared = regexp.MustCompile(
+	`(?m)^ *# *define (\w+)|^(?:static|TILE_\w+)[^(\n]*?\b(\w+)\(|^typedef (?:\w+ )+(\w+)(?:;| __)|^} (\w+);`)
 
 var names = sync.OnceValue(func() []string {
 	var list []string
@@ -201,7 +202,8 @@ func indent(text string) string {
 		}
 		b.WriteString(line + "\n")
 		depth += strings.Count(line, "{") - strings.Count(line, "}")
-		if opened, closed := strings.LastIndex(line, "/*"), strings.LastIndex(line, "*/"); opened != closed {
+		if opened, closed := strings.LastIndex(line, "/*"), strings.LastIndex(line,
+			"*/"); opened != closed {
 			comment = opened > closed
 		}
 	}

@@ -7,12 +7,14 @@ import (
 )
 
 func TestMul(t *testing.T) {
-	k := &Kernel{Ints: map[string]string{"one": "1", "zero": "0", "six": "6", "n": "n", "m": "rows"}}
+	k := &Kernel{Ints: map[string]string{"one": "1", "zero": "0", "six": "6", "n": "n",
+		"m": "rows"}}
 	for _, c := range []struct {
 		factors string
 		want    string
 	}{
-		{"one one", "1"}, {"six six", "36"}, {"n zero", "0"}, {"n one", "n"}, {"i m", "i * rows"}, {"six n six", "n * 36"}, {"i TILE one", "i * TILE"},
+		{"one one", "1"}, {"six six", "36"}, {"n zero", "0"}, {"n one", "n"}, {"i m", "i * rows"},
+		{"six n six", "n * 36"}, {"i TILE one", "i * TILE"},
 	} {
 		if got := k.Mul(strings.Fields(c.factors)...); got != c.want {
 			t.Errorf("%s is %q, want %q", c.factors, got, c.want)
@@ -27,7 +29,9 @@ func TestMul(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	if _, err := Text("matmul_f32", &Kernel{Index: "int32_t", Ints: map[string]string{"m": "3"}}); err == nil || !strings.Contains(err.Error(), "no parameter") {
+	if _, err := Text("matmul_f32", &Kernel{Index: "int32_t",
+		Ints: map[string]string{"m": "3"}}); err == nil ||
+		!strings.Contains(err.Error(), "no parameter") {
 		t.Errorf("without parameters: %v", err)
 	}
 	if _, err := Text("none", &Kernel{}); err == nil {
@@ -72,7 +76,8 @@ b = (V){0};
 // stands in one of these forms.
 func TestNames(t *testing.T) {
 	names := Names()
-	for _, want := range []string{"TILE_LANES", "DEPTH_CASE", "edges_length", "edges_span", "taps", "tile_vec", "sums_four", "slide", "sums_even", "winograd_line"} {
+	for _, want := range []string{"TILE_LANES", "DEPTH_CASE", "edges_length", "edges_span", "taps",
+		"tile_vec", "sums_four", "slide", "sums_even", "winograd_line"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is missing", want)
 		}

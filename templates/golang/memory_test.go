@@ -15,7 +15,8 @@ func TestView(t *testing.T) {
 	}
 	v := view[float32](a, 16, 4)
 	v[3] = 1.5
-	if got := math.Float32frombits(binary.NativeEndian.Uint32(a[28:])); got != 1.5 || len(v) != 4 || cap(v) != 4 {
+	if got := math.Float32frombits(binary.NativeEndian.Uint32(a[28:])); got != 1.5 || len(v) != 4 ||
+		cap(v) != 4 {
 		t.Errorf("got %v, length %d, capacity %d", got, len(v), cap(v))
 	}
 	if v := view[int64](a, 33, 0); len(v) != 0 {
@@ -43,7 +44,8 @@ func TestElements(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("at %d: got %v", shift, got)
 		}
-		if shared := unsafe.Pointer(&got[0]) == unsafe.Pointer(&data[base]); shared != (shift == 0 && littleEndian()) {
+		if shared := unsafe.Pointer(&got[0]) == unsafe.Pointer(&data[base]); shared !=
+			(shift == 0 && littleEndian()) {
 			t.Errorf("at %d: shared is %v", shift, shared)
 		}
 	}

@@ -41,7 +41,8 @@ func TestThreads(t *testing.T) {
 			th.stop()
 			for i, got := range k.out {
 				if want := 2 * (n - 1 + 2*call*n); got != want {
-					t.Fatalf("%d goroutines, call %d: result %d is %d, want %d", count, call, i, got, want)
+					t.Fatalf("%d goroutines, call %d: result %d is %d, want %d", count, call,
+						i, got, want)
 				}
 			}
 		}

@@ -37,7 +37,8 @@ func (e *Error) Error() string {
 // the length of buf. A table of a type named in shared is looked at, and counts,
 // once, however often it is referred to. The error is an *Error.
 func (s *Schema) Check(buf []byte, shared ...string) error {
-	c := &checker{buf: buf, budget: Expansion * int64(len(buf)), shared: shared, seen: map[place]bool{}}
+	c := &checker{buf: buf, budget: Expansion * int64(len(buf)), shared: shared,
+		seen: map[place]bool{}}
 	if len(buf) < 8 || int64(len(buf)) > math.MaxInt32 {
 		return &Error{Reason: fmt.Sprintf("a flatbuffer of %d bytes", len(buf))}
 	}
@@ -101,7 +102,8 @@ func (c *checker) u32(pos uint64) uint64 { return uint64(binary.LittleEndian.Uin
 func (c *checker) charge(n uint64) *Error {
 	c.budget -= int64(n)
 	if c.budget < 0 {
-		return c.fail("what the tables of the buffer refer to is more than %d times its %d bytes", Expansion, len(c.buf))
+		return c.fail("what the tables of the buffer refer to is more than %d times its %d bytes",
+			Expansion, len(c.buf))
 	}
 	return nil
 }

@@ -48,12 +48,16 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	const tail = ` file_identifier "TEST"; root_type A;`
 	for text, want := range map[string]string{
-		"table A { x: y; }" + tail:                "schema: table A: x has a type that is not declared before it",
-		"table A { x: A; }" + tail:                "schema: table A: x has a type that is not declared before it",
-		"table A { x: [string]; }" + tail:         "schema: table A: x has a type that is not declared before it",
-		"table A { x }" + tail:                    `schema: table A: cannot read "x"`,
-		"union U { A } table A {}" + tail:         `schema: union U has no table "A" before it`,
-		"struct A {}" + tail:                      `schema: cannot read "struct A {} file_identifier \"TEST\"; root_type A;"`,
+		"table A { x: y; }" +
+			tail: "schema: table A: x has a type that is not declared before it",
+		"table A { x: A; }" +
+			tail: "schema: table A: x has a type that is not declared before it",
+		"table A { x: [string]; }" +
+			tail: "schema: table A: x has a type that is not declared before it",
+		"table A { x }" + tail:            `schema: table A: cannot read "x"`,
+		"union U { A } table A {}" + tail: `schema: union U has no table "A" before it`,
+		"struct A {}" +
+			tail: `schema: cannot read "struct A {} file_identifier \"TEST\"; root_type A;"`,
 		`table A {} file_identifier "TEST";`:      "schema: no root_type or no file_identifier of four bytes",
 		`table A {} root_type A;`:                 "schema: no root_type or no file_identifier of four bytes",
 		`file_identifier "TEST"; root_type None;`: "schema: no root_type or no file_identifier of four bytes",
@@ -107,27 +111,35 @@ func TestCheckErrors(t *testing.T) {
 		value byte
 		want  string
 	}{
-		"identifier":       {4, 'X', `identifier "XEST", want "TEST"`},
-		"root in header":   {0, 4, "the root table is at 4, inside the header"},
-		"root beyond":      {0, 200, "table Root of 4 bytes at 200 leaves the buffer of 104 bytes"},
-		"root unaligned":   {0, 25, "table Root at 25 is not aligned to 4 bytes"},
-		"vtable before":    {24, 25, "vtable at -1"},
-		"vtable beyond":    {27, 0xff, "vtable of 4 bytes at 16777224 leaves the buffer of 104 bytes"},
-		"vtable short":     {8, 2, "vtable of 2 bytes"},
-		"vtable odd":       {8, 5, "vtable of 5 bytes"},
-		"vtable long":      {8, 120, "vtable of 120 bytes at 8 leaves the buffer of 104 bytes"},
-		"field beyond":     {12, 200, "leaves: field of 4 bytes at 224 leaves the buffer of 104 bytes"},
-		"field unaligned":  {12, 5, "leaves: field at 29 is not aligned to 4 bytes"},
-		"vector beyond":    {28, 200, "leaves: vector of 4 bytes at 228 leaves the buffer of 104 bytes"},
+		"identifier":     {4, 'X', `identifier "XEST", want "TEST"`},
+		"root in header": {0, 4, "the root table is at 4, inside the header"},
+		"root beyond":    {0, 200, "table Root of 4 bytes at 200 leaves the buffer of 104 bytes"},
+		"root unaligned": {0, 25, "table Root at 25 is not aligned to 4 bytes"},
+		"vtable before":  {24, 25, "vtable at -1"},
+		"vtable beyond": {27, 0xff,
+			"vtable of 4 bytes at 16777224 leaves the buffer of 104 bytes"},
+		"vtable short": {8, 2, "vtable of 2 bytes"},
+		"vtable odd":   {8, 5, "vtable of 5 bytes"},
+		"vtable long":  {8, 120, "vtable of 120 bytes at 8 leaves the buffer of 104 bytes"},
+		"field beyond": {12, 200,
+			"leaves: field of 4 bytes at 224 leaves the buffer of 104 bytes"},
+		"field unaligned": {12, 5, "leaves: field at 29 is not aligned to 4 bytes"},
+		"vector beyond": {28, 200,
+			"leaves: vector of 4 bytes at 228 leaves the buffer of 104 bytes"},
 		"vector unaligned": {28, 17, "leaves: vector at 45 is not aligned to 4 bytes"},
-		"vector long":      {44, 200, "leaves: vector of 800 bytes at 48 leaves the buffer of 104 bytes"},
-		"element":          {48, 200, "leaves[0]: table Leaf of 4 bytes at 248 leaves the buffer of 104 bytes"},
-		"inner vector":     {84, 3, "leaves[0].b: vector of 24 bytes at 88 leaves the buffer of 104 bytes"},
-		"string long":      {96, 9, "leaves[0].c: vector of 9 bytes at 100 leaves the buffer of 104 bytes"},
-		"string open":      {96, 4, "leaves[0].c: string of 1 bytes at 104 leaves the buffer of 104 bytes"},
-		"string end":       {102, 'c', "leaves[0].c: string without a zero byte after it"},
-		"union type":       {36, 3, "any: a value of the unknown type 3"},
-		"union no type":    {36, 0, "any: a value of the unknown type 0"},
+		"vector long": {44, 200,
+			"leaves: vector of 800 bytes at 48 leaves the buffer of 104 bytes"},
+		"element": {48, 200,
+			"leaves[0]: table Leaf of 4 bytes at 248 leaves the buffer of 104 bytes"},
+		"inner vector": {84, 3,
+			"leaves[0].b: vector of 24 bytes at 88 leaves the buffer of 104 bytes"},
+		"string long": {96, 9,
+			"leaves[0].c: vector of 9 bytes at 100 leaves the buffer of 104 bytes"},
+		"string open": {96, 4,
+			"leaves[0].c: string of 1 bytes at 104 leaves the buffer of 104 bytes"},
+		"string end":    {102, 'c', "leaves[0].c: string without a zero byte after it"},
+		"union type":    {36, 3, "any: a value of the unknown type 3"},
+		"union no type": {36, 0, "any: a value of the unknown type 0"},
 	} {
 		b := buffer()
 		b[c.at] = c.value
@@ -138,7 +150,8 @@ func TestCheckErrors(t *testing.T) {
 	}
 	b := buffer()
 	b[68], b[80] = 80-68, 1
-	if err := s.Check(b); err == nil || err.Error() != "leaves[0].b: vector at 84 is not aligned to 8 bytes" {
+	if err := s.Check(b); err == nil ||
+		err.Error() != "leaves[0].b: vector at 84 is not aligned to 8 bytes" {
 		t.Errorf("misaligned longs: %v", err)
 	}
 	for n := range len(buffer()) {

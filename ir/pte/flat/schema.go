@@ -44,8 +44,9 @@ var scalarSize = map[string]uint32{
 
 var (
 	comments    = regexp.MustCompile(`//.*`)
-	declaration = regexp.MustCompile(`^\s*(?:(table|union)\s+(\w+)\s*\{([^}]*)\}|(namespace|file_identifier|file_extension|root_type)\s+"?(\w+)"?\s*;)`)
-	member      = regexp.MustCompile(`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*\(force_align:\s*\d+\))?$`)
+	declaration = regexp.MustCompile(
+		`^\s*(?:(table|union)\s+(\w+)\s*\{([^}]*)\}|(namespace|file_identifier|file_extension|root_type)\s+"?(\w+)"?\s*;)`)
+	member = regexp.MustCompile(`^(\w+)\s*:\s*(\[?)(\w+)\]?(?:\s*\(force_align:\s*\d+\))?$`)
 )
 
 // Parse reads the text of a .fbs file.
@@ -66,7 +67,8 @@ func Parse(fbs string) (*Schema, error) {
 			for name := range strings.SplitSeq(m[3], ",") {
 				t, ok := named[strings.TrimSpace(name)]
 				if !ok {
-					return nil, fmt.Errorf("schema: union %s has no table %q before it", m[2], strings.TrimSpace(name))
+					return nil, fmt.Errorf("schema: union %s has no table %q before it", m[2],
+						strings.TrimSpace(name))
 				}
 				unions[m[2]] = append(unions[m[2]], t)
 			}
@@ -113,7 +115,8 @@ func parseField(decl string, named map[string]*table, unions map[string][]*table
 	case typ == "string" && !vector:
 		return []field{{name: name, kind: text, size: 4}}, nil
 	case isUnion && !vector:
-		return []field{{name: name, kind: unionType, size: 1}, {name: name, kind: unionValue, size: 4, union: union}}, nil
+		return []field{{name: name, kind: unionType, size: 1}, {name: name, kind: unionValue,
+			size: 4, union: union}}, nil
 	case isTable && vector:
 		return []field{{name: name, kind: tables, size: 4, table: t}}, nil
 	case isTable:

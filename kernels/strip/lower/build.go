@@ -166,7 +166,8 @@ func (b *builder) store(s *loop.Store) bool {
 	if x.Kind == Scalar {
 		x = b.call(Call{Prim: "Fill", Args: []Operand{x}}, x.DType)
 	}
-	b.calls = append(b.calls, Call{Prim: "Store", Dst: Operand{Kind: Whole, DType: x.DType, Buf: s.Buf},
+	b.calls = append(b.calls, Call{Prim: "Store", Dst: Operand{Kind: Whole, DType: x.DType,
+		Buf: s.Buf},
 		Args: []Operand{index(sym.Add(rest, sym.Mul(coef, b.v.Expr()))), index(coef), x}})
 	return true
 }
@@ -177,7 +178,8 @@ func (b *builder) into(dst, x value) {
 	switch {
 	case x.Kind == Scalar:
 		b.calls = append(b.calls, Call{Prim: "Fill", Dst: dst, Args: []Operand{x}})
-	case x.Kind == Temp && last >= 0 && b.calls[last].Dst.Kind == Temp && b.calls[last].Dst.Temp == x.Temp:
+	case x.Kind == Temp && last >= 0 && b.calls[last].Dst.Kind == Temp &&
+		b.calls[last].Dst.Temp == x.Temp:
 		b.calls[last].Dst = dst
 		b.renamed(x, dst)
 	default:

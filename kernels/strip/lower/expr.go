@@ -53,7 +53,8 @@ func (b *builder) harmless(e *expr.Expr) bool {
 // inRange reports whether the position of a load is always in its buffer.
 func (b *builder) inRange(e *expr.Expr) bool {
 	n, ok := b.opts.Length(e.Buf)
-	if !ok || n.Equal(sym.Inf()) || !sym.NonNegative(e.Coords[0]) || !sym.Less(e.Coords[0], n) { // Inf: calls differ
+	// Inf: calls differ
+	if !ok || n.Equal(sym.Inf()) || !sym.NonNegative(e.Coords[0]) || !sym.Less(e.Coords[0], n) {
 		return false
 	}
 	for _, s := range e.Coords[0].Symbols() {
@@ -90,7 +91,8 @@ func (b *builder) varying(e *expr.Expr) (value, bool) {
 				return x, true
 			}
 		}
-		if d := e.DType; len(e.Args) != 1 || d != e.Args[0].DType || d != ir.Float32 && d != ir.Float64 {
+		if d := e.DType; len(e.Args) != 1 || d != e.Args[0].DType || d != ir.Float32 &&
+			d != ir.Float64 {
 			return value{}, false
 		}
 		x, ok := b.expr(e.Args[0])
@@ -129,7 +131,8 @@ func (b *builder) load(e *expr.Expr) (value, bool) {
 			return value{Kind: Run, DType: e.DType, Buf: e.Buf, At: at}, true
 		}
 		first := sym.Add(rest, sym.Mul(coef, b.v.Expr()))
-		return b.call(Call{Prim: "Load", Args: []Operand{from, index(first), index(coef)}}, e.DType), true
+		return b.call(Call{Prim: "Load", Args: []Operand{from, index(first), index(coef)}},
+			e.DType), true
 	}
 	for _, s := range at.Symbols() {
 		x, own := b.syms[s]
@@ -140,13 +143,15 @@ func (b *builder) load(e *expr.Expr) (value, bool) {
 		if !ok || b.indexVaries(coef) || b.indexVaries(rest) {
 			return value{}, false
 		}
-		return b.call(Call{Prim: "Gather", Args: []Operand{from, index(rest), index(coef), x}}, e.DType), true
+		return b.call(Call{Prim: "Gather", Args: []Operand{from, index(rest), index(coef), x}},
+			e.DType), true
 	}
 	return value{}, false
 }
 
 func (b *builder) choice(e *expr.Expr) (value, bool) {
-	if prim, x := extremum(e, func(y *expr.Expr) bool { return expr.Equal(y, e.Args[2]) }); prim != "" && numeric(e.DType) {
+	if prim, x := extremum(e, func(y *expr.Expr) bool { return expr.Equal(y, e.Args[2]) }); prim !=
+		"" && numeric(e.DType) {
 		y, ok := b.expr(e.Args[2])
 		z, ok2 := b.expr(x)
 		if !ok || !ok2 {
@@ -195,7 +200,9 @@ func (b *builder) cast(e *expr.Expr) (value, bool) {
 		return value{}, false
 	}
 	from, to := x.DType, e.DType
-	one := func(prim string, x value, d ir.DType) value { return b.call(Call{Prim: prim, Args: []Operand{x}}, d) }
+	one := func(prim string, x value, d ir.DType) value {
+		return b.call(Call{Prim: prim, Args: []Operand{x}}, d)
+	}
 	switch from {
 	case ir.Float16:
 		x = one("FromF16", x, ir.Float32)
@@ -211,7 +218,8 @@ func (b *builder) cast(e *expr.Expr) (value, bool) {
 	case !numeric(from):
 		return value{}, false
 	case to == ir.Bool:
-		return b.call(Call{Prim: "NeScalar", Args: []Operand{x, {Kind: Scalar, DType: from, Value: expr.Num(from, 0)}}}, to), true
+		return b.call(Call{Prim: "NeScalar", Args: []Operand{x, {Kind: Scalar, DType: from,
+			Value: expr.Num(from, 0)}}}, to), true
 	case to == ir.Float16 || to == ir.BFloat16:
 		if from != ir.Float32 {
 			x = one("Convert", x, ir.Float32)
@@ -233,7 +241,8 @@ func (b *builder) cast(e *expr.Expr) (value, bool) {
 func (b *builder) through(e *expr.Expr) (value, bool) {
 	n := e.Args[0]
 	prim := map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}[n.DType]
-	if _, known := b.memo[n]; known || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast || n.Args[0].DType != ir.Float32 {
+	if _, known := b.memo[n]; known || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast ||
+		n.Args[0].DType != ir.Float32 {
 		return value{}, false
 	}
 	x, ok := b.expr(n.Args[0])

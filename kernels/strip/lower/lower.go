@@ -97,7 +97,8 @@ func Loop(s *loop.For, opts Options) *Code {
 		return nil
 	}
 	b := &builder{v: s.Var, opts: opts, vars: map[*expr.Var]value{}, syms: map[*sym.Symbol]value{},
-		scalars: map[*expr.Var]bool{}, memo: map[*expr.Expr]value{}, bodies: map[*expr.Func]*expr.Expr{}}
+		scalars: map[*expr.Var]bool{}, memo: map[*expr.Expr]value{},
+		bodies: map[*expr.Func]*expr.Expr{}}
 	if !b.body(s.Body) {
 		return nil
 	}

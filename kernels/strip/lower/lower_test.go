@@ -17,7 +17,9 @@ import (
 	"github.com/etgen/etgen/kernels/math"
 )
 
-func function(name string) *expr.Func { return math.Func(strings.TrimSuffix(name, "_f32"), ir.Float32) }
+func function(name string) *expr.Func {
+	return math.Func(strings.TrimSuffix(name, "_f32"), ir.Float32)
+}
 
 // lengths gives the lengths of f's buffers.
 func lengths(f *loop.Func) func(int) (sym.Expr, bool) {
@@ -114,7 +116,8 @@ func TestLower(t *testing.T) {
 				t.Fatal(r.Errors)
 			}
 			for i, file := range ar.Files[1:] {
-				got := format(f, Loop(innermost(f.Body), Options{Length: lengths(f), Interpreted: file.Name == "inline"}))
+				got := format(f, Loop(innermost(f.Body), Options{Length: lengths(f),
+					Interpreted: file.Name == "inline"}))
 				if os.Getenv("UPDATE") != "" {
 					ar.Files[1+i].Data = []byte(got)
 				} else if diff := cmp.Diff(string(file.Data), got); diff != "" {
@@ -141,8 +144,11 @@ func TestInline(t *testing.T) {
 			for k := range fn.Params {
 				args = append(args, expr.At(1+k, d, i.Expr()))
 			}
-			s := &loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}
-			c := Loop(s, Options{Interpreted: true, Length: func(int) (sym.Expr, bool) { return n, true }})
+			s := &loop.For{Var: i, Extent: n, Strip: true,
+				Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}
+			c := Loop(s, Options{Interpreted: true, Length: func(int) (sym.Expr, bool) {
+				return n, true
+			}})
 			if c == nil {
 				t.Errorf("%s runs element by element", fn.Name)
 				continue

@@ -121,7 +121,8 @@ func (b *builder) compare(op expr.Op, args []value) (value, bool) {
 }
 
 func (b *builder) boolean(e *expr.Expr, args []value) (value, bool) {
-	prim := map[expr.Op]string{expr.OpAnd: "And", expr.OpOr: "Or", expr.OpXor: "Xor", expr.OpNot: "Not"}[e.Op]
+	prim := map[expr.Op]string{expr.OpAnd: "And", expr.OpOr: "Or", expr.OpXor: "Xor",
+		expr.OpNot: "Not"}[e.Op]
 	if prim == "" {
 		return value{}, false
 	}

@@ -60,7 +60,9 @@ func (b *builder) rescaled(e *expr.Expr) (value, bool) {
 		args = append(args, b.vector(x))
 	}
 	x := b.op("TruncMulAdd", ir.Float32, args...)
-	num := func(v float64) value { return value{Kind: Scalar, DType: ir.Float32, Value: expr.Float(ir.Float32, v)} }
+	num := func(v float64) value {
+		return value{Kind: Scalar, DType: ir.Float32, Value: expr.Float(ir.Float32, v)}
+	}
 	x = b.op("ScalarMax", ir.Float32, num(lo.Args[0].Float), x)
 	x = b.op("ScalarMin", ir.Float32, num(hi.Args[0].Float), x)
 	x = b.op("AddScalar", ir.Float32, x, num(float64(offset)))
@@ -70,8 +72,10 @@ func (b *builder) rescaled(e *expr.Expr) (value, bool) {
 // margin bounds limits and offsets, so that an int16 holds their sums.
 const margin = 1<<14 - 1
 
-// limit reports whether e is a constant integer up to margin and of the given sign: cutting off a fraction before it
+// limit reports whether e is a constant integer up to margin and of the given sign: cutting off a
+// fraction before it
 // is limited is the same as after.
 func limit(e *expr.Expr, sign float64) bool {
-	return e.Op == expr.OpConst && e.Float == math.Trunc(e.Float) && e.Float*sign >= 0 && math.Abs(e.Float) <= margin
+	return e.Op == expr.OpConst && e.Float == math.Trunc(e.Float) && e.Float*sign >= 0 &&
+		math.Abs(e.Float) <= margin
 }

@@ -81,7 +81,8 @@ func (b *builder) reuseResult() {
 			return
 		}
 		d := b.calls[i].Dst
-		if d.Kind != Temp || d.DType != dst.DType || uses[d.Temp] > 1 || uses[d.Temp] == 1 && !slices.ContainsFunc(next.Args, d.sameTemp) {
+		if d.Kind != Temp || d.DType != dst.DType || uses[d.Temp] > 1 || uses[d.Temp] == 1 &&
+			!slices.ContainsFunc(next.Args, d.sameTemp) {
 			return
 		}
 		b.calls[i].Dst = dst

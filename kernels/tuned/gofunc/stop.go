@@ -32,7 +32,8 @@ func NewCall(f Function, macs, results, inputs int64) *Call {
 	if macs == 0 {
 		each = float64(inputs)
 	}
-	c := &Call{f: f, long: each*float64(results) >= worthStopping, each: int64(min(max(each, 1), worthStopping))}
+	c := &Call{f: f, long: each*float64(results) >= worthStopping,
+		each: int64(min(max(each, 1), worthStopping))}
 	c.watch = func(run []float32, o, ch int) {
 		if c.left -= c.each * int64(len(run)); c.left < 0 {
 			c.left = pollEvery

@@ -69,7 +69,8 @@ type code struct {
 	rows   int
 	vecs   int
 	sums   [][]reg.VecVirtual
-	masks  []reg.OpmaskVirtual // of the elements that count, for each vector of a row; nil where all do
+	// of the elements that count, for each vector of a row; nil where all do
+	masks []reg.OpmaskVirtual
 }
 
 func (c *code) label(name string) string { return c.prefix + "_" + name }

@@ -84,7 +84,8 @@ func (c *code) end() {
 func (c *code) productRows() {
 	next, w, wide := scaled("next"), base("w"), scaled("width")
 	var ahead, lead reg.Register
-	if c.vecs == c.machine.vecs { // narrow panels are last ones, and rows of them are loads for the most part
+	// narrow panels are last ones, and rows of them are loads for the most part
+	if c.vecs == c.machine.vecs {
 		ahead, lead = base("ahead"), field("lead")
 		ADDQ(field("fetched"), ahead)
 		// Where nothing is to be fetched, an address that is read anyway: one that is

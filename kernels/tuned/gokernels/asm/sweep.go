@@ -80,7 +80,9 @@ func (c *sweepCode) left() reg.Register {
 }
 
 func (c *sweepCode) block() {
-	at := func(taps, by, n int) string { return c.label(fmt.Sprintf("taps%dby%drows%d", taps, by, n)) }
+	at := func(taps, by, n int) string {
+		return c.label(fmt.Sprintf("taps%dby%drows%d", taps, by, n))
+	}
 	finish := operand.LabelRef(c.label("finish"))
 	count, by, taps := field("count"), field("by"), field("taps")
 	group := c.label("five")

@@ -22,7 +22,8 @@ func (m machine) window(name string, largest bool) {
 	}
 	for n := 1; n <= windowRows; n++ {
 		Label(fmt.Sprintf("rows%d", n))
-		c := &windowCode{code: code{machine: m, prefix: fmt.Sprintf("rows%d", n), rows: n, vecs: m.vecs}, largest: largest, next: scaled("next"), off: GP64()}
+		c := &windowCode{code: code{machine: m, prefix: fmt.Sprintf("rows%d", n), rows: n,
+			vecs: m.vecs}, largest: largest, next: scaled("next"), off: GP64()}
 		XORQ(c.off, c.off)
 		c.blocks()
 	}

@@ -28,7 +28,8 @@ func (m machine) carry(name string, size int) *carry {
 		name += "Four"
 	}
 	Implement(name + m.suffix)
-	c := &carry{code: code{machine: m, prefix: "carry", vecs: 1}, size: size, square: GP64(), consts: map[float64]reg.VecVirtual{}}
+	c := &carry{code: code{machine: m, prefix: "carry", vecs: 1}, size: size, square: GP64(),
+		consts: map[float64]reg.VecVirtual{}}
 	LEAQ(AllocLocal(size*size*m.bytes+m.bytes), c.square)
 	ADDQ(operand.U8(m.bytes-1), c.square)
 	ANDQ(operand.I8(-m.bytes), c.square)
@@ -137,7 +138,9 @@ func (m machine) lift(size int) {
 			}
 		}
 		Label(c.label("loaded"))
-		c.up(d, func(i int, r reg.VecVirtual) { VMOVAPS(r, operand.Mem{Base: q, Disp: i * size * c.bytes}) })
+		c.up(d, func(i int, r reg.VecVirtual) {
+			VMOVAPS(r, operand.Mem{Base: q, Disp: i * size * c.bytes})
+		})
 		ADDQ(xw, p)
 		ADDQ(operand.U8(c.bytes), q)
 		ADDQ(operand.U8(4), mask)
@@ -224,7 +227,9 @@ func (m machine) land(size int) {
 	ADDQ(down, down)
 	c.repeat("column", number(size), func() {
 		l := linesFrom(p, down)
-		c.back(l.at, func(i int, r reg.VecVirtual) { VMOVAPS(r, operand.Mem{Base: q, Disp: i * size * c.bytes}) })
+		c.back(l.at, func(i int, r reg.VecVirtual) {
+			VMOVAPS(r, operand.Mem{Base: q, Disp: i * size * c.bytes})
+		})
 		ADDQ(from, p)
 		ADDQ(operand.U8(c.bytes), q)
 	})
@@ -233,7 +238,8 @@ func (m machine) land(size int) {
 	z := copied(add)
 	c.repeat("row", rows, func() {
 		r := make([]reg.VecVirtual, size-2)
-		c.back(func(i int) operand.Mem { return operand.Mem{Base: q, Disp: i * c.bytes} }, func(i int, v reg.VecVirtual) { r[i] = v })
+		c.back(func(i int) operand.Mem { return operand.Mem{Base: q, Disp: i * c.bytes} },
+			func(i int, v reg.VecVirtual) { r[i] = v })
 		for i := range r {
 			VADDPS(operand.Mem{Base: bias}, r[i], r[i])
 		}

@@ -11,11 +11,13 @@ const cols = 4
 // w[groups][ceil(cout/4)][kh][kw][cin][4], zero where there is no channel; bias
 // is padded likewise. The sum runs over rows of taps outermost; chanAt and colAt,
 // 1 and 2 or 2 and 1, tell where channels and columns are, 2 being innermost.
-// Output columns left..right-1 see all kernel columns. xb, xc, xh, xw are the steps of x over batch, channels,
+// Output columns left..right-1 see all kernel columns. xb, xc, xh, xw are the steps of x over
+// batch, channels,
 // rows and columns, yb, yc, yh, yw those of y.
 // The epilogue, if not nil, is applied to each run of finished results: o is the
 // position of run[0] in y, c the channel of all of the run.
-func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right,
+func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, iw, oh, ow, kh, kw,
+	sh, sw, dh, dw, ph, pw, left, right,
 	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
 	panels := (cout + cols - 1) / cols * cols
 	taps := kh * kw * cin

@@ -5,12 +5,14 @@ package depthwise
 // channels·mult channels of oh rows and ow columns, output channel j from input
 // channel j/mult. The kernel has kh rows and kw columns of taps, dh and dw apart,
 // and moves by sh and sw; the image is surrounded by ph and pw zeros; output columns
-// left..right-1 see all kernel columns. The weights are w[channels·mult][kh][kw]. xb, xc, xh, xw are the steps of x over batch,
+// left..right-1 see all kernel columns. The weights are w[channels·mult][kh][kw]. xb, xc, xh, xw
+// are the steps of x over batch,
 // channels, rows and columns, yb, yc, yh those of y, whose columns are
 // neighbours: yw is 1. The epilogue, if not nil, is applied to each run of
 // finished results: o is the position of run[0] in y, c the channel of all of
 // the run.
-func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, left, right,
+func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph,
+	pw, left, right,
 	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
 	if left >= right {
 		left, right = ow, ow

@@ -8,7 +8,8 @@ import (
 // Two groups of three columns in panels of two; a column's elements are a
 // innermost in the constant, c innermost in the panel.
 func TestPack(t *testing.T) {
-	s := Shape{Groups: 2, N: 3, A: 2, B: 1, C: 2, Cols: 2, Group: 12, Column: 4, StepA: 1, StepB: 1, StepC: 2}
+	s := Shape{Groups: 2, N: 3, A: 2, B: 1, C: 2, Cols: 2, Group: 12, Column: 4, StepA: 1,
+		StepB: 1, StepC: 2}
 	w := make([]int, 24)
 	for i := range w {
 		w[i] = i + 1

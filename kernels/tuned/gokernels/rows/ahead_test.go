@@ -13,7 +13,8 @@ func TestFollow(t *testing.T) {
 		depth, tiles, told := 1+r.IntN(40), 1+r.IntN(20), 1+r.IntN(20)
 		next := make([]float32, depth*panel>>r.IntN(2))
 		k := &tile{rows: 2, step: 32, outer: 1, middle: 1, depth: depth, width: 32, columns: 32,
-			y: make([]float32, 64), x: make([]float32, depth), w: make([]float32, depth*32), bias: make([]float32, 32)}
+			y: make([]float32, 64), x: make([]float32, depth), w: make([]float32, depth*32),
+			bias: make([]float32, 32)}
 		k.follow(next, told*depth)
 		for i := range tiles {
 			at, lead := k.fetched, k.lead
@@ -22,14 +23,16 @@ func TestFollow(t *testing.T) {
 				t.Fatalf("product %d fetches up to byte %d of %d", i, k.fetched, 4*len(next))
 			}
 			if i < told && (k.fetched != at+depth*lead || k.lead != lead) {
-				t.Fatalf("product %d of %d: from byte %d on %d steps by %d come to %d", i, told, at, depth, lead, k.fetched)
+				t.Fatalf("product %d of %d: from byte %d on %d steps by %d come to %d", i, told, at,
+					depth, lead, k.fetched)
 			}
 			if i >= told && k.fetched == at && k.lead != 0 {
 				t.Fatalf("product %d of %d fetches what others have fetched", i, told)
 			}
 		}
 		if rest := 4*len(next) - k.fetched; tiles >= told && rest >= told*depth {
-			t.Errorf("%d bytes are left that %d products of %d steps could have fetched", rest, told, depth)
+			t.Errorf("%d bytes are left that %d products of %d steps could have fetched", rest,
+				told, depth)
 		}
 	}
 }
@@ -53,7 +56,8 @@ func TestBehind(t *testing.T) {
 	for i := range w {
 		w[i] = float32(i)
 	}
-	for _, c := range []struct{ j, end, at, width int }{{0, n, panel, panel}, {panel, n, 2 * panel, panel / 2}, {2 * panel, n, 0, 0}, {0, panel, 0, 0}, {panel, 2 * panel, 0, 0}} {
+	for _, c := range []struct{ j, end, at, width int }{{0, n, panel, panel}, {panel, n, 2 * panel,
+		panel / 2}, {2 * panel, n, 0, 0}, {0, panel, 0, 0}, {panel, 2 * panel, 0, 0}} {
 		next := behind(w, taps, n, c.j, c.end)
 		if len(next) != taps*c.width || len(next) > 0 && next[0] != float32(taps*c.at) {
 			t.Errorf("behind column %d, up to %d, are %d weights", c.j, c.end, len(next))

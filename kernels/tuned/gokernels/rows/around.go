@@ -15,39 +15,57 @@ package rows
 // after ph rows and pw elements; it has planes planes of ih rows of iw elements,
 // given of which count, which consist of pixels of pixel elements. Its rows and
 // pixels move uh and uw apart, with zeros between them.
-func ConvAround(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+func ConvAround(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle,
+	depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel,
+	uh, uw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		ConvAroundPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
+		ConvAroundPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer,
+			middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw,
+			given, pixel, uh, uw, add, low, high, epilogue)
 	}
 }
 
 // ConvAroundPart does one of the parts that a step of ConvAround is divided
 // into: steps copy an image and convolve it in turn, and each begins when the one
 // before has ended.
-func ConvAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+func ConvAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin,
+	cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih,
+	iw, ph, pw, given, pixel, uh, uw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	around(false, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
+	around(false, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow,
+		outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph,
+		pw, given, pixel, uh, uw, add, low, high, epilogue)
 }
 
 // ConvAroundPlanes is ConvAround for row-major results: yw is 1. The epilogue's
 // runs are neighbours in a plane, all of channel c.
-func ConvAroundPlanes(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+func ConvAroundPlanes(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer,
+	middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given,
+	pixel, uh, uw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		ConvAroundPlanesPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
+		ConvAroundPlanesPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow,
+			outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw,
+			ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
 	}
 }
 
 // ConvAroundPlanesPart is to ConvAroundPlanes what ConvAroundPart is to ConvAround.
-func ConvAroundPlanesPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+func ConvAroundPlanesPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups,
+	cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh,
+	gw, ih, iw, ph, pw, given, pixel, uh, uw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	around(true, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
+	around(true, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer,
+		middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw,
+		given, pixel, uh, uw, add, low, high, epilogue)
 }
 
 // around is ConvAroundPart, or ConvAroundPlanesPart: strides alone do not tell
 // which where there is one pixel.
-func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel, uh, uw int,
+func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32, batch, groups,
+	cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh,
+	gw, ih, iw, ph, pw, given, pixel, uh, uw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	x = x[b*xb:]
@@ -70,7 +88,8 @@ func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32
 	f := finish{y, add, low, high}
 	taps := outer * middle * depth
 	s := divide(part, parts, cout, oh, ow, planes*oh*xh, groups*cout*taps)
-	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle, depth: depth}
+	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle,
+		depth: depth}
 	var sums [maxRows * panel]float32
 	for g := range groups {
 		wide := (cout + panel - 1) / panel * panel
@@ -115,7 +134,8 @@ func spread(to, from []float32, before, pixel, apart int) {
 
 // turned carries out t like product for results whose columns are yc apart and
 // whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
+	e epilogue) {
 	t.columns = columns
 	whole := t.aside(sums)
 	product(&whole)

@@ -41,59 +41,96 @@ type strips struct {
 // with rests, rows of scores that are all -infinity give zeros. scale[1] is not
 // looked at. The scratch has room for parts parts, room elements each. The
 // functions are those of package strip by these names, and math's exp.
-func Attention(y, q, k, v, scale, scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl int,
-	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32, s float32),
-	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int), exp func(dst, a []float32), epilogue func(run []float32, o, c int)) {
-	AttentionPart(0, 0, 1, y, q, k, v, scale, scratch, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl,
+func Attention(y, q, k, v, scale, scratch []float32, batch, heads, l, s, depth, values, causal,
+	rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl int,
+	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32,
+		s float32),
+	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int),
+	exp func(dst, a []float32), epilogue func(run []float32, o, c int)) {
+	AttentionPart(0, 0, 1, y, q, k, v, scale, scratch, batch, heads, l, s, depth, values, causal,
+		rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl,
 		largest, sum, subScalar, mulScalar, transpose, exp, epilogue)
 }
 
 // AttentionPart does one of the parts that Attention's one step is divided into.
-func AttentionPart(_, part, parts int, y, q, k, v, scale, scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl int,
-	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32, s float32),
-	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int), exp func(dst, a []float32), epilogue func(run []float32, o, c int)) {
-	a := attended{batch: batch, heads: heads, l: l, s: s, depth: depth, values: values, causal: causal != 0, rests: rests != 0, room: room, scale: scale[0],
-		q: apart{qb, qh, ql}, k: apart{kb, kh, kl}, v: apart{vb, vh, vl}, y: apart{yb, yh, yl}, kGroup: kg, vGroup: vg}
-	f := strips{largest: largest, sum: sum, sub: subScalar, mul: mulScalar, exp: exp, transpose: transpose}
+func AttentionPart(_, part, parts int, y, q, k, v, scale, scratch []float32, batch, heads, l, s,
+	depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl int,
+	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32,
+		s float32),
+	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int),
+	exp func(dst, a []float32), epilogue func(run []float32, o, c int)) {
+	a := attended{batch: batch, heads: heads, l: l, s: s, depth: depth, values: values,
+		causal: causal != 0, rests: rests != 0, room: room, scale: scale[0],
+		q: apart{qb, qh, ql}, k: apart{kb, kh, kl}, v: apart{vb, vh, vl}, y: apart{yb, yh, yl},
+		kGroup: kg, vGroup: vg}
+	f := strips{largest: largest, sum: sum, sub: subScalar, mul: mulScalar, exp: exp,
+		transpose: transpose}
 	attend(part, parts, y, q, k, v, scratch, &a, &f, epilogue)
 }
 
 // AttentionAdded is Attention with a mask that is added to the scores.
-func AttentionAdded(y, q, k, v, mask, scale, scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb int,
-	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32, s float32),
-	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int), exp func(dst, a []float32), add func(dst, a, b []float32), epilogue func(run []float32, o, c int)) {
-	AttentionAddedPart(0, 0, 1, y, q, k, v, mask, scale, scratch, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb,
+func AttentionAdded(y, q, k, v, mask, scale, scratch []float32, batch, heads, l, s, depth, values,
+	causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb int,
+	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32,
+		s float32),
+	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int),
+	exp func(dst, a []float32), add func(dst, a, b []float32), epilogue func(run []float32,
+		o, c int)) {
+	AttentionAddedPart(0, 0, 1, y, q, k, v, mask, scale, scratch, batch, heads, l, s, depth, values,
+		causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb,
 		largest, sum, subScalar, mulScalar, transpose, exp, add, epilogue)
 }
 
 // AttentionAddedPart does one of the parts that AttentionAdded's one step is
 // divided into.
-func AttentionAddedPart(_, part, parts int, y, q, k, v, mask, scale, scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb int,
-	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32, s float32),
-	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int), exp func(dst, a []float32), add func(dst, a, b []float32), epilogue func(run []float32, o, c int)) {
-	a := attended{batch: batch, heads: heads, l: l, s: s, depth: depth, values: values, causal: causal != 0, rests: rests != 0, room: room, scale: scale[0],
-		q: apart{qb, qh, ql}, k: apart{kb, kh, kl}, v: apart{vb, vh, vl}, y: apart{yb, yh, yl}, kGroup: kg, vGroup: vg, mask: apart{mb, mh, ml}, keys: ms}
-	f := strips{largest: largest, sum: sum, sub: subScalar, mul: mulScalar, exp: exp, transpose: transpose, add: add, added: mask}
+func AttentionAddedPart(_, part, parts int, y, q, k, v, mask, scale, scratch []float32, batch,
+	heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb,
+	yh, yl, ms, ml, mh, mb int,
+	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32,
+		s float32),
+	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int),
+	exp func(dst, a []float32), add func(dst, a, b []float32), epilogue func(run []float32,
+		o, c int)) {
+	a := attended{batch: batch, heads: heads, l: l, s: s, depth: depth, values: values,
+		causal: causal != 0, rests: rests != 0, room: room, scale: scale[0],
+		q: apart{qb, qh, ql}, k: apart{kb, kh, kl}, v: apart{vb, vh, vl}, y: apart{yb, yh, yl},
+		kGroup: kg, vGroup: vg, mask: apart{mb, mh, ml}, keys: ms}
+	f := strips{largest: largest, sum: sum, sub: subScalar, mul: mulScalar, exp: exp,
+		transpose: transpose, add: add, added: mask}
 	attend(part, parts, y, q, k, v, scratch, &a, &f, epilogue)
 }
 
 // AttentionKept is Attention with a mask that tells which scores stay: scale[1]
 // takes the place of the others.
-func AttentionKept(y, q, k, v []float32, mask []bool, scale, scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb int,
-	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32, s float32),
-	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int), exp func(dst, a []float32), selectScalar func(dst []float32, c []bool, a []float32, s float32), epilogue func(run []float32, o, c int)) {
-	AttentionKeptPart(0, 0, 1, y, q, k, v, mask, scale, scratch, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb,
+func AttentionKept(y, q, k, v []float32, mask []bool, scale, scratch []float32, batch, heads, l, s,
+	depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms,
+	ml, mh, mb int,
+	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32,
+		s float32),
+	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int),
+	exp func(dst, a []float32), selectScalar func(dst []float32, c []bool, a []float32, s float32),
+	epilogue func(run []float32, o, c int)) {
+	AttentionKeptPart(0, 0, 1, y, q, k, v, mask, scale, scratch, batch, heads, l, s, depth, values,
+		causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb,
 		largest, sum, subScalar, mulScalar, transpose, exp, selectScalar, epilogue)
 }
 
 // AttentionKeptPart does one of the parts that AttentionKept's one step is divided
 // into.
-func AttentionKeptPart(_, part, parts int, y, q, k, v []float32, mask []bool, scale, scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb, kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb int,
-	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32, s float32),
-	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int), exp func(dst, a []float32), selectScalar func(dst []float32, c []bool, a []float32, s float32), epilogue func(run []float32, o, c int)) {
-	a := attended{batch: batch, heads: heads, l: l, s: s, depth: depth, values: values, causal: causal != 0, rests: rests != 0, room: room, scale: scale[0], none: scale[1],
-		q: apart{qb, qh, ql}, k: apart{kb, kh, kl}, v: apart{vb, vh, vl}, y: apart{yb, yh, yl}, kGroup: kg, vGroup: vg, mask: apart{mb, mh, ml}, keys: ms}
-	f := strips{largest: largest, sum: sum, sub: subScalar, mul: mulScalar, exp: exp, transpose: transpose, keep: selectScalar, kept: mask}
+func AttentionKeptPart(_, part, parts int, y, q, k, v []float32, mask []bool, scale,
+	scratch []float32, batch, heads, l, s, depth, values, causal, rests, room, qb, qh, ql, kg, kb,
+	kh, kl, vg, vb, vh, vl, yb, yh, yl, ms, ml, mh, mb int,
+	largest, sum func(acc float32, a []float32) float32, subScalar, mulScalar func(dst, a []float32,
+		s float32),
+	transpose func(dst []float32, dstStep int, src []float32, srcStep, rows, cols int),
+	exp func(dst, a []float32), selectScalar func(dst []float32, c []bool, a []float32, s float32),
+	epilogue func(run []float32, o, c int)) {
+	a := attended{batch: batch, heads: heads, l: l, s: s, depth: depth, values: values,
+		causal: causal != 0, rests: rests != 0, room: room, scale: scale[0], none: scale[1],
+		q: apart{qb, qh, ql}, k: apart{kb, kh, kl}, v: apart{vb, vh, vl}, y: apart{yb, yh, yl},
+		kGroup: kg, vGroup: vg, mask: apart{mb, mh, ml}, keys: ms}
+	f := strips{largest: largest, sum: sum, sub: subScalar, mul: mulScalar, exp: exp,
+		transpose: transpose, keep: selectScalar, kept: mask}
 	attend(part, parts, y, q, k, v, scratch, &a, &f, epilogue)
 }
 
@@ -172,7 +209,8 @@ func (a *attended) packValues(packed, v []float32) []float32 {
 func (a *attended) scores(p, q, keys []float32, rows, seen int) {
 	var zero [panel]float32
 	inf := float32(math.Inf(1))
-	t := tile{bias: zero[:], next: a.q.row, step: seen, outer: 1, middle: 1, depth: a.depth, low: -inf, high: inf}
+	t := tile{bias: zero[:], next: a.q.row, step: seen, outer: 1, middle: 1, depth: a.depth,
+		low: -inf, high: inf}
 	length := lengths(rows, tileRows)
 	for j := 0; j < seen; j += panel {
 		_, t.width = panelOf(a.s, j)

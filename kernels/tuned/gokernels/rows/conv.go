@@ -8,18 +8,22 @@ package rows
 // are packed: w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that
 // is enough, zero where there is no channel; bias is padded likewise. Results
 // are finished as Linear's are, c being a channel.
-func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
+func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb,
+	xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	ConvPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw, add, low, high, epilogue)
+	ConvPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run,
+		xb, xh, xw, add, low, high, epilogue)
 }
 
 // ConvPart does one of the parts that Conv's one step is divided into.
-func ConvPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
+func ConvPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+	dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
 	for b := range batch {
-		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
+			dw, runs, run, xh, xw)
 	}
 }
 
@@ -27,10 +31,13 @@ func ConvPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh,
 // any layout, fc, fh and fw being the steps of x over channels, rows and
 // columns: each is copied into scratch first. There it has gh rows, xh apart, of
 // which given columns are those of x.
-func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw,
+	runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		ConvGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+		ConvGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+			dh, dw, runs, run, xb, xh, xw,
 			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
 	}
 }
@@ -38,13 +45,16 @@ func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, 
 // ConvGatherPart does one of the parts that a step of ConvGather is divided
 // into: steps copy an image and convolve it in turn, and each begins when the one
 // before has ended.
-func ConvGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func ConvGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow,
+	kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	if step%2 == 1 {
 		f := finish{y, add, low, high}
 		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
+			dw, runs, run, xh, xw)
 		return
 	}
 	from := x[b*xb:]
@@ -82,8 +92,10 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 }
 
 // image convolves a share of one image into the results from o on.
-func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
-	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
+func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh,
+	sw, dh, dw, runs, run, xh, xw int) {
+	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw,
+		depth: run}
 	taps := kh * kw * cin
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)

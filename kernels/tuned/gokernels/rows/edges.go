@@ -17,15 +17,22 @@ package rows
 // channel; wRow and wCol are the rows of weights from tap to tap. bias is padded to
 // panels of 32. Results are yw apart from column to column and yc, which is 1, from
 // channel to channel, and finished as Linear's are.
-func ConvEdges(y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc int,
+func ConvEdges(y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw,
+	ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter,
+	wMiddle, wRow, wCol, yw, yc int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	ConvEdgesPart(0, 0, 1, y, x, w, bias, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc, add, low, high, epilogue)
+	ConvEdgesPart(0, 0, 1, y, x, w, bias, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh,
+		dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle,
+		wOuter, wMiddle, wRow, wCol, yw, yc, add, low, high, epilogue)
 }
 
 // ConvEdgesPart does one of the parts that ConvEdges's one step is divided into.
-func ConvEdgesPart(_, part, parts int, y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc int,
+func ConvEdgesPart(_, part, parts int, y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw,
+	kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw,
+	xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	e := edges{rows: edge{oh, ih, kh, sh, dh, ph, uh}, cols: edge{ow, iw, kw, sw, dw, pw, uw}, planar: planar == 1, flat: flat == 1, outer: outer, depth: depth, unit: unit,
+	e := edges{rows: edge{oh, ih, kh, sh, dh, ph, uh}, cols: edge{ow, iw, kw, sw, dw, pw, uw},
+		planar: planar == 1, flat: flat == 1, outer: outer, depth: depth, unit: unit,
 		xh: xh, xw: xw, wOuter: wOuter, wMiddle: wMiddle, wRow: wRow, wCol: wCol, yw: yw, yc: yc}
 	f := finish{y, add, low, high}
 	e.run(&f, epilogue, part, parts, x, w, bias, batch, groups, cout, taps, xb, xg, xOuter, xMiddle)
@@ -33,16 +40,24 @@ func ConvEdgesPart(_, part, parts int, y, x, w, bias []float32, batch, groups, c
 
 // ConvEdgesPlanes is ConvEdges for row-major results: yw is 1. Each is a run for the
 // epilogue.
-func ConvEdgesPlanes(y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc int,
+func ConvEdgesPlanes(y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw,
+	dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle,
+	wOuter, wMiddle, wRow, wCol, yw, yc int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	ConvEdgesPlanesPart(0, 0, 1, y, x, w, bias, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc, add, low, high, epilogue)
+	ConvEdgesPlanesPart(0, 0, 1, y, x, w, bias, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw,
+		dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter,
+		xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc, add, low, high, epilogue)
 }
 
 // ConvEdgesPlanesPart is to ConvEdgesPlanes what ConvEdgesPart is to ConvEdges.
-func ConvEdgesPlanesPart(_, part, parts int, y, x, w, bias []float32, batch, groups, cout, oh, ow, ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg, xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc int,
+func ConvEdgesPlanesPart(_, part, parts int, y, x, w, bias []float32, batch, groups, cout, oh, ow,
+	ih, iw, kh, kw, sh, sw, dh, dw, ph, pw, uh, uw, planar, flat, outer, depth, unit, taps, xb, xg,
+	xh, xw, xOuter, xMiddle, wOuter, wMiddle, wRow, wCol, yw, yc int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	e := edges{rows: edge{oh, ih, kh, sh, dh, ph, uh}, cols: edge{ow, iw, kw, sw, dw, pw, uw}, planar: planar == 1, flat: flat == 1, outer: outer, depth: depth, unit: unit,
-		xh: xh, xw: xw, wOuter: wOuter, wMiddle: wMiddle, wRow: wRow, wCol: wCol, yw: yw, yc: yc, turned: true}
+	e := edges{rows: edge{oh, ih, kh, sh, dh, ph, uh}, cols: edge{ow, iw, kw, sw, dw, pw, uw},
+		planar: planar == 1, flat: flat == 1, outer: outer, depth: depth, unit: unit,
+		xh: xh, xw: xw, wOuter: wOuter, wMiddle: wMiddle, wRow: wRow, wCol: wCol, yw: yw, yc: yc,
+		turned: true}
 	f := finish{y, add, low, high}
 	e.run(&f, epilogue, part, parts, x, w, bias, batch, groups, cout, taps, xb, xg, xOuter, xMiddle)
 }
@@ -94,7 +109,8 @@ type edges struct {
 }
 
 // run computes a part: of the panels, or of what is in each.
-func (s *edges) run(f *finish, e epilogue, part, parts int, x, w, bias []float32, batch, groups, cout, taps, xb, xg, xOuter, xMiddle int) {
+func (s *edges) run(f *finish, e epilogue, part, parts int, x, w, bias []float32, batch, groups,
+	cout, taps, xb, xg, xOuter, xMiddle int) {
 	wide := (cout + panel - 1) / panel * panel
 	whole, turn := groups*wide/panel >= parts, 0
 	turns, steps := 1, s.rows.out*((s.cols.out/s.cols.up+tileRows-1)/tileRows)*taps/s.rows.up
@@ -129,7 +145,8 @@ func (s *edges) run(f *finish, e epilogue, part, parts int, x, w, bias []float32
 						v = s.rows.from(p)
 						v.n = lengths(v.n, tileRows)
 						if whole || mine() {
-							s.row(f, e, &t, x[b*xb+g*xg:], packed, v, p, o+p*s.cols.out*s.yw, channel)
+							s.row(f, e, &t, x[b*xb+g*xg:], packed, v, p,
+								o+p*s.cols.out*s.yw, channel)
 						}
 					}
 				}

@@ -15,25 +15,30 @@ const (
 // and pw columns of them before it, given of its columns, and zeros around: planes
 // have gh rows, gw apart, in which every sw-th column is in one phase, phase
 // elements after the one before. Results are finished as Linear's are.
-func ConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
+func ConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih,
+	iw, ph, pw, given, gh, gw, phase int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		ConvFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
+		ConvFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+			dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
 	}
 }
 
 // ConvFewPart does one of the parts that a step of ConvFew is divided into: steps
 // copy an image and convolve it in turn, and each begins when the one before has
 // ended.
-func ConvFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
+func ConvFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh,
+	kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	if step%2 == 0 {
-		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given, gh, gw, phase)
+		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given,
+			gh, gw, phase)
 		return
 	}
 	f := finish{y, add, low, high}
-	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw, phases: sw, phase: phase, channels: cout}
+	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw,
+		phases: sw, phase: phase, channels: cout}
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -62,22 +67,27 @@ func ConvFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin
 
 // ConvFewPlanes is ConvFew for row-major results, whose channels are yc apart. The
 // epilogue's runs are neighbours in a plane, all of channel c.
-func ConvFewPlanes(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc int,
+func ConvFewPlanes(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh,
+	xb, ih, iw, ph, pw, given, gh, gw, phase, yc int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		ConvFewPlanesPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc, add, low, high, epilogue)
+		ConvFewPlanesPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh,
+			sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc, add, low, high, epilogue)
 	}
 }
 
 // ConvFewPlanesPart is to ConvFewPlanes what ConvFewPart is to ConvFew.
-func ConvFewPlanesPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc int,
+func ConvFewPlanesPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh,
+	ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	if step%2 == 0 {
-		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given, gh, gw, phase)
+		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given,
+			gh, gw, phase)
 		return
 	}
-	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw, phases: sw, phase: phase,
+	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw,
+		phases: sw, phase: phase,
 		channels: cout, step: yc, low: low, high: high}
 	length := fewLength(ow)
 	for p := oh * part / parts; p < oh*(part+1)/parts; p++ {
@@ -172,7 +182,8 @@ func (t *few) run() {
 	_ = t.w[:t.planes*t.rows*t.taps*fewChannels]
 	_ = t.bias[:fewChannels]
 	whole := (t.columns + fewLanes - 1) / fewLanes * fewLanes
-	_ = t.x[:(t.planes-1)*t.plane+(t.rows-1)*t.row+(min(t.taps, t.phases)-1)*t.phase+(t.taps-1)/t.phases+whole]
+	_ = t.x[:(t.planes-1)*t.plane+(t.rows-1)*t.row+(min(t.taps,
+		t.phases)-1)*t.phase+(t.taps-1)/t.phases+whole]
 	if !fewFast(t) {
 		t.plain()
 	}
@@ -228,7 +239,8 @@ func (t *few) plain() {
 			for r := range t.rows {
 				for k := range t.taps {
 					v := t.w[w]
-					for j, x := range t.x[p*t.plane+r*t.row+k%t.phases*t.phase+k/t.phases:][:len(sums)] {
+					for j, x := range t.x[p*t.plane+r*t.row+k%t.phases*t.phase+k/t.phases:][:len(
+						sums)] {
 						sums[j] += v * x
 					}
 					w += fewChannels

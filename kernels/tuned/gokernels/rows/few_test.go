@@ -22,16 +22,20 @@ type fewForm struct {
 // sums are exact, else within what rounding once or twice may make of them.
 func TestFew(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
-	for _, f := range append(fewForms(), fewForm{"few", fewChannels, fewLanes * fewVectors, 1, (*few).run}) {
+	for _, f := range append(fewForms(), fewForm{"few", fewChannels, fewLanes * fewVectors, 1,
+		(*few).run}) {
 		for i := range 2000 {
 			whole := i%2 == 0
-			k := &few{channels: 1 + r.IntN(f.channels), columns: f.unit * (1 + r.IntN(f.columns/f.unit)), planes: 1 + r.IntN(3), rows: 1 + r.IntN(3), taps: 1 + r.IntN(7),
+			k := &few{channels: 1 + r.IntN(f.channels), columns: f.unit *
+				(1 + r.IntN(f.columns/f.unit)), planes: 1 + r.IntN(3), rows: 1 + r.IntN(3),
+				taps:   1 + r.IntN(7),
 				phases: 1 + r.IntN(4), low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
 			k.step = k.columns + r.IntN(70)
 			k.phase = fewCols + k.taps + r.IntN(3)
 			k.row = k.phases*k.phase + r.IntN(3)
 			k.plane = k.rows*k.row + r.IntN(3)
-			k.x, k.w, k.bias = draw(r, k.planes*k.plane, whole), draw(r, k.planes*k.rows*k.taps*fewChannels, whole), draw(r, fewChannels, whole)
+			k.x, k.w, k.bias = draw(r, k.planes*k.plane, whole),
+				draw(r, k.planes*k.rows*k.taps*fewChannels, whole), draw(r, fewChannels, whole)
 			before := draw(r, fewChannels*k.step, whole)
 			if r.IntN(2) == 0 {
 				k.add = draw(r, len(before), whole)
@@ -49,8 +53,10 @@ func TestFew(t *testing.T) {
 			f.run(k)
 			for o, w := range want {
 				d := math.Abs(float64(w - got[o]))
-				if w != got[o] && (whole || !(d <= 1e-6*float64(k.planes*k.rows*k.taps+2))) && (w == w || got[o] == got[o]) {
-					t.Fatalf("%s: %d channels of %d columns, %dx%dx%d taps in %d phases: element %d is %g, not %g", f.name, k.channels, k.columns, k.planes, k.rows, k.taps, k.phases, o, got[o], w)
+				if w != got[o] && (whole || !(d <= 1e-6*float64(k.planes*k.rows*k.taps+2))) &&
+					(w == w || got[o] == got[o]) {
+					t.Fatalf(
+						"%s: %d channels of %d columns, %dx%dx%d taps in %d phases: element %d is %g, not %g", f.name, k.channels, k.columns, k.planes, k.rows, k.taps, k.phases, o, got[o], w)
 				}
 			}
 		}
@@ -66,7 +72,8 @@ func TestTurn(t *testing.T) {
 	}
 	for name, run := range forms {
 		for range 1000 {
-			k := &turn{channels: 1 + r.IntN(fewChannels), columns: 1 + r.IntN(fewCols), low: -1.5, high: 2, sums: draw(r, fewChannels*fewCols, false)}
+			k := &turn{channels: 1 + r.IntN(fewChannels), columns: 1 + r.IntN(fewCols), low: -1.5,
+				high: 2, sums: draw(r, fewChannels*fewCols, false)}
 			before := draw(r, k.channels*k.columns+5, false)
 			if r.IntN(2) == 0 {
 				k.add = draw(r, len(before), false)
@@ -79,7 +86,8 @@ func TestTurn(t *testing.T) {
 			run(k)
 			for o, w := range want {
 				if w != got[o] && (w == w || got[o] == got[o]) {
-					t.Fatalf("%s: %d channels of %d columns: element %d is %g, not %g", name, k.channels, k.columns, o, got[o], w)
+					t.Fatalf("%s: %d channels of %d columns: element %d is %g, not %g", name,
+						k.channels, k.columns, o, got[o], w)
 				}
 			}
 		}
@@ -116,23 +124,33 @@ func TestFewCheck(t *testing.T) {
 	}
 	n := fewLanes
 	whole := func() *few {
-		return &few{y: make([]float32, 8*n), x: make([]float32, 3+n), w: make([]float32, 4*8), bias: make([]float32, 8), add: make([]float32, 8*n),
+		return &few{y: make([]float32, 8*n), x: make([]float32, 3+n), w: make([]float32, 4*8),
+			bias: make([]float32, 8), add: make([]float32, 8*n),
 			step: n, columns: n, channels: 8, planes: 1, rows: 1, taps: 4, phases: 1}
 	}
 	whole().run()
 	for name, cut := range map[string]func(k *few){
-		"y": func(k *few) { k.y = k.y[: len(k.y)-1 : len(k.y)-1] }, "x": func(k *few) { k.x = k.x[: len(k.x)-1 : len(k.x)-1] },
-		"w": func(k *few) { k.w = k.w[:31:31] }, "bias": func(k *few) { k.bias = k.bias[:7:7] }, "add": func(k *few) { k.add = k.add[: len(k.add)-1 : len(k.add)-1] },
+		"y": func(k *few) { k.y = k.y[: len(k.y)-1 : len(k.y)-1] }, "x": func(k *few) {
+			k.x = k.x[: len(k.x)-1 : len(k.x)-1]
+		},
+		"w": func(k *few) { k.w = k.w[:31:31] }, "bias": func(k *few) {
+			k.bias = k.bias[:7:7]
+		}, "add": func(k *few) { k.add = k.add[: len(k.add)-1 : len(k.add)-1] },
 	} {
 		refused(name, func() { k := whole(); cut(k); k.run() })
 	}
 	across := func() *turn {
-		return &turn{sums: make([]float32, fewChannels*fewCols), y: make([]float32, 20*5), add: make([]float32, 20*5), columns: 20, channels: 5}
+		return &turn{sums: make([]float32, fewChannels*fewCols), y: make([]float32, 20*5),
+			add: make([]float32, 20*5), columns: 20, channels: 5}
 	}
 	across().run()
 	refused("y", func() { k := across(); k.y = k.y[:99:99]; k.run() })
 	refused("add", func() { k := across(); k.add = k.add[:99:99]; k.run() })
-	refused("sums", func() { k := across(); k.sums = k.sums[: len(k.sums)-1 : len(k.sums)-1]; k.run() })
+	refused("sums", func() {
+		k := across()
+		k.sums = k.sums[: len(k.sums)-1 : len(k.sums)-1]
+		k.run()
+	})
 }
 
 // turnForm is a way to turn sums.
@@ -145,7 +163,8 @@ type turnForm struct {
 // tiles of few channels: the best of many calls.
 func BenchmarkFew(b *testing.B) {
 	r := rand.New(rand.NewPCG(23, 24))
-	for _, n := range [][6]int{{3, 8, 48, 3, 2, 0}, {1, 6, 28, 5, 1, 2}, {3, 8, 24, 3, 1, 1}} { // input and output channels, size, taps, step, padding
+	// input and output channels, size, taps, step, padding
+	for _, n := range [][6]int{{3, 8, 48, 3, 2, 0}, {1, 6, 28, 5, 1, 2}, {3, 8, 24, 3, 1, 1}} {
 		cin, cout, out, taps, by, pad := n[0], n[1], n[2], n[3], n[4], n[5]
 		in, reach := out*by-pad*by/2, (out-1)*by+taps
 		if by == 1 {
@@ -154,15 +173,21 @@ func BenchmarkFew(b *testing.B) {
 		phase := (out+15)/16*16 + (taps-1)/by
 		gw := by * phase
 		given := min(in, reach-pad)
-		x, w, bias := draw(r, cin*in*in, false), draw(r, cin*taps*taps*panel, false), draw(r, panel, false)
+		x, w, bias := draw(r, cin*in*in, false), draw(r, cin*taps*taps*panel, false),
+			draw(r, panel, false)
 		y, scratch := make([]float32, cout*out*out), make([]float32, cin*reach*max(gw, reach))
 		for name, f := range map[string]func(){
 			"few": func() {
-				ConvFew(y, x, w, bias, scratch, 1, cin, cout, out, out, taps, taps, by, by, 1, len(x), in, in, pad, pad, given, reach, gw, phase, nil, 0, 6, nil)
+				ConvFew(y, x, w, bias, scratch, 1, cin, cout, out, out, taps, taps, by, by, 1,
+					len(x), in, in, pad, pad, given, reach, gw, phase, nil, 0, 6, nil)
 			},
-			"few copied": func() { phases(scratch, x, 0, reach, cin, by, in, in, pad, pad, given, reach, gw, phase) },
+			"few copied": func() {
+				phases(scratch, x, 0, reach, cin, by, in, in, pad, pad, given, reach, gw, phase)
+			},
 			"around": func() {
-				ConvAround(y, x, w, bias, scratch, 1, 1, cin, cout, out, out, cin, taps, taps, len(x), 0, reach*reach, reach, by*reach, by, cout, 1, cin, reach, reach, in, in, pad, pad, given, 1, 1, 1, nil, 0, 6, nil)
+				ConvAround(y, x, w, bias, scratch, 1, 1, cin, cout, out, out, cin, taps, taps,
+					len(x), 0, reach*reach, reach, by*reach, by, cout, 1, cin, reach, reach, in, in,
+					pad, pad, given, 1, 1, 1, nil, 0, 6, nil)
 			},
 		} {
 			b.Run(fmt.Sprintf("%dx%dx%d/%s", cin, out, cout, name), func(b *testing.B) {

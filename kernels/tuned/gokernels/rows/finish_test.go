@@ -46,7 +46,8 @@ func TestFinish(t *testing.T) {
 					sum += x[i*k+l] * weights[j*k+l]
 				}
 				if want := 2 * min(max(sum, -3), 7); y[i*n+j] != want || seen[i*n+j] != 1 {
-					t.Fatalf("n %d: result %d, %d is %g after %d epilogues, want %g", n, i, j, y[i*n+j], seen[i*n+j], want)
+					t.Fatalf("n %d: result %d, %d is %g after %d epilogues, want %g", n, i, j,
+						y[i*n+j], seen[i*n+j], want)
 				}
 			}
 		}
@@ -62,8 +63,10 @@ func TestInPlace(t *testing.T) {
 		x, w, bias := draw(r, 9*9*n, true), draw(r, 9*n, true), draw(r, n, true)
 		plain, y := make([]float32, 9*9*n), draw(r, 9*9*n, true)
 		before := append([]float32{}, y...)
-		Depthwise(plain, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, nil, low, high, nil)
-		Depthwise(y, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, y, low, high, nil)
+		Depthwise(plain, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, nil,
+			low, high, nil)
+		Depthwise(y, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, y,
+			low, high, nil)
 		for i, v := range before {
 			if y[i] != plain[i]+v {
 				t.Fatalf("%d channels: result %d is %g, want %g", n, i, y[i], plain[i]+v)

@@ -7,12 +7,14 @@ package rows
 // added; they are bounded by low and high; and the epilogue, if not nil, is
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
-func Linear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func Linear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	LinearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
 }
 
 // LinearPart does one of the parts that Linear's one step is divided into.
-func LinearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func LinearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
+	high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}

@@ -6,13 +6,15 @@ package rows
 // Results are finished as Linear's are.
 func Matmul(y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb, wk, wn int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	MatmulPart(0, 0, 1, y, x, w, scratch, batch, m, n, k, xb, xm, xk, wb, wk, wn, add, low, high, epilogue)
+	MatmulPart(0, 0, 1, y, x, w, scratch, batch, m, n, k, xb, xm, xk, wb, wk, wn, add, low,
+		high, epilogue)
 }
 
 // MatmulPart does one of the parts that Matmul's one step is divided into. Each has
 // its share of the scratch; if that is for fewer parts, there is nothing left for the
 // others to do.
-func MatmulPart(_, part, parts int, y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb, wk, wn int,
+func MatmulPart(_, part, parts int, y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb,
+	wk, wn int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	room := k * (panel + maxRows)
 	if k > 0 {
@@ -30,7 +32,8 @@ func MatmulPart(_, part, parts int, y, x, w, scratch []float32, batch, m, n, k, 
 	if xk != 1 {
 		t.x, t.next = lines, k
 	}
-	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m, 0, 0) // panels if they are even: parts that share rows pack all
+	// panels if they are even: parts that share rows pack all
+	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m, 0, 0)
 	for u := s.panels[0]; u < s.panels[1]; u += panel {
 		across := (n + panel - 1) / panel * panel
 		b, j := u/across, u%across

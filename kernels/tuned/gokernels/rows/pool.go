@@ -9,24 +9,31 @@ import "math"
 // and pw elements that do not count, and there are some behind it. The epilogue,
 // if not nil, is called on the channels of each result: o is the position of
 // run[0] in y and c its channel.
-func MaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	MaxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, epilogue)
+func MaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int,
+	epilogue func(run []float32, o, c int)) {
+	MaxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph,
+		pw, epilogue)
 }
 
 // MaxPoolPart does one of the parts that MaxPool's one step is divided into.
-func MaxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, epilogue)
+func MaxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh,
+	sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph},
+		axis{iw, ow, kw, sw, dw, pw}, epilogue)
 }
 
 // AvgPool is MaxPool for means, of taps that are neighbours. Sums are divided by
 // divisor; if it is 0, by how many elements a window sees; if it is negative, by
 // how many with the padding, which is as wide behind the image as before it.
-func AvgPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw, divisor int, epilogue func(run []float32, o, c int)) {
-	AvgPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw, divisor, epilogue)
+func AvgPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw, divisor int,
+	epilogue func(run []float32, o, c int)) {
+	AvgPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw,
+		divisor, epilogue)
 }
 
 // AvgPoolPart does one of the parts that AvgPool's one step is divided into.
-func AvgPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw, divisor int, epilogue func(run []float32, o, c int)) {
+func AvgPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh,
+	sw, ph, pw, divisor int, epilogue func(run []float32, o, c int)) {
 	kind := means
 	switch {
 	case divisor > 0:
@@ -34,13 +41,16 @@ func AvgPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh
 	case divisor < 0:
 		kind = paddedMeans
 	}
-	pool(part, parts, y, x, batch, channels, kind, divisor, axis{ih, oh, kh, sh, 1, ph}, axis{iw, ow, kw, sw, 1, pw}, epilogue)
+	pool(part, parts, y, x, batch, channels, kind, divisor, axis{ih, oh, kh, sh, 1, ph},
+		axis{iw, ow, kw, sw, 1, pw}, epilogue)
 }
 
 // pool computes one of so many parts of all rows.
-func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
+func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows,
+	cols axis, e epilogue) {
 	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
-	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor, 1}
+	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels,
+		channels, k, divisor, 1}
 	var ones, zero [panel]float32
 	for i := range ones {
 		ones[i] = 1
@@ -52,14 +62,17 @@ func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor 
 
 // MaxPoolPlanes is MaxPool for row-major images: of planes, each on its own. The
 // scratch holds a row. The epilogue's runs are rows of planes, of channel c.
-func MaxPoolPlanes(y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	MaxPoolPlanesPart(0, 0, 1, y, x, scratch, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, epilogue)
+func MaxPoolPlanes(y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw,
+	ph, pw int, epilogue func(run []float32, o, c int)) {
+	MaxPoolPlanesPart(0, 0, 1, y, x, scratch, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh,
+		dw, ph, pw, epilogue)
 }
 
 // MaxPoolPlanesPart does one of the parts that MaxPoolPlanes' one step is divided
 // into. Each has its share of the scratch; if that is for fewer parts, there is
 // nothing left for the others to do.
-func MaxPoolPlanesPart(_, part, parts int, y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+func MaxPoolPlanesPart(_, part, parts int, y, x, scratch []float32, batch, channels, ih, iw, oh, ow,
+	kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
 	parts = min(parts, len(scratch)/max(iw, 1))
 	if part >= parts {
 		return

@@ -13,7 +13,8 @@ type share struct {
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
 func divide(part, parts, cout, oh, ow, x, w int) share {
-	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
+		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
 	lines := oh
 	if oh < parts {
@@ -43,5 +44,6 @@ func even(n, parts int) bool { return n%parts == 0 || n > 4*parts }
 
 // tiles returns how many tiles the share has of a panel.
 func (s *share) tiles() int {
-	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) / max(s.length, 1))
+	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) /
+		max(s.length, 1))
 }

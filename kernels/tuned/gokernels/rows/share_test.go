@@ -12,7 +12,8 @@ import (
 func TestParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	low, high := float32(-3), float32(math.Inf(1))
-	for _, n := range []struct{ channels, size int }{{16, 1}, {40, 5}, {64, 9}, {96, 14}, {300, 3}} {
+	for _, n := range []struct{ channels, size int }{{16, 1}, {40, 5}, {64, 9}, {96, 14},
+		{300, 3}} {
 		c, size := n.channels, n.size
 		x, y := draw(r, 2*size*size*c, false), make([]float32, 2*size*size*c)
 		w, bias := draw(r, 9*c*(c+panel), false), draw(r, c+panel, false)
@@ -22,26 +23,34 @@ func TestParts(t *testing.T) {
 			do    func(step, part, parts int)
 		}{
 			"Conv": {1, func(step, part, parts int) {
-				ConvPart(step, part, parts, y, x, w, bias, 2, c, c, size, size, 1, 1, 1, 1, 1, 1, 1, c, size*size*c, size*c, c, add, low, high, nil)
+				ConvPart(step, part, parts, y, x, w, bias, 2, c, c, size, size, 1, 1, 1, 1, 1, 1, 1,
+					c, size*size*c, size*c, c, add, low, high, nil)
 			}},
 			"ConvGather": {4, func(step, part, parts int) {
-				ConvGatherPart(step, part, parts, y, x, w, bias, scratch, 2, c, c, size, size, 3, 3, 1, 1, 1, 1, 1, 3*c, size*size*c, (size+2)*c, c,
+				ConvGatherPart(step, part, parts, y, x, w, bias, scratch, 2, c, c, size, size, 3, 3,
+					1, 1, 1, 1, 1, 3*c, size*size*c, (size+2)*c, c,
 					size+2, size, 1, 1, size, 1, size*c, c, add, low, high, nil)
 			}},
 			"Depthwise": {1, func(step, part, parts int) {
-				DepthwisePart(step, part, parts, y, x, w, bias, 2, c, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, size*size*c, size*c, c, add, low, high, nil)
+				DepthwisePart(step, part, parts, y, x, w, bias, 2, c, c, size, size, size, size, 3,
+					3, 1, 1, 1, 1, 1, 1, size*size*c, size*c, c, add, low, high, nil)
 			}},
 			"MaxPool": {1, func(step, part, parts int) {
-				MaxPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, nil)
+				MaxPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1, 1,
+					1, 1, 1, nil)
 			}},
 			"MaxPoolPlanes": {1, func(step, part, parts int) {
-				MaxPoolPlanesPart(step, part, parts, y, x, scratch[:max(5, size)*size], 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, nil)
+				MaxPoolPlanesPart(step, part, parts, y, x, scratch[:max(5, size)*size], 2, c, size,
+					size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, nil)
 			}},
 			"Matmul": {1, func(step, part, parts int) {
-				MatmulPart(step, part, parts, y, x, w, make([]float32, 5*size*(panel+maxRows)), 2, c, size*size, size, c*size, 1, c, size*size*size, size*size, 1, add, low, high, nil)
+				MatmulPart(step, part, parts, y, x, w, make([]float32, 5*size*(panel+maxRows)), 2,
+					c, size*size, size, c*size, 1, c, size*size*size, size*size, 1, add,
+					low, high, nil)
 			}},
 			"AvgPool": {1, func(step, part, parts int) {
-				AvgPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1, 1, 1, 0, nil)
+				AvgPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1,
+					1, 1, 0, nil)
 			}},
 		} {
 			var want []float32
@@ -59,7 +68,9 @@ func TestParts(t *testing.T) {
 				}
 				for i, v := range y {
 					if math.Float32bits(v) != math.Float32bits(want[i]) || v != v {
-						t.Fatalf("%s, %d channels, %d×%d, %d parts: result %d is %g, in one part %g", name, c, size, size, parts, i, v, want[i])
+						t.Fatalf(
+							"%s, %d channels, %d×%d, %d parts: result %d is %g, in one part %g",
+							name, c, size, size, parts, i, v, want[i])
 					}
 				}
 			}
@@ -79,18 +90,21 @@ func TestWinogradParts(t *testing.T) {
 		across := (iw + side - 3) / (side - 2)
 		tiles := across * ((ih + side - 3) / (side - 2))
 		scratch := make([]float32, side*side*24*(c+panel))
-		Winograd(y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 12, add, low, high, nil)
+		Winograd(y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 12,
+			add, low, high, nil)
 		want := slices.Clone(y)
 		for _, parts := range []int{1, 2, 3, 5, 64} {
 			for i := range y {
 				y[i] = float32(math.NaN())
 			}
 			for part := parts - 1; part >= 0; part-- {
-				WinogradPart(0, part, parts, y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 24, add, low, high, nil)
+				WinogradPart(0, part, parts, y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih,
+					iw, 1, 1, across, tiles, 24, add, low, high, nil)
 			}
 			for i, v := range y {
 				if math.Float32bits(v) != math.Float32bits(want[i]) || v != v {
-					t.Fatalf("%d points, %d parts: result %d is %g, in one part %g", side*side, parts, i, v, want[i])
+					t.Fatalf("%d points, %d parts: result %d is %g, in one part %g", side*side,
+						parts, i, v, want[i])
 				}
 			}
 		}

@@ -81,7 +81,8 @@ func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last 
 // area computes the results of spans of rows and columns, from row p and column
 // q on, in tiles along one of them.
 func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v, h span) {
-	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh, xMiddle: s.cols.dilation * s.xw}
+	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh,
+		xMiddle: s.cols.dilation * s.xw}
 	switch s.kind {
 	case sums:
 		t.wOuter, t.wMiddle = s.cols.taps*s.lanes, s.lanes
@@ -92,7 +93,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 		s.over = s.elements(p, q, v, h)
 	}
 	if v.count*h.count > 0 {
-		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation, q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
+		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation,
+			q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
 		x = x[b*s.xb+top*s.xh+side*s.xw:]
 	}
 	o := ((b*s.rows.out+p)*s.cols.out + q) * s.channels
@@ -115,7 +117,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	}
 	t.next, t.step = xRow, oRow
 	// The middle loop runs along the tile's rows: they may see the same there.
-	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle, t.outer, t.xOuter, t.wOuter
+	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle,
+		t.outer, t.xOuter, t.wOuter
 	for i := 0; i < h.n; i += pixels {
 		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
 	}

@@ -36,15 +36,18 @@ var outside [panel]float32
 // some of the image's columns.
 func (s *slide) sweeps() bool {
 	c := &s.cols
-	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 && s.xw == s.channels &&
+	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 &&
+		s.xw == s.channels &&
 		(c.taps == sweepShort || c.taps == sweepLong) && c.dilation == 1 && c.stride <= 2 &&
 		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in
 }
 
 // sweep is run by sweeps.
 func (s *slide) sweep(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
-	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh, wRow: s.cols.taps * s.lanes,
-		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in, channels: s.channels, low: f.low, high: f.high}
+	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
+		wRow: s.cols.taps * s.lanes,
+		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
+		channels: s.channels, low: f.low, high: f.high}
 	length := lengths(s.cols.out, sweepMost)
 	for p := first; p < last; p++ {
 		top := p*s.rows.stride - s.rows.pad

@@ -42,16 +42,20 @@ func TestSweep(t *testing.T) {
 	for _, f := range sweepForms() {
 		for i := range 3000 {
 			whole := i%2 == 0
-			k := &sweep{count: 1 + r.IntN(sweepMost), rows: r.IntN(4), taps: []int{sweepShort, sweepLong}[r.IntN(2)], by: 1 + r.IntN(2), width: 1 + r.IntN(20),
-				channels: f.unit * (1 + r.IntN(80/f.unit)), none: outside[:], low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
-			k.first = 1 - k.taps + r.IntN(max(1, k.width-(k.count-1)*k.by+k.taps-1)) // each sees something
+			k := &sweep{count: 1 + r.IntN(sweepMost), rows: r.IntN(4), taps: []int{sweepShort,
+				sweepLong}[r.IntN(2)], by: 1 + r.IntN(2), width: 1 + r.IntN(20),
+				channels: f.unit * (1 + r.IntN(80/f.unit)), none: outside[:],
+				low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
+			// each sees something
+			k.first = 1 - k.taps + r.IntN(max(1, k.width-(k.count-1)*k.by+k.taps-1))
 			if k.first+(k.count-1)*k.by >= k.width {
 				continue
 			}
 			k.wNext = k.channels + r.IntN(3)
 			k.wRow = k.taps*k.wNext + r.IntN(3)
 			k.xRow = k.width*k.channels + r.IntN(3)
-			k.x, k.w, k.bias = draw(r, max(0, k.rows*k.xRow), whole), draw(r, k.rows*k.wRow, whole), draw(r, k.channels, whole)
+			k.x, k.w, k.bias = draw(r, max(0, k.rows*k.xRow), whole), draw(r, k.rows*k.wRow, whole),
+				draw(r, k.channels, whole)
 			before := draw(r, k.count*k.channels+5, whole)
 			if r.IntN(2) == 0 {
 				k.add = draw(r, len(before), whole)
@@ -69,9 +73,12 @@ func TestSweep(t *testing.T) {
 			f.run(k)
 			for o, w := range want {
 				d := math.Abs(float64(w - got[o]))
-				if w != got[o] && (whole || !(d <= 1e-6*float64(k.rows*k.taps+2))) && (w == w || got[o] == got[o]) {
-					t.Fatalf("%s: %d results of %d channels, %d rows of %d taps by %d, from pixel %d of %d on: element %d is %g, not %g",
-						f.name, k.count, k.channels, k.rows, k.taps, k.by, k.first, k.width, o, got[o], w)
+				if w != got[o] && (whole || !(d <= 1e-6*float64(k.rows*k.taps+2))) && (w == w ||
+					got[o] == got[o]) {
+					t.Fatalf(
+						"%s: %d results of %d channels, %d rows of %d taps by %d, from pixel %d of %d on: element %d is %g, not %g",
+						f.name, k.count, k.channels, k.rows, k.taps, k.by, k.first, k.width,
+						o, got[o], w)
 				}
 			}
 		}

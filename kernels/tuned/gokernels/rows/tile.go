@@ -218,7 +218,8 @@ func (t *tile) block(j int) tile {
 // aside returns t with unfinished sums, all of its width, for results.
 func (t *tile) aside(sums *[maxRows * panel]float32) tile {
 	part := *t
-	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)),
+		float32(math.Inf(1))
 	return part
 }
 

@@ -46,12 +46,15 @@ func largestForms() (out []form) {
 func BenchmarkProduct(b *testing.B) {
 	for _, f := range productForms() {
 		b.Run(f.name, func(b *testing.B) {
-			k := &tile{rows: f.rows, outer: 1, middle: 1, depth: 256, next: 256, width: 32, columns: 32, step: 32, high: 6,
-				y: make([]float32, 12*32), x: make([]float32, 12*256), w: make([]float32, 256*32), bias: make([]float32, 32)}
+			k := &tile{rows: f.rows, outer: 1, middle: 1, depth: 256, next: 256, width: 32,
+				columns: 32, step: 32, high: 6,
+				y: make([]float32, 12*32), x: make([]float32, 12*256), w: make([]float32, 256*32),
+				bias: make([]float32, 32)}
 			for b.Loop() {
 				f.run(k)
 			}
-			b.ReportMetric(2e-9*float64(k.rows*k.depth*k.width)*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+			b.ReportMetric(2e-9*float64(k.rows*k.depth*k.width)*float64(b.N)/b.Elapsed().Seconds(),
+				"GFLOP/s")
 		})
 	}
 }
@@ -68,7 +71,8 @@ func liftForms() (out []carryForm[lift]) {
 
 func landForms() (out []carryForm[land]) {
 	if level >= 1 {
-		out = append(out, bySide("land256", 8, landSix256, landFour256), carryForm[land]{"landBlocks", 1, landBlocks})
+		out = append(out, bySide("land256", 8, landSix256, landFour256),
+			carryForm[land]{"landBlocks", 1, landBlocks})
 	}
 	if level >= 2 {
 		out = append(out, bySide("land512", 1, landSix512, landFour512))
@@ -109,14 +113,17 @@ func BenchmarkSweep(b *testing.B) {
 	r := rand.New(rand.NewPCG(27, 28))
 	unit := sweepUnit
 	defer func() { sweepUnit = unit }()
-	for _, n := range [][4]int{{8, 48, 3, 1}, {16, 48, 3, 2}, {32, 24, 3, 1}, {64, 12, 3, 1}, {128, 6, 3, 1}, {256, 3, 3, 1}, {32, 112, 3, 1}, {96, 56, 3, 2}, {144, 28, 5, 1}, {240, 14, 5, 2}, {960, 7, 3, 1}} {
+	for _, n := range [][4]int{{8, 48, 3, 1}, {16, 48, 3, 2}, {32, 24, 3, 1}, {64, 12, 3, 1},
+		{128, 6, 3, 1}, {256, 3, 3, 1}, {32, 112, 3, 1}, {96, 56, 3, 2}, {144, 28, 5, 1},
+		{240, 14, 5, 2}, {960, 7, 3, 1}} {
 		channels, in, k, by := n[0], n[1], n[2], n[3]
 		out := (in + by - 1) / by
 		lanes := channels
 		for by == 1 && lanes < panel {
 			lanes += channels
 		}
-		x, y, w, bias := draw(r, in*in*channels, false), make([]float32, out*out*channels), draw(r, k*k*lanes, false), draw(r, lanes, false)
+		x, y, w, bias := draw(r, in*in*channels, false), make([]float32, out*out*channels),
+			draw(r, k*k*lanes, false), draw(r, lanes, false)
 		for _, way := range []string{"sweeps", "windows"} {
 			b.Run(fmt.Sprintf("%dx%dx%d by %d/%s", channels, in, k, by, way), func(b *testing.B) {
 				sweepUnit = unit
@@ -126,7 +133,8 @@ func BenchmarkSweep(b *testing.B) {
 				best := time.Duration(math.MaxInt64)
 				for b.Loop() {
 					start := time.Now()
-					Depthwise(y, x, w, bias, 1, channels, lanes, in, in, out, out, k, k, by, by, 1, 1, k/2, k/2, len(x), in*channels, channels, nil, 0, 6, nil)
+					Depthwise(y, x, w, bias, 1, channels, lanes, in, in, out, out, k, k, by, by, 1,
+						1, k/2, k/2, len(x), in*channels, channels, nil, 0, 6, nil)
 					best = min(best, time.Since(start))
 				}
 				b.ReportMetric(best.Seconds()*1e6, "best-µs")

@@ -35,7 +35,8 @@ type form struct {
 // sums and rounding once or twice may make of them.
 func compare(t *testing.T, r *rand.Rand, f form, plain func(*tile), whole, product bool) {
 	t.Helper()
-	k := &tile{rows: 1 + r.IntN(f.rows), outer: 1 + r.IntN(3), middle: 1 + r.IntN(3), low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
+	k := &tile{rows: 1 + r.IntN(f.rows), outer: 1 + r.IntN(3), middle: 1 + r.IntN(3),
+		low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
 	if product {
 		k.width = 16 << r.IntN(2)
 		k.columns = k.width - r.IntN(16)*r.IntN(2)
@@ -48,7 +49,8 @@ func compare(t *testing.T, r *rand.Rand, f form, plain func(*tile), whole, produ
 			k.wOuter = r.IntN(20) - k.middle*(k.depth*k.width+k.wMiddle)*r.IntN(2)
 		}
 		run := k.depth * k.width
-		k.w = draw(r, (k.outer-1)*(k.middle*(run+k.wMiddle)+k.wOuter)+(k.middle-1)*(run+k.wMiddle)+run, whole)
+		k.w = draw(r,
+			(k.outer-1)*(k.middle*(run+k.wMiddle)+k.wOuter)+(k.middle-1)*(run+k.wMiddle)+run, whole)
 		k.x = draw(r, k.rows*k.next+k.outer*k.xOuter, whole)
 	} else {
 		k.width = f.unit * (1 + r.IntN(80/f.unit))
@@ -93,7 +95,8 @@ func compare(t *testing.T, r *rand.Rand, f form, plain func(*tile), whole, produ
 		d := math.Abs(float64(w - got[i]))
 		terms := float64(k.outer*k.middle*max(k.depth, 1) + 2)
 		if w != got[i] && (whole || !(d <= 1e-6*terms)) && (w == w || got[i] == got[i]) {
-			t.Fatalf("%s: %d rows of %d from %dx%dx%d: element %d is %g, not %g", f.name, k.rows, k.width, k.outer, k.middle, k.depth, i, got[i], w)
+			t.Fatalf("%s: %d rows of %d from %dx%dx%d: element %d is %g, not %g", f.name, k.rows,
+				k.width, k.outer, k.middle, k.depth, i, got[i], w)
 		}
 	}
 }
@@ -128,13 +131,19 @@ func TestLargest(t *testing.T) {
 // A tile that reaches outside of its slices is refused, by assembly too.
 func TestCheck(t *testing.T) {
 	whole := func() *tile {
-		return &tile{rows: 2, next: 4, step: 32, outer: 1, middle: 1, depth: 4, width: 32, columns: 32,
-			y: make([]float32, 64), x: make([]float32, 8), w: make([]float32, 128), bias: make([]float32, 32), add: make([]float32, 64)}
+		return &tile{rows: 2, next: 4, step: 32, outer: 1, middle: 1, depth: 4, width: 32,
+			columns: 32,
+			y:       make([]float32, 64), x: make([]float32, 8), w: make([]float32, 128),
+			bias: make([]float32, 32), add: make([]float32, 64)}
 	}
 	product(whole())
 	for name, cut := range map[string]func(t *tile){
-		"y": func(t *tile) { t.y = t.y[:63:63] }, "x": func(t *tile) { t.x = t.x[:7:7] }, "w": func(t *tile) { t.w = t.w[:127:127] },
-		"bias": func(t *tile) { t.bias = t.bias[:31:31] }, "add": func(t *tile) { t.add = t.add[:63:63] },
+		"y": func(t *tile) { t.y = t.y[:63:63] }, "x": func(t *tile) {
+			t.x = t.x[:7:7]
+		}, "w": func(t *tile) { t.w = t.w[:127:127] },
+		"bias": func(t *tile) { t.bias = t.bias[:31:31] }, "add": func(t *tile) {
+			t.add = t.add[:63:63]
+		},
 	} {
 		func() {
 			defer func() {

@@ -12,14 +12,17 @@ import "math"
 // 16 wide where that is enough; bias is padded likewise. The scratch holds the values
 // at the points of block tiles, an even number, and sums for a panel. Results are
 // finished as Linear's are, c being a channel.
-func Winograd(y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block int,
+func Winograd(y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw,
+	across, tiles, block int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	WinogradPart(0, 0, 1, y, x, w, bias, scratch, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block, add, low, high, epilogue)
+	WinogradPart(0, 0, 1, y, x, w, bias, scratch, batch, side, cin, cout, ih, iw, oh, ow, ph, pw,
+		across, tiles, block, add, low, high, epilogue)
 }
 
 // WinogradPart does one of the parts that Winograd's one step is divided into: a
 // share of the tiles, by way of a share of the scratch.
-func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw, across, tiles, block int,
+func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, side, cin, cout, ih,
+	iw, oh, ow, ph, pw, across, tiles, block int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	sharers := min(parts, block/2)
 	if part >= sharers {
@@ -28,7 +31,8 @@ func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, s
 	begin, end := tiles*part/sharers, tiles*(part+1)/sharers
 	most := block / sharers / 2 * 2
 	f := finish{y, add, low, high}
-	g := carried{side: side, cin: cin, cout: cout, ih: ih, iw: iw, oh: oh, ow: ow, ph: ph, pw: pw, across: across}
+	g := carried{side: side, cin: cin, cout: cout, ih: ih, iw: iw, oh: oh, ow: ow, ph: ph, pw: pw,
+		across: across}
 	size := most * side * side * (cin + panel)
 	g.values = scratch[part*size:][:size]
 	g.sums = g.values[most*side*side*cin:]
@@ -60,7 +64,8 @@ func (g *carried) even() int { return g.count + g.count%2 }
 
 // lift carries the tiles of the block to the points.
 func (g *carried) lift(x []float32) {
-	t := lift{x: x[:g.ih*g.iw*g.cin], xh: g.iw * g.cin, xw: g.cin, channels: g.cin, step: g.even() * g.cin}
+	t := lift{x: x[:g.ih*g.iw*g.cin], xh: g.iw * g.cin, xw: g.cin, channels: g.cin,
+		step: g.even() * g.cin}
 	for i := range g.even() {
 		n := g.first + min(i, g.count-1)
 		t.tile(g.side, n/g.across*(g.side-2)-g.ph, n%g.across*(g.side-2)-g.pw, g.ih, g.iw)
@@ -75,7 +80,8 @@ func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j int) {
 	even, points := g.even(), g.side*g.side
 	height := evenly(even, tileRows)
 	columns, width := panelOf(g.cout, j)
-	t := tile{bias: zero[:], next: g.cin, step: panel, outer: 1, middle: 1, depth: g.cin, width: width, columns: width,
+	t := tile{bias: zero[:], next: g.cin, step: panel, outer: 1, middle: 1, depth: g.cin,
+		width: width, columns: width,
 		low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
 	// A point's products fetch the weights of the next one, or of the next panel's first.
 	first, size := j*points*g.cin, width*g.cin
@@ -92,7 +98,8 @@ func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j int) {
 			product(&t)
 		}
 	}
-	r := land{bias: bias[j:], from: even * panel, yh: g.ow * g.cout, yw: g.cout, channels: columns, low: f.low, high: f.high}
+	r := land{bias: bias[j:], from: even * panel, yh: g.ow * g.cout, yw: g.cout, channels: columns,
+		low: f.low, high: f.high}
 	for i := range g.count {
 		p, q := (g.first+i)/g.across*(g.side-2), (g.first+i)%g.across*(g.side-2)
 		r.rows, r.cols = min(g.side-2, g.oh-p), min(g.side-2, g.ow-q)
@@ -193,7 +200,8 @@ func atPoints(side int, d [6]float32) (r [6]float32) {
 	}
 	a, b := d[4]-2*d[2], d[3]-2*d[1]
 	e, f := d[4]-0.5*d[2], d[3]-0.5*d[1]
-	return [6]float32{d[0] + d[4] - 2.5*d[2], a + near*b, a - near*b, e + far*f, e - far*f, d[1] + d[5] - 2.5*d[3]}
+	return [6]float32{d[0] + d[4] - 2.5*d[2], a + near*b, a - near*b, e + far*f, e - far*f,
+		d[1] + d[5] - 2.5*d[3]}
 }
 
 // land takes a square of sums at points to results.

@@ -23,7 +23,8 @@ func TestLift(t *testing.T) {
 		for i := range 400 {
 			side := 4 + i%2*2
 			ih, iw, channels := 1+r.IntN(9), 1+r.IntN(9), f.unit*(1+r.IntN(3))
-			k := lift{x: draw(r, ih*iw*channels, false), xh: iw * channels, xw: channels, channels: channels, step: channels + r.IntN(3)}
+			k := lift{x: draw(r, ih*iw*channels, false), xh: iw * channels, xw: channels,
+				channels: channels, step: channels + r.IntN(3)}
 			before := draw(r, side*side*k.step, false)
 			want, got := slices.Clone(before), slices.Clone(before)
 			p, q := r.IntN(ih+side)-side, r.IntN(iw+side)-side
@@ -34,7 +35,8 @@ func TestLift(t *testing.T) {
 			f.run(&k, side)
 			for o, w := range want {
 				if !alike(w, got[o], 50) {
-					t.Fatalf("%s: square of %d at %d, %d of an image of %dx%d, %d channels: value %d is %g, not %g", f.name, side, p, q, ih, iw, channels, o, got[o], w)
+					t.Fatalf(
+						"%s: square of %d at %d, %d of an image of %dx%d, %d channels: value %d is %g, not %g", f.name, side, p, q, ih, iw, channels, o, got[o], w)
 				}
 			}
 		}
@@ -48,7 +50,8 @@ func TestLand(t *testing.T) {
 		for i := range 600 {
 			side := 4 + i%2*2
 			channels := f.unit * (1 + r.IntN(panel/f.unit))
-			k := land{from: panel + r.IntN(3), yw: channels + r.IntN(3), rows: 1 + r.IntN(side-2), cols: 1 + r.IntN(side-2), channels: channels,
+			k := land{from: panel + r.IntN(3), yw: channels + r.IntN(3), rows: 1 + r.IntN(side-2),
+				cols: 1 + r.IntN(side-2), channels: channels,
 				bias: draw(r, panel, false), low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
 			k.yh = (side-2)*k.yw + r.IntN(3)
 			k.m = draw(r, (side*side-1)*k.from+panel, false)
@@ -69,7 +72,9 @@ func TestLand(t *testing.T) {
 			f.run(&k, side)
 			for o, w := range want {
 				if !alike(w, got[o], 100) {
-					t.Fatalf("%s: square of %d, %dx%d results of %d channels: result %d is %g, not %g", f.name, side, k.rows, k.cols, channels, o, got[o], w)
+					t.Fatalf(
+						"%s: square of %d, %dx%d results of %d channels: result %d is %g, not %g",
+						f.name, side, k.rows, k.cols, channels, o, got[o], w)
 				}
 			}
 		}
@@ -110,7 +115,8 @@ func TestCarryCheck(t *testing.T) {
 		for _, p := range []int{0, -1} { // inside, and partly
 			size := side + p
 			up := func() *lift {
-				k := &lift{x: make([]float32, size*size*16), v: make([]float32, side*side*16), xh: size * 16, xw: 16, channels: 16, step: 16}
+				k := &lift{x: make([]float32, size*size*16), v: make([]float32, side*side*16),
+					xh: size * 16, xw: 16, channels: 16, step: 16}
 				k.tile(side, p, p, size, size)
 				return k
 			}
@@ -120,13 +126,17 @@ func TestCarryCheck(t *testing.T) {
 		}
 		back := func() *land {
 			n := (side - 2) * (side - 2) * 32
-			return &land{m: make([]float32, side*side*32), from: 32, y: make([]float32, n), add: make([]float32, n), bias: make([]float32, 32),
+			return &land{m: make([]float32, side*side*32), from: 32, y: make([]float32, n),
+				add: make([]float32, n), bias: make([]float32, 32),
 				yh: (side - 2) * 32, yw: 32, rows: side - 2, cols: side - 2, channels: 32}
 		}
 		back().run(side)
 		for name, cut := range map[string]func(k *land){
-			"m": func(k *land) { k.m = k.m[: len(k.m)-1 : len(k.m)-1] }, "y": func(k *land) { k.y = k.y[: len(k.y)-1 : len(k.y)-1] },
-			"add": func(k *land) { k.add = k.add[: len(k.add)-1 : len(k.add)-1] }, "bias": func(k *land) { k.bias = k.bias[:31:31] },
+			"m": func(k *land) { k.m = k.m[: len(k.m)-1 : len(k.m)-1] }, "y": func(k *land) {
+				k.y = k.y[: len(k.y)-1 : len(k.y)-1]
+			},
+			"add":  func(k *land) { k.add = k.add[: len(k.add)-1 : len(k.add)-1] },
+			"bias": func(k *land) { k.bias = k.bias[:31:31] },
 		} {
 			refused(name, func() { k := back(); cut(k); k.run(side) })
 		}
@@ -137,7 +147,8 @@ func TestCarryCheck(t *testing.T) {
 // plain sums, and the ways to points and back. Times are the best of many calls.
 func BenchmarkWinograd(b *testing.B) {
 	r := rand.New(rand.NewPCG(15, 16))
-	for _, n := range [][2]int{{16, 32}, {32, 16}, {64, 8}, {64, 56}, {128, 28}, {256, 14}, {512, 7}} {
+	for _, n := range [][2]int{{16, 32}, {32, 16}, {64, 8}, {64, 56}, {128, 28}, {256, 14},
+		{512, 7}} {
 		c, size := n[0], n[1]
 		timed := func(name string, f func()) {
 			b.Run(fmt.Sprintf("%d/%dx%d/%s", c, size, size, name), func(b *testing.B) {
@@ -150,14 +161,16 @@ func BenchmarkWinograd(b *testing.B) {
 				b.ReportMetric(best.Seconds()*1e6, "best-µs")
 			})
 		}
-		x, y, bias := draw(r, size*size*c, false), make([]float32, size*size*c), make([]float32, c+panel)
+		x, y, bias := draw(r, size*size*c, false), make([]float32, size*size*c),
+			make([]float32, c+panel)
 		w := draw(r, 36*c*c, false)
 		scratch := make([]float32, max(12*36*(c+panel), (size+2)*(size+2)*c))
 		for _, side := range []int{6, 4} {
 			across := (size + side - 3) / (side - 2)
 			tiles := across * across
 			timed(fmt.Sprintf("side %d", side), func() {
-				Winograd(y, x, w, bias, scratch, 1, side, c, c, size, size, size, size, 1, 1, across, tiles, 12, nil, 0, 1, nil)
+				Winograd(y, x, w, bias, scratch, 1, side, c, c, size, size, size, size, 1, 1,
+					across, tiles, 12, nil, 0, 1, nil)
 			})
 			up := lift{xh: size * c, xw: c, x: x, channels: c, step: 12 * c}
 			timed(fmt.Sprintf("side %d, to points", side), func() {
@@ -181,7 +194,8 @@ func BenchmarkWinograd(b *testing.B) {
 			})
 		}
 		timed("plain", func() {
-			ConvGather(y, x, w, bias, scratch, 1, c, c, size, size, 3, 3, 1, 1, 1, 1, 1, 3*c, size*size*c, (size+2)*c, c,
+			ConvGather(y, x, w, bias, scratch, 1, c, c, size, size, 3, 3, 1, 1, 1, 1, 1, 3*c,
+				size*size*c, (size+2)*c, c,
 				size+2, size, 1, 1, size, 1, size*c, c, nil, 0, 1, nil)
 		})
 	}

@@ -63,7 +63,8 @@ func (o *writer) few() {
 		o.op("VLD1 (R15), [V4.S4]")
 		for i := range fewMost {
 			for j := range n {
-				o.word(fmt.Sprintf("FMLA by element %d", i), 0x4f801000|uint32(i&1)<<21|uint32(i>>1)<<11, sum(i, j), j, 4)
+				o.word(fmt.Sprintf("FMLA by element %d", i), 0x4f801000|uint32(i&1)<<21|uint32(
+					i>>1)<<11, sum(i, j), j, 4)
 			}
 		}
 		o.op("ADD $4, R14")

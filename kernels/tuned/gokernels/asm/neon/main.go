@@ -41,7 +41,8 @@ func (o *writer) scaled(field, r int) {
 // word is an instruction that the assembler does not know, on vectors d, n and
 // m of four numbers.
 func (o *writer) word(name string, code uint32, d, n, m int) {
-	o.op("WORD $0x%08x // %s V%d, V%d, V%d", code|uint32(m)<<16|uint32(n)<<5|uint32(d), name, d, n, m)
+	o.op("WORD $0x%08x // %s V%d, V%d, V%d", code|uint32(m)<<16|uint32(n)<<5|uint32(d),
+		name, d, n, m)
 }
 
 func sum(i, j int) int { return 8 + i*vecs + j }

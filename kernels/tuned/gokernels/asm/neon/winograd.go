@@ -21,7 +21,8 @@ const (
 	fmax, fmin       = 0x4e20f400, 0x4ea0f400
 )
 
-var names = map[uint32]string{fadd: "FADD", fsub: "FSUB", fmul: "FMUL", fmla: "FMLA", fmls: "FMLS", fmax: "FMAX", fmin: "FMIN"}
+var names = map[uint32]string{fadd: "FADD", fsub: "FSUB", fmul: "FMUL", fmla: "FMLA", fmls: "FMLS",
+	fmax: "FMAX", fmin: "FMIN"}
 
 func (o *writer) vector(code uint32, d, n, m int) { o.word(names[code], code, d, n, m) }
 

@@ -19,7 +19,8 @@ type key struct {
 // threes are the instructions on two operands; the assembler takes the second
 // first. Largest and smallest give the second if they are not ordered, as C.
 var threes = map[key]func(...operand.Op){
-	{expr.OpAdd, ir.Float32}: VADDPS, {expr.OpSub, ir.Float32}: VSUBPS, {expr.OpMul, ir.Float32}: VMULPS, {expr.OpDiv, ir.Float32}: VDIVPS,
+	{expr.OpAdd, ir.Float32}: VADDPS, {expr.OpSub, ir.Float32}: VSUBPS,
+	{expr.OpMul, ir.Float32}: VMULPS, {expr.OpDiv, ir.Float32}: VDIVPS,
 	{expr.OpMax, ir.Float32}: VMAXPS, {expr.OpMin, ir.Float32}: VMINPS,
 	{expr.OpAdd, ir.Int32}: VPADDD, {expr.OpSub, ir.Int32}: VPSUBD, {expr.OpMul, ir.Int32}: VPMULLD,
 	{expr.OpMax, ir.Int32}: VPMAXSD, {expr.OpMin, ir.Int32}: VPMINSD,
@@ -31,8 +32,10 @@ var roundings = map[expr.Op]int{expr.OpRound: 0, expr.OpFloor: 9, expr.OpCeil: 1
 
 // Predicates of comparisons: of floats, and of ints where there are masks.
 var (
-	floatOrder = map[expr.Op]int{expr.OpEq: 0x00, expr.OpNe: 0x04, expr.OpLt: 0x11, expr.OpLe: 0x12, expr.OpGt: 0x1e, expr.OpGe: 0x1d}
-	intOrder   = map[expr.Op]int{expr.OpEq: 0, expr.OpNe: 4, expr.OpLt: 1, expr.OpLe: 2, expr.OpGt: 6, expr.OpGe: 5}
+	floatOrder = map[expr.Op]int{expr.OpEq: 0x00, expr.OpNe: 0x04, expr.OpLt: 0x11, expr.OpLe: 0x12,
+		expr.OpGt: 0x1e, expr.OpGe: 0x1d}
+	intOrder = map[expr.Op]int{expr.OpEq: 0, expr.OpNe: 4, expr.OpLt: 1, expr.OpLe: 2,
+		expr.OpGt: 6, expr.OpGe: 5}
 )
 
 // inst writes an instruction and returns the register of its result.
@@ -85,7 +88,8 @@ func (e *emitter) inst(i inst) reg.Register {
 			panic(fmt.Sprintf("%s: a cast from %s", e.name, i.from))
 		}
 		VCVTDQ2PS(e.arg(i.args[0]), v)
-	case key2(expr.OpFloor, ir.Float32), key2(expr.OpCeil, ir.Float32), key2(expr.OpTrunc, ir.Float32), key2(expr.OpRound, ir.Float32):
+	case key2(expr.OpFloor, ir.Float32), key2(expr.OpCeil, ir.Float32),
+		key2(expr.OpTrunc, ir.Float32), key2(expr.OpRound, ir.Float32):
 		if e.wide() {
 			VRNDSCALEPS(operand.U8(roundings[i.op]), e.arg(i.args[0]), v)
 		} else {
@@ -158,7 +162,8 @@ func (e *emitter) boolean(i inst) reg.Register {
 		}
 		return e.not(e.arg(i.args[0]))
 	}
-	masks := map[expr.Op]func(k1, k2, k3 operand.Op){expr.OpAnd: KANDW, expr.OpOr: KORW, expr.OpXor: KXORW}
+	masks := map[expr.Op]func(k1, k2, k3 operand.Op){
+		expr.OpAnd: KANDW, expr.OpOr: KORW, expr.OpXor: KXORW}
 	if e.wide() {
 		k := K()
 		masks[i.op](e.arg(i.args[1]), e.arg(i.args[0]), k)

@@ -24,7 +24,8 @@ func (o *neon) op(format string, args ...any) { fmt.Fprintf(o, "\t"+format+"\n",
 
 // word is an instruction on vectors d, n and m.
 func (o *neon) word(name string, code uint32, d, n, m int) {
-	o.op("WORD $0x%08x // %s V%d, V%d, V%d", code|uint32(m)<<16|uint32(n)<<5|uint32(d), name, d, n, m)
+	o.op("WORD $0x%08x // %s V%d, V%d, V%d", code|uint32(m)<<16|uint32(n)<<5|uint32(d),
+		name, d, n, m)
 }
 
 func (o *neon) take() int {
@@ -56,23 +57,32 @@ var (
 		name string
 		code uint32
 	}{
-		{expr.OpAdd, ir.Float32}: {"FADD", 0x4e20d400}, {expr.OpSub, ir.Float32}: {"FSUB", 0x4ea0d400},
-		{expr.OpMul, ir.Float32}: {"FMUL", 0x6e20dc00}, {expr.OpDiv, ir.Float32}: {"FDIV", 0x6e20fc00},
-		{expr.OpAdd, ir.Int32}: {"ADD", 0x4ea08400}, {expr.OpSub, ir.Int32}: {"SUB", 0x6ea08400}, {expr.OpMul, ir.Int32}: {"MUL", 0x4ea09c00},
+		{expr.OpAdd, ir.Float32}: {"FADD", 0x4e20d400}, {expr.OpSub, ir.Float32}: {"FSUB",
+			0x4ea0d400},
+		{expr.OpMul, ir.Float32}: {"FMUL", 0x6e20dc00}, {expr.OpDiv, ir.Float32}: {"FDIV",
+			0x6e20fc00},
+		{expr.OpAdd, ir.Int32}: {"ADD", 0x4ea08400}, {expr.OpSub, ir.Int32}: {"SUB", 0x6ea08400},
+		{expr.OpMul, ir.Int32}: {"MUL", 0x4ea09c00},
 		{expr.OpMax, ir.Int32}: {"SMAX", 0x4ea06400}, {expr.OpMin, ir.Int32}: {"SMIN", 0x4ea06c00},
-		{expr.OpAnd, ir.Int32}: {"AND", 0x4e201c00}, {expr.OpOr, ir.Int32}: {"ORR", 0x4ea01c00}, {expr.OpXor, ir.Int32}: {"EOR", 0x6e201c00},
-		{expr.OpAnd, ir.Bool}: {"AND", 0x4e201c00}, {expr.OpOr, ir.Bool}: {"ORR", 0x4ea01c00}, {expr.OpXor, ir.Bool}: {"EOR", 0x6e201c00},
+		{expr.OpAnd, ir.Int32}: {"AND", 0x4e201c00}, {expr.OpOr, ir.Int32}: {"ORR", 0x4ea01c00},
+		{expr.OpXor, ir.Int32}: {"EOR", 0x6e201c00},
+		{expr.OpAnd, ir.Bool}:  {"AND", 0x4e201c00}, {expr.OpOr, ir.Bool}: {"ORR", 0x4ea01c00},
+		{expr.OpXor, ir.Bool}: {"EOR", 0x6e201c00},
 	}
 	neonTwo = map[key]struct {
 		name string
 		code uint32
 	}{
-		{expr.OpNeg, ir.Float32}: {"FNEG", 0x6ea0f800}, {expr.OpAbs, ir.Float32}: {"FABS", 0x4ea0f800}, {expr.OpSqrt, ir.Float32}: {"FSQRT", 0x6ea1f800},
-		{expr.OpRound, ir.Float32}: {"FRINTN", 0x4e218800}, {expr.OpFloor, ir.Float32}: {"FRINTM", 0x4e219800},
-		{expr.OpCeil, ir.Float32}: {"FRINTP", 0x4ea18800}, {expr.OpTrunc, ir.Float32}: {"FRINTZ", 0x4ea19800},
+		{expr.OpNeg, ir.Float32}: {"FNEG", 0x6ea0f800}, {expr.OpAbs, ir.Float32}: {"FABS",
+			0x4ea0f800}, {expr.OpSqrt, ir.Float32}: {"FSQRT", 0x6ea1f800},
+		{expr.OpRound, ir.Float32}: {"FRINTN", 0x4e218800}, {expr.OpFloor, ir.Float32}: {"FRINTM",
+			0x4e219800},
+		{expr.OpCeil, ir.Float32}: {"FRINTP", 0x4ea18800}, {expr.OpTrunc, ir.Float32}: {"FRINTZ",
+			0x4ea19800},
 		{expr.OpNeg, ir.Int32}: {"NEG", 0x6ea0b800}, {expr.OpAbs, ir.Int32}: {"ABS", 0x4ea0b800},
 		{expr.OpNot, ir.Int32}: {"NOT", 0x6e205800}, {expr.OpNot, ir.Bool}: {"NOT", 0x6e205800},
-		{expr.OpCast, ir.Float32}: {"SCVTF", 0x4e21d800}, {expr.OpCast, ir.Int32}: {"FCVTZS", 0x4ea1b800},
+		{expr.OpCast, ir.Float32}: {"SCVTF", 0x4e21d800}, {expr.OpCast, ir.Int32}: {"FCVTZS",
+			0x4ea1b800},
 	}
 	neonOrder = map[ir.DType]map[expr.Op]uint32{
 		ir.Float32: {expr.OpEq: 0x4e20e400, expr.OpGe: 0x6e20e400, expr.OpGt: 0x6ea0e400},
@@ -133,7 +143,8 @@ func (o *neon) body(one bool) {
 		seen := map[int]bool{}
 		for _, a := range i.args {
 			a = home[a]
-			if r := o.reg[a]; o.last[a] == k && !seen[a] && r != 31 && prog.insts[a].op != expr.OpConst {
+			if r := o.reg[a]; o.last[a] == k && !seen[a] && r != 31 &&
+				prog.insts[a].op != expr.OpConst {
 				seen[a] = true
 				o.free = append(o.free, r)
 			}
@@ -289,9 +300,11 @@ func writeNEON(p primitive) string {
 		for k, bits := range o.consts {
 			table += fmt.Sprintf("DATA %sTable<>+%d(SB)/4, $0x%08x\n", name, 4*k, bits)
 		}
-		table = "\n" + table + fmt.Sprintf("GLOBL %sTable<>(SB), RODATA|NOPTR, $%d\n", name, 4*len(o.consts))
+		table = "\n" + table + fmt.Sprintf("GLOBL %sTable<>(SB), RODATA|NOPTR, $%d\n", name,
+			4*len(o.consts))
 	}
-	return fmt.Sprintf("\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, p.signature(), name, offset) + head + load + o.String() + table
+	return fmt.Sprintf("\n// func %s%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, p.signature(), name,
+		offset) + head + load + o.String() + table
 }
 
 // arm64 is the assembly file of all primitives.

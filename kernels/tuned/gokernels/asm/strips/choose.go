@@ -83,9 +83,13 @@ func chooseAMD64(prims []primitive) string {
 	var b strings.Builder
 	b.WriteString(generated + "//go:build !purego\n\npackage strip\n\n" + level)
 	for _, p := range prims {
-		fmt.Fprintf(&b, "// %s is %s with vectors, or reports that there are none or nothing to do.\n", p.name, p.doc)
-		fmt.Fprintf(&b, "func %s%s bool {\nif %s || level == 0 {\nreturn false\n}\n", p.name, p.signature(), p.empty())
-		fmt.Fprintf(&b, "if level == 2 {\n%[1]sAVX512(%[2]s)\n} else {\n%[1]sAVX2(%[2]s)\n}\nreturn true\n}\n\n", p.name, p.operands())
+		fmt.Fprintf(&b,
+			"// %s is %s with vectors, or reports that there are none or nothing to do.\n",
+			p.name, p.doc)
+		fmt.Fprintf(&b, "func %s%s bool {\nif %s || level == 0 {\nreturn false\n}\n", p.name,
+			p.signature(), p.empty())
+		fmt.Fprintf(&b,
+			"if level == 2 {\n%[1]sAVX512(%[2]s)\n} else {\n%[1]sAVX2(%[2]s)\n}\nreturn true\n}\n\n", p.name, p.operands())
 	}
 	fmt.Fprintf(&b, `// transposeF32 is Transpose of whole blocks with vectors, or reports that there
 // are none or nothing to do.
@@ -117,7 +121,8 @@ func truncMulAddAVX2(dst, a []float32, b, c []float64)
 
 `)
 	for _, name := range []string{"largest", "smallest"} {
-		fmt.Fprintf(&b, `// %[1]sF32 returns the %[1]s element, NaN if there is one, with vectors; false if
+		fmt.Fprintf(&b,
+			`// %[1]sF32 returns the %[1]s element, NaN if there is one, with vectors; false if
 // there are none, or if the order of elements matters: among zeros the first is
 // taken.
 func %[1]sF32(a []float32) (x float32, ok bool) {
@@ -144,10 +149,13 @@ func %[1]sF32AVX2(a []float32) float32
 // chooseARM64 is the Go file that declares the assembly of arm64.
 func chooseARM64(prims []primitive) string {
 	var b strings.Builder
-	b.WriteString(generated + "//go:build !purego\n\npackage strip\n\n// level is that of NEON, which every machine has. Only tests write it.\nvar level = 1\n\n")
+	b.WriteString(generated +
+		"//go:build !purego\n\npackage strip\n\n// level is that of NEON, which every machine has. Only tests write it.\nvar level = 1\n\n")
 	for _, p := range prims {
-		fmt.Fprintf(&b, "// %s is %s with vectors, or reports that there is nothing to do.\n", p.name, p.doc)
-		fmt.Fprintf(&b, "func %s%s bool {\nif %s || level == 0 {\nreturn false\n}\n%sNEON(%s)\nreturn true\n}\n\n", p.name, p.signature(), p.empty(), p.name, p.operands())
+		fmt.Fprintf(&b, "// %s is %s with vectors, or reports that there is nothing to do.\n",
+			p.name, p.doc)
+		fmt.Fprintf(&b,
+			"func %s%s bool {\nif %s || level == 0 {\nreturn false\n}\n%sNEON(%s)\nreturn true\n}\n\n", p.name, p.signature(), p.empty(), p.name, p.operands())
 		fmt.Fprintf(&b, "//go:noescape\nfunc %sNEON%s\n\n", p.name, p.signature())
 	}
 	b.WriteString(without)
@@ -207,7 +215,9 @@ func chooseNone(prims []primitive) string {
 	b.WriteString(generated + "//go:build (!amd64 && !arm64) || purego\n\npackage strip\n\n")
 	for _, p := range prims {
 		_, types, _ := strings.Cut(p.signature(), "(")
-		fmt.Fprintf(&b, "// %s reports that there are no vectors.\nfunc %s(%s bool { return false }\n\n", p.name, p.name, types)
+		fmt.Fprintf(&b,
+			"// %s reports that there are no vectors.\nfunc %s(%s bool { return false }\n\n",
+			p.name, p.name, types)
 	}
 	b.WriteString(without)
 	return b.String()

@@ -12,13 +12,16 @@ func rescale() {
 	TEXT("truncMulAddAVX2", NOSPLIT, "func(dst, a []float32, b, c []float64)")
 	Doc("truncMulAddAVX2 is TruncMulAdd with AVX2 for a multiple of 8 elements.")
 	dst, n := Load(Param("dst").Base(), GP64()), Load(Param("dst").Len(), GP64())
-	a, b, c := Load(Param("a").Base(), GP64()), Load(Param("b").Base(), GP64()), Load(Param("c").Base(), GP64())
+	a, b, c := Load(Param("a").Base(), GP64()), Load(Param("b").Base(), GP64()),
+		Load(Param("c").Base(), GP64())
 	i := GP64()
 	XORQ(i, i)
 	Label("rescale")
 	for half := range 2 {
 		x, nan := YMM(), YMM()
-		wide := func(r reg.Register) operand.Mem { return operand.Mem{Base: r, Index: i, Scale: 8, Disp: 32 * half} }
+		wide := func(r reg.Register) operand.Mem {
+			return operand.Mem{Base: r, Index: i, Scale: 8, Disp: 32 * half}
+		}
 		VCVTPS2PD(operand.Mem{Base: a, Index: i, Scale: 4, Disp: 16 * half}, x)
 		VMULPD(wide(b), x, x)
 		VADDPD(wide(c), x, x)

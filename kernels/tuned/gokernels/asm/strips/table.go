@@ -43,7 +43,9 @@ type two = func(a, b *expr.Expr) *expr.Expr
 // orNaN is the second of two operands if it is better than the first or no
 // number.
 func orNaN(better two) two {
-	return func(a, b *expr.Expr) *expr.Expr { return expr.Select(expr.Or(better(b, a), expr.Ne(b, b)), b, a) }
+	return func(a, b *expr.Expr) *expr.Expr {
+		return expr.Select(expr.Or(better(b, a), expr.Ne(b, b)), b, a)
+	}
 }
 
 // table returns all primitives that work element by element.
@@ -76,7 +78,8 @@ func table() ([]primitive, error) {
 	for _, u := range []struct {
 		name string
 		f    func(*expr.Expr) *expr.Expr
-	}{{"neg", expr.Neg}, {"abs", expr.Abs}, {"sqrt", expr.Sqrt}, {"floor", expr.Floor}, {"ceil", expr.Ceil}, {"trunc", expr.Trunc}, {"round", expr.Round}} {
+	}{{"neg", expr.Neg}, {"abs", expr.Abs}, {"sqrt", expr.Sqrt}, {"floor", expr.Floor},
+		{"ceil", expr.Ceil}, {"trunc", expr.Trunc}, {"round", expr.Round}} {
 		doc := upper(u.name)
 		if u.name == "abs" {
 			doc = "AbsFloat"
@@ -100,7 +103,8 @@ func table() ([]primitive, error) {
 	add(of("throughUint8", "ThroughUint8", through(ir.Uint8, a), varA))
 	for _, name := range functions {
 		fn := math.Func(name, ir.Float32)
-		add(primitive{name: name, fn: fn, math: true, scalar: []bool{false}, doc: "the function " + fn.Name + " of kernels/math"})
+		add(primitive{name: name, fn: fn, math: true, scalar: []bool{false}, doc: "the function " +
+			fn.Name + " of kernels/math"})
 	}
 	for i := range out {
 		prog, err := flatten(out[i].fn)
@@ -116,7 +120,8 @@ func table() ([]primitive, error) {
 // through is x truncated to an integer of 8 bits and converted back: to one of
 // 32 bits first, the smallest where x does not fit, of which the low 8 bits stay.
 func through(d ir.DType, x *expr.Expr) *expr.Expr {
-	n := expr.Select(expr.Lt(x, expr.Float(ir.Float32, 0x1p31)), expr.Cast(ir.Int32, x), expr.Int(ir.Int32, -1<<31))
+	n := expr.Select(expr.Lt(x, expr.Float(ir.Float32, 0x1p31)), expr.Cast(ir.Int32, x),
+		expr.Int(ir.Int32, -1<<31))
 	if d == ir.Int8 {
 		bits := expr.Int(ir.Int32, 24)
 		return expr.Cast(ir.Float32, expr.Shr(expr.Shl(n, bits), bits))
@@ -127,6 +132,7 @@ func through(d ir.DType, x *expr.Expr) *expr.Expr {
 // functions are those of kernels/math that have vector forms of their own: all
 // of one argument but those with integers of 64 bits and those that need more
 // than AVX2's 16 registers.
-var functions = []string{"exp", "exp2", "expm1", "log", "log2", "log10", "sigmoid", "rsqrt", "sinh", "cosh", "tanh", "asin", "acos", "atan", "erf", "erfc"}
+var functions = []string{"exp", "exp2", "expm1", "log", "log2", "log10", "sigmoid", "rsqrt", "sinh",
+	"cosh", "tanh", "asin", "acos", "atan", "erf", "erfc"}
 
 func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
