@@ -63,10 +63,11 @@ func WantBound(size sym.Expr) string {
 		// as torch.export calls numbers that it finds in tensors
 		if strings.HasPrefix(s.Name, "u") {
 			words = append(words,
-				fmt.Sprintf("say in the model torch._check(%s <= …) of the number that %[1]s is",
-					s.Name))
+				fmt.Sprintf("say in the model torch._check(%s <= …) of the number that %[1]s is, "+
+					"or give --bound=%[1]s=N", s.Name))
 		} else {
-			words = append(words, fmt.Sprintf("export it with torch.export.Dim(%q, max=…)", s.Name))
+			words = append(words, fmt.Sprintf("export it with torch.export.Dim(%q, max=…), "+
+				"or give --bound=%[1]s=N", s.Name))
 		}
 	}
 	return strings.Join(words, ", ")

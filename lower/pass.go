@@ -20,6 +20,8 @@ type Context struct {
 	Whole func(c *ops.Call) bool
 	// Checked says that an index out of range is an error: see CheckIndices.
 	Checked bool
+	// Bounds are upper bounds of sizes by the names of symbols: see BoundSizes.
+	Bounds map[string]int64
 	// Speed says that time counts more than the space that constants take.
 	Speed bool
 	// Done, if not nil, ends a pipeline with eval.ErrStopped soon after it is closed.

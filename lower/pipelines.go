@@ -4,6 +4,7 @@ package lower
 // around parts of the graph, regions that capture what they read, no in-place
 // operators; only then it shows which state several methods share.
 var Functional = Pipeline{
+	BoundSizes,
 	InlineWrappers,
 	Capture,
 	CheckRecords,

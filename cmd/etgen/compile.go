@@ -2,6 +2,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +22,7 @@ type compileFlags struct {
 	strict                 bool
 	warn                   func(error)
 	checked                bool
+	bounds                 map[string]int64
 	cmd                    *cobra.Command
 }
 
@@ -37,6 +41,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
 	flags.BoolVar(&f.checked, "checked", false,
 		"of C, Go and --via=eval: an index out of range is an error, as in PyTorch; without, the nearest element is taken")
+	flags.StringToInt64Var(&f.bounds, "bound", nil,
+		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; memory is planned for N, and a call with more is refused")
 	fixed(cmd, "target", compile.Targets()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
@@ -57,6 +63,9 @@ func (f *compileFlags) generator() string {
 	if f.checked {
 		text += " --checked"
 	}
+	for _, name := range slices.Sorted(maps.Keys(f.bounds)) {
+		text += fmt.Sprintf(" --bound=%s=%d", name, f.bounds[name])
+	}
 	return text
 }
 
@@ -76,7 +85,7 @@ func (f *compileFlags) ignored(where string, names ...string) error {
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
 		Generator: f.generator(), Threads: f.threads,
-		Checked: f.checked, Warn: f.warn, Strict: f.strict}
+		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
 	if err := compile.CheckTarget(f.target); err != nil {
 		return opt, usageError("--target: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/lower"
 )
 
 // The exit codes.
@@ -59,7 +60,7 @@ func modelError(err error) error {
 		return nil
 	}
 	code := exitModel
-	if isA[*way.InputError](err) || isA[*c.NameError](err) {
+	if isA[*way.InputError](err) || isA[*c.NameError](err) || isA[*lower.BoundError](err) {
 		code = exitUsage
 	} else if isA[*toolchain.MissingError](err) {
 		code = exitOther

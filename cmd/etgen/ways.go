@@ -14,17 +14,21 @@ const wayNames = "c, go, rt, rt-optimize, eval"
 // unheard returns an error if the user set a flag that none of the ways heeds. Model
 // is what they run, "" if it is several.
 func (f *compileFlags) unheard(model string, vias ...string) error {
+	names := []string{"target", "optimize", "threads", "plan", "bound"}
 	heeds := map[string]bool{}
 	for _, via := range vias {
 		switch {
 		case via == "c" || via == "go":
-			heeds["target"], heeds["optimize"], heeds["threads"], heeds["plan"] = true,
-				true, true, true
-		case via != "eval" && (model == "" || !record.IsProgram(model)): // written as a .pte first
-			heeds["plan"] = true
+			for _, name := range names {
+				heeds[name] = true
+			}
+		case via == "eval":
+			heeds["bound"] = true
+		case model == "" || !record.IsProgram(model): // written as a .pte first
+			heeds["plan"], heeds["bound"] = true, true
 		}
 	}
-	for _, name := range []string{"target", "optimize", "threads", "plan"} {
+	for _, name := range names {
 		if heeds[name] {
 			continue
 		}

@@ -45,6 +45,8 @@ type Options struct {
 	Threads int
 	// Checked makes an index out of range an error, in C and Go.
 	Checked bool
+	// Bounds are upper bounds of sizes by their names: see lower.BoundSizes.
+	Bounds map[string]int64
 	// DivideAll divides small kernels too: for tests.
 	DivideAll bool
 	// Probes makes an instrumented copy, of C and Go: see the printers' options.
@@ -73,7 +75,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Speed: opt.Lang != "pte" &&
+	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds, Speed: opt.Lang != "pte" &&
 		opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
 	switch {
 	case opt.Lang == "pte":

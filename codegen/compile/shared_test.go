@@ -39,7 +39,7 @@ func TestRecordsAreRight(t *testing.T) {
 			}
 			defer closer.Close()
 			files++
-			err = lower.Functional[:3].Run(&lower.Context{Table: ops.Standard()}, p, nil)
+			err = lower.Functional[:4].Run(&lower.Context{Table: ops.Standard()}, p, nil)
 			expected := slices.ContainsFunc(mistaken, func(w string) bool {
 				return strings.HasSuffix(filepath.ToSlash(path), w)
 			})

@@ -140,24 +140,5 @@ func declare(m *ir.Method, most map[*sym.Symbol]int64) {
 		}
 		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) { return now[s].Expr(), true })
 	}
-	m.Graph.Walk(func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			for _, v := range n.Outputs {
-				if v == nil {
-					continue
-				}
-				v.Type.Expr = renamed(v.Type.Expr)
-				for i := range v.Type.Sizes {
-					v.Type.Sizes[i] = renamed(v.Type.Sizes[i])
-					v.Type.Strides[i] = renamed(v.Type.Strides[i])
-				}
-			}
-		}
-		for _, v := range g.Inputs {
-			for i := range v.Type.Sizes {
-				v.Type.Sizes[i] = renamed(v.Type.Sizes[i])
-				v.Type.Strides[i] = renamed(v.Type.Strides[i])
-			}
-		}
-	})
+	m.MapSizes(renamed)
 }
