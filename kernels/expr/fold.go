@@ -10,11 +10,13 @@ import (
 // fold returns e, or its value if all its operands are constants and it has
 // one.
 func fold(e *Expr) *Expr {
-	vals := make([]Value, len(e.Args))
-	for i, a := range e.Args {
+	for _, a := range e.Args {
 		if a.Op != OpConst {
 			return e
 		}
+	}
+	vals := make([]Value, len(e.Args))
+	for i, a := range e.Args {
 		vals[i] = Value{I: a.Int, F: a.Float}
 	}
 	v, err := Apply(e.Op, e.DType, e.Args[0].DType, vals...)

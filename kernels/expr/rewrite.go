@@ -35,10 +35,11 @@ func SubstIndex(e *Expr, m Subst) *Expr {
 	return newRewriter(m, nil, false).expr(e)
 }
 
-// SubstFresh is SubstIndex with new variables for every reduction, so that
-// what m brings in is not captured.
-func SubstFresh(e *Expr, m Subst) *Expr {
-	return newRewriter(m, nil, true).expr(e)
+// RewriteFresh is SubstIndex and Rewrite at once, with new variables for every
+// reduction, so that what m brings in is not captured. What m brings in is not
+// rewritten.
+func RewriteFresh(e *Expr, m Subst, f func(*Expr) *Expr) *Expr {
+	return newRewriter(m, f, true).expr(e)
 }
 
 // rewriter rewrites below one set of bound variables; outer rewrites the
@@ -74,33 +75,40 @@ func (r *rewriter) expr(e *Expr) *Expr {
 	return out
 }
 
+// rebuild returns e with its parts rewritten, e itself if they all stay.
 func (r *rewriter) rebuild(e *Expr) *Expr {
-	c := *e
 	inner := r
+	idx, coords, vars, args := e.Idx, e.Coords, e.Vars, e.Args
 	changed := false
 	switch e.Op {
 	case OpIndex:
-		c.Idx = r.index(e.Idx)
-		changed = !c.Idx.Equal(e.Idx)
+		idx = r.index(e.Idx)
+		changed = !idx.Equal(e.Idx)
 	case OpLoad, OpLocal:
 		if slices.ContainsFunc(e.Coords, func(x sym.Expr) bool { return x.AnySymbol(r.changes) }) {
-			c.Coords = r.indices(e.Coords)
-			changed = !slices.EqualFunc(c.Coords, e.Coords, sym.Expr.Equal)
+			coords = r.indices(e.Coords)
+			changed = !slices.EqualFunc(coords, e.Coords, sym.Expr.Equal)
 		}
 	case OpReduce:
-		inner, c.Vars = r.under(e.Vars)
+		inner, vars = r.under(e.Vars)
 		changed = inner != r
 	}
-	if len(e.Args) > 0 {
-		c.Args = make([]*Expr, len(e.Args))
-		for i, a := range e.Args {
-			c.Args[i] = inner.expr(a)
-			changed = changed || c.Args[i] != a
+	copied := false
+	for i, a := range e.Args {
+		x := inner.expr(a)
+		if x == a {
+			continue
 		}
+		if !copied {
+			args, copied = slices.Clone(e.Args), true
+		}
+		args[i] = x
 	}
-	if !changed {
+	if !changed && !copied {
 		return e
 	}
+	c := *e
+	c.Idx, c.Coords, c.Vars, c.Args = idx, coords, vars, args
 	return &c
 }
 

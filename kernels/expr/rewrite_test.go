@@ -36,13 +36,15 @@ func TestFree(t *testing.T) {
 	}
 }
 
+func same(e *expr.Expr) *expr.Expr { return e }
+
 // Sharing survives rewriting, below reductions with renamed variables too.
 func TestRewriteShares(t *testing.T) {
 	i := sym.NewVar("i", sym.Int(4))
 	costly := expr.Sqrt(expr.At(1, f32, i.Expr()))
 	r := sym.NewVar("r", sym.Int(3))
 	e := expr.Add(expr.Sum([]*sym.Symbol{r}, expr.Mul(expr.At(0, f32, r.Expr()), costly)), costly)
-	out := expr.SubstFresh(e, expr.Subst{i: sym.Int(2)})
+	out := expr.RewriteFresh(e, expr.Subst{i: sym.Int(2)}, same)
 	inside := out.Args[0].Args[0].Args[1]
 	if inside != out.Args[1] || inside == costly {
 		t.Errorf("%v lost sharing", out)
@@ -50,7 +52,7 @@ func TestRewriteShares(t *testing.T) {
 	if out.Args[0].Vars[0] == r {
 		t.Errorf("the variable was not renamed")
 	}
-	if same := expr.Rewrite(e, func(e *expr.Expr) *expr.Expr { return e }); same != e {
+	if expr.Rewrite(e, same) != e {
 		t.Errorf("a rewrite without changes copied")
 	}
 }
@@ -77,7 +79,7 @@ func TestFreshCapture(t *testing.T) {
 			if e.Op != expr.OpLoad || e.Buf != 0 {
 				return e
 			}
-			return expr.SubstFresh(body, expr.Subst{i: e.Coords[0]})
+			return expr.RewriteFresh(body, expr.Subst{i: e.Coords[0]}, same)
 		})
 	}
 	outer := inlined(expr.Sum([]*sym.Symbol{j}, expr.At(0, f32, j.Expr())), body)

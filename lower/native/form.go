@@ -32,18 +32,10 @@ type fused struct {
 func (b *builder) fuse(f *form) (*fused, error) {
 	fu := &fuser{b: b, out: &fused{tensor: f.tensor}, memo: map[fusedAt]*expr.Expr{},
 		seen: map[*form]bool{}}
-	body := fu.inlined(f, f.tensor.Body)
-	fu.out.tensor.Body = expr.Simplify(renumber(body, fromFinal, fromFinal))
+	fu.out.tensor.Body = expr.Simplify(expr.Rewrite(f.tensor.Body, fu.inline(f)))
 	fu.origins(f)
 	return fu.out, fu.err
 }
-
-// finalBase separates, while an expression is put together, final operand numbers
-// from those of the node whose expression is gone through: what computes a
-// data-dependent index is in the coordinates that a node's expression is given.
-const finalBase = 1 << 30
-
-func fromFinal(k int) int { return k - finalBase }
 
 // fuser puts one fused expression together.
 type fuser struct {
@@ -60,21 +52,20 @@ type fusedAt struct {
 	coords string
 }
 
-// inlined returns an expression of f in the numbering of what is put together,
-// with operands inlined.
-func (fu *fuser) inlined(f *form, e *expr.Expr) *expr.Expr {
-	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		switch {
-		case e.Op != expr.OpScalar && e.Op != expr.OpLoad || e.Buf >= finalBase:
-		case e.Op == expr.OpScalar:
+// inline returns what takes a node of f's expression to the numbering of what is
+// put together, with operands inlined.
+func (fu *fuser) inline(f *form) func(*expr.Expr) *expr.Expr {
+	return func(e *expr.Expr) *expr.Expr {
+		switch e.Op {
+		case expr.OpScalar:
 			n := *e
-			n.Buf = finalBase + add(&fu.out.scalars, f.call.Scalars()[e.Buf])
+			n.Buf = add(&fu.out.scalars, f.call.Scalars()[e.Buf])
 			return &n
-		default:
+		case expr.OpLoad:
 			return fu.load(f.call.Operands()[e.Buf], e)
 		}
 		return e
-	})
+	}
 }
 
 // load returns what stands for a load of v.
@@ -85,7 +76,7 @@ func (fu *fuser) load(v *ir.Value, e *expr.Expr) *expr.Expr {
 			return t.Body
 		}
 		n := *e
-		n.Buf = finalBase + add(&fu.out.args, v)
+		n.Buf = add(&fu.out.args, v)
 		return &n
 	}
 	t := sub.tensor
@@ -102,7 +93,7 @@ func (fu *fuser) load(v *ir.Value, e *expr.Expr) *expr.Expr {
 	for i, s := range t.Vars {
 		m[s] = e.Coords[i]
 	}
-	x := fu.inlined(sub, expr.SubstFresh(t.Body, m))
+	x := expr.RewriteFresh(t.Body, m, fu.inline(sub))
 	fu.memo[key] = x
 	return x
 }
@@ -132,8 +123,12 @@ func renumber(e *expr.Expr, operand, scalar func(int) int) *expr.Expr {
 		default:
 			return e
 		}
+		k := f(e.Buf)
+		if k == e.Buf {
+			return e
+		}
 		n := *e
-		n.Buf = f(e.Buf)
+		n.Buf = k
 		return &n
 	})
 }
