@@ -23,8 +23,10 @@ type Window struct{ In, Out, Stride, Reach, Pad int64 }
 // numbers that are known.
 func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 	cv := convolutionOf(&Request{Call: c})
-	if bytes := int8Of(&Request{Call: c, Target: t}); bytes != nil && !bytes.linear {
-		cv = &bytes.convolution
+	if cv == nil {
+		if bytes := int8Of(&Request{Call: c, Target: t}); bytes != nil && !bytes.linear {
+			cv = &bytes.convolution
+		}
 	}
 	if cv == nil || !cv.batch.Is(1) || len(c.Outs[0].Sizes) != 4 {
 		return w, false
@@ -46,13 +48,12 @@ func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 
 // Bands returns the instances that compute the results of in band by band, or
 // nil if its kernel cannot, or would take the sum of some result in another
-// order. r is what in was selected for.
-func Bands(in *Instance, r *Request, bands []Rows) []*Instance {
-	whole, ok := WindowOf(r.Call, r.Target)
+// order. r is what in was selected for, and whole its window.
+func Bands(in *Instance, whole Window, r *Request, bands []Rows) []*Instance {
 	if in.Kernel.ScalarBands && (r.Target.Lang != "c" || in.Tile.Vector) {
 		return nil
 	}
-	if !ok || r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {
+	if r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {
 		return nil
 	}
 	made := map[Rows]*Instance{}

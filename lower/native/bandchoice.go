@@ -1,7 +1,9 @@
 package native
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -33,6 +35,7 @@ type sparer struct {
 	runs    []run
 	least   int64   // bytes held by what is in no run
 	time    float64 // of all calls that are in one, whole
+	kinds   map[string]int
 	partial map[partKey]float64
 }
 
@@ -45,8 +48,9 @@ type run struct {
 	before, after int64 // bytes held around its image before it, and its result after it
 }
 
+// partKey is some rows of a convolution.
 type partKey struct {
-	of   *Call
+	kind int
 	rows tuned.Rows
 }
 
@@ -55,7 +59,8 @@ type partKey struct {
 // with somewhat more, the quickest choice within it is planned, and that with the
 // least product of arena and time is taken.
 func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) error {
-	s := &sparer{b: b, uses: inUseOf(b.m.Body), partial: map[partKey]float64{}}
+	s := &sparer{b: b, uses: inUseOf(b.m.Body), kinds: map[string]int{},
+		partial: map[partKey]float64{}}
 	s.sums()
 	s.findRuns(made, users)
 	if len(s.runs) == 0 {
@@ -134,6 +139,7 @@ func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int
 		if !ok {
 			continue
 		}
+		l.kind = s.kind(&l)
 		if n := len(s.runs); n > 0 {
 			r := &s.runs[n-1]
 			if r.first+len(r.links) == i && follows(r.links[len(r.links)-1].call, l.call, users) {
@@ -145,6 +151,27 @@ func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int
 		s.time += l.instructions
 		s.runs = append(s.runs, run{first: i, links: []link{l}})
 	}
+}
+
+// kind numbers calls whose kernels, windows, integers and types are equal: they
+// differ in what weights are.
+func (s *sparer) kind(l *link) int {
+	in := l.call.Kernel.Tuned
+	var key strings.Builder
+	fmt.Fprint(&key, in.Kernel.Name, l.facts.call.Op.Name(), l.window, in.Tile)
+	for _, p := range in.Params {
+		key.WriteString(" " + p.Value.Key())
+	}
+	for _, v := range l.facts.call.Operands() {
+		key.WriteString(" " + v.Type.String())
+		fmt.Fprint(&key, s.b.orders[v])
+	}
+	n, known := s.kinds[key.String()]
+	if !known {
+		n = len(s.kinds)
+		s.kinds[key.String()] = n
+	}
+	return n
 }
 
 // outside returns of what is held by each statement that of those in no run.
@@ -211,7 +238,7 @@ func (s *sparer) choices(r *run) (list []choice) {
 				continue
 			}
 			for height := int64(1); height <= highestBand; height++ {
-				p := newBands(chain, height)
+				p := s.b.divisions.bands(chain, height)
 				if p == nil {
 					continue
 				}
@@ -291,13 +318,13 @@ func (s *sparer) more(p *bands) (sum float64, ok bool) {
 }
 
 // part returns the instructions of the instance that makes some rows of a call; !ok
-// if there is none.
+// if there is none. They are the same for all calls of a kind.
 func (s *sparer) part(c *banding, rows tuned.Rows) (instructions float64, ok bool) {
-	key := partKey{c.call, rows}
+	key := partKey{c.kind, rows}
 	instructions, known := s.partial[key]
 	if !known {
 		instructions = noPart
-		if list := tuned.Bands(c.call.Kernel.Tuned, s.b.request(c.facts),
+		if list := tuned.Bands(c.call.Kernel.Tuned, c.window, s.b.request(c.facts),
 			[]tuned.Rows{rows}); list != nil {
 			instructions = list[0].Instructions()
 		}
@@ -321,7 +348,7 @@ func (s *sparer) body(parts [][]*choice) []Stmt {
 			chain := r.links[c.from:c.end]
 			var p *bands
 			if c.height > 0 {
-				p = newBands(chain, c.height)
+				p = s.b.divisions.bands(chain, c.height)
 			}
 			if p == nil || !p.instances(s.b) {
 				for _, l := range chain {

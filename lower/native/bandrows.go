@@ -14,7 +14,14 @@ type bands struct {
 
 // banding is how one call of a chain is made in bands.
 type banding struct {
-	link
+	*link
+	*portion
+	parts []*tuned.Instance // by band
+}
+
+// portion is what the bands of a chain are of one of its calls. It is the same in
+// all chains of equal windows.
+type portion struct {
 	// Rows of the result that there are after each band.
 	ends []int64
 	// Of the result's window, which the next call reads: in band i the rows from
@@ -22,7 +29,6 @@ type banding struct {
 	// stand in the window behind halo rows, and these behind lead rows, which the
 	// first band alone needs.
 	share, base, halo, lead int64
-	parts                   []*tuned.Instance // by band
 }
 
 // newBands divides chain in bands of so many rows of its last result, or returns
@@ -37,7 +43,7 @@ func newBands(chain []link, height int64) *bands {
 	for j := len(chain) - 1; j >= 0; j-- {
 		w := chain[j].window
 		c := &p.calls[j]
-		c.link, c.share, c.base = chain[j], share, after-share
+		c.link, c.portion = &chain[j], &portion{share: share, base: after - share}
 		for i := range p.number {
 			end := min(w.Out, after+i*share)
 			if end <= 0 || end == w.Out && i < p.number-2 || i > 0 && end <= c.ends[i-1] &&

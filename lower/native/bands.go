@@ -34,6 +34,8 @@ type link struct {
 	call   *Call
 	facts  *facts
 	window tuned.Window
+	alike  int  // a number for its window
+	kind   int  // and for its kernel, where sparer asks
 	planes bool // the channels of its image are planes
 
 	movable      bool         // as movable says
@@ -104,7 +106,7 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 		return l, false
 	}
 	in := c.Kernel.Tuned
-	return link{call: c, facts: f, window: w, planes: b.orders[f.call.Value("input")] == nil,
+	return link{call: c, facts: f, window: w, alike: b.divisions.number(w), planes: b.orders[f.call.Value("input")] == nil,
 		movable: movable(in), moving: moving(in), instructions: in.Instructions()}, true
 }
 
@@ -161,7 +163,7 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 	}
 	if forced := b.opt.Bands; forced > 0 {
 		for height := int64(forced); height < last; height++ {
-			if p := newBands(chain, height); p != nil && (b.opt.sparing || !p.small()) &&
+			if p := b.divisions.bands(chain, height); p != nil && (b.opt.sparing || !p.small()) &&
 				p.instances(b) {
 				return p, float64(len(chain))
 			}
@@ -178,7 +180,7 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 	}
 	var choices []choice
 	for height := int64(1); height < last; height++ {
-		if p := newBands(chain, height); p != nil && !p.small() {
+		if p := b.divisions.bands(chain, height); p != nil && !p.small() {
 			if g := b.opt.Target.Gain(p.cost()); g > 0 {
 				choices = append(choices, choice{p, g})
 			}
@@ -260,7 +262,7 @@ func (p *bands) instances(b *builder) bool {
 				list = append(list, rows)
 			}
 		}
-		if c.parts = tuned.Bands(c.call.Kernel.Tuned, b.request(c.facts), list); c.parts == nil {
+		if c.parts = b.divisions.parts(b, c.link, list); c.parts == nil {
 			return false
 		}
 	}

@@ -79,6 +79,8 @@ type builder struct {
 	mutable map[*ir.Value]bool       // these, and those that other methods may write
 	ports   *taken                   // names of inputs, once there are packed ones
 
+	divisions *divisions
+
 	block *[]Stmt
 }
 
@@ -94,7 +96,7 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		apart: map[*ir.Node]bool{},
 		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, given: map[*expr.Var]bool{},
-		mutable: map[*ir.Value]bool{},
+		mutable: map[*ir.Value]bool{}, divisions: newDivisions(),
 	}
 }
 
