@@ -66,6 +66,8 @@ type checker struct {
 	back     []facts      // for each Loop: what comes round over its back edge
 	cells    []cell       // by root
 	log      []change     // of them
+	listed   []int        // by root: when since listed it last
+	asked    int          // how often since was asked
 	intact   *intact
 	changed  bool // some back grew in this round
 	final    bool // nothing grows any more: report

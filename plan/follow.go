@@ -22,6 +22,7 @@ func (c *checker) follow() {
 		}
 	}
 	c.back = make([]facts, len(c.regions))
+	c.listed = make([]int, len(c.problem.Buffers))
 	for {
 		c.changed = false
 		c.cells, c.log = make([]cell, len(c.problem.Buffers)), nil
@@ -34,7 +35,13 @@ func (c *checker) follow() {
 	}
 }
 
-// facts are cells by root, those that a part of the program changes.
+// fact is the cell of a root that a part of the program changes.
+type fact struct {
+	root BufferID
+	cell cell
+}
+
+// facts are cells by root.
 type facts map[BufferID]cell
 
 // change is an entry of the log.
@@ -52,13 +59,17 @@ func (c *checker) set(root BufferID, to cell) {
 	}
 }
 
-// since returns the cells that were changed since the log had mark entries.
-func (c *checker) since(mark int) facts {
-	f := facts{}
+// since returns the cells that were changed since the log had mark entries, each
+// once.
+func (c *checker) since(mark int) (list []fact) {
+	c.asked++
 	for _, ch := range c.log[mark:] {
-		f[ch.root] = c.cells[ch.root]
+		if c.listed[ch.root] != c.asked {
+			c.listed[ch.root] = c.asked
+			list = append(list, fact{ch.root, c.cells[ch.root]})
+		}
 	}
-	return f
+	return list
 }
 
 // undo goes back to where the log had mark entries.
@@ -95,7 +106,7 @@ func (c *checker) region(r int) {
 		c.arms(c.children[r])
 		return
 	}
-	s, leave := reg.First, facts(nil)
+	s, leave := reg.First, []fact(nil)
 	for _, child := range c.children[r] {
 		sub := c.regions[child]
 		for ; s < sub.First; s++ {
@@ -116,15 +127,16 @@ func (c *checker) region(r int) {
 	if c.back[r] == nil {
 		c.back[r] = facts{}
 	}
-	for root, f := range c.since(before) {
-		if to := join(c.back[r][root], f); to != c.back[r][root] {
-			c.back[r][root] = to
+	for _, f := range c.since(before) {
+		was := c.back[r][f.root]
+		if to := join(was, f.cell); to != was {
+			c.back[r][f.root] = to
 			c.changed = true
 		}
 	}
 	c.undo(before)
-	for root, f := range leave {
-		c.set(root, f)
+	for _, f := range leave {
+		c.set(f.root, f.cell)
 	}
 }
 
@@ -134,7 +146,10 @@ func (c *checker) arms(regions []int) {
 	after := make([]facts, len(regions))
 	for i, arm := range regions {
 		c.region(arm)
-		after[i] = c.since(mark)
+		after[i] = facts{}
+		for _, f := range c.since(mark) {
+			after[i][f.root] = f.cell
+		}
 		c.undo(mark)
 	}
 	joined := facts{}
