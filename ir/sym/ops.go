@@ -44,6 +44,9 @@ func Min(xs ...Expr) Expr { return extremum(MinAtom, xs) }
 const maxCompared = 16
 
 func extremum(kind AtomKind, xs []Expr) Expr {
+	if x, ok := constantExtremum(kind, xs); ok {
+		return x
+	}
 	args := make([]Expr, 0, len(xs))
 	for _, x := range xs {
 		if x.Undefined() {
@@ -67,6 +70,19 @@ func extremum(kind AtomKind, xs []Expr) Expr {
 		return args[0]
 	}
 	return newAtom(kind, args...)
+}
+
+// constantExtremum is extremum of numbers.
+func constantExtremum(kind AtomKind, xs []Expr) (x Expr, ok bool) {
+	for i, y := range xs {
+		switch {
+		case len(y.t) > 0:
+			return x, false
+		case i == 0 || (y.c > x.c) == (kind == MaxAtom):
+			x = y
+		}
+	}
+	return x, len(xs) > 0
 }
 
 // undominated drops the operands that another one is provably beyond.

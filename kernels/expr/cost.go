@@ -12,19 +12,30 @@ const typicalExtent = 64
 // Cost estimates the operations it takes to evaluate e once, its shared nodes
 // computed once. Reductions count with their extents (dynamic ones with their
 // upper bounds), functions with their bodies, loads as one operation.
-func Cost(e *Expr) float64 { return costOf(e, map[*Expr]bool{}) }
+func Cost(e *Expr) float64 { return costOf(e, map[*Expr]bool{}, math.Inf(1)) }
 
-func costOf(e *Expr, seen map[*Expr]bool) float64 {
+// CostUpTo is Cost where that is at most limit, and more than limit otherwise. It
+// goes through no more of e than that takes.
+func CostUpTo(e *Expr, limit float64) float64 { return costOf(e, map[*Expr]bool{}, limit) }
+
+func costOf(e *Expr, seen map[*Expr]bool, limit float64) float64 {
 	if seen[e] {
 		return 0
 	}
 	seen[e] = true
+	if e.Op == OpReduce { // over no values it costs less than its body
+		limit = math.Inf(1)
+	}
 	var c float64
 	for _, a := range e.Args {
-		c += costOf(a, seen)
+		if c += costOf(a, seen, limit-c); c > limit {
+			return c
+		}
 	}
 	for _, d := range e.Defs() {
-		c += costOf(d, seen)
+		if c += costOf(d, seen, limit-c); c > limit {
+			return c
+		}
 	}
 	switch e.Op {
 	case OpConst, OpIndex, OpLocal, OpScalar:

@@ -156,6 +156,9 @@ func definitions(e *expr.Expr) []*expr.Expr {
 func dataIndices(e *expr.Expr) []*sym.Symbol {
 	var out []*sym.Symbol
 	e.Indices(func(x sym.Expr) {
+		if !x.AnySymbol(func(s *sym.Symbol) bool { return expr.DefOf(s) != nil }) {
+			return // as in nearly all
+		}
 		for _, s := range x.Symbols() {
 			if expr.DefOf(s) != nil && !slices.Contains(out, s) {
 				out = append(out, s)

@@ -96,6 +96,9 @@ func (s *scheduler) harmlessNode(e *expr.Expr) bool {
 	return true
 }
 
+// enoughCost is the most that what is evaluated in vain may cost.
+const enoughCost = 4
+
 // cheap reports whether evaluating e in vain does not matter.
 func (s *scheduler) cheap(e *expr.Expr) bool {
 	if len(e.Args) == 0 {
@@ -105,7 +108,7 @@ func (s *scheduler) cheap(e *expr.Expr) bool {
 	case expr.OpReduce, expr.OpCall, expr.OpDiv, expr.OpRem, expr.OpSqrt:
 		return false
 	}
-	return s.cost(e) <= 4 && !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool {
+	return s.cost(e) <= enoughCost && !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool {
 		return !s.cheap(a)
 	})
 }
@@ -143,10 +146,11 @@ func trivial(e *expr.Expr) bool {
 	return false
 }
 
+// cost is what it takes to evaluate e, up to enoughCost.
 func (s *scheduler) cost(e *expr.Expr) float64 {
 	c, ok := s.costs[e]
 	if !ok {
-		c = expr.Cost(e)
+		c = expr.CostUpTo(e, enoughCost)
 		s.costs[e] = c
 	}
 	return c

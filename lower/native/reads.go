@@ -52,13 +52,9 @@ func (w *reader) walk(e *expr.Expr, vars []*sym.Symbol, results int) {
 		vars, results = w.home(e, vars, results)
 		vars = append(vars, e.Vars...)
 	}
-	e.Indices(func(x sym.Expr) {
-		for _, s := range x.Symbols() {
-			if d := expr.DefOf(s); d != nil {
-				w.walk(d, vars, results)
-			}
-		}
-	})
+	for _, d := range e.Defs() {
+		w.walk(d, vars, results)
+	}
 	for _, a := range e.Args {
 		w.walk(a, vars, results)
 	}
