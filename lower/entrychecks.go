@@ -1,14 +1,17 @@
 package lower
 
 import (
+	"math"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 )
 
-// entry asserts what the types of inputs promise of dynamic sizes: that those which
-// are one expression, or follow from others, are so. (C and Go check it where they
-// bind sizes.) Ranges are left to the runtime, which checks that a tensor has room,
-// except where a guard gives them: then the graph asserts them.
+// entry asserts what the types of inputs promise of dynamic sizes and of numbers:
+// that those which are one expression, or follow from others, are so, and that
+// numbers are in their ranges. (C and Go check it where they bind sizes.) Ranges of
+// sizes are left to the runtime, which checks that a tensor has room, except where a
+// guard gives them: then the graph asserts them.
 func (s *sizer) entry(m *ir.Method) error {
 	c := &entryChecks{sizer: s, read: map[dimOf]ir.Arg{}}
 	for i, v := range m.Graph.Inputs {
@@ -20,6 +23,11 @@ func (s *sizer) entry(m *ir.Method) error {
 				continue
 			}
 			if err := c.dimension(dimOf{v, d}, e); err != nil {
+				return err
+			}
+		}
+		if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
+			if err := c.integer(v, v.Type.Expr); err != nil {
 				return err
 			}
 		}
@@ -73,6 +81,27 @@ func (c *entryChecks) dimension(d dimOf, e sym.Expr) error {
 		return err
 	}
 	return c.require("eq", over, ir.Int(0))
+}
+
+// integer checks an input that is a number, which is e.
+func (c *entryChecks) integer(v *ir.Value, e sym.Expr) error {
+	given := func() (ir.Arg, error) { return ir.Ref{Value: v}, nil }
+	if d, ok := c.scope.dim(e.Key()); ok {
+		return c.equal(given, func() (ir.Arg, error) { return c.size(d) })
+	}
+	if first := c.scope.value(e.Key()); first != v {
+		return c.equal(given, func() (ir.Arg, error) { return ir.Ref{Value: first}, nil })
+	}
+	lo, hi := e.Bounds()
+	if lo != math.MinInt64 {
+		if err := c.require("ge", ir.Ref{Value: v}, ir.Int(lo)); err != nil {
+			return err
+		}
+	}
+	if hi != math.MaxInt64 {
+		return c.require("le", ir.Ref{Value: v}, ir.Int(hi))
+	}
+	return nil
 }
 
 // follows reports whether all symbols are sizes of inputs themselves.

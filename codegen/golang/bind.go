@@ -54,12 +54,7 @@ func (p *methodPrinter) solves(d native.Dim) bool {
 func (p *methodPrinter) dim(d native.Dim) (name, value string) {
 	port := p.m.Inputs[d.Port]
 	if d.Axis < 0 {
-		if port.Sym != nil {
-			value = p.symName(port.Sym)
-		} else {
-			value = p.scalars[d.Port]
-		}
-		return port.Name.GoFormat(), value
+		return port.Name.GoFormat(), p.scalars[d.Port]
 	}
 	return fmt.Sprintf("dimension %d of %s", d.Axis, port.Name.GoFormat()), "sizes." +
 		p.sizes[dimKey{false, d.Port, d.Axis}]

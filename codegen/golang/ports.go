@@ -160,7 +160,7 @@ func (p *methodPrinter) param(i int, port native.Port) []param {
 	}
 	name := p.scope.Take(camel(port.Name.Identifier()))
 	p.scalars[i] = name
-	if port.Sym != nil {
+	if _, taken := p.syms[port.Sym]; port.Sym != nil && !taken { // another is held against it
 		p.syms[port.Sym] = name
 		p.give(port.Sym, name, t)
 	}

@@ -68,3 +68,17 @@ def range_of_rows() -> Case:
 
     runs = [run(torch.randn(n, 4), label=f"{n} rows") for n in (4, 3, 64, 65)]
     return Case(function(forward), (torch.randn(6, 4),), runs=runs, dynamic_shapes=({0: Dim("rows", min=4, max=64)},))
+
+
+def guard_numbers() -> Case:
+    """Numbers as inputs: of one a range is allowed, one is equal to it, one is the number of rows."""
+
+    def forward(x, n, m, rows):
+        if n > 0 and n < 10 and m == n and rows == x.shape[0]:
+            return x * n + m, x.sum() + rows
+        return x - n, x.sum() - m
+
+    calls = [(4, 3, 3, 4), (5, 9, 9, 5), (4, 1, 1, 4), (4, 0, 0, 4), (4, -2, -2, 4), (4, 10, 10, 4), (4, 3, 4, 4), (4, 3, 3, 5)]
+    runs = [run(torch.randn(r, 3), n, m, rows, label=f"{r} rows, {n}, {m}, {rows}") for r, n, m, rows in calls]
+    dynamic = ({0: Dim.DYNAMIC(max=8)}, Dim.DYNAMIC, Dim.DYNAMIC, Dim.DYNAMIC)
+    return Case(function(forward), runs[0]["args"], label=runs[0]["label"], runs=runs[1:], dynamic_shapes=dynamic)
