@@ -95,6 +95,11 @@ func TestExitCodes(t *testing.T) {
 	header := put("header.npy", append([]byte("\x93NUMPY\x02\x00\xa0\x86\x01\x00"),
 		make([]byte, 100000)...))
 	const batch = "../../golden/cases/dynamic_batch/model.pt2"
+	const embedding = "../../golden/cases/embedding/model.pt2"
+	const cut = "../../golden/cases/late_size_cut/model.pt2" // of 2 to 6
+	pair := put("pair.bin", make([]byte, 8))
+	tokens := put("tokens.bin", bytes.Repeat([]byte{7, 0, 0, 0, 0, 0, 0, 0}, 6))
+	seven := put("seven.bin", []byte{7, 0, 0, 0, 0, 0, 0, 0})
 	for _, c := range []struct {
 		code int
 		args string
@@ -170,6 +175,13 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + batch + " -o x -i " + rows + " --via=eval", "1 to 16, not 17"},
 		{exitUsage, "run " + batch + " -o x -i " + rows + " --via=c", "1 to 16, not 17"},
 		{exitUsage, "run " + lenet + " -o x -i " + header, "a header of 100000 bytes"},
+		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=c", "ERR_ASSERT"},
+		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=go", "assertion failed"},
+		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=rt", "aten::full.out"},
+		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=eval", "assertion failed"},
+		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair + " --via=c --checked", "ERR_INDEX"},
+		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair + " --via=go --checked",
+			"index out of range"},
 		// What a model asks for is limited on every way.
 		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=100",
 			"576 bytes of memory, more than the limit of 100 bytes"},

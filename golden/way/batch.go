@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -304,11 +305,15 @@ func (u *unit) answer(c *Call, a *session.Answer) CallResult {
 }
 
 // How packages say that they refuse the sizes they are given: NAME_ERR_SHAPE, and
-// what errors that are ErrShape begin with behind the package's name.
+// what errors that are ErrShape begin with behind the package's name. What they say
+// of other inputs that do not fit, by an assertion or as an index, is likewise.
 const (
 	cStatusShape = 2
 	goShape      = ": wrong shape: "
+	cStatusLast  = 4
 )
+
+var goRefusals = []string{": assertion failed", ": index out of range"}
 
 func statusError(a *session.Answer) error {
 	var err error
@@ -323,7 +328,12 @@ func statusError(a *session.Answer) error {
 		err = fmt.Errorf("the call fails: status %d", a.Status)
 	}
 	if a.Message == "" && a.Status == cStatusShape || strings.Contains(a.Message, goShape) {
-		err = inputs(shapeError{err})
+		return inputs(shapeError{err})
+	}
+	says := func(s string) bool { return strings.Contains(a.Message, s) }
+	if a.Message == "" && a.Status > cStatusShape && a.Status <= cStatusLast ||
+		slices.ContainsFunc(goRefusals, says) {
+		return inputs(err)
 	}
 	return err
 }
