@@ -42,7 +42,6 @@ func (a *app) warn(err error) {
 // Main runs the command line args and returns the exit code.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out, errs := foreign.NewTerminal(stdout), foreign.NewTerminal(stderr)
-	defer out.Close()
 	defer errs.Close()
 	a := &app{out: out, err: errs}
 	a.tty = terminal(stderr)
@@ -54,6 +53,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // whatever was not done because of it
+	}
+	if lost := out.Close(); err == nil {
+		err = lost
 	}
 	return report(err, cmd.CommandPath(), a.err, a.color)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -231,6 +232,23 @@ func TestGoThatDoesNotWork(t *testing.T) {
 		&out, &stderr)
 	if code != exitOther || !strings.Contains(stderr.String(), "GOCACHE=off") || out.Len() > 0 {
 		t.Errorf("exit code %d: %s%s", code, out.String(), stderr.String())
+	}
+}
+
+type lostWriter struct{}
+
+func (lostWriter) Write([]byte) (int, error) { return 0, errors.New("it is full") }
+
+// Standard output that cannot be written is an error of every command.
+func TestLostOutput(t *testing.T) {
+	for _, args := range []string{"--help", "help run", "version", "completion bash",
+		"inspect " + linear, "lower " + linear, "bench " + linear + " --via=rt --for=1ms",
+		"golden check ../../golden/cases/linear --via=rt"} {
+		var stderr bytes.Buffer
+		code := Main(t.Context(), strings.Fields(args), lostWriter{}, &stderr)
+		if code != exitOther || !strings.Contains(stderr.String(), "it is full") {
+			t.Errorf("etgen %s: exit code %d:\n%s", args, code, stderr.String())
+		}
 	}
 }
 

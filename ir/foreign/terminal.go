@@ -10,6 +10,7 @@ import (
 type Terminal struct {
 	to   io.Writer
 	rest []byte // the beginning of a rune
+	err  error  // of the first write that failed
 }
 
 // NewTerminal returns a Terminal that writes to another writer.
@@ -28,19 +29,29 @@ func (t *Terminal) Write(p []byte) (int, error) {
 		}
 	}
 	t.rest = append([]byte(nil), data[end:]...)
-	if _, err := io.WriteString(t.to, Lines(string(data[:end]))); err != nil {
+	if err := t.write(data[:end]); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// Close writes what is left of a rune that never became whole. It does not close
-// what is below.
+func (t *Terminal) write(p []byte) error {
+	_, err := io.WriteString(t.to, Lines(string(p)))
+	if t.err == nil {
+		t.err = err
+	}
+	return err
+}
+
+// Close writes what is left of a rune that never became whole, and returns the error of the
+// first write that failed. It does not close what is below.
 func (t *Terminal) Close() error {
 	rest := t.rest
 	t.rest = nil
-	_, err := io.WriteString(t.to, Lines(string(rest)))
-	return err
+	if len(rest) > 0 {
+		t.write(rest)
+	}
+	return t.err
 }
 
 // Unwrap returns the writer below, for bytes that are no text and for text that is
