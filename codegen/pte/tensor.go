@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
 )
 
 // newTensor describes a tensor of type t. Dynamic sizes are taken at their
@@ -15,6 +16,10 @@ func newTensor(t ir.Type) (*tensor, error) {
 		bytes: int64(t.DType.Size())}
 	if t.Kind != ir.TensorKind || out.bytes == 0 {
 		return nil, fmt.Errorf("a %v is no tensor", t)
+	}
+	if t.Rank() > pte.MaxRank {
+		return nil, fmt.Errorf("it has %d dimensions, ExecuTorch's runtime takes %d at most",
+			t.Rank(), pte.MaxRank)
 	}
 	for i, e := range t.Sizes {
 		n, fixed := e.Const()

@@ -1,4 +1,4 @@
-"""Writes models of golden/refused that are right, and that etgen refuses: size_without_bound, complex_operators."""
+"""Writes models of golden/refused that are right, and that etgen refuses, rank_of_pte as a .pte alone."""
 
 import os
 
@@ -22,10 +22,19 @@ class Spectrum(torch.nn.Module):
         return spectrum.abs(), spectrum.angle()
 
 
+class Sum(torch.nn.Module):
+    """Both inputs have a dimension more than ExecuTorch's runtime loads."""
+
+    def forward(self, x, y):
+        return x + y
+
+
 def main():
+    many = torch.ones([1] * 16 + [2])
     dynamic = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC},)
     programs = {
         "size_without_bound": torch.export.export(OldValue(), (torch.ones(3, 4),), dynamic_shapes=dynamic),
+        "rank_of_pte": torch.export.export(Sum(), (many, many)),
         "complex_operators": torch.export.export(Spectrum(), (torch.ones(1, 64),)),
     }
     for name, program in programs.items():

@@ -208,8 +208,8 @@ func (p *planVerifier) port(what string, i int, index int32) {
 	}
 }
 
-// maxRank is the highest rank that the stock runtime loads.
-const maxRank = 16
+// MaxRank is the highest rank that the stock runtime loads.
+const MaxRank = 16
 
 func (p *planVerifier) tensor(i int, t *Tensor) {
 	if t.StorageOffset != 0 {
@@ -222,8 +222,8 @@ func (p *planVerifier) tensor(i int, t *Tensor) {
 		p.bad(i, "%v is no type of elements", t.ScalarType)
 		return
 	}
-	if len(t.Sizes) > maxRank {
-		p.bad(i, "rank %d, at most %d is possible", len(t.Sizes), maxRank)
+	if len(t.Sizes) > MaxRank {
+		p.bad(i, "rank %d, at most %d is possible", len(t.Sizes), MaxRank)
 		return
 	}
 	for d, s := range t.Sizes {
@@ -262,7 +262,7 @@ func (p *planVerifier) tensor(i int, t *Tensor) {
 }
 
 func (p *planVerifier) dimOrder(i int, t *Tensor) {
-	var seen [maxRank]bool
+	var seen [MaxRank]bool
 	bad := len(t.DimOrder) != len(t.Sizes)
 	for _, d := range t.DimOrder {
 		if bad = bad || int(d) >= len(t.Sizes) || seen[d]; bad {
