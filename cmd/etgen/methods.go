@@ -36,6 +36,7 @@ func (f *methodFlags) args(_ *cobra.Command, args []string) error {
 // their method.
 func (f *methodFlags) files(args []string) ([]compile.MethodFile, error) {
 	files := compile.Named(args...)
+	given := map[string]bool{}
 	for _, word := range f.named {
 		name, path, ok := strings.Cut(word, "=")
 		if !ok || path == "" || codegen.Identifier(name) != name || name == "" {
@@ -43,6 +44,11 @@ func (f *methodFlags) files(args []string) ([]compile.MethodFile, error) {
 				usageError("--method=%s: take NAME=FILE, a name of letters, digits and underscores",
 					word)
 		}
+		if given[name] {
+			return nil, usageError("--method=%s: there are two methods %s: give one another name",
+				word, name)
+		}
+		given[name] = true
 		files = append(files, compile.MethodFile{Name: name, Path: path})
 	}
 	if len(files) == 1 {

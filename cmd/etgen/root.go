@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/etgen/etgen/ir/foreign"
 )
@@ -54,8 +56,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // whatever was not done because of it
 	}
-	if lost := out.Close(); err == nil {
-		err = lost
+	if lost := out.Close(); lost != nil && !errors.Is(err, lost) {
+		err = errors.Join(err, lost)
 	}
 	return report(err, cmd.CommandPath(), a.err, a.color)
 }
@@ -90,9 +92,30 @@ func newRoot(a *app) *cobra.Command {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return &exitError{exitUsage, err}
+		return &exitError{exitUsage, flagError(err)}
 	})
 	return cmd
+}
+
+// flagError says an error of a flag's value in words for a user: those of the packages
+// that parse numbers name their functions.
+func flagError(err error) error {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	take := wrong.Unwrap().Error()
+	switch wrong.GetFlag().Value.Type() {
+	case "int":
+		take = "take a whole number"
+	case "uint64":
+		take = "take a whole number, 0 or more"
+	case "duration":
+		take = "take a time with its unit, such as 500ms, 5s or 1m30s"
+	case "bool":
+		take = "take true or false"
+	}
+	return fmt.Errorf("--%s=%s: %s", wrong.GetFlag().Name, wrong.GetValue(), take)
 }
 
 func newVersion(a *app) *cobra.Command {

@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 var mayImportOutside = map[string][]string{
 	"codegen": {"github.com/dave/jennifer"},
 	"ir/pte":  {"github.com/google/flatbuffers"},
-	"cmd":     {"github.com/spf13/cobra"},
+	"cmd":     {"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"ir":      {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // ir/irtest
 }
 
