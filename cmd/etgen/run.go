@@ -36,9 +36,9 @@ files, or raw little-endian .bin files of the model's dtype. A dynamic size of a
 raw input follows from the file's length if there is one. Numbers are given as
 they are: -i 3 -i 0.5 -i true. Inputs that are constants of the model are left
 out. Without any -i a bundle runs on its own test case --test, and its outputs
-are held against those expected. Outputs are output_K.npy if an input is .npy,
-else output_K.bin; a number is printed. Inputs that the model changes are
-written as mutated_input_K.
+are held against those expected. Outputs are output_K.npy if an input is .npy and
+NumPy has their dtype, else output_K.bin; a number is printed. Inputs that the
+model changes are written as mutated_input_K.
 
 ` + limitHelp,
 		Example: `  etgen run model.pt2 -i x.npy -o out/
@@ -72,6 +72,9 @@ written as mutated_input_K.
 			w, err := wayOf(via, opt, limits)
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("test") && (len(inputs) > 0 || !record.IsBundle(model)) {
+				return usageError("--test has no effect with -i or without a bundle: leave it out")
 			}
 			var given *record.Given
 			var expected []tensor.Value

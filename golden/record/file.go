@@ -87,7 +87,7 @@ func FileInputs(path, method string, words []string, limit int64) (*Given, error
 }
 
 func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error) {
-	given, room := &Given{}, newRoom(limit)
+	given, room, all := &Given{}, newRoom(limit), len(words)
 	for i := range meta.Inputs {
 		m := &meta.Inputs[i]
 		if m.Kind != rt.TensorKind {
@@ -112,8 +112,7 @@ func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error
 		given.NPY = given.NPY || npy
 	}
 	if len(words) > 0 {
-		return nil, inputError("input %q is too much: the method takes %d", words[0],
-			len(given.Values))
+		return nil, tooMuch(words[0], "method", all-len(words), len(given.Values))
 	}
 	return given, nil
 }

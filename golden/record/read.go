@@ -43,6 +43,16 @@ func inputFault(name string, err error) error {
 	return inputError("input %s: %w", name, err)
 }
 
+// tooMuch says that word is one input more than what takes: of all its inputs, those
+// that are constants are not given.
+func tooMuch(word, what string, takes, all int) error {
+	constants := ""
+	if n := all - takes; n > 0 {
+		constants = fmt.Sprintf(", and has %d constants, which are not given", n)
+	}
+	return inputError("input %q is too much: the %s takes %d%s", word, what, takes, constants)
+}
+
 // readInput reads what a word stands for: a number, or the tensor in a file.
 func readInput(t ir.Type, word string, room *room) (v tensor.Value, npy bool, err error) {
 	switch t.Kind {

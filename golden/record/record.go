@@ -79,7 +79,7 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 	if err != nil {
 		return nil, err
 	}
-	given, room := &Given{}, newRoom(limit)
+	given, room, all := &Given{}, newRoom(limit), len(words)
 	for i, v := range values {
 		if specs[i].Kind == ir.ConstantInput {
 			given.Values = append(given.Values, tensor.Value{Scalar: specs[i].Fixed})
@@ -98,8 +98,7 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 		given.NPY = given.NPY || npy
 	}
 	if len(words) > 0 {
-		return nil, inputError("input %q is too much: the model takes %d", words[0],
-			len(given.Values))
+		return nil, tooMuch(words[0], "model", all-len(words), len(given.Values))
 	}
 	if err := tensor.Fit(values, given.Values); err != nil {
 		return nil, &way.InputError{Err: err}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 )
 
@@ -107,5 +108,20 @@ func TestCaseOfFolder(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the case is there")
+	}
+}
+
+// An output whose dtype NumPy has not is a raw file, whatever the inputs are.
+func TestOutputsWithoutNPY(t *testing.T) {
+	values := []tensor.Value{
+		{Tensor: &tensor.Tensor{DType: ir.Float32, Shape: []int64{1}, Data: make([]byte, 4)}},
+		{Tensor: &tensor.Tensor{DType: ir.BFloat16, Shape: []int64{1}, Data: []byte{1, 2}}},
+	}
+	pkg, _, err := Outputs("x", &way.CallResult{Outputs: values}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pkg.File("output_0.npy") == nil || string(pkg.File("output_1.bin")) != "\x01\x02" {
+		t.Errorf("files %v", pkg.Files)
 	}
 }

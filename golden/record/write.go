@@ -47,7 +47,7 @@ func Outputs(dir string, r *way.CallResult, npy bool) (*codegen.Package, []strin
 }
 
 func tensorFile(base string, t *tensor.Tensor, npy bool) (codegen.File, error) {
-	if !npy {
+	if !npy || !tensor.HasNPY(t.DType) {
 		return codegen.File{Name: base + ".bin", Data: t.Data}, nil
 	}
 	data, err := tensor.FormatNPY(t)

@@ -78,6 +78,10 @@ func parseNPYHeader(header string) (t *Tensor, fortran bool, err error) {
 		p.expect(':')
 		switch key {
 		case "descr":
+			if p.accept('[') {
+				return nil, false,
+					fmt.Errorf("npy: a dtype of several fields is not supported: save it with a plain dtype")
+			}
 			t.DType, err = npyDType(p.str())
 			if err != nil && p.err == nil {
 				return nil, false, err
@@ -180,15 +184,23 @@ func fromFortran(t *Tensor) []byte {
 	return out
 }
 
-// FormatNPY returns t as a .npy file of version 1. NumPy has no bfloat16 and no
-// 8-bit floats: those are an error.
-func FormatNPY(t *Tensor) ([]byte, error) {
-	i := slices.IndexFunc(npyNames, func(n struct {
+// HasNPY reports whether NumPy has the dtype: else [FormatNPY] gives an error.
+func HasNPY(d ir.DType) bool { return npyIndex(d) >= 0 }
+
+// npyIndex returns the place of the dtype in npyNames, or -1.
+func npyIndex(d ir.DType) int {
+	return slices.IndexFunc(npyNames, func(n struct {
 		name string
 		d    ir.DType
 	}) bool {
-		return n.d == t.DType
+		return n.d == d
 	})
+}
+
+// FormatNPY returns t as a .npy file of version 1. NumPy has no bfloat16 and no
+// 8-bit floats: those are an error.
+func FormatNPY(t *Tensor) ([]byte, error) {
+	i := npyIndex(t.DType)
 	if i < 0 {
 		return nil, fmt.Errorf("npy: NumPy has no %v; write a raw .bin", t.DType)
 	}

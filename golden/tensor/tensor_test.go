@@ -81,6 +81,8 @@ func TestNPYErrors(t *testing.T) {
 		{[]byte("\x93NUMPY\x09\x00\x00\x00"), "version 9"},
 		{[]byte("\x93NUMPY\x01\x00\xff\xff"), "ends early"},
 		{[]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"), "ends early"},
+		{npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", 0, 0, 0, 0),
+			"several fields"},
 		{npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", 0, 0, 0, 0),
 			"little endian"},
 		{npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 0, 0, 0, 0), "has 4"},
