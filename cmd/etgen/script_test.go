@@ -206,6 +206,18 @@ func TestExitCodes(t *testing.T) {
 			"raise --time-limit"},
 		{exitModel, "run " + lenet + " -o x -i " + image + " --via=rt --time-limit=1ns",
 			"raise --time-limit"},
+		{exitUsage, "run " + lenet + " -o x --threads=2x", "--threads=2x: take a whole number"},
+		{exitUsage, "run " + lenet + " -o x --time-limit=5",
+			"--time-limit=5: take a time with its unit"},
+		{exitUsage, "run " + lenet + " -o x --memory-limit=4gib",
+			"--memory-limit=4gib: \"4gib\" is no number of bytes"},
+		{exitUsage, "run " + lenet + " -o x --checked=maybe", "--checked=maybe: take true or false"},
+		{exitUsage, "run " + lenet + " -o x -i " + image + " --test=1", "--test has no effect"},
+		{exitUsage, "--lang=c -o x --method a=" + lenet + " --method a=" + lenet,
+			"there are two methods a"},
+		{exitUsage, "run ../../golden/cases/scalar_inputs/model.pt2 -o x" +
+			" -i ../../golden/cases/scalar_inputs/input_0.bin -i 3 -i 3 -i 3 -i 3 -i 3 -i 3",
+			"which are not given"},
 		// A compiler that is not there is no miss.
 		{exitOther, "golden check ../../golden/cases/add --via=c --cc=absent-cc",
 			"absent-cc is not installed"},
@@ -231,6 +243,39 @@ func TestGoThatDoesNotWork(t *testing.T) {
 	code := Main(t.Context(), []string{"golden", "check", "../../golden/cases/add", "--via=go"},
 		&out, &stderr)
 	if code != exitOther || !strings.Contains(stderr.String(), "GOCACHE=off") || out.Len() > 0 {
+		t.Errorf("exit code %d: %s%s", code, out.String(), stderr.String())
+	}
+}
+
+// A compiler that does not work, or makes what does not run, says nothing of the model.
+func TestCompilerThatDoesNotWork(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for script, says := range map[string]string{
+		"echo it is broken; exit 1": "it is broken",
+		"exit 0":                    "does not start",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "gcc"), []byte("#!/bin/sh\n"+script+"\n"),
+			0o777); err != nil {
+			t.Fatal(err)
+		}
+		var out, stderr bytes.Buffer
+		code := Main(t.Context(), []string{"run", linear, "-i",
+			"../../golden/cases/linear/input_0.bin", "-o", t.TempDir(), "--via=c"}, &out, &stderr)
+		if code != exitOther || !strings.Contains(stderr.String(), says) || out.Len() > 0 {
+			t.Errorf("%s: exit code %d: %s%s", script, code, out.String(), stderr.String())
+		}
+	}
+}
+
+// What another machine is compiled for in the environment is not what runs here.
+func TestGoForAnotherMachine(t *testing.T) {
+	t.Setenv("GOOS", "windows")
+	t.Setenv("GOARCH", "mips")
+	var out, stderr bytes.Buffer
+	code := Main(t.Context(), []string{"golden", "check", "../../golden/cases/add", "--via=go"},
+		&out, &stderr)
+	if code != exitOK {
 		t.Errorf("exit code %d: %s%s", code, out.String(), stderr.String())
 	}
 }

@@ -98,6 +98,13 @@ func (e *CrashError) Error() string {
 
 func (e *CrashError) Unwrap() error { return e.Cause }
 
+// StartError says that the program cannot be started: no call was made.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return e.Err.Error() }
+
+func (e *StartError) Unwrap() error { return e.Err }
+
 // Run makes calls one after the other. Next gives the next request, or nil at
 // the end; done gets its answer or the error, before next is called again. A
 // model's state does not outlive a crash.
@@ -112,7 +119,7 @@ func (p Program) Run(ctx context.Context, next func() *Request, done func(*Answe
 		if s == nil {
 			var err error
 			if s, err = p.start(ctx); err != nil {
-				done(nil, err)
+				done(nil, &StartError{err})
 				continue
 			}
 		}

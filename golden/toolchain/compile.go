@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -46,7 +47,11 @@ func (t Target) Compile(ctx context.Context, dir string, sources ...string) ([]s
 		})
 	}
 	wait.Wait()
-	return objects, errors.Join(errs...)
+	err = errors.Join(errs...)
+	if missing, ok := errors.AsType[*MissingError](err); ok {
+		return nil, missing // what it says is true of each source
+	}
+	return objects, err
 }
 
 // Link links objects and libraries into the file out. Flags come after the
@@ -96,10 +101,17 @@ func (t Target) run(ctx context.Context, dir, compiler string, args []string) er
 		return nil
 	}
 	if cause := ctx.Err(); cause != nil {
-		err = cause
+		return cause
+	}
+	if !sourceError.Match(output) {
+		return &MissingError{Err: fmt.Errorf("%s: %w\n%s", t.Compiler, err, output)}
 	}
 	return fmt.Errorf("%s: %s %s: %w\n%s", t.Name, t.Compiler, strings.Join(args, " "), err, output)
 }
+
+// sourceError is what a compiler, an assembler or a linker says of a line or a section of
+// a source. A compiler that fails without does not work where it is.
+var sourceError = regexp.MustCompile(`(?m)^\S.*:(\d+|\([^)]*\)): `)
 
 // stem is the base name of a path without its extension.
 func stem(path string) string {

@@ -2,7 +2,9 @@ package way
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -96,7 +98,10 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 		return
 	}
 	program, built, err := build(ctx, dir, ready)
-	if err != nil {
+	for _, u := range ready {
+		u.result.Err = fileError(ctx, u.result.Err)
+	}
+	if err = fileError(ctx, err); err != nil {
 		for _, u := range ready {
 			if u.result.Err == nil {
 				u.result.Err = err
@@ -177,7 +182,24 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	if err := CheckMemory("the model", need, limit); err != nil {
 		return err
 	}
-	return u.pkg.Write(ctx, u.dir)
+	return ofMachine(ctx, u.pkg.Write(ctx, u.dir))
+}
+
+// fileError is ofMachine of an error of building if a file cannot be written.
+func fileError(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return ofMachine(ctx, err)
+	}
+	return err
+}
+
+// ofMachine says that err, if it is one and ctx goes on, is of the machine that builds
+// or runs models, and of no model.
+func ofMachine(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return &toolchain.MissingError{Err: err}
 }
 
 // isSource tells program text from weights.
@@ -263,6 +285,9 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 		case err != nil:
 			for _, u := range units {
 				u.counted = nil // the program starts anew
+			}
+			if start, ok := errors.AsType[*session.StartError](err); ok {
+				err = ofMachine(ctx, fmt.Errorf("the program that was built does not start: %w", start))
 			}
 			finish(u, CallResult{Err: err})
 		case a.Status != 0:

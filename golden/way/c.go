@@ -2,6 +2,7 @@ package way
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,7 +122,8 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target,
 		}
 	}
 	objects, err := target.Compile(ctx, u.dir, sources...)
-	if err != nil && ctx.Err() == nil {
+	_, missing := errors.AsType[*toolchain.MissingError](err)
+	if err != nil && ctx.Err() == nil && !missing {
 		err = diagnostic(err, filepath.Dir(u.dir))
 	}
 	return objects, err

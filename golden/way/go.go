@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/etgen/etgen/codegen/interrupt"
@@ -68,7 +69,8 @@ func (w Go) build(ctx context.Context, dir string,
 		}
 		cmd := interrupt.Command(ctx, temp, "go", "build", "-trimpath", "-o", exe, ".")
 		cmd.Dir = dir
-		cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
+		cmd.Env = append(cmd.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0",
+			"GO111MODULE=on", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 		cmd.Env = append(cmd.Env, w.Machine.Env...)
 		out, err := cmd.CombinedOutput()
 		if err == nil {
