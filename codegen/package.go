@@ -90,6 +90,27 @@ func (p *Package) Write(ctx context.Context, dir string, inputs ...string) error
 	return errors.Join(err, folder.close(err != nil))
 }
 
+// Displaces returns the names of other models' Go packages that Write would replace: a
+// folder has one. The same model under another name and another model under the same name
+// are the package itself, as it was before.
+func (p *Package) Displaces(ctx context.Context, dir string, inputs ...string) ([]string, error) {
+	next, err := p.entry(ctx, inputs)
+	if err != nil || next.Kind != KindGo {
+		return nil, err
+	}
+	old, err := readRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range old.Packages {
+		if e.Kind == KindGo && e.Name != "" && e.Name != next.Name && e.Inputs != next.Inputs {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
 // Difference is a file in which a folder is not what Write would make of it.
 type Difference struct {
 	File string // with the folder

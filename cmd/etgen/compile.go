@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/plan"
@@ -119,6 +121,22 @@ func (f *compileFlags) options(model ...string) (compile.Options, error) {
 	return opt, nil
 }
 
+// displaced warns of other models' Go packages in dir that pkg takes the place of.
+func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir string,
+	inputs []string) error {
+	names, err := pkg.Displaces(ctx, dir, inputs...)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	warning := fmt.Errorf("%s: the model %s takes the place of %s: a folder has one Go package of etgen's: give each model a folder with -o, or name all in one run, as methods",
+		dir, pkg.Name, strings.Join(names, ", "))
+	if f.strict {
+		return warning
+	}
+	f.warn(warning)
+	return nil
+}
+
 func newCompile(a *app) *cobra.Command {
 	var lang, dir, name string
 	var external, traces, debug bool
@@ -206,6 +224,12 @@ equal are there once.
 			if lang == "go" {
 				if err := golang.Join(dir, pkg); err != nil {
 					return err
+				}
+				if !out.check {
+					err := flags.displaced(cmd.Context(), pkg, dir, paths(files))
+					if err != nil {
+						return err
+					}
 				}
 			}
 			return out.write(cmd.Context(), a, pkg, dir, paths(files)...)
