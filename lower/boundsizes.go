@@ -62,7 +62,8 @@ func boundSizes(m *ir.Method, bounds map[string]int64) error {
 		}
 		lo, hi := s.Expr().Bounds()
 		if most < lo {
-			return &BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d", foreign.Message(s.Name), most, lo)}
+			return &BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
+				foreign.Message(s.Name), most, lo)}
 		}
 		if hi <= most {
 			continue

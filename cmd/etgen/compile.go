@@ -128,7 +128,8 @@ func (f *compileFlags) displaced(ctx context.Context, pkg *codegen.Package, dir 
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	warning := fmt.Errorf("%s: the model %s takes the place of %s: a folder has one Go package of etgen's: give each model a folder with -o, or name all in one run, as methods",
+	warning := fmt.Errorf(
+		"%s: the model %s takes the place of %s: a folder has one Go package of etgen's: give each model a folder with -o, or name all in one run, as methods",
 		dir, pkg.Name, strings.Join(names, ", "))
 	if f.strict {
 		return warning

@@ -180,8 +180,10 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=go", "assertion failed"},
 		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=rt", "aten::full.out"},
 		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=eval", "assertion failed"},
-		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair + " --via=c --checked", "ERR_INDEX"},
-		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair + " --via=go --checked",
+		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair +
+			" --via=c --checked", "ERR_INDEX"},
+		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair +
+			" --via=go --checked",
 			"index out of range"},
 		// What a model asks for is limited on every way.
 		{exitModel, "run " + lenet + " -o x -i " + image + " --memory-limit=100",
@@ -211,7 +213,8 @@ func TestExitCodes(t *testing.T) {
 			"--time-limit=5: take a time with its unit"},
 		{exitUsage, "run " + lenet + " -o x --memory-limit=4gib",
 			"--memory-limit=4gib: \"4gib\" is no number of bytes"},
-		{exitUsage, "run " + lenet + " -o x --checked=maybe", "--checked=maybe: take true or false"},
+		{exitUsage, "run " + lenet + " -o x --checked=maybe",
+			"--checked=maybe: take true or false"},
 		{exitUsage, "run " + lenet + " -o x -i " + image + " --test=1", "--test has no effect"},
 		{exitUsage, "--lang=c -o x --method a=" + lenet + " --method a=" + lenet,
 			"there are two methods a"},

@@ -75,8 +75,9 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds, Speed: opt.Lang != "pte" &&
-		opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
+	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds,
+		Speed: opt.Lang != "pte" &&
+			opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
 	switch {
 	case opt.Lang == "pte":
 		ctx.Keep = lower.IsStock

@@ -80,7 +80,8 @@ func parseNPYHeader(header string) (t *Tensor, fortran bool, err error) {
 		case "descr":
 			if p.accept('[') {
 				return nil, false,
-					fmt.Errorf("npy: a dtype of several fields is not supported: save it with a plain dtype")
+					fmt.Errorf(
+						"npy: a dtype of several fields is not supported: save it with a plain dtype")
 			}
 			t.DType, err = npyDType(p.str())
 			if err != nil && p.err == nil {

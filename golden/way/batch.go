@@ -287,7 +287,8 @@ func runUnits(ctx context.Context, s Settings, program *session.Program, units [
 				u.counted = nil // the program starts anew
 			}
 			if start, ok := errors.AsType[*session.StartError](err); ok {
-				err = ofMachine(ctx, fmt.Errorf("the program that was built does not start: %w", start))
+				err = ofMachine(ctx, fmt.Errorf("the program that was built does not start: %w",
+					start))
 			}
 			finish(u, CallResult{Err: err})
 		case a.Status != 0:

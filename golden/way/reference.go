@@ -58,8 +58,9 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 	if pipeline == nil {
 		pipeline = lower.Backend
 	}
-	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked, Bounds: w.Options.Bounds,
-		Done: ctx.Done()}, p, nil); err != nil {
+	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked,
+		Bounds: w.Options.Bounds,
+		Done:   ctx.Done()}, p, nil); err != nil {
 		return err
 	}
 	if err := w.Options.Warnings(p); err != nil {

@@ -106,7 +106,8 @@ func (b *builder) link(s Stmt, made map[*tuned.Instance]*facts) (l link, ok bool
 		return l, false
 	}
 	in := c.Kernel.Tuned
-	return link{call: c, facts: f, window: w, alike: b.divisions.number(w), planes: b.orders[f.call.Value("input")] == nil,
+	return link{call: c, facts: f, window: w, alike: b.divisions.number(w),
+		planes:  b.orders[f.call.Value("input")] == nil,
 		movable: movable(in), moving: moving(in), instructions: in.Instructions()}, true
 }
 
