@@ -116,6 +116,9 @@ func (c *call) bindNumbers(m *native.Method) {
 			p.Type, p.Value = ir.Type{Kind: ir.IntKind}, ir.Int(n)
 			continue
 		}
-		p.Type, p.Sym = ir.SymInt(size), size.Symbols()[0]
+		p.Type = ir.SymInt(size)
+		if s := size.Symbols(); len(s) == 1 && size.Equal(s[0].Expr()) {
+			p.Sym = s[0]
+		}
 	}
 }
