@@ -605,7 +605,8 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 
 // turned carries out t like product for results whose columns are yc apart and
 // whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
+	e epilogue) {
 	t.columns = columns
 	whole := t.aside(sums)
 	product(&whole)
@@ -632,10 +633,13 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 // any layout, fc, fh and fw being the steps of x over channels, rows and
 // columns: each is copied into scratch first. There it has gh rows, xh apart, of
 // which given columns are those of x.
-func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw,
+	runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+			dh, dw, runs, run, xb, xh, xw,
 			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
 	}
 }
@@ -643,13 +647,16 @@ func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, 
 // convGatherPart does one of the parts that a step of ConvGather is divided
 // into: steps copy an image and convolve it in turn, and each begins when the one
 // before has ended.
-func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow,
+	kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	if step%2 == 1 {
 		f := finish{y, add, low, high}
 		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
+			dw, runs, run, xh, xw)
 		return
 	}
 	from := x[b*xb:]
@@ -687,8 +694,10 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 }
 
 // image convolves a share of one image into the results from o on.
-func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
-	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
+func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh,
+	sw, dh, dw, runs, run, xh, xw int) {
+	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw,
+		depth: run}
 	taps := kh * kw * cin
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)
@@ -739,25 +748,30 @@ const (
 // and pw columns of them before it, given of its columns, and zeros around: planes
 // have gh rows, gw apart, in which every sw-th column is in one phase, phase
 // elements after the one before. Results are finished as Linear's are.
-func rowsConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
+func rowsConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih,
+	iw, ph, pw, given, gh, gw, phase int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		convFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
+		convFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+			dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
 	}
 }
 
 // convFewPart does one of the parts that a step of ConvFew is divided into: steps
 // copy an image and convolve it in turn, and each begins when the one before has
 // ended.
-func convFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
+func convFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh,
+	kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	if step%2 == 0 {
-		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given, gh, gw, phase)
+		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given,
+			gh, gw, phase)
 		return
 	}
 	f := finish{y, add, low, high}
-	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw, phases: sw, phase: phase, channels: cout}
+	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw,
+		phases: sw, phase: phase, channels: cout}
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
@@ -856,7 +870,8 @@ func (t *few) run() {
 	_ = t.w[:t.planes*t.rows*t.taps*fewChannels]
 	_ = t.bias[:fewChannels]
 	whole := (t.columns + fewLanes - 1) / fewLanes * fewLanes
-	_ = t.x[:(t.planes-1)*t.plane+(t.rows-1)*t.row+(min(t.taps, t.phases)-1)*t.phase+(t.taps-1)/t.phases+whole]
+	_ = t.x[:(t.planes-1)*t.plane+(t.rows-1)*t.row+(min(t.taps,
+		t.phases)-1)*t.phase+(t.taps-1)/t.phases+whole]
 	if !fewFast(t) {
 		t.plain()
 	}
@@ -912,7 +927,8 @@ func (t *few) plain() {
 			for r := range t.rows {
 				for k := range t.taps {
 					v := t.w[w]
-					for j, x := range t.x[p*t.plane+r*t.row+k%t.phases*t.phase+k/t.phases:][:len(sums)] {
+					for j, x := range t.x[p*t.plane+r*t.row+k%t.phases*t.phase+k/t.phases:][:len(
+						sums)] {
 						sums[j] += v * x
 					}
 					w += fewChannels
@@ -1011,12 +1027,14 @@ func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 // added; they are bounded by low and high; and the epilogue, if not nil, is
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
-func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
 }
 
 // linearPart does one of the parts that Linear's one step is divided into.
-func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
+	high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -1067,7 +1085,8 @@ type share struct {
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
 func divide(part, parts, cout, oh, ow, x, w int) share {
-	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
+		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
 	lines := oh
 	if oh < parts {
@@ -1097,7 +1116,8 @@ func even(n, parts int) bool { return n%parts == 0 || n > 4*parts }
 
 // tiles returns how many tiles the share has of a panel.
 func (s *share) tiles() int {
-	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) / max(s.length, 1))
+	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) /
+		max(s.length, 1))
 }
 
 const (
@@ -1265,7 +1285,8 @@ func (t *tile) block(j int) tile {
 // aside returns t with unfinished sums, all of its width, for results.
 func (t *tile) aside(sums *[maxRows * panel]float32) tile {
 	part := *t
-	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)),
+		float32(math.Inf(1))
 	return part
 }
 

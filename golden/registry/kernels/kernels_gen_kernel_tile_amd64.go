@@ -10,9 +10,10 @@ var level = machine()
 
 func machine() int {
 	const (
-		fma, osxsave = 1 << 12, 1 << 27     // leaf 1, ecx
-		avx2         = 1 << 5               // leaf 7, ebx
-		avx512       = 1<<8 | 1<<16 | 1<<17 // bit manipulation, foundation, doublewords and quadwords
+		fma, osxsave = 1 << 12, 1 << 27 // leaf 1, ecx
+		avx2         = 1 << 5           // leaf 7, ebx
+		// bit manipulation, foundation, doublewords and quadwords
+		avx512 = 1<<8 | 1<<16 | 1<<17
 	)
 	most, _, _, _ := cpuid(0, 0)
 	if most < 7 {

@@ -36,7 +36,8 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 
 // turned carries out t like product for results whose columns are yc apart and
 // whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
+	e epilogue) {
 	t.columns = columns
 	whole := t.aside(sums)
 	product(&whole)
@@ -127,12 +128,14 @@ func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 // added; they are bounded by low and high; and the epilogue, if not nil, is
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
-func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
 }
 
 // linearPart does one of the parts that Linear's one step is divided into.
-func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
+	high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -183,7 +186,8 @@ type share struct {
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
 func divide(part, parts, cout, oh, ow, x, w int) share {
-	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
+		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
 	lines := oh
 	if oh < parts {
@@ -213,7 +217,8 @@ func even(n, parts int) bool { return n%parts == 0 || n > 4*parts }
 
 // tiles returns how many tiles the share has of a panel.
 func (s *share) tiles() int {
-	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) / max(s.length, 1))
+	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) /
+		max(s.length, 1))
 }
 
 const (
@@ -381,7 +386,8 @@ func (t *tile) block(j int) tile {
 // aside returns t with unfinished sums, all of its width, for results.
 func (t *tile) aside(sums *[maxRows * panel]float32) tile {
 	part := *t
-	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)),
+		float32(math.Inf(1))
 	return part
 }
 

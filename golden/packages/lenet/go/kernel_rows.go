@@ -36,7 +36,8 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 
 // turned carries out t like product for results whose columns are yc apart and
 // whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int, e epilogue) {
+func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
+	e epilogue) {
 	t.columns = columns
 	whole := t.aside(sums)
 	product(&whole)
@@ -67,18 +68,22 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 // are packed: w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that
 // is enough, zero where there is no channel; bias is padded likewise. Results
 // are finished as Linear's are, c being a channel.
-func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
+func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb,
+	xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	convPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw, add, low, high, epilogue)
+	convPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run,
+		xb, xh, xw, add, low, high, epilogue)
 }
 
 // convPart does one of the parts that Conv's one step is divided into.
-func convPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw int,
+func convPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+	dh, dw, runs, run, xb, xh, xw int,
 	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
 	for b := range batch {
-		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
+			dw, runs, run, xh, xw)
 	}
 }
 
@@ -86,10 +91,13 @@ func convPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh,
 // any layout, fc, fh and fw being the steps of x over channels, rows and
 // columns: each is copied into scratch first. There it has gh rows, xh apart, of
 // which given columns are those of x.
-func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw,
+	runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	for step := range 2 * batch {
-		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
+			dh, dw, runs, run, xb, xh, xw,
 			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
 	}
 }
@@ -97,13 +105,16 @@ func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, 
 // convGatherPart does one of the parts that a step of ConvGather is divided
 // into: steps copy an image and convolve it in turn, and each begins when the one
 // before has ended.
-func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow,
+	kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
+	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	b := step / 2
 	if step%2 == 1 {
 		f := finish{y, add, low, high}
 		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw)
+		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
+			dw, runs, run, xh, xw)
 		return
 	}
 	from := x[b*xb:]
@@ -141,8 +152,10 @@ func gather(to, from []float32, cin, pw, given, fc, fw int) {
 }
 
 // image convolves a share of one image into the results from o on.
-func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh, sw, dh, dw, runs, run, xh, xw int) {
-	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw, depth: run}
+func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh,
+	sw, dh, dw, runs, run, xh, xw int) {
+	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw,
+		depth: run}
 	taps := kh * kw * cin
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		columns, width := panelOf(cout, j)
@@ -226,12 +239,14 @@ func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
 // added; they are bounded by low and high; and the epilogue, if not nil, is
 // called on runs of them: o is the position of run[0] in y and c its column; the
 // column of run[i] is c+i.
-func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
+	epilogue func(run []float32, o, c int)) {
 	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
 }
 
 // linearPart does one of the parts that Linear's one step is divided into.
-func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
+	high float32, epilogue func(run []float32, o, c int)) {
 	f := finish{y, add, low, high}
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -259,19 +274,25 @@ func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []
 // and pw elements that do not count, and there are some behind it. The epilogue,
 // if not nil, is called on the channels of each result: o is the position of
 // run[0] in y and c its channel.
-func rowsMaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	maxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw, epilogue)
+func rowsMaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int,
+	epilogue func(run []float32, o, c int)) {
+	maxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph,
+		pw, epilogue)
 }
 
 // maxPoolPart does one of the parts that MaxPool's one step is divided into.
-func maxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}, epilogue)
+func maxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh,
+	sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
+	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph},
+		axis{iw, ow, kw, sw, dw, pw}, epilogue)
 }
 
 // pool computes one of so many parts of all rows.
-func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows, cols axis, e epilogue) {
+func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows,
+	cols axis, e epilogue) {
 	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
-	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels, channels, k, divisor, 1}
+	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels,
+		channels, k, divisor, 1}
 	var ones, zero [panel]float32
 	for i := range ones {
 		ones[i] = 1
@@ -331,7 +352,8 @@ type share struct {
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
 func divide(part, parts, cout, oh, ow, x, w int) share {
-	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow}, length: lengths(ow, tileRows)}
+	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
+		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
 	lines := oh
 	if oh < parts {
@@ -361,7 +383,8 @@ func even(n, parts int) bool { return n%parts == 0 || n > 4*parts }
 
 // tiles returns how many tiles the share has of a panel.
 func (s *share) tiles() int {
-	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) / max(s.length, 1))
+	return (s.rows[1] - s.rows[0]) * ((s.columns[1] - s.columns[0] + s.length - 1) /
+		max(s.length, 1))
 }
 
 // axis is one dimension of an image that a window of so many taps slides over.
@@ -445,7 +468,8 @@ func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last 
 // area computes the results of spans of rows and columns, from row p and column
 // q on, in tiles along one of them.
 func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v, h span) {
-	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh, xMiddle: s.cols.dilation * s.xw}
+	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh,
+		xMiddle: s.cols.dilation * s.xw}
 	switch s.kind {
 	case sums:
 		t.wOuter, t.wMiddle = s.cols.taps*s.lanes, s.lanes
@@ -456,7 +480,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 		s.over = s.elements(p, q, v, h)
 	}
 	if v.count*h.count > 0 {
-		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation, q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
+		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation,
+			q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
 		x = x[b*s.xb+top*s.xh+side*s.xw:]
 	}
 	o := ((b*s.rows.out+p)*s.cols.out + q) * s.channels
@@ -479,7 +504,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	}
 	t.next, t.step = xRow, oRow
 	// The middle loop runs along the tile's rows: they may see the same there.
-	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle, t.outer, t.xOuter, t.wOuter
+	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle,
+		t.outer, t.xOuter, t.wOuter
 	for i := 0; i < h.n; i += pixels {
 		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
 	}
@@ -610,15 +636,18 @@ var outside [panel]float32
 // some of the image's columns.
 func (s *slide) sweeps() bool {
 	c := &s.cols
-	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 && s.xw == s.channels &&
+	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 &&
+		s.xw == s.channels &&
 		(c.taps == sweepShort || c.taps == sweepLong) && c.dilation == 1 && c.stride <= 2 &&
 		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in
 }
 
 // sweep is run by sweeps.
 func (s *slide) sweep(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
-	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh, wRow: s.cols.taps * s.lanes,
-		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in, channels: s.channels, low: f.low, high: f.high}
+	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
+		wRow: s.cols.taps * s.lanes,
+		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
+		channels: s.channels, low: f.low, high: f.high}
 	length := lengths(s.cols.out, sweepMost)
 	for p := first; p < last; p++ {
 		top := p*s.rows.stride - s.rows.pad
@@ -854,7 +883,8 @@ func (t *tile) block(j int) tile {
 // aside returns t with unfinished sums, all of its width, for results.
 func (t *tile) aside(sums *[maxRows * panel]float32) tile {
 	part := *t
-	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)), float32(math.Inf(1))
+	part.y, part.step, part.add, part.low, part.high = sums[:], panel, nil, float32(math.Inf(-1)),
+		float32(math.Inf(1))
 	return part
 }
 
