@@ -2,6 +2,7 @@ package raise
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
@@ -208,7 +209,7 @@ func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
 			switch role := r.roles[in.Op]; {
 			case role.kind == copyIndex && in.Args[2] == c.index:
 				if inner || !b.dominates(latch) || c.top && b == l.head ||
-					!r.alone(l, i, in.Args[0]) {
+					!r.alone(l, i, in.Args[0]) || !r.inRows(in.Args[0]) || !r.inRows(in.Args[1]) {
 					return false
 				}
 				c.yields = append(c.yields, i)
@@ -247,6 +248,12 @@ func (r *raiser) innermost(b *block) *loop {
 		}
 	}
 	return in
+}
+
+// inRows reports whether a tensor's elements lie row by row.
+func (r *raiser) inRows(slot int32) bool {
+	t := r.tensors[slot]
+	return t != nil && slices.Equal(t.order, rowMajor(len(t.order)))
 }
 
 // isElement reports whether a select takes element index of dimension 0 of a
@@ -494,6 +501,9 @@ func (r *raiser) isTest(c *counted, i int) bool {
 // copyIndex is executorch_prim::et_copy_index(to, from, index) outside of a
 // counted loop: of a tensor whose sizes do not change.
 func (r *raiser) copyIndex(args []int32) error {
+	if !r.inRows(args[0]) || !r.inRows(args[1]) {
+		return fmt.Errorf("it copies bytes between tensors of another dim order than theirs")
+	}
 	return fmt.Errorf(
 		"it puts an element outside of a loop that counts from 0 by 1 to a known limit")
 }
