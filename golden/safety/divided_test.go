@@ -19,8 +19,8 @@ import (
 
 // dividedCases are cases of several calls of kernels with state, sizes that vary,
 // control flow, numbers read at run time and assertions.
-var dividedCases = []string{"cache", "cond", "dynamic", "index", "late", "lstm", "gru", "scan",
-	"while", "state", "buffer", "item", "attention", "conv"}
+var dividedCases = []string{"static_cache", "cond", "dynamic_batch", "late", "lstm", "while",
+	"state", "item"}
 
 // Text whose functions are divided, as those of large programs are, computes the
 // same bytes, and refuses the same calls, in one thread or several.

@@ -36,7 +36,11 @@ extern const float dynamic_batch_out_bias[32];
 #elif defined(__GNUC__)
 #define TILE_FUSED __attribute__((optimize("fp-contract=fast")))
 #define TILE_CONTRACT
+#if defined(__OPTIMIZE__)
 #define TILE_UNROLL _Pragma("GCC unroll 16")
+#else
+#define TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+#endif
 #else
 #define TILE_FUSED
 #define TILE_CONTRACT

@@ -47,7 +47,11 @@ static inline float max_f32(float a, float b)
 #elif defined(__GNUC__)
 #define TILE_FUSED __attribute__((optimize("fp-contract=fast")))
 #define TILE_CONTRACT
+#if defined(__OPTIMIZE__)
 #define TILE_UNROLL _Pragma("GCC unroll 16")
+#else
+#define TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+#endif
 #else
 #define TILE_FUSED
 #define TILE_CONTRACT
