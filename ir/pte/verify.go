@@ -36,10 +36,11 @@ type Schemas interface {
 // that have no other problem. A nil schemas knows no operators.
 func Verify(p *Program, schemas Schemas) error { return verifyWithin(p, schemas, maxSteps) }
 
-// VerifyTables is Verify without the look at memory along paths: what a compiler of
-// the program relies on. A compiler finds out itself what memory holds, and keeps
-// memory that is read before it is written from call to call.
-func VerifyTables(p *Program, schemas Schemas) error { return verifyWithin(p, schemas, 0) }
+// VerifyTables is Verify without the look at memory along paths and without the
+// arguments of kernels: what a compiler of the program relies on. A compiler finds out
+// itself what memory holds, keeps memory that is read before it is written from call to
+// call, and takes the calls of earlier versions of an operator.
+func VerifyTables(p *Program) error { return verifyWithin(p, nil, 0) }
 
 // verifyWithin is Verify with a bound on the steps that the look at the memory of
 // a method takes; 0 is none.
