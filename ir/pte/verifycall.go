@@ -1,6 +1,7 @@
 package pte
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir/aten"
@@ -56,7 +57,14 @@ func (p *planVerifier) instruction(c, i int) effect {
 		}
 		s := p.schema(o)
 		if s == nil {
-			return p.unknown(in.Args)
+			e := p.unknown(in.Args)
+			for _, v := range slices.Concat(e.outs, e.inout) {
+				if !p.writable(v) {
+					at.Value = int(v)
+					p.problem(at, "its result is a constant, which is written")
+				}
+			}
+			return e
 		}
 		return p.call(at, s, in.Args)
 	case DelegateCall:
