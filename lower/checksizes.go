@@ -13,12 +13,11 @@ var CheckSizes = Pass{
 	Name: "check-sizes",
 	Doc:  "assert that dynamic sizes are what operators need",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		seen := map[*ir.Graph]map[string]bool{}
-		of := map[*ir.Node]map[string]bool{}
+		checked := map[*ir.Node]map[string]bool{} // the nodes of a graph share theirs
 		m.Graph.Walk(func(g *ir.Graph) {
-			seen[g] = map[string]bool{}
+			sizes := map[string]bool{}
 			for _, n := range g.Nodes {
-				of[n] = seen[g]
+				checked[n] = sizes
 			}
 		})
 		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
@@ -31,10 +30,10 @@ var CheckSizes = Pass{
 			}
 			b := ops.NewBuilder(ctx.Table, e)
 			for _, size := range c.Needs() {
-				if of[n][size.Key()] {
+				if checked[n][size.Key()] {
 					continue
 				}
-				of[n][size.Key()] = true
+				checked[n][size.Key()] = true
 				if err := b.CheckSize(size, ir.OpBase(n.Op)); err != nil {
 					return nil, true, err
 				}

@@ -44,7 +44,8 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags.BoolVar(&f.checked, "checked", false,
 		"of C, Go and --via=eval: an index out of range is an error, as in PyTorch; without, the nearest element is taken")
 	flags.StringToInt64Var(&f.bounds, "bound", nil,
-		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; memory is planned for N, and a call with more is refused")
+		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; "+
+			"memory is planned for N, and a call with more is refused")
 	fixed(cmd, "target", compile.Targets()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")

@@ -15,9 +15,6 @@ func TestLinear(t *testing.T) {
 	for _, s := range Shapes() {
 		for _, way := range Ways {
 			t.Run(s.Name+"/"+way, func(t *testing.T) {
-				if testing.Short() && way != "mcu" {
-					t.Skip("cortex-m4 in C goes through the most stages")
-				}
 				m, err := Run(s, way, small, large)
 				if err != nil {
 					t.Fatal(err)
