@@ -5,7 +5,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 60s
 
-.PHONY: all setup build test demo bench fuzz fuzz-long generate check
+.PHONY: all setup build test demo bench fuzz fuzz-long generate lines check
 
 all: build
 
@@ -43,6 +43,10 @@ fuzz-long:
 
 generate:
 	$(GO) generate ./...
+
+# The hand-written lines outside tests, room by room.
+lines:
+	@golden/toolchain/lines.sh
 
 check: build
 	@headers=$$(readelf -l bin/etgen) && case $$headers in *INTERP*) echo "bin/etgen is not static" >&2; exit 1;; esac

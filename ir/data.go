@@ -49,7 +49,8 @@ func Digest(b Blob) (string, error) {
 		return u.Digest, nil
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(b, 0, b.Size())); err != nil {
+	n := b.Size() // of small blobs the copying takes a small buffer
+	if _, err := io.Copy(h, io.LimitReader(io.NewSectionReader(b, 0, n), n)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil

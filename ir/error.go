@@ -70,5 +70,9 @@ func WantBound(size sym.Expr) string {
 				"or give --bound=%[1]s=N", s.Name))
 		}
 	}
+	if len(words) == 0 {
+		return fmt.Sprintf("with the bounds of %v it is beyond 64 bits: make them smaller, "+
+			"or give --bound=%[1]v=N", size.Symbols()[0].Name)
+	}
 	return strings.Join(words, ", ")
 }

@@ -10,6 +10,7 @@ import (
 type Program struct {
 	Source  string // base name of the file it was read from, for messages
 	Methods []*Method
+	Dialect Dialect // "" if nobody has said it: then only Verify's rules hold
 	// Apart tells that buffers and parameters of one name are still one for each
 	// method that changes them; else those of a name are one in all methods.
 	Apart bool

@@ -28,3 +28,22 @@ func (m *Method) MapSizes(f func(sym.Expr) sym.Expr) {
 		}
 	})
 }
+
+// MapSizes returns t with every size, stride, offset and known number replaced by
+// what f makes of it. It shares no list with t.
+func (t Type) MapSizes(f func(sym.Expr) sym.Expr) Type {
+	list := func(es []sym.Expr) []sym.Expr {
+		out := make([]sym.Expr, len(es))
+		for i, e := range es {
+			out[i] = f(e)
+		}
+		return out
+	}
+	if t.Kind == TensorKind {
+		t.Sizes, t.Strides, t.Offset = list(t.Sizes), list(t.Strides), f(t.Offset)
+	}
+	if t.HasExpr {
+		t.Expr = f(t.Expr)
+	}
+	return t
+}

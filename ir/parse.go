@@ -41,6 +41,10 @@ type parser struct {
 func (ps *parser) program() *Program {
 	ps.Keyword("program")
 	p := &Program{Source: ps.Want(text.String, "the quoted file name").Text}
+	if ps.Peek().Text == "dialect" {
+		ps.Next()
+		p.Dialect = Dialect(ps.Want(text.Name, "a dialect").Text)
+	}
 	for ps.Peek().Kind != text.EOF {
 		p.Methods = append(p.Methods, ps.method())
 	}

@@ -14,6 +14,7 @@ import (
 // Print writes p in the text form, which Parse reads:
 //
 //	program "counter.pt2"
+//	dialect functional
 //
 //	method forward {
 //	  symbol s77 in [1, 64]
@@ -53,6 +54,9 @@ import (
 func Print(w io.Writer, p *Program) error {
 	pr := newPrinter()
 	pr.printf("program %s\n", strconv.Quote(p.Source))
+	if p.Dialect != "" {
+		pr.printf("dialect %s\n", p.Dialect)
+	}
 	for _, m := range p.Methods {
 		if m == nil || m.Graph == nil {
 			pr.str("\nmethod nil\n")
@@ -344,4 +348,13 @@ func (pr *printer) def(v *Value) {
 	}
 	pr.printf("%s: ", valueText(v.Name))
 	pr.typ(v.Type)
+}
+
+// DataString returns the text of elements of type d: the elements if there are
+// at most 16, else data(D, N), the start of the digest and the length in bytes.
+// The length of data must be a multiple of d's size.
+func DataString(d DType, data []byte) string {
+	c := &Constant{Type: Type{Kind: TensorKind, DType: d}, Data: Bytes(data)}
+	s, _ := constantText(c, digestCache{}) // reading memory does not fail
+	return s
 }

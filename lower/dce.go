@@ -25,7 +25,7 @@ type deadCode struct {
 	table *ops.Table
 	live  map[*ir.Value]bool
 	// symbols occur in integers of nodes that are kept. Such a node need not
-	// refer to the one that reads the symbol's value from a tensor.
+	// refer to the one whose result gives the symbol its value.
 	symbols map[*sym.Symbol]bool
 }
 
@@ -64,22 +64,14 @@ func (d *deadCode) graph(g *ir.Graph) {
 func (d *deadCode) use(a ir.Arg) { ir.EachRef(a, func(v *ir.Value) { d.live[v] = true }) }
 
 func (d *deadCode) used(n *ir.Node) bool {
-	return slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
-		return v != nil && (d.live[v] || d.source(n, v))
+	live := slices.ContainsFunc(n.Outputs, func(v *ir.Value) bool {
+		return v != nil && d.live[v]
 	})
-}
-
-// source reports whether n reads from a tensor the value of a symbol in use: v.
-func (d *deadCode) source(n *ir.Node, v *ir.Value) bool {
-	if v.Type.Kind != ir.IntKind || !v.Type.HasExpr {
-		return false
-	}
-	op, ok := d.table.Lookup(n.Op)
-	if !ok || op.Value != nil {
-		return false
-	}
-	s := v.Type.Expr.Symbols()
-	return len(s) == 1 && d.symbols[s[0]]
+	return live || len(d.symbols) > 0 && slices.ContainsFunc(decided(d.table, n),
+		func(x decidedSize) bool {
+			s := x.size.Symbols()
+			return len(s) == 1 && d.symbols[s[0]]
+		})
 }
 
 // prune takes unused results from n: of a cond all, of a scan those that are

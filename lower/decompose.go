@@ -20,18 +20,27 @@ var Decompose = Pass{
 	Name: "decompose",
 	Doc:  "replace operators the target has no kernel for by simpler ones; report those that have none",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		keep := ctx.Keep
-		if keep == nil {
-			keep = HasKernel
-		}
-		err := decompose(ctx.Table, m, func(c *ops.Call) bool {
-			return !keep(c.Op) && (ctx.Whole == nil || !ctx.Whole(c))
+		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool {
+			return !HasKernel(c.Op) && (ctx.Whole == nil || !ctx.Whole(c))
 		})
-		if err == nil {
-			err = unsupported(ctx.Table, m)
-		}
-		return err
 	}),
+}
+
+// DecomposeToCore is Decompose into the operators of Core ATen.
+var DecomposeToCore = Pass{
+	Name: "decompose-to-core",
+	Doc:  "replace operators that are not of Core ATen by those that are",
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsCore(c.Op) })
+	}),
+}
+
+// decomposeAll is decompose, which fails if operators are left that do nothing.
+func decomposeAll(t *ops.Table, m *ir.Method, when func(*ops.Call) bool) error {
+	if err := decompose(t, m, when); err != nil {
+		return err
+	}
+	return unsupported(t, m)
 }
 
 // decompose replaces the calls that when selects and that have a

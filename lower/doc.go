@@ -1,6 +1,7 @@
 // Package lower turns a program as PyTorch exported it into the dialects the
 // back ends take. Each step is a Pass, one per file; each pipeline (Functional,
-// ToCore, ToEdge, Backend, ToStock, ToExecutorch) is one exported value.
+// ToCore, ToEdge, Backend, ToStock, ToExecutorch) is one exported value. Those that lead
+// to a dialect end with a pass that verifies its rules.
 //
 // What holds where:
 //

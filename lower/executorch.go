@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -29,6 +30,7 @@ import (
 var ToExecutorch = Concat(ToStock, Pipeline{
 	Refusals,
 	OutVariants,
+	reach(ir.ExecuTorch, "out variants of operators that ExecuTorch has kernels for"),
 })
 
 // ToStock is ToExecutorch without out variants: a functional program of the
@@ -36,6 +38,8 @@ var ToExecutorch = Concat(ToStock, Pipeline{
 var ToStock = Concat(Functional, Pipeline{
 	FoldBatchNorm,
 	DecomposeToStock,
+	DefineSizes,
+	CheckIndices,
 	DenseInside,
 	RemoveNoOps,
 	FoldConstantsTightly,
@@ -97,7 +101,7 @@ var coreViewOps = map[string]bool{
 }
 
 // IsStock keeps the operators that the stock runtime has a kernel for, and
-// those that StockForms makes into such: it is Context.Keep for a .pte.
+// those that StockForms makes into such: DecomposeToStock leaves them.
 func IsStock(op *ops.Op) bool {
 	schema := op.ParsedSchema()
 	// StockForms makes all parts of a tensor at once.

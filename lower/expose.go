@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"reflect"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/kernels/ops"
@@ -53,9 +51,4 @@ func returnsAlias(s *aten.Schema) bool {
 		}
 	}
 	return false
-}
-
-// sameBlob reports whether two blobs are one.
-func sameBlob(a, b ir.Blob) bool {
-	return reflect.TypeOf(a).Comparable() && a == b
 }

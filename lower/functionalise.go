@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower/alias"
 )
@@ -20,23 +19,32 @@ import (
 var Functionalise = Pass{
 	Name: "functionalise",
 	Doc:  "replace in-place operators; written buffers and inputs become outputs",
-	Run: perMethod(func(ctx *Context, m *ir.Method) error {
-		if err := writtenOverlap(m); err != nil {
-			return err
-		}
-		if nameTargets(ctx.Table, m.Graph); !writes(ctx.Table, m.Graph) {
-			return nil
-		}
-		if err := exposeViews(ctx.Table, m); err != nil {
-			return err
-		}
-		f := &functionaliser{
-			table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
-			now: map[*alias.Alias]state{}, version: map[*ir.Value]int{},
-			args: map[*ir.Node][]ir.NamedArg{},
-		}
-		return f.run()
-	}),
+	Run: func(ctx *Context, p *ir.Program) error {
+		return perMethod(func(ctx *Context, m *ir.Method) error {
+			if len(p.Methods) == 1 { // several agree by names on what state they share
+				tieState(m)
+			}
+			return functionalise(ctx, m)
+		})(ctx, p)
+	},
+}
+
+func functionalise(ctx *Context, m *ir.Method) error {
+	if err := errors.Join(writtenOverlap(m), targetsAlone(m)); err != nil {
+		return err
+	}
+	if nameTargets(ctx.Table, m.Graph); !writes(ctx.Table, m.Graph) {
+		return nil
+	}
+	if err := exposeViews(ctx.Table, m); err != nil {
+		return err
+	}
+	f := &functionaliser{
+		table: ctx.Table, method: m, set: alias.Analyse(ctx.Table, m.Graph),
+		now: map[*alias.Alias]state{}, version: map[*ir.Value]int{},
+		args: map[*ir.Node][]ir.NamedArg{},
+	}
+	return f.run()
 }
 
 // nameTargets gives the written argument of in-place nodes the name it has in
@@ -129,6 +137,7 @@ func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error
 	}
 	var specs []ir.OutputSpec
 	var values []ir.Arg
+	shared := sharersOf(m)
 	for i, v := range m.Graph.Inputs {
 		if f.version[v] == 0 {
 			continue
@@ -149,7 +158,7 @@ func (f *functionaliser) mutations(e *ir.Emitter, out []ir.Arg) ([]ir.Arg, error
 		default:
 			continue
 		}
-		if err := f.alone(i); err != nil {
+		if err := shared.alone(m, i); err != nil {
 			return nil, err
 		}
 		if !known[spec] {
@@ -172,23 +181,6 @@ func (f *functionaliser) keep(i int) error {
 		}
 	}
 	spec.Kind = ir.Buffer
-	return nil
-}
-
-// alone checks that the memory of a written input is no other input's too.
-func (f *functionaliser) alone(i int) error {
-	v := f.method.Graph.Inputs[i]
-	if v.Const == nil || v.Const.Data == nil || v.Const.Data.Size() == 0 {
-		return nil
-	}
-	for k, w := range f.method.Graph.Inputs {
-		if k != i && w.Const != nil && sameBlob(w.Const.Data, v.Const.Data) {
-			return fmt.Errorf(
-				"method %s: it writes to %s, which shares its memory with %s; give them memory of their own",
-				foreign.Message(f.method.Name), foreign.Message(f.method.Inputs[i].Target),
-				foreign.Message(f.method.Inputs[k].Target))
-		}
-	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ func TestKeep(t *testing.T) {
 		"aten.add.Tensor":       {true, true},
 		"aten.linear.default":   {false, true},
 		"aten.softmax.int":      {false, false},
+		"aten.unfold.default":   {true, true},
 		"aten._softmax.default": {true, true},
 		"_operator.add":         {true, true},
 	} {

@@ -36,7 +36,7 @@ func stockFault(n *ir.Node) error {
 	if len(n.Regions) > 0 {
 		return nil
 	}
-	if n.Op != assertOp && !hasStockKernel(n.Op) && !isCustom(n.Op) {
+	if !isAssertion(n) && !hasStockKernel(n.Op) && !isCustom(n.Op) {
 		return fmt.Errorf(
 			"ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}

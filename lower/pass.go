@@ -12,11 +12,8 @@ import (
 // Context is what passes know besides the program.
 type Context struct {
 	Table *ops.Table
-	// Keep tells which operators the target takes as they are, so that
-	// decomposition leaves them whole: HasKernel, IsCore, … Nil is HasKernel.
-	Keep func(op *ops.Op) bool
-	// Whole tells which calls the target takes as they are though Keep does not
-	// take their operators. Nil: none.
+	// Whole tells which calls Decompose leaves as they are though their operators have
+	// no kernels. Nil: none.
 	Whole func(c *ops.Call) bool
 	// Checked says that an index out of range is an error: see CheckIndices.
 	Checked bool

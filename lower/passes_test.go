@@ -40,7 +40,7 @@ func TestPasses(t *testing.T) {
 }
 
 func TestToCore(t *testing.T) {
-	ctx := &Context{Table: ops.Standard(), Keep: IsCore}
+	ctx := &Context{Table: ops.Standard()}
 	irtest.RunTxtar(t, "testdata/to-core/*.txtar", func(p *ir.Program) error {
 		return ToCore.Run(ctx, p, nil)
 	})

@@ -1,5 +1,7 @@
 package lower
 
+import "github.com/etgen/etgen/ir"
+
 // Functional makes a program as torch.export wrote it functional: no wrappers
 // around parts of the graph, regions that capture what they read, no in-place
 // operators; only then it shows which state several methods share.
@@ -7,21 +9,24 @@ var Functional = Pipeline{
 	BoundSizes,
 	InlineWrappers,
 	Capture,
+	TieSizes,
 	CheckRecords,
 	ExplicitWrites,
 	Functionalise,
 	SeparateState,
+	reach(ir.Functional, "no node writes to an operand"),
 }
 
-// ToCore brings a program to the operators the target keeps; with
-// Context.Keep = IsCore these are the Core ATen operators. Types keep the
-// strides that eager PyTorch has.
+// ToCore brings a program to the Core ATen operators. Types keep the strides that
+// eager PyTorch has.
 var ToCore = Concat(Functional, Pipeline{
 	FoldBatchNorm,
 	CheckSizes,
-	Decompose,
+	DecomposeToCore,
+	DefineSizes,
 	RemoveNoOps,
 	DeadCode,
+	reach(ir.CoreATen, "Core ATen operators alone"),
 })
 
 // ToEdge is Core ATen with dead and doubled work removed.
@@ -29,11 +34,18 @@ var ToEdge = Concat(ToCore, Pipeline{
 	FoldConstants,
 	CommonSubexpressions,
 	DeadCode,
+	reach(ir.Edge, "Core ATen, nothing dead or done twice"),
 })
 
 // Backend is what native form is built from: every tensor dense and row-major,
 // every operator one that has a kernel.
-var Backend = Concat(ToCore, Pipeline{
+var Backend = Concat(Functional, Pipeline{
+	FoldBatchNorm,
+	CheckSizes,
+	Decompose,
+	DefineSizes,
+	RemoveNoOps,
+	DeadCode,
 	CheckIndices,
 	Dense,
 	ExactProducts,
@@ -45,17 +57,5 @@ var Backend = Concat(ToCore, Pipeline{
 	FoldPadding,
 	CommonSubexpressions,
 	DeadCode,
+	reach(ir.Backend, "operators that have kernels, tensors dense and row-major"),
 })
-
-// Passes lists every pass once, in the order of Backend and ToExecutorch.
-func Passes() []Pass {
-	var all []Pass
-	seen := map[string]bool{}
-	for _, p := range Concat(Backend, ToExecutorch) {
-		if !seen[p.Name] {
-			seen[p.Name] = true
-			all = append(all, p)
-		}
-	}
-	return all
-}

@@ -132,12 +132,8 @@ func (r *records) graph(g *ir.Graph) {
 
 // learn notes the symbols of t.
 func (r *records) learn(t ir.Type) {
-	for _, es := range [][]sym.Expr{t.Sizes, t.Strides, {t.Offset, t.Expr}} {
-		for _, e := range es {
-			for _, s := range e.Symbols() {
-				r.known[s] = true
-			}
-		}
+	for _, s := range typeSymbols(t) {
+		r.known[s] = true
 	}
 }
 
@@ -210,26 +206,12 @@ func (r *records) renamed(t ir.Type) ir.Type {
 	if len(r.names) == 0 {
 		return t
 	}
-	subst := func(e sym.Expr) sym.Expr {
+	return t.MapSizes(func(e sym.Expr) sym.Expr {
 		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
 			x, ok := r.names[s]
 			return x, ok
 		})
-	}
-	list := func(es []sym.Expr) []sym.Expr {
-		out := make([]sym.Expr, len(es))
-		for i, e := range es {
-			out[i] = subst(e)
-		}
-		return out
-	}
-	if t.Kind == ir.TensorKind {
-		t.Sizes, t.Strides, t.Offset = list(t.Sizes), list(t.Strides), subst(t.Offset)
-	}
-	if t.HasExpr {
-		t.Expr = subst(t.Expr)
-	}
-	return t
+	})
 }
 
 // name notes symbols of recorded that are not known: they are names for what

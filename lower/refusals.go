@@ -9,28 +9,31 @@ import (
 // assertOp asserts a condition on numbers.
 const assertOp = "aten._assert_scalar.default"
 
-// Refusals says assertions in operators that the stock runtime has kernels for:
-// one that fills a tensor of the fixed size 1, asked for the size 1 where the
+// Refusals says assertions, of which the stock runtime has no kernel, in operators
+// that it has kernels for: one that fills a tensor of the fixed size 1, asked for the size 1 where the
 // condition holds and 0 where not. A kernel refuses to resize a tensor of fixed
 // size, and the call of the method ends with that error.
 var Refusals = Pass{
 	Name: "refusals",
-	Doc:  "say assertions about numbers by a tensor that cannot be resized",
+	Doc:  "say assertions by a tensor that cannot be resized",
 	Run: perMethod(func(_ *Context, m *ir.Method) error {
 		found := false
 		m.Graph.Walk(func(g *ir.Graph) {
-			found = found || slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
-				return n.Op == assertOp
-			})
+			found = found || slices.ContainsFunc(g.Nodes, isAssertion)
 		})
 		if !found {
 			return nil
 		}
 		return (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
-			if n.Op != assertOp {
+			if !isAssertion(n) {
 				return nil, true, nil
 			}
-			cond := n.Arg("self")
+			cond := n.Args[0].Value
+			if x, ok := assertedTensor(n); ok {
+				cond = ir.Ref{Value: e.Emit("aten._local_scalar_dense.default", []ir.NamedArg{
+					{Name: "self", Value: ir.Ref{Value: x}},
+				}, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
+			}
 			if b, ok := cond.(ir.BoolArg); ok && bool(b) {
 				return nil, false, nil
 			}

@@ -63,6 +63,7 @@ type checker struct {
 
 	children [][]int
 	local    [][]BufferID // roots by region
+	ending   [][]BufferID // roots by the region behind which no step touches them
 	back     []facts      // for each Loop: what comes round over its back edge
 	cells    []cell       // by root
 	log      []change     // of them

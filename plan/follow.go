@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // follow executes the program abstractly: it carries a cell per root buffer
 // through the region tree, joining where paths join. What comes round a loop's
@@ -21,6 +24,7 @@ func (c *checker) follow() {
 			c.local[b.Region] = append(c.local[b.Region], BufferID(i))
 		}
 	}
+	c.findEnds()
 	c.back = make([]facts, len(c.regions))
 	c.listed = make([]int, len(c.problem.Buffers))
 	for {
@@ -32,6 +36,40 @@ func (c *checker) follow() {
 			return
 		}
 		c.final = !c.changed
+	}
+}
+
+// findEnds finds for each root the region behind which no step touches it: the
+// smallest that it is touched in, or the outermost loop around that.
+func (c *checker) findEnds() {
+	c.ending = make([][]BufferID, len(c.regions))
+	first, last := make([]int, len(c.root)), make([]int, len(c.root))
+	for i := range last {
+		first[i], last[i] = len(c.actions), -1
+	}
+	for s, act := range c.actions {
+		for _, list := range [][]BufferID{act.reads, act.writes} {
+			for _, id := range list {
+				root := c.root[id]
+				first[root], last[root] = min(first[root], s), s
+			}
+		}
+	}
+	for root, end := range last {
+		if end < 0 {
+			continue
+		}
+		r := 0
+		for c.regions[r].Kind != Loop {
+			k, _ := slices.BinarySearchFunc(c.children[r], end, func(child, end int) int {
+				return cmp.Compare(c.regions[child].Last, end)
+			})
+			if k == len(c.children[r]) || c.regions[c.children[r][k]].First > first[root] {
+				break
+			}
+			r = c.children[r][k]
+		}
+		c.ending[r] = append(c.ending[r], BufferID(root))
 	}
 }
 
@@ -90,8 +128,13 @@ func join(t, f cell) cell {
 	return t
 }
 
-// region runs region r.
+// region runs region r. What ends with it is nothing to what follows.
 func (c *checker) region(r int) {
+	defer func() {
+		for _, root := range c.ending[r] {
+			c.set(root, cell{})
+		}
+	}()
 	reg := c.regions[r]
 	if reg.Kind == Loop {
 		for root, f := range c.back[r] {

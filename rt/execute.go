@@ -90,7 +90,7 @@ func (m *Method) interpret(ctx context.Context) error {
 				m.tracer.End(&s.event, err)
 			}
 			if err != nil {
-				return stepError(&s.event, err)
+				return stepError(&s.event, s.explain(err))
 			}
 			pc = next
 		}

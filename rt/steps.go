@@ -3,6 +3,7 @@ package rt
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
@@ -37,6 +38,26 @@ type step struct {
 
 	cond        *EValue
 	destination int
+
+	refuses bool // it checks a condition of the model: see isRefusal
+}
+
+// isRefusal reports whether a call is how etgen says a condition in operators that the
+// stock runtime has: full.out to one byte that cannot be resized. lower.Refusals makes it.
+func (b *binder) isRefusal(op string, written []int32) bool {
+	if op != "aten::full.out" || len(written) != 1 {
+		return false
+	}
+	t := b.slots[written[0]].Tensor
+	return t != nil && t.DType == ir.Uint8 && !t.Resizable() && slices.Equal(t.Sizes, []int64{1})
+}
+
+// explain says of a failed condition that it is one: the kernel's error speaks of sizes.
+func (s *step) explain(err error) error {
+	if s.refuses && errors.Is(err, ErrInvalidArgument) {
+		return fmt.Errorf("a guard or an assertion of the model does not hold: %w", err)
+	}
+	return err
 }
 
 // steps makes the chains executable.
@@ -107,6 +128,7 @@ func (b *binder) kernelStep(s *step, in pte.KernelCall, k Kernel) error {
 		args = args[:len(args)-1]
 	}
 	b.watch(s, args, written)
+	s.refuses = b.isRefusal(s.event.Op, written)
 	call := &Call{Op: s.event.Op, Args: b.slotsOf(args), fixed: func(v *EValue) bool {
 		i, ok := b.index[v]
 		return ok && b.fixed(i)

@@ -201,9 +201,11 @@ func (b *binder) unplanned(i int, t *Tensor, n int) error {
 	}
 	t.onDemand = true
 	switch {
+	case use.kept:
+		t.restore() // no instruction frees it or moves it away
 	case use.freed:
 	case use.viewed && !use.written:
-	case use.output && !use.kept:
+	case use.output:
 		b.callers = append(b.callers, t)
 	default:
 		t.restore()

@@ -115,6 +115,15 @@ func fill(form string, words ...string) string {
 	return form
 }
 
+// twice is an archive's members, and again in another folder.
+func twice(members []member) []member {
+	for _, m := range members {
+		m.name = "other/" + m.name[strings.Index(m.name, "/")+1:]
+		members = append(members, m)
+	}
+	return members
+}
+
 // badModels are inputs that must give a clear error each.
 func badModels(t *testing.T) map[string]struct {
 	data  []byte
@@ -145,6 +154,8 @@ func badModels(t *testing.T) map[string]struct {
 		data  []byte
 		wants []string
 	}{
+		"two programs": {writeArchive(t, twice(readArchive(t, linear))),
+			[]string{"bad.pt2", "two exported programs"}},
 		"truncated": {whole[:len(whole)/2], []string{"bad.pt2"}},
 		"empty":     {nil, []string{"bad.pt2", "neither"}},
 		"text":      {[]byte("hello, world\n"), []string{"bad.pt2", "neither"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,11 @@ Without those and without -i, inputs are random.
 			}
 			if err := flags.unheard(args[0], opt.Via...); err != nil {
 				return err
+			}
+			if !slices.Contains(opt.Via, "c") {
+				if err := flags.ignored("without --via=c", "cc", "cflags"); err != nil {
+					return err
+				}
 			}
 			if cmd.Flags().Changed("cflags") {
 				opt.CFlags = append([]string{}, strings.Fields(cflags)...)

@@ -42,7 +42,7 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 		"the parts that kernels are divided into: in C, NAME_pal.h says what runs them; in Go, goroutines, see NewThreads")
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors")
 	flags.BoolVar(&f.checked, "checked", false,
-		"of C, Go and --via=eval: an index out of range is an error, as in PyTorch; without, the nearest element is taken")
+		"an index out of range is an error, as in PyTorch; without, the nearest element is taken")
 	flags.StringToInt64Var(&f.bounds, "bound", nil,
 		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; "+
 			"memory is planned for N, and a call with more is refused")
@@ -187,10 +187,6 @@ equal are there once.
 				}
 				opt.Lang = lang
 			case "pte":
-				if flags.checked {
-					return usageError(
-						"--checked is for C and Go: the ExecuTorch runtime has no kernel for assertions")
-				}
 				if err := flags.ignored("with --lang=pte", "target", "optimize",
 					"threads"); err != nil {
 					return err
@@ -207,7 +203,7 @@ equal are there once.
 			}
 			if name != "" && compile.NameOf(name) != name {
 				return usageError(
-					"--name=%s is no name for a package: take lower-case letters, digits and underscores, not a digit first", name)
+					"--name=%s is no name for a package: take lower-case letters and digits, a letter first, and single underscores between them", name)
 			}
 			opt.Name = name
 			if lang == "go" {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/etgen/etgen/codegen/c"
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
@@ -60,7 +63,8 @@ func modelError(err error) error {
 		return nil
 	}
 	code := exitModel
-	if isA[*way.InputError](err) || isA[*c.NameError](err) || isA[*lower.BoundError](err) {
+	if isA[*way.InputError](err) || isA[*c.NameError](err) || isA[*lower.BoundError](err) ||
+		isA[*compile.MethodError](err) || isA[*compile.PlanError](err) {
 		code = exitUsage
 	} else if isA[*toolchain.MissingError](err) {
 		code = exitOther
@@ -72,6 +76,16 @@ func modelError(err error) error {
 func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
+}
+
+// fullTemp reports whether an error's text tells of a temporary file that has no room.
+func fullTemp(text string) bool {
+	if !strings.Contains(text, filepath.Join(os.TempDir(), "etgen-")) {
+		return false
+	}
+	text = strings.ToLower(text) // compilers say it too
+	return strings.Contains(text, "no space left") || strings.Contains(text, "quota exceeded") ||
+		strings.Contains(text, "read-only file system")
 }
 
 // longest is from how many bytes a line of an error is shortened: what a model says
@@ -112,9 +126,12 @@ func report(err error, command string, to *foreign.Terminal, color bool) int {
 	}
 	for line := range strings.Lines(err.Error()) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
-			fmt.Fprint(to.Unwrap(), prefix)
+			fmt.Fprint(to.Harmless(), prefix)
 			fmt.Fprintln(to, shortened(line))
 		}
+	}
+	if fullTemp(err.Error()) {
+		fmt.Fprintln(to, "TMPDIR names the folder for temporary files: set it to one with room")
 	}
 	if code == exitUsage && !isA[*way.InputError](err) {
 		fmt.Fprintln(to, command+" --help tells more")

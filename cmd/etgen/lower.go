@@ -13,7 +13,7 @@ import (
 )
 
 func newLower(a *app) *cobra.Command {
-	var dump, stop, lang string
+	var dump, stop, lang, to string
 	var flags compileFlags
 	cmd := &cobra.Command{
 		Use:   "lower MODEL",
@@ -24,13 +24,15 @@ are compiled without it.
 
 Lower prints the program in its text form as the passes leave it: after one pass,
 after all of them, or in native form. Without flags it prints the input of
-native form. --stop-after ends the run there and prints what is there, to find
-the pass that goes wrong.
+native form; --to=core and --to=edge print it in these dialects of ExecuTorch's.
+--stop-after ends the run there and prints what is there, to find the pass that
+goes wrong.
 
 The passes, in order:
 ` + passList(),
 		Example: `  etgen lower model.pt2 --dump-after=decompose
   etgen lower model.pt2 --dump-after=all > passes.txt
+  etgen lower model.pt2 --to=edge
   etgen lower model.pt2 --dump-after=native --lang=c`,
 		Args: exactly("MODEL"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -44,6 +46,7 @@ The passes, in order:
 			}{
 				{"stop-after", stop, passNames()},
 				{"dump-after", dump, append(passNames(), "all", "native")},
+				{"to", to, dialectNames()},
 			} {
 				if f.pass != "" && !slices.Contains(f.words, f.pass) {
 					return usageError("--%s=%s is unknown: take %s", f.name, f.pass,
@@ -60,7 +63,10 @@ The passes, in order:
 				return usageError(
 					"--dump-after=native is for --lang=c and go: a .pte has no native form")
 			}
-			opt.Lang = lang
+			if to != "" && dump == "native" {
+				return usageError("--dump-after=native is no dialect: take it without --to")
+			}
+			opt.Lang, opt.To = lang, ir.Dialect(to)
 			return modelError(a.lower(args[0], opt, dump, stop))
 		},
 	}
@@ -69,19 +75,28 @@ The passes, in order:
 	cmd.Flags().StringVar(&stop, "stop-after", "", "run no pass after this one")
 	cmd.Flags().StringVar(&lang, "lang", "c",
 		"the output language that passes and native form are for: c, go or pte")
+	cmd.Flags().StringVar(&to, "to", "", "the dialect that the passes lead to: "+
+		strings.Join(dialectNames(), ", ")+" (default: the one that --lang is made from)")
 	flags.add(cmd, a)
 	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
 	fixed(cmd, "stop-after", passNames()...)
 	fixed(cmd, "lang", "c", "go", "pte")
+	fixed(cmd, "to", dialectNames()...)
 	return cmd
 }
 
 func passNames() []string {
 	var names []string
-	for _, p := range lower.Concat(lower.Backend, lower.ToExecutorch) {
-		if !slices.Contains(names, p.Name) {
-			names = append(names, p.Name)
-		}
+	for _, p := range lower.Passes() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func dialectNames() []string {
+	var names []string
+	for _, d := range lower.Dialects {
+		names = append(names, string(d.Dialect))
 	}
 	return names
 }
@@ -92,12 +107,8 @@ func passList() string {
 	for _, name := range passNames() {
 		width = max(width, len(name))
 	}
-	seen := map[string]bool{}
-	for _, p := range lower.Concat(lower.Backend, lower.ToExecutorch) {
-		if !seen[p.Name] {
-			seen[p.Name] = true
-			fmt.Fprintf(&b, "  %-*s  %s\n", width, p.Name, p.Doc)
-		}
+	for _, p := range lower.Passes() {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, p.Name, p.Doc)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -123,7 +134,7 @@ func (a *app) lower(path string, opt compile.Options, dump, stop string) error {
 		}
 		return nil
 	}
-	if dump == "native" || dump == "all" && stop == "" && opt.Lang != "pte" {
+	if dump == "native" || dump == "all" && stop == "" && opt.To == "" && opt.Lang != "pte" {
 		np, err := compile.Native(p, opt)
 		if err != nil {
 			return err

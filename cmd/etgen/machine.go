@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,14 @@ func (f *ccFlags) apply(ways []way.Way) error {
 	host, known := hostOf(f.machine)
 	if f.machine != "" && !known {
 		return usageError("--machine=%s is unknown: take %s", f.machine, machineNames())
+	}
+	c := slices.ContainsFunc(ways, func(w way.Way) bool { return w.Name() == "c" })
+	golang := slices.ContainsFunc(ways, func(w way.Way) bool { return w.Name() == "go" })
+	if f.machine != "" && !c && !golang {
+		return usageError("--machine has no effect without --via=c or go: leave it out")
+	}
+	if (f.cc != "" || f.cflags != "") && !c {
+		return usageError("--cc and --cflags have no effect without --via=c: leave them out")
 	}
 	for i, w := range ways {
 		switch w := w.(type) {

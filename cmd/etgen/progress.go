@@ -16,7 +16,7 @@ func (a *app) progress() *progress {
 	if !a.tty {
 		return &progress{}
 	}
-	return &progress{to: a.err.Unwrap()}
+	return &progress{to: a.err.Harmless()}
 }
 
 func (p *progress) show(done, all int) {

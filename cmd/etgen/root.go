@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -76,7 +77,7 @@ func terminal(w io.Writer) bool {
 // have them: then all else in it is escaped already.
 func colored(t *foreign.Terminal) (io.Writer, bool) {
 	if terminal(t.Unwrap()) && wantsColor() {
-		return t.Unwrap(), true
+		return t.Harmless(), true
 	}
 	return t, false
 }
@@ -91,10 +92,31 @@ func newRoot(a *app) *cobra.Command {
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &exitError{exitUsage, flagError(err)}
 	})
 	return cmd
+}
+
+// emptyFlag returns an error if a flag is given without a value, as by a variable of the
+// shell that is not set: it would count as not given. A compiler may be given nothing.
+func emptyFlag(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		// Of "-o=" the library makes the value "=".
+		empty := value == "" || value == "=" && f.Shorthand != ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = slices.ContainsFunc(list.GetSlice(), func(word string) bool {
+				return word == "" || word == "=" && f.Shorthand != ""
+			})
+		}
+		if empty && f.Name != "cflags" && err == nil {
+			err = usageError("--%s is empty: give it a value, or leave it out", f.Name)
+		}
+	})
+	return err
 }
 
 // flagError says an error of a flag's value in words for a user: those of the packages
@@ -110,6 +132,8 @@ func flagError(err error) error {
 		take = "take a whole number"
 	case "uint64":
 		take = "take a whole number, 0 or more"
+	case "stringToInt64":
+		take = "take NAME=N, N a whole number"
 	case "duration":
 		take = "take a time with its unit, such as 500ms, 5s or 1m30s"
 	case "bool":

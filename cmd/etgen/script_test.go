@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -134,12 +136,31 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + lenet + " -o x -i " + file, "576 bytes: the file has 0"},
 		{exitOther, lenet + " --lang=c -o " + filepath.Join(file, "x"), "not a directory"},
 		{exitUsage, lenet + " --lang=c --name=main -o x",
-			`"main" cannot be the name of a C package: it must be an identifier that is no keyword: take main_model`},
+			`"main" cannot be the name of a C package: the word has a meaning in C or C++ already: take main_model`},
+		{exitUsage, lenet + " --lang=c --name=register -o x", "has a meaning in C"},
 		{exitUsage, lenet + " --lang=c --name=math -o x",
 			"would stand in for <math.h>: take math_model"},
 		{exitUsage, lenet + " --lang=c --name=x -o x",
 			"X_OK is a name of C's library: take x_model"},
 		{exitOther, "golden check absent", "no such file"},
+		{exitModel, "../../golden/absent.pt2 --lang=c -o x", "../../golden/absent.pt2: cannot"},
+		{exitUsage, lenet + " " + lenet + " --lang=c -o x", "method model is in both"},
+		{exitUsage, "run " + lenet + " --method=absent -o x", "there is no method absent"},
+		{exitUsage, "run ../../golden/names/testdata/go-injection.pte --method=absent -o x", `"absent": not found`},
+		// A flag is empty where a variable of the shell is not set.
+		{exitUsage, lenet + " --lang=c -o x --name=", "--name is empty"},
+		{exitUsage, lenet + " --lang=c -o=", "--output is empty"},
+		{exitUsage, "run " + lenet + " -o x -i=", "--input is empty"},
+		{exitUsage, "run " + lenet + " -o x --via= -i " + image, "--via is empty"},
+		{exitUsage, "inspect " + lenet + " --svg=", "--svg is empty"},
+		{exitUsage, "golden check ../../golden/cases/add --via=eval,", "--via is empty"},
+		{exitOK, "golden check ../../golden/cases/add --via=c --cflags=", ""},
+		{exitUsage, "golden check ../../golden/cases/add --via=eval --machine=neon",
+			"--machine has no effect"},
+		{exitUsage, "golden check ../../golden/cases/add --via=go --cc=clang", "have no effect"},
+		{exitUsage, "bench " + lenet + " --via=rt --cc=clang", "--cc has no effect"},
+		{exitUsage, lenet + " --lang=c -o x --bound=u0=many", "take NAME=N, N a whole number"},
+		{exitUsage, lenet + " --lang=c -o x --plan=as-is", "no memory plan to keep"},
 		{exitOK, "version", ""},
 		{exitUsage, "version 2", "takes nothing"},
 		{exitUsage, lenet + " --lang=c -o x --target=cortex-m9", "cortex-m7, cortex-m23"},
@@ -178,7 +199,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "run " + lenet + " -o x -i " + header, "a header of 100000 bytes"},
 		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=c", "ERR_ASSERT"},
 		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=go", "assertion failed"},
-		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=rt", "aten::full.out"},
+		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=rt", "an assertion of the model"},
 		{exitUsage, "run " + cut + " -o x -i " + seven + " --via=eval", "assertion failed"},
 		{exitUsage, "run " + embedding + " -o x -i " + tokens + " -i " + pair +
 			" --via=c --checked", "ERR_INDEX"},
@@ -308,6 +329,20 @@ func TestThreadsWithoutEffect(t *testing.T) {
 			t.TempDir()}, &out, &stderr)
 		if code != exitOK || !strings.Contains(stderr.String(), "2 threads have no effect") {
 			t.Errorf("--lang=%s: exit code %d:\n%s", lang, code, stderr.String())
+		}
+	}
+}
+
+// No room for temporary files is no riddle.
+func TestFullTemp(t *testing.T) {
+	for path, says := range map[string]bool{
+		filepath.Join(os.TempDir(), "etgen-1", "m0.c"): true, filepath.Join("out", "m0.c"): false,
+	} {
+		var stderr bytes.Buffer
+		report(&fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}, "etgen",
+			foreign.NewTerminal(&stderr), false)
+		if got := strings.Contains(stderr.String(), "TMPDIR"); got != says {
+			t.Errorf("%s: %s", path, stderr.String())
 		}
 	}
 }

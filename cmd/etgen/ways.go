@@ -14,7 +14,7 @@ const wayNames = "c, go, rt, rt-optimize, eval"
 // unheard returns an error if the user set a flag that none of the ways heeds. Model
 // is what they run, "" if it is several.
 func (f *compileFlags) unheard(model string, vias ...string) error {
-	names := []string{"target", "optimize", "threads", "plan", "bound"}
+	names := []string{"target", "optimize", "threads", "plan", "bound", "checked"}
 	heeds := map[string]bool{}
 	for _, via := range vias {
 		switch {
@@ -23,9 +23,9 @@ func (f *compileFlags) unheard(model string, vias ...string) error {
 				heeds[name] = true
 			}
 		case via == "eval":
-			heeds["bound"] = true
+			heeds["bound"], heeds["checked"] = true, true
 		case model == "" || !record.IsProgram(model): // written as a .pte first
-			heeds["plan"], heeds["bound"] = true, true
+			heeds["plan"], heeds["bound"], heeds["checked"] = true, true, true
 		}
 	}
 	for _, name := range names {
@@ -52,11 +52,6 @@ func wayOf(word string, opt compile.Options, limits limitFlags) (way.Way, error)
 	case "go":
 		return way.Go{Settings: settings}, nil
 	case "rt", "rt-optimize":
-		if opt.Checked {
-			return nil,
-				usageError(
-					"--checked is for --via=c, go and eval: ExecuTorch programs have no assertions")
-		}
 		return way.RT{Settings: settings, Optimize: word == "rt-optimize"}, nil
 	case "eval":
 		return way.Reference{Options: opt, Memory: settings.Memory, Limit: settings.Limit}, nil

@@ -58,8 +58,11 @@ func (e *NameError) Error() string {
 
 // Generate prints p. The same program gives the same bytes.
 func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
-	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name || keywords()[opt.Name] {
-		return nil, &NameError{opt.Name, "it must be an identifier that is no keyword"}
+	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name {
+		return nil, &NameError{opt.Name, "it must be an identifier"}
+	}
+	if keywords()[opt.Name] {
+		return nil, &NameError{opt.Name, "the word has a meaning in C or C++ already"}
 	}
 	if isHeader(opt.Name) {
 		return nil, &NameError{opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
@@ -108,6 +111,7 @@ type gen struct {
 	macroOrder []string
 	support    support
 	kernelText writer
+	paramsText writer // constants that calls pass
 	methodText writer
 	threaded   bool // some kernel runs in parts
 	rounds     bool // some kernel rounds small numbers

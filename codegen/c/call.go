@@ -195,6 +195,9 @@ func (b *body) call(c *native.Call) {
 		}
 		args = append(args, arg)
 	}
+	if info.params != nil {
+		args = append(args, b.params(c, info))
+	}
 	for i, e := range c.Ints {
 		if !info.dropInt[i] {
 			args = append(args, b.index(e).s)
@@ -242,7 +245,7 @@ func (b *body) statement(s native.Stmt) {
 		b.guard(negated(b.expr(s.Cond)), status)
 	case *native.Poison:
 		t, _ := storageOf(s.Buf.DType)
-		n := b.index(s.Buf.Len)
+		n := b.index(sym.Int(s.Buf.MaxLen))
 		b.w.line("%s(%s, sizeof(%s) * (size_t)%s);", b.g.helper("poison"), b.pointer(s.Buf), t,
 			n.at(precUnary))
 	default:

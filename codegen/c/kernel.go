@@ -21,6 +21,9 @@ type kernel struct {
 	dropArg  []bool     // parameters the text does not use
 	dropInt  []bool
 	dropNum  []bool
+	ints     [][]sym.Expr // of all calls
+	dynamic  bool         // one of them is not constant
+	params   *tunedParams // of a tuned kernel, nil if it has no struct
 	anyCalls bool
 }
 
@@ -70,6 +73,11 @@ func (g *gen) analyseCall(c *native.Call) {
 				info.dtypes = append(info.dtypes, b.DType)
 			}
 		}
+	}
+	info.ints = append(info.ints, c.Ints)
+	for _, e := range c.Ints {
+		_, constant := e.Const()
+		info.dynamic = info.dynamic || !constant
 	}
 	for i := range c.Args {
 		for j := range c.Args {

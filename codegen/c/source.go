@@ -78,6 +78,10 @@ func (g *gen) source() string {
 		w.b.WriteString(t)
 	}
 	w.b.WriteString(g.kernelText.b.String())
+	if g.paramsText.b.Len() > 0 {
+		w.blank()
+		w.b.WriteString(g.paramsText.b.String())
+	}
 	w.b.WriteString(g.methodText.b.String())
 	if m == nil {
 		return head + w.b.String()

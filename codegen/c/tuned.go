@@ -22,36 +22,33 @@ import (
 func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	in := k.Tuned
 	g.tiles = g.tiles || in.Tile.Vector
-	names := operandNames(in)
-	if len(names) != len(info.dtypes) {
+	slots := in.Slots()
+	if len(slots) != len(info.dtypes) {
 		g.fail(fmt.Errorf("kernel %s: %d operands for %d names", k.Name, len(info.dtypes),
-			len(names)))
+			len(slots)))
 		return
 	}
-	text := &ctext.Kernel{Index: g.idx.String(), Ints: map[string]string{}, Rows: in.Tile.Rows,
+	text := &ctext.Kernel{Index: g.idx.String(), Known: map[string]int64{}, Rows: in.Tile.Rows,
 		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction}
-	p := &printer{g: g, where: "kernel " + k.Name, scope: codegen.NewScope(g.locals),
-		syms: map[*sym.Symbol]string{}}
-	p.scope.Reserve(names...)
-	for _, s := range k.Params {
-		p.syms[s] = p.scope.Take(intName(in, s))
-	}
 	for _, v := range in.Params {
-		text.Ints[v.Name] = p.index(v.Value).at(precPostfix)
+		if n, ok := v.Value.Const(); ok {
+			text.Known[v.Name] = n
+		}
+	}
+	var names []string
+	for _, s := range slots {
+		names = append(names, s.Name)
 	}
 	result := g.epilogue(in, info, names)
 	text.Result = result.call
 
 	var params []parameter
-	for i, n := range names {
+	for i, s := range slots {
 		typ := g.operandDecl(info, i, written(k, i))
-		if n == scratchName {
+		if s.Kind == tuned.Scratch {
 			typ = "void *"
 		}
-		params = append(params, parameter{typ, n, &info.dropArg[i]})
-	}
-	for i, s := range k.Params {
-		params = append(params, parameter{g.idx.String() + " ", p.syms[s], &info.dropInt[i]})
+		params = append(params, parameter{typ, s.Name, &info.dropArg[i]})
 	}
 	phases := g.phases(in, text)
 	used := map[string]bool{}
@@ -59,12 +56,25 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 		maps.Copy(used, ph.used)
 	}
 	g.tunedHelpers(in, used)
-	kept := g.needed(params, used)
+	integers, given := g.integers(k, info, used)
+	for i, ph := range phases {
+		var declared []string
+		for _, d := range integers {
+			if ph.used[d.name] {
+				declared = append(declared, d.line)
+				phases[i].used[d.given] = true
+				used[d.given] = true
+			}
+		}
+		phases[i].body = ctext.WithIntegers(ph.body, declared)
+	}
+	kept := g.needed(append(params, given...), used)
 	w := &g.kernelText
 	if result.text != "" {
 		w.blank()
 		w.b.WriteString(result.text)
 	}
+	g.paramsType(in, info)
 	w.blank()
 	if !k.Doc.IsEmpty() {
 		w.comment(k.Doc.Comment())
@@ -93,39 +103,6 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 		phases = append(phases, phase{text.Phase, body, ctext.Identifiers(body)})
 	}
 	return phases
-}
-
-const (
-	resultName  = "y"
-	scratchName = "scratch"
-)
-
-// operandNames are the names of a tuned kernel's buffers in its text.
-func operandNames(in *tuned.Instance) []string {
-	names := append([]string{resultName}, in.Kernel.Operands[:len(in.Operands)]...)
-	for _, p := range in.Packed {
-		names = append(names, p.Name)
-	}
-	if in.Epilogue != nil {
-		for i := range in.Epilogue.Extra {
-			names = append(names, fmt.Sprintf("extra%d", i))
-		}
-	}
-	if !in.Scratch.IsZero() {
-		names = append(names, scratchName)
-	}
-	return names
-}
-
-// intName names an integer parameter as the kernel's text names the number it
-// stands for, so that it is none of the text's own variables.
-func intName(in *tuned.Instance, s *sym.Symbol) string {
-	for _, p := range in.Params {
-		if p.Value.Equal(s.Expr()) {
-			return p.Name
-		}
-	}
-	return "size_" + s.Name
 }
 
 // tunedHelpers emits the templates that a kernel's text, with the names used in
@@ -174,7 +151,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	dropped := make([]bool, 3+len(ep.Extra))
 	params := []parameter{{acc.String() + " ", p.vars[ep.Acc], &dropped[0]}, {g.idx.String() + " ",
 		p.syms[ep.O], &dropped[1]}, {g.idx.String() + " ", p.syms[ep.C], &dropped[2]}}
-	first := 1 + len(in.Operands) + len(in.Packed)
+	first := in.First(tuned.Extra)
 	extras := names[first : first+len(ep.Extra)]
 	for i, d := range ep.Extra {
 		n := p.scope.Take(extras[i])

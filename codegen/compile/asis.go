@@ -3,15 +3,24 @@ package compile
 import (
 	"fmt"
 
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/lower/raise"
 	"github.com/etgen/etgen/plan"
 )
+
+// PlanError says that a model file has no memory plan to keep.
+type PlanError struct{ path string }
+
+func (e *PlanError) Error() string {
+	return fmt.Sprintf("%s is no ExecuTorch program: it has no memory plan to keep",
+		foreign.Message(e.path))
+}
 
 // AsIs returns the planner that keeps the places which the ExecuTorch program at
 // path gives its tensors; see [plan.AsIs]. Data is as for Read.
 func AsIs(path string, data ...string) (plan.Planner, error) {
 	if f := FormatOf(path); f != ProgramFile && f != BundleFile {
-		return nil, fmt.Errorf("%s is no ExecuTorch program: it has no memory plan to keep", path)
+		return nil, &PlanError{path}
 	}
 	_, memories, open, err := openProgram(path, data)
 	if err != nil {

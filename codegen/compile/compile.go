@@ -43,7 +43,7 @@ type Options struct {
 	// Threads, if over 1, divides kernels of C and Go into that many parts that may
 	// run at the same time: see the printers' options.
 	Threads int
-	// Checked makes an index out of range an error, in C and Go.
+	// Checked makes an index out of range an error.
 	Checked bool
 	// Bounds are upper bounds of sizes by their names: see lower.BoundSizes.
 	Bounds map[string]int64
@@ -62,13 +62,15 @@ type Options struct {
 	Strict bool
 	// Context, if not nil, ends a compilation when it is done, with its cause.
 	Context context.Context
+	// To is the dialect that Lower brings a program into; "" is the one that the output
+	// language is made from.
+	To ir.Dialect
 	// After, if not nil, sees the program after every pass and may return
 	// lower.Stop.
 	After func(lower.Pass, *ir.Program) error
 }
 
-// Lower brings p, in place, into the dialect that the output language is made
-// from.
+// Lower brings p, in place, into a dialect: opt.To.
 func Lower(p *ir.Program, opt Options) (err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
@@ -78,10 +80,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds,
 		Speed: opt.Lang != "pte" &&
 			opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
-	switch {
-	case opt.Lang == "pte":
-		ctx.Keep = lower.IsStock
-	case !opt.Untuned:
+	if opt.Lang != "pte" && !opt.Untuned {
 		ctx.Whole = tuned.Whole(tuned.Standard(), opt.target())
 	}
 	if err := opt.Pipeline().Run(ctx, p, opt.After); err != nil {
@@ -105,7 +104,10 @@ func (opt Options) Warnings(p *ir.Program) error {
 
 // Pipeline returns the passes that lower a program for the output language.
 func (opt Options) Pipeline() lower.Pipeline {
-	if opt.Lang == "pte" {
+	switch {
+	case opt.To != "":
+		return lower.To(opt.To)
+	case opt.Lang == "pte":
 		return lower.ToExecutorch
 	}
 	return lower.Backend

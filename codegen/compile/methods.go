@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +16,15 @@ type MethodFile struct {
 	// Name is the method's name; "" keeps the names in the file.
 	Name string
 	Path string
+}
+
+// MethodError says that files cannot become the methods that they were named.
+type MethodError struct{ text string }
+
+func (e *MethodError) Error() string { return e.text }
+
+func methodError(format string, args ...any) error {
+	return &MethodError{fmt.Sprintf(format, args...)}
 }
 
 // Named returns the model files at paths with methods called like the files:
@@ -43,7 +51,7 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 			err = errors.Join(err, open.Close())
 		}
 	}()
-	out := &ir.Program{Apart: !share}
+	out := &ir.Program{Dialect: ir.ATen, Apart: !share}
 	var sources []string
 	from := map[string]string{} // file by method
 	for _, f := range files {
@@ -56,12 +64,12 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 		out.Warnings = append(out.Warnings, p.Warnings...)
 		if len(p.Methods) > 1 && f.Name != "" {
 			if f.Name != NameOf(f.Path) {
-				return nil, nil, fmt.Errorf("%s has %d methods, which cannot all be called %s",
+				return nil, nil, methodError("%s has %d methods, which cannot all be called %s",
 					foreign.Message(p.Source), len(p.Methods), f.Name)
 			}
 			if f.Name = ""; !share && len(p.SharedState()) > 0 {
 				return nil, nil,
-					fmt.Errorf(
+					methodError(
 						"%s has methods that share state: it goes together with other files only if these may share theirs too", foreign.Message(p.Source))
 			}
 		}
@@ -70,11 +78,10 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 				m.Name = f.Name
 			}
 			if other, ok := from[m.Name]; ok {
-				return nil, nil, fmt.Errorf("method %s is in both %s and %s: give one another name",
-					foreign.Message(m.Name), foreign.Message(other),
-					foreign.Message(filepath.Base(f.Path)))
+				return nil, nil, methodError("method %s is in both %s and %s: give one another name",
+					foreign.Message(m.Name), foreign.Message(other), foreign.Message(f.Path))
 			}
-			from[m.Name] = filepath.Base(f.Path)
+			from[m.Name] = f.Path
 			m.Source = p.Source
 			out.Methods = append(out.Methods, m)
 		}

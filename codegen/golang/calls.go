@@ -97,7 +97,7 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 	case *native.Poison:
 		b := s.Buf
 		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Op(p.offset(b)),
-			jen.Op(p.index(b.Len, precAny)), jen.Lit(b.DType.Size()))}
+			jen.Lit(int(b.MaxLen)), jen.Lit(b.DType.Size()))}
 	}
 	fail("unknown statement %T", s)
 	return nil
@@ -133,7 +133,11 @@ func (p *methodPrinter) call(s *native.Call) jen.Code {
 	if s.Kernel.Copy {
 		return jen.Copy(args[0], args[1])
 	}
-	for _, e := range s.Ints {
+	ints := s.Ints
+	if s.Kernel.Tuned != nil && len(ints) > 0 {
+		args, ints = append(args, jen.Op(p.tunedParams(s))), nil
+	}
+	for _, e := range ints {
 		args = append(args, jen.Op(p.index(e, precAny)))
 	}
 	for _, x := range s.Scalars {

@@ -44,7 +44,7 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	c := sym.NewSymbol("c", 0, 1<<40)
 	i := sym.NewVar("i", count.Expr())
 	channel := c.Expr()
-	if in.Kernel.RunChannels {
+	if in.RunChannels {
 		channel = sym.Add(channel, i.Expr())
 	}
 	steps := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()),

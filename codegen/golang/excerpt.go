@@ -65,9 +65,9 @@ func (lib *library) text(d *libDecl, rename func(string) string) string {
 		if !ok {
 			return true
 		}
-		obj := lib.info.Defs[id]
+		obj := lib.info.Uses[id] // of an embedded type it is the type, Defs has the field
 		if obj == nil {
-			obj = lib.info.Uses[id]
+			obj = lib.info.Defs[id]
 		}
 		if obj != nil && obj.Parent() == lib.scope {
 			edits = append(edits, edit{offset(id.Pos()), offset(id.End()), rename(id.Name)})

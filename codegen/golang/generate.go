@@ -119,16 +119,21 @@ type generator struct {
 	names     map[*native.Kernel]string
 	tuned     []*tunedSource // in order of first use
 	// of all buffers in the arena; Uint8 if they differ: then they are views
-	arena    ir.DType
-	errors   map[string]bool
-	probes   map[*native.Call]int // nil without Options.Probes
-	threads  int
-	weight   int // Options.FunctionWeight
-	done     <-chan struct{}
-	divided  []string // functions of kernels that are done in parts
-	methods  map[*native.Method]string
-	sections map[*native.Section]string
-	numbers  map[*native.Method]string // types of their numbers
+	arena   ir.DType
+	errors  map[string]bool
+	probes  map[*native.Call]int // nil without Options.Probes
+	threads int
+	weight  int // Options.FunctionWeight
+	done    <-chan struct{}
+	divided []string // functions of kernels that are done in parts
+	// Constants that calls of tuned kernels pass: declarations, and names by what they
+	// hold; and what holds the functions on slices that attention is given.
+	callParams map[*native.Kernel][]string
+	callNames  map[*native.Kernel]map[string]string
+	vectors    map[string]string
+	methods    map[*native.Method]string
+	sections   map[*native.Section]string
+	numbers    map[*native.Method]string // types of their numbers
 }
 
 func newGenerator(p *native.Program, opt Options) (*generator, error) {
@@ -149,6 +154,8 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		p: p, unit: u, probes: probes, weights: codegen.LayOut(p),
 		fields: map[*native.Const]string{},
 		state:  map[*native.Buffer]string{}, names: map[*native.Kernel]string{},
+		callParams: map[*native.Kernel][]string{},
+		callNames:  map[*native.Kernel]map[string]string{}, vectors: map[string]string{},
 		errors:  map[string]bool{},
 		methods: map[*native.Method]string{}, sections: map[*native.Section]string{},
 		numbers: map[*native.Method]string{},

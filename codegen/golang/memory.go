@@ -98,16 +98,36 @@ func (g *generator) weightsFile() ([]byte, error) {
 	if len(g.weights.Consts) == 0 {
 		return nil, nil
 	}
-	var fields, inits strings.Builder
-	for _, w := range g.weights.Consts {
+	const weight = 4 // of an element: what is called, and with what
+	most := max(1, g.weight/weight)
+	var fields, inits, parts strings.Builder
+	var calls []string
+	for i, w := range g.weights.Consts {
 		n := len(w.Data) / w.DType.Size()
 		from := ""
 		if !w.From.IsEmpty() {
 			from = " // " + w.From.Comment()
 		}
 		fmt.Fprintf(&fields, "%s []%s%s\n", g.fields[w.Const], goType(w.DType), from)
-		fmt.Fprintf(&inits, "%s: elements[%s](weightData, %d, %d),\n", g.fields[w.Const],
-			goType(w.DType), w.Offset, n)
+		load := fmt.Sprintf("elements[%s](weightData, %d, %d)", goType(w.DType), w.Offset, n)
+		if len(g.weights.Consts) <= most {
+			fmt.Fprintf(&inits, "%s: %s,\n", g.fields[w.Const], load)
+			continue
+		}
+		if i%most == 0 {
+			name := g.unit.scope.TakeAround(fmt.Sprintf("loadWeights%d", len(calls)+2))
+			calls = append(calls, name+"(w)\n")
+			fmt.Fprintf(&parts, "\n// %s is a part of loadWeights.\nfunc %s(w *weights) {\n", name,
+				name)
+		}
+		fmt.Fprintf(&parts, "w.%s = %s\n", g.fields[w.Const], load)
+		if i%most == most-1 || i == len(g.weights.Consts)-1 {
+			parts.WriteString("}\n")
+		}
+	}
+	body := "return &weights{\n" + inits.String() + "}\n"
+	if calls != nil {
+		body = "w := &weights{}\n" + strings.Join(calls, "") + "return w\n"
 	}
 	text := fmt.Sprintf(`// weightData is the constants one after the other, little-endian.
 //
@@ -120,10 +140,8 @@ type weights struct {
 
 // loadWeights returns the weights, which all models share.
 var loadWeights = sync.OnceValue(func() *weights {
-	return &weights{
-%s}
-})
-`, fields.String(), inits.String())
+%s})
+%s`, fields.String(), body, parts.String())
 	data, err := g.unit.file(g.header(), text)
 	if err != nil {
 		return nil, err

@@ -19,15 +19,6 @@ func (g *generator) divides(k *native.Kernel) bool {
 	return g.threads > 1 && k.Divided()
 }
 
-// goFunction returns the qualified name of the Go function of a tuned kernel, or
-// of the one that does its parts.
-func goFunction(k *tuned.Kernel, part bool) string {
-	if part {
-		return k.Go + "Part"
-	}
-	return k.Go
-}
-
 // dividedCalls reports whether a method calls a kernel that is done in parts.
 func (p *methodPrinter) dividedCalls() bool {
 	found := false
@@ -38,20 +29,20 @@ func (p *methodPrinter) dividedCalls() bool {
 	return found
 }
 
-// inParts prints what is around the function name+"Part", which does a part of a
-// step of a kernel and has params and then body: the kernel itself, which has
-// goroutines call it, and where they find its arguments.
+// inParts prints a kernel that has goroutines do body, which does a part of a step of it
+// and has params, and where they find its arguments.
 func (g *generator) inParts(name string, doc foreign.Text, params []param, steps,
 	body string) string {
 	g.divided = append(g.divided, name)
-	var given, names strings.Builder
-	for i, x := range params {
-		sep := ", "
-		if i == 0 {
-			sep = ""
+	var all, used, fields []string
+	for _, x := range params {
+		all = append(all, x.name)
+		if mentions(body, x.name) {
+			used, fields = append(used, x.name), append(fields, "c."+x.name)
 		}
-		names.WriteString(sep + x.name)
-		given.WriteString(", c." + x.name)
+	}
+	if used != nil {
+		body = strings.Join(used, ", ") + " := " + strings.Join(fields, ", ") + "\n" + body
 	}
 	whole := kernelDoc(name, doc)
 	if whole == "" {
@@ -69,14 +60,10 @@ type %[1]sCall struct {
 %[5]s
 }
 
+// do does one of so many parts of a step.
 func (c *%[1]sCall) do(step, part, parts int) {
-	%[1]sPart(step, part, parts%[6]s)
-}
-
-// %[1]sPart does one of so many parts of a step of %[1]s.
-func %[1]sPart(step, part, parts int, %[2]s) {
-%[7]s}
-`, name, signature(params), names.String(), steps, fieldLines(params), given.String(), body)
+%[6]s}
+`, name, signature(params), strings.Join(all, ", "), steps, fieldLines(params), body)
 }
 
 // fieldLines declares params as fields of a struct, those of one type together.

@@ -2,10 +2,12 @@ package golang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/math"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -20,52 +22,54 @@ type tunedSource struct {
 	roots []string          // functions called
 }
 
-// tunedFunction returns the name of the Go function of a tuned kernel, or of the
-// one that does its parts, whose source it adds to the output.
-func (g *generator) tunedFunction(k *tuned.Kernel, part bool) (*tunedSource, string, error) {
-	dir, fn, ok := strings.Cut(goFunction(k, part), ".")
+// tunedSource returns the package that has the Go function of a tuned kernel, whose
+// source it adds to the output.
+func (g *generator) tunedSource(k *tuned.Kernel) (*tunedSource, error) {
+	dir, _, ok := strings.Cut(k.Go, ".")
 	if !ok {
-		return nil, "", fmt.Errorf("tuned kernel %s has no Go form", k.Name)
+		return nil, fmt.Errorf("tuned kernel %s has no Go form", k.Name)
 	}
-	var src *tunedSource
 	for _, t := range g.tuned {
 		if t.lib.name == dir {
-			src = t
+			return t, nil
 		}
 	}
-	if src == nil {
-		lib, err := openLibrary(gokernels.FS, dir)
-		if err != nil {
-			return nil, "", err
+	lib, err := openLibrary(gokernels.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	src := &tunedSource{lib: lib, names: map[string]string{}}
+	g.tuned = append(g.tuned, src)
+	return src, nil
+}
+
+// function returns the name of a function of t that is called.
+func (t *tunedSource) function(g *generator, fn string) string {
+	if t.names[fn] == "" {
+		t.names[fn] = g.unit.scope.TakeAround(camel(t.lib.name + fn))
+	}
+	if !slices.Contains(t.roots, fn) {
+		t.roots = append(t.roots, fn)
+	}
+	return t.names[fn]
+}
+
+// rename returns what a package-level name of t is called in the output.
+func (t *tunedSource) rename(g *generator, name string) string {
+	if t.names[name] == "" {
+		local := unexported(name)
+		if g.unit.scope.Has(local) {
+			local = camel(t.lib.name + "_" + name)
 		}
-		src = &tunedSource{lib: lib, names: map[string]string{}}
-		g.tuned = append(g.tuned, src)
+		t.names[name] = g.unit.scope.TakeAround(local)
 	}
-	if src.names[fn] == "" {
-		src.names[fn] = g.unit.scope.TakeAround(camel(dir + fn))
-	}
-	for _, r := range src.roots {
-		if r == fn {
-			return src, src.names[fn], nil
-		}
-	}
-	src.roots = append(src.roots, fn)
-	return src, src.names[fn], nil
+	return t.names[name]
 }
 
 // tunedFiles prints the functions of a tuned package that are called: those that
 // all machines have, and what each of its variants has of its own.
 func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
-	rename := func(name string) string {
-		if t.names[name] == "" {
-			local := unexported(name)
-			if g.unit.scope.Has(local) {
-				local = camel(t.lib.name + "_" + name)
-			}
-			t.names[name] = g.unit.scope.TakeAround(local)
-		}
-		return t.names[name]
-	}
+	rename := func(name string) string { return t.rename(g, name) }
 	common, files, err := g.unit.copies(t.lib, t.roots, rename, g.header(), "kernel_")
 	if err != nil {
 		return nil, err
@@ -77,110 +81,303 @@ func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
 	return append([]codegen.File{{Name: "kernel_" + t.lib.name + ".go", Data: data}}, files...), nil
 }
 
+// tunedPrinter prints the function of a kernel that calls tuned code.
+type tunedPrinter struct {
+	*printer
+	g       *generator
+	src     *tunedSource
+	kernel  *native.Kernel
+	divided bool
+	slots   map[string]string // what buffers are called, by their names in tuned code
+	types   map[string]string // of tuned code's parameters, by their names
+	params  []param           // of the function
+	vars    string            // package-level variables for it
+	extra   []string          // buffers of the epilogue
+	after   string            // statements after the call
+}
+
 // tunedKernel prints the function of a kernel that calls tuned code, with the
-// epilogue if it has one.
+// epilogue if it has one, and the constants that it and its callers pass.
 func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
-	in := k.Tuned
-	divided := g.divides(k)
-	src, fn, err := g.tunedFunction(in.Kernel, divided)
+	src, err := g.tunedSource(k.Tuned.Kernel)
 	if err != nil {
 		return "", err
 	}
-	sig := src.lib.params(strings.TrimPrefix(goFunction(in.Kernel, divided), src.lib.name+"."))
-	var args []string
-	if divided {
-		args = []string{"step", "part", "parts"}
-		sig = sig[min(len(args), len(sig)):]
+	p := &tunedPrinter{printer: g.unit.newPrinter(nil), g: g, src: src, kernel: k,
+		divided: g.divides(k), slots: map[string]string{}, types: map[string]string{}}
+	_, fn, _ := strings.Cut(k.Tuned.Kernel.Go, ".")
+	if p.divided {
+		p.scope.Reserve("s", "c", "step", "part", "parts")
+		fn += "Part"
 	}
-	buffers := 1 + len(in.Kernel.Operands) + len(in.Packed)
-	if !in.Scratch.IsZero() {
-		buffers++
-	}
-	rest := 1
-	if in.Kernel.Bounds {
-		rest = 4
-	}
-	if want := buffers + len(in.Params) + len(in.Kernel.Strips) + rest; len(sig) != want {
-		return "", fmt.Errorf("tuned kernel %s: Go function %s has %d parameters, not %d",
-			in.Kernel.Name, in.Kernel.Go, len(sig), want)
-	}
-	p := g.unit.newPrinter(nil)
-	if divided {
-		p.scope.Reserve(append([]string{"s", "c"}, args...)...)
-	}
-	var params []param
-	add := func(name, typ string) string {
-		n := p.scope.Take(camel(name))
-		params = append(params, param{n, typ})
-		return n
-	}
-	scratch := !in.Scratch.IsZero()
-	for i, s := range sig[:buffers] {
-		if i < buffers-1 || !scratch {
-			args = append(args, add(s.name, s.typ))
+	sig := src.lib.params(fn)
+	for _, s := range sig {
+		p.types[s.name] = s.typ
+		for _, field := range p.inputs(s) {
+			p.types[field.name] = field.typ
 		}
 	}
-	var extra []string
-	if e := in.Epilogue; e != nil {
-		for i, d := range e.Extra {
-			extra = append(extra, add(extraName(i, len(e.Extra)), "[]"+goType(d)))
+	name := g.names[k]
+	p.buffers()
+	if len(k.Params) > 0 {
+		typ := "*" + p.paramsType()
+		if p.divided { // a pointer that goroutines find somewhere is allocated
+			typ = typ[1:]
 		}
-	}
-	if scratch {
-		args = append(args, add("scratch", sig[buffers-1].typ))
-	}
-	for _, s := range k.Params {
-		p.syms[s] = add(s.Name, "int")
-	}
-	for _, x := range in.Params {
-		args = append(args, p.index(x.Value, precAny))
-	}
-	named := "" // what a long list of numbers means
-	if len(in.Params) > 4 {
-		for i, x := range in.Params {
-			name := sig[buffers+i].name
-			if name == "_" {
-				name = x.Name
+		a := p.scope.Take("a")
+		p.params = append(p.params, param{a, typ})
+		for _, v := range k.Tuned.Params {
+			for _, s := range k.Params {
+				if v.Value.Equal(s.Expr()) {
+					p.syms[s] = a + "." + k.Tuned.Kernel.Descriptor.Field(v.Name).GoName()
+				}
 			}
-			named += name + "=" + p.index(x.Value, precUnary) + " "
 		}
-		named = comment(named)
 	}
-	for _, name := range in.Kernel.Strips {
-		args = append(args, g.unit.stripFunction(name))
+	var args []string
+	for _, s := range sig {
+		arg, err := p.argument(s)
+		if err != nil {
+			return "", fmt.Errorf("tuned kernel %s: %w", k.Tuned.Kernel.Name, err)
+		}
+		args = append(args, arg)
 	}
-	epilogue := "nil"
+	body := fmt.Sprintf("%s%s(%s)\n%s", p.declareTemps(), src.function(g, fn),
+		strings.Join(args, ", "), p.after)
+	vars := p.vars + strings.Join(g.callParams[k], "")
+	if p.divided {
+		return g.inParts(name, k.Doc, p.params, p.steps(k.Tuned), body) + vars, nil
+	}
+	return kernelDoc(name, k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n%s", name,
+		signature(p.params), body, vars), nil
+}
+
+// buffers makes the buffers of a call parameters of the function.
+func (p *tunedPrinter) buffers() {
+	in := p.kernel.Tuned
+	for _, s := range in.Slots() {
+		name, typ := s.Name, p.types[s.Name]
+		if s.Kind == tuned.Extra {
+			name = extraName(s.Index, len(in.Epilogue.Extra))
+			typ = "[]" + goType(in.Epilogue.Extra[s.Index])
+		}
+		name = p.scope.Take(camel(name))
+		p.params = append(p.params, param{name, typ})
+		p.slots[s.Name] = name
+		if s.Kind == tuned.Extra {
+			p.extra = append(p.extra, name)
+		}
+	}
+}
+
+// inputs returns the fields of a struct of buffers that tuned code has as a parameter,
+// nil if it is none.
+func (p *tunedPrinter) inputs(s param) []param {
+	typ, ok := strings.CutSuffix(s.typ, "Inputs")
+	if !ok {
+		return nil
+	}
+	return p.src.lib.params("New" + strings.TrimPrefix(typ, "*") + "Inputs")
+}
+
+// argument returns what is passed for a parameter of tuned code.
+func (p *tunedPrinter) argument(s param) (string, error) {
+	in := p.kernel.Tuned
+	typ := strings.TrimPrefix(s.typ, "*")
+	switch {
+	case strings.HasPrefix(typ, "[]"):
+		if p.slots[s.name] == "" {
+			return "nil", nil // an operand that not all calls have
+		}
+		return p.slots[s.name], nil
+	case typ == in.Kernel.Descriptor.GoName():
+		return p.integers(), nil
+	case typ == "Piece":
+		return p.src.rename(p.g, typ) + "{step, part, parts}", nil
+	case typ == "Finish":
+		return p.finish(), nil
+	case typ == "Vectors":
+		return p.vectors(), nil
+	case s.name == "epilogue":
+		if f := p.runs(false); f != "" {
+			return f, nil
+		}
+		return "nil", nil
+	}
+	fields := p.inputs(s)
+	if fields == nil {
+		return "", fmt.Errorf("nobody knows what parameter %s is", s.name)
+	}
+	var values []string
+	for _, f := range fields {
+		if p.slots[f.name] != "" {
+			values = append(values, f.name+": "+p.slots[f.name])
+		}
+	}
+	return "&" + p.src.rename(p.g, typ) + "{" + strings.Join(values, ", ") + "}", nil
+}
+
+// integers returns the argument for the integers: a constant if they are the same in
+// all calls, else what the function is given.
+func (p *tunedPrinter) integers() string {
+	k := p.kernel
+	if len(k.Params) > 0 {
+		a := p.params[len(p.params)-1]
+		if p.divided {
+			return "&" + a.name
+		}
+		return a.name
+	}
+	name := p.unit.scope.TakeAround(p.g.names[k] + "Args")
+	p.vars = variable(name, p.paramsType(), p.fields(k.Tuned, nil))
+	return "&" + name
+}
+
+// paramsType is the type of the kernel's integers.
+func (p *tunedPrinter) paramsType() string {
+	return p.src.rename(p.g, p.kernel.Tuned.Kernel.Descriptor.GoName())
+}
+
+// fields are the fields of the integers of an instance with their values, in which
+// symbols are ints.
+func (p *printer) fields(in *tuned.Instance, ints map[*sym.Symbol]sym.Expr) (list []string) {
+	for i, v := range in.Params {
+		f := in.Kernel.Descriptor.Fields[i]
+		value := v.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			e, ok := ints[s]
+			return e, ok
+		})
+		text := ""
+		n, known := value.Const()
+		switch {
+		case !f.Flag():
+			text = p.index(value, precAny)
+		case known:
+			text = fmt.Sprint(n != 0)
+		default:
+			text = p.index(value, precAdd) + " != 0"
+		}
+		list = append(list, f.GoName()+": "+text)
+	}
+	return list
+}
+
+// variable declares a struct with constant fields.
+func variable(name, typ string, fields []string) string {
+	if all := strings.Join(fields, ", "); len(name)+len(typ)+len(all) < 85 {
+		return fmt.Sprintf("\nvar %s = %s{%s}\n", name, typ, all)
+	}
+	text, line := "", "\n\t"
+	for _, f := range fields {
+		if len(line)+len(f) > 88 {
+			text += strings.TrimRight(line, " ")
+			line = "\n\t"
+		}
+		line += f + ", "
+	}
+	return "\nvar " + name + " = " + typ + "{" + text + strings.TrimRight(line, " ") + "\n}\n"
+}
+
+// tunedParams returns the argument for the integers of a call of a tuned kernel: a
+// constant, or a struct that is made for the call.
+func (p *methodPrinter) tunedParams(c *native.Call) string {
+	k := c.Kernel
+	src, err := p.g.tunedSource(k.Tuned.Kernel)
+	if err != nil {
+		fail("%v", err)
+	}
+	ints, constant := map[*sym.Symbol]sym.Expr{}, true
+	for i, s := range k.Params {
+		ints[s] = c.Ints[i]
+		_, known := c.Ints[i].Const()
+		constant = constant && known
+	}
+	typ := src.rename(p.g, k.Tuned.Kernel.Descriptor.GoName())
+	fields := p.fields(k.Tuned, ints)
+	address := "&"
+	if p.g.divides(k) {
+		address = ""
+	}
+	if !constant {
+		return address + typ + "{" + strings.Join(fields, ", ") + "}"
+	}
+	key := strings.Join(fields, " ")
+	names := p.g.callNames[k]
+	if names == nil {
+		names = map[string]string{}
+		p.g.callNames[k] = names
+	}
+	if names[key] == "" {
+		names[key] = p.g.unit.scope.TakeAround(fmt.Sprintf("%sArgs%d", p.g.names[k],
+			len(names)+1))
+		p.g.callParams[k] = append(p.g.callParams[k], variable(names[key], typ, fields))
+	}
+	return address + names[key]
+}
+
+// finish returns what becomes of sums.
+func (p *tunedPrinter) finish() string {
 	bounds, all := tuned.Unbounded(), false
-	if e := in.Epilogue; e != nil && in.Kernel.Bounds {
+	if e := p.kernel.Tuned.Epilogue; e != nil {
 		if bounds, all = e.Bounds(); !all {
 			bounds = tuned.Unbounded()
 		}
 	}
-	if in.Kernel.Bounds {
-		z := "nil"
-		if bounds.Add >= 0 {
-			z = extra[bounds.Add]
-		}
-		limit := func(x float64) string {
-			return typedLiteral(&expr.Expr{Op: expr.OpConst, DType: ir.Float32, Float: x})
-		}
-		args = append(args, z, limit(bounds.Low), limit(bounds.High))
+	limit := func(x float64) string {
+		text, _ := literal(&expr.Expr{Op: expr.OpConst, DType: ir.Float32, Float: x})
+		return text
 	}
-	after := ""
-	if e := in.Epilogue; e != nil && !all && !(e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc) {
-		if !divided && !usesSymbol(e.Body, e.C) {
-			after = p.afterwards(in, sig[0].typ, args[0], extra)
-		} else {
-			epilogue = p.epilogue(in, sig[0].typ, extra)
+	fields := fmt.Sprintf("low: %s, high: %s", limit(bounds.Low), limit(bounds.High))
+	if bounds.Add >= 0 {
+		fields = "add: " + p.extra[bounds.Add] + ", " + fields
+	}
+	if f := p.runs(all); f != "" {
+		fields += ", epilogue: " + f
+	}
+	return "&" + p.src.rename(p.g, "Finish") + "{" + fields + "}"
+}
+
+// runs returns a function that is applied to runs of results, "" if there is nothing to
+// do for them: or it is done behind the call, for all at once.
+func (p *tunedPrinter) runs(all bool) string {
+	in := p.kernel.Tuned
+	e := in.Epilogue
+	if e == nil || all || e.Body.Op == expr.OpLocal && e.Body.Var == e.Acc {
+		return ""
+	}
+	typ := p.params[0].typ
+	if !p.divided && !usesSymbol(e.Body, e.C) {
+		p.after = p.afterwards(in, typ, p.params[0].name, p.extra)
+		return ""
+	}
+	return p.epilogue(in, typ, p.extra)
+}
+
+// vectors returns the functions on slices that a kernel is given, those for masks only if
+// it has one.
+func (p *tunedPrinter) vectors() string {
+	k := p.kernel.Tuned.Kernel
+	names := slices.Clone(k.Strips)
+	for _, mask := range [][2]string{{"mask", "Add"}, {"keep", "SelectScalar"}} {
+		if p.slots[mask[0]] == "" {
+			names = slices.DeleteFunc(names, func(name string) bool { return name == mask[1] })
 		}
 	}
-	body := fmt.Sprintf("%s%s%s(%s, %s)\n%s", p.declareTemps(), named, fn, strings.Join(args, ", "),
-		epilogue, after)
-	if divided {
-		return g.inParts(g.names[k], k.Doc, params, p.steps(in), body), nil
+	key := strings.Join(names, " ")
+	if p.g.vectors[key] == "" {
+		name := p.unit.scope.TakeAround("vectorFunctions")
+		p.g.vectors[key] = name
+		var fields []string
+		for _, name := range names {
+			fn := p.unit.stripFunction(name)
+			if math.Func(name, ir.Float32) == nil {
+				fn += "[float32]"
+			}
+			fields = append(fields, unexported(name)+": "+fn)
+		}
+		p.vars += variable(name, p.src.rename(p.g, "Vectors"), fields)
 	}
-	return kernelDoc(g.names[k], k.Doc) + fmt.Sprintf("func %s(%s) {\n%s}\n", g.names[k],
-		signature(params), body), nil
+	return "&" + p.g.vectors[key]
 }
 
 // stripFunction returns the name of a function that a tuned kernel is given: a primitive of

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/etgen/etgen/codegen/svg"
 	"github.com/etgen/etgen/ir/foreign"
 )
 
@@ -34,31 +35,12 @@ func (info *Info) SVG(to io.Writer) error {
 	if d.top == 0 {
 		return fmt.Errorf("%s: there is no memory plan to draw", foreign.Message(info.File))
 	}
-	_, err := fmt.Fprintf(to,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">
-<title>%s</title>
-<rect width="100%%" height="100%%" fill="white"/>
-%s</svg>
-`, svgWidth, d.top, foreign.Of(info.File+": planned memory").XML(), d.body.String())
-	return err
+	return d.Write(to, svgWidth, d.top, info.File+": planned memory", "sans-serif")
 }
 
 type drawing struct {
-	body strings.Builder
-	top  int // where the next panel begins
-}
-
-// markup is what is no text in a drawing.
-type markup string
-
-// add writes a line. Formats are ours, strings that are arguments may be the file's.
-func (d *drawing) add(format string, args ...any) {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = foreign.Of(s).XML()
-		}
-	}
-	fmt.Fprintf(&d.body, format+"\n", args...)
+	svg.Picture
+	top int // where the next panel begins
 }
 
 // panel draws one buffer of a method.
@@ -71,7 +53,7 @@ func (d *drawing) panel(method string, m *Memory, buffer int) {
 	if b.LowerBound < b.Bytes {
 		title += fmt.Sprintf(", at best %d", b.LowerBound)
 	}
-	d.add(`<text x="%d" y="%d" font-size="14">%s</text>`, svgLeft, d.top+20, title)
+	d.Text(svgLeft, float64(d.top+20), "start", "head", title)
 	bottom := float64(d.top + panelTop + panelHigh)
 	x := func(step int) float64 {
 		return svgLeft + float64(step)*(svgWidth-svgLeft-svgRight)/float64(max(m.Length, 1))
@@ -81,12 +63,12 @@ func (d *drawing) panel(method string, m *Memory, buffer int) {
 	}
 	for i := range int64(5) {
 		at := b.Bytes * i / 4
-		d.add(`<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%d</text>`,
+		d.Add(`<path d="M%d %.1fH%d" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%d</text>`,
 			svgLeft, y(at), svgWidth-svgRight, svgLeft-6, y(at)+4, at)
 	}
 	every := max(1, (m.Length+9)/10)
 	for s := 0; s < m.Length; s += every {
-		d.add(`<text x="%.1f" y="%.1f" text-anchor="middle">%d</text>`, (x(s)+x(s+1))/2,
+		d.Add(`<text x="%.1f" y="%.1f" text-anchor="middle">%d</text>`, (x(s)+x(s+1))/2,
 			bottom+14, s)
 	}
 	for i := range m.Boxes {
@@ -112,7 +94,7 @@ func (d *drawing) box(m *Memory, b *Box, index int, x func(int) float64, y func(
 		if s.Last > s.First {
 			about += " to " + m.step(s.Last)
 		}
-		d.add(`<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="hsl(%d,60%%,80%%)" stroke="hsl(%d,60%%,40%%)" stroke-width="0.5"/></g>`,
+		d.Add(`<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="hsl(%d,60%%,80%%)" stroke="hsl(%d,60%%,40%%)" stroke-width="0.5"/></g>`,
 			about, left, top, width, height, hue, hue)
 	}
 }
@@ -142,7 +124,7 @@ func (m *Memory) clear(b *Box) int {
 func (d *drawing) label(name string, left, top, width, height float64) {
 	const margin = 2
 	across, up := fitting(name, width-2*margin), fitting(name, height-2*margin)
-	turn := markup("")
+	turn := svg.Markup("")
 	at := [2]float64{margin, height/2 + 4}
 	switch {
 	case height >= lineHigh && (across == name || width >= height):
@@ -153,7 +135,7 @@ func (d *drawing) label(name string, left, top, width, height float64) {
 		return
 	}
 	if across != "" {
-		d.add(`<svg x="%.1f" y="%.1f" width="%.1f" height="%.1f" pointer-events="none"><text x="%.1f" y="%.1f"%s>%s</text></svg>`,
+		d.Add(`<svg x="%.1f" y="%.1f" width="%.1f" height="%.1f" pointer-events="none"><text x="%.1f" y="%.1f"%s>%s</text></svg>`,
 			left, top, width, height, at[0], at[1], turn, across)
 	}
 }

@@ -142,7 +142,8 @@ func elements(c *ir.Constant) (ir.Blob, string, error) {
 		blob = ir.Bytes(bytes)
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(blob, 0, blob.Size())); err != nil {
+	n := blob.Size() // of small blobs the copying takes a small buffer
+	if _, err := io.Copy(hash, io.LimitReader(io.NewSectionReader(blob, 0, n), n)); err != nil {
 		return nil, "", fmt.Errorf("constant %q: %w", c.Name, err)
 	}
 	return blob, hex.EncodeToString(hash.Sum(nil)), nil

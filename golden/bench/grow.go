@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etgen/etgen/codegen/heap"
 	"github.com/etgen/etgen/golden/grow"
 	"github.com/etgen/etgen/golden/testcase"
 )
@@ -139,6 +140,7 @@ func growOne(what string) error {
 	if err != nil {
 		return err
 	}
+	heap.Grow() // as etgen has it
 	m, err := grow.Run(shape, way, n)
 	if err != nil {
 		return err

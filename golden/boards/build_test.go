@@ -27,7 +27,8 @@ func TestBuilds(t *testing.T) {
 // computes in float64: the ranks of quantiles, guards in Python's floats.
 func inDoubles(c *testcase.Case) bool {
 	switch filepath.Base(c.Dir) {
-	case "gelu_infinite", "guard_arithmetic", "nothing_reduced", "promotion", "quantiles":
+	case "gelu_infinite", "guard_arithmetic", "norms", "nothing_reduced", "promotion",
+		"quantiles":
 		return true
 	}
 	return false

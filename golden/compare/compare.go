@@ -25,6 +25,10 @@ type Tolerance struct {
 	// Class asks only for the largest of all float elements to be at the same
 	// place: what was recorded is another model's, which this one approximates.
 	Class bool
+	// Overflow lets an infinite element agree with one of its sign that is beyond a
+	// sixteenth of the dtype's largest: which of the two a sum gives is decided by
+	// its order.
+	Overflow bool
 }
 
 // Miss is the first element, or the form, in which an output is wrong.
@@ -121,19 +125,19 @@ func scalars(got, want tensor.Value, tol Tolerance) *Miss {
 	return nil
 }
 
-type limits struct{ atol, rtol, eps float64 }
+type limits struct{ atol, rtol, eps, largest float64 }
 
 // limitsOf returns the limits of a float or complex dtype.
 func limitsOf(d ir.DType) (limits, bool) {
 	switch d {
 	case ir.Float64, ir.Complex128:
-		return limits{1e-7, 1e-7, 0x1p-52}, true
+		return limits{1e-7, 1e-7, 0x1p-52, math.MaxFloat64}, true
 	case ir.Float32, ir.Complex64:
-		return limits{1e-5, 1.3e-6, 0x1p-23}, true
+		return limits{1e-5, 1.3e-6, 0x1p-23, math.MaxFloat32}, true
 	case ir.Float16, ir.Complex32:
-		return limits{1e-5, 1e-3, 0x1p-10}, true
+		return limits{1e-5, 1e-3, 0x1p-10, 65504}, true
 	case ir.BFloat16:
-		return limits{1e-5, 1.6e-2, 0x1p-7}, true
+		return limits{1e-5, 1.6e-2, 0x1p-7, 0xffp120}, true
 	}
 	return limits{}, false
 }
@@ -184,7 +188,7 @@ func floats(got, want []float64, like *tensor.Tensor, l limits, tol Tolerance) *
 		if tol.Exact {
 			limit = 0
 		}
-		if near(got[i], w, limit) {
+		if near(got[i], w, limit) || tol.Overflow && overflow(got[i], w, l.largest) {
 			continue
 		}
 		if miss == nil {
@@ -209,6 +213,15 @@ func near(got, want, limit float64) bool {
 		return math.Float64bits(got) == math.Float64bits(want)
 	}
 	return math.Abs(got-want) <= limit
+}
+
+// overflow reports whether one is infinite and the other has its sign and is close to
+// the largest.
+func overflow(a, b, largest float64) bool {
+	if !math.IsInf(a, 0) {
+		a, b = b, a
+	}
+	return math.IsInf(a, 0) && math.Signbit(a) == math.Signbit(b) && math.Abs(b) > largest/16
 }
 
 // index is the position of a row-major element.

@@ -31,7 +31,7 @@ func TestEveryPass(t *testing.T) {
 	}
 	runs := 0
 	eachSmall(t, roots, func(c *testcase.Case, model string, steps []int) {
-		pipelines := []lower.Pipeline{lower.Concat(keepCore, lower.ToEdge)}
+		pipelines := []lower.Pipeline{lower.ToEdge}
 		for _, n := range steps {
 			pipelines = append(pipelines, lower.Backend[:n])
 		}
@@ -58,13 +58,6 @@ func TestEveryPass(t *testing.T) {
 		t.Errorf("only %d runs", runs)
 	}
 }
-
-// keepCore asks for Core ATen.
-var keepCore = lower.Pipeline{{Name: "keep-core", Run: func(ctx *lower.Context,
-	_ *ir.Program) error {
-	ctx.Keep = lower.IsCore
-	return nil
-}}}
 
 // eachSmall calls f for the small model files of all cases at or below roots.
 // Steps are the numbers of passes of lower.Backend after which the program is

@@ -57,7 +57,7 @@ func (w emitted) Run(ctx context.Context, jobs []way.Job, done func(int, *way.Re
 
 func emitAndRaise(p *ir.Program) (*ir.Program, error) {
 	table := ops.Standard()
-	if err := lower.ToExecutorch.Run(&lower.Context{Table: table, Keep: lower.IsCore}, p,
+	if err := lower.ToExecutorch.Run(&lower.Context{Table: table}, p,
 		nil); err != nil {
 		return nil, err
 	}

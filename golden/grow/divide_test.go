@@ -111,14 +111,15 @@ func extentsOfGo(t *testing.T, name string, data []byte) (all []extent) {
 		t.Fatal(err)
 	}
 	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil {
-			continue
+		x := extent{name: "a variable"}
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			x.name = fn.Name.Name
 		}
-		x := extent{name: fn.Name.Name}
 		operators := 0
-		ast.Inspect(fn.Body, func(n ast.Node) bool {
-			switch n.(type) {
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit:
+				x.statements += len(n.Elts)
 			case *ast.BlockStmt:
 			case ast.Stmt:
 				x.statements++

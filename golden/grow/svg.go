@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etgen/etgen/golden/measure"
+	"github.com/etgen/etgen/codegen/svg"
 )
 
 // Result is what one program took.
@@ -61,7 +61,7 @@ func (l Line) Exponent() (float64, bool) {
 func SVG(to io.Writer, lines []Line) error {
 	const width, height, left, top = 440, 400, 60, 40
 	var ways []string
-	var b strings.Builder
+	var d svg.Picture
 	for _, l := range lines {
 		k := 0
 		for k < len(ways) && ways[k] != l.Way {
@@ -69,8 +69,8 @@ func SVG(to io.Writer, lines []Line) error {
 		}
 		if k == len(ways) {
 			ways = append(ways, l.Way)
-			measure.SVGText(&b, left+k*width, top-20, "start", "head", "to "+l.Way)
-			frame(&b, left+k*width, top, width-90, height)
+			d.Text(float64(left+k*width), top-20, "start", "head", "to "+l.Way)
+			frame(&d, left+k*width, top, width-90, height)
 		}
 		x := func(n int) float64 {
 			return float64(left+k*width) + (math.Log10(float64(n))-2)/2*(width-90)
@@ -84,28 +84,27 @@ func SVG(to io.Writer, lines []Line) error {
 		if path == nil {
 			continue
 		}
-		fmt.Fprintf(&b,
-			`<polyline points="%s" fill="none" stroke="#457" stroke-opacity="0.6"/>`+"\n",
+		d.Add(`<polyline points="%s" fill="none" stroke="#457" stroke-opacity="0.6"/>`,
 			strings.Join(path, " "))
-		measure.SVGText(&b, int(x(l.Points[len(l.Points)-1].Nodes))+4, int(last)+4, "start",
-			"label", l.Name)
+		d.Text(x(l.Points[len(l.Points)-1].Nodes)+4, last+4, "start", "label", l.Name)
 	}
-	return measure.SVGPage(to, left+len(ways)*width, top+height+40, b.String())
+	return d.Write(to, left+len(ways)*width, top+height+40, "time of etgen over nodes",
+		"sans-serif")
 }
 
 func clamp(x float64) float64 { return min(max(x, 0), 1) }
 
 // frame draws the axes: 100 to 10,000 nodes, a millisecond to 100 seconds, and a
 // line that grows with the nodes.
-func frame(b *strings.Builder, x, y, width, height int) {
+func frame(d *svg.Picture, x, y, width, height int) {
 	for i, s := range []string{"1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"} {
 		at := y + height - i*height/5
-		fmt.Fprintf(b, `<path d="M%d %dh%d" stroke="#ddd"/>`+"\n", x, at, width)
-		measure.SVGText(b, x-6, at+4, "end", "label", s)
+		d.Add(`<path d="M%d %dh%d" stroke="#ddd"/>`, x, at, width)
+		d.Text(float64(x-6), float64(at+4), "end", "label", s)
 	}
 	for i, s := range []string{"100", "1,000", "10,000 nodes"} {
-		measure.SVGText(b, x+i*width/2, y+height+18, "middle", "label", s)
+		d.Text(float64(x+i*width/2), float64(y+height+18), "middle", "label", s)
 	}
-	fmt.Fprintf(b, `<path d="M%d %dL%d %d" stroke="#c33" stroke-dasharray="4"/>`+"\n", x,
+	d.Add(`<path d="M%d %dL%d %d" stroke="#c33" stroke-dasharray="4"/>`, x,
 		y+height-height/5, x+width, y+height-3*height/5)
 }

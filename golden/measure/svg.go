@@ -1,11 +1,11 @@
 package measure
 
 import (
-	"bytes"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/etgen/etgen/codegen/svg"
 )
 
 // The picture's measures, in pixels.
@@ -21,9 +21,11 @@ const (
 // SVG draws the tables of kernels: a bar for each, as long as its time, coloured
 // by its fraction of the peak. The same report gives the same bytes.
 func (r *Report) SVG(to io.Writer) error {
-	var b bytes.Buffer
+	var d svg.Picture
 	y := svgRow
-	text := func(x int, anchor, class, s string) { SVGText(&b, x, y-5, anchor, class, s) }
+	text := func(x int, anchor, class svg.Markup, s string) {
+		d.Text(float64(x), float64(y-5), anchor, class, s)
+	}
 	for _, w := range r.Ways {
 		y += svgRow
 		head := fmt.Sprintf("%s, via %s: best %s µs", r.Model, w.Name, number(w.Best))
@@ -63,11 +65,10 @@ func (r *Report) SVG(to io.Writer) error {
 			if longest > 0 {
 				length = float64(svgWidth-svgLabel-svgNumber) * k.Time / longest
 			}
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"><title>`,
-				svgLabel, y-svgRow+1, max(length, 0.5), svgRow-3, svgColor(k.OfPeak))
-			xml.EscapeText(&b,
-				[]byte(strings.Join(append([]string{k.Name + " " + k.Type}, k.Lines...), "\n")))
-			b.WriteString("</title></rect>\n")
+			about := append([]string{k.Name + " " + k.Type}, k.Lines...)
+			d.Add(`<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"><title>%s</title></rect>`,
+				svgLabel, y-svgRow+1, max(length, 0.5), svgRow-3, svgColor(k.OfPeak),
+				strings.Join(about, "; "))
 			note := fmt.Sprintf("%s µs, %s %%", number(k.Time), percent(k.Share))
 			if k.OfPeak > 0 {
 				note += fmt.Sprintf(", %s %% of peak", percent(k.OfPeak))
@@ -84,26 +85,7 @@ func (r *Report) SVG(to io.Writer) error {
 			fmt.Sprintf(
 				"red to green: at the best time no to all of the peak of one core, %.1f GFLOP/s; grey: no multiply-adds", r.Peak))
 	}
-	return SVGPage(to, svgWidth, y+4, b.String())
-}
-
-// SVGText writes text at a place: its anchor is start, middle or end, its class
-// head or label.
-func SVGText(to io.Writer, x, y int, anchor, class, s string) {
-	fmt.Fprintf(to, `<text x="%d" y="%d" text-anchor="%s" class="%s">`, x, y, anchor, class)
-	xml.EscapeText(to, []byte(s))
-	io.WriteString(to, "</text>\n")
-}
-
-// SVGPage writes a picture of what is drawn.
-func SVGPage(to io.Writer, width, height int, drawn string) error {
-	_, err := fmt.Fprintf(to,
-		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">
-<style>text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:11px;fill:#222}.head{font-size:13px;font-weight:bold}</style>
-<rect width="100%%" height="100%%" fill="#fff"/>
-%[3]s</svg>
-`, width, height, drawn)
-	return err
+	return d.Write(to, svgWidth, y+4, r.Model, "ui-monospace,Menlo,Consolas,monospace")
 }
 
 // svgColor goes from red over yellow to green; grey is for what has no part.

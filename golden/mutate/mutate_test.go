@@ -55,12 +55,13 @@ func tryMutants(t *testing.T, count uint64, env string) {
 	}
 }
 
-// Files of earlier finds that must compile: they run, and all ways agree.
+// Files of earlier finds, and a program, that must compile: they run, all ways agree,
+// and the files are left alone.
 func TestFinds(t *testing.T) {
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}
-	files, err := filepath.Glob("testdata/*.pt2")
+	files, err := filepath.Glob("testdata/*.pt[2e]")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
@@ -71,6 +72,11 @@ func TestFinds(t *testing.T) {
 	}
 	if c := w.counts; c.finds > 0 || c.compiled != len(files) || c.run != 2*len(files) {
 		t.Errorf("%v\n%s", &c, out.String())
+	}
+	for _, f := range files {
+		if _, err := os.Stat(f); err != nil {
+			t.Errorf("a file that was tried is gone: %v", err)
+		}
 	}
 }
 

@@ -335,7 +335,7 @@ func alikeSVG(want, got []byte) error {
 		return err
 	}
 	for _, e := range list {
-		if !slices.Contains([]string{"svg", "g", "title", "rect", "path", "text"},
+		if !slices.Contains([]string{"svg", "style", "g", "title", "rect", "path", "text"},
 			strings.Fields(e)[0]) {
 			return fmt.Errorf("an element %s", e)
 		}

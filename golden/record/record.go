@@ -59,7 +59,7 @@ func indexOf(name string, names []string) (int, error) {
 	if i := slices.Index(names, name); i >= 0 {
 		return i, nil
 	}
-	return 0, fmt.Errorf("there is no method %s: take %s", name, strings.Join(names, ", "))
+	return 0, inputError("there is no method %s: take %s", name, strings.Join(names, ", "))
 }
 
 // Inputs reads the inputs of a model's first method from words: file names and

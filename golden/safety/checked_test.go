@@ -88,9 +88,13 @@ func TestCheckedIndices(t *testing.T) {
 		"c":    "status 4 (ERR_INDEX)",
 		"go":   "index out of range: OP at indexing.py:",
 		"eval": "assertion failed: OP at indexing.py:",
+		"rt":   "(aten::full.out): a guard or an assertion of the model does not hold",
+		// the assertion of the program, which knows no more
+		"rt-optimize": "assertion failed",
 	}
 	for _, w := range []way.Way{way.C{Settings: settings}, way.Go{Settings: settings},
-		way.Reference{Options: compile.Options{Checked: true}}} {
+		way.Reference{Options: compile.Options{Checked: true}}, way.RT{Settings: settings},
+		way.RT{Settings: settings, Optimize: true}} {
 		for dir, job := range indexJobs(t) {
 			plain := job
 			var ops []string

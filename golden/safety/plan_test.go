@@ -146,10 +146,20 @@ func sameBytes(a, b *way.Result) error {
 	return nil
 }
 
-// bothRefuse reports whether call i is one whose sizes both results refuse.
+// bothRefuse reports whether call i is one whose sizes both results refuse, or that
+// fails an assertion in both.
 func bothRefuse(a, b *way.Result, i int) bool {
-	return i < len(a.Calls) && i < len(b.Calls) && errors.Is(a.Calls[i].Err, way.ErrShape) &&
-		errors.Is(b.Calls[i].Err, way.ErrShape)
+	if i >= len(a.Calls) || i >= len(b.Calls) {
+		return false
+	}
+	x, y := a.Calls[i].Err, b.Calls[i].Err
+	return errors.Is(x, way.ErrShape) && errors.Is(y, way.ErrShape) || asserts(x) && asserts(y)
+}
+
+// asserts reports whether a call failed an assertion of the model.
+func asserts(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "(ERR_ASSERT)") ||
+		strings.Contains(err.Error(), "assertion failed"))
 }
 
 // failure is the first error of two results, or that they differ in form.

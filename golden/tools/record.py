@@ -14,7 +14,11 @@ import shutil
 from collections import Counter
 
 import torch
+import torch.fx.experimental._config
 from torch.utils import _pytree as pytree
+
+# What PyTorch says, in eager mode or of the exported program, of data that gives sizes the model does not have.
+REFUSALS = ("Expected cond to be True", "Runtime assertion failed", "shape mismatch: ", "allocated size does not match", "positive", "not two in all")
 
 __all__ = ["record", "record_methods", "write_tensor"]
 
@@ -22,7 +26,7 @@ __all__ = ["record", "record_methods", "write_tensor"]
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None, stateful=False, core=True, note=None, label=None, extra=None):
+def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None, stateful=False, core=True, zero=False, note=None, label=None, extra=None):
     """Writes one case.
 
     args, kwargs: the call the model is exported with; recorded first. They are not changed.
@@ -30,6 +34,7 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
         in order and the module keeps its buffers from one to the next; without, each starts from the module as it was exported.
     dynamic_shapes: as torch.export.export takes it.
     core: whether to write the program after run_decompositions() too; there are programs that it does not take.
+    zero: whether dynamic sizes may be 0 and 1, which PyTorch else takes for other programs.
     label: what the first call stands for (a class name, a branch); goes into meta.json as it is.
     extra: further entries of meta.json.
     """
@@ -40,7 +45,7 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
 
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    with torch.no_grad():
+    with torch.no_grad(), torch.fx.experimental._config.patch(backed_size_oblivious=zero):
         exported = torch.export.export(
             copy.deepcopy(model), _copy(calls[0]["args"]), _copy(calls[0]["kwargs"]), dynamic_shapes=dynamic_shapes
         )
@@ -60,8 +65,10 @@ def record(folder, model, args=(), kwargs=None, *, runs=(), dynamic_shapes=None,
             loaded = torch.export.load(os.path.join(folder, name))
             got = _run(loaded.module(), calls, stateful)
             for i, g in enumerate(got):
-                if isinstance(g, str):  # the program refuses what the model takes
+                if isinstance(g, str):  # the program refuses what the model may take
                     want[i] = g
+                elif isinstance(want[i], str):
+                    raise AssertionError(f"{folder}/{name}: call {i} is taken, but eager refuses: {want[i]}")
             d = max(_compare(folder, name, w, g) for w, g in zip(want, got) if not isinstance(w, str))
             if name == "model.pt2":
                 diff = d
@@ -154,7 +161,7 @@ def _copy(tree):
 
 
 def _run(module, calls, stateful):
-    """Makes the calls; returns for each the flat outputs and the flat inputs as they are after it, or the guard that excludes it."""
+    """Makes the calls; returns for each the flat outputs and the flat inputs as they are after it, or why it is refused."""
     results = []
     current = copy.deepcopy(module)
     for i, call in enumerate(calls):
@@ -163,10 +170,10 @@ def _run(module, calls, stateful):
         args, kwargs = _copy(call["args"]), _copy(call["kwargs"])
         try:
             output = current(*args, **kwargs)
-        except AssertionError as e:
-            if not str(e).startswith("Guard failed: "):
+        except (AssertionError, RuntimeError) as e:
+            if not str(e).startswith(("Guard failed: ", *REFUSALS)):
                 raise
-            results.append(str(e))
+            results.append(str(e).splitlines()[0])
             continue
         # An output may be a view of state that the next call changes.
         results.append((_copy(_flat(output)), _flat((args, kwargs))))

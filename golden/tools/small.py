@@ -52,6 +52,7 @@ def main(names):
             dynamic_shapes=case.dynamic_shapes,
             stateful=case.stateful,
             core=case.core,
+            zero=case.zero,
             note=note,
         )
         print(name)

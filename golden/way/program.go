@@ -128,7 +128,7 @@ func (m *machine) raised(ctx context.Context, j Job, r *Result) error {
 		}
 	}
 	table := ops.Standard()
-	return lower.Functional.Run(&lower.Context{Table: table, Keep: lower.IsStock, Done: ctx.Done()},
+	return lower.Functional.Run(&lower.Context{Table: table, Done: ctx.Done()},
 		p, func(_ lower.Pass, p *ir.Program) error {
 			r.Terms = Terms(table, p)
 			m.work = macs(table, p)

@@ -77,7 +77,7 @@ func (w RT) job(ctx context.Context, registry *rt.Registry, j Job, r *Result) er
 	}
 	for _, c := range j.Calls {
 		var cr CallResult
-		if c.Keep && m.failed {
+		if c.Keep && m.failed && !c.Anyway {
 			cr.Err = errNotRun
 		} else {
 			cr.Err = guard(func() error {

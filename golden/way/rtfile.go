@@ -71,8 +71,13 @@ func (f *File) Methods() []string { return f.program.MethodNames() }
 
 // Method describes a method; "" is the first.
 func (f *File) Method(name string) (*rt.MethodMeta, error) {
-	if names := f.Methods(); name == "" && len(names) > 0 {
+	names := f.Methods()
+	if name == "" && len(names) > 0 {
 		name = names[0]
 	}
-	return f.program.MethodMeta(name)
+	meta, err := f.program.MethodMeta(name)
+	if errors.Is(err, rt.ErrNotFound) && len(names) > 0 {
+		err = &InputError{err}
+	}
+	return meta, err
 }

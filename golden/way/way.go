@@ -31,7 +31,7 @@ type Call struct {
 	Method int // index among the program's methods
 	Inputs []tensor.Value
 	Keep   bool // the state is what the call before left; else it is reset
-	Anyway bool // with Keep: the call before may have failed; rt does not look at it
+	Anyway bool // with Keep: the call before may have failed
 	// Repeat makes the call that often (0 is once), and For goes on for so long
 	// but not over 65536 calls.
 	Repeat int

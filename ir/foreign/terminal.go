@@ -36,11 +36,20 @@ func (t *Terminal) Write(p []byte) (int, error) {
 }
 
 func (t *Terminal) write(p []byte) error {
-	_, err := io.WriteString(t.to, Lines(string(p)))
+	_, err := harmless{t}.Write([]byte(Lines(string(p))))
+	return err
+}
+
+// harmless writes to what is below a Terminal, and notes the first error.
+type harmless struct{ *Terminal }
+
+// Write implements [io.Writer].
+func (t harmless) Write(p []byte) (int, error) {
+	n, err := t.to.Write(p)
 	if t.err == nil {
 		t.err = err
 	}
-	return err
+	return n, err
 }
 
 // Close writes what is left of a rune that never became whole, and returns the error of the
@@ -54,6 +63,9 @@ func (t *Terminal) Close() error {
 	return t.err
 }
 
-// Unwrap returns the writer below, for bytes that are no text and for text that is
-// harmless already and has colours.
+// Unwrap returns the writer below, to see what it is. Who writes to it takes Harmless.
 func (t *Terminal) Unwrap() io.Writer { return t.to }
+
+// Harmless returns a writer to what is below, for bytes that are no text and for text
+// that is harmless already and has colours. Close returns its errors too.
+func (t *Terminal) Harmless() io.Writer { return harmless{t} }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 )
 
 // Read reads the model at path: a .pt2 file, a folder it was unpacked to, or
@@ -23,8 +24,9 @@ func Read(path string) (*ir.Program, io.Closer, error) {
 	p, c, err := read(path)
 	if err != nil {
 		e := asError(err)
-		if e.File == "" {
-			e.File = filepath.Base(path)
+		// The name is as the user gave it; what a part of the file is called comes behind.
+		if part, ok := strings.CutPrefix(e.File, filepath.Base(path)); ok || e.File == "" {
+			e.File = path + part
 		}
 		if c != nil {
 			c.Close()
@@ -158,7 +160,7 @@ func (a *archive) program(name, source string) (*ir.Program, error) {
 	if err != nil {
 		return nil, inFile(err, source)
 	}
-	p := &ir.Program{Source: source}
+	p := &ir.Program{Source: source, Dialect: ir.ATen}
 	for _, g := range graphs {
 		m, warnings, err := a.method(g)
 		if err != nil {
@@ -210,6 +212,7 @@ func (a *archive) graphs(name string) ([]string, error) {
 	}
 	var found []string
 	for _, root := range roots {
+		before := len(found)
 		if g := path.Join(root, oldGraph); a.exists(g) {
 			found = append(found, g)
 		}
@@ -223,8 +226,12 @@ func (a *archive) graphs(name string) ([]string, error) {
 				found = append(found, path.Join(models, e.Name()))
 			}
 		}
-		if len(found) > 0 {
-			break
+		if before > 0 && len(found) > before {
+			return nil, problem("there are two exported programs in it, %s and %s",
+				foreign.Message(found[0]), foreign.Message(found[before])).hint("take one of them out")
+		}
+		if root == name && len(found) > 0 {
+			break // its folders are its parts
 		}
 	}
 	if len(found) == 0 {

@@ -58,6 +58,7 @@ type flow struct {
 	tensors []int32 // values that are tensors with data
 	// by value: no instruction writes it or moves its data, it is no input and has no initial data
 	plain    []bool
+	still    []bool // by value: a tensor with data, which no instruction moves
 	empty    []bool // by value: a tensor of no bytes
 	input    []bool
 	constant []bool // by value: a bool that no instruction changes
@@ -102,7 +103,7 @@ func (f *flow) spent() bool { return f.steps > f.verifier.steps || f.held > maxH
 func newFlow(p *planVerifier) *flow {
 	n := len(p.plan.Values)
 	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n),
-		input: make([]bool, n), empty: make([]bool, n),
+		input: make([]bool, n), still: make([]bool, n), empty: make([]bool, n),
 		constant: make([]bool, n), culprit: make([]int, n)}
 	output := make([]bool, n)
 	for _, i := range p.plan.Inputs {
@@ -120,7 +121,7 @@ func newFlow(p *planVerifier) *flow {
 		}
 		bytes, _ := t.NBytes()
 		if f.empty[i] = bytes == 0; bytes > 0 {
-			f.tensors = append(f.tensors, int32(i))
+			f.tensors, f.still[i] = append(f.tensors, int32(i)), true
 		}
 		f.plain[i] = t.Allocation != nil && !f.input[i] && !hasInitial(t)
 		switch {
@@ -141,8 +142,14 @@ func newFlow(p *planVerifier) *flow {
 			if e.scalar >= 0 {
 				f.constant[e.scalar] = false
 			}
-			if m, ok := p.plan.Chains[c].Instructions[i].(MoveCall); ok {
-				f.plain[m.To], f.constant[m.To] = false, false
+			if e.view {
+				f.still[e.outs[0]] = false
+			}
+			switch in := p.plan.Chains[c].Instructions[i].(type) {
+			case MoveCall:
+				f.plain[in.To], f.constant[in.To], f.still[in.To] = false, false, false
+			case FreeCall:
+				f.still[in.Value] = false
 			}
 		}
 	}
@@ -175,8 +182,8 @@ func (f *flow) entry() *state {
 		t := f.plan.Values[i].(*Tensor)
 		if f.homes[i].kind == constant {
 			s.set(i, written)
-		} else if t.Allocation != nil && !f.input[i] && (hasInitial(t) || held[i] ||
-			t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
+		} else if t.Allocation != nil && !f.input[i] && s.history(i) != initial &&
+			(hasInitial(t) || held[i] || t.ExtraInfo != nil && t.ExtraInfo.Name != "") {
 			f.write(s, i, true, initial, -1)
 		}
 	}

@@ -138,6 +138,11 @@ func (s *state) joinPlace(v int32, places []int32) bool {
 	union := slices.Concat(old, places)
 	slices.Sort(union)
 	union = slices.Compact(union)
+	if own := s.flow.homes[v]; own.kind == memory && slices.ContainsFunc(union, func(o int32) bool {
+		return o != v && o != freed && s.flow.homes[o] == own
+	}) { // a view that lies where it is planned
+		union = slices.DeleteFunc(union, func(o int32) bool { return o == v })
+	}
 	changed := !slices.Equal(union, old)
 	if changed {
 		s.flow.held += 4 * len(union)
@@ -256,6 +261,7 @@ func (w *writing) home(o int32) {
 	if h.kind != memory {
 		return
 	}
+	alone := len(w.s.places(w.value)) == 1
 	from, to, same, end := x.near(h)
 	for k := from / span; k*span < to; k++ {
 		w.steps++
@@ -265,15 +271,29 @@ func (w *writing) home(o int32) {
 			continue
 		}
 		w.steps += span
-		for i := range min(span, len(x.values)-k*span) {
+		changed := false
+		for i := max(from-k*span, 0); i < min(span, to-k*span); i++ {
 			p := k*span + i
 			z := x.values[p]
 			isTwin := same <= p && p < end
-			changes := w.changes(w.s.parts[k].lying[i], isTwin, z)
-			if changes && from <= p && p < to && (z == o || h.overlaps(&w.homes[z])) {
-				w.visit(z, isTwin)
-				w.look(k, i)
+			if !w.changes(w.s.parts[k].lying[i], isTwin, z) || z != o && !h.overlaps(&w.homes[z]) {
+				continue
 			}
+			if alone && z != w.value && w.still[z] && x.guests[z] == nil {
+				part := w.s.parts[k]
+				has := w.after(z, part.history[i], isTwin)
+				if part.history[i] != has || part.lying[i] != has {
+					part = w.s.mutable(k)
+					part.history[i], part.lying[i] = has, has
+					changed = true
+				}
+				continue
+			}
+			w.visit(z, isTwin)
+			w.look(k, i)
+		}
+		if changed {
+			w.s.parts[k].sum()
 		}
 	}
 }
@@ -295,9 +315,15 @@ func (w *writing) look(k, i int) {
 		return
 	}
 	part := w.s.mutable(k)
-	part.lying[i], part.any = has, 0
-	for _, has := range part.lying {
-		part.any |= has
+	part.lying[i] = has
+	part.sum()
+}
+
+// sum finds anew what all data has that lies in the part's homes.
+func (p *part) sum() {
+	p.any = 0
+	for _, has := range p.lying {
+		p.any |= has
 	}
 }
 
@@ -331,20 +357,22 @@ func (w *writing) over(x int32) {
 	if x == w.value || w.empty[x] {
 		return
 	}
-	overlap, same := w.relation(w.s, x, w.value)
-	switch {
-	case !overlap:
-	case same && (w.plain[x] || w.inPlace):
-		w.s.set(x, w.as)
-	default:
-		h := w.s.history(x)
-		if h&holds != 0 {
-			w.culprit[x] = w.instruction
-			h = h&^holds | lost
-		}
-		if same && h&unset != 0 {
-			h = h&^unset | w.as
-		}
-		w.s.set(x, h)
+	if overlap, same := w.relation(w.s, x, w.value); overlap {
+		w.s.set(x, w.after(x, w.s.history(x), same))
 	}
+}
+
+// after returns what x has after the writing, which is over its data, that had h.
+func (w *writing) after(x int32, h history, same bool) history {
+	if same && (w.plain[x] || w.inPlace) {
+		return w.as
+	}
+	if h&holds != 0 {
+		w.culprit[x] = w.instruction
+		h = h&^holds | lost
+	}
+	if same && h&unset != 0 {
+		h = h&^unset | w.as
+	}
+	return h
 }

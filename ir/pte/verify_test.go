@@ -468,6 +468,11 @@ func TestVerifyAccepts(t *testing.T) {
 				KernelCall{opView, []int32{vSum, vList, vView}},
 				KernelCall{opRelu, []int32{vView, vRelu, vRelu}})
 		},
+		"view where it is planned, of this call or the last": func(m method) {
+			m.run(KernelCall{opRelu, []int32{vInput, vSum, vSum}},
+				KernelCall{opRelu, []int32{vView, vRelu, vRelu}},
+				KernelCall{opView, []int32{vSum, vList, vView}})
+		},
 		"state changed through a view": func(m method) {
 			view := m.add(f32([]int32{2, 3}, 96))
 			m.run(KernelCall{opReluInPlace, []int32{view, view}},

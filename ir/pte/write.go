@@ -116,12 +116,13 @@ func (c *counter) bytes(b []byte) {
 	}
 }
 
+var zeros [4096]byte
+
 // pad writes zeros up to offset.
 func (c *counter) pad(offset int64) {
 	if offset < c.n && c.err == nil {
 		c.err = fmt.Errorf("wrote %d bytes where there is room for %d", c.n, offset)
 	}
-	var zeros [4096]byte
 	for c.err == nil && c.n < offset {
 		c.bytes(zeros[:min(offset-c.n, int64(len(zeros)))])
 	}
@@ -129,9 +130,15 @@ func (c *counter) pad(offset int64) {
 
 func (c *counter) blob(b ir.Blob) {
 	if c.err == nil {
-		_, c.err = io.Copy(c.w, &sized{r: io.NewSectionReader(b, 0, b.Size()), left: b.Size()})
+		_, c.err = io.Copy(c.w, whole(b))
 		c.n += b.Size()
 	}
+}
+
+// whole reads all of a blob. Small ones take small buffers.
+func whole(b ir.Blob) io.Reader {
+	n := b.Size()
+	return io.LimitReader(&sized{r: io.NewSectionReader(b, 0, n), left: n}, n)
 }
 
 // sized reads exactly left bytes: a blob that ends before its size is an error.

@@ -95,8 +95,7 @@ func (ids *identities) key(b ir.Blob) (key blobKey, ok bool, err error) {
 		}
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, &sized{r: io.NewSectionReader(b, 0, key.size), left: key.size}); err !=
-		nil {
+	if _, err := io.Copy(h, whole(b)); err != nil {
 		return key, false, err
 	}
 	h.Sum(key.sum[:0])

@@ -37,6 +37,8 @@ func TestFold(t *testing.T) {
 		{expr.Rem(expr.Int(i32, -7), expr.Int(i32, 2)), expr.Int(i32, -1)},
 		{expr.Div(expr.Int(u64, -1), expr.Int(u64, 2)), expr.Int(u64, math.MaxInt64)},
 		{expr.Lt(expr.Int(u64, -1), expr.Int(u64, 2)), expr.Bool(false)},
+		{expr.Lt(expr.Cast(i32, expr.At(0, ir.Bool)), expr.Int(i32, 2)), expr.Bool(true)},
+		{expr.Ge(F(-0.5), expr.Cast(f32, expr.At(0, ir.Bool))), expr.Bool(false)},
 		{expr.Shr(expr.Int(i8, -8), expr.Int(i8, 1)), expr.Int(i8, -4)},
 		{expr.Shr(expr.Int(u8, 248), expr.Int(u8, 1)), expr.Int(u8, 124)},
 		{expr.Add(F(1), F(0x1p-24)), F(1)},

@@ -205,5 +205,24 @@ func comparison(op Op, a, b *Expr) *Expr {
 		}
 		return Or(a, Not(b))
 	}
+	if isTruth(a) && b.Op == OpConst || a.Op == OpConst && isTruth(b) {
+		// C compilers warn of what holds for both truth values.
+		no, yes := comparison(op, ofTruth(a, false), ofTruth(b, false)),
+			comparison(op, ofTruth(a, true), ofTruth(b, true))
+		if no.Int == yes.Int {
+			return no
+		}
+	}
 	return fold(&Expr{Op: op, DType: ir.Bool, Args: []*Expr{a, b}})
+}
+
+// isTruth reports whether e is a bool as a number.
+func isTruth(e *Expr) bool { return e.Op == OpCast && e.Args[0].DType == ir.Bool }
+
+// ofTruth returns e as it is if the bool that it converts is x.
+func ofTruth(e *Expr, x bool) *Expr {
+	if !isTruth(e) {
+		return e
+	}
+	return Cast(e.DType, Bool(x))
 }

@@ -2,11 +2,13 @@ package interp
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // Graph runs g with its inputs set to args and returns its outputs.
@@ -14,8 +16,14 @@ func (m *Machine) Graph(g *ir.Graph, args []Value) ([]Value, error) {
 	if len(args) != len(g.Inputs) {
 		return nil, fmt.Errorf("%d values for %d inputs", len(args), len(g.Inputs))
 	}
+	outer := m.fixed
+	defer func() { m.fixed = outer }()
+	if m.fixed = maps.Clone(outer); outer == nil {
+		m.fixed = map[*sym.Symbol]bool{}
+	}
 	for i, v := range g.Inputs {
 		m.Set(v, args[i])
+		m.fix(v)
 	}
 	for _, n := range g.Nodes {
 		if err := m.Node(n); err != nil {

@@ -45,7 +45,8 @@ type Machine struct {
 
 	env     map[*ir.Value]Value
 	syms    map[*sym.Symbol]int64
-	longest int64 // elements of the longest reduction run
+	fixed   map[*sym.Symbol]bool // symbols that have their value in the graph that runs
+	longest int64                // elements of the longest reduction run
 }
 
 // New returns a machine that knows no values yet.
@@ -231,30 +232,61 @@ func (m *Machine) node(n *ir.Node) error {
 	}
 	for i, v := range n.Outputs {
 		if v != nil && i < len(outs) {
-			if err := inRange(v, outs[i]); err != nil {
+			if err := m.agrees(v, outs[i]); err != nil {
 				return err
 			}
 			m.Set(v, outs[i])
+			m.fix(v)
 		}
 	}
 	return nil
 }
 
-// inRange reports whether x, which a node computed, is in the range of the symbol
-// that v gives its value. Like compiled code, the machine tests the number itself:
-// assertions of the model may be gone by what the range says.
-func inRange(v *ir.Value, x Value) error {
-	if x.Kind != ir.IntKind || !v.Type.HasExpr {
-		return nil
+// agrees reports whether x, which a node computed, is what v's type says: numbers and
+// sizes that give a symbol its value are in its range, others are what follows. Like
+// compiled code, the machine tests the numbers themselves: assertions of the model may
+// be gone by what the types say.
+func (m *Machine) agrees(v *ir.Value, x Value) error {
+	if x.Kind == ir.IntKind && v.Type.HasExpr {
+		return m.agree(v, v.Type.Expr, x.Scalar.I)
 	}
-	ss := v.Type.Expr.Symbols()
-	if len(ss) != 1 || !v.Type.Expr.Equal(ss[0].Expr()) {
-		return nil
-	}
-	if lo, hi := ss[0].Expr().Bounds(); x.Scalar.I < lo || x.Scalar.I > hi {
-		return fmt.Errorf("%w: %s is %d, want %d to %d", ErrAssert, v.Name, x.Scalar.I, lo, hi)
+	for d, n := range x.Tensor.Sizes {
+		if x.Kind != ir.TensorKind || d >= len(v.Type.Sizes) {
+			break
+		}
+		if err := m.agree(v, v.Type.Sizes[d], n); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (m *Machine) agree(v *ir.Value, e sym.Expr, n int64) error {
+	lo, hi := e.Bounds()
+	ss := e.Symbols()
+	if len(ss) != 1 || !e.Equal(ss[0].Expr()) || m.fixed[ss[0]] {
+		if want, err := m.size(e); err == nil {
+			lo, hi = want, want
+		}
+	}
+	if n < lo || n > hi {
+		return fmt.Errorf("%w: %s is %d, want %d to %d", ErrAssert, v.Name, n, lo, hi)
+	}
+	return nil
+}
+
+// fix notes that the symbols of v's type have their values.
+func (m *Machine) fix(v *ir.Value) {
+	if m.fixed == nil {
+		return
+	}
+	for _, es := range [][]sym.Expr{v.Type.Sizes, {v.Type.Expr}} {
+		for _, e := range es {
+			for _, s := range e.Symbols() {
+				m.fixed[s] = true
+			}
+		}
+	}
 }
 
 // Call returns the results of a bound call, whose operands have values.

@@ -78,7 +78,7 @@ func expanded(c *Call, t ir.Type, sizes []sym.Expr) (alias, error) {
 		switch {
 		case sizes[d].Is(-1) || sizes[d].Equal(own):
 			out[d], strides[d] = own, stride
-		case own.Is(1):
+		case own.Is(1) && !sym.Less(sizes[d], sym.Int(0)):
 		case differ(sizes[d], own):
 			return alias{}, c.Errorf("size %s of dimension %d does not expand to %s", own,
 				d-n, sizes[d])

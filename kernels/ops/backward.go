@@ -26,6 +26,20 @@ func convBackward() Op {
 			if err != nil {
 				return nil, err
 			}
+			for _, n := range cv.outPad {
+				if !cv.transposed && differ(n, sym.Int(0)) {
+					return nil, c.Errorf("an output padding of %s of a convolution", n)
+				}
+			}
+			if sizes, given := c.Arg("bias_sizes").(ir.List); given {
+				ns, err := c.SymInts("bias_sizes")
+				if err != nil {
+					return nil, err
+				}
+				if len(sizes) != 1 || differ(ns[0], cv.outChannels()) {
+					return nil, c.Errorf("a bias of sizes %v for %s channels", ns, cv.outChannels())
+				}
+			}
 			g := c.Tensor("grad_output")
 			want, err := cv.outType(c)
 			if err != nil {

@@ -24,6 +24,7 @@ type Call struct {
 	node    *ir.Node
 	indices *[]Index // not nil: the definition is read for Indices
 	needs   []sym.Expr
+	counts  []Count
 }
 
 // need says, while Infer runs, that the call needs n to be over 0: a size that must
@@ -32,6 +33,29 @@ func (c *Call) need(n sym.Expr) {
 	if !sym.Less(sym.Int(0), n) && !slices.ContainsFunc(c.needs, n.Equal) {
 		c.needs = append(c.needs, n)
 	}
+}
+
+// restates checks an argument that says again what follows from the operands: want.
+// Where only the run knows, the call needs it.
+func (c *Call) restates(name string, want sym.Expr) error {
+	n, err := c.SymInt(name)
+	if err != nil {
+		return err
+	}
+	if over := sym.Sub(n, want); !over.IsZero() {
+		if sym.Less(over, sym.Int(0)) || sym.Less(sym.Int(0), over) {
+			return c.Errorf("argument %s is %s, by the operands it is %s", name, n, want)
+		}
+		c.need(sym.Add(over, sym.Int(1)))
+		c.need(sym.Sub(sym.Int(1), over))
+	}
+	return nil
+}
+
+// restatesInput checks the arguments N, C and HxW against an input of them.
+func (c *Call) restatesInput(t ir.Type) error {
+	return errors.Join(c.restates("N", t.Sizes[0]), c.restates("C", t.Sizes[1]),
+		c.restates("HxW", sym.Mul(t.Sizes[2:]...)))
 }
 
 // Needs returns the numbers that must be over 0 for the call to have results, where

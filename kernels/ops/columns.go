@@ -33,9 +33,9 @@ func columnsOf(c *Call, image []sym.Expr) (*columns, error) {
 	}
 	for d := range 2 {
 		if !sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) ||
-			!sym.Less(sym.Int(0), cl.kern[d]) {
-			return nil, c.Errorf("kernel %s, stride %s, dilation %s", cl.kern[d], cl.stride[d],
-				cl.dilation[d])
+			!sym.Less(sym.Int(0), cl.kern[d]) || sym.Less(cl.pad[d], sym.Int(0)) {
+			return nil, c.Errorf("kernel %s, stride %s, dilation %s, padding %s", cl.kern[d],
+				cl.stride[d], cl.dilation[d], cl.pad[d])
 		}
 		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
 		n := sym.Add(sym.FloorDiv(sym.Sub(sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])), reach),

@@ -50,19 +50,26 @@ func convOf(c *Call) (*convolution, error) {
 		name string
 		to   *[]sym.Expr
 	}
-	lists := []list{{"stride", &cv.stride}, {"dilation", &cv.dilation}}
-	if c.Op.sch.Index("padding") < 0 {
-		lists = append(lists, list{"before", &cv.before}, list{"after", &cv.after})
-	} else {
+	lists := [4]list{{"stride", &cv.stride}, {"dilation", &cv.dilation}, {"before", &cv.before},
+		{"after", &cv.after}}
+	both := c.Op.sch.Index("padding") >= 0
+	if both {
 		cv.transposed = c.Bool("transposed")
-		lists = append(lists, list{"padding", &cv.before}, list{"padding", &cv.after},
-			list{"output_padding", &cv.outPad})
+		lists[2], lists[3] = list{"padding", &cv.before}, list{"output_padding", &cv.outPad}
 	}
 	for _, l := range lists {
 		var err error
 		if *l.to, err = c.spatialArg(l.name, n); err != nil {
 			return nil, err
 		}
+	}
+	for d := range cv.outPad {
+		if sym.Less(cv.before[d], sym.Int(0)) || sym.Less(cv.outPad[d], sym.Int(0)) {
+			return nil, c.Errorf("a padding of %s, of the output %s", cv.before[d], cv.outPad[d])
+		}
+	}
+	if both {
+		cv.after = cv.before
 	}
 	for d := range n {
 		if !sym.Less(sym.Int(0), cv.stride[d]) || !sym.Less(sym.Int(0), cv.dilation[d]) {

@@ -15,10 +15,21 @@ import (
 // gives the symbol its value, and operators that take the number as an
 // argument. So the result's buffer has room for the bound, and everything
 // behind works on the actual size as on any other dynamic one.
+//
+// A graph may say otherwise what such a size is: a number, another size, or the
+// symbol of a size that data decided before. Pass define-sizes asserts it.
+
+// Count is a dimension of a result whose size data decides.
+type Count struct{ Result, Dim int }
+
+// Counts returns the dimensions of results whose sizes data decides. Those of
+// one call are one size, which is the first one's.
+func (c *Call) Counts() []Count { return c.counts }
 
 // counted returns size d of result i, which data decides and which is at most
 // bound: what the graph says it is, else a symbol of its own.
 func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
+	c.counts = append(c.counts, Count{i, d})
 	if v := c.node.Output(i); v != nil && v.Type.Kind == ir.TensorKind && d < v.Type.Rank() {
 		return v.Type.Sizes[d]
 	}
@@ -26,34 +37,39 @@ func (c *Call) counted(i, d int, bound sym.Expr) sym.Expr {
 	return sym.NewSymbol("u"+itoa(i), 0, max(hi, 0)).Expr()
 }
 
-// dataDecides reports whether n is the symbol of a size that data decides. PyTorch
+// DataDecides reports whether n is the symbol of a size that data decides. PyTorch
 // gives these names that begin with a u; the reader sees to it that no size of an
 // input has such a name.
-func dataDecides(n sym.Expr) bool {
+func DataDecides(n sym.Expr) bool {
 	ss := n.Symbols()
 	return len(ss) == 1 && strings.HasPrefix(ss[0].Name, "u") && n.Equal(ss[0].Expr())
 }
 
-// number reads a tensor with one element as the size e. If that is a symbol, the
-// number is its value; else it is asserted to be e.
-func (b *Builder) number(x *ir.Value, e sym.Expr) *ir.Value {
-	t := ir.SymInt(e)
-	if !dataDecides(e) {
-		t = ir.Type{Kind: ir.IntKind}
+// number reads a tensor with one element as the size e. That it is a constant is
+// asserted here; anything else is for define-sizes.
+func (b *Builder) number(x *ir.Value, e sym.Expr) ir.Arg {
+	if n, ok := e.Const(); ok {
+		b.assert(b.Op("aten.eq.Scalar", x, n), wrongSize)
+		return ir.Int(n)
 	}
-	n := b.Emit("aten.item.default", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: x}}},
-		t).Outputs[0]
-	if dataDecides(e) {
-		return n
-	}
-	size := b.SymInt(e)
-	same := b.Emit("_operator.eq", []ir.NamedArg{{Name: "a", Value: ir.Ref{Value: n}},
-		{Name: "b", Value: ir.Ref{Value: size}}}, ir.Type{Kind: ir.BoolKind}).Outputs[0]
-	b.Emit("aten._assert_scalar.default", []ir.NamedArg{
-		{Name: "self", Value: ir.Ref{Value: same}}, {Name: "assert_msg",
-			Value: ir.Str("the data gives as many elements as the file says")},
+	return ir.Ref{Value: b.Emit("aten.item.default", []ir.NamedArg{{Name: "self",
+		Value: ir.Ref{Value: x}}}, ir.SymInt(e)).Outputs[0]}
+}
+
+const wrongSize = "data gives the size that the file records"
+
+// assert asserts that a tensor's one element is true.
+func (b *Builder) assert(ok *ir.Value, message string) {
+	b.Emit("aten._assert_async.msg", []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: ok}},
+		{Name: "assert_msg", Value: ir.Str(message)}})
+}
+
+// CheckDecided emits the assertion that a number that only the run knows is e.
+func (b *Builder) CheckDecided(n *ir.Value, e sym.Expr) error {
+	return b.Do(func() error {
+		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator.eq", n, e), wrongSize)
+		return err
 	})
-	return size
 }
 
 // dataSizeOps pick elements out by what they are.
@@ -277,11 +293,8 @@ func repeatInterleave() Op {
 			return []ir.Type{ir.TensorOf(t.DType, n)}, err
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			size := c.Arg("output_size")
-			if !c.Has("output_size") {
-				total := b.Op("aten.sum.default", c.Arg("repeats"))
-				size = ir.Ref{Value: b.number(total, c.Outs[0].Sizes[0])}
-			}
+			total := b.Op("aten.sum.default", c.Arg("repeats"))
+			size := b.number(total, c.Outs[0].Sizes[0])
 			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size), nil
 		},
 		Samples: func(r *Rand) []Sample {

@@ -13,7 +13,7 @@ func derivedOps(base [][]Op) []Op {
 	all := append(lossOps(), combineOps()...)
 	all = append(all, measureOps()...)
 	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(),
-		embeddingBagOps(), seldomOps(), linalgOps()} {
+		embeddingBagOps(), seldomOps(), linalgOps(), linalgNormOps()} {
 		all = append(all, more...)
 	}
 	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })

@@ -12,7 +12,7 @@ import (
 // is an index there must be an element, since it is clamped to the nearest one. A
 // dimension whose size data decides has room for its bound, whatever it is.
 func (c *Call) indexes(idx ir.Type, n sym.Expr) error {
-	if sym.Less(sym.Int(0), n) || idx.Numel().IsZero() || dataDecides(n) {
+	if sym.Less(sym.Int(0), n) || idx.Numel().IsZero() || DataDecides(n) {
 		return nil
 	}
 	return c.Errorf("%s index a dimension of %s elements, which may have none",

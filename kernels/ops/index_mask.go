@@ -125,8 +125,7 @@ func maskedPut(schema string) *Op {
 			}
 			self, v := c.Value("self"), c.Value("values")
 			if n := m.places(v.Type); !n.Equal(sym.Int(1)) {
-				at := b.Op("aten.nonzero_static.default", m.mask, Kw("size", n))
-				return b.Ops("aten.index_put.default", self, m.indices(b, at), v,
+				return b.Ops("aten.index_put.default", self, m.indices(b, b.nonzero(m.mask, n)), v,
 					c.Arg("accumulate")), nil
 			}
 			// The mask and the value stretched to the dimensions of self.

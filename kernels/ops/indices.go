@@ -104,9 +104,10 @@ func (b *Builder) CheckIndex(index *ir.Value, x Index, message string) error {
 		if x.Wrap {
 			lo = sym.Neg(x.Size)
 		}
-		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", index, lo),
-			b.Op("aten.lt.Scalar", index, x.Size))
-		_, err := b.Call(AssertIndex, b.Op("aten.all.default", inside), message)
+		outside := b.Op("aten.logical_or.default", b.Op("aten.lt.Scalar", index, lo),
+			b.Op("aten.ge.Scalar", index, x.Size))
+		inside := b.Op("aten.logical_not.default", b.Op("aten.any.default", outside))
+		_, err := b.Call(AssertIndex, inside, message)
 		return err
 	})
 }

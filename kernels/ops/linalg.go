@@ -106,10 +106,8 @@ func (b *Builder) factors(a *ir.Value) (lu, pivots, info *ir.Value) {
 
 // whole asserts that no matrix was singular.
 func (b *Builder) whole(info *ir.Value, name string) {
-	ok := b.Op("aten.all.default", b.Op("aten.eq.Scalar", info, 0))
-	args := []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: ok}}, {Name: "assert_msg",
-		Value: ir.Str(name + ": the matrix is singular")}}
-	b.Emit("aten._assert_async.msg", args)
+	b.assert(b.Op("aten.all.default", b.Op("aten.eq.Scalar", info, 0)),
+		name+": the matrix is singular")
 }
 
 func (b *Builder) inverse(a *ir.Value) (x, info *ir.Value) {

@@ -132,6 +132,16 @@ func groupNormBackward() Op {
 			if g := c.Tensor("grad_out"); err == nil && (g.DType != t.DType || !sameShapes(g, t)) {
 				err = c.Errorf("a gradient of %s %s", g.DType, describeSizes([]ir.Type{g}))
 			}
+			if err == nil {
+				err = c.restatesInput(t)
+			}
+			for _, name := range []string{"mean", "rstd"} {
+				if s := c.Tensor(name); err == nil &&
+					differ(s.Numel(), sym.Mul(t.Sizes[0], sym.Int(groups))) {
+					err = c.Errorf("%s is %s for %d groups of each of %s", name,
+						describeSizes([]ir.Type{s}), groups, t.Sizes[0])
+				}
+			}
 			if err != nil {
 				return nil, err
 			}

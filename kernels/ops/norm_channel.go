@@ -262,6 +262,9 @@ func nativeGroupNorm() Op {
 				return nil, err
 			}
 			n, _, err := c.groupsOf(t, "group")
+			if err == nil {
+				err = c.restatesInput(t)
+			}
 			if err != nil {
 				return nil, err
 			}

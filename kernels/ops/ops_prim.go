@@ -16,10 +16,10 @@ func primOps() []Op {
 		arith(ns+"add"+two, func(a, b sym.Expr) sym.Expr { return sym.Add(a, b) }, expr.Add),
 		arith(ns+"sub"+two, sym.Sub, expr.Sub),
 		arith(ns+"mul"+two, func(a, b sym.Expr) sym.Expr { return sym.Mul(a, b) }, expr.Mul),
-		arith(ns+"floordiv"+two, sym.FloorDiv, floorDivide),
+		division(ns+"floordiv"+two, sym.FloorDiv, floorDivide),
 		// The runtimes' mod is C's remainder: lower writes it only where no operand is
 		// negative, and lower/raise reads it as C's. There the two are one.
-		arith(ns+"mod"+two, sym.Mod, floorMod),
+		division(ns+"mod"+two, sym.Mod, floorMod),
 		arith(ns+"sym_max"+two, func(a, b sym.Expr) sym.Expr { return sym.Max(a, b) }, expr.Max),
 		arith(ns+"sym_min"+two, func(a, b sym.Expr) sym.Expr { return sym.Min(a, b) }, expr.Min),
 		{

@@ -42,8 +42,8 @@ func scalarOps() []Op {
 		arith("_operator::mul(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
 			return sym.Mul(a, b)
 		}, expr.Mul),
-		arith("_operator::floordiv(Scalar a, Scalar b) -> Scalar", sym.FloorDiv, floorDivide),
-		arith("_operator::mod(Scalar a, Scalar b) -> Scalar", sym.Mod, floorMod),
+		division("_operator::floordiv(Scalar a, Scalar b) -> Scalar", sym.FloorDiv, floorDivide),
+		division("_operator::mod(Scalar a, Scalar b) -> Scalar", sym.Mod, floorMod),
 		arith("torch::sym_max(Scalar a, Scalar b) -> Scalar", func(a, b sym.Expr) sym.Expr {
 			return sym.Max(a, b)
 		}, expr.Max),
@@ -194,6 +194,20 @@ func arith(schema string, value func(a, b sym.Expr) sym.Expr,
 	op.ScalarOp = func(c *Call) (*expr.Expr, error) {
 		d := ScalarDType(c.arithmeticKind("a", "b"))
 		return f(c.number(c.Arg("a"), d), c.number(c.Arg("b"), d)), nil
+	}
+	return op
+}
+
+// division is arith whose second operand must not be 0.
+func division(schema string, value func(a, b sym.Expr) sym.Expr,
+	f func(a, b *expr.Expr) *expr.Expr) Op {
+	op := arith(schema, value, f)
+	infer := op.Infer
+	op.Infer = func(c *Call) ([]ir.Type, error) {
+		if es, ok := c.known("b"); ok {
+			c.need(sym.Max(es[0], sym.Neg(es[0])))
+		}
+		return infer(c)
 	}
 	return op
 }

@@ -197,7 +197,30 @@ func orderStatistic(schema string) Op {
 	r := reducer{schema: schema, rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
 	return Op{
 		Schema: schema,
-		Infer:  r.infer,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			outs, err := r.infer(c)
+			if err != nil || c.Op.sch.Index("k") < 0 {
+				return outs, err
+			}
+			k, err := c.SymInt("k")
+			if err != nil {
+				return nil, err
+			}
+			n := sym.Int(1)
+			if t := c.Tensor("self"); t.Rank() > 0 {
+				d, err := c.dim("dim", t.Rank())
+				if err != nil {
+					return nil, err
+				}
+				n = t.Sizes[d]
+			}
+			if sym.Less(k, sym.Int(1)) || sym.Less(n, k) {
+				return nil, c.Errorf("element %s of %s", k, n)
+			}
+			c.need(k)
+			c.need(sym.Add(sym.Sub(n, k), sym.Int(1)))
+			return outs, nil
+		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			t := c.Tensor("self")
 			d, err := c.dim("dim", t.Rank())

@@ -67,6 +67,9 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 		} else if x.Type.Rank() == 0 {
 			return nil, c.Errorf("x without dimensions")
 		}
+		if differ(x.Type.Sizes[xd], y.Type.Sizes[d]) {
+			return nil, c.Errorf("%s places for %s values", x.Type.Sizes[xd], y.Type.Sizes[d])
+		}
 		step := b.sub(right(x, xd), left(x, xd))
 		if x.Type.Rank() == 1 {
 			shape := make([]int, y.Type.Rank()-d)

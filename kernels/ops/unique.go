@@ -213,7 +213,7 @@ func binCount() Op {
 			n := b.Op("aten.add.Scalar", b.Op("aten.amax.default", x, []int64{0}), 1)
 			n = b.Op("aten.clamp.default", n, c.Arg("minlength"))
 			size := b.number(n, out.Sizes[0])
-			zeros := b.Op("aten.full.default", ir.List{ir.Ref{Value: size}}, 0,
+			zeros := b.Op("aten.full.default", ir.List{size}, 0,
 				Kw("dtype", out.DType))
 			w := c.Value("weights")
 			if w == nil {

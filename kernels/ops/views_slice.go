@@ -217,6 +217,9 @@ func sectionsView(c *Call) ([]alias, error) {
 		return nil, c.Errorf("%d sections", n)
 	}
 	total, ok := t.Sizes[d].Const()
+	if c.Op.sch.Index("dim") < 0 && differ(sym.Mod(t.Sizes[d], sym.Int(n)), sym.Int(0)) {
+		return nil, c.Errorf("a size of %s is cut into %d", t.Sizes[d], n)
+	}
 	lengths := make([]sym.Expr, n)
 	for i := range lengths {
 		if !ok { // the first get one more

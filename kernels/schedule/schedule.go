@@ -66,6 +66,7 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo,
 	}
 	s := newScheduler(f, opts)
 	f.Body = s.run(nests)
+	longSums(f)
 	lanes(f, opts.Lanes)
 	rename(f)
 	apartInScratch(f)

@@ -1,8 +1,6 @@
 package tuned
 
 import (
-	"slices"
-
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
@@ -11,24 +9,15 @@ import (
 // transposed or not, of one or two dimensions: on tiles of a few neighbouring
 // results by a panel of weights. The image stays in its layout;
 // where there is padding, or zeros between elements as in a transposed
-// convolution, a copy with those is made in scratch. Its results have their
-// channels innermost.
+// convolution, a copy with those is made in scratch.
 func ConvAround() *Kernel {
-	return &Kernel{Name: "conv2d_around_f32", InBands: flatInBands, Go: "rows.ConvAround",
-		Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true,
-		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
-		Match: func(r *Request) *Instance { return matchAround(r, true) }}
+	return &Kernel{Name: "conv2d_around_f32", Descriptor: convAroundParams,
+		InBands: flatInBands, Go: "rows.ConvAround", Phases: []string{"gather", "rows"},
+		Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32",
+			"rows_tile_f32"}, Match: matchAround}
 }
 
-// ConvAroundPlanes is ConvAround for row-major results.
-func ConvAroundPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_around_planes_f32", Go: "rows.ConvAroundPlanes",
-		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "rows_f32", "rows_tile_f32"},
-		Match:   func(r *Request) *Instance { return matchAround(r, false) }}
-}
-
-func matchAround(r *Request, last bool) *Instance {
+func matchAround(r *Request) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
 	}
@@ -38,7 +27,7 @@ func matchAround(r *Request, last bool) *Instance {
 			return nil
 		}
 	}
-	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 {
+	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 {
 		return nil
 	}
 	lanes := 8
@@ -56,6 +45,8 @@ func matchAround(r *Request, last bool) *Instance {
 		if !sym.LessEq(rows.reach(), sym.Add(rows.pad, rows.in)) {
 			return nil // planes are as high as the code says that the image is
 		}
+		own := *cv
+		cv, rows, cols = &own, &own.axes[0], &own.axes[1]
 		rows.in = cv.height
 	}
 	planes, pixel := cv.groups*cin, 1
@@ -124,26 +115,23 @@ func matchAround(r *Request, last bool) *Instance {
 	}
 	given = sym.Mul(n(pixel), given)
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cin", n(cin)},
-			{"cout", n(cv.cout)}, {"oh", rows.out}, {"ow", cols.out},
-			{"outer", n(outer)}, {"middle", n(middle)}, {"depth", n(depth)},
-			{"xb", sym.Mul(n(cv.groups*cin), rows.in, cols.in)}, {"xg", xg},
-			{"xOuter", xOuter}, {"xMiddle", xMiddle}, {"xh", sym.Mul(rows.stride, xh)},
-			{"xw", sym.Mul(cols.stride, n(pixel))}, {"yw", yw}, {"yc", yc},
-			{"planes", n(planes)}, {"gh", gh}, {"gw", gw}, {"ih", rows.in},
-			{"iw", sym.Mul(cols.in, n(pixel))}, {"ph", rows.pad},
-			{"pw", sym.Mul(cols.pad, n(pixel))},
-			{"given", given}, {"pixel", n(pixel)}, {"uh", up[0]}, {"uw", up[1]}},
+		Params: convAroundParams.params(Values{
+			"outer_taps": n(outer), "middle_taps": n(middle), "inner_taps": n(depth),
+			"in_stride_batch": sym.Mul(n(cv.groups*cin), rows.in, cols.in),
+			"in_stride_group": xg, "in_stride_outer": xOuter, "in_stride_middle": xMiddle,
+			"in_stride_row": sym.Mul(rows.stride, xh),
+			"in_stride_col": sym.Mul(cols.stride, n(pixel)), "out_stride_channel": yc,
+			"out_stride_col": yw, "channels_inner": truth(cv.yLast), "planes": n(planes),
+			"in_row": sym.Mul(cols.in, n(pixel)), "pad_row": sym.Mul(cols.pad, n(pixel)),
+			"padded_h": gh, "padded_row": gw, "copied_row": given, "pixel": n(pixel),
+			"upsample_h": up[0], "upsample_w": up[1]}, cv.window()),
 		Operands: []int{cv.x},
 		Packed: []Packed{inPanels("w", s, cv.weights, cv.w), inPanels("bias", bias, cv.bias,
 			cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)},
-		Tile:     r.Target.tile(),
-		Scratch:  sym.Max(sym.Int(4), sym.Mul(sym.Int(4), n(planes), gh, gw)),
-		MACs:     sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps*cin)),
-	}
-	if r.Target.Lang == "c" { // its text counts taps only
-		in.Params = slices.DeleteFunc(in.Params, func(p Param) bool { return p.Name == "cin" })
+		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)}, RunChannels: cv.yLast,
+		Tile:    r.Target.tile(),
+		Scratch: sym.Max(sym.Int(4), sym.Mul(sym.Int(4), n(planes), gh, gw)),
+		MACs:    sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps*cin)),
 	}
 	// Vectors do four times what numbers do. Loops around short runs, results by
 	// way of sums, and panels that are not full come on top.

@@ -1,59 +1,38 @@
 package tuned
 
 import (
+	"maps"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// Attention is scaled_dot_product_attention without a mask or with a causal
-// one. The scores of 32 queries at a time, in Go of 48, are all that is ever in memory: their
-// rows are computed, made probabilities and multiplied with the values one after
-// the other. Queries, keys and values may lie in any order in which their last
-// dimension is the innermost. All sizes may be dynamic but those of embeddings
-// and the number of heads.
+// Attention is scaled_dot_product_attention: without a mask, with one that is added to
+// the scores, or with one that tells which of them count; causal or not. The scores of
+// 32 queries at a time, in Go of 48, are all that is ever in memory: their rows are
+// computed, made probabilities and multiplied with the values one after the other.
+// Queries, keys and values may lie in any order in which their last dimension is the
+// innermost. All sizes may be dynamic but those of embeddings and the number of heads.
 func Attention() *Kernel {
-	return attention("attention_f32", "rows.Attention", "", []string{"q", "k", "v"},
-		func(c *ops.Call) bool { return !c.Has("attn_mask") })
-}
-
-// AttentionAdded is Attention with a mask that is added to the scores.
-func AttentionAdded() *Kernel {
-	return attention("attention_added_f32", "rows.AttentionAdded", "Add", []string{"q", "k", "v",
-		"mask"}, func(c *ops.Call) bool {
-		return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Float32
-	})
-}
-
-// AttentionKept is Attention with a mask that tells which scores count.
-func AttentionKept() *Kernel {
-	return attention("attention_kept_f32", "rows.AttentionKept", "SelectScalar",
-		[]string{"q", "k", "v", "mask"}, func(c *ops.Call) bool {
-			return c.Has("attn_mask") && c.Tensor("attn_mask").DType == ir.Bool
-		})
-}
-
-// attention is a kernel of attention, mask being the primitive that Go's masks
-// scores with.
-func attention(name, function, mask string, operands []string, is func(*ops.Call) bool) *Kernel {
-	strips := []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp"}
-	if mask != "" {
-		strips = append(strips, mask)
-	}
-	return &Kernel{Name: name, Go: function, Strips: strips, RunChannels: true, Operands: operands,
+	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention",
+		Strips: []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp", "Add",
+			"SelectScalar"}, Operands: []string{"q", "k", "v", "mask"},
 		Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"},
-		Phases:  []string{"units"}, Whole: true,
-		Match: func(r *Request) *Instance {
-			if a, ok := ops.AttentionOf(r.Call); ok && is(r.Call) {
-				return matchAttention(r, a)
-			}
-			return nil
-		}}
+		Phases:  []string{"units"}, Whole: true, Match: matchAttention}
 }
 
-func matchAttention(r *Request, a ops.Attends) *Instance {
+// What attention does with its mask.
+const (
+	noMask    = iota
+	addedMask // to the scores
+	keptMask  // tells which scores count
+)
+
+func matchAttention(r *Request) *Instance {
 	c := r.Call
-	if !ChannelsLast(r.Target) || c.Outs[0].DType != ir.Float32 {
+	a, ok := ops.AttentionOf(c)
+	if !ok || !ChannelsLast(r.Target) || c.Outs[0].DType != ir.Float32 {
 		return nil
 	}
 	q, k, y := c.Tensor("query"), c.Tensor("key"), c.Outs[0]
@@ -73,18 +52,15 @@ func matchAttention(r *Request, a ops.Attends) *Instance {
 	batch, heads := lead(y, 0), lead(y, 1)
 	room, behind := attentionRoom(r.Target, s, e, ev)
 	in := &Instance{
-		Params: []Param{{"batch", batch}, {"heads", heads}, {"l", y.Sizes[n-2]}, {"s", s},
-			{"depth", sym.Int(e)}, {"values", sym.Int(ev)},
-			{"causal", truth(a.Causal)}, {"rests", truth(a.Rests)}, {"room", room}},
 		Packed:   []Packed{packed("scale", []float32{float32(a.Scale), float32(a.None)})},
-		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)},
-		Tile:     r.Target.tile(),
-		MACs:     sym.Mul(batch, heads, y.Sizes[n-2], s, sym.Int(e+ev)),
-		Scratch:  sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), room),
+		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)}, RunChannels: true,
+		Tile:    r.Target.tile(),
+		MACs:    sym.Mul(batch, heads, y.Sizes[n-2], s, sym.Int(e+ev)),
+		Scratch: sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), room),
 	}
-	if r.Target.Lang == "c" {
-		in.Params = append(in.Params, Param{"behind", behind})
-	}
+	values := Values{"batch": batch, "heads": heads, "queries": y.Sizes[n-2], "keys": s,
+		"head_dim": sym.Int(e), "value_dim": sym.Int(ev), "causal": truth(a.Causal),
+		"zero_if_masked": truth(a.Rests), "part_scratch": room, "query_panel": behind}
 	in.Cost = cost(in.MACs)
 	for _, x := range []struct{ operand, short string }{{"query", "q"}, {"key", "k"},
 		{"value", "v"}} {
@@ -109,22 +85,24 @@ func matchAttention(r *Request, a ops.Attends) *Instance {
 				}
 				group = sym.Int(many / few)
 			}
-			in.Params = append(in.Params, Param{x.short + "g", group})
+			values[x.short+"_group"] = group
 		}
 		if !okb || !okh {
 			return nil
 		}
-		in.Params = append(in.Params, Param{x.short + "b", b}, Param{x.short + "h", h},
-			Param{x.short + "l", steps[2]})
+		values[x.short+"_stride_batch"], values[x.short+"_stride_head"] = b, h
+		values[x.short+"_stride_row"] = steps[2]
 	}
 	out, ok := stepsOf(y, r.Out)
 	if !ok || !out[3].Is(1) {
 		return nil
 	}
-	in.Params = append(in.Params, Param{"yb", out[0]}, Param{"yh", out[1]}, Param{"yl", out[2]})
-	if c.Has("attn_mask") && !in.mask(r, []sym.Expr{batch, heads, y.Sizes[n-2], s}) {
+	values["out_stride_batch"], values["out_stride_head"] = out[0], out[1]
+	values["out_stride_row"] = out[2]
+	if !in.mask(r, values, []sym.Expr{batch, heads, y.Sizes[n-2], s}) {
 		return nil
 	}
+	in.Params = attentionParams.params(values, nil)
 	return in
 }
 
@@ -149,33 +127,41 @@ const fewQueries = 16
 // goQueries is how many queries Go attends to at a time.
 const goQueries = 48
 
-// mask adds the mask's operand and its steps over scores of the given sizes.
-func (in *Instance) mask(r *Request, sizes []sym.Expr) bool {
-	at := r.Call.Operand("attn_mask")
-	t := r.Call.Tensor("attn_mask")
-	if r.order(at) != nil || t.Rank() > 4 {
-		return false
-	}
-	in.Operands = append(in.Operands, at)
-	step := sym.Int(1)
-	var params []Param
-	for i := range 4 {
-		d := t.Rank() - 1 - i
-		size := sym.Int(1)
-		if d >= 0 {
-			size = t.Sizes[d]
-		}
-		s, ok := repeats(size, sizes[3-i], step)
-		if !ok {
+// mask adds the mask's operand, if there is one, and the fields of values that tell of
+// it, over scores of the given sizes.
+func (in *Instance) mask(r *Request, values Values, sizes []sym.Expr) bool {
+	mode, zero := noMask, sym.Int(0)
+	steps := [4]sym.Expr{zero, zero, zero, zero}
+	if r.Call.Has("attn_mask") {
+		at := r.Call.Operand("attn_mask")
+		t := r.Call.Tensor("attn_mask")
+		switch {
+		case r.order(at) != nil || t.Rank() > 4:
+			return false
+		case t.DType == ir.Float32:
+			mode = addedMask
+		case t.DType == ir.Bool:
+			mode = keptMask
+		default:
 			return false
 		}
-		params = append(params, Param{"m" + "slhb"[i:i+1], s})
-		step = sym.Mul(step, size)
+		in.Operands = append(in.Operands, at)
+		step := sym.Int(1)
+		for i := range 4 {
+			d := t.Rank() - 1 - i
+			size := sym.Int(1)
+			if d >= 0 {
+				size = t.Sizes[d]
+			}
+			var ok bool
+			if steps[3-i], ok = repeats(size, sizes[3-i], step); !ok {
+				return false
+			}
+			step = sym.Mul(step, size)
+		}
 	}
-	in.Params = append(in.Params, params...)
-	if t.DType == ir.Bool && r.Target.Lang == "c" {
-		in.Params = append(in.Params, Param{"kept", sym.Int(1)})
-	}
+	maps.Copy(values, Values{"mask_mode": sym.Int(int64(mode)), "mask_stride_batch": steps[0],
+		"mask_stride_head": steps[1], "mask_stride_row": steps[2], "mask_stride_col": steps[3]})
 	return true
 }
 

@@ -48,9 +48,9 @@ func attentionTrials(r *rand.Rand, count int, kernel string) []*trial {
 			tr.yOrder = pick(r, []int{0, 2, 1, 3}, []int{2, 0, 1, 3}, nil)
 		}
 		switch {
-		case strings.Contains(kernel, "_added"):
+		case strings.Contains(kernel, " added"):
 			args = append(args, "attn_mask", maskOf(r, ir.Float32, rank, b, h*group, queries, keys))
-		case strings.Contains(kernel, "_kept"):
+		case strings.Contains(kernel, " kept"):
 			args = append(args, "attn_mask", maskOf(r, ir.Bool, rank, b, h*group, queries, keys))
 		case i%3 == 0:
 			args = append(args, "is_causal", true)

@@ -62,12 +62,9 @@ func Bands(in *Instance, whole Window, r *Request, bands []Rows) []*Instance {
 		part := made[rows]
 		if part == nil {
 			ask := *r
-			ask.Rows = &rows
+			ask.Rows, ask.read = &rows, false
 			ask.Later = func(int) bool { return true } // they are packed already
-			if part = in.Kernel.Match(&ask); part == nil ||
-				!slices.EqualFunc(part.Params, in.Params, func(a, b Param) bool {
-					return a.Name == b.Name
-				}) {
+			if part = in.Kernel.Match(&ask); part == nil {
 				return nil
 			}
 			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel,
@@ -89,8 +86,8 @@ func eachAlone(*Instance, Window, []Rows) bool { return true }
 
 // flatInBands is that of kernels whose tiles run along all pixels.
 func flatInBands(in *Instance, whole Window, bands []Rows) bool {
-	columns, static := in.param("ow").Const()
-	rows, known := in.param("oh").Const()
+	columns, static := in.param("out_w").Const()
+	rows, known := in.param("out_h").Const()
 	if !static || !known {
 		return false
 	}
@@ -99,8 +96,8 @@ func flatInBands(in *Instance, whole Window, bands []Rows) bool {
 
 // edgesInBands is that of ConvEdges.
 func edgesInBands(in *Instance, whole Window, bands []Rows) bool {
-	kernel, static := in.param("kh").Const()
-	dilation, known := in.param("dh").Const()
+	kernel, static := in.param("kernel_h").Const()
+	dilation, known := in.param("dilation_h").Const()
 	return static && known && edgesAlone(whole, kernel, dilation, bands)
 }
 
@@ -109,9 +106,9 @@ func edgesInBands(in *Instance, whole Window, bands []Rows) bool {
 // rows, and than a tile may have.
 func lanesInBands(in *Instance, whole Window, bands []Rows) bool {
 	const most = 6
-	columns, _ := in.param("ow").Const()
-	taps, _ := in.param("kw").Const()
-	apart, _ := in.param("dw").Const()
+	columns, _ := in.param("out_w").Const()
+	taps, _ := in.param("kernel_w").Const()
+	apart, _ := in.param("dilation_w").Const()
 	wide := columns-2*taps*apart >= most // that see all taps: at least so many
 	for _, band := range bands {
 		if min(band.Out, most) != min(whole.Out, most) && !(wide && band.Out > 1) {

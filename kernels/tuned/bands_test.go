@@ -80,8 +80,8 @@ func TestInstructions(t *testing.T) {
 	point := func(rows, cols int64) *Instance {
 		in := &Instance{Kernel: Conv2D(), Tile: Target{Name: "cortex-m4", Lang: "c"}.tile(),
 			MACs: sym.Int(rows * cols * 64 * 64)}
-		for name, n := range map[string]int64{"oh": rows, "ow": cols, "left": 0, "right": cols,
-			"cout": 64, "groups": 1} {
+		for name, n := range map[string]int64{"out_h": rows, "out_w": cols, "interior_begin": 0,
+			"interior_end": cols, "out_channels": 64, "groups": 1} {
 			in.Params = append(in.Params, Param{name, sym.Int(n)})
 		}
 		return in

@@ -24,14 +24,14 @@ type tiling struct {
 // slidingTiles are those of the kernel with a window for each channel.
 func slidingTiles(in *Instance) tiling {
 	size := float64(in.Tile.Cols)
-	return tiling{size: size, blocks: in.number("channels") * in.number("mult"),
+	return tiling{size: size, blocks: in.number("channels") * in.number("multiplier"),
 		together: (2*size + 4) / size, alone: 5, overlap: true}
 }
 
 // productTiles are those of the kernel that multiplies rows with columns of weights.
 func productTiles(in *Instance) tiling {
 	size, wide := float64(in.Tile.Rows), float64(in.Tile.Cols)
-	return tiling{size: size, blocks: math.Ceil(in.number("cout")/wide) * in.number("groups"),
+	return tiling{size: size, blocks: math.Ceil(in.number("out_channels")/wide) * in.number("groups"),
 		together: (size + wide + size*wide + 3) / (size * wide), alone: (2*wide + 4) / wide}
 }
 
@@ -56,8 +56,8 @@ func (in *Instance) Instructions() float64 {
 		return perCall + perByte*cost(in.MACs)
 	}
 	t := in.Kernel.tiling(in)
-	rows, cols := in.number("oh"), in.number("ow")
-	tiles, alone := t.row(max(0, in.number("right")-in.number("left")), cols)
+	rows, cols := in.number("out_h"), in.number("out_w")
+	tiles, alone := t.row(max(0, in.number("interior_end")-in.number("interior_begin")), cols)
 	products := cost(in.MACs) / (rows * cols)
 	return perCall + rows*((tiles*t.size*t.together+alone*t.alone)*products+(tiles+alone)*t.blocks*perTile)
 }

@@ -55,14 +55,16 @@ func newBatch() *batch {
 func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: in.Tile.Rows,
+	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, Rows: in.Tile.Rows,
 		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: inLibrary}
 	list := []string{"float *y"}
-	for i, x := range in.Kernel.Operands {
-		list = append(list, "const "+tr.element(i)+" *"+x)
-	}
-	for _, p := range in.Packed {
-		list = append(list, "const float *"+p.Name)
+	for _, s := range in.Slots() {
+		switch s.Kind {
+		case tuned.Operand:
+			list = append(list, "const "+tr.element(s.Index)+" *"+s.Name)
+		case tuned.PackedConstant:
+			list = append(list, "const float *"+s.Name)
+		}
 	}
 	if len(tr.extra) > 0 {
 		list = append(list, "const float *e")
@@ -70,14 +72,9 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	if !in.Scratch.IsZero() {
 		list = append(list, "void *scratch")
 	}
-	ints := tr.ints(t)
-	for i, p := range in.Params {
-		if params {
-			k.Ints[p.Name] = p.Name
-			list = append(list, "int32_t "+p.Name)
-		} else {
-			k.Ints[p.Name] = fmt.Sprint(ints[i])
-		}
+	given := tr.integers(t, k, params)
+	for _, name := range given {
+		list = append(list, "int32_t "+name)
 	}
 	head := strings.TrimSpace(in.Kernel.Head+" static void ") + " " + name + "(" +
 		strings.Join(list, ", ") + ")\n"
@@ -93,16 +90,40 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 			return fmt.Sprintf("ep_%s(%s)", e.name, acc)
 		}
 	}
-	body := text(t, in.Kernel.Name, k)
-	if params { // the printer leaves out parameters without a use
-		used := "" // behind pragmas, which begin a block
-		for _, p := range in.Params {
-			used += "    (void)" + p.Name + ";\n"
-		}
-		end := strings.LastIndex(body, "}")
-		body = body[:end] + used + body[end:]
+	body := withKnown(text(t, in.Kernel.Name, k), k)
+	used := ""                   // behind pragmas, which begin a block
+	for _, name := range given { // the printer leaves out parameters without a use
+		used += "    (void)" + name + ";\n"
 	}
-	return head + body
+	end := strings.LastIndex(body, "}")
+	return head + body[:end] + used + body[end:]
+}
+
+// integers gives k the fields that are constants, and returns the names of the others:
+// with params, all that the text may not depend on.
+func (tr *trial) integers(t testing.TB, k *c.Kernel, params bool) (given []string) {
+	t.Helper()
+	ints := tr.ints(t)
+	for i, f := range tr.in.Kernel.Descriptor.Fields {
+		if params && !f.Form {
+			given = append(given, f.Name)
+		} else {
+			k.Known[f.Name] = ints[i]
+		}
+	}
+	return given
+}
+
+// withKnown returns a text with declarations of the constants that it uses.
+func withKnown(body string, k *c.Kernel) string {
+	used := c.Identifiers(body)
+	var list []string
+	for _, name := range sorted(k.Known) {
+		if used[name] {
+			list = append(list, fmt.Sprintf("const int32_t %s = %d;", name, k.Known[name]))
+		}
+	}
+	return c.WithIntegers(body, list)
 }
 
 func text(t testing.TB, name string, k *c.Kernel) string {
@@ -148,6 +169,12 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 		epilogue = tr.epilogue.name
 	}
 	name := tr.in.Kernel.Name + "_" + epilogue
+	ints := tr.ints(t)
+	for i, f := range tr.in.Kernel.Descriptor.Fields {
+		if f.Form {
+			name += fmt.Sprint("_", ints[i])
+		}
+	}
 	if !params {
 		name += fmt.Sprintf("_%d", len(b.seen))
 	}
@@ -176,8 +203,10 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 		args = append(args, "scratch")
 	}
 	if params {
-		for _, n := range tr.ints(t) {
-			args = append(args, fmt.Sprint(n))
+		for i, f := range tr.in.Kernel.Descriptor.Fields {
+			if !f.Form {
+				args = append(args, fmt.Sprint(ints[i]))
+			}
 		}
 	}
 	fmt.Fprintf(&b.bodies, "    %s(%s);\n    put(y, %d);\n}\n\n", name, strings.Join(args, ", "),
@@ -271,7 +300,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 	if target.Lang == "go" {
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false),
 			poolTrials(r, count, true, false)
-		sets["max_pool2d_planes_f32"] = poolTrials(r, count, false, true)
+		sets["max_pool2d_f32 planes"] = poolTrials(r, count, false, true)
 	}
 	if tuned.ChannelsLast(target) {
 		sets["winograd_f32"] = winogradTrials(r, min(count, 10))
@@ -281,7 +310,9 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			continue // see byteTrials
 		}
 		if k.Whole && tuned.ChannelsLast(target) {
-			sets[k.Name] = attentionTrials(r, count, k.Name)
+			for _, form := range []string{"", " added", " kept"} {
+				sets[k.Name+form] = attentionTrials(r, count, k.Name+form)
+			}
 		}
 		convolution := strings.Contains(k.Name, "conv2d") || strings.HasPrefix(k.Name, "depthwise")
 		layouts := strings.Contains(k.Name, "_rows") || strings.Contains(k.Name, "_gather") ||
@@ -291,12 +322,19 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {
 			continue
 		}
-		if convolution && (!layouts || tuned.ChannelsLast(target)) {
+		if !convolution || layouts && !tuned.ChannelsLast(target) {
+			continue
+		}
+		forms := []string{k.Name}
+		if k.Descriptor.Field("channels_inner") != nil {
+			forms = append(forms, k.Name+" planes")
+		}
+		for _, form := range forms {
 			if target.Lang == "c" || !strings.Contains(k.Name, "_edges") {
-				sets[k.Name] = convTrials(r, target, count, k.Name)
+				sets[form] = convTrials(r, target, count, form)
 			}
 			if strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges") {
-				sets[k.Name] = append(sets[k.Name], transposedTrials(r, count, k.Name)...)
+				sets[form] = append(sets[form], transposedTrials(r, count, form)...)
 			}
 		}
 	}
@@ -343,7 +381,7 @@ func TestC(t *testing.T) {
 			for _, kernel := range sorted(sets) {
 				for i, tr := range sets[kernel] {
 					tr.epilogue = all[i%len(all)]
-					if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernel {
+					if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernelOf(kernel) {
 						t.Fatalf("%s: not taken by %s", tr.name, kernel)
 					}
 					b.add(t, tr, i%7 != 0)

@@ -1,6 +1,8 @@
 package tuned
 
 import (
+	"maps"
+
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
@@ -12,15 +14,17 @@ import (
 // panel; bias is padded likewise. Input and output are addressed by strides
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
-	return &Kernel{Name: "conv2d_f32", Go: "conv.F32", Operands: []string{"x"},
-		Helpers: []string{"tile", "tile_f32", "taps"},
-		InBands: eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
+	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32",
+		Operands: []string{"x"},
+		Helpers:  []string{"tile", "tile_f32", "taps"},
+		InBands:  eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
 }
 
 // DepthwiseConv2D is the convolution in which every channel is a group of its
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
-	return &Kernel{Name: "depthwise_conv2d_f32", Go: "depthwise.F32", Operands: []string{"x"},
+	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
+		Go: "depthwise.F32", Operands: []string{"x"},
 		Helpers: []string{"tile", "taps", "window_f32"},
 		Head:    "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles,
 		Match: matchDepthwise}
@@ -35,7 +39,7 @@ func matchConv(r *Request) *Instance {
 	if 4*cv.cout < t.Cols || !cv.constants(r) { // mostly zeros
 		return nil
 	}
-	cv.orient(r.Target)
+	cv = cv.orient(r.Target)
 	cols := int(roundUp(int64(cv.cout), t.Cols))
 	w, bias := cv.panels(cv.groups, cv.cout, t.Cols, 0)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
@@ -44,8 +48,8 @@ func matchConv(r *Request) *Instance {
 	if cv.cin < cv.axes[1].kernel {
 		channel, column = 1, 2
 	}
-	in := cv.instance(t, []Param{{"groups", n(cv.groups)}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)},
-		{"chan", n(channel)}, {"col", n(column)}}, w, bias)
+	in := cv.instance(t, convParams, Values{"channel_loop": n(channel), "column_loop": n(column)},
+		w, bias)
 	in.Cost = cost(in.MACs) * float64(cols) / float64(cv.cout)
 	return in
 }
@@ -57,11 +61,11 @@ func matchDepthwise(r *Request) *Instance {
 		!cv.constants(r) {
 		return nil
 	}
-	cv.orient(r.Target)
+	cv = cv.orient(r.Target)
 	w, bias := cv.panels(1, cv.groups*cv.cout, 1, 0)
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	in := cv.instance(r.Target.tile(), []Param{{"channels", n(cv.groups)}, {"mult", n(cv.cout)}}, w,
-		bias)
+	in := cv.instance(r.Target.tile(), depthwiseParams, Values{"channels": n(cv.groups),
+		"multiplier": n(cv.cout)}, w, bias)
 	in.Cost = cost(in.MACs)
 	return in
 }
@@ -77,6 +81,7 @@ type convolution struct {
 	height, plane sym.Expr
 	tall          sym.Expr  // rows of results, whatever the band
 	weights, bias []float32 // once constants has read them; bias is zero if there is none
+	read, given   bool      // constants has; they are constant
 	swapped       bool      // axes are columns, rows
 	xLast, yLast  bool      // the channels of input, output lie innermost in memory
 	kernel        [2]int    // rows and columns of weights
@@ -103,8 +108,16 @@ func (a *axis) reach() sym.Expr {
 		sym.Mul(sym.Int(int64(a.kernel-1)), a.dilation), sym.Int(1))
 }
 
-// convolutionOf reads r as a convolution, or returns nil.
+// convolutionOf returns r as a convolution, or nil. All kernels that are asked get the
+// same one.
 func convolutionOf(r *Request) *convolution {
+	if !r.read {
+		r.read, r.convolution = true, readConvolution(r)
+	}
+	return r.convolution
+}
+
+func readConvolution(r *Request) *convolution {
 	c := r.Call
 	transposed := false
 	switch c.Op.Name() {
@@ -141,11 +154,15 @@ func convolutionOf(r *Request) *convolution {
 // later. It is the last of the conditions that a kernel has: there may be many
 // megabytes.
 func (cv *convolution) constants(r *Request) (ok bool) {
+	if cv.read {
+		return cv.given
+	}
 	cv.weights, ok = r.constant(cv.w)
 	cv.bias = make([]float32, cv.groups*cv.cout)
 	if ok && cv.b >= 0 {
 		cv.bias, ok = r.constant(cv.b)
 	}
+	cv.read, cv.given = true, ok
 	return ok
 }
 
@@ -205,7 +222,13 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 			}
 			*arg.to = es[min(d, len(es)-1)]
 		}
+		if a.kernel == 1 { // one tap is nowhere else, and steps of any size would overflow
+			a.dilation = one
+		}
 		point = point && a.kernel == 1 && a.stride.Is(1) && a.pad.IsZero() && a.after.IsZero()
+		if a.out.Is(1) { // no step is made
+			a.stride = one
+		}
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
@@ -224,14 +247,17 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 	return true
 }
 
-// orient lets the longer axis be the inner one if the other is shorter than a
-// tile: only C code can, Go's epilogue works on runs of columns.
-func (cv *convolution) orient(t Target) {
+// orient returns cv with the longer axis as the inner one if the other is shorter
+// than a tile: only C code can, Go's epilogue works on runs of columns.
+func (cv *convolution) orient(t Target) *convolution {
 	rows, cols := cv.tall, cv.axes[1].out
 	if t.Lang == "c" && sym.Less(cols, rows) && sym.Less(cols, sym.Int(8)) {
-		cv.axes[0], cv.axes[1] = cv.axes[1], cv.axes[0]
-		cv.swapped = true
+		own := *cv
+		own.axes[0], own.axes[1] = cv.axes[1], cv.axes[0]
+		own.swapped = true
+		return &own
 	}
+	return cv
 }
 
 // weight returns the weight from input channel in of the group to output
@@ -244,42 +270,49 @@ func (cv *convolution) weight(out, in, k int) float32 {
 	return cv.weights[((out*cv.cin+in)*cv.kernel[0]+i)*cv.kernel[1]+j]
 }
 
-// instance makes the instance whose parameters begin with batch and own.
-func (cv *convolution) instance(t Tile, own []Param, w, bias Packed) *Instance {
+// instance makes the instance of a kernel with descriptor d, whose fields that only
+// the kernel knows are own.
+func (cv *convolution) instance(t Tile, d *Descriptor, own Values, w, bias Packed) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	kh, kw := sym.Int(int64(rows.kernel)), sym.Int(int64(cols.kernel))
 	one := sym.Int(1)
 	outArea := sym.Mul(rows.out, cols.out)
 	inChannels, outChannels := sym.Int(int64(cv.groups*cv.cin)), sym.Int(int64(cv.groups*cv.cout))
-	xc, yc := cv.plane, outArea // from channel to channel
+	inChannel, outChannel := cv.plane, outArea // from channel to channel
 	if cv.xLast {
-		xc = one
+		inChannel = one
 	}
 	if cv.yLast {
-		yc = one
+		outChannel = one
 	}
-	// Output columns left..right-1 see all kernel columns.
-	left := sym.CeilDiv(cols.pad, cols.stride)
+	// Output columns begin..end-1 see all kernel columns.
+	begin := sym.CeilDiv(cols.pad, cols.stride)
 	reach := sym.Sub(sym.Add(cols.in, cols.pad), sym.Mul(sym.Sub(kw, one), cols.dilation))
-	right := sym.Max(sym.Int(0),
+	end := sym.Max(sym.Int(0),
 		sym.Min(cols.out, sym.Add(sym.FloorDiv(sym.Sub(reach, one), cols.stride), one)))
-	params := append([]Param{{"batch", cv.batch}}, own...)
+	given := cv.window()
+	maps.Copy(given, Values{"interior_begin": begin, "interior_end": end,
+		"in_stride_batch": sym.Mul(inChannels, cv.plane), "in_stride_channel": inChannel,
+		"in_stride_row": rows.inStride, "in_stride_col": cols.inStride,
+		"out_stride_batch": sym.Mul(outChannels, outArea), "out_stride_channel": outChannel,
+		"out_stride_row": rows.outStride, "out_stride_col": cols.outStride})
 	return &Instance{
-		Params: append(params,
-			Param{"ih", rows.in}, Param{"iw", cols.in}, Param{"oh", rows.out},
-			Param{"ow", cols.out},
-			Param{"kh", kh}, Param{"kw", kw}, Param{"sh", rows.stride}, Param{"sw", cols.stride},
-			Param{"dh", rows.dilation}, Param{"dw", cols.dilation}, Param{"ph", rows.pad},
-			Param{"pw", cols.pad},
-			Param{"left", left}, Param{"right", right},
-			Param{"xb", sym.Mul(inChannels, cv.plane)}, Param{"xc", xc}, Param{"xh", rows.inStride},
-			Param{"xw", cols.inStride},
-			Param{"yb", sym.Mul(outChannels, outArea)}, Param{"yc", yc},
-			Param{"yh", rows.outStride}, Param{"yw", cols.outStride}),
+		Params:   d.params(own, given),
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},
-		Channels: Channels{Inner: yc, Count: outChannels},
+		Channels: Channels{Inner: outChannel, Count: outChannels},
 		Tile:     t,
 		MACs:     sym.Mul(cv.batch, outChannels, outArea, kh, kw, sym.Int(int64(cv.cin))),
 	}
+}
+
+// window returns the fields that all convolutions have.
+func (cv *convolution) window() Values {
+	rows, cols := &cv.axes[0], &cv.axes[1]
+	return Values{"batch": cv.batch, "groups": sym.Int(int64(cv.groups)),
+		"in_channels": sym.Int(int64(cv.cin)), "out_channels": sym.Int(int64(cv.cout)),
+		"in_h": rows.in, "in_w": cols.in, "out_h": rows.out, "out_w": cols.out,
+		"kernel_h": sym.Int(int64(rows.kernel)), "kernel_w": sym.Int(int64(cols.kernel)),
+		"stride_h": rows.stride, "stride_w": cols.stride, "dilation_h": rows.dilation,
+		"dilation_w": cols.dilation, "pad_h": rows.pad, "pad_w": cols.pad}
 }

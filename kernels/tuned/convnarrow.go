@@ -1,6 +1,6 @@
 package tuned
 
-import "slices"
+import "github.com/etgen/etgen/ir/sym"
 
 // narrowLanes is how many floats of its weights a tap of DepthwiseNarrow has.
 const narrowLanes = rowsCols / 2
@@ -9,7 +9,8 @@ const narrowLanes = rowsCols / 2
 // by one: a vector that is wider has the channels of neighbouring pixels. w is
 // [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
-	return &Kernel{Name: "depthwise_narrow_f32", InBands: eachAlone, Phases: []string{"rows"},
+	return &Kernel{Name: "depthwise_narrow_f32", Descriptor: depthwiseRowsParams,
+		InBands: eachAlone, Phases: []string{"rows"},
 		Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
 		Match: matchDepthwiseNarrow}
 }
@@ -34,12 +35,9 @@ func matchDepthwiseNarrow(r *Request) *Instance {
 	for lane := range bias {
 		bias[lane] = cv.bias[lane%cv.groups]
 	}
-	in := cv.instance(r.Target.tile(), nil,
+	in := cv.instance(r.Target.tile(), depthwiseRowsParams, Values{
+		"channels": sym.Int(int64(cv.groups)), "lanes": sym.Int(narrowLanes)},
 		packed("w", w, cv.w), packed("bias", bias, cv.biasFrom()...))
-	// what the layout and the stride fix
-	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool {
-		return slices.Contains([]string{"sw", "dw", "xc", "xw", "yb", "yc", "yh", "yw"}, p.Name)
-	})
 	in.Cost = cost(in.MACs) / 4
 	return in
 }

@@ -1,6 +1,10 @@
 package tuned
 
-import "github.com/etgen/etgen/ir/sym"
+import (
+	"maps"
+
+	"github.com/etgen/etgen/ir/sym"
+)
 
 // rowsCols is the width of a panel of weights for the kernels that work on rows
 // of results: ROWS_COLS of the C code. A last panel of at most half as many
@@ -18,8 +22,8 @@ var wideRows = map[string]string{"rows_wide_f32": "rows_wide"}
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", InBands: flatInBands, Go: "rows.Conv",
-		Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "conv2d_rows_f32", Descriptor: convRowsParams, InBands: flatInBands,
+		Go: "rows.Conv", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		Helpers:   []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"},
 		Sometimes: wideRows,
 		Match:     func(r *Request) *Instance { return matchConvRows(r, false) }}
@@ -28,8 +32,8 @@ func Conv2DRows() *Kernel {
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
-	return &Kernel{Name: "conv2d_gather_f32", InBands: flatInBands, Go: "rows.ConvGather",
-		Phases: []string{"gather", "rows"}, RunChannels: true, Bounds: true,
+	return &Kernel{Name: "conv2d_gather_f32", Descriptor: convGatherParams,
+		InBands: flatInBands, Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, Bounds: true,
 		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32",
 			"rows_wide_f32"}, Sometimes: wideRows,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
@@ -70,17 +74,14 @@ func matchConvRows(r *Request, gather bool) *Instance {
 	}
 	taps := rows.kernel * cols.kernel * cv.cin
 	w, bias := cv.panels(1, cv.cout, rowsCols, lastCols(cv.cout))
+	d, values := convRowsParams, Values{"tap_runs": runs, "run_length": run,
+		"in_stride_batch": image, "in_stride_row": xh, "in_stride_col": xw}
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)},
-			{"oh", rows.out}, {"ow", cols.out},
-			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride},
-			{"sw", cols.stride}, {"dh", rows.dilation}, {"dw", cols.dilation},
-			{"runs", runs}, {"run", run}, {"xb", image}, {"xh", xh}, {"xw", xw}},
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},
-		Channels: Channels{Inner: one, Count: n(cv.cout)},
-		Tile:     r.Target.tile(),
-		MACs:     sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
+		Channels: Channels{Inner: one, Count: n(cv.cout)}, RunChannels: true,
+		Tile: r.Target.tile(),
+		MACs: sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
 	}
 	in.Cost = cost(in.MACs) / 4
 	if r.Target.Lang == "c" {
@@ -95,15 +96,16 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		} else if r.Target.Lang == "go" {
 			in.Cost += 25 * cost(gh, xh)
 		}
-		in.Params = append(in.Params, Param{"gh", gh}, Param{"ih", rows.in}, Param{"ph", rows.pad},
-			Param{"pw", cols.pad},
-			Param{"given", sym.Min(cols.in, sym.Sub(gw, cols.pad))}, Param{"fc", fc},
-			Param{"fh", sym.Mul(cols.in, fw)}, Param{"fw", fw})
+		d = convGatherParams
+		maps.Copy(values, Values{"padded_h": gh, "source_stride_channel": fc,
+			"source_stride_row": sym.Mul(cols.in, fw), "source_stride_col": fw,
+			"copied_w": sym.Min(cols.in, sym.Sub(gw, cols.pad))})
 		in.Scratch = sym.Mul(sym.Int(4), gh, xh)
 		if r.Target.Lang == "c" {
 			in.Cost += copyCost * cost(cv.batch, gh, xh)
 		}
 	}
+	in.Params = d.params(values, cv.window())
 	return in
 }
 

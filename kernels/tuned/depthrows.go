@@ -1,25 +1,22 @@
 package tuned
 
-import (
-	"slices"
-
-	"github.com/etgen/etgen/ir/sym"
-)
+import "github.com/etgen/etgen/ir/sym"
 
 // DepthwiseRows is the depthwise convolution over images whose channels lie
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
-	return &Kernel{Name: "depthwise_rows_f32", InBands: eachAlone, Phases: []string{"rows"},
-		RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_f32"},
-		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
+	return &Kernel{Name: "depthwise_rows_f32", Descriptor: depthwiseRowsParams,
+		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
+		Helpers: []string{"tile", "taps", "depth_f32"},
+		Match:   func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
 }
 
 // DepthwiseSlide is DepthwiseRows for rows of 3 or 5 taps beside each other that
 // move by one or two pixels: a pixel is loaded once for all results that see it.
 func DepthwiseSlide() *Kernel {
-	return &Kernel{Name: "depthwise_slide_f32", InBands: eachAlone, Phases: []string{"rows"},
-		RunChannels: true, Operands: []string{"x"}, Helpers: []string{"tile", "taps",
-			"depth_slide_f32"},
+	return &Kernel{Name: "depthwise_slide_f32", Descriptor: depthwiseRowsParams,
+		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
+		Helpers: []string{"tile", "taps", "depth_slide_f32"},
 		Match: func(r *Request) *Instance {
 			cv := convolutionOf(r)
 			if cv == nil || !cv.axes[1].slides() {
@@ -27,9 +24,6 @@ func DepthwiseSlide() *Kernel {
 			}
 			in := matchDepthwiseRows(r, "c")
 			if in != nil {
-				in.Params = slices.DeleteFunc(in.Params, func(p Param) bool {
-					return p.Name == "dw" || p.Name == "left" || p.Name == "right"
-				})
 				in.Cost /= 2
 			}
 			return in
@@ -49,8 +43,9 @@ func (a *axis) slides() bool {
 // are several times beside each other, [kh][kw][lanes], so that neighbouring
 // pixels fill a vector together.
 func DepthwiseLanes() *Kernel {
-	return &Kernel{Name: "depthwise_lanes_f32", InBands: lanesInBands, Go: "rows.Depthwise",
-		Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "depthwise_lanes_f32", Descriptor: depthwiseRowsParams,
+		InBands: lanesInBands, Go: "rows.Depthwise",
+		Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "go") }}
 }
 
@@ -64,21 +59,14 @@ func matchDepthwiseRows(r *Request, lang string) *Instance {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	own := []Param{{"channels", n(cv.groups)}}
-	fixed := []string{"xc", "yb", "yc", "yh", "yw"} // what the layout fixes
 	times := 1
-	if lang == "go" {
-		if cv.axes[1].stride.Is(1) {
-			times = abreast(cv.groups)
-		}
-		own = append(own, Param{"lanes", n(times * cv.groups)})
-		fixed = append(fixed, "left", "right")
+	if lang == "go" && cv.axes[1].stride.Is(1) {
+		times = abreast(cv.groups)
 	}
 	w, bias := cv.repeated(times)
-	in := cv.instance(r.Target.tile(), own, w, bias)
-	in.Params = slices.DeleteFunc(in.Params, func(p Param) bool {
-		return slices.Contains(fixed, p.Name)
-	})
+	in := cv.instance(r.Target.tile(), depthwiseRowsParams, Values{"channels": n(cv.groups),
+		"lanes": n(times * cv.groups)}, w, bias)
+	in.RunChannels = true
 	in.Cost = cost(in.MACs) / 4
 	return in
 }

@@ -8,24 +8,14 @@ import (
 // ConvEdges is ConvAround without a copy: where a window reaches over an edge of
 // the image, tiles of neighbouring results that see the same of its taps are
 // summed over these alone. In a transposed convolution those are results as far
-// apart as the input's elements, and Go takes these only. Its results have their
-// channels innermost.
+// apart as the input's elements, and Go takes these only.
 func ConvEdges() *Kernel {
-	return &Kernel{Name: "conv2d_edges_f32", InBands: edgesInBands, Go: "rows.ConvEdges",
-		Phases: []string{"rows"}, RunChannels: true, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"},
-		Match:   func(r *Request) *Instance { return matchEdges(r, true) }}
+	return &Kernel{Name: "conv2d_edges_f32", Descriptor: convEdgesParams, InBands: edgesInBands,
+		Go: "rows.ConvEdges", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
+		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"}, Match: matchEdges}
 }
 
-// ConvEdgesPlanes is ConvEdges for row-major results.
-func ConvEdgesPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_edges_planes_f32", Go: "rows.ConvEdgesPlanes",
-		Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile",
-			"rows_f32", "rows_tile_f32", "edges_f32"},
-		Match: func(r *Request) *Instance { return matchEdges(r, false) }}
-}
-
-func matchEdges(r *Request, last bool) *Instance {
+func matchEdges(r *Request) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
 	}
@@ -37,8 +27,8 @@ func matchEdges(r *Request, last bool) *Instance {
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	spread := !up[0].Is(1) || !up[1].Is(1)
-	if last != cv.yLast || cv.groups > 1 && cv.cin == 1 && cv.cout < 4 || cv.cout < 4 &&
-		!cv.turned || !rows.padded() && !cols.padded() && !spread {
+	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 ||
+		cv.cout < 4 && !cv.turned || !rows.padded() && !cols.padded() && !spread {
 		return nil
 	}
 	if !spread && r.Target.Lang == "go" {
@@ -49,12 +39,6 @@ func matchEdges(r *Request, last bool) *Instance {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
-	flag := func(b bool) sym.Expr {
-		if b {
-			return sym.Int(1)
-		}
-		return sym.Int(0)
-	}
 	bias := panels.Shape{Groups: cv.groups, N: cv.cout, A: 1, B: 1, C: 1, Cols: rowsCols,
 		Group: cv.cout, Column: 1}
 	out := sym.Mul(rows.out, cols.out)
@@ -68,25 +52,22 @@ func matchEdges(r *Request, last bool) *Instance {
 	}
 	taps := rows.kernel * cols.kernel * cv.cin
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"groups", n(cv.groups)}, {"cout", n(cv.cout)},
-			{"oh", rows.out}, {"ow", cols.out},
-			{"ih", rows.in}, {"iw", cols.in}, {"kh", n(rows.kernel)}, {"kw", n(cols.kernel)},
-			{"sh", rows.stride}, {"sw", cols.stride},
-			{"dh", rows.dilation}, {"dw", cols.dilation}, {"ph", rows.pad}, {"pw", cols.pad},
-			{"uh", up[0]}, {"uw", up[1]},
-			{"planar", flag(!cv.xLast)}, {"flat", flag(s.flat)}, {"outer", n(s.panels.A)},
-			{"depth", n(s.depth)}, {"unit", n(s.unit)}, {"taps", n(taps)},
-			{"xb", sym.Mul(n(cv.groups*cv.cin), cv.plane)}, {"xg", xg},
-			{"xh", sym.Mul(cols.in, pixel)}, {"xw", pixel},
-			{"xOuter", s.xOuter}, {"xMiddle", s.xMiddle}, {"wOuter", s.wOuter},
-			{"wMiddle", s.wMiddle}, {"wRow", n(s.wRow)}, {"wCol", n(s.wCol)}, {"yw", yw},
-			{"yc", yc}},
+		Params: convEdgesParams.params(Values{"upsample_h": up[0], "upsample_w": up[1],
+			"rows_in_middle": truth(!cv.xLast), "columns_in_middle": truth(s.flat),
+			"outer_taps": n(s.panels.A), "inner_taps": n(s.depth), "column_taps": n(s.unit),
+			"sum_taps": n(taps), "in_stride_batch": sym.Mul(n(cv.groups*cv.cin), cv.plane),
+			"in_stride_group": xg, "in_stride_row": sym.Mul(cols.in, pixel),
+			"in_stride_col": pixel, "in_stride_outer": s.xOuter, "in_stride_middle": s.xMiddle,
+			"weight_stride_outer": s.wOuter, "weight_stride_middle": s.wMiddle,
+			"weight_stride_row": n(s.wRow), "weight_stride_col": n(s.wCol),
+			"out_stride_channel": yc, "out_stride_col": yw,
+			"channels_inner": truth(cv.yLast)}, cv.window()),
 		Operands: []int{cv.x},
 		Packed: []Packed{inPanels("w", s.panels, cv.weights, cv.w), inPanels("bias", bias,
 			cv.bias, cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)},
-		Tile:     r.Target.tile(),
-		MACs:     sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
+		Channels: Channels{Inner: yc, Count: n(cv.groups * cv.cout)}, RunChannels: cv.yLast,
+		Tile: r.Target.tile(),
+		MACs: sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
 	}
 	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow() * cv.edgeTiles(up)
 	if !cv.yLast {

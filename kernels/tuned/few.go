@@ -18,29 +18,20 @@ var fewCopy = map[string]float64{"c": 10, "go": 1}
 // ConvFew is the convolution of row-major images into few channels: too few for
 // the lanes of a vector, which are neighbouring results of a row. It copies an
 // image into scratch first, with zeros around it, and the columns that results see
-// with one tap beside each other. Weights are packed as w[cin][kh][kw][8]. Its
-// results have their channels innermost.
+// with one tap beside each other. Weights are packed as w[cin][kh][kw][8].
 func ConvFew() *Kernel {
-	return &Kernel{Name: "conv2d_few_f32", Go: "rows.ConvFew", Phases: []string{"gather", "rows"},
-		RunChannels: true, Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile",
-			"few_f32", "few_turn_f32"},
-		Match: func(r *Request) *Instance { return matchFew(r, true) }}
-}
-
-// ConvFewPlanes is ConvFew for row-major results.
-func ConvFewPlanes() *Kernel {
-	return &Kernel{Name: "conv2d_few_planes_f32", Go: "rows.ConvFewPlanes",
+	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew",
 		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "few_f32"},
-		Match:   func(r *Request) *Instance { return matchFew(r, false) }}
+		Helpers: []string{"tile", "few_f32", "few_turn_f32"}, Match: matchFew,
+		Sometimes: map[string]string{"few_turn_f32": "few_turn"}}
 }
 
-func matchFew(r *Request, last bool) *Instance {
+func matchFew(r *Request) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || last != cv.yLast || cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels ||
+	if cv == nil || cv.groups > 1 || cv.cout < 4 || cv.cout > fewChannels ||
 		cv.xLast && cv.cin > 1 {
 		return nil
 	}
@@ -64,28 +55,22 @@ func matchFew(r *Request, last bool) *Instance {
 	phase := sym.Add(lanes, n((cols.kernel-1)/int(step)))
 	gh, gw := rows.reach(), sym.Mul(cols.stride, phase)
 	yc := sym.Mul(rows.out, cols.out)
-	if last {
+	if cv.yLast {
 		yc = sym.Int(1)
 	}
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"cin", n(cv.cin)}, {"cout", n(cv.cout)},
-			{"oh", rows.out}, {"ow", cols.out},
-			{"kh", n(rows.kernel)}, {"kw", n(cols.kernel)}, {"sh", rows.stride},
-			{"sw", cols.stride}, {"dh", rows.dilation},
-			{"xb", sym.Mul(n(cv.cin), rows.in, cols.in)}, {"ih", rows.in}, {"iw", cols.in},
-			{"ph", rows.pad}, {"pw", cols.pad},
-			{"given", sym.Max(sym.Int(0), sym.Min(cols.in, sym.Sub(cols.reach(), cols.pad)))},
-			{"gh", gh}, {"gw", gw}, {"phase", phase}},
+		Params: convFewParams.params(Values{
+			"in_stride_batch": sym.Mul(n(cv.cin), rows.in, cols.in), "out_stride_channel": yc,
+			"channels_inner": truth(cv.yLast), "padded_h": gh, "padded_row": gw,
+			"copied_w": sym.Max(sym.Int(0), sym.Min(cols.in, sym.Sub(cols.reach(), cols.pad))),
+			"phase":    phase}, cv.window()),
 		Operands: []int{cv.x},
 		Packed: []Packed{inPanels("w", w, cv.weights, cv.w), inPanels("bias", bias, cv.bias,
 			cv.biasFrom()...)},
-		Channels: Channels{Inner: yc, Count: n(cv.cout)},
-		Tile:     r.Target.tile(),
-		Scratch:  sym.Mul(n(4*cv.cin), gh, gw),
-		MACs:     sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps*cv.cin)),
-	}
-	if !last { // how far channels of the result are apart
-		in.Params = append(in.Params, Param{"yc", yc})
+		Channels: Channels{Inner: yc, Count: n(cv.cout)}, RunChannels: cv.yLast,
+		Tile:    r.Target.tile(),
+		Scratch: sym.Mul(n(4*cv.cin), gh, gw),
+		MACs:    sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps*cv.cin)),
 	}
 	_, width := cols.out.Bounds()
 	sums := cost(in.MACs) / 4

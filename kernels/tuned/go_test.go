@@ -38,7 +38,7 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 				switch {
 				case e.perResult:
 					extra = tr.extra[o+i]
-				case e.channel && tr.in.Kernel.RunChannels:
+				case e.channel && tr.in.RunChannels:
 					extra = tr.extra[c+i]
 				case e.channel:
 					extra = tr.extra[c]
@@ -47,13 +47,13 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 			}
 		}
 	}
-	call, ok := gofunc.Lookup(tr.in.Kernel.Go)
+	call, ok := gofunc.Lookup(tr.in.Kernel.Go, tr.in.Slots())
 	if !ok {
 		t.Fatalf("%s: no Go function %q", tr.name, tr.in.Kernel.Go)
 	}
 	finish := gofunc.Plain()
 	finish.Epilogue = f
-	call(bufs, ints, finish)
+	call(bufs, ints, &finish)
 	return y
 }
 
@@ -68,7 +68,7 @@ func TestGo(t *testing.T) {
 		t.Run(kernel, func(t *testing.T) {
 			for i, tr := range sets[kernel] {
 				tr.epilogue = all[i%len(all)]
-				if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernel {
+				if !tr.prepare(t, r, target) || tr.in.Kernel.Name != kernelOf(kernel) {
 					t.Errorf("%s: not taken by %s", tr.name, kernel)
 					continue
 				}

@@ -19,23 +19,26 @@ import (
 // packed as [ceil(n/2)][k/4][2][4]; sums begin at start[n], both with zeros for a
 // column that is not there.
 func LinearInt8() *Kernel {
-	return &Kernel{Name: "linear_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8",
-		"sums_tile_i8"}, InBands: eachAlone, Match: matchLinearInt8}
+	return &Kernel{Name: "linear_i8", Descriptor: linearInt8Params,
+		Operands: []string{"x"}, Helpers: []string{"sums_i8",
+			"sums_tile_i8"}, InBands: eachAlone, Match: matchLinearInt8}
 }
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows of any
 // length. It copies what two results see; w is packed as [ceil(cout/2)][depth/4][2][4],
 // depth being kh·kw·cin and zeros up to a multiple of four.
 func Conv2DInt8() *Kernel {
-	return &Kernel{Name: "conv2d_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8",
-		"sums_tile_i8"}, InBands: eachAlone, Match: matchConvInt8}
+	return &Kernel{Name: "conv2d_i8", Descriptor: convInt8Params,
+		Operands: []string{"x"}, Helpers: []string{"sums_i8",
+			"sums_tile_i8"}, InBands: eachAlone, Match: matchConvInt8}
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
 // images whose channels lie innermost. w is [kh][kw][channels].
 func DepthwiseInt8() *Kernel {
-	return &Kernel{Name: "depthwise_i8", Operands: []string{"x"}, Helpers: []string{"sums_i8",
-		"sums_depth_i8", "taps"}, InBands: eachAlone, Match: matchDepthwiseInt8}
+	return &Kernel{Name: "depthwise_i8", Descriptor: depthwiseInt8Params,
+		Operands: []string{"x"}, Helpers: []string{"sums_i8",
+			"sums_depth_i8", "taps"}, InBands: eachAlone, Match: matchDepthwiseInt8}
 }
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these
@@ -68,18 +71,17 @@ func int8Of(r *Request) *int8Conv {
 		return nil
 	}
 	c := r.Call
-	cv := &int8Conv{}
-	weight, depthwise := "weight", false
-	cv.biasName = "bias"
+	weight, depthwise, linear := "weight", false, false
 	switch c.Op.Name() {
 	case "cortex_m.quantized_conv2d.default":
 	case "cortex_m.quantized_depthwise_conv2d.default":
 		depthwise = true
 	case "cortex_m.quantized_linear.default":
-		weight, cv.linear = "weights", true
+		weight, linear = "weights", true
 	default:
 		return nil
 	}
+	cv := &int8Conv{biasName: "bias", linear: linear}
 	cv.x, cv.w, cv.b = c.Operand("input"), c.Operand(weight), -1
 	s, ok := c.Tensor(weight).StaticSizes()
 	if !ok || c.Tensor(weight).Numel().IsZero() {
@@ -171,8 +173,8 @@ func matchLinearInt8(r *Request) *Instance {
 	}
 	macs := sym.Mul(cv.batch, m, n(cv.cout), n(cv.cin))
 	return &Instance{
-		Params: []Param{{"batch", cv.batch}, {"m", m}, {"n", n(cv.cout)}, {"k", n(cv.cin)},
-			{"yw", yw}, {"yc", yc}},
+		Params: linearInt8Params.params(Values{"batch": cv.batch, "m": m, "n": n(cv.cout),
+			"k": n(cv.cin), "out_stride_row": yw, "out_stride_col": yc}, nil),
 		Operands: []int{cv.x}, Packed: []Packed{w, start}, Rest: true, Begun: begun,
 		Channels: Channels{Inner: yc, Count: n(cv.cout)}, Tile: r.Target.tile(), MACs: macs,
 		Cost: cost(macs),
@@ -191,8 +193,8 @@ func matchConvInt8(r *Request) *Instance {
 	}
 	n := func(x int64) sym.Expr { return sym.Int(x) }
 	depth := roundUp(int64(cv.depth()), 4)
-	in := cv.instance(r.Target.tile(), []Param{{"cin", n(int64(cv.cin))},
-		{"cout", n(int64(cv.cout))}, {"depth", n(depth)}, {"zero", n(-cv.offset)}}, w, start)
+	in := cv.instance(r.Target.tile(), convInt8Params, Values{"depth": n(depth),
+		"pad_value": n(-cv.offset)}, w, start)
 	in.Rest, in.Begun, in.Scratch = true, begun, n(2*depth)
 	in.Cost = 2 * cost(in.MACs)
 	return in
@@ -214,7 +216,8 @@ func matchDepthwiseInt8(r *Request) *Instance {
 	for _, v := range bias {
 		starts = binary.LittleEndian.AppendUint32(starts, uint32(int32(v)))
 	}
-	in := cv.instance(r.Target.tile(), []Param{{"channels", n}, {"offset", sym.Int(cv.offset)}},
+	in := cv.instance(r.Target.tile(), depthwiseInt8Params, Values{"channels": n,
+		"in_offset": sym.Int(cv.offset)},
 		Packed{Name: "w", DType: ir.Int8, Data: w, From: []int{cv.w}}, Packed{Name: "start",
 			DType: ir.Int32, Data: starts})
 	in.Rest, in.Begun = true, begun

@@ -203,7 +203,7 @@ func laid[T any](xs []T, sizes []int64, order []int) []T {
 func (tr *byteTrial) text(t *testing.T, number int) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Result: func(acc, _,
+	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, Result: func(acc, _,
 		_ string) string {
 		return acc
 	}}
@@ -212,10 +212,10 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 		if !ok {
 			t.Fatalf("%s: %s is %s", tr.op, p.Name, p.Value)
 		}
-		k.Ints[p.Name] = fmt.Sprint(n)
+		k.Known[p.Name] = n
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, const int32_t *start, void *scratch)\n%s\n", number, strings.Replace(text(t, in.Kernel.Name, k), "{\n", "{\n    (void)scratch;\n", 1))
+	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, const int32_t *start, void *scratch)\n%s\n", number, strings.Replace(withKnown(text(t, in.Kernel.Name, k), k), "{\n", "{\n    (void)scratch;\n", 1))
 	data := func(typ, name string, n int, at func(int) int64) {
 		fmt.Fprintf(&b, "static const %s %s%d[] = {", typ, name, number)
 		for i := range n {

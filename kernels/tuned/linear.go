@@ -10,10 +10,11 @@ import (
 // where there is no column, and adds bias[n], padded likewise. Only m may be
 // dynamic.
 func LinearRows() *Kernel {
-	return &Kernel{Name: "linear_rows_f32", Go: "rows.Linear", Phases: []string{"panels"},
+	return &Kernel{Name: "linear_rows_f32", Descriptor: linearParams, Go: "rows.Linear",
+		Phases:   []string{"panels"},
 		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32",
 			"rows_wide_f32"}, Sometimes: wideRows,
-		RunChannels: true, Bounds: true, Match: func(r *Request) *Instance {
+		Bounds: true, Match: func(r *Request) *Instance {
 			return matchLinear(r, true)
 		}}
 }
@@ -21,9 +22,9 @@ func LinearRows() *Kernel {
 // Linear is LinearRows for C on targets without vectors: panels are as wide as
 // their register tile.
 func Linear() *Kernel {
-	return &Kernel{Name: "linear_f32", Operands: []string{"x"}, Helpers: []string{"tile",
-		"tile_f32"},
-		Match: func(r *Request) *Instance { return matchLinear(r, false) }}
+	return &Kernel{Name: "linear_f32", Descriptor: linearParams, Operands: []string{"x"},
+		Helpers: []string{"tile", "tile_f32"},
+		Match:   func(r *Request) *Instance { return matchLinear(r, false) }}
 }
 
 // onRows reports whether the products of a target are those of the kernels that
@@ -68,18 +69,18 @@ func matchLinear(r *Request, rows bool) *Instance {
 	matrix := panels.Shape{Groups: 1, N: int(n), A: int(k), B: 1, C: 1, Cols: cols, Last: last,
 		Column: int(sn), StepA: int(sk)}
 	return &Instance{
-		Params:   []Param{{"m", p.m}, {"n", p.n}, {"k", p.k}},
+		Params:   linearParams.params(p.sizes(), nil),
 		Operands: []int{p.x},
 		Added:    added,
 		Packed: []Packed{
 			inPanels("w", matrix, w, p.w),
 			inPanels("bias", row, bias, from...),
 		},
-		Channels: Channels{Inner: sym.Int(1), Count: p.n},
-		Tile:     t,
-		MACs:     sym.Mul(p.m, p.n, p.k),
-		Work:     readFar * float64(4*n*k-secondCache), // few rows take as long as their weights
-		Cost:     work,
+		Channels: Channels{Inner: sym.Int(1), Count: p.n}, RunChannels: true,
+		Tile: t,
+		MACs: sym.Mul(p.m, p.n, p.k),
+		Work: readFar * float64(4*n*k-secondCache), // few rows take as long as their weights
+		Cost: work,
 	}
 }
 

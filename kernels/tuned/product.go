@@ -19,6 +19,9 @@ type product struct {
 	xs, ws         [3]sym.Expr // strides of x over b, i, k and of w over b, k, j
 }
 
+// sizes are the fields that all products have.
+func (p *product) sizes() Values { return Values{"m": p.m, "n": p.n, "k": p.k} }
+
 // productOf reads c as a product of float32 matrices, or returns nil.
 func productOf(c *ops.Call) *product {
 	var p *product

@@ -108,6 +108,13 @@ func matmulTrials(r *rand.Rand, count int) []*trial {
 	return out
 }
 
+// kernelOf is the name of a kernel without that of one of its forms: "conv2d_few_f32" of
+// "conv2d_few_f32 planes", whose results are row-major.
+func kernelOf(form string) string {
+	name, _, _ := strings.Cut(form, " ")
+	return name
+}
+
 // convTrials are convolutions with constant weights for one kernel.
 func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*trial {
 	var out []*trial
@@ -117,7 +124,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			pick[int64](r, 4, 5, 8, 16, 17)
 		var xOrder, yOrder []int
 		last := []int{0, 2, 3, 1}
-		switch kernel {
+		switch kernelOf(kernel) {
 		case "conv2d_f32":
 			if i%4 == 0 {
 				groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
@@ -125,21 +132,20 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 					xOrder, yOrder = pick(r, nil, last), last
 				}
 			}
-		case "conv2d_around_f32", "conv2d_around_planes_f32", "conv2d_edges_f32",
-			"conv2d_edges_planes_f32":
+		case "conv2d_around_f32", "conv2d_edges_f32":
 			if i%2 == 0 {
 				groups = 1 + r.Int64N(3)
 				cin = 1 + cin*min(1, groups-1)
 			}
-			if !strings.Contains(kernel, "_planes") {
+			if !strings.Contains(kernel, " planes") {
 				dims, yOrder = 2, last
 			}
 			if i%4 > 1 {
 				dims, xOrder = 2, last
 			}
-		case "conv2d_few_f32", "conv2d_few_planes_f32":
+		case "conv2d_few_f32":
 			cout = 4 + r.Int64N(5)
-			if kernel == "conv2d_few_f32" {
+			if !strings.Contains(kernel, " planes") {
 				dims, yOrder = 2, last
 			}
 			if i%4 == 0 {
@@ -220,7 +226,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 		if !fits || pixels == 1 && kernel == "conv2d_f32" { // one pixel is in any layout
 			continue
 		}
-		tr := &trial{op: "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{},
+		tr := &trial{op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
 			xOrder: xOrder, yOrder: yOrder}
 		input := static(x...)
 		if i%5 == 4 {
@@ -259,7 +265,7 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 		dims, edges := 2, strings.Contains(kernel, "_edges")
 		var xOrder, yOrder []int
 		last := []int{0, 2, 3, 1}
-		if !strings.Contains(kernel, "_planes") {
+		if !strings.Contains(kernel, " planes") {
 			yOrder = last
 		}
 		if i%2 == 0 {
@@ -299,7 +305,7 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 		out = append(out, &trial{
 			name: fmt.Sprintf(
 				"transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
-			op: "aten.convolution.default", by: kernel, syms: map[*sym.Symbol]int64{},
+			op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
 			xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
 			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias",
 				static(groups*w[1]), "stride", stride, "padding", pad,

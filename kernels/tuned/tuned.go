@@ -16,18 +16,13 @@ import (
 
 // Kernel is one hand-made kernel.
 //
-// In C it is the function whose text templates/c/NAME.c.tmpl gives. Its buffers
-// are called y (the result), then as Operands says, then as the instance's
-// Packed are, then scratch.
-//
-// In Go it is func F32(y, operands…, packed…, [scratch,] params… int, [add
-// []float32, low, high float32,] epilogue func(run []float32, o, c int)):
-// epilogue, if not nil, is called on runs of results already stored in y, o being
-// the position of run[0] in y and c its channel. With Bounds, add, if not nil,
-// which is laid out as y, has been added to them before, and then they have been
-// bounded by low and high; those that are no numbers stay so.
+// In C it is the function whose text templates/c/NAME.c.tmpl gives. In Go it is a
+// function of a package in gokernels. Both take the buffers that Instance.Slots names
+// and the integers of the descriptor; Go takes what becomes of results besides, which
+// package rows tells of.
 type Kernel struct {
-	Name string // of its C template, e.g. "conv2d_f32"
+	Name       string // of its C template, e.g. "conv2d_f32"
+	Descriptor *Descriptor
 	// qualified Go function of a package in gokernels, e.g. "rows.Conv"; "" if there is none
 	Go string
 
@@ -39,20 +34,16 @@ type Kernel struct {
 	Head      string // what a helper wants before the function's head in C
 	// Phases name the steps of the kernel that several threads may share, each
 	// beginning when the one before has ended; nil if the kernel runs whole. Go has
-	// a function for parts of them, called as the kernel's with Part at its end: the
-	// step, the part and the number of parts come first. It does the phases for
-	// each image of a batch.
+	// a function for parts of them, called as the kernel's with Part at its end: which
+	// part of which step comes first. It does the phases for each image of a batch.
 	Phases []string
 	// OwnScratch says that Match asks for the scratch of one thread, and that each
 	// of those that share a call needs as much: there is one behind the other.
 	OwnScratch bool
-	// RunChannels tells Go's epilogue the channel of run[i]: c+i if true,
-	// c for the whole run if false.
-	RunChannels bool
-	Whole       bool // the operator decomposes; it is left whole for this kernel
-	Bounds      bool // Go's function takes add, low and high
-	// Strips are functions that Go's function takes behind its integers: primitives
-	// of package strip and functions of kernels/math.
+	Whole      bool // the operator decomposes; it is left whole for this kernel
+	Bounds     bool // Go's function adds and bounds: see Epilogue.Bounds
+	// Strips are functions on slices that Go's function is given: primitives of package
+	// strip and functions of kernels/math.
 	Strips []string
 
 	// InBands reports whether bands of rows of a convolution have the same sums,
@@ -79,11 +70,9 @@ func (k *Kernel) HelpersFor(used map[string]bool) []string {
 // Standard returns all kernels.
 func Standard() []*Kernel {
 	return []*Kernel{Linear(), LinearRows(), Matmul(), MatmulRows(), Conv2D(), Conv2DRows(),
-		Conv2DGather(), Winograd(), ConvAround(), ConvAroundPlanes(), ConvEdges(),
-		ConvEdgesPlanes(), ConvFew(), ConvFewPlanes(), DepthwiseConv2D(), DepthwiseRows(),
-		DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(), Conv2DInt8(),
-		DepthwiseInt8(), MaxPool2D(), MaxPool2DPlanes(), AvgPool2D(), Attention(), AttentionAdded(),
-		AttentionKept()}
+		Conv2DGather(), Winograd(), ConvAround(), ConvEdges(), ConvFew(), DepthwiseConv2D(),
+		DepthwiseRows(), DepthwiseSlide(), DepthwiseLanes(), DepthwiseNarrow(), LinearInt8(),
+		Conv2DInt8(), DepthwiseInt8(), MaxPool2D(), AvgPool2D(), Attention()}
 }
 
 // Request asks for a kernel for one operator call.
@@ -103,6 +92,9 @@ type Request struct {
 	Out   []int
 	// Rows, if not nil, are all that is wanted of a convolution: see Bands.
 	Rows *Rows
+
+	read        bool // convolution is what the call is, nil if it is none
+	convolution *convolution
 }
 
 // RowMajor reports whether the result and all operands are row-major.
@@ -152,9 +144,8 @@ const WorthThreads = 1_000_000
 // Instance is a kernel chosen for a call.
 type Instance struct {
 	Kernel *Kernel
-	// Params are the integers the code is written in terms of, in the order
-	// of the code's parameters; their number and names are the kernel's. At a
-	// call site they are constants or dynamic.
+	// Params are the values of the fields of the kernel's descriptor, in their order. At
+	// a call site they are constants or dynamic.
 	Params []Param
 	// Operands are the operator's operands the code reads, in its own order.
 	// Packed constants follow them.
@@ -171,18 +162,15 @@ type Instance struct {
 	Packed   []Packed
 	Epilogue *Epilogue // nil: the plain result; set by lower/native
 	Channels Channels  // how an epilogue finds the channel of a result
-	Scratch  sym.Expr  // bytes, zero if none
-	Tile     Tile      // the same for all kernels of a target
-	MACs     sym.Expr  // multiply-accumulates, for reports and specialisation
-	Work     float64   // if not 0, what it does instead of MACs, in as many; for Divided
-	Divided  bool      // threads share it; set by Select
-	Cost     float64   // estimated time in arbitrary units, for choosing among instances
-}
-
-// Param is one named integer of the code.
-type Param struct {
-	Name  string
-	Value sym.Expr
+	// RunChannels tells the channel of run[i] of Go's epilogue: c+i if true, c for the
+	// whole run if false.
+	RunChannels bool
+	Scratch     sym.Expr // bytes, zero if none
+	Tile        Tile     // the same for all kernels of a target
+	MACs        sym.Expr // multiply-accumulates, for reports and specialisation
+	Work        float64  // if not 0, what it does instead of MACs, in as many; for Divided
+	Divided     bool     // threads share it; set by Select
+	Cost        float64  // estimated time in arbitrary units, for choosing among instances
 }
 
 // Packed is a constant operand rearranged.

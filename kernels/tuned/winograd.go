@@ -16,8 +16,8 @@ import (
 // w[ceil(cout/32)][points][cin][32]; sums are carried back. Both ways are linear
 // maps of vectors of channels.
 func Winograd() *Kernel {
-	return &Kernel{Name: "winograd_f32", Go: "rows.Winograd", Phases: []string{"tiles"},
-		RunChannels: true, Bounds: true, Operands: []string{"x"},
+	return &Kernel{Name: "winograd_f32", Descriptor: winogradParams, Go: "rows.Winograd",
+		Phases: []string{"tiles"}, Bounds: true, Operands: []string{"x"},
 		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "winograd_tile_f32"},
 		Match:   matchWinograd}
 }
@@ -128,16 +128,14 @@ func (cv *convolution) winograd(r *Request, p winogradPlan) *Instance {
 	w := packed("w", panels.Pack(s, atPoints(cv.weights, side)), cv.w)
 	_, bias := cv.panels(1, cv.cout, rowsCols, 0)
 	in := &Instance{
-		Params: []Param{{"batch", cv.batch}, {"side", n(int64(side))}, {"cin", n(cin)},
-			{"cout", n(cout)}, {"ih", rows.in}, {"iw", cols.in},
-			{"oh", rows.out}, {"ow", cols.out}, {"ph", rows.pad}, {"pw", cols.pad},
-			{"across", n(p.across)}, {"tiles", n(p.tiles)}, {"block", n(p.block)}},
+		Params: winogradParams.params(Values{"tile_side": n(int64(side)),
+			"tiles_across": n(p.across), "tiles": n(p.tiles), "block": n(p.block)}, cv.window()),
 		Operands: []int{cv.x},
 		Packed:   []Packed{w, bias},
-		Channels: Channels{Inner: n(1), Count: n(cout)},
-		Tile:     r.Target.tile(),
-		Scratch:  n(winogradScratch(p.block, int64(points), cv.cin)),
-		MACs:     sym.Mul(cv.batch, n(cout), rows.out, cols.out, n(9*cin)),
+		Channels: Channels{Inner: n(1), Count: n(cout)}, RunChannels: true,
+		Tile:    r.Target.tile(),
+		Scratch: n(winogradScratch(p.block, int64(points), cv.cin)),
+		MACs:    sym.Mul(cv.batch, n(cout), rows.out, cols.out, n(9*cin)),
 	}
 	in.Cost = cost(cv.batch) * p.cost / 4
 	return in

@@ -75,16 +75,14 @@ func TestWinogradParts(t *testing.T) {
 		}
 		whole := tr.kernel(t, fmt.Sprintf("whole_%d", i), false)
 		b.code.WriteString(b.withHelpers(t, tr.in, whole))
-		k := &c.Kernel{Index: "int32_t", Ints: map[string]string{}, Rows: tr.in.Tile.Rows,
+		k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, Rows: tr.in.Tile.Rows,
 			Cols: tr.in.Tile.Cols, Vector: true,
 			Phase: "tiles", Result: func(acc, _, _ string) string { return acc }}
-		for j, n := range tr.ints(t) {
-			k.Ints[tr.in.Params[j].Name] = fmt.Sprint(n)
-		}
+		tr.integers(t, k, false)
 		head, _, _ := strings.Cut(whole, "\n")
 		head = strings.Replace(strings.Replace(head, "whole_", "part_", 1), "void *scratch)",
 			"void *scratch, int32_t part, int32_t parts)", 1)
-		b.code.WriteString(head + "\n" + text(t, tr.in.Kernel.Name, k))
+		b.code.WriteString(head + "\n" + withKnown(text(t, tr.in.Kernel.Name, k), k))
 		n, scratch := len(tr.want), tr.number(t, tr.in.Scratch)/4
 		buffers := tr.inputs()
 		fmt.Fprintf(&b.calls,

@@ -3,6 +3,7 @@ package native
 import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // access is one use of a buffer by a statement.
@@ -43,11 +44,11 @@ func eachOwn(s Stmt, f func(access)) {
 // Uses tells how the kernel uses its operand i.
 func (k *Kernel) Uses(i int) (read, write bool) {
 	if k.Tuned != nil {
-		n := 1 + len(k.Tuned.Operands) + len(k.Tuned.Packed)
-		if k.Tuned.Epilogue != nil {
-			n += len(k.Tuned.Epilogue.Extra)
+		switch k.Tuned.KindOf(i) {
+		case tuned.Result, tuned.Scratch:
+			return false, true
 		}
-		return i > 0 && i < n, i == 0 || i >= n
+		return true, false
 	}
 	switch k.Loop.Bufs[i].Role {
 	case loop.In:

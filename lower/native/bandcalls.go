@@ -33,7 +33,7 @@ func moving(in *tuned.Instance) map[int]bool {
 	if ep := in.Epilogue; ep != nil {
 		expr.Walk(ep.Body, func(e *expr.Expr) {
 			if e.Op == expr.OpLoad && e.Coords[0].Equal(ep.O.Expr()) {
-				at[1+len(in.Operands)+len(in.Packed)+e.Buf] = true
+				at[in.First(tuned.Extra)+e.Buf] = true
 			}
 		})
 	}

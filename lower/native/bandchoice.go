@@ -102,8 +102,13 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		}
 	}
 	best, worth := b.m.Body, float64(size)*s.time
+	var last [][]*choice
 	for _, slack := range []float64{1, 1.03, 1.08, 1.15, 1.3, 1.5} {
 		parts := s.parts(int64(float64(limit) * slack))
+		if slices.EqualFunc(parts, last, slices.Equal) {
+			continue
+		}
+		last = parts
 		body := s.body(parts)
 		n, err := b.arena(body)
 		if err != nil {

@@ -28,12 +28,12 @@ func (w *way) better(v *way) bool {
 }
 
 // next returns the way on by a choice.
-func (w *way) next(c *choice) *way {
+func (w *way) next(c *choice) way {
 	if c.over == nil {
-		return &way{w.time + c.time, c.result, c.around + w.buffer, c, w}
+		return way{w.time + c.time, c.result, c.around + w.buffer, c, w}
 	}
 	elem := int64(c.over.image.DType.Size())
-	return &way{w.time + c.time, max(c.over.behind*elem+w.buffer, c.result),
+	return way{w.time + c.time, max(c.over.behind*elem+w.buffer, c.result),
 		max(w.around, c.around), c, w}
 }
 
@@ -79,11 +79,12 @@ func (r *run) within(limit int64) *way {
 
 // withWay returns a list of ways, each of which may be the best for something, with
 // one more if it may be so too.
-func withWay(list []*way, w *way) []*way {
-	if slices.ContainsFunc(list, func(v *way) bool { return v.better(w) }) {
+func withWay(list []*way, w way) []*way {
+	if slices.ContainsFunc(list, func(v *way) bool { return v.better(&w) }) {
 		return list
 	}
-	return append(slices.DeleteFunc(list, w.better), w)
+	kept := w // most are not, and cost no memory
+	return append(slices.DeleteFunc(list, func(v *way) bool { return w.better(v) }), &kept)
 }
 
 // possible reports whether everything can be made in limit bytes.

@@ -26,28 +26,34 @@ func (b *builder) tuned(f *facts) error {
 	}
 	name := kernelName(from)
 	c := &Call{Kernel: &Kernel{Name: name, Tuned: in, Doc: docOf(from)}, From: from}
-	c.Args = append(c.Args, b.fresh(out))
-	operands := f.operands
-	for _, v := range operands[:len(in.Operands)] {
-		c.Args = append(c.Args, b.buffer(v))
-	}
 	later := slices.ContainsFunc(in.Packed, func(p tuned.Packed) bool { return p.Data == nil })
-	for _, p := range in.Packed {
-		c.Args = append(c.Args, b.packed(f.call, p, later))
-	}
-	for _, v := range operands[len(in.Operands):] {
-		c.Args = append(c.Args, b.buffer(v))
-	}
-	if !in.Scratch.IsZero() {
-		d, n := ir.Uint8, in.Scratch
-		if b.opt.Target.Lang == "go" { // which cannot see bytes as numbers
-			d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
+	for _, s := range in.Slots() {
+		var arg *Buffer
+		switch s.Kind {
+		case tuned.Result:
+			arg = b.fresh(out)
+		case tuned.Operand:
+			arg = b.buffer(f.operands[s.Index])
+		case tuned.PackedConstant:
+			arg = b.packed(f.call, in.Packed[s.Index], later)
+		case tuned.Extra:
+			arg = b.buffer(f.operands[len(in.Operands)+s.Index])
+		case tuned.Scratch:
+			arg = b.tunedScratch(in.Scratch)
 		}
-		c.Args = append(c.Args, &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n,
-			MaxLen: bound(n)})
+		c.Args = append(c.Args, arg)
 	}
 	b.emit(c)
 	return nil
+}
+
+// tunedScratch returns a buffer of n bytes.
+func (b *builder) tunedScratch(n sym.Expr) *Buffer {
+	d := ir.Uint8
+	if b.opt.Target.Lang == "go" { // which cannot see bytes as numbers
+		d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
+	}
+	return &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
 }
 
 // packed returns the buffer of a constant made by a tuned kernel's Match; of

@@ -44,7 +44,7 @@ func (pr *printer) kernel(k *Kernel) {
 //	params m=n0, n=4, k=8
 //	operands 0, 2
 //	packed w = lin_weight from 1  a constant of the program, or its data
-//	channels 1, 4                 tuned.Channels' Inner and Count
+//	channels 1, 4 run             tuned.Channels' Inner and Count, RunChannels
 //	scratch 1024
 //	tile 6, 16 vector
 //	macs 32*s0
@@ -69,7 +69,11 @@ func (pr *printer) tuned(in *tuned.Instance) {
 		}
 		pr.line(nil, "packed %s = %s%s", p.Name, pr.packed(p), from)
 	}
-	pr.line(nil, "channels %s, %s", pr.index(in.Channels.Inner), pr.index(in.Channels.Count))
+	run := ""
+	if in.RunChannels {
+		run = " run"
+	}
+	pr.line(nil, "channels %s, %s%s", pr.index(in.Channels.Inner), pr.index(in.Channels.Count), run)
 	if !in.Scratch.IsZero() {
 		pr.line(nil, "scratch %s", pr.index(in.Scratch))
 	}

@@ -103,8 +103,13 @@ func newInstance(c *Call) *instance {
 	if t.Divided {
 		in.key += " divided"
 	}
+	if len(t.Operands) < len(t.Kernel.Operands) {
+		in.key += fmt.Sprint(" operands ", len(t.Operands))
+	}
 	for _, p := range t.Params {
-		in.key += " " + p.Name
+		if t.Kernel.Descriptor.Field(p.Name).Form {
+			in.key += " " + p.Name + "=" + p.Value.Key()
+		}
 	}
 	in.skel.ints = values(t)
 	if t.Epilogue != nil {
@@ -115,8 +120,9 @@ func newInstance(c *Call) *instance {
 
 // values returns the integers of a hand-made kernel.
 func values(t *tuned.Instance) (list []sym.Expr) {
-	for _, p := range t.Params {
-		list = append(list, p.Value)
+	list = make([]sym.Expr, len(t.Params))
+	for i, p := range t.Params {
+		list[i] = p.Value
 	}
 	return list
 }

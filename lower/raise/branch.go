@@ -2,6 +2,7 @@ package raise
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -23,7 +24,7 @@ func (r *raiser) branch(a *area, b, merge *block, pred *ir.Value) error {
 	between := map[*block]bool{}
 	reach(a, b.next[0], merge, between)
 	reach(a, b.next[1], merge, between)
-	written := r.writes(func(x *block) bool { return between[x] })
+	written := r.writes(slices.Collect(maps.Keys(between)))
 	phis := r.phis(r.liveAt(a, merge), written)
 	if merge == nil && a.flag != 0 {
 		phis = append(phis, &phi{slot: a.flag, scalar: true})

@@ -250,7 +250,9 @@ func (r *raiser) functional(role *role, args []int32, outs ...int32) ([]*ir.Valu
 		}
 	}
 	r.knowSizes(in)
-	return r.b.Call(role.op, in...)
+	results, err := r.b.Call(role.op, in...)
+	r.settle(results, outs)
+	return results, err
 }
 
 // selectAt takes an element at an index known at run time only.
@@ -342,7 +344,7 @@ func (r *raiser) pureCall(role *role, args []int32) error {
 		}
 		s := scalar{arg: ir.Ref{Value: results[0]}}
 		if r.b.Emitter == r.top {
-			r.readAt[results[0]] = r.now
+			r.readAt[results[0]], r.readFrom[r.now] = r.now, results[0]
 			if within, ok := r.spans[r.now]; ok {
 				r.know(results[0])
 				r.assert(s.arg, within)
@@ -404,7 +406,7 @@ func (r *raiser) fit(t *tensor, typ ir.Type) error {
 		if t.dynamic {
 			lo, hi := typ.Sizes[i].Bounds()
 			ok = hi >= 0 && (r.unbounded || lo <= t.sizes[i]) && (!r.unbounded || hi > 0 ||
-				t.sizes[i] == 0)
+				r.empty || t.sizes[i] == 0)
 		} else {
 			ok = known && n == t.sizes[i]
 		}

@@ -80,24 +80,43 @@ func known(a ir.Arg) (sym.Expr, bool) {
 // rounds bounds how often what was found is used to find more.
 const rounds = 4
 
-// spans finds the ranges of numbers that are read from tensors, and reports whether
-// the program can be raised with its inputs as large as they may be.
-func (s *sizing) spans() bool {
+// spans finds the ranges of numbers that are read from tensors, and which of them and
+// of the sizes that data decides are one. It raises the method with them and its inputs
+// as large as they may be.
+func (s *sizing) spans() (*raiser, error) {
 	for range rounds {
-		r := newRaiser(s.in, s.plan, s.flow)
-		_, err := r.raise(s.constant(nil))
+		r, err := s.with(s.constant(nil))
 		changed := false
 		for _, c := range r.known {
 			x, lo, hi, ok := sym.Restrict(c.e, c.op)
 			if i, read := r.readBy[x]; ok && read {
 				s.read[i], changed = span{lo, hi}, true
 			}
+			if i, j, ok := r.tied(c); ok {
+				s.ties[j], changed = i, true
+			}
 		}
 		if !changed {
-			return err == nil
+			return r, err
 		}
 	}
-	return s.try(nil) == nil
+	return s.with(s.constant(nil))
+}
+
+// tied returns two instructions, the first one first, that give the same number or
+// size by a condition.
+func (r *raiser) tied(c condition) (i, j int, ok bool) {
+	ss := c.e.Symbols()
+	if c.op != "==" || len(ss) != 2 {
+		return 0, 0, false
+	}
+	x, y := ss[0].Expr(), ss[1].Expr()
+	if !c.e.Equal(sym.Sub(x, y)) && !c.e.Equal(sym.Sub(y, x)) {
+		return 0, 0, false
+	}
+	i, okI := r.decided[ss[0]]
+	j, okJ := r.decided[ss[1]]
+	return min(i, j), max(i, j), okI && okJ && i != j
 }
 
 // bounded returns groups with the bounds that the program asserts.
@@ -107,8 +126,7 @@ func (s *sizing) bounded(groups []*group) []*group {
 	}
 	for range rounds {
 		sz := s.symbols(groups)
-		r := newRaiser(s.in, s.plan, s.flow)
-		_, _ = r.raise(sz) // that it may fail is why there are trials
+		r, _ := s.with(sz) // that it may fail is why there are trials
 		next := restricted(groups, sz.symbols, r.known)
 		if next == nil {
 			break
@@ -118,27 +136,25 @@ func (s *sizing) bounded(groups []*group) []*group {
 	return groups
 }
 
-// narrowed returns the sizes of groups as far as the program takes them.
-func (s *sizing) narrowed(groups []*group) *sizes {
+// narrowed returns the method with the sizes of groups as far as the program takes
+// them; r is the method with all of their sizes.
+func (s *sizing) narrowed(groups []*group, r *raiser) *raiser {
 	for range rounds {
-		sz := s.symbols(groups)
-		r := newRaiser(s.in, s.plan, s.flow)
-		if _, err := r.raise(sz); err != nil {
-			break
-		}
-		next := restricted(groups, sz.symbols, r.known)
+		symbols := r.method.Symbols[:len(groups)]
+		next := restricted(groups, symbols, r.known)
 		if next == nil {
-			next = tied(groups, sz.symbols, r.known)
+			next = tied(groups, symbols, r.known)
 		}
 		if next == nil {
 			break
 		}
-		if bad, _ := s.check(next); bad >= 0 {
+		less, bad, _ := s.check(next)
+		if bad >= 0 {
 			break
 		}
-		groups = next
+		groups, r = next, less
 	}
-	return s.symbols(groups)
+	return r
 }
 
 // restricted returns groups with the ranges that conditions leave to their symbols,

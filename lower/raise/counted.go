@@ -2,6 +2,7 @@ package raise
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -60,7 +61,7 @@ func (r *raiser) findCounted(l *loop) {
 			return
 		}
 	} else {
-		for b := range l.body {
+		for _, b := range l.blocks {
 			for _, s := range b.next {
 				if !l.body[s] && b != latch {
 					return
@@ -154,7 +155,7 @@ func comparison(name string, args []int32, on bool) (index, limit int32, down, o
 
 func (r *raiser) writeCounts(l *loop) map[int32]int {
 	count := map[int32]int{}
-	for b := range l.body {
+	for _, b := range l.blocks {
 		for i := b.first; i < b.end; i++ {
 			for _, s := range r.effects[i].writes {
 				count[s]++
@@ -189,11 +190,8 @@ func (r *raiser) isOne(slot int32) bool {
 // uses finds what the index of a loop is used for; false if it is used where
 // it is not that of the round, or what it puts is used otherwise.
 func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
-	for _, b := range r.flow.blocks {
-		if !l.body[b] {
-			continue
-		}
-		inner := r.innermost(b) != l
+	for _, b := range l.blocks {
+		inner := b.loop != l
 		for i := b.first; i < b.end; i++ {
 			if i == c.add || i == test || !contains(r.effects[i].reads, c.index) {
 				if i != c.add && i != test && r.effects[i].move != nil &&
@@ -239,17 +237,6 @@ func contains(list []int32, x int32) bool {
 	return false
 }
 
-// innermost returns the innermost loop around a block.
-func (r *raiser) innermost(b *block) *loop {
-	var in *loop
-	for _, x := range r.flow.blocks {
-		if l := r.flow.loops[x]; l != nil && l.body[b] && (in == nil || in.body[l.head]) {
-			in = l
-		}
-	}
-	return in
-}
-
 // inRows reports whether a tensor's elements lie row by row.
 func (r *raiser) inRows(slot int32) bool {
 	t := r.tensors[slot]
@@ -290,7 +277,7 @@ func (r *raiser) touched(l *loop, but int, slot int32, reads bool) bool {
 		}
 		return false
 	}
-	for b := range l.body {
+	for _, b := range l.blocks {
 		for i := b.first; i < b.end; i++ {
 			e := r.effects[i]
 			if i != but && (hit(e.writes) || reads && hit(e.reads)) {
@@ -330,7 +317,7 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 	if !c.top {
 		also = r.live.in[l.exit]
 	}
-	written := r.writes(func(b *block) bool { return l.body[b] })
+	written := r.writes(l.blocks)
 	// What the loop counts and puts is not carried.
 	own := r.live.empty()
 	own.add(c.index)
@@ -402,10 +389,7 @@ func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int
 	of = map[int]int{}
 	at := map[*ir.Value]int{}
 	other := c.other
-	for i := range r.code {
-		if !c.selects[i] {
-			continue
-		}
+	for _, i := range slices.Sorted(maps.Keys(c.selects)) {
 		v, err := r.read(r.code[i].Instruction.(pte.KernelCall).Args[0])
 		if err != nil || v.Type.Rank() == 0 || !v.Type.Sizes[0].Equal(rounds) {
 			other = true // raised like any other select

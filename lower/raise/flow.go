@@ -20,14 +20,16 @@ type block struct {
 	prev []*block
 	rpo  int // position in reverse postorder
 	dom  *block
+	loop *loop // the innermost around it
 }
 
 // loop is a natural loop.
 type loop struct {
-	head  *block
-	body  map[*block]bool // head included
-	outer *loop
-	exit  *block // where all ways out lead
+	head   *block
+	body   map[*block]bool // head included
+	blocks []*block        // of body, in reverse postorder
+	outer  *loop
+	exit   *block // where all ways out lead
 }
 
 // flow is the graph of a method's blocks that can be reached.
@@ -178,20 +180,28 @@ func (f *flow) findLoops() error {
 			l.add(b)
 		}
 	}
+	for _, b := range f.blocks { // heads of outer loops come first
+		if l := f.loops[b]; l != nil {
+			l.outer = b.loop
+			for x := range l.body {
+				x.loop = l
+			}
+		}
+	}
+	for _, b := range f.blocks {
+		for l := b.loop; l != nil; l = l.outer {
+			l.blocks = append(l.blocks, b)
+		}
+	}
 	for _, b := range f.blocks {
 		l := f.loops[b]
 		if l == nil {
 			continue
 		}
-		for _, o := range f.loops {
-			if o != l && o.body[b] && (l.outer == nil || l.outer.body[o.head]) {
-				l.outer = o
-			}
-		}
-		for _, x := range f.blocks {
+		for _, x := range l.blocks {
 			for _, s := range x.next {
 				switch {
-				case !l.body[x] || l.body[s]:
+				case l.body[s]:
 				case l.exit != nil && l.exit != s:
 					return fmt.Errorf("%s: a loop that is left to different places", f.at(b))
 				default:
@@ -259,17 +269,17 @@ func (a *area) on(s *block) *block {
 // newArea finds for every block of an area where all ways from it meet again:
 // its immediate postdominator, nil if that is the end of the area.
 func (f *flow) newArea(l *loop) *area {
-	a := &area{merge: map[*block]*block{}}
+	a, blocks := &area{merge: map[*block]*block{}}, f.blocks
 	if l == nil {
 		a.end = f.end
 	} else {
-		a.in, a.head = l.body, l.head
+		a.in, a.head, blocks = l.body, l.head, l.blocks
 	}
 	// The way of Cooper, Harvey and Kennedy: from the end backwards, until nothing
 	// changes; nil stands for the end.
 	before := map[*block][]*block{}
-	for _, b := range f.blocks {
-		if b == a.end || a.in != nil && !a.in[b] {
+	for _, b := range blocks {
+		if b == a.end {
 			continue
 		}
 		for _, s := range b.next {

@@ -125,21 +125,22 @@ func (l *liveness) solve() {
 	for _, b := range blocks {
 		l.in[b] = l.empty()
 	}
+	live := l.empty()
 	for changed := true; changed; {
 		changed = false
 		for i := len(blocks) - 1; i >= 0; i-- {
 			b := blocks[i]
-			live := l.out(b)
+			l.out(b, live)
 			l.through(b, live)
 			changed = l.in[b].join(live) || changed
 		}
 	}
 }
 
-// out returns what is live where a block's instructions end, the jump's own
+// out makes live what is so where a block's instructions end, the jump's own
 // reading included.
-func (l *liveness) out(b *block) items {
-	live := l.empty()
+func (l *liveness) out(b *block, live items) {
+	clear(live)
 	for _, s := range b.next {
 		live.join(l.in[s])
 	}
@@ -153,7 +154,6 @@ func (l *liveness) out(b *block) items {
 	if b.jump >= 0 {
 		l.apply(live, l.r.effects[b.jump])
 	}
-	return live
 }
 
 func (l *liveness) through(b *block, live items) {

@@ -20,7 +20,7 @@ func (r *raiser) loop(l *loop) error {
 // topTested reports whether the head of a loop has its only way out; inside is
 // the way into the body.
 func (l *loop) topTested() (inside int, ok bool) {
-	for b := range l.body {
+	for _, b := range l.blocks {
 		for _, s := range b.next {
 			if !l.body[s] && b != l.head {
 				return 0, false
@@ -168,7 +168,7 @@ func typesOf(vs []*ir.Value) []ir.Type {
 // lastOf is the instruction to name in messages about a loop.
 func (l *loop) lastOf(p *plan) int {
 	last := l.head.first
-	for b := range l.body {
+	for _, b := range l.blocks {
 		last = max(last, b.first)
 		if b.jump >= 0 {
 			last = max(last, b.jump)
@@ -187,7 +187,7 @@ func (r *raiser) while(l *loop) error {
 	if !top {
 		also = r.live.in[l.exit]
 	}
-	written := r.writes(func(b *block) bool { return l.body[b] })
+	written := r.writes(l.blocks)
 	c, err := r.carried(l, written, also)
 	if err != nil {
 		return r.failAt(at, err)

@@ -29,7 +29,7 @@ func Planned(p *pte.Program, source string, table *ops.Table,
 	if len(p.Plans) == 0 {
 		return nil, nil, fmt.Errorf("%s: the program has no methods", foreign.Message(source))
 	}
-	out := &ir.Program{Source: source}
+	out := &ir.Program{Source: source, Dialect: ir.Functional}
 	var memories []Memory
 	var errs []error
 	for i, ep := range p.Plans {
@@ -70,13 +70,7 @@ func within(prefix string, err error) []error {
 type raiser struct {
 	*plan
 	*input
-
-	roles   []*role
-	effects []effect
-	yielded map[int32]bool // tensors that et_copy_index fills in a counted loop
-	counted map[*loop]*counted
-	flow    *flow
-	live    *liveness
+	*analysis
 
 	method *ir.Method
 	top    *ir.Emitter  // of the method's graph
@@ -103,6 +97,10 @@ type raiser struct {
 	readAt    map[*ir.Value]int       // numbers that instructions read from tensors
 	readBy    map[*sym.Symbol]int     // the symbols of such numbers
 	spans     map[int]span            // of numbers, by the instructions that read them
+	readFrom  map[int]*ir.Value       // the numbers, by these
+	decided   map[*sym.Symbol]int     // symbols of sizes and numbers, by what gives them values
+	sizeAt    map[int]sym.Expr        // what they are, by instructions
+	ties      map[int]int             // instructions to earlier ones that give the same
 	errs      []error
 }
 
@@ -119,6 +117,16 @@ func (r *raiser) failAt(i int, err error) error {
 
 // errGivenUp says that the reason is among the raiser's errors.
 var errGivenUp = errors.New("given up")
+
+// analysis is what is known of a plan whatever the sizes of its inputs are.
+type analysis struct {
+	roles   []*role
+	effects []effect
+	yielded map[int32]bool // tensors that et_copy_index fills in a counted loop
+	counted map[*loop]*counted
+	flow    *flow
+	live    *liveness
+}
 
 // input is what all methods share.
 type input struct {
@@ -137,26 +145,31 @@ func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory, error) {
 	if err != nil {
 		return nil, Memory{}, err
 	}
-	sizes, err := findSizes(in, p, f)
+	s := &sizing{in: in, plan: p, analysis: analyse(in, p, f), read: map[int]span{},
+		ties: map[int]int{}}
+	r, err := s.raise()
 	if err != nil {
 		return nil, Memory{}, err
 	}
-	r := newRaiser(in, p, f)
-	m, err := r.raise(sizes)
-	return m, r.memory(), err
+	return r.method, r.memory(), nil
 }
 
-func newRaiser(in *input, p *plan, f *flow) *raiser {
-	r := &raiser{
-		plan: p, input: in, flow: f,
-		yielded: map[int32]bool{}, counted: map[*loop]*counted{},
+func newRaiser(in *input, p *plan, a *analysis) *raiser {
+	return &raiser{
+		plan: p, input: in, analysis: a,
 		constants: map[constantKey]*ir.Value{}, views: map[seenAs]*ir.Value{},
 		items: map[*ir.Value]*ir.Value{}, truths: map[*ir.Value]ir.Ref{},
 		held: map[*ir.Value]bool{}, placed: map[*ir.Value]place{}, st: newState(),
 		cuts: map[cutKey]ir.Blob{},
 		most: map[*sym.Symbol]int64{}, named: map[string]bool{},
 		readAt: map[*ir.Value]int{}, readBy: map[*sym.Symbol]int{},
+		readFrom: map[int]*ir.Value{}, decided: map[*sym.Symbol]int{}, sizeAt: map[int]sym.Expr{},
 	}
+}
+
+func analyse(in *input, p *plan, f *flow) *analysis {
+	r := newRaiser(in, p, &analysis{flow: f, yielded: map[int32]bool{},
+		counted: map[*loop]*counted{}})
 	for _, o := range p.Operators {
 		r.roles = append(r.roles, roleOf(in.table, o))
 	}
@@ -169,7 +182,7 @@ func newRaiser(in *input, p *plan, f *flow) *raiser {
 	}
 	r.setEffects()
 	r.live = r.newLiveness()
-	return r
+	return r.analysis
 }
 
 func (r *raiser) setEffects() {
@@ -182,7 +195,7 @@ func (r *raiser) setEffects() {
 // raise builds the method, its inputs of the sizes given.
 func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
 	m := &ir.Method{Name: r.Name, Symbols: sizes.symbols}
-	r.method, r.spans = m, sizes.read
+	r.method, r.spans, r.ties = m, sizes.read, sizes.ties
 	names := ir.NewNames(&ir.Method{Graph: &ir.Graph{}})
 	var inputs []*ir.Value
 	var err error

@@ -218,13 +218,10 @@ func (r *raiser) putChunk(c *chunk, v *ir.Value) {
 	r.st.put(c.place, v, order)
 }
 
-// writes returns what the blocks of a set write, in order.
-func (r *raiser) writes(in func(*block) bool) items {
+// writes returns what blocks write.
+func (r *raiser) writes(blocks []*block) items {
 	w := r.live.empty()
-	for _, b := range r.flow.blocks {
-		if !in(b) {
-			continue
-		}
+	for _, b := range blocks {
 		for i := b.first; i < b.end; i++ {
 			e := r.effects[i]
 			if e.move != nil {

@@ -23,29 +23,31 @@ type sizes struct {
 	// asserted are the bounds that the program itself asserts, parallel to symbols.
 	asserted []span
 	read     map[int]span // of numbers, by the instructions that read them from tensors
+	ties     map[int]int  // instructions to earlier ones that give the same number or size
 }
 
 // sizing finds the sizes of a method.
 type sizing struct {
 	in   *input
 	plan *plan
-	flow *flow
+	*analysis
 	axes []axis
 	read map[int]span
+	ties map[int]int
 }
 
 // maxAxes bounds the dimensions that are tried.
 const maxAxes = 32
 
-func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
-	s := &sizing{in: in, plan: p, flow: f, read: map[int]span{}}
-	declared, err := in.file.Least(p.ExecutionPlan)
+// raise raises the method with the sizes that it finds.
+func (s *sizing) raise() (*raiser, error) {
+	declared, err := s.in.file.Least(s.plan.ExecutionPlan)
 	if err != nil {
 		return nil, err
 	}
-	for k, slot := range p.Inputs {
-		t := p.tensors[slot]
-		if t == nil || !t.dynamic || slices.Index(p.Inputs, slot) != k {
+	for k, slot := range s.plan.Inputs {
+		t := s.plan.tensors[slot]
+		if t == nil || !t.dynamic || slices.Index(s.plan.Inputs, slot) != k {
 			continue
 		}
 		for d, n := range t.sizes {
@@ -53,7 +55,7 @@ func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
 			if declared[k] != nil {
 				least = declared[k][d]
 			}
-			if n > least && n > 1 {
+			if n > least {
 				s.axes = append(s.axes, axis{k, d, least, n})
 			}
 		}
@@ -63,16 +65,26 @@ func findSizes(in *input, p *plan, f *flow) (*sizes, error) {
 			"its inputs have %d dimensions that may vary; at most %d are supported",
 			len(s.axes), maxAxes)
 	}
-	works := s.spans()
-	if len(s.axes) == 0 || !works {
-		return s.constant(nil), nil // what is wrong shows when it is raised
+	r, err := s.spans()
+	if len(s.axes) == 0 || err != nil {
+		return r, err
 	}
-	return s.symbolic(s.groups()), nil
+	if best := s.symbolic(s.groups()); best != nil {
+		return best, nil
+	}
+	return r, nil
+}
+
+// with raises the method with sizes.
+func (s *sizing) with(sz *sizes) (*raiser, error) {
+	r := newRaiser(s.in, s.plan, s.analysis)
+	_, err := r.raise(sz)
+	return r, err
 }
 
 // constant returns the inputs' sizes: the bounds, and what is given for axes.
 func (s *sizing) constant(at map[int]int64) *sizes {
-	out := &sizes{read: s.read}
+	out := &sizes{read: s.read, ties: s.ties}
 	for _, slot := range s.plan.Inputs {
 		var list []sym.Expr
 		if t := s.plan.tensors[slot]; t != nil {
@@ -89,7 +101,7 @@ func (s *sizing) constant(at map[int]int64) *sizes {
 
 // try raises the program with sizes for some axes.
 func (s *sizing) try(at map[int]int64) error {
-	_, err := newRaiser(s.in, s.loose(), s.flow).raise(s.constant(at))
+	_, err := newRaiser(s.in, s.loose(), s.analysis).raise(s.constant(at))
 	return err
 }
 
@@ -97,30 +109,31 @@ func (s *sizing) try(at map[int]int64) error {
 func (s *sizing) loose() *plan {
 	p := *s.plan
 	p.unbounded = true
+	p.empty = slices.ContainsFunc(s.axes, func(a axis) bool { return a.least == 0 })
 	return &p
 }
 
-// symbolic gives each group a symbol and drops those whose symbol does not mean
-// what trials show.
-func (s *sizing) symbolic(groups []*group) *sizes {
+// symbolic raises the method with a symbol for each group but those whose symbol
+// does not mean what trials show. It returns nil if no group is left.
+func (s *sizing) symbolic(groups []*group) *raiser {
 	groups = s.bounded(groups)
 	for _, g := range groups {
 		g.lo = s.low(g)
 	}
 	for len(groups) > 0 {
-		bad, one := s.check(groups)
+		r, bad, one := s.check(groups)
 		if bad < 0 {
-			return s.narrowed(groups)
+			return s.narrowed(groups, r)
 		}
 		if one {
 			groups[bad].lo++
-			if again, _ := s.check(groups); again < 0 {
-				return s.narrowed(groups)
+			if r, again, _ := s.check(groups); again < 0 {
+				return s.narrowed(groups, r)
 			}
 		}
 		groups = slices.Delete(groups, bad, bad+1)
 	}
-	return s.constant(nil)
+	return nil
 }
 
 // low returns the smallest number for a group with which the program can be raised,
@@ -158,15 +171,14 @@ func (s *sizing) symbols(groups []*group) *sizes {
 	return out
 }
 
-// check holds the types of all nodes with symbols against those with sizes for
-// the symbols. It returns a group for which they differ, -1 if none, and whether
-// it does at the least size only.
-func (s *sizing) check(groups []*group) (bad int, least bool) {
+// check raises the method with symbols and holds the types of all nodes against
+// those with sizes for the symbols. It returns a group for which they differ, -1 if
+// none, and whether it does at the least size only.
+func (s *sizing) check(groups []*group) (r *raiser, bad int, least bool) {
 	sz := s.symbols(groups)
-	r := newRaiser(s.in, s.plan, s.flow)
-	m, err := r.raise(sz)
+	r, err := s.with(sz)
 	if err != nil {
-		return len(groups) - 1, false
+		return nil, len(groups) - 1, false
 	}
 	same := func(values []int64) bool {
 		at := map[int]int64{}
@@ -177,8 +189,8 @@ func (s *sizing) check(groups []*group) (bad int, least bool) {
 				at[i] = n
 			}
 		}
-		c, err := newRaiser(s.in, s.loose(), s.flow).raise(s.constant(at))
-		return err == nil && sameTypes(m, c, env)
+		c, err := newRaiser(s.in, s.loose(), s.analysis).raise(s.constant(at))
+		return err == nil && sameTypes(r.method, c, env)
 	}
 	values := func() []int64 {
 		v := make([]int64, len(groups))
@@ -188,14 +200,14 @@ func (s *sizing) check(groups []*group) (bad int, least bool) {
 		return v
 	}
 	if !same(values()) {
-		return len(groups) - 1, false
+		return nil, len(groups) - 1, false
 	}
 	for k, g := range groups {
 		for _, n := range []int64{g.hi, (g.lo + g.hi) / 2, min(g.lo+1, g.hi), g.lo} {
 			v := values()
 			v[k] = n
 			if !same(v) {
-				return k, n == s.least(g) && g.lo < g.hi
+				return nil, k, n == s.least(g) && g.lo < g.hi
 			}
 		}
 	}
@@ -203,10 +215,10 @@ func (s *sizing) check(groups []*group) (bad int, least bool) {
 	for _, g := range groups {
 		v = append(v, g.lo)
 	}
-	if !same(v) {
-		return 0, v[0] == s.least(groups[0]) && v[0] < groups[0].hi
+	if len(groups) > 1 && !same(v) { // one alone was tried
+		return nil, 0, v[0] == s.least(groups[0]) && v[0] < groups[0].hi
 	}
-	return -1, false
+	return r, -1, false
 }
 
 // sameTypes reports whether the tensors of one method, symbols replaced, have

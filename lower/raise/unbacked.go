@@ -47,10 +47,14 @@ func (r *raiser) know(v *ir.Value) bool {
 		if found, ok := r.spans[at]; read && ok {
 			within = found
 		}
+		if e, ok := r.earlier(at); read && ok {
+			v.Type, r.sizeAt[at] = ir.SymInt(e), e
+			return true
+		}
 		s := sym.NewSymbol("u"+strconv.Itoa(r.unbacked), within.lo, within.hi)
 		r.unbacked++
 		if read {
-			r.readBy[s] = at
+			r.readBy[s], r.decided[s], r.sizeAt[at] = at, at, s.Expr()
 		}
 		v.Type = ir.SymInt(s.Expr())
 		return true
@@ -69,6 +73,66 @@ func (r *raiser) know(v *ir.Value) bool {
 	}
 	v.Type = ir.SymInt(e)
 	return true
+}
+
+// earlier returns what an earlier instruction gives, which the program asserts to be
+// the same as what the one at gives.
+func (r *raiser) earlier(at int) (sym.Expr, bool) {
+	i, ok := r.ties[at]
+	if !ok {
+		return sym.Expr{}, false
+	}
+	if v := r.readFrom[i]; v != nil {
+		r.know(v)
+	}
+	e, ok := r.sizeAt[i]
+	return e, ok
+}
+
+// settle replaces the size of results that data decides, if it is known: a tensor of
+// fixed size that takes them refuses any other, and the program may assert that it is
+// one that was before. The pass define-sizes asserts what is replaced.
+func (r *raiser) settle(results []*ir.Value, outs []int32) {
+	for i, v := range results {
+		if v == nil {
+			continue
+		}
+		for d, e := range v.Type.Sizes {
+			if !ops.DataDecides(e) {
+				continue
+			}
+			s := e.Symbols()[0]
+			if _, old := r.decided[s]; old {
+				continue
+			}
+			r.decided[s] = r.now
+			if i < len(outs) {
+				t := r.tensors[outs[i]]
+				if !t.dynamic && d < len(t.sizes) {
+					e = sym.Int(t.sizes[d])
+				}
+			}
+			if r.b.Emitter == r.top {
+				if x, ok := r.earlier(r.now); ok {
+					e = x
+				}
+				r.sizeAt[r.now] = e
+			}
+			replace(results, s, e)
+		}
+	}
+}
+
+// replace puts e for s in the types of values.
+func replace(values []*ir.Value, s *sym.Symbol, e sym.Expr) {
+	for _, v := range values {
+		if v == nil {
+			continue
+		}
+		v.Type = v.Type.MapSizes(func(x sym.Expr) sym.Expr {
+			return x.Subst(func(y *sym.Symbol) (sym.Expr, bool) { return e, y == s })
+		})
+	}
 }
 
 // limit notes that a size of a result is no larger than what the tensor that

@@ -113,6 +113,32 @@ func TestOwnCases(t *testing.T) {
 	}
 }
 
+// What instructions free, or move elsewhere, an optimized method has its own memory for.
+func TestFreedInputs(t *testing.T) {
+	for name, in := range map[string]func(v int32) pte.Instruction{
+		"freed": func(v int32) pte.Instruction { return pte.FreeCall{Value: v} },
+		"moved": func(v int32) pte.Instruction { return pte.MoveCall{From: v, To: v} },
+	} {
+		c, file := compiled(t, "linear")
+		plan := file.Plans[0]
+		chain := plan.Chains[0]
+		for _, v := range []int32{plan.Inputs[0], plan.Outputs[0]} {
+			chain.Instructions = slices.Insert(chain.Instructions, 0, in(v))
+		}
+		chain.Stacktrace = nil
+		m := loaded(t, file, &rt.MethodOptions{Optimize: strict})
+		for range 2 {
+			setInputs(t, m, &c.Calls[0])
+			if err := m.Execute(context.Background()); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := outputs(m, &c.Calls[0], compare.Tolerance{Terms: 5}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 // A method of fixed sizes does not allocate when it executes.
 func TestAllocations(t *testing.T) {
 	for _, name := range []string{"lenet", "cond_nested", "while_loop", "gru", "mutated_buffer",

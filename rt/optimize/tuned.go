@@ -21,7 +21,7 @@ type tunedKernel struct {
 	function gofunc.Function
 	macs     int64 // of a call, at most; so are the results
 	results  int64
-	buffers  int // of call: result, operands, packed constants
+	slots    []tuned.Slot // of a call
 	params   []sym.Expr
 	bounds   tuned.Bounds
 	// buffers: the result, the result again, what it adds; nil if there is none
@@ -32,14 +32,15 @@ type tunedKernel struct {
 // newTuned prepares a kernel whose calls have n results.
 func newTuned(k *native.Kernel, n sym.Expr) (*tunedKernel, error) {
 	in := k.Tuned
-	f, ok := gofunc.Lookup(in.Kernel.Go)
+	slots := in.Slots()
+	f, ok := gofunc.Lookup(in.Kernel.Go, slots)
 	if !ok {
 		return nil, fmt.Errorf("there is no Go function %q", in.Kernel.Go)
 	}
 	_, macs := in.MACs.Bounds()
 	_, results := n.Bounds()
 	t := &tunedKernel{function: f, macs: macs, results: results, bounds: tuned.Unbounded(),
-		buffers: 1 + len(in.Operands) + len(in.Packed)}
+		slots: slots}
 	for _, p := range in.Params {
 		t.params = append(t.params, p.Value)
 	}

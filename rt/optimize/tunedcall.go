@@ -3,6 +3,7 @@ package optimize
 import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gofunc"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -34,8 +35,6 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	scratch := len(s.Args) - 1
-	hasScratch := s.Kernel.IsScratch(scratch)
 	rooms := make([][]float32, len(s.Args))
 	inputs := int64(0)
 	for _, b := range s.Args {
@@ -43,6 +42,7 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 	}
 	call := gofunc.NewCall(t.function, t.macs, t.results, inputs)
 	var floats [][]float32
+	var extra [][]byte
 	finish := gofunc.Finish{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
 	after := make([][]byte, 0, len(s.Args)+1)
 	return func() error {
@@ -55,27 +55,26 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 		if err := setParams(); err != nil {
 			return err
 		}
-		floats = floats[:0]
-		y, shared := eval.Floats(o.bufs[0], &rooms[0])
-		floats = append(floats, y)
-		for i := 1; i < t.buffers; i++ {
-			x, _ := eval.Floats(o.bufs[i], &rooms[i])
-			floats = append(floats, x)
-		}
-		extra := o.bufs[t.buffers:]
-		if hasScratch {
-			x, _ := eval.Floats(o.bufs[scratch], &rooms[scratch])
-			floats = append(floats, x)
-			extra = o.bufs[t.buffers:scratch]
-		}
-		if t.bounds.Add >= 0 {
-			finish.Add, _ = eval.Floats(extra[t.bounds.Add], &rooms[t.buffers+t.bounds.Add])
+		floats, extra = floats[:0], extra[:0]
+		shared := false
+		for i, slot := range t.slots {
+			switch {
+			case slot.Kind == tuned.Extra && slot.Index == t.bounds.Add:
+				finish.Add, _ = eval.Floats(o.bufs[i], &rooms[i])
+				fallthrough
+			case slot.Kind == tuned.Extra:
+				extra = append(extra, o.bufs[i])
+			default:
+				x, same := eval.Floats(o.bufs[i], &rooms[i])
+				floats = append(floats, x)
+				shared = shared || slot.Kind == tuned.Result && same
+			}
 		}
 		if !call.Run(m.done, floats, params, finish) {
 			return eval.ErrStopped
 		}
 		if !shared {
-			eval.PutFloats(o.bufs[0], y)
+			eval.PutFloats(o.bufs[0], floats[0])
 		}
 		if epilogue == nil {
 			return nil

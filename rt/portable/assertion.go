@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/rt"
 )
 
 // assertion is the code of an operator that has no result but a condition.
@@ -46,7 +47,7 @@ func (a *assertion) run(bufs [][]byte, done <-chan struct{}) error {
 		return err
 	}
 	if a.bufs[0][0] == 0 {
-		return fmt.Errorf("%s", a.message)
+		return fmt.Errorf("%w: %s", rt.ErrInvalidArgument, a.message)
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package portable
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/interp"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/rt"
 )
 
 // interpreted runs a call whose course data decides: how large its results are,
@@ -52,7 +54,9 @@ func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 		}
 		m.Set(value, interp.Tensor(t.DType, t.Sizes, data))
 	}
-	if err := m.Node(x.node); err != nil {
+	if err := m.Node(x.node); errors.Is(err, interp.ErrAssert) {
+		return fmt.Errorf("%s: %w: %w", p.file, rt.ErrInvalidArgument, err)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", p.file, err)
 	}
 	for i, value := range x.node.Outputs {

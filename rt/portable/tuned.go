@@ -49,7 +49,8 @@ type tunedCode struct {
 }
 
 func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
-	f, ok := gofunc.Lookup(in.Kernel.Go)
+	slots := in.Slots()
+	f, ok := gofunc.Lookup(in.Kernel.Go, slots)
 	scratch, known := in.Scratch.Const()
 	if !ok || !known {
 		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go,
@@ -65,23 +66,23 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 		}
 		t.params = append(t.params, int(n))
 	}
-	t.bufs = make([][]float32, 1+t.reads, 1+t.reads+len(in.Packed))
-	for _, p := range in.Packed {
-		if err := k.reserve(int64(len(p.Data))); err != nil {
-			return nil, err
-		}
+	t.bufs = make([][]float32, len(slots))
+	for i, s := range slots {
 		var own []float32
-		x, _ := eval.Floats(p.Data, &own)
-		t.bufs = append(t.bufs, x)
-	}
-	if scratch > 0 {
-		room, err := roomFor((scratch+3)/4, ir.Float32, k.reserve)
-		if err != nil {
-			return nil, err
+		switch s.Kind {
+		case tuned.PackedConstant:
+			data := in.Packed[s.Index].Data
+			if err := k.reserve(int64(len(data))); err != nil {
+				return nil, err
+			}
+			t.bufs[i], _ = eval.Floats(data, &own)
+		case tuned.Scratch:
+			room, err := roomFor((scratch+3)/4, ir.Float32, k.reserve)
+			if err != nil {
+				return nil, err
+			}
+			t.bufs[i], _ = eval.Floats(room, &own)
 		}
-		var own []float32
-		x, _ := eval.Floats(room, &own)
-		t.bufs = append(t.bufs, x)
 	}
 	t.rooms = make([][]float32, 1+len(t.operands))
 	t.added = make([][]float32, len(in.Added))
@@ -117,7 +118,7 @@ func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) gofunc.Ep
 					run[i] += x
 				}
 			})
-		case in.Kernel.RunChannels:
+		case in.RunChannels:
 			adds = append(adds, func(run []float32, _, ch int) {
 				for i, x := range (*z)[ch : ch+len(run)] {
 					run[i] += x

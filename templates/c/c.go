@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"text/template"
@@ -42,12 +41,13 @@ var names = sync.OnceValue(func() []string {
 })
 
 // Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with. The
-// template is the function's body; its printer writes the head, in which the
-// result is called y, operands and packed constants have the names that the
-// kernel gives them, and scratch is "void *scratch".
+// template is the function's body; its printer writes the head, in which the result is
+// called y, operands and packed constants have the names that the kernel gives them, and
+// scratch is "void *scratch". The integers that it reads have the names of the fields of
+// the kernel's descriptor; WithIntegers declares them.
 type Kernel struct {
-	Index string            // C type of integers, signed: "int32_t"
-	Ints  map[string]string // every parameter as a C expression: a constant or a name
+	Index string           // C type of integers, signed: "int32_t"
+	Known map[string]int64 // fields that are the same number in all calls
 	// Rows and Cols are the register tile; Vector asks for vector registers
 	// where the C compiler has them: then it sets the rows.
 	Rows, Cols int
@@ -63,6 +63,21 @@ type Kernel struct {
 	// Func returns the name of the C function of a float32 function of
 	// kernels/math. Helpers may have it, too.
 	Func func(name string) string
+}
+
+// WithIntegers returns a text with declarations of integers where its body begins:
+// behind a pragma, which has to come first.
+func WithIntegers(text string, declarations []string) string {
+	const open, contract = "{\n", "    TILE_CONTRACT\n"
+	if len(declarations) == 0 {
+		return text
+	}
+	rest := strings.TrimPrefix(text, open)
+	begin := open
+	if behind, ok := strings.CutPrefix(rest, contract); ok {
+		begin, rest = open+contract, behind
+	}
+	return begin + "    " + strings.Join(declarations, "\n    ") + "\n" + rest
 }
 
 // Does reports whether the text is to do a step of the kernel.
@@ -89,77 +104,26 @@ func (k *Kernel) Even(n string) string {
 	return "(" + n + " % parts == 0 || " + n + " > 4 * parts)"
 }
 
-// Int returns parameter name as a C expression.
-func (k *Kernel) Int(name string) (string, error) {
-	s, ok := k.Ints[name]
-	if !ok {
-		return "", fmt.Errorf("the kernel has no parameter %s", name)
-	}
-	return s, nil
+// Is reports whether a field is always n.
+func (k *Kernel) Is(name string, n int64) bool {
+	x, ok := k.Known[name]
+	return ok && x == n
 }
 
-// Has reports whether the kernel has a parameter called name.
-func (k *Kernel) Has(name string) bool { return k.Ints[name] != "" }
+// One reports whether a field is always 1.
+func (k *Kernel) One(name string) bool { return k.Is(name, 1) }
 
-// One reports whether parameter name is the constant 1.
-func (k *Kernel) One(name string) bool { return k.Ints[name] == "1" }
-
-// Choose returns C text yes if parameter name is 1, no if it is 0.
-func (k *Kernel) Choose(name, yes, no string) (string, error) {
-	switch s, err := k.Int(name); {
-	case s == "1":
-		return yes, err
-	case s == "0":
-		return no, err
-	default:
-		return "(" + s + " ? " + yes + " : " + no + ")", err
-	}
-}
-
-// Multiple reports whether parameter name is a constant multiple of n.
+// Multiple reports whether a field is always the same multiple of n.
 func (k *Kernel) Multiple(name string, n int64) bool {
-	x, err := strconv.ParseInt(k.Ints[name], 10, 64)
-	return err == nil && x%n == 0
+	x, ok := k.Known[name]
+	return ok && x%n == 0
 }
 
-// Few reports whether parameter name is a constant of at most 4: compilers
+// Few reports whether a field is always the same number of at most 4: compilers
 // unroll a loop so short, and see what its steps do together.
 func (k *Kernel) Few(name string) bool {
-	n, err := strconv.Atoi(k.Ints[name])
-	return err == nil && n <= 4
-}
-
-// Mul returns a product of factors: names of parameters or C text. Constants
-// are multiplied, ones left out.
-func (k *Kernel) Mul(factors ...string) string {
-	number := int64(1)
-	var rest []string
-	for _, f := range factors {
-		if s, ok := k.Ints[f]; ok {
-			f = s
-		}
-		if n, err := strconv.ParseInt(f, 10, 64); err == nil {
-			number *= n
-		} else {
-			rest = append(rest, f)
-		}
-	}
-	switch {
-	case number == 0 || rest == nil:
-		return strconv.FormatInt(number, 10)
-	case number != 1:
-		rest = append(rest, strconv.FormatInt(number, 10))
-	}
-	return strings.Join(rest, " * ")
-}
-
-// Sub returns C text minus parameter name.
-func (k *Kernel) Sub(text, name string) (string, error) {
-	s, err := k.Int(name)
-	if err != nil || s == "0" {
-		return text, err
-	}
-	return text + " - " + s, nil
+	x, ok := k.Known[name]
+	return ok && x <= 4
 }
 
 // parsed holds all templates.

@@ -2,40 +2,57 @@ package c
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
-func TestMul(t *testing.T) {
-	k := &Kernel{Ints: map[string]string{"one": "1", "zero": "0", "six": "6", "n": "n",
-		"m": "rows"}}
+// Conditions hold of constants alone.
+func TestKnown(t *testing.T) {
+	k := &Kernel{Known: map[string]int64{"one": 1, "zero": 0, "six": 6}}
 	for _, c := range []struct {
-		factors string
-		want    string
+		name      string
+		got, want bool
 	}{
-		{"one one", "1"}, {"six six", "36"}, {"n zero", "0"}, {"n one", "n"}, {"i m", "i * rows"},
-		{"six n six", "n * 36"}, {"i TILE one", "i * TILE"},
+		{"one is one", k.One("one"), true}, {"six is one", k.One("six"), false},
+		{"n is one", k.One("n"), false}, {"zero is zero", k.Is("zero", 0), true},
+		{"n is zero", k.Is("n", 0), false}, {"six is a multiple", k.Multiple("six", 3), true},
+		{"six is a multiple of four", k.Multiple("six", 4), false},
+		{"n is a multiple", k.Multiple("n", 1), false}, {"one is few", k.Few("one"), true},
+		{"six are few", k.Few("six"), false}, {"n are few", k.Few("n"), false},
 	} {
-		if got := k.Mul(strings.Fields(c.factors)...); got != c.want {
-			t.Errorf("%s is %q, want %q", c.factors, got, c.want)
+		if c.got != c.want {
+			t.Errorf("%s: %t", c.name, c.got)
 		}
-	}
-	if got, err := k.Sub("a", "zero"); got != "a" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
-	if got, err := k.Sub("a", "m"); got != "a - rows" || err != nil {
-		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestText(t *testing.T) {
-	if _, err := Text("matmul_f32", &Kernel{Index: "int32_t",
-		Ints: map[string]string{"m": "3"}}); err == nil ||
-		!strings.Contains(err.Error(), "no parameter") {
-		t.Errorf("without parameters: %v", err)
-	}
 	if _, err := Text("none", &Kernel{}); err == nil {
 		t.Error("a template that is not there is no error")
+	}
+}
+
+// Integers are declared where a body begins, but behind the pragma that has to come first.
+func TestWithIntegers(t *testing.T) {
+	declared := []string{"const int32_t a = 1;", "const int32_t b = 2;"}
+	for text, want := range map[string]string{
+		"{\n    f();\n}\n": "{\n    const int32_t a = 1;\n    const int32_t b = 2;\n    f();\n}\n",
+		"{\n    TILE_CONTRACT\n    f();\n}\n": "{\n    TILE_CONTRACT\n    const int32_t a = 1;\n" +
+			"    const int32_t b = 2;\n    f();\n}\n",
+	} {
+		if got := WithIntegers(text, declared); got != want {
+			t.Errorf("got\n%s", got)
+		}
+		if got := WithIntegers(text, nil); got != text {
+			t.Errorf("without integers\n%s", got)
+		}
+	}
+}
+
+// Words of comments are no identifiers.
+func TestIdentifiers(t *testing.T) {
+	got := Identifiers("a = b; /* c\n d */ e++; /* f */")
+	if len(got) != 3 || !got["a"] || !got["b"] || !got["e"] {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -1,9 +1,14 @@
 package c
 
-// Identifiers returns the words in texts that templates give.
+import "regexp"
+
+var comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
+
+// Identifiers returns the words in texts that templates give, but for comments.
 func Identifiers(texts ...string) map[string]bool {
 	set := map[string]bool{}
 	for _, text := range texts {
+		text = comments.ReplaceAllString(text, " ")
 		start := -1
 		for i := 0; i <= len(text); i++ {
 			word := i < len(text) && isWord(text[i])

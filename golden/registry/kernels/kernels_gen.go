@@ -314,7 +314,7 @@ func (m *model) callMaxPool2dWithIndices2(input0 *[64]float32, out0 *[16]float32
 // Tensors are row-major and must not overlap. The error is always nil.
 func (m *model) callAddmm1(input1 *[16]float32, input2Packed *[256]float32, input0Packed *[32]float32, out *[10]float32) error {
 	// addmm
-	addmm(out[:], input1[:], input2Packed[:], input0Packed[:], 1, 10, 16)
+	addmm(out[:], input1[:], input2Packed[:], input0Packed[:], &addmmArgs1)
 	return nil
 }
 
@@ -340,7 +340,7 @@ func (m *model) callRelu3(input0, out *[10]float32) error {
 // Tensors are row-major and must not overlap. The error is always nil.
 func (m *model) callAddmm2(input1 *[10]float32, input2Packed *[160]float32, input0Packed *[32]float32, out *[5]float32) error {
 	// addmm
-	addmm(out[:], input1[:], input2Packed[:], input0Packed[:], 1, 5, 10)
+	addmm(out[:], input1[:], input2Packed[:], input0Packed[:], &addmmArgs2)
 	return nil
 }
 
@@ -375,7 +375,7 @@ func (m *model) callAddmm3(input1 []float32, input2Packed *[64]float32, input0Pa
 	out = out[:5*s0]
 
 	// addmm
-	addmm(out, input1, input2Packed[:], input0Packed[:], s0, 5, 4)
+	addmm(out, input1, input2Packed[:], input0Packed[:], &linearParams{m: s0, n: 5, k: 4})
 	sizes.OutDim0 = s0
 	return nil
 }
@@ -452,7 +452,7 @@ func (m *model) callAddmm4(input1 []float32, input2Packed *[80]float32, input0Pa
 	out = out[:2*s0]
 
 	// addmm
-	addmm(out, input1, input2Packed[:], input0Packed[:], s0, 2, 5)
+	addmm(out, input1, input2Packed[:], input0Packed[:], &linearParams{m: s0, n: 2, k: 5})
 	sizes.OutDim0 = s0
 	return nil
 }
@@ -485,9 +485,15 @@ func (m *model) callMean1(input0 []float32, out *[2]float32, sizes *callMean1Siz
 
 // convolution computes convolution.
 func convolution(y, x, w, bias, scratch []float32) {
-	// batch=1 cin=1 cout=3 oh=12 ow=12 kh=5 kw=5 sh=1 sw=1 dh=1 dw=1 runs=1 run=5
-	// xb=144 xh=16 xw=1 gh=16 ih=12 ph=2 pw=2 given=12 fc=1 fh=12 fw=1
-	rowsConvGather(y, x, w, bias, scratch, 1, 1, 3, 12, 12, 5, 5, 1, 1, 1, 1, 1, 5, 144, 16, 1, 16, 12, 2, 2, 12, 1, 12, 1, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+	rowsConvGather(y, x, w, bias, scratch, &convolutionArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+}
+
+var convolutionArgs = convGatherParams{
+	batch: 1, inChannels: 1, outChannels: 3, outH: 12, outW: 12, kernelH: 5, kernelW: 5,
+	strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1, runLength: 5,
+	inStrideBatch: 144, inStrideRow: 16, inStrideCol: 1, inH: 12, padH: 2, padW: 2,
+	paddedH: 16, copiedW: 12, sourceStrideChannel: 1, sourceStrideRow: 12,
+	sourceStrideCol: 1,
 }
 
 // clone computes clone.
@@ -528,9 +534,14 @@ func maxPool2dWithIndices(out0 []float32, out1 []int64, in []float32) {
 
 // convolution2 computes convolution.
 func convolution2(y, x, w, bias, scratch []float32) {
-	// batch=1 cin=3 cout=4 oh=4 ow=4 kh=3 kw=3 sh=1 sw=1 dh=1 xb=108 ih=6 iw=6 ph=0
-	// pw=0 given=6 gh=6 gw=18 phase=18
-	rowsConvFew(y, x, w, bias, scratch, 1, 3, 4, 4, 4, 3, 3, 1, 1, 1, 108, 6, 6, 0, 0, 6, 6, 18, 18, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+	rowsConvFew(y, x, w, bias, scratch, &convolution2Args, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+}
+
+var convolution2Args = convFewParams{
+	batch: 1, inChannels: 3, outChannels: 4, inH: 6, inW: 6, outH: 4, outW: 4, kernelH: 3,
+	kernelW: 3, strideH: 1, strideW: 1, dilationH: 1, padH: 0, padW: 0, inStrideBatch: 108,
+	outStrideChannel: 1, channelsInner: true, paddedH: 6, paddedRow: 18, copiedW: 6,
+	phase: 18,
 }
 
 // maxPool2dWithIndices2 computes max_pool2d_with_indices.
@@ -558,9 +569,13 @@ func maxPool2dWithIndices2(out0 []float32, out1 []int64, in []float32) {
 }
 
 // addmm computes addmm.
-func addmm(y, x, w, bias []float32, m, n, k int) {
-	rowsLinear(y, x, w, bias, m, n, k, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+func addmm(y, x, w, bias []float32, a *linearParams) {
+	rowsLinear(y, x, w, bias, a, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
+
+var addmmArgs1 = linearParams{m: 1, n: 10, k: 16}
+
+var addmmArgs2 = linearParams{m: 1, n: 5, k: 10}
 
 // mean computes mean.dim.
 func mean(out, in []float32, s0 int) {
@@ -603,17 +618,15 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 	return w[j*taps:][:width*taps]
 }
 
-// turned carries out t like product for results whose columns are yc apart and
-// whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
-	e epilogue) {
-	t.columns = columns
+// turned carries out t, a product, for results whose columns are apart and whose rows
+// are neighbours, by way of sums. The first one is number o of y and of channel c.
+func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
-	for j := range columns {
-		at := o + j*yc
-		run := f.y[at:][:t.rows]
+	for j := range t.columns {
+		at := o + j*apart
+		run := y[at:][:t.rows]
 		if f.add != nil {
 			for i, v := range f.add[at:][:len(run)] {
 				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
@@ -623,113 +636,118 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if e != nil {
-			e(run, at, c+j)
+		if f.epilogue != nil {
+			f.epilogue(run, at, c+j)
 		}
 	}
 }
 
-// rowsConvGather is Conv for images with padding, ph and pw zeros around them, in
-// any layout, fc, fh and fw being the steps of x over channels, rows and
-// columns: each is copied into scratch first. There it has gh rows, xh apart, of
-// which given columns are those of x.
-func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw,
-	runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-			dh, dw, runs, run, xb, xh, xw,
-			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
+// rowsConvGather is Conv for images with padding, in any layout: each is copied into scratch
+// first, channels innermost, its padding around it.
+func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *finish) {
+	for step := range 2 * a.batch {
+		convGatherPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
 }
 
-// convGatherPart does one of the parts that a step of ConvGather is divided
-// into: steps copy an image and convolve it in turn, and each begins when the one
-// before has ended.
-func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow,
-	kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	if step%2 == 1 {
-		f := finish{y, add, low, high}
-		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
-			dw, runs, run, xh, xw)
+// convGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
+// it in turn.
+func convGatherPart(d piece, y, x, w, bias, scratch []float32, a *convGatherParams, f *finish) {
+	b := d.step / 2
+	if d.step%2 == 1 {
+		rows := a.rows()
+		image(d, y, scratch, w, bias, b, &rows, f)
 		return
 	}
-	from := x[b*xb:]
-	for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
-		to := scratch[r*xh:][:xh]
-		if r < ph || r-ph >= ih {
+	from := x[b*a.inStrideBatch:]
+	first, end := d.of(a.paddedH)
+	for r := first; r < end; r++ {
+		to := scratch[r*a.inStrideRow:][:a.inStrideRow]
+		if r < a.padH || r-a.padH >= a.inH {
 			clear(to)
 			continue
 		}
-		gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
+		gather(to, from[(r-a.padH)*a.sourceStrideRow:], a)
 	}
 }
 
-// gather copies a row of an image, with pw zeros before it and some after.
-func gather(to, from []float32, cin, pw, given, fc, fw int) {
-	clear(to[:pw*cin])
-	to = to[pw*cin:]
-	clear(to[given*cin:])
-	if fc == 1 {
-		copy(to, from[:given*cin])
+// rows are the parameters of the convolution of a copy.
+func (a *convGatherParams) rows() convRowsParams {
+	return convRowsParams{batch: a.batch, inChannels: a.inChannels, outChannels: a.outChannels,
+		outH: a.outH, outW: a.outW, kernelH: a.kernelH, kernelW: a.kernelW, strideH: a.strideH,
+		strideW: a.strideW, dilationH: a.dilationH, dilationW: a.dilationW, tapRuns: a.tapRuns,
+		runLength: a.runLength, inStrideBatch: a.inStrideBatch, inStrideRow: a.inStrideRow,
+		inStrideCol: a.inStrideCol}
+}
+
+// gather copies a row of an image, with padding before it and some after.
+func gather(to, from []float32, a *convGatherParams) {
+	cin, columns, step := a.inChannels, a.copiedW, a.sourceStrideCol
+	clear(to[:a.padW*cin])
+	to = to[a.padW*cin:]
+	clear(to[columns*cin:])
+	if a.sourceStrideChannel == 1 {
+		copy(to, from[:columns*cin])
 		return
 	}
 	for c := range cin {
-		line := from[c*fc:]
-		if fw == 1 {
-			for i, v := range line[:given] {
+		line := from[c*a.sourceStrideChannel:]
+		if step == 1 {
+			for i, v := range line[:columns] {
 				to[i*cin+c] = v
 			}
 			continue
 		}
-		for i := range given {
-			to[i*cin+c] = line[i*fw]
+		for i := range columns {
+			to[i*cin+c] = line[i*step]
 		}
 	}
 }
 
-// image convolves a share of one image into the results from o on.
-func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh,
-	sw, dh, dw, runs, run, xh, xw int) {
-	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw,
-		depth: run}
-	taps := kh * kw * cin
+// image convolves a share of image b, which is x.
+func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish) {
+	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
+	taps := a.kernelH * a.kernelW * a.inChannels
+	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
+	t := tile{next: column, step: cout, outer: a.kernelH, xOuter: a.dilationH * a.inStrideRow,
+		middle: a.tapRuns, xMiddle: a.dilationW * a.inStrideCol, depth: a.runLength,
+		low: f.low, high: f.high}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		columns, width := panelOf(cout, j)
-		t.w, t.bias, t.width = w[j*taps:], bias[j:], width
+		t.columns, t.width = panelOf(cout, j)
+		t.w, t.bias = w[j*taps:], bias[j:]
 		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
-				t.rows = min(s.length, ow-q)
-				t.x = x[p*sh*xh+q*sw*xw:]
-				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
+				t.rows = min(s.length, a.outW-q)
+				t.x = x[p*row+q*column:]
+				o := ((b*a.outH+p)*a.outW+q)*cout + j
+				t.y, t.add = f.aim(y, o)
+				product(&t)
+				if f.epilogue != nil {
+					f.call(y, &t, o, j)
+				}
 			}
 		}
 	}
 }
 
-// scattered carries out t like product for results whose columns are yc apart, by
-// way of sums.
-func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
+// scattered carries out t, a product, for results whose columns are apart, by way of
+// sums. The first one is number o of y and of channel c.
+func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		for i := range t.rows {
-			at := o + j*yc + i*t.step
+			at := o + j*apart + i*t.step
 			v := sums[i*panel+j]
 			if f.add != nil {
 				v += f.add[at]
 			}
-			f.y[at] = bounded(v, f.low, f.high)
-			if e != nil {
-				e(f.y[at:at+1], at, c+j)
+			y[at] = bounded(v, f.low, f.high)
+			if f.epilogue != nil {
+				f.epilogue(y[at:at+1], at, c+j)
 			}
 		}
 	}
@@ -740,86 +758,102 @@ const (
 	fewCols     = 48 // of results, at most, of a tile
 )
 
-// rowsConvFew convolves batch images, xb apart, of cin planes, ih rows and iw columns
-// into ones of cout channels, 8 at most, which lie innermost, oh rows and ow
-// columns. The kernel has kh rows and kw columns of taps; rows of taps are dh
-// apart; it moves by sh and sw. The weights are w[cin][kh][kw][8]; bias has 8
-// elements. Each image is copied into scratch first, with ph rows of zeros above
-// and pw columns of them before it, given of its columns, and zeros around: planes
-// have gh rows, gw apart, in which every sw-th column is in one phase, phase
-// elements after the one before. Results are finished as Linear's are.
-func rowsConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih,
-	iw, ph, pw, given, gh, gw, phase int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		convFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-			dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
+// rowsConvFew convolves images of planes into few channels, 8 at most. Each image is copied
+// into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
+// is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
+// elements. The scratch holds the planes.
+func rowsConvFew(y, x, w, bias, scratch []float32, a *convFewParams, f *finish) {
+	for step := range 2 * a.batch {
+		convFewPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
 }
 
-// convFewPart does one of the parts that a step of ConvFew is divided into: steps
-// copy an image and convolve it in turn, and each begins when the one before has
-// ended.
-func convFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh,
-	kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	if step%2 == 0 {
-		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given,
-			gh, gw, phase)
+// convFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
+// turn.
+func convFewPart(d piece, y, x, w, bias, scratch []float32, a *convFewParams, f *finish) {
+	b := d.step / 2
+	if d.step%2 == 0 {
+		phases(d, scratch, x[b*a.inStrideBatch:], a)
 		return
 	}
-	f := finish{y, add, low, high}
-	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw,
-		phases: sw, phase: phase, channels: cout}
-	var sums [fewChannels * fewCols]float32
-	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
-	t.y, t.step = sums[:], fewCols
-	across := turn{sums: sums[:], channels: cout, low: low, high: high}
-	length := fewLength(ow)
-	for p := oh * part / parts; p < oh*(part+1)/parts; p++ {
-		for q := 0; q < ow; q += length {
-			t.columns = min(length, ow-q)
-			t.x = scratch[p*sh*gw+q:]
+	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
+		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
+		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
+		high: f.high}
+	if a.channelsInner {
+		fewTurned(d, t, y, scratch, b, a, f)
+		return
+	}
+	length := fewLength(a.outW)
+	first, end := d.of(a.outH)
+	for p := first; p < end; p++ {
+		for q := 0; q < a.outW; q += length {
+			t.columns = min(length, a.outW-q)
+			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			o := b*a.outChannels*t.step + p*a.outW + q
+			t.y, t.add = f.aim(y, o)
 			t.run()
-			o := ((b*oh+p)*ow + q) * cout
-			across.columns, across.y = t.columns, f.y[o:]
-			if add != nil {
-				across.add = add[o:]
-			}
-			across.run()
-			if epilogue != nil {
-				for i := range t.columns {
-					at := o + i*cout
-					epilogue(y[at:at+cout], at, 0)
+			if f.epilogue != nil {
+				for c := range a.outChannels {
+					at := o + c*t.step
+					f.epilogue(y[at:at+t.columns], at, c)
 				}
 			}
 		}
 	}
 }
 
-// phases copies rows first to last-1 of an image's planes as ConvFew says.
-func phases(to, from []float32, first, last, cin, sw, ih, iw, ph, pw, given, gh, gw, phase int) {
+// fewTurned computes results whose channels lie innermost, by way of sums.
+func fewTurned(d piece, t few, y, scratch []float32, b int, a *convFewParams, f *finish) {
+	var sums [fewChannels * fewCols]float32
+	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
+	t.y, t.step = sums[:], fewCols
+	across := turn{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
+	length := fewLength(a.outW)
+	first, end := d.of(a.outH)
+	for p := first; p < end; p++ {
+		for q := 0; q < a.outW; q += length {
+			t.columns = min(length, a.outW-q)
+			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			t.run()
+			o := ((b*a.outH+p)*a.outW + q) * a.outChannels
+			across.columns = t.columns
+			across.y, across.add = f.aim(y, o)
+			across.run()
+			if f.epilogue != nil {
+				for i := range t.columns {
+					at := o + i*a.outChannels
+					f.epilogue(y[at:at+a.outChannels], at, 0)
+				}
+			}
+		}
+	}
+}
+
+// phases copies a piece's rows of an image's planes as ConvFew says.
+func phases(d piece, to, from []float32, a *convFewParams) {
+	by, pad, phase, columns := a.strideW, a.padW, a.phase, a.copiedW
 	// Where the first elements of a row begin.
-	begin, second := pw%sw*phase+pw/sw, (1+pw)%sw*phase+(1+pw)/sw
-	for c := range cin {
-		for r := first; r < last; r++ {
-			row := to[(c*gh+r)*gw:][:gw]
+	begin, second := pad%by*phase+pad/by, (1+pad)%by*phase+(1+pad)/by
+	first, end := d.of(a.paddedH)
+	for c := range a.inChannels {
+		for r := first; r < end; r++ {
+			row := to[(c*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
 			clear(row)
-			if r < ph || r-ph >= ih || given == 0 {
+			if r < a.padH || r-a.padH >= a.inH || columns == 0 {
 				continue
 			}
-			line := from[(c*ih+r-ph)*iw:][:given]
-			switch sw {
+			line := from[(c*a.inH+r-a.padH)*a.inW:][:columns]
+			switch by {
 			case 1:
 				copy(row[begin:], line)
 			case 2:
 				unzip(row[begin:], row[second:], line)
 			default:
-				for f := range min(sw, given) {
-					part := row[(f+pw)%sw*phase+(f+pw)/sw:]
-					for i := f; i < given; i += sw {
-						part[i/sw] = line[i]
+				for f := range min(by, columns) {
+					part := row[(f+pad)%by*phase+(f+pad)/by:]
+					for i := f; i < columns; i += by {
+						part[i/by] = line[i]
 					}
 				}
 			}
@@ -981,78 +1015,150 @@ func (t *turn) plain() {
 	}
 }
 
-// finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
-// on runs of them. It is no field: what f has goes to tiles, which for the
-// compiler is anywhere, and a function that went there would be allocated.
+// finish is what becomes of sums before they are results. What add has, which is laid out
+// as the results, is added to them if it is not nil; they are bounded by low and high,
+// those that are no numbers staying so; then the epilogue, if it is not nil, is called
+// on runs of them.
 type finish struct {
-	y, add    []float32
+	add       []float32
 	low, high float32
+	epilogue  epilogue
 }
 
-// epilogue is called on runs of results: o is the position of run[0] in y and c
-// its channel, that of run[i] is c+i.
+// epilogue is called on runs of results: o is the position of run[0] in y and c its
+// channel. The channel of run[i] is c+i where channels lie innermost, else c.
 type epilogue = func(run []float32, o, c int)
 
-// product carries out t, a product whose first result is number o of y and of
-// channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	t.columns = columns
-	f.aim(t, o)
-	product(t)
-	if e != nil {
-		f.call(t, o, c, columns, e)
-	}
-}
-
-// aim lets t store its results in y from o on.
-func (f *finish) aim(t *tile, o int) {
-	t.y, t.add, t.low, t.high = f.y[o:], nil, f.low, f.high
+// aim returns where results from number o on are stored, and what is added to them. A
+// tile is given them as a variable, not by way of a pointer: what is stored so counts as
+// being anywhere for the compiler, and it would allocate epilogues.
+func (f *finish) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
-		t.add = f.add[o:]
+		add = f.add[o:]
 	}
+	return y[o:], add
 }
 
-// call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
+// call calls the epilogue on the results of t, a product whose first one is number o of
+// y and of channel c.
+func (f *finish) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
-// rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for m rows of x, k
-// elements each, and n columns. The weights are packed: w[ceil(n/32)][k][32], the
-// last panel 16 wide where that is enough, zero where there is no column; bias
-// is padded likewise. Results are finished: add, laid out as y, if not nil, is
-// added; they are bounded by low and high; and the epilogue, if not nil, is
-// called on runs of them: o is the position of run[0] in y and c its column; the
-// column of run[i] is c+i.
-func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
+// rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for the rows of x. The
+// weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
+// zero where there is no column; bias is padded likewise. The channel of a result is its
+// column.
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
+	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
-// linearPart does one of the parts that Linear's one step is divided into.
-func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
-	high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
+// linearPart does a piece of Linear's one step.
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
+	m, n, k := a.m, a.n, a.k
+	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
-	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
-		s = divide(part, parts, n, 1, m, m*k, n*k)
+	if m > 1 || d.parts > 1 { // to divide numbers takes as long as a small product
+		s = d.divide(n, 1, m, m*k, n*k)
 	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		columns, width := panelOf(n, j)
-		t.w, t.bias, t.width = w[j*k:], bias[j:], width
+		t.columns, t.width = panelOf(n, j)
+		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
 			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
-			f.product(&t, i*n+j, j, columns, epilogue)
+			t.y, t.add = f.aim(y, i*n+j)
+			product(&t)
+			if f.epilogue != nil {
+				f.call(y, &t, i*n+j, j)
+			}
 		}
 	}
+}
+
+// linearParams are the parameters of Linear.
+type linearParams struct {
+	m int // Rows of the first matrix and of the result
+	n int // Columns of the second matrix and of the result
+	k int // Columns of the first matrix and rows of the second: products of a sum
+}
+
+// convRowsParams are the parameters of Conv.
+type convRowsParams struct {
+	batch         int // Images, or pairs of matrices, that lie one behind the other
+	inChannels    int // Channels of the image in a group
+	outChannels   int // Channels of the result in a group
+	outH          int // Rows of the result
+	outW          int // Columns of the result
+	kernelH       int // Rows of taps
+	kernelW       int // Columns of taps
+	strideH       int // How far the window moves from row to row of the result
+	strideW       int // How far the window moves from column to column of the result
+	dilationH     int // How far rows of taps are apart
+	dilationW     int // How far columns of taps are apart
+	tapRuns       int // Runs of taps in a row of them that are contiguous in the image
+	runLength     int // Elements of such a run
+	inStrideBatch int // From image to image, or from matrix to matrix
+	inStrideRow   int // From row to row of the image, of the copy if there is one
+	inStrideCol   int // From column to column of the image, of the copy if there is one
+}
+
+// convGatherParams are the parameters of ConvGather.
+type convGatherParams struct {
+	batch               int // Images, or pairs of matrices, that lie one behind the other
+	inChannels          int // Channels of the image in a group
+	outChannels         int // Channels of the result in a group
+	outH                int // Rows of the result
+	outW                int // Columns of the result
+	kernelH             int // Rows of taps
+	kernelW             int // Columns of taps
+	strideH             int // How far the window moves from row to row of the result
+	strideW             int // How far the window moves from column to column of the result
+	dilationH           int // How far rows of taps are apart
+	dilationW           int // How far columns of taps are apart
+	tapRuns             int // Runs of taps in a row of them that are contiguous in the image
+	runLength           int // Elements of such a run
+	inStrideBatch       int // From image to image, or from matrix to matrix
+	inStrideRow         int // From row to row of the image, of the copy if there is one
+	inStrideCol         int // From column to column of the image, of the copy if there is one
+	inH                 int // Rows of the image
+	padH                int // Rows of padding before the image
+	padW                int // Columns of padding before the image
+	paddedH             int // Rows of the copy; 0 if there is none
+	copiedW             int // Columns of the image that are copied
+	sourceStrideChannel int // From channel to channel of the image that is copied
+	sourceStrideRow     int // From row to row of the image that is copied
+	sourceStrideCol     int // From column to column of the image that is copied
+}
+
+// convFewParams are the parameters of ConvFew.
+type convFewParams struct {
+	batch            int  // Images, or pairs of matrices, that lie one behind the other
+	inChannels       int  // Channels of the image in a group
+	outChannels      int  // Channels of the result in a group
+	inH              int  // Rows of the image
+	inW              int  // Columns of the image
+	outH             int  // Rows of the result
+	outW             int  // Columns of the result
+	kernelH          int  // Rows of taps
+	kernelW          int  // Columns of taps
+	strideH          int  // How far the window moves from row to row of the result
+	strideW          int  // How far the window moves from column to column of the result
+	dilationH        int  // How far rows of taps are apart
+	padH             int  // Rows of padding before the image
+	padW             int  // Columns of padding before the image
+	inStrideBatch    int  // From image to image, or from matrix to matrix
+	outStrideChannel int  // From channel to channel of the result
+	channelsInner    bool // Channels of the result lie innermost, else its columns do
+	paddedH          int  // Rows of the copy; 0 if there is none
+	paddedRow        int  // Elements of a row of the copy
+	copiedW          int  // Columns of the image that are copied
+	phase            int  // From phase to phase of a row: columns that results see with one tap
 }
 
 // above computes a row of the largest of what lies above each other.
@@ -1072,6 +1178,18 @@ func (t *tile) above() {
 	t.width = width
 }
 
+// piece is what one of those does that share a call: one of so many parts of a step.
+// Each step begins when the one before has ended.
+type piece struct{ step, part, parts int }
+
+// alone is all of a step.
+func alone(step int) piece { return piece{step, 0, 1} }
+
+// of returns which of n units a piece has: from the first up to before the second.
+func (d piece) of(n int) (first, end int) {
+	return n * d.part / d.parts, n * (d.part + 1) / d.parts
+}
+
 // share is what of an image's results a part computes: channels, rows and
 // columns from the first up to before the second. Parts consist of whole tiles,
 // length columns long, so that results are the same in any number of parts.
@@ -1080,11 +1198,12 @@ type share struct {
 	length                int
 }
 
-// divide returns the share of one of parts parts of the results of cout
-// channels, oh rows and ow columns. Parts that share panels read all of the image, x
+// divide returns a piece's share of the results of cout channels, oh rows and ow
+// columns. Parts that share panels read all of the image, x
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
-func divide(part, parts, cout, oh, ow, x, w int) share {
+func (d piece) divide(cout, oh, ow, x, w int) share {
+	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
 		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)

@@ -18,6 +18,7 @@ class Case:
     dynamic_shapes: Any = None
     stateful: bool = False
     core: bool = True
+    zero: bool = False
 
 
 def function(f):

@@ -247,3 +247,15 @@ def upsample_dynamic() -> Case:
 
     sizes = {2: torch.export.Dim("h", min=4, max=16), 3: torch.export.Dim("w", min=4, max=16)}
     return Case(function(forward), (torch.randn(1, 2, 6, 8),), runs=[run(torch.randn(1, 2, h, w)) for h, w in ((7, 5), (16, 4))], dynamic_shapes=(sizes,))
+
+
+def norms() -> Case:
+    """Norms of vectors and of matrices, by torch.linalg.norm and by functions of their own."""
+
+    def forward(x, v):
+        norm, inf = torch.linalg.norm, float("inf")
+        vectors = norm(x), norm(v), norm(v, 3), norm(v, inf), norm(v, 0), norm(x, 1, dim=0), norm(x, -inf, dim=(-1,), keepdim=True), norm(x, dim=(0, 2))
+        matrices = norm(x[0], 1), norm(x[0], "fro"), norm(x, inf, dim=(2, 0)), norm(x, -1, dim=(0, 1), keepdim=True), norm(x, -inf, dim=(0, -1))
+        return *vectors, *matrices, torch.linalg.matrix_norm(x), torch.linalg.matrix_norm(x, 1, dtype=torch.float64), norm(x, "fro", dim=(1, 0), keepdim=True)
+
+    return Case(function(forward), (torch.randn(2, 3, 4), torch.randn(5)))

@@ -130,3 +130,114 @@ def late_size_cut() -> Case:
         return torch.arange(k, dtype=torch.float32)[:2] + 1
 
     return Case(function(forward), (torch.tensor(4),), runs=[run(torch.tensor(2)), run(torch.tensor(6))])
+
+
+def late_size_constant() -> Case:
+    """Data decides a size of which the model says that it is 3: the archive records the number. Calls with other data are refused."""
+
+    def forward(x, n):
+        at = x.nonzero()
+        torch._check(at.shape[0] == 3)
+        k = n.item()
+        torch._check(k == 3)
+        return at + torch.arange(k)[:, None]
+
+    three = torch.tensor(3)
+    runs = [run(torch.zeros(3, 4), three), run(torch.ones(3, 4), three), run(torch.eye(3, 4), torch.tensor(4)), run(torch.eye(3, 4) * 2, three)]
+    return Case(function(forward), (torch.eye(3, 4), three), runs=runs)
+
+
+def late_sizes_equal() -> Case:
+    """Sizes and numbers that data decides and the model says are equal. Calls with data that gives others are refused."""
+
+    def forward(x, y, n, m):
+        at, to = x.nonzero(), y.nonzero()
+        torch._check(at.shape[0] == to.shape[0])
+        a, b = n.item(), m.item()
+        torch._check(a == b)
+        torch._check(a >= 1)
+        torch._check(b <= 6)
+        return at + to, torch.arange(a) * torch.arange(b)
+
+    def args(x, y, n, m):
+        return x, y, torch.tensor(n), torch.tensor(m)
+
+    eye, one = torch.eye(3, 4), torch.eye(1, 4).expand(3, 4) * torch.eye(3, 1)
+    runs = [args(one, one, 1, 1), args(eye, one, 4, 4), args(one, eye, 4, 4), args(eye, eye, 4, 3), args(eye, eye, 2, 5), args(eye, eye, 6, 6)]
+    return Case(function(forward), args(eye, eye, 4, 4), runs=[run(*r) for r in runs])
+
+
+def late_sizes_unused() -> Case:
+    """As late_sizes_equal, but nothing needs the second size, or the one that is said to be 2. A size of an input is said to be a number in a tensor."""
+
+    def forward(x, y, n, z):
+        at = x.nonzero()
+        torch._check(at.shape[0] == y.nonzero().shape[0])
+        torch._check((y > 1).nonzero().shape[0] == 2)
+        torch._check(n.item() == z.shape[0])
+        return at * 2, z + 1
+
+    def args(x, y, n, rows):
+        return x, y, torch.tensor(n), torch.ones(rows)
+
+    eye, two = torch.eye(3, 4), torch.eye(4, 3)
+    two[:2] *= 2
+    runs = [args(eye, two, 4, 4), args(eye, two * 2, 4, 4), args(eye * 0, two, 4, 4), args(eye, two, 4, 3)]
+    shapes = (None, None, None, {0: Dim("rows", min=2, max=9)})
+    return Case(function(forward), args(eye, two, 3, 3), runs=[run(*r) for r in runs], dynamic_shapes=shapes)
+
+
+def late_sizes_fit() -> Case:
+    """As many values as a mask picks places, and as many repeats as the result is said to have. Calls with others are refused."""
+
+    def forward(x, mask, v, repeats):
+        y = x.clone()
+        y[mask] = v
+        return y, torch.ops.aten.repeat_interleave.Tensor(repeats, output_size=4)
+
+    def args(mask, repeats):
+        return torch.randn(5), torch.tensor(mask) > 0, torch.tensor([1.0, 2.0, 3.0]), torch.tensor(repeats)
+
+    runs = [args([0, 1, 1, 1, 0], [0, 4, 0]), args([1, 0, 0, 0, 1], [1, 2, 1]), args([1] * 5, [1, 2, 1]), args([1, 0, 1, 1, 0], [1, 1, 1]), args([1, 0, 1, 1, 0], [3, 1, 1])]
+    return Case(function(forward), args([1, 0, 1, 0, 1], [1, 2, 1]), runs=[run(*r) for r in runs])
+
+
+def late_sizes_apart() -> Case:
+    """Sizes that data decides in either branch of a cond, the first of them in both; and before it."""
+
+    def forward(p, x):
+        def yes(x):
+            return x[x > 0].sum() + x[x > 1].sum()
+
+        def no(x):
+            return x[x < 0].sum()
+
+        return torch.cond(p, yes, no, (x,)) + x[x > 2].sum()
+
+    x = torch.tensor([1.0, -2.0, 3.0, 4.0])
+    return Case(function(forward), (torch.tensor(True), x), runs=[run(torch.tensor(False), x), run(torch.tensor(True), x.abs() + 2)])
+
+
+def asserted_tensor() -> Case:
+    """The model asserts something of the elements of a tensor. Calls for which it does not hold are refused."""
+
+    def forward(x):
+        torch._assert_async((x > 0).all(), "positive")
+        torch._assert_async(x.sum() - 2, "not two in all")
+        return x.log()
+
+    return Case(function(forward), (torch.ones(3),), runs=[run(torch.tensor([1.0, 2.0, 0.0])), run(torch.tensor([1.0, 0.5, 0.5])), run(torch.tensor([0.5, 2.0, 1.0]))])
+
+
+def rows_none_or_one() -> Case:
+    """A size of an input is 0 or 1, another 0 to 8."""
+
+    def forward(x, y, z):
+        torch._check(x.shape[0] <= 1)
+        return x * 2 + 1, torch.cat([x, y, z]), z.sum(0)
+
+    def args(m, n):
+        return torch.randn(m, 3), torch.randn(2, 3), torch.randn(n, 3)
+
+    shapes = ({0: Dim.DYNAMIC}, None, {0: Dim("n", min=0, max=8)})
+    return Case(function(forward), args(1, 3), runs=[run(*args(0, 8)), run(*args(1, 0)), run(*args(0, 0)), run(*args(0, 1))], dynamic_shapes=shapes, zero=True)

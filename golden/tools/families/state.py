@@ -176,3 +176,23 @@ def static_cache_llama() -> Case:
             calls.append((token, torch.tensor([i])))
             token = eager(*calls[-1]).argmax(-1, keepdim=True)
     return Case(model, calls[0], runs=[run(*c) for c in calls[1:]], stateful=True, core=False)
+
+
+def state_tied() -> Case:
+    """One buffer under two names: what is written by either is read by the other. The calls are stateful."""
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3))
+            self.register_buffer("seen", self.total)
+            self.register_buffer("other", torch.ones(3))
+
+        def forward(self, x):
+            self.total.add_(x)
+            half = self.seen / 2
+            self.seen.mul_(self.other)
+            self.other += 1
+            return half, self.total + 1
+
+    return Case(Tied(), (torch.ones(3),), runs=[run(torch.randn(3)), run(torch.randn(3))], stateful=True, core=False)

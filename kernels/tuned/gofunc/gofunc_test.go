@@ -15,14 +15,14 @@ func TestLookup(t *testing.T) {
 			continue
 		}
 		found++
-		if f, ok := gofunc.Lookup(k.Go); !ok || f == nil {
+		if f, ok := gofunc.Lookup(k.Go, nil); !ok || f == nil {
 			t.Errorf("%s has no function %s", k.Name, k.Go)
 		}
 	}
 	if found == 0 {
 		t.Error("no kernel has a Go form")
 	}
-	if _, ok := gofunc.Lookup("none.F32"); ok {
+	if _, ok := gofunc.Lookup("none.F32", nil); ok {
 		t.Error("a function that is not there")
 	}
 }

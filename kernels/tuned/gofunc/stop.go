@@ -17,6 +17,7 @@ type Call struct {
 	long  bool
 	left  int64
 	done  <-chan struct{}
+	given Finish // a function's that is not known is allocated if it is a variable
 	next  Epilogue
 	watch Epilogue
 }
@@ -53,14 +54,15 @@ func NewCall(f Function, macs, results, inputs int64) *Call {
 // Run calls the function. It returns false if done is closed before it has
 // ended: soon after that, what is computed for a run of results being finished.
 func (c *Call) Run(done <-chan struct{}, b [][]float32, p []int, f Finish) (finished bool) {
+	c.given = f
 	if !c.long || done == nil {
-		c.f(b, p, f)
+		c.f(b, p, &c.given)
 		return true
 	}
-	return c.watched(done, b, p, f)
+	return c.watched(done, b, p)
 }
 
-func (c *Call) watched(done <-chan struct{}, b [][]float32, p []int, f Finish) (finished bool) {
+func (c *Call) watched(done <-chan struct{}, b [][]float32, p []int) (finished bool) {
 	defer func() {
 		c.done, c.next = nil, nil
 		r := recover()
@@ -68,8 +70,8 @@ func (c *Call) watched(done <-chan struct{}, b [][]float32, p []int, f Finish) (
 			panic(r)
 		}
 	}()
-	c.done, c.next, c.left = done, f.Epilogue, 0
-	f.Epilogue = c.watch
-	c.f(b, p, f)
+	c.done, c.next, c.left = done, c.given.Epilogue, 0
+	c.given.Epilogue = c.watch
+	c.f(b, p, &c.given)
 	return true
 }

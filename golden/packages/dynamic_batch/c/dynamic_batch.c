@@ -300,6 +300,8 @@ static inline float dynamic_batch_result(float acc)
 static void dynamic_batch_linear_relu(float *restrict y, const float *x, const float *w,
     const float *bias, int32_t m)
 {
+    const int32_t n = 5;
+    const int32_t k = 4;
     TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
     rows_walk walk;
     walk.rows = 1;
@@ -308,22 +310,22 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 4;
-    walk.next = 4;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
     const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 5; j += ROWS_COLS) {
-        const int cols = 5 - j < ROWS_COLS ? (int)(5 - j) : ROWS_COLS;
+    for (int32_t j = 0; j < n; j += ROWS_COLS) {
+        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 4, 4, ROWS_COLS, 5 - j, tiles);
+        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = m - i < length ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 4, w + j * 4, &walk, &fetch);
-            rows_fetched(&fetch, 4);
+            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 5 + j + c;
+                    const int32_t o = (i + r) * n + j + c;
                     y[o] = dynamic_batch_result(acc[r * ROWS_COLS + c]);
                 }
             }
@@ -335,6 +337,8 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
 static void dynamic_batch_linear(float *restrict y, const float *x, const float *w,
     const float *bias, int32_t m)
 {
+    const int32_t n = 2;
+    const int32_t k = 5;
     TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
     rows_walk walk;
     walk.rows = 1;
@@ -343,22 +347,22 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 5;
-    walk.next = 5;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
     const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 2; j += ROWS_COLS) {
-        const int cols = 2 - j < ROWS_COLS ? (int)(2 - j) : ROWS_COLS;
+    for (int32_t j = 0; j < n; j += ROWS_COLS) {
+        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 5, 5, ROWS_COLS, 2 - j, tiles);
+        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = m - i < length ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 5, w + j * 5, &walk, &fetch);
-            rows_fetched(&fetch, 5);
+            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 2 + j + c;
+                    const int32_t o = (i + r) * n + j + c;
                     y[o] = acc[r * ROWS_COLS + c];
                 }
             }

@@ -65,10 +65,10 @@ func (m *Model) Forward(x, out0 []float32, out1 *[2]float32, out2 []float32, siz
 
 	// control.py:18: linear, relu
 	relu := m.arena[:5*s77] // [s77, 5]
-	linearRelu(relu, x, w.hiddenWeight, w.hiddenBias, s77)
+	linearRelu(relu, x, w.hiddenWeight, w.hiddenBias, &linearParams{m: s77, n: 5, k: 4})
 
 	// control.py:18: linear
-	linear(out2, relu, w.outWeight, w.outBias, s77)
+	linear(out2, relu, w.outWeight, w.outBias, &linearParams{m: s77, n: 2, k: 5})
 
 	// control.py:19: mean
 	mean(out1[:], out2, s77)

@@ -5,13 +5,13 @@ package dynamicbatch
 import "math"
 
 // linearRelu computes linear, relu.
-func linearRelu(y, x, w, bias []float32, m int) {
-	rowsLinear(y, x, w, bias, m, 5, 4, nil, float32(0), float32(math.Inf(1)), nil)
+func linearRelu(y, x, w, bias []float32, a *linearParams) {
+	rowsLinear(y, x, w, bias, a, &finish{low: 0, high: float32(math.Inf(1))})
 }
 
 // linear computes linear.
-func linear(y, x, w, bias []float32, m int) {
-	rowsLinear(y, x, w, bias, m, 2, 5, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+func linear(y, x, w, bias []float32, a *linearParams) {
+	rowsLinear(y, x, w, bias, a, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 // mean computes mean.dim.

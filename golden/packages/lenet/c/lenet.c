@@ -342,33 +342,47 @@ static inline float lenet_result(float acc)
 static void lenet_convolution_relu(float *restrict y, const float *x, const float *w,
     const float *bias)
 {
+    const int32_t in_channels = 3;
+    const int32_t out_channels = 4;
+    const int32_t out_h = 4;
+    const int32_t out_w = 4;
+    const int32_t kernel_h = 3;
+    const int32_t kernel_w = 3;
+    const int32_t stride_h = 1;
+    const int32_t stride_w = 1;
+    const int32_t dilation_h = 1;
+    const int32_t dilation_w = 1;
+    const int32_t tap_runs = 1;
+    const int32_t run_length = 9;
+    const int32_t in_stride_row = 18;
+    const int32_t in_stride_col = 3;
     TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
     rows_walk walk;
-    walk.rows = 3;
-    walk.row = 18;
-    walk.cols = 1;
-    walk.col = 3;
-    walk.depth = 9;
-    walk.next = 3;
+    walk.rows = kernel_h;
+    walk.row = dilation_h * in_stride_row;
+    walk.cols = tap_runs;
+    walk.col = dilation_w * in_stride_col;
+    walk.depth = run_length;
+    walk.next = stride_w * in_stride_col;
     const float *in = x;
 
-    for (int32_t j = 0; j < 4; j += ROWS_COLS) {
-        const int cols = 4 - j < ROWS_COLS ? (int)(4 - j) : ROWS_COLS;
+    for (int32_t j = 0; j < out_channels; j += ROWS_COLS) {
+        const int cols = out_channels - j < ROWS_COLS ? (int)(out_channels - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
         /* A row of results in tiles of equal length. */
-        const int32_t tiles = (4 + ROWS_MAX - 1) / ROWS_MAX;
-        const int32_t length = (4 + tiles - 1) / tiles;
-        const float *panel = w + j * 27;
-        walk.panel = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
-        walk.tap = 9 * (half ? ROWS_COLS / 2 : ROWS_COLS);
-        rows_next fetch = rows_behind(panel, 27, ROWS_COLS, 4 - j, tiles * 4);
-        for (int32_t p = 0; p < 4; p++) {
-            for (int32_t q = 0; q < 4; q += length) {
-                const int32_t rows = 4 - q < length ? 4 - q : length;
-                rows_tile(rows, half, acc, bias + j, in + p * 18 + q * 3, panel, &walk, &fetch);
-                rows_fetched(&fetch, 27);
+        const int32_t tiles = (out_w + ROWS_MAX - 1) / ROWS_MAX;
+        const int32_t length = (out_w + tiles - 1) / tiles;
+        const float *panel = w + j * kernel_h * kernel_w * in_channels;
+        walk.panel = kernel_w * in_channels * (half ? ROWS_COLS / 2 : ROWS_COLS);
+        walk.tap = run_length * (half ? ROWS_COLS / 2 : ROWS_COLS);
+        rows_next fetch = rows_behind(panel, kernel_h * kernel_w * in_channels, ROWS_COLS, out_channels - j, out_h * tiles);
+        for (int32_t p = 0; p < out_h; p++) {
+            for (int32_t q = 0; q < out_w; q += length) {
+                const int32_t rows = out_w - q < length ? out_w - q : length;
+                rows_tile(rows, half, acc, bias + j, in + p * stride_h * in_stride_row + q * stride_w * in_stride_col, panel, &walk, &fetch);
+                rows_fetched(&fetch, kernel_h * kernel_w * in_channels);
                 for (int r = 0; r < rows; r++) {
-                    const int32_t at = (p * 4 + q + r) * 4 + j;
+                    const int32_t at = (p * out_w + q + r) * out_channels + j;
                     for (int c = 0; c < cols; c++) {
                         const int32_t o = at + c;
                         y[o] = lenet_result(acc[r * ROWS_COLS + c]);
@@ -401,6 +415,9 @@ static void lenet_max_pool2d(float *restrict out, const float *in)
 /* linear.default, relu.default */
 static void lenet_linear_relu(float *restrict y, const float *x, const float *w, const float *bias)
 {
+    const int32_t m = 1;
+    const int32_t n = 10;
+    const int32_t k = 16;
     TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
     rows_walk walk;
     walk.rows = 1;
@@ -409,22 +426,22 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 16;
-    walk.next = 16;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = 1 > ROWS_MAX ? (1 + ROWS_MAX - 1) / ROWS_MAX : 1;
-    const int32_t length = (1 + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 10; j += ROWS_COLS) {
-        const int cols = 10 - j < ROWS_COLS ? (int)(10 - j) : ROWS_COLS;
+    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < n; j += ROWS_COLS) {
+        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 16, 16, ROWS_COLS, 10 - j, tiles);
-        for (int32_t i = 0; i < 1; i += length) {
-            const int32_t rows = 1 - i < length ? 1 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 16, w + j * 16, &walk, &fetch);
-            rows_fetched(&fetch, 16);
+        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = m - i < length ? m - i : length;
+            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 10 + j + c;
+                    const int32_t o = (i + r) * n + j + c;
                     y[o] = lenet_result(acc[r * ROWS_COLS + c]);
                 }
             }
@@ -435,6 +452,9 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
 /* linear.default */
 static void lenet_linear(float *restrict y, const float *x, const float *w, const float *bias)
 {
+    const int32_t m = 1;
+    const int32_t n = 5;
+    const int32_t k = 10;
     TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
     rows_walk walk;
     walk.rows = 1;
@@ -443,22 +463,22 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 10;
-    walk.next = 10;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = 1 > ROWS_MAX ? (1 + ROWS_MAX - 1) / ROWS_MAX : 1;
-    const int32_t length = (1 + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 5; j += ROWS_COLS) {
-        const int cols = 5 - j < ROWS_COLS ? (int)(5 - j) : ROWS_COLS;
+    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < n; j += ROWS_COLS) {
+        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 10, 10, ROWS_COLS, 5 - j, tiles);
-        for (int32_t i = 0; i < 1; i += length) {
-            const int32_t rows = 1 - i < length ? 1 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 10, w + j * 10, &walk, &fetch);
-            rows_fetched(&fetch, 10);
+        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = m - i < length ? m - i : length;
+            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 5 + j + c;
+                    const int32_t o = (i + r) * n + j + c;
                     y[o] = acc[r * ROWS_COLS + c];
                 }
             }

@@ -34,17 +34,15 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 	return w[j*taps:][:width*taps]
 }
 
-// turned carries out t like product for results whose columns are yc apart and
-// whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
-	e epilogue) {
-	t.columns = columns
+// turned carries out t, a product, for results whose columns are apart and whose rows
+// are neighbours, by way of sums. The first one is number o of y and of channel c.
+func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
-	for j := range columns {
-		at := o + j*yc
-		run := f.y[at:][:t.rows]
+	for j := range t.columns {
+		at := o + j*apart
+		run := y[at:][:t.rows]
 		if f.add != nil {
 			for i, v := range f.add[at:][:len(run)] {
 				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
@@ -54,251 +52,352 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if e != nil {
-			e(run, at, c+j)
+		if f.epilogue != nil {
+			f.epilogue(run, at, c+j)
 		}
 	}
 }
 
-// rowsConv convolves batch images, xb apart, of cin channels, which lie innermost,
-// into ones of cout channels, oh rows and ow columns. The kernel has kh rows and
-// kw columns of taps, dh and dw apart, and moves by sh and sw; there is no
-// padding. xh and xw are the steps of x over rows and columns. A row of taps is
-// runs runs of run elements, dw·xw apart, that are contiguous in x. The weights
-// are packed: w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that
-// is enough, zero where there is no channel; bias is padded likewise. Results
-// are finished as Linear's are, c being a channel.
-func rowsConv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb,
-	xh, xw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	convPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run,
-		xb, xh, xw, add, low, high, epilogue)
+// rowsConv convolves images whose channels lie innermost, and no padding. A row of taps is
+// runs of elements that are contiguous in x, dilation_w columns apart. The weights are
+// packed: w[ceil(out_channels/32)][kernel_h][kernel_w][in_channels][32], the last panel
+// 16 wide where that is enough, zero where there is no channel; bias is padded likewise.
+func rowsConv(y, x, w, bias []float32, a *convRowsParams, f *finish) {
+	convPart(alone(0), y, x, w, bias, a, f)
 }
 
-// convPart does one of the parts that Conv's one step is divided into.
-func convPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-	dh, dw, runs, run, xb, xh, xw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-	for b := range batch {
-		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
-			dw, runs, run, xh, xw)
+// convPart does a piece of Conv's one step.
+func convPart(d piece, y, x, w, bias []float32, a *convRowsParams, f *finish) {
+	for b := range a.batch {
+		image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
 	}
 }
 
-// rowsConvGather is Conv for images with padding, ph and pw zeros around them, in
-// any layout, fc, fh and fw being the steps of x over channels, rows and
-// columns: each is copied into scratch first. There it has gh rows, xh apart, of
-// which given columns are those of x.
-func rowsConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw,
-	runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		convGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-			dh, dw, runs, run, xb, xh, xw,
-			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
+// rowsConvGather is Conv for images with padding, in any layout: each is copied into scratch
+// first, channels innermost, its padding around it.
+func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *finish) {
+	for step := range 2 * a.batch {
+		convGatherPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
 }
 
-// convGatherPart does one of the parts that a step of ConvGather is divided
-// into: steps copy an image and convolve it in turn, and each begins when the one
-// before has ended.
-func convGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow,
-	kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	if step%2 == 1 {
-		f := finish{y, add, low, high}
-		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
-			dw, runs, run, xh, xw)
+// convGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
+// it in turn.
+func convGatherPart(d piece, y, x, w, bias, scratch []float32, a *convGatherParams, f *finish) {
+	b := d.step / 2
+	if d.step%2 == 1 {
+		rows := a.rows()
+		image(d, y, scratch, w, bias, b, &rows, f)
 		return
 	}
-	from := x[b*xb:]
-	for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
-		to := scratch[r*xh:][:xh]
-		if r < ph || r-ph >= ih {
+	from := x[b*a.inStrideBatch:]
+	first, end := d.of(a.paddedH)
+	for r := first; r < end; r++ {
+		to := scratch[r*a.inStrideRow:][:a.inStrideRow]
+		if r < a.padH || r-a.padH >= a.inH {
 			clear(to)
 			continue
 		}
-		gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
+		gather(to, from[(r-a.padH)*a.sourceStrideRow:], a)
 	}
 }
 
-// gather copies a row of an image, with pw zeros before it and some after.
-func gather(to, from []float32, cin, pw, given, fc, fw int) {
-	clear(to[:pw*cin])
-	to = to[pw*cin:]
-	clear(to[given*cin:])
-	if fc == 1 {
-		copy(to, from[:given*cin])
+// rows are the parameters of the convolution of a copy.
+func (a *convGatherParams) rows() convRowsParams {
+	return convRowsParams{batch: a.batch, inChannels: a.inChannels, outChannels: a.outChannels,
+		outH: a.outH, outW: a.outW, kernelH: a.kernelH, kernelW: a.kernelW, strideH: a.strideH,
+		strideW: a.strideW, dilationH: a.dilationH, dilationW: a.dilationW, tapRuns: a.tapRuns,
+		runLength: a.runLength, inStrideBatch: a.inStrideBatch, inStrideRow: a.inStrideRow,
+		inStrideCol: a.inStrideCol}
+}
+
+// gather copies a row of an image, with padding before it and some after.
+func gather(to, from []float32, a *convGatherParams) {
+	cin, columns, step := a.inChannels, a.copiedW, a.sourceStrideCol
+	clear(to[:a.padW*cin])
+	to = to[a.padW*cin:]
+	clear(to[columns*cin:])
+	if a.sourceStrideChannel == 1 {
+		copy(to, from[:columns*cin])
 		return
 	}
 	for c := range cin {
-		line := from[c*fc:]
-		if fw == 1 {
-			for i, v := range line[:given] {
+		line := from[c*a.sourceStrideChannel:]
+		if step == 1 {
+			for i, v := range line[:columns] {
 				to[i*cin+c] = v
 			}
 			continue
 		}
-		for i := range given {
-			to[i*cin+c] = line[i*fw]
+		for i := range columns {
+			to[i*cin+c] = line[i*step]
 		}
 	}
 }
 
-// image convolves a share of one image into the results from o on.
-func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh,
-	sw, dh, dw, runs, run, xh, xw int) {
-	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw,
-		depth: run}
-	taps := kh * kw * cin
+// image convolves a share of image b, which is x.
+func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish) {
+	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
+	taps := a.kernelH * a.kernelW * a.inChannels
+	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
+	t := tile{next: column, step: cout, outer: a.kernelH, xOuter: a.dilationH * a.inStrideRow,
+		middle: a.tapRuns, xMiddle: a.dilationW * a.inStrideCol, depth: a.runLength,
+		low: f.low, high: f.high}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		columns, width := panelOf(cout, j)
-		t.w, t.bias, t.width = w[j*taps:], bias[j:], width
+		t.columns, t.width = panelOf(cout, j)
+		t.w, t.bias = w[j*taps:], bias[j:]
 		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
-				t.rows = min(s.length, ow-q)
-				t.x = x[p*sh*xh+q*sw*xw:]
-				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
+				t.rows = min(s.length, a.outW-q)
+				t.x = x[p*row+q*column:]
+				o := ((b*a.outH+p)*a.outW+q)*cout + j
+				t.y, t.add = f.aim(y, o)
+				product(&t)
+				if f.epilogue != nil {
+					f.call(y, &t, o, j)
+				}
 			}
 		}
 	}
 }
 
-// scattered carries out t like product for results whose columns are yc apart, by
-// way of sums.
-func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
+// scattered carries out t, a product, for results whose columns are apart, by way of
+// sums. The first one is number o of y and of channel c.
+func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		for i := range t.rows {
-			at := o + j*yc + i*t.step
+			at := o + j*apart + i*t.step
 			v := sums[i*panel+j]
 			if f.add != nil {
 				v += f.add[at]
 			}
-			f.y[at] = bounded(v, f.low, f.high)
-			if e != nil {
-				e(f.y[at:at+1], at, c+j)
+			y[at] = bounded(v, f.low, f.high)
+			if f.epilogue != nil {
+				f.epilogue(y[at:at+1], at, c+j)
 			}
 		}
 	}
 }
 
-// finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
-// on runs of them. It is no field: what f has goes to tiles, which for the
-// compiler is anywhere, and a function that went there would be allocated.
+// finish is what becomes of sums before they are results. What add has, which is laid out
+// as the results, is added to them if it is not nil; they are bounded by low and high,
+// those that are no numbers staying so; then the epilogue, if it is not nil, is called
+// on runs of them.
 type finish struct {
-	y, add    []float32
+	add       []float32
 	low, high float32
+	epilogue  epilogue
 }
 
-// epilogue is called on runs of results: o is the position of run[0] in y and c
-// its channel, that of run[i] is c+i.
+// epilogue is called on runs of results: o is the position of run[0] in y and c its
+// channel. The channel of run[i] is c+i where channels lie innermost, else c.
 type epilogue = func(run []float32, o, c int)
 
-// product carries out t, a product whose first result is number o of y and of
-// channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	t.columns = columns
-	f.aim(t, o)
-	product(t)
-	if e != nil {
-		f.call(t, o, c, columns, e)
-	}
+// unbounded leaves sums as they are, but for the epilogue.
+func unbounded(e epilogue) finish {
+	return finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), epilogue: e}
 }
 
-// aim lets t store its results in y from o on.
-func (f *finish) aim(t *tile, o int) {
-	t.y, t.add, t.low, t.high = f.y[o:], nil, f.low, f.high
+// aim returns where results from number o on are stored, and what is added to them. A
+// tile is given them as a variable, not by way of a pointer: what is stored so counts as
+// being anywhere for the compiler, and it would allocate epilogues.
+func (f *finish) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
-		t.add = f.add[o:]
+		add = f.add[o:]
 	}
+	return y[o:], add
 }
 
-// call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
+// call calls the epilogue on the results of t, a product whose first one is number o of
+// y and of channel c.
+func (f *finish) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
-// rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for m rows of x, k
-// elements each, and n columns. The weights are packed: w[ceil(n/32)][k][32], the
-// last panel 16 wide where that is enough, zero where there is no column; bias
-// is padded likewise. Results are finished: add, laid out as y, if not nil, is
-// added; they are bounded by low and high; and the epilogue, if not nil, is
-// called on runs of them: o is the position of run[0] in y and c its column; the
-// column of run[i] is c+i.
-func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
+// rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for the rows of x. The
+// weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
+// zero where there is no column; bias is padded likewise. The channel of a result is its
+// column.
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
+	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
-// linearPart does one of the parts that Linear's one step is divided into.
-func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
-	high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
+// linearPart does a piece of Linear's one step.
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
+	m, n, k := a.m, a.n, a.k
+	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
-	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
-		s = divide(part, parts, n, 1, m, m*k, n*k)
+	if m > 1 || d.parts > 1 { // to divide numbers takes as long as a small product
+		s = d.divide(n, 1, m, m*k, n*k)
 	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		columns, width := panelOf(n, j)
-		t.w, t.bias, t.width = w[j*k:], bias[j:], width
+		t.columns, t.width = panelOf(n, j)
+		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
 			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
-			f.product(&t, i*n+j, j, columns, epilogue)
+			t.y, t.add = f.aim(y, i*n+j)
+			product(&t)
+			if f.epilogue != nil {
+				f.call(y, &t, i*n+j, j)
+			}
 		}
 	}
 }
 
-// rowsMaxPool takes the largest of every window of batch images of so many channels,
-// which lie innermost, ih rows and iw columns, into images of oh rows and ow
-// columns; what is no number is larger than all. The window has kh rows and kw
-// columns, dh and dw apart, and moves by sh and sw; the image begins after ph
-// and pw elements that do not count, and there are some behind it. The epilogue,
-// if not nil, is called on the channels of each result: o is the position of
-// run[0] in y and c its channel.
-func rowsMaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int,
-	epilogue func(run []float32, o, c int)) {
-	maxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph,
-		pw, epilogue)
+// linearParams are the parameters of Linear.
+type linearParams struct {
+	m int // Rows of the first matrix and of the result
+	n int // Columns of the second matrix and of the result
+	k int // Columns of the first matrix and rows of the second: products of a sum
 }
 
-// maxPoolPart does one of the parts that MaxPool's one step is divided into.
-func maxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh,
-	sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph},
-		axis{iw, ow, kw, sw, dw, pw}, epilogue)
+// convRowsParams are the parameters of Conv.
+type convRowsParams struct {
+	batch         int // Images, or pairs of matrices, that lie one behind the other
+	inChannels    int // Channels of the image in a group
+	outChannels   int // Channels of the result in a group
+	outH          int // Rows of the result
+	outW          int // Columns of the result
+	kernelH       int // Rows of taps
+	kernelW       int // Columns of taps
+	strideH       int // How far the window moves from row to row of the result
+	strideW       int // How far the window moves from column to column of the result
+	dilationH     int // How far rows of taps are apart
+	dilationW     int // How far columns of taps are apart
+	tapRuns       int // Runs of taps in a row of them that are contiguous in the image
+	runLength     int // Elements of such a run
+	inStrideBatch int // From image to image, or from matrix to matrix
+	inStrideRow   int // From row to row of the image, of the copy if there is one
+	inStrideCol   int // From column to column of the image, of the copy if there is one
 }
 
-// pool computes one of so many parts of all rows.
-func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows,
-	cols axis, e epilogue) {
-	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
-	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels,
-		channels, k, divisor, 1}
+// convGatherParams are the parameters of ConvGather.
+type convGatherParams struct {
+	batch               int // Images, or pairs of matrices, that lie one behind the other
+	inChannels          int // Channels of the image in a group
+	outChannels         int // Channels of the result in a group
+	outH                int // Rows of the result
+	outW                int // Columns of the result
+	kernelH             int // Rows of taps
+	kernelW             int // Columns of taps
+	strideH             int // How far the window moves from row to row of the result
+	strideW             int // How far the window moves from column to column of the result
+	dilationH           int // How far rows of taps are apart
+	dilationW           int // How far columns of taps are apart
+	tapRuns             int // Runs of taps in a row of them that are contiguous in the image
+	runLength           int // Elements of such a run
+	inStrideBatch       int // From image to image, or from matrix to matrix
+	inStrideRow         int // From row to row of the image, of the copy if there is one
+	inStrideCol         int // From column to column of the image, of the copy if there is one
+	inH                 int // Rows of the image
+	padH                int // Rows of padding before the image
+	padW                int // Columns of padding before the image
+	paddedH             int // Rows of the copy; 0 if there is none
+	copiedW             int // Columns of the image that are copied
+	sourceStrideChannel int // From channel to channel of the image that is copied
+	sourceStrideRow     int // From row to row of the image that is copied
+	sourceStrideCol     int // From column to column of the image that is copied
+}
+
+// poolParams are the parameters of MaxPool and AvgPool.
+type poolParams struct {
+	batch         int  // Images, or pairs of matrices, that lie one behind the other
+	channels      int  // Channels of the image, each on its own
+	inH           int  // Rows of the image
+	inW           int  // Columns of the image
+	outH          int  // Rows of the result
+	outW          int  // Columns of the result
+	kernelH       int  // Rows of taps
+	kernelW       int  // Columns of taps
+	strideH       int  // How far the window moves from row to row of the result
+	strideW       int  // How far the window moves from column to column of the result
+	dilationH     int  // How far rows of taps are apart
+	dilationW     int  // How far columns of taps are apart
+	padH          int  // Rows of padding before the image
+	padW          int  // Columns of padding before the image
+	channelsInner bool // Channels of the result lie innermost, else its columns do
+	divisor       int  // What divides a sum; 0: how many taps lie in the image; -1: in padding, too
+}
+
+// rowsMaxPool takes the largest of every window of images, whose padding does not count; what
+// is no number is larger than all. If channels do not lie innermost, planes are each on
+// their own: runs for the epilogue are rows of them, and each part needs scratch for a
+// row of the image.
+func rowsMaxPool(y, x, scratch []float32, a *poolParams, epilogue epilogue) {
+	maxPoolPart(alone(0), y, x, scratch, a, epilogue)
+}
+
+// maxPoolPart does a piece of MaxPool's one step.
+func maxPoolPart(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogue) {
+	if a.channelsInner {
+		pool(d, y, x, maxima, a, epilogue)
+		return
+	}
+	maxPlanes(d, y, x, scratch, a, epilogue)
+}
+
+// pool computes a piece of all rows.
+func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogue) {
+	f := unbounded(e)
+	s := slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
+		a.inW * a.channels, a.channels, k, a.divisor, 1}
 	var ones, zero [panel]float32
 	for i := range ones {
 		ones[i] = 1
 	}
-	for b := range batch {
-		s.run(&f, e, x, ones[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
+	first, end := d.of(a.outH)
+	for b := range a.batch {
+		s.run(y, x, ones[:], zero[:], lines{b, first, end}, &f)
+	}
+}
+
+func (a *poolParams) rows() axis {
+	return axis{a.inH, a.outH, a.kernelH, a.strideH, a.dilationH, a.padH}
+}
+
+func (a *poolParams) columns() axis {
+	return axis{a.inW, a.outW, a.kernelW, a.strideW, a.dilationW, a.padW}
+}
+
+// maxPlanes is MaxPoolPart for row-major images. Each part has its share of the scratch;
+// if that is for fewer parts, there is nothing left for the others to do.
+func maxPlanes(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogue) {
+	d.parts = min(d.parts, len(scratch)/max(a.inW, 1))
+	if d.part >= d.parts {
+		return
+	}
+	scratch = scratch[d.part*a.inW:][:a.inW]
+	low := float32(math.Inf(-1))
+	rows, cols := a.rows(), a.columns()
+	t := tile{y: scratch, rows: 1, middle: 1, xOuter: a.dilationH * a.inW, width: a.inW,
+		low: low, high: -low}
+	first, end := d.of(a.batch * a.channels * a.outH)
+	for u := first; u < end; u++ {
+		plane, p := u/a.outH, u%a.outH
+		// The largest of what each column has, then of neighbouring columns.
+		s := rows.from(p, a.outH)
+		t.outer, t.x = s.count, nil
+		if s.count > 0 {
+			t.x = x[(plane*a.inH+p*a.strideH-a.padH+s.first*a.dilationH)*a.inW:]
+		}
+		t.above()
+		o := (plane*a.outH + p) * a.outW
+		run := y[o : o+a.outW]
+		cols.largest(run, scratch)
+		if epilogue != nil {
+			epilogue(run, o, plane%a.channels)
+		}
 	}
 }
 
@@ -339,6 +438,18 @@ func (a *axis) largest(run, row []float32) {
 	}
 }
 
+// piece is what one of those does that share a call: one of so many parts of a step.
+// Each step begins when the one before has ended.
+type piece struct{ step, part, parts int }
+
+// alone is all of a step.
+func alone(step int) piece { return piece{step, 0, 1} }
+
+// of returns which of n units a piece has: from the first up to before the second.
+func (d piece) of(n int) (first, end int) {
+	return n * d.part / d.parts, n * (d.part + 1) / d.parts
+}
+
 // share is what of an image's results a part computes: channels, rows and
 // columns from the first up to before the second. Parts consist of whole tiles,
 // length columns long, so that results are the same in any number of parts.
@@ -347,11 +458,12 @@ type share struct {
 	length                int
 }
 
-// divide returns the share of one of parts parts of the results of cout
-// channels, oh rows and ow columns. Parts that share panels read all of the image, x
+// divide returns a piece's share of the results of cout channels, oh rows and ow
+// columns. Parts that share panels read all of the image, x
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
-func divide(part, parts, cout, oh, ow, x, w int) share {
+func (d piece) divide(cout, oh, ow, x, w int) share {
+	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
 		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)
@@ -446,28 +558,37 @@ const (
 	dividedMeans // sums divided by a given number
 )
 
-// run computes rows first to last-1 of the results of image b, which lie in y
-// from the beginning of all images.
-func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+// lines are rows of the results of an image: from the first up to before end.
+type lines struct{ image, first, end int }
+
+// run computes rows of results, which lie in y from the beginning of all images.
+func (s *slide) run(y, x, w, bias []float32, of lines, f *finish) {
 	if s.sweeps() {
-		s.sweep(f, e, x, w, bias, b, first, last)
+		s.sweep(y, x, w, bias, of, f)
 		return
 	}
 	var v, h span
-	for p := first; p < last; p += v.n {
-		v = s.rows.from(p, last)
+	for p := of.first; p < of.end; p += v.n {
+		v = s.rows.from(p, of.end)
 		// A few rows at a time: what they see stays in the cache.
 		v.n = lengths(v.n, windowRows)
 		for q := 0; q < s.cols.out; q += h.n {
 			h = s.cols.from(q, s.cols.out)
-			s.area(f, e, x, w, bias, b, p, q, v, h)
+			s.area(y, x, w, bias, corner{of.image, p, q, v, h}, f)
 		}
 	}
 }
 
-// area computes the results of spans of rows and columns, from row p and column
-// q on, in tiles along one of them.
-func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v, h span) {
+// corner is where spans of rows and columns of an image's results begin, and what they
+// see.
+type corner struct {
+	image, row, column int
+	rows, columns      span
+}
+
+// area computes results in tiles along their rows or their columns.
+func (s *slide) area(y, x, w, bias []float32, at corner, f *finish) {
+	p, q, v, h := at.row, at.column, at.rows, at.columns
 	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh,
 		xMiddle: s.cols.dilation * s.xw}
 	switch s.kind {
@@ -482,9 +603,9 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	if v.count*h.count > 0 {
 		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation,
 			q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
-		x = x[b*s.xb+top*s.xh+side*s.xw:]
+		x = x[at.image*s.xb+top*s.xh+side*s.xw:]
 	}
-	o := ((b*s.rows.out+p)*s.cols.out + q) * s.channels
+	o := ((at.image*s.rows.out+p)*s.cols.out + q) * s.channels
 	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
 	if v.count*h.count == 0 {
 		xRow, xColumn = 0, 0
@@ -498,7 +619,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	if pixels == 1 && (v.count < s.rows.taps || h.n >= min(s.rows.out, windowRows)) {
 		t.next, t.step = xColumn, s.channels
 		for i := range v.n {
-			s.line(f, e, &t, x[i*xRow:], w, bias, o+i*oRow, h.n, s.channels)
+			t.rows, t.width = h.n, s.channels
+			s.line(y, x[i*xRow:], w, bias, t, o+i*oRow, f)
 		}
 		return
 	}
@@ -507,7 +629,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle,
 		t.outer, t.xOuter, t.wOuter
 	for i := 0; i < h.n; i += pixels {
-		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
+		t.rows, t.width = v.n, min(pixels, h.n-i)*s.channels
+		s.line(y, x[i*xColumn:], w, bias, t, o+i*s.channels, f)
 	}
 }
 
@@ -529,8 +652,9 @@ func (a *axis) padded(p int) int {
 	return min(a.taps, a.in+a.pad-from)
 }
 
-// line computes n rows of tiles, which t knows the steps of, width wide.
-func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n, width int) {
+// line computes rows of t, which may be more than those of a tile, and wider.
+func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *finish) {
+	n, width := t.rows, t.width
 	length := lengths(n, windowRows)
 	for i := 0; i < n; i += length {
 		t.rows = min(length, n-i)
@@ -546,50 +670,54 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 				t.width = min(t.width, panel)
 			}
 			skip := max(0, t.width-rest)
-			s.tile(f, *t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
+			s.tile(y, x[i*t.next:], w, bias, t, lane{o + i*t.step + j, j - skip, skip}, f)
 			j += t.width - skip
 		}
 		if s.kind >= means {
 			for r := range t.rows {
 				// Divided, not multiplied by a reciprocal: what is rounded later may be a tie.
-				run := f.y[o+(i+r)*t.step:][:width]
+				run := y[o+(i+r)*t.step:][:width]
 				for j, v := range run {
 					run[j] = v / s.over
 				}
 			}
 		}
-		if e != nil {
+		if f.epilogue != nil {
 			for r := range t.rows {
 				for j := 0; j < width; j += s.channels {
 					at := o + (i+r)*t.step + j
-					e(f.y[at:][:s.channels], at, 0)
+					f.epilogue(y[at:][:s.channels], at, 0)
 				}
 			}
 		}
 	}
 }
 
-// tile carries out t from lane j on, a tile whose result number skip is number
-// o of y. Those before it are left out. It has t by value: what is written by way
-// of a pointer counts as being anywhere, and the slices of callers were allocated.
-func (s *slide) tile(f *finish, t tile, x, w, bias []float32, o, j, skip int) {
+// lane is where a tile begins: the number of its first result that counts, the lane of
+// its first one, and how many of those before it do not count.
+type lane struct{ o, at, skip int }
+
+// tile carries out t. It has t by value: what is written by way of a pointer counts as
+// being anywhere, and the slices of callers were allocated.
+func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *finish) {
 	t.x = x
 	if t.outer*t.middle > 0 {
-		t.x = x[j:]
+		t.x = x[l.at:]
 	}
 	t.w, t.bias = w, bias
 	if s.kind == sums {
-		t.w, t.bias = w[j:], bias[j:]
+		t.w, t.bias = w[l.at:], bias[l.at:]
 	}
-	f.aim(&t, o)
-	if skip == 0 {
+	t.low, t.high = f.low, f.high
+	t.y, t.add = f.aim(y, l.o)
+	if l.skip == 0 {
 		s.compute(&t)
 		return
 	}
 	var results [maxRows * panel]float32
 	whole := t.aside(&results)
 	s.compute(&whole)
-	t.take(&results, skip, t.width-skip)
+	t.take(&results, l.skip, t.width-l.skip)
 }
 
 func (s *slide) compute(t *tile) {
@@ -643,31 +771,31 @@ func (s *slide) sweeps() bool {
 }
 
 // sweep is run by sweeps.
-func (s *slide) sweep(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+func (s *slide) sweep(y, x, w, bias []float32, of lines, f *finish) {
 	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
 		wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
 		channels: s.channels, low: f.low, high: f.high}
 	length := lengths(s.cols.out, sweepMost)
-	for p := first; p < last; p++ {
+	for p := of.first; p < of.end; p++ {
 		top := p*s.rows.stride - s.rows.pad
 		skip, count := taps(top, s.rows.in, s.rows.taps, s.rows.dilation)
 		t.rows, t.x, t.w = count, nil, nil
 		if count > 0 {
-			t.x = x[b*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
+			t.x = x[of.image*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
 			t.w = w[skip*t.wRow:][:count*t.wRow]
 		}
 		for q := 0; q < s.cols.out; q += length {
 			t.count, t.first = min(length, s.cols.out-q), q*t.by-s.cols.pad
-			o, n := ((b*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
-			t.y = f.y[o:][:n]
+			o, n := ((of.image*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
+			t.y = y[o:][:n]
 			if f.add != nil {
 				t.add = f.add[o:][:n]
 			}
 			sweepFast(&t)
-			if e != nil {
+			if f.epilogue != nil {
 				for i := 0; i < n; i += t.channels {
-					e(f.y[o+i:][:t.channels], o+i, 0)
+					f.epilogue(y[o+i:][:t.channels], o+i, 0)
 				}
 			}
 		}

@@ -6,23 +6,43 @@ import "math"
 
 // convolutionRelu computes convolution, relu.
 func convolutionRelu(y, x, w, bias, scratch []float32) {
-	// batch=1 cin=1 cout=3 oh=12 ow=12 kh=5 kw=5 sh=1 sw=1 dh=1 dw=1 runs=1 run=5
-	// xb=144 xh=16 xw=1 gh=16 ih=12 ph=2 pw=2 given=12 fc=1 fh=12 fw=1
-	rowsConvGather(y, x, w, bias, scratch, 1, 1, 3, 12, 12, 5, 5, 1, 1, 1, 1, 1, 5, 144, 16, 1, 16, 12, 2, 2, 12, 1, 12, 1, nil, float32(0), float32(math.Inf(1)), nil)
+	rowsConvGather(y, x, w, bias, scratch, &convolutionReluArgs, &finish{low: 0, high: float32(math.Inf(1))})
+}
+
+var convolutionReluArgs = convGatherParams{
+	batch: 1, inChannels: 1, outChannels: 3, outH: 12, outW: 12, kernelH: 5, kernelW: 5,
+	strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1, runLength: 5,
+	inStrideBatch: 144, inStrideRow: 16, inStrideCol: 1, inH: 12, padH: 2, padW: 2,
+	paddedH: 16, copiedW: 12, sourceStrideChannel: 1, sourceStrideRow: 12,
+	sourceStrideCol: 1,
 }
 
 // maxPool2d computes max_pool2d.
-func maxPool2d(y, x []float32, channels, ih, iw, oh, ow int) {
-	// batch=1 channels=channels ih=ih iw=iw oh=oh ow=ow kh=2 kw=2 sh=2 sw=2 dh=1
-	// dw=1 ph=0 pw=0
-	rowsMaxPool(y, x, 1, channels, ih, iw, oh, ow, 2, 2, 2, 2, 1, 1, 0, 0, nil)
+func maxPool2d(y, x []float32, a *poolParams) {
+	rowsMaxPool(y, x, nil, a, nil)
+}
+
+var maxPool2dArgs1 = poolParams{
+	batch: 1, channels: 3, inH: 12, inW: 12, outH: 6, outW: 6, kernelH: 2, kernelW: 2,
+	strideH: 2, strideW: 2, dilationH: 1, dilationW: 1, padH: 0, padW: 0,
+	channelsInner: true, divisor: 0,
+}
+
+var maxPool2dArgs2 = poolParams{
+	batch: 1, channels: 4, inH: 4, inW: 4, outH: 2, outW: 2, kernelH: 2, kernelW: 2,
+	strideH: 2, strideW: 2, dilationH: 1, dilationW: 1, padH: 0, padW: 0,
+	channelsInner: true, divisor: 0,
 }
 
 // convolutionRelu2 computes convolution, relu.
 func convolutionRelu2(y, x, w, bias []float32) {
-	// batch=1 cin=3 cout=4 oh=4 ow=4 kh=3 kw=3 sh=1 sw=1 dh=1 dw=1 runs=1 run=9
-	// xb=108 xh=18 xw=3
-	rowsConv(y, x, w, bias, 1, 3, 4, 4, 4, 3, 3, 1, 1, 1, 1, 1, 9, 108, 18, 3, nil, float32(0), float32(math.Inf(1)), nil)
+	rowsConv(y, x, w, bias, &convolutionRelu2Args, &finish{low: 0, high: float32(math.Inf(1))})
+}
+
+var convolutionRelu2Args = convRowsParams{
+	batch: 1, inChannels: 3, outChannels: 4, outH: 4, outW: 4, kernelH: 3, kernelW: 3,
+	strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1, runLength: 9,
+	inStrideBatch: 108, inStrideRow: 18, inStrideCol: 3,
 }
 
 // clone computes clone.
@@ -32,10 +52,14 @@ func clone(out, in []float32) {
 
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, 1, 10, 16, nil, float32(0), float32(math.Inf(1)), nil)
+	rowsLinear(y, x, w, bias, &linearReluArgs, &finish{low: 0, high: float32(math.Inf(1))})
 }
+
+var linearReluArgs = linearParams{m: 1, n: 10, k: 16}
 
 // linear computes linear.
 func linear(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, 1, 5, 10, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+	rowsLinear(y, x, w, bias, &linearArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
+
+var linearArgs = linearParams{m: 1, n: 5, k: 10}

@@ -34,7 +34,7 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 
 	// layers.py:41: max_pool2d
 	maxPool2dOut := m.arena[432:540] // [1, 3, 6, 6]
-	maxPool2d(maxPool2dOut, relu, 3, 12, 12, 6, 6)
+	maxPool2d(maxPool2dOut, relu, &maxPool2dArgs1)
 
 	// layers.py:42: convolution, relu
 	relu1 := m.arena[:64] // [1, 4, 4, 4]
@@ -42,7 +42,7 @@ func (m *Model) Forward(x *[144]float32, out *[5]float32) error {
 
 	// layers.py:42: max_pool2d
 	maxPool2d1 := m.arena[64:80] // [1, 4, 2, 2]
-	maxPool2d(maxPool2d1, relu1, 4, 4, 4, 2, 2)
+	maxPool2d(maxPool2d1, relu1, &maxPool2dArgs2)
 
 	// layers.py:42: clone
 	maxPool2d1LaidOut := m.arena[:16] // [1, 4, 2, 2]

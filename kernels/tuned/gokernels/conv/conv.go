@@ -4,50 +4,46 @@ package conv
 // cols is the number of output channels of a panel of packed weights.
 const cols = 4
 
-// F32 convolves batch images of groups·cin channels, ih rows and iw columns into
-// groups·cout channels of oh rows and ow columns. The kernel has kh rows and kw
-// columns of taps, dh and dw apart, and moves by sh and sw; the image is
-// surrounded by ph and pw zeros. The weights are packed:
-// w[groups][ceil(cout/4)][kh][kw][cin][4], zero where there is no channel; bias
-// is padded likewise. The sum runs over rows of taps outermost; chanAt and colAt,
-// 1 and 2 or 2 and 1, tell where channels and columns are, 2 being innermost.
-// Output columns left..right-1 see all kernel columns. xb, xc, xh, xw are the steps of x over
-// batch, channels,
-// rows and columns, yb, yc, yh, yw those of y.
-// The epilogue, if not nil, is applied to each run of finished results: o is the
-// position of run[0] in y, c the channel of all of the run.
-func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, iw, oh, ow, kh, kw,
-	sh, sw, dh, dw, ph, pw, left, right,
-	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
-	panels := (cout + cols - 1) / cols * cols
-	taps := kh * kw * cin
-	s := sum{next: sw * xw}
-	s.x[0], s.w[0] = dh*xh, kw*cin*cols
-	s.n[chanAt], s.x[chanAt], s.w[chanAt] = cin, xc, cols
-	s.x[colAt], s.w[colAt] = dw*xw, cin*cols
-	for b := range batch {
-		for g := range groups {
-			for j := 0; j < cout; j += cols {
+// F32 convolves images with padding, group by group. The weights are packed:
+// w[groups][ceil(out_channels/4)][kernel_h][kernel_w][in_channels][4], zero where there
+// is no channel; bias is padded likewise. The sum runs over rows of taps outermost. The
+// epilogue, if not nil, is applied to each run of finished results: o is the position of
+// run[0] in y, c the channel of all of the run.
+func F32(y, x, w, bias []float32, a *ConvParams, epilogue func(run []float32, o, c int)) {
+	panels := (a.outChannels + cols - 1) / cols * cols
+	taps := a.kernelH * a.kernelW * a.inChannels
+	s := sum{next: a.strideW * a.inStrideCol}
+	s.x[0], s.w[0] = a.dilationH*a.inStrideRow, a.kernelW*a.inChannels*cols
+	s.n[a.channelLoop], s.x[a.channelLoop] = a.inChannels, a.inStrideChannel
+	s.w[a.channelLoop] = cols
+	s.x[a.columnLoop], s.w[a.columnLoop] = a.dilationW*a.inStrideCol, a.inChannels*cols
+	for b := range a.batch {
+		for g := range a.groups {
+			for j := 0; j < a.outChannels; j += cols {
 				first := g*panels + j
 				panel := w[first*taps : (first+cols)*taps]
 				start := (*[cols]float32)(bias[first:])
-				channel := g*cout + j
-				count := min(cols, cout-j)
-				for p := range oh {
-					r, rows := window(p*sh-ph, ih, kh, dh)
+				channel := g*a.outChannels + j
+				count := min(cols, a.outChannels-j)
+				for p := range a.outH {
+					top := p*a.strideH - a.padH
+					r, rows := window(top, a.inH, a.kernelH, a.dilationH)
 					s.n[0] = rows
-					image := b*xb + g*cin*xc + (p*sh-ph+r*dh)*xh
-					o := b*yb + channel*yc + p*yh
-					for q := 0; q < ow; {
+					image := b*a.inStrideBatch + g*a.inChannels*a.inStrideChannel +
+						(top+r*a.dilationH)*a.inStrideRow
+					o := b*a.outStrideBatch + channel*a.outStrideChannel + p*a.outStrideRow
+					for q := 0; q < a.outW; {
 						r0, r1 := *start, *start
-						pair := q >= left && q+2 <= right
-						c, columns := 0, kw
+						pair := q >= a.interiorBegin && q+2 <= a.interiorEnd
+						c, columns := 0, a.kernelW
+						side := q*a.strideW - a.padW
 						if !pair {
-							c, columns = window(q*sw-pw, iw, kw, dw)
+							c, columns = window(side, a.inW, a.kernelW, a.dilationW)
 						}
-						s.n[colAt] = columns
+						s.n[a.columnLoop] = columns
 						if rows > 0 && columns > 0 {
-							at, tap := image+(q*sw-pw+c*dw)*xw, (r*kw+c)*cin*cols
+							at := image + (side+c*a.dilationW)*a.inStrideCol
+							tap := (r*a.kernelW + c) * a.inChannels * cols
 							if pair {
 								s.two(&r0, &r1, x[at:], panel[tap:])
 							} else {
@@ -55,28 +51,29 @@ func F32(y, x, w, bias []float32, batch, groups, cin, cout, chanAt, colAt, ih, i
 							}
 						}
 						for i, v := range r0[:count] {
-							y[o+i*yc+q*yw] = v
+							y[o+i*a.outStrideChannel+q*a.outStrideCol] = v
 						}
 						q++
 						if pair {
 							for i, v := range r1[:count] {
-								y[o+i*yc+q*yw] = v
+								y[o+i*a.outStrideChannel+q*a.outStrideCol] = v
 							}
 							q++
 						}
 					}
 					switch {
 					case epilogue == nil:
-					case yw != 1: // every result is a run
+					case a.outStrideCol != 1: // every result is a run
 						for i := range count {
-							for q := range ow {
-								at := o + i*yc + q*yw
+							for q := range a.outW {
+								at := o + i*a.outStrideChannel + q*a.outStrideCol
 								epilogue(y[at:at+1], at, channel+i)
 							}
 						}
 					default:
 						for i := range count {
-							epilogue(y[o+i*yc:o+i*yc+ow], o+i*yc, channel+i)
+							at := o + i*a.outStrideChannel
+							epilogue(y[at:at+a.outW], at, channel+i)
 						}
 					}
 				}

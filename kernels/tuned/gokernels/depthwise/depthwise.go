@@ -1,44 +1,42 @@
 // Package depthwise convolves every channel of an image by itself.
 package depthwise
 
-// F32 convolves batch images of so many channels, ih rows and iw columns into
-// channels·mult channels of oh rows and ow columns, output channel j from input
-// channel j/mult. The kernel has kh rows and kw columns of taps, dh and dw apart,
-// and moves by sh and sw; the image is surrounded by ph and pw zeros; output columns
-// left..right-1 see all kernel columns. The weights are w[channels·mult][kh][kw]. xb, xc, xh, xw
-// are the steps of x over batch,
-// channels, rows and columns, yb, yc, yh those of y, whose columns are
-// neighbours: yw is 1. The epilogue, if not nil, is applied to each run of
-// finished results: o is the position of run[0] in y, c the channel of all of
-// the run.
-func F32(y, x, w, bias []float32, batch, channels, mult, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph,
-	pw, left, right,
-	xb, xc, xh, xw, yb, yc, yh, yw int, epilogue func(run []float32, o, c int)) {
+// F32 makes channels of the result from one of the image each, which has padding; columns
+// of the result are neighbours. The weights are w[channels·multiplier][kernel_h][kernel_w].
+// The epilogue, if not nil, is applied to each run of finished results: o is the position
+// of run[0] in y, c the channel of all of the run.
+func F32(y, x, w, bias []float32, a *DepthwiseParams, epilogue func(run []float32, o, c int)) {
+	left, right := a.interiorBegin, a.interiorEnd
+	step, row, column := a.strideW*a.inStrideCol, a.dilationH*a.inStrideRow,
+		a.dilationW*a.inStrideCol
 	if left >= right {
-		left, right = ow, ow
+		left, right = a.outW, a.outW
 	}
-	for b := range batch {
-		for j := range channels * mult {
-			for p := range oh {
-				top := p*sh - ph
-				r, rows := window(top, ih, kh, dh)
-				at := b*xb + j/mult*xc + (top+r*dh)*xh
-				taps := w[(j*kh+r)*kw:][:rows*kw]
-				o := b*yb + j*yc + p*yh
-				run := y[o : o+ow]
+	for b := range a.batch {
+		for j := range a.channels * a.multiplier {
+			for p := range a.outH {
+				top := p*a.strideH - a.padH
+				r, rows := window(top, a.inH, a.kernelH, a.dilationH)
+				at := b*a.inStrideBatch + j/a.multiplier*a.inStrideChannel +
+					(top+r*a.dilationH)*a.inStrideRow
+				taps := w[(j*a.kernelH+r)*a.kernelW:][:rows*a.kernelW]
+				o := b*a.outStrideBatch + j*a.outStrideChannel + p*a.outStrideRow
+				run := y[o : o+a.outW]
 				for q := range run {
 					run[q] = bias[j]
 				}
 				if rows > 0 && left < right {
-					inside(run[left:right], x[at+(left*sw-pw)*xw:], taps, kw, sw*xw, dh*xh, dw*xw)
+					from := x[at+(left*a.strideW-a.padW)*a.inStrideCol:]
+					inside(run[left:right], from, taps, a.kernelW, step, row, column)
 				}
-				for _, edge := range [...][2]int{{0, left}, {right, ow}} {
+				for _, edge := range [...][2]int{{0, left}, {right, a.outW}} {
 					for q := edge[0]; q < edge[1]; q++ {
-						start := q*sw - pw
-						c, columns := window(start, iw, kw, dw)
+						start := q*a.strideW - a.padW
+						c, columns := window(start, a.inW, a.kernelW, a.dilationW)
 						for r := range rows {
 							for i := c; i < c+columns; i++ {
-								run[q] += x[at+r*dh*xh+(start+i*dw)*xw] * taps[r*kw+i]
+								v := x[at+r*row+start*a.inStrideCol+i*column]
+								run[q] += v * taps[r*a.kernelW+i]
 							}
 						}
 					}

@@ -1,114 +1,79 @@
 package rows
 
-// ConvAround convolves batch images, xb apart, into ones of oh rows and ow
-// columns, each of groups groups of cout channels from one of cin channels, which
-// is xg after the one before. The sums run over outer, middle and depth taps, the
-// first two xOuter and xMiddle apart in x, the last neighbours, and move by xh and
-// xw from row to row and from column to column. The weights are packed:
-// w[groups][ceil(cout/32)][outer][middle][depth][32], the last panel 16 wide where
-// that is enough, zero where there is no channel; bias is padded to panels of 32.
-// Results are yw apart from column to column and yc, which is 1, from channel to
-// channel, and finished as Linear's are.
+// ConvAround convolves images in any layout, group by group. The sums run over three
+// loops, the last of which has neighbours in x. The weights are packed:
+// w[groups][ceil(out_channels/32)][outer_taps][middle_taps][inner_taps][32], the last
+// panel 16 wide where that is enough, zero where there is no channel; bias is padded to
+// panels of 32.
 //
-// If gh is not 0, each image is copied into scratch first, to which all of that
-// applies then: planes planes of gh rows of gw elements. There an image begins
-// after ph rows and pw elements; it has planes planes of ih rows of iw elements,
-// given of which count, which consist of pixels of pixel elements. Its rows and
-// pixels move uh and uw apart, with zeros between them.
-func ConvAround(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer, middle,
-	depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given, pixel,
-	uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		ConvAroundPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer,
-			middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw,
-			given, pixel, uh, uw, add, low, high, epilogue)
+// If padded_h is not 0, each image is copied into scratch first, to which strides apply
+// then. There an image begins after padding, and its rows and pixels are apart, with
+// zeros between them.
+func ConvAround(y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Finish) {
+	for step := range 2 * a.batch {
+		ConvAroundPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
 }
 
-// ConvAroundPart does one of the parts that a step of ConvAround is divided
-// into: steps copy an image and convolve it in turn, and each begins when the one
-// before has ended.
-func ConvAroundPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups, cin,
-	cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih,
-	iw, ph, pw, given, pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	around(false, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow,
-		outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph,
-		pw, given, pixel, uh, uw, add, low, high, epilogue)
-}
-
-// ConvAroundPlanes is ConvAround for row-major results: yw is 1. The epilogue's
-// runs are neighbours in a plane, all of channel c.
-func ConvAroundPlanes(y, x, w, bias, scratch []float32, batch, groups, cin, cout, oh, ow, outer,
-	middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw, given,
-	pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		ConvAroundPlanesPart(step, 0, 1, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow,
-			outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw,
-			ph, pw, given, pixel, uh, uw, add, low, high, epilogue)
-	}
-}
-
-// ConvAroundPlanesPart is to ConvAroundPlanes what ConvAroundPart is to ConvAround.
-func ConvAroundPlanesPart(step, part, parts int, y, x, w, bias, scratch []float32, batch, groups,
-	cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh,
-	gw, ih, iw, ph, pw, given, pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	around(true, step, part, parts, y, x, w, bias, scratch, batch, groups, cin, cout, oh, ow, outer,
-		middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh, gw, ih, iw, ph, pw,
-		given, pixel, uh, uw, add, low, high, epilogue)
-}
-
-// around is ConvAroundPart, or ConvAroundPlanesPart: strides alone do not tell
-// which where there is one pixel.
-func around(turned bool, step, part, parts int, y, x, w, bias, scratch []float32, batch, groups,
-	cin, cout, oh, ow, outer, middle, depth, xb, xg, xOuter, xMiddle, xh, xw, yw, yc, planes, gh,
-	gw, ih, iw, ph, pw, given, pixel, uh, uw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	x = x[b*xb:]
-	if step%2 == 0 {
-		for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
-			for p := range planes {
-				to := scratch[(p*gh+r)*gw:][:gw]
-				if from := r - ph; from < 0 || from%uh != 0 || from/uh >= ih {
-					clear(to)
-				} else {
-					spread(to, x[(p*ih+from/uh)*iw:][:given], pw, pixel, uw)
-				}
-			}
+// ConvAroundPart does a piece of a step of ConvAround: steps copy an image and convolve
+// it in turn.
+func ConvAroundPart(d Piece, y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Finish) {
+	b := d.step / 2
+	x = x[b*a.inStrideBatch:]
+	if d.step%2 == 1 {
+		if a.paddedH != 0 {
+			x = scratch
 		}
+		around(d, y, x, w, bias, b, a, f)
 		return
 	}
-	if gh != 0 {
-		x = scratch
+	first, end := d.of(a.paddedH)
+	for r := first; r < end; r++ {
+		for p := range a.planes {
+			to := scratch[(p*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
+			from := r - a.padH
+			if from < 0 || from%a.upsampleH != 0 || from/a.upsampleH >= a.inH {
+				clear(to)
+				continue
+			}
+			line := x[(p*a.inH+from/a.upsampleH)*a.inRow:][:a.copiedRow]
+			spread(to, line, a.padRow, a.pixel, a.upsampleW)
+		}
 	}
-	f := finish{y, add, low, high}
-	taps := outer * middle * depth
-	s := divide(part, parts, cout, oh, ow, planes*oh*xh, groups*cout*taps)
-	t := tile{next: xw, step: yw, outer: outer, xOuter: xOuter, middle: middle, xMiddle: xMiddle,
-		depth: depth}
+}
+
+// around convolves a share of image b, which is x.
+func around(d Piece, y, x, w, bias []float32, b int, a *ConvAroundParams, f *Finish) {
+	cout := a.outChannels
+	taps := a.outerTaps * a.middleTaps * a.innerTaps
+	s := d.divide(cout, a.outH, a.outW, a.planes*a.outH*a.inStrideRow, a.groups*cout*taps)
+	t := tile{next: a.inStrideCol, step: a.outStrideCol, outer: a.outerTaps,
+		xOuter: a.inStrideOuter, middle: a.middleTaps, xMiddle: a.inStrideMiddle,
+		depth: a.innerTaps, low: f.low, high: f.high}
 	var sums [maxRows * panel]float32
-	for g := range groups {
+	for g := range a.groups {
 		wide := (cout + panel - 1) / panel * panel
 		_, last := panelOf(cout, wide-panel)
 		weights := w[g*(wide-panel+last)*taps:]
 		for j := s.panels[0]; j < s.panels[1]; j += panel {
-			columns, width := panelOf(cout, j)
-			t.w, t.bias, t.width = weights[j*taps:], bias[g*wide+j:], width
+			t.columns, t.width = panelOf(cout, j)
+			t.w, t.bias = weights[j*taps:], bias[g*wide+j:]
 			t.follow(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
 			for p := s.rows[0]; p < s.rows[1]; p++ {
 				for q := s.columns[0]; q < s.columns[1]; q += s.length {
-					t.rows = min(s.length, ow-q)
-					t.x = x[g*xg+p*xh+q*xw:]
+					t.rows = min(s.length, a.outW-q)
+					t.x = x[g*a.inStrideGroup+p*a.inStrideRow+q*a.inStrideCol:]
 					channel := g*cout + j
-					o := b*groups*cout*oh*ow + (p*ow+q)*yw + channel*yc
-					if turned {
-						f.turned(&t, &sums, o, channel, columns, yc, epilogue)
-					} else {
-						f.product(&t, o, channel, columns, epilogue)
+					o := b*a.groups*cout*a.outH*a.outW + (p*a.outW+q)*a.outStrideCol +
+						channel*a.outStrideChannel
+					if !a.channelsInner {
+						f.turned(y, &t, &sums, o, channel, a.outStrideChannel)
+						continue
+					}
+					t.y, t.add = f.aim(y, o)
+					product(&t)
+					if f.epilogue != nil {
+						f.call(y, &t, o, channel)
 					}
 				}
 			}
@@ -132,17 +97,15 @@ func spread(to, from []float32, before, pixel, apart int) {
 	}
 }
 
-// turned carries out t like product for results whose columns are yc apart and
-// whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
-	e epilogue) {
-	t.columns = columns
+// turned carries out t, a product, for results whose columns are apart and whose rows
+// are neighbours, by way of sums. The first one is number o of y and of channel c.
+func (f *Finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
-	for j := range columns {
-		at := o + j*yc
-		run := f.y[at:][:t.rows]
+	for j := range t.columns {
+		at := o + j*apart
+		run := y[at:][:t.rows]
 		if f.add != nil {
 			for i, v := range f.add[at:][:len(run)] {
 				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
@@ -152,8 +115,8 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if e != nil {
-			e(run, at, c+j)
+		if f.epilogue != nil {
+			f.epilogue(run, at, c+j)
 		}
 	}
 }

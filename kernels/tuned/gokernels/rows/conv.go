@@ -1,111 +1,104 @@
 package rows
 
-// Conv convolves batch images, xb apart, of cin channels, which lie innermost,
-// into ones of cout channels, oh rows and ow columns. The kernel has kh rows and
-// kw columns of taps, dh and dw apart, and moves by sh and sw; there is no
-// padding. xh and xw are the steps of x over rows and columns. A row of taps is
-// runs runs of run elements, dw·xw apart, that are contiguous in x. The weights
-// are packed: w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that
-// is enough, zero where there is no channel; bias is padded likewise. Results
-// are finished as Linear's are, c being a channel.
-func Conv(y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run, xb,
-	xh, xw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	ConvPart(0, 0, 1, y, x, w, bias, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw, runs, run,
-		xb, xh, xw, add, low, high, epilogue)
+// Conv convolves images whose channels lie innermost, and no padding. A row of taps is
+// runs of elements that are contiguous in x, dilation_w columns apart. The weights are
+// packed: w[ceil(out_channels/32)][kernel_h][kernel_w][in_channels][32], the last panel
+// 16 wide where that is enough, zero where there is no channel; bias is padded likewise.
+func Conv(y, x, w, bias []float32, a *ConvRowsParams, f *Finish) {
+	ConvPart(alone(0), y, x, w, bias, a, f)
 }
 
-// ConvPart does one of the parts that Conv's one step is divided into.
-func ConvPart(_, part, parts int, y, x, w, bias []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-	dh, dw, runs, run, xb, xh, xw int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-	for b := range batch {
-		image(&f, epilogue, &s, b*oh*ow*cout, x[b*xb:], w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
-			dw, runs, run, xh, xw)
+// ConvPart does a piece of Conv's one step.
+func ConvPart(d Piece, y, x, w, bias []float32, a *ConvRowsParams, f *Finish) {
+	for b := range a.batch {
+		image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
 	}
 }
 
-// ConvGather is Conv for images with padding, ph and pw zeros around them, in
-// any layout, fc, fh and fw being the steps of x over channels, rows and
-// columns: each is copied into scratch first. There it has gh rows, xh apart, of
-// which given columns are those of x.
-func ConvGather(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, dw,
-	runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		ConvGatherPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-			dh, dw, runs, run, xb, xh, xw,
-			gh, ih, ph, pw, given, fc, fh, fw, add, low, high, epilogue)
+// ConvGather is Conv for images with padding, in any layout: each is copied into scratch
+// first, channels innermost, its padding around it.
+func ConvGather(y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Finish) {
+	for step := range 2 * a.batch {
+		ConvGatherPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
 }
 
-// ConvGatherPart does one of the parts that a step of ConvGather is divided
-// into: steps copy an image and convolve it in turn, and each begins when the one
-// before has ended.
-func ConvGatherPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow,
-	kh, kw, sh, sw, dh, dw, runs, run, xb, xh, xw,
-	gh, ih, ph, pw, given, fc, fh, fw int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	if step%2 == 1 {
-		f := finish{y, add, low, high}
-		s := divide(part, parts, cout, oh, ow, oh*sh*xh, cout*kh*kw*cin)
-		image(&f, epilogue, &s, b*oh*ow*cout, scratch, w, bias, cin, cout, ow, kh, kw, sh, sw, dh,
-			dw, runs, run, xh, xw)
+// ConvGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
+// it in turn.
+func ConvGatherPart(d Piece, y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Finish) {
+	b := d.step / 2
+	if d.step%2 == 1 {
+		rows := a.rows()
+		image(d, y, scratch, w, bias, b, &rows, f)
 		return
 	}
-	from := x[b*xb:]
-	for r := gh * part / parts; r < gh*(part+1)/parts; r++ {
-		to := scratch[r*xh:][:xh]
-		if r < ph || r-ph >= ih {
+	from := x[b*a.inStrideBatch:]
+	first, end := d.of(a.paddedH)
+	for r := first; r < end; r++ {
+		to := scratch[r*a.inStrideRow:][:a.inStrideRow]
+		if r < a.padH || r-a.padH >= a.inH {
 			clear(to)
 			continue
 		}
-		gather(to, from[(r-ph)*fh:], cin, pw, given, fc, fw)
+		gather(to, from[(r-a.padH)*a.sourceStrideRow:], a)
 	}
 }
 
-// gather copies a row of an image, with pw zeros before it and some after.
-func gather(to, from []float32, cin, pw, given, fc, fw int) {
-	clear(to[:pw*cin])
-	to = to[pw*cin:]
-	clear(to[given*cin:])
-	if fc == 1 {
-		copy(to, from[:given*cin])
+// rows are the parameters of the convolution of a copy.
+func (a *ConvGatherParams) rows() ConvRowsParams {
+	return ConvRowsParams{batch: a.batch, inChannels: a.inChannels, outChannels: a.outChannels,
+		outH: a.outH, outW: a.outW, kernelH: a.kernelH, kernelW: a.kernelW, strideH: a.strideH,
+		strideW: a.strideW, dilationH: a.dilationH, dilationW: a.dilationW, tapRuns: a.tapRuns,
+		runLength: a.runLength, inStrideBatch: a.inStrideBatch, inStrideRow: a.inStrideRow,
+		inStrideCol: a.inStrideCol}
+}
+
+// gather copies a row of an image, with padding before it and some after.
+func gather(to, from []float32, a *ConvGatherParams) {
+	cin, columns, step := a.inChannels, a.copiedW, a.sourceStrideCol
+	clear(to[:a.padW*cin])
+	to = to[a.padW*cin:]
+	clear(to[columns*cin:])
+	if a.sourceStrideChannel == 1 {
+		copy(to, from[:columns*cin])
 		return
 	}
 	for c := range cin {
-		line := from[c*fc:]
-		if fw == 1 {
-			for i, v := range line[:given] {
+		line := from[c*a.sourceStrideChannel:]
+		if step == 1 {
+			for i, v := range line[:columns] {
 				to[i*cin+c] = v
 			}
 			continue
 		}
-		for i := range given {
-			to[i*cin+c] = line[i*fw]
+		for i := range columns {
+			to[i*cin+c] = line[i*step]
 		}
 	}
 }
 
-// image convolves a share of one image into the results from o on.
-func image(f *finish, e epilogue, s *share, o int, x, w, bias []float32, cin, cout, ow, kh, kw, sh,
-	sw, dh, dw, runs, run, xh, xw int) {
-	t := tile{next: sw * xw, step: cout, outer: kh, xOuter: dh * xh, middle: runs, xMiddle: dw * xw,
-		depth: run}
-	taps := kh * kw * cin
+// image convolves a share of image b, which is x.
+func image(d Piece, y, x, w, bias []float32, b int, a *ConvRowsParams, f *Finish) {
+	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
+	taps := a.kernelH * a.kernelW * a.inChannels
+	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
+	t := tile{next: column, step: cout, outer: a.kernelH, xOuter: a.dilationH * a.inStrideRow,
+		middle: a.tapRuns, xMiddle: a.dilationW * a.inStrideCol, depth: a.runLength,
+		low: f.low, high: f.high}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		columns, width := panelOf(cout, j)
-		t.w, t.bias, t.width = w[j*taps:], bias[j:], width
+		t.columns, t.width = panelOf(cout, j)
+		t.w, t.bias = w[j*taps:], bias[j:]
 		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
-				t.rows = min(s.length, ow-q)
-				t.x = x[p*sh*xh+q*sw*xw:]
-				f.product(&t, o+(p*ow+q)*cout+j, j, columns, e)
+				t.rows = min(s.length, a.outW-q)
+				t.x = x[p*row+q*column:]
+				o := ((b*a.outH+p)*a.outW+q)*cout + j
+				t.y, t.add = f.aim(y, o)
+				product(&t)
+				if f.epilogue != nil {
+					f.call(y, &t, o, j)
+				}
 			}
 		}
 	}

@@ -20,31 +20,40 @@ func TestFewAndEdgesParts(t *testing.T) {
 	const deep, wide, ih, iw = 8, 40, 5, 7
 	image, packed, start := draw(r, 2*ih*iw*deep, false), draw(r, 4*deep*48, false),
 		draw(r, 64, false)
+	last := ConvFewParams{batch: 2, inChannels: cin, outChannels: cout, inH: oh, inW: ow,
+		outH: oh, outW: ow, kernelH: 3, kernelW: 3, strideH: 1, strideW: 1, dilationH: 1, padH: 1,
+		padW: 1, inStrideBatch: cin * oh * ow, outStrideChannel: 1, channelsInner: true,
+		paddedH: gh, paddedRow: phase, copiedW: ow, phase: phase}
+	planes := last
+	planes.outStrideChannel, planes.channelsInner = oh*ow, false
+	edgesLast := ConvEdgesParams{batch: 2, groups: 1, outChannels: wide, inH: ih, inW: iw,
+		outH: 2 * ih, outW: 2 * iw, kernelH: 2, kernelW: 2, strideH: 1, strideW: 1, dilationH: 1,
+		dilationW: 1, padH: 1, padW: 1, upsampleH: 2, upsampleW: 2, columnsInMiddle: true,
+		outerTaps: 1, innerTaps: deep, columnTaps: deep, sumTaps: 4 * deep,
+		inStrideBatch: ih * iw * deep, inStrideRow: iw * deep, inStrideCol: deep,
+		inStrideOuter: iw * deep, inStrideMiddle: deep, weightStrideOuter: 4 * deep,
+		weightStrideMiddle: 2 * deep, weightStrideRow: 2 * deep, weightStrideCol: deep,
+		outStrideChannel: 1, outStrideCol: wide, channelsInner: true}
+	edgesPlanes := edgesLast
+	edgesPlanes.outStrideChannel, edgesPlanes.outStrideCol = 4*ih*iw, 1
+	edgesPlanes.channelsInner = false
 	for _, k := range []struct {
 		name    string
 		results int
 		steps   int
-		do      func(step, part, parts int, y, add []float32)
+		do      func(d Piece, y []float32, f *Finish)
 	}{
-		{"few", 2 * cout * oh * ow, 4, func(step, part, parts int, y, add []float32) {
-			ConvFewPart(step, part, parts, y, x, w, bias, scratch, 2, cin, cout, oh, ow, 3, 3, 1, 1,
-				1, cin*oh*ow, oh, ow, 1, 1, ow, gh, phase, phase, add, low, high, nil)
+		{"few", 2 * cout * oh * ow, 4, func(d Piece, y []float32, f *Finish) {
+			ConvFewPart(d, y, x, w, bias, scratch, &last, f)
 		}},
-		{"few, planes", 2 * cout * oh * ow, 4, func(step, part, parts int, y, add []float32) {
-			ConvFewPlanesPart(step, part, parts, y, x, w, bias, scratch, 2, cin, cout, oh, ow, 3, 3,
-				1, 1, 1, cin*oh*ow, oh, ow, 1, 1, ow, gh, phase, phase, oh*ow, add, low, high, nil)
+		{"few, planes", 2 * cout * oh * ow, 4, func(d Piece, y []float32, f *Finish) {
+			ConvFewPart(d, y, x, w, bias, scratch, &planes, f)
 		}},
-		{"edges", 2 * wide * 4 * ih * iw, 1, func(step, part, parts int, y, add []float32) {
-			ConvEdgesPart(step, part, parts, y, image, packed, start, 2, 1, wide, 2*ih, 2*iw, ih,
-				iw, 2, 2, 1, 1, 1, 1, 1, 1, 2, 2, 0, 1, 1, deep, deep, 4*deep,
-				ih*iw*deep, 0, iw*deep, deep, iw*deep, deep, 4*deep, 2*deep, 2*deep, deep, wide, 1,
-				add, low, high, nil)
+		{"edges", 2 * wide * 4 * ih * iw, 1, func(d Piece, y []float32, f *Finish) {
+			ConvEdgesPart(d, y, image, packed, start, &edgesLast, f)
 		}},
-		{"edges, planes", 2 * wide * 4 * ih * iw, 1, func(step, part, parts int, y, add []float32) {
-			ConvEdgesPlanesPart(step, part, parts, y, image, packed, start, 2, 1, wide, 2*ih, 2*iw,
-				ih, iw, 2, 2, 1, 1, 1, 1, 1, 1, 2, 2, 0, 1, 1, deep, deep, 4*deep,
-				ih*iw*deep, 0, iw*deep, deep, iw*deep, deep, 4*deep, 2*deep, 2*deep, deep, 1,
-				4*ih*iw, add, low, high, nil)
+		{"edges, planes", 2 * wide * 4 * ih * iw, 1, func(d Piece, y []float32, f *Finish) {
+			ConvEdgesPart(d, y, image, packed, start, &edgesPlanes, f)
 		}},
 	} {
 		y, add := make([]float32, k.results), draw(r, k.results, false)
@@ -55,7 +64,7 @@ func TestFewAndEdgesParts(t *testing.T) {
 			}
 			for step := range k.steps {
 				for part := parts - 1; part >= 0; part-- {
-					k.do(step, part, parts, y, add)
+					k.do(Piece{step, part, parts}, y, &Finish{add: add, low: low, high: high})
 				}
 			}
 			if parts == 1 {

@@ -7,131 +7,102 @@ const (
 	fewCols     = 48 // of results, at most, of a tile
 )
 
-// ConvFew convolves batch images, xb apart, of cin planes, ih rows and iw columns
-// into ones of cout channels, 8 at most, which lie innermost, oh rows and ow
-// columns. The kernel has kh rows and kw columns of taps; rows of taps are dh
-// apart; it moves by sh and sw. The weights are w[cin][kh][kw][8]; bias has 8
-// elements. Each image is copied into scratch first, with ph rows of zeros above
-// and pw columns of them before it, given of its columns, and zeros around: planes
-// have gh rows, gw apart, in which every sw-th column is in one phase, phase
-// elements after the one before. Results are finished as Linear's are.
-func ConvFew(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh, xb, ih,
-	iw, ph, pw, given, gh, gw, phase int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		ConvFewPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh, sw,
-			dh, xb, ih, iw, ph, pw, given, gh, gw, phase, add, low, high, epilogue)
+// ConvFew convolves images of planes into few channels, 8 at most. Each image is copied
+// into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
+// is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
+// elements. The scratch holds the planes.
+func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Finish) {
+	for step := range 2 * a.batch {
+		ConvFewPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
 }
 
-// ConvFewPart does one of the parts that a step of ConvFew is divided into: steps
-// copy an image and convolve it in turn, and each begins when the one before has
-// ended.
-func ConvFewPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh, ow, kh,
-	kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	if step%2 == 0 {
-		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given,
-			gh, gw, phase)
+// ConvFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
+// turn.
+func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f *Finish) {
+	b := d.step / 2
+	if d.step%2 == 0 {
+		phases(d, scratch, x[b*a.inStrideBatch:], a)
 		return
 	}
-	f := finish{y, add, low, high}
-	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw,
-		phases: sw, phase: phase, channels: cout}
+	t := few{w: w, bias: bias, planes: a.inChannels, plane: a.paddedH * a.paddedRow,
+		rows: a.kernelH, row: a.dilationH * a.paddedRow, taps: a.kernelW, phases: a.strideW,
+		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
+		high: f.high}
+	if a.channelsInner {
+		fewTurned(d, t, y, scratch, b, a, f)
+		return
+	}
+	length := fewLength(a.outW)
+	first, end := d.of(a.outH)
+	for p := first; p < end; p++ {
+		for q := 0; q < a.outW; q += length {
+			t.columns = min(length, a.outW-q)
+			t.x = scratch[p*a.strideH*a.paddedRow+q:]
+			o := b*a.outChannels*t.step + p*a.outW + q
+			t.y, t.add = f.aim(y, o)
+			t.run()
+			if f.epilogue != nil {
+				for c := range a.outChannels {
+					at := o + c*t.step
+					f.epilogue(y[at:at+t.columns], at, c)
+				}
+			}
+		}
+	}
+}
+
+// fewTurned computes results whose channels lie innermost, by way of sums.
+func fewTurned(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams, f *Finish) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
-	across := turn{sums: sums[:], channels: cout, low: low, high: high}
-	length := fewLength(ow)
-	for p := oh * part / parts; p < oh*(part+1)/parts; p++ {
-		for q := 0; q < ow; q += length {
-			t.columns = min(length, ow-q)
-			t.x = scratch[p*sh*gw+q:]
+	across := turn{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
+	length := fewLength(a.outW)
+	first, end := d.of(a.outH)
+	for p := first; p < end; p++ {
+		for q := 0; q < a.outW; q += length {
+			t.columns = min(length, a.outW-q)
+			t.x = scratch[p*a.strideH*a.paddedRow+q:]
 			t.run()
-			o := ((b*oh+p)*ow + q) * cout
-			across.columns, across.y = t.columns, f.y[o:]
-			if add != nil {
-				across.add = add[o:]
-			}
+			o := ((b*a.outH+p)*a.outW + q) * a.outChannels
+			across.columns = t.columns
+			across.y, across.add = f.aim(y, o)
 			across.run()
-			if epilogue != nil {
+			if f.epilogue != nil {
 				for i := range t.columns {
-					at := o + i*cout
-					epilogue(y[at:at+cout], at, 0)
+					at := o + i*a.outChannels
+					f.epilogue(y[at:at+a.outChannels], at, 0)
 				}
 			}
 		}
 	}
 }
 
-// ConvFewPlanes is ConvFew for row-major results, whose channels are yc apart. The
-// epilogue's runs are neighbours in a plane, all of channel c.
-func ConvFewPlanes(y, x, w, bias, scratch []float32, batch, cin, cout, oh, ow, kh, kw, sh, sw, dh,
-	xb, ih, iw, ph, pw, given, gh, gw, phase, yc int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	for step := range 2 * batch {
-		ConvFewPlanesPart(step, 0, 1, y, x, w, bias, scratch, batch, cin, cout, oh, ow, kh, kw, sh,
-			sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc, add, low, high, epilogue)
-	}
-}
-
-// ConvFewPlanesPart is to ConvFewPlanes what ConvFewPart is to ConvFew.
-func ConvFewPlanesPart(step, part, parts int, y, x, w, bias, scratch []float32, _, cin, cout, oh,
-	ow, kh, kw, sh, sw, dh, xb, ih, iw, ph, pw, given, gh, gw, phase, yc int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	b := step / 2
-	if step%2 == 0 {
-		phases(scratch, x[b*xb:], gh*part/parts, gh*(part+1)/parts, cin, sw, ih, iw, ph, pw, given,
-			gh, gw, phase)
-		return
-	}
-	t := few{w: w, bias: bias, planes: cin, plane: gh * gw, rows: kh, row: dh * gw, taps: kw,
-		phases: sw, phase: phase,
-		channels: cout, step: yc, low: low, high: high}
-	length := fewLength(ow)
-	for p := oh * part / parts; p < oh*(part+1)/parts; p++ {
-		for q := 0; q < ow; q += length {
-			t.columns = min(length, ow-q)
-			t.x = scratch[p*sh*gw+q:]
-			o := b*cout*yc + p*ow + q
-			t.y = y[o:]
-			if add != nil {
-				t.add = add[o:]
-			}
-			t.run()
-			if epilogue != nil {
-				for c := range cout {
-					at := o + c*yc
-					epilogue(y[at:at+t.columns], at, c)
-				}
-			}
-		}
-	}
-}
-
-// phases copies rows first to last-1 of an image's planes as ConvFew says.
-func phases(to, from []float32, first, last, cin, sw, ih, iw, ph, pw, given, gh, gw, phase int) {
+// phases copies a piece's rows of an image's planes as ConvFew says.
+func phases(d Piece, to, from []float32, a *ConvFewParams) {
+	by, pad, phase, columns := a.strideW, a.padW, a.phase, a.copiedW
 	// Where the first elements of a row begin.
-	begin, second := pw%sw*phase+pw/sw, (1+pw)%sw*phase+(1+pw)/sw
-	for c := range cin {
-		for r := first; r < last; r++ {
-			row := to[(c*gh+r)*gw:][:gw]
+	begin, second := pad%by*phase+pad/by, (1+pad)%by*phase+(1+pad)/by
+	first, end := d.of(a.paddedH)
+	for c := range a.inChannels {
+		for r := first; r < end; r++ {
+			row := to[(c*a.paddedH+r)*a.paddedRow:][:a.paddedRow]
 			clear(row)
-			if r < ph || r-ph >= ih || given == 0 {
+			if r < a.padH || r-a.padH >= a.inH || columns == 0 {
 				continue
 			}
-			line := from[(c*ih+r-ph)*iw:][:given]
-			switch sw {
+			line := from[(c*a.inH+r-a.padH)*a.inW:][:columns]
+			switch by {
 			case 1:
 				copy(row[begin:], line)
 			case 2:
 				unzip(row[begin:], row[second:], line)
 			default:
-				for f := range min(sw, given) {
-					part := row[(f+pw)%sw*phase+(f+pw)/sw:]
-					for i := f; i < given; i += sw {
-						part[i/sw] = line[i]
+				for f := range min(by, columns) {
+					part := row[(f+pad)%by*phase+(f+pad)/by:]
+					for i := f; i < columns; i += by {
+						part[i/by] = line[i]
 					}
 				}
 			}

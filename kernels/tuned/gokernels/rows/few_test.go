@@ -176,18 +176,25 @@ func BenchmarkFew(b *testing.B) {
 		x, w, bias := draw(r, cin*in*in, false), draw(r, cin*taps*taps*panel, false),
 			draw(r, panel, false)
 		y, scratch := make([]float32, cout*out*out), make([]float32, cin*reach*max(gw, reach))
+		few := ConvFewParams{batch: 1, inChannels: cin, outChannels: cout, inH: in, inW: in,
+			outH: out, outW: out, kernelH: taps, kernelW: taps, strideH: by, strideW: by,
+			dilationH: 1, padH: pad, padW: pad, inStrideBatch: len(x), outStrideChannel: 1,
+			channelsInner: true, paddedH: reach, paddedRow: gw, copiedW: given, phase: phase}
+		around := ConvAroundParams{batch: 1, groups: 1, outChannels: cout, outH: out, outW: out,
+			outerTaps: cin, middleTaps: taps, innerTaps: taps, inStrideBatch: len(x),
+			inStrideOuter: reach * reach, inStrideMiddle: reach, inStrideRow: by * reach,
+			inStrideCol: by, outStrideChannel: 1, outStrideCol: cout, channelsInner: true,
+			planes: cin, inH: in, inRow: in, padH: pad, padRow: pad, paddedH: reach,
+			paddedRow: reach, copiedRow: given, pixel: 1, upsampleH: 1, upsampleW: 1}
 		for name, f := range map[string]func(){
 			"few": func() {
-				ConvFew(y, x, w, bias, scratch, 1, cin, cout, out, out, taps, taps, by, by, 1,
-					len(x), in, in, pad, pad, given, reach, gw, phase, nil, 0, 6, nil)
+				ConvFew(y, x, w, bias, scratch, &few, &Finish{high: 6})
 			},
 			"few copied": func() {
-				phases(scratch, x, 0, reach, cin, by, in, in, pad, pad, given, reach, gw, phase)
+				phases(alone(0), scratch, x, &few)
 			},
 			"around": func() {
-				ConvAround(y, x, w, bias, scratch, 1, 1, cin, cout, out, out, cin, taps, taps,
-					len(x), 0, reach*reach, reach, by*reach, by, cout, 1, cin, reach, reach, in, in,
-					pad, pad, given, 1, 1, 1, nil, 0, 6, nil)
+				ConvAround(y, x, w, bias, scratch, &around, &Finish{high: 6})
 			},
 		} {
 			b.Run(fmt.Sprintf("%dx%dx%d/%s", cin, out, cout, name), func(b *testing.B) {

@@ -1,40 +1,45 @@
 package rows
 
-// finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
-// on runs of them. It is no field: what f has goes to tiles, which for the
-// compiler is anywhere, and a function that went there would be allocated.
-type finish struct {
-	y, add    []float32
+import "math"
+
+// Finish is what becomes of sums before they are results. What add has, which is laid out
+// as the results, is added to them if it is not nil; they are bounded by low and high,
+// those that are no numbers staying so; then the epilogue, if it is not nil, is called
+// on runs of them.
+type Finish struct {
+	add       []float32
 	low, high float32
+	epilogue  Epilogue
 }
 
-// epilogue is called on runs of results: o is the position of run[0] in y and c
-// its channel, that of run[i] is c+i.
-type epilogue = func(run []float32, o, c int)
+// Epilogue is called on runs of results: o is the position of run[0] in y and c its
+// channel. The channel of run[i] is c+i where channels lie innermost, else c.
+type Epilogue = func(run []float32, o, c int)
 
-// product carries out t, a product whose first result is number o of y and of
-// channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	t.columns = columns
-	f.aim(t, o)
-	product(t)
-	if e != nil {
-		f.call(t, o, c, columns, e)
-	}
+// NewFinish returns a Finish for packages that run programs.
+func NewFinish(add []float32, low, high float32, epilogue Epilogue) Finish {
+	return Finish{add, low, high, epilogue}
 }
 
-// aim lets t store its results in y from o on.
-func (f *finish) aim(t *tile, o int) {
-	t.y, t.add, t.low, t.high = f.y[o:], nil, f.low, f.high
+// unbounded leaves sums as they are, but for the epilogue.
+func unbounded(e Epilogue) Finish {
+	return Finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), epilogue: e}
+}
+
+// aim returns where results from number o on are stored, and what is added to them. A
+// tile is given them as a variable, not by way of a pointer: what is stored so counts as
+// being anywhere for the compiler, and it would allocate epilogues.
+func (f *Finish) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
-		t.add = f.add[o:]
+		add = f.add[o:]
 	}
+	return y[o:], add
 }
 
-// call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
+// call calls the epilogue on the results of t, a product whose first one is number o of
+// y and of channel c.
+func (f *Finish) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }

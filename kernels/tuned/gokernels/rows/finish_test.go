@@ -30,15 +30,16 @@ func TestFinish(t *testing.T) {
 		}
 		y := make([]float32, rows*n)
 		seen := make([]int, rows*n)
-		Linear(y, x, w, bias, rows, n, k, add, -3, 7, func(run []float32, o, c int) {
-			for i := range run {
-				seen[o+i]++
-				if &run[i] != &y[o+i] || (o+i)%n != c+i {
-					t.Fatalf("n %d: the run at %d, channel %d is elsewhere", n, o, c)
+		Linear(y, x, w, bias, &LinearParams{m: rows, n: n, k: k}, &Finish{add: add, low: -3,
+			high: 7, epilogue: func(run []float32, o, c int) {
+				for i := range run {
+					seen[o+i]++
+					if &run[i] != &y[o+i] || (o+i)%n != c+i {
+						t.Fatalf("n %d: the run at %d, channel %d is elsewhere", n, o, c)
+					}
+					run[i] *= 2
 				}
-				run[i] *= 2
-			}
-		})
+			}})
 		for i := range rows {
 			for j := range n {
 				sum := bias[j] + add[i*n+j]
@@ -54,6 +55,15 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// depthwiseOf are the parameters of a depthwise convolution of one image, as high as wide
+// and padded by half of its taps.
+func depthwiseOf(channels, lanes, in, out, taps, by int) DepthwiseRowsParams {
+	return DepthwiseRowsParams{batch: 1, channels: channels, lanes: lanes, inH: in, inW: in,
+		outH: out, outW: out, kernelH: taps, kernelW: taps, strideH: by, strideW: by,
+		dilationH: 1, dilationW: 1, padH: taps / 2, padW: taps / 2,
+		inStrideBatch: in * in * channels, inStrideRow: in * channels, inStrideCol: channels}
+}
+
 // TestInPlace adds to results what is in their place, for channels some of which
 // are computed twice.
 func TestInPlace(t *testing.T) {
@@ -63,10 +73,9 @@ func TestInPlace(t *testing.T) {
 		x, w, bias := draw(r, 9*9*n, true), draw(r, 9*n, true), draw(r, n, true)
 		plain, y := make([]float32, 9*9*n), draw(r, 9*9*n, true)
 		before := append([]float32{}, y...)
-		Depthwise(plain, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, nil,
-			low, high, nil)
-		Depthwise(y, x, w, bias, 1, n, n, 9, 9, 9, 9, 3, 3, 1, 1, 1, 1, 1, 1, 81*n, 9*n, n, y,
-			low, high, nil)
+		a := depthwiseOf(n, n, 9, 9, 3, 1)
+		Depthwise(plain, x, w, bias, &a, &Finish{low: low, high: high})
+		Depthwise(y, x, w, bias, &a, &Finish{add: y, low: low, high: high})
 		for i, v := range before {
 			if y[i] != plain[i]+v {
 				t.Fatalf("%d channels: result %d is %g, want %g", n, i, y[i], plain[i]+v)

@@ -1,62 +1,62 @@
 package rows
 
-// Matmul computes y[b][i][j] = sum of x[b·xb + i·xm + l·xk]·w[b·wb + l·wk + j·wn]
-// over l < k for all b < batch, i < m, j < n; y is dense. The scratch holds k by
-// 44 elements for each part: a panel of w, and a tile's rows of x if they are not contiguous.
-// Results are finished as Linear's are.
-func Matmul(y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb, wk, wn int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	MatmulPart(0, 0, 1, y, x, w, scratch, batch, m, n, k, xb, xm, xk, wb, wk, wn, add, low,
-		high, epilogue)
+// Matmul computes the products of pairs of matrices, both given by strides; y is dense.
+// The scratch holds k by 44 elements for each part: a panel of w, and a tile's rows of x
+// if they are not contiguous. The channel of a result is its column.
+func Matmul(y, x, w, scratch []float32, a *MatmulParams, f *Finish) {
+	MatmulPart(alone(0), y, x, w, scratch, a, f)
 }
 
-// MatmulPart does one of the parts that Matmul's one step is divided into. Each has
-// its share of the scratch; if that is for fewer parts, there is nothing left for the
-// others to do.
-func MatmulPart(_, part, parts int, y, x, w, scratch []float32, batch, m, n, k, xb, xm, xk, wb,
-	wk, wn int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
+// MatmulPart does a piece of Matmul's one step. Each part has its share of the scratch; if
+// that is for fewer parts, there is nothing left for the others to do.
+func MatmulPart(d Piece, y, x, w, scratch []float32, a *MatmulParams, f *Finish) {
+	m, n, k := a.m, a.n, a.k
 	room := k * (panel + maxRows)
 	if k > 0 {
-		parts = min(parts, len(scratch)/room)
+		d.parts = min(d.parts, len(scratch)/room)
 	}
-	if part >= parts {
+	if d.part >= d.parts {
 		return
 	}
-	f := finish{y, add, low, high}
 	var zero [panel]float32
-	t := tile{bias: zero[:], next: xm, step: n, outer: 1, middle: 1, depth: k}
-	scratch = scratch[part*room:][:room]
+	t := tile{bias: zero[:], next: a.inStrideM, step: n, outer: 1, middle: 1, depth: k,
+		low: f.low, high: f.high}
+	scratch = scratch[d.part*room:][:room]
 	packed, lines := scratch[:panel*k], scratch[panel*k:]
 	t.w = packed
-	if xk != 1 {
+	if a.inStrideK != 1 {
 		t.x, t.next = lines, k
 	}
 	// panels if they are even: parts that share rows pack all
-	s := divide(part, parts, batch*((n+panel-1)/panel)*panel, 1, m, 0, 0)
+	s := d.divide(a.batch*((n+panel-1)/panel)*panel, 1, m, 0, 0)
 	for u := s.panels[0]; u < s.panels[1]; u += panel {
 		across := (n + panel - 1) / panel * panel
 		b, j := u/across, u%across
-		columns, width := panelOf(n, j)
-		t.width = width
+		t.columns, t.width = panelOf(n, j)
 		if k > 0 {
-			pack(packed, w[b*wb+j*wn:], k, columns, width, wk, wn)
+			from := w[b*a.weightStrideBatch+j*a.weightStrideN:]
+			pack(packed, from, k, t.columns, t.width, a.weightStrideK, a.weightStrideN)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			switch {
 			case k == 0:
-			case xk == 1:
-				t.x = x[b*xb+i*xm:]
+			case a.inStrideK == 1:
+				t.x = x[b*a.inStrideBatch+i*a.inStrideM:]
 			default:
 				for r := range t.rows {
-					line := x[b*xb+(i+r)*xm:]
+					line := x[b*a.inStrideBatch+(i+r)*a.inStrideM:]
 					for l := range k {
-						lines[r*k+l] = line[l*xk]
+						lines[r*k+l] = line[l*a.inStrideK]
 					}
 				}
 			}
-			f.product(&t, (b*m+i)*n+j, j, columns, epilogue)
+			o := (b*m+i)*n + j
+			t.y, t.add = f.aim(y, o)
+			product(&t)
+			if f.epilogue != nil {
+				f.call(y, &t, o, j)
+			}
 		}
 	}
 }

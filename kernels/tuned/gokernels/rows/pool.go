@@ -2,100 +2,91 @@ package rows
 
 import "math"
 
-// MaxPool takes the largest of every window of batch images of so many channels,
-// which lie innermost, ih rows and iw columns, into images of oh rows and ow
-// columns; what is no number is larger than all. The window has kh rows and kw
-// columns, dh and dw apart, and moves by sh and sw; the image begins after ph
-// and pw elements that do not count, and there are some behind it. The epilogue,
-// if not nil, is called on the channels of each result: o is the position of
-// run[0] in y and c its channel.
-func MaxPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph, pw int,
-	epilogue func(run []float32, o, c int)) {
-	MaxPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw, ph,
-		pw, epilogue)
+// MaxPool takes the largest of every window of images, whose padding does not count; what
+// is no number is larger than all. If channels do not lie innermost, planes are each on
+// their own: runs for the epilogue are rows of them, and each part needs scratch for a
+// row of the image.
+func MaxPool(y, x, scratch []float32, a *PoolParams, epilogue Epilogue) {
+	MaxPoolPart(alone(0), y, x, scratch, a, epilogue)
 }
 
-// MaxPoolPart does one of the parts that MaxPool's one step is divided into.
-func MaxPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh,
-	sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	pool(part, parts, y, x, batch, channels, maxima, 0, axis{ih, oh, kh, sh, dh, ph},
-		axis{iw, ow, kw, sw, dw, pw}, epilogue)
+// MaxPoolPart does a piece of MaxPool's one step.
+func MaxPoolPart(d Piece, y, x, scratch []float32, a *PoolParams, epilogue Epilogue) {
+	if a.channelsInner {
+		pool(d, y, x, maxima, a, epilogue)
+		return
+	}
+	maxPlanes(d, y, x, scratch, a, epilogue)
 }
 
-// AvgPool is MaxPool for means, of taps that are neighbours. Sums are divided by
-// divisor; if it is 0, by how many elements a window sees; if it is negative, by
-// how many with the padding, which is as wide behind the image as before it.
-func AvgPool(y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw, divisor int,
-	epilogue func(run []float32, o, c int)) {
-	AvgPoolPart(0, 0, 1, y, x, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, ph, pw,
-		divisor, epilogue)
+// AvgPool is MaxPool for means, of taps that are neighbours, and for channels that lie
+// innermost. Padding is as wide behind the image as before it.
+func AvgPool(y, x []float32, a *PoolParams, epilogue Epilogue) {
+	AvgPoolPart(alone(0), y, x, a, epilogue)
 }
 
-// AvgPoolPart does one of the parts that AvgPool's one step is divided into.
-func AvgPoolPart(_, part, parts int, y, x []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh,
-	sw, ph, pw, divisor int, epilogue func(run []float32, o, c int)) {
+// AvgPoolPart does a piece of AvgPool's one step.
+func AvgPoolPart(d Piece, y, x []float32, a *PoolParams, epilogue Epilogue) {
 	kind := means
 	switch {
-	case divisor > 0:
+	case a.divisor > 0:
 		kind = dividedMeans
-	case divisor < 0:
+	case a.divisor < 0:
 		kind = paddedMeans
 	}
-	pool(part, parts, y, x, batch, channels, kind, divisor, axis{ih, oh, kh, sh, 1, ph},
-		axis{iw, ow, kw, sw, 1, pw}, epilogue)
+	pool(d, y, x, kind, a, epilogue)
 }
 
-// pool computes one of so many parts of all rows.
-func pool(part, parts int, y, x []float32, batch, channels int, k kind, divisor int, rows,
-	cols axis, e epilogue) {
-	f := finish{y, nil, float32(math.Inf(-1)), float32(math.Inf(1))}
-	s := slide{rows, cols, channels, channels, rows.in * cols.in * channels, cols.in * channels,
-		channels, k, divisor, 1}
+// pool computes a piece of all rows.
+func pool(d Piece, y, x []float32, k kind, a *PoolParams, e Epilogue) {
+	f := unbounded(e)
+	s := slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
+		a.inW * a.channels, a.channels, k, a.divisor, 1}
 	var ones, zero [panel]float32
 	for i := range ones {
 		ones[i] = 1
 	}
-	for b := range batch {
-		s.run(&f, e, x, ones[:], zero[:], b, rows.out*part/parts, rows.out*(part+1)/parts)
+	first, end := d.of(a.outH)
+	for b := range a.batch {
+		s.run(y, x, ones[:], zero[:], lines{b, first, end}, &f)
 	}
 }
 
-// MaxPoolPlanes is MaxPool for row-major images: of planes, each on its own. The
-// scratch holds a row. The epilogue's runs are rows of planes, of channel c.
-func MaxPoolPlanes(y, x, scratch []float32, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh, dw,
-	ph, pw int, epilogue func(run []float32, o, c int)) {
-	MaxPoolPlanesPart(0, 0, 1, y, x, scratch, batch, channels, ih, iw, oh, ow, kh, kw, sh, sw, dh,
-		dw, ph, pw, epilogue)
+func (a *PoolParams) rows() axis {
+	return axis{a.inH, a.outH, a.kernelH, a.strideH, a.dilationH, a.padH}
 }
 
-// MaxPoolPlanesPart does one of the parts that MaxPoolPlanes' one step is divided
-// into. Each has its share of the scratch; if that is for fewer parts, there is
-// nothing left for the others to do.
-func MaxPoolPlanesPart(_, part, parts int, y, x, scratch []float32, batch, channels, ih, iw, oh, ow,
-	kh, kw, sh, sw, dh, dw, ph, pw int, epilogue func(run []float32, o, c int)) {
-	parts = min(parts, len(scratch)/max(iw, 1))
-	if part >= parts {
+func (a *PoolParams) columns() axis {
+	return axis{a.inW, a.outW, a.kernelW, a.strideW, a.dilationW, a.padW}
+}
+
+// maxPlanes is MaxPoolPart for row-major images. Each part has its share of the scratch;
+// if that is for fewer parts, there is nothing left for the others to do.
+func maxPlanes(d Piece, y, x, scratch []float32, a *PoolParams, epilogue Epilogue) {
+	d.parts = min(d.parts, len(scratch)/max(a.inW, 1))
+	if d.part >= d.parts {
 		return
 	}
-	scratch = scratch[part*iw:][:iw]
+	scratch = scratch[d.part*a.inW:][:a.inW]
 	low := float32(math.Inf(-1))
-	rows, cols := axis{ih, oh, kh, sh, dh, ph}, axis{iw, ow, kw, sw, dw, pw}
-	t := tile{y: scratch, rows: 1, middle: 1, xOuter: dh * iw, width: iw, low: low, high: -low}
-	all := batch * channels * oh
-	for u := all * part / parts; u < all*(part+1)/parts; u++ {
-		plane, p := u/oh, u%oh
+	rows, cols := a.rows(), a.columns()
+	t := tile{y: scratch, rows: 1, middle: 1, xOuter: a.dilationH * a.inW, width: a.inW,
+		low: low, high: -low}
+	first, end := d.of(a.batch * a.channels * a.outH)
+	for u := first; u < end; u++ {
+		plane, p := u/a.outH, u%a.outH
 		// The largest of what each column has, then of neighbouring columns.
-		s := rows.from(p, oh)
+		s := rows.from(p, a.outH)
 		t.outer, t.x = s.count, nil
 		if s.count > 0 {
-			t.x = x[(plane*ih+p*sh-ph+s.first*dh)*iw:]
+			t.x = x[(plane*a.inH+p*a.strideH-a.padH+s.first*a.dilationH)*a.inW:]
 		}
 		t.above()
-		o := (plane*oh + p) * ow
-		run := y[o : o+ow]
+		o := (plane*a.outH + p) * a.outW
+		run := y[o : o+a.outW]
 		cols.largest(run, scratch)
 		if epilogue != nil {
-			epilogue(run, o, plane%channels)
+			epilogue(run, o, plane%a.channels)
 		}
 	}
 }

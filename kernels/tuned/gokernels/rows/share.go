@@ -1,5 +1,20 @@
 package rows
 
+// Piece is what one of those does that share a call: one of so many parts of a step.
+// Each step begins when the one before has ended.
+type Piece struct{ step, part, parts int }
+
+// NewPiece returns a Piece for packages that run programs.
+func NewPiece(step, part, parts int) Piece { return Piece{step, part, parts} }
+
+// alone is all of a step.
+func alone(step int) Piece { return Piece{step, 0, 1} }
+
+// of returns which of n units a piece has: from the first up to before the second.
+func (d Piece) of(n int) (first, end int) {
+	return n * d.part / d.parts, n * (d.part + 1) / d.parts
+}
+
 // share is what of an image's results a part computes: channels, rows and
 // columns from the first up to before the second. Parts consist of whole tiles,
 // length columns long, so that results are the same in any number of parts.
@@ -8,11 +23,12 @@ type share struct {
 	length                int
 }
 
-// divide returns the share of one of parts parts of the results of cout
-// channels, oh rows and ow columns. Parts that share panels read all of the image, x
+// divide returns a piece's share of the results of cout channels, oh rows and ow
+// columns. Parts that share panels read all of the image, x
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
-func divide(part, parts, cout, oh, ow, x, w int) share {
+func (d Piece) divide(cout, oh, ow, x, w int) share {
+	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
 		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)

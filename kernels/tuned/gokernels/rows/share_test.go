@@ -18,39 +18,46 @@ func TestParts(t *testing.T) {
 		x, y := draw(r, 2*size*size*c, false), make([]float32, 2*size*size*c)
 		w, bias := draw(r, 9*c*(c+panel), false), draw(r, c+panel, false)
 		add, scratch := draw(r, len(y), false), make([]float32, (size+2)*(size+2)*c)
+		f := Finish{add: add, low: low, high: high}
+		point := ConvRowsParams{batch: 2, inChannels: c, outChannels: c, outH: size, outW: size,
+			kernelH: 1, kernelW: 1, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1,
+			tapRuns: 1, runLength: c, inStrideBatch: size * size * c, inStrideRow: size * c,
+			inStrideCol: c}
+		gathered := gatherOf(2, c, size)
+		depthwise := depthwiseOf(c, c, size, size, 3, 1)
+		depthwise.batch = 2
+		pool := PoolParams{batch: 2, channels: c, inH: size, inW: size, outH: size, outW: size,
+			kernelH: 3, kernelW: 3, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, padH: 1,
+			padW: 1, channelsInner: true}
+		planes := pool
+		planes.channelsInner = false
+		matmul := MatmulParams{batch: 2, m: c, n: size * size, k: size, inStrideBatch: c * size,
+			inStrideM: 1, inStrideK: c, weightStrideBatch: size * size * size,
+			weightStrideK: size * size, weightStrideN: 1}
 		for name, kernel := range map[string]struct {
 			steps int
-			do    func(step, part, parts int)
+			do    func(d Piece)
 		}{
-			"Conv": {1, func(step, part, parts int) {
-				ConvPart(step, part, parts, y, x, w, bias, 2, c, c, size, size, 1, 1, 1, 1, 1, 1, 1,
-					c, size*size*c, size*c, c, add, low, high, nil)
+			"Conv": {1, func(d Piece) {
+				ConvPart(d, y, x, w, bias, &point, &f)
 			}},
-			"ConvGather": {4, func(step, part, parts int) {
-				ConvGatherPart(step, part, parts, y, x, w, bias, scratch, 2, c, c, size, size, 3, 3,
-					1, 1, 1, 1, 1, 3*c, size*size*c, (size+2)*c, c,
-					size+2, size, 1, 1, size, 1, size*c, c, add, low, high, nil)
+			"ConvGather": {4, func(d Piece) {
+				ConvGatherPart(d, y, x, w, bias, scratch, &gathered, &f)
 			}},
-			"Depthwise": {1, func(step, part, parts int) {
-				DepthwisePart(step, part, parts, y, x, w, bias, 2, c, c, size, size, size, size, 3,
-					3, 1, 1, 1, 1, 1, 1, size*size*c, size*c, c, add, low, high, nil)
+			"Depthwise": {1, func(d Piece) {
+				DepthwisePart(d, y, x, w, bias, &depthwise, &f)
 			}},
-			"MaxPool": {1, func(step, part, parts int) {
-				MaxPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1, 1,
-					1, 1, 1, nil)
+			"MaxPool": {1, func(d Piece) {
+				MaxPoolPart(d, y, x, nil, &pool, nil)
 			}},
-			"MaxPoolPlanes": {1, func(step, part, parts int) {
-				MaxPoolPlanesPart(step, part, parts, y, x, scratch[:max(5, size)*size], 2, c, size,
-					size, size, size, 3, 3, 1, 1, 1, 1, 1, 1, nil)
+			"MaxPool of planes": {1, func(d Piece) {
+				MaxPoolPart(d, y, x, scratch[:max(5, size)*size], &planes, nil)
 			}},
-			"Matmul": {1, func(step, part, parts int) {
-				MatmulPart(step, part, parts, y, x, w, make([]float32, 5*size*(panel+maxRows)), 2,
-					c, size*size, size, c*size, 1, c, size*size*size, size*size, 1, add,
-					low, high, nil)
+			"Matmul": {1, func(d Piece) {
+				MatmulPart(d, y, x, w, make([]float32, 5*size*(panel+maxRows)), &matmul, &f)
 			}},
-			"AvgPool": {1, func(step, part, parts int) {
-				AvgPoolPart(step, part, parts, y, x, 2, c, size, size, size, size, 3, 3, 1, 1,
-					1, 1, 0, nil)
+			"AvgPool": {1, func(d Piece) {
+				AvgPoolPart(d, y, x, &pool, nil)
 			}},
 		} {
 			var want []float32
@@ -60,7 +67,7 @@ func TestParts(t *testing.T) {
 				}
 				for step := range kernel.steps {
 					for part := parts - 1; part >= 0; part-- {
-						kernel.do(step, part, parts)
+						kernel.do(Piece{step, part, parts})
 					}
 				}
 				if parts == 1 {
@@ -78,6 +85,17 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// gatherOf are the parameters of a convolution of images, as high as wide, with 3x3 taps
+// and a row of padding all around them.
+func gatherOf(batch, channels, size int) ConvGatherParams {
+	c := channels
+	return ConvGatherParams{batch: batch, inChannels: c, outChannels: c, outH: size, outW: size,
+		kernelH: 3, kernelW: 3, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1, tapRuns: 1,
+		runLength: 3 * c, inStrideBatch: size * size * c, inStrideRow: (size + 2) * c,
+		inStrideCol: c, inH: size, padH: 1, padW: 1, paddedH: size + 2, copiedW: size,
+		sourceStrideChannel: 1, sourceStrideRow: size * c, sourceStrideCol: c}
+}
+
 // TestWinogradParts does the same for Winograd, and compares with the whole in smaller
 // blocks.
 func TestWinogradParts(t *testing.T) {
@@ -90,16 +108,19 @@ func TestWinogradParts(t *testing.T) {
 		across := (iw + side - 3) / (side - 2)
 		tiles := across * ((ih + side - 3) / (side - 2))
 		scratch := make([]float32, side*side*24*(c+panel))
-		Winograd(y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih, iw, 1, 1, across, tiles, 12,
-			add, low, high, nil)
+		a := WinogradParams{batch: 2, inChannels: c, outChannels: cout, inH: ih, inW: iw,
+			outH: ih, outW: iw, padH: 1, padW: 1, tileSide: side, tilesAcross: across,
+			tiles: tiles, block: 12}
+		f := Finish{add: add, low: low, high: high}
+		Winograd(y, x, w, bias, scratch, &a, &f)
+		a.block = 24
 		want := slices.Clone(y)
 		for _, parts := range []int{1, 2, 3, 5, 64} {
 			for i := range y {
 				y[i] = float32(math.NaN())
 			}
 			for part := parts - 1; part >= 0; part-- {
-				WinogradPart(0, part, parts, y, x, w, bias, scratch, 2, side, c, cout, ih, iw, ih,
-					iw, 1, 1, across, tiles, 24, add, low, high, nil)
+				WinogradPart(Piece{0, part, parts}, y, x, w, bias, scratch, &a, &f)
 			}
 			for i, v := range y {
 				if math.Float32bits(v) != math.Float32bits(want[i]) || v != v {
@@ -128,7 +149,7 @@ func TestDivide(t *testing.T) {
 		{4, 320, 1, 5 * tileRows, 1000, 2000, "panels"}, // neither is, and there are more of them
 		{4, 32, 1, 3 * tileRows, 1000, 2000, "columns"}, // fewer
 	} {
-		s := divide(c.parts-1, c.parts, c.cout, c.oh, c.ow, c.x, c.w)
+		s := Piece{0, c.parts - 1, c.parts}.divide(c.cout, c.oh, c.ow, c.x, c.w)
 		got := "nothing"
 		switch {
 		case s.panels[0] > 0:

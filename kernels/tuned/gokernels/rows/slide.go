@@ -59,28 +59,37 @@ const (
 	dividedMeans // sums divided by a given number
 )
 
-// run computes rows first to last-1 of the results of image b, which lie in y
-// from the beginning of all images.
-func (s *slide) run(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+// lines are rows of the results of an image: from the first up to before end.
+type lines struct{ image, first, end int }
+
+// run computes rows of results, which lie in y from the beginning of all images.
+func (s *slide) run(y, x, w, bias []float32, of lines, f *Finish) {
 	if s.sweeps() {
-		s.sweep(f, e, x, w, bias, b, first, last)
+		s.sweep(y, x, w, bias, of, f)
 		return
 	}
 	var v, h span
-	for p := first; p < last; p += v.n {
-		v = s.rows.from(p, last)
+	for p := of.first; p < of.end; p += v.n {
+		v = s.rows.from(p, of.end)
 		// A few rows at a time: what they see stays in the cache.
 		v.n = lengths(v.n, windowRows)
 		for q := 0; q < s.cols.out; q += h.n {
 			h = s.cols.from(q, s.cols.out)
-			s.area(f, e, x, w, bias, b, p, q, v, h)
+			s.area(y, x, w, bias, corner{of.image, p, q, v, h}, f)
 		}
 	}
 }
 
-// area computes the results of spans of rows and columns, from row p and column
-// q on, in tiles along one of them.
-func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v, h span) {
+// corner is where spans of rows and columns of an image's results begin, and what they
+// see.
+type corner struct {
+	image, row, column int
+	rows, columns      span
+}
+
+// area computes results in tiles along their rows or their columns.
+func (s *slide) area(y, x, w, bias []float32, at corner, f *Finish) {
+	p, q, v, h := at.row, at.column, at.rows, at.columns
 	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh,
 		xMiddle: s.cols.dilation * s.xw}
 	switch s.kind {
@@ -95,9 +104,9 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	if v.count*h.count > 0 {
 		top, side := p*s.rows.stride-s.rows.pad+v.first*s.rows.dilation,
 			q*s.cols.stride-s.cols.pad+h.first*s.cols.dilation
-		x = x[b*s.xb+top*s.xh+side*s.xw:]
+		x = x[at.image*s.xb+top*s.xh+side*s.xw:]
 	}
-	o := ((b*s.rows.out+p)*s.cols.out + q) * s.channels
+	o := ((at.image*s.rows.out+p)*s.cols.out + q) * s.channels
 	xRow, xColumn, oRow := s.rows.stride*s.xh, s.cols.stride*s.xw, s.cols.out*s.channels
 	if v.count*h.count == 0 {
 		xRow, xColumn = 0, 0
@@ -111,7 +120,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	if pixels == 1 && (v.count < s.rows.taps || h.n >= min(s.rows.out, windowRows)) {
 		t.next, t.step = xColumn, s.channels
 		for i := range v.n {
-			s.line(f, e, &t, x[i*xRow:], w, bias, o+i*oRow, h.n, s.channels)
+			t.rows, t.width = h.n, s.channels
+			s.line(y, x[i*xRow:], w, bias, t, o+i*oRow, f)
 		}
 		return
 	}
@@ -120,7 +130,8 @@ func (s *slide) area(f *finish, e epilogue, x, w, bias []float32, b, p, q int, v
 	t.outer, t.xOuter, t.wOuter, t.middle, t.xMiddle, t.wMiddle = t.middle, t.xMiddle, t.wMiddle,
 		t.outer, t.xOuter, t.wOuter
 	for i := 0; i < h.n; i += pixels {
-		s.line(f, e, &t, x[i*xColumn:], w, bias, o+i*s.channels, v.n, min(pixels, h.n-i)*s.channels)
+		t.rows, t.width = v.n, min(pixels, h.n-i)*s.channels
+		s.line(y, x[i*xColumn:], w, bias, t, o+i*s.channels, f)
 	}
 }
 
@@ -142,8 +153,9 @@ func (a *axis) padded(p int) int {
 	return min(a.taps, a.in+a.pad-from)
 }
 
-// line computes n rows of tiles, which t knows the steps of, width wide.
-func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n, width int) {
+// line computes rows of t, which may be more than those of a tile, and wider.
+func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *Finish) {
+	n, width := t.rows, t.width
 	length := lengths(n, windowRows)
 	for i := 0; i < n; i += length {
 		t.rows = min(length, n-i)
@@ -159,50 +171,54 @@ func (s *slide) line(f *finish, e epilogue, t *tile, x, w, bias []float32, o, n,
 				t.width = min(t.width, panel)
 			}
 			skip := max(0, t.width-rest)
-			s.tile(f, *t, x[i*t.next:], w, bias, o+i*t.step+j, j-skip, skip)
+			s.tile(y, x[i*t.next:], w, bias, t, lane{o + i*t.step + j, j - skip, skip}, f)
 			j += t.width - skip
 		}
 		if s.kind >= means {
 			for r := range t.rows {
 				// Divided, not multiplied by a reciprocal: what is rounded later may be a tie.
-				run := f.y[o+(i+r)*t.step:][:width]
+				run := y[o+(i+r)*t.step:][:width]
 				for j, v := range run {
 					run[j] = v / s.over
 				}
 			}
 		}
-		if e != nil {
+		if f.epilogue != nil {
 			for r := range t.rows {
 				for j := 0; j < width; j += s.channels {
 					at := o + (i+r)*t.step + j
-					e(f.y[at:][:s.channels], at, 0)
+					f.epilogue(y[at:][:s.channels], at, 0)
 				}
 			}
 		}
 	}
 }
 
-// tile carries out t from lane j on, a tile whose result number skip is number
-// o of y. Those before it are left out. It has t by value: what is written by way
-// of a pointer counts as being anywhere, and the slices of callers were allocated.
-func (s *slide) tile(f *finish, t tile, x, w, bias []float32, o, j, skip int) {
+// lane is where a tile begins: the number of its first result that counts, the lane of
+// its first one, and how many of those before it do not count.
+type lane struct{ o, at, skip int }
+
+// tile carries out t. It has t by value: what is written by way of a pointer counts as
+// being anywhere, and the slices of callers were allocated.
+func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *Finish) {
 	t.x = x
 	if t.outer*t.middle > 0 {
-		t.x = x[j:]
+		t.x = x[l.at:]
 	}
 	t.w, t.bias = w, bias
 	if s.kind == sums {
-		t.w, t.bias = w[j:], bias[j:]
+		t.w, t.bias = w[l.at:], bias[l.at:]
 	}
-	f.aim(&t, o)
-	if skip == 0 {
+	t.low, t.high = f.low, f.high
+	t.y, t.add = f.aim(y, l.o)
+	if l.skip == 0 {
 		s.compute(&t)
 		return
 	}
 	var results [maxRows * panel]float32
 	whole := t.aside(&results)
 	s.compute(&whole)
-	t.take(&results, skip, t.width-skip)
+	t.take(&results, l.skip, t.width-l.skip)
 }
 
 func (s *slide) compute(t *tile) {

@@ -43,31 +43,31 @@ func (s *slide) sweeps() bool {
 }
 
 // sweep is run by sweeps.
-func (s *slide) sweep(f *finish, e epilogue, x, w, bias []float32, b, first, last int) {
+func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Finish) {
 	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
 		wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
 		channels: s.channels, low: f.low, high: f.high}
 	length := lengths(s.cols.out, sweepMost)
-	for p := first; p < last; p++ {
+	for p := of.first; p < of.end; p++ {
 		top := p*s.rows.stride - s.rows.pad
 		skip, count := taps(top, s.rows.in, s.rows.taps, s.rows.dilation)
 		t.rows, t.x, t.w = count, nil, nil
 		if count > 0 {
-			t.x = x[b*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
+			t.x = x[of.image*s.xb+(top+skip*s.rows.dilation)*s.xh:][:(count-1)*t.xRow+t.width*t.channels]
 			t.w = w[skip*t.wRow:][:count*t.wRow]
 		}
 		for q := 0; q < s.cols.out; q += length {
 			t.count, t.first = min(length, s.cols.out-q), q*t.by-s.cols.pad
-			o, n := ((b*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
-			t.y = f.y[o:][:n]
+			o, n := ((of.image*s.rows.out+p)*s.cols.out+q)*t.channels, t.count*t.channels
+			t.y = y[o:][:n]
 			if f.add != nil {
 				t.add = f.add[o:][:n]
 			}
 			sweepFast(&t)
-			if e != nil {
+			if f.epilogue != nil {
 				for i := 0; i < n; i += t.channels {
-					e(f.y[o+i:][:t.channels], o+i, 0)
+					f.epilogue(y[o+i:][:t.channels], o+i, 0)
 				}
 			}
 		}

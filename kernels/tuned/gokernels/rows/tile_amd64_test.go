@@ -124,6 +124,7 @@ func BenchmarkSweep(b *testing.B) {
 		}
 		x, y, w, bias := draw(r, in*in*channels, false), make([]float32, out*out*channels),
 			draw(r, k*k*lanes, false), draw(r, lanes, false)
+		a := depthwiseOf(channels, lanes, in, out, k, by)
 		for _, way := range []string{"sweeps", "windows"} {
 			b.Run(fmt.Sprintf("%dx%dx%d by %d/%s", channels, in, k, by, way), func(b *testing.B) {
 				sweepUnit = unit
@@ -133,8 +134,7 @@ func BenchmarkSweep(b *testing.B) {
 				best := time.Duration(math.MaxInt64)
 				for b.Loop() {
 					start := time.Now()
-					Depthwise(y, x, w, bias, 1, channels, lanes, in, in, out, out, k, k, by, by, 1,
-						1, k/2, k/2, len(x), in*channels, channels, nil, 0, 6, nil)
+					Depthwise(y, x, w, bias, &a, &Finish{high: 6})
 					best = min(best, time.Since(start))
 				}
 				b.ReportMetric(best.Seconds()*1e6, "best-µs")

@@ -2,46 +2,37 @@ package rows
 
 import "math"
 
-// Winograd is Conv with 3x3 taps that move by one, over images of ih rows and iw
-// columns with ph and pw zeros before them and some behind, by Winograd's minimal
-// filtering: tiles of side - 2 results squared, across in a row and tiles in an
-// image, are made of products at side · side points, where side is 6 or 4. The
-// points are 0, infinity and ±1, or ±sqrt(1/2) and ±sqrt(2): the roots keep rounding
-// errors near those of plain sums. cin is a multiple of 16. The weights are their
-// values at the points, packed: w[ceil(cout/32)][side][side][cin][32], the last panel
-// 16 wide where that is enough; bias is padded likewise. The scratch holds the values
-// at the points of block tiles, an even number, and sums for a panel. Results are
-// finished as Linear's are, c being a channel.
-func Winograd(y, x, w, bias, scratch []float32, batch, side, cin, cout, ih, iw, oh, ow, ph, pw,
-	across, tiles, block int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	WinogradPart(0, 0, 1, y, x, w, bias, scratch, batch, side, cin, cout, ih, iw, oh, ow, ph, pw,
-		across, tiles, block, add, low, high, epilogue)
+// Winograd is Conv with 3x3 taps that move by one, over images with padding, by
+// Winograd's minimal filtering: tiles of results are made of products at tile_side by
+// tile_side points, which is 6 or 4. The points are 0, infinity and ±1, or ±sqrt(1/2) and
+// ±sqrt(2): the roots keep rounding errors near those of plain sums. in_channels is a
+// multiple of 16. The weights are their values at the points, packed:
+// w[ceil(out_channels/32)][tile_side][tile_side][in_channels][32], the last panel 16 wide
+// where that is enough; bias is padded likewise. The scratch holds the values at the
+// points of a block of tiles, and sums for a panel.
+func Winograd(y, x, w, bias, scratch []float32, a *WinogradParams, f *Finish) {
+	WinogradPart(alone(0), y, x, w, bias, scratch, a, f)
 }
 
-// WinogradPart does one of the parts that Winograd's one step is divided into: a
-// share of the tiles, by way of a share of the scratch.
-func WinogradPart(_, part, parts int, y, x, w, bias, scratch []float32, batch, side, cin, cout, ih,
-	iw, oh, ow, ph, pw, across, tiles, block int,
-	add []float32, low, high float32, epilogue func(run []float32, o, c int)) {
-	sharers := min(parts, block/2)
-	if part >= sharers {
+// WinogradPart does a piece of Winograd's one step: a share of the tiles, by way of a
+// share of the scratch.
+func WinogradPart(d Piece, y, x, w, bias, scratch []float32, a *WinogradParams, f *Finish) {
+	d.parts = min(d.parts, a.block/2)
+	if d.part >= d.parts {
 		return
 	}
-	begin, end := tiles*part/sharers, tiles*(part+1)/sharers
-	most := block / sharers / 2 * 2
-	f := finish{y, add, low, high}
-	g := carried{side: side, cin: cin, cout: cout, ih: ih, iw: iw, oh: oh, ow: ow, ph: ph, pw: pw,
-		across: across}
-	size := most * side * side * (cin + panel)
-	g.values = scratch[part*size:][:size]
-	g.sums = g.values[most*side*side*cin:]
-	for b := range batch {
+	begin, end := d.of(a.tiles)
+	most := a.block / d.parts / 2 * 2
+	points := a.tileSide * a.tileSide
+	size := most * points * (a.inChannels + panel)
+	values := scratch[d.part*size:][:size]
+	g := carried{a, begin, 0, values, values[most*points*a.inChannels:]}
+	for b := range a.batch {
 		for g.first = begin; g.first < end; g.first += g.count {
 			g.count = min(evenly(end-g.first, most), end-g.first)
-			g.lift(x[b*ih*iw*cin:])
-			for j := 0; j < cout; j += panel {
-				g.panel(&f, epilogue, w, bias, b, j)
+			g.lift(x[b*a.inH*a.inW*a.inChannels:])
+			for j := 0; j < a.outChannels; j += panel {
+				g.panel(y, w, bias, b, j, f)
 			}
 		}
 	}
@@ -54,9 +45,9 @@ func evenly(n, most int) int { return max(2, (lengths(n, most)+1)/2*2) }
 // carried is a block of count tiles from the first on, at the points: their values,
 // and sums for a panel.
 type carried struct {
-	side, cin, cout, ih, iw, oh, ow, ph, pw, across int
-	first, count                                    int
-	values, sums                                    []float32
+	*WinogradParams
+	first, count int
+	values, sums []float32
 }
 
 // even is the number of tiles with the last one twice if that makes it even.
@@ -64,53 +55,53 @@ func (g *carried) even() int { return g.count + g.count%2 }
 
 // lift carries the tiles of the block to the points.
 func (g *carried) lift(x []float32) {
-	t := lift{x: x[:g.ih*g.iw*g.cin], xh: g.iw * g.cin, xw: g.cin, channels: g.cin,
-		step: g.even() * g.cin}
+	side, row := g.tileSide, g.inW*g.inChannels
+	t := lift{x: x[:g.inH*row], xh: row, xw: g.inChannels, channels: g.inChannels,
+		step: g.even() * g.inChannels}
 	for i := range g.even() {
 		n := g.first + min(i, g.count-1)
-		t.tile(g.side, n/g.across*(g.side-2)-g.ph, n%g.across*(g.side-2)-g.pw, g.ih, g.iw)
-		t.v = g.values[i*g.cin:]
-		t.run(g.side)
+		t.tile(side, n/g.tilesAcross*(side-2)-g.padH, n%g.tilesAcross*(side-2)-g.padW, g.inH, g.inW)
+		t.v = g.values[i*g.inChannels:]
+		t.run(side)
 	}
 }
 
 // panel makes results of image b from channel j on.
-func (g *carried) panel(f *finish, e epilogue, w, bias []float32, b, j int) {
+func (g *carried) panel(y, w, bias []float32, b, j int, f *Finish) {
 	var zero [panel]float32
-	even, points := g.even(), g.side*g.side
-	height := evenly(even, tileRows)
-	columns, width := panelOf(g.cout, j)
-	t := tile{bias: zero[:], next: g.cin, step: panel, outer: 1, middle: 1, depth: g.cin,
+	even, side, cin := g.even(), g.tileSide, g.inChannels
+	points, height := side*side, evenly(even, tileRows)
+	columns, width := panelOf(g.outChannels, j)
+	t := tile{bias: zero[:], next: cin, step: panel, outer: 1, middle: 1, depth: cin,
 		width: width, columns: width,
 		low: float32(math.Inf(-1)), high: float32(math.Inf(1))}
 	// A point's products fetch the weights of the next one, or of the next panel's first.
-	first, size := j*points*g.cin, width*g.cin
+	first, size := j*points*cin, width*cin
 	last := first + points*size
-	if j+panel < g.cout {
+	if j+panel < g.outChannels {
 		last += min(size, len(w)-last)
 	}
-	t.follow(w[first+size:last], points*((even+height-1)/height)*g.cin)
+	t.follow(w[first+size:last], points*((even+height-1)/height)*cin)
 	for k := range points {
 		t.w, t.fetched = w[first+k*size:], 4*k*size
 		for i := 0; i < even; i += height {
 			t.rows = min(height, even-i)
-			t.x, t.y = g.values[(k*even+i)*g.cin:], g.sums[(k*even+i)*panel:]
+			t.x, t.y = g.values[(k*even+i)*cin:], g.sums[(k*even+i)*panel:]
 			product(&t)
 		}
 	}
-	r := land{bias: bias[j:], from: even * panel, yh: g.ow * g.cout, yw: g.cout, channels: columns,
-		low: f.low, high: f.high}
+	r := land{bias: bias[j:], from: even * panel, yh: g.outW * g.outChannels,
+		yw: g.outChannels, channels: columns, low: f.low, high: f.high}
 	for i := range g.count {
-		p, q := (g.first+i)/g.across*(g.side-2), (g.first+i)%g.across*(g.side-2)
-		r.rows, r.cols = min(g.side-2, g.oh-p), min(g.side-2, g.ow-q)
-		o := ((b*g.oh+p)*g.ow+q)*g.cout + j
-		r.m, r.y = g.sums[i*panel:], f.y[o:]
-		if f.add != nil {
-			r.add = f.add[o:]
-		}
-		r.run(g.side)
-		if e != nil {
-			r.call(e, o, j)
+		p := (g.first + i) / g.tilesAcross * (side - 2)
+		q := (g.first + i) % g.tilesAcross * (side - 2)
+		r.rows, r.cols = min(side-2, g.outH-p), min(side-2, g.outW-q)
+		o := ((b*g.outH+p)*g.outW+q)*g.outChannels + j
+		r.m = g.sums[i*panel:]
+		r.y, r.add = f.aim(y, o)
+		r.run(side)
+		if f.epilogue != nil {
+			r.call(y, f.epilogue, o, j)
 		}
 	}
 }
@@ -273,13 +264,13 @@ func fromPoints(side int, m [6]float32) (r [6]float32) {
 	return [6]float32{m[0] + (a + e), near*b + far*f, 0.5*a + 2*e, m[5] + (near/2*b + 2*far*f)}
 }
 
-// call calls the epilogue on the results, of which the first is number o and of
+// call calls the epilogue on the results, of which the first is number o of y and of
 // channel c.
-func (t *land) call(e epilogue, o, c int) {
+func (t *land) call(y []float32, e Epilogue, o, c int) {
 	for i := range t.rows {
 		for k := range t.cols {
-			at := i*t.yh + k*t.yw
-			e(t.y[at:][:t.channels], o+at, c)
+			at := o + i*t.yh + k*t.yw
+			e(y[at:][:t.channels], at, c)
 		}
 	}
 }

@@ -168,9 +168,11 @@ func BenchmarkWinograd(b *testing.B) {
 		for _, side := range []int{6, 4} {
 			across := (size + side - 3) / (side - 2)
 			tiles := across * across
+			a := WinogradParams{batch: 1, inChannels: c, outChannels: c, inH: size, inW: size,
+				outH: size, outW: size, padH: 1, padW: 1, tileSide: side, tilesAcross: across,
+				tiles: tiles, block: 12}
 			timed(fmt.Sprintf("side %d", side), func() {
-				Winograd(y, x, w, bias, scratch, 1, side, c, c, size, size, size, size, 1, 1,
-					across, tiles, 12, nil, 0, 1, nil)
+				Winograd(y, x, w, bias, scratch, &a, &Finish{high: 1})
 			})
 			up := lift{xh: size * c, xw: c, x: x, channels: c, step: 12 * c}
 			timed(fmt.Sprintf("side %d, to points", side), func() {
@@ -194,9 +196,8 @@ func BenchmarkWinograd(b *testing.B) {
 			})
 		}
 		timed("plain", func() {
-			ConvGather(y, x, w, bias, scratch, 1, c, c, size, size, 3, 3, 1, 1, 1, 1, 1, 3*c,
-				size*size*c, (size+2)*c, c,
-				size+2, size, 1, 1, size, 1, size*c, c, nil, 0, 1, nil)
+			a := gatherOf(1, c, size)
+			ConvGather(y, x, w, bias, scratch, &a, &Finish{high: 1})
 		})
 	}
 }
