@@ -47,7 +47,8 @@ func Origins(s native.Stmt) []native.Origin {
 }
 
 // Operands returns the buffers that s itself uses, its blocks left out. The
-// predicate of a While is among them.
+// predicate of a While is among them. A Poison uses none: it writes bytes of the
+// arena, and stands where its buffer's size may not be known yet.
 func Operands(s native.Stmt) []*native.Buffer {
 	switch s := s.(type) {
 	case *native.Call:
@@ -60,8 +61,6 @@ func Operands(s native.Stmt) []*native.Buffer {
 		return s.Args
 	case *native.Assert:
 		return s.Args
-	case *native.Poison:
-		return []*native.Buffer{s.Buf}
 	}
 	return nil
 }

@@ -244,10 +244,9 @@ func (b *body) statement(s native.Stmt) {
 		}
 		b.guard(negated(b.expr(s.Cond)), status)
 	case *native.Poison:
-		t, _ := storageOf(s.Buf.DType)
-		n := b.index(sym.Int(s.Buf.MaxLen))
-		b.w.line("%s(%s, sizeof(%s) * (size_t)%s);", b.g.helper("poison"), b.pointer(s.Buf), t,
-			n.at(precUnary))
+		b.use(arenaBase)
+		b.w.line("%s(%s + %d, %du);", b.g.helper("poison"), arenaBase, s.Buf.Offset,
+			s.Buf.MaxLen*int64(s.Buf.DType.Size()))
 	default:
 		b.g.fail(fmt.Errorf("%s: the C printer does not know the statement %T", b.where, s))
 	}

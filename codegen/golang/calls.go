@@ -96,7 +96,7 @@ func (p *methodPrinter) stmt(s native.Stmt) []jen.Code {
 		})
 	case *native.Poison:
 		b := s.Buf
-		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Op(p.offset(b)),
+		return []jen.Code{jen.Id("poison").Call(jen.Id("m").Dot("arena"), jen.Lit(int(b.Offset)),
 			jen.Lit(int(b.MaxLen)), jen.Lit(b.DType.Size()))}
 	}
 	fail("unknown statement %T", s)

@@ -99,17 +99,12 @@ func (p *methodPrinter) rootExpr(b *native.Buffer) string {
 func mentioned(stmts []native.Stmt) map[*native.Buffer]bool {
 	found := map[*native.Buffer]bool{}
 	codegen.WalkFunction(stmts, func(s native.Stmt) {
-		if isPoison(s) {
-			return
-		}
 		for _, b := range codegen.Operands(s) {
 			found[b] = true
 		}
 	})
 	return found
 }
-
-func isPoison(s native.Stmt) bool { _, ok := s.(*native.Poison); return ok }
 
 // offset is where b begins in the arena, in bytes.
 func (p *methodPrinter) offset(b *native.Buffer) string {

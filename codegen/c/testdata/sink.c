@@ -133,7 +133,7 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
         sink_neg(h_t, h_t, 4);
     }
     sink_copy(out0, h, 4 * s0);
-    poison(h, sizeof(float) * (size_t)(4 * s0));
+    poison(mem + 0, 128u);
 
     /* model.py:15: add_ */
     sink_inc(state->calls, state->calls, 1);
