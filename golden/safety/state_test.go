@@ -135,6 +135,10 @@ var movesWhole = map[string]struct{ why, kernels string }{
 		"the results have the size of the inputs",
 		"add of x, add of y, sub of x, sub of y",
 	},
+	"state_tied": {
+		"totals become others, and results of their size",
+		"add of total, add_2 of total, mul of other, mul of total",
+	},
 	"static_cache_llama": {
 		"a position goes to another state; keys of grouped queries repeat for a product with few queries",
 		"add of lifted_tensor_1, copy of lifted_tensor_0, copy of lifted_tensor_1, " +
