@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -33,7 +34,7 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags := cmd.Flags()
 	f.cmd = cmd
 	flags.StringVar(&f.target, "target", "generic",
-		"the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …")
+		"the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …; etgen targets lists them")
 	flags.StringVar(&f.optimize, "optimize", "",
 		"size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best",
@@ -46,7 +47,7 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags.StringToInt64Var(&f.bounds, "bound", nil,
 		"NAME=N: the dynamic size NAME, as etgen lower prints it, is at most N; "+
 			"memory is planned for N, and a call with more is refused")
-	fixed(cmd, "target", compile.Targets()...)
+	fixed(cmd, "target", tuned.MachineNames()...)
 	fixed(cmd, "optimize", "size", "speed")
 	fixed(cmd, "plan", "best", "greedy", "disjoint", "as-is")
 }
@@ -83,13 +84,29 @@ func (f *compileFlags) ignored(where string, names ...string) error {
 	return nil
 }
 
+// language looks an output language up that the command is given. It returns an error too
+// if the user set a flag that makes no difference to it.
+func (f *compileFlags) language(name string) (*compile.Language, error) {
+	l, err := compile.LanguageNamed(name)
+	if err != nil {
+		return nil, usageError("--lang=%s is unknown: take %s", name,
+			compile.ListOf(compile.Languages()))
+	}
+	if l.Kernels == nil {
+		if err := f.ignored("with --lang="+name, "target", "optimize", "threads"); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
 // options returns what the flags say of the compilation of one model, or of any
 // number of them.
 func (f *compileFlags) options(model ...string) (compile.Options, error) {
 	opt := compile.Options{Context: f.cmd.Context(), Target: f.target, Optimize: f.optimize,
 		Generator: f.generator(), Threads: f.threads,
 		Checked: f.checked, Bounds: f.bounds, Warn: f.warn, Strict: f.strict}
-	if err := compile.CheckTarget(f.target); err != nil {
+	if _, err := tuned.MachineNamed(f.target); err != nil {
 		return opt, usageError("--target: %v", err)
 	}
 	if f.threads < 1 || f.threads > 64 {
@@ -179,26 +196,20 @@ equal are there once.
 			if err != nil {
 				return err
 			}
-			switch lang {
-			case "c", "go":
-				if external || traces || debug {
-					return usageError(
-						"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
-				}
-				opt.Lang = lang
-			case "pte":
-				if err := flags.ignored("with --lang=pte", "target", "optimize",
-					"threads"); err != nil {
-					return err
-				}
-				opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
-					traces, debug
-			case "":
+			if lang == "" {
 				return usageError("--lang is missing: c, go or pte")
-			default:
-				return usageError("--lang=%s is unknown: take c, go or pte", lang)
 			}
-			if dir == "" && lang != "go" {
+			l, err := flags.language(lang)
+			if err != nil {
+				return err
+			}
+			if l.Kernels != nil && (external || traces || debug) {
+				return usageError(
+					"--external-weights, --stack-traces and --debug-map are for --lang=pte only")
+			}
+			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
+				traces, debug
+			if dir == "" && !l.InFolder {
 				return usageError("-o is missing: the folder to write to")
 			}
 			if name != "" && compile.NameOf(name) != name {
@@ -206,7 +217,7 @@ equal are there once.
 					"--name=%s is no name for a package: take lower-case letters and digits, a letter first, and single underscores between them", name)
 			}
 			opt.Name = name
-			if lang == "go" {
+			if l.InFolder {
 				if err := golang.CheckName(name); err != nil {
 					return usageError("--name=%s: %v", name, err)
 				}
@@ -219,7 +230,7 @@ equal are there once.
 			if err != nil {
 				return modelError(err)
 			}
-			if lang == "go" {
+			if l.InFolder {
 				if err := golang.Join(dir, pkg); err != nil {
 					return err
 				}
@@ -253,7 +264,7 @@ equal are there once.
 	several.add(cmd)
 	out.add(cmd)
 	flags.add(cmd, a)
-	fixed(cmd, "lang", "c", "go", "pte")
+	fixed(cmd, "lang", compile.Languages()...)
 	return cmd
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/inspect"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/rt/portable"
@@ -41,20 +42,17 @@ tensors.`,
 			if err != nil {
 				return err
 			}
-			switch lang {
-			case "", "c", "go":
-			default:
+			l, err := compile.LanguageNamed(lang)
+			if err != nil || l.Kernels == nil {
 				return usageError("--lang=%s is unknown: take c or go", lang)
 			}
+			opt.Lang = l.Name
 			registry := portable.Registry()
 			how := inspect.Options{Compile: opt, Compiled: lang != "",
 				HasKernel: func(name string) bool {
 					_, ok := registry.Lookup(name)
 					return ok
 				}}
-			if how.Compile.Lang = lang; lang == "" {
-				how.Compile.Lang = "c"
-			}
 			info, err := inspect.File(args[0], how)
 			if err != nil {
 				return modelError(err)

@@ -53,13 +53,11 @@ The passes, in order:
 						strings.Join(f.words, ", "))
 				}
 			}
-			if lang == "pte" {
-				if err := flags.ignored("with --lang=pte", "target", "optimize",
-					"threads"); err != nil {
-					return err
-				}
+			l, err := flags.language(lang)
+			if err != nil {
+				return err
 			}
-			if lang == "pte" && dump == "native" {
+			if l.Kernels == nil && dump == "native" {
 				return usageError(
 					"--dump-after=native is for --lang=c and go: a .pte has no native form")
 			}
@@ -67,7 +65,9 @@ The passes, in order:
 				return usageError("--dump-after=native is no dialect: take it without --to")
 			}
 			opt.Lang, opt.To = lang, ir.Dialect(to)
-			return modelError(a.lower(args[0], opt, dump, stop))
+			native := dump == "native" ||
+				dump == "all" && stop == "" && to == "" && l.Kernels != nil
+			return modelError(a.lower(args[0], opt, dump, stop, native))
 		},
 	}
 	cmd.Flags().StringVar(&dump, "dump-after", "",
@@ -80,7 +80,7 @@ The passes, in order:
 	flags.add(cmd, a)
 	fixed(cmd, "dump-after", append(passNames(), "all", "native")...)
 	fixed(cmd, "stop-after", passNames()...)
-	fixed(cmd, "lang", "c", "go", "pte")
+	fixed(cmd, "lang", compile.Languages()...)
 	fixed(cmd, "to", dialectNames()...)
 	return cmd
 }
@@ -113,8 +113,9 @@ func passList() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// lower runs the passes and prints programs as they come.
-func (a *app) lower(path string, opt compile.Options, dump, stop string) error {
+// lower runs the passes and prints programs as they come, with native the native form
+// that follows them too.
+func (a *app) lower(path string, opt compile.Options, dump, stop string, native bool) error {
 	p, closer, err := compile.Read(path)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (a *app) lower(path string, opt compile.Options, dump, stop string) error {
 		}
 		return nil
 	}
-	if dump == "native" || dump == "all" && stop == "" && opt.To == "" && opt.Lang != "pte" {
+	if native {
 		np, err := compile.Native(p, opt)
 		if err != nil {
 			return err

@@ -49,8 +49,8 @@ func (f *ccFlags) apply(ways []way.Way) error {
 	if f.machine != "" && !known {
 		return usageError("--machine=%s is unknown: take %s", f.machine, machineNames())
 	}
-	c := slices.ContainsFunc(ways, func(w way.Way) bool { return w.Name() == "c" })
-	golang := slices.ContainsFunc(ways, func(w way.Way) bool { return w.Name() == "go" })
+	c := slices.ContainsFunc(ways, func(w way.Way) bool { _, ok := w.(way.C); return ok })
+	golang := slices.ContainsFunc(ways, func(w way.Way) bool { _, ok := w.(way.Go); return ok })
 	if f.machine != "" && !c && !golang {
 		return usageError("--machine has no effect without --via=c or go: leave it out")
 	}

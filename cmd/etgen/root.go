@@ -87,8 +87,8 @@ func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 
 func newRoot(a *app) *cobra.Command {
 	cmd := newCompile(a)
-	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newRegistry(a), newGolden(a),
-		newVersion(a))
+	cmd.AddCommand(newRun(a), newBench(a), newInspect(a), newLower(a), newTargets(a), newRegistry(a),
+		newGolden(a), newVersion(a))
 	// Cobra's own words about a failure would say everything twice.
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.Version = version()
@@ -147,12 +147,7 @@ func newVersion(a *app) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version, as --version does",
 		Example: "  etgen version",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError("%q is too much: version takes nothing", args[0])
-			}
-			return nil
-		},
+		Args:    none("version"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(a.out, "etgen version %s\n", version())
 			return err
@@ -167,6 +162,16 @@ func version() string {
 		return "(devel)"
 	}
 	return info.Main.Version
+}
+
+// none is cobra.NoArgs with words for a user.
+func none(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usageError("%q is too much: %s takes nothing", args[0], name)
+		}
+		return nil
+	}
 }
 
 // exactly is cobra.ExactArgs with words for a user.

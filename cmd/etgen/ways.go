@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/codegen/compile"
@@ -8,28 +9,72 @@ import (
 	"github.com/etgen/etgen/golden/way"
 )
 
-// wayNames are the words of --via.
-const wayNames = "c, go, rt, rt-optimize, eval"
+// wayRow is a row of the table of ways: a word of --via.
+type wayRow struct {
+	name    string
+	heeds   []string // flags of compileFlags that make a difference to it
+	program bool     // it runs ExecuTorch programs, as which others are written first
+	make    func(s way.Settings) way.Way
+}
+
+// compiledFlags make a difference to generated code.
+var compiledFlags = []string{"target", "optimize", "threads", "plan", "bound", "checked"}
+
+var wayTable = []wayRow{
+	{name: way.C{}.Name(), heeds: compiledFlags, make: func(s way.Settings) way.Way {
+		c := way.C{Settings: s}
+		if host, ok := hostOf(s.Options.Target); ok {
+			c.Target = host // what is written for a machine is compiled for it
+		}
+		return c
+	}},
+	{name: way.Go{}.Name(), heeds: compiledFlags,
+		make: func(s way.Settings) way.Way { return way.Go{Settings: s} }},
+	{name: way.RT{}.Name(), heeds: []string{"plan", "bound", "checked"}, program: true,
+		make: func(s way.Settings) way.Way { return way.RT{Settings: s} }},
+	{name: way.RT{Optimize: true}.Name(), heeds: []string{"plan", "bound", "checked"},
+		program: true,
+		make:    func(s way.Settings) way.Way { return way.RT{Settings: s, Optimize: true} }},
+	{name: way.Reference{}.Name(), heeds: []string{"bound", "checked"},
+		make: func(s way.Settings) way.Way {
+			return way.Reference{Options: s.Options, Memory: s.Memory, Limit: s.Limit}
+		}},
+}
+
+// wayNamed returns the row of a word, nil if there is none.
+func wayNamed(word string) *wayRow {
+	for i := range wayTable {
+		if wayTable[i].name == word {
+			return &wayTable[i]
+		}
+	}
+	return nil
+}
+
+// wayNames lists the words of --via.
+func wayNames() string {
+	var names []string
+	for _, w := range wayTable {
+		names = append(names, w.name)
+	}
+	return strings.Join(names, ", ")
+}
 
 // unheard returns an error if the user set a flag that none of the ways heeds. Model
 // is what they run, "" if it is several.
 func (f *compileFlags) unheard(model string, vias ...string) error {
-	names := []string{"target", "optimize", "threads", "plan", "bound", "checked"}
-	heeds := map[string]bool{}
+	var heeds []string
 	for _, via := range vias {
-		switch {
-		case via == "c" || via == "go":
-			for _, name := range names {
-				heeds[name] = true
-			}
-		case via == "eval":
-			heeds["bound"], heeds["checked"] = true, true
-		case model == "" || !record.IsProgram(model): // written as a .pte first
-			heeds["plan"], heeds["bound"], heeds["checked"] = true, true, true
+		w := wayNamed(via)
+		if w == nil {
+			return nil // which is the error to tell of
+		}
+		if !w.program || model == "" || !record.IsProgram(model) {
+			heeds = append(heeds, w.heeds...)
 		}
 	}
-	for _, name := range names {
-		if heeds[name] {
+	for _, name := range compiledFlags {
+		if slices.Contains(heeds, name) {
 			continue
 		}
 		if err := f.ignored("with --via="+strings.Join(vias, ","), name); err != nil {
@@ -41,22 +86,11 @@ func (f *compileFlags) unheard(model string, vias ...string) error {
 
 // wayOf turns a word of --via into a way.
 func wayOf(word string, opt compile.Options, limits limitFlags) (way.Way, error) {
-	settings := way.Settings{Options: opt, Memory: int64(limits.memory), Limit: limits.time}
-	switch word {
-	case "c":
-		c := way.C{Settings: settings}
-		if host, ok := hostOf(opt.Target); ok {
-			c.Target = host // what is written for a machine is compiled for it
-		}
-		return c, nil
-	case "go":
-		return way.Go{Settings: settings}, nil
-	case "rt", "rt-optimize":
-		return way.RT{Settings: settings, Optimize: word == "rt-optimize"}, nil
-	case "eval":
-		return way.Reference{Options: opt, Memory: settings.Memory, Limit: settings.Limit}, nil
+	w := wayNamed(word)
+	if w == nil {
+		return nil, usageError("--via=%s is unknown: take %s", word, wayNames())
 	}
-	return nil, usageError("--via=%s is unknown: take %s", word, wayNames)
+	return w.make(way.Settings{Options: opt, Memory: int64(limits.memory), Limit: limits.time}), nil
 }
 
 func waysOf(words []string, opt compile.Options, limits limitFlags) ([]way.Way, error) {
@@ -69,7 +103,7 @@ func waysOf(words []string, opt compile.Options, limits limitFlags) ([]way.Way, 
 		ways = append(ways, w)
 	}
 	if len(ways) == 0 {
-		return nil, usageError("--via is empty: take %s", wayNames)
+		return nil, usageError("--via is empty: take %s", wayNames())
 	}
 	return ways, nil
 }

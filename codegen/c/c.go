@@ -15,6 +15,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 	ctext "github.com/etgen/etgen/templates/c"
 )
@@ -30,10 +31,10 @@ type Options struct {
 	// NAME_probe, which who measures defines, with the number that
 	// codegen.Probes gives the call.
 	Probes bool
-	// Target is the machine: for "x86-64-v3", "x86-64-v4" and "neon" the text has
-	// only what they need, and no other compiles it; any other name leaves it to
-	// the compiler's macros.
-	Target string
+	// Machine is what the package is for. If macros tell of it, the text has only what it
+	// needs, and the compiler of no other takes it; else, and if it is nil, the text has
+	// all and leaves it to the macros.
+	Machine *tuned.Machine
 	// Threads, if over 1, is the number of parts that the kernels which can be
 	// are divided into; the application's NAME_parallel_for runs them.
 	Threads int

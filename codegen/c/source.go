@@ -39,9 +39,8 @@ func (g *gen) source() string {
 	w := &writer{}
 	file := g.prefix + ".c"
 	w.raw("/* " + g.banner(file) + " */")
-	m := machineOf(g.opt.Target)
-	if m != nil {
-		w.b.WriteString(m.check(file, g.opt.Target))
+	if text := machineCheck(g.opt.Machine, file); text != "" {
+		w.b.WriteString(text)
 		w.blank()
 	}
 	fmt.Fprintf(&w.b, exactMath, file)
@@ -83,10 +82,11 @@ func (g *gen) source() string {
 		w.b.WriteString(g.paramsText.b.String())
 	}
 	w.b.WriteString(g.methodText.b.String())
-	if m == nil {
+	macros := machineMacros(g.opt.Machine)
+	if macros == nil {
 		return head + w.b.String()
 	}
-	return head + specialised(w.b.String(), m.known())
+	return head + specialised(w.b.String(), macros)
 }
 
 // languageMacros lets C++ read what only C has.

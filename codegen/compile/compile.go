@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
-	"github.com/etgen/etgen/codegen/c"
-	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
@@ -25,11 +23,11 @@ import (
 // Options steer a compilation.
 type Options struct {
 	Name string // package name and prefix; "" derives it from the model's file name
-	Lang string // "c", "go" or "pte"
+	Lang string // one of Languages; "" is "c"
 	// GoPackage, of Go, is the package that the files become part of; "" makes a
 	// package of its own.
 	GoPackage string
-	Target    string // one of Targets; "" is "generic"
+	Target    string // one of tuned.MachineNames; "" is "generic"
 	// Generator is named in the head of every file, so that a reader can make
 	// them again; "" is "etgen". No absolute paths: the same input gives the
 	// same bytes everywhere.
@@ -77,13 +75,27 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	if err := ir.Verify(p); err != nil {
 		return err
 	}
-	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds,
-		Speed: opt.Lang != "pte" &&
-			opt.target().Speed && !isMCU(opt.Target), Done: opt.done()}
-	if opt.Lang != "pte" && !opt.Untuned {
-		ctx.Whole = tuned.Whole(tuned.Standard(), opt.target())
+	l, err := LanguageNamed(opt.Lang)
+	if err != nil {
+		return err
 	}
-	if err := opt.Pipeline().Run(ctx, p, opt.After); err != nil {
+	ctx := &lower.Context{Table: ops.Standard(), Checked: opt.Checked, Bounds: opt.Bounds,
+		Done: opt.done()}
+	if l.Kernels != nil {
+		target, err := opt.target(l)
+		if err != nil {
+			return err
+		}
+		ctx.Speed = target.Speed && !target.Machine.Microcontroller
+		if !opt.Untuned {
+			ctx.Whole = tuned.Whole(tuned.Standard(), target)
+		}
+	}
+	pipeline := l.pipeline
+	if opt.To != "" {
+		pipeline = lower.To(opt.To)
+	}
+	if err := pipeline.Run(ctx, p, opt.After); err != nil {
 		return err
 	}
 	return opt.Warnings(p)
@@ -102,21 +114,21 @@ func (opt Options) Warnings(p *ir.Program) error {
 	return nil
 }
 
-// Pipeline returns the passes that lower a program for the output language.
-func (opt Options) Pipeline() lower.Pipeline {
-	switch {
-	case opt.To != "":
-		return lower.To(opt.To)
-	case opt.Lang == "pte":
-		return lower.ToExecutorch
-	}
-	return lower.Backend
-}
-
 // Native lowers p and builds its native form.
 func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
+	l, err := LanguageNamed(opt.Lang)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.Kernels == nil:
+		return nil, fmt.Errorf("output language %q has no native form", l.Name)
+	}
+	target, err := opt.target(l)
+	if err != nil {
+		return nil, err
+	}
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}
@@ -125,7 +137,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
 	}
-	nopt.Target = opt.target()
+	nopt.Target = target
 	np, err := native.Build(p, nopt)
 	if err != nil {
 		return nil, lower.InFile(p.Source, err)
@@ -135,7 +147,11 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 
 // Package lowers p and writes it as files.
 func Package(p *ir.Program, opt Options) (_ *codegen.Package, err error) {
-	if opt.Lang == "pte" {
+	l, err := LanguageNamed(opt.Lang)
+	if err != nil {
+		return nil, err
+	}
+	if l.print == nil {
 		defer internal(p, &err)
 		out, err := PTE(p, opt)
 		if err != nil {
@@ -161,17 +177,18 @@ func Print(np *native.Program, opt Options) (_ *codegen.Package, err error) {
 		opt.Warn(fmt.Errorf("%s: %d threads have no effect: no kernel of it is worth dividing",
 			source, opt.Threads))
 	}
-	switch opt.Lang {
-	case "c":
-		return c.Generate(np, c.Options{Name: name, Generator: opt.Generator, Probes: opt.Probes,
-			Threads: opt.Threads, Target: opt.Target, FunctionWeight: opt.FunctionWeight,
-			Done: opt.done()})
-	case "go":
-		return golang.Generate(np, golang.Options{Name: name, Package: opt.GoPackage,
-			Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads, Target: opt.Target,
-			FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+	l, err := LanguageNamed(opt.Lang)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.print == nil:
+		return nil, fmt.Errorf("output language %q has no native form", l.Name)
 	}
-	return nil, fmt.Errorf("output language %q is unknown: take c, go or pte", opt.Lang)
+	m, err := tuned.MachineNamed(opt.Target)
+	if err != nil {
+		return nil, err
+	}
+	return l.print(np, &printing{Options: opt, name: name, machine: m})
 }
 
 // done is closed when a compilation is to end; nil is never.

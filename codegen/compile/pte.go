@@ -13,7 +13,7 @@ import (
 func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 	defer opt.ended(&err)
 	defer internal(p, &err)
-	opt.Lang = "pte"
+	opt.Lang = executorch
 	if err := Lower(p, opt); err != nil {
 		return nil, err
 	}

@@ -4,43 +4,95 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/codegen/c"
+	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/lower"
+	"github.com/etgen/etgen/lower/native"
 )
 
-// Targets are the names that Options.Target may have. The first two are the same: whoever compiles
-// the package
-// decides the machine.
-func Targets() []string {
-	return []string{"generic", "native", "scalar", "neon", "x86-64-v3", "x86-64-v4", "cortex-m0",
-		"cortex-m1", "cortex-m3", "cortex-m4", "cortex-m7",
-		"cortex-m23", "cortex-m33", "cortex-m35", "cortex-m52", "cortex-m55",
-		"cortex-m85", "riscv32"}
+// Language is a row of the table of output languages: what Options.Lang names.
+type Language struct {
+	Name string
+	// Kernels is what micro-kernels ask of it. It is nil for programs of operators, which
+	// have no native form: no machine and no optimisation makes a difference to these.
+	Kernels *tuned.Language
+	// InFolder says that a package is part of the folder that it is written to, which has a
+	// name and may have other files of the package: then none has to be named.
+	InFolder bool
+	pipeline lower.Pipeline
+	// of its native form, or of the program that it was lowered to
+	print func(np *native.Program, opt *printing) (*codegen.Package, error)
 }
 
-// CheckTarget returns an error that lists the targets if name is none.
-func CheckTarget(name string) error {
-	for _, t := range Targets() {
-		if t == name {
-			return nil
+// printing is what printers of native form are told.
+type printing struct {
+	Options
+	name    string
+	machine *tuned.Machine
+}
+
+// executorch is the language of ExecuTorch programs.
+const executorch = "pte"
+
+// languages is the table. The first is the one of Options without any.
+func languages() []*Language {
+	return []*Language{
+		{Name: tuned.C.Name, Kernels: tuned.C, pipeline: lower.Backend, print: printC},
+		{Name: tuned.Go.Name, Kernels: tuned.Go, pipeline: lower.Backend, print: printGo,
+			InFolder: true},
+		{Name: executorch, pipeline: lower.ToExecutorch},
+	}
+}
+
+// Languages are the names that Options.Lang may have.
+func Languages() []string {
+	var names []string
+	for _, l := range languages() {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+// LanguageNamed looks an output language up; "" is C. The error lists them.
+func LanguageNamed(name string) (*Language, error) {
+	for _, l := range languages() {
+		if l.Name == name || name == "" {
+			return l, nil
 		}
 	}
-	return fmt.Errorf("the target %q is unknown: take %s", name, strings.Join(Targets(), ", "))
+	return nil, fmt.Errorf("output language %q is unknown: take %s", name, ListOf(Languages()))
 }
 
-func (opt Options) target() tuned.Target {
-	t := tuned.Target{Lang: opt.Lang, Name: opt.Target, Threads: opt.Threads}
+// ListOf lists words of which one is to be taken.
+func ListOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// target is what a program is compiled for in language l, which has kernels.
+func (opt Options) target(l *Language) (tuned.Target, error) {
+	m, err := tuned.MachineNamed(opt.Target)
+	if err != nil {
+		return tuned.Target{}, err
+	}
+	t := tuned.Target{Language: l.Kernels, Machine: m, Threads: opt.Threads,
+		Speed: opt.Optimize == "speed" || opt.Optimize == "" && !m.Microcontroller}
 	if !opt.DivideAll {
 		t.DividedFrom = tuned.WorthThreads
 	}
-	if t.Name == "" {
-		t.Name = "generic"
-	}
-	t.Speed = opt.Optimize == "speed" || opt.Optimize == "" && !isMCU(t.Name)
-	return t
+	return t, nil
 }
 
-// isMCU reports whether a target is a microcontroller, where code size counts
-// first.
-func isMCU(target string) bool {
-	return strings.HasPrefix(target, "cortex-m") || target == "riscv32"
+func printC(np *native.Program, opt *printing) (*codegen.Package, error) {
+	return c.Generate(np, c.Options{Name: opt.name, Generator: opt.Generator,
+		Probes: opt.Probes, Threads: opt.Threads, Machine: opt.machine,
+		FunctionWeight: opt.FunctionWeight, Done: opt.done()})
+}
+
+func printGo(np *native.Program, opt *printing) (*codegen.Package, error) {
+	return golang.Generate(np, golang.Options{Name: opt.name, Package: opt.GoPackage,
+		Generator: opt.Generator, Probes: opt.Probes, Threads: opt.Threads,
+		Machine: opt.machine, FunctionWeight: opt.FunctionWeight, Done: opt.done()})
 }

@@ -13,7 +13,7 @@ import (
 // what each of its variants has of its own. head is the first line of files.
 func (u *unit) copies(lib *library, roots []string, rename func(string) string, head,
 	prefix string) (common []string, files []codegen.File, err error) {
-	variants := variantsOf(lib, u.target)
+	variants := variantsOf(lib, u.machine)
 	if len(variants) > 0 {
 		lib = variants[0].library
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -31,9 +32,8 @@ type Options struct {
 	// the function that a field of Model, Probe, is set to, with the number that
 	// codegen.Probes gives the call.
 	Probes bool
-	// Target is the machine whose assembly the package has: "x86-64-v3" and
-	// "x86-64-v4", "neon"; "", "generic" and "native" are all, any other none.
-	Target string
+	// Machine is what the package is for, whose assembly it has; nil: that of all.
+	Machine *tuned.Machine
 	// Threads, if over 1, lets so many goroutines share the kernels that can be
 	// done in parts; NewThreads makes a Model with another number of them.
 	Threads int
@@ -147,7 +147,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.target = opt.Target
+	u.machine = opt.Machine
 	g := &generator{
 		generator: cmp.Or(opt.Generator, "etgen"), internal: opt.Internal, part: opt.Package != "",
 		threads: opt.Threads, weight: opt.FunctionWeight, done: opt.Done,

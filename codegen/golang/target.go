@@ -1,29 +1,22 @@
 package golang
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/etgen/etgen/kernels/tuned"
+)
 
 // architectures are those that have assembly, as file names and build
 // constraints call them.
 func architectures() []string { return []string{"amd64", "arm64"} }
 
-// assembled returns the architectures whose assembly a package for a target has:
-// that of the target's processor, or all if whoever compiles it decides.
-func assembled(target string) []string {
-	switch target {
-	case "", "generic", "native":
-		return architectures()
-	case "x86-64-v3", "x86-64-v4": // which of the two it is, the program finds out
-		return []string{"amd64"}
-	case "neon":
-		return []string{"arm64"}
+// variantsOf returns the variants of a library that a package for a machine has, all if
+// that is nil. Those without assembly are for every architecture that is left.
+func variantsOf(lib *library, m *tuned.Machine) []*variant {
+	own := architectures()
+	if m != nil {
+		own = m.Assembly
 	}
-	return nil
-}
-
-// variantsOf returns the variants of a library that a package for a target has.
-// Those without assembly are for every architecture that is left.
-func variantsOf(lib *library, target string) []*variant {
-	own := assembled(target)
 	var out []*variant
 	for _, v := range lib.variants {
 		arch := architectureOf(v.file)

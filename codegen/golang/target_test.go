@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/kernels/strip"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 func TestVariantsOf(t *testing.T) {
@@ -20,7 +21,11 @@ func TestVariantsOf(t *testing.T) {
 		"cortex-m4": "vector_other.go ",
 	} {
 		var got []string
-		for _, v := range variantsOf(lib, target) {
+		m, err := tuned.MachineNamed(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range variantsOf(lib, m) {
 			got = append(got, v.file+" "+v.constraint)
 		}
 		if s := strings.Join(got, ", "); s != want {

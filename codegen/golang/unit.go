@@ -12,12 +12,13 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/kernels/strip"
+	"github.com/etgen/etgen/kernels/tuned"
 )
 
 // unit is the output package while it is put together.
 type unit struct {
 	name    string
-	target  string         // Options.Target
+	machine *tuned.Machine // Options.Machine
 	scope   *codegen.Scope // package-level identifiers
 	strip   *library
 	helpers map[string]string // functions of package strip by the names they have here

@@ -99,7 +99,7 @@ func build(table *ops.Table, calls []*call) (*native.Program, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if err := compile.Lower(p, compile.Options{Lang: "go"}); err != nil {
+	if err := compile.Lower(p, compile.Options{Lang: tuned.Go.Name}); err != nil {
 		return nil, err
 	}
 	later := map[*ir.Value]bool{}
@@ -110,7 +110,7 @@ func build(table *ops.Table, calls []*call) (*native.Program, error) {
 	}
 	np, err := native.Build(p, native.Options{
 		Table: table, Kernels: tuned.Standard(), Planner: plan.Best{},
-		Target: tuned.Target{Lang: "go", Name: "generic", Speed: true},
+		Target: tuned.Running(),
 		Later:  func(v *ir.Value) bool { return later[v] },
 	})
 	if err != nil {

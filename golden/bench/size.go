@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
 	"github.com/etgen/etgen/golden/toolchain"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -25,6 +26,7 @@ type sizes struct {
 	weights      int64
 	arena, bound int64
 	kernels      int
+	pkg          *codegen.Package
 }
 
 // sizeTable compiles every case and looks at what came out.
@@ -42,12 +44,16 @@ func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table
 			return nil, err
 		}
 		name := nameOf(c.Dir)
-		inC, err := packageSizes(ctx, c, "c")
+		inC, err := packageSizes(c, tuned.C)
 		if err != nil {
 			t.notes = append(t.notes, fmt.Sprintf("%s, C: %s", name, conform.FirstLine(err)))
 			continue
 		}
-		inGo, err := packageSizes(ctx, c, "go")
+		if inC.text, inC.gcc, err = compiledC(ctx, inC.pkg); err != nil {
+			t.notes = append(t.notes, fmt.Sprintf("%s, C: %s", name, conform.FirstLine(err)))
+			continue
+		}
+		inGo, err := packageSizes(c, tuned.Go)
 		if err != nil {
 			t.notes = append(t.notes, fmt.Sprintf("%s, Go: %s", name, conform.FirstLine(err)))
 			continue
@@ -61,13 +67,13 @@ func sizeTable(ctx context.Context, _ *settings, cases []*testcase.Case) (*table
 	return t, nil
 }
 
-func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, error) {
+func packageSizes(c *testcase.Case, l *tuned.Language) (*sizes, error) {
 	p, closer, err := conform.Job(c, c.Models[0]).Open()
 	if err != nil {
 		return nil, err
 	}
 	defer closer.Close()
-	opt := compile.Options{Name: "model", Lang: lang}
+	opt := compile.Options{Name: "model", Lang: l.Name}
 	np, err := compile.Native(p, opt)
 	if err != nil {
 		return nil, err
@@ -76,7 +82,7 @@ func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, e
 	if err != nil {
 		return nil, err
 	}
-	s := &sizes{weights: codegen.LayOut(np).Size, kernels: len(np.Kernels)}
+	s := &sizes{pkg: pkg, weights: codegen.LayOut(np).Size, kernels: len(np.Kernels)}
 	for _, f := range pkg.Files {
 		if ext := filepath.Ext(f.Name); ext != ".bin" && !strings.HasSuffix(f.Name, "_weights.c") {
 			s.source += int64(len(f.Data))
@@ -89,10 +95,7 @@ func packageSizes(ctx context.Context, c *testcase.Case, lang string) (*sizes, e
 		}
 		s.arena, s.bound = max(s.arena, r.Size), max(s.bound, r.LowerBound)
 	}
-	if lang == "c" {
-		s.text, s.gcc, err = compiledC(ctx, pkg)
-	}
-	return s, err
+	return s, nil
 }
 
 // compiledC compiles a C package and returns the bytes of its code, and the time

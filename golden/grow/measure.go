@@ -93,7 +93,11 @@ func Measure(s Shape, n int, way string) ([]Cost, error) {
 	opt := compile.Options{Name: "grow", Lang: lang, Target: target,
 		Planner: planned{plan.Best{}, m}}
 	opt.After = func(pass lower.Pass, _ *ir.Program) error { m.end(pass.Name); return nil }
-	if way == "pte" {
+	l, err := compile.LanguageNamed(lang)
+	if err != nil {
+		return nil, err
+	}
+	if l.Kernels == nil {
 		return m.costs, m.executorch(p, opt)
 	}
 	np, err := compile.Native(p, opt)

@@ -39,13 +39,42 @@ type Options struct {
 }
 
 // ways are what Options.Via may name.
-const ways = "c, go, rt, rt-optimize"
+var ways = []struct {
+	name string
+	make func(s way.Settings, opt Options) way.Way
+	how  func(opt Options) string
+}{
+	{way.C{}.Name(), func(s way.Settings, opt Options) way.Way {
+		cc, flags := opt.compiler()
+		return way.C{Settings: s, Target: toolchain.Target{Name: cc, Compiler: cc,
+			Flags: append([]string{"-std=c99"}, flags...), Libs: []string{"-lm"}}}
+	}, func(opt Options) string {
+		cc, flags := opt.compiler()
+		return strings.Join(append([]string{cc}, flags...), " ")
+	}},
+	{way.Go{}.Name(), func(s way.Settings, _ Options) way.Way { return way.Go{Settings: s} },
+		func(Options) string { return "go build" }},
+	{way.RT{}.Name(), func(s way.Settings, _ Options) way.Way { return way.RT{Settings: s} },
+		func(Options) string { return "the .pte, interpreted" }},
+	{way.RT{Optimize: true}.Name(), func(s way.Settings, _ Options) way.Way {
+		return way.RT{Settings: s, Optimize: true}
+	}, func(Options) string { return "the .pte, optimized when it is loaded" }},
+}
+
+// wayNames are the names of ways.
+func wayNames() []string {
+	var names []string
+	for _, w := range ways {
+		names = append(names, w.name)
+	}
+	return names
+}
 
 // UnknownWayError says that Options.Via names what is no way.
 type UnknownWayError struct{ Name string }
 
 func (e *UnknownWayError) Error() string {
-	return fmt.Sprintf("%q cannot be measured: take %s", e.Name, ways)
+	return fmt.Sprintf("%q cannot be measured: take %s", e.Name, strings.Join(wayNames(), ", "))
 }
 
 // ModelError is an error that is the model's, or its inputs', fault.
@@ -58,7 +87,7 @@ func (e *ModelError) Unwrap() error { return e.Err }
 // Model measures a model file, or the first model of a case folder.
 func Model(ctx context.Context, path string, opt Options) (*Report, error) {
 	for _, name := range opt.Via {
-		if !slices.Contains(strings.Split(ways, ", "), name) {
+		if !slices.Contains(wayNames(), name) {
 			return nil, &UnknownWayError{name}
 		}
 	}
@@ -180,17 +209,7 @@ func (opt Options) way(name string, probes bool) way.Way {
 	s := way.Settings{Options: opt.Compile, Memory: opt.Memory,
 		Limit: max(cmp.Or(opt.Limit, way.DefaultTime), 3*opt.For)}
 	s.Options.Probes = probes
-	switch name {
-	case "go":
-		return way.Go{Settings: s}
-	case "rt":
-		return way.RT{Settings: s}
-	case "rt-optimize":
-		return way.RT{Settings: s, Optimize: true}
-	}
-	cc, flags := opt.compiler()
-	return way.C{Settings: s, Target: toolchain.Target{Name: cc, Compiler: cc,
-		Flags: append([]string{"-std=c99"}, flags...), Libs: []string{"-lm"}}}
+	return ways[slices.Index(wayNames(), name)].make(s, opt)
 }
 
 func (opt Options) compiler() (cc string, flags []string) {
@@ -205,16 +224,7 @@ func (opt Options) compiler() (cc string, flags []string) {
 }
 
 func (opt Options) how(name string) string {
-	switch name {
-	case "go":
-		return "go build"
-	case "rt":
-		return "the .pte, interpreted"
-	case "rt-optimize":
-		return "the .pte, optimized when it is loaded"
-	}
-	cc, flags := opt.compiler()
-	return strings.Join(append([]string{cc}, flags...), " ")
+	return ways[slices.Index(wayNames(), name)].how(opt)
 }
 
 // call makes the job's call.

@@ -28,6 +28,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/plan"
 	"github.com/etgen/etgen/rt"
@@ -222,11 +223,11 @@ func (w *worker) find(s *subject, format string, args ...any) {
 // one compiles a mutant, to be run with others.
 func (w *worker) one(s *subject) {
 	w.counts.mutants++
-	var texts [2][]byte
+	var texts [2][]byte // in C and in Go
 	var errs [2]error
 	start := time.Now()
-	for i, lang := range []string{"c", "go"} {
-		texts[i], errs[i] = w.compile(s, lang)
+	for i, l := range tuned.Languages() {
+		texts[i], errs[i] = w.compile(s, l, i == 0)
 	}
 	if took := time.Since(start); took > 30*time.Second {
 		w.find(s, "compiling takes %v", took)
@@ -286,8 +287,9 @@ func (s *subject) open() (*ir.Program, io.Closer, error) {
 	return p, nil, err
 }
 
-// compile returns the source text of a mutant, and draws its inputs.
-func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
+// compile returns the source text of a mutant in a language. If it is asked to, it draws
+// the mutant's inputs.
+func (w *worker) compile(s *subject, l *tuned.Language, draws bool) (text []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -300,7 +302,7 @@ func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
 	if closer != nil {
 		defer closer.Close()
 	}
-	opt := compile.Options{Lang: lang, Name: "mutant", Planner: quick}
+	opt := compile.Options{Lang: l.Name, Name: "mutant", Planner: quick}
 	np, err := compile.Native(p, opt)
 	if err != nil {
 		return nil, err
@@ -312,7 +314,7 @@ func (w *worker) compile(s *subject, lang string) (text []byte, err error) {
 	for _, f := range pkg.Files {
 		text = append(text, f.Data...)
 	}
-	if lang == "c" {
+	if draws {
 		r := seededRand(s.seed ^ 0xabcdef)
 		s.calls = draw(r, np)
 		for k := 0; k < s.more && s.calls != nil; k++ {

@@ -30,11 +30,9 @@ func matchAround(r *Request) *Instance {
 	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 {
 		return nil
 	}
-	lanes := 8
-	if r.Target.Lang == "c" {
-		if lanes = rowsCols / 2; cv.cout < 4 && !cv.turned {
-			return nil // the definition's loops are as quick
-		}
+	costs := &r.Target.Language.Costs
+	if cv.cout < costs.FewestChannels && !cv.turned {
+		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	one, zero := sym.Int(1), sym.Int(0)
@@ -135,14 +133,12 @@ func matchAround(r *Request) *Instance {
 	}
 	// Vectors do four times what numbers do. Loops around short runs, results by
 	// way of sums, and panels that are not full come on top.
-	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) * float64(max(lanes, cv.cout)) /
-		float64(cv.cout)
+	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(depth)) *
+		float64(max(costs.AroundLanes, cv.cout)) / float64(cv.cout)
 	if !cv.yLast {
 		in.Cost *= 1.25
 	}
-	if r.Target.Lang == "c" {
-		in.Cost += copyCost * cost(cv.batch, n(planes), gh, gw)
-	}
+	in.Cost += costs.Copy * cost(cv.batch, n(planes), gh, gw)
 	return in
 }
 

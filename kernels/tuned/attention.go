@@ -46,11 +46,11 @@ func matchAttention(r *Request) *Instance {
 	if !ok || !ok2 || e == 0 || ev == 0 || !sym.LessEq(sym.Int(1), s) {
 		return nil
 	}
-	if r.Target.Lang == "c" && sym.LessEq(y.Sizes[n-2], sym.Int(fewQueries)) {
+	if r.Target.Language.QueryPanels && sym.LessEq(y.Sizes[n-2], sym.Int(fewQueries)) {
 		return nil
 	}
 	batch, heads := lead(y, 0), lead(y, 1)
-	room, behind := attentionRoom(r.Target, s, e, ev)
+	room, behind := r.Target.Language.attentionRoom(s, e, ev)
 	in := &Instance{
 		Packed:   []Packed{packed("scale", []float32{float32(a.Scale), float32(a.None)})},
 		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)}, RunChannels: true,
@@ -106,26 +106,12 @@ func matchAttention(r *Request) *Instance {
 	return in
 }
 
-// attentionRoom returns how many elements attention to s keys has room for in
-// scratch, and in C at which of them its queries are.
-func attentionRoom(t Target, s sym.Expr, depth, values int64) (room, behind sym.Expr) {
-	if t.Lang == "go" { // keys and values in panels, and the scores of some queries
-		across := sym.Mul(sym.Int(rowsCols), sym.FloorDiv(sym.Add(s, sym.Int(rowsCols-1)),
-			sym.Int(rowsCols)))
-		return sym.Add(sym.Mul(across, sym.Int(depth)),
-			sym.Mul(s, sym.Int(goQueries+roundUp(values, rowsCols/2)))), behind
-	}
-	behind = sym.Mul(sym.Int(rowsCols), s)
-	room = sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(depth)))
-	return room, behind
-}
-
-// fewQueries are so few that panels of them in C would be mostly padding: the
+// fewQueries are so few that panels of them would be mostly padding: the
 // scores of so few are no great thing to have in memory.
 const fewQueries = 16
 
-// goQueries is how many queries Go attends to at a time.
-const goQueries = 48
+// runQueries is how many queries are attended to at a time without panels of them.
+const runQueries = 48
 
 // mask adds the mask's operand, if there is one, and the fields of values that tell of
 // it, over scores of the given sizes.
@@ -222,7 +208,7 @@ func Whole(kernels []*Kernel, target Target) func(*ops.Call) bool {
 	return func(c *ops.Call) bool {
 		for _, k := range kernels {
 			if k.Whole &&
-				k.Match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) {
+				k.match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) {
 					return nil, false
 				}}) != nil {
 				return true

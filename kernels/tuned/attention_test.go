@@ -99,7 +99,7 @@ func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Ex
 // TestWhole: only targets whose C has vectors keep attention whole, and only what
 // a kernel accepts.
 func TestWhole(t *testing.T) {
-	speed := tuned.Target{Lang: "c", Name: "generic", Speed: true}
+	speed := tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}
 	few := func(sizes ...int64) ops.Input { sizes[2] = 16; return static(sizes...) }
 	double := func(sizes ...int64) ops.Input {
 		return ops.Tensor(ir.Float64, ops.Values{}, sizes...)
@@ -113,9 +113,9 @@ func TestWhole(t *testing.T) {
 		{"vectors", speed, static, true},
 		{"few queries", speed, few, false},
 		{"double", speed, double, false},
-		{"go", tuned.Target{Lang: "go", Name: "generic", Speed: true}, static, true},
-		{"size", tuned.Target{Lang: "c", Name: "generic"}, static, false},
-		{"microcontroller", tuned.Target{Lang: "c", Name: "cortex-m4", Speed: true}, static, false},
+		{"go", tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}, static, true},
+		{"size", tuned.Target{Language: tuned.C, Machine: machine("generic")}, static, false},
+		{"microcontroller", tuned.Target{Language: tuned.C, Machine: machine("cortex-m4"), Speed: true}, static, false},
 	} {
 		x := c.of(1, 2, 17, 8)
 		op, ok := ops.Standard().Lookup("aten.scaled_dot_product_attention.default")

@@ -50,7 +50,7 @@ func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 // nil if its kernel cannot, or would take the sum of some result in another
 // order. r is what in was selected for, and whole its window.
 func Bands(in *Instance, whole Window, r *Request, bands []Rows) []*Instance {
-	if in.Kernel.ScalarBands && (r.Target.Lang != "c" || in.Tile.Vector) {
+	if in.Kernel.ScalarBands && r.Target.vectors() {
 		return nil
 	}
 	if r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {

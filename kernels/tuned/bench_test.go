@@ -139,7 +139,7 @@ func BenchmarkC(b *testing.B) {
 		"#define _POSIX_C_SOURCE 199309L\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n")
 	all := benchmarks()
 	for i, tr := range all {
-		if !tr.bind(t, r, tuned.Target{Lang: "c", Name: "generic", Speed: true}) {
+		if !tr.bind(t, r, tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}) {
 			b.Fatalf("%s: not taken", tr.name)
 		}
 		fast, slow := fmt.Sprintf("tuned_%d", i), fmt.Sprintf("naive_%d", i)
@@ -196,7 +196,7 @@ func BenchmarkGo(b *testing.B) {
 	t := testing.TB(b)
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, tr := range benchmarks() {
-		if !tr.bind(t, r, tuned.Target{Lang: "go", Name: "generic", Speed: true}) {
+		if !tr.bind(t, r, tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}) {
 			b.Fatalf("%s: not taken", tr.name)
 		}
 		tr.want = make([]float32, tr.number(t, tr.call.Outs[0].Numel()))

@@ -293,11 +293,11 @@ func (b *batch) run(t testing.TB, target toolchain.Target) []float32 {
 // trialsOf are calls for every kernel of a target.
 func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial {
 	linear, matmul := "linear_f32", "matmul_f32"
-	if target.Lang == "go" || tuned.ChannelsLast(target) {
+	if target.Language == tuned.Go || tuned.ChannelsLast(target) {
 		linear, matmul = "linear_rows_f32", "matmul_rows_f32"
 	}
 	sets := map[string][]*trial{linear: linearTrials(r, count), matmul: matmulTrials(r, count)}
-	if target.Lang == "go" {
+	if target.Language == tuned.Go {
 		sets["max_pool2d_f32"], sets["avg_pool2d_f32"] = poolTrials(r, count, false, false),
 			poolTrials(r, count, true, false)
 		sets["max_pool2d_f32 planes"] = poolTrials(r, count, false, true)
@@ -319,7 +319,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			strings.Contains(k.Name, "_narrow") || strings.Contains(k.Name, "_slide") ||
 			strings.Contains(k.Name, "_few") || strings.Contains(k.Name, "_lanes") ||
 			strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges")
-		if target.Lang == "go" && k.Go == "" || target.Lang == "c" && len(k.Helpers) == 0 {
+		if !target.Language.Has(k) {
 			continue
 		}
 		if !convolution || layouts && !tuned.ChannelsLast(target) {
@@ -330,7 +330,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 			forms = append(forms, k.Name+" planes")
 		}
 		for _, form := range forms {
-			if target.Lang == "c" || !strings.Contains(k.Name, "_edges") {
+			if !target.Language.CopiesPadding || !strings.Contains(k.Name, "_edges") {
 				sets[form] = convTrials(r, target, count, form)
 			}
 			if strings.Contains(k.Name, "_around") || strings.Contains(k.Name, "_edges") {
@@ -375,7 +375,7 @@ func TestC(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, uint64(i)))
 			all := epilogues()
 			b := newBatch()
-			target := tuned.Target{Lang: "c", Name: run.target, Speed: true}
+			target := tuned.Target{Language: tuned.C, Machine: machine(run.target), Speed: true}
 			sets := trialsOf(r, target, count)
 			var done []*trial
 			for _, kernel := range sorted(sets) {

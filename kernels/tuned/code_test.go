@@ -73,7 +73,7 @@ func TestFusedMultiplyAdd(t *testing.T) {
 					c.want, c.want, c.want
 			}
 			for kernel, want := range kernels {
-				o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target,
+				o := object(t, c.compiler, tuned.Target{Language: tuned.C, Machine: machine(c.target),
 					Speed: strings.Contains(kernel, "_rows") || kernel == "winograd_f32"}, kernel)
 				out, err := exec.CommandContext(t.Context(), c.objdump, "-d", o).Output()
 				if err != nil {
@@ -99,7 +99,7 @@ func TestCodeSize(t *testing.T) {
 		{toolchain.CortexM0().With("-Os"), "cortex-m0", 2500},
 		{toolchain.RISCV32().With("-Os"), "riscv32", 3000},
 	} {
-		o := object(t, c.compiler, tuned.Target{Lang: "c", Name: c.target}, "conv2d_f32",
+		o := object(t, c.compiler, tuned.Target{Language: tuned.C, Machine: machine(c.target)}, "conv2d_f32",
 			"depthwise_conv2d_f32", "linear_f32")
 		image, err := toolchain.ReadELF(o)
 		if err != nil {

@@ -56,9 +56,9 @@ func matchConv(r *Request) *Instance {
 
 func matchDepthwise(r *Request) *Instance {
 	cv := convolutionOf(r)
-	// Go's code works on runs of columns.
-	if cv == nil || cv.groups == 1 || cv.cin != 1 || cv.yLast && r.Target.Lang == "go" ||
-		!cv.constants(r) {
+	// Runs of an epilogue are columns here.
+	if cv == nil || cv.groups == 1 || cv.cin != 1 ||
+		cv.yLast && r.Target.Language.EpilogueOnRuns || !cv.constants(r) {
 		return nil
 	}
 	cv = cv.orient(r.Target)
@@ -248,10 +248,10 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 }
 
 // orient returns cv with the longer axis as the inner one if the other is shorter
-// than a tile: only C code can, Go's epilogue works on runs of columns.
+// than a tile. An epilogue on runs forbids it: they are columns.
 func (cv *convolution) orient(t Target) *convolution {
 	rows, cols := cv.tall, cv.axes[1].out
-	if t.Lang == "c" && sym.Less(cols, rows) && sym.Less(cols, sym.Int(8)) {
+	if !t.Language.EpilogueOnRuns && sym.Less(cols, rows) && sym.Less(cols, sym.Int(8)) {
 		own := *cv
 		own.axes[0], own.axes[1] = cv.axes[1], cv.axes[0]
 		own.swapped = true

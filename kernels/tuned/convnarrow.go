@@ -16,7 +16,7 @@ func DepthwiseNarrow() *Kernel {
 }
 
 func matchDepthwiseNarrow(r *Request) *Instance {
-	if !ChannelsLast(r.Target) || r.Target.Lang != "c" {
+	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv := convolutionOf(r)

@@ -39,17 +39,13 @@ func Conv2DGather() *Kernel {
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 
-// copyCost is what copying an element is worth in products that vectors do, the
-// memory that it takes included.
-const copyCost = 32
-
 func matchConvRows(r *Request, gather bool) *Instance {
 	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() || cv.cout < 4 &&
-		r.Target.Lang == "c" {
+	if cv == nil || cv.groups > 1 || !cv.yLast && !cv.outIsRow() ||
+		cv.cout < r.Target.Language.Costs.FewestChannels {
 		return nil
 	}
 	rows, cols := &cv.axes[0], &cv.axes[1]
@@ -83,27 +79,22 @@ func matchConvRows(r *Request, gather bool) *Instance {
 		Tile: r.Target.tile(),
 		MACs: sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps)),
 	}
-	in.Cost = cost(in.MACs) / 4
-	if r.Target.Lang == "c" {
-		depth, _ := run.Const()
-		in.Cost *= cv.narrow() * (1 + 1/float64(depth))
-	}
+	costs := &r.Target.Language.Costs
+	depth, _ := run.Const()
+	in.Cost = cost(in.MACs) / 4 * (cv.narrow(costs.RowsLanes) * (1 + costs.Run/float64(depth)))
 	if gather {
 		fc, fw := cv.plane, one
 		if cv.xLast || cv.cin == 1 {
 			fc, fw = one, n(cv.cin)
-			// elements are copied one by one, at the price of many products
-		} else if r.Target.Lang == "go" {
-			in.Cost += 25 * cost(gh, xh)
+		} else {
+			in.Cost += costs.PlaneCopy * cost(gh, xh)
 		}
 		d = convGatherParams
 		maps.Copy(values, Values{"padded_h": gh, "source_stride_channel": fc,
 			"source_stride_row": sym.Mul(cols.in, fw), "source_stride_col": fw,
 			"copied_w": sym.Min(cols.in, sym.Sub(gw, cols.pad))})
 		in.Scratch = sym.Mul(sym.Int(4), gh, xh)
-		if r.Target.Lang == "c" {
-			in.Cost += copyCost * cost(cv.batch, gh, xh)
-		}
+		in.Cost += costs.Copy * cost(cv.batch, gh, xh)
 	}
 	in.Params = d.params(values, cv.window())
 	return in

@@ -8,7 +8,7 @@ func DepthwiseRows() *Kernel {
 	return &Kernel{Name: "depthwise_rows_f32", Descriptor: depthwiseRowsParams,
 		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
 		Helpers: []string{"tile", "taps", "depth_f32"},
-		Match:   func(r *Request) *Instance { return matchDepthwiseRows(r, "c") }}
+		Match:   func(r *Request) *Instance { return matchDepthwiseRows(r, false) }}
 }
 
 // DepthwiseSlide is DepthwiseRows for rows of 3 or 5 taps beside each other that
@@ -22,7 +22,7 @@ func DepthwiseSlide() *Kernel {
 			if cv == nil || !cv.axes[1].slides() {
 				return nil
 			}
-			in := matchDepthwiseRows(r, "c")
+			in := matchDepthwiseRows(r, false)
 			if in != nil {
 				in.Cost /= 2
 			}
@@ -46,21 +46,23 @@ func DepthwiseLanes() *Kernel {
 	return &Kernel{Name: "depthwise_lanes_f32", Descriptor: depthwiseRowsParams,
 		InBands: lanesInBands, Go: "rows.Depthwise",
 		Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
-		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, "go") }}
+		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, true) }}
 }
 
-func matchDepthwiseRows(r *Request, lang string) *Instance {
-	if r.Target.Lang != lang || !ChannelsLast(r.Target) {
+// matchDepthwiseRows matches any number of channels if a kernel fills vectors with
+// neighbouring pixels, else as many as fill one by themselves.
+func matchDepthwiseRows(r *Request, pixels bool) *Instance {
+	if !ChannelsLast(r.Target) {
 		return nil
 	}
 	cv := convolutionOf(r)
-	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && lang == "c" ||
+	if cv == nil || cv.cin != 1 || cv.cout != 1 || cv.groups < rowsCols/2 && !pixels ||
 		!cv.xLast || !cv.yLast || !cv.constants(r) {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
 	times := 1
-	if lang == "go" && cv.axes[1].stride.Is(1) {
+	if pixels && cv.axes[1].stride.Is(1) {
 		times = abreast(cv.groups)
 	}
 	w, bias := cv.repeated(times)

@@ -31,8 +31,8 @@ func matchEdges(r *Request) *Instance {
 		cv.cout < 4 && !cv.turned || !rows.padded() && !cols.padded() && !spread {
 		return nil
 	}
-	if !spread && r.Target.Lang == "go" {
-		return nil // whose tiles are best with a copy
+	if !spread && r.Target.Language.CopiesPadding {
+		return nil
 	}
 	s, ok := cv.sums(up)
 	if !ok || !cv.constants(r) {
@@ -69,17 +69,17 @@ func matchEdges(r *Request) *Instance {
 		Tile: r.Target.tile(),
 		MACs: sym.Mul(cv.batch, n(cv.groups*cv.cout), out, n(taps)),
 	}
-	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow() * cv.edgeTiles(up)
+	in.Cost = cost(in.MACs) / 4 * (1 + 1/float64(s.depth)) * cv.narrow(rowsCols/2) * cv.edgeTiles(up)
 	if !cv.yLast {
 		in.Cost *= 1.25
 	}
 	return in
 }
 
-// narrow is how much more work panels are for want of channels.
-func (cv *convolution) narrow() float64 {
-	const half = rowsCols / 2
-	return float64(max(half, cv.cout)) / float64(cv.cout)
+// narrow is how much more work panels are for want of channels, if so many lanes are
+// computed at least.
+func (cv *convolution) narrow(lanes int) float64 {
+	return float64(max(lanes, cv.cout)) / float64(cv.cout)
 }
 
 // tapSums is how the sums over the taps of a convolution are nested.

@@ -11,10 +11,6 @@ const fewChannels = 8
 // fewLanes is the most results that a vector of it has.
 const fewLanes = 16
 
-// fewCopy is what copying an element costs ConvFew, which does whole rows at once. In
-// Go it counts little, for what else a convolution may be is a copy too.
-var fewCopy = map[string]float64{"c": 10, "go": 1}
-
 // ConvFew is the convolution of row-major images into few channels: too few for
 // the lanes of a vector, which are neighbouring results of a row. It copies an
 // image into scratch first, with zeros around it, and the columns that results see
@@ -73,11 +69,8 @@ func matchFew(r *Request) *Instance {
 		MACs:    sym.Mul(cv.batch, n(cv.cout), rows.out, cols.out, n(taps*cv.cin)),
 	}
 	_, width := cols.out.Bounds()
-	sums := cost(in.MACs) / 4
-	if r.Target.Lang == "go" { // where other kernels do not count lanes without a channel
-		sums *= 0.6
-	}
-	in.Cost = sums*float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
-		fewCopy[r.Target.Lang]*cost(cv.batch, n(cv.cin), gh, cols.reach())
+	costs := &r.Target.Language.Costs
+	in.Cost = cost(in.MACs)/4*costs.FewProduct*float64(roundUp(width, fewLanes))/float64(max(width, 1)) +
+		costs.FewCopy*cost(cv.batch, n(cv.cin), gh, cols.reach())
 	return in
 }

@@ -62,7 +62,7 @@ func TestGo(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	all := epilogues()
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}
 	sets := trialsOf(r, target, 100)
 	for _, kernel := range sorted(sets) {
 		t.Run(kernel, func(t *testing.T) {

@@ -67,9 +67,6 @@ const (
 
 // int8Of reads r as one, or returns nil.
 func int8Of(r *Request) *int8Conv {
-	if r.Target.Lang != "c" || ChannelsLast(r.Target) {
-		return nil
-	}
 	c := r.Call
 	weight, depthwise, linear := "weight", false, false
 	switch c.Op.Name() {
@@ -79,6 +76,9 @@ func int8Of(r *Request) *int8Conv {
 	case "cortex_m.quantized_linear.default":
 		weight, linear = "weights", true
 	default:
+		return nil
+	}
+	if !r.Target.Language.Has(Conv2DInt8()) || ChannelsLast(r.Target) {
 		return nil
 	}
 	cv := &int8Conv{biasName: "bias", linear: linear}

@@ -16,7 +16,7 @@ import (
 )
 
 // microcontroller is a target of the kernels of bytes.
-var microcontroller = tuned.Target{Lang: "c", Name: "cortex-m4"}
+var microcontroller = tuned.Target{Language: tuned.C, Machine: machine("cortex-m4")}
 
 // byteTrial is a call of a kernel of bytes.
 type byteTrial struct {

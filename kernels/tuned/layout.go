@@ -4,7 +4,7 @@ import "github.com/etgen/etgen/kernels/ops"
 
 // ChannelsLast reports whether the convolutions of a target want images whose
 // channels lie innermost in memory: those that work on vectors of channels.
-func ChannelsLast(t Target) bool { return t.Speed && (t.tile().Vector || t.Lang == "go") }
+func ChannelsLast(t Target) bool { return t.Speed && t.vectors() }
 
 // IsConvolution reports whether c is a convolution of float32 images, the
 // operator that a layout is chosen for.
@@ -26,7 +26,7 @@ func WorthCopies(c *ops.Call, t Target) (into, out bool) {
 		return lanes, lanes
 	}
 	taps := cv.cin * cv.kernel[0] * cv.kernel[1]
-	return false, cv.groups == 1 && taps >= copyMACs && (cv.cout >= 8 || t.Lang == "go")
+	return false, cv.groups == 1 && taps >= copyMACs && cv.cout >= t.Language.Costs.CopiedChannels
 }
 
 // copyMACs is how many multiply-accumulates of a kernel that works on rows are

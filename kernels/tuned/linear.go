@@ -28,8 +28,9 @@ func Linear() *Kernel {
 }
 
 // onRows reports whether the products of a target are those of the kernels that
-// work on rows.
-func onRows(t Target) bool { return t.Lang == "go" || ChannelsLast(t) }
+// work on rows: so they are where vectors count more than code, and where the language
+// has no others.
+func onRows(t Target) bool { return t.Language.FindsVectors || ChannelsLast(t) }
 
 func matchLinear(r *Request, rows bool) *Instance {
 	p := productOf(r.Call)
@@ -50,10 +51,8 @@ func matchLinear(r *Request, rows bool) *Instance {
 	if rows {
 		cols, last = rowsCols, lastCols(int(n))
 	}
-	work := cost(p.m, sym.Int(roundUp(n, min(cols, rowsCols/2))), p.k)
-	if r.Target.Lang == "go" {
-		work /= 4 // vectors
-	}
+	work := r.Target.Language.Costs.LinearProduct *
+		cost(p.m, sym.Int(roundUp(n, min(cols, rowsCols/2))), p.k)
 	bias, row := make([]float32, n), panels.Shape{Groups: 1, N: int(n), A: 1, B: 1, C: 1,
 		Cols: cols, Column: 1}
 	var from, added []int

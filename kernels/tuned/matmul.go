@@ -46,11 +46,8 @@ func matchMatmul(r *Request, rows bool) *Instance {
 		in.Added = []int{p.bias}
 	}
 	copied := t.Cols // columns of w
-	switch {
-	case r.Target.Lang == "go":
-		copied = rowsCols + rowsMax // and rows of x
-	case rows:
-		copied = rowsCols
+	if rows {
+		copied = rowsCols + r.Target.Language.CopiesRows
 	}
 	in.Scratch = sym.Mul(p.k, sym.Int(int64(4*copied)))
 	return in

@@ -92,7 +92,7 @@ func matchAdaptive(r *Request) *Instance {
 func WorthLastPools(c *ops.Call, t Target) bool {
 	last := []int{0, 2, 3, 1}
 	r := &Request{Call: c, Target: t, Order: func(int) []int { return last }, Out: last}
-	return matchMaxPool(r) != nil || matchAvgPool(r) != nil
+	return Select([]*Kernel{MaxPool2D(), AvgPool2D()}, r) != nil
 }
 
 // pooled is the window of a pooling, and what its sums are divided by.
@@ -111,7 +111,7 @@ func (w *pooled) read(c *ops.Call, to *[2]sym.Expr, name string) (ok bool) {
 // false, that are row-major; nil if those of r are not such.
 func (w *pooled) instance(r *Request, last bool) *Instance {
 	c := r.Call
-	if r.Target.Lang != "go" || !ChannelsLast(r.Target) || !allFloat32(c) {
+	if !ChannelsLast(r.Target) || !allFloat32(c) {
 		return nil
 	}
 	k := c.Operand("self")

@@ -14,7 +14,7 @@ import (
 // no kernel knows.
 func TestAdaptivePools(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}
 	last := []int{0, 2, 3, 1}
 	all := epilogues()
 	for i := range 60 {

@@ -100,7 +100,7 @@ func TestSelect(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tr := &trial{name: c.name, op: c.op, sample: c.sample, constant: c.constant,
 				syms: map[*sym.Symbol]int64{}}
-			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Lang: "c", Name: "generic",
+			tr.bind(t, rand.New(rand.NewPCG(1, 1)), tuned.Target{Language: tuned.C, Machine: machine("generic"),
 				Speed: true})
 			switch {
 			case tr.in == nil && c.kernel != "":
@@ -119,8 +119,8 @@ func TestSelect(t *testing.T) {
 // descriptor in their order.
 func TestParams(t *testing.T) {
 	tried := map[string]bool{}
-	for _, target := range []tuned.Target{{Lang: "c", Name: "generic", Speed: true},
-		{Lang: "c", Name: "cortex-m4", Speed: true}, {Lang: "go", Name: "generic", Speed: true}} {
+	for _, target := range []tuned.Target{{Language: tuned.C, Machine: machine("generic"), Speed: true},
+		{Language: tuned.C, Machine: machine("cortex-m4"), Speed: true}, {Language: tuned.Go, Machine: machine("generic"), Speed: true}} {
 		r := rand.New(rand.NewPCG(1, 1))
 		for _, trials := range trialsOf(r, target, 5) {
 			for _, tr := range trials {
@@ -155,7 +155,7 @@ func TestParams(t *testing.T) {
 
 // Threads share what takes long: many products, many elements, or weights from far.
 func TestDivided(t *testing.T) {
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true, Threads: 2,
+	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true, Threads: 2,
 		DividedFrom: tuned.WorthThreads}
 	for _, c := range []struct {
 		name string

@@ -1,35 +1,43 @@
 package tuned
 
-import "strings"
-
-// Tile is the register tile that a kernel's code works on: Rows of results by
-// Cols, the columns being those of the packed weights. With Vector the code
-// uses the widest vector registers its compiler has, which Cols fills, and
-// takes the rows that suit them instead of Rows.
-type Tile struct {
-	Rows, Cols int
-	Vector     bool
+// Target is what a program is compiled for.
+type Target struct {
+	Language *Language
+	Machine  *Machine
+	Speed    bool // optimise for speed rather than size
+	// parts that kernels are divided into, which need memory each; 0 and 1: none
+	Threads     int
+	DividedFrom float64 // multiply-accumulates of the smallest kernel that is worth dividing
 }
+
+// WorthThreads is Target.DividedFrom on hosts. It was measured with kernels of small
+// networks in two goroutines of which one watches for the next kernel, on a loaded
+// machine: those of half a million multiply-accumulates, which take 5 or 6 µs, came
+// out as fast as before, those of a million and more 1.2 to 1.7 times as fast. A call
+// pays some 10 µs besides for starting a goroutine, which these kernels earn.
+const WorthThreads = 1_000_000
+
+// Running returns the target of code that runs where it is made: Go's kernels, for speed.
+func Running() Target { return Target{Language: Go, Machine: machines[0], Speed: true} }
 
 // tile returns the register tile for t. It depends on nothing else, so that all
 // kernels of a program have the same.
 func (t Target) tile() Tile {
-	switch {
-	case t.Lang == "go": // the Go compiler has 15 registers and no vectors
-		return Tile{Rows: 2, Cols: 4}
-	case t.Name == "cortex-m0" || t.Name == "riscv32": // every float operation is a call
-		return Tile{Rows: 2, Cols: 2}
-	case strings.HasPrefix(t.Name, "cortex-m"): // 32 floating registers, no vectors
-		return Tile{Rows: 4, Cols: 4}
-	case t.Name == "scalar": // any machine, 16 floating registers
-		return Tile{Rows: 2, Cols: 4}
+	if t.Language.Tile != nil {
+		return *t.Language.Tile
 	}
-	return Tile{Rows: 6, Cols: 16, Vector: true}
+	return t.Machine.Tile
 }
+
+// vectors reports whether kernels may use vectors: as the machine is known to have them,
+// or as they find.
+func (t Target) vectors() bool { return t.Language.FindsVectors || t.tile().Vector }
 
 // Wide reports whether the kernels of a target may use the widest vectors there
 // are, for which it counts how memory is aligned.
 func Wide(t Target) bool { return t.Speed && t.tile().Vector }
 
-// MCU reports whether a target is a microcontroller, whose memory is scarce.
-func (t Target) MCU() bool { return strings.HasPrefix(t.Name, "cortex-m") || t.Name == "riscv32" }
+// Scarce reports whether memory is scarcer than time: see Machine.Microcontroller.
+func (t Target) Scarce() bool {
+	return t.Machine.Microcontroller && t.Machine.For(t.Language)
+}

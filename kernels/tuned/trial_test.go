@@ -273,3 +273,12 @@ func inOrder(data []float32, sizes []int64, order []int) []float32 {
 	}
 	return out
 }
+
+// machine is a target that there is.
+func machine(name string) *tuned.Machine {
+	m, err := tuned.MachineNamed(name)
+	if err != nil {
+		panic(err)
+	}
+	return m
+}

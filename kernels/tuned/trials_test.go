@@ -155,7 +155,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
 		case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_lanes_f32":
 			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
-			if target.Lang == "go" {
+			if target.Language == tuned.Go {
 				groups = pick(r, 2, 3, 7, 8, 12, groups)
 			}
 			xOrder, yOrder = last, last
@@ -164,7 +164,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			xOrder, yOrder = last, last
 		case "conv2d_rows_f32", "conv2d_gather_f32":
 			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
-			if target.Lang == "go" {
+			if target.Language == tuned.Go {
 				cout = pick(r, 1, 3, 8, cout)
 			}
 			yOrder = last

@@ -27,7 +27,8 @@ type Kernel struct {
 	Go string
 
 	Operands []string // names in the code of the operands that an instance reads
-	Helpers  []string // C templates emitted once, before all kernels that name them
+	// C templates emitted once, before all kernels that name them; nil if there is no C
+	Helpers []string
 	// Sometimes are helpers that only some texts of the kernel need: those in which
 	// the function is called that it has here.
 	Sometimes map[string]string
@@ -49,7 +50,7 @@ type Kernel struct {
 	// InBands reports whether bands of rows of a convolution have the same sums,
 	// to the bit, as the whole does that an instance was made for; nil: none have.
 	InBands func(in *Instance, whole Window, bands []Rows) bool
-	// ScalarBands tells that InBands is true of C without vectors alone.
+	// ScalarBands tells that InBands is true where there are no vectors alone.
 	ScalarBands bool
 	tiling      func(in *Instance) tiling // what Instructions counts; nil: it counts products
 
@@ -124,23 +125,6 @@ func (r *Request) order(k int) []int {
 	return r.Order(k)
 }
 
-// Target describes the machine and the output language.
-type Target struct {
-	Lang  string // "c" or "go"
-	Name  string // "generic", "cortex-m4", …
-	Speed bool   // optimise for speed rather than size
-	// parts that kernels are divided into, which need memory each; 0 and 1: none
-	Threads     int
-	DividedFrom float64 // multiply-accumulates of the smallest kernel that is worth dividing
-}
-
-// WorthThreads is Target.DividedFrom on hosts. It was measured with kernels of small
-// networks in two goroutines of which one watches for the next kernel, on a loaded
-// machine: those of half a million multiply-accumulates, which take 5 or 6 µs, came
-// out as fast as before, those of a million and more 1.2 to 1.7 times as fast. A call
-// pays some 10 µs besides for starting a goroutine, which these kernels earn.
-const WorthThreads = 1_000_000
-
 // Instance is a kernel chosen for a call.
 type Instance struct {
 	Kernel *Kernel
@@ -203,7 +187,7 @@ type Channels struct{ Inner, Count sym.Expr }
 func Select(kernels []*Kernel, r *Request) *Instance {
 	var best *Instance
 	for _, k := range kernels {
-		if in := k.Match(r); in != nil && (best == nil || in.Cost < best.Cost) {
+		if in := k.match(r); in != nil && (best == nil || in.Cost < best.Cost) {
 			in.Kernel = k
 			best = in
 		}
@@ -216,6 +200,14 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 		}
 	}
 	return best
+}
+
+// match is Match of kernels that the target's language has.
+func (k *Kernel) match(r *Request) *Instance {
+	if !r.Target.Language.Has(k) {
+		return nil
+	}
+	return k.Match(r)
 }
 
 // Key is equal for epilogues that are the same code.

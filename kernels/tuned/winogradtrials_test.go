@@ -65,7 +65,7 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 func TestWinogradParts(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
-	target := tuned.Target{Lang: "c", Name: "generic", Speed: true}
+	target := tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}
 	b := newBatch()
 	var want []*trial
 	const most = 40 // more than there are tiles in a block of the small ones
@@ -121,7 +121,7 @@ func TestWinogradParts(t *testing.T) {
 // sums in which it meets its own results alone.
 func TestWinogradEndless(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}
 	for _, x := range []float64{1, math.Inf(1), math.Inf(-1), math.NaN()} {
 		tr := winogradTrials(r, 1)[0]
 		if !tr.bind(t, r, target) {

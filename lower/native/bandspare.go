@@ -23,7 +23,7 @@ const (
 // scarce reports whether memory is worth bands.
 func (opt Options) scarce() bool {
 	_, kept := opt.Planner.(plan.AsIs) // places are given
-	return opt.Target.MCU() && opt.Target.Lang == "c" && len(opt.Kernels) > 0 &&
+	return opt.Target.Scarce() && len(opt.Kernels) > 0 &&
 		opt.Bands >= 0 && !kept
 }
 

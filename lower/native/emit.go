@@ -162,25 +162,20 @@ func (b *builder) kernel(vals []*ir.Value, forms []*fused) error {
 	return b.call(fn, vals, args, scalars, from)
 }
 
-// rows returns from how many results side by side on reductions run row by row
-// on t: as many as C compilers make vectors of, and as are worth Go's strips.
+// rows returns from how many results side by side on reductions run row by row on t.
 func rows(t tuned.Target) int {
-	switch {
-	case !t.Speed:
+	if !t.Speed {
 		return 0
-	case t.Lang == "go":
-		return 32
 	}
-	return 8
+	return t.Language.RowResults
 }
 
-// lanes returns how many accumulators reductions along memory have on t: in C as
-// many as the widest vectors have lanes. In Go strips have their own.
+// lanes returns how many accumulators reductions along memory have on t.
 func lanes(t tuned.Target) int {
-	if t.Lang == "c" && tuned.ChannelsLast(t) {
-		return 16
+	if !tuned.ChannelsLast(t) {
+		return 0
 	}
-	return 0
+	return t.Language.Accumulators
 }
 
 // call emits a call of a loop kernel whose buffers are vals' (fresh), args'

@@ -50,7 +50,7 @@ func (b *builder) tuned(f *facts) error {
 // tunedScratch returns a buffer of n bytes.
 func (b *builder) tunedScratch(n sym.Expr) *Buffer {
 	d := ir.Uint8
-	if b.opt.Target.Lang == "go" { // which cannot see bytes as numbers
+	if !b.opt.Target.Language.RereadsBytes {
 		d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
 	}
 	return &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}

@@ -194,9 +194,9 @@ func (b *builder) epilogueStep(next *facts, result *ir.Value, inner map[*ir.Valu
 }
 
 // storable reports whether a tuned kernel whose sums are of dtype acc can store
-// results of dtype d. In Go an epilogue works on results where they are.
+// results of dtype d.
 func (b *builder) storable(acc, d ir.DType) bool {
-	return acc == d || b.opt.Target.Lang != "go"
+	return acc == d || !b.opt.Target.Language.EpilogueOnRuns
 }
 
 // soleReader returns the node that alone reads v, nil if there are several, or

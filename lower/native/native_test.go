@@ -15,7 +15,7 @@ import (
 func TestBuild(t *testing.T) {
 	irtest.RunText(t, "testdata/*.txtar", func(p *ir.Program) (string, error) {
 		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
-			Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic"}})
+			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: machine("generic")}})
 		if err != nil {
 			return "", err
 		}
@@ -26,11 +26,11 @@ func TestBuild(t *testing.T) {
 // Those of testdata/speed show what only kernels for speed ask for, layouts, and
 // those of testdata/speed_go what only those of Go do.
 func TestBuildForSpeed(t *testing.T) {
-	for dir, lang := range map[string]string{"speed": "c", "speed_go": "go"} {
+	for dir, lang := range map[string]*tuned.Language{"speed": tuned.C, "speed_go": tuned.Go} {
 		irtest.RunText(t, "testdata/"+dir+"/*.txtar", func(p *ir.Program) (string, error) {
 			np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
-				Kernels: tuned.Standard(), Target: tuned.Target{Lang: lang, Name: "generic",
-					Speed: true}})
+				Kernels: tuned.Standard(), Target: tuned.Target{Language: lang,
+					Machine: machine("generic"), Speed: true}})
 			if err != nil {
 				return "", err
 			}
@@ -43,7 +43,7 @@ func TestBuildForSpeed(t *testing.T) {
 func TestBuildBands(t *testing.T) {
 	irtest.RunText(t, "testdata/bands/*.txtar", func(p *ir.Program) (string, error) {
 		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
-			Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "generic",
+			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: machine("generic"),
 				Speed: true}, Bands: 2})
 		if err != nil {
 			return "", err
@@ -57,10 +57,19 @@ func TestBuildBands(t *testing.T) {
 func TestBuildBandsOfMicrocontrollers(t *testing.T) {
 	irtest.RunText(t, "testdata/bands_mcu/*.txtar", func(p *ir.Program) (string, error) {
 		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
-			Kernels: tuned.Standard(), Target: tuned.Target{Lang: "c", Name: "cortex-m4"}})
+			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: machine("cortex-m4")}})
 		if err != nil {
 			return "", err
 		}
 		return np.String(), nil
 	})
+}
+
+// machine is a target that there is.
+func machine(name string) *tuned.Machine {
+	m, err := tuned.MachineNamed(name)
+	if err != nil {
+		panic(err)
+	}
+	return m
 }

@@ -53,7 +53,7 @@ func compile(b *rt.Boundary, o Options) (*code, error) {
 	if err := c.ports(b, p.Methods[0]); err != nil {
 		return nil, err
 	}
-	target := tuned.Target{Lang: "go", Name: "generic", Speed: true}
+	target := tuned.Running()
 	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true,
 		Whole: tuned.Whole(tuned.Standard(), target)}, p, nil); err != nil {
 		return nil, err

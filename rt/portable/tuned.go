@@ -26,8 +26,7 @@ func (k *kernel) handMadeFor(c *ops.Call,
 			interp.Orders{Outs: [][]int{last}, Operands: operands})
 	}
 	for _, o := range layouts {
-		in := tuned.Select(k.handMade, &tuned.Request{Call: c, Target: tuned.Target{Lang: "go",
-			Name: "generic", Speed: true},
+		in := tuned.Select(k.handMade, &tuned.Request{Call: c, Target: tuned.Running(),
 			Const: constant, Order: o.Operand, Out: o.Out(0)})
 		if in != nil && (best == nil || in.Cost < best.Cost) {
 			best, want = in, o

@@ -1,6 +1,6 @@
 // Command describe writes what follows from the descriptors of hand-made kernels: the
-// structs of their Go functions, how package gofunc calls these, and docs/kernels.md.
-// It is run in kernels/tuned.
+// structs of their Go functions, how package gofunc calls these, and docs/kernels.md. Of
+// the table of targets it writes docs/targets.md. It is run in kernels/tuned.
 package main
 
 import (
@@ -41,7 +41,10 @@ func run() error {
 	if err := write("gofunc/functions.go", text); err != nil {
 		return err
 	}
-	return os.WriteFile("../../docs/kernels.md", []byte(document()), 0o666)
+	if err := os.WriteFile("../../docs/kernels.md", []byte(document()), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile("../../docs/targets.md", []byte(targets()), 0o666)
 }
 
 func write(path, text string) error {

@@ -1,0 +1,202 @@
+package tuned
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Machine is a row of the table of targets: what --target names, and all that code
+// depends on of a processor. Nothing else asks for its name.
+type Machine struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"` // in a few words
+	// Languages are those that the machine means something for: the Go compiler knows no
+	// microcontroller.
+	Languages []*Language `json:"languages"`
+
+	// What the kernels' texts may use of the processor. Open says that its compiler
+	// decides, by macros: the rest does not count then.
+	Open      bool `json:"open"`
+	Vectors   int  `json:"vectors"`   // bits of the vectors that kernels use; 0: none
+	Registers int  `json:"registers"` // of floating numbers or vectors; 0: none
+	Floats    bool `json:"floats"`    // float32 in hardware, where the unit is not left out
+	FMA       bool `json:"fma"`       // fused multiply-add, likewise
+	DSP       bool `json:"dsp"`       // two products of 16-bit integers and their sum at once
+
+	// Tile is the register tile of C's kernels. It is as large as registers allow: sums
+	// that do not fit are stored and loaded again for every product.
+	Tile Tile `json:"tile"`
+	// Microcontroller says that memory is scarce, and reading it costs the same
+	// everywhere: code is optimised for size unless speed is asked for, images are made in
+	// bands where that saves arena, and no pass takes memory for speed.
+	Microcontroller bool `json:"microcontroller"`
+
+	// Flag is what tells gcc and clang to compile for the machine; "" if any will do.
+	Flag string `json:"flag"`
+	// Defined are the macros that they define then, and Undefined those of other machines.
+	// C whose machine has some is text for that machine alone, and checks them.
+	Defined   []string `json:"defined"`
+	Undefined []string `json:"undefined"`
+	// Assembly is that of Go packages for the machine, by architecture: a program in Go
+	// finds out which of its vectors the processor has.
+	Assembly []string `json:"assembly"`
+}
+
+// Tile is the register tile that a kernel's code works on: Rows of results by
+// Cols, the columns being those of the packed weights. With Vector the code
+// uses the widest vector registers its compiler has, which Cols fills, and
+// takes the rows that suit them instead of Rows.
+type Tile struct {
+	Rows   int  `json:"rows"`
+	Cols   int  `json:"cols"`
+	Vector bool `json:"vector"`
+}
+
+var (
+	vectorTile = Tile{Rows: 6, Cols: 16, Vector: true}
+	// of a processor without a unit for floats, where every operation is a call
+	callTile = Tile{Rows: 2, Cols: 2}
+	floats16 = Tile{Rows: 2, Cols: 4} // of 16 floating registers
+	floats32 = Tile{Rows: 4, Cols: 4}
+)
+
+// Macros that compilers define for some machines.
+var (
+	macrosX86 = []string{"__SSE__", "__SSE2__", "__AVX__", "__AVX2__", "__FMA__"}
+	macrosArm = []string{"__aarch64__", "__ARM_NEON", "__ARM_FP", "__ARM_FEATURE_FMA"}
+)
+
+const (
+	macroAVX512 = "__AVX512F__"
+	macroRISCV  = "__riscv_flen"
+)
+
+// Machines is the table of targets.
+func Machines() []*Machine { return slices.Clone(machines) }
+
+var machines = []*Machine{
+	open("generic", "whoever compiles the package decides"),
+	open("native", "the same as generic"),
+	{Name: "scalar", Doc: "any machine, without vectors", Languages: languages,
+		Registers: 16, Floats: true, Tile: floats16},
+	{Name: "neon", Doc: "64-bit Arm", Languages: languages, Vectors: 128, Registers: 32,
+		Floats: true, FMA: true, Tile: vectorTile, Flag: "-march=armv8-a",
+		Defined:   []string{"__aarch64__", "__ARM_NEON"},
+		Undefined: slices.Concat(macrosX86, []string{macroAVX512, macroRISCV}),
+		Assembly:  []string{"arm64"}},
+	{Name: "x86-64-v3", Doc: "AVX2: Haswell, Zen and later", Languages: languages,
+		Vectors: 256, Registers: 16, Floats: true, FMA: true, Tile: vectorTile,
+		Flag: "-march=x86-64-v3", Defined: macrosX86,
+		Undefined: slices.Concat(macrosArm, []string{macroRISCV, macroAVX512}),
+		Assembly:  []string{"amd64"}},
+	{Name: "x86-64-v4", Doc: "AVX-512: Skylake-X, Zen 4 and later", Languages: languages,
+		Vectors: 512, Registers: 32, Floats: true, FMA: true, Tile: vectorTile,
+		Flag: "-march=x86-64-v4", Defined: slices.Concat(macrosX86, []string{macroAVX512}),
+		Undefined: slices.Concat(macrosArm, []string{macroRISCV}), Assembly: []string{"amd64"}},
+	cortex("cortex-m0", Machine{Doc: "Armv6-M", Tile: callTile}),
+	cortex("cortex-m1", Machine{Doc: "Armv6-M", Tile: floats32}),
+	cortex("cortex-m3", Machine{Doc: "Armv7-M", Tile: floats32}),
+	cortex("cortex-m4", withUnits("Armv7E-M")),
+	cortex("cortex-m7", withUnits("Armv7E-M")),
+	cortex("cortex-m23", Machine{Doc: "Armv8-M Baseline", Tile: floats32}),
+	cortex("cortex-m33", withUnits("Armv8-M Mainline")),
+	cortex("cortex-m35", withUnits("Armv8-M Mainline: the Cortex-M35P")),
+	cortex("cortex-m52", withUnits("Armv8.1-M; its vectors are not used")),
+	cortex("cortex-m55", withUnits("Armv8.1-M; its vectors are not used")),
+	cortex("cortex-m85", withUnits("Armv8.1-M; its vectors are not used")),
+	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
+		Microcontroller: true, Flag: "-march=rv32imac -mabi=ilp32"},
+}
+
+func open(name, doc string) *Machine {
+	return &Machine{Name: name, Doc: doc, Languages: languages, Open: true, Tile: vectorTile,
+		Assembly: []string{"amd64", "arm64"}}
+}
+
+// withUnits is a Cortex-M with the units for floats and for products of 16-bit integers,
+// which some makers leave out.
+func withUnits(doc string) Machine {
+	return Machine{Doc: doc, Registers: 32, Floats: true, FMA: true, DSP: true, Tile: floats32}
+}
+
+// cortex completes the row of a Cortex-M.
+func cortex(name string, m Machine) *Machine {
+	m.Name, m.Languages, m.Microcontroller, m.Flag = name, []*Language{C}, true, "-mcpu="+name
+	if name == "cortex-m35" {
+		m.Flag += "p"
+	}
+	return &m
+}
+
+// MachineNames are the names of the targets.
+func MachineNames() []string {
+	var names []string
+	for _, m := range machines {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// MachineNamed looks a target up; "" is the first, "generic". The error lists them.
+func MachineNamed(name string) (*Machine, error) {
+	for _, m := range machines {
+		if m.Name == name || name == "" {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("the target %q is unknown: take %s", name,
+		strings.Join(MachineNames(), ", "))
+}
+
+// For reports whether the machine means something for a language.
+func (m *Machine) For(l *Language) bool { return slices.Contains(m.Languages, l) }
+
+// DefaultOptimize is what code for the machine is optimised for unless asked.
+func (m *Machine) DefaultOptimize() string {
+	if m.Microcontroller {
+		return "size"
+	}
+	return "speed"
+}
+
+// MachineTable is the table of targets in words: the heads of its columns, and its rows.
+func MachineTable() (head []string, rows [][]string) {
+	head = []string{"target", "languages", "optimized for", "vectors", "registers", "floats",
+		"FMA", "DSP", "tile", "compile with", "what it is"}
+	for _, m := range machines {
+		var names []string
+		for _, l := range m.Languages {
+			names = append(names, l.Name)
+		}
+		row := []string{m.Name, strings.Join(names, ", "), m.DefaultOptimize(),
+			number(m.Vectors), number(m.Registers), mark(m.Floats), mark(m.FMA), mark(m.DSP)}
+		if m.Open {
+			for i := 3; i < len(row); i++ {
+				row[i] = "?"
+			}
+		}
+		tile := fmt.Sprintf("%dx%d", m.Tile.Rows, m.Tile.Cols)
+		if m.Tile.Vector {
+			tile = "vectors"
+		}
+		rows = append(rows, append(row, tile, cmp.Or(m.Flag, "any"), m.Doc))
+	}
+	return head, rows
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func mark(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "-"
+}
