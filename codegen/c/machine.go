@@ -24,10 +24,13 @@ func machineCheck(m *tuned.Machine, file string) string {
 // machineMacros are the macros whose values are known when the text is written; those
 // that are not defined have no value. It is nil if the compiler of the package decides.
 func machineMacros(m *tuned.Machine) macros {
-	if m == nil || m.Defined == nil {
+	if m == nil || m.Undefined == nil {
 		return nil
 	}
-	known := macros{"__GNUC__": {defined: true}}
+	known := macros{}
+	if m.Defined != nil { // by compilers that are checked
+		known["__GNUC__"] = macro{defined: true}
+	}
 	for _, name := range m.Defined {
 		known[name] = macro{defined: true}
 	}

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"regexp"
 	"strings"
 )
@@ -91,10 +92,11 @@ func (p *preprocessor) open(line, cond string) {
 		return
 	}
 	c := chain{}
-	switch value, ok := p.decide(cond); {
+	e, err := parser.ParseExpr(cond)
+	switch value, ok := p.decide(e, err); {
 	case !ok:
 		c.kept = true
-		p.put(line)
+		p.put(p.shorter("if", line, e))
 	default:
 		c.skip, c.taken = !value, value
 	}
@@ -110,8 +112,11 @@ func (p *preprocessor) next(line, word, rest string) {
 		return
 	}
 	value, ok := true, true
+	var e ast.Expr
 	if word == "elif" {
-		value, ok = p.decide(rest)
+		var err error
+		e, err = parser.ParseExpr(rest)
+		value, ok = p.decide(e, err)
 	}
 	switch {
 	case ok && !value:
@@ -122,10 +127,10 @@ func (p *preprocessor) next(line, word, rest string) {
 			p.put("#else\n")
 		}
 	case c.kept:
-		p.put(line)
+		p.put(p.shorter("elif", line, e))
 	default:
 		c.kept = true
-		p.put("#if " + rest + "\n")
+		p.put(p.shorter("if", "#if "+rest+"\n", e))
 	}
 }
 
@@ -164,13 +169,59 @@ func condition(word, rest string) string {
 
 // decide returns whether a condition holds; ok is false if known macros do not
 // tell. Operators of conditions are Go's too.
-func (p *preprocessor) decide(cond string) (holds, ok bool) {
-	e, err := parser.ParseExpr(cond)
+func (p *preprocessor) decide(cond ast.Expr, err error) (holds, ok bool) {
 	if err != nil {
 		return false, false
 	}
-	v := p.value(e)
+	v := p.value(cond)
 	return v != nil && constant.Sign(v) != 0, v != nil
+}
+
+// shorter returns the line of a condition that is not decided without the sides of && and
+// || that are, and the line itself if there are none.
+func (p *preprocessor) shorter(word, line string, cond ast.Expr) string {
+	if cond == nil {
+		return line
+	}
+	short := p.undecided(cond)
+	if short == cond {
+		return line
+	}
+	if all, ok := short.(*ast.ParenExpr); ok {
+		short = all.X
+	}
+	return "#" + word + " " + types.ExprString(short) + "\n"
+}
+
+// undecided returns what is not decided of a condition that is not: e itself if that is
+// all of it.
+func (p *preprocessor) undecided(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		x := p.undecided(e.X)
+		if x == e.X {
+			return e
+		}
+		if _, ok := x.(*ast.BinaryExpr); ok {
+			return &ast.ParenExpr{X: x}
+		}
+		return x
+	case *ast.BinaryExpr:
+		if e.Op != token.LAND && e.Op != token.LOR {
+			return e
+		}
+		switch {
+		case p.value(e.X) != nil:
+			return p.undecided(e.Y)
+		case p.value(e.Y) != nil:
+			return p.undecided(e.X)
+		}
+		x, y := p.undecided(e.X), p.undecided(e.Y)
+		if x != e.X || y != e.Y {
+			return &ast.BinaryExpr{X: x, Op: e.Op, Y: y}
+		}
+	}
+	return e
 }
 
 // value is the value of an expression of integers, in which truth is 1; nil if

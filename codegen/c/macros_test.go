@@ -23,6 +23,11 @@ func TestSpecialised(t *testing.T) {
 		{"inside what is left out",
 			"#ifdef GONE\n#if OPEN\na\n#else\nb\n#endif\n#define N 1\n#endif\n#if N\nc\n#endif\n",
 			"#if N\nc\n#endif\n"},
+		{"some sides are known",
+			"#if OPEN || defined(GONE) || defined(ELSE)\na\n#elif (OPEN > 2 || defined(GONE)) && defined(HERE)\nb\n#endif\n",
+			"#if OPEN || defined(ELSE)\na\n#elif OPEN > 2\nb\n#endif\n"},
+		{"known in parentheses", "#if ELSE && (defined(GONE) || A || B)\na\n#endif\n",
+			"#if ELSE && (A || B)\na\n#endif\n"},
 		{"no expression of integers", "#if F(1)\na\n#endif\n", "#if F(1)\na\n#endif\n"},
 	} {
 		if got := specialised(c.text, known()); got != c.want {

@@ -36,8 +36,9 @@ type Machine struct {
 
 	// Flag is what tells gcc and clang to compile for the machine; "" if any will do.
 	Flag string `json:"flag"`
-	// Defined are the macros that they define then, and Undefined those of other machines.
-	// C whose machine has some is text for that machine alone, and checks them.
+	// Undefined are macros of other machines, whose lines are no part of C for this one.
+	// Defined are those that gcc and clang define for it: if there are some, C for it is
+	// for these compilers alone, and checks them.
 	Defined   []string `json:"defined"`
 	Undefined []string `json:"undefined"`
 	// Assembly is that of Go packages for the machine, by architecture: a program in Go
@@ -64,14 +65,18 @@ var (
 )
 
 // Macros that compilers define for some machines.
-var (
-	macrosX86 = []string{"__SSE__", "__SSE2__", "__AVX__", "__AVX2__", "__FMA__"}
-	macrosArm = []string{"__aarch64__", "__ARM_NEON", "__ARM_FP", "__ARM_FEATURE_FMA"}
-)
-
 const (
 	macroAVX512 = "__AVX512F__"
+	macroARM64  = "__aarch64__"
+	macroNEON   = "__ARM_NEON"
+	macroDSP    = "__ARM_FEATURE_DSP"
 	macroRISCV  = "__riscv_flen"
+)
+
+var (
+	macrosX86    = []string{"__SSE__", "__SSE2__", "__AVX__", "__AVX2__", "__FMA__"}
+	macrosFloats = []string{"__ARM_FP", "__ARM_FEATURE_FMA"} // of Arm
+	macrosArm    = slices.Concat([]string{macroARM64, macroNEON}, macrosFloats)
 )
 
 // Machines is the table of targets.
@@ -84,7 +89,7 @@ var machines = []*Machine{
 		Registers: 16, Floats: true, Tile: floats16},
 	{Name: "neon", Doc: "64-bit Arm", Languages: languages, Vectors: 128, Registers: 32,
 		Floats: true, FMA: true, Tile: vectorTile, Flag: "-march=armv8-a",
-		Defined:   []string{"__aarch64__", "__ARM_NEON"},
+		Defined:   []string{macroARM64, macroNEON},
 		Undefined: slices.Concat(macrosX86, []string{macroAVX512, macroRISCV}),
 		Assembly:  []string{"arm64"}},
 	{Name: "x86-64-v3", Doc: "AVX2: Haswell, Zen and later", Languages: languages,
@@ -108,7 +113,8 @@ var machines = []*Machine{
 	cortex("cortex-m55", withUnits("Armv8.1-M; its vectors are not used")),
 	cortex("cortex-m85", withUnits("Armv8.1-M; its vectors are not used")),
 	{Name: "riscv32", Doc: "RV32IMAC", Languages: []*Language{C}, Tile: callTile,
-		Microcontroller: true, Flag: "-march=rv32imac -mabi=ilp32"},
+		Microcontroller: true, Flag: "-march=rv32imac -mabi=ilp32",
+		Undefined: slices.Concat(macrosX86, macrosArm, []string{macroAVX512, macroDSP})},
 }
 
 func open(name, doc string) *Machine {
@@ -125,6 +131,14 @@ func withUnits(doc string) Machine {
 // cortex completes the row of a Cortex-M.
 func cortex(name string, m Machine) *Machine {
 	m.Name, m.Languages, m.Microcontroller, m.Flag = name, []*Language{C}, true, "-mcpu="+name
+	m.Undefined = slices.Concat(macrosX86, []string{macroAVX512, macroARM64, macroNEON,
+		macroRISCV})
+	if !m.Floats {
+		m.Undefined = append(m.Undefined, macrosFloats...)
+	}
+	if !m.DSP {
+		m.Undefined = append(m.Undefined, macroDSP)
+	}
 	if name == "cortex-m35" {
 		m.Flag += "p"
 	}

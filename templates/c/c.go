@@ -132,14 +132,20 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 })
 
 // Text executes the template called name: a tuned kernel's, or that of helpers
-// that tuned kernels name in Kernel.Helpers, which only needs the tile and Index.
+// that tuned kernels name in Kernel.Helpers, which only needs the tile and Index. With
+// vectors it is NAME_vector if there is one: a text for vectors has nothing in common with
+// the one for numbers.
 func Text(name string, k *Kernel) (string, error) {
 	t, err := parsed()
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	if err := t.ExecuteTemplate(&b, name+".c.tmpl", k); err != nil {
+	file := name + ".c.tmpl"
+	if vector := name + "_vector.c.tmpl"; k.Vector && t.Lookup(vector) != nil {
+		file = vector
+	}
+	if err := t.ExecuteTemplate(&b, file, k); err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
 	return indent(b.String()), nil
