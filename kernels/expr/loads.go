@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
@@ -21,19 +22,12 @@ func CoordsKey(coords []sym.Expr) string {
 
 // Loads returns the numbers of the operands e loads from, ascending.
 func Loads(e *Expr) []int {
-	seen := map[int]bool{}
-	top := -1
+	var out []int
 	Walk(e, func(e *Expr) {
 		if e.Op == OpLoad {
-			seen[e.Buf] = true
-			top = max(top, e.Buf)
+			out = append(out, e.Buf)
 		}
 	})
-	var out []int
-	for k := 0; k <= top; k++ {
-		if seen[k] {
-			out = append(out, k)
-		}
-	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }

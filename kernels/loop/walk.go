@@ -119,9 +119,11 @@ func (f *Func) Loads() []bool {
 	loads := make([]bool, len(f.Bufs))
 	Walk(f.Body, func(s Stmt) {
 		Exprs(s, func(e *expr.Expr) {
-			for _, k := range expr.Loads(e) {
-				loads[k] = true
-			}
+			expr.Walk(e, func(e *expr.Expr) {
+				if e.Op == expr.OpLoad {
+					loads[e.Buf] = true
+				}
+			})
 		})
 	})
 	return loads
