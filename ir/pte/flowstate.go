@@ -18,49 +18,66 @@ type part struct {
 	shared  bool
 }
 
+// group is a run of parts, so that a state of many is cloned, and looked through,
+// in fewer steps. States share groups as they share parts.
+type group struct {
+	parts  [span]*part // nil: none
+	any    history     // of all parts
+	shared bool
+}
+
 // state is what holds before an instruction, by value. The data of a tensor is
 // in its own home unless at says in whose: more than one if paths differ. A state
 // costs what is different from those it was made of.
 type state struct {
 	flow   *flow
-	parts  []*part // in the order of the index
+	groups []*group // in the order of the index
 	at     map[int32][]int32
-	copied int // parts that were shared and are not
+	copied int // bytes of what was shared and is not
 }
 
-// partBytes is about what a part takes.
-const partBytes = 2*span + 16
+// partBytes and groupBytes are about what a part and a group take.
+const (
+	partBytes  = 2*span + 16
+	groupBytes = 8*span + 16
+)
 
 func newState(f *flow) *state {
 	s := &state{flow: f, at: map[int32][]int32{}}
-	for range (len(f.index.values) + span - 1) / span {
-		s.parts = append(s.parts, &part{})
+	for k := range (len(f.index.values) + span - 1) / span {
+		if k%span == 0 {
+			s.groups = append(s.groups, &group{})
+		}
+		s.groups[k/span].parts[k%span] = &part{}
 	}
 	return s
 }
 
 func (s *state) clone() *state {
-	s.flow.steps += len(s.parts) + len(s.at)
-	for _, p := range s.parts {
-		p.shared = true
+	s.flow.steps += len(s.groups) + len(s.at)
+	for _, g := range s.groups {
+		g.shared = true
 	}
-	return &state{flow: s.flow, parts: slices.Clone(s.parts), at: maps.Clone(s.at)}
+	return &state{flow: s.flow, groups: slices.Clone(s.groups), at: maps.Clone(s.at)}
 }
 
 // bytes is about what a state takes that is a clone of another.
-func (s *state) bytes(of *state) int { return 8*len(s.parts) + partBytes*of.copied + 64*len(s.at) }
+func (s *state) bytes(of *state) int { return 8*len(s.groups) + of.copied + 64*len(s.at) }
+
+// part returns the k-th part, which is not to be changed.
+func (s *state) part(k int) *part { return s.groups[k/span].parts[k%span] }
 
 func (s *state) history(v int32) history {
-	p := s.flow.index.position[v]
-	return s.parts[p/span].history[p%span]
+	p := int(s.flow.index.position[v])
+	return s.part(p / span).history[p%span]
 }
 
 func (s *state) set(v int32, h history) {
-	p := s.flow.index.position[v]
-	if s.parts[p/span].history[p%span] == h {
+	p := int(s.flow.index.position[v])
+	if s.part(p / span).history[p%span] == h {
 		return
 	}
-	s.mutable(int(p / span)).history[p%span] = h
+	s.mutable(p / span).history[p%span] = h
 	places, moved := s.at[v]
 	if !moved {
 		s.lies(v, h)
@@ -75,48 +92,94 @@ func (s *state) lies(o int32, h history) {
 	if o == freed {
 		return
 	}
-	p := s.flow.index.position[o]
-	if had := s.parts[p/span].lying[p%span]; had|h != had {
-		part := s.mutable(int(p / span))
-		part.lying[p%span] |= h
-		part.any |= h
+	p := int(s.flow.index.position[o])
+	if had := s.part(p / span).lying[p%span]; had|h != had {
+		s.adds(p/span, p%span, h)
 	}
 }
 
-// mutable returns the k-th part as one that no other state has.
+// adds notes that data with a history may be in the i-th home of the k-th part.
+func (s *state) adds(k, i int, h history) {
+	part := s.mutable(k)
+	part.lying[i] |= h
+	part.any |= h
+	s.groups[k/span].any |= h
+}
+
+// mutable returns the k-th part as one that no other state has, in a group that no
+// other has.
 func (s *state) mutable(k int) *part {
-	if p := s.parts[k]; p.shared {
+	g := s.groups[k/span]
+	if g.shared {
+		c := *g
+		c.shared = false
+		for _, p := range c.parts {
+			if p != nil {
+				p.shared = true
+			}
+		}
+		g = &c
+		s.groups[k/span] = g
+		s.copied += groupBytes
+	}
+	if p := g.parts[k%span]; p.shared {
 		c := *p
 		c.shared = false
-		s.parts[k] = &c
-		s.copied++
+		g.parts[k%span] = &c
+		s.copied += partBytes
 	}
-	return s.parts[k]
+	return g.parts[k%span]
+}
+
+// sum finds anew what all data has that lies in the k-th part's homes, which is
+// mutable, and in its group's.
+func (s *state) sum(k int) {
+	p, g := s.part(k), s.groups[k/span]
+	p.any = 0
+	for _, has := range p.lying {
+		p.any |= has
+	}
+	g.any = 0
+	for _, p := range g.parts {
+		if p != nil {
+			g.any |= p.any
+		}
+	}
 }
 
 // join adds what holds on another path and reports whether that is new.
 func (s *state) join(o *state) bool {
 	changed, copied := false, s.copied
-	s.flow.steps += len(s.parts)
-	for k, from := range o.parts {
-		if from == s.parts[k] {
+	s.flow.steps += len(s.groups)
+	for j, group := range o.groups {
+		if group == s.groups[j] {
 			continue
 		}
 		s.flow.steps += span
-		for i, h := range from.history {
-			if old := s.parts[k].history[i]; old|h != old {
-				s.mutable(k).history[i] |= h
-				changed = true
-			}
-			if old, h := s.parts[k].lying[i], from.lying[i]; old|h != old {
-				to := s.mutable(k)
-				to.lying[i] |= h
-				to.any |= h
+		for i, from := range group.parts {
+			if from != nil && from != s.groups[j].parts[i] {
+				changed = s.joinPart(j*span+i, from) || changed
 			}
 		}
 	}
-	s.flow.held += partBytes * (s.copied - copied)
+	s.flow.held += s.copied - copied
 	return s.joinPlaces(o) || changed
+}
+
+// joinPart adds to the k-th part what another path has in its place.
+func (s *state) joinPart(k int, from *part) bool {
+	changed := false
+	s.flow.steps += span
+	for i, h := range from.history {
+		if old := s.part(k).history[i]; old|h != old {
+			s.mutable(k).history[i] |= h
+			changed = true
+		}
+		if old, h := s.part(k).lying[i], from.lying[i]; old|h != old {
+			s.adds(k, i, h)
+		}
+	}
+	return changed
 }
 
 func (s *state) joinPlaces(o *state) bool {
@@ -176,6 +239,7 @@ type homeIndex struct {
 	// by position: the highest end of what lies before it in its memory, itself included
 	reach  []uint64
 	plain  []bool    // by part: one is plain
+	some   []bool    // by group: one is plain
 	guests [][]int32 // by value: those whose data was in its home in some state
 	known  map[[2]int32]bool
 }
@@ -190,6 +254,7 @@ func newHomeIndex(f *flow) *homeIndex {
 	slices.SortStableFunc(x.values, func(a, b int32) int { return x.homes[a].compare(&x.homes[b]) })
 	parts := (len(x.values) + span - 1) / span
 	x.plain, x.reach = make([]bool, parts), make([]uint64, len(x.values))
+	x.some = make([]bool, (parts+span-1)/span)
 	for p, v := range x.values {
 		h := &x.homes[v]
 		x.position[v], x.reach[p] = int32(p), h.hi
@@ -197,7 +262,7 @@ func newHomeIndex(f *flow) *homeIndex {
 			x.reach[p] = max(h.hi, x.reach[p-1])
 		}
 		if f.plain[v] {
-			x.plain[p/span] = true
+			x.plain[p/span], x.some[p/span/span] = true, true
 		}
 	}
 	return x
@@ -263,11 +328,20 @@ func (w *writing) home(o int32) {
 	}
 	alone := len(w.s.places(w.value)) == 1
 	from, to, same, end := x.near(h)
-	for k := from / span; k*span < to; k++ {
+	// settled reports whether there is nothing to do for data with a history that lies in
+	// the homes from first on; plain says that one of those is.
+	settled := func(first, number int, any history, plain bool) bool {
 		w.steps++
-		part := w.s.parts[k]
-		twins := k*span < end && same < (k+1)*span
-		if part.any&holds == 0 && (!twins || part.any&unset == 0 && !x.plain[k] && !w.inPlace) {
+		twins := first < end && same < first+number
+		return any&holds == 0 && (!twins || any&unset == 0 && !plain && !w.inPlace)
+	}
+	for k := from / span; k*span < to; k++ {
+		if j := k / span; (k%span == 0 || k == from/span) &&
+			settled(j*span*span, span*span, w.s.groups[j].any, x.some[j]) {
+			k = (j+1)*span - 1
+			continue
+		}
+		if settled(k*span, span, w.s.part(k).any, x.plain[k]) {
 			continue
 		}
 		w.steps += span
@@ -276,11 +350,11 @@ func (w *writing) home(o int32) {
 			p := k*span + i
 			z := x.values[p]
 			isTwin := same <= p && p < end
-			if !w.changes(w.s.parts[k].lying[i], isTwin, z) || z != o && !h.overlaps(&w.homes[z]) {
+			if !w.changes(w.s.part(k).lying[i], isTwin, z) || z != o && !h.overlaps(&w.homes[z]) {
 				continue
 			}
 			if alone && z != w.value && w.still[z] && x.guests[z] == nil {
-				part := w.s.parts[k]
+				part := w.s.part(k)
 				has := w.after(z, part.history[i], isTwin)
 				if part.history[i] != has || part.lying[i] != has {
 					part = w.s.mutable(k)
@@ -293,7 +367,7 @@ func (w *writing) home(o int32) {
 			w.look(k, i)
 		}
 		if changed {
-			w.s.parts[k].sum()
+			w.s.sum(k)
 		}
 	}
 }
@@ -311,20 +385,11 @@ func (w *writing) look(k, i int) {
 			has |= h
 		}
 	}
-	if w.s.parts[k].lying[i] == has {
+	if w.s.part(k).lying[i] == has {
 		return
 	}
-	part := w.s.mutable(k)
-	part.lying[i] = has
-	part.sum()
-}
-
-// sum finds anew what all data has that lies in the part's homes.
-func (p *part) sum() {
-	p.any = 0
-	for _, has := range p.lying {
-		p.any |= has
-	}
+	w.s.mutable(k).lying[i] = has
+	w.s.sum(k)
 }
 
 // changes reports whether the writing may change a history of x. A twin is in the
