@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -29,18 +30,75 @@ func (p *methodPrinter) bind() []jen.Code {
 		code = append(code, p.reject(differs, fmt.Sprintf("%s is %%d, want %%d", name), value,
 			p.index(d.Size, precAny)))
 	}
-	for _, port := range p.m.Inputs {
-		if port.Buf != nil {
-			code = append(code, p.length(port, "!=")...)
+	return append(code, p.lengths()...)
+}
+
+// slice is an input or output of dynamic size.
+type slice struct {
+	port native.Port
+	op   string // that its length may not be to what it should be
+}
+
+// lengths checks all slices: many in functions of their own, some in each. A
+// compiler's time grows with the slices that a function holds, times its branches.
+func (p *methodPrinter) lengths() (code []jen.Code) {
+	var list []slice
+	add := func(port native.Port, op string) {
+		if port.Buf == nil {
+			return
 		}
+		if _, ok := port.Buf.Len.Const(); !ok {
+			list = append(list, slice{port, op})
+		}
+	}
+	for _, port := range p.m.Inputs {
+		add(port, "!=")
 	}
 	for i, port := range p.m.Outputs {
-		if port.Buf != nil {
-			port.Name = codegen.OutputName(p.m, i)
-			code = append(code, p.length(port, "<")...)
+		port.Name = codegen.OutputName(p.m, i)
+		add(port, "<")
+	}
+	alike := codegen.Alike(p.g.weight)
+	if len(list) <= alike {
+		for _, s := range list {
+			code = append(code, p.length(s, "")...)
 		}
+		return code
+	}
+	for part := range slices.Chunk(list, alike) {
+		code = append(code, p.lengthsApart(part))
 	}
 	return code
+}
+
+// lengthsApart prints a function that checks slices, which it is given as
+// pointers, and returns the call of it.
+func (p *methodPrinter) lengthsApart(part []slice) jen.Code {
+	outer, zero := p.reads, p.zero
+	p.reads, p.zero = map[any]bool{}, nil
+	var params []param
+	var args, body []jen.Code
+	for _, s := range part {
+		name := p.ports[s.port.Buf]
+		params = append(params, param{name, "*[]" + goType(s.port.Buf.DType)})
+		args = append(args, jen.Op("&").Id(name))
+		body = append(body, p.length(s, "*")...)
+	}
+	for _, x := range p.given {
+		if p.reads[x.key] {
+			params, args = append(params, x.param), append(args, jen.Id(x.name))
+		}
+	}
+	maps.Copy(outer, p.reads)
+	p.reads, p.zero = outer, zero
+	p.count++
+	name := p.g.sectionName(part[0].port.Buf, fmt.Sprintf("%s%d", unexported(p.name), p.count))
+	p.sections = append(p.sections,
+		jen.Commentf("%s checks slices for %s, which is too long for one function.", name,
+			p.name).Line().
+			Func().Id(name).Params(jen.Op(signature(params))).Error().
+			Block(append(body, jen.Return(jen.Nil()))...))
+	return p.failing(jen.Id(name).Call(args...))
 }
 
 // solves reports whether a symbol is determined by d.
@@ -118,12 +176,15 @@ func (p *methodPrinter) reject(cond, format string, args ...string) jen.Code {
 
 // length checks the length of a slice that a tensor of dynamic size is in, and
 // cuts off what is more. A size that is only known later counts with its bound.
-func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
+// Before its name stands star: "*" if it is a pointer.
+func (p *methodPrinter) length(s slice, star string) []jen.Code {
+	port, op := s.port, s.op
 	b := port.Buf
-	if _, ok := b.Len.Const(); ok {
-		return nil
+	name := star + p.ports[b]
+	whole := name
+	if star != "" {
+		whole = "(" + name + ")"
 	}
-	name := p.ports[b]
 	want := ""
 	for _, s := range b.Len.Symbols() {
 		if _, ok := p.syms[s]; !ok {
@@ -145,7 +206,7 @@ func (p *methodPrinter) length(port native.Port, op string) []jen.Code {
 		fmt.Sprintf("%s has %%d elements, want %s%%d", port.Name.GoFormat(), least),
 		"len("+name+")", p.index(b.Len, precAny))}
 	if op == "<" {
-		code = append(code, jen.Id(name).Op("=").Id(name).Index(
+		code = append(code, jen.Op(name).Op("=").Op(whole).Index(
 			jen.Op(":"+p.index(b.Len, precAny))))
 	}
 	return code

@@ -132,7 +132,7 @@ type generator struct {
 	callNames  map[*native.Kernel]map[string]string
 	vectors    map[string]string
 	methods    map[*native.Method]string
-	sections   map[*native.Section]string
+	sections   map[any]string
 	numbers    map[*native.Method]string // types of their numbers
 }
 
@@ -157,7 +157,7 @@ func newGenerator(p *native.Program, opt Options) (*generator, error) {
 		callParams: map[*native.Kernel][]string{},
 		callNames:  map[*native.Kernel]map[string]string{}, vectors: map[string]string{},
 		errors:  map[string]bool{},
-		methods: map[*native.Method]string{}, sections: map[*native.Section]string{},
+		methods: map[*native.Method]string{}, sections: map[any]string{},
 		numbers: map[*native.Method]string{},
 	}
 	u.scope.Reserve("Model", "New", "ErrShape", "ErrAssert", "ErrIndex", "model", "newModel",

@@ -70,15 +70,21 @@ func (p *methodPrinter) section(s *native.Section) []jen.Code {
 	call := jen.Id(name).Call(args...)
 	if fails {
 		f.Error()
-		call = jen.If(jen.Err().Op(":=").Add(call), jen.Err().Op("!=").Nil()).
-			Block(jen.Return(append(append([]jen.Code(nil), p.zero...), jen.Err())...))
+		call = p.failing(call)
 	}
 	p.sections = append(p.sections, f.Block(body...))
 	return []jen.Code{call}
 }
 
-// sectionName names the function of a section once: a method may be printed again.
-func (g *generator) sectionName(s *native.Section, base string) string {
+// failing returns the call of a function whose error ends this one.
+func (p *methodPrinter) failing(call *jen.Statement) *jen.Statement {
+	return jen.If(jen.Err().Op(":=").Add(call), jen.Err().Op("!=").Nil()).
+		Block(jen.Return(append(append([]jen.Code(nil), p.zero...), jen.Err())...))
+}
+
+// sectionName names the function of a section, or of what else is apart, once: a
+// method may be printed again.
+func (g *generator) sectionName(s any, base string) string {
 	if g.sections[s] == "" {
 		g.sections[s] = g.unit.scope.TakeAround(base)
 	}
