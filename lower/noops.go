@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -69,6 +71,26 @@ func copies(c *ops.Call) (operand int, ok bool) {
 	return operand, true
 }
 
+// computes reports whether e certainly is no load however it is simplified: it
+// adds up elements, or takes the sum or product of two things that are no constants.
+// To simplify the expression of a convolution takes much longer.
+func computes(e *expr.Expr) bool {
+	switch e.Op {
+	case expr.OpReduce:
+		return slices.ContainsFunc(e.Vars, func(v *sym.Symbol) bool {
+			n, ok := expr.Extent(v).Const()
+			return ok && n > 1
+		})
+	case expr.OpCast:
+		return computes(e.Args[0])
+	case expr.OpAdd, expr.OpSub, expr.OpMul, expr.OpDiv:
+		return e.DType.IsFloat() && !slices.ContainsFunc(e.Args, func(a *expr.Expr) bool {
+			return a.Op != expr.OpLoad && !computes(a)
+		})
+	}
+	return false
+}
+
 // reads tells, if every element of the only result of c is one element of one
 // operand, which operand that is and where: from are coordinates in the
 // operand in terms of vars, the coordinates in the result.
@@ -88,6 +110,9 @@ func reads(c *ops.Call) (operand int, from, vars []sym.Expr, ok bool) {
 	}
 	ts, err := c.Op.Compute(c)
 	if err != nil || len(ts) != 1 {
+		return 0, nil, nil, false
+	}
+	if computes(ts[0].Body) {
 		return 0, nil, nil, false
 	}
 	body := expr.Simplify(ts[0].Body)

@@ -48,30 +48,34 @@ func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 
 // Bands returns the instances that compute the results of in band by band, or
 // nil if its kernel cannot, or would take the sum of some result in another
-// order. r is what in was selected for, and whole its window.
-func Bands(in *Instance, whole Window, r *Request, bands []Rows) []*Instance {
+// order. r is what in was selected for, and whole its window. made are the instances
+// for rows of calls that differ from this one in constants alone; Bands adds to it.
+func Bands(in *Instance, whole Window, r *Request, bands []Rows,
+	made map[Rows]*Instance) []*Instance {
 	if in.Kernel.ScalarBands && r.Target.vectors() {
 		return nil
 	}
 	if r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {
 		return nil
 	}
-	made := map[Rows]*Instance{}
+	own := map[Rows]*Instance{}
 	var out []*Instance
 	for _, rows := range bands {
-		part := made[rows]
-		if part == nil {
-			ask := *r
-			ask.Rows, ask.read = &rows, false
-			ask.Later = func(int) bool { return true } // they are packed already
-			if part = in.Kernel.Match(&ask); part == nil {
-				return nil
+		if own[rows] == nil {
+			if made[rows] == nil {
+				ask := *r
+				ask.Rows, ask.read = &rows, false
+				ask.Later = func(int) bool { return true } // they are packed already
+				if made[rows] = in.Kernel.Match(&ask); made[rows] == nil {
+					return nil
+				}
 			}
+			part := *made[rows]
 			part.Kernel, part.Epilogue, part.Packed, part.Begun, part.Divided = in.Kernel,
 				in.Epilogue, in.Packed, in.Begun, in.Divided
-			made[rows] = part
+			own[rows] = &part
 		}
-		out = append(out, part)
+		out = append(out, own[rows])
 	}
 	return out
 }

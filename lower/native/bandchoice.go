@@ -1,9 +1,7 @@
 package native
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -28,15 +26,13 @@ const (
 
 // sparer chooses the bands of a method for the sake of its arena.
 type sparer struct {
-	b       *builder
-	uses    map[*Buffer]*inUse
-	begun   []int64 // by statement: bytes of buffers whose use has begun with it
-	ended   []int64 // and has ended before it
-	runs    []run
-	least   int64   // bytes held by what is in no run
-	time    float64 // of all calls that are in one, whole
-	kinds   map[string]int
-	partial map[partKey]float64
+	b     *builder
+	uses  map[*Buffer]*inUse
+	begun []int64 // by statement: bytes of buffers whose use has begun with it
+	ended []int64 // and has ended before it
+	runs  []run
+	least int64   // bytes held by what is in no run
+	time  float64 // of all calls that are in one, whole
 }
 
 // run is a run of calls of which each reads what the one before makes, the
@@ -48,19 +44,12 @@ type run struct {
 	before, after int64 // bytes held around its image before it, and its result after it
 }
 
-// partKey is some rows of a convolution.
-type partKey struct {
-	kind int
-	rows tuned.Rows
-}
-
 // spare makes calls of the method's body in bands where that makes its arena
 // smaller: with the least memory in which everything can be made as the limit, and
 // with somewhat more, the quickest choice within it is planned, and that with the
 // least product of arena and time is taken.
 func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) error {
-	s := &sparer{b: b, uses: inUseOf(b.m.Body), kinds: map[string]int{},
-		partial: map[partKey]float64{}}
+	s := &sparer{b: b, uses: inUseOf(b.m.Body)}
 	s.sums()
 	s.findRuns(made, users)
 	if len(s.runs) == 0 {
@@ -144,7 +133,6 @@ func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int
 		if !ok {
 			continue
 		}
-		l.kind = s.kind(&l)
 		if n := len(s.runs); n > 0 {
 			r := &s.runs[n-1]
 			if r.first+len(r.links) == i && follows(r.links[len(r.links)-1].call, l.call, users) {
@@ -156,27 +144,6 @@ func (s *sparer) findRuns(made map[*tuned.Instance]*facts, users map[*Buffer]int
 		s.time += l.instructions
 		s.runs = append(s.runs, run{first: i, links: []link{l}})
 	}
-}
-
-// kind numbers calls whose kernels, windows, integers and types are equal: they
-// differ in what weights are.
-func (s *sparer) kind(l *link) int {
-	in := l.call.Kernel.Tuned
-	var key strings.Builder
-	fmt.Fprint(&key, in.Kernel.Name, l.facts.call.Op.Name(), l.window, in.Tile)
-	for _, p := range in.Params {
-		key.WriteString(" " + p.Value.Key())
-	}
-	for _, v := range l.facts.call.Operands() {
-		key.WriteString(" " + v.Type.String())
-		fmt.Fprint(&key, s.b.orders[v])
-	}
-	n, known := s.kinds[key.String()]
-	if !known {
-		n = len(s.kinds)
-		s.kinds[key.String()] = n
-	}
-	return n
 }
 
 // outside returns of what is held by each statement that of those in no run.
@@ -308,7 +275,7 @@ func (s *sparer) more(p *bands) (sum float64, ok bool) {
 			if rows.Out == 0 {
 				continue
 			}
-			n, ok := s.part(c, rows)
+			n, ok := s.b.divisions.part(s.b, c.link, rows)
 			if !ok {
 				return 0, false
 			}
@@ -321,25 +288,6 @@ func (s *sparer) more(p *bands) (sum float64, ok bool) {
 	}
 	return sum, true
 }
-
-// part returns the instructions of the instance that makes some rows of a call; !ok
-// if there is none. They are the same for all calls of a kind.
-func (s *sparer) part(c *banding, rows tuned.Rows) (instructions float64, ok bool) {
-	key := partKey{c.kind, rows}
-	instructions, known := s.partial[key]
-	if !known {
-		instructions = noPart
-		if list := tuned.Bands(c.call.Kernel.Tuned, c.window, s.b.request(c.facts),
-			[]tuned.Rows{rows}); list != nil {
-			instructions = list[0].Instructions()
-		}
-		s.partial[key] = instructions
-	}
-	return instructions, instructions != noPart
-}
-
-// noPart says that a call cannot make some rows alone.
-const noPart = -1
 
 // body returns the method's statements in bands: the parts of every run.
 func (s *sparer) body(parts [][]*choice) []Stmt {

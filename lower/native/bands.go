@@ -34,9 +34,9 @@ type link struct {
 	call   *Call
 	facts  *facts
 	window tuned.Window
-	alike  int  // a number for its window
-	kind   int  // and for its kernel, where sparer asks
-	planes bool // the channels of its image are planes
+	alike  int   // a number for its window
+	kind   *kind // nil: nobody has asked
+	planes bool  // the channels of its image are planes
 
 	movable      bool         // as movable says
 	moving       map[int]bool // as moving says

@@ -1,8 +1,10 @@
 package native
 
 import (
-	"slices"
+	"fmt"
+	"strings"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -11,7 +13,7 @@ import (
 type divisions struct {
 	windows map[tuned.Window]int
 	chains  map[chainKey]*bands // nil: they cannot be divided so
-	made    map[*Call][]parted
+	kinds   map[string]*kind
 }
 
 // chainKey is a chain of windows by their numbers, from 1 on, and the height of bands.
@@ -20,15 +22,19 @@ type chainKey struct {
 	height  int64
 }
 
-// parted are the instances of a call for bands of some rows, nil if there are none.
-type parted struct {
-	rows  []tuned.Rows
-	parts []*tuned.Instance
+// kind is what calls have in common whose kernels, windows, arguments and types are
+// equal: they differ in what weights are.
+type kind struct {
+	made         map[tuned.Rows]*tuned.Instance
+	instructions map[tuned.Rows]float64 // of the instance for some rows; noPart: there is none
 }
+
+// noPart says that a call cannot make some rows alone.
+const noPart = -1
 
 func newDivisions() *divisions {
 	return &divisions{windows: map[tuned.Window]int{}, chains: map[chainKey]*bands{},
-		made: map[*Call][]parted{}}
+		kinds: map[string]*kind{}}
 }
 
 // number numbers windows that are equal.
@@ -64,12 +70,49 @@ func (d *divisions) bands(chain []link, height int64) *bands {
 
 // parts is tuned.Bands for the call of a link.
 func (d *divisions) parts(b *builder, l *link, rows []tuned.Rows) []*tuned.Instance {
-	for _, m := range d.made[l.call] {
-		if slices.Equal(m.rows, rows) {
-			return m.parts
+	return tuned.Bands(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows, d.kind(b, l).made)
+}
+
+// part returns the instructions of the instance that makes some rows of a call; !ok
+// if there is none.
+func (d *divisions) part(b *builder, l *link, rows tuned.Rows) (instructions float64, ok bool) {
+	k := d.kind(b, l)
+	instructions, known := k.instructions[rows]
+	if !known {
+		instructions = noPart
+		if list := d.parts(b, l, []tuned.Rows{rows}); list != nil {
+			instructions = list[0].Instructions()
+		}
+		k.instructions[rows] = instructions
+	}
+	return instructions, instructions != noPart
+}
+
+// kind returns the kind of a link's call.
+func (d *divisions) kind(b *builder, l *link) *kind {
+	if l.kind != nil {
+		return l.kind
+	}
+	in, call := l.call.Kernel.Tuned, l.facts.call
+	var key strings.Builder
+	fmt.Fprint(&key, in.Kernel.Name, call.Op.Name(), l.window, in.Tile)
+	for _, p := range in.Params {
+		key.WriteByte(' ')
+		key.WriteString(p.Value.Key())
+	}
+	for _, a := range call.Args {
+		if _, ok := a.(ir.Ref); !ok {
+			fmt.Fprint(&key, " ", a)
 		}
 	}
-	parts := tuned.Bands(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows)
-	d.made[l.call] = append(d.made[l.call], parted{rows, parts})
-	return parts
+	for _, v := range call.Operands() {
+		key.WriteByte(' ')
+		key.WriteString(v.Type.String())
+		fmt.Fprint(&key, b.orders[v])
+	}
+	if d.kinds[key.String()] == nil {
+		d.kinds[key.String()] = &kind{map[tuned.Rows]*tuned.Instance{}, map[tuned.Rows]float64{}}
+	}
+	l.kind = d.kinds[key.String()]
+	return l.kind
 }

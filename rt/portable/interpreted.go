@@ -48,7 +48,7 @@ func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 		data := append([]byte{}, t.Data...)
 		if o.order != nil {
 			var err error
-			if data, err = reordered(o.typ, o.order, data); err != nil {
+			if data, err = p.cache.reordered(o.typ, o.order, data); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func (x *interpreted) execute(p *call, done <-chan struct{}) error {
 		}
 		data := got.Tensor.Data
 		if order != nil {
-			l, err := reorder(ir.StaticTensor(to.DType, to.Sizes...), nil, order)
+			l, err := p.cache.reorder(ir.StaticTensor(to.DType, to.Sizes...), nil, order)
 			if err != nil {
 				return err
 			}

@@ -8,13 +8,30 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // reorder copies a tensor from one order of dimensions in memory to another;
 // nil is row-major.
-func reorder(t ir.Type, from, to []int) (*loops, error) {
+func (c *cache) reorder(t ir.Type, from, to []int) (*loops, error) {
+	key := fmt.Sprint("reorder ", t.DType, t.Sizes, from, to)
+	p := c.known(key)
+	if p == nil {
+		f, err := reordering(t, from, to)
+		if err != nil {
+			return nil, err
+		}
+		if p, err = newProgram(f); err != nil {
+			return nil, err
+		}
+		c.add(key, p)
+	}
+	return p.loops(unlimited)
+}
+
+func reordering(t ir.Type, from, to []int) (*loop.Func, error) {
 	sizes, coords := make([]sym.Expr, len(t.Sizes)), make([]sym.Expr, len(t.Sizes))
 	vars := make([]*sym.Symbol, len(t.Sizes))
 	for d, s := range t.Sizes {
@@ -32,18 +49,14 @@ func reorder(t ir.Type, from, to []int) (*loops, error) {
 		placed[i] = vars[at(to, i)]
 	}
 	body := expr.At(0, t.DType, coords...)
-	f, err := schedule.Build("reorder", []expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
+	return schedule.Build("reorder", []expr.Tensor{{DType: t.DType, Vars: placed, Body: body}},
 		[]schedule.OperandInfo{{DType: t.DType, Sizes: sizes}}, schedule.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return newLoops(f, unlimited)
 }
 
 // reordered returns data, a tensor in an order of dimensions, in row-major
 // order.
-func reordered(t ir.Type, order []int, data []byte) ([]byte, error) {
-	l, err := reorder(t, order, nil)
+func (c *cache) reordered(t ir.Type, order []int, data []byte) ([]byte, error) {
+	l, err := c.reorder(t, order, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +84,7 @@ func (k *kernel) inOrder(c *ops.Call, have, want interp.Orders, x code) (code, e
 		var room []byte
 		if !slices.Equal(from, to) {
 			var err error
-			if move, err = reorder(t, from, to); err != nil {
+			if move, err = k.cache.reorder(t, from, to); err != nil {
 				return err
 			}
 			n, _ := t.Numel().Const()

@@ -96,7 +96,7 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 		if err != nil {
 			return nil, err
 		}
-		l, err := reorder(v.Type, nil, nil)
+		l, err := k.cache.reorder(v.Type, nil, nil)
 		if err != nil {
 			return nil, err
 		}

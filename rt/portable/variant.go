@@ -151,7 +151,7 @@ func (v *variant) constants(p *call) func(k int) ([]byte, bool) {
 		if o.order == nil {
 			return data, true
 		}
-		out, err := reordered(o.typ, o.order, data)
+		out, err := p.cache.reordered(o.typ, o.order, data)
 		return out, err == nil
 	}
 }
