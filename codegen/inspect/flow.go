@@ -36,6 +36,12 @@ func (l *lifetimes) flow() {
 			l.prev[n] = append(l.prev[n], s)
 		}
 	}
+	l.first = make([]int, len(l.steps))
+	for s, prev := range l.prev {
+		if l.first[s] = s; len(prev) == 1 && prev[0] == s-1 {
+			l.first[s] = l.first[s-1]
+		}
+	}
 }
 
 // label names an instruction.

@@ -22,6 +22,7 @@ type lifetimes struct {
 	steps   []string
 	next    [][]int // by step: which can follow
 	prev    [][]int
+	first   []int // by step: the first of its run, of steps that follow the one before alone
 
 	// by value: the planned tensor whose memory it has, itself for most
 	root    []int32
@@ -126,39 +127,45 @@ func (l *lifetimes) build() {
 // from a write to a read. What is read without having been written is state: it
 // needs its memory always.
 func (l *lifetimes) spans(u *use, mayBeState, initial bool) []plan.Span {
-	live := make([]bool, len(l.steps))
+	// A step that writes it is one too: what was there before is not wanted, unless the
+	// step reads it as well.
+	touched := slices.Concat(u.reads, u.writes, u.held)
+	slices.Sort(touched)
+	touched = slices.Compact(touched)
+	var live []plan.Span
+	for _, s := range touched {
+		live = append(live, plan.Span{First: s, Last: s})
+	}
 	todo := slices.Clone(u.reads)
-	for _, s := range u.reads {
-		live[s] = true
-	}
-	for _, s := range u.held {
-		live[s] = true
-	}
-	for _, s := range u.writes {
-		live[s] = true // and what was there before is not wanted, unless the step reads it too
-	}
+	passed := map[int]bool{} // ends of runs, and steps that jump out of one
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, before := range l.prev[s] {
-			if !live[before] {
-				live[before] = true
+		first := l.first[s]
+		at, _ := slices.BinarySearch(touched, s)
+		if at > 0 && touched[at-1] >= first {
+			live = append(live, plan.Span{First: touched[at-1], Last: s})
+			continue
+		}
+		live = append(live, plan.Span{First: first, Last: s})
+		for _, before := range l.prev[first] {
+			if _, known := slices.BinarySearch(touched, before); !known && !passed[before] {
+				passed[before] = true
 				todo = append(todo, before)
 			}
 		}
 	}
-	if mayBeState && live[0] || initial {
-		return []plan.Span{{First: 0, Last: len(l.steps) - 1}}
-	}
+	slices.SortFunc(live, func(a, b plan.Span) int { return a.First - b.First })
 	var spans []plan.Span
-	for s := range l.steps {
-		switch n := len(spans); {
-		case !live[s]:
-		case n > 0 && spans[n-1].Last == s-1:
-			spans[n-1].Last = s
-		default:
-			spans = append(spans, plan.Span{First: s, Last: s})
+	for _, s := range live {
+		if n := len(spans); n > 0 && s.First <= spans[n-1].Last+1 {
+			spans[n-1].Last = max(spans[n-1].Last, s.Last)
+		} else {
+			spans = append(spans, s)
 		}
+	}
+	if mayBeState && len(spans) > 0 && spans[0].First == 0 || initial {
+		return []plan.Span{{First: 0, Last: len(l.steps) - 1}}
 	}
 	return spans
 }
