@@ -45,13 +45,10 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 	if effort <= 0 {
 		effort = DefaultEffort
 	}
-	offsets := make([]int64, len(a.nodes))
-	if !a.connect(someConflicts + conflictsEach*len(a.nodes)) {
-		for m := range memoriesOf(a.nodes) {
-			a.sweep(m, offsets)
-		}
-		return a.plan(offsets), nil
+	if !a.connect(a.mostConflicts()) {
+		return a.swept(), nil
 	}
+	offsets := make([]int64, len(a.nodes))
 	for m, peak := range a.bound() {
 		s := &search{placer: newPlacer(a.nodes), memory: m, bound: peak.Bytes, effort: effort,
 			stop: b.Done, place: make([]int, len(a.nodes))}
@@ -69,6 +66,17 @@ func (b Best) Plan(p *Problem) (*Plan, error) {
 		}
 	}
 	return a.plan(offsets), nil
+}
+
+func (a *analysis) mostConflicts() int { return someConflicts + conflictsEach*len(a.nodes) }
+
+// swept is the plan that a sweep over each memory gives.
+func (a *analysis) swept() *Plan {
+	offsets := make([]int64, len(a.nodes))
+	for m := range memoriesOf(a.nodes) {
+		a.sweep(m, offsets)
+	}
+	return a.plan(offsets)
 }
 
 // search looks for a small placement of the nodes of one memory.

@@ -8,7 +8,8 @@ import (
 // Greedy places buffers by descending size, each at the lowest offset that is
 // free of conflicts, or in place over a share partner (one already placed, or
 // to be reached through a chain of partners still to be placed) if that makes
-// the whole no larger.
+// the whole no larger. Where very many buffers are in conflict it is a sweep over the
+// program instead, as Best is.
 type Greedy struct{}
 
 // Plan implements Planner.
@@ -17,7 +18,9 @@ func (Greedy) Plan(p *Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.connect(unlimited)
+	if !a.connect(a.mostConflicts()) {
+		return a.swept(), nil
+	}
 	pl := newPlacer(a.nodes)
 	pl.run(bySize(a.nodes, allNodes(a.nodes)), lowestFit)
 	return a.plan(pl.offsets), nil
