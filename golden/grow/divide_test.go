@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 )
 
 // What a function of the text may have, however large the program is: a compiler's
@@ -65,6 +67,54 @@ func TestFunctionsStaySmall(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// No function of Go checks the slices of all outputs of dynamic size: a compiler's
+// time grows with the slices that a function holds, times its branches.
+func TestSlicesAreCheckedApart(t *testing.T) {
+	const number, most = 300, 100
+	p, err := program(func(m *maker, n int) (all []*ir.Value) {
+		s := sym.NewSymbol("s0", 2, 64)
+		m.m.Symbols = []*sym.Symbol{s}
+		x := m.input(ir.Float32, s.Expr(), sym.Int(4))
+		for i := range n {
+			x = m.step(i, x)
+			all = append(all, x)
+		}
+		return all
+	})(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := compile.Package(p, compile.Options{Name: "grow", Lang: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := 0
+	for _, f := range pkg.Files {
+		if f.Name != "grow.go" {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Data, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			branches := 0
+			ast.Inspect(d, func(n ast.Node) bool {
+				if _, ok := n.(*ast.IfStmt); ok {
+					branches++
+				}
+				return true
+			})
+			if checks += branches; branches > most {
+				t.Errorf("%s has %d branches", d.(*ast.FuncDecl).Name.Name, branches)
+			}
+		}
+	}
+	if checks < number {
+		t.Errorf("%d branches for %d outputs", checks, number)
 	}
 }
 

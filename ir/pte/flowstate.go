@@ -6,8 +6,11 @@ import (
 	"sort"
 )
 
-// span is how many histories a part holds.
-const span = 64
+// span is how many histories a part holds, run how many parts a group.
+const (
+	span = 64
+	run  = 16
+)
 
 // part is what happened to the tensors of a run of places. States share parts, and
 // a part that is shared is not changed.
@@ -21,8 +24,8 @@ type part struct {
 // group is a run of parts, so that a state of many is cloned, and looked through,
 // in fewer steps. States share groups as they share parts.
 type group struct {
-	parts  [span]*part // nil: none
-	any    history     // of all parts
+	parts  [run]*part // nil: none
+	any    history    // of all parts
 	shared bool
 }
 
@@ -39,16 +42,16 @@ type state struct {
 // partBytes and groupBytes are about what a part and a group take.
 const (
 	partBytes  = 2*span + 16
-	groupBytes = 8*span + 16
+	groupBytes = 8*run + 16
 )
 
 func newState(f *flow) *state {
 	s := &state{flow: f, at: map[int32][]int32{}}
 	for k := range (len(f.index.values) + span - 1) / span {
-		if k%span == 0 {
+		if k%run == 0 {
 			s.groups = append(s.groups, &group{})
 		}
-		s.groups[k/span].parts[k%span] = &part{}
+		s.groups[k/run].parts[k%run] = &part{}
 	}
 	return s
 }
@@ -65,7 +68,7 @@ func (s *state) clone() *state {
 func (s *state) bytes(of *state) int { return 8*len(s.groups) + of.copied + 64*len(s.at) }
 
 // part returns the k-th part, which is not to be changed.
-func (s *state) part(k int) *part { return s.groups[k/span].parts[k%span] }
+func (s *state) part(k int) *part { return s.groups[k/run].parts[k%run] }
 
 func (s *state) history(v int32) history {
 	p := int(s.flow.index.position[v])
@@ -103,13 +106,13 @@ func (s *state) adds(k, i int, h history) {
 	part := s.mutable(k)
 	part.lying[i] |= h
 	part.any |= h
-	s.groups[k/span].any |= h
+	s.groups[k/run].any |= h
 }
 
 // mutable returns the k-th part as one that no other state has, in a group that no
 // other has.
 func (s *state) mutable(k int) *part {
-	g := s.groups[k/span]
+	g := s.groups[k/run]
 	if g.shared {
 		c := *g
 		c.shared = false
@@ -119,22 +122,22 @@ func (s *state) mutable(k int) *part {
 			}
 		}
 		g = &c
-		s.groups[k/span] = g
+		s.groups[k/run] = g
 		s.copied += groupBytes
 	}
-	if p := g.parts[k%span]; p.shared {
+	if p := g.parts[k%run]; p.shared {
 		c := *p
 		c.shared = false
-		g.parts[k%span] = &c
+		g.parts[k%run] = &c
 		s.copied += partBytes
 	}
-	return g.parts[k%span]
+	return g.parts[k%run]
 }
 
 // sum finds anew what all data has that lies in the k-th part's homes, which is
 // mutable, and in its group's.
 func (s *state) sum(k int) {
-	p, g := s.part(k), s.groups[k/span]
+	p, g := s.part(k), s.groups[k/run]
 	p.any = 0
 	for _, has := range p.lying {
 		p.any |= has
@@ -155,10 +158,10 @@ func (s *state) join(o *state) bool {
 		if group == s.groups[j] {
 			continue
 		}
-		s.flow.steps += span
+		s.flow.steps += run
 		for i, from := range group.parts {
 			if from != nil && from != s.groups[j].parts[i] {
-				changed = s.joinPart(j*span+i, from) || changed
+				changed = s.joinPart(j*run+i, from) || changed
 			}
 		}
 	}
@@ -254,7 +257,7 @@ func newHomeIndex(f *flow) *homeIndex {
 	slices.SortStableFunc(x.values, func(a, b int32) int { return x.homes[a].compare(&x.homes[b]) })
 	parts := (len(x.values) + span - 1) / span
 	x.plain, x.reach = make([]bool, parts), make([]uint64, len(x.values))
-	x.some = make([]bool, (parts+span-1)/span)
+	x.some = make([]bool, (parts+run-1)/run)
 	for p, v := range x.values {
 		h := &x.homes[v]
 		x.position[v], x.reach[p] = int32(p), h.hi
@@ -262,7 +265,7 @@ func newHomeIndex(f *flow) *homeIndex {
 			x.reach[p] = max(h.hi, x.reach[p-1])
 		}
 		if f.plain[v] {
-			x.plain[p/span], x.some[p/span/span] = true, true
+			x.plain[p/span], x.some[p/span/run] = true, true
 		}
 	}
 	return x
@@ -336,9 +339,9 @@ func (w *writing) home(o int32) {
 		return any&holds == 0 && (!twins || any&unset == 0 && !plain && !w.inPlace)
 	}
 	for k := from / span; k*span < to; k++ {
-		if j := k / span; (k%span == 0 || k == from/span) &&
-			settled(j*span*span, span*span, w.s.groups[j].any, x.some[j]) {
-			k = (j+1)*span - 1
+		if j := k / run; (k%run == 0 || k == from/span) &&
+			settled(j*run*span, run*span, w.s.groups[j].any, x.some[j]) {
+			k = (j+1)*run - 1
 			continue
 		}
 		if settled(k*span, span, w.s.part(k).any, x.plain[k]) {
