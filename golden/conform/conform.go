@@ -161,8 +161,9 @@ func (c *checker) run(ctx context.Context, w way.Way, items []item) error {
 // Job returns a case's model file with the case's calls.
 func Job(c *testcase.Case, model string) way.Job {
 	files := c.Files(model)
+	form := strings.TrimPrefix(strings.TrimSuffix(model, filepath.Ext(model)), "model")
 	j := way.Job{
-		Name: filepath.Base(c.Dir),
+		Name: filepath.Base(c.Dir) + strings.ReplaceAll(form, ".", "_"),
 		File: files[0],
 		Open: func() (*ir.Program, io.Closer, error) { return compile.Read(files[0]) },
 	}

@@ -42,8 +42,7 @@ func (t Target) Compile(ctx context.Context, dir string, sources ...string) ([]s
 		wait.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			args := slices.Concat(flags, []string{"-c", source, "-o", objects[i]})
-			errs[i] = t.run(ctx, dir, compiler, args)
+			errs[i] = t.compile(ctx, dir, compiler, flags, source, objects[i])
 		})
 	}
 	wait.Wait()
@@ -52,6 +51,23 @@ func (t Target) Compile(ctx context.Context, dir string, sources ...string) ([]s
 		return nil, missing // what it says is true of each source
 	}
 	return objects, err
+}
+
+// compile compiles a source, or takes what was made of it before.
+func (t Target) compile(ctx context.Context, dir, compiler string, flags []string,
+	source, object string) error {
+	kept := objects()
+	key := kept.key(compiler, source, flags)
+	stack := strings.TrimSuffix(object, ".o") + ".su"
+	if made, ok := kept.get(key); ok {
+		return made.write(object, stack)
+	}
+	args := slices.Concat(flags, []string{"-c", source, "-o", object})
+	if err := t.run(ctx, dir, compiler, args); err != nil {
+		return err
+	}
+	kept.put(key, compiledAs(object, stack))
+	return nil
 }
 
 // Link links objects and libraries into the file out. Flags come after the

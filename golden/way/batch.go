@@ -74,12 +74,9 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 		fail(err)
 		return
 	}
-	units := make([]*unit, len(jobs))
+	units := newUnits(dir, jobs)
 	parallel(len(jobs), func(i int) {
-		u := &unit{index: i, name: fmt.Sprintf("m%d_%s", i, compile.NameOf(jobs[i].Name)),
-			result: &Result{}}
-		u.dir = filepath.Join(dir, fmt.Sprintf("m%d", i))
-		units[i] = u
+		u := units[i]
 		if u.result.Err = ctx.Err(); u.result.Err == nil {
 			u.result.Err = guard(func() error {
 				return u.compile(ctx, jobs[i], s.Options, lang, s.Memory)
@@ -122,6 +119,23 @@ func runBatch(ctx context.Context, s Settings, lang string, jobs []Job, build bu
 	if len(built) > 0 {
 		runUnits(ctx, s, program, built, jobs, done)
 	}
+}
+
+// newUnits names the units after their jobs: their text is the same in every batch, so
+// that compilers' caches know it.
+func newUnits(dir string, jobs []Job) []*unit {
+	taken := map[string]bool{}
+	units := make([]*unit, len(jobs))
+	for i, j := range jobs {
+		base := "m_" + compile.NameOf(j.Name)
+		name := base
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s_%d", base, n)
+		}
+		taken[name] = true
+		units[i] = &unit{index: i, name: name, dir: filepath.Join(dir, name), result: &Result{}}
+	}
+	return units
 }
 
 // compile makes the unit's package and writes it into its folder.

@@ -157,7 +157,7 @@ func (u *unit) cGlueHead() string {
 		b.WriteString(cProbes(u.name, u.steps))
 	}
 	for i := range u.layouts {
-		fmt.Fprintf(&b, "runner_model call%d_%d;\n", u.index, i)
+		fmt.Fprintf(&b, "runner_model call_%s_%d;\n", u.name, i)
 	}
 	if strings.Contains(string(u.pkg.File(u.name+".h")), u.name+"_state;") {
 		fmt.Fprintf(&b, "\nstatic %s_state state;\n", u.name)
@@ -267,8 +267,8 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 func (u *unit) cGlueText(api *cAPI, method int, before, args, after []string) string {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
-	line("\nint call%d_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{",
-		u.index, method)
+	line("\nint call_%s_%d(void **args, int reset, runner_clock *clock, uint64_t *took)\n{",
+		u.name, method)
 	upper := strings.ToUpper(u.name)
 	line("\tvoid *arena = runner_arena(%s_ARENA_SIZE, %s_ARENA_ALIGN);", upper, upper)
 	line("\t%s_status status;\n\tuint64_t start;", u.name)
@@ -305,7 +305,7 @@ func cTable(units []*unit) string {
 	var names []string
 	for _, u := range units {
 		for i := range u.layouts {
-			names = append(names, fmt.Sprintf("call%d_%d", u.index, i))
+			names = append(names, fmt.Sprintf("call_%s_%d", u.name, i))
 			fmt.Fprintf(&b, "runner_model %s;\n", names[len(names)-1])
 		}
 	}

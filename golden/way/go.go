@@ -89,14 +89,14 @@ func (w Go) build(ctx context.Context, dir string,
 // blameGo gives the compiler's messages to the units they are about.
 func blameGo(units []*unit, out string) bool {
 	found := false
-	place := regexp.MustCompile(`^(?:\./)?(?:m(\d+)/|glue(\d+)\.go)\S* (.*)`)
+	place := regexp.MustCompile(`^(?:\./)?(\w+)(?:/|_glue\.go)\S* (.*)`)
 	for line := range strings.Lines(out) {
 		m := place.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
 		for _, u := range units {
-			if n := fmt.Sprint(u.index); (n == m[1] || n == m[2]) && u.result.Err == nil {
+			if u.name == m[1] && u.result.Err == nil {
 				u.result.Err = fmt.Errorf("the Go compiler: %s", strings.TrimSpace(line))
 				found = true
 			}
@@ -106,7 +106,7 @@ func blameGo(units []*unit, out string) bool {
 }
 
 func (u *unit) goGlue() string {
-	return filepath.Join(filepath.Dir(u.dir), fmt.Sprintf("glue%d.go", u.index))
+	return u.dir + "_glue.go" // whatever the name ends with, it is of no one machine
 }
 
 // writeGoGlue writes the functions that call the unit's methods, by what the
@@ -118,10 +118,10 @@ func (u *unit) writeGoGlue() error {
 	}
 	probe, probes := "", ""
 	if u.result.Steps != nil {
-		probe = fmt.Sprintf("model%d.Probe = probe%d", u.index, u.index)
-		probes = goProbes(u.index, u.steps)
+		probe = fmt.Sprintf("model_%s.Probe = probe_%s", u.name, u.name)
+		probes = goProbes(u.name, u.steps)
 	}
-	text := fmt.Sprintf(goGlueHead, u.index, u.index, u.index, u.index, u.index, probe, u.index,
+	text := fmt.Sprintf(goGlueHead, u.name, u.name, u.name, u.name, u.name, probe, u.name,
 		u.goReset(api)) + probes
 	for i := range u.layouts {
 		m, err := api.method(i)
@@ -147,7 +147,7 @@ func writeGoTable(dir string, units []*unit) error {
 	b.WriteString("package main\n\nvar models = []model{\n")
 	for _, u := range units {
 		for i := range u.layouts {
-			fmt.Fprintf(&b, "\tcall%d_%d,\n", u.index, i)
+			fmt.Fprintf(&b, "\tcall_%s_%d,\n", u.name, i)
 		}
 	}
 	b.WriteString("}\n")

@@ -187,15 +187,15 @@ func (u *unit) goCall(api *goMethod, method int) (string, error) {
 		next++
 	}
 	if u.result.Steps != nil {
-		before = append(before, fmt.Sprintf("probeBegin%d()", u.index))
-		after = append(after, fmt.Sprintf("*at[probeCounts%d](args[%d]) = probed%d", u.index,
-			next, u.index))
+		before = append(before, fmt.Sprintf("probeBegin_%s()", u.name))
+		after = append(after, fmt.Sprintf("*at[probeCounts_%s](args[%d]) = probed_%s", u.name,
+			next, u.name))
 	}
 	if len(params) > 0 || len(results) != len(api.results) {
 		return "", fmt.Errorf("method %s has more parameters or results than the model", api.name)
 	}
-	return fmt.Sprintf(goGlueCall, u.index, method, u.index, strings.Join(before, "\n"),
-		strings.Join(append(results, "err"), ", "), u.index, api.name, strings.Join(args, ", "),
+	return fmt.Sprintf(goGlueCall, u.name, method, u.name, strings.Join(before, "\n"),
+		strings.Join(append(results, "err"), ", "), u.name, api.name, strings.Join(args, ", "),
 		strings.Join(after, "\n")), nil
 }
 
@@ -204,28 +204,28 @@ const goGlueHead = `package main
 import (
 	"time"
 
-	pkg "models/m%d"
+	pkg "models/%s"
 )
 
-var model%d *pkg.Model
+var model_%s *pkg.Model
 
-func prepare%d(reset bool) {
-	if model%d == nil {
-		model%d = pkg.New()
+func prepare_%s(reset bool) {
+	if model_%s == nil {
+		model_%s = pkg.New()
 		%s
 	}
-	if model := model%d; reset {
+	if model := model_%s; reset {
 		%s
 	}
 }
 `
 
 const goGlueCall = `
-func call%d_%d(args [][]byte, reset bool) (time.Duration, error) {
-	prepare%d(reset)
+func call_%s_%d(args [][]byte, reset bool) (time.Duration, error) {
+	prepare_%s(reset)
 	%s
 	start := time.Now()
-	%s := model%d.%s(%s)
+	%s := model_%s.%s(%s)
 	took := time.Since(start)
 	%s
 	return took, err

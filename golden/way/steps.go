@@ -217,9 +217,9 @@ static void probe_begin(runner_clock *clock)
 `)
 }
 
-// goProbes is cProbes for Go, of the unit with that index.
-func goProbes(unit, steps int) string {
-	return strings.NewReplacer("UNIT", fmt.Sprint(unit), "STEPS", fmt.Sprint(max(steps, 1)), "ROWS",
+// goProbes is cProbes for Go, of the unit with that name.
+func goProbes(unit string, steps int) string {
+	return strings.NewReplacer("UNIT", "_"+unit, "STEPS", fmt.Sprint(max(steps, 1)), "ROWS",
 		fmt.Sprint(StepRows)).Replace(`
 type probeCountsUNIT struct {
 	runs uint64

@@ -95,12 +95,12 @@ func TestOneFailsOthersRun(t *testing.T) {
 
 // A package that the compiler refuses is a miss of its own.
 func TestCompilerRefuses(t *testing.T) {
-	target := toolchain.GCC().With("-Dm1_add_forward=m1_add_forward(")
+	target := toolchain.GCC().With("-Dm_add_2_forward=m_add_2_forward(")
 	r := all(t, C{Target: target}, caseJob(t, "add"), caseJob(t, "add"))
 	if r[0].Err != nil {
 		t.Error(r[0].Err)
 	}
-	if r[1].Err == nil || !strings.HasPrefix(r[1].Err.Error(), "the C compiler: m1/") {
+	if r[1].Err == nil || !strings.HasPrefix(r[1].Err.Error(), "the C compiler: m_add_2/") {
 		t.Errorf("got %v", r[1].Err)
 	}
 }
