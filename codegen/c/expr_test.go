@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -169,7 +170,8 @@ func (g *exprGen) truncated(d, from ir.DType, x *expr.Expr) *expr.Expr {
 // TestExpressions compiles random expressions of every dtype and compares every
 // result with eval's, bit by bit, under the sanitizers.
 func TestExpressions(t *testing.T) {
-	const perType, elements = 8, 24
+	const elements = 24
+	perType := tier.Of(1, 5, 8)
 	r := rand.New(rand.NewPCG(1, 2))
 	p := &native.Program{Source: foreign.Of("random")}
 	ins := make([]*native.Buffer, len(allTypes))

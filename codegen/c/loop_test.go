@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
@@ -156,7 +157,7 @@ func (g *loopGen) stmt(depth int, breakable bool) []loop.Stmt {
 // TestLoops compiles random loops, with every statement and locals of the same
 // names side by side and nested, and compares them with eval.
 func TestLoops(t *testing.T) {
-	const kernels = 24
+	kernels := tier.Of(6, 16, 24)
 	r := rand.New(rand.NewPCG(5, 6))
 	p := &native.Program{Source: foreign.Of("loops")}
 	var steps []step

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
@@ -34,6 +35,7 @@ var notAgain = map[string]string{
 
 // A program of ExecuTorch's that etgen reads and writes anew gives the same.
 func TestProgramsWrittenAnew(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	const shared = "../../../shared/pte"
 	dirs, err := testcase.Find(shared)
 	if err != nil {
@@ -116,6 +118,7 @@ func there(path string) bool {
 // A program with its weights in a file of their own runs, is written anew, and
 // compiles.
 func TestExternalWeights(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	outside := way.Settings{Options: compile.Options{ExternalWeights: true}}
 	ways := []way.Way{way.RT{}, again{way.RT{Settings: outside}}, way.C{}, way.Go{}}
 	var roots []string
@@ -137,6 +140,7 @@ func TestExternalWeights(t *testing.T) {
 
 // Programs compile with the plan they have, and compute the same.
 func TestPlanAsIs(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	roots := []string{}
 	for _, dir := range several() {
 		roots = append(roots, asProgram(t, dir, compile.Options{}))
@@ -164,6 +168,7 @@ func TestPlanAsIs(t *testing.T) {
 // A file with several methods, as etgen writes it, compiles to what its parts
 // compile to: state is shared where they share it.
 func TestMethodsInOneFile(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, name := range []string{"methods_shared", "methods_apart"} {
 		dir := filepath.Join("../cases", name)
 		c, err := testcase.Read(dir)

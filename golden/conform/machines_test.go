@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 )
@@ -15,6 +17,7 @@ import (
 // than gcc assumes: in packages that choose vectors and tiles by what the
 // compiler tells them, and in ones of that machine.
 func TestMachines(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	cpu := strings.Fields(string(text))
 	clang := toolchain.Clang()
@@ -40,9 +43,9 @@ func TestMachines(t *testing.T) {
 		t.Run(run.machine.Name+" "+run.target, func(t *testing.T) {
 			c := way.C{Settings: way.Settings{Options: compile.Options{Target: run.target}},
 				Target: run.machine}
-			dirs := []string{"../cases"}
-			if run.target != "generic" { // the text alone differs, that of tuned kernels above all
-				dirs = ofVectors()
+			dirs := ofVectors()
+			if run.target == "generic" { // elsewhere the text of tuned kernels alone differs
+				dirs = append(dirs, others(t)...)
 			}
 			report, err := Check(t.Context(), dirs, []way.Way{c}, func(m Miss) { t.Error(m) }, nil)
 			if err != nil {
@@ -51,6 +54,18 @@ func TestMachines(t *testing.T) {
 			t.Log(report)
 		})
 	}
+}
+
+// others returns cases besides those of [ofVectors].
+func others(t *testing.T) []string {
+	dirs, err := testcase.Find("../cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+		return slices.Contains(ofVectors(), dir)
+	})
+	return tier.Some(dirs, 0, 16)
 }
 
 // ofVectors returns the cases that hand-made kernels with vectors run in.
@@ -65,6 +80,7 @@ func ofVectors() []string {
 
 // Some through Go, which chooses its assembly by what it finds.
 func TestGoMachines(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, name := range []string{"x86-64-v3", "neon"} {
 		t.Run(name, func(t *testing.T) {
 			g := way.Go{Machine: toolchain.GoHost(name)}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
@@ -21,6 +22,7 @@ const maxPassWeight = 128 << 10
 // interpreter runs what each has made, from where the graph is functional on,
 // and is held against what PyTorch recorded. So are Core ATen and Edge.
 func TestEveryPass(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	roots := []string{"../cases"}
 	for _, dir := range []string{"../../../shared/models", "../../../shared/models-torch2.6"} {
 		if _, err := os.Stat(dir); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/pte"
 	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
@@ -19,6 +20,7 @@ import (
 
 // Programs that ExecuTorch's exporters wrote, raised and interpreted.
 func TestReferencePrograms(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	const shared = "../../../shared/pte"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the shared cases are not here")
@@ -107,6 +109,7 @@ func numbersAsTensors(p *ir.Program, calls []way.Call) error {
 // What is raised from the programs that etgen writes means what they were made
 // from.
 func TestReferenceEmitted(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	report, err := Check(t.Context(), []string{"../cases"}, []way.Way{emitted{way.Reference{}}},
 		missed(t), nil)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
@@ -34,6 +35,7 @@ func isRefusal(m Miss) bool {
 // The small ones compute what PyTorch recorded in this form; those that etgen
 // has to carry all do.
 func TestStock(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	var roots []string
 	for _, dir := range []string{"../../../shared/models", "../../../shared/models-torch2.6"} {
 		if _, err := os.Stat(dir); err == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 )
@@ -30,10 +31,7 @@ type extent struct {
 
 // No function of the text, in C or in Go, grows with the program.
 func TestFunctionsStaySmall(t *testing.T) {
-	nodes := 3000
-	if testing.Short() {
-		nodes = 1500
-	}
+	nodes := tier.Of(1500, 1500, 3000)
 	for _, s := range Shapes() {
 		for _, lang := range []string{"c", "go"} {
 			t.Run(s.Name+"/"+lang, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -29,12 +30,15 @@ func TestMain(m *testing.M) {
 }
 
 // The first mutants give no find. make fuzz-long tries many more.
-func TestMutants(t *testing.T) { tryMutants(t, 400, "") }
+func TestMutants(t *testing.T) { tryMutants(t, tier.Of[uint64](0, 240, 4000), "") }
 
 // The first mutants of ExecuTorch programs give no find.
-func TestProgramMutants(t *testing.T) { tryMutants(t, 300, programsEnv+"=1 ") }
+func TestProgramMutants(t *testing.T) {
+	tryMutants(t, tier.Of[uint64](0, 200, 3000), programsEnv+"=1 ")
+}
 
 func tryMutants(t *testing.T, count uint64, env string) {
+	tier.Needs(t, tier.Normal)
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}
@@ -50,7 +54,8 @@ func tryMutants(t *testing.T, count uint64, env string) {
 	}
 	d.run()
 	t.Log(out.String())
-	if c := d.total; c.finds > 0 || c.mutants != int(d.count) || c.run < 100 || c.refused < 100 {
+	if c := d.total; c.finds > 0 || c.mutants != int(d.count) || c.run < c.mutants/4 ||
+		c.refused < c.mutants/4 {
 		t.Errorf("%v", &c)
 	}
 }
@@ -58,6 +63,7 @@ func tryMutants(t *testing.T, count uint64, env string) {
 // Files of earlier finds, and a program, that must compile: they run, all ways agree,
 // and the files are left alone.
 func TestFinds(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}

@@ -3,14 +3,15 @@ package names
 import (
 	"slices"
 	"testing"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
-// TestNames gives the subjects the hostile names: each subject all of them, a few at
-// once, and each name to a subject in several places.
+// TestNames gives the subjects the hostile names: each subject all of them, or a third, a
+// few at once, and each name to a subject in several places.
 func TestNames(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles hundreds of programs")
-	}
+	tier.Needs(t, tier.Normal)
+	turns := tier.Of(0, 3, 1)
 	for n, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			made, all := 0, 0
@@ -21,11 +22,14 @@ func TestNames(t *testing.T) {
 				}
 			}
 			for first := 0; first < len(hostile); first += s.names {
+				if (first/s.names+n)%turns != 0 {
+					continue // other subjects have them
+				}
 				some := map[int]string{}
 				for k := range s.names {
 					some[k] = hostile[(first+(k+n)%s.names)%len(hostile)]
 				}
-				try(some, depth{compilers: first/s.names%4 == n%4})
+				try(some, depth{compilers: first/s.names/turns%4 == n%4})
 			}
 			for i := n; i < len(hostile); i += len(subjects()) {
 				name := hostile[i]
@@ -42,11 +46,10 @@ func TestNames(t *testing.T) {
 
 // TestRegistry gives them to programs that kernels are generated for.
 func TestRegistry(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it generates kernels a hundred times")
-	}
+	tier.Needs(t, tier.Normal)
 	s := subjects()[1]
-	for i := 0; i < len(hostile); i += 8 {
+	step := tier.Of(0, s.names, min(8, s.names))
+	for i := 0; i < len(hostile); i += step {
 		some := map[int]string{}
 		for k := range min(s.names, len(hostile)-i) {
 			some[k] = hostile[i+k]

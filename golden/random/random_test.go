@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
 var (
-	number = flag.Int("random.n", 24, "programs to make")
+	number = flag.Int("random.n", 0, "programs to make, 0: as many as the tier has")
 	first  = flag.Uint64("random.seed", 1, "seed of the first")
 	mix    = flag.Int("random.mix", -1, "if not negative, only programs of this row of mixes")
 	skipC  = flag.Bool("random.inside", false, "leave out the compilers")
@@ -27,6 +28,9 @@ func TestRandom(t *testing.T) {
 	start := time.Now()
 	var good []*program
 	left := map[string]int{}
+	if *number == 0 {
+		*number = tier.Of(6, 24, 240)
+	}
 	for seed, n := *first, 0; n < *number; seed++ {
 		if *mix >= 0 && mixOf(seed) != *mix%len(mixes) {
 			continue

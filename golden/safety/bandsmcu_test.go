@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/lower/native"
@@ -17,20 +18,23 @@ import (
 // those of whole calls, in bands of any height and in those that are chosen, wherever
 // the planner puts them. What cannot be made in bands stays whole.
 func TestBandsOfMicrocontrollersAgree(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewSource(2))
-	const random = 20
+	random := tier.Of(0, 8, 20)
 	var jobs []way.Job
 	for range random {
 		jobs = append(jobs, randomConvolutions(t, r))
 	}
 	cases, names := allCases(t)
+	var chosen []way.Job
 	for i, name := range names {
 		if strings.HasPrefix(name, "channels_last_conv") || strings.HasPrefix(name, "conv_cat") ||
 			strings.HasPrefix(name, "lenet") || strings.HasPrefix(name, "residual") ||
 			strings.HasPrefix(name, "dynamic_batch") {
-			jobs = append(jobs, cases[i])
+			chosen = append(chosen, cases[i])
 		}
 	}
+	jobs = append(jobs, tier.Some(chosen, 0, 8)...)
 	in := func(opt compile.Options, target toolchain.Target) way.Way {
 		if opt.Target == "" {
 			opt.Target = "cortex-m4"

@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 )
@@ -14,6 +15,7 @@ import (
 // A size with a bound from the command line gets memory for that bound, and a call
 // with more is refused: nothing is written beyond it.
 func TestBoundIsChecked(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	c, err := testcase.Read("../cases/late_sizes")
 	if err != nil {
 		t.Fatal(err)

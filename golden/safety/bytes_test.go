@@ -10,6 +10,7 @@ import (
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
@@ -20,7 +21,7 @@ import (
 func TestBytesAgree(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	var jobs []way.Job
-	for range 24 {
+	for range tier.Of(4, 16, 24) {
 		jobs = append(jobs, randomBytes(t, r))
 	}
 	want := runAll(t.Context(), way.Reference{}, jobs)

@@ -12,6 +12,7 @@ import (
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 )
 
@@ -83,6 +84,7 @@ func indexCalls(dir string, good []way.Call) (calls []way.Call, ops []string, ne
 // With --checked an index out of range is an error that names the operator and
 // its line, after which the state is what it was.
 func TestCheckedIndices(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	settings := way.Settings{Options: compile.Options{Checked: true}}
 	words := map[string]string{
 		"c":    "status 4 (ERR_INDEX)",
@@ -122,6 +124,7 @@ func TestCheckedIndices(t *testing.T) {
 
 // Without --checked it counts as the nearest index that is in range.
 func TestClampedIndices(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, w := range []way.Way{way.C{}, way.Go{}, way.RT{}, way.Reference{}} {
 		for dir, job := range indexJobs(t) {
 			clamped := job
@@ -140,6 +143,7 @@ func TestClampedIndices(t *testing.T) {
 // The samples of all operators have indices that PyTorch takes: no check may find
 // fault with them, whatever an operator is made of.
 func TestCheckedSamples(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	jobs := sampleJobs(t)
 	plain := runSamples(t.Context(), way.Reference{}, jobs)
 	for i, r := range runSamples(t.Context(),

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/grow"
 	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 )
@@ -25,6 +26,7 @@ var dividedCases = []string{"static_cache", "cond", "dynamic_batch", "late", "ls
 // Text whose functions are divided, as those of large programs are, computes the
 // same bytes, and refuses the same calls, in one thread or several.
 func TestDividedFunctionsAgree(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	all, allNames := allCases(t)
 	var jobs []way.Job
 	var names []string
@@ -38,7 +40,7 @@ func TestDividedFunctionsAgree(t *testing.T) {
 	}
 	for _, lang := range []string{"c", "go"} {
 		whole := wholeCases(t, lang)
-		for _, threads := range []int{1, 2} {
+		for _, threads := range tier.Of(nil, []int{2}, []int{1, 2}) {
 			opt := compile.Options{FunctionWeight: 16, Threads: threads, DivideAll: threads > 1}
 			s := way.Settings{Options: opt}
 			got := runAll(t.Context(), language(lang, s, comparing()), jobs)
@@ -62,6 +64,7 @@ func TestDividedFunctionsAgree(t *testing.T) {
 // Programs so large that their functions are divided compute what the interpreter
 // does, and an assertion that fails in a function of theirs ends the call.
 func TestLargeProgramsAgree(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	shapes := []string{"asserts", "skip", "conds", "whiles", "states", "fan", "views"}
 	var jobs []way.Job
 	for _, name := range shapes {

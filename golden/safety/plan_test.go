@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/lower/native"
@@ -57,6 +58,7 @@ func runAll(ctx context.Context, w way.Way, jobs []way.Job) []*way.Result {
 // and dead buffers overwritten a program gives the same bytes. The checker that
 // runs on every compile may share the planner's wrong beliefs, this cannot.
 func TestPlannedAndPoisonedAgree(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	jobs, names := allCases(t)
 	disjoint := compile.Options{Planner: plan.Disjoint{}, Poison: true}
 	for _, c := range []struct {
@@ -101,14 +103,15 @@ func poisoned(results []*way.Result) int {
 }
 
 // whole are the results of all cases by language, as they are compiled by
-// default. They run once, for all tests that hold something against them.
+// default. They run once, for all tests that hold something against them, and are
+// built as golden/conform builds them, whose objects and packages are in the caches.
 var whole = map[string][]*way.Result{}
 
 func wholeCases(t *testing.T, lang string) []*way.Result {
 	t.Helper()
 	if whole[lang] == nil {
 		jobs, _ := allCases(t)
-		whole[lang] = runAll(t.Context(), language(lang, way.Settings{}, comparing()), jobs)
+		whole[lang] = runAll(t.Context(), language(lang, way.Settings{}, toolchain.Target{}), jobs)
 	}
 	return whole[lang]
 }

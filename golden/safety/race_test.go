@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 )
 
 // raceTest calls a model whose kernels goroutines share, as many as kernels have
@@ -46,6 +47,7 @@ func TestGoroutines(t *testing.T) {
 
 // Goroutines that share kernels of a generated package do not meet in memory.
 func TestGoroutinesRace(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, tool := range []string{"go", "gcc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("the race detector needs " + tool)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/conform"
+	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 )
@@ -31,9 +33,13 @@ func TestSanitizers(t *testing.T) {
 		}
 		t.Log(report)
 	}
-	check([]string{"../cases"}, w)
+	dirs, err := testcase.Find("../cases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(tier.Some(dirs, 4, 36), w)
 	w.ByHeader = false
-	check(dynamicCases(t), w)
+	check(tier.Some(dynamicCases(t), 2, 16), w)
 }
 
 // dynamicCases are the cases whose graphs have sizes that differ between calls.

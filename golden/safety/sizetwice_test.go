@@ -6,12 +6,14 @@ import (
 
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 )
 
 // A symbol that a file records for two sizes, both of which data decides, is one
 // size: a call the data of which decides otherwise is refused.
 func TestSizeTwice(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, x := range []struct {
 		file, like string
 		refused    func(want testcase.Call) bool

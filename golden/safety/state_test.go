@@ -8,6 +8,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/lower/native"
 )
@@ -159,6 +160,7 @@ var movesWhole = map[string]struct{ why, kernels string }{
 
 // State is updated where it lies: no kernel copies all of it but where it must.
 func TestStateInPlace(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	files, err := filepath.Glob("../cases/*/model*.pt2")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 )
 
@@ -22,6 +23,7 @@ var threadCases = []string{"conv", "digits", "lenet", "attention", "matmul", "po
 // Kernels whose parts run in threads of their own give the same bytes as whole
 // ones, in however many parts.
 func TestThreadsAgree(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	all, allNames := allCases(t)
 	var jobs []way.Job
 	var names []string
@@ -31,8 +33,12 @@ func TestThreadsAgree(t *testing.T) {
 			slices.ContainsFunc(threadCases, func(s string) bool {
 				return strings.Contains(dir, s)
 			}) {
-			jobs, names, index = append(jobs, all[i]), append(names, name), append(index, i)
+			index = append(index, i)
 		}
+	}
+	index = tier.Some(index, 0, 24)
+	for _, i := range index {
+		jobs, names = append(jobs, all[i]), append(names, allNames[i])
 	}
 	for _, lang := range []string{"c", "go"} {
 		all := wholeCases(t, lang)
@@ -59,6 +65,7 @@ func TestThreadsAgree(t *testing.T) {
 // Wide layers whose parts share panels of weights, rows or tiles give the same bytes
 // in however many parts, more than there is of anything among them.
 func TestWideThreadsAgree(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	var jobs []way.Job
 	for _, s := range []struct{ channels, outs, kernel, stride, height, width int }{
 		{8, 64, 1, 1, 9, 9}, {40, 128, 1, 1, 3, 5}, {8, 96, 3, 3, 9, 7}, {12, 300, 3, 3, 2, 13},
@@ -87,7 +94,7 @@ func TestWideThreadsAgree(t *testing.T) {
 	}
 	for _, lang := range []string{"c", "go"} {
 		whole := runAll(t.Context(), language(lang, way.Settings{}, comparing()), jobs)
-		for _, threads := range []int{2, 3, 16} {
+		for _, threads := range tier.Of(nil, []int{3, 16}, []int{2, 3, 16}) {
 			s := way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}
 			for i, r := range runAll(t.Context(), language(lang, s, comparing()), jobs) {
 				if err := sameBytes(whole[i], r); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/tuned"
@@ -345,33 +346,36 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 }
 
 // TestC runs trials through the C forms, with vectors and without, under
-// several compilers.
+// several compilers. Each has trials of its own, sanitizers the most; with five, each
+// kernel has every epilogue, one of them with its integers as constants.
 func TestC(t *testing.T) {
 	t.Parallel()
+	tier.Needs(t, tier.Normal)
 	native := []string{"-O3", "-march=native"}
 	for i, run := range []struct {
-		compiler toolchain.Target
-		target   string
+		compiler    toolchain.Target
+		target      string
+		normal, all int // trials of a kernel
 	}{
-		{toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc sanitized"), "generic"},
-		{toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc sanitized"), "cortex-m4"},
-		{toolchain.GCC().With(native...).Named("gcc native"), "generic"},
-		{toolchain.GCC().With("-mavx2", "-mfma").Named("gcc avx2"), "generic"},
-		{toolchain.Clang().With(native...).Named("clang native"), "generic"},
-		{toolchain.NEON(), "generic"},
-		{toolchain.Clang(), "generic"},
-		{toolchain.Clang(), "cortex-m4"},
-		{toolchain.Clang().With("-O0").Named("clang -O0"), "cortex-m0"},
-		{toolchain.GXX(), "generic"},
-		{toolchain.ClangXX(), "cortex-m4"},
+		{toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc sanitized"), "generic", 8, 20},
+		{toolchain.GCC().With(toolchain.Sanitizers()...).Named("gcc sanitized"), "cortex-m4", 8,
+			20},
+		{toolchain.GCC().With(native...).Named("gcc native"), "generic", 5, 10},
+		{toolchain.GCC().With("-mavx2", "-mfma").Named("gcc avx2"), "generic", 0, 10},
+		{toolchain.Clang().With(native...).Named("clang native"), "generic", 3, 10},
+		{toolchain.NEON(), "generic", 3, 10},
+		{toolchain.Clang(), "generic", 0, 10},
+		{toolchain.Clang(), "cortex-m4", 3, 10},
+		{toolchain.Clang().With("-O0").Named("clang -O0"), "cortex-m0", 5, 10},
+		{toolchain.GXX().With("-O1").Named("g++ -O1"), "generic", 3, 10},
+		{toolchain.ClangXX(), "cortex-m4", 0, 10},
 	} {
+		count := tier.Of(0, run.normal, run.all)
+		if count == 0 {
+			continue
+		}
 		t.Run(run.compiler.Name+" "+run.target, func(t *testing.T) {
 			t.Parallel()
-			// Each compiler has trials of its own, sanitizers the most.
-			count := 10
-			if i < 2 {
-				count = 20
-			}
 			r := rand.New(rand.NewPCG(3, uint64(i)))
 			all := epilogues()
 			b := newBatch()

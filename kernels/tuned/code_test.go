@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/kernels/tuned"
 )
@@ -47,6 +48,7 @@ func object(t testing.TB, compiler toolchain.Target, target tuned.Target,
 // told under -std=c99.
 func TestFusedMultiplyAdd(t *testing.T) {
 	t.Parallel()
+	tier.Needs(t, tier.Normal)
 	for _, c := range []struct {
 		compiler    toolchain.Target
 		objdump     string

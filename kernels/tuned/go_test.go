@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gofunc"
@@ -63,7 +64,7 @@ func TestGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := epilogues()
 	target := tuned.Target{Language: tuned.Go, Machine: machine("generic"), Speed: true}
-	sets := trialsOf(r, target, 100)
+	sets := trialsOf(r, target, tier.Of(10, 60, 100))
 	for _, kernel := range sorted(sets) {
 		t.Run(kernel, func(t *testing.T) {
 			for i, tr := range sets[kernel] {
@@ -82,6 +83,7 @@ func TestGo(t *testing.T) {
 // and with that of another machine, emulated.
 func TestGoMachines(t *testing.T) {
 	t.Parallel()
+	tier.Needs(t, tier.Normal)
 	for _, c := range []struct {
 		name, env string
 		args      []string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -27,7 +28,7 @@ func TestInt8(t *testing.T) {
 	b.WriteString("#include <stddef.h>\n#include <stdint.h>\n#include <stdbool.h>\n")
 	taken, helpers := map[string]int{}, map[string]bool{}
 	n := 0
-	for _, tr := range byteTrials(r, 40) {
+	for _, tr := range byteTrials(r, tier.Of(16, 40, 40)) {
 		if !tr.prepare(t) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -64,6 +65,7 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 // the other: results are those of the whole to the bit, in any number of parts.
 func TestWinogradParts(t *testing.T) {
 	t.Parallel()
+	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewPCG(9, 10))
 	target := tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}
 	b := newBatch()
