@@ -5,7 +5,7 @@ GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 60s
 
-.PHONY: all setup build test demo bench fuzz fuzz-long generate lines check
+.PHONY: all setup build test test-all demo bench fuzz fuzz-long generate lines check
 
 all: build
 
@@ -17,8 +17,15 @@ setup:
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/etgen ./cmd/etgen
 
+# What a change has to pass. go test -short ./... tries less, in a minute; docs/tests.md
+# says what each tier holds.
 test: setup
-	$(GO) test -timeout 30m ./...
+	$(GO) test -timeout 20m ./...
+
+# The same tests with larger numbers: all compilers and targets, sanitizers over all
+# cases, long random programs.
+test-all: setup
+	ETGEN_TESTS=all $(GO) test -timeout 4h ./...
 
 demo:
 	@golden/toolchain/setup.sh demo

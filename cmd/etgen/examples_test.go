@@ -17,14 +17,16 @@ import (
 
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir/pte/fb/bundle"
 )
 
 // notRun are the commands in README.md that this test does not run, and why.
 var notRun = map[string]string{
-	"make demo":  "takes minutes",
-	"make test":  "takes minutes, and runs this test",
-	"make bench": "takes minutes",
+	"make demo":     "takes minutes",
+	"make test":     "takes minutes, and runs this test",
+	"make test-all": "takes hours, and runs this test",
+	"make bench":    "takes minutes",
 	"go get -tool github.com/etgen/etgen/cmd/etgen": "installs",
 }
 
@@ -232,6 +234,7 @@ func elsewhere(line string) bool {
 // Every example of every help page works as printed, in a folder that has files of
 // those names.
 func TestExamples(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	folder := exampleFolder(t)
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -304,6 +307,7 @@ func readmeCommands(t *testing.T) [][]string {
 // Every command in README.md works as printed in the repository, if that has files
 // of those names.
 func TestReadme(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	folder := exampleFolder(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
 // promised is within what time an interrupted command is gone, and noise by how
@@ -32,6 +34,7 @@ const (
 // the exit code of the signal, and leaves the output folder and $TMPDIR as they
 // were, and no process; or it was through before, and all is there.
 func TestInterruptedAtAnyMoment(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -43,10 +46,7 @@ func TestInterruptedAtAnyMoment(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(caught) })
 	model := largeModel(t)
 	program := compiledModel(t, self, model)
-	rounds := 4
-	if testing.Short() {
-		rounds = 1
-	}
+	rounds := tier.Of(0, 2, 8)
 	for _, args := range []string{
 		"MODEL --lang=c -o OUT",
 		"MODEL --lang=go -o OUT",

@@ -141,7 +141,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off")
+	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "GOPROXY=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		text := string(out)
 		if len(text) > 4000 {

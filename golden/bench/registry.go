@@ -191,7 +191,7 @@ func newApps(ctx context.Context, c *testcase.Case) (_ *apps, err error) {
 func (a *apps) command(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = a.dir
-	cmd.Env = append(os.Environ(), "GOWORK="+filepath.Join(a.dir, "go.work"), "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOWORK="+filepath.Join(a.dir, "go.work"), "GOFLAGS=-trimpath")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w: %s", name, err, out)
