@@ -20,7 +20,7 @@ build:
 # What a change has to pass. go test -short ./... tries less, in a minute; docs/tests.md
 # says what each tier holds.
 test: setup
-	$(GO) test -timeout 20m ./...
+	$(GO) test -timeout 40m ./...
 
 # The same tests with larger numbers: all compilers and targets, sanitizers over all
 # cases, long random programs.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/interp"
@@ -198,7 +199,7 @@ func TestFunctionaliseRandom(t *testing.T) {
 		input[i] = float32(i)
 	}
 	written := 0
-	for round := range 400 {
+	for round := range tier.Of(80, 400, 4000) {
 		m := randomProgram(t, r)
 		p := &ir.Program{Source: "random", Methods: []*ir.Method{m}}
 		text := p.String()

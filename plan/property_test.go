@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
 var planners = []struct {
@@ -19,10 +21,7 @@ var planners = []struct {
 // Every planner's output passes the checker, is not below the lower bound and
 // runs without a live byte destroyed; Best is not above Greedy.
 func TestRandomProblems(t *testing.T) {
-	n := uint64(3000)
-	if testing.Short() {
-		n = 300
-	}
+	n := tier.Of[uint64](300, 3000, 30000)
 	inPlace := 0
 	for seed := range n {
 		p := randomProblem(seed)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -14,10 +15,7 @@ import (
 // and sizes are, load and execute or are refused. The fuzz target looks further;
 // this looks at the same every time.
 func TestMutated(t *testing.T) {
-	rounds := 3000
-	if testing.Short() {
-		rounds = 300
-	}
+	rounds := tier.Of(300, 3000, 30000)
 	all := seeds()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -49,10 +47,7 @@ func TestMutated(t *testing.T) {
 // Programs that are files without fault, but whose indices, sizes, places and
 // types are others.
 func TestMutatedPlans(t *testing.T) {
-	rounds := 2000
-	if testing.Short() {
-		rounds = 200
-	}
+	rounds := tier.Of(200, 2000, 20000)
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, name := range slices.Sorted(maps.Keys(seeds())) {
 		for round := range rounds {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -130,7 +131,7 @@ func TestOddPrograms(t *testing.T) {
 		"inspect MODEL --lang=c --svg=OUT/c.svg", "lower MODEL --dump-after=all",
 		"lower MODEL --lang=pte", "registry MODEL -o OUT/kernels_gen.go",
 	}
-	if testing.Short() {
+	if tier.Now() == tier.Short {
 		commands = slices.DeleteFunc(commands, func(c string) bool {
 			return strings.Contains(c, "via=c") || strings.Contains(c, "via=go")
 		})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -50,6 +51,7 @@ func pointwise(index int, d, result ir.DType, operands int, n int64,
 // TestHelpers compares the helper functions with eval on many numbers, the
 // forms for machines without an instruction included.
 func TestHelpers(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	const n = 20000
 	r := rand.New(rand.NewPCG(3, 4))
 	type unary = func(*expr.Expr) *expr.Expr

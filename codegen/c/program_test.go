@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/codegen/c"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -290,6 +291,7 @@ func TestDeterminism(t *testing.T) {
 // TestLargeWeights builds a package whose weights lie in a file of their own,
 // from another directory, for every machine.
 func TestLargeWeights(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	const n = 20000
 	w := buffer("w", ir.Float32, native.Weight, sym.Int(n))
 	w.Const = &native.Const{Name: "w", From: foreign.Of("w"), DType: ir.Float32}

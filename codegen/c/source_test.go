@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
@@ -63,6 +64,7 @@ method forward {
 // Options that change what floating-point arithmetic gives are an error that says
 // what to do, whatever the compiler; others are none.
 func TestFastMath(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	dir, pkg := generate(t, kitchenSink(), "sink")
 	source := sources(dir, pkg)[:1]
 	for _, target := range []toolchain.Target{toolchain.GCC(), toolchain.Clang()} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
@@ -232,9 +233,7 @@ func sums(r *rand.Rand, d ir.DType, n int64, random func() float64) *kernelCase 
 // TestNoFusedProducts cross-compiles for a machine on which Go fuses products
 // and sums, and looks for such instructions.
 func TestNoFusedProducts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles for another machine")
-	}
+	tier.Needs(t, tier.Normal)
 	u, err := newUnit("kernels")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/plan"
 )
 
@@ -25,9 +26,7 @@ func TestModels(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the models are not beside the repository: ", err)
 	}
-	if testing.Short() {
-		t.Skip("builds many packages")
-	}
+	tier.Needs(t, tier.Normal)
 	dir := t.TempDir()
 	if keep := os.Getenv("ETGEN_KEEP"); keep != "" { // to look at it
 		dir = keep

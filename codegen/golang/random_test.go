@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
@@ -165,6 +166,7 @@ func data(r *rand.Rand, d ir.DType, n int64) []byte {
 // TestExpressions compares random expressions, element by element and in
 // strips, with what eval computes.
 func TestExpressions(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewPCG(1, 1))
 	x := &expr.Var{Name: "x", DType: ir.Float32}
 	fn := &expr.Func{Name: "scaled_f32", Params: []*expr.Var{x}, Doc: "x/3 + x*x",

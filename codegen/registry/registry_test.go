@@ -14,6 +14,7 @@ import (
 	"github.com/etgen/etgen/codegen/registry"
 	"github.com/etgen/etgen/golden/conform"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir/pte"
 )
 
@@ -27,6 +28,7 @@ type job struct{ program, dir string }
 
 // The programs that ExecuTorch's exporter wrote, all with one registry.
 func TestShared(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	dirs, err := testcase.Find(shared)
 	if errors.Is(err, fs.ErrNotExist) || len(dirs) == 0 {
 		t.Skip("the cases are not beside the repository")
@@ -44,6 +46,7 @@ func TestShared(t *testing.T) {
 
 // Programs that etgen wrote of the repository's own cases.
 func TestOwn(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	dirs, err := testcase.Find(own)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/grow"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 
 // Programs that grow have a line for each way, with numbers in all columns.
 func TestGrow(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	var out bytes.Buffer
 	err := run(t.Context(), []string{"-tables=grow", "-models=^grow/chain$", "-nodes=20,40,80",
 		"../cases"}, &out, &out)
@@ -38,6 +40,7 @@ func TestGrow(t *testing.T) {
 // Every table has a line of a small model, with numbers in all columns that
 // have any.
 func TestRun(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}

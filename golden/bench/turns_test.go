@@ -9,6 +9,7 @@ import (
 
 	"github.com/etgen/etgen/golden/measure"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 )
@@ -50,6 +51,7 @@ func TestTurns(t *testing.T) {
 // A way that cannot go on leaves its turns to the others, and so does one that is
 // cancelled.
 func TestInTurns(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	if _, err := toolchain.Find("gcc"); err != nil {
 		t.Skip(err)
 	}

@@ -6,12 +6,14 @@ import (
 
 	"github.com/etgen/etgen/golden/baremetal"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
 // Smaller cores than the board's: packages are built for them without a warning
 // and need nothing but the compiler's own library.
 func TestBuilds(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, target := range []toolchain.Target{toolchain.CortexM0(), toolchain.RISCV32()} {
 		for _, m := range onBoard {
 			t.Run(target.Name+"/"+modelName(m.dir), func(t *testing.T) {
@@ -37,6 +39,7 @@ func inDoubles(c *testcase.Case) bool {
 // Every case is built for the Cortex-M4: there is no operator that needs a
 // library or, unless the model says so, doubles.
 func TestEveryCaseLinks(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	target := toolchain.CortexM4()
 	skipWithout(t, target.Compiler)
 	dirs, err := testcase.Find(ours)

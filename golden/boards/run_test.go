@@ -9,6 +9,7 @@ import (
 	"github.com/etgen/etgen/golden/baremetal"
 	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/tensor"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -50,6 +51,7 @@ func modelName(dir string) string {
 // says, within their limits, in an arena that no plan can make smaller, and compute
 // nothing in double precision, which that core has no instructions for.
 func TestCortexM4(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	target := toolchain.CortexM4()
 	skipWithout(t, target.Compiler, "qemu-system-arm")
 	var rows []row

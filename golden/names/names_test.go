@@ -61,6 +61,7 @@ func TestRegistry(t *testing.T) {
 // FuzzNames fuzzes the names of programs of both formats to the end. The C compiler
 // and the type checker look at a sample.
 func FuzzNames(f *testing.F) {
+	tier.Needs(f, tier.Normal)
 	for i, name := range hostile {
 		f.Add(uint8(i), uint8(i/2), name, hostile[(i+1)%len(hostile)],
 			hostile[(i*7+3)%len(hostile)])

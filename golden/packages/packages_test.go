@@ -14,6 +14,7 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 )
 
@@ -100,6 +101,7 @@ func TestDeterministic(t *testing.T) {
 
 // The C compiles without a warning with every compiler, as C and as C++.
 func TestCompileC(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	targets := []toolchain.Target{
 		toolchain.GCC(), toolchain.Clang(), toolchain.GXX(), toolchain.ClangXX(),
 		toolchain.CortexM4(), toolchain.CortexM0(), toolchain.RISCV32(),
@@ -130,6 +132,7 @@ func TestVetGo(t *testing.T) {
 // The Go is whole on other machines, with assembly of their own or none, and
 // where none is wanted.
 func TestVetGoElsewhere(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	for _, c := range []struct {
 		env  []string
 		args []string

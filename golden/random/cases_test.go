@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/ops"
 )
@@ -13,6 +14,7 @@ import (
 // The programs in testdata once went wrong somewhere. The first lines, with #,
 // tell what of.
 func TestCases(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	table := ops.Standard()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

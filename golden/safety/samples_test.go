@@ -43,7 +43,7 @@ func TestSamples(t *testing.T) {
 		lang  string
 		tuned bool
 	}{
-		{"c", way.C{Settings: untuned}, "c", false},
+		{"c", way.C{Settings: untuned, Target: comparing()}, "c", false},
 		{"go", way.Go{Settings: untuned}, "go", false},
 		{"c tuned", way.C{Settings: tuned}, "c", true},
 		{"go tuned", way.Go{Settings: tuned}, "go", true},

@@ -42,7 +42,7 @@ func TestThreadsAgree(t *testing.T) {
 	}
 	for _, lang := range []string{"c", "go"} {
 		all := wholeCases(t, lang)
-		for _, threads := range []int{2, 7} {
+		for _, threads := range tier.Of(nil, []int{7}, []int{2, 7}) {
 			s := way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}
 			parts := runAll(t.Context(), language(lang, s, comparing()), jobs)
 			threaded := 0
@@ -94,7 +94,7 @@ func TestWideThreadsAgree(t *testing.T) {
 	}
 	for _, lang := range []string{"c", "go"} {
 		whole := runAll(t.Context(), language(lang, way.Settings{}, comparing()), jobs)
-		for _, threads := range tier.Of(nil, []int{3, 16}, []int{2, 3, 16}) {
+		for _, threads := range tier.Of(nil, []int{16}, []int{2, 3, 16}) {
 			s := way.Settings{Options: compile.Options{Threads: threads, DivideAll: true}}
 			for i, r := range runAll(t.Context(), language(lang, s, comparing()), jobs) {
 				if err := sameBytes(whole[i], r); err != nil {

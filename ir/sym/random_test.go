@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/etgen/etgen/golden/tier"
 )
 
 // tree is an expression as written, evaluated without any simplification.
@@ -230,10 +232,7 @@ func (w *world) index(depth int) *tree {
 }
 
 func seeds(t *testing.T) int {
-	if testing.Short() {
-		return 2000
-	}
-	return 20000
+	return tier.Of(2000, 20000, 200_000)
 }
 
 // TestRandom compares simplified expressions with plain evaluation, and checks

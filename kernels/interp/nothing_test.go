@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -24,9 +25,7 @@ func TestMaybeNothing(t *testing.T) {
 
 // eachSample checks variants of the samples of every entry.
 func eachSample(t *testing.T, variants func(ops.Sample) []variant) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	tier.Needs(t, tier.Normal)
 	table := ops.Standard()
 	total := 0
 	for _, name := range table.Names() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -178,9 +179,9 @@ func testUnary(t *testing.T, fused bool) {
 					t.Fatal(err)
 				}
 				limit := stated(t, fn.Doc)
-				n := 60000
+				n := tier.Of(6000, 60000, 600000)
 				if d == ir.Float64 {
-					n = 1500 // the reference takes long
+					n = tier.Of(300, 1500, 15000) // the reference takes long
 				}
 				trig := strings.Contains("sin cos tan", name)
 				worst, at := 0.0, 0.0

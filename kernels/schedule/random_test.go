@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
@@ -237,7 +238,7 @@ func (g *generator) operand() eval.Operand {
 }
 
 func TestRandom(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range tier.Of[uint64](400, 3000, 30000) {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 7)), syms: map[*sym.Symbol]int64{}}
 		n := sym.NewSymbol("n", int64(seed%2), 6)
 		g.syms[n] = int64(seed%2) + int64(g.IntN(5))

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/rt"
@@ -33,7 +34,7 @@ func TestCases(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) || len(dirs) == 0 {
 		t.Skip("the cases are not beside the repository")
 	}
-	for _, dir := range dirs {
+	for _, dir := range tier.Some(dirs, 8, -1) {
 		name := filepath.Base(dir)
 		t.Run(name, func(t *testing.T) {
 			err := runCase(t, dir)

@@ -13,6 +13,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/compare"
 	"github.com/etgen/etgen/golden/testcase"
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
@@ -76,12 +77,12 @@ func setInputs(t testing.TB, m *rt.Method, call *testcase.Call) {
 // Control flow, state, sizes that vary and tensors in other orders give what
 // PyTorch gave, call after call.
 func TestOwnCases(t *testing.T) {
-	for _, name := range []string{
+	for _, name := range tier.Some([]string{
 		"lenet", "cond_nested", "while_loop", "while_loop_swap", "lstm_bidirectional", "gru",
 		"dynamic_batch", "dynamic_two", "symbolic_int", "mutated_buffer", "mutated_input", "cache",
 		"channels_last_conv", "noncontiguous_input", "input_as_output", "scalar_inputs",
 		"zero_size", "constants", "int8_arith", "bf16_chain",
-	} {
+	}, 5, -1) {
 		t.Run(name, func(t *testing.T) {
 			c, file := compiled(t, name)
 			p, err := rt.NewProgram(file, nil)
