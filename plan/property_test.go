@@ -181,7 +181,7 @@ func (sweeping) Plan(p *Problem) (*Plan, error) {
 // common.
 func TestConflictsAgreeWithCheck(t *testing.T) {
 	pairs, inPlace := 0, 0
-	for seed := range uint64(250) {
+	for seed := range tier.Of[uint64](30, 120, 250) {
 		p := randomProblem(seed)
 		a, err := analyse(p)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/kernels/eval"
@@ -37,6 +38,7 @@ type ioMeta struct {
 // TestCases runs the recorded cases all of whose operators are in the table
 // and compares with what PyTorch computed.
 func TestCases(t *testing.T) {
+	tier.Needs(t, tier.Normal)
 	root := "../../../shared"
 	if _, err := os.Stat(root); err != nil {
 		t.Skip("the recorded cases are not beside the repository: ", err)
