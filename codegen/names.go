@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,32 @@ func Identifier(s string) string {
 		name = "v" + name
 	}
 	return name
+}
+
+// NameError says that what etgen makes cannot be called so, and how it can.
+type NameError struct{ Name, What, Why string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q cannot be the name of %s: %s: take %s_model", e.Name, e.What, e.Why,
+		Identifier(e.Name))
+}
+
+// devices are what Windows takes for a device, whatever extension is behind it.
+const devices = `con prn aux nul com1 com2 com3 com4 com5 com6 com7 com8 com9
+lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9`
+
+// IsDevice reports whether Windows opens a device for files called name.EXTENSION.
+func IsDevice(name string) bool {
+	return slices.Contains(strings.Fields(devices), strings.ToLower(name))
+}
+
+// CheckFileName returns a *NameError if files called name.EXTENSION could not be opened
+// on every system.
+func CheckFileName(name string) error {
+	if IsDevice(name) {
+		return &NameError{name, "files", "Windows takes them for a device"}
+	}
+	return nil
 }
 
 // Scope is a set of names in use, nested as blocks are.

@@ -96,6 +96,18 @@ func (f *compileFlags) language(name string) (*compile.Language, error) {
 		if err := f.ignored("with --lang="+name, "target", "optimize", "threads"); err != nil {
 			return nil, err
 		}
+		return l, nil
+	}
+	var names []string // of the machines that the language is for
+	for _, m := range tuned.Machines() {
+		if m.For(l.Kernels) {
+			names = append(names, m.Name)
+		}
+	}
+	_, unknown := tuned.MachineNamed(f.target) // which options tells
+	if unknown == nil && !slices.Contains(names, f.target) {
+		return nil, usageError("--target=%s has no effect with --lang=%s: take %s", f.target, name,
+			strings.Join(names, ", "))
 	}
 	return l, nil
 }
@@ -209,8 +221,10 @@ equal are there once.
 			}
 			opt.Lang, opt.ExternalWeights, opt.StackTraces, opt.DebugMap = lang, external,
 				traces, debug
-			if dir == "" && !l.InFolder {
-				return usageError("-o is missing: the folder to write to")
+			if dir != "" || !l.InFolder {
+				if err := checkFolder(dir); err != nil {
+					return err
+				}
 			}
 			if name != "" && compile.NameOf(name) != name {
 				return usageError(

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/etgen/etgen/codegen/c"
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/interrupt"
 	"github.com/etgen/etgen/golden/toolchain"
@@ -63,7 +63,7 @@ func modelError(err error) error {
 		return nil
 	}
 	code := exitModel
-	if isA[*way.InputError](err) || isA[*c.NameError](err) || isA[*lower.BoundError](err) ||
+	if isA[*way.InputError](err) || isA[*codegen.NameError](err) || isA[*lower.BoundError](err) ||
 		isA[*compile.MethodError](err) || isA[*compile.PlanError](err) {
 		code = exitUsage
 	} else if isA[*toolchain.MissingError](err) {

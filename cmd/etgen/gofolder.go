@@ -29,7 +29,7 @@ func goFolder(dir, name string) (folder, pkg string, err error) {
 	}
 	switch {
 	case pkg == "" && dir == "" && !generating:
-		return "", "", usageError("-o is missing: the folder to write to")
+		return "", "", checkFolder(dir)
 	case pkg == "main" && dir == "":
 		return goFolder(own, name)
 	case pkg == "main":

@@ -30,8 +30,8 @@ by PyTorch's.
   etgen golden check testdata --via=c,go,rt`,
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if dir == "" {
-				return usageError("-o is missing: the folder to write to")
+			if err := checkFolder(dir); err != nil {
+				return err
 			}
 			if err := limits.check(); err != nil {
 				return err

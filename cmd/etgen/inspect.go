@@ -46,6 +46,9 @@ tensors.`,
 			if err != nil || l.Kernels == nil {
 				return usageError("--lang=%s is unknown: take c or go", lang)
 			}
+			if _, err = flags.language(lang); err != nil {
+				return err
+			}
 			opt.Lang = l.Name
 			registry := portable.Registry()
 			how := inspect.Options{Compile: opt, Compiled: lang != "",

@@ -48,8 +48,8 @@ model changes are written as mutated_input_K.
 		Args: exactly("MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			model := args[0]
-			if dir == "" {
-				return usageError("-o is missing: the folder to write to")
+			if err := checkFolder(dir); err != nil {
+				return err
 			}
 			if err := limits.check(); err != nil {
 				return err

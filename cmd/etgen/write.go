@@ -20,6 +20,18 @@ func (f *writeFlags) add(cmd *cobra.Command) {
 		"write nothing: list the files that differ from what would be written, and exit with code 1 if there are any")
 }
 
+// checkFolder returns an error if -o names no folder.
+func checkFolder(dir string) error {
+	switch dir {
+	case "":
+		return usageError("-o is missing: the folder to write to")
+	case "-":
+		return usageError(
+			"-o -: several files cannot be written to standard output: name a folder, ./- if it is called so")
+	}
+	return nil
+}
+
 const writeHelp = `Of what earlier runs wrote to the folder, files of the same model, or of a package
 of the same name, are replaced or removed, so that exactly the new package is
 there; .etgen.json keeps the record. Files that etgen did not write are never

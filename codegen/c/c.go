@@ -49,25 +49,24 @@ type Options struct {
 // readable but slow to compile.
 const maxInline = 64 << 10
 
-// NameError says that a package cannot be called so, and how it can.
-type NameError struct{ Name, Why string }
-
-func (e *NameError) Error() string {
-	return fmt.Sprintf("%q cannot be the name of a C package: %s: take %s_model", e.Name, e.Why,
-		codegen.Identifier(e.Name))
+func badName(name, why string) error {
+	return &codegen.NameError{Name: name, What: "a C package", Why: why}
 }
 
 // Generate prints p. The same program gives the same bytes.
 func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 	if opt.Name == "" || codegen.Identifier(opt.Name) != opt.Name {
-		return nil, &NameError{opt.Name, "it must be an identifier"}
+		return nil, badName(opt.Name, "it must be an identifier")
+	}
+	if err := codegen.CheckFileName(opt.Name); err != nil {
+		return nil, err
 	}
 	if keywords()[opt.Name] {
-		return nil, &NameError{opt.Name, "the word has a meaning in C or C++ already"}
+		return nil, badName(opt.Name, "the word has a meaning in C or C++ already")
 	}
 	if isHeader(opt.Name) {
-		return nil, &NameError{opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
-			opt.Name)}
+		return nil, badName(opt.Name, fmt.Sprintf("its header would stand in for <%s.h>",
+			opt.Name))
 	}
 	var probes map[*native.Call]int
 	if opt.Probes {
@@ -139,7 +138,7 @@ func (g *gen) run() error {
 	}
 	for _, name := range g.ownNames() {
 		if reserved()[name] {
-			return &NameError{g.prefix, name + " is a name of C's library"}
+			return badName(g.prefix, name+" is a name of C's library")
 		}
 		g.names.Reserve(name)
 	}

@@ -26,6 +26,9 @@ func PTE(p *ir.Program, opt Options) (_ *codepte.Output, err error) {
 // printPTE writes the files of an ExecuTorch program: NAME.pte, if weights are
 // external NAME.ptd, and if it is asked for NAME.debug.json.
 func printPTE(out *codepte.Output, name string, debug bool) (*codegen.Package, error) {
+	if err := codegen.CheckFileName(name); err != nil {
+		return nil, err
+	}
 	var program, data bytes.Buffer
 	if err := pte.Write(&program, out.Program); err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ import (
 )
 
 // CheckName returns an error if the user may not call a package so: keywords,
-// predeclared names, main, and packages that generated files import.
+// predeclared names, main, packages that generated files import, and what Windows takes
+// for devices.
 func CheckName(name string) error {
 	if plain := strings.ToLower(camel(name)); packageName(name) != plain {
 		return fmt.Errorf("%s is no name for a Go package that others import: take %s_model",

@@ -67,8 +67,8 @@ func newScope() *codegen.Scope {
 // packageName makes a Go package name of s: lower-case letters and digits.
 func packageName(s string) string {
 	name := strings.ToLower(camel(s))
-	if reserved := newScope(); reserved.Has(name) || name == "kernels" || name == "memory" ||
-		name == "support" || name == "threads" || name == "weights" {
+	if reserved := newScope(); reserved.Has(name) || codegen.IsDevice(name) ||
+		name == "kernels" || name == "memory" || name == "support" || name == "threads" || name == "weights" {
 		name += "model"
 	}
 	return name
