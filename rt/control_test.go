@@ -116,8 +116,8 @@ func TestMoveMismatch(t *testing.T) {
 		b := newBuild("forward")
 		from, to := make(b)
 		b.emit(pte.MoveCall{From: from, To: to})
-		m := b.outputs(to).method(t, nil)
-		if err := m.Execute(t.Context()); !errors.Is(err, rt.ErrNotSupported) {
+		p := b.outputs(to).program(t)
+		if _, err := load(p, "forward", nil); !errors.Is(err, rt.ErrNotSupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

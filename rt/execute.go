@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/etgen/etgen/ir"
 )
@@ -150,24 +149,17 @@ func (s *step) memory() error {
 	return nil
 }
 
-// move puts what is in one slot into the other. Tensors are shared, not copied,
-// but constants: what looks at the slot may write it.
+// move puts what is in one slot into the other, which binder.movable lets. Tensors are
+// shared, not copied, but constants: what looks at the slot may write it.
 func (s *step) move() error {
-	if s.from.Kind != TensorKind {
-		if s.declared != nil {
-			return fmt.Errorf("%w: a %v is moved where a tensor belongs", ErrNotSupported,
-				s.from.Kind)
+	t, d := s.from.Tensor, s.declared
+	if s.from.Kind != TensorKind || d == nil {
+		if s.from.Kind == TensorKind || d != nil {
+			return fmt.Errorf("%w: a %v is moved where another kind of value belongs",
+				ErrNotSupported, s.from.Kind)
 		}
 		*s.to = *s.from
 		return nil
-	}
-	// Kernels are prepared for the declared tensor.
-	t, d := s.from.Tensor, s.declared
-	if d == nil || t.DType != d.DType || !slices.Equal(t.DimOrder, d.DimOrder) && (d.Resizable() ||
-		!sameLayout(t.Sizes, t.DimOrder, d.DimOrder)) ||
-		len(t.Sizes) != len(d.Sizes) || t.capacity() > d.capacity() || !d.Resizable() &&
-		(t.Resizable() || d.Resize(t.Sizes) != nil) {
-		return s.badMove()
 	}
 	if !t.readOnly {
 		*s.to = *s.from
@@ -180,17 +172,6 @@ func (s *step) move() error {
 	copy(d.Data, t.Data)
 	s.to.Kind, s.to.Tensor = TensorKind, d
 	return nil
-}
-
-func (s *step) badMove() error {
-	t, d := s.from.Tensor, s.declared
-	if d == nil {
-		return fmt.Errorf("%w: a tensor is moved where another kind of value belongs",
-			ErrNotSupported)
-	}
-	return fmt.Errorf(
-		"%w: a %v tensor of sizes %v and dim order %v is moved where one of %v, %v and %v belongs",
-		ErrNotSupported, t.DType, t.Sizes, t.DimOrder, d.DType, d.Bound(), d.DimOrder)
 }
 
 // truth reads a condition: a bool, or a tensor of bools, which have to be true

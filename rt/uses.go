@@ -84,6 +84,9 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 				return fmt.Errorf("%w: a move of a list (value %d)", ErrNotSupported, v)
 			}
 		}
+		if err := b.movable(in); err != nil {
+			return err
+		}
 		b.uses[in.To].viewed = true
 		return b.notConstant(in.To)
 	case pte.JumpFalseCall:
@@ -101,6 +104,21 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 		b.uses[in.Value].freed = true
 	default:
 		return fmt.Errorf("%w: an instruction of type %T", ErrInvalidProgram, in)
+	}
+	return nil
+}
+
+// movable refuses moves after which a value is not what kernels are prepared for.
+func (b *binder) movable(in pte.MoveCall) error {
+	from, isTensor := b.plan.Values[in.From].(*pte.Tensor)
+	to, wantsTensor := b.plan.Values[in.To].(*pte.Tensor)
+	switch {
+	case isTensor != wantsTensor:
+		return fmt.Errorf("%w: a %v is moved where a %v belongs", ErrNotSupported,
+			kindOf(b.plan.Values[in.From]), kindOf(b.plan.Values[in.To]))
+	case isTensor && !pte.Becomes(to, from):
+		return fmt.Errorf("%w: %s is moved where %s belongs", ErrNotSupported,
+			pte.ValueString(from), pte.ValueString(to))
 	}
 	return nil
 }

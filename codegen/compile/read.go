@@ -105,7 +105,7 @@ func raised(p *pte.Program, path string, data []string,
 	open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
-	if err := pte.VerifyTables(p); err != nil {
+	if err := pte.VerifyMeaning(p, ops.Standard()); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
 	}
 	if len(data) == 0 {

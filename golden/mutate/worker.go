@@ -324,12 +324,12 @@ func (w *worker) compile(s *subject, l *tuned.Language, draws bool) (text []byte
 	return text, nil
 }
 
-// draw draws calls of the first method, at the smallest sizes and at others. It is
-// nil if they would take too much memory.
+// draw draws calls of the first method, at the smallest sizes and at others, then one more
+// that finds the state of the last. It is nil if they would take too much memory.
 func draw(r *rand.Rand, np *native.Program) []way.Call {
 	m := np.Methods[0]
 	var calls []way.Call
-	for k := range 3 {
+	for k := range 4 {
 		sizes := map[*sym.Symbol]int64{}
 		env := func(s *sym.Symbol) (int64, bool) {
 			if _, ok := sizes[s]; !ok {
@@ -349,8 +349,8 @@ func draw(r *rand.Rand, np *native.Program) []way.Call {
 		if !ok {
 			return nil
 		}
-		calls = append(calls, c)
-		if len(sizes) == 0 {
+		c.Keep = k > 0 && len(sizes) == 0 || k == 3
+		if calls = append(calls, c); c.Keep {
 			break
 		}
 	}
@@ -500,11 +500,13 @@ func agree(ways []way.Way, results [][]*way.Result, k int, moved func() []*way.R
 		if r.Err != nil {
 			return fmt.Errorf("%s: %w", v.Name(), r.Err)
 		}
+		limited := false
 		for n := range r.Calls {
 			a, b := first.Calls[n], r.Calls[n]
 			if errors.Is(b.Err, rt.ErrNotSupported) || errors.Is(b.Err, eval.ErrStopped) ||
-				memoryError(b.Err) {
-				continue // one way's own limit
+				memoryError(b.Err) || limited && b.Err != nil {
+				limited = true // one way's own limit, and no state for the next call
+				continue
 			}
 			if (a.Err == nil) != (b.Err == nil) {
 				return fmt.Errorf("call %d: %s: %v; %s: %v", n, ways[0].Name(), a.Err,

@@ -1,6 +1,9 @@
 package pte
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // What may have happened to a tensor's data when an instruction is reached: the
 // union over the paths that lead there.
@@ -58,11 +61,14 @@ type flow struct {
 	tensors []int32 // values that are tensors with data
 	// by value: no instruction writes it or moves its data, it is no input and has no initial data
 	plain    []bool
+	viewed   []bool // by value: a view of something that has no memory of its own
 	still    []bool // by value: a tensor with data, which no instruction moves
 	empty    []bool // by value: a tensor of no bytes
 	input    []bool
 	constant []bool // by value: a bool that no instruction changes
 	carried  []bool // by value: its data of one call is read by the next
+	moved    []int  // by value: the instruction that moved another to it, -1 for none
+	wanders  []bool // by value: it is another tensor when a call ends
 	culprit  []int  // by value: an instruction that wrote over it, -1 for none
 	steps    int
 	held     int
@@ -80,6 +86,11 @@ func (p *planVerifier) memory() {
 		again := false
 		if exit != nil {
 			again = entry.joinPlaces(exit) // what moved stays moved until the next call
+			for v, places := range exit.at {
+				if !f.input[v] && !slices.Equal(places, []int32{v}) {
+					f.wanders[v] = true
+				}
+			}
 		}
 		if !again || f.spent() {
 			break
@@ -104,7 +115,8 @@ func newFlow(p *planVerifier) *flow {
 	n := len(p.plan.Values)
 	f := &flow{planVerifier: p, homes: make([]home, n), plain: make([]bool, n),
 		input: make([]bool, n), still: make([]bool, n), empty: make([]bool, n),
-		constant: make([]bool, n), culprit: make([]int, n)}
+		constant: make([]bool, n), culprit: make([]int, n), moved: make([]int, n),
+		wanders: make([]bool, n), viewed: make([]bool, n)}
 	output := make([]bool, n)
 	for _, i := range p.plan.Inputs {
 		f.input[i] = true
@@ -144,9 +156,11 @@ func newFlow(p *planVerifier) *flow {
 			}
 			if e.view {
 				f.still[e.outs[0]] = false
+				f.viewed[e.outs[0]] = p.plan.Values[e.outs[0]].(*Tensor).Allocation == nil
 			}
 			switch in := p.plan.Chains[c].Instructions[i].(type) {
 			case MoveCall:
+				f.moved[in.To] = i
 				f.plain[in.To], f.constant[in.To], f.still[in.To] = false, false, false
 			case FreeCall:
 				f.still[in.Value] = false

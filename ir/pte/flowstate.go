@@ -432,7 +432,8 @@ func (w *writing) over(x int32) {
 
 // after returns what x has after the writing, which is over its data, that had h.
 func (w *writing) after(x int32, h history, same bool) history {
-	if same && (w.plain[x] || w.inPlace) {
+	// To a compiler, a view that is nowhere is a copy of what was there.
+	if same && (w.plain[x] || w.inPlace && !(w.compiler && w.viewed[x])) {
 		return w.as
 	}
 	if h&holds != 0 {

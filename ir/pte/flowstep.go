@@ -188,7 +188,10 @@ func (f *flow) read(s *state, v int32, say reporter) {
 		say(v, "it is read, but an input lies over it")
 	case h&lost != 0:
 		say(v, "it is read, but instruction %d has written over it", f.culprit[v])
-	case h&unset != 0:
+	case h&(unset|initial) != 0 && f.wanders[v] && slices.Contains(s.places(v), v):
+		say(v, "it is read before instruction %d moves another tensor to it, which is still there in the next call",
+			f.moved[v])
+	case h&unset != 0 && !f.compiler:
 		say(v, "it is read before anything is written to it")
 	case h&initial != 0:
 		for _, o := range s.places(v) {
@@ -230,19 +233,20 @@ func (f *flow) sameHome(s *state, a, b int32) bool {
 	return true
 }
 
-// apart reports outs that overlap each other or, in part, an argument.
+// apart reports what is written and overlaps what else is or, in part, an argument.
 func (f *flow) apart(s *state, e *effect, say reporter) {
-	f.steps += len(e.outs) * (len(e.outs) + len(e.reads) + len(e.inout))
-	for i, out := range e.outs {
+	written := append(slices.Clip(e.outs), e.inout...)
+	f.steps += len(written) * (len(written) + len(e.reads))
+	for i, out := range written {
 		if f.empty[out] || f.spent() {
 			continue
 		}
-		for _, other := range e.outs[:i] {
+		for _, other := range written[:i] {
 			if overlap, _ := f.relation(s, out, other); overlap && !f.empty[other] {
 				say(out, "it overlaps value %d, which the call writes too", other)
 			}
 		}
-		for _, arg := range append(slices.Clip(e.reads), e.inout...) {
+		for _, arg := range e.reads {
 			if overlap, same := f.relation(s, out, arg); overlap && !same && !f.empty[arg] {
 				say(out, "it is written and overlaps value %d, which the call reads, in part", arg)
 			}
@@ -263,7 +267,7 @@ func (f *flow) end(s *state) {
 			f.bad(int(v), "output %d: an input lies over it", i)
 		case h&lost != 0:
 			f.bad(int(v), "output %d: instruction %d has written over it", i, f.culprit[v])
-		case h&unset != 0:
+		case h&unset != 0 && !f.compiler:
 			f.bad(int(v), "output %d: there is a path on which nothing is written to it", i)
 		}
 	}

@@ -26,6 +26,7 @@ func sampleSchemas(t testing.TB) schemas {
 		"aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
 		"aten::relu_(Tensor(a!) self) -> Tensor(a!)",
 		"aten::relu(Tensor self) -> Tensor",
+		"aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
 		"aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
 		"aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
 		"aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor values, Tensor indices)",

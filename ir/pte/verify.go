@@ -27,25 +27,29 @@ type Schemas interface {
 //   - control: jumps stay in their chain, their conditions are bools;
 //   - memory, along every path through the instructions: a tensor that is read was
 //     written before, is an input or has initial data, and nothing has been written
-//     over it since; outs overlap neither each other nor, in part, an argument; no
-//     constant is written. A tensor in exactly the place of another may be a view
+//     over it since; what is written overlaps neither what else is nor, in part, an
+//     argument; no constant is written. A value that a move changed is moved again
+//     before it is read in the next call, whose first moves are not made yet. A tensor in exactly the place of another may be a view
 //     of it: where nothing writes it itself it holds what was last written there.
 //
 // It takes a bounded time, and memory of a small multiple of the program's tables
 // and 64 MB. All problems are reported, in a *VerifyError; memory is looked at in methods
 // that have no other problem. A nil schemas knows no operators.
-func Verify(p *Program, schemas Schemas) error { return verifyWithin(p, schemas, maxSteps) }
+func Verify(p *Program, schemas Schemas) error {
+	return (&verifier{program: p, schemas: schemas, steps: maxSteps}).verify()
+}
 
-// VerifyTables is Verify without the look at memory along paths and without the
-// arguments of kernels: what a compiler of the program relies on. A compiler finds out
-// itself what memory holds, keeps memory that is read before it is written from call to
-// call, and takes the calls of earlier versions of an operator.
-func VerifyTables(p *Program) error { return verifyWithin(p, nil, 0) }
+// VerifyMeaning is Verify for a compiler of the program: what passes means one thing,
+// whoever runs it. A compiler keeps memory that is read before it is written from call to
+// call, as runtimes do, and finds out itself which arguments fit an operator: it takes the
+// calls of earlier versions.
+func VerifyMeaning(p *Program, schemas Schemas) error {
+	return (&verifier{program: p, schemas: schemas, steps: maxSteps, compiler: true}).verify()
+}
 
-// verifyWithin is Verify with a bound on the steps that the look at the memory of
-// a method takes; 0 is none.
-func verifyWithin(p *Program, schemas Schemas, steps int) error {
-	v := &verifier{program: p, schemas: schemas, steps: steps, errors: &VerifyError{}}
+func (v *verifier) verify() error {
+	p := v.program
+	v.errors = &VerifyError{}
 	v.data()
 	names := map[string]bool{}
 	for i, plan := range p.Plans {
@@ -69,10 +73,11 @@ func verifyWithin(p *Program, schemas Schemas, steps int) error {
 }
 
 type verifier struct {
-	program *Program
-	schemas Schemas
-	steps   int
-	errors  *VerifyError
+	program  *Program
+	schemas  Schemas
+	steps    int  // what the look at the memory of a method may take
+	compiler bool // see VerifyMeaning
+	errors   *VerifyError
 }
 
 // report adds a problem of the program as a whole.

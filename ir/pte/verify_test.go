@@ -245,7 +245,20 @@ func TestVerifyMutations(t *testing.T) {
 		}, "method forward, instruction 4, value 21: a tensor becomes value 2, an int"},
 		"move type": {func(p *Program, m method) {
 			m.Chains[0].Instructions[4] = MoveCall{vSum, vMoved}
-		}, "method forward, instruction 4, value 21: a tensor of float32 [6] becomes value 3, of float32 [2 3]"},
+		}, "method forward, instruction 4, value 21: f32[6] the caller's cannot become value 3, f32[2, 3] at 1:32"},
+		"move sizes": {func(p *Program, m method) {
+			m.Chains[0].Instructions[4] = MoveCall{vState, m.add(f32([]int32{7}, -1))}
+		}, "method forward, instruction 4, value 26: f32[7] the caller's cannot become value 8, f32[6] at 1:96 from data 1"},
+		"move layout": {func(p *Program, m method) {
+			other := m.add(f32([]int32{2, 3}, -1))
+			m.tensor(int(other)).DimOrder = []uint8{1, 0}
+			m.Chains[0].Instructions[4] = MoveCall{vSum, other}
+		}, "method forward, instruction 4, value 26: f32[2, 3] order [1 0] the caller's cannot become value 3, f32[2, 3] at 1:32"},
+		"move bound": {func(p *Program, m method) {
+			other := m.add(f32([]int32{5}, -1))
+			m.tensor(int(other)).Dynamism = DynamicBound
+			m.Chains[0].Instructions[4] = MoveCall{vState, other}
+		}, "method forward, instruction 4, value 26: f32[≤5] the caller's cannot become value 8, f32[6] at 1:96 from data 1"},
 		"free range": {func(p *Program, m method) {
 			m.Chains[0].Instructions[8] = FreeCall{26}
 		}, "method forward, instruction 8: argument 0 is value 26; there are 26"},
@@ -350,6 +363,20 @@ func TestVerifyMutations(t *testing.T) {
 			m.run(KernelCall{opAdd, []int32{vInput, vConst, vAlpha, vSum, vSum}})
 			m.tensor(vSum).Allocation.Offset = 16
 		}, "method forward, instruction 0 aten::add.out, value 3: it is written and overlaps value 0, which the call reads, in part"},
+		"in place over a part": {func(p *Program, m method) {
+			m.Operators = append(m.Operators, Operator{"aten::add_", "Tensor"})
+			m.run(KernelCall{16, []int32{vState, vMax, vAlpha, vState}})
+			*m.tensor(vMax) = *f32([]int32{6}, 112)
+			m.Inputs = []int32{vMax}
+			m.tensor(vState).DataIndex, m.tensor(vState).ExtraInfo = 0, nil
+		}, "method forward, instruction 0 aten::add_.Tensor, value 8: it is read, but an input lies over it\n" +
+			"     method forward, instruction 0 aten::add_.Tensor, value 8: it is written and overlaps value 16, which the call reads, in part"},
+		"moved in the last call": {func(p *Program, m method) {
+			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
+			m.Inputs = []int32{vInput}
+			m.run(KernelCall{opReluInPlace, []int32{vMoved, vMoved}},
+				KernelCall{opRelu, []int32{vInput, vRelu, vRelu}}, MoveCall{vRelu, vMoved})
+		}, "method forward, instruction 0 aten::relu_, value 21: it is read before instruction 2 moves another tensor to it, which is still there in the next call"},
 		"same place twice": {func(p *Program, m method) {
 			m.run(KernelCall{opRelu, []int32{vInput, vRelu, vRelu}},
 				KernelCall{opRelu, []int32{vInput, vMax, vMax}},
@@ -528,6 +555,63 @@ func TestVerifyAccepts(t *testing.T) {
 	}
 }
 
+// What a compiler takes although no runtime should, and what it does not take either.
+func TestVerifyMeaning(t *testing.T) {
+	view := func(m method) int32 { return m.add(f32([]int32{2, 3}, -1)) }
+	for name, c := range map[string]struct {
+		mutate func(p *Program, m method)
+		want   string
+	}{
+		"state that nothing tells": {func(p *Program, m method) {
+			m.run(KernelCall{opRelu, []int32{vSum, vRelu, vRelu}})
+			m.Outputs = []int32{vCat}
+		}, ""},
+		"an earlier version": {func(p *Program, m method) {
+			m.run(KernelCall{opAdd, []int32{vInput, vConst, vSum, vSum}})
+		}, ""},
+		"written over": {func(p *Program, m method) {
+			m.tensor(vRelu).Allocation.Offset = 32
+			m.run(KernelCall{opRelu, []int32{vInput, vSum, vSum}},
+				KernelCall{opRelu, []int32{vInput, vRelu, vRelu}},
+				KernelCall{opRelu, []int32{vSum, vDelegate, vDelegate}})
+		}, "method forward, instruction 2 aten::relu.out, value 3: it is read, but instruction 1 has written over it"},
+		"by a call of an earlier version": {func(p *Program, m method) {
+			m.tensor(vRelu).Allocation.Offset = 32
+			m.run(KernelCall{opRelu, []int32{vInput, vSum, vSum}},
+				KernelCall{opAdd, []int32{vInput, vConst, vRelu, vRelu}},
+				KernelCall{opRelu, []int32{vSum, vDelegate, vDelegate}})
+		}, "method forward, instruction 2 aten::relu.out, value 3: it is read, but instruction 1 has written over it"},
+		"a view of what changes in place": {func(p *Program, m method) {
+			v := view(m)
+			m.run(KernelCall{opView, []int32{vState, vList, v}},
+				KernelCall{opReluInPlace, []int32{vState, vState}},
+				KernelCall{opRelu, []int32{v, vDelegate, vDelegate}})
+		}, "method forward, instruction 2 aten::relu.out, value 26: it is read, but instruction 1 has written over it"},
+		"a view before a change": {func(p *Program, m method) {
+			v := view(m)
+			m.run(KernelCall{opView, []int32{vState, vList, v}},
+				KernelCall{opRelu, []int32{v, vDelegate, vDelegate}},
+				KernelCall{opReluInPlace, []int32{vState, vState}})
+		}, ""},
+		"moved in the last call": {func(p *Program, m method) {
+			m.tensor(vMoved).Allocation = &Allocation{MemoryID: 1, Offset: 256}
+			m.run(KernelCall{opRelu, []int32{vMoved, vSum, vSum}}, MoveCall{vRelu, vMoved})
+		}, "method forward, instruction 0 aten::relu.out, value 21: it is read before instruction 1 moves another tensor to it, which is still there in the next call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := sample()
+			c.mutate(p, method{p.Plans[0]})
+			got := ""
+			if err := VerifyMeaning(p, sampleSchemas(t)); err != nil {
+				got = strings.TrimPrefix(err.Error(), "pte: ")
+			}
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestVerifyReportsAll(t *testing.T) {
 	p := sample()
 	for range 300 {
@@ -656,7 +740,7 @@ func TestVerifyLongLists(t *testing.T) {
 			instructions = append(instructions, KernelCall{opCustom, []int32{long, long}})
 		}
 		m.run(instructions...)
-		if err := verifyWithin(p, nil, 1<<20); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := (&verifier{program: p, steps: 1 << 20}).verify(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

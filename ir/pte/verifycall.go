@@ -55,18 +55,7 @@ func (p *planVerifier) instruction(c, i int) effect {
 		if !p.inRange(at, in.Args...) {
 			return none
 		}
-		s := p.schema(o)
-		if s == nil {
-			e := p.unknown(in.Args)
-			for _, v := range slices.Concat(e.outs, e.inout) {
-				if !p.writable(v) {
-					at.Value = int(v)
-					p.problem(at, "its result is a constant, which is written")
-				}
-			}
-			return e
-		}
-		return p.call(at, s, in.Args)
+		return p.kernel(at, p.schema(o), in.Args)
 	case DelegateCall:
 		if in.Delegate < 0 || int(in.Delegate) >= len(p.plan.Delegates) {
 			p.problem(at, "delegate %d; there are %d", in.Delegate, len(p.plan.Delegates))
@@ -115,6 +104,27 @@ func (p *planVerifier) instruction(c, i int) effect {
 	return none
 }
 
+// kernel checks the call of a kernel. To a compiler, one that does not fit its schema is
+// of an operator that nobody knows.
+func (p *planVerifier) kernel(at Problem, s *aten.Schema, args []int32) effect {
+	if s != nil {
+		found, before := p.found, *p.errors
+		e := p.call(at, s, args)
+		if !p.compiler || p.found == found {
+			return e
+		}
+		p.found, *p.errors = found, before
+	}
+	e := p.unknown(args)
+	for _, v := range slices.Concat(e.outs, e.inout) {
+		if !p.writable(v) {
+			at.Value = int(v)
+			p.problem(at, "its result is a constant, which is written")
+		}
+	}
+	return e
+}
+
 // boolType is the scalar type of bools.
 const boolType ScalarType = 11
 
@@ -143,11 +153,36 @@ func (p *planVerifier) move(at Problem, in MoveCall) {
 		if t.DataIndex > 0 && t.Allocation == nil {
 			p.problem(at, "it is written, and a constant")
 		}
-		if f.ScalarType != t.ScalarType || len(f.Sizes) != len(t.Sizes) {
-			p.problem(at, "a tensor of %v %v becomes value %d, of %v %v", t.ScalarType, t.Sizes,
-				in.From, f.ScalarType, f.Sizes)
+		if !Becomes(t, f) {
+			p.problem(at, "%s cannot become value %d, %s", ValueString(t), in.From,
+				ValueString(f))
 		}
 	}
+}
+
+// Becomes reports whether a move may make a tensor another. The stock runtime lets any
+// move. What calls with the value are prepared for, how much memory its readers have and
+// what signatures say is by its declaration, though: from has to be of its type, rank and
+// layout, and of its sizes where these are fixed, else no larger.
+func Becomes(to, from *Tensor) bool {
+	if from.ScalarType != to.ScalarType || len(from.Sizes) != len(to.Sizes) {
+		return false
+	}
+	if to.Dynamism == Static {
+		return from.Dynamism == Static && slices.Equal(from.Sizes, to.Sizes) &&
+			slices.Equal(from.order(), to.order())
+	}
+	most, _ := to.NBytes()
+	bytes, ok := from.NBytes()
+	return ok && bytes <= most && slices.Equal(from.DimOrder, to.DimOrder)
+}
+
+// order returns the dimensions that say how the tensor lies in memory, those of more than
+// one element, as they are in its order.
+func (t *Tensor) order() []uint8 {
+	return slices.DeleteFunc(slices.Clone(t.DimOrder), func(d uint8) bool {
+		return int(d) >= len(t.Sizes) || t.Sizes[d] == 1
+	})
 }
 
 // maxArguments bounds the tensors in the arguments of all calls of a method,
@@ -230,6 +265,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
 		return e
 	}
 	var written []int32 // what a result has to be
+	outs := false
 	for i := range s.Args {
 		param, index := &s.Args[i], args[i]
 		at.Value = int(index)
@@ -244,7 +280,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
 			continue
 		case !param.Type.Mutates():
 			e.reads = append(e.reads, tensors...)
-			if len(written) > 0 && param.KwOnly {
+			if outs && param.KwOnly {
 				at.Value = -1
 				p.problem(at, "argument %s comes after an out argument in %v", param.Name, s)
 			}
@@ -254,6 +290,7 @@ func (p *planVerifier) call(at Problem, s *aten.Schema, args []int32) effect {
 		default:
 			e.inout = append(e.inout, tensors...)
 		}
+		outs = outs || param.KwOnly
 		if !param.KwOnly {
 			e.held = append(e.held, tensors...)
 		}

@@ -27,7 +27,7 @@ func (v *verifier) plan(plan *ExecutionPlan) {
 	if !p.found { // instructions are judged by what they refer to
 		p.chains()
 	}
-	if !p.found && p.steps > 0 {
+	if !p.found {
 		p.memory()
 	}
 }

@@ -192,6 +192,15 @@ func (c *Call) real() error {
 	return nil
 }
 
+// Defined returns an error if the call cannot be computed although its types can be
+// inferred: a program that has it fails where it is run.
+func (c *Call) Defined() error {
+	if c.Op.Decompose != nil || c.Op.View != nil || c.Op.Value != nil {
+		return nil
+	}
+	return c.real()
+}
+
 // onReals makes f, a form of an entry, reject complex numbers.
 func onReals[T any](f func(*Call) (T, error)) func(*Call) (T, error) {
 	if f == nil {

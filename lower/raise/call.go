@@ -251,8 +251,24 @@ func (r *raiser) functional(role *role, args []int32, outs ...int32) ([]*ir.Valu
 	}
 	r.knowSizes(in)
 	results, err := r.b.Call(role.op, in...)
+	if err == nil {
+		err = r.defined(results)
+	}
 	r.settle(results, outs)
 	return results, err
+}
+
+// defined returns an error if a runtime cannot compute results, whether anybody reads
+// them or not.
+func (r *raiser) defined(results []*ir.Value) error {
+	if len(results) == 0 || results[0] == nil || results[0].Def == nil {
+		return nil
+	}
+	c, err := r.table.Bind(results[0].Def)
+	if err != nil {
+		return err
+	}
+	return c.Defined()
 }
 
 // selectAt takes an element at an index known at run time only.

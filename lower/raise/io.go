@@ -146,6 +146,17 @@ func (r *raiser) initial(c *chunk) (ir.Blob, error) {
 	slices.Sort(slots)
 	for _, slot := range slots {
 		t := r.tensors[slot]
+		part := data[t.place.lo-c.lo : t.place.hi-c.lo]
+		if x := t.def.ExtraInfo; x != nil && x.External && t.place.memory > 0 {
+			blob, err := r.external(x.Name)
+			if err != nil {
+				return ir.Bytes(data), err
+			}
+			if n, err := blob.ReadAt(part, 0); n < len(part) {
+				return ir.Bytes(data), fmt.Errorf("the data called %q is too short: %w", x.Name, err)
+			}
+			continue
+		}
 		if t.def.DataIndex == 0 || t.place.memory < 0 {
 			continue
 		}
@@ -158,7 +169,6 @@ func (r *raiser) initial(c *chunk) (ir.Blob, error) {
 			return ir.Bytes(data), fmt.Errorf("there is no entry %d in segment %d of mutable data",
 				t.def.DataIndex, segment)
 		}
-		part := data[t.place.lo-c.lo : t.place.hi-c.lo]
 		blob := r.file.Mutable[segment][t.def.DataIndex]
 		if blob == nil || blob.Size() < int64(len(part)) {
 			return ir.Bytes(data), fmt.Errorf("entry %d of segment %d of mutable data is too short",

@@ -1,6 +1,7 @@
 package raise_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strings"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/raise"
 )
 
 func f32(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
@@ -253,5 +257,50 @@ func TestErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// State whose initial data is in a file beside the program begins with that.
+func TestExternalState(t *testing.T) {
+	a := newAsm()
+	x := a.at(0, 2)
+	state := a.at(16, 2)
+	a.plan.Values[state].(*pte.Tensor).ExtraInfo = &pte.ExtraTensorInfo{Name: "state", External: true}
+	out := a.at(32, 2)
+	a.add(x, state, out)
+	a.copy(state, out)
+	a.io([]int32{x}, []int32{out})
+	var data ir.Bytes
+	for _, f := range []float64{3, 4} {
+		data = ops.AppendElement(data, ir.Float32, f)
+	}
+	beside := &pte.DataFile{Entries: []pte.DataEntry{{Key: "state", Data: data}}}
+	p, err := raise.Program(a.file, "test.pte", ops.Standard(), beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, spec := range p.Methods[0].Inputs {
+		if spec.Kind != ir.Buffer {
+			continue
+		}
+		got := make([]byte, len(data))
+		if _, err := p.Methods[0].Graph.Inputs[i].Const.Data.ReadAt(got, 0); err != nil ||
+			!bytes.Equal(got, data) {
+			t.Errorf("the state begins with %v (%v), want %v", got, err, data)
+		}
+		return
+	}
+	t.Error("there is no state")
+}
+
+// A call that no runtime can make is refused although nobody needs what it gives.
+func TestUndefined(t *testing.T) {
+	a := newAsm()
+	x := a.value(tensorAt(9, 0, 0, 2)) // complex64, of no elements
+	out := a.value(tensorAt(11, 16, 0, 2))
+	a.call("aten::logical_or", "out", x, x, out, out)
+	a.io([]int32{x}, []int32{out})
+	if _, err := a.raise(); err == nil || !strings.Contains(err.Error(), "not yet defined on complex64") {
+		t.Errorf("%v", err)
 	}
 }
