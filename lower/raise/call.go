@@ -271,7 +271,8 @@ func (r *raiser) defined(results []*ir.Value) error {
 	return c.Defined()
 }
 
-// selectAt takes an element at an index known at run time only.
+// selectAt takes an element at an index known at run time only, which runtimes refuse
+// outside of the dimension.
 func (r *raiser) selectAt(in []any) (_ []*ir.Value, done bool, err error) {
 	self, _ := in[0].(ops.Named).Value.(ir.Ref)
 	dim, _ := in[1].(ops.Named).Value.(ir.Int)
@@ -283,8 +284,17 @@ func (r *raiser) selectAt(in []any) (_ []*ir.Value, done bool, err error) {
 	if err != nil {
 		return nil, true, err
 	}
+	if rank := ir.Int(self.Value.Type.Rank()); dim < -rank || dim >= rank {
+		return nil, true, fmt.Errorf("there is no dimension %d of %d", dim, rank)
+	} else if dim < 0 {
+		dim += rank
+	}
+	size := self.Value.Type.Sizes[dim]
 	var out *ir.Value
 	err = r.b.Do(func() error {
+		r.compare("_operator.ge", index, sym.Neg(size))
+		r.compare("_operator.le", index, sym.Sub(size, sym.Int(1)))
+		at = r.b.Op("aten.remainder.Scalar", at, size) // it may count from the end
 		one := r.b.Op("aten.index_select.default", self.Value, int64(dim),
 			r.b.Op("aten.view.default", at, []int64{1}))
 		out = r.b.Op("aten.select_copy.int", one, int64(dim), 0)

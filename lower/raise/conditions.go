@@ -265,8 +265,18 @@ func (r *raiser) assert(v ir.Arg, s span) {
 	}{{"_operator.ge", s.lo != unasserted.lo, s.lo},
 		{"_operator.le", s.hi != unasserted.hi, s.hi}} {
 		if end.is {
-			args := []ir.NamedArg{{Name: "a", Value: v}, {Name: "b", Value: ir.Int(end.n)}}
-			r.require(ir.Ref{Value: r.b.Emit(end.op, args, ir.Type{Kind: ir.BoolKind}).Outputs[0]})
+			r.compare(end.op, v, sym.Int(end.n))
 		}
 	}
+}
+
+// compare asserts how a number compares to another.
+func (r *raiser) compare(op string, v ir.Arg, e sym.Expr) {
+	n, ok := e.Const()
+	var other ir.Arg = ir.Int(n)
+	if !ok {
+		other = ir.Ref{Value: r.b.SymInt(e)}
+	}
+	args := []ir.NamedArg{{Name: "a", Value: v}, {Name: "b", Value: other}}
+	r.require(ir.Ref{Value: r.b.Emit(op, args, ir.Type{Kind: ir.BoolKind}).Outputs[0]})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
 )
 
 // buffer is a range of memory that the method reads before it writes it: its
@@ -273,6 +274,7 @@ func (r *raiser) leaveMethod() ([]ir.Arg, error) {
 			add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.BufferMutation, Target: b.name})
 		}
 	}
+	r.numbersStay()
 	mutations := r.mutations()
 	for k, slot := range r.Outputs {
 		a, err := r.output(slot)
@@ -301,6 +303,25 @@ func (r *raiser) leaveMethod() ([]ir.Arg, error) {
 		}
 	}
 	return outs, nil
+}
+
+// numbersStay refuses numbers that one call leaves to the next: runtimes never set them
+// back, and a graph has no state that is a number.
+func (r *raiser) numbersStay() {
+	r.live.atEntry().each(func(i int32) {
+		if int(i) >= len(r.Values) || r.tensors[i] != nil {
+			return
+		}
+		now, written := r.st.scalars[i]
+		delete(r.st.scalars, i)
+		if first := r.scalar(i); written && !now.equal(first) {
+			r.errs = append(r.errs, fmt.Errorf(
+				"value %d, a number, is read before it is set, and the next call would find another in it than %s", i, pte.ValueString(r.Values[i])))
+		}
+		if written {
+			r.st.scalars[i] = now
+		}
+	})
 }
 
 // mutations returns how many of the first outputs are inputs that the program
