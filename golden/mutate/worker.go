@@ -24,7 +24,6 @@ import (
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pt2"
-	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
@@ -95,7 +94,6 @@ type subject struct {
 	from  string // the source
 	file  []byte
 	path  string // of the file, if it is an ExecuTorch program
-	sound bool   // and its memory is used as runtimes take for granted
 	calls []way.Call
 	more  int // times that inputs are drawn beyond the first
 }
@@ -149,7 +147,7 @@ func (w *worker) tryFiles(files []string) error {
 		}
 		one := &subject{seed: uint64(i), from: name, file: file, more: 15}
 		if filepath.Ext(name) == ".pte" {
-			one.program(name)
+			one.path = name
 		}
 		w.one(one)
 	}
@@ -194,16 +192,8 @@ func (w *worker) make(seed uint64) (*subject, error) {
 	if s.file, err = mutantProgram(r, file); err != nil || s.file == nil {
 		return nil, err
 	}
-	s.program(filepath.Join(w.dir, fmt.Sprintf("%d.pte", seed)))
+	s.path = filepath.Join(w.dir, fmt.Sprintf("%d.pte", seed))
 	return s, os.WriteFile(s.path, s.file, 0o666)
-}
-
-// program makes the subject an ExecuTorch program at path.
-func (s *subject) program(path string) {
-	if p, err := pte.Read(bytes.NewReader(s.file), int64(len(s.file))); err == nil {
-		s.sound = pte.Verify(p, ops.Standard()) == nil
-	}
-	s.path = path
 }
 
 func (w *worker) find(s *subject, format string, args ...any) {
@@ -271,16 +261,19 @@ func clear(err error, name string) bool {
 	return strings.HasPrefix(text, name)
 }
 
+// isProgram reports whether the subject is an ExecuTorch program.
+func (s *subject) isProgram() bool { return s.path != "" }
+
 // name is the file's, as errors say it.
 func (s *subject) name() string {
-	if s.path != "" {
+	if s.isProgram() {
 		return filepath.Base(s.path)
 	}
 	return "mutant.pt2"
 }
 
 func (s *subject) open() (*ir.Program, io.Closer, error) {
-	if s.path != "" {
+	if s.isProgram() {
 		return compile.Read(s.path)
 	}
 	p, err := pt2.ReadZip(bytes.NewReader(s.file), int64(len(s.file)), "mutant.pt2")
@@ -453,25 +446,23 @@ func (w *worker) runQueue() {
 		way.Go{Settings: settings},
 		way.Reference{Most: maxIterations},
 	}
-	if w.program {
+	if slices.ContainsFunc(w.queue, (*subject).isProgram) {
 		ways = append(ways, way.RT{Settings: way.Settings{Limit: maxTime, Memory: maxRun}})
 	}
 	results := make([][]*way.Result, len(ways))
 	for i, v := range ways {
 		results[i] = make([]*way.Result, len(jobs))
-		if _, runtime := v.(way.RT); runtime {
-			for k, s := range w.queue {
-				if !s.sound {
-					jobs[k].Calls = nil // what it computes says nothing, that it loads is enough
-				}
-			}
-		}
-		if _, eval := v.(way.Reference); !eval {
+		_, runtime := v.(way.RT)
+		if _, eval := v.(way.Reference); !eval && !runtime {
 			v.Run(context.Background(), jobs, func(k int, r *way.Result) { results[i][k] = r })
 			continue
 		}
 		for k := range jobs { // one by one, to say which does not come back
-			w.say("at %d eval", w.queue[k].seed)
+			if runtime && !w.queue[k].isProgram() {
+				results[i][k] = results[0][k] // an archive is none
+				continue
+			}
+			w.say("at %d %s", w.queue[k].seed, v.Name())
 			v.Run(context.Background(), jobs[k:k+1], func(_ int, r *way.Result) {
 				results[i][k] = r
 			})

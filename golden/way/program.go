@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/ir"
@@ -123,8 +124,13 @@ func (m *machine) raised(ctx context.Context, j Job, r *Result) error {
 		return errors.New("the methods are others")
 	}
 	for i, method := range p.Methods {
-		if len(method.Graph.Outputs) == len(m.program.File().Plans[i].Outputs) {
-			m.mutated[i] = mutatedInputs(method)
+		// State comes before what the program returns, the caller's memory that it
+		// changes besides behind it.
+		specs := slices.DeleteFunc(slices.Clone(method.Outputs), func(s ir.OutputSpec) bool {
+			return s.Kind == ir.BufferMutation
+		})
+		if n := len(m.program.File().Plans[i].Outputs); len(specs) >= n {
+			m.mutated[i] = mutatedInputs(method, specs[:n])
 		}
 	}
 	table := ops.Standard()

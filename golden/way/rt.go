@@ -111,7 +111,7 @@ func (w RT) emit(ctx context.Context, m *machine, j Job, r *Result) error {
 		return err
 	}
 	for _, method := range p.Methods {
-		m.mutated = append(m.mutated, mutatedInputs(method))
+		m.mutated = append(m.mutated, mutatedInputs(method, method.Outputs))
 	}
 	m.program, err = rt.Load(bytes.NewReader(file), nil)
 	return err
@@ -172,9 +172,9 @@ func (w RT) file(ctx context.Context, p *ir.Program, r *Result, m *machine) ([]b
 }
 
 // mutatedInputs returns which of a method's inputs, those that are constants of
-// the model counted, its first outputs are: the ones it changes, in the order of
-// its mutations.
-func mutatedInputs(m *ir.Method) []int {
+// the model counted, the first of some of its outputs are: the ones it changes, in the
+// order of its mutations.
+func mutatedInputs(m *ir.Method, specs []ir.OutputSpec) []int {
 	at := map[string]int{}
 	for i, v := range m.Graph.Inputs {
 		if k := m.Inputs[i].Kind; k == ir.UserInput || k == ir.ConstantInput {
@@ -182,7 +182,7 @@ func mutatedInputs(m *ir.Method) []int {
 		}
 	}
 	var all []int
-	for _, spec := range m.Outputs {
+	for _, spec := range specs {
 		if spec.Kind == ir.UserInputMutation {
 			all = append(all, at[spec.Target])
 		}
