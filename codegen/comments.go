@@ -60,6 +60,16 @@ func OriginText(from []native.Origin) foreign.Text {
 	return foreign.Join(parts, "; ")
 }
 
+// LayerTexts name a graph node by the Python line, else the module, and its operator, e.g.
+// "lenet.py:14 relu"; and for less room.
+func LayerTexts(o native.Origin) []foreign.Text {
+	place, op := placeText(o.Loc), o.Base()
+	if place.IsEmpty() || op.IsEmpty() {
+		return []foreign.Text{foreign.Join([]foreign.Text{place, op}, "")}
+	}
+	return []foreign.Text{foreign.Format("%s %s", place, op), place, op}
+}
+
 func placeText(l native.Location) foreign.Text {
 	if !l.File.IsEmpty() {
 		return foreign.Format("%s:%d", l.File, l.Line)

@@ -183,7 +183,7 @@ func (g *gen) run() error {
 // called.
 func (g *gen) ownNames() []string {
 	var names []string
-	for w := range strings.FieldsSeq("status state reset weights probe parallel_for") {
+	for w := range strings.FieldsSeq("status state reset probe parallel_for") {
 		names = append(names, g.prefix+"_"+w)
 	}
 	for w := range strings.FieldsSeq(

@@ -58,7 +58,7 @@ func (b *body) remark(s native.Stmt) {
 // declare prints the locals for buffers that are first used here.
 func (b *body) declare(bufs []*native.Buffer) {
 	for _, buf := range bufs {
-		if buf.Root != nil && b.uses[buf] < 2 {
+		if buf.Root != nil && b.uses[buf].count < 2 {
 			continue // written where it is used
 		}
 		if buf.Root != nil && buf.At.IsZero() && buf.DType == buf.Root.DType {
@@ -89,11 +89,53 @@ func (b *body) declare(bufs []*native.Buffer) {
 		}
 		b.declared(name, func() {
 			b.use(of...)
+			if buf.Root == nil {
+				b.w.raw("/* " + b.planText(buf, name) + " */")
+				b.w.line("%s%s *%s = %s;", constant, t, name, value)
+				return
+			}
 			b.w.line("%s%s *%s = %s; /* %s */", constant, t, name, value,
 				codegen.ShapeText(buf.Sizes, b.sizeText))
 		})
 		b.bufs[buf] = name
 	}
+}
+
+// planText says of a buffer in the arena what it holds, where it lies, and from which layer
+// to which: the most of that for which a line has room.
+func (b *body) planText(buf *native.Buffer, name string) string {
+	place := fmt.Sprintf("%d bytes at %d", buf.MaxLen*int64(buf.DType.Size()), buf.Offset)
+	if _, fixed := buf.Len.Const(); !fixed {
+		place = "at most " + place
+	}
+	whole := fmt.Sprintf("%s %s: %s", name, codegen.ShapeText(buf.Sizes, b.sizeText), place)
+	var texts []string
+	u := b.uses[buf]
+	if from, to := codegen.Origins(u.first), codegen.Origins(u.last); len(from) > 0 && len(to) > 0 {
+		maker, reader := from[len(from)-1], to[0]
+		if u.first == u.last {
+			reader = maker
+		}
+		a, z := codegen.LayerTexts(maker), codegen.LayerTexts(reader)
+		for i, first := range a {
+			last := z[min(i, len(z)-1)]
+			if i == 0 && len(a) == len(z) && len(a) > 2 && a[1] == z[1] {
+				last = z[2] // the place needs no repetition
+			}
+			if first == last || first == z[0] {
+				texts = append(texts, whole+", in "+first.Comment())
+			} else {
+				texts = append(texts, whole+", from "+first.Comment()+" to "+last.Comment())
+			}
+		}
+	}
+	texts = append(texts, whole, fmt.Sprintf("%s: %s", name, place))
+	for _, text := range texts {
+		if 4*b.w.indent+len("/*  */")+len(text) <= lineWidth {
+			return text
+		}
+	}
+	return place
 }
 
 // sizeText words a dynamic size of a local buffer in terms of what is in scope.

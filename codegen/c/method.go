@@ -17,7 +17,7 @@ type body struct {
 	*printer
 	m       *method
 	decls   map[native.Stmt][]*native.Buffer
-	uses    map[*native.Buffer]int
+	uses    map[*native.Buffer]use
 	ports   map[*native.Buffer]string // C expressions for pointers to the caller's buffers
 	bufs    map[*native.Buffer]string // and to those of the function
 	given   []parameter               // what sections can have of the functions around
@@ -58,13 +58,8 @@ func (g *gen) method(m *method) {
 		scope: codegen.NewScope(m.scope), vars: map[*expr.Var]string{},
 		syms: map[*sym.Symbol]string{}}
 	b := &body{printer: p, m: m, decls: codegen.Declarations(pruned.Body),
-		uses:  map[*native.Buffer]int{},
+		uses:  usesOf(pruned.Body),
 		ports: map[*native.Buffer]string{}, bufs: map[*native.Buffer]string{}, fresh: true}
-	codegen.Walk(pruned.Body, func(s native.Stmt) {
-		for _, buf := range codegen.Operands(s) {
-			b.uses[buf]++
-		}
-	})
 	b.findPorts()
 	b.giveParams()
 	b.checkArguments()
@@ -92,6 +87,35 @@ func (g *gen) method(m *method) {
 	text, _ := b.text()
 	w.b.WriteString(text)
 	w.raw("}")
+}
+
+// use is what a method does with a buffer.
+type use struct {
+	count       int
+	first, last native.Stmt // in the text; of a root, those of its views count
+}
+
+// usesOf returns the uses of all buffers.
+func usesOf(body []native.Stmt) map[*native.Buffer]use {
+	uses := map[*native.Buffer]use{}
+	touch := func(b *native.Buffer, s native.Stmt, n int) {
+		u := uses[b]
+		u.count += n
+		if u.first == nil {
+			u.first = s
+		}
+		u.last = s
+		uses[b] = u
+	}
+	codegen.Walk(body, func(s native.Stmt) {
+		for _, b := range codegen.Operands(s) {
+			touch(b, s, 1)
+			if b.Root != nil {
+				touch(b.Root, s, 0)
+			}
+		}
+	})
+	return uses
 }
 
 // prune leaves out the copies of memory to itself.

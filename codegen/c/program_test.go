@@ -2,11 +2,14 @@ package c_test
 
 import (
 	"bytes"
+	"debug/macho"
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -288,12 +291,9 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestLargeWeights builds a package whose weights lie in a file of their own,
-// from another directory, for every machine.
-func TestLargeWeights(t *testing.T) {
-	tier.Needs(t, tier.Normal)
-	const n = 20000
-	w := buffer("w", ir.Float32, native.Weight, sym.Int(n))
+// largeWeights is a program that negates weights: n numbers, and three bytes.
+func largeWeights(n int) *native.Program {
+	w := buffer("w", ir.Float32, native.Weight, sym.Int(int64(n)))
 	w.Const = &native.Const{Name: "w", From: foreign.Of("w"), DType: ir.Float32}
 	small := buffer("b", ir.Int8, native.Weight, sym.Int(3))
 	small.Const = &native.Const{Name: "b", From: foreign.Of("b"), DType: ir.Int8,
@@ -301,20 +301,28 @@ func TestLargeWeights(t *testing.T) {
 	for i := range n {
 		w.Const.Data = append(w.Const.Data, floats(float32(i))...)
 	}
-	out, out2 := buffer("out0", ir.Float32, native.Output, sym.Int(n)), buffer("out1", ir.Int8,
+	out, out2 := buffer("out0", ir.Float32, native.Output, sym.Int(int64(n))), buffer("out1", ir.Int8,
 		native.Output, sym.Int(3))
 	kf := unaryKernel("neg", ir.Float32, expr.Neg)
 	kf.Params[0] = kf.Loop.Syms[0]
 	ki := unaryKernel("neg_i8", ir.Int8, expr.Neg)
-	p := &native.Program{Source: foreign.Of("w.pt2"), Kernels: []*native.Kernel{kf, ki},
+	return &native.Program{Source: foreign.Of("w.pt2"), Kernels: []*native.Kernel{kf, ki},
 		Consts: []*native.Const{small.Const, w.Const}, Methods: []*native.Method{{
 			Name: foreign.Of("forward"), Outputs: []native.Port{port(out), port(out2)},
 			Body: []native.Stmt{
 				&native.Call{Kernel: kf, Args: []*native.Buffer{out, w},
-					Ints: []sym.Expr{sym.Int(n)}},
+					Ints: []sym.Expr{sym.Int(int64(n))}},
 				&native.Call{Kernel: ki, Args: []*native.Buffer{out2, small},
 					Ints: []sym.Expr{sym.Int(3)}},
 			}}}}
+}
+
+// TestLargeWeights builds a package whose weights lie in a file of their own,
+// from another directory, for every machine.
+func TestLargeWeights(t *testing.T) {
+	tier.Needs(t, tier.Normal)
+	const n = 20000
+	p := largeWeights(n)
 	dir, pkg := generate(t, p, "large")
 	if pkg.File("large_weights.bin") == nil || pkg.File("large_weights.S") == nil ||
 		pkg.File("large_weights.c") != nil {
@@ -346,8 +354,107 @@ func TestLargeWeights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := image.Sizes(); s.ROData != 16+4*n || s.RAM() != 0 {
-			t.Errorf("%s: %+v", target.Name, s)
+		want := []toolchain.Symbol{
+			{Name: "large_b", Section: ".rodata.large_b", Size: 3, Global: true},
+			{Name: "large_w", Section: ".rodata.large_w", Size: 4 * n, Global: true}}
+		if !slices.Equal(image.Symbols, want) || image.Sizes().RAM() != 0 {
+			t.Errorf("%s: %+v", target.Name, image)
+		}
+	}
+	// Assembler is all that Mach-O needs: no system header is in it.
+	for _, machine := range []string{"arm64-apple-macos", "x86_64-apple-macos"} {
+		clang := toolchain.Clang()
+		clang.Flags = []string{"-target", machine}
+		objects, err := clang.Compile(t.Context(), t.TempDir(),
+			filepath.Join(dir, "large_weights.S"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := macho.Open(objects[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		var names []string
+		for _, s := range file.Symtab.Syms {
+			if strings.HasPrefix(s.Name, "_") {
+				names = append(names, fmt.Sprint(s.Name, " ", s.Value))
+			}
+		}
+		slices.Sort(names)
+		if want := []string{"_large_b 0", "_large_w 16"}; !slices.Equal(names, want) {
+			t.Errorf("%s: symbols %q, want %q", machine, names, want)
+		}
+	}
+}
+
+// TestLargeWeightDeclarations: each weight has its element type and a symbol that
+// --gc-sections drops where nothing reads it.
+func TestLargeWeightDeclarations(t *testing.T) {
+	const n = 20000
+	p := largeWeights(n)
+	dir, pkg := generate(t, p, "large")
+	text := string(pkg.File("large.c"))
+	for _, want := range []string{"extern const float large_w[20000];\n",
+		"extern const int8_t large_b[3];\n", "large_neg(out0, large_w, 20000);"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("large.c lacks %q", want)
+		}
+	}
+	main := filepath.Join(dir, "only.c")
+	reads := "extern const signed char large_b[3];\nint main(void) { return large_b[2] - 3; }\n"
+	if err := os.WriteFile(main, []byte(reads), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target := toolchain.GCC().With("-Wl,--gc-sections")
+	out := filepath.Join(dir, "only")
+	err := target.Build(t.Context(), t.TempDir(), out, main, filepath.Join(dir, "large_weights.S"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := toolchain.ReadELF(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !image.Linked("large_b") || image.Linked("large_w") {
+		t.Errorf("symbols %v", image.Symbols)
+	}
+}
+
+// TestPlanComments: a tensor in the arena says where it lies and how long, in one line
+// however long the names are.
+func TestPlanComments(t *testing.T) {
+	long := strings.Repeat("long_", 17)
+	for _, test := range []struct{ name, op, want string }{
+		{"a", "relu", "a [3, 4]: 48 bytes at 64, from model.py:1 relu to model.py:2 neg"},
+		{"a", long, "a [3, 4]: 48 bytes at 64, from model.py:1 to model.py:2"},
+		{long[:49], "relu", long[:49] + " [3, 4]: 48 bytes at 64, from relu to neg"},
+		{long[:59], long, long[:59] + " [3, 4]: 48 bytes at 64"},
+		{long, "relu", "48 bytes at 64"},
+	} {
+		a := buffer(test.name, ir.Float32, native.Arena, sym.Int(3), sym.Int(4))
+		a.Offset = 64
+		view := buffer("view", ir.Float32, native.Arena, sym.Int(4))
+		view.Root, view.At = a, sym.Int(4)
+		out := buffer("out", ir.Float32, native.Output, sym.Int(4))
+		x := buffer("x", ir.Float32, native.Input, sym.Int(12))
+		k := unaryKernel("neg", ir.Float32, expr.Neg)
+		k.Params[0] = k.Loop.Syms[0]
+		p := &native.Program{Source: foreign.Of("a.pt2"), Kernels: []*native.Kernel{k},
+			Methods: []*native.Method{{Name: foreign.Of("forward"),
+				Inputs: []native.Port{port(x)}, Outputs: []native.Port{port(out)},
+				Body: []native.Stmt{
+					&native.Call{Kernel: k, Args: []*native.Buffer{a, x},
+						Ints: []sym.Expr{sym.Int(12)}, From: at(1, test.op)},
+					&native.Call{Kernel: k, Args: []*native.Buffer{out, view},
+						Ints: []sym.Expr{sym.Int(4)}, From: at(2, "neg")}}}}}
+		pkg, err := c.Generate(p, c.Options{Name: "net"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(pkg.File("net.c"))
+		if !strings.Contains(text, "\n    /* "+test.want+" */\n    float *") {
+			t.Errorf("no comment %q in\n%s", test.want, text[strings.Index(text, "net_forward"):])
 		}
 	}
 }

@@ -107,24 +107,11 @@ func (g *gen) weightDeclarations(w *writer) {
 	w.blank()
 	if g.inline() {
 		w.raw(fmt.Sprintf("/* Weights, in %s_weights.c. */", g.prefix))
-		for _, c := range g.weights.Consts {
-			t, _ := storageOf(c.DType)
-			w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const],
-				max(1, elements(c.Const))))
-		}
-		return
+	} else {
+		w.raw(fmt.Sprintf("/* Weights, little-endian, in %s_weights.bin. */", g.prefix))
 	}
-	w.raw(fmt.Sprintf("/* Weights, little-endian, in %s_weights.bin. */", g.prefix))
-	w.raw(fmt.Sprintf("extern const uint8_t %s_weights[%s_WEIGHTS_SIZE];", g.prefix, g.upper))
-	w.blank()
 	for _, c := range g.weights.Consts {
-		t, _ := storageOf(c.DType)
-		at := fmt.Sprintf("%s_weights", g.prefix)
-		if c.Offset > 0 {
-			at = fmt.Sprintf("(%s + %d)", at, c.Offset)
-		}
-		w.line("static const %s *const %s = (const %s *)(const void *)%s;", t,
-			g.consts[c.Const], t, at)
+		w.raw("extern " + g.weightArray(c.Const) + ";")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/lower/native"
@@ -29,6 +30,12 @@ func (g *gen) weightBytes() int64 {
 
 func elements(c *native.Const) int { return len(c.Data) / c.DType.Size() }
 
+// weightArray declares c.
+func (g *gen) weightArray(c *native.Const) string {
+	t, _ := storageOf(c.DType)
+	return fmt.Sprintf("const %s %s[%d]", t, g.consts[c], max(1, elements(c)))
+}
+
 // weightArrays is NAME_weights.c.
 func (g *gen) weightArrays() string {
 	w := &writer{}
@@ -37,17 +44,14 @@ func (g *gen) weightArrays() string {
 	w.blank()
 	w.raw("/* Declared first, so that they are external in C++ too. */")
 	for _, c := range g.weights.Consts {
-		t, _ := storageOf(c.DType)
-		w.raw(fmt.Sprintf("extern const %s %s[%d];", t, g.consts[c.Const],
-			max(1, elements(c.Const))))
+		w.raw("extern " + g.weightArray(c.Const) + ";")
 	}
 	for _, c := range g.weights.Consts {
-		t, _ := storageOf(c.DType)
 		w.blank()
 		if !c.From.IsEmpty() {
 			w.raw("/* " + c.From.Comment() + " */")
 		}
-		w.raw(fmt.Sprintf("const %s %s[%d] = {", t, g.consts[c.Const], max(1, elements(c.Const))))
+		w.raw(g.weightArray(c.Const) + " = {")
 		array(w, c.Const)
 		w.raw("};")
 	}
@@ -115,7 +119,9 @@ func numberText(x float64, t ctype) string {
 	return floatText(x, t)
 }
 
-// weightAssembly is NAME_weights.S, which takes in NAME_weights.bin.
+// weightAssembly is NAME_weights.S, which takes in NAME_weights.bin: a symbol in a
+// section of its own for each weight, as -fdata-sections has it, so that linkers
+// drop and list each by itself. A weight is aligned as its place in the file is.
 func (g *gen) weightAssembly() string {
 	symbol := g.prefix + "_weights"
 	var b strings.Builder
@@ -130,23 +136,52 @@ func (g *gen) weightAssembly() string {
 #endif
 
 #ifdef __APPLE__
+    .macro weight name, align, offset, size
     .section __TEXT,__const
-    .globl _%[2]s
-    .balign 64
-_%[2]s:
-    .incbin %[3]s_WEIGHTS_FILE
+    .globl _\name
+    .balign \align
+_\name:
+    .if \size
+    .incbin %[3]s_WEIGHTS_FILE, \offset, \size
+    .else
+    .space 8
+    .endif
+    .endm
+    .subsections_via_symbols
 #else
-    .section .rodata.%[2]s, "a", %%progbits
-    .globl %[2]s
-    .type %[2]s, %%object
-    .balign 64
-%[2]s:
-    .incbin %[3]s_WEIGHTS_FILE
-    .size %[2]s, . - %[2]s
+    .macro weight name, align, offset, size
+    .section .rodata.\name, "a", %%progbits
+    .global \name
+    .type \name, %%object
+    .size \name, \size
+    .balign \align
+\name:
+    .if \size
+    .incbin %[3]s_WEIGHTS_FILE, \offset, \size
+    .else
+    .space 8
+    .endif
+    .endm
 #ifdef __linux__ /* elsewhere no other object has it, and linkers warn of a mixture */
     .section .note.GNU-stack, "", %%progbits
 #endif
 #endif
+
+    /* name, alignment; in bytes of the file: offset, size */
 `, g.banner(symbol+".S"), symbol, g.upper)
+	for _, c := range g.weights.Consts {
+		fmt.Fprintf(&b, "    weight %s, %d, %d, %d\n", g.consts[c.Const], placeAlign(c.Offset),
+			c.Offset, len(c.Data))
+	}
 	return b.String()
+}
+
+// placeAlign is the alignment of an offset in the block of weights, of the 64 bytes of
+// a cache line at most.
+func placeAlign(offset int64) int64 {
+	align := int64(codegen.WeightAlign)
+	for align < 64 && offset%(2*align) == 0 {
+		align *= 2
+	}
+	return align
 }

@@ -101,7 +101,8 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
     }
 
     /* model.py:4: mul */
-    float *h = (float *)mem; /* [s0, 4] */
+    /* h [s0, 4]: at most 128 bytes at 0 */
+    float *h = (float *)mem;
     sink_mul_row(h, x, sink_fc_weight, 4 * s0, scale);
 
     /* model.py:5: cond */
@@ -116,7 +117,8 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
     /* model.py:9: while_loop */
     for (;;) {
         /* model.py:10: lt */
-        uint8_t *p = (uint8_t *)(mem + 128); /* [] */
+        /* p []: 1 bytes at 128, from model.py:9 while_loop to model.py:10 lt */
+        uint8_t *p = (uint8_t *)(mem + 128);
         sink_less(p, h);
         if (p[0] == 0) {
             break;

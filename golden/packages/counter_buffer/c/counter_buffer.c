@@ -80,7 +80,8 @@ counter_buffer_status counter_buffer_forward(const float *x, float *out0, float 
     counter_buffer_add(state->n, state->n);
 
     /* export_zoos.py:363: sum */
-    float *sum_1 = (float *)mem; /* [] */
+    /* sum_1 []: 4 bytes at 0, from export_zoos.py:363 sum to roll */
+    float *sum_1 = (float *)mem;
     counter_buffer_sum(sum_1, x);
 
     /* export_zoos.py:363: roll, add */

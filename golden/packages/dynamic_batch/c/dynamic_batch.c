@@ -404,7 +404,8 @@ dynamic_batch_status dynamic_batch_forward(const float *x, float *out0, float *o
     char *const mem = (char *)arena;
 
     /* control.py:18: linear, relu */
-    float *relu = (float *)mem; /* [s77, 5] */
+    /* relu [s77, 5]: at most 320 bytes at 0, from control.py:18 relu to linear */
+    float *relu = (float *)mem;
     dynamic_batch_linear_relu(relu, x, dynamic_batch_hidden_weight, dynamic_batch_hidden_bias, s77);
 
     /* control.py:18: linear */

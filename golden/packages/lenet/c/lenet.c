@@ -494,19 +494,23 @@ lenet_status lenet_forward(const float *x, float *out, void *arena)
     char *const mem = (char *)arena;
 
     /* layers.py:41: convolution, relu, max_pool2d */
-    float *max_pool2d = (float *)mem; /* [1, 3, 6, 6] */
+    /* max_pool2d [1, 3, 6, 6]: 432 bytes at 0, from layers.py:41 to layers.py:42 */
+    float *max_pool2d = (float *)mem;
     lenet_convolution_relu_max_pool2d(max_pool2d, x, lenet_conv1_weight, lenet_conv1_bias);
 
     /* layers.py:42: convolution, relu */
-    float *relu_1 = (float *)(mem + 432); /* [1, 4, 4, 4] */
+    /* relu_1 [1, 4, 4, 4]: 256 bytes at 432, from layers.py:42 relu to max_pool2d */
+    float *relu_1 = (float *)(mem + 432);
     lenet_convolution_relu(relu_1, max_pool2d, lenet_conv2_weight, lenet_conv2_bias);
 
     /* layers.py:42: max_pool2d */
-    float *max_pool2d_1 = (float *)mem; /* [1, 4, 2, 2] */
+    /* max_pool2d_1 [1, 4, 2, 2]: 64 bytes at 0, from layers.py:42 to layers.py:43 */
+    float *max_pool2d_1 = (float *)mem;
     lenet_max_pool2d(max_pool2d_1, relu_1);
 
     /* layers.py:43: linear, relu */
-    float *relu_2 = (float *)(mem + 64); /* [1, 10] */
+    /* relu_2 [1, 10]: 40 bytes at 64, from layers.py:43 relu to linear */
+    float *relu_2 = (float *)(mem + 64);
     lenet_linear_relu(relu_2, max_pool2d_1, lenet_fc1_weight, lenet_fc1_bias);
 
     /* layers.py:43: linear */
