@@ -8,7 +8,7 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-func negated(c code) string { return "!" + c.at(precUnary) }
+func negated(c code) code { return code{s: "!" + c.at(precUnary), p: precUnary, t: tBool} }
 
 func (b *body) while(s *native.While) {
 	if len(s.Head) == 0 {

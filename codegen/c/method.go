@@ -3,6 +3,7 @@ package c
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
@@ -179,31 +180,36 @@ func (b *body) usesArena() bool {
 
 // checkArguments prints the test of all pointers.
 func (b *body) checkArguments() {
-	var tests []string
+	var tests []code
 	var tested []param
 	for _, p := range b.g.params(b.m) {
 		switch {
 		case p.name == arenaParam:
-			tests = append(tests, fmt.Sprintf("!%s(%s, %s_ARENA_ALIGN)", b.g.helper("aligned"),
-				p.name, b.g.upper))
+			tests = append(tests, b.misaligned(p, b.g.upper+"_ARENA_ALIGN"))
 			tested = append(tested, p)
 		case p.elem > 0:
-			tests = append(tests, fmt.Sprintf("!%s(%s, %d)", b.g.helper("aligned"), p.name, p.elem))
+			tests = append(tests, b.misaligned(p, strconv.Itoa(p.elem)))
 			tested = append(tested, p)
 		}
 	}
 	if len(tests) > codegen.Alike(b.g.opt.FunctionWeight) {
 		tests = b.testParts(tests, tested)
 	}
-	b.guard(strings.Join(tests, " || "), "ERR_ARGUMENT")
+	b.guard(anyOf(tests), "ERR_ARGUMENT")
 }
 
-// guard prints a return of an error if test holds; "" never does.
-func (b *body) guard(test, status string) {
-	if test == "" {
+// misaligned is the test that a pointer is null or not aligned.
+func (b *body) misaligned(p param, align string) code {
+	return code{s: fmt.Sprintf("!%s(%s, %s)", b.g.helper("aligned"), p.name, align), p: precUnary,
+		t: tBool}
+}
+
+// guard prints a return of an error if test holds; an empty one never does.
+func (b *body) guard(test code, status string) {
+	if test.s == "" {
 		return
 	}
-	b.w.open("if (%s) {", test)
+	b.w.open("if (%s) {", test.s)
 	b.w.line("return %s_%s;", b.g.upper, status)
 	b.w.close()
 	b.fresh = false
@@ -240,24 +246,24 @@ func (b *body) bindSizes() {
 		}
 		b.fresh = false
 	}
-	var tests []string
+	var tests []code
 	for _, d := range b.m.binding.Checks {
-		tests = append(tests, join("!=", b.dim(d), b.index(d.Size), tBool).s)
+		tests = append(tests, join("!=", b.dim(d), b.index(d.Size), tBool))
 	}
-	b.guard(strings.Join(tests, " || "), "ERR_SHAPE")
+	b.guard(anyOf(tests), "ERR_SHAPE")
 }
 
 // outside returns the test that v is not between the bounds of e.
-func outside(v code, e sym.Expr) string {
+func outside(v code, e sym.Expr) code {
 	lo, hi := e.Bounds()
-	var tests []string
+	var tests []code
 	if lo != math.MinInt64 {
-		tests = append(tests, join("<", v, intLiteral(lo, v.t), tBool).s)
+		tests = append(tests, join("<", v, intLiteral(lo, v.t), tBool))
 	}
 	if hi != math.MaxInt64 {
-		tests = append(tests, join(">", v, intLiteral(hi, v.t), tBool).s)
+		tests = append(tests, join(">", v, intLiteral(hi, v.t), tBool))
 	}
-	return strings.Join(tests, " || ")
+	return anyOf(tests)
 }
 
 // results writes the numbers that are results: scalars and sizes.

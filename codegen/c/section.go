@@ -129,8 +129,8 @@ func (b *body) number(v *expr.Var, s *sym.Symbol) string {
 
 // testParts prints functions that do many tests of parameters, and returns the
 // tests that call them.
-func (b *body) testParts(tests []string, of []param) []string {
-	var calls []string
+func (b *body) testParts(tests []code, of []param) []code {
+	var calls []code
 	w := &b.g.methodText
 	alike := codegen.Alike(b.g.opt.FunctionWeight)
 	for i := 0; i < len(tests); i += alike {
@@ -143,9 +143,10 @@ func (b *body) testParts(tests []string, of []param) []string {
 		w.blank()
 		w.line("%s static bool %s(%s)", b.g.noInline(), name, strings.Join(decls, ", "))
 		w.raw("{")
-		w.line("    return %s;", strings.Join(tests[i:end], " || "))
+		w.line("    return %s;", anyOf(tests[i:end]).s)
 		w.raw("}")
-		calls = append(calls, name+"("+strings.Join(names, ", ")+")")
+		calls = append(calls, code{s: name + "(" + strings.Join(names, ", ") + ")", p: precPostfix,
+			t: tBool})
 	}
 	return calls
 }

@@ -53,32 +53,39 @@ var opPrec = map[string]prec{
 	"&": precAnd, "^": precXor, "|": precOr, "&&": precAndAlso, "||": precOrElse,
 }
 
-// join returns a op b of type t, with the parentheses that C needs and those
-// without which compilers warn: around what stands beside bit operators,
-// shifts and comparisons, and around && beside ||.
+// join returns a op b of type t. Arithmetic binds tighter than all else, as in
+// mathematics; where other operators meet there are parentheses, needed or not. A chain of
+// one operator has none, but for comparisons and shifts.
 func join(op string, a, b code, t ctype) code {
 	p := opPrec[op]
 	if p != precShift {
 		a, b = shortLiteral(a, b), shortLiteral(b, a)
 	}
-	left, right := p, p+1
+	left, right := precUnary, precUnary
 	switch p {
-	case precShift, precAnd, precXor, precOr:
-		left, right = precUnary, precUnary
-		if a.p == p && p != precShift && hasOp(a.s, op) {
+	case precMul, precAdd:
+		left, right = p, p+1
+	case precCompare, precEqual:
+		left, right = precAdd, precAdd
+	case precAnd, precXor, precOr, precAndAlso, precOrElse:
+		if a.p == p {
 			left = p
 		}
-	case precCompare, precEqual:
-		left, right = precShift+1, precShift+1
-	case precOrElse:
-		left, right = precOrElse, precOr
-		if a.p == precAndAlso {
-			left = precOr
-		}
-	case precAndAlso:
-		left, right = precAndAlso, precOr
 	}
 	return code{s: a.at(left) + " " + op + " " + b.at(right), p: p, t: t}
+}
+
+// anyOf returns the test that one of several holds; without any, an empty text.
+func anyOf(tests []code) code {
+	var all code
+	for i, test := range tests {
+		if i == 0 {
+			all = test
+		} else {
+			all = join("||", all, test, tBool)
+		}
+	}
+	return all
 }
 
 // shortLiteral writes a small number without its cast if what it meets makes C
@@ -90,8 +97,6 @@ func shortLiteral(c, other code) code {
 	}
 	return c
 }
-
-func hasOp(s, op string) bool { return strings.Contains(s, " "+op+" ") }
 
 // cast returns (t)c.
 func cast(t ctype, c code) code {
@@ -109,11 +114,11 @@ func call(name string, t ctype, args ...code) code {
 
 // ternary returns c ? a : b.
 func ternary(c, a, b code, t ctype) code {
-	least := precOrElse
-	if c.p == precOr { // compilers want it in parentheses
-		least = precUnary
+	last := precAdd
+	if b.p == precTernary { // one after the other
+		last = precTernary
 	}
-	return code{s: c.at(least) + " ? " + a.at(precOrElse) + " : " + b.at(precTernary),
+	return code{s: c.at(precUnary) + " ? " + a.at(precAdd) + " : " + b.at(last),
 		p: precTernary, t: t}
 }
 

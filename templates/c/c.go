@@ -101,7 +101,7 @@ func (k *Kernel) To(n string) string {
 
 // Even is whether parts of n are of about the same size.
 func (k *Kernel) Even(n string) string {
-	return "(" + n + " % parts == 0 || " + n + " > 4 * parts)"
+	return "((" + n + " % parts == 0) || (" + n + " > 4 * parts))"
 }
 
 // Is reports whether a field is always n.

@@ -17,7 +17,7 @@ extern const float sink_ramp2[4];
 /* Reports whether p points to memory of the given alignment. */
 static inline bool aligned(const void *p, size_t align)
 {
-    return p != NULL && (uintptr_t)p % align == 0;
+    return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 /* Overwrites memory that nothing may read any more. */
@@ -85,7 +85,7 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
         || !aligned(arena, SINK_ARENA_ALIGN)) {
         return SINK_ERR_ARGUMENT;
     }
-    if (sizes->x_dim0 < 1 || sizes->x_dim0 > 8) {
+    if ((sizes->x_dim0 < 1) || (sizes->x_dim0 > 8)) {
         return SINK_ERR_SHAPE;
     }
     const int32_t s0 = sizes->x_dim0;

@@ -20,7 +20,7 @@
 /* Reports whether p points to memory of the given alignment. */
 static inline bool aligned(const void *p, size_t align)
 {
-    return p != NULL && (uintptr_t)p % align == 0;
+    return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 /* add.Tensor */

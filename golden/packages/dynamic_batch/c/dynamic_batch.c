@@ -82,7 +82,9 @@ typedef float tile_vec;
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
-    int32_t n[3], x[3], w[3];
+    int32_t n[3];
+    int32_t x[3];
+    int32_t w[3];
     int32_t row; /* step in x to the tile's next row */
 } tile_sum;
 
@@ -115,9 +117,11 @@ typedef struct {
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
    has step 1 in x, and goes from row to row of the panel in w. */
 typedef struct {
-    int32_t rows, row; /* extent and steps of the outer loop */
+    int32_t rows; /* extent and steps of the outer loop */
+    int32_t row;
     int32_t panel;
-    int32_t cols, col; /* of the middle loop */
+    int32_t cols; /* of the middle loop */
+    int32_t col;
     int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
@@ -127,7 +131,8 @@ typedef struct {
    while there is work: the next panel. An address, and its step with each step of the
    innermost loop. */
 typedef struct {
-    uintptr_t at, lead;
+    uintptr_t at;
+    uintptr_t lead;
 } rows_next;
 
 /* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
@@ -135,8 +140,9 @@ typedef struct {
 TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     TILE_CONTRACT
-    const int32_t depth = s->depth, next = s->next;
-    uintptr_t at = f != NULL ? f->at : 0;
+    const int32_t depth = s->depth;
+    const int32_t next = s->next;
+    uintptr_t at = (f != NULL) ? f->at : 0;
     tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
     TILE_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -260,10 +266,10 @@ TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, f
 TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
 {
     rows_next f;
-    const int32_t behind = left > step ? left - step : 0;
-    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
-    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
-    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    const int32_t behind = (left > step) ? left - step : 0;
+    const int32_t wide = (behind > ROWS_COLS / 2) ? step : (behind > 0) ? ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
+    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
@@ -288,12 +294,12 @@ TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float
 /* Reports whether p points to memory of the given alignment. */
 static inline bool aligned(const void *p, size_t align)
 {
-    return p != NULL && (uintptr_t)p % align == 0;
+    return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 static inline float dynamic_batch_result(float acc)
 {
-    return 0.0f > acc ? 0.0f : acc;
+    return (0.0f > acc) ? 0.0f : acc;
 }
 
 /* linear.default, relu.default */
@@ -313,14 +319,14 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
     for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
+        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
         rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
-            const int32_t rows = m - i < length ? m - i : length;
+            const int32_t rows = (m - i < length) ? m - i : length;
             rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
             rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
@@ -350,14 +356,14 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
     for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
+        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
         rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
-            const int32_t rows = m - i < length ? m - i : length;
+            const int32_t rows = (m - i < length) ? m - i : length;
             rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
             rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
@@ -397,7 +403,7 @@ dynamic_batch_status dynamic_batch_forward(const float *x, float *out0, float *o
         || !aligned(out3, 8) || !aligned(sizes, 4) || !aligned(arena, DYNAMIC_BATCH_ARENA_ALIGN)) {
         return DYNAMIC_BATCH_ERR_ARGUMENT;
     }
-    if (sizes->x_dim0 < 1 || sizes->x_dim0 > 16) {
+    if ((sizes->x_dim0 < 1) || (sizes->x_dim0 > 16)) {
         return DYNAMIC_BATCH_ERR_SHAPE;
     }
     const int32_t s77 = sizes->x_dim0;

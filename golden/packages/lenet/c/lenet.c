@@ -28,7 +28,7 @@ extern const float lenet_fc2_bias[32];
 
 static inline float max_f32(float a, float b)
 {
-    return a > b ? a : b;
+    return (a > b) ? a : b;
 }
 
 /* Register tiles: sums of products for a few rows by 16 columns of results at
@@ -93,7 +93,9 @@ typedef float tile_vec;
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
-    int32_t n[3], x[3], w[3];
+    int32_t n[3];
+    int32_t x[3];
+    int32_t w[3];
     int32_t row; /* step in x to the tile's next row */
 } tile_sum;
 
@@ -126,9 +128,11 @@ typedef struct {
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
    has step 1 in x, and goes from row to row of the panel in w. */
 typedef struct {
-    int32_t rows, row; /* extent and steps of the outer loop */
+    int32_t rows; /* extent and steps of the outer loop */
+    int32_t row;
     int32_t panel;
-    int32_t cols, col; /* of the middle loop */
+    int32_t cols; /* of the middle loop */
+    int32_t col;
     int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
@@ -138,7 +142,8 @@ typedef struct {
    while there is work: the next panel. An address, and its step with each step of the
    innermost loop. */
 typedef struct {
-    uintptr_t at, lead;
+    uintptr_t at;
+    uintptr_t lead;
 } rows_next;
 
 /* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
@@ -146,8 +151,9 @@ typedef struct {
 TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
 {
     TILE_CONTRACT
-    const int32_t depth = s->depth, next = s->next;
-    uintptr_t at = f != NULL ? f->at : 0;
+    const int32_t depth = s->depth;
+    const int32_t next = s->next;
+    uintptr_t at = (f != NULL) ? f->at : 0;
     tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
     TILE_UNROLL
     for (int i = 0; i < rows; i++) {
@@ -271,10 +277,10 @@ TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, f
 TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
 {
     rows_next f;
-    const int32_t behind = left > step ? left - step : 0;
-    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
-    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
-    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    const int32_t behind = (left > step) ? left - step : 0;
+    const int32_t wide = (behind > ROWS_COLS / 2) ? step : (behind > 0) ? ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
+    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
@@ -299,7 +305,7 @@ TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float
 /* Reports whether p points to memory of the given alignment. */
 static inline bool aligned(const void *p, size_t align)
 {
-    return p != NULL && (uintptr_t)p % align == 0;
+    return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 /* convolution.default, relu.default, max_pool2d.default */
@@ -315,10 +321,10 @@ static void lenet_convolution_relu_max_pool2d(float *restrict out, const float *
                     for (int32_t i4 = 0; i4 < 2; i4++) {
                         float sum = 0.0f;
                         for (int32_t i5 = 0; i5 < 5; i5++) {
-                            const bool ok = 0 <= 2 * i + i5 + l - 2 && 2 * i + i5 + l - 2 < 12;
+                            const bool ok = (0 <= 2 * i + i5 + l - 2) && (2 * i + i5 + l - 2 < 12);
                             for (int32_t i6 = 0; i6 < 5; i6++) {
-                                const float t2 = ok
-                                    && (0 <= 2 * j + i4 + i6 - 2 && 2 * j + i4 + i6 - 2 < 12)
+                                const float t2 = (ok
+                                    && ((0 <= 2 * j + i4 + i6 - 2) && (2 * j + i4 + i6 - 2 < 12)))
                                     ? in0[24 * i + 12 * i5 + 12 * l + 2 * j + i4 + i6 - 26] : 0.0f;
                                 sum += t2 * in1[25 * k + 5 * i5 + i6];
                             }
@@ -335,7 +341,7 @@ static void lenet_convolution_relu_max_pool2d(float *restrict out, const float *
 
 static inline float lenet_result(float acc)
 {
-    return 0.0f > acc ? 0.0f : acc;
+    return (0.0f > acc) ? 0.0f : acc;
 }
 
 /* convolution.default, relu.default */
@@ -367,7 +373,7 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
     const float *in = x;
 
     for (int32_t j = 0; j < out_channels; j += ROWS_COLS) {
-        const int cols = out_channels - j < ROWS_COLS ? (int)(out_channels - j) : ROWS_COLS;
+        const int cols = (out_channels - j < ROWS_COLS) ? (int)(out_channels - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
         /* A row of results in tiles of equal length. */
         const int32_t tiles = (out_w + ROWS_MAX - 1) / ROWS_MAX;
@@ -378,7 +384,7 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
         rows_next fetch = rows_behind(panel, kernel_h * kernel_w * in_channels, ROWS_COLS, out_channels - j, out_h * tiles);
         for (int32_t p = 0; p < out_h; p++) {
             for (int32_t q = 0; q < out_w; q += length) {
-                const int32_t rows = out_w - q < length ? out_w - q : length;
+                const int32_t rows = (out_w - q < length) ? out_w - q : length;
                 rows_tile(rows, half, acc, bias + j, in + p * stride_h * in_stride_row + q * stride_w * in_stride_col, panel, &walk, &fetch);
                 rows_fetched(&fetch, kernel_h * kernel_w * in_channels);
                 for (int r = 0; r < rows; r++) {
@@ -429,14 +435,14 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
     for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
+        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
         rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
-            const int32_t rows = m - i < length ? m - i : length;
+            const int32_t rows = (m - i < length) ? m - i : length;
             rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
             rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
@@ -466,14 +472,14 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = m > ROWS_MAX ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
     for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = n - j < ROWS_COLS ? (int)(n - j) : ROWS_COLS;
+        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
         const int half = cols <= ROWS_COLS / 2;
         rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
-            const int32_t rows = m - i < length ? m - i : length;
+            const int32_t rows = (m - i < length) ? m - i : length;
             rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
             rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
