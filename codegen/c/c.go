@@ -131,10 +131,7 @@ func (g *gen) fail(err error) {
 func (g *gen) run() error {
 	reserve(g.names)
 	for _, name := range ctext.Names() {
-		// Locals may hide functions and types of the templates, but no macro.
-		if name == strings.ToUpper(name) || strings.HasPrefix(name, g.prefix+"_") {
-			g.names.Reserve(name)
-		}
+		g.names.Reserve(ctext.PrefixedName(name, g.prefix))
 	}
 	for _, name := range g.ownNames() {
 		if reserved()[name] {
@@ -143,7 +140,7 @@ func (g *gen) run() error {
 		g.names.Reserve(name)
 	}
 	g.locals = codegen.NewScope(g.names)
-	g.locals.Reserve(helperWords()...)
+	g.locals.Reserve(g.helperWords()...)
 	if err := g.checkTypes(); err != nil {
 		return err
 	}
@@ -245,7 +242,7 @@ func (g *gen) function(fn *expr.Func) string {
 	if c, ok := g.support.names[key]; ok {
 		return c
 	}
-	cname := g.names.TakeAround(fn.Name)
+	cname := g.names.TakeAround(g.prefix + "_" + fn.Name)
 	g.support.names[key] = cname
 	g.support.texts = append(g.support.texts, g.functionText(fn, cname))
 	return cname

@@ -24,18 +24,19 @@ var helperNames = map[string]string{
 }
 
 // helperWords returns the names that helper functions may have.
-func helperWords() []string {
+func (g *gen) helperWords() []string {
 	var words []string
 	for _, format := range helperNames {
 		for a := ir.Bool; a.Size() > 0; a++ {
 			switch strings.Count(format, "%s") {
 			case 0:
-				words = append(words, format)
+				words = append(words, g.prefix+"_"+format)
 			case 1:
-				words = append(words, fmt.Sprintf(format, a.Short()))
+				words = append(words, g.prefix+"_"+fmt.Sprintf(format, a.Short()))
 			case 2:
 				for b := ir.Bool; b.Size() > 0; b++ {
-					words = append(words, fmt.Sprintf(format, a.Short(), b.Short()))
+					words = append(words,
+						g.prefix+"_"+fmt.Sprintf(format, a.Short(), b.Short()))
 				}
 			}
 		}
@@ -79,7 +80,7 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	if c, ok := g.support.names[name]; ok {
 		return c
 	}
-	data.Name = g.names.Take(name) // no local has it: see helperWords
+	data.Name = g.names.Take(g.prefix + "_" + name) // no local has it: see helperWords
 	g.support.names[name] = data.Name
 	var b strings.Builder
 	if err := g.support.tmpl.ExecuteTemplate(&b, tmpl, data); err != nil {

@@ -83,10 +83,11 @@ func (g *gen) source() string {
 	}
 	w.b.WriteString(g.methodText.b.String())
 	macros := machineMacros(g.opt.Machine)
-	if macros == nil {
-		return head + w.b.String()
+	body := w.b.String()
+	if macros != nil {
+		body = specialised(body, macros)
 	}
-	return head + specialised(w.b.String(), macros)
+	return head + withoutUnused(body)
 }
 
 // languageMacros lets C++ read what only C has.

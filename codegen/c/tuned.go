@@ -66,7 +66,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 				used[d.given] = true
 			}
 		}
-		phases[i].body = ctext.WithIntegers(ph.body, declared)
+		phases[i].body = ctext.Prefixed(ctext.WithIntegers(ph.body, declared), g.prefix)
 	}
 	kept := g.needed(append(params, given...), used)
 	w := &g.kernelText
@@ -79,7 +79,7 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	if !k.Doc.IsEmpty() {
 		w.comment(k.Doc.Comment())
 	}
-	head := strings.TrimSpace(in.Kernel.Head + " " + g.static())
+	head := strings.TrimSpace(ctext.Prefixed(in.Kernel.Head, g.prefix) + " " + g.static())
 	if len(phases) == 1 && text.Phase == "" {
 		w.line("%s %s(%s)", head, info.name, paramList(kept))
 		w.raw(strings.Trim(phases[0].body, "\n"))
@@ -119,7 +119,8 @@ func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
 		if err != nil {
 			g.fail(err)
 		}
-		g.support.texts = append(g.support.texts, strings.Trim(s, "\n")+"\n")
+		g.support.texts = append(g.support.texts,
+			ctext.Prefixed(strings.Trim(s, "\n"), g.prefix)+"\n")
 	}
 }
 

@@ -2,10 +2,14 @@ package packages
 
 import (
 	"bytes"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -114,6 +118,98 @@ func TestCompileC(t *testing.T) {
 		for _, target := range targets {
 			if _, err := target.Compile(t.Context(), t.TempDir(), sources...); err != nil {
 				t.Errorf("%s: %v", m.name, err)
+			}
+		}
+	}
+}
+
+// readable are models whose C is read besides that of the packages; those of the whole
+// collection need not be there.
+var readable = []string{"../cases/lstm/model.pt2", "../cases/static_cache_llama/model.pt2",
+	"../cases/conv_transpose/model.pt2", "../../../shared/models/kws_trained/model.pt2",
+	"../../../shared/models/nanogpt_sdpa/model.pt2",
+	"../../../shared/models/q_lenet_static/model.pt2"}
+
+// oneStep is a loop that is none.
+var oneStep = regexp.MustCompile(`for \((?:\w+ )?(\w+) = 0; (\w+) < 1;`)
+
+// The C defines no macro that it does not use, whatever it is compiled for, and has no loop
+// of one step.
+func TestReadableC(t *testing.T) {
+	clang := toolchain.Clang().With("-Wunused-macros")
+	if _, err := toolchain.Find(clang.Compiler); err != nil {
+		t.Skip(err)
+	}
+	files := slices.Clone(readable)
+	for _, m := range models {
+		files = append(files, m.file)
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+			t.Logf("%s is not here", file)
+			continue
+		}
+		for _, target := range []string{"generic", "cortex-m4"} {
+			p, closer, err := compile.Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pkg, err := compile.Package(p, compile.Options{Name: name, Lang: "c", Target: target})
+			closer.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if err := pkg.Write(t.Context(), dir); err != nil {
+				t.Fatal(err)
+			}
+			if loop := oneStep.Find(pkg.File(name + ".c")); loop != nil {
+				t.Errorf("%s for %s has a loop %s", name, target, loop)
+			}
+			for _, flags := range [][]string{nil, {"-mavx2", "-mfma"}, {"-mavx512f"},
+				{"-target", "aarch64-none-elf"}, {"-target", "thumbv7em-none-eabihf"}} {
+				_, err := clang.With(flags...).With("-fsyntax-only", "-Wno-unused-command-line-argument").
+					Compile(t.Context(), t.TempDir(), filepath.Join(dir, name+".c"))
+				if err != nil {
+					t.Errorf("%s for %s with %v: %v", name, target, flags, err)
+				}
+			}
+		}
+	}
+}
+
+// Packages can be one translation unit: no name of one is one of another.
+func TestOneUnit(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	for _, m := range models {
+		folder, err := filepath.Abs(filepath.Join(m.name, "c"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "#include \"%s\"\n", filepath.Join(folder, m.name+".c"))
+	}
+	source := filepath.Join(dir, "all.c")
+	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []toolchain.Target{toolchain.GCC(), toolchain.Clang(), toolchain.GXX(),
+		toolchain.ClangXX(), toolchain.CortexM4()} {
+		objects, err := target.Compile(t.Context(), t.TempDir(), source)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		image, err := toolchain.ReadELF(objects[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range image.Symbols {
+			if !slices.ContainsFunc(models, func(m struct{ name, file string }) bool {
+				return strings.Contains(s.Name, m.name+"_")
+			}) {
+				t.Errorf("%s: the symbol %s has no package's prefix", target.Name, s.Name)
 			}
 		}
 	}

@@ -15,13 +15,13 @@ extern const float sink_fc_weight[4];
 extern const float sink_ramp2[4];
 
 /* Reports whether p points to memory of the given alignment. */
-static inline bool aligned(const void *p, size_t align)
+static inline bool sink_aligned(const void *p, size_t align)
 {
     return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 /* Overwrites memory that nothing may read any more. */
-static void poison(void *p, size_t bytes)
+static void sink_poison(void *p, size_t bytes)
 {
     uint8_t *b = (uint8_t *)p;
     for (size_t i = 0; i < bytes; i++) {
@@ -80,9 +80,10 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
     float *out0, int64_t *out1, int64_t *out2, sink_forward_sizes *sizes, sink_state *state,
     void *arena)
 {
-    if (!aligned(x, 4) || !aligned(double2, 4) || !aligned(flag, 1) || !aligned(out0, 4)
-        || !aligned(out1, 8) || !aligned(out2, 8) || !aligned(sizes, 4) || !aligned(state, 8)
-        || !aligned(arena, SINK_ARENA_ALIGN)) {
+    if (!sink_aligned(x, 4) || !sink_aligned(double2, 4) || !sink_aligned(flag, 1)
+        || !sink_aligned(out0, 4) || !sink_aligned(out1, 8) || !sink_aligned(out2, 8)
+        || !sink_aligned(sizes, 4) || !sink_aligned(state, 8)
+        || !sink_aligned(arena, SINK_ARENA_ALIGN)) {
         return SINK_ERR_ARGUMENT;
     }
     if ((sizes->x_dim0 < 1) || (sizes->x_dim0 > 8)) {
@@ -135,7 +136,7 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
         sink_neg(h_t, h_t, 4);
     }
     sink_copy(out0, h, 4 * s0);
-    poison(mem + 0, 128u);
+    sink_poison(mem + 0, 128u);
 
     /* model.py:15: add_ */
     sink_inc(state->calls, state->calls, 1);
@@ -148,7 +149,7 @@ sink_status sink_forward(const float *x, const float *double2, const uint8_t *fl
 
 sink_status sink_ramp(float *out, sink_state *state)
 {
-    if (!aligned(out, 4) || !aligned(state, 8)) {
+    if (!sink_aligned(out, 4) || !sink_aligned(state, 8)) {
         return SINK_ERR_ARGUMENT;
     }
     sink_copy(out, state->ramp, 4);

@@ -18,7 +18,7 @@
 #endif
 
 /* Reports whether p points to memory of the given alignment. */
-static inline bool aligned(const void *p, size_t align)
+static inline bool counter_buffer_aligned(const void *p, size_t align)
 {
     return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
@@ -70,8 +70,9 @@ static void counter_buffer_copy(float *restrict out, const float *in)
 counter_buffer_status counter_buffer_forward(const float *x, float *out0, float *out1,
     counter_buffer_state *state, void *arena)
 {
-    if (!aligned(x, 4) || !aligned(out0, 4) || !aligned(out1, 4) || !aligned(state, 4)
-        || !aligned(arena, COUNTER_BUFFER_ARENA_ALIGN)) {
+    if (!counter_buffer_aligned(x, 4) || !counter_buffer_aligned(out0, 4)
+        || !counter_buffer_aligned(out1, 4) || !counter_buffer_aligned(state, 4)
+        || !counter_buffer_aligned(arena, COUNTER_BUFFER_ARENA_ALIGN)) {
         return COUNTER_BUFFER_ERR_ARGUMENT;
     }
     char *const mem = (char *)arena;

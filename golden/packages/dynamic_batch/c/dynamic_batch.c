@@ -27,58 +27,50 @@ extern const float dynamic_batch_out_bias[32];
 #if defined(__clang__)
 #if defined(__AVX512F__)
 /* Else vectors of 64 bytes would be halved for processors that are said to be slower with them. */
-#define TILE_FUSED __attribute__((min_vector_width(512)))
+#define DYNAMIC_BATCH_TILE_FUSED __attribute__((min_vector_width(512)))
 #else
-#define TILE_FUSED
+#define DYNAMIC_BATCH_TILE_FUSED
 #endif
-#define TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
-#define TILE_UNROLL _Pragma("clang loop unroll(full)")
+#define DYNAMIC_BATCH_TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
+#define DYNAMIC_BATCH_TILE_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define TILE_FUSED __attribute__((optimize("fp-contract=fast")))
-#define TILE_CONTRACT
+#define DYNAMIC_BATCH_TILE_FUSED __attribute__((optimize("fp-contract=fast")))
+#define DYNAMIC_BATCH_TILE_CONTRACT
 #if defined(__OPTIMIZE__)
-#define TILE_UNROLL _Pragma("GCC unroll 16")
+#define DYNAMIC_BATCH_TILE_UNROLL _Pragma("GCC unroll 16")
 #else
-#define TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+#define DYNAMIC_BATCH_TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
 #endif
 #else
-#define TILE_FUSED
-#define TILE_CONTRACT
-#define TILE_UNROLL
+#define DYNAMIC_BATCH_TILE_FUSED
+#define DYNAMIC_BATCH_TILE_CONTRACT
+#define DYNAMIC_BATCH_TILE_UNROLL
 #endif
 #if defined(__GNUC__)
-#define TILE_INLINE TILE_FUSED static inline __attribute__((always_inline))
+#define DYNAMIC_BATCH_TILE_INLINE DYNAMIC_BATCH_TILE_FUSED static inline __attribute__((always_inline))
 #else
-#define TILE_INLINE static inline
+#define DYNAMIC_BATCH_TILE_INLINE static inline
 #endif
 
-#define TILE_COLS 16
 #if defined(__GNUC__) && defined(__AVX512F__)
-#define TILE_LANES 16
-#define TILE_ROWS 6
+#define DYNAMIC_BATCH_TILE_LANES 16
 #elif defined(__GNUC__) && defined(__AVX__)
-#define TILE_LANES 8
-#define TILE_ROWS 6
+#define DYNAMIC_BATCH_TILE_LANES 8
 #elif defined(__GNUC__) && defined(__aarch64__)
-#define TILE_LANES 4
-#define TILE_ROWS 4
+#define DYNAMIC_BATCH_TILE_LANES 4
 #elif defined(__GNUC__) && (defined(__SSE__) || defined(__ARM_NEON))
-#define TILE_LANES 4
-#define TILE_ROWS 2
+#define DYNAMIC_BATCH_TILE_LANES 4
 #else
-#define TILE_LANES 1
-#define TILE_ROWS 1
+#define DYNAMIC_BATCH_TILE_LANES 1
 #endif
-#if TILE_LANES > 1
-typedef float tile_vec __attribute__((vector_size(4 * TILE_LANES), aligned(4), may_alias));
+#if DYNAMIC_BATCH_TILE_LANES > 1
+typedef float dynamic_batch_tile_vec __attribute__((vector_size(4 * DYNAMIC_BATCH_TILE_LANES), aligned(4), may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
-#define TILE_ALIGNED __attribute__((aligned(4 * TILE_LANES)))
+#define DYNAMIC_BATCH_TILE_ALIGNED __attribute__((aligned(4 * DYNAMIC_BATCH_TILE_LANES)))
 #else
-typedef float tile_vec;
-#define TILE_ALIGNED
+typedef float dynamic_batch_tile_vec;
+#define DYNAMIC_BATCH_TILE_ALIGNED
 #endif
-#define TILE_VECS (TILE_COLS / TILE_LANES)
-#define TILE_CHAINS 4
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
@@ -86,32 +78,32 @@ typedef struct {
     int32_t x[3];
     int32_t w[3];
     int32_t row; /* step in x to the tile's next row */
-} tile_sum;
+} dynamic_batch_tile_sum;
 
-/* Sums of products for up to ROWS_MAX rows by ROWS_COLS columns of results, or by half
+/* Sums of products for up to DYNAMIC_BATCH_ROWS_MAX rows by DYNAMIC_BATCH_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
-#define ROWS_COLS 32
-#if TILE_LANES == 16
-#define ROWS_MAX 12
-#define ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
-#define ROWS_WIDE 64
-#elif TILE_LANES == 8 || (TILE_LANES == 4 && defined(__aarch64__))
-#define ROWS_MAX 6
-#define ROWS_BLOCK 16
+#define DYNAMIC_BATCH_ROWS_COLS 32
+#if DYNAMIC_BATCH_TILE_LANES == 16
+#define DYNAMIC_BATCH_ROWS_MAX 12
+#define DYNAMIC_BATCH_ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
+#define DYNAMIC_BATCH_ROWS_WIDE 64
+#elif DYNAMIC_BATCH_TILE_LANES == 8 || (DYNAMIC_BATCH_TILE_LANES == 4 && defined(__aarch64__))
+#define DYNAMIC_BATCH_ROWS_MAX 6
+#define DYNAMIC_BATCH_ROWS_BLOCK 16
 #else
-#define ROWS_MAX 2
-#define ROWS_BLOCK 16
+#define DYNAMIC_BATCH_ROWS_MAX 2
+#define DYNAMIC_BATCH_ROWS_BLOCK 16
 #endif
-#ifndef ROWS_WIDE
-#define ROWS_WIDE ROWS_COLS
+#ifndef DYNAMIC_BATCH_ROWS_WIDE
+#define DYNAMIC_BATCH_ROWS_WIDE DYNAMIC_BATCH_ROWS_COLS
 #endif
-#define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
-#define ROWS_WIDE_VECS (ROWS_WIDE / ROWS_COLS * ROWS_VECS)
-#define ROWS_CHAINS 4
-#if defined(__GNUC__) && ROWS_MAX > 2
-#define ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
+#define DYNAMIC_BATCH_ROWS_VECS (DYNAMIC_BATCH_ROWS_BLOCK / DYNAMIC_BATCH_TILE_LANES)
+#define DYNAMIC_BATCH_ROWS_WIDE_VECS (DYNAMIC_BATCH_ROWS_WIDE / DYNAMIC_BATCH_ROWS_COLS * DYNAMIC_BATCH_ROWS_VECS)
+#define DYNAMIC_BATCH_ROWS_CHAINS 4
+#if defined(__GNUC__) && DYNAMIC_BATCH_ROWS_MAX > 2
+#define DYNAMIC_BATCH_ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
 #else
-#define ROWS_FETCH(p) (void)(p)
+#define DYNAMIC_BATCH_ROWS_FETCH(p) (void)(p)
 #endif
 
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
@@ -125,7 +117,7 @@ typedef struct {
     int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
-} rows_walk;
+} dynamic_batch_rows_walk;
 
 /* What the tiles over a panel fetch into the second cache, so that weights come from far
    while there is work: the next panel. An address, and its step with each step of the
@@ -133,22 +125,22 @@ typedef struct {
 typedef struct {
     uintptr_t at;
     uintptr_t lead;
-} rows_next;
+} dynamic_batch_rows_next;
 
-/* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
+/* Vectors past DYNAMIC_BATCH_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
-    TILE_CONTRACT
+    DYNAMIC_BATCH_TILE_CONTRACT
     const int32_t depth = s->depth;
     const int32_t next = s->next;
     uintptr_t at = (f != NULL) ? f->at : 0;
-    tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
-    TILE_UNROLL
+    dynamic_batch_tile_vec a[DYNAMIC_BATCH_ROWS_MAX][DYNAMIC_BATCH_ROWS_WIDE_VECS];
+    DYNAMIC_BATCH_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        DYNAMIC_BATCH_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const tile_vec *)(bias + j * TILE_LANES);
+            a[i][j] = *(const dynamic_batch_tile_vec *)(bias + j * DYNAMIC_BATCH_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
@@ -156,20 +148,20 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
-                tile_vec b[ROWS_WIDE_VECS];
-                TILE_UNROLL
+                dynamic_batch_tile_vec b[DYNAMIC_BATCH_ROWS_WIDE_VECS];
+                DYNAMIC_BATCH_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const tile_vec *)(wp + j / ROWS_VECS * beside + j % ROWS_VECS * TILE_LANES);
+                    b[j] = *(const dynamic_batch_tile_vec *)(wp + j / DYNAMIC_BATCH_ROWS_VECS * beside + j % DYNAMIC_BATCH_ROWS_VECS * DYNAMIC_BATCH_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
-                    ROWS_FETCH(at);
+                    DYNAMIC_BATCH_ROWS_FETCH(at);
                     at += f->lead;
                 }
-                TILE_UNROLL
+                DYNAMIC_BATCH_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k + i * next];
-                    TILE_UNROLL
+                    DYNAMIC_BATCH_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
                         a[i][j] += v * b[j];
                     }
@@ -177,27 +169,27 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             }
         }
     }
-    TILE_UNROLL
+    DYNAMIC_BATCH_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        DYNAMIC_BATCH_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(tile_vec *)(acc + i * pitch + j * TILE_LANES) = a[i][j];
+            *(dynamic_batch_tile_vec *)(acc + i * pitch + j * DYNAMIC_BATCH_TILE_LANES) = a[i][j];
         }
     }
 }
 
-/* The same for one row, in ROWS_CHAINS independent sums. */
-TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+/* The same for one row, in DYNAMIC_BATCH_ROWS_CHAINS independent sums. */
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s)
 {
-    TILE_CONTRACT
+    DYNAMIC_BATCH_TILE_CONTRACT
     const int32_t depth = s->depth;
-    const tile_vec zero = {0};
-    tile_vec a[ROWS_CHAINS][ROWS_VECS];
-    TILE_UNROLL
+    const dynamic_batch_tile_vec zero = {0};
+    dynamic_batch_tile_vec a[DYNAMIC_BATCH_ROWS_CHAINS][DYNAMIC_BATCH_ROWS_VECS];
+    DYNAMIC_BATCH_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const tile_vec *)(bias + j * TILE_LANES);
-        TILE_UNROLL
-        for (int i = 1; i < ROWS_CHAINS; i++) {
+        a[0][j] = *(const dynamic_batch_tile_vec *)(bias + j * DYNAMIC_BATCH_TILE_LANES);
+        DYNAMIC_BATCH_TILE_UNROLL
+        for (int i = 1; i < DYNAMIC_BATCH_ROWS_CHAINS; i++) {
             a[i][j] = zero;
         }
     }
@@ -206,93 +198,93 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             int32_t k = 0;
-            for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
-                TILE_UNROLL
-                for (int i = 0; i < ROWS_CHAINS; i++) {
+            for (; k + DYNAMIC_BATCH_ROWS_CHAINS <= depth; k += DYNAMIC_BATCH_ROWS_CHAINS) {
+                DYNAMIC_BATCH_TILE_UNROLL
+                for (int i = 0; i < DYNAMIC_BATCH_ROWS_CHAINS; i++) {
                     const float v = xp[k + i];
-                    TILE_UNROLL
+                    DYNAMIC_BATCH_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const tile_vec *)(wp + i * width + j * TILE_LANES);
+                        a[i][j] += v * *(const dynamic_batch_tile_vec *)(wp + i * width + j * DYNAMIC_BATCH_TILE_LANES);
                     }
                 }
-                wp += ROWS_CHAINS * width;
+                wp += DYNAMIC_BATCH_ROWS_CHAINS * width;
             }
             for (; k < depth; k++) {
                 const float v = xp[k];
-                TILE_UNROLL
+                DYNAMIC_BATCH_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    a[0][j] += v * *(const tile_vec *)(wp + j * TILE_LANES);
+                    a[0][j] += v * *(const dynamic_batch_tile_vec *)(wp + j * DYNAMIC_BATCH_TILE_LANES);
                 }
                 wp += width;
             }
         }
     }
-    TILE_UNROLL
+    DYNAMIC_BATCH_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(tile_vec *)(acc + j * TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(dynamic_batch_tile_vec *)(acc + j * DYNAMIC_BATCH_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most DYNAMIC_BATCH_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
-#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s, f); break;
+#define DYNAMIC_BATCH_ROWS_CASE(n) case n: dynamic_batch_rows_sum(n, vecs, width, 0, DYNAMIC_BATCH_ROWS_COLS, acc, bias, x, w, s, f); break;
     switch (rows) {
-        case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
-        ROWS_CASE(2)
-#if ROWS_MAX > 2
-        ROWS_CASE(3)
-        ROWS_CASE(4)
-        ROWS_CASE(5)
-        ROWS_CASE(6)
+        case 1: dynamic_batch_rows_one(vecs, width, acc, bias, x, w, s); break;
+        DYNAMIC_BATCH_ROWS_CASE(2)
+#if DYNAMIC_BATCH_ROWS_MAX > 2
+        DYNAMIC_BATCH_ROWS_CASE(3)
+        DYNAMIC_BATCH_ROWS_CASE(4)
+        DYNAMIC_BATCH_ROWS_CASE(5)
+        DYNAMIC_BATCH_ROWS_CASE(6)
 #endif
-#if ROWS_MAX > 6
-        ROWS_CASE(7)
-        ROWS_CASE(8)
-        ROWS_CASE(9)
-        ROWS_CASE(10)
-        ROWS_CASE(11)
-        ROWS_CASE(12)
+#if DYNAMIC_BATCH_ROWS_MAX > 6
+        DYNAMIC_BATCH_ROWS_CASE(7)
+        DYNAMIC_BATCH_ROWS_CASE(8)
+        DYNAMIC_BATCH_ROWS_CASE(9)
+        DYNAMIC_BATCH_ROWS_CASE(10)
+        DYNAMIC_BATCH_ROWS_CASE(11)
+        DYNAMIC_BATCH_ROWS_CASE(12)
 #endif
         default: break;
     }
-#undef ROWS_CASE
+#undef DYNAMIC_BATCH_ROWS_CASE
 }
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+DYNAMIC_BATCH_TILE_INLINE dynamic_batch_rows_next dynamic_batch_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
 {
-    rows_next f;
+    dynamic_batch_rows_next f;
     const int32_t behind = (left > step) ? left - step : 0;
-    const int32_t wide = (behind > ROWS_COLS / 2) ? step : (behind > 0) ? ROWS_COLS / 2 : 0;
+    const int32_t wide = (behind > DYNAMIC_BATCH_ROWS_COLS / 2) ? step : (behind > 0) ? DYNAMIC_BATCH_ROWS_COLS / 2 : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
     f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
-TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_fetched(dynamic_batch_rows_next *f, int32_t taps)
 {
     f->at += (uintptr_t)taps * f->lead;
 }
 
-/* rows_block for a whole panel, or one of half the width. */
-TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+/* dynamic_batch_rows_block for a whole panel, or one of half the width. */
+DYNAMIC_BATCH_TILE_FUSED static void dynamic_batch_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const dynamic_batch_rows_walk *s, const dynamic_batch_rows_next *f)
 {
     if (half) {
-        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s, f);
+        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_COLS / DYNAMIC_BATCH_TILE_LANES / 2, DYNAMIC_BATCH_ROWS_COLS / 2, acc, bias, x, w, s, f);
         return;
     }
-    for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
-        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+    for (int j = 0; j < DYNAMIC_BATCH_ROWS_COLS; j += DYNAMIC_BATCH_ROWS_BLOCK) {
+        dynamic_batch_rows_block(rows, DYNAMIC_BATCH_ROWS_VECS, DYNAMIC_BATCH_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
     }
 }
 
 /* Reports whether p points to memory of the given alignment. */
-static inline bool aligned(const void *p, size_t align)
+static inline bool dynamic_batch_aligned(const void *p, size_t align)
 {
     return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
@@ -308,8 +300,8 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
 {
     const int32_t n = 5;
     const int32_t k = 4;
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    DYNAMIC_BATCH_TILE_ALIGNED float acc[DYNAMIC_BATCH_ROWS_MAX * DYNAMIC_BATCH_ROWS_COLS];
+    dynamic_batch_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
@@ -319,20 +311,20 @@ static void dynamic_batch_linear_relu(float *restrict y, const float *x, const f
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > DYNAMIC_BATCH_ROWS_MAX) ? (m + DYNAMIC_BATCH_ROWS_MAX - 1) / DYNAMIC_BATCH_ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
-    for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
+    for (int32_t j = 0; j < n; j += DYNAMIC_BATCH_ROWS_COLS) {
+        const int cols = (n - j < DYNAMIC_BATCH_ROWS_COLS) ? (int)(n - j) : DYNAMIC_BATCH_ROWS_COLS;
+        const int half = cols <= DYNAMIC_BATCH_ROWS_COLS / 2;
+        dynamic_batch_rows_next fetch = dynamic_batch_rows_behind(w + j * k, k, DYNAMIC_BATCH_ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = (m - i < length) ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
-            rows_fetched(&fetch, k);
+            dynamic_batch_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            dynamic_batch_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * n + j + c;
-                    y[o] = dynamic_batch_result(acc[r * ROWS_COLS + c]);
+                    y[o] = dynamic_batch_result(acc[r * DYNAMIC_BATCH_ROWS_COLS + c]);
                 }
             }
         }
@@ -345,8 +337,8 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
 {
     const int32_t n = 2;
     const int32_t k = 5;
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    DYNAMIC_BATCH_TILE_ALIGNED float acc[DYNAMIC_BATCH_ROWS_MAX * DYNAMIC_BATCH_ROWS_COLS];
+    dynamic_batch_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
@@ -356,20 +348,20 @@ static void dynamic_batch_linear(float *restrict y, const float *x, const float 
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > DYNAMIC_BATCH_ROWS_MAX) ? (m + DYNAMIC_BATCH_ROWS_MAX - 1) / DYNAMIC_BATCH_ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
-    for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
+    for (int32_t j = 0; j < n; j += DYNAMIC_BATCH_ROWS_COLS) {
+        const int cols = (n - j < DYNAMIC_BATCH_ROWS_COLS) ? (int)(n - j) : DYNAMIC_BATCH_ROWS_COLS;
+        const int half = cols <= DYNAMIC_BATCH_ROWS_COLS / 2;
+        dynamic_batch_rows_next fetch = dynamic_batch_rows_behind(w + j * k, k, DYNAMIC_BATCH_ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = (m - i < length) ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
-            rows_fetched(&fetch, k);
+            dynamic_batch_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            dynamic_batch_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * n + j + c;
-                    y[o] = acc[r * ROWS_COLS + c];
+                    y[o] = acc[r * DYNAMIC_BATCH_ROWS_COLS + c];
                 }
             }
         }
@@ -399,8 +391,10 @@ static void dynamic_batch_copy(float *restrict out, const float *in, int32_t n0)
 dynamic_batch_status dynamic_batch_forward(const float *x, float *out0, float *out1, float *out2,
     int64_t *out3, dynamic_batch_forward_sizes *sizes, void *arena)
 {
-    if (!aligned(x, 4) || !aligned(out0, 4) || !aligned(out1, 4) || !aligned(out2, 4)
-        || !aligned(out3, 8) || !aligned(sizes, 4) || !aligned(arena, DYNAMIC_BATCH_ARENA_ALIGN)) {
+    if (!dynamic_batch_aligned(x, 4) || !dynamic_batch_aligned(out0, 4)
+        || !dynamic_batch_aligned(out1, 4) || !dynamic_batch_aligned(out2, 4)
+        || !dynamic_batch_aligned(out3, 8) || !dynamic_batch_aligned(sizes, 4)
+        || !dynamic_batch_aligned(arena, DYNAMIC_BATCH_ARENA_ALIGN)) {
         return DYNAMIC_BATCH_ERR_ARGUMENT;
     }
     if ((sizes->x_dim0 < 1) || (sizes->x_dim0 > 16)) {

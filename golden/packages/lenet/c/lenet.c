@@ -26,7 +26,7 @@ extern const float lenet_fc1_bias[32];
 extern const float lenet_fc2_weight[160];
 extern const float lenet_fc2_bias[32];
 
-static inline float max_f32(float a, float b)
+static inline float lenet_max_f32(float a, float b)
 {
     return (a > b) ? a : b;
 }
@@ -38,58 +38,50 @@ static inline float max_f32(float a, float b)
 #if defined(__clang__)
 #if defined(__AVX512F__)
 /* Else vectors of 64 bytes would be halved for processors that are said to be slower with them. */
-#define TILE_FUSED __attribute__((min_vector_width(512)))
+#define LENET_TILE_FUSED __attribute__((min_vector_width(512)))
 #else
-#define TILE_FUSED
+#define LENET_TILE_FUSED
 #endif
-#define TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
-#define TILE_UNROLL _Pragma("clang loop unroll(full)")
+#define LENET_TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
+#define LENET_TILE_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define TILE_FUSED __attribute__((optimize("fp-contract=fast")))
-#define TILE_CONTRACT
+#define LENET_TILE_FUSED __attribute__((optimize("fp-contract=fast")))
+#define LENET_TILE_CONTRACT
 #if defined(__OPTIMIZE__)
-#define TILE_UNROLL _Pragma("GCC unroll 16")
+#define LENET_TILE_UNROLL _Pragma("GCC unroll 16")
 #else
-#define TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+#define LENET_TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
 #endif
 #else
-#define TILE_FUSED
-#define TILE_CONTRACT
-#define TILE_UNROLL
+#define LENET_TILE_FUSED
+#define LENET_TILE_CONTRACT
+#define LENET_TILE_UNROLL
 #endif
 #if defined(__GNUC__)
-#define TILE_INLINE TILE_FUSED static inline __attribute__((always_inline))
+#define LENET_TILE_INLINE LENET_TILE_FUSED static inline __attribute__((always_inline))
 #else
-#define TILE_INLINE static inline
+#define LENET_TILE_INLINE static inline
 #endif
 
-#define TILE_COLS 16
 #if defined(__GNUC__) && defined(__AVX512F__)
-#define TILE_LANES 16
-#define TILE_ROWS 6
+#define LENET_TILE_LANES 16
 #elif defined(__GNUC__) && defined(__AVX__)
-#define TILE_LANES 8
-#define TILE_ROWS 6
+#define LENET_TILE_LANES 8
 #elif defined(__GNUC__) && defined(__aarch64__)
-#define TILE_LANES 4
-#define TILE_ROWS 4
+#define LENET_TILE_LANES 4
 #elif defined(__GNUC__) && (defined(__SSE__) || defined(__ARM_NEON))
-#define TILE_LANES 4
-#define TILE_ROWS 2
+#define LENET_TILE_LANES 4
 #else
-#define TILE_LANES 1
-#define TILE_ROWS 1
+#define LENET_TILE_LANES 1
 #endif
-#if TILE_LANES > 1
-typedef float tile_vec __attribute__((vector_size(4 * TILE_LANES), aligned(4), may_alias));
+#if LENET_TILE_LANES > 1
+typedef float lenet_tile_vec __attribute__((vector_size(4 * LENET_TILE_LANES), aligned(4), may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
-#define TILE_ALIGNED __attribute__((aligned(4 * TILE_LANES)))
+#define LENET_TILE_ALIGNED __attribute__((aligned(4 * LENET_TILE_LANES)))
 #else
-typedef float tile_vec;
-#define TILE_ALIGNED
+typedef float lenet_tile_vec;
+#define LENET_TILE_ALIGNED
 #endif
-#define TILE_VECS (TILE_COLS / TILE_LANES)
-#define TILE_CHAINS 4
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
@@ -97,32 +89,32 @@ typedef struct {
     int32_t x[3];
     int32_t w[3];
     int32_t row; /* step in x to the tile's next row */
-} tile_sum;
+} lenet_tile_sum;
 
-/* Sums of products for up to ROWS_MAX rows by ROWS_COLS columns of results, or by half
+/* Sums of products for up to LENET_ROWS_MAX rows by LENET_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
-#define ROWS_COLS 32
-#if TILE_LANES == 16
-#define ROWS_MAX 12
-#define ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
-#define ROWS_WIDE 64
-#elif TILE_LANES == 8 || (TILE_LANES == 4 && defined(__aarch64__))
-#define ROWS_MAX 6
-#define ROWS_BLOCK 16
+#define LENET_ROWS_COLS 32
+#if LENET_TILE_LANES == 16
+#define LENET_ROWS_MAX 12
+#define LENET_ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
+#define LENET_ROWS_WIDE 64
+#elif LENET_TILE_LANES == 8 || (LENET_TILE_LANES == 4 && defined(__aarch64__))
+#define LENET_ROWS_MAX 6
+#define LENET_ROWS_BLOCK 16
 #else
-#define ROWS_MAX 2
-#define ROWS_BLOCK 16
+#define LENET_ROWS_MAX 2
+#define LENET_ROWS_BLOCK 16
 #endif
-#ifndef ROWS_WIDE
-#define ROWS_WIDE ROWS_COLS
+#ifndef LENET_ROWS_WIDE
+#define LENET_ROWS_WIDE LENET_ROWS_COLS
 #endif
-#define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
-#define ROWS_WIDE_VECS (ROWS_WIDE / ROWS_COLS * ROWS_VECS)
-#define ROWS_CHAINS 4
-#if defined(__GNUC__) && ROWS_MAX > 2
-#define ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
+#define LENET_ROWS_VECS (LENET_ROWS_BLOCK / LENET_TILE_LANES)
+#define LENET_ROWS_WIDE_VECS (LENET_ROWS_WIDE / LENET_ROWS_COLS * LENET_ROWS_VECS)
+#define LENET_ROWS_CHAINS 4
+#if defined(__GNUC__) && LENET_ROWS_MAX > 2
+#define LENET_ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
 #else
-#define ROWS_FETCH(p) (void)(p)
+#define LENET_ROWS_FETCH(p) (void)(p)
 #endif
 
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
@@ -136,7 +128,7 @@ typedef struct {
     int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
-} rows_walk;
+} lenet_rows_walk;
 
 /* What the tiles over a panel fetch into the second cache, so that weights come from far
    while there is work: the next panel. An address, and its step with each step of the
@@ -144,22 +136,22 @@ typedef struct {
 typedef struct {
     uintptr_t at;
     uintptr_t lead;
-} rows_next;
+} lenet_rows_next;
 
-/* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
+/* Vectors past LENET_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
-    TILE_CONTRACT
+    LENET_TILE_CONTRACT
     const int32_t depth = s->depth;
     const int32_t next = s->next;
     uintptr_t at = (f != NULL) ? f->at : 0;
-    tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
-    TILE_UNROLL
+    lenet_tile_vec a[LENET_ROWS_MAX][LENET_ROWS_WIDE_VECS];
+    LENET_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        LENET_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const tile_vec *)(bias + j * TILE_LANES);
+            a[i][j] = *(const lenet_tile_vec *)(bias + j * LENET_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
@@ -167,20 +159,20 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
-                tile_vec b[ROWS_WIDE_VECS];
-                TILE_UNROLL
+                lenet_tile_vec b[LENET_ROWS_WIDE_VECS];
+                LENET_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const tile_vec *)(wp + j / ROWS_VECS * beside + j % ROWS_VECS * TILE_LANES);
+                    b[j] = *(const lenet_tile_vec *)(wp + j / LENET_ROWS_VECS * beside + j % LENET_ROWS_VECS * LENET_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
-                    ROWS_FETCH(at);
+                    LENET_ROWS_FETCH(at);
                     at += f->lead;
                 }
-                TILE_UNROLL
+                LENET_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k + i * next];
-                    TILE_UNROLL
+                    LENET_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
                         a[i][j] += v * b[j];
                     }
@@ -188,27 +180,27 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             }
         }
     }
-    TILE_UNROLL
+    LENET_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        LENET_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(tile_vec *)(acc + i * pitch + j * TILE_LANES) = a[i][j];
+            *(lenet_tile_vec *)(acc + i * pitch + j * LENET_TILE_LANES) = a[i][j];
         }
     }
 }
 
-/* The same for one row, in ROWS_CHAINS independent sums. */
-TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+/* The same for one row, in LENET_ROWS_CHAINS independent sums. */
+LENET_TILE_INLINE void lenet_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s)
 {
-    TILE_CONTRACT
+    LENET_TILE_CONTRACT
     const int32_t depth = s->depth;
-    const tile_vec zero = {0};
-    tile_vec a[ROWS_CHAINS][ROWS_VECS];
-    TILE_UNROLL
+    const lenet_tile_vec zero = {0};
+    lenet_tile_vec a[LENET_ROWS_CHAINS][LENET_ROWS_VECS];
+    LENET_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const tile_vec *)(bias + j * TILE_LANES);
-        TILE_UNROLL
-        for (int i = 1; i < ROWS_CHAINS; i++) {
+        a[0][j] = *(const lenet_tile_vec *)(bias + j * LENET_TILE_LANES);
+        LENET_TILE_UNROLL
+        for (int i = 1; i < LENET_ROWS_CHAINS; i++) {
             a[i][j] = zero;
         }
     }
@@ -217,93 +209,93 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             int32_t k = 0;
-            for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
-                TILE_UNROLL
-                for (int i = 0; i < ROWS_CHAINS; i++) {
+            for (; k + LENET_ROWS_CHAINS <= depth; k += LENET_ROWS_CHAINS) {
+                LENET_TILE_UNROLL
+                for (int i = 0; i < LENET_ROWS_CHAINS; i++) {
                     const float v = xp[k + i];
-                    TILE_UNROLL
+                    LENET_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const tile_vec *)(wp + i * width + j * TILE_LANES);
+                        a[i][j] += v * *(const lenet_tile_vec *)(wp + i * width + j * LENET_TILE_LANES);
                     }
                 }
-                wp += ROWS_CHAINS * width;
+                wp += LENET_ROWS_CHAINS * width;
             }
             for (; k < depth; k++) {
                 const float v = xp[k];
-                TILE_UNROLL
+                LENET_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    a[0][j] += v * *(const tile_vec *)(wp + j * TILE_LANES);
+                    a[0][j] += v * *(const lenet_tile_vec *)(wp + j * LENET_TILE_LANES);
                 }
                 wp += width;
             }
         }
     }
-    TILE_UNROLL
+    LENET_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(tile_vec *)(acc + j * TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(lenet_tile_vec *)(acc + j * LENET_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most LENET_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+LENET_TILE_INLINE void lenet_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
-#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s, f); break;
+#define LENET_ROWS_CASE(n) case n: lenet_rows_sum(n, vecs, width, 0, LENET_ROWS_COLS, acc, bias, x, w, s, f); break;
     switch (rows) {
-        case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
-        ROWS_CASE(2)
-#if ROWS_MAX > 2
-        ROWS_CASE(3)
-        ROWS_CASE(4)
-        ROWS_CASE(5)
-        ROWS_CASE(6)
+        case 1: lenet_rows_one(vecs, width, acc, bias, x, w, s); break;
+        LENET_ROWS_CASE(2)
+#if LENET_ROWS_MAX > 2
+        LENET_ROWS_CASE(3)
+        LENET_ROWS_CASE(4)
+        LENET_ROWS_CASE(5)
+        LENET_ROWS_CASE(6)
 #endif
-#if ROWS_MAX > 6
-        ROWS_CASE(7)
-        ROWS_CASE(8)
-        ROWS_CASE(9)
-        ROWS_CASE(10)
-        ROWS_CASE(11)
-        ROWS_CASE(12)
+#if LENET_ROWS_MAX > 6
+        LENET_ROWS_CASE(7)
+        LENET_ROWS_CASE(8)
+        LENET_ROWS_CASE(9)
+        LENET_ROWS_CASE(10)
+        LENET_ROWS_CASE(11)
+        LENET_ROWS_CASE(12)
 #endif
         default: break;
     }
-#undef ROWS_CASE
+#undef LENET_ROWS_CASE
 }
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+LENET_TILE_INLINE lenet_rows_next lenet_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
 {
-    rows_next f;
+    lenet_rows_next f;
     const int32_t behind = (left > step) ? left - step : 0;
-    const int32_t wide = (behind > ROWS_COLS / 2) ? step : (behind > 0) ? ROWS_COLS / 2 : 0;
+    const int32_t wide = (behind > LENET_ROWS_COLS / 2) ? step : (behind > 0) ? LENET_ROWS_COLS / 2 : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
     f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
-TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+LENET_TILE_INLINE void lenet_rows_fetched(lenet_rows_next *f, int32_t taps)
 {
     f->at += (uintptr_t)taps * f->lead;
 }
 
-/* rows_block for a whole panel, or one of half the width. */
-TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+/* lenet_rows_block for a whole panel, or one of half the width. */
+LENET_TILE_FUSED static void lenet_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const lenet_rows_walk *s, const lenet_rows_next *f)
 {
     if (half) {
-        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s, f);
+        lenet_rows_block(rows, LENET_ROWS_COLS / LENET_TILE_LANES / 2, LENET_ROWS_COLS / 2, acc, bias, x, w, s, f);
         return;
     }
-    for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
-        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+    for (int j = 0; j < LENET_ROWS_COLS; j += LENET_ROWS_BLOCK) {
+        lenet_rows_block(rows, LENET_ROWS_VECS, LENET_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
     }
 }
 
 /* Reports whether p points to memory of the given alignment. */
-static inline bool aligned(const void *p, size_t align)
+static inline bool lenet_aligned(const void *p, size_t align)
 {
     return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
@@ -329,7 +321,7 @@ static void lenet_convolution_relu_max_pool2d(float *restrict out, const float *
                                 sum += t2 * in1[25 * k + 5 * i5 + i6];
                             }
                         }
-                        const float v = max_f32(0.0f, sum + t);
+                        const float v = lenet_max_f32(0.0f, sum + t);
                         top = ((v > top) | (v != v)) ? v : top;
                     }
                 }
@@ -362,8 +354,8 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
     const int32_t run_length = 9;
     const int32_t in_stride_row = 18;
     const int32_t in_stride_col = 3;
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    LENET_TILE_ALIGNED float acc[LENET_ROWS_MAX * LENET_ROWS_COLS];
+    lenet_rows_walk walk;
     walk.rows = kernel_h;
     walk.row = dilation_h * in_stride_row;
     walk.cols = tap_runs;
@@ -372,26 +364,26 @@ static void lenet_convolution_relu(float *restrict y, const float *x, const floa
     walk.next = stride_w * in_stride_col;
     const float *in = x;
 
-    for (int32_t j = 0; j < out_channels; j += ROWS_COLS) {
-        const int cols = (out_channels - j < ROWS_COLS) ? (int)(out_channels - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
+    for (int32_t j = 0; j < out_channels; j += LENET_ROWS_COLS) {
+        const int cols = (out_channels - j < LENET_ROWS_COLS) ? (int)(out_channels - j) : LENET_ROWS_COLS;
+        const int half = cols <= LENET_ROWS_COLS / 2;
         /* A row of results in tiles of equal length. */
-        const int32_t tiles = (out_w + ROWS_MAX - 1) / ROWS_MAX;
+        const int32_t tiles = (out_w + LENET_ROWS_MAX - 1) / LENET_ROWS_MAX;
         const int32_t length = (out_w + tiles - 1) / tiles;
         const float *panel = w + j * kernel_h * kernel_w * in_channels;
-        walk.panel = kernel_w * in_channels * (half ? ROWS_COLS / 2 : ROWS_COLS);
-        walk.tap = run_length * (half ? ROWS_COLS / 2 : ROWS_COLS);
-        rows_next fetch = rows_behind(panel, kernel_h * kernel_w * in_channels, ROWS_COLS, out_channels - j, out_h * tiles);
+        walk.panel = kernel_w * in_channels * (half ? LENET_ROWS_COLS / 2 : LENET_ROWS_COLS);
+        walk.tap = run_length * (half ? LENET_ROWS_COLS / 2 : LENET_ROWS_COLS);
+        lenet_rows_next fetch = lenet_rows_behind(panel, kernel_h * kernel_w * in_channels, LENET_ROWS_COLS, out_channels - j, out_h * tiles);
         for (int32_t p = 0; p < out_h; p++) {
             for (int32_t q = 0; q < out_w; q += length) {
                 const int32_t rows = (out_w - q < length) ? out_w - q : length;
-                rows_tile(rows, half, acc, bias + j, in + p * stride_h * in_stride_row + q * stride_w * in_stride_col, panel, &walk, &fetch);
-                rows_fetched(&fetch, kernel_h * kernel_w * in_channels);
+                lenet_rows_tile(rows, half, acc, bias + j, in + p * stride_h * in_stride_row + q * stride_w * in_stride_col, panel, &walk, &fetch);
+                lenet_rows_fetched(&fetch, kernel_h * kernel_w * in_channels);
                 for (int r = 0; r < rows; r++) {
                     const int32_t at = (p * out_w + q + r) * out_channels + j;
                     for (int c = 0; c < cols; c++) {
                         const int32_t o = at + c;
-                        y[o] = lenet_result(acc[r * ROWS_COLS + c]);
+                        y[o] = lenet_result(acc[r * LENET_ROWS_COLS + c]);
                     }
                 }
             }
@@ -424,8 +416,8 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
     const int32_t m = 1;
     const int32_t n = 10;
     const int32_t k = 16;
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    LENET_TILE_ALIGNED float acc[LENET_ROWS_MAX * LENET_ROWS_COLS];
+    lenet_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
@@ -435,20 +427,20 @@ static void lenet_linear_relu(float *restrict y, const float *x, const float *w,
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > LENET_ROWS_MAX) ? (m + LENET_ROWS_MAX - 1) / LENET_ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
-    for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
+    for (int32_t j = 0; j < n; j += LENET_ROWS_COLS) {
+        const int cols = (n - j < LENET_ROWS_COLS) ? (int)(n - j) : LENET_ROWS_COLS;
+        const int half = cols <= LENET_ROWS_COLS / 2;
+        lenet_rows_next fetch = lenet_rows_behind(w + j * k, k, LENET_ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = (m - i < length) ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
-            rows_fetched(&fetch, k);
+            lenet_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            lenet_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * n + j + c;
-                    y[o] = lenet_result(acc[r * ROWS_COLS + c]);
+                    y[o] = lenet_result(acc[r * LENET_ROWS_COLS + c]);
                 }
             }
         }
@@ -461,8 +453,8 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
     const int32_t m = 1;
     const int32_t n = 5;
     const int32_t k = 10;
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    LENET_TILE_ALIGNED float acc[LENET_ROWS_MAX * LENET_ROWS_COLS];
+    lenet_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
@@ -472,20 +464,20 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
     walk.depth = k;
     walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = (m > ROWS_MAX) ? (m + ROWS_MAX - 1) / ROWS_MAX : 1;
+    const int32_t tiles = (m > LENET_ROWS_MAX) ? (m + LENET_ROWS_MAX - 1) / LENET_ROWS_MAX : 1;
     const int32_t length = (m + tiles - 1) / tiles;
-    for (int32_t j = 0; j < n; j += ROWS_COLS) {
-        const int cols = (n - j < ROWS_COLS) ? (int)(n - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * k, k, ROWS_COLS, n - j, tiles);
+    for (int32_t j = 0; j < n; j += LENET_ROWS_COLS) {
+        const int cols = (n - j < LENET_ROWS_COLS) ? (int)(n - j) : LENET_ROWS_COLS;
+        const int half = cols <= LENET_ROWS_COLS / 2;
+        lenet_rows_next fetch = lenet_rows_behind(w + j * k, k, LENET_ROWS_COLS, n - j, tiles);
         for (int32_t i = 0; i < m; i += length) {
             const int32_t rows = (m - i < length) ? m - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
-            rows_fetched(&fetch, k);
+            lenet_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            lenet_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
                     const int32_t o = (i + r) * n + j + c;
-                    y[o] = acc[r * ROWS_COLS + c];
+                    y[o] = acc[r * LENET_ROWS_COLS + c];
                 }
             }
         }
@@ -494,7 +486,8 @@ static void lenet_linear(float *restrict y, const float *x, const float *w, cons
 
 lenet_status lenet_forward(const float *x, float *out, void *arena)
 {
-    if (!aligned(x, 4) || !aligned(out, 4) || !aligned(arena, LENET_ARENA_ALIGN)) {
+    if (!lenet_aligned(x, 4) || !lenet_aligned(out, 4)
+        || !lenet_aligned(arena, LENET_ARENA_ALIGN)) {
         return LENET_ERR_ARGUMENT;
     }
     char *const mem = (char *)arena;
