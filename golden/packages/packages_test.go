@@ -133,6 +133,13 @@ var readable = []string{"../cases/lstm/model.pt2", "../cases/static_cache_llama/
 // oneStep is a loop that is none.
 var oneStep = regexp.MustCompile(`for \((?:\w+ )?(\w+) = 0; (\w+) < 1;`)
 
+// machines are clang's flags for the machines that C for a target is read for.
+var machines = map[string][][]string{
+	"generic": {nil, {"-mavx2", "-mfma"}, {"-mavx512f"}, {"-target", "aarch64-none-elf"},
+		{"-target", "thumbv7em-none-eabihf"}},
+	"cortex-m4": {{"-target", "thumbv7em-none-eabihf"}, {"-target", "thumbv7em-none-eabi"}},
+}
+
 // The C defines no macro that it does not use, whatever it is compiled for, and has no loop
 // of one step.
 func TestReadableC(t *testing.T) {
@@ -150,7 +157,7 @@ func TestReadableC(t *testing.T) {
 			t.Logf("%s is not here", file)
 			continue
 		}
-		for _, target := range []string{"generic", "cortex-m4"} {
+		for target, machines := range machines {
 			p, closer, err := compile.Read(file)
 			if err != nil {
 				t.Fatal(err)
@@ -167,8 +174,7 @@ func TestReadableC(t *testing.T) {
 			if loop := oneStep.Find(pkg.File(name + ".c")); loop != nil {
 				t.Errorf("%s for %s has a loop %s", name, target, loop)
 			}
-			for _, flags := range [][]string{nil, {"-mavx2", "-mfma"}, {"-mavx512f"},
-				{"-target", "aarch64-none-elf"}, {"-target", "thumbv7em-none-eabihf"}} {
+			for _, flags := range machines {
 				_, err := clang.With(flags...).With("-fsyntax-only", "-Wno-unused-command-line-argument").
 					Compile(t.Context(), t.TempDir(), filepath.Join(dir, name+".c"))
 				if err != nil {
