@@ -167,20 +167,6 @@ func (l *liveness) pop() int32 {
 	return n
 }
 
-// Lifetimes returns, for each buffer, the steps at which it holds its memory,
-// as maximal spans in order. It is nil for views and External buffers.
-func Lifetimes(p *Problem) ([][]Span, error) {
-	a, err := analyse(p)
-	if err != nil {
-		return nil, err
-	}
-	all := make([][]Span, len(p.Buffers))
-	for _, n := range a.nodes {
-		all[n.id] = n.live
-	}
-	return all, nil
-}
-
 // Dead returns, for each step, the buffers whose bytes are worthless when the
 // step begins although they were wanted at a step that may have run directly
 // before. A test that overwrites them there with garbage must see no

@@ -74,7 +74,7 @@ func TestLifetimes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.buffer.Name, tt.buffer.Size = "b", 4
-			live, err := Lifetimes(&Problem{Buffers: []Buffer{tt.buffer}, Regions: tt.regions})
+			live, err := lifetimes(&Problem{Buffers: []Buffer{tt.buffer}, Regions: tt.regions})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestViewsExtendTheirRoot(t *testing.T) {
 		{Name: "quarter", Size: 4, Alias: &Alias{1, 4}, Writes: []int{2}, Reads: []int{6}},
 		{Name: "all", Size: 16, Alias: &Alias{0, 0}, Writes: []int{8}, Reads: []int{9}},
 	}}
-	live, err := Lifetimes(p)
+	live, err := lifetimes(p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -248,7 +248,7 @@ func TestDeterministic(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				texts[k] = r.String()
+				texts[k] = reportText(r)
 			}
 			if texts[0] != texts[1] {
 				t.Fatalf("seed %d: %s gives two plans:\n%s\n%s", seed, pn.name, texts[0], texts[1])

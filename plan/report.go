@@ -1,12 +1,8 @@
 package plan
 
-import (
-	"fmt"
-	"strings"
-	"text/tabwriter"
-)
+import "fmt"
 
-// Report describes a plan to people (String) and, as JSON, to programs.
+// Report describes a plan.
 type Report struct {
 	Size       int64          `json:"size"`        // bytes in all memories
 	LowerBound int64          `json:"lower_bound"` // see LowerBound; sum over all memories
@@ -75,69 +71,4 @@ func NewReport(p *Problem, pl *Plan) (*Report, error) {
 		}
 	}
 	return r, nil
-}
-
-// String returns the report as a table.
-func (r *Report) String() string {
-	var s strings.Builder
-	w := tabwriter.NewWriter(&s, 0, 0, 2, ' ', tabwriter.AlignRight)
-	memory := len(r.Memories) > 1
-	row := func(b []string) {
-		if !memory {
-			b = b[1:]
-		}
-		fmt.Fprintln(w, strings.Join(b, "\t"))
-	}
-	row([]string{"memory", "offset", "size", "steps", "  buffer"})
-	for _, b := range r.Buffers {
-		offset := "-"
-		if b.Offset != NoOffset {
-			offset = fmt.Sprint(b.Offset)
-		}
-		row([]string{fmt.Sprint(b.Memory), offset, fmt.Sprint(b.Size), spanText(b.Live), "  " +
-			r.describe(b)})
-	}
-	w.Flush()
-	for m, mem := range r.Memories {
-		if memory {
-			fmt.Fprintf(&s, "memory %d: ", m)
-		}
-		fmt.Fprintf(&s, "%d bytes, aligned to %d; lower bound %d", mem.Size, mem.Align,
-			mem.LowerBound)
-		if mem.PeakStep >= 0 {
-			fmt.Fprintf(&s, " (step %d)", mem.PeakStep)
-		}
-		fmt.Fprintf(&s, ", ratio %.3f\n", mem.Ratio)
-	}
-	return s.String()
-}
-
-// describe is the last column: the name and how the buffer came to its place.
-func (r *Report) describe(b BufferReport) string {
-	text := b.Name
-	if b.Root != b.ID {
-		text += fmt.Sprintf(" = %s + %d", r.Buffers[b.Root].Name, b.Shift)
-	}
-	if len(b.Over) > 0 {
-		text += " over " + strings.Join(b.Over, ", ")
-	}
-	if b.External {
-		text += " (external)"
-	}
-	return text
-}
-
-func spanText(spans []Span) string {
-	if len(spans) == 0 {
-		return "-"
-	}
-	var parts []string
-	for _, s := range spans {
-		if s.First == s.Last {
-			parts = append(parts, fmt.Sprint(s.First))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d..%d", s.First, s.Last))
-		}
-	}
-	return strings.Join(parts, ",")
 }

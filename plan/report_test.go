@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 memory 0: 24 bytes, aligned to 8; lower bound 24 (step 1), ratio 1.000
 memory 1: 4 bytes, aligned to 4; lower bound 4 (step 8), ratio 1.000
 `
-	if got := r.String(); got != want {
+	if got := reportText(r); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	text, err := json.Marshal(r)
