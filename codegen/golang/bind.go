@@ -92,7 +92,8 @@ func (p *methodPrinter) lengthsApart(part []slice) jen.Code {
 	maps.Copy(outer, p.reads)
 	p.reads, p.zero = outer, zero
 	p.count++
-	name := p.g.sectionName(part[0].port.Buf, fmt.Sprintf("%s%d", unexported(p.name), p.count))
+	base := fmt.Sprintf("%s%d", unexported(p.name), p.count)
+	name := p.g.sectionName(base, base)
 	p.sections = append(p.sections,
 		jen.Commentf("%s checks slices for %s, which is too long for one function.", name,
 			p.name).Line().

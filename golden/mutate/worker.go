@@ -494,8 +494,11 @@ func agree(ways []way.Way, results [][]*way.Result, k int, moved func() []*way.R
 		limited := false
 		for n := range r.Calls {
 			a, b := first.Calls[n], r.Calls[n]
+			// The runtime repeats a loop that never ends; compiled code leaves one without
+			// effect out.
 			if errors.Is(b.Err, rt.ErrNotSupported) || errors.Is(b.Err, eval.ErrStopped) ||
-				memoryError(b.Err) || limited && b.Err != nil {
+				errors.Is(b.Err, rt.ErrInstructionLimit) || memoryError(b.Err) ||
+				limited && b.Err != nil {
 				limited = true // one way's own limit, and no state for the next call
 				continue
 			}
