@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/golang"
 	"github.com/etgen/etgen/codegen/registry"
 	"github.com/etgen/etgen/ir/pte"
@@ -85,7 +86,7 @@ write are never written over.
 
 // openProgram opens an ExecuTorch program, or the one of a bundle.
 func openProgram(path string) (*pte.Program, func() error, error) {
-	if filepath.Ext(path) == ".bpte" {
+	if compile.FormatOf(path) == compile.BundleFile {
 		b, closer, err := pte.OpenBundle(path)
 		if err != nil {
 			return nil, nil, err
