@@ -239,9 +239,6 @@ func maxPoolBackward() Op {
 			return []ir.Type{out}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			t, g := c.Outs[0], c.Tensor("grad_output")
 			lead := t.Rank() - 2
 			plane := sym.Mul(t.Sizes[lead:]...)

@@ -126,9 +126,6 @@ func col2im() Op {
 				[]sym.Expr{channels}, image)...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			cl, _, _, err := setup(c)
 			if err != nil {
 				return nil, err

@@ -218,9 +218,6 @@ func convEntry(schema string, more ...any) Op {
 			return one(cv.outType(c))
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			cv, err := convOf(c)
 			if err != nil {
 				return nil, err

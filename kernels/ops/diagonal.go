@@ -18,9 +18,6 @@ func spread(schema string, typ func(*Call) (ir.Type, error),
 		Samples: samples,
 		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			d := c.Outs[0].DType
 			vars, at := indexVars(c.Outs[0].Sizes)
 			in, guard, err := from(c, at)

@@ -73,9 +73,6 @@ func catType(c *Call) (ir.Type, int, error) {
 // catLoops writes each operand into its slice of the result: a run of memory for
 // every index into the dimensions before the joined one.
 func catLoops(c *Call) (*loop.Func, error) {
-	if err := c.real(); err != nil {
-		return nil, err
-	}
 	out, dim, err := catType(c)
 	if err != nil {
 		return nil, err

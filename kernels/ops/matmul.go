@@ -61,9 +61,6 @@ func (p product) infer(c *Call) ([]ir.Type, error) {
 }
 
 func (p product) compute(c *Call) ([]expr.Tensor, error) {
-	if err := c.real(); err != nil {
-		return nil, err
-	}
 	_, n, err := p.setup(c)
 	if err != nil {
 		return nil, err

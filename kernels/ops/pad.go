@@ -118,9 +118,6 @@ func padOps() []Op {
 				return []ir.Type{paddedType(c.Tensor("self"), pad)}, nil
 			},
 			Compute: func(c *Call) ([]expr.Tensor, error) {
-				if err := c.real(); err != nil {
-					return nil, err
-				}
 				pad, err := c.padArg("pad")
 				if err != nil {
 					return nil, err
@@ -162,9 +159,6 @@ func padOps() []Op {
 			},
 			Decompose: decomposePad,
 			Compute: func(c *Call) ([]expr.Tensor, error) {
-				if err := c.real(); err != nil {
-					return nil, err
-				}
 				pad, err := c.padArg("pad")
 				if err != nil {
 					return nil, err

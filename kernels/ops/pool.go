@@ -170,9 +170,6 @@ func maxPoolEntry(schema string, n int, indices bool) Op {
 			return ts, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			p, err := poolOf(c, n)
 			if err != nil {
 				return nil, err
@@ -197,9 +194,6 @@ func avgPoolEntry(schema string, n int) Op {
 			return []ir.Type{p.outType(p.x.DType)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			p, err := poolOf(c, n)
 			if err != nil {
 				return nil, err

@@ -143,9 +143,6 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 			return ts, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			a, err := adaptiveOf(c, n)
 			if err != nil {
 				return nil, err

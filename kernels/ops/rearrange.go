@@ -290,9 +290,6 @@ func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			t := c.Tensor("self")
 			k, err := c.SymInt("diagonal")
 			if err != nil {

@@ -76,9 +76,6 @@ func indexPutEntry(schema string, more ...any) Op {
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			a, err := advancedOf(c)
 			if err != nil {
 				return nil, err
@@ -183,9 +180,6 @@ func scatterEntry(schema string, how func(c *Call) (merge, error),
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			t, idx := c.Tensor("self"), c.Tensor("index")
 			d, err := c.gatherDim()
 			if err != nil {

@@ -154,9 +154,6 @@ func scatterReduce() Op {
 			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			d, err := c.gatherDim()
 			if err != nil {
 				return nil, err
@@ -231,9 +228,6 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			d, sizes, err := setup(c)
 			if err != nil {
 				return nil, err
@@ -324,9 +318,6 @@ func putOp() Op {
 			return one(likeType(self, self.DType), err)
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			f := c.update("put")
 			self, idx, src := c.Tensor("self"), c.Tensor("index"), c.Tensor("source")
 			k := sym.NewVar("k", idx.Numel())
@@ -372,9 +363,6 @@ func maskedScatter() Op {
 			return one(t, c.indexes(mask, src.Numel()))
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			f := &loop.Func{Name: "masked_scatter", Bufs: c.buffers()}
 			out, src := c.Outs[0], c.Tensor("source")
 			vars, at := indexVars(out.Sizes)

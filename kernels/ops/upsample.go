@@ -280,9 +280,6 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 			return []ir.Type{u}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			if err := c.real(); err != nil {
-				return nil, err
-			}
 			axes, err := upsampleAxes(c, input, n)
 			if err != nil {
 				return nil, err
