@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -115,7 +114,7 @@ func (c *cache) put(key string, made compiled) {
 	if os.MkdirAll(filepath.Dir(path), 0o777) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	f, err := os.CreateTemp(filepath.Dir(path), key+"-*")
 	if err != nil {
 		return
 	}
@@ -157,10 +156,14 @@ func unpack(data []byte) (compiled, bool) {
 	return compiled{stack: rest[:n], object: rest[n:]}, true
 }
 
-// trim removes files until the cache is not larger than most, if nobody did within
+// kept matches the names of the cache's files, and of those that are being written. The
+// environment may name a folder that holds others too.
+var kept = regexp.MustCompile(`^[0-9a-f]{64}(-[0-9]+)?$`)
+
+// trim removes files of the cache until the cache is not larger than most, if nobody did within
 // [cacheAge]. Files that another process removes at the same time are no error.
 func (c *cache) trim(most int64, now time.Time) {
-	mark := filepath.Join(c.dir, "trimmed")
+	mark := filepath.Join(c.dir, "etgen-trimmed")
 	if info, err := os.Stat(mark); err == nil && now.Sub(info.ModTime()) < cacheAge {
 		return
 	}
@@ -174,16 +177,15 @@ func (c *cache) trim(most int64, now time.Time) {
 	}
 	var entries []entry
 	sum := int64(0)
-	filepath.WalkDir(c.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == mark {
-			return nil
+	files, _ := filepath.Glob(filepath.Join(c.dir, "[0-9a-f][0-9a-f]", "*"))
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if err != nil || info.IsDir() || !kept.MatchString(filepath.Base(path)) {
+			continue
 		}
-		if info, err := d.Info(); err == nil {
-			entries = append(entries, entry{path, info.Size(), info.ModTime()})
-			sum += info.Size()
-		}
-		return nil
-	})
+		entries = append(entries, entry{path, info.Size(), info.ModTime()})
+		sum += info.Size()
+	}
 	slices.SortFunc(entries, func(a, b entry) int { return a.used.Compare(b.used) })
 	for _, e := range entries {
 		if sum <= most {

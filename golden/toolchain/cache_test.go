@@ -148,6 +148,31 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
+// A folder that the environment names may hold a user's files: they are not the cache's.
+func TestCacheLeavesOtherFiles(t *testing.T) {
+	c, _, _ := withCache(t)
+	c.put(strings.Repeat("a", 64), compiled{object: make([]byte, 1000)})
+	others := []string{"thesis.txt", "aa/notes", "photos/aa/" + strings.Repeat("a", 64)}
+	for _, name := range others {
+		path := filepath.Join(c.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("a user's"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.trim(0, time.Now().Add(2*cacheAge))
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(c.dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, ok := c.get(strings.Repeat("a", 64)); ok {
+		t.Error("the cache's own file is still there")
+	}
+}
+
 // Processes, and goroutines here, use it at once.
 func TestCacheAtOnce(t *testing.T) {
 	c, _, _ := withCache(t)
