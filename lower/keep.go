@@ -35,6 +35,7 @@ var coreNames = sync.OnceValue(func() map[string]bool {
 // has no decomposition and is no view. unfold is in no list, but run_decompositions
 // leaves it.
 func IsCore(op *ops.Op) bool {
-	return coreNames()[op.Name()] || op.Name() == "aten.unfold.default" || !strings.HasPrefix(op.Name(), "aten.") ||
+	return coreNames()[op.Name()] || op.Name() == "aten.unfold.default" ||
+		!strings.HasPrefix(op.Name(), "aten.") ||
 		op.Decompose == nil && op.View == nil
 }

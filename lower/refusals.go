@@ -10,9 +10,9 @@ import (
 const assertOp = "aten._assert_scalar.default"
 
 // Refusals says assertions, of which the stock runtime has no kernel, in operators
-// that it has kernels for: one that fills a tensor of the fixed size 1, asked for the size 1 where the
-// condition holds and 0 where not. A kernel refuses to resize a tensor of fixed
-// size, and the call of the method ends with that error.
+// that it has kernels for: one that fills a tensor of the fixed size 1. It is asked for the
+// size 1 where the condition holds and 0 where not. A kernel refuses to resize a tensor of
+// fixed size, and the call of the method ends with that error.
 var Refusals = Pass{
 	Name: "refusals",
 	Doc:  "say assertions by a tensor that cannot be resized",

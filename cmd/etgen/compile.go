@@ -34,7 +34,9 @@ func (f *compileFlags) add(cmd *cobra.Command, a *app) {
 	flags := cmd.Flags()
 	f.cmd = cmd
 	flags.StringVar(&f.target, "target", "generic",
-		"the machine: generic or native (whoever compiles the package decides), scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: cortex-m4, …; etgen targets lists them")
+		"the machine: generic or native (whoever compiles the package decides), "+
+			"scalar (no vectors), neon, x86-64-v3, x86-64-v4, or a microcontroller: "+
+			"cortex-m4, …; etgen targets lists them")
 	flags.StringVar(&f.optimize, "optimize", "",
 		"size or speed (default: size for microcontrollers, else speed)")
 	flags.StringVar(&f.plan, "plan", "best",
@@ -228,7 +230,8 @@ equal are there once.
 			}
 			if name != "" && compile.NameOf(name) != name {
 				return usageError(
-					"--name=%s is no name for a package: take lower-case letters and digits, a letter first, and single underscores between them", name)
+					"--name=%s is no name for a package: take lower-case letters and digits, "+
+						"a letter first, and single underscores between them", name)
 			}
 			opt.Name = name
 			if l.InFolder {

@@ -27,7 +27,8 @@ func checkFolder(dir string) error {
 		return usageError("-o is missing: the folder to write to")
 	case "-":
 		return usageError(
-			"-o -: several files cannot be written to standard output: name a folder, ./- if it is called so")
+			"-o -: several files cannot be written to standard output: name a folder, " +
+				"./- if it is called so")
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/etgen/etgen/golden/toolchain"
 )
 
 var updateReserved = flag.Bool("update-reserved", false,
@@ -25,8 +27,8 @@ var reservedHeaders = []string{
 // Every name that the installed headers give to a macro, function, type or
 // enumerator is a word that no name of ours is.
 func TestReserved(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("no gcc")
+	if _, err := toolchain.Find("gcc"); err != nil {
+		t.Skip(err)
 	}
 	words := reserved()
 	missing := map[string]bool{}

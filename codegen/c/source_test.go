@@ -20,7 +20,7 @@ import (
 // functions of kernels/math and all, whatever the machine's own tuning prefers.
 func TestWideVectors(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("gcc is not one for amd64")
+		t.Skip("this machine's gcc is not one for amd64, which has AVX-512")
 	}
 	text := `program "wide.pt2"
 

@@ -27,6 +27,7 @@ import (
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/codegen/inspect"
 	"github.com/etgen/etgen/codegen/registry"
+	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
@@ -345,9 +346,9 @@ func alikeSVG(want, got []byte) error {
 
 // compileC has the C compiler look at a package, as C99 and as C++.
 func compileC(t *testing.T, p *codegen.Package) error {
-	gcc, err := exec.LookPath("gcc")
+	gcc, err := toolchain.Find("gcc")
 	if err != nil {
-		t.Skip("no gcc")
+		t.Skip(err)
 	}
 	dir := t.TempDir()
 	if err := p.Write(t.Context(), dir); err != nil {

@@ -189,7 +189,8 @@ func (f *flow) read(s *state, v int32, say reporter) {
 	case h&lost != 0:
 		say(v, "it is read, but instruction %d has written over it", f.culprit[v])
 	case h&(unset|initial) != 0 && f.wanders[v] && slices.Contains(s.places(v), v):
-		say(v, "it is read before instruction %d moves another tensor to it, which is still there in the next call",
+		say(v, "it is read before instruction %d moves another tensor to it, which is still "+
+			"there in the next call",
 			f.moved[v])
 	case h&unset != 0 && !f.compiler:
 		say(v, "it is read before anything is written to it")

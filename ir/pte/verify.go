@@ -28,9 +28,10 @@ type Schemas interface {
 //   - memory, along every path through the instructions: a tensor that is read was
 //     written before, is an input or has initial data, and nothing has been written
 //     over it since; what is written overlaps neither what else is nor, in part, an
-//     argument; no constant is written. A value that a move changed is moved again
-//     before it is read in the next call, whose first moves are not made yet. A tensor in exactly the place of another may be a view
-//     of it: where nothing writes it itself it holds what was last written there.
+//     argument; no constant is written. A move lasts into the next call: a tensor that
+//     one call moves must be moved again before the next call reads it. A tensor in
+//     exactly the place of another may be a view of it: where nothing writes it
+//     itself it holds what was last written there.
 //
 // It takes a bounded time, and memory of a small multiple of the program's tables
 // and 64 MB. All problems are reported, in a *VerifyError; memory is looked at in methods

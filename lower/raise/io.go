@@ -316,7 +316,8 @@ func (r *raiser) numbersStay() {
 		delete(r.st.scalars, i)
 		if first := r.scalar(i); written && !now.equal(first) {
 			r.errs = append(r.errs, fmt.Errorf(
-				"value %d, a number, is read before it is set, and the next call would find another in it than %s", i, pte.ValueString(r.Values[i])))
+				"value %d, a number, is read before it is set, and the next call would find "+
+					"another in it than %s", i, pte.ValueString(r.Values[i])))
 		}
 		if written {
 			r.st.scalars[i] = now
