@@ -20,10 +20,24 @@ func NonNegative(e Expr) bool {
 }
 
 // LessEq reports whether a ≤ b is provable.
-func LessEq(a, b Expr) bool { return NonNegative(addScaled(b, a, -1)) }
+func LessEq(a, b Expr) bool {
+	if m, ok := a.Const(); ok {
+		if n, ok := b.Const(); ok {
+			return m <= n // the difference may overflow
+		}
+	}
+	return NonNegative(addScaled(b, a, -1))
+}
 
 // Less reports whether a < b is provable.
-func Less(a, b Expr) bool { return LessEq(addScaled(a, Int(1), 1), b) }
+func Less(a, b Expr) bool {
+	if m, ok := a.Const(); ok {
+		if n, ok := b.Const(); ok {
+			return m < n
+		}
+	}
+	return LessEq(addScaled(a, Int(1), 1), b)
+}
 
 const (
 	proofSteps = 48 // eliminations in one proof

@@ -42,12 +42,28 @@ func (c *Call) restates(name string, want sym.Expr) error {
 	if err != nil {
 		return err
 	}
-	if over := sym.Sub(n, want); !over.IsZero() {
-		if sym.Less(over, sym.Int(0)) || sym.Less(sym.Int(0), over) {
-			return c.Errorf("argument %s is %s, by the operands it is %s", name, n, want)
-		}
-		c.need(sym.Add(over, sym.Int(1)))
-		c.need(sym.Sub(sym.Int(1), over))
+	if !c.needEqual(n, want) {
+		return c.Errorf("argument %s is %s, by the operands it is %s", name, n, want)
+	}
+	return nil
+}
+
+// needEqual says, while Infer runs, that the call needs a and b to be equal. It reports
+// false if they never are.
+func (c *Call) needEqual(a, b sym.Expr) bool {
+	over := sym.Sub(a, b)
+	if over.IsZero() {
+		return true
+	}
+	c.need(sym.Add(over, sym.Int(1)))
+	c.need(sym.Sub(sym.Int(1), over))
+	return !sym.Less(over, sym.Int(0)) && !sym.Less(sym.Int(0), over)
+}
+
+// oneElement says, while Infer runs, that the call needs a tensor to have one element.
+func (c *Call) oneElement(name string) error {
+	if n := c.Tensor(name).Numel(); !c.needEqual(n, sym.Int(1)) {
+		return c.Errorf("the tensor has %s elements, not one", n)
 	}
 	return nil
 }

@@ -292,8 +292,8 @@ func item(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			if n, ok := c.Tensor("self").Numel().Const(); ok && n != 1 {
-				return nil, c.Errorf("the tensor has %d elements, not one", n)
+			if err := c.oneElement("self"); err != nil {
+				return nil, err
 			}
 			return scalarType(kind(c))(c)
 		},
