@@ -25,122 +25,120 @@ extern const float cond_lin_bias[32];
 #if defined(__clang__)
 #if defined(__AVX512F__)
 /* Else vectors of 64 bytes would be halved for processors that are said to be slower with them. */
-#define TILE_FUSED __attribute__((min_vector_width(512)))
+#define COND_TILE_FUSED __attribute__((min_vector_width(512)))
 #else
-#define TILE_FUSED
+#define COND_TILE_FUSED
 #endif
-#define TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
-#define TILE_UNROLL _Pragma("clang loop unroll(full)")
+#define COND_TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
+#define COND_TILE_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define TILE_FUSED __attribute__((optimize("fp-contract=fast")))
-#define TILE_CONTRACT
+#define COND_TILE_FUSED __attribute__((optimize("fp-contract=fast")))
+#define COND_TILE_CONTRACT
 #if defined(__OPTIMIZE__)
-#define TILE_UNROLL _Pragma("GCC unroll 16")
+#define COND_TILE_UNROLL _Pragma("GCC unroll 16")
 #else
-#define TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+#define COND_TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
 #endif
 #else
-#define TILE_FUSED
-#define TILE_CONTRACT
-#define TILE_UNROLL
+#define COND_TILE_FUSED
+#define COND_TILE_CONTRACT
+#define COND_TILE_UNROLL
 #endif
 #if defined(__GNUC__)
-#define TILE_INLINE TILE_FUSED static inline __attribute__((always_inline))
+#define COND_TILE_INLINE COND_TILE_FUSED static inline __attribute__((always_inline))
 #else
-#define TILE_INLINE static inline
+#define COND_TILE_INLINE static inline
 #endif
 
-#define TILE_COLS 16
 #if defined(__GNUC__) && defined(__AVX512F__)
-#define TILE_LANES 16
-#define TILE_ROWS 6
+#define COND_TILE_LANES 16
 #elif defined(__GNUC__) && defined(__AVX__)
-#define TILE_LANES 8
-#define TILE_ROWS 6
+#define COND_TILE_LANES 8
 #elif defined(__GNUC__) && defined(__aarch64__)
-#define TILE_LANES 4
-#define TILE_ROWS 4
+#define COND_TILE_LANES 4
 #elif defined(__GNUC__) && (defined(__SSE__) || defined(__ARM_NEON))
-#define TILE_LANES 4
-#define TILE_ROWS 2
+#define COND_TILE_LANES 4
 #else
-#define TILE_LANES 1
-#define TILE_ROWS 1
+#define COND_TILE_LANES 1
 #endif
-#if TILE_LANES > 1
-typedef float tile_vec __attribute__((vector_size(4 * TILE_LANES), aligned(4), may_alias));
+#if COND_TILE_LANES > 1
+typedef float cond_tile_vec __attribute__((vector_size(4 * COND_TILE_LANES), aligned(4), may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
-#define TILE_ALIGNED __attribute__((aligned(4 * TILE_LANES)))
+#define COND_TILE_ALIGNED __attribute__((aligned(4 * COND_TILE_LANES)))
 #else
-typedef float tile_vec;
-#define TILE_ALIGNED
+typedef float cond_tile_vec;
+#define COND_TILE_ALIGNED
 #endif
-#define TILE_VECS (TILE_COLS / TILE_LANES)
-#define TILE_CHAINS 4
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
-    int32_t n[3], x[3], w[3];
+    int32_t n[3];
+    int32_t x[3];
+    int32_t w[3];
     int32_t row; /* step in x to the tile's next row */
-} tile_sum;
+} cond_tile_sum;
 
-/* Sums of products for up to ROWS_MAX rows by ROWS_COLS columns of results, or by half
+/* Sums of products for up to COND_ROWS_MAX rows by COND_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
-#define ROWS_COLS 32
-#if TILE_LANES == 16
-#define ROWS_MAX 12
-#define ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
-#define ROWS_WIDE 64
-#elif TILE_LANES == 8 || (TILE_LANES == 4 && defined(__aarch64__))
-#define ROWS_MAX 6
-#define ROWS_BLOCK 16
+#define COND_ROWS_COLS 32
+#if COND_TILE_LANES == 16
+#define COND_ROWS_MAX 12
+#define COND_ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
+#define COND_ROWS_WIDE 64
+#elif COND_TILE_LANES == 8 || (COND_TILE_LANES == 4 && defined(__aarch64__))
+#define COND_ROWS_MAX 6
+#define COND_ROWS_BLOCK 16
 #else
-#define ROWS_MAX 2
-#define ROWS_BLOCK 16
+#define COND_ROWS_MAX 2
+#define COND_ROWS_BLOCK 16
 #endif
-#ifndef ROWS_WIDE
-#define ROWS_WIDE ROWS_COLS
+#ifndef COND_ROWS_WIDE
+#define COND_ROWS_WIDE COND_ROWS_COLS
 #endif
-#define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
-#define ROWS_WIDE_VECS (ROWS_WIDE / ROWS_COLS * ROWS_VECS)
-#define ROWS_CHAINS 4
-#if defined(__GNUC__) && ROWS_MAX > 2
-#define ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
+#define COND_ROWS_VECS (COND_ROWS_BLOCK / COND_TILE_LANES)
+#define COND_ROWS_WIDE_VECS (COND_ROWS_WIDE / COND_ROWS_COLS * COND_ROWS_VECS)
+#define COND_ROWS_CHAINS 4
+#if defined(__GNUC__) && COND_ROWS_MAX > 2
+#define COND_ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
 #else
-#define ROWS_FETCH(p) (void)(p)
+#define COND_ROWS_FETCH(p) (void)(p)
 #endif
 
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
    has step 1 in x, and goes from row to row of the panel in w. */
 typedef struct {
-    int32_t rows, row; /* extent and steps of the outer loop */
+    int32_t rows; /* extent and steps of the outer loop */
+    int32_t row;
     int32_t panel;
-    int32_t cols, col; /* of the middle loop */
+    int32_t cols; /* of the middle loop */
+    int32_t col;
     int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
-} rows_walk;
+} cond_rows_walk;
 
 /* What the tiles over a panel fetch into the second cache, so that weights come from far
    while there is work: the next panel. An address, and its step with each step of the
    innermost loop. */
 typedef struct {
-    uintptr_t at, lead;
-} rows_next;
+    uintptr_t at;
+    uintptr_t lead;
+} cond_rows_next;
 
-/* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
+/* Vectors past COND_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+COND_TILE_INLINE void cond_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
 {
-    TILE_CONTRACT
-    const int32_t depth = s->depth, next = s->next;
-    uintptr_t at = f != NULL ? f->at : 0;
-    tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
-    TILE_UNROLL
+    COND_TILE_CONTRACT
+    const int32_t depth = s->depth;
+    const int32_t next = s->next;
+    uintptr_t at = (f != NULL) ? f->at : 0;
+    cond_tile_vec a[COND_ROWS_MAX][COND_ROWS_WIDE_VECS];
+    COND_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        COND_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const tile_vec *)(bias + j * TILE_LANES);
+            a[i][j] = *(const cond_tile_vec *)(bias + j * COND_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
@@ -148,20 +146,20 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
-                tile_vec b[ROWS_WIDE_VECS];
-                TILE_UNROLL
+                cond_tile_vec b[COND_ROWS_WIDE_VECS];
+                COND_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const tile_vec *)(wp + j / ROWS_VECS * beside + j % ROWS_VECS * TILE_LANES);
+                    b[j] = *(const cond_tile_vec *)(wp + j / COND_ROWS_VECS * beside + j % COND_ROWS_VECS * COND_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
-                    ROWS_FETCH(at);
+                    COND_ROWS_FETCH(at);
                     at += f->lead;
                 }
-                TILE_UNROLL
+                COND_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k + i * next];
-                    TILE_UNROLL
+                    COND_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
                         a[i][j] += v * b[j];
                     }
@@ -169,27 +167,27 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             }
         }
     }
-    TILE_UNROLL
+    COND_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        COND_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(tile_vec *)(acc + i * pitch + j * TILE_LANES) = a[i][j];
+            *(cond_tile_vec *)(acc + i * pitch + j * COND_TILE_LANES) = a[i][j];
         }
     }
 }
 
-/* The same for one row, in ROWS_CHAINS independent sums. */
-TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+/* The same for one row, in COND_ROWS_CHAINS independent sums. */
+COND_TILE_INLINE void cond_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s)
 {
-    TILE_CONTRACT
+    COND_TILE_CONTRACT
     const int32_t depth = s->depth;
-    const tile_vec zero = {0};
-    tile_vec a[ROWS_CHAINS][ROWS_VECS];
-    TILE_UNROLL
+    const cond_tile_vec zero = {0};
+    cond_tile_vec a[COND_ROWS_CHAINS][COND_ROWS_VECS];
+    COND_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const tile_vec *)(bias + j * TILE_LANES);
-        TILE_UNROLL
-        for (int i = 1; i < ROWS_CHAINS; i++) {
+        a[0][j] = *(const cond_tile_vec *)(bias + j * COND_TILE_LANES);
+        COND_TILE_UNROLL
+        for (int i = 1; i < COND_ROWS_CHAINS; i++) {
             a[i][j] = zero;
         }
     }
@@ -198,88 +196,88 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             int32_t k = 0;
-            for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
-                TILE_UNROLL
-                for (int i = 0; i < ROWS_CHAINS; i++) {
+            for (; k + COND_ROWS_CHAINS <= depth; k += COND_ROWS_CHAINS) {
+                COND_TILE_UNROLL
+                for (int i = 0; i < COND_ROWS_CHAINS; i++) {
                     const float v = xp[k + i];
-                    TILE_UNROLL
+                    COND_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const tile_vec *)(wp + i * width + j * TILE_LANES);
+                        a[i][j] += v * *(const cond_tile_vec *)(wp + i * width + j * COND_TILE_LANES);
                     }
                 }
-                wp += ROWS_CHAINS * width;
+                wp += COND_ROWS_CHAINS * width;
             }
             for (; k < depth; k++) {
                 const float v = xp[k];
-                TILE_UNROLL
+                COND_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    a[0][j] += v * *(const tile_vec *)(wp + j * TILE_LANES);
+                    a[0][j] += v * *(const cond_tile_vec *)(wp + j * COND_TILE_LANES);
                 }
                 wp += width;
             }
         }
     }
-    TILE_UNROLL
+    COND_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(tile_vec *)(acc + j * TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(cond_tile_vec *)(acc + j * COND_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most COND_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+COND_TILE_INLINE void cond_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
 {
-#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s, f); break;
+#define COND_ROWS_CASE(n) case n: cond_rows_sum(n, vecs, width, 0, COND_ROWS_COLS, acc, bias, x, w, s, f); break;
     switch (rows) {
-        case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
-        ROWS_CASE(2)
-#if ROWS_MAX > 2
-        ROWS_CASE(3)
-        ROWS_CASE(4)
-        ROWS_CASE(5)
-        ROWS_CASE(6)
+        case 1: cond_rows_one(vecs, width, acc, bias, x, w, s); break;
+        COND_ROWS_CASE(2)
+#if COND_ROWS_MAX > 2
+        COND_ROWS_CASE(3)
+        COND_ROWS_CASE(4)
+        COND_ROWS_CASE(5)
+        COND_ROWS_CASE(6)
 #endif
-#if ROWS_MAX > 6
-        ROWS_CASE(7)
-        ROWS_CASE(8)
-        ROWS_CASE(9)
-        ROWS_CASE(10)
-        ROWS_CASE(11)
-        ROWS_CASE(12)
+#if COND_ROWS_MAX > 6
+        COND_ROWS_CASE(7)
+        COND_ROWS_CASE(8)
+        COND_ROWS_CASE(9)
+        COND_ROWS_CASE(10)
+        COND_ROWS_CASE(11)
+        COND_ROWS_CASE(12)
 #endif
         default: break;
     }
-#undef ROWS_CASE
+#undef COND_ROWS_CASE
 }
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+COND_TILE_INLINE cond_rows_next cond_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
 {
-    rows_next f;
-    const int32_t behind = left > step ? left - step : 0;
-    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
-    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
-    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    cond_rows_next f;
+    const int32_t behind = (left > step) ? left - step : 0;
+    const int32_t wide = (behind > COND_ROWS_COLS / 2) ? step : (behind > 0) ? COND_ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
+    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
-TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+COND_TILE_INLINE void cond_rows_fetched(cond_rows_next *f, int32_t taps)
 {
     f->at += (uintptr_t)taps * f->lead;
 }
 
-/* rows_block for a whole panel, or one of half the width. */
-TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+/* cond_rows_block for a whole panel, or one of half the width. */
+COND_TILE_FUSED static void cond_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const cond_rows_walk *s, const cond_rows_next *f)
 {
     if (half) {
-        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s, f);
+        cond_rows_block(rows, COND_ROWS_COLS / COND_TILE_LANES / 2, COND_ROWS_COLS / 2, acc, bias, x, w, s, f);
         return;
     }
-    for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
-        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+    for (int j = 0; j < COND_ROWS_COLS; j += COND_ROWS_BLOCK) {
+        cond_rows_block(rows, COND_ROWS_VECS, COND_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
     }
 }
 
@@ -291,9 +289,9 @@ TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float
 #endif
 
 /* Reports whether p points to memory of the given alignment. */
-static inline bool aligned(const void *p, size_t align)
+static inline bool cond_aligned(const void *p, size_t align)
 {
-    return p != NULL && (uintptr_t)p % align == 0;
+    return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 /* sum.default, gt.Scalar */
@@ -308,37 +306,40 @@ static void cond_sum_gt(uint8_t *restrict out, const float *in)
 
 static inline float cond_result(float acc)
 {
-    return 0.0f > acc ? 0.0f : acc;
+    return (0.0f > acc) ? 0.0f : acc;
 }
 
 /* linear.default, relu.default */
 static void cond_linear_relu(float *restrict y, const float *x, const float *w, const float *bias)
 {
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    const int32_t m = 1;
+    const int32_t n = 3;
+    const int32_t k = 3;
+    COND_TILE_ALIGNED float acc[COND_ROWS_MAX * COND_ROWS_COLS];
+    cond_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 3;
-    walk.next = 3;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = 1 > ROWS_MAX ? (1 + ROWS_MAX - 1) / ROWS_MAX : 1;
-    const int32_t length = (1 + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 3; j += ROWS_COLS) {
-        const int cols = 3 - j < ROWS_COLS ? (int)(3 - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 3, 3, ROWS_COLS, 3 - j, tiles);
-        for (int32_t i = 0; i < 1; i += length) {
-            const int32_t rows = 1 - i < length ? 1 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 3, w + j * 3, &walk, &fetch);
-            rows_fetched(&fetch, 3);
+    const int32_t tiles = (m > COND_ROWS_MAX) ? (m + COND_ROWS_MAX - 1) / COND_ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < n; j += COND_ROWS_COLS) {
+        const int cols = (n - j < COND_ROWS_COLS) ? (int)(n - j) : COND_ROWS_COLS;
+        const int half = cols <= COND_ROWS_COLS / 2;
+        cond_rows_next fetch = cond_rows_behind(w + j * k, k, COND_ROWS_COLS, n - j, tiles);
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = (m - i < length) ? m - i : length;
+            cond_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            cond_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 3 + j + c;
-                    y[o] = cond_result(acc[r * ROWS_COLS + c]);
+                    const int32_t o = (i + r) * n + j + c;
+                    y[o] = cond_result(acc[r * COND_ROWS_COLS + c]);
                 }
             }
         }
@@ -365,17 +366,19 @@ static void cond_add(float *restrict out, const float *in0, const float *in1)
 
 cond_status cond_forward(const float *x, float *out, void *arena)
 {
-    if (!aligned(x, 4) || !aligned(out, 4) || !aligned(arena, COND_ARENA_ALIGN)) {
+    if (!cond_aligned(x, 4) || !cond_aligned(out, 4) || !cond_aligned(arena, COND_ARENA_ALIGN)) {
         return COND_ERR_ARGUMENT;
     }
     char *const mem = (char *)arena;
 
     /* control.py:45: sum, gt */
-    uint8_t *gt = (uint8_t *)mem; /* [] */
+    /* gt []: 1 bytes at 0, from control.py:45 gt to cond */
+    uint8_t *gt = (uint8_t *)mem;
     cond_sum_gt(gt, x);
 
     /* control.py:45: cond */
-    float *getitem = (float *)mem; /* [1, 3] */
+    /* getitem [1, 3]: 12 bytes at 0, from control.py:45 relu to add */
+    float *getitem = (float *)mem;
     if (gt[0] != 0) {
         /* control.py:45: linear, relu */
         cond_linear_relu(getitem, x, cond_lin_weight, cond_lin_bias);

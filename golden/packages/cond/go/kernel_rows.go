@@ -34,17 +34,15 @@ func behind(w []float32, taps, n, j, end int) []float32 {
 	return w[j*taps:][:width*taps]
 }
 
-// turned carries out t like product for results whose columns are yc apart and
-// whose rows are neighbours, by way of sums.
-func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, yc int,
-	e epilogue) {
-	t.columns = columns
+// turned carries out t, a product, for results whose columns are apart and whose rows
+// are neighbours, by way of sums. The first one is number o of y and of channel c.
+func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
-	for j := range columns {
-		at := o + j*yc
-		run := f.y[at:][:t.rows]
+	for j := range t.columns {
+		at := o + j*apart
+		run := y[at:][:t.rows]
 		if f.add != nil {
 			for i, v := range f.add[at:][:len(run)] {
 				run[i] = bounded(sums[i*panel+j]+v, f.low, f.high)
@@ -54,106 +52,105 @@ func (f *finish) turned(t *tile, sums *[maxRows * panel]float32, o, c, columns, 
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if e != nil {
-			e(run, at, c+j)
+		if f.epilogue != nil {
+			f.epilogue(run, at, c+j)
 		}
 	}
 }
 
-// scattered carries out t like product for results whose columns are yc apart, by
-// way of sums.
-func (f *finish) scattered(t *tile, o, c, yc int, e epilogue) {
+// scattered carries out t, a product, for results whose columns are apart, by way of
+// sums. The first one is number o of y and of channel c.
+func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
 	t.fetched, t.lead = whole.fetched, whole.lead
 	for j := range t.columns {
 		for i := range t.rows {
-			at := o + j*yc + i*t.step
+			at := o + j*apart + i*t.step
 			v := sums[i*panel+j]
 			if f.add != nil {
 				v += f.add[at]
 			}
-			f.y[at] = bounded(v, f.low, f.high)
-			if e != nil {
-				e(f.y[at:at+1], at, c+j)
+			y[at] = bounded(v, f.low, f.high)
+			if f.epilogue != nil {
+				f.epilogue(y[at:at+1], at, c+j)
 			}
 		}
 	}
 }
 
-// finish is what happens to results: operand add, laid out as they are, is
-// added if not nil, and they are bounded. Then an epilogue, if not nil, is called
-// on runs of them. It is no field: what f has goes to tiles, which for the
-// compiler is anywhere, and a function that went there would be allocated.
+// finish is what becomes of sums before they are results. What add has, which is laid out
+// as the results, is added to them if it is not nil; they are bounded by low and high,
+// those that are no numbers staying so; then the epilogue, if it is not nil, is called
+// on runs of them.
 type finish struct {
-	y, add    []float32
+	add       []float32
 	low, high float32
+	epilogue  epilogue
 }
 
-// epilogue is called on runs of results: o is the position of run[0] in y and c
-// its channel, that of run[i] is c+i.
+// epilogue is called on runs of results: o is the position of run[0] in y and c its
+// channel. The channel of run[i] is c+i where channels lie innermost, else c.
 type epilogue = func(run []float32, o, c int)
 
-// product carries out t, a product whose first result is number o of y and of
-// channel c. Only the first columns of its width ones are results.
-func (f *finish) product(t *tile, o, c, columns int, e epilogue) {
-	t.columns = columns
-	f.aim(t, o)
-	product(t)
-	if e != nil {
-		f.call(t, o, c, columns, e)
-	}
-}
-
-// aim lets t store its results in y from o on.
-func (f *finish) aim(t *tile, o int) {
-	t.y, t.add, t.low, t.high = f.y[o:], nil, f.low, f.high
+// aim returns where results from number o on are stored, and what is added to them. A
+// tile is given them as a variable, not by way of a pointer: what is stored so counts as
+// being anywhere for the compiler, and it would allocate epilogues.
+func (f *finish) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
-		t.add = f.add[o:]
+		add = f.add[o:]
 	}
+	return y[o:], add
 }
 
-// call calls the epilogue on the runs of t's results.
-func (f *finish) call(t *tile, o, c, columns int, e epilogue) {
+// call calls the epilogue on the results of t, a product whose first one is number o of
+// y and of channel c.
+func (f *finish) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		e(f.y[o+r*t.step:][:columns], o+r*t.step, c)
+		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
-// rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for m rows of x, k
-// elements each, and n columns. The weights are packed: w[ceil(n/32)][k][32], the
-// last panel 16 wide where that is enough, zero where there is no column; bias
-// is padded likewise. Results are finished: add, laid out as y, if not nil, is
-// added; they are bounded by low and high; and the epilogue, if not nil, is
-// called on runs of them: o is the position of run[0] in y and c its column; the
-// column of run[i] is c+i.
-func rowsLinear(y, x, w, bias []float32, m, n, k int, add []float32, low, high float32,
-	epilogue func(run []float32, o, c int)) {
-	linearPart(0, 0, 1, y, x, w, bias, m, n, k, add, low, high, epilogue)
+// rowsLinear computes y[i][j] = bias[j] + sum of x[i][l]·w[l][j] for the rows of x. The
+// weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
+// zero where there is no column; bias is padded likewise. The channel of a result is its
+// column.
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
+	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
-// linearPart does one of the parts that Linear's one step is divided into.
-func linearPart(_, part, parts int, y, x, w, bias []float32, m, n, k int, add []float32, low,
-	high float32, epilogue func(run []float32, o, c int)) {
-	f := finish{y, add, low, high}
-	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k}
+// linearPart does a piece of Linear's one step.
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
+	m, n, k := a.m, a.n, a.k
+	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
-	if m > 1 || parts > 1 { // to divide numbers takes as long as a small product
-		s = divide(part, parts, n, 1, m, m*k, n*k)
+	if m > 1 || d.parts > 1 { // to divide numbers takes as long as a small product
+		s = d.divide(n, 1, m, m*k, n*k)
 	}
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
-		columns, width := panelOf(n, j)
-		t.w, t.bias, t.width = w[j*k:], bias[j:], width
+		t.columns, t.width = panelOf(n, j)
+		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
 			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
-			f.product(&t, i*n+j, j, columns, epilogue)
+			t.y, t.add = f.aim(y, i*n+j)
+			product(&t)
+			if f.epilogue != nil {
+				f.call(y, &t, i*n+j, j)
+			}
 		}
 	}
+}
+
+// linearParams are the parameters of Linear.
+type linearParams struct {
+	m int // Rows of the first matrix and of the result
+	n int // Columns of the second matrix and of the result
+	k int // Columns of the first matrix and rows of the second: products of a sum
 }
 
 // above computes a row of the largest of what lies above each other.
@@ -173,6 +170,18 @@ func (t *tile) above() {
 	t.width = width
 }
 
+// piece is what one of those does that share a call: one of so many parts of a step.
+// Each step begins when the one before has ended.
+type piece struct{ step, part, parts int }
+
+// alone is all of a step.
+func alone(step int) piece { return piece{step, 0, 1} }
+
+// of returns which of n units a piece has: from the first up to before the second.
+func (d piece) of(n int) (first, end int) {
+	return n * d.part / d.parts, n * (d.part + 1) / d.parts
+}
+
 // share is what of an image's results a part computes: channels, rows and
 // columns from the first up to before the second. Parts consist of whole tiles,
 // length columns long, so that results are the same in any number of parts.
@@ -181,11 +190,12 @@ type share struct {
 	length                int
 }
 
-// divide returns the share of one of parts parts of the results of cout
-// channels, oh rows and ow columns. Parts that share panels read all of the image, x
+// divide returns a piece's share of the results of cout channels, oh rows and ow
+// columns. Parts that share panels read all of the image, x
 // elements, and parts that share rows, or a row's tiles where there are fewer rows than
 // parts, all of the w weights: they share what comes out even, or else is read more.
-func divide(part, parts, cout, oh, ow, x, w int) share {
+func (d piece) divide(cout, oh, ow, x, w int) share {
+	part, parts := d.part, d.parts
 	s := share{panels: [2]int{0, cout}, rows: [2]int{0, oh}, columns: [2]int{0, ow},
 		length: lengths(ow, tileRows)}
 	panels, tiles := (cout+panel-1)/panel, (ow+s.length-1)/max(s.length, 1)

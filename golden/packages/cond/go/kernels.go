@@ -15,8 +15,10 @@ func sumGt(out []bool, in []float32) {
 
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, 1, 3, 3, nil, float32(0), float32(math.Inf(1)), nil)
+	rowsLinear(y, x, w, bias, &linearReluArgs, &finish{low: 0, high: float32(math.Inf(1))})
 }
+
+var linearReluArgs = linearParams{m: 1, n: 3, k: 3}
 
 // mulSub computes mul.Tensor, sub.Tensor.
 func mulSub(out, in []float32) {

@@ -27,122 +27,120 @@ extern const float lstm_zero_bias[32];
 #if defined(__clang__)
 #if defined(__AVX512F__)
 /* Else vectors of 64 bytes would be halved for processors that are said to be slower with them. */
-#define TILE_FUSED __attribute__((min_vector_width(512)))
+#define LSTM_TILE_FUSED __attribute__((min_vector_width(512)))
 #else
-#define TILE_FUSED
+#define LSTM_TILE_FUSED
 #endif
-#define TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
-#define TILE_UNROLL _Pragma("clang loop unroll(full)")
+#define LSTM_TILE_CONTRACT _Pragma("STDC FP_CONTRACT ON")
+#define LSTM_TILE_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
-#define TILE_FUSED __attribute__((optimize("fp-contract=fast")))
-#define TILE_CONTRACT
+#define LSTM_TILE_FUSED __attribute__((optimize("fp-contract=fast")))
+#define LSTM_TILE_CONTRACT
 #if defined(__OPTIMIZE__)
-#define TILE_UNROLL _Pragma("GCC unroll 16")
+#define LSTM_TILE_UNROLL _Pragma("GCC unroll 16")
 #else
-#define TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
+#define LSTM_TILE_UNROLL /* gcc -O0 with sanitizers warns of annotations that it does not use */
 #endif
 #else
-#define TILE_FUSED
-#define TILE_CONTRACT
-#define TILE_UNROLL
+#define LSTM_TILE_FUSED
+#define LSTM_TILE_CONTRACT
+#define LSTM_TILE_UNROLL
 #endif
 #if defined(__GNUC__)
-#define TILE_INLINE TILE_FUSED static inline __attribute__((always_inline))
+#define LSTM_TILE_INLINE LSTM_TILE_FUSED static inline __attribute__((always_inline))
 #else
-#define TILE_INLINE static inline
+#define LSTM_TILE_INLINE static inline
 #endif
 
-#define TILE_COLS 16
 #if defined(__GNUC__) && defined(__AVX512F__)
-#define TILE_LANES 16
-#define TILE_ROWS 6
+#define LSTM_TILE_LANES 16
 #elif defined(__GNUC__) && defined(__AVX__)
-#define TILE_LANES 8
-#define TILE_ROWS 6
+#define LSTM_TILE_LANES 8
 #elif defined(__GNUC__) && defined(__aarch64__)
-#define TILE_LANES 4
-#define TILE_ROWS 4
+#define LSTM_TILE_LANES 4
 #elif defined(__GNUC__) && (defined(__SSE__) || defined(__ARM_NEON))
-#define TILE_LANES 4
-#define TILE_ROWS 2
+#define LSTM_TILE_LANES 4
 #else
-#define TILE_LANES 1
-#define TILE_ROWS 1
+#define LSTM_TILE_LANES 1
 #endif
-#if TILE_LANES > 1
-typedef float tile_vec __attribute__((vector_size(4 * TILE_LANES), aligned(4), may_alias));
+#if LSTM_TILE_LANES > 1
+typedef float lstm_tile_vec __attribute__((vector_size(4 * LSTM_TILE_LANES), aligned(4), may_alias));
 /* Of arrays that vectors are stored to: none lies across two lines of the cache. */
-#define TILE_ALIGNED __attribute__((aligned(4 * TILE_LANES)))
+#define LSTM_TILE_ALIGNED __attribute__((aligned(4 * LSTM_TILE_LANES)))
 #else
-typedef float tile_vec;
-#define TILE_ALIGNED
+typedef float lstm_tile_vec;
+#define LSTM_TILE_ALIGNED
 #endif
-#define TILE_VECS (TILE_COLS / TILE_LANES)
-#define TILE_CHAINS 4
 
 /* A sum over three nested loops: their extents, and their steps in x and w. */
 typedef struct {
-    int32_t n[3], x[3], w[3];
+    int32_t n[3];
+    int32_t x[3];
+    int32_t w[3];
     int32_t row; /* step in x to the tile's next row */
-} tile_sum;
+} lstm_tile_sum;
 
-/* Sums of products for up to ROWS_MAX rows by ROWS_COLS columns of results, or by half
+/* Sums of products for up to LSTM_ROWS_MAX rows by LSTM_ROWS_COLS columns of results, or by half
    as many. Columns are lanes of vectors. */
-#define ROWS_COLS 32
-#if TILE_LANES == 16
-#define ROWS_MAX 12
-#define ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
-#define ROWS_WIDE 64
-#elif TILE_LANES == 8 || (TILE_LANES == 4 && defined(__aarch64__))
-#define ROWS_MAX 6
-#define ROWS_BLOCK 16
+#define LSTM_ROWS_COLS 32
+#if LSTM_TILE_LANES == 16
+#define LSTM_ROWS_MAX 12
+#define LSTM_ROWS_BLOCK 32 /* columns whose sums the registers hold at once */
+#define LSTM_ROWS_WIDE 64
+#elif LSTM_TILE_LANES == 8 || (LSTM_TILE_LANES == 4 && defined(__aarch64__))
+#define LSTM_ROWS_MAX 6
+#define LSTM_ROWS_BLOCK 16
 #else
-#define ROWS_MAX 2
-#define ROWS_BLOCK 16
+#define LSTM_ROWS_MAX 2
+#define LSTM_ROWS_BLOCK 16
 #endif
-#ifndef ROWS_WIDE
-#define ROWS_WIDE ROWS_COLS
+#ifndef LSTM_ROWS_WIDE
+#define LSTM_ROWS_WIDE LSTM_ROWS_COLS
 #endif
-#define ROWS_VECS (ROWS_BLOCK / TILE_LANES)
-#define ROWS_WIDE_VECS (ROWS_WIDE / ROWS_COLS * ROWS_VECS)
-#define ROWS_CHAINS 4
-#if defined(__GNUC__) && ROWS_MAX > 2
-#define ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
+#define LSTM_ROWS_VECS (LSTM_ROWS_BLOCK / LSTM_TILE_LANES)
+#define LSTM_ROWS_WIDE_VECS (LSTM_ROWS_WIDE / LSTM_ROWS_COLS * LSTM_ROWS_VECS)
+#define LSTM_ROWS_CHAINS 4
+#if defined(__GNUC__) && LSTM_ROWS_MAX > 2
+#define LSTM_ROWS_FETCH(p) __builtin_prefetch((const void *)(p), 0, 2)
 #else
-#define ROWS_FETCH(p) (void)(p)
+#define LSTM_ROWS_FETCH(p) (void)(p)
 #endif
 
 /* A sum over three nested loops: their extents, and their steps in x and w; the innermost
    has step 1 in x, and goes from row to row of the panel in w. */
 typedef struct {
-    int32_t rows, row; /* extent and steps of the outer loop */
+    int32_t rows; /* extent and steps of the outer loop */
+    int32_t row;
     int32_t panel;
-    int32_t cols, col; /* of the middle loop */
+    int32_t cols; /* of the middle loop */
+    int32_t col;
     int32_t tap;
     int32_t depth;
     int32_t next; /* step in x to the next row of results */
-} rows_walk;
+} lstm_rows_walk;
 
 /* What the tiles over a panel fetch into the second cache, so that weights come from far
    while there is work: the next panel. An address, and its step with each step of the
    innermost loop. */
 typedef struct {
-    uintptr_t at, lead;
-} rows_next;
+    uintptr_t at;
+    uintptr_t lead;
+} lstm_rows_next;
 
-/* Vectors past ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
+/* Vectors past LSTM_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
    apart. */
-TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_t width, const int32_t beside, const int pitch, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
-    TILE_CONTRACT
-    const int32_t depth = s->depth, next = s->next;
-    uintptr_t at = f != NULL ? f->at : 0;
-    tile_vec a[ROWS_MAX][ROWS_WIDE_VECS];
-    TILE_UNROLL
+    LSTM_TILE_CONTRACT
+    const int32_t depth = s->depth;
+    const int32_t next = s->next;
+    uintptr_t at = (f != NULL) ? f->at : 0;
+    lstm_tile_vec a[LSTM_ROWS_MAX][LSTM_ROWS_WIDE_VECS];
+    LSTM_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        LSTM_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            a[i][j] = *(const tile_vec *)(bias + j * TILE_LANES);
+            a[i][j] = *(const lstm_tile_vec *)(bias + j * LSTM_TILE_LANES);
         }
     }
     for (int32_t r = 0; r < s->rows; r++) {
@@ -150,20 +148,20 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             for (int32_t k = 0; k < depth; k++) {
-                tile_vec b[ROWS_WIDE_VECS];
-                TILE_UNROLL
+                lstm_tile_vec b[LSTM_ROWS_WIDE_VECS];
+                LSTM_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    b[j] = *(const tile_vec *)(wp + j / ROWS_VECS * beside + j % ROWS_VECS * TILE_LANES);
+                    b[j] = *(const lstm_tile_vec *)(wp + j / LSTM_ROWS_VECS * beside + j % LSTM_ROWS_VECS * LSTM_TILE_LANES);
                 }
                 wp += width;
                 if (f != NULL) {
-                    ROWS_FETCH(at);
+                    LSTM_ROWS_FETCH(at);
                     at += f->lead;
                 }
-                TILE_UNROLL
+                LSTM_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
                     const float v = xp[k + i * next];
-                    TILE_UNROLL
+                    LSTM_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
                         a[i][j] += v * b[j];
                     }
@@ -171,27 +169,27 @@ TILE_INLINE void rows_sum(const int rows, const int vecs, const int32_t width, c
             }
         }
     }
-    TILE_UNROLL
+    LSTM_TILE_UNROLL
     for (int i = 0; i < rows; i++) {
-        TILE_UNROLL
+        LSTM_TILE_UNROLL
         for (int j = 0; j < vecs; j++) {
-            *(tile_vec *)(acc + i * pitch + j * TILE_LANES) = a[i][j];
+            *(lstm_tile_vec *)(acc + i * pitch + j * LSTM_TILE_LANES) = a[i][j];
         }
     }
 }
 
-/* The same for one row, in ROWS_CHAINS independent sums. */
-TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s)
+/* The same for one row, in LSTM_ROWS_CHAINS independent sums. */
+LSTM_TILE_INLINE void lstm_rows_one(const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s)
 {
-    TILE_CONTRACT
+    LSTM_TILE_CONTRACT
     const int32_t depth = s->depth;
-    const tile_vec zero = {0};
-    tile_vec a[ROWS_CHAINS][ROWS_VECS];
-    TILE_UNROLL
+    const lstm_tile_vec zero = {0};
+    lstm_tile_vec a[LSTM_ROWS_CHAINS][LSTM_ROWS_VECS];
+    LSTM_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        a[0][j] = *(const tile_vec *)(bias + j * TILE_LANES);
-        TILE_UNROLL
-        for (int i = 1; i < ROWS_CHAINS; i++) {
+        a[0][j] = *(const lstm_tile_vec *)(bias + j * LSTM_TILE_LANES);
+        LSTM_TILE_UNROLL
+        for (int i = 1; i < LSTM_ROWS_CHAINS; i++) {
             a[i][j] = zero;
         }
     }
@@ -200,88 +198,88 @@ TILE_INLINE void rows_one(const int vecs, const int32_t width, float *acc, const
             const float *xp = x + r * s->row + c * s->col;
             const float *wp = w + r * s->panel + c * s->tap;
             int32_t k = 0;
-            for (; k + ROWS_CHAINS <= depth; k += ROWS_CHAINS) {
-                TILE_UNROLL
-                for (int i = 0; i < ROWS_CHAINS; i++) {
+            for (; k + LSTM_ROWS_CHAINS <= depth; k += LSTM_ROWS_CHAINS) {
+                LSTM_TILE_UNROLL
+                for (int i = 0; i < LSTM_ROWS_CHAINS; i++) {
                     const float v = xp[k + i];
-                    TILE_UNROLL
+                    LSTM_TILE_UNROLL
                     for (int j = 0; j < vecs; j++) {
-                        a[i][j] += v * *(const tile_vec *)(wp + i * width + j * TILE_LANES);
+                        a[i][j] += v * *(const lstm_tile_vec *)(wp + i * width + j * LSTM_TILE_LANES);
                     }
                 }
-                wp += ROWS_CHAINS * width;
+                wp += LSTM_ROWS_CHAINS * width;
             }
             for (; k < depth; k++) {
                 const float v = xp[k];
-                TILE_UNROLL
+                LSTM_TILE_UNROLL
                 for (int j = 0; j < vecs; j++) {
-                    a[0][j] += v * *(const tile_vec *)(wp + j * TILE_LANES);
+                    a[0][j] += v * *(const lstm_tile_vec *)(wp + j * LSTM_TILE_LANES);
                 }
                 wp += width;
             }
         }
     }
-    TILE_UNROLL
+    LSTM_TILE_UNROLL
     for (int j = 0; j < vecs; j++) {
-        *(tile_vec *)(acc + j * TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
+        *(lstm_tile_vec *)(acc + j * LSTM_TILE_LANES) = (a[0][j] + a[1][j]) + (a[2][j] + a[3][j]);
     }
 }
 
-/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most ROWS_MAX, and
+/* acc[i][j] = bias[j] + sum of x[i * next + ..] * w[j + ..] for rows rows, at most LSTM_ROWS_MAX, and
    as many columns as vecs vectors have; a panel of w is width columns wide. f is
    NULL where nothing is to be fetched. */
-TILE_INLINE void rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+LSTM_TILE_INLINE void lstm_rows_block(int32_t rows, const int vecs, const int32_t width, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
-#define ROWS_CASE(n) case n: rows_sum(n, vecs, width, 0, ROWS_COLS, acc, bias, x, w, s, f); break;
+#define LSTM_ROWS_CASE(n) case n: lstm_rows_sum(n, vecs, width, 0, LSTM_ROWS_COLS, acc, bias, x, w, s, f); break;
     switch (rows) {
-        case 1: rows_one(vecs, width, acc, bias, x, w, s); break;
-        ROWS_CASE(2)
-#if ROWS_MAX > 2
-        ROWS_CASE(3)
-        ROWS_CASE(4)
-        ROWS_CASE(5)
-        ROWS_CASE(6)
+        case 1: lstm_rows_one(vecs, width, acc, bias, x, w, s); break;
+        LSTM_ROWS_CASE(2)
+#if LSTM_ROWS_MAX > 2
+        LSTM_ROWS_CASE(3)
+        LSTM_ROWS_CASE(4)
+        LSTM_ROWS_CASE(5)
+        LSTM_ROWS_CASE(6)
 #endif
-#if ROWS_MAX > 6
-        ROWS_CASE(7)
-        ROWS_CASE(8)
-        ROWS_CASE(9)
-        ROWS_CASE(10)
-        ROWS_CASE(11)
-        ROWS_CASE(12)
+#if LSTM_ROWS_MAX > 6
+        LSTM_ROWS_CASE(7)
+        LSTM_ROWS_CASE(8)
+        LSTM_ROWS_CASE(9)
+        LSTM_ROWS_CASE(10)
+        LSTM_ROWS_CASE(11)
+        LSTM_ROWS_CASE(12)
 #endif
         default: break;
     }
-#undef ROWS_CASE
+#undef LSTM_ROWS_CASE
 }
 
 /* What tiles over the panel of taps by step weights at w fetch, each a share: the panel behind
    it, if left columns from w on leave one. */
-TILE_INLINE rows_next rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
+LSTM_TILE_INLINE lstm_rows_next lstm_rows_behind(const float *w, int32_t taps, int step, int32_t left, int32_t tiles)
 {
-    rows_next f;
-    const int32_t behind = left > step ? left - step : 0;
-    const int32_t wide = behind > ROWS_COLS / 2 ? step : behind > 0 ? ROWS_COLS / 2 : 0;
-    f.at = (uintptr_t)w + (uintptr_t)(wide > 0 ? taps * step : 0) * sizeof(float);
-    f.lead = tiles > 0 ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    lstm_rows_next f;
+    const int32_t behind = (left > step) ? left - step : 0;
+    const int32_t wide = (behind > LSTM_ROWS_COLS / 2) ? step : (behind > 0) ? LSTM_ROWS_COLS / 2 : 0;
+    f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
+    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
-TILE_INLINE void rows_fetched(rows_next *f, int32_t taps)
+LSTM_TILE_INLINE void lstm_rows_fetched(lstm_rows_next *f, int32_t taps)
 {
     f->at += (uintptr_t)taps * f->lead;
 }
 
-/* rows_block for a whole panel, or one of half the width. */
-TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const rows_walk *s, const rows_next *f)
+/* lstm_rows_block for a whole panel, or one of half the width. */
+LSTM_TILE_FUSED static void lstm_rows_tile(int32_t rows, int half, float *acc, const float *bias, const float *x, const float *w, const lstm_rows_walk *s, const lstm_rows_next *f)
 {
     if (half) {
-        rows_block(rows, ROWS_COLS / TILE_LANES / 2, ROWS_COLS / 2, acc, bias, x, w, s, f);
+        lstm_rows_block(rows, LSTM_ROWS_COLS / LSTM_TILE_LANES / 2, LSTM_ROWS_COLS / 2, acc, bias, x, w, s, f);
         return;
     }
-    for (int j = 0; j < ROWS_COLS; j += ROWS_BLOCK) {
-        rows_block(rows, ROWS_VECS, ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
+    for (int j = 0; j < LSTM_ROWS_COLS; j += LSTM_ROWS_BLOCK) {
+        lstm_rows_block(rows, LSTM_ROWS_VECS, LSTM_ROWS_COLS, acc + j, bias + j, x, w + j, s, f);
     }
 }
 
@@ -292,7 +290,7 @@ TILE_FUSED static void rows_tile(int32_t rows, int half, float *acc, const float
 #define LSTM_ROLLED
 #endif
 
-static inline float abs_f32(float x)
+static inline float lstm_abs_f32(float x)
 {
 #if defined(__GNUC__)
     return __builtin_fabsf(x);
@@ -304,19 +302,19 @@ static inline float abs_f32(float x)
 #endif
 }
 
-static inline float max_f32(float a, float b)
+static inline float lstm_max_f32(float a, float b)
 {
-    return a > b ? a : b;
+    return (a > b) ? a : b;
 }
 
-static inline uint32_t f32_bits(float x)
+static inline uint32_t lstm_f32_bits(float x)
 {
     union { float x; uint32_t bits; } u;
     u.x = x;
     return u.bits;
 }
 
-static inline float f32_from_bits(uint32_t bits)
+static inline float lstm_f32_from_bits(uint32_t bits)
 {
     union { uint32_t bits; float x; } u;
     u.bits = bits;
@@ -324,80 +322,84 @@ static inline float f32_from_bits(uint32_t bits)
 }
 
 /* exp(x) within 1 ulp. */
-static inline float exp_f32(float x)
+static inline float lstm_exp_f32(float x)
 {
-    const float t = max_f32(-176.05939f, 90.0f < x ? 90.0f : x);
+    const float t = lstm_max_f32(-176.05939f, (90.0f < x) ? 90.0f : x);
     const float t1 = t * 1.442695f + 1.2582912e+07f;
     const float t2 = t1 - 1.2582912e+07f;
     const float t3 = t - t2 * 0.69311523f - t2 * 3.1946183e-05f;
-    const int32_t t4 = (int32_t)(f32_bits(t1) - 1262485504u);
+    const int32_t t4 = (int32_t)(lstm_f32_bits(t1) - 1262485504u);
     const int32_t t5 = t4 >> 1;
     const float t6 = ((0.0013926927f * t3 + 0.008363774f) * t3 + 0.04166655f) * t3;
     const float t7 = 1.0f + (t3 + t3 * t3 * ((t6 + 0.16666573f) * t3 + 0.5f));
-    const float t8 = f32_from_bits(((uint32_t)t4 - (uint32_t)t5 + 127u) << 23);
-    return t7 * f32_from_bits(((uint32_t)t5 + 127u) << 23) * t8;
+    const float t8 = lstm_f32_from_bits(((uint32_t)t4 - (uint32_t)t5 + 127u) << 23);
+    return t7 * lstm_f32_from_bits(((uint32_t)t5 + 127u) << 23) * t8;
 }
 
 /* 1/(1 + exp(-x)) within 3 ulp. */
-static inline float sigmoid_f32(float x)
+static inline float lstm_sigmoid_f32(float x)
 {
-    const float t = exp_f32(-abs_f32(x));
-    return (x >= 0.0f ? 1.0f : t) / (1.0f + t);
+    const float t = lstm_exp_f32(-lstm_abs_f32(x));
+    return ((x >= 0.0f) ? 1.0f : t) / (1.0f + t);
 }
 
-static inline float min_f32(float a, float b)
+static inline float lstm_min_f32(float a, float b)
 {
-    return a < b ? a : b;
+    return (a < b) ? a : b;
 }
 
 /* tanh(x) within 3 ulp. */
-static inline float tanh_f32(float x)
+static inline float lstm_tanh_f32(float x)
 {
-    const float t = abs_f32(x);
-    const float t1 = min_f32(20.0f, t + t);
+    const float t = lstm_abs_f32(x);
+    const float t1 = lstm_min_f32(20.0f, t + t);
     const float t2 = t1 * 1.442695f + 1.2582912e+07f;
-    const float t3 = f32_from_bits((f32_bits(t2) - 1262485504u + 127u) << 23);
+    const float t3 = lstm_f32_from_bits((lstm_f32_bits(t2) - 1262485504u + 127u) << 23);
     const float t4 = t2 - 1.2582912e+07f;
     const float t5 = t1 - t4 * 0.69311523f - t4 * 3.1946183e-05f;
     const float t6 = ((0.0013926927f * t5 + 0.008363774f) * t5 + 0.04166655f) * t5;
     const float t6_2 = t3 * (t5 + t5 * t5 * ((t6 + 0.16666573f) * t5 + 0.5f)) + (t3 - 1.0f);
-    return f32_from_bits(f32_bits(t6_2 / (t6_2 + 2.0f)) | (f32_bits(x) & 0x80000000u));
+    return lstm_f32_from_bits(lstm_f32_bits(t6_2 / (t6_2 + 2.0f))
+        | (lstm_f32_bits(x) & 0x80000000u));
 }
 
 /* Reports whether p points to memory of the given alignment. */
-static inline bool aligned(const void *p, size_t align)
+static inline bool lstm_aligned(const void *p, size_t align)
 {
-    return p != NULL && (uintptr_t)p % align == 0;
+    return (p != NULL) && ((uintptr_t)p % align == 0u);
 }
 
 /* linear.default */
 static void lstm_linear(float *restrict y, const float *x, const float *w, const float *bias)
 {
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    const int32_t m = 6;
+    const int32_t n = 16;
+    const int32_t k = 3;
+    LSTM_TILE_ALIGNED float acc[LSTM_ROWS_MAX * LSTM_ROWS_COLS];
+    lstm_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 3;
-    walk.next = 3;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = 6 > ROWS_MAX ? (6 + ROWS_MAX - 1) / ROWS_MAX : 1;
-    const int32_t length = (6 + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 16; j += ROWS_COLS) {
-        const int cols = 16 - j < ROWS_COLS ? (int)(16 - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 3, 3, ROWS_COLS, 16 - j, tiles);
-        for (int32_t i = 0; i < 6; i += length) {
-            const int32_t rows = 6 - i < length ? 6 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 3, w + j * 3, &walk, &fetch);
-            rows_fetched(&fetch, 3);
+    const int32_t tiles = (m > LSTM_ROWS_MAX) ? (m + LSTM_ROWS_MAX - 1) / LSTM_ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < n; j += LSTM_ROWS_COLS) {
+        const int cols = (n - j < LSTM_ROWS_COLS) ? (int)(n - j) : LSTM_ROWS_COLS;
+        const int half = cols <= LSTM_ROWS_COLS / 2;
+        lstm_rows_next fetch = lstm_rows_behind(w + j * k, k, LSTM_ROWS_COLS, n - j, tiles);
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = (m - i < length) ? m - i : length;
+            lstm_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            lstm_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 16 + j + c;
-                    y[o] = acc[r * ROWS_COLS + c];
+                    const int32_t o = (i + r) * n + j + c;
+                    y[o] = acc[r * LSTM_ROWS_COLS + c];
                 }
             }
         }
@@ -421,31 +423,34 @@ static inline float lstm_result(float acc, int32_t o, const float *extra0)
 static void lstm_addmm(float *restrict y, const float *x, const float *w, const float *bias,
     const float *extra0)
 {
-    TILE_ALIGNED float acc[ROWS_MAX * ROWS_COLS];
-    rows_walk walk;
+    const int32_t m = 2;
+    const int32_t n = 16;
+    const int32_t k = 4;
+    LSTM_TILE_ALIGNED float acc[LSTM_ROWS_MAX * LSTM_ROWS_COLS];
+    lstm_rows_walk walk;
     walk.rows = 1;
     walk.row = 0;
     walk.panel = 0;
     walk.cols = 1;
     walk.col = 0;
     walk.tap = 0;
-    walk.depth = 4;
-    walk.next = 4;
+    walk.depth = k;
+    walk.next = k;
     /* Rows in tiles of equal length. */
-    const int32_t tiles = 2 > ROWS_MAX ? (2 + ROWS_MAX - 1) / ROWS_MAX : 1;
-    const int32_t length = (2 + tiles - 1) / tiles;
-    for (int32_t j = 0; j < 16; j += ROWS_COLS) {
-        const int cols = 16 - j < ROWS_COLS ? (int)(16 - j) : ROWS_COLS;
-        const int half = cols <= ROWS_COLS / 2;
-        rows_next fetch = rows_behind(w + j * 4, 4, ROWS_COLS, 16 - j, tiles);
-        for (int32_t i = 0; i < 2; i += length) {
-            const int32_t rows = 2 - i < length ? 2 - i : length;
-            rows_tile(rows, half, acc, bias + j, x + i * 4, w + j * 4, &walk, &fetch);
-            rows_fetched(&fetch, 4);
+    const int32_t tiles = (m > LSTM_ROWS_MAX) ? (m + LSTM_ROWS_MAX - 1) / LSTM_ROWS_MAX : 1;
+    const int32_t length = (m + tiles - 1) / tiles;
+    for (int32_t j = 0; j < n; j += LSTM_ROWS_COLS) {
+        const int cols = (n - j < LSTM_ROWS_COLS) ? (int)(n - j) : LSTM_ROWS_COLS;
+        const int half = cols <= LSTM_ROWS_COLS / 2;
+        lstm_rows_next fetch = lstm_rows_behind(w + j * k, k, LSTM_ROWS_COLS, n - j, tiles);
+        for (int32_t i = 0; i < m; i += length) {
+            const int32_t rows = (m - i < length) ? m - i : length;
+            lstm_rows_tile(rows, half, acc, bias + j, x + i * k, w + j * k, &walk, &fetch);
+            lstm_rows_fetched(&fetch, k);
             for (int r = 0; r < rows; r++) {
                 for (int c = 0; c < cols; c++) {
-                    const int32_t o = (i + r) * 16 + j + c;
-                    y[o] = lstm_result(acc[r * ROWS_COLS + c], o, extra0);
+                    const int32_t o = (i + r) * n + j + c;
+                    y[o] = lstm_result(acc[r * LSTM_ROWS_COLS + c], o, extra0);
                 }
             }
         }
@@ -461,8 +466,8 @@ static void lstm_split_sigmoid_mul_add(float *out, const float *in0, const float
     for (int32_t i = 0; i < 2; i++) {
         LSTM_ROLLED
         for (int32_t j = 0; j < 4; j++) {
-            const float t = sigmoid_f32(in0[16 * i + j]) * tanh_f32(in0[16 * i + j + 8]);
-            out[4 * i + j] = sigmoid_f32(in0[16 * i + j + 4]) * in1[4 * i + j] + t;
+            const float t = lstm_sigmoid_f32(in0[16 * i + j]) * lstm_tanh_f32(in0[16 * i + j + 8]);
+            out[4 * i + j] = lstm_sigmoid_f32(in0[16 * i + j + 4]) * in1[4 * i + j] + t;
         }
     }
 }
@@ -473,7 +478,7 @@ static void lstm_split_sigmoid_tanh_mul(float *restrict out, const float *in0, c
     for (int32_t i = 0; i < 2; i++) {
         LSTM_ROLLED
         for (int32_t j = 0; j < 4; j++) {
-            out[4 * i + j] = sigmoid_f32(in0[16 * i + j + 12]) * tanh_f32(in1[4 * i + j]);
+            out[4 * i + j] = lstm_sigmoid_f32(in0[16 * i + j + 12]) * lstm_tanh_f32(in1[4 * i + j]);
         }
     }
 }
@@ -488,25 +493,30 @@ static void lstm_copy(float *restrict out, const float *in, int32_t n0)
 
 lstm_status lstm_forward(const float *x, float *out0, float *out1, float *out2, void *arena)
 {
-    if (!aligned(x, 4) || !aligned(out0, 4) || !aligned(out1, 4) || !aligned(out2, 4)
-        || !aligned(arena, LSTM_ARENA_ALIGN)) {
+    if (!lstm_aligned(x, 4) || !lstm_aligned(out0, 4) || !lstm_aligned(out1, 4)
+        || !lstm_aligned(out2, 4) || !lstm_aligned(arena, LSTM_ARENA_ALIGN)) {
         return LSTM_ERR_ARGUMENT;
     }
     char *const mem = (char *)arena;
 
     /* layers.py:130: linear */
-    float *linear = (float *)mem; /* [3, 2, 16] */
+    /* linear [3, 2, 16]: 384 bytes at 0, from layers.py:130 linear to addmm */
+    float *linear = (float *)mem;
     lstm_linear(linear, x, lstm_layer_weight_ih_l0, lstm_add_2);
 
     /* layers.py:130: scan */
-    float *scan_out = (float *)(mem + 608); /* [2, 4] */
+    /* scan_out [2, 4]: 32 bytes at 608, from layers.py:130 scan to cat */
+    float *scan_out = (float *)(mem + 608);
     lstm_fill(scan_out);
-    float *scan_out_1 = (float *)(mem + 640); /* [2, 4] */
+    /* scan_out_1 [2, 4]: 32 bytes at 640, from layers.py:130 scan to cat */
+    float *scan_out_1 = (float *)(mem + 640);
     lstm_fill(scan_out_1);
-    float *scan_out_2 = (float *)(mem + 512); /* [3, 2, 4] */
+    /* scan_out_2 [3, 2, 4]: 96 bytes at 512 */
+    float *scan_out_2 = (float *)(mem + 512);
     for (int32_t t = 0; t < 3; t++) {
         /* layers.py:130: addmm */
-        float *addmm = (float *)(mem + 384); /* [2, 16] */
+        /* addmm [2, 16]: 128 bytes at 384, from layers.py:130 addmm to split */
+        float *addmm = (float *)(mem + 384);
         lstm_addmm(addmm, scan_out, lstm_layer_weight_hh_l0, lstm_zero_bias, linear + 32 * t);
 
         /* layers.py:130: split, sigmoid, mul, sigmoid, tanh, mul, add */

@@ -6,8 +6,10 @@ import "math"
 
 // linear computes linear.
 func linear(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, 6, 16, 3, nil, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+	rowsLinear(y, x, w, bias, &linearArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
+
+var linearArgs = linearParams{m: 6, n: 16, k: 3}
 
 func fill(out []float32) {
 	clear(out)
@@ -15,8 +17,10 @@ func fill(out []float32) {
 
 // addmm computes addmm.
 func addmm(y, x, w, bias, z []float32) {
-	rowsLinear(y, x, w, bias, 2, 16, 4, z, float32(math.Inf(-1)), float32(math.Inf(1)), nil)
+	rowsLinear(y, x, w, bias, &addmmArgs, &finish{add: z, low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
+
+var addmmArgs = linearParams{m: 2, n: 16, k: 4}
 
 // splitSigmoidMulAdd computes split.Tensor, sigmoid, mul.Tensor, sigmoid, tanh,
 // mul.Tensor, add.Tensor.
