@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/codegen/compile"
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
@@ -91,7 +92,10 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c Call,
 	state map[string]interp.Value, r *CallResult) error {
 	machine := interp.New(table)
-	machine.Naive, machine.Reserve = w.Naive, reserve(machine, w.Memory)
+	machine.Reserve = reserve(machine, w.Memory)
+	if w.Naive {
+		machine.Meaning = reference.Tensor
+	}
 	if most := w.Most; most > 0 {
 		machine.Limit = &most
 	}

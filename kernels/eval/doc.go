@@ -1,7 +1,6 @@
 // Package eval runs kernels in Go. Run executes the loop form with the exact
 // arithmetic of every dtype: it folds constants in the compiler and is what
-// generated code is compared with. Tensor evaluates a tensor expression by its
-// direct meaning, slowly: the oracle for schedules.
+// generated code is compared with.
 //
 // Buffers are little-endian bytes of dense elements; Bool takes one byte.
 package eval

@@ -12,6 +12,13 @@ import (
 // Value is a scalar at run time.
 type Value = expr.Value
 
+// Operand is a dense tensor.
+type Operand struct {
+	DType ir.DType
+	Sizes []int64
+	Data  []byte
+}
+
 // Get returns element i of buf, which must have it.
 func Get(d ir.DType, buf []byte, i int64) Value {
 	size := int64(d.Size())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
@@ -175,7 +176,7 @@ func TestStatements(t *testing.T) {
 			&loop.Store{Buf: 0, At: sym.Int(4), Value: n},
 		},
 	}
-	if r := loop.Verify(f); len(r.Errors) > 0 {
+	if r := reference.Verify(f); len(r.Errors) > 0 {
 		t.Fatal(r.Errors)
 	}
 	run := func(values ...int64) ([]int64, error) {

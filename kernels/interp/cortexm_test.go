@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -68,7 +69,9 @@ func (r *recorded) run(table *ops.Table, naive bool) error {
 		return err
 	}
 	m := New(table)
-	m.Naive = naive
+	if naive {
+		m.Meaning = reference.Tensor
+	}
 	for v, data := range r.data {
 		sizes, _ := v.Type.StaticSizes()
 		m.Set(v, Tensor(v.Type.DType, sizes, data))

@@ -31,9 +31,9 @@ func Tensor(d ir.DType, sizes []int64, data []byte) Value {
 // Machine runs the nodes of one method.
 type Machine struct {
 	Table *ops.Table
-	// Naive evaluates tensor expressions straight from their meaning instead of
-	// by way of loops.
-	Naive bool
+	// Meaning, if not nil, evaluates tensor expressions: loops do not then.
+	Meaning func(t expr.Tensor, operands []eval.Operand, syms map[*sym.Symbol]int64,
+		scalars []expr.Value) (eval.Operand, error)
 	// Done, if not nil, ends what runs with eval.ErrStopped soon after it is closed.
 	Done <-chan struct{}
 	// Limit, if not nil, is how many iterations of loops may run; it becomes less by
@@ -341,15 +341,13 @@ func (m *Machine) effect(c *ops.Call) error {
 
 // scalar evaluates a scalar expression over the operands of c.
 func (m *Machine) scalar(c *ops.Call, e *expr.Expr) (expr.Value, error) {
-	in, scalars, err := m.operands(c)
+	tensor := *c
+	tensor.Outs = []ir.Type{ir.TensorOf(e.DType)}
+	out, err := m.tensors(&tensor, []expr.Tensor{{DType: e.DType, Body: e}})
 	if err != nil {
 		return expr.Value{}, err
 	}
-	out, err := eval.Tensor(expr.Tensor{DType: e.DType, Body: e}, in, m.syms, scalars)
-	if err != nil {
-		return expr.Value{}, err
-	}
-	return eval.Get(e.DType, out.Data, 0), nil
+	return eval.Get(e.DType, out[0].Tensor.Data, 0), nil
 }
 
 func (m *Machine) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
@@ -386,10 +384,10 @@ func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Naive {
+	if m.Meaning != nil {
 		outs := make([]Value, len(ts))
 		for i, t := range ts {
-			o, err := eval.Tensor(t, in, m.syms, scalars)
+			o, err := m.Meaning(t, in, m.syms, scalars)
 			if err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
@@ -110,9 +111,9 @@ func checkSample(table *ops.Table, op *ops.Op, s variant, r *ops.Rand) (err erro
 		return m.tensors(c, ts)
 	}
 	if op.Compute != nil {
-		m.Naive = true
+		m.Meaning = reference.Tensor
 		form("meaning", compute)
-		m.Naive = false
+		m.Meaning = nil
 		form("loops", compute)
 	}
 	if op.View != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -54,7 +55,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(src, f.String()); diff != "" {
 		t.Error(diff)
 	}
-	if r := loop.Verify(f); len(r.Errors) > 0 {
+	if r := reference.Verify(f); len(r.Errors) > 0 {
 		t.Error(r.Errors)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -148,7 +149,7 @@ func checkParts(t *testing.T, f *loop.Func, bufs [][]byte, values []int64, scala
 		if g == nil {
 			continue
 		}
-		if r := loop.Verify(g); len(r.Errors) > 0 {
+		if r := reference.Verify(g); len(r.Errors) > 0 {
 			t.Fatalf("%v\n%s", r.Errors, g)
 		}
 		run := func(over, at int) {

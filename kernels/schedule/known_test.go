@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
 )
 
@@ -211,7 +211,7 @@ func TestShapes(t *testing.T) {
 			if got := f.String(); got != string(want) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
-			if r := loop.Verify(f); len(r.Errors) > 0 {
+			if r := reference.Verify(f); len(r.Errors) > 0 {
 				t.Errorf("%v", r.Errors)
 			}
 		})

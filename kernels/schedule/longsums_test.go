@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
-	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
 )
 
@@ -45,7 +45,7 @@ func TestLongSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := loop.Verify(f); len(r.Errors) > 0 {
+		if r := reference.Verify(f); len(r.Errors) > 0 {
 			t.Fatalf("%s: %v\n%s", c.name, r.Errors, f)
 		}
 		value := func(x sym.Expr) int64 {

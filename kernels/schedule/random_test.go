@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -283,7 +284,7 @@ func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedul
 	scalars := []eval.Value{{I: 2}}
 	var want []eval.Operand
 	for _, o := range outs {
-		w, err := eval.Tensor(o, data, syms, scalars)
+		w, err := reference.Tensor(o, data, syms, scalars)
 		if err != nil {
 			t.Fatalf("%s: reference: %v\n%s", name, err, o)
 		}
@@ -312,7 +313,7 @@ func checkOuts(t *testing.T, name string, outs []expr.Tensor, operands []schedul
 		}
 		return out
 	}
-	if r := loop.Verify(f); len(r.Errors) > 0 {
+	if r := reference.Verify(f); len(r.Errors) > 0 {
 		t.Fatalf("%s: %v\n%s", name, r.Errors, dump())
 	}
 	if err := eval.Run(f, bufs, values, scalars); err != nil {

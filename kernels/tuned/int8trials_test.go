@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -162,7 +163,7 @@ func (tr *byteTrial) prepare(t *testing.T) bool {
 	if sum.Body == tensors[0].Body {
 		t.Fatalf("%s: the definition has no sum", tr.op)
 	}
-	got, err := eval.Tensor(sum, tr.inputs, nil, nil)
+	got, err := reference.Tensor(sum, tr.inputs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

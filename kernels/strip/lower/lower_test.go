@@ -1,4 +1,4 @@
-package lower
+package lower_test
 
 import (
 	"fmt"
@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/math"
+	. "github.com/etgen/etgen/kernels/strip/lower"
 )
 
 func function(name string) *expr.Func {
@@ -112,7 +114,7 @@ func TestLower(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := loop.Verify(f); len(r.Errors) > 0 {
+			if r := reference.Verify(f); len(r.Errors) > 0 {
 				t.Fatal(r.Errors)
 			}
 			for i, file := range ar.Files[1:] {

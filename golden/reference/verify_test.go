@@ -1,9 +1,10 @@
-package loop_test
+package reference_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -53,7 +54,7 @@ func TestVerify(t *testing.T) {
 			{Name: "out", DType: f32, Role: loop.Out, Len: n.Expr()}, {Name: "in", DType: f32,
 				Len: n.Expr()},
 		}}
-		r := loop.Verify(f)
+		r := reference.Verify(f)
 		var got []string
 		for _, e := range r.Errors {
 			got = append(got, e.Error())
@@ -81,7 +82,7 @@ func TestUnproven(t *testing.T) {
 		load(sym.Add(i.Expr(), sym.Int(1))),
 		&loop.LetIndex{Sym: at, Value: expr.Int(ir.Int64, 3)}, load(at.Expr()),
 	}}}}
-	r := loop.Verify(f)
+	r := reference.Verify(f)
 	if len(r.Errors) > 0 || len(r.Unproven) != 2 || r.Unproven[0].Store || r.Unproven[0].Buf != 1 {
 		t.Errorf("got %+v", r)
 	}

@@ -1,54 +1,62 @@
-package eval
+// Package reference is what tests hold schedules against: the direct meaning of
+// tensor expressions, and the rules of the loop form.
+package reference
 
 import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// Operand is a dense tensor.
-type Operand struct {
-	DType ir.DType
-	Sizes []int64
-	Data  []byte
-}
-
-// Tensor evaluates t element by element straight from its meaning. syms gives
-// the values of its free symbols.
-func Tensor(t expr.Tensor, operands []Operand, syms map[*sym.Symbol]int64,
-	scalars []Value) (Operand, error) {
+// Tensor evaluates t element by element straight from its meaning, slowly. syms
+// gives the values of its free symbols.
+func Tensor(t expr.Tensor, operands []eval.Operand, syms map[*sym.Symbol]int64,
+	scalars []expr.Value) (out eval.Operand, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s, ok := r.(stop)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("a tensor: %w", s.err)
+		}
+	}()
 	r := &reference{operands: operands, scalars: scalars, symbols: map[*sym.Symbol]*place{},
-		values: map[*expr.Expr]func() Value{}}
+		values: map[*expr.Expr]func() expr.Value{}}
 	for s, n := range syms {
 		*r.place(s) = place{n, true}
 	}
-	out := Operand{DType: t.DType}
-	err := guard("a tensor", func() {
-		n := int64(1)
-		for _, v := range t.Vars {
-			s := r.index(expr.Extent(v))()
-			out.Sizes = append(out.Sizes, s)
-			n *= s
-		}
-		out.Data = make([]byte, n*int64(t.DType.Size()))
-		at, body := int64(0), r.value(t.Body, nil)
-		r.each(t.Vars, func() {
-			Put(t.DType, out.Data, at, body())
-			at++
-		})()
-	})
-	return out, err
+	out.DType = t.DType
+	n := int64(1)
+	for _, v := range t.Vars {
+		s := r.index(expr.Extent(v))()
+		out.Sizes = append(out.Sizes, s)
+		n *= s
+	}
+	out.Data = make([]byte, n*int64(t.DType.Size()))
+	at, body := int64(0), r.value(t.Body, nil)
+	r.each(t.Vars, func() {
+		eval.Put(t.DType, out.Data, at, body())
+		at++
+	})()
+	return out, nil
 }
+
+// stop is what a failing operation panics with; Tensor recovers it.
+type stop struct{ err error }
+
+func fail(format string, args ...any) { panic(stop{fmt.Errorf(format, args...)}) }
 
 // reference is the meaning of expressions as functions, which fail. It shares
 // nothing with the compiler of loops, which it is compared with.
 type reference struct {
-	operands []Operand
-	scalars  []Value
+	operands []eval.Operand
+	scalars  []expr.Value
 	symbols  map[*sym.Symbol]*place
-	values   map[*expr.Expr]func() Value // outside of scalar functions
+	values   map[*expr.Expr]func() expr.Value // outside of scalar functions
 }
 
 // place holds the value of a symbol, if it has one now.
@@ -85,13 +93,13 @@ func (r *reference) each(vars []*sym.Symbol, f func()) func() {
 // fnCall is a place where a scalar function is called. Its values depend on the
 // parameters alone, so in each call they are computed once.
 type fnCall struct {
-	params map[*expr.Var]*Value
-	values map[*expr.Expr]func() Value
+	params map[*expr.Var]*expr.Value
+	values map[*expr.Expr]func() expr.Value
 	calls  int // so far
 }
 
 // value returns what computes e, inside a function f is its call.
-func (r *reference) value(e *expr.Expr, f *fnCall) func() Value {
+func (r *reference) value(e *expr.Expr, f *fnCall) func() expr.Value {
 	known := r.values
 	if f != nil {
 		known = f.values
@@ -107,10 +115,10 @@ func (r *reference) value(e *expr.Expr, f *fnCall) func() Value {
 	return v
 }
 
-func (f *fnCall) once(v func() Value) func() Value {
-	var last Value
+func (f *fnCall) once(v func() expr.Value) func() expr.Value {
+	var last expr.Value
 	call := 0
-	return func() Value {
+	return func() expr.Value {
 		if call != f.calls {
 			last, call = v(), f.calls
 		}
@@ -118,35 +126,35 @@ func (f *fnCall) once(v func() Value) func() Value {
 	}
 }
 
-func (r *reference) compute(e *expr.Expr, f *fnCall) func() Value {
+func (r *reference) compute(e *expr.Expr, f *fnCall) func() expr.Value {
 	switch e.Op {
 	case expr.OpConst:
-		v := Value{I: e.Int, F: e.Float}
-		return func() Value { return v }
+		v := expr.Value{I: e.Int, F: e.Float}
+		return func() expr.Value { return v }
 	case expr.OpIndex:
 		n := r.index(e.Idx)
-		return func() Value { return Value{I: expr.Wrap(e.DType, n())} }
+		return func() expr.Value { return expr.Value{I: expr.Wrap(e.DType, n())} }
 	case expr.OpLoad:
 		return r.load(e)
 	case expr.OpLocal:
 		if f != nil {
 			if v := f.params[e.Var]; v != nil {
-				return func() Value { return *v }
+				return func() expr.Value { return *v }
 			}
 		}
-		return func() Value { fail("local %s has no value", e.Var.Name); return Value{} }
+		return func() expr.Value { fail("local %s has no value", e.Var.Name); return expr.Value{} }
 	case expr.OpScalar:
-		return func() Value { return r.scalars[e.Buf] }
+		return func() expr.Value { return r.scalars[e.Buf] }
 	case expr.OpReduce:
 		return r.reduce(e, f)
 	}
-	args := make([]func() Value, len(e.Args))
+	args := make([]func() expr.Value, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = r.value(a, f)
 	}
 	switch e.Op {
 	case expr.OpSelect:
-		return func() Value {
+		return func() expr.Value {
 			if args[0]().I != 0 {
 				return args[1]()
 			}
@@ -155,8 +163,8 @@ func (r *reference) compute(e *expr.Expr, f *fnCall) func() Value {
 	case expr.OpCall:
 		return r.call(e.Fn, args)
 	}
-	values := make([]Value, len(args))
-	return func() Value {
+	values := make([]expr.Value, len(args))
+	return func() expr.Value {
 		for i, a := range args {
 			values[i] = a()
 		}
@@ -164,7 +172,7 @@ func (r *reference) compute(e *expr.Expr, f *fnCall) func() Value {
 	}
 }
 
-func applied(op expr.Op, d, from ir.DType, args ...Value) Value {
+func applied(op expr.Op, d, from ir.DType, args ...expr.Value) expr.Value {
 	v, err := expr.Apply(op, d, from, args...)
 	if err != nil {
 		panic(stop{err})
@@ -172,14 +180,14 @@ func applied(op expr.Op, d, from ir.DType, args ...Value) Value {
 	return v
 }
 
-func (r *reference) call(fn *expr.Func, args []func() Value) func() Value {
-	f := &fnCall{params: map[*expr.Var]*Value{}, values: map[*expr.Expr]func() Value{}}
-	params := make([]Value, len(args))
+func (r *reference) call(fn *expr.Func, args []func() expr.Value) func() expr.Value {
+	f := &fnCall{params: map[*expr.Var]*expr.Value{}, values: map[*expr.Expr]func() expr.Value{}}
+	params := make([]expr.Value, len(args))
 	for i, p := range fn.Params {
 		f.params[p] = &params[i]
 	}
 	body := r.value(fn.Body, f)
-	return func() Value {
+	return func() expr.Value {
 		for i, a := range args {
 			params[i] = a()
 		}
@@ -188,12 +196,12 @@ func (r *reference) call(fn *expr.Func, args []func() Value) func() Value {
 	}
 }
 
-func (r *reference) load(e *expr.Expr) func() Value {
+func (r *reference) load(e *expr.Expr) func() expr.Value {
 	coords := make([]func() int64, len(e.Coords))
 	for d, c := range e.Coords {
 		coords[d] = r.index(c)
 	}
-	return func() Value {
+	return func() expr.Value {
 		o := &r.operands[e.Buf]
 		at := int64(0)
 		for d, c := range coords {
@@ -204,16 +212,16 @@ func (r *reference) load(e *expr.Expr) func() Value {
 			}
 			at = at*o.Sizes[d] + i
 		}
-		return Get(o.DType, o.Data, at)
+		return eval.Get(o.DType, o.Data, at)
 	}
 }
 
-func (r *reference) reduce(e *expr.Expr, f *fnCall) func() Value {
+func (r *reference) reduce(e *expr.Expr, f *fnCall) func() expr.Value {
 	if f != nil {
-		return func() Value { fail("a reduction in a scalar function"); return Value{} }
+		return func() expr.Value { fail("a reduction in a scalar function"); return expr.Value{} }
 	}
 	d, first := e.Args[0].DType, expr.Neutral(e.Kind, e.Args[0].DType)
-	var acc Value
+	var acc expr.Value
 	var n, best int64
 	body := r.value(e.Args[0], nil)
 	op := expr.OpGt
@@ -236,11 +244,11 @@ func (r *reference) reduce(e *expr.Expr, f *fnCall) func() Value {
 		}
 		n++
 	})
-	return func() Value {
-		acc, n, best = Value{I: first.Int, F: first.Float}, 0, 0
+	return func() expr.Value {
+		acc, n, best = expr.Value{I: first.Int, F: first.Float}, 0, 0
 		walk()
 		if e.Kind.IsArg() {
-			return Value{I: best}
+			return expr.Value{I: best}
 		}
 		return acc
 	}

@@ -1,4 +1,4 @@
-package loop
+package reference
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 )
 
 // Report is what Verify found.
@@ -28,7 +29,7 @@ type Access struct {
 // Verify checks that f is well formed: symbols and locals are declared before
 // use and seen only in their block, dtypes agree, only Out, InOut and Scratch
 // buffers are written, arrays are indexed and scalars are not.
-func Verify(f *Func) Report {
+func Verify(f *loop.Func) Report {
 	v := verifier{f: f, syms: map[*sym.Symbol]bool{}, vars: map[*expr.Var]state{}}
 	for _, s := range f.Syms {
 		v.syms[s] = true
@@ -47,7 +48,7 @@ const (
 )
 
 type verifier struct {
-	f      *Func
+	f      *loop.Func
 	syms   map[*sym.Symbol]bool
 	vars   map[*expr.Var]state
 	report Report
@@ -58,13 +59,13 @@ func (v *verifier) errorf(format string, args ...any) {
 		fmt.Sprintf(format, args...)))
 }
 
-func (v *verifier) block(body []Stmt, inLoop bool) {
+func (v *verifier) block(body []loop.Stmt, inLoop bool) {
 	var locals []*expr.Var
 	var indices []*sym.Symbol
 	for _, s := range body {
 		v.stmt(s, inLoop)
 		switch s := s.(type) {
-		case *Let:
+		case *loop.Let:
 			if v.vars[s.Var] != undeclared {
 				v.errorf("local %s is declared twice", s.Var.Name)
 			}
@@ -73,7 +74,7 @@ func (v *verifier) block(body []Stmt, inLoop bool) {
 				v.vars[s.Var] = mutable
 			}
 			locals = append(locals, s.Var)
-		case *LetIndex:
+		case *loop.LetIndex:
 			v.bind(s.Sym)
 			indices = append(indices, s.Sym)
 		}
@@ -93,22 +94,22 @@ func (v *verifier) bind(s *sym.Symbol) {
 	v.syms[s] = true
 }
 
-func (v *verifier) stmt(s Stmt, inLoop bool) {
-	Exprs(s, v.expr)
+func (v *verifier) stmt(s loop.Stmt, inLoop bool) {
+	loop.Exprs(s, v.expr)
 	switch s := s.(type) {
-	case *For:
+	case *loop.For:
 		v.index(s.Extent)
 		v.bind(s.Var)
 		v.block(s.Body, true)
 		delete(v.syms, s.Var)
-	case *While:
+	case *loop.While:
 		v.want(s.Cond, ir.Bool, "condition")
 		v.block(s.Body, true)
-	case *If:
+	case *loop.If:
 		v.want(s.Cond, ir.Bool, "condition")
 		v.block(s.Then, inLoop)
 		v.block(s.Else, inLoop)
-	case *Let:
+	case *loop.Let:
 		if s.Value == nil {
 			break
 		}
@@ -116,7 +117,7 @@ func (v *verifier) stmt(s Stmt, inLoop bool) {
 		if s.Var.Len > 0 {
 			v.errorf("array %s has a value", s.Var.Name)
 		}
-	case *Assign:
+	case *loop.Assign:
 		v.want(s.Value, s.Var.DType, "local "+s.Var.Name)
 		switch v.vars[s.Var] {
 		case undeclared:
@@ -127,13 +128,13 @@ func (v *verifier) stmt(s Stmt, inLoop bool) {
 		if s.Var.Len > 0 {
 			v.index(s.At)
 		}
-	case *LetIndex:
+	case *loop.LetIndex:
 		if s.Value == nil || !s.Value.DType.IsInt() {
 			v.errorf("index %s is no integer", s.Sym.Name)
 		}
-	case *Store:
+	case *loop.Store:
 		v.store(s)
-	case *Break:
+	case *loop.Break:
 		if !inLoop {
 			v.errorf("break outside of a loop")
 		}
@@ -150,13 +151,13 @@ func (v *verifier) want(e *expr.Expr, d ir.DType, what string) {
 	}
 }
 
-func (v *verifier) store(s *Store) {
+func (v *verifier) store(s *loop.Store) {
 	if s.Buf < 0 || s.Buf >= len(v.f.Bufs) {
 		v.errorf("store to buffer %d of %d", s.Buf, len(v.f.Bufs))
 		return
 	}
 	b := v.f.Bufs[s.Buf]
-	if b.Role == In {
+	if b.Role == loop.In {
 		v.errorf("store to input %s", b.Name)
 	}
 	v.want(s.Value, b.DType, "buffer "+b.Name)
