@@ -73,6 +73,14 @@ func (c *Call) collect() {
 	}
 }
 
+// Takes returns why a must not be an argument of the operator, nil if it may.
+func (op *Op) Takes(p *aten.Param, a ir.Arg) error {
+	if _, err := fit(p.Type, a, op.numbers); err != nil {
+		return fmt.Errorf("argument %s: %w", p.Name, err)
+	}
+	return nil
+}
+
 // fit checks that a may stand for an argument of type t. One number for a
 // list of fixed size stands for that many.
 func fit(t *aten.Type, a ir.Arg, numbers bool) (ir.Arg, error) {

@@ -1,6 +1,7 @@
 package raise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -451,6 +452,13 @@ func (r *raiser) fit(t *tensor, typ ir.Type) error {
 func (r *raiser) copyInto(args []int32) error {
 	if r.tensors[args[0]] == nil || r.tensors[args[1]] == nil {
 		return fmt.Errorf("it copies what is no tensor")
+	}
+	if op, ok := r.table.Lookup("aten.copy.default"); ok {
+		p := &op.ParsedSchema().Args[2] // non_blocking, which changes nothing
+		a, err := r.argument(p.Type, args[2])
+		if err = cmp.Or(err, op.Takes(p, a)); err != nil {
+			return err
+		}
 	}
 	src, err := r.read(args[1])
 	if err != nil {

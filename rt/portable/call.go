@@ -1,6 +1,7 @@
 package portable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 			return nil, fmt.Errorf("%s: argument %d is missing", k.file, i)
 		}
 	}
-	if err := p.results(); err != nil {
+	if err := cmp.Or(p.kinds(), p.results()); err != nil {
 		return nil, fmt.Errorf("%s: %w", k.file, err)
 	}
 	for _, v := range c.Args[:len(k.in)] {
@@ -58,6 +59,22 @@ func (k *kernel) prepare(c *rt.Call) (func() error, error) {
 		p.variants = append(p.variants, v)
 	}
 	return p.execute, nil
+}
+
+// kinds checks that arguments are of the kinds that the operator takes, whatever they are
+// when the call is executed.
+func (p *call) kinds() error {
+	op, ok := p.table.Lookup(p.node)
+	for i := range p.in {
+		a, err := argument(p.in[i].Type, p.c.Args[i], new([]operand))
+		if !ok || err != nil { // which is of what the argument is now
+			continue
+		}
+		if err := op.Takes(&p.in[i], a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // results finds the slots of the results: an argument each, or one that lists
