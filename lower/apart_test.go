@@ -86,7 +86,8 @@ method read {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Pipeline{Functionalise, SeparateState}.Run(&Context{Table: ops.Standard()}, p, nil)
+		passes := Pipeline{Passes: []Pass{Functionalise, SeparateState}}
+		err = passes.Run(&Context{Table: ops.Standard()}, p, nil)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.want)

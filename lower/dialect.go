@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
@@ -95,44 +96,37 @@ func (r *dialectRule) verify(ctx *Context, p *ir.Program) error {
 	return errors.Join(errs...)
 }
 
-// reach is the last pass of a pipeline: the program is in the dialect from here on, which
-// is verified.
-func reach(d ir.Dialect, doc string) Pass {
-	return Pass{Name: string(d), Doc: "verify the " + string(d) + " dialect: " + doc,
-		Run: func(ctx *Context, p *ir.Program) error {
-			p.Dialect = d
-			return Verify(ctx, p)
-		}}
-}
-
-// Dialects are the pipelines that bring a program as it was read into a dialect.
-var Dialects = []struct {
-	Dialect  ir.Dialect
-	Pipeline Pipeline
-}{
-	{ir.Functional, Functional},
-	{ir.CoreATen, ToCore},
-	{ir.Edge, ToEdge},
-	{ir.Backend, Backend},
-	{ir.ExecuTorch, ToExecutorch},
-}
-
-// To returns the pipeline that leads to a dialect, nil if there is none.
-func To(d ir.Dialect) Pipeline {
-	for _, x := range Dialects {
-		if x.Dialect == d {
-			return x.Pipeline
+// within reports whether what is in dialect d is in dialect of too. A program that does not
+// say what it is in may be in any.
+func within(d, of ir.Dialect) bool {
+	for d != of && d != "" && of != "" {
+		r, err := ruleOf(d)
+		if err != nil || r.of == "" {
+			return false
 		}
+		d = r.of
 	}
-	return nil
+	return true
+}
+
+// Pipelines are those that bring a program as it was read into a dialect, one for each.
+var Pipelines = []Pipeline{Functional, ToCore, ToEdge, Backend, ToExecutorch}
+
+// To returns the pipeline that leads to a dialect; ok is false if there is none.
+func To(d ir.Dialect) (_ Pipeline, ok bool) {
+	i := slices.IndexFunc(Pipelines, func(pl Pipeline) bool { return pl.To == d })
+	if i < 0 {
+		return Pipeline{}, false
+	}
+	return Pipelines[i], true
 }
 
 // Passes lists every pass of all pipelines once, in order.
 func Passes() []Pass {
 	var all []Pass
 	seen := map[string]bool{}
-	for _, x := range Dialects {
-		for _, p := range x.Pipeline {
+	for _, pl := range Pipelines {
+		for _, p := range pl.Passes {
 			if !seen[p.Name] {
 				seen[p.Name] = true
 				all = append(all, p)

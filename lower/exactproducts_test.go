@@ -18,7 +18,7 @@ import (
 func TestExactProductsForSpeed(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Speed: true}
 	irtest.RunTxtar(t, "testdata/exact-products-for-speed/*.txtar", func(p *ir.Program) error {
-		return Pipeline{ExactProducts}.Run(ctx, p, nil)
+		return Pipeline{Passes: []Pass{ExactProducts}}.Run(ctx, p, nil)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestExactProductsMean(t *testing.T) {
 		}
 		want := run(before)
 		after, _ := ir.Parse("m", src)
-		if err := (Pipeline{ExactProducts}).Run(ctx, after, nil); err != nil {
+		if err := (Pipeline{Passes: []Pass{ExactProducts}}).Run(ctx, after, nil); err != nil {
 			t.Fatalf("%v\n%s", err, src)
 		}
 		if len(after.Methods[0].Graph.Nodes) > 1 {

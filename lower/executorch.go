@@ -27,15 +27,15 @@ import (
 //
 // An integer argument is a literal or refers to a value that such a node
 // defines. What a program writes to is in the specs of its outputs.
-var ToExecutorch = Concat(ToStock, Pipeline{
+var ToExecutorch = ToStock.then(ir.ExecuTorch,
+	"out variants of operators that ExecuTorch has kernels for",
 	Refusals,
 	OutVariants,
-	reach(ir.ExecuTorch, "out variants of operators that ExecuTorch has kernels for"),
-})
+)
 
 // ToStock is ToExecutorch without out variants: a functional program of the
 // operators that the stock runtime has kernels for.
-var ToStock = Concat(Functional, Pipeline{
+var ToStock = Functional.with(
 	FoldBatchNorm,
 	DecomposeToStock,
 	DefineSizes,
@@ -53,7 +53,7 @@ var ToStock = Concat(Functional, Pipeline{
 	Sizes,
 	DeadCode,
 	OnlyStock,
-})
+)
 
 // executorch_ops.txt lists the operators that the stock runtime registers with
 // its portable, quantised and primitive kernels, as files name them.

@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
@@ -32,22 +33,39 @@ type Pass struct {
 	Run  func(*Context, *ir.Program) error
 }
 
-// Pipeline is a list of passes.
-type Pipeline []Pass
-
-// Concat joins pipelines.
-func Concat(ps ...Pipeline) Pipeline {
-	var all Pipeline
-	for _, p := range ps {
-		all = append(all, p...)
-	}
-	return all
+// Pipeline is a list of passes that bring a program from one dialect into another.
+type Pipeline struct {
+	From, To ir.Dialect // "": of whatever the program is in
+	Passes   []Pass
 }
 
-// Run runs the passes on p. After, if not nil, sees the program after each
+// with is pl with passes behind it, which leave the dialect as it is.
+func (pl Pipeline) with(passes ...Pass) Pipeline {
+	pl.Passes = slices.Concat(pl.Passes, passes)
+	return pl
+}
+
+// then is pl with passes behind it that lead to a dialect, which the last one verifies:
+// the program is in the dialect from there on.
+func (pl Pipeline) then(d ir.Dialect, doc string, passes ...Pass) Pipeline {
+	pl = pl.with(passes...).with(Pass{
+		Name: string(d), Doc: "verify the " + string(d) + " dialect: " + doc,
+		Run: func(ctx *Context, p *ir.Program) error {
+			p.Dialect = d
+			return Verify(ctx, p)
+		}})
+	pl.To = d
+	return pl
+}
+
+// Run runs the passes on p, which is in the dialect From. After, if not nil, sees the program after each
 // one; it may stop the run by returning Stop. Errors name the program's file.
 func (pl Pipeline) Run(ctx *Context, p *ir.Program, after func(Pass, *ir.Program) error) error {
-	for _, pass := range pl {
+	if !within(p.Dialect, pl.From) {
+		return InFile(p.Source, fmt.Errorf("the passes to %s take a program in %s, not in %s",
+			pl.To, pl.From, p.Dialect))
+	}
+	for _, pass := range pl.Passes {
 		if err := eval.Stopped(ctx.Done); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func TestPasses(t *testing.T) {
 		t.Run(pass.Name, func(t *testing.T) {
 			irtest.RunTxtar(t, filepath.Join("testdata", pass.Name, "*.txtar"),
 				func(p *ir.Program) error {
-					return Pipeline{pass}.Run(ctx, p, nil)
+					return Pipeline{Passes: []Pass{pass}}.Run(ctx, p, nil)
 				})
 		})
 	}
@@ -49,7 +49,7 @@ func TestToCore(t *testing.T) {
 func TestFoldConstantsForSpeed(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Speed: true}
 	irtest.RunTxtar(t, "testdata/fold-constants-for-speed/*.txtar", func(p *ir.Program) error {
-		return Pipeline{FoldConstants}.Run(ctx, p, nil)
+		return Pipeline{Passes: []Pass{FoldConstants}}.Run(ctx, p, nil)
 	})
 }
 
@@ -70,6 +70,8 @@ func TestPipelineRun(t *testing.T) {
 			return nil
 		}
 	}
+	both := []Pass{note("a", nil), note("b", nil)}
+	failing := []Pass{note("a", errors.Join(fault, errors.New("too"))), note("b", nil)}
 	for _, tt := range []struct {
 		name  string
 		pl    Pipeline
@@ -77,11 +79,11 @@ func TestPipelineRun(t *testing.T) {
 		want  string
 		seen  int
 	}{
-		{"all", Pipeline{note("a", nil), note("b", nil)}, nil, "", 2},
-		{"stop", Pipeline{note("a", nil), note("b", nil)}, after("a", Stop), "", 1},
-		{"after fails", Pipeline{note("a", nil), note("b", nil)}, after("a", errors.New("no")),
+		{"all", Pipeline{Passes: both}, nil, "", 2},
+		{"stop", Pipeline{Passes: both}, after("a", Stop), "", 1},
+		{"after fails", Pipeline{Passes: both}, after("a", errors.New("no")),
 			"after a: no", 1},
-		{"fails", Pipeline{note("a", errors.Join(fault, errors.New("too"))), note("b", nil)}, nil,
+		{"fails", Pipeline{Passes: failing}, nil,
 			"m.pt2: node n (o): bad\ntoo", 1},
 	} {
 		seen = nil
@@ -105,5 +107,27 @@ func TestPassNames(t *testing.T) {
 			t.Errorf("pass %q is incomplete or there twice", p.Name)
 		}
 		seen[p.Name] = true
+	}
+}
+
+// A pipeline takes a program of its dialect, or of one that is part of it.
+func TestPipelineTakesItsDialect(t *testing.T) {
+	for _, tt := range []struct {
+		from, in ir.Dialect
+		takes    bool
+	}{
+		{ir.ATen, ir.ATen, true},
+		{ir.ATen, ir.Backend, true},
+		{ir.Functional, ir.Edge, true},
+		{ir.Functional, "", true},
+		{"", ir.ExecuTorch, true},
+		{ir.Functional, ir.ATen, false},
+		{ir.Functional, ir.ExecuTorch, false},
+		{ir.Edge, ir.Backend, false},
+	} {
+		err := Pipeline{From: tt.from, To: ir.Backend}.Run(&Context{}, &ir.Program{Dialect: tt.in}, nil)
+		if (err == nil) != tt.takes {
+			t.Errorf("a program in %q for passes that take %q: %v", tt.in, tt.from, err)
+		}
 	}
 }

@@ -5,7 +5,7 @@ import "github.com/etgen/etgen/ir"
 // Functional makes a program as torch.export wrote it functional: no wrappers
 // around parts of the graph, regions that capture what they read, no in-place
 // operators; only then it shows which state several methods share.
-var Functional = Pipeline{
+var Functional = Pipeline{From: ir.ATen}.then(ir.Functional, "no node writes to an operand",
 	BoundSizes,
 	InlineWrappers,
 	Capture,
@@ -14,32 +14,30 @@ var Functional = Pipeline{
 	ExplicitWrites,
 	Functionalise,
 	SeparateState,
-	reach(ir.Functional, "no node writes to an operand"),
-}
+)
 
 // ToCore brings a program to the Core ATen operators. Types keep the strides that
 // eager PyTorch has.
-var ToCore = Concat(Functional, Pipeline{
+var ToCore = Functional.then(ir.CoreATen, "Core ATen operators alone",
 	FoldBatchNorm,
 	CheckSizes,
 	DecomposeToCore,
 	DefineSizes,
 	RemoveNoOps,
 	DeadCode,
-	reach(ir.CoreATen, "Core ATen operators alone"),
-})
+)
 
 // ToEdge is Core ATen with dead and doubled work removed.
-var ToEdge = Concat(ToCore, Pipeline{
+var ToEdge = ToCore.then(ir.Edge, "Core ATen, nothing dead or done twice",
 	FoldConstants,
 	CommonSubexpressions,
 	DeadCode,
-	reach(ir.Edge, "Core ATen, nothing dead or done twice"),
-})
+)
 
 // Backend is what native form is built from: every tensor dense and row-major,
 // every operator one that has a kernel.
-var Backend = Concat(Functional, Pipeline{
+var Backend = Functional.then(ir.Backend,
+	"operators that have kernels, tensors dense and row-major",
 	FoldBatchNorm,
 	CheckSizes,
 	Decompose,
@@ -57,5 +55,4 @@ var Backend = Concat(Functional, Pipeline{
 	FoldPadding,
 	CommonSubexpressions,
 	DeadCode,
-	reach(ir.Backend, "operators that have kernels, tensors dense and row-major"),
-})
+)

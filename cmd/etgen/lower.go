@@ -95,8 +95,8 @@ func passNames() []string {
 
 func dialectNames() []string {
 	var names []string
-	for _, d := range lower.Dialects {
-		names = append(names, string(d.Dialect))
+	for _, pl := range lower.Pipelines {
+		names = append(names, string(pl.To))
 	}
 	return names
 }

@@ -93,7 +93,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 	}
 	pipeline := l.pipeline
 	if opt.To != "" {
-		pipeline = lower.To(opt.To)
+		pipeline, _ = lower.To(opt.To)
 	}
 	if err := pipeline.Run(ctx, p, opt.After); err != nil {
 		return err

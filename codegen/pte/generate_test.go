@@ -27,7 +27,7 @@ func TestGenerate(t *testing.T) {
 // generate makes a program of a functional one.
 func generate(p *ir.Program, opt Options) (*Output, error) {
 	ctx := &lower.Context{Table: ops.Standard()}
-	if err := (lower.Pipeline{lower.OutVariants}).Run(ctx, p, nil); err != nil {
+	if err := (lower.Pipeline{Passes: []lower.Pass{lower.OutVariants}}).Run(ctx, p, nil); err != nil {
 		return nil, err
 	}
 	return Generate(p, opt)

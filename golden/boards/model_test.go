@@ -104,7 +104,7 @@ func (g *generated) lower(target toolchain.Target) (*native.Program, error) {
 	}
 	defer closer.Close()
 	opt := g.options(target)
-	last := lower.Backend[len(lower.Backend)-1].Name
+	last := string(lower.Backend.To)
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == last {
 			g.terms = way.Terms(ops.Standard(), p)[0]

@@ -35,7 +35,7 @@ func TestEveryPass(t *testing.T) {
 	eachSmall(t, roots, func(c *testcase.Case, model string, steps []int) {
 		pipelines := []lower.Pipeline{lower.ToEdge}
 		for _, n := range steps {
-			pipelines = append(pipelines, lower.Backend[:n])
+			pipelines = append(pipelines, lower.Pipeline{Passes: lower.Backend.Passes[:n]})
 		}
 		for _, pl := range pipelines {
 			runs++
@@ -49,8 +49,8 @@ func TestEveryPass(t *testing.T) {
 				if miss.Case = c.Dir; isRefusal(*miss) {
 					break
 				}
-				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl),
-					pl[len(pl)-1].Name, miss.Problem)
+				t.Errorf("%s %s after %d passes to %s: %s", c.Dir, model, len(pl.Passes),
+					pl.Passes[len(pl.Passes)-1].Name, miss.Problem)
 				break // the passes behind it can only repeat it
 			}
 		}
@@ -105,7 +105,7 @@ func changing(j way.Job) ([]int, error) {
 	err = lower.Backend.Run(&lower.Context{Table: ops.Standard()}, p,
 		func(_ lower.Pass, p *ir.Program) error {
 			n++
-			if now := p.String(); n >= len(lower.Functional) && now != text {
+			if now := p.String(); n >= len(lower.Functional.Passes) && now != text {
 				steps = append(steps, n)
 				text = now
 			}
@@ -116,8 +116,8 @@ func changing(j way.Job) ([]int, error) {
 
 // verified returns pl with a check behind each pass.
 func verified(pl lower.Pipeline) lower.Pipeline {
-	var out lower.Pipeline
-	for _, p := range pl {
+	out := lower.Pipeline{From: pl.From, To: pl.To}
+	for _, p := range pl.Passes {
 		pass := p
 		pass.Run = func(ctx *lower.Context, prog *ir.Program) error {
 			if err := p.Run(ctx, prog); err != nil {
@@ -128,7 +128,7 @@ func verified(pl lower.Pipeline) lower.Pipeline {
 			}
 			return nil
 		}
-		out = append(out, pass)
+		out.Passes = append(out.Passes, pass)
 	}
 	return out
 }

@@ -25,7 +25,8 @@ func (a *archive) repair(file []byte) (ok bool) {
 	if err != nil {
 		return false
 	}
-	check := lower.Pipeline{lower.InlineWrappers, lower.Capture, lower.CheckRecords}
+	check := lower.Pipeline{Passes: []lower.Pass{lower.InlineWrappers, lower.Capture,
+		lower.CheckRecords}}
 	_ = check.Run(&lower.Context{Table: ops.Standard()}, p, nil) // it may fail: the types are set
 	types := map[string]ir.Type{}
 	p.Methods[0].Graph.Walk(func(g *ir.Graph) {

@@ -44,7 +44,7 @@ func (x *program) checkPipeline(ctx *lower.Context) (err error) {
 			return err
 		}
 		now := p.String()
-		if n < len(lower.Functional) || now == text {
+		if n < len(lower.Functional.Passes) || now == text {
 			return nil
 		}
 		text = now

@@ -150,7 +150,7 @@ func (u *unit) compile(ctx context.Context, j Job, opt compile.Options, lang str
 	}
 	opt.Context, opt.Lang, opt.Name = ctx, lang, u.name
 	after := opt.After
-	last := lower.Backend[len(lower.Backend)-1].Name
+	last := string(lower.Backend.To)
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
 		if pass.Name == last {
 			u.result.Terms = Terms(ops.Standard(), p)

@@ -24,7 +24,7 @@ type Reference struct {
 	Naive bool // evaluate the definitions themselves, not the loops made of them
 	// if over 0, about how many iterations of loops a call may run: eval.ErrStopped
 	Most     int64
-	Pipeline lower.Pipeline // how the graph is lowered; nil is lower.Backend
+	Pipeline lower.Pipeline // how the graph is lowered; none is lower.Backend
 	// Options tell what becomes of the program's warnings, and whether an index out of
 	// range is an error; nothing else.
 	Options compile.Options
@@ -56,7 +56,7 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 	}
 	table := ops.Standard()
 	pipeline := w.Pipeline
-	if pipeline == nil {
+	if pipeline.Passes == nil {
 		pipeline = lower.Backend
 	}
 	if err := pipeline.Run(&lower.Context{Table: table, Checked: w.Options.Checked,

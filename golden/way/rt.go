@@ -122,7 +122,7 @@ func (w RT) file(ctx context.Context, p *ir.Program, r *Result, m *machine) ([]b
 	opt := w.Options
 	opt.Context, opt.Lang = ctx, "pte"
 	opt.StackTraces = opt.StackTraces || m.traces // the optimizer knows Python lines from them
-	passes, after := lower.ToExecutorch, opt.After
+	passes, after := lower.ToExecutorch.Passes, opt.After
 	before := slices.IndexFunc(passes, func(p lower.Pass) bool {
 		return p.Name == lower.OutVariants.Name
 	})
