@@ -2,6 +2,7 @@ package raise
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,10 +19,7 @@ func kwDType(d ir.DType) ops.Named { return ops.Kw("dtype", d) }
 // that later instructions can be looked at.
 func (r *raiser) call(in pte.KernelCall) error {
 	role := r.roles[in.Op]
-	err := role.err
-	if n, ok := role.operands(); ok && err == nil && n != len(in.Args) {
-		err = fmt.Errorf("it has %d arguments, want %d", len(in.Args), n)
-	}
+	err := cmp.Or(role.err, role.count(in))
 	if err == nil {
 		switch role.kind {
 		case outKind:
@@ -54,6 +52,42 @@ func (r *raiser) call(in pte.KernelCall) error {
 	return err
 }
 
+// checkCalls checks the arguments of all calls by their number and kind, of those too that
+// no way leads to: a runtime prepares them when it loads the method.
+func (r *raiser) checkCalls() error {
+	r.st = newState()
+	for i := range r.code {
+		in, ok := r.code[i].Instruction.(pte.KernelCall)
+		if !ok || r.roles[in.Op].err != nil {
+			continue
+		}
+		if err := r.checkCall(r.roles[in.Op], in); err != nil {
+			r.fail(i, err)
+		}
+	}
+	return errors.Join(r.errs...)
+}
+
+func (r *raiser) checkCall(role *role, in pte.KernelCall) error {
+	if err := role.count(in); err != nil {
+		return err
+	}
+	op, _ := r.table.Lookup(role.op)
+	for i, k := range role.params {
+		p := &role.schema.Args[k]
+		a, err := r.argument(p.Type, in.Args[i], func(s int32) (*ir.Value, error) {
+			return &ir.Value{Type: ir.TensorOf(r.tensors[s].dtype)}, nil
+		})
+		if err != nil || role.isScratch(i) { // an error is of what the argument is now
+			continue
+		}
+		if err := op.Takes(p, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // standIn makes up what a failed instruction would have written.
 func (r *raiser) standIn(slot int32) {
 	for _, s := range r.flatten(slot) {
@@ -78,7 +112,7 @@ func (r *raiser) arguments(role *role, args []int32) ([]any, error) {
 			out = append(out, ops.Kw(p.Name, a))
 			continue
 		}
-		a, err := r.argument(p.Type, args[i])
+		a, err := r.argument(p.Type, args[i], r.read)
 		if err != nil {
 			return nil, fmt.Errorf("argument %s: %w", p.Name, err)
 		}
@@ -107,19 +141,20 @@ func (r *raiser) scratch(p *aten.Param, slot int32) (any, error) {
 	return v[0], nil
 }
 
-// argument returns a value as an argument of a schema's type.
-func (r *raiser) argument(t *aten.Type, slot int32) (ir.Arg, error) {
+// argument returns a value as an argument of a schema's type, tensors as read says.
+func (r *raiser) argument(t *aten.Type, slot int32,
+	read func(int32) (*ir.Value, error)) (ir.Arg, error) {
 	switch v := r.Values[slot].(type) {
 	case *pte.Tensor:
-		x, err := r.read(slot)
+		x, err := read(slot)
 		if err != nil {
 			return nil, err
 		}
 		return ir.Ref{Value: x}, nil
 	case pte.TensorList:
-		return r.tensorList(v)
+		return tensorList(v, read)
 	case pte.OptionalTensorList:
-		return r.tensorList(v)
+		return tensorList(v, read)
 	case pte.IntList:
 		list := make(ir.List, len(v))
 		for i, s := range v {
@@ -153,14 +188,14 @@ func elem(t *aten.Type) *aten.Type {
 	return t
 }
 
-func (r *raiser) tensorList(slots []int32) (ir.Arg, error) {
+func tensorList(slots []int32, read func(int32) (*ir.Value, error)) (ir.Arg, error) {
 	list := make(ir.List, len(slots))
 	for i, s := range slots {
 		if s < 0 {
 			list[i] = ir.None{}
 			continue
 		}
-		v, err := r.read(s)
+		v, err := read(s)
 		if err != nil {
 			return nil, err
 		}
@@ -452,13 +487,6 @@ func (r *raiser) fit(t *tensor, typ ir.Type) error {
 func (r *raiser) copyInto(args []int32) error {
 	if r.tensors[args[0]] == nil || r.tensors[args[1]] == nil {
 		return fmt.Errorf("it copies what is no tensor")
-	}
-	if op, ok := r.table.Lookup("aten.copy.default"); ok {
-		p := &op.ParsedSchema().Args[2] // non_blocking, which changes nothing
-		a, err := r.argument(p.Type, args[2])
-		if err = cmp.Or(err, op.Takes(p, a)); err != nil {
-			return err
-		}
 	}
 	src, err := r.read(args[1])
 	if err != nil {

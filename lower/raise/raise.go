@@ -151,7 +151,8 @@ func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory, error) {
 	if err != nil {
 		return nil, Memory{}, err
 	}
-	return r.method, r.memory(), nil
+	m, memory := r.method, r.memory()
+	return m, memory, r.checkCalls()
 }
 
 func newRaiser(in *input, p *plan, a *analysis) *raiser {

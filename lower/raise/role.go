@@ -42,7 +42,9 @@ func roleOf(table *ops.Table, o pte.Operator) *role {
 	r := &role{name: o.NodeName()}
 	switch r.name {
 	case "aten.copy_.default":
-		r.kind = copyInto
+		r.kind, r.op, r.params = copyInto, "aten.copy.default", []int{0, 1, 2}
+		op, _ := table.Lookup(r.op)
+		r.schema = op.ParsedSchema()
 		return r
 	case "executorch_prim.et_view.default":
 		r.kind = viewInto
@@ -136,16 +138,22 @@ func (r *role) operands() (n int, ok bool) {
 	switch r.kind {
 	case outKind:
 		return len(r.params) + r.outs + 1, true
-	case inPlace, pure:
+	case inPlace, pure, copyInto:
 		return len(r.params) + 1, true
-	case copyInto:
-		return 4, true
 	case viewInto, copyIndex:
 		return 3, true
 	case numbers:
 		return r.number.operands + 1, true
 	}
 	return 0, false
+}
+
+// count returns why a call has not as many arguments as it needs, nil if it has.
+func (r *role) count(in pte.KernelCall) error {
+	if n, ok := r.operands(); ok && n != len(in.Args) {
+		return fmt.Errorf("it has %d arguments, want %d", len(in.Args), n)
+	}
+	return nil
 }
 
 // isScratch reports whether argument i is memory to work in: it is neither read
