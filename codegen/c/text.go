@@ -67,6 +67,9 @@ func join(op string, a, b code, t ctype) code {
 		left, right = p, p+1
 	case precCompare, precEqual:
 		left, right = precAdd, precAdd
+		if strings.HasPrefix(a.s, "!") { // compilers warn
+			left = precPostfix
+		}
 	case precAnd, precXor, precOr, precAndAlso, precOrElse:
 		if a.p == p {
 			left = p
