@@ -29,7 +29,7 @@ func (p *printer) afterwards(in *tuned.Instance, typ, results string, extra []st
 	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: body, Strip: true}}
 	q := p.within(loops, append([]string{results}, extra...))
 	q.syms[count] = "len(" + results + ")"
-	q.stmts(loops)
+	q.stmts(q.vectorized(&loop.Func{Body: loops}))
 	p.temps = q.temps
 	return q.b.String()
 }
@@ -62,7 +62,7 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	q.bufs = append([]string{run}, extra...)
 	q.syms[count] = "len(" + run + ")"
 	q.syms[o], q.syms[c] = q.scope.Take("o"), q.scope.Take("c")
-	q.stmts(loops)
+	q.stmts(q.vectorized(&loop.Func{Body: loops}))
 	p.temps = q.temps // outside of the function, so that they are cleared once
 	on, cn := q.syms[o], q.syms[c]
 	if !usesSymbol(e.Body, e.O) {

@@ -8,7 +8,6 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/schedule"
-	"github.com/etgen/etgen/kernels/strip/lower"
 )
 
 // vectorFunction returns the name of a function that applies fn to vectors: with
@@ -22,7 +21,7 @@ func (u *unit) vectorFunction(fn *expr.Func) string {
 	name := u.scope.TakeAround(camel("vec_" + fn.Name))
 	u.funcs[key] = name
 	fast := ""
-	if form := lower.Vector(fn); form != "" {
+	if form := schedule.VectorForm(fn); form != "" {
 		fast = fmt.Sprintf("if %s(dst, a) {\nreturn\n}\n", u.helper(form))
 	}
 	u.bodies = append(u.bodies,

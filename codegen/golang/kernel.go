@@ -45,7 +45,9 @@ func (u *unit) loopFunction(f *loop.Func, threads int) ([]param, string) {
 	if threads > 0 {
 		p.parts = p.shares(stmts)
 	}
-	p.stmts(stmts)
+	live := *f
+	live.Body = stmts
+	p.stmts(p.vectorized(&live))
 	body := p.declareTemps() + joinVars(joinFirst(p.b.String()))
 	if threads > 0 {
 		body = p.ownScratch(f, threads) + body

@@ -22,9 +22,6 @@ func (p *printer) divided(s *loop.For) {
 	outer := p.scope
 	p.scope = codegen.NewScope(outer)
 	defer func() { p.scope = outer }()
-	if own := p.own(s); p.clears(own) || p.transposes(own) || p.strips(own) {
-		return
-	}
 	r := p.parts[s.Extent.Key()]
 	p.syms[s.Var] = p.scope.Take(camel(s.Var.Name))
 	p.line("for %[1]s := %[2]s; %[1]s < %[3]s; %[1]s++ {", p.syms[s.Var], p.syms[r.first],

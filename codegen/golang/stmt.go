@@ -5,7 +5,6 @@ import (
 
 	"github.com/etgen/etgen/codegen"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 )
@@ -29,9 +28,13 @@ func (p *printer) stmt(s loop.Stmt) {
 	case *loop.For:
 		if p.parts != nil && s.Divided {
 			p.divided(s)
-		} else if !p.clears(s) && !p.transposes(s) && !p.strips(s) {
+		} else {
 			p.loop(s)
 		}
+	case *loop.Chunks:
+		p.chunks(s)
+	case *loop.Transpose:
+		p.transpose(s)
 	case *loop.While:
 		p.while(s)
 	case *loop.If:
@@ -71,35 +74,6 @@ func (p *printer) stmt(s loop.Stmt) {
 	default:
 		fail("unknown statement %T", s)
 	}
-}
-
-// clears writes a loop that sets neighbouring elements to zero.
-func (p *printer) clears(s *loop.For) bool {
-	if len(s.Body) != 1 {
-		return false
-	}
-	st, ok := s.Body[0].(*loop.Store)
-	if !ok || !isZero(st.Value) {
-		return false
-	}
-	coef, first, ok := st.At.Coef(s.Var)
-	if lo, _ := s.Extent.Bounds(); !ok || !coef.Is(1) || first.Uses(s.Var) || lo < 0 {
-		return false
-	}
-	from, to := "", ""
-	if !first.IsZero() {
-		from = p.index(first, precAny)
-	}
-	end := sym.Add(first, s.Extent)
-	if st.Buf >= len(p.lens) || !p.lens[st.Buf].Equal(end) {
-		to = p.index(end, precAny)
-	}
-	dst := p.buf(st.Buf)
-	if from+to != "" {
-		dst += "[" + from + ":" + to + "]"
-	}
-	p.line("clear(%s)", dst)
-	return true
 }
 
 func (p *printer) loop(s *loop.For) {
@@ -155,7 +129,7 @@ func (p *printer) let(s *loop.Let) {
 			fail("array %s is declared with a value", v.Name)
 		}
 		p.line("var %s [%d]%s", declare(), v.Len, t)
-	case s.Value == nil || isZero(s.Value):
+	case s.Value == nil || expr.IsZero(s.Value):
 		p.line("var %s %s", declare(), t)
 	case s.Value.Op == expr.OpConst:
 		text := typedLiteral(s.Value)
@@ -166,16 +140,6 @@ func (p *printer) let(s *loop.Let) {
 		text := p.arg(s.Value)
 		p.line("%s := %s", declare(), text)
 	}
-}
-
-func isZero(e *expr.Expr) bool {
-	if e.Op != expr.OpConst {
-		return false
-	}
-	if e.DType.IsFloat() {
-		return e.Float == 0 && 1/e.Float > 0
-	}
-	return e.Int == 0 && e.DType != ir.Bool
 }
 
 // set writes the assignment of e to dst. same tells whether an expression is
@@ -243,7 +207,7 @@ func (p *printer) chosen(e *expr.Expr, declare func() string) string {
 			init = p.arg(b)
 		}
 		name := declare()
-		if isZero(b) {
+		if expr.IsZero(b) {
 			p.line("var %s %s", name, t)
 		} else {
 			p.line("%s := %s", name, init)

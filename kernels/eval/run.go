@@ -7,6 +7,7 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // Program is a compiled function. It may run several times and in several
@@ -177,7 +178,7 @@ func Compile(f *loop.Func) (*Program, error) {
 		for _, s := range f.Syms {
 			c.p.symSlots = append(c.p.symSlots, c.symbol(s))
 		}
-		c.p.body = c.block(f.Body)
+		c.p.body = c.block(schedule.Vectorize(f, reader))
 	})
 	if err != nil {
 		return nil, err

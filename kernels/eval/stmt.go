@@ -89,6 +89,10 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 	switch s := s.(type) {
 	case *loop.For:
 		return c.loop(s)
+	case *loop.Chunks:
+		return c.chunks(s)
+	case *loop.Transpose:
+		return c.transpose(s)
 	case *loop.While:
 		cond, body := c.bool(s.Cond), c.block(s.Body)
 		return func(fr *frame) bool {
@@ -135,24 +139,6 @@ func (c *compiler) stmt(s loop.Stmt) func(*frame) bool {
 
 // loop compiles a counted loop.
 func (c *compiler) loop(s *loop.For) func(*frame) bool {
-	if run := c.transposes(s); run != nil {
-		return run
-	}
-	return c.plain(s)
-}
-
-// plain compiles a loop as it stands.
-func (c *compiler) plain(s *loop.For) func(*frame) bool {
-	if parts := split(s); parts != nil {
-		body := c.block(parts)
-		return func(fr *frame) bool { return body.run(fr) }
-	}
-	if run := c.rows(s); run != nil {
-		return run
-	}
-	if run := c.strips(s); run != nil {
-		return run
-	}
 	extent := c.index(s.Extent)
 	slot := c.symbol(s.Var)
 	body := c.block(s.Body)

@@ -282,3 +282,14 @@ func CallFn(fn *Func, args ...*Expr) *Expr {
 	}
 	return &Expr{Op: OpCall, DType: fn.Body.DType, Fn: fn, Args: args}
 }
+
+// IsZero reports whether e is a constant number whose bytes are all zero.
+func IsZero(e *Expr) bool {
+	if e.Op != OpConst {
+		return false
+	}
+	if e.DType.IsFloat() {
+		return e.Float == 0 && 1/e.Float > 0
+	}
+	return e.Int == 0 && e.DType != ir.Bool
+}

@@ -40,7 +40,12 @@ func (r Role) String() string {
 // known), and the scalars. Expressions are as of expr.Format. More statements
 // are "while c {", "let t: f32 = x", "var a: f32[4]" (an array), "a[i] = x",
 // "index p in [0, 9] = x[i]" and "break". A loop variable whose range is not
-// what the extent says shows it: "for i < n in [0, 7] {".
+// what the extent says shows it: "for i < n in [0, 7] {". Vectors are
+//
+//	chunks i < 1000 by 512 t0:f32 {
+//	  t0 = Mul(x[i..], x[i..])
+//	  y[i..] = AddScalar(t0, 1.0f32)
+//	}
 //
 // A name that is taken where it would be declared gets a number.
 func (f *Func) String() string { return "func " + f.Format() }
@@ -151,10 +156,7 @@ func (p *printer) stmt(s Stmt) {
 	case *If:
 		p.printf("if %s", p.value(s.Cond, true))
 		p.block(s.Then)
-		if len(s.Else) > 0 {
-			p.printf(" else")
-			p.block(s.Else)
-		}
+		p.otherwise(s.Else)
 	case *Let:
 		p.let(s)
 	case *Assign:
@@ -171,7 +173,73 @@ func (p *printer) stmt(s Stmt) {
 		p.printf("%s[%s] = %s", p.operand(s.Buf), p.index(s.At), p.value(s.Value, true))
 	case *Break:
 		p.printf("break")
+	case *Chunks:
+		p.chunks(s)
+	case *Vector:
+		p.vector(s)
+	case *Transpose:
+		p.printf("transpose %s[%s] by %d = %s[%s] by %d, %s x %s", p.operand(s.Dst), p.index(s.To),
+			s.DstStep, p.operand(s.Src), p.index(s.From), s.SrcStep, p.index(s.Rows),
+			p.index(s.Cols))
+		p.otherwise(s.Else)
 	}
+}
+
+// otherwise prints a block that need not be there.
+func (p *printer) otherwise(body []Stmt) {
+	if len(body) > 0 {
+		p.printf(" else")
+		p.block(body)
+	}
+}
+
+func (p *printer) chunks(s *Chunks) {
+	p.symbols.Open()
+	p.printf("chunks")
+	if s.Rows != nil {
+		count := p.index(s.RowCount)
+		p.printf(" %s < %s,", p.symbols.Declare(s.Rows, s.Rows.Name), count)
+	}
+	extent := p.index(s.Extent)
+	p.printf(" %s < %s", p.symbols.Declare(s.Var, s.Var.Name), extent)
+	if !s.Whole {
+		p.printf(" by %d", s.Size)
+	}
+	for k, d := range s.Temps {
+		p.printf(" t%d:%s", k, d.Short())
+	}
+	p.block(s.Body)
+	p.symbols.Close()
+	p.otherwise(s.Else)
+}
+
+func (p *printer) vector(s *Vector) {
+	operand := func(o Operand) string {
+		switch o.Kind {
+		case TempOperand:
+			return fmt.Sprintf("t%d", o.Temp)
+		case RunOperand:
+			return fmt.Sprintf("%s[%s..]", p.operand(o.Buf), p.index(o.At))
+		case BufferOperand:
+			return p.operand(o.Buf)
+		case ScalarOperand:
+			return p.value(o.Value, false)
+		}
+		return p.index(o.At)
+	}
+	dst := operand(s.Dst)
+	if s.Acc != nil {
+		dst = p.local(s.Acc)
+	}
+	args := make([]string, len(s.Args))
+	for i, a := range s.Args {
+		args[i] = operand(a)
+	}
+	name := s.Prim
+	if s.Fn != nil {
+		name += " " + s.Fn.Name
+	}
+	p.printf("%s = %s(%s)", dst, name, strings.Join(args, ", "))
 }
 
 func (p *printer) loop(s *For) {

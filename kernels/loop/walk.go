@@ -27,6 +27,10 @@ func Blocks(s Stmt) [][]Stmt {
 		return [][]Stmt{s.Body}
 	case *If:
 		return [][]Stmt{s.Then, s.Else}
+	case *Chunks:
+		return [][]Stmt{s.Body, s.Else}
+	case *Transpose:
+		return [][]Stmt{s.Else}
 	}
 	return nil
 }
@@ -47,6 +51,12 @@ func Exprs(s Stmt, f func(*expr.Expr)) {
 		e = s.Value
 	case *Store:
 		e = s.Value
+	case *Vector:
+		for _, o := range s.Args {
+			if o.Kind == ScalarOperand {
+				f(o.Value)
+			}
+		}
 	}
 	if e != nil {
 		f(e)
@@ -65,6 +75,17 @@ func Indices(s Stmt, f func(sym.Expr)) {
 		}
 	case *Store:
 		f(s.At)
+	case *Chunks:
+		f(s.Extent)
+		f(s.RowCount)
+	case *Vector:
+		for _, o := range s.Operands() {
+			f(o.At)
+		}
+	case *Transpose:
+		for _, x := range []sym.Expr{s.To, s.From, s.Rows, s.Cols} {
+			f(x)
+		}
 	}
 	Exprs(s, func(e *expr.Expr) {
 		expr.Walk(e, func(e *expr.Expr) { e.Indices(f) })
@@ -72,7 +93,7 @@ func Indices(s Stmt, f func(sym.Expr)) {
 }
 
 // Map returns s with its expressions and index expressions replaced, those in
-// its blocks as well. Variables stay.
+// its blocks as well. Variables stay. Vectors are made last: it knows none.
 func Map(s Stmt, value func(*expr.Expr) *expr.Expr, index func(sym.Expr) sym.Expr) Stmt {
 	switch s := s.(type) {
 	case *For:

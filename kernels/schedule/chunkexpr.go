@@ -1,0 +1,510 @@
+package schedule
+
+import (
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// expr lowers an expression; it reports false if it cannot be computed for all
+// iterations at once.
+func (b *chunker) expr(e *expr.Expr) (loop.Operand, bool) {
+	if !b.varies(e) {
+		if b.guarded && !b.harmless(e) || b.usesAcc(e) {
+			return loop.Operand{}, false
+		}
+		return scalar(e), true
+	}
+	if v, ok := b.memo[e]; ok {
+		return v, true
+	}
+	v, ok := b.varying(e)
+	if ok {
+		b.memo[e] = v
+	}
+	return v, ok
+}
+
+// usesAcc reports whether e reads a local that a reduction in the loop changes.
+func (b *chunker) usesAcc(e *expr.Expr) bool {
+	for _, a := range b.accs {
+		if mentions(e, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// harmless reports whether evaluating e where nobody asked for it can do no
+// harm. Loads are not.
+func (b *chunker) harmless(e *expr.Expr) bool {
+	ok := true
+	expr.Walk(e, func(e *expr.Expr) {
+		switch e.Op {
+		case expr.OpLoad:
+			ok = ok && b.inRange(e)
+		case expr.OpDiv, expr.OpRem, expr.OpShl, expr.OpShr:
+			ok = ok && (e.DType.IsFloat() || e.Args[1].Op == expr.OpConst)
+		}
+	})
+	return ok
+}
+
+// inRange reports whether the position of a load is always in its buffer.
+func (b *chunker) inRange(e *expr.Expr) bool {
+	if e.Buf < 0 || e.Buf >= len(b.bufs) {
+		return false
+	}
+	n := b.bufs[e.Buf].Len
+	// Inf: calls differ
+	if n.Equal(sym.Inf()) || !sym.NonNegative(e.Coords[0]) || !sym.Less(e.Coords[0], n) {
+		return false
+	}
+	for _, s := range e.Coords[0].Symbols() {
+		if _, own := b.syms[s]; own {
+			return false // its bounds may hold under the guard only
+		}
+	}
+	return true
+}
+
+func (b *chunker) varying(e *expr.Expr) (loop.Operand, bool) {
+	switch e.Op {
+	case expr.OpLoad:
+		return b.load(e)
+	case expr.OpLocal:
+		v, ok := b.vars[e.Var]
+		return v, ok && e.Var.Len == 0
+	case expr.OpIndex:
+		coef, rest, ok := b.linear(e.Idx)
+		if !ok {
+			return loop.Operand{}, false
+		}
+		first := sym.Add(rest, sym.Mul(coef, b.v.Expr()))
+		return b.op("Iota", e.DType, index(first), index(coef)), true
+	case expr.OpSelect:
+		return b.choice(e)
+	case expr.OpCast:
+		return b.cast(e)
+	case expr.OpBitcast:
+		return b.bitcast(e)
+	case expr.OpCall:
+		if b.to.Interpreted && (b.to.Native == nil || !b.to.Native(e.Fn)) {
+			if x, ok := b.inline(e); ok {
+				return x, true
+			}
+		}
+		if d := e.DType; len(e.Args) != 1 || d != e.Args[0].DType || d != ir.Float32 &&
+			d != ir.Float64 {
+			return loop.Operand{}, false
+		}
+		x, ok := b.expr(e.Args[0])
+		if !ok {
+			return loop.Operand{}, false
+		}
+		return b.call(&loop.Vector{Prim: "Apply", Fn: e.Fn, Args: []loop.Operand{x}}, e.DType), true
+	}
+	args := make([]loop.Operand, len(e.Args))
+	for i, a := range e.Args {
+		x, ok := b.expr(a)
+		if !ok {
+			return loop.Operand{}, false
+		}
+		args[i] = x
+	}
+	switch {
+	case e.Op >= expr.OpEq && e.Op <= expr.OpGe:
+		return b.compare(e.Op, args)
+	case e.DType == ir.Bool:
+		return b.boolean(e, args)
+	case e.DType == ir.Float32 || e.DType == ir.Float64 || e.DType.IsInt():
+		return b.arith(e, args)
+	}
+	return loop.Operand{}, false
+}
+
+func (b *chunker) load(e *expr.Expr) (loop.Operand, bool) {
+	at := e.Coords[0]
+	if b.guarded && !b.inRange(e) {
+		return loop.Operand{}, false
+	}
+	from := loop.Operand{Kind: loop.BufferOperand, DType: e.DType, Buf: e.Buf}
+	if coef, rest, ok := b.linear(at); ok {
+		if coef.Is(1) {
+			return loop.Operand{Kind: loop.RunOperand, DType: e.DType, Buf: e.Buf, At: at}, true
+		}
+		first := sym.Add(rest, sym.Mul(coef, b.v.Expr()))
+		return b.op("Load", e.DType, from, index(first), index(coef)), true
+	}
+	for _, s := range at.Symbols() {
+		x, own := b.syms[s]
+		if !own {
+			continue
+		}
+		coef, rest, ok := at.Coef(s)
+		if !ok || b.indexVaries(coef) || b.indexVaries(rest) {
+			return loop.Operand{}, false
+		}
+		return b.op("Gather", e.DType, from, index(rest), index(coef), x), true
+	}
+	return loop.Operand{}, false
+}
+
+func (b *chunker) choice(e *expr.Expr) (loop.Operand, bool) {
+	if prim, x := extremum(e, func(y *expr.Expr) bool { return expr.Equal(y, e.Args[2]) }); prim !=
+		"" && numeric(e.DType) {
+		y, ok := b.expr(e.Args[2])
+		z, ok2 := b.expr(x)
+		if !ok || !ok2 {
+			return loop.Operand{}, false
+		}
+		between := map[string]string{"Largest": "Larger", "Smallest": "Smaller"}
+		return b.op(between[prim], e.DType, b.vector(y), b.vector(z)), true
+	}
+	cond, ok := b.expr(e.Args[0])
+	if !ok || cond.Invariant() && !b.to.Interpreted {
+		return loop.Operand{}, false
+	}
+	if cond.Invariant() {
+		cond = b.op("Fill", cond.DType, cond)
+	}
+	outer := b.guarded
+	b.guarded = true
+	x, ok := b.expr(e.Args[1])
+	y, ok2 := b.expr(e.Args[2])
+	b.guarded = outer
+	if !ok || !ok2 {
+		return loop.Operand{}, false
+	}
+	prim := "Select"
+	switch {
+	case x.Invariant() && y.Invariant():
+		y = b.op("Fill", y.DType, y)
+		prim = "ScalarSelect"
+	case x.Invariant():
+		prim = "ScalarSelect"
+	case y.Invariant():
+		prim = "SelectScalar"
+	}
+	return b.op(prim, e.DType, cond, x, y), true
+}
+
+func (b *chunker) cast(e *expr.Expr) (loop.Operand, bool) {
+	if x, ok := b.rescaled(e); ok {
+		return x, true
+	}
+	if x, ok := b.through(e); ok {
+		return x, true
+	}
+	x, ok := b.expr(e.Args[0])
+	if !ok {
+		return loop.Operand{}, false
+	}
+	from, to := x.DType, e.DType
+	switch from {
+	case ir.Float16:
+		x = b.op("FromF16", ir.Float32, x)
+	case ir.BFloat16:
+		x = b.op("FromBF16", ir.Float32, x)
+	}
+	from = x.DType
+	switch {
+	case from == to:
+		return x, true
+	case from == ir.Bool && to.IsInt(), from == ir.Bool && (to == ir.Float32 || to == ir.Float64):
+		return b.op("Numbers", to, x), true
+	case !numeric(from):
+		return loop.Operand{}, false
+	case to == ir.Bool:
+		return b.op("NeScalar", to, x, scalar(expr.Num(from, 0))), true
+	case to == ir.Float16 || to == ir.BFloat16:
+		if from != ir.Float32 {
+			x = b.op("Convert", ir.Float32, x)
+		}
+		if to == ir.Float16 {
+			return b.op("ToF16", to, x), true
+		}
+		return b.op("ToBF16", to, x), true
+	case !numeric(to):
+		return loop.Operand{}, false
+	case from.IsFloat() && to.IsInt():
+		return b.op("Truncate", to, x), true
+	}
+	return b.op("Convert", to, x), true
+}
+
+// through lowers a cast to a small integer and back, which is what is left of a
+// tensor that is quantised and taken on as floats.
+func (b *chunker) through(e *expr.Expr) (loop.Operand, bool) {
+	n := e.Args[0]
+	prim := map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}[n.DType]
+	if _, known := b.memo[n]; known || prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast ||
+		n.Args[0].DType != ir.Float32 {
+		return loop.Operand{}, false
+	}
+	x, ok := b.expr(n.Args[0])
+	if !ok {
+		return loop.Operand{}, false
+	}
+	return b.op(prim, ir.Float32, x), true
+}
+
+// bitcast lowers a change of type that keeps the bits.
+func (b *chunker) bitcast(e *expr.Expr) (loop.Operand, bool) {
+	x, ok := b.expr(e.Args[0])
+	if !ok {
+		return loop.Operand{}, false
+	}
+	from, to := x.DType, e.DType
+	prim := ""
+	switch {
+	case from == to:
+		return x, true
+	case from.IsInt() && to.IsInt():
+		prim = "Convert"
+	case from == ir.Float32 && to.IsInt():
+		prim = "Float32Bits"
+	case from == ir.Float64 && to.IsInt():
+		prim = "Float64Bits"
+	case from.IsInt() && to == ir.Float32:
+		prim = "BitsFloat32"
+	case from.IsInt() && to == ir.Float64:
+		prim = "BitsFloat64"
+	}
+	return b.op(prim, to, x), prim != ""
+}
+
+// inline lowers the body of a scalar function.
+func (b *chunker) inline(e *expr.Expr) (loop.Operand, bool) {
+	calls, values := len(b.calls), b.values
+	args := make([]loop.Operand, len(e.Args))
+	for i, a := range e.Args {
+		x, ok := b.expr(a)
+		if !ok {
+			return loop.Operand{}, false
+		}
+		args[i] = b.vector(x)
+	}
+	body := b.bodies[e.Fn]
+	if body == nil {
+		body = expr.NewSharer().Share(e.Fn.Body)
+		b.bodies[e.Fn] = body
+	}
+	memo, vary, vars := b.memo, b.vary, b.vars
+	b.memo, b.vary = map[*expr.Expr]loop.Operand{}, map[*expr.Expr]bool{}
+	b.vars = map[*expr.Var]loop.Operand{}
+	for i, p := range e.Fn.Params {
+		b.vars[p] = args[i]
+	}
+	x, ok := b.expr(body)
+	b.memo, b.vary, b.vars = memo, vary, vars
+	if !ok {
+		b.calls, b.values = b.calls[:calls], values
+		return loop.Operand{}, false
+	}
+	return x, true
+}
+
+// numeric reports whether d is a type strip.Numeric has.
+func numeric(d ir.DType) bool { return d.IsInt() || d == ir.Float32 || d == ir.Float64 }
+
+// forms are the primitives of a binary operation, by which operand is the same
+// in all iterations; "" if there is none.
+type forms struct{ vectors, second, first string }
+
+var binaries = map[expr.Op]forms{
+	expr.OpAdd: {"Add", "AddScalar", "AddScalar"}, // the operands may be swapped
+	expr.OpMul: {"Mul", "MulScalar", "MulScalar"},
+	expr.OpSub: {"Sub", "SubScalar", "ScalarSub"},
+	expr.OpDiv: {"Div", "DivScalar", "ScalarDiv"},
+	expr.OpMax: {"Max", "MaxScalar", "ScalarMax"},
+	expr.OpMin: {"Min", "MinScalar", "ScalarMin"},
+	expr.OpRem: {"Mod", "ModScalar", ""},
+}
+
+// bitwise are operations on integers.
+var bitwise = map[expr.Op]forms{
+	expr.OpAnd: {"BitAnd", "BitAndScalar", "BitAndScalar"},
+	expr.OpOr:  {"BitOr", "BitOrScalar", "BitOrScalar"},
+	expr.OpXor: {"BitXor", "BitXorScalar", "BitXorScalar"},
+	expr.OpShl: {"Shl", "ShlScalar", ""},
+	expr.OpShr: {"Shr", "ShrScalar", ""},
+}
+
+var floatUnaries = map[expr.Op]string{
+	expr.OpNeg: "Neg", expr.OpAbs: "AbsFloat", expr.OpSqrt: "Sqrt", expr.OpFloor: "Floor",
+	expr.OpCeil: "Ceil", expr.OpTrunc: "Trunc", expr.OpRound: "Round",
+}
+
+var intUnaries = map[expr.Op]string{expr.OpNeg: "Neg", expr.OpAbs: "AbsInt"}
+
+// arith lowers arithmetic, at least one operand of which varies.
+func (b *chunker) arith(e *expr.Expr, args []loop.Operand) (loop.Operand, bool) {
+	d := e.DType
+	if len(args) == 1 {
+		prims := floatUnaries
+		if d.IsInt() {
+			prims = intUnaries
+		}
+		prim := prims[e.Op]
+		return b.op(prim, d, args...), prim != ""
+	}
+	if e.Op == expr.OpFMA && d.IsFloat() {
+		for i, a := range args {
+			args[i] = b.vector(a)
+		}
+		if d == ir.Float32 {
+			return b.op("FMAF32", d, args...), true
+		}
+		return b.op("FMAF64", d, args...), true
+	}
+	f, ok := binaries[e.Op]
+	if d.IsInt() && !ok {
+		f, ok = bitwise[e.Op]
+	}
+	if !ok || (e.Op == expr.OpDiv || e.Op == expr.OpRem) && d.IsInt() {
+		return loop.Operand{}, false
+	}
+	switch x, y := args[0], args[1]; {
+	case y.Invariant():
+		return b.op(f.second, d, x, y), true
+	case x.Invariant() && f.first == f.second:
+		return b.op(f.first, d, y, x), true
+	case x.Invariant() && f.first == "":
+		return b.op(f.vectors, d, b.vector(x), y), true
+	case x.Invariant():
+		return b.op(f.first, d, x, y), true
+	default:
+		return b.op(f.vectors, d, x, y), true
+	}
+}
+
+// op adds the call of a primitive; without a name it does nothing.
+func (b *chunker) op(prim string, d ir.DType, args ...loop.Operand) loop.Operand {
+	if prim == "" {
+		return loop.Operand{}
+	}
+	return b.call(&loop.Vector{Prim: prim, Args: args}, d)
+}
+
+// vector returns x with an element for every iteration.
+func (b *chunker) vector(x loop.Operand) loop.Operand {
+	if x.Invariant() {
+		return b.op("Fill", x.DType, x)
+	}
+	return x
+}
+
+// comparisons of two vectors, of a vector with a scalar, and the operation
+// with the operands swapped.
+var comparisons = map[expr.Op]struct {
+	vectors, second string
+	swapped         expr.Op
+}{
+	expr.OpEq: {"Eq", "EqScalar", expr.OpEq},
+	expr.OpNe: {"Ne", "NeScalar", expr.OpNe},
+	expr.OpLt: {"Lt", "LtScalar", expr.OpGt},
+	expr.OpLe: {"Le", "LeScalar", expr.OpGe},
+	expr.OpGt: {"", "GtScalar", expr.OpLt},
+	expr.OpGe: {"", "GeScalar", expr.OpLe},
+}
+
+func (b *chunker) compare(op expr.Op, args []loop.Operand) (loop.Operand, bool) {
+	x, y := args[0], args[1]
+	if !numeric(x.DType) {
+		return loop.Operand{}, false
+	}
+	if x.Invariant() || !y.Invariant() && comparisons[op].vectors == "" {
+		x, y, op = y, x, comparisons[op].swapped
+	}
+	if y.Invariant() {
+		return b.op(comparisons[op].second, ir.Bool, x, y), true
+	}
+	return b.op(comparisons[op].vectors, ir.Bool, x, y), true
+}
+
+func (b *chunker) boolean(e *expr.Expr, args []loop.Operand) (loop.Operand, bool) {
+	prim := map[expr.Op]string{expr.OpAnd: "And", expr.OpOr: "Or", expr.OpXor: "Xor",
+		expr.OpNot: "Not"}[e.Op]
+	if prim == "" {
+		return loop.Operand{}, false
+	}
+	for i, a := range args {
+		args[i] = b.vector(a)
+	}
+	return b.op(prim, ir.Bool, args...), true
+}
+
+// rescaled lowers what is left of sums that are requantised and taken on as
+// floats: a product and a sum in float64 that are limited, become an int16 and, with
+// an offset, a small integer, and are a float32 again. All but the first step is done
+// in float32.
+func (b *chunker) rescaled(e *expr.Expr) (loop.Operand, bool) {
+	n := e.Args[0] // the small integer
+	prim := map[ir.DType]string{ir.Int8: "ThroughInt8", ir.Uint8: "ThroughUint8"}[n.DType]
+	if prim == "" || e.DType != ir.Float32 || n.Op != expr.OpCast {
+		return loop.Operand{}, false
+	}
+	short, offset := n.Args[0], int64(0)
+	if (short.Op == expr.OpAdd || short.Op == expr.OpSub) && short.Args[1].Op == expr.OpConst {
+		if offset = short.Args[1].Int; short.Op == expr.OpSub {
+			offset = -offset
+		}
+		short = short.Args[0]
+	}
+	if max(offset, -offset) > margin {
+		return loop.Operand{}, false
+	}
+	if short.DType != ir.Int16 || short.Op != expr.OpCast || short.Args[0].DType != ir.Float64 {
+		return loop.Operand{}, false
+	}
+	hi, lo := short.Args[0], (*expr.Expr)(nil)
+	if hi.Op == expr.OpMin && hi.Args[1].Op == expr.OpMax {
+		lo = hi.Args[1]
+	}
+	if lo == nil || !limit(hi.Args[0], 1) || !limit(lo.Args[0], -1) {
+		return loop.Operand{}, false
+	}
+	sum := lo.Args[1]
+	if sum.Op != expr.OpAdd || sum.Args[0].Op != expr.OpMul {
+		return loop.Operand{}, false
+	}
+	product := sum.Args[0]
+	wide := product.Args[0]
+	if wide.Op != expr.OpCast || wide.Args[0].DType != ir.Float32 {
+		return loop.Operand{}, false
+	}
+	for _, x := range []*expr.Expr{n, short, hi, lo, sum, product} {
+		if _, known := b.memo[x]; known {
+			return loop.Operand{}, false
+		}
+	}
+	var args []loop.Operand
+	for _, a := range []*expr.Expr{wide.Args[0], product.Args[1], sum.Args[1]} {
+		x, ok := b.expr(a)
+		if !ok {
+			return loop.Operand{}, false
+		}
+		args = append(args, b.vector(x))
+	}
+	x := b.op("TruncMulAdd", ir.Float32, args...)
+	num := func(v float64) loop.Operand { return scalar(expr.Float(ir.Float32, v)) }
+	x = b.op("ScalarMax", ir.Float32, num(lo.Args[0].Float), x)
+	x = b.op("ScalarMin", ir.Float32, num(hi.Args[0].Float), x)
+	x = b.op("AddScalar", ir.Float32, x, num(float64(offset)))
+	return b.op(prim, ir.Float32, x), true
+}
+
+// margin bounds limits and offsets, so that an int16 holds their sums.
+const margin = 1<<14 - 1
+
+// limit reports whether e is a constant integer up to margin and of the given sign: cutting off a
+// fraction before it
+// is limited is the same as after.
+func limit(e *expr.Expr, sign float64) bool {
+	return e.Op == expr.OpConst && e.Float == math.Trunc(e.Float) && e.Float*sign >= 0 &&
+		math.Abs(e.Float) <= margin
+}
