@@ -80,7 +80,7 @@ func Generate(p *native.Program, opt Options) (*codegen.Package, error) {
 	g := &gen{
 		p: p, opt: opt, prefix: opt.Name, upper: strings.ToUpper(opt.Name),
 		names: codegen.NewScope(nil), idx: indexType(p), weights: codegen.LayOut(p),
-		macros: map[string]string{}, consts: map[*native.Const]string{},
+		macros: map[string]string{}, tunedNames: map[string]bool{}, consts: map[*native.Const]string{},
 		kernels: map[*native.Kernel]*kernel{},
 		fields:  map[*native.Buffer]string{}, probes: probes,
 	}
@@ -110,6 +110,7 @@ type gen struct {
 	macros     map[string]string // constants defined as macros, by name
 	macroOrder []string
 	support    support
+	tunedNames map[string]bool // what the texts of tuned kernels use
 	kernelText writer
 	paramsText writer // constants that calls pass
 	methodText writer

@@ -50,10 +50,19 @@ type support struct {
 	tmpl  *template.Template
 	names map[string]string // C names, by template and dtypes, or by function
 	texts []string
+	tuned []tunedHelper // those of texts that are templates of tuned kernels
+}
+
+// tunedHelper is such a template: the place of its text, and what it is executed with.
+type tunedHelper struct {
+	at   int
+	name string
+	k    *ctext.Kernel
 }
 
 func (g *gen) loadSupport() error {
-	t := template.New("").Funcs(template.FuncMap{"use": g.use})
+	m := g.opt.Machine
+	t := template.New("").Funcs(template.FuncMap{"use": g.use, "may": m.May, "has": m.Has})
 	t, err := t.ParseFS(ctext.Helpers, "helpers/*.tmpl")
 	if err != nil {
 		return err
@@ -90,24 +99,36 @@ func (g *gen) helper(tmpl string, dtypes ...ir.DType) string {
 	return data.Name
 }
 
+// annotation returns the name of a macro that says something to some compilers.
+func (g *gen) annotation(word, comment, compilers, text string) string {
+	if name, ok := g.support.names[word]; ok {
+		return name
+	}
+	name := g.names.TakeAround(g.upper + "_" + word)
+	g.support.names[word] = name
+	g.support.texts = append(g.support.texts, fmt.Sprintf(`/* %s */
+#if %s
+#define %[3]s %[4]s
+#else
+#define %[3]s
+#endif
+`, comment, compilers, name, text))
+	return name
+}
+
 // rolled returns the macro that stands before a loop that is not to be unrolled
 // before the compiler has made vectors of it.
 func (g *gen) rolled() string {
-	const key = "rolled loop"
-	if c, ok := g.support.names[key]; ok {
-		return c
-	}
-	name := g.names.TakeAround(g.upper + "_ROLLED")
-	g.support.names[key] = name
-	g.support.texts = append(g.support.texts,
-		fmt.Sprintf(`/* A short loop for vectors: gcc would unroll it first, and then find none. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define %[1]s _Pragma("GCC unroll 1")
-#else
-#define %[1]s
-#endif
-`, name))
-	return name
+	return g.annotation("ROLLED",
+		"A short loop for vectors: gcc would unroll it first, and then find none.",
+		"defined(__GNUC__) && !defined(__clang__)", `_Pragma("GCC unroll 1")`)
+}
+
+// noInline returns what stands before a function that is not to be put where it is
+// called.
+func (g *gen) noInline() string {
+	return g.annotation("NOINLINE", "In one large function a compiler takes its time.",
+		"defined(__GNUC__)", "__attribute__((noinline))")
 }
 
 // use is helper for templates: dtypes are typeInfos or short names.

@@ -4,33 +4,54 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/tuned"
 	ctext "github.com/etgen/etgen/templates/c"
 )
 
-// Sums of products of bytes have instructions for pairs of them where the machine may, and
-// nothing of them where it may not.
-func TestPairsOfProducts(t *testing.T) {
-	text, err := ctext.Text("sums_i8", &ctext.Kernel{Index: "int32_t", Rows: 4, Cols: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	with := 0
+// Texts for a machine say nothing of macros that are other machines' alone, and have
+// instructions for pairs of products and for square roots where the machine may.
+func TestMachines(t *testing.T) {
 	for _, m := range tuned.Machines() {
-		if !m.Microcontroller {
-			continue
+		g := &gen{prefix: "pk", upper: "PK", opt: Options{Machine: m}, idx: tI32,
+			names: codegen.NewScope(nil)}
+		if err := g.loadSupport(); err != nil {
+			t.Fatal(err)
 		}
-		got := specialised(text, machineMacros(m))
-		if strings.Contains(got, "smlad") != m.DSP || strings.Contains(got, macroDSP) != m.DSP {
-			t.Errorf("%s:\n%s", m.Name, got)
+		used := map[string]bool{"tile_rows": true, "TILE_CHAINS": true, "window(": true,
+			"sums_tile": true, "sums_depth": true, "taps(": true}
+		for _, name := range ctext.Names() {
+			if m.Tile.Vector {
+				used[name], used[name+"("] = true, true
+			}
 		}
-		if m.DSP {
-			with++
+		text := ""
+		k := g.template(&tuned.Instance{Tile: m.Tile})
+		k.Used, k.Func = used, func(name string) string { return name }
+		for _, h := range ctext.HelpersFor(used, m.Tile.Vector) {
+			s, err := ctext.Text(h, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += s
 		}
-	}
-	if with == 0 {
-		t.Error("no machine has them")
+		for _, d := range []ir.DType{ir.Float32, ir.Float64} {
+			for _, h := range []string{"sqrt", "fma", "abs"} {
+				g.helper(h, d)
+			}
+		}
+		text += strings.Join(g.support.texts, "\n")
+		for _, macro := range m.Undefined {
+			if strings.Contains(text, macro) {
+				t.Errorf("%s: %s in\n%s", m.Name, macro, text)
+			}
+		}
+		if got := strings.Contains(text, "smlad"); got != (m.DSP || m.Undefined == nil) {
+			t.Errorf("%s: pairs of products: %t", m.Name, got)
+		}
+		if got := strings.Contains(text, "vsqrt.f32"); m.Microcontroller && got != m.Floats {
+			t.Errorf("%s: square roots: %t", m.Name, got)
+		}
 	}
 }
-
-const macroDSP = "__ARM_FEATURE_DSP"

@@ -156,23 +156,3 @@ func (b *body) functionName() string {
 	b.m.functions++
 	return b.g.names.TakeAround(fmt.Sprintf("%s_%d", b.m.name, b.m.functions+1))
 }
-
-// noInline returns what stands before a function that is not to be put where it is
-// called.
-func (g *gen) noInline() string {
-	const key = "no inlining"
-	if c, ok := g.support.names[key]; ok {
-		return c
-	}
-	name := g.names.TakeAround(g.upper + "_NOINLINE")
-	g.support.names[key] = name
-	text := fmt.Sprintf(`/* In one large function a compiler takes its time. */
-#if defined(__GNUC__)
-#define %[1]s __attribute__((noinline))
-#else
-#define %[1]s
-#endif
-`, name)
-	g.support.texts = append(g.support.texts, text)
-	return name
-}

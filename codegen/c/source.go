@@ -36,6 +36,7 @@ const exactMath = `#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) |
 
 // source puts NAME.c together from what is printed.
 func (g *gen) source() string {
+	g.tunedTexts()
 	w := &writer{}
 	file := g.prefix + ".c"
 	w.raw("/* " + g.banner(file) + " */")
@@ -45,8 +46,6 @@ func (g *gen) source() string {
 	}
 	fmt.Fprintf(&w.b, exactMath, file)
 	w.blank()
-	head := w.b.String()
-	w = &writer{}
 	w.raw(fmt.Sprintf("#include \"%s.h\"", g.prefix))
 	if g.threaded {
 		w.raw(fmt.Sprintf("#include \"%s_pal.h\"", g.prefix))
@@ -55,7 +54,7 @@ func (g *gen) source() string {
 		w.blank()
 		w.b.WriteString(vectorRounding)
 	}
-	if g.tiles {
+	if g.tiles && g.opt.Machine.May("__AVX512F__") {
 		w.blank()
 		w.b.WriteString(wideVectors)
 	}
@@ -73,8 +72,10 @@ func (g *gen) source() string {
 		w.raw(fmt.Sprintf("void %s_probe(int32_t call);", g.prefix))
 	}
 	for _, t := range g.support.texts {
-		w.blank()
-		w.b.WriteString(t)
+		if t != "" {
+			w.blank()
+			w.b.WriteString(t)
+		}
 	}
 	w.b.WriteString(g.kernelText.b.String())
 	if g.paramsText.b.Len() > 0 {
@@ -82,12 +83,7 @@ func (g *gen) source() string {
 		w.b.WriteString(g.paramsText.b.String())
 	}
 	w.b.WriteString(g.methodText.b.String())
-	macros := machineMacros(g.opt.Machine)
-	body := w.b.String()
-	if macros != nil {
-		body = specialised(body, macros)
-	}
-	return head + withoutUnused(body)
+	return w.b.String()
 }
 
 // languageMacros lets C++ read what only C has.

@@ -28,8 +28,8 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 			len(slots)))
 		return
 	}
-	text := &ctext.Kernel{Index: g.idx.String(), Known: map[string]int64{}, Rows: in.Tile.Rows,
-		Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction}
+	text := g.template(in)
+	text.Func, text.Known = g.mathFunction, map[string]int64{}
 	for _, v := range in.Params {
 		if n, ok := v.Value.Const(); ok {
 			text.Known[v.Name] = n
@@ -39,8 +39,8 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 	for _, s := range slots {
 		names = append(names, s.Name)
 	}
-	result := g.epilogue(in, info, names)
-	text.Result = result.call
+	result := ""
+	result, text.Result = g.epilogue(in, info, names)
 
 	var params []parameter
 	for i, s := range slots {
@@ -66,20 +66,23 @@ func (g *gen) tuned(k *native.Kernel, info *kernel) {
 				used[d.given] = true
 			}
 		}
-		phases[i].body = ctext.Prefixed(ctext.WithIntegers(ph.body, declared), g.prefix)
+		phases[i].body = text.WithIntegers(ph.body, declared)
 	}
 	kept := g.needed(append(params, given...), used)
 	w := &g.kernelText
-	if result.text != "" {
+	if result != "" {
 		w.blank()
-		w.b.WriteString(result.text)
+		w.b.WriteString(result)
 	}
 	g.paramsType(in, info)
 	w.blank()
 	if !k.Doc.IsEmpty() {
 		w.comment(k.Doc.Comment())
 	}
-	head := strings.TrimSpace(ctext.Prefixed(in.Kernel.Head, g.prefix) + " " + g.static())
+	head := g.static()
+	if h := in.Kernel.Head; h != "" {
+		head = ctext.PrefixedName(h, g.prefix) + " " + head
+	}
 	if len(phases) == 1 && text.Phase == "" {
 		w.line("%s %s(%s)", head, info.name, paramList(kept))
 		w.raw(strings.Trim(phases[0].body, "\n"))
@@ -96,31 +99,63 @@ func (g *gen) phases(in *tuned.Instance, text *ctext.Kernel) (phases []phase) {
 		names = []string{""}
 	}
 	for _, text.Phase = range names {
+		text.Used = map[string]bool{}
 		body, err := ctext.Text(in.Kernel.Name, text)
 		if err != nil {
 			g.fail(fmt.Errorf("kernel %s: %w", in.Kernel.Name, err))
 		}
-		phases = append(phases, phase{text.Phase, body, ctext.Identifiers(body)})
+		phases = append(phases, phase{text.Phase, body, text.Used})
 	}
 	return phases
 }
 
-// tunedHelpers emits the templates that a kernel's text, with the names used in
-// it, needs before it.
+// template is what the templates of an instance are executed with.
+func (g *gen) template(in *tuned.Instance) *ctext.Kernel {
+	k := &ctext.Kernel{Prefix: g.prefix, Index: g.idx.String(), Rows: in.Tile.Rows,
+		Cols: in.Tile.Cols, Vector: in.Tile.Vector}
+	if m := g.opt.Machine; m != nil && m.Undefined != nil {
+		k.Lanes, k.Scalar = m.Vectors/32, !m.DSP
+	}
+	return k
+}
+
+// tunedHelpers makes the templates that a kernel's text, with the names used in it, needs
+// before it part of the package, behind the functions of kernels/math that they call.
 func (g *gen) tunedHelpers(in *tuned.Instance, used map[string]bool) {
-	for _, h := range in.Kernel.HelpersFor(used) {
+	maps.Copy(g.tunedNames, used)
+	g.tunedNames[in.Kernel.Head] = true
+	for _, h := range ctext.HelpersFor(used, in.Tile.Vector) {
 		key := fmt.Sprintf("tuned %s %+v", h, in.Tile)
 		if _, done := g.support.names[key]; done {
 			continue
 		}
 		g.support.names[key] = h
-		s, err := ctext.Text(h, &ctext.Kernel{Index: g.idx.String(), Rows: in.Tile.Rows,
-			Cols: in.Tile.Cols, Vector: in.Tile.Vector, Func: g.mathFunction})
-		if err != nil {
+		k := g.template(in)
+		k.Func = g.mathFunction
+		if _, err := ctext.Text(h, k); err != nil {
 			g.fail(err)
 		}
-		g.support.texts = append(g.support.texts,
-			ctext.Prefixed(strings.Trim(s, "\n"), g.prefix)+"\n")
+		g.support.tuned = append(g.support.tuned, tunedHelper{len(g.support.texts), h, k})
+		g.support.texts = append(g.support.texts, "")
+	}
+}
+
+// tunedTexts prints those templates when all names are known that are used: they define no
+// other macros.
+func (g *gen) tunedTexts() {
+	for known := -1; known != len(g.tunedNames); {
+		known = len(g.tunedNames)
+		for _, h := range g.support.tuned {
+			h.k.Used = g.tunedNames
+			s, err := ctext.Text(h.name, h.k)
+			if err != nil {
+				g.fail(err)
+			}
+			if s = strings.Trim(s, "\n"); s != "" {
+				s += "\n"
+			}
+			g.support.texts[h.at] = s
+		}
 	}
 }
 
@@ -129,18 +164,14 @@ func (g *gen) mathFunction(name string) string {
 	return g.function(kmath.Func(name, ir.Float32))
 }
 
-// result is the function that makes of a plain result what is stored.
-type result struct {
-	text string // "" if nothing is to be done
-	call func(acc, o, c string) string
-}
-
-// epilogue prints the function of an instance's epilogue. It has the parameters
-// it uses of: acc, o, c and the extra operands.
-func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result {
+// epilogue returns the function of an instance's epilogue, and how it is called; no text if
+// another instance has it, and no name if there is nothing to do. It has the parameters it
+// uses of: acc, o, c and the extra operands.
+func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text string,
+	result ctext.Result) {
 	ep := in.Epilogue
 	if ep == nil {
-		return result{call: func(acc, _, _ string) string { return acc }}
+		return "", result
 	}
 	p := &printer{g: g, w: &writer{indent: 1}, where: "epilogue of " + info.name,
 		scope: codegen.NewScope(g.locals),
@@ -164,7 +195,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 	stmts, value := schedule.Function(fn)
 	stmts, value = settled(stmts), new(ranges).settle(value)
 	if value.Op == expr.OpLocal && value.Var == ep.Acc && acc == ret {
-		return result{call: func(acc, _, _ string) string { return acc }}
+		return "", result
 	}
 	p.block(loop.WithoutDead(stmts, value))
 	p.returns(value, ret)
@@ -177,22 +208,18 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) result 
 		cname = g.names.TakeAround(g.prefix + "_result")
 		g.support.names[key] = cname
 	}
+	for i, a := range append([]string{"acc", "o", "c"}, extras...) {
+		if !dropped[i] {
+			result.Args = append(result.Args, a)
+		}
+	}
+	result.Name = cname
+	if done {
+		return "", result
+	}
 	w.line("static inline %s %s(%s)", ret, cname, paramList(kept))
 	w.raw("{")
 	w.b.WriteString(body)
 	w.raw("}")
-	text := w.b.String()
-	if done {
-		text = ""
-	}
-	return result{text: text, call: func(acc, o, c string) string {
-		all := append([]string{acc, o, c}, extras...)
-		var args []string
-		for i, a := range all {
-			if !dropped[i] {
-				args = append(args, a)
-			}
-		}
-		return cname + "(" + strings.Join(args, ", ") + ")"
-	}}
+	return w.b.String(), result
 }

@@ -13,8 +13,7 @@ import (
 func ConvAround() *Kernel {
 	return &Kernel{Name: "conv2d_around_f32", Descriptor: convAroundParams,
 		InBands: flatInBands, Go: "rows.ConvAround", Phases: []string{"gather", "rows"},
-		Bounds: true, Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32",
-			"rows_tile_f32"}, Match: matchAround}
+		Bounds: true, Operands: []string{"x"}, C: true, Match: matchAround}
 }
 
 func matchAround(r *Request) *Instance {

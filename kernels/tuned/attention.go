@@ -18,8 +18,8 @@ func Attention() *Kernel {
 	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention",
 		Strips: []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp", "Add",
 			"SelectScalar"}, Operands: []string{"q", "k", "v", "mask"},
-		Helpers: []string{"tile", "rows_f32", "rows_apart_f32", "attention_softmax_f32"},
-		Phases:  []string{"units"}, Whole: true, Match: matchAttention}
+		C:      true,
+		Phases: []string{"units"}, Whole: true, Match: matchAttention}
 }
 
 // What attention does with its mask.

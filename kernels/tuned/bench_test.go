@@ -143,7 +143,7 @@ func BenchmarkC(b *testing.B) {
 			b.Fatalf("%s: not taken", tr.name)
 		}
 		fast, slow := fmt.Sprintf("tuned_%d", i), fmt.Sprintf("naive_%d", i)
-		code.WriteString(set.withHelpers(t, tr.in, tr.kernel(t, fast, false)))
+		code.WriteString(set.withHelpers(t, tr, tr.kernel(t, fast, false)))
 		code.WriteString(tr.naiveC(t, slow))
 		fmt.Fprintf(&calls, "    {\n        float *y = fill(%d)",
 			tr.number(t, tr.call.Outs[0].Numel()))

@@ -79,19 +79,17 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 	}
 	head := strings.TrimSpace(in.Kernel.Head+" static void ") + " " + name + "(" +
 		strings.Join(list, ", ") + ")\n"
-	k.Result = func(acc, o, c string) string {
-		switch e := tr.epilogue; {
-		case e == nil:
-			return acc
+	if e := tr.epilogue; e != nil {
+		k.Result = c.Result{Name: "ep_" + e.name, Args: []string{"acc"}}
+		switch {
 		case e.perResult:
-			return fmt.Sprintf("ep_%s(%s, %s, e)", e.name, acc, o)
+			k.Result.Args = []string{"acc", "o", "e"}
 		case e.channel:
-			return fmt.Sprintf("ep_%s(%s, %s, e)", e.name, acc, c)
-		default:
-			return fmt.Sprintf("ep_%s(%s)", e.name, acc)
+			k.Result.Args = []string{"acc", "c", "e"}
 		}
 	}
 	body := withKnown(text(t, in.Kernel.Name, k), k)
+	tr.used = k.Used
 	used := ""                   // behind pragmas, which begin a block
 	for _, name := range given { // the printer leaves out parameters without a use
 		used += "    (void)" + name + ";\n"
@@ -117,14 +115,13 @@ func (tr *trial) integers(t testing.TB, k *c.Kernel, params bool) (given []strin
 
 // withKnown returns a text with declarations of the constants that it uses.
 func withKnown(body string, k *c.Kernel) string {
-	used := c.Identifiers(body)
 	var list []string
 	for _, name := range sorted(k.Known) {
-		if used[name] {
+		if k.Used[name] {
 			list = append(list, fmt.Sprintf("const int32_t %s = %d;", name, k.Known[name]))
 		}
 	}
-	return c.WithIntegers(body, list)
+	return k.WithIntegers(body, list)
 }
 
 func text(t testing.TB, name string, k *c.Kernel) string {
@@ -138,17 +135,26 @@ func text(t testing.TB, name string, k *c.Kernel) string {
 
 // withHelpers returns the text of a kernel behind the helpers it needs that the
 // program does not have yet.
-func (b *batch) withHelpers(t testing.TB, in *tuned.Instance, body string) string {
+func (b *batch) withHelpers(t testing.TB, tr *trial, body string) string {
 	t.Helper()
-	out := ""
-	for _, h := range in.Kernel.HelpersFor(c.Identifiers(body)) {
+	out, tile := "", tr.in.Tile
+	for _, h := range c.HelpersFor(tr.used, tile.Vector) {
 		if !b.seen[h] {
 			b.seen[h] = true
-			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: in.Tile.Rows, Cols: in.Tile.Cols,
-				Vector: in.Tile.Vector, Func: inLibrary}) + "\n"
+			out += text(t, h, &c.Kernel{Index: "int32_t", Rows: tile.Rows, Cols: tile.Cols,
+				Vector: tile.Vector, Func: inLibrary, Used: allNames()}) + "\n"
 		}
 	}
 	return out + body
+}
+
+// allNames says that all macros are used.
+func allNames() map[string]bool {
+	used := map[string]bool{}
+	for _, name := range c.Names() {
+		used[name] = true
+	}
+	return used
 }
 
 // inLibrary returns the name of a float32 function of the C library.
@@ -181,7 +187,7 @@ func (b *batch) add(t testing.TB, tr *trial, params bool) {
 	}
 	if !b.seen[name] {
 		b.seen[name] = true
-		b.code.WriteString(b.withHelpers(t, tr.in, tr.kernel(t, name, params)+"\n"))
+		b.code.WriteString(b.withHelpers(t, tr, tr.kernel(t, name, params)+"\n"))
 	}
 	buffers := tr.inputs()
 	if len(tr.extra) > 0 {

@@ -30,7 +30,7 @@ func object(t testing.TB, compiler toolchain.Target, target tuned.Target,
 			t.Fatalf("%s: not taken", tr.name)
 		}
 		body := strings.Replace(tr.kernel(t, "run_"+k, true), "static void run_", "void run_", 1)
-		text.WriteString(b.withHelpers(t, tr.in, body))
+		text.WriteString(b.withHelpers(t, tr, body))
 	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "kernels.c")

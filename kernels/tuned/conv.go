@@ -16,7 +16,7 @@ import (
 func Conv2D() *Kernel {
 	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32",
 		Operands: []string{"x"},
-		Helpers:  []string{"tile", "tile_f32", "taps"},
+		C:        true,
 		InBands:  eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
 }
 
@@ -25,8 +25,8 @@ func Conv2D() *Kernel {
 func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
 		Go: "depthwise.F32", Operands: []string{"x"},
-		Helpers: []string{"tile", "taps", "window_f32"},
-		Head:    "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles,
+		C:    true,
+		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles,
 		Match: matchDepthwise}
 }
 

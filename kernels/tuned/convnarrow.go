@@ -11,7 +11,7 @@ const narrowLanes = rowsCols / 2
 func DepthwiseNarrow() *Kernel {
 	return &Kernel{Name: "depthwise_narrow_f32", Descriptor: depthwiseRowsParams,
 		InBands: eachAlone, Phases: []string{"rows"},
-		Operands: []string{"x"}, Helpers: []string{"tile", "taps", "depth_slide_f32"},
+		Operands: []string{"x"}, C: true,
 		Match: matchDepthwiseNarrow}
 }
 

@@ -14,9 +14,6 @@ const rowsCols = 32
 // rowsMax is the most rows of results that they have in registers.
 const rowsMax = 12
 
-// wideRows are for kernels that take two panels at once where there are.
-var wideRows = map[string]string{"rows_wide_f32": "rows_wide"}
-
 // Conv2DRows is the convolution over images whose channels lie innermost in
 // memory, without padding: the products of a few neighbouring results with a
 // panel of weights run along contiguous channels. Weights are packed as
@@ -24,9 +21,8 @@ var wideRows = map[string]string{"rows_wide_f32": "rows_wide"}
 func Conv2DRows() *Kernel {
 	return &Kernel{Name: "conv2d_rows_f32", Descriptor: convRowsParams, InBands: flatInBands,
 		Go: "rows.Conv", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
-		Helpers:   []string{"tile", "rows_f32", "rows_tile_f32", "rows_wide_f32"},
-		Sometimes: wideRows,
-		Match:     func(r *Request) *Instance { return matchConvRows(r, false) }}
+		C:     true,
+		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
 
 // Conv2DGather is Conv2DRows for images in any layout and with padding: it
@@ -34,8 +30,7 @@ func Conv2DRows() *Kernel {
 func Conv2DGather() *Kernel {
 	return &Kernel{Name: "conv2d_gather_f32", Descriptor: convGatherParams,
 		InBands: flatInBands, Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, Bounds: true,
-		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32",
-			"rows_wide_f32"}, Sometimes: wideRows,
+		Operands: []string{"x"}, C: true,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
 

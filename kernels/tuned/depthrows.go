@@ -7,8 +7,8 @@ import "github.com/etgen/etgen/ir/sym"
 func DepthwiseRows() *Kernel {
 	return &Kernel{Name: "depthwise_rows_f32", Descriptor: depthwiseRowsParams,
 		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
-		Helpers: []string{"tile", "taps", "depth_f32"},
-		Match:   func(r *Request) *Instance { return matchDepthwiseRows(r, false) }}
+		C:     true,
+		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, false) }}
 }
 
 // DepthwiseSlide is DepthwiseRows for rows of 3 or 5 taps beside each other that
@@ -16,7 +16,7 @@ func DepthwiseRows() *Kernel {
 func DepthwiseSlide() *Kernel {
 	return &Kernel{Name: "depthwise_slide_f32", Descriptor: depthwiseRowsParams,
 		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
-		Helpers: []string{"tile", "taps", "depth_slide_f32"},
+		C: true,
 		Match: func(r *Request) *Instance {
 			cv := convolutionOf(r)
 			if cv == nil || !cv.axes[1].slides() {

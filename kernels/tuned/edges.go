@@ -12,7 +12,7 @@ import (
 func ConvEdges() *Kernel {
 	return &Kernel{Name: "conv2d_edges_f32", Descriptor: convEdgesParams, InBands: edgesInBands,
 		Go: "rows.ConvEdges", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "edges_f32"}, Match: matchEdges}
+		C: true, Match: matchEdges}
 }
 
 func matchEdges(r *Request) *Instance {

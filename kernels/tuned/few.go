@@ -18,8 +18,7 @@ const fewLanes = 16
 func ConvFew() *Kernel {
 	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew",
 		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "few_f32", "few_turn_f32"}, Match: matchFew,
-		Sometimes: map[string]string{"few_turn_f32": "few_turn"}}
+		C: true, Match: matchFew}
 }
 
 func matchFew(r *Request) *Instance {

@@ -33,13 +33,14 @@ func TestInt8(t *testing.T) {
 			continue
 		}
 		taken[tr.in.Kernel.Name]++
-		for _, h := range tr.in.Kernel.Helpers {
+		kernel := tr.text(t, n)
+		for _, h := range c.HelpersFor(tr.used, false) {
 			if !helpers[h] {
 				helpers[h] = true
 				b.WriteString(text(t, h, &c.Kernel{Index: "int32_t"}))
 			}
 		}
-		b.WriteString(tr.text(t, n))
+		b.WriteString(kernel)
 		fmt.Fprintf(&calls, "    if (trial%d()) return %d;\n", n, n%60+1)
 		n++
 	}

@@ -26,6 +26,7 @@ type byteTrial struct {
 	xOrder, yOrder []int
 	seed           uint64
 
+	used   map[string]bool // by the text of its kernel
 	in     *tuned.Instance
 	inputs []eval.Operand
 	want   []int32 // in memory's order
@@ -204,10 +205,7 @@ func laid[T any](xs []T, sizes []int64, order []int) []T {
 func (tr *byteTrial) text(t *testing.T, number int) string {
 	t.Helper()
 	in := tr.in
-	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, Result: func(acc, _,
-		_ string) string {
-		return acc
-	}}
+	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
@@ -236,5 +234,6 @@ func (tr *byteTrial) text(t *testing.T, number int) string {
 	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n    static int8_t scratch[%d];\n    kernel%d(y, x%d, w%d, start%d, scratch);\n"+
 		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n",
 		number, len(tr.want), scratch+1, number, number, number, number, len(tr.want), number)
+	tr.used = k.Used
 	return b.String()
 }

@@ -70,7 +70,7 @@ func (l *Language) MarshalText() ([]byte, error) { return []byte(l.Name), nil }
 
 // C is C99.
 var C = &Language{Name: "c",
-	Has:          func(k *Kernel) bool { return len(k.Helpers) > 0 },
+	Has:          func(k *Kernel) bool { return k.C },
 	RereadsBytes: true, QueryPanels: true,
 	RowResults:   8,  // compilers make vectors of so many
 	Accumulators: 16, // lanes of the widest vectors

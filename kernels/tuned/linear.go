@@ -12,8 +12,7 @@ import (
 func LinearRows() *Kernel {
 	return &Kernel{Name: "linear_rows_f32", Descriptor: linearParams, Go: "rows.Linear",
 		Phases:   []string{"panels"},
-		Operands: []string{"x"}, Helpers: []string{"tile", "rows_f32", "rows_tile_f32",
-			"rows_wide_f32"}, Sometimes: wideRows,
+		Operands: []string{"x"}, C: true,
 		Bounds: true, Match: func(r *Request) *Instance {
 			return matchLinear(r, true)
 		}}
@@ -23,8 +22,8 @@ func LinearRows() *Kernel {
 // their register tile.
 func Linear() *Kernel {
 	return &Kernel{Name: "linear_f32", Descriptor: linearParams, Operands: []string{"x"},
-		Helpers: []string{"tile", "tile_f32"},
-		Match:   func(r *Request) *Instance { return matchLinear(r, false) }}
+		C:     true,
+		Match: func(r *Request) *Instance { return matchLinear(r, false) }}
 }
 
 // onRows reports whether the products of a target are those of the kernels that

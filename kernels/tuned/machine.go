@@ -165,6 +165,17 @@ func MachineNamed(name string) (*Machine, error) {
 		strings.Join(MachineNames(), ", "))
 }
 
+// Has reports whether gcc and clang are known to define a macro for the machine, and that
+// one of them compiles: nil is any machine.
+func (m *Machine) Has(macro string) bool {
+	return m != nil && m.Defined != nil && (macro == "__GNUC__" || slices.Contains(m.Defined, macro))
+}
+
+// May reports whether a compiler may define a macro for the machine.
+func (m *Machine) May(macro string) bool {
+	return m == nil || !slices.Contains(m.Undefined, macro)
+}
+
 // For reports whether the machine means something for a language.
 func (m *Machine) For(l *Language) bool { return slices.Contains(m.Languages, l) }
 

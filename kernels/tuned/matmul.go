@@ -10,8 +10,7 @@ import (
 func MatmulRows() *Kernel {
 	return &Kernel{Name: "matmul_rows_f32", Descriptor: matmulParams, Go: "rows.Matmul",
 		Phases:     []string{"panels"},
-		OwnScratch: true, Operands: []string{"x", "w"}, Helpers: []string{"tile", "rows_f32",
-			"rows_apart_f32"},
+		OwnScratch: true, Operands: []string{"x", "w"}, C: true,
 		Bounds: true, Match: func(r *Request) *Instance {
 			return matchMatmul(r, true)
 		}}
@@ -20,8 +19,8 @@ func MatmulRows() *Kernel {
 // Matmul is MatmulRows for C on targets without vectors.
 func Matmul() *Kernel {
 	return &Kernel{Name: "matmul_f32", Descriptor: matmulParams, Operands: []string{"x", "w"},
-		Helpers: []string{"tile", "tile_f32"},
-		Match:   func(r *Request) *Instance { return matchMatmul(r, false) }}
+		C:     true,
+		Match: func(r *Request) *Instance { return matchMatmul(r, false) }}
 }
 
 func matchMatmul(r *Request, rows bool) *Instance {

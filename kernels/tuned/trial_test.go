@@ -23,7 +23,8 @@ type trial struct {
 	op       string
 	by       string // if not "", the kernel that is to take it, though there may be a better one
 	sample   ops.Sample
-	constant []bool // by input
+	constant []bool          // by input
+	used     map[string]bool // by the text of its kernel
 	syms     map[*sym.Symbol]int64
 	epilogue *epilogue
 	extra    []float32

@@ -5,8 +5,6 @@
 package tuned
 
 import (
-	"slices"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -27,12 +25,8 @@ type Kernel struct {
 	Go string
 
 	Operands []string // names in the code of the operands that an instance reads
-	// C templates emitted once, before all kernels that name them; nil if there is no C
-	Helpers []string
-	// Sometimes are helpers that only some texts of the kernel need: those in which
-	// the function is called that it has here.
-	Sometimes map[string]string
-	Head      string // what a helper wants before the function's head in C
+	C        bool     // there is a template of it
+	Head     string   // what a helper wants before the function's head in C
 	// Phases name the steps of the kernel that several threads may share, each
 	// beginning when the one before has ended; nil if the kernel runs whole. Go has
 	// a function for parts of them, called as the kernel's with Part at its end: which
@@ -58,14 +52,6 @@ type Kernel struct {
 	// result are dense; kernels that know row-major ones only look at
 	// Request.RowMajor.
 	Match func(*Request) *Instance
-}
-
-// HelpersFor returns the helpers that a text of the kernel needs which uses names.
-func (k *Kernel) HelpersFor(used map[string]bool) []string {
-	return slices.DeleteFunc(slices.Clone(k.Helpers), func(h string) bool {
-		fn, ok := k.Sometimes[h]
-		return ok && !used[fn]
-	})
 }
 
 // Standard returns all kernels.

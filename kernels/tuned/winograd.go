@@ -18,8 +18,8 @@ import (
 func Winograd() *Kernel {
 	return &Kernel{Name: "winograd_f32", Descriptor: winogradParams, Go: "rows.Winograd",
 		Phases: []string{"tiles"}, Bounds: true, Operands: []string{"x"},
-		Helpers: []string{"tile", "rows_f32", "rows_tile_f32", "winograd_tile_f32"},
-		Match:   matchWinograd}
+		C:     true,
+		Match: matchWinograd}
 }
 
 // winogradLanes divides the input channels: vectors have at most so many.

@@ -76,10 +76,10 @@ func TestWinogradParts(t *testing.T) {
 			t.Fatalf("%s: not taken", tr.name)
 		}
 		whole := tr.kernel(t, fmt.Sprintf("whole_%d", i), false)
-		b.code.WriteString(b.withHelpers(t, tr.in, whole))
+		b.code.WriteString(b.withHelpers(t, tr, whole))
 		k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}, Rows: tr.in.Tile.Rows,
 			Cols: tr.in.Tile.Cols, Vector: true,
-			Phase: "tiles", Result: func(acc, _, _ string) string { return acc }}
+			Phase: "tiles"}
 		tr.integers(t, k, false)
 		head, _, _ := strings.Cut(whole, "\n")
 		head = strings.Replace(strings.Replace(head, "whole_", "part_", 1), "void *scratch)",

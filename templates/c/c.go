@@ -3,42 +3,10 @@
 package c
 
 import (
-	"embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"text/template"
 )
-
-//go:embed *.c.tmpl
-var files embed.FS
-
-// Names returns the names of functions, types and macros in the templates.
-func Names() []string { return names() }
-
-var declared = regexp.MustCompile(
-	`(?m)^ *# *define (\w+)|^(?:static|TILE_\w+)[^(\n]*?\b(\w+)\(|^typedef (?:\w+ )+(\w+)(?:;| __)|^} (\w+);`)
-
-var names = sync.OnceValue(func() []string {
-	var list []string
-	entries, err := files.ReadDir(".")
-	for _, e := range entries {
-		data, readErr := files.ReadFile(e.Name())
-		if err == nil {
-			err = readErr
-		}
-		for _, m := range declared.FindAllStringSubmatch(string(data), -1) {
-			list = append(list, m[1]+m[2]+m[3]+m[4])
-		}
-	}
-	if err != nil {
-		panic(err) // they are part of the program
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-})
 
 // Kernel is what the template of a tuned kernel, NAME.c.tmpl, is executed with. The
 // template is the function's body; its printer writes the head, in which the result is
@@ -46,29 +14,65 @@ var names = sync.OnceValue(func() []string {
 // scratch is "void *scratch". The integers that it reads have the names of the fields of
 // the kernel's descriptor; WithIntegers declares them.
 type Kernel struct {
-	Index string           // C type of integers, signed: "int32_t"
-	Known map[string]int64 // fields that are the same number in all calls
+	// Prefix is that of the package, which stands before the names of functions, types and
+	// macros that templates declare.
+	Prefix string
+	Index  string           // C type of integers, signed: "int32_t"
+	Known  map[string]int64 // fields that are the same number in all calls
 	// Rows and Cols are the register tile; Vector asks for vector registers
 	// where the C compiler has them: then it sets the rows.
 	Rows, Cols int
 	Vector     bool
+	// Lanes are those of the machine's vectors of float32; 0: the compiler decides.
+	Lanes int
+	// Scalar says that the machine has no products of two pairs of 16-bit integers; else
+	// the compiler decides.
+	Scalar bool
 	// Phase is the step of the kernel that the text is to do, of those it names;
 	// "" is all of them. A step is done in parts: the integers part and parts
 	// say which of how many.
 	Phase string
-	// Result returns the C expression of what is stored for the plain result
-	// acc at flat position o of the output, in channel c. All are simple
-	// operands of function calls; an acc may only be used once.
-	Result func(acc, o, c string) string
+	// Result is the function that makes of a plain result what is stored; none by default.
+	Result Result
 	// Func returns the name of the C function of a float32 function of
 	// kernels/math. Helpers may have it, too.
 	Func func(name string) string
+	// Used has the names that are known to be used. Text adds those that it prints.
+	Used map[string]bool
+}
+
+// Result is a function of the result acc, its flat position o in the output, and its
+// channel c, which it may be given: Args are these names, and those of buffers.
+type Result struct {
+	Name string // "" if there is none
+	Args []string
+}
+
+// Store returns the C expression of what is stored for the plain result acc at position o,
+// in channel c. All are simple operands of function calls; an acc may only be used once.
+func (k *Kernel) Store(acc, o, c string) string {
+	if k.Result.Name == "" {
+		return k.Say(acc)
+	}
+	var args []string
+	for _, a := range k.Result.Args {
+		switch a {
+		case "acc":
+			a = acc
+		case "o":
+			a = o
+		case "c":
+			a = c
+		}
+		args = append(args, k.Say(a))
+	}
+	return k.Result.Name + "(" + strings.Join(args, ", ") + ")"
 }
 
 // WithIntegers returns a text with declarations of integers where its body begins:
 // behind a pragma, which has to come first.
-func WithIntegers(text string, declarations []string) string {
-	const open, contract = "{\n", "    TILE_CONTRACT\n"
+func (k *Kernel) WithIntegers(text string, declarations []string) string {
+	open, contract := "{\n", "    "+PrefixedName("TILE_CONTRACT", k.Prefix)+"\n"
 	if len(declarations) == 0 {
 		return text
 	}
@@ -80,6 +84,21 @@ func WithIntegers(text string, declarations []string) string {
 	return begin + "    " + strings.Join(declarations, "\n    ") + "\n" + rest
 }
 
+// Uses reports whether a macro is used by what is printed behind its definition.
+func (k *Kernel) Uses(macro string) bool { return k.Used[macro] }
+
+// May reports whether vectors may have one of so many lanes; without any, whether the
+// compiler decides how many they have.
+func (k *Kernel) May(lanes ...int) bool { return k.Lanes == 0 || slices.Contains(lanes, k.Lanes) }
+
+// Ask returns a line by which the compiler decides, none if the machine does.
+func (k *Kernel) Ask(directive string) string {
+	if k.May() {
+		return "\n" + k.Say(directive)
+	}
+	return ""
+}
+
 // Does reports whether the text is to do a step of the kernel.
 func (k *Kernel) Does(phase string) bool { return k.Phase == "" || k.Phase == phase }
 
@@ -88,20 +107,20 @@ func (k *Kernel) From(n string) string {
 	if k.Phase == "" {
 		return "0"
 	}
-	return n + " * part / parts"
+	return k.Say(n + " * part / parts")
 }
 
 // To is the end of what begins at From.
 func (k *Kernel) To(n string) string {
 	if k.Phase == "" {
-		return n
+		return k.Say(n)
 	}
-	return n + " * (part + 1) / parts"
+	return k.Say(n + " * (part + 1) / parts")
 }
 
 // Even is whether parts of n are of about the same size.
 func (k *Kernel) Even(n string) string {
-	return "((" + n + " % parts == 0) || (" + n + " > 4 * parts))"
+	return k.Say("((" + n + " % parts == 0) || (" + n + " > 4 * parts))")
 }
 
 // Is reports whether a field is always n.
@@ -126,26 +145,16 @@ func (k *Kernel) Few(name string) bool {
 	return ok && x <= 4
 }
 
-// parsed holds all templates.
-var parsed = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("").Option("missingkey=error").ParseFS(files, "*.c.tmpl")
-})
-
-// Text executes the template called name: a tuned kernel's, or that of helpers
-// that tuned kernels name in Kernel.Helpers, which only needs the tile and Index. With
-// vectors it is NAME_vector if there is one: a text for vectors has nothing in common with
-// the one for numbers.
+// Text executes the template called name: a tuned kernel's, or that of a helper, which only
+// needs the tile and Index. With vectors it is NAME_vector if there is one: a text for
+// vectors has nothing in common with the one for numbers.
 func Text(name string, k *Kernel) (string, error) {
-	t, err := parsed()
-	if err != nil {
-		return "", err
+	lib := library()
+	if k.Used == nil {
+		k.Used = map[string]bool{}
 	}
 	var b strings.Builder
-	file := name + ".c.tmpl"
-	if vector := name + "_vector.c.tmpl"; k.Vector && t.Lookup(vector) != nil {
-		file = vector
-	}
-	if err := t.ExecuteTemplate(&b, file, k); err != nil {
+	if err := lib.templates.ExecuteTemplate(&b, lib.file(name, k.Vector), k); err != nil {
 		return "", fmt.Errorf("text of %s: %w", name, err)
 	}
 	return indent(b.String()), nil
@@ -157,7 +166,7 @@ func Text(name string, k *Kernel) (string, error) {
 func indent(text string) string {
 	var b strings.Builder
 	depth, comment := 0, false
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
 		in := depth // never negative: the text's braces are balanced
 		if strings.HasPrefix(line, "}") {
@@ -172,10 +181,7 @@ func indent(text string) string {
 		}
 		b.WriteString(line + "\n")
 		depth += strings.Count(line, "{") - strings.Count(line, "}")
-		if opened, closed := strings.LastIndex(line, "/*"), strings.LastIndex(line,
-			"*/"); opened != closed {
-			comment = opened > closed
-		}
+		comment = (comment || strings.Contains(line, "/*")) && !strings.HasSuffix(line, "*/")
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

@@ -1,7 +1,9 @@
 package c
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -39,20 +41,52 @@ func TestWithIntegers(t *testing.T) {
 		"{\n    TILE_CONTRACT\n    f();\n}\n": "{\n    TILE_CONTRACT\n    const int32_t a = 1;\n" +
 			"    const int32_t b = 2;\n    f();\n}\n",
 	} {
-		if got := WithIntegers(text, declared); got != want {
+		k := &Kernel{}
+		if got := k.WithIntegers(text, declared); got != want {
 			t.Errorf("got\n%s", got)
 		}
-		if got := WithIntegers(text, nil); got != text {
+		if got := k.WithIntegers(text, nil); got != text {
 			t.Errorf("without integers\n%s", got)
 		}
 	}
 }
 
-// Words of comments are no identifiers.
-func TestIdentifiers(t *testing.T) {
-	got := Identifiers("a = b; /* c\n d */ e++; /* f */")
-	if len(got) != 3 || !got["a"] || !got["b"] || !got["e"] {
-		t.Errorf("%v", got)
+// What prints a name records it, unless it stands in a comment or is defined there, and gives
+// what templates declare its prefix.
+func TestSay(t *testing.T) {
+	k := &Kernel{Prefix: "pk", Used: map[string]bool{}}
+	const text = "a = taps(b, taps); /* TILE_ROWS\n c */ rows_sum(e);\n#define TILE_COLS f /* g */"
+	const want = "a = pk_taps(b, taps); /* PK_TILE_ROWS\n c */ pk_rows_sum(e);\n" +
+		"#define PK_TILE_COLS f /* g */"
+	if got := k.Say(text); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	used := strings.Join(slices.Sorted(maps.Keys(k.Used)), " ")
+	if used != "a b define e f rows_sum taps taps(" {
+		t.Errorf("used are %s", used)
+	}
+}
+
+// A helper uses what those before it declare, and what it declares itself.
+func TestHelpers(t *testing.T) {
+	lib := library()
+	for i, h := range helpers {
+		for _, vector := range []bool{false, true} {
+			for name := range lib.uses[lib.file(h, vector)] {
+				if by := lib.declared[name]; by != "" && !slices.Contains(helpers[:i+1], by) {
+					t.Errorf("%s uses %s of %s", h, name, by)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ used, want string }{
+		{"none", ""}, {"taps", ""}, {"taps(", "taps"},
+		{"rows_wide", "tile rows_f32 rows_tile_f32 rows_wide_f32"},
+		{"attention_softmax", "tile rows_f32 attention_softmax_f32"},
+	} {
+		if got := strings.Join(HelpersFor(map[string]bool{c.used: true}, true), " "); got != c.want {
+			t.Errorf("%s needs %s", c.used, got)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func document() string {
 			if k.Descriptor != d {
 				continue
 			}
-			if len(k.Helpers) > 0 {
+			if k.C {
 				c = append(c, "`"+k.Name+"`")
 			}
 			if k.Go != "" {
