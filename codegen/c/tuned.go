@@ -208,7 +208,7 @@ func (g *gen) epilogue(in *tuned.Instance, info *kernel, names []string) (text s
 		cname = g.names.TakeAround(g.prefix + "_result")
 		g.support.names[key] = cname
 	}
-	for i, a := range append([]string{"acc", "o", "c"}, extras...) {
+	for i, a := range append([]string{"acc", "o", "channel"}, extras...) {
 		if !dropped[i] {
 			result.Args = append(result.Args, a)
 		}

@@ -85,7 +85,7 @@ func (tr *trial) kernel(t testing.TB, name string, params bool) string {
 		case e.perResult:
 			k.Result.Args = []string{"acc", "o", "e"}
 		case e.channel:
-			k.Result.Args = []string{"acc", "c", "e"}
+			k.Result.Args = []string{"acc", "channel", "e"}
 		}
 	}
 	body := withKnown(text(t, in.Kernel.Name, k), k)

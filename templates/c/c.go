@@ -42,7 +42,7 @@ type Kernel struct {
 }
 
 // Result is a function of the result acc, its flat position o in the output, and its
-// channel c, which it may be given: Args are these names, and those of buffers.
+// channel c, which it may be given: Args are acc, o and channel, and names of buffers.
 type Result struct {
 	Name string // "" if there is none
 	Args []string
@@ -61,7 +61,7 @@ func (k *Kernel) Store(acc, o, c string) string {
 			a = acc
 		case "o":
 			a = o
-		case "c":
+		case "channel":
 			a = c
 		}
 		args = append(args, k.Say(a))
