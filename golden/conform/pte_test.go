@@ -100,7 +100,7 @@ func numbersAsTensors(p *ir.Program, calls []way.Call) error {
 				return fmt.Errorf("input %d is %v, the program takes a tensor", i, a)
 			}
 			*in = tensor.Value{Tensor: &tensor.Tensor{DType: d, Shape: []int64{},
-				Data: ops.AppendElement(nil, d, x)}}
+				Data: tensor.Append(nil, d, x)}}
 		}
 	}
 	return nil

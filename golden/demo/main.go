@@ -21,7 +21,6 @@ import (
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 func main() {
@@ -68,7 +67,7 @@ func load(dir string) (*digits, error) {
 	for i := range n {
 		image := &tensor.Tensor{DType: ir.Float32, Shape: []int64{1, 1, 8, 8}}
 		for _, pixel := range images[64*i : 64*(i+1)] {
-			image.Data = ops.AppendElement(image.Data, ir.Float32, float64(pixel)/16)
+			image.Data = tensor.Append(image.Data, ir.Float32, float64(pixel)/16)
 		}
 		d.images = append(d.images, tensor.Value{Tensor: image})
 	}
@@ -149,7 +148,7 @@ func (d *digits) judge(result *way.Result) (row, error) {
 		r.worst = max(r.worst, off)
 		recorded := &tensor.Tensor{DType: ir.Float32, Shape: []int64{1, 10}}
 		for _, x := range want {
-			recorded.Data = ops.AppendElement(recorded.Data, ir.Float32, x)
+			recorded.Data = tensor.Append(recorded.Data, ir.Float32, x)
 		}
 		if compare.Tensors(c.Outputs[0].Tensor, recorded, tol) == nil {
 			r.agree++

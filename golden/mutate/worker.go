@@ -26,7 +26,6 @@ import (
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/lower/native"
 	"github.com/etgen/etgen/plan"
@@ -386,7 +385,7 @@ func drawCall(r *rand.Rand, m *native.Method,
 				if t.DType == ir.Bool {
 					x = float64(r.IntN(2))
 				}
-				t.Data = ops.AppendElement(t.Data, t.DType, x)
+				t.Data = tensor.Append(t.Data, t.DType, x)
 			}
 			v = tensor.Value{Tensor: t}
 		case p.Value != nil:

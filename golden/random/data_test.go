@@ -10,7 +10,6 @@ import (
 	"github.com/etgen/etgen/golden/way"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // calls is how often a program is called. Dynamic sizes differ between calls;
@@ -44,7 +43,7 @@ func fill(name string, call int, d ir.DType, n int64) []byte {
 		default:
 			x = float64(r.IntN(17) - 8)
 		}
-		out = ops.AppendElement(out, d, x)
+		out = tensor.Append(out, d, x)
 	}
 	return out
 }

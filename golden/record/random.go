@@ -8,7 +8,6 @@ import (
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 )
 
 // Random draws a model's inputs; dynamic sizes are at their smallest. They take no
@@ -81,7 +80,7 @@ func draw(r *rand.Rand, t ir.Type, room *room) (tensor.Value, error) {
 		if t.DType.IsFloat() {
 			x = r.NormFloat64()
 		}
-		out.Data = ops.AppendElement(out.Data, t.DType, x)
+		out.Data = tensor.Append(out.Data, t.DType, x)
 	}
 	return tensor.Value{Tensor: out}, nil
 }

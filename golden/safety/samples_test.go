@@ -12,6 +12,7 @@ import (
 
 	"github.com/etgen/etgen/codegen/compile"
 	"github.com/etgen/etgen/golden/compare"
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/way"
@@ -57,18 +58,18 @@ func TestSamples(t *testing.T) {
 					run, index = append(run, j), append(index, i)
 				}
 			}
-			samples := 0
+			calls := 0
 			for k, r := range runSamples(t.Context(), c.way, run) {
 				i := index[k]
-				samples += len(jobs[i].Calls)
+				calls += len(jobs[i].Calls)
 				for _, problem := range agree(jobs[i], reference[i], r, !c.tuned) {
 					t.Error(problem)
 				}
 			}
-			if samples == 0 {
+			if calls == 0 {
 				t.Error("no samples")
 			}
-			t.Logf("%d samples of %d operators", samples, len(run))
+			t.Logf("%d samples of %d operators", calls, len(run))
 		})
 	}
 }
@@ -177,18 +178,19 @@ func sampleJobs(t *testing.T) (jobs []sampleJob) {
 	total := 0
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
-		if op.Samples == nil {
-			continue
-		}
 		seed := fnv.New64a()
 		io.WriteString(seed, name)
-		r := ops.NewRand(seed.Sum64())
+		r := samples.NewRand(seed.Sum64())
 		p := &ir.Program{Source: name}
 		job := sampleJob{operator: name, Job: way.Job{
 			Name: ir.OpBase(name),
 			Open: func() (*ir.Program, io.Closer, error) { return ir.Clone(p), nil, nil },
 		}}
-		for i, s := range op.Samples(r) {
+		all := samples.Of(op, r)
+		if len(all) == 0 {
+			continue
+		}
+		for i, s := range all {
 			call := way.Call{Method: i}
 			for _, in := range s.Inputs {
 				call.Inputs = append(call.Inputs, sampleInput(in, r))
@@ -215,7 +217,7 @@ func sampleJobs(t *testing.T) (jobs []sampleJob) {
 	return jobs
 }
 
-func sampleMethod(table *ops.Table, op *ops.Op, s ops.Sample, i int) (*ir.Method, error) {
+func sampleMethod(table *ops.Table, op *ops.Op, s samples.Sample, i int) (*ir.Method, error) {
 	n := s.Node(op)
 	n.Name = fmt.Sprintf("sample%d", i)
 	bound, err := table.Bind(n)
@@ -246,7 +248,7 @@ func sampleMethod(table *ops.Table, op *ops.Op, s ops.Sample, i int) (*ir.Method
 	return m, nil
 }
 
-func sampleInput(in ops.Input, r *ops.Rand) tensor.Value {
+func sampleInput(in samples.Input, r *samples.Rand) tensor.Value {
 	data := in.Data(r)
 	typ := in.Value.Type
 	switch typ.Kind {
@@ -262,7 +264,7 @@ func sampleInput(in ops.Input, r *ops.Rand) tensor.Value {
 	return tensor.Value{Tensor: &tensor.Tensor{DType: typ.DType, Shape: shape, Data: data}}
 }
 
-func sampleText(s ops.Sample) string {
+func sampleText(s samples.Sample) string {
 	out := "("
 	for i, a := range s.Args {
 		if i > 0 {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/ops"
@@ -12,11 +14,11 @@ import (
 
 // in is an operand with its elements.
 func in(d ir.DType, sizes []int64, xs ...float64) knownInput {
-	return knownInput{ops.Tensor(d, ops.Values{}, sizes...), xs}
+	return knownInput{samples.Tensor(d, samples.Values{}, sizes...), xs}
 }
 
 type knownInput struct {
-	ops.Input
+	samples.Input
 	xs []float64
 }
 
@@ -33,11 +35,11 @@ func callKnown(t *testing.T, op string, args ...any) (outs [][]float64, types []
 			args[i] = k.Input
 		}
 	}
-	s := ops.NewSample(args...)
+	s := samples.NewSample(args...)
 	for i, x := range s.Inputs {
 		var b []byte
 		for _, f := range data[i] {
-			b = ops.AppendElement(b, x.Value.Type.DType, f)
+			b = tensor.Append(b, x.Value.Type.DType, f)
 		}
 		m.Set(x.Value, inputValue(x, b))
 	}

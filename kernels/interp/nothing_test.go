@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -24,19 +25,16 @@ func TestMaybeNothing(t *testing.T) {
 }
 
 // eachSample checks variants of the samples of every entry.
-func eachSample(t *testing.T, variants func(ops.Sample) []variant) {
+func eachSample(t *testing.T, variants func(samples.Sample) []variant) {
 	tier.Needs(t, tier.Normal)
 	table := ops.Standard()
 	total := 0
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
-		if op.Samples == nil {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
-			r := ops.NewRand(1)
-			samples := op.Samples(r)
-			for i, s := range samples[:min(len(samples), 3)] {
+			r := samples.NewRand(1)
+			all := samples.Of(op, r)
+			for i, s := range all[:min(len(all), 3)] {
 				for _, v := range variants(s) {
 					if _, err := table.Bind(v.Node(op)); err != nil {
 						continue
@@ -59,13 +57,13 @@ func eachSample(t *testing.T, variants func(ops.Sample) []variant) {
 
 // variant is a sample whose inputs have other types than the values they are made as.
 type variant struct {
-	ops.Sample
-	given []ops.Input // parallel to Inputs; nil: Inputs themselves
+	samples.Sample
+	given []samples.Input // parallel to Inputs; nil: Inputs themselves
 }
 
 // resized returns s with inputs of other sizes.
-func resized(s ops.Sample, size func(input, dim int, n sym.Expr) sym.Expr) ops.Sample {
-	out := ops.Sample{Inputs: slices.Clone(s.Inputs), Args: slices.Clone(s.Args)}
+func resized(s samples.Sample, size func(input, dim int, n sym.Expr) sym.Expr) samples.Sample {
+	out := samples.Sample{Inputs: slices.Clone(s.Inputs), Args: slices.Clone(s.Args)}
 	for i, in := range s.Inputs {
 		v := *in.Value
 		v.Type.Sizes = slices.Clone(v.Type.Sizes)
@@ -85,7 +83,7 @@ func resized(s ops.Sample, size func(input, dim int, n sym.Expr) sym.Expr) ops.S
 
 // withNothing returns s with a 0 in place of each size and of each integer but the
 // numbers of dimensions.
-func withNothing(s ops.Sample) (all []variant) {
+func withNothing(s samples.Sample) (all []variant) {
 	for i, in := range s.Inputs {
 		for d := range in.Value.Type.Sizes {
 			all = append(all, variant{Sample: resized(s, func(input, dim int, n sym.Expr) sym.Expr {
@@ -101,7 +99,7 @@ func withNothing(s ops.Sample) (all []variant) {
 			if a.Name == "dim" {
 				continue
 			}
-			z := ops.Sample{Inputs: s.Inputs, Args: slices.Clone(s.Args)}
+			z := samples.Sample{Inputs: s.Inputs, Args: slices.Clone(s.Args)}
 			z.Args[i].Value = v
 			all = append(all, variant{Sample: z})
 		}
@@ -111,7 +109,7 @@ func withNothing(s ops.Sample) (all []variant) {
 
 // maybeNothing returns s with a symbol in place of all sizes that are equal, which
 // is 0 and 1.
-func maybeNothing(s ops.Sample) (all []variant) {
+func maybeNothing(s samples.Sample) (all []variant) {
 	old := map[int64]bool{}
 	for _, in := range s.Inputs {
 		for _, e := range in.Value.Type.Sizes {

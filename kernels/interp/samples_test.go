@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/reference"
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
@@ -19,19 +20,9 @@ func TestSamples(t *testing.T) {
 	total := 0
 	for _, name := range tier.Some(table.Names(), 100, -1) {
 		op, _ := table.Lookup(name)
-		if op.Samples == nil {
-			if op.Compute != nil || op.Loops != nil || op.Decompose != nil || op.View != nil {
-				t.Errorf("%s has no samples", name)
-			}
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
-			r := ops.NewRand(1)
-			samples := op.Samples(r)
-			if len(samples) == 0 {
-				t.Error("no samples")
-			}
-			for i, s := range samples {
+			r := samples.NewRand(1)
+			for i, s := range samples.Of(op, r) {
 				total++
 				if err := checkSample(table, op, variant{Sample: s}, r); err != nil {
 					t.Errorf("sample %d (%s): %v", i, sampleArgs(s), err)
@@ -42,7 +33,7 @@ func TestSamples(t *testing.T) {
 	t.Logf("%d samples of %d operators", total, len(table.Names()))
 }
 
-func sampleArgs(s ops.Sample) string {
+func sampleArgs(s samples.Sample) string {
 	out := ""
 	for _, a := range s.Args {
 		if r, ok := a.Value.(ir.Ref); ok {
@@ -55,7 +46,7 @@ func sampleArgs(s ops.Sample) string {
 }
 
 // checkSample runs s in every form its entry has.
-func checkSample(table *ops.Table, op *ops.Op, s variant, r *ops.Rand) (err error) {
+func checkSample(table *ops.Table, op *ops.Op, s variant, r *samples.Rand) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -132,7 +123,7 @@ func checkSample(table *ops.Table, op *ops.Op, s variant, r *ops.Rand) (err erro
 	return err
 }
 
-func inputValue(in ops.Input, data []byte) Value {
+func inputValue(in samples.Input, data []byte) Value {
 	t := in.Value.Type
 	if t.Kind == ir.TensorKind {
 		sizes, _ := t.StaticSizes()

@@ -3,6 +3,7 @@ package interp
 import (
 	"testing"
 
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -113,7 +114,7 @@ func TestScan(t *testing.T) {
 		ints := func(sizes []int64, ns ...int64) Value {
 			var data []byte
 			for _, n := range ns {
-				data = ops.AppendElement(data, ir.Int64, float64(n))
+				data = tensor.Append(data, ir.Int64, float64(n))
 			}
 			return Tensor(ir.Int64, sizes, data)
 		}

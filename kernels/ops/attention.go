@@ -35,12 +35,10 @@ func attentionOps() []Op {
 			return one(out, err)
 		},
 		Decompose: attention,
-		Samples:   attentionSamples,
 	}, {
 		Schema:    "etgen::attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float scale, float none, bool rests) -> Tensor",
 		Infer:     func(c *Call) ([]ir.Type, error) { return one(attentionType(c)) },
 		Decompose: attention,
-		Samples:   ownAttentionSamples,
 	}}
 }
 
@@ -210,36 +208,4 @@ func repeatHeads(b *Builder, x *ir.Value, heads sym.Expr) *ir.Value {
 	y := b.Op("aten.unsqueeze.default", x, n-2)
 	y = b.Op("aten.expand.default", y, slices.Concat(s[:n-2], []sym.Expr{times}, s[n-2:]))
 	return b.Op("aten.reshape.default", y, slices.Concat(s[:n-3], []sym.Expr{heads}, s[n-2:]))
-}
-
-func attentionSamples(r *Rand) []Sample {
-	b, h, l, s, e := r.Dim(), r.Dim(), r.Dim(), r.Dim(), r.Dim()
-	qkv := func(d ir.DType, more ...any) Sample {
-		return NewSample(append([]any{"query", Tensor(d, Values{}, b, h, l, e), "key",
-			Tensor(d, Values{}, b, h, s, e), "value", Tensor(d, Values{}, b, h, s, 3)}, more...)...)
-	}
-	return []Sample{
-		qkv(ir.Float32),
-		qkv(ir.Float32, "is_causal", true, "scale", 0.5),
-		qkv(ir.Float32, "attn_mask", Tensor(ir.Bool, Values{}, l, s)),
-		qkv(ir.Float32, "attn_mask", f32(b, 1, l, s)),
-		qkv(ir.BFloat16),
-		NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, e),
-			"enable_gqa", true),
-		NewSample("query", f32(l, e), "key", f32(s, e), "value", f32(s, e)),
-	}
-}
-
-func ownAttentionSamples(r *Rand) []Sample {
-	b, l, s, e := r.Dim(), r.Dim(), r.Dim(), r.Dim()
-	of := func(mask any, none float64, rests bool) Sample {
-		return NewSample("query", f32(b, 4, l, e), "key", f32(b, 2, s, e), "value", f32(b, 2, s, 3),
-			"attn_mask", mask, "scale", 0.5, "none", none, "rests", rests)
-	}
-	return []Sample{
-		of(nil, 0, false),
-		of(f32(b, 1, l, s), 0, true),
-		of(Tensor(ir.Bool, Values{}, l, s), -1e30, false),
-		of(Tensor(ir.Bool, Values{}, b, 1, l, s), math.Inf(-1), true),
-	}
 }

@@ -106,34 +106,6 @@ func convBackward() Op {
 			}
 			return out, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			forward, err := NewTable([]Op{convEntry(convolutionSchema)})
-			if err != nil {
-				return nil
-			}
-			var out []Sample
-			for i, s := range convSamples(r) {
-				c, err := forward.Bind(&ir.Node{Op: "aten.convolution.default", Args: s.Args})
-				if err != nil || !c.Outs[0].DType.IsFloat() {
-					continue
-				}
-				sizes, _ := c.Outs[0].StaticSizes()
-				d := c.Outs[0].DType
-				mask := []bool{true, true, true}
-				if i == 1 {
-					mask[i] = false
-				}
-				x, w := s.Inputs[0], s.Inputs[1]
-				args := []any{"grad_output", Tensor(d, Values{}, sizes...), "input", x, "weight", w,
-					"bias_sizes", nil}
-				for _, name := range []string{"stride", "padding", "dilation", "transposed",
-					"output_padding", "groups"} {
-					args = append(args, name, c.Arg(name))
-				}
-				out = append(out, NewSample(append(args, "output_mask", mask)...))
-			}
-			return out
-		},
 	}
 }
 
@@ -200,15 +172,6 @@ func convWeightGrad() Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, sum)}},
 				nil
 		},
-		Samples: func(*Rand) []Sample {
-			return []Sample{
-				NewSample("near", f32(2, 4, 5, 4), "far", f32(2, 6, 7, 6), "kernel", []int64{3, 2},
-					"stride", []int64{1, 2}, "padding", []int64{1, 0}, "dilation", []int64{2, 1},
-					"groups", 2),
-				NewSample("near", f32(1, 2, 5), "far", f32(1, 3, 9), "kernel", []int64{3}, "stride",
-					[]int64{2}, "padding", []int64{1}, "dilation", []int64{1}, "groups", 1),
-			}
-		},
 	}
 }
 
@@ -252,19 +215,6 @@ func maxPoolBackward() Op {
 			f.Body = append(f.Body,
 				nest(vars, bind, c.write(into, c.flatLoad(c.Operand("grad_output"), at), added))...)
 			return f, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float32} {
-				x := []int64{2, 3, 6, 7}[i%2:]
-				o := slices.Clone(x)
-				o[len(o)-2], o[len(o)-1] = 3, 3
-				out = append(out, NewSample("grad_output", Tensor(d, Values{}, o...), "self",
-					Tensor(d, Values{}, x...), "kernel_size", []int64{2, 2},
-					"stride", []int64{2, 2}, "padding", []int64{0, 0}, "dilation", []int64{1, 1},
-					"ceil_mode", false, "indices", indices(42, o...)))
-			}
-			return out
 		},
 	}
 }

@@ -9,15 +9,6 @@ import (
 
 // combineOps make one tensor of several, in patterns.
 func combineOps() []Op {
-	two := func(r *Rand) []Sample {
-		n := r.Dim()
-		return []Sample{NewSample("tensors", []Input{f32(n, r.Dim()), f32(n), f32(n, 2)}),
-			NewSample("tensors", []Input{f32(), f32()})}
-	}
-	vectors := func(r *Rand) []Sample {
-		return []Sample{NewSample("tensors", []Input{f32(r.Dim()), f32(r.Dim()), f32(2)}),
-			NewSample("tensors", []Input{f32(r.Dim())})}
-	}
 	return []Op{
 		derived("aten::column_stack(Tensor[] tensors) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
@@ -28,12 +19,9 @@ func combineOps() []Op {
 					return b.Op("aten.reshape.default", x, []sym.Expr{x.Type.Numel(), sym.Int(1)})
 				})
 				return b.Op("aten.cat.default", columns, 1), err
-			}, two),
-		derived("aten::block_diag(Tensor[] tensors) -> Tensor", blockDiag, func(r *Rand) []Sample {
-			return []Sample{NewSample("tensors", []Input{f32(r.Dim(), r.Dim()), f32(3), f32(),
-				f32(2, 1)})}
-		}),
-		derived("aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesianProduct, vectors),
+			}),
+		derived("aten::block_diag(Tensor[] tensors) -> Tensor", blockDiag),
+		derived("aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesianProduct),
 		{
 			Schema: "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
 			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
@@ -45,33 +33,16 @@ func combineOps() []Op {
 					return b.Op("aten.expand.default", x, sizes)
 				})
 			},
-			Samples: func(r *Rand) []Sample {
-				n := r.Dim()
-				return []Sample{NewSample("tensors", []Input{f32(n, 1), f32(3), f32()})}
-			},
 		},
-		derived("aten::kron(Tensor self, Tensor other) -> Tensor", kron, func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("self", f32(r.Shape(2)...), "other", f32(r.Shape(2)...)),
-				NewSample("self", f32(2, 3, 2), "other", f32(4)),
-			}
-		}),
+		derived("aten::kron(Tensor self, Tensor other) -> Tensor", kron),
 		derived("aten::trace(Tensor self) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			if c.Tensor("self").Rank() != 2 {
 				return nil, c.Errorf("the trace of a tensor with %d dimensions",
 					c.Tensor("self").Rank())
 			}
 			return b.Op("aten.sum.default", b.Op("aten.diagonal.default", c.Value("self"))), nil
-		}, selfSamples(2)),
-		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensorDot, func(r *Rand) []Sample {
-			a, k, m := r.Dim(), r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("self", f32(a, k, m), "other", f32(m, 3, k), "dims_self", []int{1, 2},
-					"dims_other", []int{2, 0}),
-				NewSample("self", f32(a, k), "other", f32(m), "dims_self", []int{},
-					"dims_other", []int{}),
-			}
 		}),
+		derived("aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", tensorDot),
 	}
 }
 

@@ -14,8 +14,7 @@ func tensorCompositeOps() []Op {
 		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore),
 		repeatEach().core(repeatEachCore), innerProduct(),
 		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
-		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
-			"indexing", "xy"),
+		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"),
 	}
 }
 
@@ -62,15 +61,6 @@ func takeAlongDim() Op {
 				at = b.Op("aten.remainder.Scalar", at, self[d])
 			}
 			return b.Op("aten.gather.default", fit(c.Value("self"), self), d, at)
-		}, func(r *Rand) []Sample {
-			a, b := r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("self", f32(a, b), "indices", indices(b, a, 2), "dim", 1),
-				NewSample("self", f32(a, b), "indices", indices(a, 3, 1), "dim", 0),
-				NewSample("self", f32(a, b), "indices", Tensor(ir.Int64, Values{Lo: float64(-2 * b),
-					Hi: float64(2 * b)}, a, 3), "dim", -1),
-				NewSample("self", f32(a, b), "indices", indices(a*b, 2, 2)),
-			}
 		})
 }
 
@@ -98,9 +88,6 @@ func oneHot() Op {
 			hot := expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
 			return []expr.Tensor{{DType: ir.Int64, Vars: vars, Body: expr.Cast(ir.Int64, hot)}}, nil
 		},
-		Samples: times(2, func(r *Rand) Sample {
-			return NewSample("self", indices(5, r.Shape(r.IntN(3))...), "num_classes", 5)
-		}),
 	}
 }
 
@@ -163,13 +150,6 @@ func differences() Op {
 				x = b.Op("aten.clone.default", x, Kw("memory_format", ir.ContiguousFormat))
 			}
 			return x
-		}, func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("self", f32(4, 5)),
-				NewSample("self", f32(5, r.Dim()), "n", 2, "dim", 0),
-				NewSample("self", f32(2, 5), "prepend", f32(2, 1), "append", f32(2, 2)),
-				NewSample("self", Tensor(ir.Bool, Values{}, 6)),
-			}
 		})
 }
 
@@ -217,10 +197,6 @@ func weightNorm() Op {
 			y := expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
 			return []expr.Tensor{{DType: v.DType, Vars: vars, Body: expr.Cast(v.DType, y)}}, nil
 		},
-		Samples: times(2, func(r *Rand) Sample {
-			shape := r.Shape(3)
-			return NewSample("v", f32(shape...), "g", f32(shape[0], 1, 1))
-		}),
 	}
 }
 
@@ -259,11 +235,6 @@ func repeatEach() Op {
 			in = unflatten(in[0], c.Tensor("self").Sizes)
 		}
 		return in, nil
-	}, func(r *Rand) []Sample {
-		return []Sample{
-			NewSample("self", f32(r.Shape(2)...), "repeats", 3),
-			NewSample("self", f32(r.Shape(3)...), "repeats", 2, "dim", 1),
-		}
 	})
 }
 
@@ -298,17 +269,11 @@ func innerProduct() Op {
 			p := b.Op("aten.mm.default", rows(x), b.Op("aten.permute.default", rows(y),
 				[]int{1, 0}))
 			return b.Op("aten.view.default", p, c.Outs[0].Sizes)
-		}, func(r *Rand) []Sample {
-			k := r.Dim()
-			return []Sample{
-				NewSample("self", f32(k), "other", f32(k)),
-				NewSample("self", f32(2, 3, k), "other", f32(r.Dim(), k)),
-			}
 		})
 }
 
 // meshgrid expands vectors to a grid, one result for each.
-func meshgrid(schema string, more ...any) Op {
+func meshgrid(schema string) Op {
 	grid := func(c *Call) (sizes []sym.Expr, axis func(i int) int, err error) {
 		ts := c.Tensors("tensors")
 		for _, t := range ts {
@@ -369,9 +334,5 @@ func meshgrid(schema string, more ...any) Op {
 			}
 			return out, nil
 		},
-		Samples: times(2, func(r *Rand) Sample {
-			return NewSample(append([]any{"tensors", []Input{f32(1 + r.Dim()), f32(1 + r.Dim()),
-				f32(1 + r.Dim())}}, more...)...)
-		}),
 	}
 }

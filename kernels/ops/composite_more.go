@@ -24,22 +24,14 @@ func seldomOps() []Op {
 		return b.Op("aten.leaky_relu.default", c.Value("self"), s), err
 	}
 	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
-	two := func(r *Rand) []Sample {
-		return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)),
-			NewSample("self", f32(2, 3, 3), "other", f32(2, 3, 3), "dim", 2)}
-	}
 	return []Op{
-		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks, selfSamples(2)),
+		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks),
 		{
 			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds +
 				") -> (Tensor, Tensor noise_out)",
 			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 				y, err := leaks(b, c)
 				return []*ir.Value{y, c.Value("noise")}, err
-			},
-			Samples: func(r *Rand) []Sample {
-				s := r.Shape(2)
-				return []Sample{NewSample("self", f32(s...), "noise", f32(s...), "lower", 0.1)}
 			},
 		},
 		derived("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
@@ -54,12 +46,8 @@ func seldomOps() []Op {
 				}
 				return nil, c.Errorf("no dimension of size 3 in %s",
 					describeSizes([]ir.Type{c.Tensor("self")}))
-			}, two),
-		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf,
-			func(r *Rand) []Sample {
-				return []Sample{NewSample("x", f32(r.Dim())), NewSample("x", f32(3), "N", 5,
-					"increasing", true)}
 			}),
+		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
 		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			product := b.Op("aten.mul.Scalar", b.Op("aten.outer.default", c.Value("vec1"),
 				c.Value("vec2")), c.Arg("alpha"))
@@ -67,13 +55,6 @@ func seldomOps() []Op {
 				return product, err
 			}
 			return b.add(b.Op("aten.mul.Scalar", c.Value("self"), c.Arg("beta")), product), nil
-		}, func(r *Rand) []Sample {
-			m, n := r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("self", f32(m, n), "vec1", f32(m), "vec2", f32(n), "beta", 0.5,
-					"alpha", 2),
-				NewSample("self", f32(n), "vec1", f32(m), "vec2", f32(n), "beta", 0),
-			}
 		}),
 		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
@@ -85,20 +66,8 @@ func seldomOps() []Op {
 					y = b.Op("aten.exp2.default", at)
 				}
 				return b.cast(y, c.DType("dtype", defaultFloat)), err
-			}, func(*Rand) []Sample {
-				return []Sample{
-					NewSample("start", -1, "end", 2.0, "steps", 5),
-					NewSample("start", 0, "end", 4, "steps", 3, "base", 2.0, "dtype", ir.Float64),
-				}
 			}),
-		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affineGrid, func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("theta", f32(2, 2, 3), "size", []int{2, 3, 5, 4}, "align_corners", false),
-				NewSample("theta", f32(1, 2, 3), "size", []int{1, 3, 1, 4}, "align_corners", true),
-				NewSample("theta", f32(2, 3, 4), "size", []int{2, 1, 2, 3, 4},
-					"align_corners", false),
-			}
-		}),
+		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affineGrid),
 	}
 }
 

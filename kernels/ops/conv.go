@@ -195,19 +195,14 @@ const convolutionSchema = "aten::convolution(Tensor input, Tensor weight, Tensor
 func convOps() []Op {
 	ops := []Op{
 		convEntry(convolutionSchema),
-		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-			"benchmark", false, "deterministic", false, "cudnn_enabled", true, "allow_tf32",
-			true).core(convolutionCore),
-		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
-			"benchmark", false, "deterministic", false, "cudnn_enabled", true).core(
+		convEntry("aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor").core(convolutionCore),
+		convEntry("aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor").core(
 			convolutionCore),
 	}
-	padded := convEntry(paddedSchema)
-	padded.Samples = paddedSamples
-	return append(append(ops, padded), convComposites()...)
+	return append(append(ops, convEntry(paddedSchema)), convComposites()...)
 }
 
-func convEntry(schema string, more ...any) Op {
+func convEntry(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -226,50 +221,7 @@ func convEntry(schema string, more ...any) Op {
 			return []expr.Tensor{{DType: cv.x.DType, Vars: vars, Body: expr.Cast(cv.x.DType,
 				cv.compute(c, at))}}, nil
 		},
-		Samples: func(r *Rand) []Sample { return convSamples(r, more...) },
 	}
-}
-
-func convSamples(r *Rand, more ...any) []Sample {
-	var out []Sample
-	add := func(d ir.DType, x, w []int64, bias bool, stride, pad, dil []int64, transposed bool,
-		outPad []int64, groups int64) {
-		args := []any{"input", Tensor(d, Values{}, x...), "weight", Tensor(d, Values{}, w...)}
-		if n := w[0]; bias {
-			if transposed {
-				n = w[1] * groups
-			}
-			args = append(args, "bias", Tensor(d, Values{}, n))
-		} else {
-			args = append(args, "bias", nil)
-		}
-		args = append(args, "stride", stride, "padding", pad, "dilation", dil, "transposed",
-			transposed, "output_padding", outPad, "groups", groups)
-		out = append(out, NewSample(append(args, more...)...))
-	}
-	f := ir.Float32
-	zero := []int64{0, 0}
-	add(f, []int64{2, 3, 9}, []int64{4, 3, 3}, true, []int64{2}, []int64{1}, []int64{1}, false,
-		zero[:1], 1)
-	add(f, []int64{1, 2, 8, 7}, []int64{3, 2, 3, 2}, false, []int64{1, 2}, []int64{0, 1},
-		[]int64{2, 1}, false, zero, 1)
-	add(f, []int64{2, 4, 5, 6}, []int64{6, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1},
-		[]int64{1, 1}, false, zero, 2)
-	add(f, []int64{1, 3, 6, 6}, []int64{6, 1, 3, 3}, true, []int64{2, 2}, []int64{1, 1},
-		[]int64{1, 1}, false, zero, 3)
-	add(f, []int64{2, 5, 3, r.Dim()}, []int64{4, 5, 1, 1}, true, []int64{1}, []int64{0}, []int64{1},
-		false, []int64{0}, 1)
-	add(f, []int64{1, 2, 4, 5, 3}, []int64{3, 2, 2, 3, 2}, true, []int64{1, 2, 1}, []int64{0, 1, 1},
-		[]int64{1, 1, 2}, false, []int64{0, 0, 0}, 1)
-	add(f, []int64{2, 3, 5}, []int64{3, 2, 4}, true, []int64{2}, []int64{1}, []int64{1}, true,
-		[]int64{1}, 1)
-	add(f, []int64{1, 4, 3, 4}, []int64{4, 3, 3, 2}, true, []int64{2, 3}, []int64{1, 0},
-		[]int64{1, 2}, true, []int64{1, 0}, 2)
-	for _, d := range []ir.DType{ir.Float64, ir.Float16, ir.BFloat16, ir.Int64} {
-		add(d, []int64{1, 2, 5, 5}, []int64{2, 2, 3, 3}, true, []int64{1, 1}, []int64{1, 1},
-			[]int64{1, 1}, false, zero, 1)
-	}
-	return out
 }
 
 // convolutionCore leaves out what does not change the result.
@@ -279,16 +231,4 @@ func convolutionCore(b *Builder, c *Call) *ir.Value {
 		args[i] = c.Args[i]
 	}
 	return b.Op("aten.convolution.default", args...)
-}
-
-func paddedSamples(r *Rand) []Sample {
-	var out []Sample
-	for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.BFloat16} {
-		k, groups := int64(i), []int64{1, 2, 4, 1}[i]
-		out = append(out, NewSample("input", Tensor(d, Values{}, 1+k%2, 4, 5+k, 3+r.Dim()),
-			"weight", Tensor(d, Values{}, 4, 4/groups, 3, 2), "bias", Tensor(d, Values{}, 4),
-			"stride", []int64{1 + k%2, 2}, "before", []int64{k, 0}, "after", []int64{1, k % 3},
-			"dilation", []int64{1, 1 + k/2}, "groups", groups))
-	}
-	return out
 }

@@ -125,7 +125,6 @@ func convComposite(schema string, n int) Op {
 			}
 			return []*ir.Value{y}, nil
 		},
-		Samples: func(r *Rand) []Sample { return convCompositeSamples(r, schema, n) },
 	}
 }
 
@@ -176,45 +175,6 @@ func paddedSizes(sizes, pad []sym.Expr) []sym.Expr {
 	for i := 0; i+1 < len(pad); i += 2 {
 		d := len(out) - 1 - i/2
 		out[d] = sym.Add(out[d], pad[i], pad[i+1])
-	}
-	return out
-}
-
-func convCompositeSamples(r *Rand, schema string, n int) []Sample {
-	sch, err := aten.Parse(schema)
-	if err != nil {
-		return nil
-	}
-	var out []Sample
-	for i := range 3 {
-		x, w := []int64{2, 4}, []int64{4, 4}
-		for range n {
-			x, w = append(x, 4+r.Int64N(3)), append(w, 1+r.Int64N(3))
-		}
-		args := []any{}
-		if i == 1 {
-			x = x[1:]
-		}
-		if i == 2 {
-			w[1] = 2
-			args = append(args, "groups", 2)
-		}
-		if sch.Index("output_padding") >= 0 && i == 0 {
-			args = append(args, "stride", 2, "output_padding", 1, "padding", 1)
-		} else if sch.Args[sch.Index("padding")].Type.Name == "str" {
-			args = append(args, "padding", []string{"same", "same", "valid"}[i])
-		} else {
-			args = append(args, "padding", i%2, "stride", 1+i%2)
-		}
-		args = append(args, "input", f32(x...), "weight", f32(w...))
-		if i > 0 {
-			nout := w[0]
-			if sch.Index("output_padding") >= 0 && i == 2 {
-				nout = 2 * w[1]
-			}
-			args = append(args, "bias", f32(nout))
-		}
-		out = append(out, NewSample(args...))
 	}
 	return out
 }

@@ -103,6 +103,3 @@ func int8Limits(d ir.DType) (lo, hi *expr.Expr) { return expr.Num(d, -128), expr
 
 // offset returns int8 x as int32 plus by.
 func offset(x, by *expr.Expr) *expr.Expr { return expr.Add(expr.Cast(ir.Int32, x), by) }
-
-// bytes are all values of int8.
-var bytes = Values{Lo: -128, Hi: 127}

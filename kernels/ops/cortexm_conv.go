@@ -207,43 +207,5 @@ func int8Conv(schema string, kind convKind) Op {
 			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(y, n[1], n[2], n[3])}},
 				nil
 		},
-		Samples: func(r *Rand) []Sample { return int8ConvSamples(r, kind) },
 	}
-}
-
-func int8ConvSamples(r *Rand, kind convKind) []Sample {
-	var out []Sample
-	for i, s := range []struct{ in, perIn, m, h, w, kh, kw, sh, sw, ph, pw, dh, dw int64 }{
-		{3, 3, 4, 6, 5, 3, 2, 1, 2, 1, 0, 1, 1},
-		{4, 2, 3, 5, 7, 2, 3, 2, 1, 1, 1, 2, 1},
-		{5, 5, 2, 3, 4, 1, 1, 1, 1, 0, 0, 1, 1},
-		{1, 1, 3, 7, 5, 5, 4, 2, 2, 2, 1, 1, 1},
-	} {
-		weight := []int64{s.m * s.in / s.perIn, s.kh, s.kw, s.perIn}
-		channels := weight[0]
-		args := []any{"stride", []int64{s.sh, s.sw}, "padding", []int64{s.ph, s.pw}}
-		switch kind {
-		case convDepthwise:
-			channels = s.in * s.m
-			weight = []int64{1, s.kh, s.kw, channels}
-			args = append(args, "depth_multiplier", s.m)
-		case convTransposed:
-			weight[3], s.dh, s.dw = s.in, 1, 1
-			args = append(args, "output_padding", []int64{s.sh - 1, 0})
-		}
-		if i%2 == 0 {
-			args = append(args, "bias", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, channels))
-		} else {
-			args = append(args, "bias", nil, "scratch", Tensor(ir.Uint8, Values{}, 8))
-		}
-		out = append(out, NewSample(append(args,
-			"input", Tensor(ir.Int8, bytes, 1+r.Int64N(2), s.in, s.h, s.w), "weight",
-			Tensor(ir.Int8, bytes, weight...),
-			"dilation", []int64{s.dh, s.dw}, "input_offset", 5+i, "output_offset", -7,
-			"requantize_multipliers", Tensor(ir.Int32, Values{Lo: 1 << 30, Hi: 1<<31 - 1},
-				channels),
-			"requantize_shifts", Tensor(ir.Int32, Values{Lo: -12, Hi: 1}, channels),
-			"activation_min", -100, "activation_max", 120)...))
-	}
-	return out
 }

@@ -38,7 +38,6 @@ func cortexMConversions() []Op {
 				q := expr.Min(expr.Max(expr.Round(expr.Mul(inverse, x)), limit(1)), limit(2))
 				return expr.Add(expr.Cast(ir.Int32, q), n[0]), nil
 			}),
-			Samples: cortexMConversionSamples(func(ir.DType) ir.DType { return ir.Float32 }),
 		},
 		{
 			Schema: cm + "dequantize_per_tensor" + args,
@@ -62,22 +61,7 @@ func cortexMConversions() []Op {
 				x = expr.Cast(ir.Float32, expr.Sub(expr.Cast(ir.Int32, x), zero))
 				return expr.Mul(x, expr.Float(ir.Float32, scale)), nil
 			}),
-			Samples: cortexMConversionSamples(func(d ir.DType) ir.DType { return d }),
 		},
-	}
-}
-
-// cortexMConversionSamples vary the integer dtype; of tells that of the input.
-func cortexMConversionSamples(of func(ir.DType) ir.DType) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for _, d := range []ir.DType{ir.Int8, ir.Int16, ir.Int8} {
-			v := Values{Lo: -100, Hi: 100, Special: true}
-			lo, hi := expr.IntRange(d)
-			out = append(out, NewSample("input", Tensor(of(d), v, r.Shape(3)...), "scale", 0.37,
-				"zero_point", -11, "quant_min", lo, "quant_max", hi, "dtype", d))
-		}
-		return out
 	}
 }
 

@@ -16,13 +16,9 @@ func cortexMElementwise() []Op {
 	div := cm + "quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
 	int8s := []ir.DType{ir.Int8}
 	return []Op{
-		pairwise(add, int8s, quantizedAdd, "self_zero_point", -3, "self_multiplier", 1<<30+12345,
-			"self_shift", -1, "other_zero_point", 7, "other_multiplier", 1<<30, "other_shift", 0,
-			"output_zero_point", 5, "output_multiplier", 1717986918, "output_shift", -18),
-		pairwise(mul, int8s, quantizedMul, "self_zero_point", -3, "other_zero_point", 7,
-			"output_zero_point", -5, "output_multiplier", 1288490188, "output_shift", -6),
-		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv, "self_zero_point", -3,
-			"other_zero_point", 7, "output_zero_point", -5, "output_scale", 9.5),
+		pairwise(add, int8s, quantizedAdd),
+		pairwise(mul, int8s, quantizedMul),
+		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv),
 		pairwise(cm+"minimum(Tensor self, Tensor other) -> Tensor", int8s,
 			func(c *Call) (combine, error) { return expr.Min, nil }),
 		pairwise(cm+"maximum(Tensor self, Tensor other) -> Tensor", int8s,
@@ -37,7 +33,7 @@ type combine func(a, b *expr.Expr) *expr.Expr
 
 // pairwise is an operator of self and other, both of one of dtypes. f reads the
 // other arguments of a call.
-func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error), with ...any) Op {
+func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -64,18 +60,6 @@ func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)
 			}
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
 				g(load("self"), load("other")))}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			shape := r.Shape(4)
-			samples := [][2][]int64{{shape, shape}, {shape, {1, shape[1], 1, 1}},
-				{{1, shape[1], 1, 1}, shape}, {{17}, {17}}, {{3, 5}, {1}}}
-			var out []Sample
-			for i, s := range samples {
-				d := dtypes[i%len(dtypes)]
-				args := []any{"self", Tensor(d, bytes, s[0]...), "other", Tensor(d, bytes, s[1]...)}
-				out = append(out, NewSample(append(args, with...)...))
-			}
-			return out
 		},
 	}
 }
@@ -166,9 +150,5 @@ func lookUp() Op {
 			at := expr.Bind("at", offset(x, expr.Int(ir.Int32, 128)), c.Tensor("lut").Sizes[0])
 			return c.Load("lut", at.Expr()), nil
 		}),
-		Samples: func(r *Rand) []Sample {
-			return []Sample{NewSample("input", Tensor(ir.Int8, bytes, r.Shape(4)...), "lut",
-				Tensor(ir.Int8, bytes, 256))}
-		},
 	}
 }

@@ -33,14 +33,6 @@ func int8Transpose() Op {
 			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))},
 				nil
 		},
-		Samples: func(r *Rand) []Sample {
-			x := func(rank int) Input { return Tensor(ir.Int8, bytes, r.Shape(rank)...) }
-			return []Sample{
-				NewSample("input", x(4), "perm", []int64{0, 3, 1, 2}),
-				NewSample("input", x(3), "perm", []int64{0, 2, 1}),
-				NewSample("input", x(2), "perm", []int64{1, 0}),
-			}
-		},
 	}
 }
 
@@ -134,20 +126,6 @@ func int8Pad() Op {
 			}
 			return []*ir.Value{b.Op("aten.constant_pad_nd.default", c.Arg("input"), pad,
 				int64(int8(value)))}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			last := Tensor(ir.Int8, bytes, 2, 3, 4, 5)
-			last.Value.Type.Strides = channelsLastStrides(last.Value.Type.Sizes)
-			out := []Sample{
-				NewSample("input", Tensor(ir.Int8, bytes, 2, 3, 4, 5), "pre_pad",
-					[]int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", -128),
-				NewSample("input", Tensor(ir.Int8, bytes, 2, 1, 4, 5), "pre_pad",
-					[]int64{0, 1, 2, 0}, "post_pad", []int64{1, 0, 0, 3}, "pad_value", 5),
-				NewSample("input", Tensor(ir.Int8, bytes, 4, 5), "pre_pad", []int64{0, 0, 2, 1},
-					"post_pad", []int64{0, 0, 0, 3}, "pad_value", 100),
-			}
-			return append(out, NewSample("input", last, "pre_pad", []int64{0, 1, 2, 0}, "post_pad",
-				[]int64{1, 0, 0, 3}, "pad_value", 7))
 		},
 	}
 }

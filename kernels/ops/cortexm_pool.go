@@ -13,7 +13,7 @@ func cortexMPools() []Op {
 		int8Pool(cm+"quantized_avg_pool2d"+window+"bool ceil_mode=False, int zero_point, int multiplier, int shift, Tensor? scratch=None) -> Tensor",
 			func(_ *Call, p *pool, x *poolWindow) (*expr.Expr, error) {
 				return p.roundedMean(x), nil
-			}, "zero_point", 4, "multiplier", 1<<30, "shift", -3),
+			}),
 		int8Pool(cm+"quantized_max_pool2d"+window+"int[] dilation, bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, int activation_max) -> Tensor",
 			func(c *Call, _ *pool, x *poolWindow) (*expr.Expr, error) {
 				lim, err := c.int32Args("activation_min", "activation_max")
@@ -22,8 +22,7 @@ func cortexMPools() []Op {
 				}
 				y := expr.MaxOf(x.over, expr.Select(x.inside, x.x, expr.Int(ir.Int32, -128)))
 				return between(y, lim[0], lim[1]), nil
-			}, "dilation", []int64{1, 1}, "input_zero_point", 3, "output_zero_point", 3,
-			"activation_min", -90, "activation_max", 100),
+			}),
 	}
 }
 
@@ -67,8 +66,7 @@ func (p *pool) roundedMean(w *poolWindow) *expr.Expr {
 
 // int8Pool is an entry in which f gives what becomes of a window, an int32.
 // Windows count only what is inside of the input.
-func int8Pool(schema string, f func(*Call, *pool, *poolWindow) (*expr.Expr, error),
-	with ...any) Op {
+func int8Pool(schema string, f func(*Call, *pool, *poolWindow) (*expr.Expr, error)) Op {
 	read := func(c *Call) (*pool, error) {
 		if _, err := c.int8Input("input", 4); err != nil {
 			return nil, err
@@ -102,17 +100,6 @@ func int8Pool(schema string, f func(*Call, *pool, *poolWindow) (*expr.Expr, erro
 				return nil, err
 			}
 			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8, y)}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i := range 3 {
-				out = append(out,
-					NewSample(append([]any{"input", Tensor(ir.Int8, bytes, 1+r.Int64N(2),
-						1+r.Int64N(5), 5+r.Int64N(5), 5+r.Int64N(5)),
-						"kernel_size", []int64{2 + int64(i), 3}, "stride", []int64{2, 1 + int64(i)},
-						"padding", []int64{int64(i % 2), 1}, "ceil_mode", i == 2}, with...)...))
-			}
-			return out
 		},
 	}
 }

@@ -71,26 +71,6 @@ func int8Linear() Op {
 			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2], n[3],
 				n[4])}}, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, shape := range [][]int64{{1, 64}, {2, 3, 5}, {7}} {
-				in, rows := shape[len(shape)-1], 1+r.Int64N(9)
-				params := []any{"bias", Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows),
-					"kernel_sum", nil}
-				if i == 1 {
-					params = []any{"bias", nil, "kernel_sum",
-						Tensor(ir.Int32, Values{Lo: -3000, Hi: 3000}, rows)}
-				}
-				out = append(out,
-					NewSample(append(params, "input", Tensor(ir.Int8, bytes, shape...), "weights",
-						Tensor(ir.Int8, bytes, rows, in),
-						"input_offset", 5, "filter_offset", i, "output_offset", -7,
-						"requantize_multipliers", []int64{1500406475},
-						"requantize_shifts", []int64{-8}, "activation_max", 120,
-						"activation_min", -120)...))
-			}
-			return out
-		},
 	}
 }
 
@@ -147,13 +127,6 @@ func int8BatchMatmul() Op {
 			lo, hi := int8Limits(ir.Int32)
 			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: finish(scale.of(y), n[2],
 				lo, hi)}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			b, m, n, k := r.Dim(), r.Dim(), r.Dim(), 3*r.Dim()
-			return []Sample{NewSample("lhs", Tensor(ir.Int8, bytes, b, m, k), "lhs_zero_point", 3,
-				"rhs_transposed", Tensor(ir.Int8, bytes, b, n, k),
-				"rhs_zero_point", -4, "output_zero_point", 9, "output_multiplier", 1<<30+777,
-				"output_shift", -9)}
 		},
 	}
 }

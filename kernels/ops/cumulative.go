@@ -10,11 +10,10 @@ import (
 func cumulativeOps() []Op {
 	return []Op{
 		cumulative("aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-			summed, 0, expr.Add, Values{}),
+			summed, 0, expr.Add),
 		cumulative("aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-			summed, 1, expr.Mul, Values{Lo: -2, Hi: 2}).core(cumulativeCore(1, cumprodStep)),
-		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp,
-			Values{}).core(cumulativeCore(-inf, logcumsumexpStep)),
+			summed, 1, expr.Mul).core(cumulativeCore(1, cumprodStep)),
+		cumulative("aten::logcumsumexp(Tensor self, int dim) -> Tensor", floatOnly, -inf, logAddExp).core(cumulativeCore(-inf, logcumsumexpStep)),
 		cumulativeExtreme("aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
 			expr.Ge).cores(cumulativeExtremeCore("aten.ge.Tensor")),
 		cumulativeExtreme("aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
@@ -24,8 +23,7 @@ func cumulativeOps() []Op {
 
 // cumulative is a running reduction along dimension dim: step gives the new
 // value of the accumulator, which starts as init, from it and the element.
-func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr,
-	v Values) Op {
+func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr) Op {
 	infer := func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
 		if _, err := c.dim("dim", t.Rank()); err != nil {
@@ -64,7 +62,6 @@ func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr
 					)),
 			}, nil
 		},
-		Samples: sampleCumulative(v, func(d ir.DType) bool { _, _, ok := r(d); return ok }),
 	}
 }
 
@@ -107,19 +104,5 @@ func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) 
 					)),
 			}, nil
 		},
-		Samples: sampleCumulative(Values{}, func(ir.DType) bool { return true }),
-	}
-}
-
-func sampleCumulative(v Values, takes func(ir.DType) bool) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, d := range sampleDTypes {
-			if takes(d) {
-				out = append(out, NewSample("self", Tensor(d, v.forDType(d), r.Shape(3)...),
-					"dim", i%3-1))
-			}
-		}
-		return append(out, NewSample("self", Tensor(ir.Float32, v), "dim", 0))
 	}
 }

@@ -131,23 +131,7 @@ func nonzeroStatic() Op {
 			}
 			return f, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range sampleDTypes {
-				out = append(out, NewSample("self", Tensor(d, Values{Lo: 0, Hi: 1},
-					r.Shape(i%4)...), "size", r.Dim(), "fill_value", -7))
-			}
-			return out
-		},
 	}
-}
-
-// sparse are values of which about half are zero.
-func sparse(d ir.DType) Values {
-	if d.IsFloat() {
-		return Values{Special: true}
-	}
-	return Values{Lo: 0, Hi: 1}
 }
 
 func nonzeroOp(schema string) Op {
@@ -163,13 +147,6 @@ func nonzeroOp(schema string) Op {
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			return []*ir.Value{b.nonzero(c.Value("self"), c.Outs[0].Sizes[0])}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range sampleDTypes {
-				out = append(out, NewSample("self", Tensor(d, sparse(d), r.Shape(i%4)...)))
-			}
-			return out
 		},
 	}
 }
@@ -205,16 +182,6 @@ func maskedSelect() Op {
 			at = b.Op("aten.select.int", at, 1, 0)
 			return []*ir.Value{b.Op("aten.index_select.default", b.flattened(c.Value("self"),
 				sizes), 0, at)}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range sampleDTypes {
-				shape := r.Shape(i % 4)
-				out = append(out, NewSample("self", Tensor(d, Values{}, shape...), "mask",
-					Tensor(ir.Bool, Values{}, r.BroadcastShape(shape)...)))
-			}
-			return append(out, NewSample("self", Tensor(ir.Float32, Values{}, 3), "mask",
-				Tensor(ir.Bool, Values{}, 2, 3)))
 		},
 	}
 }
@@ -262,12 +229,6 @@ func repeatPositions() Op {
 				}}},
 			}}, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("repeats", Tensor(ir.Int64, Values{Hi: 3}, 5), "size", 7),
-				NewSample("repeats", Tensor(ir.Int32, Values{Lo: 1, Hi: 3}, 4), "size", 4),
-			}
-		},
 	}
 }
 
@@ -296,14 +257,6 @@ func repeatInterleave() Op {
 			total := b.Op("aten.sum.default", c.Arg("repeats"))
 			size := b.number(total, c.Outs[0].Sizes[0])
 			return b.Ops("etgen.repeat_positions.default", c.Arg("repeats"), size), nil
-		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("repeats", Tensor(ir.Int64, Values{Hi: 3}, 5)),
-				NewSample("repeats", Tensor(ir.Int32, Values{Hi: 3}, 4)),
-				NewSample("repeats", Tensor(ir.Int64, Values{Lo: 1.5, Hi: 2.5}, 3),
-					"output_size", 6),
-			}
 		},
 	}
 }

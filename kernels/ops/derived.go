@@ -31,9 +31,8 @@ func derivedOps(base [][]Op) []Op {
 }
 
 // derived is a composite with one result.
-func derived(schema string, f func(*Builder, *Call) (*ir.Value, error),
-	samples func(*Rand) []Sample) Op {
-	return Op{Schema: schema, Samples: samples, Decompose: func(b *Builder,
+func derived(schema string, f func(*Builder, *Call) (*ir.Value, error)) Op {
+	return Op{Schema: schema, Decompose: func(b *Builder,
 		c *Call) ([]*ir.Value, error) {
 		v, err := f(b, c)
 		return []*ir.Value{v}, err

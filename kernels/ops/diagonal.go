@@ -11,12 +11,10 @@ import (
 // spread is an entry whose result holds self's elements where from finds one,
 // and 0 elsewhere.
 func spread(schema string, typ func(*Call) (ir.Type, error),
-	from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error),
-	samples func(*Rand) []Sample) Op {
+	from func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error)) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
-		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			d := c.Outs[0].DType
 			vars, at := indexVars(c.Outs[0].Sizes)
@@ -83,10 +81,7 @@ func diagonalOps() []Op {
 				guard := expr.And(idxEq(k, sym.Sub(at[d2], sym.Int(max(offset, 0)))),
 					expr.IdxLe(sym.Int(0), k))
 				return append(in, k), guard, nil
-			}, times(3, func(r *Rand) Sample {
-				return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(5)-2, "dim1", 0,
-					"dim2", -1)
-			})).core(diagEmbedCore),
+			}).core(diagEmbedCore),
 		composite("aten::diag(Tensor self, int diagonal=0) -> Tensor",
 			func(c *Call) (ir.Type, error) {
 				t := c.Tensor("self")
@@ -106,9 +101,7 @@ func diagonalOps() []Op {
 					return b.Op("aten.diag_embed.default", c.Value("self"), c.Arg("diagonal"))
 				}
 				return b.Op("aten.diagonal_copy.default", c.Value("self"), c.Arg("diagonal"))
-			}, times(4, func(r *Rand) Sample {
-				return NewSample("self", f32(r.Shape(1+r.IntN(2))...), "diagonal", r.IntN(5)-2)
-			})),
+			}),
 		composite("aten::diagflat(Tensor self, int offset=0) -> Tensor",
 			func(c *Call) (ir.Type, error) {
 				t := c.Tensor("self")
@@ -118,8 +111,6 @@ func diagonalOps() []Op {
 			}, func(b *Builder, c *Call) *ir.Value {
 				return b.Op("aten.diag_embed.default", b.Op("aten.reshape.default", c.Value("self"),
 					[]int{-1}), c.Arg("offset"))
-			}, times(2, func(r *Rand) Sample {
-				return NewSample("self", f32(r.Shape(2)...), "offset", r.IntN(3)-1)
-			})),
+			}),
 	}
 }

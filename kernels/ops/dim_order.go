@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/kernels/expr"
 )
 
@@ -53,7 +52,7 @@ func (c *Call) dimOrdered(t ir.Type, d ir.DType) (ir.Type, error) {
 }
 
 func dimOrderCopy(schema string) Op {
-	op := converting(schema, "self", func(c *Call) (ir.Type, error) {
+	return converting(schema, "self", func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
 		d := t.DType
 		if c.Op.sch.Index("dtype") >= 0 {
@@ -61,15 +60,6 @@ func dimOrderCopy(schema string) Op {
 		}
 		return c.dimOrdered(t, d)
 	})
-	op.Samples = bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-		out := sampleConverting(r, s)
-		for _, order := range [][]int64{{0, 2, 3, 1}, {0, 1, 2, 3}} {
-			out = append(out, NewSample("self", Tensor(ir.Float32, Values{}, r.Shape(4)...),
-				"dim_order", order))
-		}
-		return out
-	})
-	return op
 }
 
 // dimOrderEmpty makes a tensor of zeros: what it holds is undefined.
@@ -89,9 +79,5 @@ func dimOrderEmpty(schema string) Op {
 			vars, _ := indexVars(out.Sizes)
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Num(out.DType, 0)}}, nil
 		},
-		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			return append(sampleFactory(r, s), NewSample("size", []int64{2, 3, 4, 5}, "dim_order",
-				[]int64{0, 2, 3, 1}))
-		}),
 	}
 }

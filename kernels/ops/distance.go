@@ -89,19 +89,6 @@ func cdistForward() Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
 				root(sum))}}, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, p := range []float64{0, 1, 2, 1.5, inf} {
-				d := []ir.DType{ir.Float32, ir.Float64, ir.Float32}[i%3]
-				a, b := []int64{r.Dim(), r.Dim(), 4}, []int64{r.Dim(), 4}
-				if i%2 == 1 {
-					b = []int64{1, b[0], 4}
-				}
-				out = append(out, NewSample("x1", Tensor(d, Values{}, a...), "x2",
-					Tensor(d, Values{}, b...), "p", p, "compute_mode", nil))
-			}
-			return out
-		},
 	}
 }
 
@@ -160,15 +147,6 @@ func pdistForward() Op {
 						at.add(1),
 					}}}},
 			}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, p := range []float64{0, 1, 2, 1.5, inf} {
-				d := []ir.DType{ir.Float32, ir.Float64, ir.Float32}[i%3]
-				out = append(out, NewSample("self", Tensor(d, Values{}, 1+r.Dim(), r.Dim()), "p",
-					p))
-			}
-			return out
 		},
 	}
 }

@@ -284,24 +284,5 @@ func einsumOps() []Op {
 				panic(buildFailure{err})
 			}
 			return e.build(b, c.Operands())
-		}, func(r *Rand) []Sample {
-			i, j, k, l := 1+r.Dim(), 1+r.Dim(), 1+r.Dim(), 1+r.Dim()
-			of := func(eq string, xs ...Input) Sample {
-				return NewSample("equation", eq, "tensors", xs)
-			}
-			return []Sample{
-				of("ij,jk->ik", f32(i, j), f32(j, k)),
-				of("bhid, bhjd -> bhij", f32(2, 3, i, l), f32(2, 3, j, l)),
-				of("ij->ji", f32(i, j)),
-				of("ijk->k", f32(i, j, k)),
-				of("ii->i", f32(i, i)),
-				of("ii", f32(i, i)),
-				of("i,j", f32(i), f32(j)),
-				of("ij,ij", f32(i, j), f32(i, j)),
-				of("...ij,...jk->...ik", f32(3, i, j), f32(2, 1, j, k)),
-				of("bn,anm,bm->ba", f32(2, j), f32(k, j, l), f32(2, l)),
-				of("ijk,kl->lji", f32(i, j, k), f32(k, l)),
-				of("ij,k->ki", f32(i, j), f32(k)),
-			}
 		})}
 }

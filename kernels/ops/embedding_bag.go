@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"strings"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 )
@@ -106,24 +104,6 @@ func embeddingBag(schema string) Op {
 			of = b.Op("aten.zeros.default", []int{0}, Kw("dtype", index))
 		}
 		return []*ir.Value{y, of, b.cast(size, index), last}, nil
-	}, Samples: func(r *Rand) []Sample {
-		rows, n := 2+r.Dim(), int64(8)
-		starts := func(k int64) Input {
-			return Tensor(ir.Int64, Values{Lo: 0, Hi: float64(n - 1), Sorted: true}, k)
-		}
-		call := func(mode int, more ...any) Sample {
-			args := append([]any{"weight", f32(rows, 3), "indices", indices(rows, n), "offsets",
-				starts(4), "scale_grad_by_freq", false, "mode", mode, "sparse", false}, more...)
-			if strings.Contains(schema, ".padding_idx") {
-				args = append(args, "padding_idx", []any{1, nil, -1}[mode])
-				if len(more) == 0 {
-					args = append(args, "per_sample_weights", nil, "include_last_offset", false)
-				}
-			}
-			return NewSample(args...)
-		}
-		return []Sample{call(bagSum, "per_sample_weights", f32(n), "include_last_offset", true),
-			call(bagMean), call(bagMax)}
 	}}
 }
 

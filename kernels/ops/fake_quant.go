@@ -10,33 +10,19 @@ import (
 // also tell which elements lay inside of it.
 func fakeQuantOps() []Op {
 	const bounds = "int quant_min, int quant_max"
-	of := func(more ...any) func(*Rand) []Sample {
-		return func(r *Rand) []Sample {
-			return []Sample{NewSample(append([]any{"self", f32(3, 4, 2), "quant_min", -20,
-				"quant_max", 30}, more...)...)}
-		}
-	}
-	one := func(d ir.DType, lo, hi float64, shape ...int64) Input {
-		return Tensor(d, Values{Lo: lo, Hi: hi}, shape...)
-	}
-	number := of("scale", 0.05, "zero_point", 3)
-	channel := of("scale", one(ir.Float32, 0.01, 0.1, 4), "zero_point", one(ir.Int32, -3, 5,
-		4), "axis", 1)
-	scale, zero := one(ir.Float32, 0.01, 0.1, 1), one(ir.Int32, -3, 5, 1)
 	return []Op{
-		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, "+bounds+") -> Tensor", number),
-		fakeQuant("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "+bounds+") -> Tensor", of("scale", scale, "zero_point", zero)),
-		fakeQuant("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, "+bounds+") -> (Tensor output, Tensor mask)", number),
-		fakeQuant("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, "+bounds+") -> (Tensor output, Tensor mask)",
-			of("scale", scale, "zero_point", zero, "fake_quant_enabled", one(ir.Int64, 0, 1, 1))),
-		fakeQuant("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, "+bounds+") -> Tensor", channel),
-		fakeQuant("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, "+bounds+") -> (Tensor output, Tensor mask)", channel),
+		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, " + bounds + ") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, " + bounds + ") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, " + bounds + ") -> (Tensor output, Tensor mask)"),
 	}
 }
 
 // fakeQuant computes in float32, by the reciprocal of the scale.
-func fakeQuant(schema string, samples func(*Rand) []Sample) Op {
-	return Op{Schema: schema, Samples: samples, Decompose: func(b *Builder,
+func fakeQuant(schema string) Op {
+	return Op{Schema: schema, Decompose: func(b *Builder,
 		c *Call) ([]*ir.Value, error) {
 		x := c.Value("self")
 		d := x.Type.DType

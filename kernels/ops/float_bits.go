@@ -28,14 +28,6 @@ func floatBitOps() []Op {
 				}
 				return out, nil
 			},
-			Samples: func(r *Rand) []Sample {
-				var out []Sample
-				for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float16} {
-					out = append(out, NewSample("self", Tensor(d, Values{Lo: -300, Hi: 300},
-						r.Shape(2)...)), NewSample("self", Tensor(d, Values{Special: true}, 9)))
-				}
-				return out
-			},
 		},
 		viewDType(),
 		binary("aten::nextafter(Tensor self, Tensor other) -> Tensor",

@@ -156,7 +156,6 @@ func gridSampler(schema string, dims ...int) Op {
 			y := c.sampled(m, at[:2], taps, expr.Bool(true), nil)
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
 		},
-		Samples: func(r *Rand) []Sample { return gridSamples(r, dims) },
 	}
 }
 
@@ -184,28 +183,6 @@ func (c *Call) sampled(m ir.DType, at []sym.Expr, taps [][]gridTap, inside,
 		}
 	}
 	return sum
-}
-
-func gridSamples(r *Rand, dims []int) []Sample {
-	var out []Sample
-	for _, n := range dims {
-		for mode := range 3 {
-			if mode == gridCubic && n != 2 {
-				continue
-			}
-			for padding := range 3 {
-				x, g := []int64{2, 2}, []int64{2}
-				for range n {
-					x, g = append(x, 2+r.Int64N(3)), append(g, 1+r.Int64N(3))
-				}
-				// Not far outside, where a float cannot hold the position well.
-				grid := Tensor(ir.Float32, Values{Lo: -1.6, Hi: 1.6}, append(g, int64(n))...)
-				out = append(out, NewSample("input", f32(x...), "grid", grid, "interpolation_mode",
-					mode, "padding_mode", padding, "align_corners", (mode+padding)%2 == 0))
-			}
-		}
-	}
-	return out
 }
 
 // gridOps sample images at computed positions.

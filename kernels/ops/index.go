@@ -131,7 +131,6 @@ func indexEntry(schema string) Op {
 			return []expr.Tensor{{DType: a.self.DType, Vars: vars, Body: c.Load("self", in...)}},
 				nil
 		},
-		Samples: func(r *Rand) []Sample { return append(indexSamples(r), maskSamples(false)...) },
 		variant: func(c *Call) *Op {
 			if hasMask(c) {
 				return maskedIndex(schema)
@@ -139,42 +138,6 @@ func indexEntry(schema string) Op {
 			return nil
 		},
 	}
-}
-
-// indices is an operand of indices below n.
-func indices(n int64, shape ...int64) Input {
-	return Tensor(ir.Int64, Values{Hi: float64(n - 1)}, shape...).orZero(n)
-}
-
-// orZero makes an index operand of a dimension of size 1 all zeros: the range
-// from 0 to 0 would stand for the default one.
-func (in Input) orZero(n int64) Input {
-	if n <= 1 {
-		in.Values = Values{Lo: -0.5, Hi: 0.5}
-	}
-	return in
-}
-
-func indexSamples(r *Rand) []Sample {
-	a, b, d := 1+r.Dim(), 1+r.Dim(), r.Dim()
-	x := func() Input { return f32(a, b, d) }
-	neg := Tensor(ir.Int64, Values{Lo: float64(-a), Hi: float64(a - 1)}, 4)
-	return []Sample{
-		NewSample("self", x(), "indices", []Input{neg}),
-		NewSample("self", x(), "indices", []Input{indices(a, 3, 1), indices(b, 2)}),
-		withNone(x(), indices(b, 2, 3)),
-		withNone(x(), indices(b, 5), indices(d, 5)),
-		NewSample("self", x(), "indices", []Input{Tensor(ir.Int32, Values{Hi: float64(a - 1)}),
-			indices(b, 2), indices(d, 2)}),
-	}
-}
-
-// withNone is a sample that keeps dimension 0 whole.
-func withNone(x Input, at ...Input) Sample {
-	s := NewSample("self", x, "indices", at)
-	list := s.Args[1].Value.(ir.List)
-	s.Args[1].Value = slices.Insert(list, 0, ir.Arg(ir.None{}))
-	return s
 }
 
 // indexOps read elements at positions that other tensors hold.
@@ -227,11 +190,6 @@ func indexSelect() Op {
 			}
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", at...)}}, nil
 		},
-		Samples: times(4, func(r *Rand) Sample {
-			shape := r.Shape(3)
-			d := r.IntN(3)
-			return NewSample("self", f32(shape...), "dim", d-3, "index", indices(shape[d], r.Dim()))
-		}),
 	}
 }
 
@@ -296,15 +254,6 @@ func gather() Op {
 			}
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self", in...)}}, nil
 		},
-		Samples: times(4, func(r *Rand) Sample {
-			shape := r.Shape(3)
-			d := r.IntN(3)
-			n := shape[d]
-			idx := slices.Clone(shape)
-			idx[d] = r.Dim()
-			idx[(d+1)%3] = 1 + r.Int64N(idx[(d+1)%3])
-			return NewSample("self", f32(shape...), "dim", d, "index", indices(n, idx...))
-		}),
 	}
 }
 
@@ -334,15 +283,6 @@ func embedding() Op {
 			return []expr.Tensor{{DType: w.DType, Vars: vars, Body: c.Load("weight", row, at[n])}},
 				nil
 		},
-		Samples: func(r *Rand) []Sample {
-			n, m := 1+r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("weight", f32(n, m), "indices", indices(n, r.Shape(2)...)),
-				NewSample("weight", Tensor(ir.Float16, Values{}, n, m), "indices",
-					Tensor(ir.Int32, Values{Hi: float64(n - 1)}, 5), "padding_idx", 0),
-				NewSample("weight", f32(n, m), "indices", indices(n)),
-			}
-		},
 	}
 }
 
@@ -364,11 +304,5 @@ func take() Op {
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: c.Load("self",
 				unflatten(flat.Expr(), t.Sizes)...)}}, nil
 		},
-		Samples: times(2, func(r *Rand) Sample {
-			shape := r.Shape(2)
-			n := float64(shape[0] * shape[1])
-			return NewSample("self", f32(shape...), "index",
-				Tensor(ir.Int64, Values{Lo: -n, Hi: n - 1}, r.Shape(2)...))
-		}),
 	}
 }

@@ -157,31 +157,3 @@ func (m *masked) places(values ir.Type) sym.Expr {
 	}
 	return sym.Int(1)
 }
-
-// maskSamples are calls with masks of several dimensions, before dimensions and
-// behind them.
-func maskSamples(values bool) []Sample {
-	x := func() Input { return f32(3, 4, 2) }
-	mask := func(d ir.DType, sizes ...int64) Input {
-		return Tensor(d, Values{Lo: 0, Hi: 1}, sizes...)
-	}
-	out := []Sample{
-		NewSample("self", x(), "indices", []Input{mask(ir.Bool, 3)}),
-		NewSample("self", x(), "indices", []Input{mask(ir.Bool, 3, 4)}),
-		NewSample("self", x(), "indices", []Input{mask(ir.Uint8, 3, 4, 2)}),
-		withNone(x(), mask(ir.Bool, 4)),
-		withNone(x(), mask(ir.Bool, 4, 2)),
-	}
-	if !values {
-		return out
-	}
-	for i, sizes := range [][]int64{{4, 2}, {}, {1}, {3, 1, 2}, {3, 1}} {
-		s := &out[i]
-		s.Args = append(s.Args, ir.NamedArg{Name: "values",
-			Value: s.arg(Tensor(ir.Float32, Values{}, sizes...))})
-		if i%2 == 1 {
-			s.Args = append(s.Args, ir.NamedArg{Name: "accumulate", Value: ir.BoolArg(true)})
-		}
-	}
-	return out
-}

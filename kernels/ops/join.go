@@ -135,17 +135,6 @@ func cat(schema string) Op {
 		},
 		Loops:    catLoops,
 		Permuted: catPermuted,
-		Samples: func(r *Rand) []Sample {
-			a, b, n := r.Dim(), r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("tensors", []Input{f32(a, n), f32(b, n)}),
-				NewSample("tensors", []Input{f32(2, a, n), f32(2, b, n), f32(2, 1, n)}, "dim", 1),
-				NewSample("tensors", []Input{f32(n, a), Tensor(ir.Int64, Values{}, n, b)},
-					"dim", -1),
-				NewSample("tensors", []Input{Tensor(ir.Float16, Values{}, a), f32(0),
-					Tensor(ir.Float16, Values{}, b)}),
-			}
-		},
 	}
 }
 
@@ -183,10 +172,7 @@ func stacks(schema string, typ func(*Call) (ir.Type, error), dim func(c *Call) a
 			xs = append(xs, each(b, c, x))
 		}
 		return b.Op("aten.cat.default", xs, dim(c))
-	}, times(2, func(r *Rand) Sample {
-		shape := r.Shape(1 + r.IntN(3))
-		return NewSample("tensors", []Input{f32(shape...), f32(shape...), f32(shape...)})
-	}))
+	})
 }
 
 // atLeast returns sizes with dimensions of size 1 put so that there are n, as

@@ -11,43 +11,24 @@ import (
 // inverse is an error, as in PyTorch, but for the _ex forms, which tell in
 // their last result.
 func linalgOps() []Op {
-	matrices := func(name string) func(*Rand) []Sample {
-		return func(r *Rand) []Sample {
-			// Far from singular: the diagonal of pivots is what differs most.
-			return []Sample{
-				NewSample(name, Tensor(ir.Float32, Values{Lo: -2, Hi: 3, Distinct: true}, 3, 3)),
-				NewSample(name, Tensor(ir.Float64, Values{Lo: -3, Hi: 4, Distinct: true}, 2, 4, 4)),
-			}
-		}
-	}
-	systems := func(r *Rand) []Sample {
-		a := func(shape ...int64) Input {
-			return Tensor(ir.Float32, Values{Lo: -3, Hi: 4, Distinct: true}, shape...)
-		}
-		return []Sample{
-			NewSample("A", a(4, 4), "B", f32(4, 3)), NewSample("A", a(2, 3, 3), "B", f32(2, 3)),
-			NewSample("A", a(3, 3), "B", f32(2, 3, 2)), NewSample("A", a(3, 3), "B", f32(2, 3),
-				"left", false),
-		}
-	}
-	many := func(schema string, samples func(*Rand) []Sample,
+	many := func(schema string,
 		f func(*Builder, *Call) ([]*ir.Value, error)) Op {
-		return Op{Schema: schema, Samples: samples, Decompose: f}
+		return Op{Schema: schema, Decompose: f}
 	}
 	return []Op{
 		many("aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
-			matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
+			func(b *Builder, c *Call) ([]*ir.Value, error) {
 				return b.Ops("aten.linalg_lu_factor_ex.default", c.Value("A"),
 					Kw("pivot", c.Bool("pivot")))[:2], nil
 			}),
-		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
+		many("aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", func(b *Builder, c *Call) ([]*ir.Value, error) {
 			x, info := b.inverse(c.Value("A"))
 			return []*ir.Value{x, info}, nil
 		}),
-		derived("aten::linalg_inv(Tensor A) -> Tensor", invert("A"), matrices("A")),
-		derived("aten::inverse(Tensor self) -> Tensor", invert("self"), matrices("self")),
-		many("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", systems, solveSystem),
-		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", systems, func(b *Builder, c *Call) ([]*ir.Value, error) {
+		derived("aten::linalg_inv(Tensor A) -> Tensor", invert("A")),
+		derived("aten::inverse(Tensor self) -> Tensor", invert("self")),
+		many("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solveSystem),
+		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", func(b *Builder, c *Call) ([]*ir.Value, error) {
 			vs, err := solveSystem(b, c)
 			if err != nil {
 				return nil, err
@@ -62,21 +43,21 @@ func linalgOps() []Op {
 				}
 				b.whole(vs[3], "linalg.solve")
 				return vs[0], nil
-			}, systems),
+			}),
 		many("aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
-			matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
+			func(b *Builder, c *Call) ([]*ir.Value, error) {
 				lu, pivots, _ := b.factors(c.Value("A"))
 				return []*ir.Value{b.determinant(lu, pivots), lu, pivots}, nil
 			}),
-		derived("aten::linalg_det(Tensor A) -> Tensor", determinantOf("A"), matrices("A")),
-		derived("aten::det(Tensor self) -> Tensor", determinantOf("self"), matrices("self")),
-		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", matrices("A"), func(b *Builder, c *Call) ([]*ir.Value, error) {
+		derived("aten::linalg_det(Tensor A) -> Tensor", determinantOf("A")),
+		derived("aten::det(Tensor self) -> Tensor", determinantOf("self")),
+		many("aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", func(b *Builder, c *Call) ([]*ir.Value, error) {
 			lu, pivots, _ := b.factors(c.Value("A"))
 			return append(b.signedLog(lu, pivots), lu, pivots), nil
 		}),
-		many("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", matrices("A"),
+		many("aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
 			signedLogOf("A")),
-		many("aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", matrices("self"),
+		many("aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
 			signedLogOf("self")),
 	}
 }
@@ -87,10 +68,6 @@ func checkErrors() Op {
 		Schema: "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
 		Infer:  func(*Call) ([]ir.Type, error) { return nil, nil },
 		Effect: true,
-		Samples: func(*Rand) []Sample {
-			return []Sample{NewSample("info", Tensor(ir.Int32, Values{}, 0), "api_name",
-				"linalg.inv", "is_matrix", false)}
-		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			b.whole(c.Value("info"), c.Str("api_name"))
 			return nil, nil

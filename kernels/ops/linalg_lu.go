@@ -142,16 +142,6 @@ func luFactor() Op {
 					&loop.Store{Buf: 2, At: o.Expr(), Value: info.get()},
 				}}}}, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			n := r.Dim()
-			return []Sample{
-				NewSample("A", f32(n, n)), NewSample("A", f32(2, 3, 4, 4)),
-				NewSample("A", f32(2, n, 3)),
-				NewSample("A", Tensor(ir.Float64, Values{}, 3, 3)),
-				NewSample("A", Tensor(ir.Float32, Values{Lo: 0, Hi: 0.01, Distinct: true}, 1, 5,
-					5)),
-			}
-		},
 	}
 }
 
@@ -262,23 +252,6 @@ func luSolve() Op {
 				&loop.For{Var: o, Extent: batch, Body: []loop.Stmt{&loop.For{Var: w, Extent: width,
 					Body: body}}},
 			}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			n := r.Dim()
-			factors := func(d ir.DType, shape ...int64) Input {
-				return Tensor(d, Values{Lo: 1, Hi: 2}, shape...)
-			}
-			pivots := func(shape ...int64) Input {
-				return Tensor(ir.Int32, Values{Lo: 1, Hi: float64(shape[len(shape)-1])}, shape...)
-			}
-			return []Sample{
-				NewSample("LU", factors(ir.Float32, n, n), "pivots", pivots(n), "B",
-					f32(n, r.Dim())),
-				NewSample("LU", factors(ir.Float64, 2, 3, 3), "pivots", pivots(2, 3), "B",
-					Tensor(ir.Float64, Values{}, 2, 3, 2), "adjoint", true),
-				NewSample("LU", factors(ir.Float32, 2, 3, 3), "pivots", pivots(2, 3), "B",
-					f32(2, 4, 3), "left", false),
-			}
 		},
 	}
 }

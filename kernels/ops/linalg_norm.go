@@ -10,16 +10,15 @@ import (
 // from singular values are missing.
 func linalgNormOps() []Op {
 	const tail = "bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"
-	inf := math.Inf(1)
 	return []Op{
 		derived("aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, "+tail,
-			linalgNorm, normSamples(nil, 1, inf)),
+			linalgNorm),
 		derived("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, "+tail,
-			linalgNorm, normSamples("fro")),
+			linalgNorm),
 		derived("aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], "+tail,
-			matrixNorm, normSamples(1, -1, inf, -inf)),
+			matrixNorm),
 		derived("aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", "+
-			"int[] dim=[-2, -1], "+tail, matrixNorm, normSamples("fro")),
+			"int[] dim=[-2, -1], "+tail, matrixNorm),
 	}
 }
 
@@ -99,22 +98,4 @@ func matrixNormOver(b *Builder, c *Call, over []int64) (*ir.Value, error) {
 		op = "aten.amin.default"
 	}
 	return b.Op(op, sums, []int{of}, c.Bool("keepdim")), nil
-}
-
-// normSamples have each of ords, of the last two dimensions and of others.
-func normSamples(ords ...any) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, ord := range ords {
-			x := func(shape ...int64) Input {
-				return Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, shape...)
-			}
-			out = append(out, NewSample("self", x(r.Shape(2)...), "ord", ord),
-				NewSample("self", x(r.Shape(3)...), "ord", ord, "dim", []int{2, 0}, "keepdim",
-					i%2 == 0),
-				NewSample("self", x(r.Shape(3)...), "ord", ord, "dim", []int{0, -1}, "dtype",
-					ir.Float64))
-		}
-		return out
-	}
 }

@@ -34,33 +34,15 @@ func lossOps() []Op {
 			return b.where(b.Op("aten.lt.Scalar", size, delta), b.Op("aten.mul.Scalar", b.mul(d, d),
 				0.5), far, d.Type.DType), err
 		}),
-		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", klDiv, func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("self", f32(3, 4), "target", Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, 3,
-					4)),
-				NewSample("self", f32(3, 4), "target", f32(4), "reduction", 2, "log_target", true),
-			}
-		}),
-		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binaryCrossEntropy, binaryLossSamples(Values{Lo: 0.1, Hi: 0.9})),
-		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", logitsLoss,
-			func(r *Rand) []Sample {
-				more := NewSample("self", f32(3, 4), "target",
-					Tensor(ir.Float32, Values{Lo: 0.1, Hi: 0.9}, 3, 4), "pos_weight",
-					Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, 4), "reduction", 0)
-				return append(binaryLossSamples(Values{})(r), more)
-			}),
+		derived("aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", klDiv),
+		derived("aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", binaryCrossEntropy),
+		derived("aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", logitsLoss),
 		derived("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
-			crossEntropy, func(r *Rand) []Sample {
-				n, k := r.Dim(), 1+r.Dim()
-				return append(classLossSamples(r),
-					NewSample("self", f32(n, k), "target", indices(k, n), "label_smoothing", 0.1),
-					NewSample("self", f32(n, k), "target",
-						Tensor(ir.Float32, Values{Lo: 0.1, Hi: 1}, n, k), "weight", f32(k)))
-			}),
+			crossEntropy),
 		derived("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
 				return classLoss(b, c, c.Value("self"), 0)
-			}, classLossSamples),
+			}),
 	}
 }
 
@@ -87,14 +69,6 @@ func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) (*ir.Value, erro
 			return nil, err
 		}
 		return b.reduced(c, loss)
-	}, func(r *Rand) []Sample {
-		s := r.Shape(2)
-		return []Sample{
-			NewSample("self", f32(s...), "target", f32(s...)),
-			NewSample("self", f32(s...), "target", f32(s[1:]...), "reduction", 0),
-			NewSample("self", Tensor(ir.Float64, Values{}, s...), "target",
-				Tensor(ir.Float64, Values{}, s...), "reduction", 2),
-		}
 	})
 }
 
@@ -136,17 +110,6 @@ func logitsLoss(b *Builder, c *Call) (*ir.Value, error) {
 		log = b.mul(b.Op("aten.add.Scalar", b.mul(w, t), 1), log)
 	}
 	return b.weighted(c, b.sub(b.mul(b.Op("aten.rsub.Scalar", t, 1), x), log))
-}
-
-func binaryLossSamples(v Values) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		x := func() Input { return Tensor(ir.Float32, v, 3, 4) }
-		t := func() Input { return Tensor(ir.Float32, Values{Lo: 0.1, Hi: 0.9}, 3, 4) }
-		return []Sample{
-			NewSample("self", x(), "target", t()),
-			NewSample("self", x(), "target", t(), "weight", f32(4), "reduction", 2),
-		}
-	}
 }
 
 // crossEntropy is the loss of logits: for classes as for their logarithms, for
@@ -265,17 +228,4 @@ func (b *Builder) smoothed(c *Call, t ir.Type, named, all *ir.Value,
 	}
 	return b.add(b.Op("aten.mul.Scalar", named, 1-smooth), b.Op("aten.mul.Scalar", all,
 		smooth/float64(k))), nil
-}
-
-func classLossSamples(r *Rand) []Sample {
-	n, k := r.Dim(), 1+r.Dim()
-	return []Sample{
-		NewSample("self", f32(n, k), "target", indices(k, n)),
-		NewSample("self", f32(k), "target", indices(k)),
-		NewSample("self", f32(n, k, 3), "target", indices(k, n, 3), "weight",
-			Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "reduction", 2),
-		NewSample("self", f32(n+1, k), "target",
-			Tensor(ir.Int64, Values{Lo: -1, Hi: float64(k - 1)}, n+1), "weight",
-			Tensor(ir.Float32, Values{Lo: 0.5, Hi: 2}, k), "ignore_index", -1, "reduction", 0),
-	}
 }

@@ -9,21 +9,11 @@ import (
 // marginLossOps are losses that rank, embed or count: most are nothing once a
 // margin is kept.
 func marginLossOps() []Op {
-	pairs := func(r *Rand) (s []int64, x func() Input, sign func() Input) {
-		s = r.Shape(2)
-		return s, func() Input { return f32(s...) }, func() Input {
-			return Tensor(ir.Float32, Values{Lo: -1, Hi: 1}, s...)
-		}
-	}
 	return []Op{
 		derived("aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			d := b.mul(b.Op("aten.neg.default", c.Value("target")), b.sub(c.Value("input1"),
 				c.Value("input2")))
 			return b.reduced(c, b.hinge(d, c.Arg("margin")))
-		}, func(r *Rand) []Sample {
-			_, x, sign := pairs(r)
-			return []Sample{NewSample("input1", x(), "input2", x(), "target", sign(), "margin",
-				0.5), NewSample("input1", x(), "input2", x(), "target", sign(), "reduction", 0)}
 		}),
 		derived("aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			x, t := c.Value("self"), c.Value("target")
@@ -31,62 +21,17 @@ func marginLossOps() []Op {
 				c.Arg("margin")), 0, x.Type.DType)
 			same := b.where(b.Op("aten.ne.Scalar", t, -1), x, 0, x.Type.DType)
 			return b.reduced(c, b.add(apart, same))
-		}, func(r *Rand) []Sample {
-			s, x, _ := pairs(r)
-			sign := Tensor(ir.Int64, Values{Lo: -1, Hi: 1}, s...)
-			return []Sample{NewSample("self", x(), "target", sign), NewSample("self", x(), "target",
-				sign, "margin", 0.3, "reduction", 2)}
 		}),
 		derived("aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
 				away := b.mul(b.Op("aten.neg.default", c.Value("target")), c.Value("self"))
 				return b.reduced(c, b.Op("aten.log1p.default", b.Op("aten.exp.default", away)))
-			}, func(r *Rand) []Sample {
-				_, x, sign := pairs(r)
-				return []Sample{NewSample("self", x(), "target", sign()), NewSample("self", x(),
-					"target", sign(), "reduction", 0)}
 			}),
-		derived("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosineEmbedding, func(r *Rand) []Sample {
-			n, k := r.Dim(), r.Dim()
-			sign := func(shape ...int64) Input {
-				return Tensor(ir.Int64, Values{Lo: -1, Hi: 1}, shape...)
-			}
-			return []Sample{
-				NewSample("input1", f32(n, k), "input2", f32(n, k), "target", sign(n),
-					"margin", 0.1),
-				NewSample("input1", f32(k), "input2", f32(k), "target", sign(), "reduction", 0),
-			}
-		}),
+		derived("aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", cosineEmbedding),
 		derived("aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
-			tripletMargin, func(r *Rand) []Sample {
-				n, k := r.Dim(), r.Dim()
-				return []Sample{
-					NewSample("anchor", f32(n, k), "positive", f32(n, k), "negative", f32(n, k)),
-					NewSample("anchor", f32(n, k), "positive", f32(n, k), "negative", f32(n, k),
-						"p", 1.0, "swap", true, "reduction", 0),
-				}
-			}),
-		derived("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multiMargin, func(r *Rand) []Sample {
-			n, k := r.Dim(), 1+r.Dim()
-			return []Sample{
-				NewSample("self", f32(n, k), "target", indices(k, n)),
-				NewSample("self", f32(k), "target", indices(k), "p", 2),
-				NewSample("self", f32(n, k), "target", indices(k, n), "margin", 0.5, "weight",
-					f32(k), "reduction", 0),
-			}
-		}),
-		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poissonLoss, func(r *Rand) []Sample {
-			s := r.Shape(2)
-			x := func(lo, hi float64) Input {
-				return Tensor(ir.Float32, Values{Lo: lo, Hi: hi}, s...)
-			}
-			return []Sample{
-				NewSample("input", x(-2, 2), "target", x(0, 3), "log_input", true, "full", false,
-					"eps", 1e-8, "reduction", 1),
-				NewSample("input", x(0.5, 2), "target", x(0, 3), "log_input", false, "full", true,
-					"eps", 1e-8, "reduction", 0),
-			}
-		}),
+			tripletMargin),
+		derived("aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", multiMargin),
+		derived("aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", poissonLoss),
 	}
 }
 

@@ -28,12 +28,10 @@ type product struct {
 	// having been scaled by alpha.
 	add       string
 	decompose func(*Builder, *Call) ([]*ir.Value, error)
-	samples   func(r *Rand) []Sample
 }
 
 func (p product) op() Op {
-	return Op{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose,
-		Samples: p.samples}
+	return Op{Schema: p.schema, Infer: p.infer, Compute: p.compute, Decompose: p.decompose}
 }
 
 func (p product) infer(c *Call) ([]ir.Type, error) {
@@ -148,8 +146,7 @@ func contract(a, b string, ra, rb int) func(c *Call, at []sym.Expr,
 func matmulOps() []Op {
 	plain := func(schema, a, b string, ra, rb int, add string) Op {
 		return product{schema: schema, a: a, b: b, add: add, setup: matrices(a, b, ra, rb),
-			term:    contract(a, b, ra, rb),
-			samples: productSamples(a, b, ra, rb, add)}.op()
+			term: contract(a, b, ra, rb)}.op()
 	}
 	return []Op{
 		plain("aten::mm(Tensor self, Tensor mat2) -> Tensor", "self", "mat2", 2, 2, ""),
@@ -163,21 +160,19 @@ func matmulOps() []Op {
 		plain("aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "mat", "vec", 2, 1, "self").core(addmvCore),
 		plain("aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "batch1", "batch2", 3, 3, "self").core(baddbmmCore),
 		linearProduct().op(),
-		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", matmulType, matmul,
-			matmulSamples),
-		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addbmmType, addbmm, productSamples("batch1", "batch2", 3, 3, "self row")),
+		composite("aten::matmul(Tensor self, Tensor other) -> Tensor", matmulType, matmul),
+		composite("aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", addbmmType, addbmm),
 		binaryOuter("aten::outer(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
 		binaryOuter("aten::ger(Tensor self, Tensor vec2) -> Tensor", "self", "vec2"),
 	}
 }
 
 // composite is an entry that is a graph of others.
-func composite(schema string, typ func(*Call) (ir.Type, error), f func(*Builder, *Call) *ir.Value,
-	samples func(*Rand) []Sample) Op {
+func composite(schema string, typ func(*Call) (ir.Type, error),
+	f func(*Builder, *Call) *ir.Value) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
-		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			return []*ir.Value{f(b, c)}, nil
 		},
@@ -203,9 +198,6 @@ func binaryOuter(schema, a, b string) Op {
 			x := bl.Op("aten.unsqueeze.default", c.Value(a), 1)
 			return []*ir.Value{bl.Op("aten.mul.Tensor", x, c.Value(b))}, nil
 		},
-		Samples: times(2, func(r *Rand) Sample {
-			return NewSample(a, f32(r.Dim()), b, f32(r.Dim()))
-		}),
 	}
 }
 
@@ -233,23 +225,6 @@ func linearProduct() product {
 				c.Load("weight", append(slices.Clone(at[n:]), k)...)
 		},
 		decompose: linear,
-		samples: func(r *Rand) []Sample {
-			var out []Sample
-			for rank := 1; rank <= 4; rank++ {
-				shape := r.Shape(rank)
-				k, m := shape[rank-1], r.Dim()
-				args := []any{"input", f32(shape...), "weight", f32(m, k)}
-				if rank != 2 {
-					args = append(args, "bias", f32(m))
-				}
-				out = append(out, NewSample(args...))
-			}
-			for _, d := range []ir.DType{ir.Float16, ir.BFloat16, ir.Float64} {
-				out = append(out, NewSample("input", Tensor(d, Values{}, 2, 7), "weight",
-					Tensor(d, Values{}, 3, 7), "bias", Tensor(d, Values{}, 3)))
-			}
-			return append(out, NewSample("input", f32(3, 4), "weight", f32(4)))
-		},
 	}
 }
 

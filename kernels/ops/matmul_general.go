@@ -80,54 +80,6 @@ func matmul(b *Builder, c *Call) *ir.Value {
 	return b.Op("aten.view.default", b.Op("aten.bmm.default", flat(x), flat(y)), out.Sizes)
 }
 
-func matmulSamples(r *Rand) []Sample {
-	var out []Sample
-	k := r.Dim()
-	b1, b2 := r.Dim(), r.Dim()
-	left := [][]int64{{k}, {r.Dim(), k}, {b2, r.Dim(), k}, {b1, 1, r.Dim(), k}}
-	right := [][]int64{{k}, {k, r.Dim()}, {b2, k, r.Dim()}, {b1, b2, k, r.Dim()}}
-	for _, x := range left {
-		for _, y := range right {
-			out = append(out, NewSample("self", f32(x...), "other", f32(y...)))
-		}
-	}
-	return out
-}
-
-// productSamples vary the operands of a product of given ranks; add names what
-// is added, "… row" if that may be no more than a matrix.
-func productSamples(a, b string, ra, rb int, add string) func(r *Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16,
-			ir.Int64, ir.Int32, ir.Uint8} {
-			batch, m, k, n := r.Dim(), r.Dim(), r.Dim(), r.Dim()
-			x := [][]int64{nil, {k}, {m, k}, {batch, m, k}}[ra]
-			y := [][]int64{nil, {k}, {k, n}, {batch, k, n}}[rb]
-			args := []any{a, Tensor(d, Values{}, x...), b, Tensor(d, Values{}, y...)}
-			if add != "" {
-				z := []int64{batch, m, n}[3-ra:]
-				if rb == 1 {
-					z = []int64{m}
-				}
-				name := add
-				if add == "self row" {
-					name, z = "self", []int64{m, n}
-				}
-				if i%2 == 1 {
-					z = z[len(z)-1:]
-				}
-				args = append(args, name, Tensor(d, Values{}, z...))
-				if i > 0 {
-					args = append(args, "alpha", i, "beta", i-1)
-				}
-			}
-			out = append(out, NewSample(args...))
-		}
-		return out
-	}
-}
-
 func addbmmType(c *Call) (ir.Type, error) {
 	x, y := c.Tensor("batch1"), c.Tensor("batch2")
 	if x.Rank() != 3 || y.Rank() != 3 || differ(x.Sizes[0], y.Sizes[0]) ||

@@ -4,38 +4,18 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 )
 
 // measureOps compare vectors, and are other names of operators.
 func measureOps() []Op {
-	pair := func(schema string) func(*Rand) []Sample {
-		return bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			a, n := r.Dim(), r.Dim()
-			return []Sample{
-				NewSample(s.Args[0].Name, f32(a, n), s.Args[1].Name, f32(a, n)),
-				NewSample(s.Args[0].Name, f32(2, a, n), s.Args[1].Name, f32(a, n)),
-			}
-		})
-	}
 	vectors := func(schema string, f func(*Builder, *Call) (*ir.Value, error)) Op {
-		return derived(schema, f, pair(schema))
+		return derived(schema, f)
 	}
 	renamed := func(schema, op string) Op {
 		out := derived(schema, func(b *Builder, c *Call) (*ir.Value, error) {
 			return sameAs(op)(b, c), nil
-		}, bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			args := []any{s.Args[0].Name, Tensor(ir.Float32, Values{Lo: 0.5, Hi: 3}, 3, 4),
-				s.Args[1].Name, Tensor(ir.Float32, Values{Lo: 0.5, Hi: 3}, 4)}
-			if s.Args[1].Type.Name != "Tensor" {
-				args[3] = 1.5
-			}
-			if s.Index("rounding_mode") >= 0 {
-				args = append(args, "rounding_mode", "floor")
-			}
-			return []Sample{NewSample(args...)}
-		}))
+		})
 		out.numbers = true
 		return out
 	}
@@ -58,25 +38,9 @@ func measureOps() []Op {
 		derived("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
 				return crossProduct(b, c, "dim")
-			}, func(r *Rand) []Sample {
-				return []Sample{NewSample("self", f32(4, 3), "other", f32(4, 3)),
-					NewSample("self", f32(3, 1), "other", f32(3, 2), "dim", 0)}
 			}),
-		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear, func(r *Rand) []Sample {
-			a, k, m := r.Dim(), r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("input1", f32(2, a, k), "input2", f32(2, a, m), "weight", f32(3, k, m),
-					"bias", f32(3)),
-				NewSample("input1", f32(a, k), "input2", f32(a, m), "weight", f32(2, k, m)),
-			}
-		}),
-		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isIn, func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("elements", indices(5, r.Shape(2)...), "test_elements", indices(5, 2, 2)),
-				NewSample("elements", indices(5, 4), "test_elements", indices(5, 3),
-					"invert", true),
-			}
-		}),
+		derived("aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", bilinear),
+		derived("aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isIn),
 		renamed("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
 		renamed("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
 		renamed("aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "aten.div.Tensor_mode"),

@@ -18,7 +18,6 @@ func modeOps() []Op {
 				flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
 				return b.Ops("aten.nanmedian.dim", flat, 0)[:1], nil
 			},
-			Samples: sampleSort(),
 		},
 		modeOp(),
 		histogram(),
@@ -54,11 +53,6 @@ func nanMedianDim() Op {
 				vs[i] = v
 			}
 			return vs, nil
-		},
-		Samples: func(rnd *Rand) []Sample {
-			out := sampleSort("dim", "keepdim")(rnd)
-			return append(out, NewSample("self", Tensor(ir.Float32, Values{Special: true}, 4,
-				7), "dim", 1))
 		},
 	}
 }
@@ -104,7 +98,6 @@ func modeOp() Op {
 				&loop.Store{Buf: 1, At: into, Value: place.get()},
 			)}, nil
 		},
-		Samples: sampleSort("dim", "keepdim"),
 	}
 }
 
@@ -169,15 +162,6 @@ func histogram() Op {
 				&loop.If{Cond: inside, Then: []loop.Stmt{bind, c.write(at, num(1), added)}},
 			}})
 			return &loop.Func{Name: "histogram", Bufs: c.buffers(), Body: body}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("self", f32(4, 9), "bins", 5),
-				NewSample("self", Tensor(ir.Float64, Values{Special: true}, 30), "bins", 7, "min",
-					-1, "max", 2),
-				NewSample("self", Tensor(ir.BFloat16, Values{}, 20), "bins", 3, "min",
-					-2, "max", 2),
-			}
 		},
 	}
 }

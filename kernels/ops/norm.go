@@ -187,32 +187,6 @@ func nativeLayerNorm() Op {
 			}
 			return out, nil
 		},
-		Samples: layerNormSamples("weight", "bias", "eps"),
-	}
-}
-
-// layerNormSamples give the optional arguments named in turn; weight and bias
-// are given as None where the schema demands them.
-func layerNormSamples(names ...string) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16} {
-			shape := r.Shape(3)
-			norm := shape[1+i%2:]
-			args := []any{"input", Tensor(d, Values{}, shape...), "normalized_shape", norm}
-			for j, name := range names {
-				switch {
-				case name == "eps":
-					args = append(args, name, 1e-5)
-				case (i+j)%3 == 0:
-					args = append(args, name, nil)
-				default:
-					args = append(args, name, Tensor(d, Values{}, norm...))
-				}
-			}
-			out = append(out, NewSample(args...))
-		}
-		return out
 	}
 }
 
@@ -229,7 +203,7 @@ func layerNorm() Op {
 		typ, func(b *Builder, c *Call) *ir.Value {
 			return b.Op("aten.native_layer_norm.default", c.Value("input"),
 				c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps"))
-		}, layerNormSamples("weight", "bias", "eps"))
+		})
 }
 
 func rmsNorm() Op {
@@ -264,7 +238,6 @@ func rmsNorm() Op {
 			y = affine(y, c.paramAt("weight", m, at[lead:]...), nil)
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
 		},
-		Samples: layerNormSamples("weight", "eps"),
 	}
 }
 

@@ -84,23 +84,6 @@ func layerNormBackward() Op {
 			dx := b.normGradient(weighted, normed, rstd, upTo(t.Rank())[lead:])
 			return b.gradients(c, dx, over(b.mul(g, normed)), over(g)), nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float32} {
-				s := r.Shape(3)
-				stats := []int64{s[0], s[1], 1}
-				args := []any{"grad_out", Tensor(d, Values{}, s...), "input",
-					Tensor(d, Values{}, s...), "normalized_shape", s[2:],
-					"mean", Tensor(d, Values{}, stats...), "rstd", Tensor(d, Values{Lo: 0.5, Hi: 2},
-						stats...), "weight", nil, "bias", nil, "output_mask",
-					[]bool{true, true, i != 2}}
-				if i != 1 {
-					args[11] = Tensor(d, Values{}, s[2])
-				}
-				out = append(out, NewSample(args...))
-			}
-			return out
-		},
 	}
 }
 
@@ -177,24 +160,6 @@ func groupNormBackward() Op {
 			return b.gradients(c, b.normGradient(weighted, normed, rstd, []int{2, 3}),
 				over(b.mul(g, normed)), over(g)), nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range []ir.DType{ir.Float32, ir.Float64} {
-				n, hw := r.Dim(), r.Dim()
-				s := []int64{n, 6, hw, 2}
-				args := []any{"grad_out", Tensor(d, Values{}, s...), "input",
-					Tensor(d, Values{}, s...),
-					"mean", Tensor(d, Values{}, n, 3), "rstd", Tensor(d, Values{Lo: 0.5, Hi: 2}, n,
-						3), "weight", nil,
-					"N", n, "C", 6, "HxW", hw * 2, "group", 3, "output_mask",
-					[]bool{true, i == 0, true}}
-				if i == 0 {
-					args[9] = Tensor(d, Values{}, 6)
-				}
-				out = append(out, NewSample(args...))
-			}
-			return out
-		},
 	}
 }
 
@@ -269,12 +234,6 @@ func trilinear() Op {
 				return []*ir.Value{product}, nil
 			}
 			return b.Ops("aten.sum.dim_IntList", product, c.Arg("sumdim")), nil
-		},
-		Samples: func(r *Rand) []Sample {
-			n, o, a, d := r.Dim(), r.Dim(), r.Dim(), r.Dim()
-			return []Sample{NewSample("i1", f32(n, a), "i2", f32(o, a, d), "i3", f32(n, d),
-				"expand1", []int64{1, 3}, "expand2", []int64{0}, "expand3", []int64{1, 2}, "sumdim",
-				[]int64{2, 3})}
 		},
 	}
 }

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -67,7 +65,6 @@ func batchNormEval() Op {
 			}
 			return out, nil
 		},
-		Samples: batchNormSamples(true, "momentum", 0.1, "eps", 1e-3),
 	}
 }
 
@@ -78,32 +75,6 @@ func batchNormType(t ir.Type) ir.Type {
 		u.Strides = channelsLastStrides(t.Sizes)
 	}
 	return u
-}
-
-// batchNormSamples give per-channel parameters; stats tells whether running
-// statistics are among them.
-func batchNormSamples(stats bool, more ...any) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.BFloat16} {
-			shape := r.Shape(2 + i)
-			n := shape[1]
-			args := []any{"input", Tensor(d, Values{}, shape...)}
-			for j, name := range []string{"weight", "bias"} {
-				if (i+j)%3 == 0 {
-					args = append(args, name, nil)
-				} else {
-					args = append(args, name, Tensor(d, Values{}, n))
-				}
-			}
-			if stats {
-				args = append(args, "running_mean", Tensor(d, Values{}, n), "running_var",
-					Tensor(d, Values{Lo: 0.5, Hi: 2}, n))
-			}
-			out = append(out, NewSample(append(args, more...)...))
-		}
-		return out
-	}
 }
 
 // countOver returns the number of elements in the marked dimensions of t.
@@ -161,8 +132,7 @@ func batchNorm() Op {
 			}
 			return b.Op("aten._native_batch_norm_legit_no_training.default", x, w, bias,
 				c.Arg("running_mean"), c.Arg("running_var"), momentum, eps)
-		}, batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3,
-			"cudnn_enabled", true))
+		})
 	op.Writes = func(b *Builder, c *Call) ([]*ir.Value, error) {
 		vs := b.batchNormKeeping(c)
 		return vs[:min(1, len(vs))], nil
@@ -228,14 +198,6 @@ func instanceNorm() Op {
 				inverseStd(variance, eps))
 			y := affine(x, c.paramAt("weight", m, at[1]), c.paramAt("bias", m, at[1]))
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			more := func(use bool) []any {
-				return []any{"use_input_stats", use, "momentum", 0.1, "eps", 1e-3,
-					"cudnn_enabled", false}
-			}
-			return slices.Concat(batchNormSamples(true, more(false)...)(r), batchNormSamples(false,
-				more(true)...)(r)[1:])
 		},
 	}
 }
@@ -308,28 +270,7 @@ func nativeGroupNorm() Op {
 			}
 			return out, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			return groupNormSamples(r, func(n, ch, hw int64, g int) []any {
-				return []any{"N", n, "C", ch, "HxW", hw, "group", g, "eps", 1e-5}
-			})
-		},
 	}
-}
-
-// groupNormSamples give inputs of two groups and more; more makes the further
-// arguments.
-func groupNormSamples(r *Rand, more func(n, ch, hw int64, groups int) []any) []Sample {
-	var out []Sample
-	for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.BFloat16} {
-		groups := 1 + i
-		n, ch, h, w := r.Dim(), int64(groups)*r.Dim(), r.Dim(), r.Dim()
-		args := []any{"input", Tensor(d, Values{}, n, ch, h, w), "weight", nil, "bias", nil}
-		if i > 0 {
-			args[3], args[5] = Tensor(d, Values{}, ch), Tensor(d, Values{}, ch)
-		}
-		out = append(out, NewSample(append(args, more(n, ch, h*w, groups)...)...))
-	}
-	return out
 }
 
 func groupNorm() Op {
@@ -347,9 +288,5 @@ func groupNorm() Op {
 			return b.Op("aten.native_group_norm.default", c.Value("input"), c.Arg("weight"),
 				c.Arg("bias"),
 				s[0], s[1], sym.Mul(s[2:]...), c.Arg("num_groups"), c.Arg("eps"))
-		}, func(r *Rand) []Sample {
-			return groupNormSamples(r, func(_, _, _ int64, g int) []any {
-				return []any{"num_groups", g}
-			})
 		})
 }

@@ -6,7 +6,7 @@ import "github.com/etgen/etgen/ir"
 // statistics; outside of training it is batchNormEval.
 func batchNormGiven() Op {
 	eval := "aten._native_batch_norm_legit_no_training.default"
-	op := Op{
+	return Op{
 		Schema: "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			if c.Bool("training") {
@@ -28,6 +28,4 @@ func batchNormGiven() Op {
 				c.Arg("running_mean"), c.Arg("running_var"), c.Arg("momentum"), c.Arg("eps")), nil
 		},
 	}
-	op.Samples = batchNormSamples(true, "training", false, "momentum", 0.1, "eps", 1e-3)
-	return op
 }

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"slices"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -100,19 +98,6 @@ func batchNormTrain(schema string, running bool) Op {
 				out = append(out, expr.Tensor{DType: d, Vars: vars, Body: expr.Cast(d, body)})
 			}
 			return out, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			samples := batchNormSamples(running, "training", true, "momentum", 0.1, "eps", 1e-3)(r)
-			if running {
-				samples = append(samples, batchNormSamples(true, "training", false, "momentum", 0.1,
-					"eps", 1e-3)(r)...)
-			}
-			// one element has no unbiased variance
-			return slices.DeleteFunc(samples, func(s Sample) bool {
-				t := s.Inputs[0].Value.Type
-				n, _ := countOver(t, []bool{true, false, true, true, true}).Const()
-				return running && n < 2
-			})
 		},
 	}
 }

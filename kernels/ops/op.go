@@ -62,10 +62,6 @@ type Op struct {
 	// different results, and no call is computed beforehand.
 	Random bool
 
-	// Samples returns calls that exercise the entry: small operand types and
-	// arguments that r varies. Tests run each through eval, C and Go.
-	Samples func(r *Rand) []Sample
-
 	// variant returns another entry of the same schema for calls that this one
 	// does not mean, nil for all others.
 	variant func(*Call) *Op

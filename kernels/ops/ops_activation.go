@@ -23,16 +23,14 @@ func activationOps() []Op {
 		}),
 		unary("aten::relu6(Tensor self) -> Tensor", noBool, func(x *expr.Expr) *expr.Expr {
 			return between(x, like(x, 0), like(x, 6))
-		}, domain(-3, 9)).core(sameAs("aten.hardtanh.default", 0, 6)),
+		}).core(sameAs("aten.hardtanh.default", 0, 6)),
 		pointwise("aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
 			"self", noBool,
 			func(p *point) *expr.Expr {
 				return between(p.x[0], p.num("min_val"), p.num("max_val"))
-			}, with(), with("min_val", -2, "max_val", 2)),
+			}),
 		clampOp("aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-			"self min max",
-			with("min", -1, "max", 1), with("min", 1, "max", nil), with("min", nil, "max", 1),
-			with("min", 2, "max", 1)),
+			"self min max"),
 		clampOp("aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
 			"self min max"),
 		clampOp("aten::clamp_min(Tensor self, Scalar min) -> Tensor", "self min").core(clampCore),
@@ -42,7 +40,7 @@ func activationOps() []Op {
 		clampOp("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
 			"self max").core(clampCore),
 		clampOp("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-			"self min max", with("min", -1, "max", 1)).core(sameAs("aten.clamp.default")),
+			"self min max").core(sameAs("aten.clamp.default")),
 		clampOp("aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
 			"self min max").core(sameAs("aten.clamp.Tensor")),
 
@@ -55,17 +53,17 @@ func activationOps() []Op {
 		}).core(opmathForm(mishCore)),
 		unary("aten::hardsigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6)), like(x, 6))
-		}, domain(-5, 5)).core(opmathForm(hardsigmoidCore)),
+		}).core(opmathForm(hardsigmoidCore)),
 		unary("aten::hardswish(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(expr.Mul(x, between(expr.Add(x, like(x, 3)), like(x, 0), like(x, 6))),
 				like(x, 6))
-		}, domain(-5, 5)).core(opmathForm(hardswishCore)),
+		}).core(opmathForm(hardswishCore)),
 		pointwise("aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", "self",
-			floatOnly, gelu, with(), with("approximate", "tanh")),
+			floatOnly, gelu),
 		pointwise("aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "self",
 			floatOnly, func(p *point) *expr.Expr {
 				return leaky(p.x[0], p.num("negative_slope"))
-			}, with(), with("negative_slope", 0.25)),
+			}),
 		pointwise("aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", "self weight",
 			floatOnly, func(p *point) *expr.Expr {
 				return leaky(p.x[0], p.x[1])
@@ -76,32 +74,16 @@ func activationOps() []Op {
 				return one(likeType(c.Tensor("self"), c.Tensor("self").DType), nil)
 			},
 			Decompose: decomposePReLU,
-			Samples: func(r *Rand) []Sample {
-				return []Sample{
-					NewSample("self", Tensor(ir.Float32, Values{}, 2, 3, 4), "weight",
-						Tensor(ir.Float32, Values{}, 3)),
-					NewSample("self", Tensor(ir.BFloat16, Values{}, 2, 3), "weight",
-						Tensor(ir.BFloat16, Values{}, 1)),
-					NewSample("self", Tensor(ir.Float64, Values{}, 5), "weight",
-						Tensor(ir.Float64, Values{}, 1)),
-				}
-			},
 		},
 		{
 			Schema:    "aten::glu(Tensor self, int dim=-1) -> Tensor",
 			Infer:     func(c *Call) ([]ir.Type, error) { return one(inferGLU(c)) },
 			Decompose: decomposeGLU,
-			Samples: func(r *Rand) []Sample {
-				return []Sample{
-					NewSample("self", Tensor(ir.Float32, Values{}, 2, 6)),
-					NewSample("self", Tensor(ir.Float16, Values{}, 4, 3), "dim", 0),
-				}
-			},
 		},
 		pointwise("aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "self", floatOnly,
 			func(p *point) *expr.Expr {
 				return elu(p.x[0], p.num("alpha"), p.num("scale"), p.num("input_scale"))
-			}, with(), with("alpha", 0.5, "scale", 2, "input_scale", 1.5)),
+			}),
 		unary("aten::selu(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return elu(x, like(x, seluAlpha), like(x, seluScale), like(x, 1))
 		}).core(seluCore),
@@ -109,13 +91,12 @@ func activationOps() []Op {
 			func(p *point) *expr.Expr {
 				a := p.num("alpha")
 				return elu(p.x[0], a, p.konst(1), expr.Div(p.konst(1), a))
-			}, with(), with("alpha", 0.5)).core(celuCore),
+			}).core(celuCore),
 		pointwise("aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
 			"self", floatOnly,
 			func(p *point) *expr.Expr {
 				return softplus(p.x[0], p.num("beta"), p.num("threshold"))
-			},
-			with(), with("beta", 2, "threshold", 3)).core(opmathForm(softplusCore)),
+			}).core(opmathForm(softplusCore)),
 		unary("aten::log_sigmoid(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Sub(expr.Min(like(x, 0), x), fn("log1p")(fn("exp")(expr.Neg(expr.Abs(x)))))
 		}).core(opmathForm(logSigmoidCore)),
@@ -135,7 +116,7 @@ func activationOps() []Op {
 			noBool, func(p *point) *expr.Expr {
 				x := p.x[0]
 				return expr.Select(expr.Le(x, p.num("threshold")), p.num("value"), x)
-			}, with("threshold", 1, "value", 2)).core(thresholdCore),
+			}).core(thresholdCore),
 		pointwise("aten::logit(Tensor self, float? eps=None) -> Tensor", "self", toFloat,
 			func(p *point) *expr.Expr {
 				x := p.x[0]
@@ -144,7 +125,7 @@ func activationOps() []Op {
 					x = between(x, e, expr.Sub(p.konst(1), e))
 				}
 				return fn("log")(expr.Div(x, expr.Sub(p.konst(1), x)))
-			}, domain(0.05, 0.95), with(), with("eps", 0.1)).core(opmathForm(logitCore)),
+			}).core(opmathForm(logitCore)),
 	}
 }
 
@@ -153,7 +134,7 @@ func activationOps() []Op {
 func between(x, lo, hi *expr.Expr) *expr.Expr { return expr.Min(hi, expr.Max(lo, x)) }
 
 // clampOp limits self to bounds that may be absent.
-func clampOp(schema, operands string, opts ...option) Op {
+func clampOp(schema, operands string) Op {
 	hasMin := operands != "self max"
 	return pointwise(schema, operands, same, func(p *point) *expr.Expr {
 		x := p.x[0]
@@ -168,7 +149,7 @@ func clampOp(schema, operands string, opts ...option) Op {
 			x = minNaN(x, hi)
 		}
 		return x
-	}, opts...)
+	})
 }
 
 func clampBool(p *point, hasMin bool) *expr.Expr {

@@ -12,20 +12,19 @@ func arithmeticOps() []Op {
 	add := func(p *point) *expr.Expr { return addAlpha(p, p.x[0], p.x[1]) }
 	sub := func(p *point) *expr.Expr { return subAlpha(p, p.x[0], p.x[1]) }
 	rsub := func(p *point) *expr.Expr { return subAlpha(p, p.x[1], p.x[0]) }
-	alpha := with("alpha", 2)
 	return []Op{
 		pointwise("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-			"self other", same, add, with(), alpha),
+			"self other", same, add),
 		pointwise("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-			"self other", same, add, with(), alpha),
+			"self other", same, add),
 		pointwise("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-			"self other", noBool, sub, with(), alpha),
+			"self other", noBool, sub),
 		pointwise("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-			"self other", noBool, sub, with(), alpha),
+			"self other", noBool, sub),
 		pointwise("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-			"self other", noBool, rsub, with(), alpha).core(rsubCore),
+			"self other", noBool, rsub).core(rsubCore),
 		pointwise("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-			"self other", noBool, rsub, with(), alpha).core(rsubCore),
+			"self other", noBool, rsub).core(rsubCore),
 		binary("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", same, multiply),
 		binary("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", same, multiply),
 		binary("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, expr.Div),
@@ -55,7 +54,7 @@ func arithmeticOps() []Op {
 		}).core(sameAs("aten.pow.Tensor_Scalar", 2)),
 		unary("aten::reciprocal(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			return expr.Div(like(x, 1), x)
-		}, domain(0.5, 4)),
+		}),
 		unary("aten::sign(Tensor self) -> Tensor", same, sign),
 		unary("aten::sgn(Tensor self) -> Tensor", same, sign).core(sameAs("aten.sign.default")),
 
@@ -77,20 +76,19 @@ func arithmeticOps() []Op {
 		pointwise("aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", noBool,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Mul(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
-			}, with(), with("value", 3)).core(addcCore("aten.mul.Tensor")),
+			}).core(addcCore("aten.mul.Tensor")),
 		pointwise("aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", "self tensor1 tensor2", floatOnly,
 			func(p *point) *expr.Expr {
 				return expr.Add(p.x[0], expr.Div(expr.Mul(p.num("value"), p.x[1]), p.x[2]))
-			}, domain(0.5, 4), with(), with("value", 0.5)).core(addcCore("aten.div.Tensor")),
+			}).core(addcCore("aten.div.Tensor")),
 		pointwise("aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
 			"self end", floatOnly,
-			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) },
-			with("weight", 0.25), with("weight", 0.75)).core(lerpCore),
+			func(p *point) *expr.Expr { return lerp(p.x[0], p.x[1], p.num("weight")) }).core(lerpCore),
 		pointwise("aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
 			"self end weight", floatOnly,
 			func(p *point) *expr.Expr {
 				return lerp(p.x[0], p.x[1], p.x[2])
-			}, domain(0, 1)).core(lerpCore),
+			}).core(lerpCore),
 	}
 }
 
@@ -178,8 +176,7 @@ func divMode(schema string) Op {
 			return c.Errorf("rounding_mode %q is neither trunc nor floor", m)
 		}
 	}
-	op = pointwise(schema, "self other", round, nil, domain(1, 9),
-		with("rounding_mode", "trunc"), with("rounding_mode", "floor"), with("rounding_mode", nil))
+	op = pointwise(schema, "self other", round, nil)
 	op.Infer = func(c *Call) ([]ir.Type, error) {
 		if err := check(c); err != nil {
 			return nil, err

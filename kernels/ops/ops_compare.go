@@ -21,9 +21,9 @@ func comparisonOps() []Op {
 	} {
 		ops = append(ops,
 			binary("aten::"+x.name+".Tensor(Tensor self, Tensor other) -> Tensor", toBool,
-				comparable(x.f), domain(-2, 2)),
+				comparable(x.f)),
 			binary("aten::"+x.name+".Scalar(Tensor self, Scalar other) -> Tensor", toBool,
-				comparable(x.f), domain(-2, 2)))
+				comparable(x.f)))
 	}
 	for _, x := range []struct {
 		name string
@@ -46,17 +46,15 @@ func comparisonOps() []Op {
 	for _, x := range []struct{ form, as string }{{".Tensor(Tensor self, Tensor other)", ".Tensor"},
 		{".Scalar(Tensor self, Scalar other)", ".Tensor_Scalar"}} {
 		ops = append(ops,
-			binary("aten::__lshift__"+x.form+" -> Tensor", intOnly, shiftLeft, domain(0, 7)).core(
+			binary("aten::__lshift__"+x.form+" -> Tensor", intOnly, shiftLeft).core(
 				sameAs("aten.bitwise_left_shift"+x.as)),
-			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly, shiftRight, domain(0, 7)).core(
+			binary("aten::__rshift__"+x.form+" -> Tensor", intOnly, shiftRight).core(
 				sameAs("aten.bitwise_right_shift"+x.as)))
 	}
 	for _, form := range []string{".Tensor(Tensor self, Tensor other)",
 		".Tensor_Scalar(Tensor self, Scalar other)", ".Scalar_Tensor(Scalar self, Tensor other)"} {
-		left := binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft,
-			domain(0, 7))
-		right := binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight,
-			domain(0, 7))
+		left := binary("aten::bitwise_left_shift"+form+" -> Tensor", intOnly, shiftLeft)
+		right := binary("aten::bitwise_right_shift"+form+" -> Tensor", intOnly, shiftRight)
 		if strings.HasPrefix(form, ".Scalar_Tensor") {
 			left, right = left.core(ofTensors("aten.bitwise_left_shift.Tensor")),
 				right.core(ofTensors("aten.bitwise_right_shift.Tensor"))

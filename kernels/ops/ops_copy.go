@@ -189,7 +189,6 @@ func converting(schema, operand string, typ func(*Call) (ir.Type, error)) Op {
 			}
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
-		Samples: bySchema(schema, sampleConverting),
 	}
 }
 
@@ -241,36 +240,4 @@ func firstArg(schema string) string {
 		return "" // NewTable tells
 	}
 	return s.Args[0].Name
-}
-
-// sampleConverting makes samples of operators that copy.
-func sampleConverting(r *Rand, s *aten.Schema) []Sample {
-	var out []Sample
-	for i, d := range sampleDTypes {
-		shape := r.Shape(r.IntN(4))
-		var args []any
-		for j, p := range s.Args {
-			switch {
-			case p.Type.Name == "Tensor" && j == 0:
-				args = append(args, p.Name, Tensor(d, Values{}, shape...))
-			case p.Type.Name == "Tensor" && p.Name == "value":
-				args = append(args, p.Name, Tensor(d, Values{}))
-			case p.Type.Name == "Tensor":
-				args = append(args, p.Name, Tensor(sampleDTypes[(i+3)%len(sampleDTypes)], Values{},
-					r.BroadcastShape(shape)...))
-			case p.Type.Name == "ScalarType":
-				args = append(args, p.Name, sampleDTypes[(i+4)%len(sampleDTypes)])
-			case p.Type.Name == "Scalar":
-				args = append(args, p.Name, 2)
-			case p.Type.Name == "Device" && !p.HasDefault:
-				args = append(args, p.Name, ir.Device("cpu"))
-			case p.Name == "p":
-				args = append(args, p.Name, 0.5)
-			case p.Name == "train":
-				args = append(args, p.Name, false)
-			}
-		}
-		out = append(out, NewSample(args...))
-	}
-	return out
 }

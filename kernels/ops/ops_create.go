@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -71,7 +70,6 @@ func filled(schema string, value func(*Call, ir.DType) ir.Arg) Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType),
 				out.DType)}}, nil
 		},
-		Samples: bySchema(schema, sampleFactory),
 	}
 }
 
@@ -191,7 +189,6 @@ func arange(schema string) Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
 				nil
 		},
-		Samples: bySchema(schema, sampleFactory),
 	}
 }
 
@@ -274,7 +271,6 @@ func eye(schema string) Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, eq)}},
 				nil
 		},
-		Samples: bySchema(schema, sampleFactory),
 	}
 }
 
@@ -315,42 +311,5 @@ func linspace(schema string) Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
 				nil
 		},
-		Samples: bySchema(schema, sampleFactory),
 	}
-}
-
-// sampleFactory makes samples of factories.
-func sampleFactory(r *Rand, s *aten.Schema) []Sample {
-	var out []Sample
-	for _, d := range sampleDTypes {
-		var args []any
-		for _, p := range s.Args {
-			switch p.Name {
-			case "self":
-				args = append(args, "self", Tensor(d, Values{}, r.Shape(3)...))
-			case "size":
-				args = append(args, "size", []int64{2, 3})
-			case "stride":
-				args = append(args, "stride", []int64{1, 2})
-			case "physical_layout":
-				args = append(args, "physical_layout", []int64{1, 0})
-			case "fill_value", "s":
-				args = append(args, p.Name, ir.Int(r.IntN(2)))
-			case "start":
-				args = append(args, "start", 1)
-			case "end":
-				args = append(args, "end", ir.Int(8+r.IntN(5)))
-			case "step":
-				args = append(args, "step", 2)
-			case "n", "m", "steps":
-				args = append(args, p.Name, ir.Int(r.Dim()))
-			case "dtype":
-				if d != ir.Bool {
-					args = append(args, "dtype", d)
-				}
-			}
-		}
-		out = append(out, NewSample(args...))
-	}
-	return out
 }

@@ -170,7 +170,6 @@ func quantize(schema string) Op {
 				c.Arg("quant_min"), c.Arg("quant_max"), out.DType, c)
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
 		},
-		Samples: bySchema(schema, sampleQuant),
 	}
 }
 
@@ -231,6 +230,5 @@ func dequantize(schema, result string) Op {
 				c.qparam(scale, at, coords, ir.Float32))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
-		Samples: bySchema(schema, sampleQuant),
 	}
 }

@@ -36,8 +36,8 @@ func reductionOps() []Op {
 		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
 		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: nansum, core: decomposed(nansumCore)},
 		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
-			body: prod, values: Values{Lo: -2, Hi: 2}},
-		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod, values: Values{Lo: -2, Hi: 2}},
+			body: prod},
+		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod},
 		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly,
 			body: mean},
 		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, emptyIsAll: true, body: mean},
@@ -74,8 +74,7 @@ func reductionOps() []Op {
 			rule: toFloat, emptyIsAll: true, body: logsumexp, core: decomposed(logsumexpCore)},
 		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
 			rule: floatOnly, emptyIsAll: true, body: vectorNorm,
-			with: [][]any{{"ord", 2}, {"ord", 1}, {"ord", 0}, {"ord", inf}, {"ord", -inf},
-				{"ord", 3}}, values: Values{Lo: 0.5, Hi: 2}, core: decomposed(vectorNormCore)},
+			core: decomposed(vectorNormCore)},
 	} {
 		ops = append(ops, d.op())
 	}
@@ -181,23 +180,17 @@ func varianceOps() []Op {
 		if f.means {
 			ret, more = "(Tensor, Tensor)", []ir.DType{ir.InvalidDType}
 		}
-		for _, form := range []struct {
-			args string
-			with [][]any
-		}{
-			{"(Tensor self, bool unbiased=True)", [][]any{nil, {"unbiased", false}}},
-			{".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
-				[][]any{nil, {"unbiased", false}}},
-			{".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)", [][]any{nil, {"correction", 0}}},
-		} {
+		for _, args := range []string{"(Tensor self, bool unbiased=True)",
+			".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
+			".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"} {
 			var core func(*Builder, *Call) ([]*ir.Value, error)
-			if f.name != "var" || !strings.HasPrefix(form.args, ".") {
+			if f.name != "var" || !strings.HasPrefix(args, ".") {
 				core = varianceCore(f.std, f.means)
 			}
 			ops = append(ops, reducer{
 				core:   core,
-				schema: "aten::" + f.name + form.args + " -> " + ret, rule: floatOnly,
-				emptyIsAll: true, more: more, with: form.with,
+				schema: "aten::" + f.name + args + " -> " + ret, rule: floatOnly,
+				emptyIsAll: true, more: more,
 				body: func(r *reduction) ([]*expr.Expr, error) {
 					return variance(r, f.std, f.means)
 				},

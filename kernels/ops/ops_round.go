@@ -27,8 +27,7 @@ func roundingOps() []Op {
 			sameAs("aten.trunc.default")),
 		unary("aten::round(Tensor self) -> Tensor", noBool, whole(expr.Round)),
 		pointwise("aten::round.decimals(Tensor self, *, int decimals) -> Tensor", "self", noBool,
-			roundDecimals,
-			with("decimals", 2), with("decimals", -1), with("decimals", 0)).core(
+			roundDecimals).core(
 			opmathForm(roundDecimalsCore)),
 		unary("aten::frac(Tensor self) -> Tensor", floatOnly, func(x *expr.Expr) *expr.Expr {
 			return expr.Sub(x, expr.Trunc(x))

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -94,17 +93,5 @@ func search(schema, sequence string) Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Sum([]*sym.Symbol{r},
 				expr.Cast(out.DType, before))}}, nil
 		},
-		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			var out []Sample
-			for i, d := range []ir.DType{ir.Float32, ir.Int64, ir.Float64, ir.Int32} {
-				var self any = Tensor(d, Values{}, r.Shape(1+i%2)...)
-				if s.Args[s.Index("self")].Type.Name == "Scalar" {
-					self = 1
-				}
-				out = append(out, NewSample("self", self, sequence, Tensor(d, Values{Sorted: true},
-					5), "right", i%2 == 0, "out_int32", i == 2))
-			}
-			return out
-		}),
 	}
 }

@@ -21,8 +21,7 @@ func selectionOps() []Op {
 			"?condition self other", same, choose).core(whereCore),
 		maskedFill("aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor").core(maskedFillCore),
 		maskedFill("aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor").core(maskedFillCore),
-		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, nanToNum,
-			with(), with("nan", 1.5, "posinf", 7.0, "neginf", -7.0)).core(nanToNumCore),
+		pointwise("aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self", same, nanToNum).core(nanToNumCore),
 		pointwise("aten::heaviside(Tensor self, Tensor values) -> Tensor", "self values", same,
 			func(p *point) *expr.Expr {
 				x := p.x[0]
@@ -31,7 +30,7 @@ func selectionOps() []Op {
 				}
 				return expr.Select(expr.Eq(x, like(x, 0)), p.x[1],
 					expr.Cast(p.dt, expr.Gt(x, like(x, 0))))
-			}, domain(-1, 1)).core(heavisideCore),
+			}).core(heavisideCore),
 	}
 }
 
@@ -39,7 +38,7 @@ func selectionOps() []Op {
 func maskedFill(schema string) Op {
 	op := pointwise(schema, "self ?mask ?value", same, func(p *point) *expr.Expr {
 		return expr.Select(expr.Cast(ir.Bool, p.x[1]), expr.Cast(p.dt, p.x[2]), p.x[0])
-	}, with("value", 2))
+	})
 	strided := op.Infer
 	op.Infer = func(c *Call) ([]ir.Type, error) {
 		ts, err := strided(c)

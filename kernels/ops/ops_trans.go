@@ -10,27 +10,27 @@ import (
 // transcendentalOps are roots, powers, exponentials and their like.
 func transcendentalOps() []Op {
 	return []Op{
-		unary("aten::sqrt(Tensor self) -> Tensor", toFloat, expr.Sqrt, domain(0, 9)),
-		unary("aten::rsqrt(Tensor self) -> Tensor", toFloat, rsqrt, domain(0.1, 9)),
+		unary("aten::sqrt(Tensor self) -> Tensor", toFloat, expr.Sqrt),
+		unary("aten::rsqrt(Tensor self) -> Tensor", toFloat, rsqrt),
 		unary("aten::exp(Tensor self) -> Tensor", toFloat, fn("exp")),
 		unary("aten::exp2(Tensor self) -> Tensor", toFloat, fn("exp2")).core(exp2Core),
 		unary("aten::expm1(Tensor self) -> Tensor", toFloat, fn("expm1")),
-		unary("aten::log(Tensor self) -> Tensor", toFloat, fn("log"), domain(0.01, 9)),
-		unary("aten::log2(Tensor self) -> Tensor", toFloat, fn("log2"), domain(0.01, 9)),
-		unary("aten::log10(Tensor self) -> Tensor", toFloat, fn("log10"), domain(0.01, 9)),
-		unary("aten::log1p(Tensor self) -> Tensor", toFloat, fn("log1p"), domain(-0.9, 9)),
+		unary("aten::log(Tensor self) -> Tensor", toFloat, fn("log")),
+		unary("aten::log2(Tensor self) -> Tensor", toFloat, fn("log2")),
+		unary("aten::log10(Tensor self) -> Tensor", toFloat, fn("log10")),
+		unary("aten::log1p(Tensor self) -> Tensor", toFloat, fn("log1p")),
 		unary("aten::sin(Tensor self) -> Tensor", toFloat, fn("sin")),
 		unary("aten::cos(Tensor self) -> Tensor", toFloat, fn("cos")),
-		unary("aten::tan(Tensor self) -> Tensor", toFloat, fn("tan"), domain(-1.5, 1.5)),
-		unary("aten::asin(Tensor self) -> Tensor", toFloat, fn("asin"), domain(-1, 1)),
-		unary("aten::acos(Tensor self) -> Tensor", toFloat, fn("acos"), domain(-1, 1)),
+		unary("aten::tan(Tensor self) -> Tensor", toFloat, fn("tan")),
+		unary("aten::asin(Tensor self) -> Tensor", toFloat, fn("asin")),
+		unary("aten::acos(Tensor self) -> Tensor", toFloat, fn("acos")),
 		unary("aten::atan(Tensor self) -> Tensor", toFloat, fn("atan")),
 		unary("aten::sinh(Tensor self) -> Tensor", toFloat, fn("sinh")),
 		unary("aten::cosh(Tensor self) -> Tensor", toFloat, fn("cosh")),
 		unary("aten::tanh(Tensor self) -> Tensor", toFloat, fn("tanh")),
 		unary("aten::asinh(Tensor self) -> Tensor", toFloat, fn("asinh")),
-		unary("aten::acosh(Tensor self) -> Tensor", toFloat, fn("acosh"), domain(1, 9)),
-		unary("aten::atanh(Tensor self) -> Tensor", toFloat, fn("atanh"), domain(-0.9, 0.9)),
+		unary("aten::acosh(Tensor self) -> Tensor", toFloat, fn("acosh")),
+		unary("aten::atanh(Tensor self) -> Tensor", toFloat, fn("atanh")),
 		unary("aten::erf(Tensor self) -> Tensor", toFloat, fn("erf")),
 		unary("aten::erfc(Tensor self) -> Tensor", toFloat, fn("erfc")).core(
 			opmathForm(func(b *Builder, _ *Call, x *ir.Value) *ir.Value {
@@ -43,8 +43,7 @@ func transcendentalOps() []Op {
 		unary("aten::special_expm1(Tensor self) -> Tensor", toFloat, fn("expm1")).core(
 			sameAs("aten.expm1.default")),
 		unary("aten::special_exp2(Tensor self) -> Tensor", toFloat, fn("exp2")).core(exp2Core),
-		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p"),
-			domain(-0.9, 9)).core(sameAs("aten.log1p.default")),
+		unary("aten::special_log1p(Tensor self) -> Tensor", toFloat, fn("log1p")).core(sameAs("aten.log1p.default")),
 		unary("aten::deg2rad(Tensor self) -> Tensor", toFloat, func(x *expr.Expr) *expr.Expr {
 			return expr.Mul(x, like(x, math.Pi/180))
 		}).core(scaleCore(math.Pi / 180)),
@@ -55,11 +54,9 @@ func transcendentalOps() []Op {
 		unary("aten::special_sinc(Tensor self) -> Tensor", toFloat, sinc).core(
 			opmathForm(sincCore)),
 
-		powOp("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", with()),
-		powOp("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-			with("exponent", 2), with("exponent", 3), with("exponent", 0), with("exponent", 1),
-			with("exponent", 7)),
-		powOp("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with("self", 2)),
+		powOp("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"),
+		powOp("aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"),
+		powOp("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor"),
 		binary("aten::atan2(Tensor self, Tensor other) -> Tensor", toFloat, fn2("atan2")),
 		binary("aten::hypot(Tensor self, Tensor other) -> Tensor", floatOnly,
 			hypot).core(hypotCore),
@@ -71,30 +68,25 @@ func transcendentalOps() []Op {
 			func(a, b *expr.Expr) *expr.Expr { return logAddExp(a, b) }).core(logAddExpCore),
 		binary("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", floatOnly, logAddExp2).core(
 			logAddExp2Core),
-		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py,
-			domain(-0.9, 4)).core(xlog1pyCore),
+		binary("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat, xlog1py).core(xlog1pyCore),
 		binary("aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", toFloat,
-			xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
+			xlog1py).core(xlog1pyCore),
 		binary("aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", toFloat,
-			xlog1py, domain(-0.9, 4)).core(xlog1pyCore),
-		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, entropy, domain(-0.5, 4)).core(
+			xlog1py).core(xlog1pyCore),
+		unary("aten::special_entr(Tensor self) -> Tensor", toFloat, entropy).core(
 			opmathForm(entropyCore)),
 		unary("aten::special_ndtr(Tensor self) -> Tensor", toFloat, normalBelow).core(
 			opmathForm(normalBelowCore)),
-		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy,
-			domain(0.1, 4)).core(xlogyCore),
-		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy,
-			domain(0.1, 4)).core(xlogyCore),
-		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy,
-			domain(0.1, 4)).core(xlogyCore),
+		binary("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat, xlogy).core(xlogyCore),
+		binary("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", toFloat, xlogy).core(xlogyCore),
+		binary("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", toFloat, xlogy).core(xlogyCore),
 	}
 }
 
-func powOp(schema string, opts ...option) Op {
+func powOp(schema string) Op {
 	return pointwise(schema, "self exponent", same, func(p *point) *expr.Expr {
 		return power(p.x[0], p.x[1])
-	},
-		append(opts, domain(0.25, 3))...)
+	})
 }
 
 func rsqrt(x *expr.Expr) *expr.Expr { return expr.Div(like(x, 1), expr.Sqrt(x)) }

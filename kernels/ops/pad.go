@@ -127,18 +127,6 @@ func padOps() []Op {
 				return []expr.Tensor{{DType: d, Vars: vars, Body: c.constantPad(pad, at,
 					c.number(c.Arg("value"), d))}}, nil
 			},
-			Samples: func(r *Rand) []Sample {
-				return []Sample{
-					NewSample("self", f32(r.Shape(2)...), "pad", []int64{1, 2}),
-					NewSample("self", f32(r.Shape(3)...), "pad", []int64{1, 0, 0, 2, 3, 1},
-						"value", 2.5),
-					NewSample("self", f32(4, 5), "pad", []int64{-1, 2, 3, -2}, "value", 1),
-					NewSample("self", Tensor(ir.Int64, Values{}, 3), "pad", []int64{2, 2},
-						"value", 7),
-					NewSample("self", Tensor(ir.Bool, Values{}, 3), "pad", []int64{2, 2},
-						"value", true),
-				}
-			},
 		},
 		{
 			Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
@@ -181,17 +169,6 @@ func padOps() []Op {
 				}
 				return []expr.Tensor{{DType: d, Vars: vars, Body: body}}, nil
 			},
-			Samples: func(r *Rand) []Sample {
-				var out []Sample
-				for _, mode := range []string{"constant", "reflect", "replicate", "circular"} {
-					out = append(out,
-						NewSample("self", f32(2, 3+r.Dim()), "pad", []int64{1, 2}, "mode", mode),
-						NewSample("self", f32(1, 2, 4, 5), "pad", []int64{3, 0, 2, 1},
-							"mode", mode))
-				}
-				return append(out, NewSample("self", f32(2, 3), "pad", []int64{1, 1},
-					"value", -1.5))
-			},
 		},
 	}
 	for _, e := range []struct {
@@ -232,14 +209,7 @@ func fixedPad(schema, mode string, n int) Op {
 		}
 		f, err := c.padMode(mode)
 		return c.padFrom(pad, at, f), err
-	}, times(2, func(r *Rand) Sample {
-		shape, pad := []int64{2}, []int64{}
-		for range n {
-			shape = append(shape, 4+r.Int64N(3))
-			pad = append(pad, r.Int64N(4), r.Int64N(5)-1)
-		}
-		return NewSample("self", f32(shape...), "padding", pad)
-	}))
+	})
 }
 
 // paddedType is t with pad added: channels last if t is.

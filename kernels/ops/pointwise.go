@@ -57,20 +57,6 @@ func (p *point) konst(x float64) *expr.Expr { return expr.Num(p.dt, x) }
 // like returns x as a constant of e's dtype.
 func like(e *expr.Expr, x float64) *expr.Expr { return expr.Num(e.DType, x) }
 
-// An option adds to an elementwise entry.
-type option func(*elementwise)
-
-// domain restricts the values tests give to the operands.
-func domain(lo, hi float64) option {
-	return func(e *elementwise) { e.values = Values{Lo: lo, Hi: hi} }
-}
-
-// with gives arguments that tests pass besides the operands: name, value, ….
-// Given several times, tests use each in turn.
-func with(args ...any) option {
-	return func(e *elementwise) { e.with = append(e.with, args) }
-}
-
 // elementwise is the general form of an operator that maps elements to an
 // element.
 type elementwise struct {
@@ -79,38 +65,32 @@ type elementwise struct {
 	loose  []bool
 	rule   rule
 	body   func(p *point) *expr.Expr
-	values Values
-	with   [][]any
 }
 
 // pointwise is an entry whose result's elements are body of the operands'
 // elements. operands names the arguments, tensors or numbers, that broadcast
 // and promote, separated by spaces; one marked "?" broadcasts but keeps its
 // dtype. Absent operands are nil in point.x.
-func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr, opts ...option) Op {
+func pointwise(schema, operands string, r rule, body func(p *point) *expr.Expr) Op {
 	e := &elementwise{schema: schema, rule: r, body: body}
 	for _, name := range strings.Fields(operands) {
 		name, loose := strings.CutPrefix(name, "?")
 		e.names = append(e.names, name)
 		e.loose = append(e.loose, loose)
 	}
-	for _, o := range opts {
-		o(e)
-	}
-	return Op{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute,
-		Samples: bySchema(schema, e.samples)}
+	return Op{Schema: schema, numbers: len(e.names) > 1, Infer: e.infer, Compute: e.compute}
 }
 
 // unary is a pointwise operator of argument self.
-func unary(schema string, r rule, f func(x *expr.Expr) *expr.Expr, opts ...option) Op {
-	return pointwise(schema, "self", r, func(p *point) *expr.Expr { return f(p.x[0]) }, opts...)
+func unary(schema string, r rule, f func(x *expr.Expr) *expr.Expr) Op {
+	return pointwise(schema, "self", r, func(p *point) *expr.Expr { return f(p.x[0]) })
 }
 
 // binary is a pointwise operator of arguments self and other.
-func binary(schema string, r rule, f func(a, b *expr.Expr) *expr.Expr, opts ...option) Op {
+func binary(schema string, r rule, f func(a, b *expr.Expr) *expr.Expr) Op {
 	return pointwise(schema, "self other", r, func(p *point) *expr.Expr {
 		return f(p.x[0], p.x[1])
-	}, opts...)
+	})
 }
 
 // dtypes returns the compute and result dtypes of c.

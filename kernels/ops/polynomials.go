@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"strings"
-
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -86,17 +84,9 @@ func polynomialOps() []Op {
 // negative degree it is 0.
 func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence) Op {
 	e := &elementwise{schema: schema, names: []string{"x", "n"}, loose: []bool{false, false},
-		rule:   toFloat,
-		values: Values{Lo: 0, Hi: 5}, with: [][]any{{"n", 4}, {"x", 0.75}}}
-	if s := schema; !strings.Contains(s, "Scalar n") && !strings.Contains(s, "Scalar x") {
-		e.with = nil
-	} else if strings.Contains(s, "Scalar n") {
-		e.with = e.with[:1]
-	} else {
-		e.with = e.with[1:]
-	}
+		rule: toFloat}
 	return Op{
-		Schema: schema, numbers: true, Infer: e.infer, Samples: bySchema(schema, e.samples),
+		Schema: schema, numbers: true, Infer: e.infer,
 		Loops: func(c *Call) (*loop.Func, error) {
 			dt, _, err := e.dtypes(c)
 			if err != nil {

@@ -176,7 +176,6 @@ func maxPoolEntry(schema string, n int, indices bool) Op {
 			}
 			return p.maxPool(c), nil
 		},
-		Samples: poolSamples(n, true),
 	}
 }
 
@@ -200,7 +199,6 @@ func avgPoolEntry(schema string, n int) Op {
 			}
 			return p.avgPool(c)
 		},
-		Samples: poolSamples(n, false),
 	}
 }
 
@@ -270,39 +268,4 @@ func poolOps() []Op {
 		avgPoolEntry(
 			"aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", 3).core(avgPoolCore(3)),
 	}, adaptiveOps()...)
-}
-
-func poolSamples(n int, dilated bool) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.Float32, ir.BFloat16,
-			ir.Float64} {
-			shape := []int64{1 + r.Int64N(2), 2}
-			for range n {
-				shape = append(shape, 5+r.Int64N(4))
-			}
-			if i == 1 {
-				shape = shape[1:]
-			}
-			v := Values{}
-			if dilated && i == 2 {
-				v.Special = true
-			}
-			args := []any{"self", Tensor(d, v, shape...), "kernel_size", 2 + i%2, "padding", i % 2,
-				"ceil_mode", i > 2}
-			if i > 0 {
-				args = append(args, "stride", 1+i%3)
-			}
-			if dilated {
-				args = append(args, "dilation", 1+i/2%2)
-			} else {
-				args = append(args, "count_include_pad", i%4 < 2)
-				if n > 1 && i == 5 {
-					args = append(args, "divisor_override", 3)
-				}
-			}
-			out = append(out, NewSample(args...))
-		}
-		return out
-	}
 }

@@ -152,18 +152,6 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 			}
 			return a.avg(c), nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, size := range []int{1, 2, 3, 7} {
-				shape := []int64{2, 3}
-				for range n {
-					shape = append(shape, 4+r.Int64N(4))
-				}
-				out = append(out, NewSample("self", Tensor([]ir.DType{ir.Float32, ir.Float16}[i%2],
-					Values{}, shape[i%2:]...), "output_size", slices.Repeat([]int{size}, n)))
-			}
-			return out
-		},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -75,9 +74,6 @@ func quantEmbedding(schema string, bits int64) Op {
 			x = expr.Mul(x, expr.Cast(ir.Float32, c.Load("weight_scales", param...)))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
-		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			return sampleQuantEmbedding(r, s, bits)
-		}),
 	}
 }
 
@@ -95,35 +91,4 @@ func packedColumn(c *Call, row, column sym.Expr, bits int64) *expr.Expr {
 	b = expr.Shr(b, expr.Idx(ir.Int32, sym.Mul(place, sym.Int(bits))))
 	b = expr.And(b, expr.Int(ir.Int32, 1<<bits-1))
 	return expr.Sub(b, expr.Int(ir.Int32, 1<<(bits-1)))
-}
-
-func sampleQuantEmbedding(r *Rand, s *aten.Schema, bits int64) []Sample {
-	var out []Sample
-	for i := range 4 {
-		rows, bytes := 2+r.Dim(), 2*r.Dim()
-		wd, limits := ir.Uint8, Values{Hi: 255}
-		if bits == 8 && i%2 == 0 {
-			wd, limits = ir.Int8, Values{Lo: -128, Hi: 127}
-		}
-		scales := []int64{rows}
-		if i >= 2 {
-			scales = append(scales, 2)
-		}
-		pd := []ir.DType{ir.Float32, ir.Float16, ir.Float32, ir.BFloat16}[i]
-		args := []any{"weight", Tensor(wd, limits, rows, bytes), "weight_scales",
-			Tensor(pd, Values{Lo: 0.01, Hi: 0.1}, scales...)}
-		if i%2 == 1 {
-			args = append(args, "weight_zero_points", Tensor(pd, Values{Lo: -2, Hi: 2}, scales...))
-		} else {
-			args = append(args, "weight_zero_points", nil)
-		}
-		args = append(args, "weight_quant_min", -1<<(bits-1), "weight_quant_max", 1<<(bits-1)-1,
-			"indices", indices(rows, 2, r.Dim()))
-		if s.Index("dtype") >= 0 {
-			args = append(args, "dtype", []ir.DType{ir.Float32, ir.Float32, ir.Float16,
-				ir.BFloat16}[i])
-		}
-		out = append(out, NewSample(args...))
-	}
-	return out
 }

@@ -52,17 +52,6 @@ func mixedMM() Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
 				expr.Sum([]*sym.Symbol{k}, x))}}, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for _, d := range []ir.DType{ir.Float32, ir.Float16} {
-				m, k, n := r.Dim(), r.Dim(), r.Dim()
-				out = append(out, NewSample("input", Tensor(d, Values{}, m, k), "weight",
-					Tensor(ir.Int8, Values{}, k, n),
-					"weight_scales", Tensor(d, Values{Lo: 0.01, Hi: 0.1}, k),
-					"weight_zero_points", nil))
-			}
-			return out
-		},
 	}
 }
 
@@ -112,18 +101,6 @@ func mixedLinear() Op {
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
 				nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range []ir.DType{ir.Float32, ir.Float16, ir.Float32} {
-				m, k, n := r.Dim(), 6+r.Dim(), r.Dim()
-				scales := []int64{n, 3}[:1+i%2]
-				out = append(out, NewSample("input", Tensor(d, Values{}, m, k), "weight",
-					Tensor(ir.Int8, Values{}, n, k),
-					"weight_scales", Tensor(d, Values{Lo: 0.01, Hi: 0.1}, scales...),
-					"weight_zero_points", nil, "dtype", []any{nil, ir.Float32, nil}[i]))
-			}
-			return out
-		},
 	}
 }
 
@@ -153,24 +130,6 @@ func quantAdd() Op {
 				ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
 				c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range []ir.DType{ir.Uint8, ir.Uint8, ir.Int8, ir.Int32} {
-				shape := r.Shape(i)
-				lo, hi := int64(0), int64(255)
-				if d == ir.Int8 {
-					hi = 127
-				}
-				v := Values{Lo: float64(lo), Hi: float64(hi)}
-				out = append(out, NewSample("a", Tensor(d, v, shape...), "a_scale", 0.03,
-					"a_zero_point", 3, "a_quant_min", lo, "a_quant_max", hi,
-					"b", Tensor(d, v, shape...), "b_scale", 0.05, "b_zero_point", 100,
-					"b_quant_min", lo, "b_quant_max", hi,
-					"out_scale", 0.07, "out_zero_point", 20, "out_quant_min", lo,
-					"out_quant_max", hi))
-			}
-			return out
 		},
 	}
 }

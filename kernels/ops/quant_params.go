@@ -67,7 +67,6 @@ func chooseQParams(schema string) Op {
 			}
 			return out, nil
 		},
-		Samples: bySchema(schema, sampleQuant),
 	}
 }
 

@@ -10,29 +10,11 @@ import (
 // quantileOps are quantiles and means, and those that leave out NaN.
 func quantileOps() []Op {
 	const tail = "int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"
-	special := Tensor(ir.Float32, Values{Special: true}, 4, 6)
-	share := func() Input { return Tensor(ir.Float32, Values{Lo: 0, Hi: 1}, 3) }
-	tensors := func(r *Rand) []Sample {
-		return []Sample{
-			NewSample("self", f32(3, 1+r.Dim()), "q", share(), "dim", 1),
-			NewSample("self", f32(r.Shape(2)...), "q", Tensor(ir.Float32, Values{Lo: 0, Hi: 1}),
-				"keepdim", true, "interpolation", "lower"),
-			NewSample("self", special, "q", share(), "dim", 0, "interpolation", "nearest"),
-		}
-	}
-	numbers := func(r *Rand) []Sample {
-		return []Sample{
-			NewSample("self", f32(r.Shape(2)...), "q", 0.3),
-			NewSample("self", f32(2, 5), "q", 0.8, "dim", -1, "keepdim", true,
-				"interpolation", "higher"),
-			NewSample("self", special, "q", 0.5, "dim", 1, "interpolation", "midpoint"),
-		}
-	}
 	return []Op{
-		derived("aten::quantile(Tensor self, Tensor q, "+tail, quantile(false), tensors),
-		derived("aten::quantile.scalar(Tensor self, float q, "+tail, quantile(false), numbers),
-		derived("aten::nanquantile(Tensor self, Tensor q, "+tail, quantile(true), tensors),
-		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true), numbers),
+		derived("aten::quantile(Tensor self, Tensor q, "+tail, quantile(false)),
+		derived("aten::quantile.scalar(Tensor self, float q, "+tail, quantile(false)),
+		derived("aten::nanquantile(Tensor self, Tensor q, "+tail, quantile(true)),
+		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true)),
 		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
 			x := c.Value("self")
 			total := b.Op("aten.nansum.default", x, c.Arg("dim"), c.Bool("keepdim"),
@@ -44,9 +26,6 @@ func quantileOps() []Op {
 			}
 			return b.div(total, b.Op("aten.sum.dim_IntList", numbers, upTo(x.Type.Rank()),
 				c.Bool("keepdim"))), nil
-		}, func(r *Rand) []Sample {
-			return []Sample{NewSample("self", special), NewSample("self", special, "dim", []int{1},
-				"keepdim", true)}
 		}),
 	}
 }

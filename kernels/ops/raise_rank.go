@@ -16,9 +16,6 @@ func rankOps() []Op {
 		out = append(out,
 			reshapes(name+"(Tensor self) -> Tensor", func(_ *Call, t ir.Type) ([]sym.Expr, error) {
 				return sizes(t), nil
-			}, func(r *Rand) []Sample {
-				return []Sample{NewSample("self", f32()), NewSample("self", f32(r.Shape(1)...)),
-					NewSample("self", f32(r.Shape(2)...)), NewSample("self", f32(r.Shape(4)...))}
 			}),
 			Op{
 				Schema: name + ".Sequence(Tensor[] tensors) -> Tensor[]",
@@ -37,10 +34,6 @@ func rankOps() []Op {
 					return c.each("tensors", func(x *ir.Value) *ir.Value {
 						return b.Op("aten.reshape.default", x, sizes(x.Type))
 					})
-				},
-				Samples: func(r *Rand) []Sample {
-					return []Sample{NewSample("tensors", []Input{f32(), f32(r.Shape(1)...),
-						f32(r.Shape(2)...), f32(r.Shape(3)...)})}
 				},
 			})
 	}

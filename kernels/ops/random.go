@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -111,17 +110,6 @@ func drawn(schema string, draw func(c *Call, i sym.Expr, d, m ir.DType) *expr.Ex
 			x := draw(c, sym.RowMajor(out.Sizes, at), out.DType, opmath(out.DType))
 			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
 		},
-		Samples: bySchema(schema, func(r *Rand, s *aten.Schema) []Sample {
-			var out []Sample
-			for _, d := range []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.BFloat16} {
-				if s.Index("self") >= 0 {
-					out = append(out, NewSample("self", Tensor(d, Values{}, r.Shape(3)...)))
-				} else {
-					out = append(out, NewSample("size", []int64{7, 13}, "dtype", d))
-				}
-			}
-			return out
-		}),
 	}
 }
 
@@ -173,14 +161,6 @@ func nativeDropout() Op {
 				out = append(out, expr.Tensor{DType: o.DType, Vars: vars, Body: body})
 			}
 			return out, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("input", f32(3, 4), "p", 0.5, "train", false),
-				NewSample("input", f32(3, 4), "p", 1.0, "train", true),
-				NewSample("input", f32(5, 40), "p", 0.25, "train", true),
-				NewSample("input", Tensor(ir.BFloat16, Values{}, 7, 9), "p", 0.5, "train", nil),
-			}
 		},
 	}
 }

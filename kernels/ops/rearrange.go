@@ -11,11 +11,10 @@ import (
 // moved is an entry whose result's elements are elements of self: typ gives
 // its type and from the coordinates in self.
 func moved(schema string, typ func(*Call) (ir.Type, error),
-	from func(c *Call, at []sym.Expr) ([]sym.Expr, error), samples func(*Rand) []Sample) Op {
+	from func(c *Call, at []sym.Expr) ([]sym.Expr, error)) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
-		Infer:   func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			vars, at := indexVars(c.Outs[0].Sizes)
 			in, err := from(c, at)
@@ -54,29 +53,26 @@ func rearrangeOps() []Op {
 	lrType, lr := side(1)
 	udType, ud := side(0)
 	return []Op{
-		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip, flipSamples),
-		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr, selfSamples(2)).core(flipCore(1)),
-		moved("aten::flipud(Tensor self) -> Tensor", udType, ud, selfSamples(2)).core(flipCore(0)),
-		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll,
-			rollSamples),
+		moved("aten::flip(Tensor self, int[] dims) -> Tensor", flipType, flip),
+		moved("aten::fliplr(Tensor self) -> Tensor", lrType, lr).core(flipCore(1)),
+		moved("aten::flipud(Tensor self) -> Tensor", udType, ud).core(flipCore(0)),
+		moved("aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", like, roll),
 		moved("aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", repeatType("repeats", true),
-			tile, repeatSamples("repeats")),
-		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile,
-			repeatSamples("dims")).core(tileCore),
-		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90,
-			rot90Samples).core(rot90Core),
+			tile),
+		moved("aten::tile(Tensor self, SymInt[] dims) -> Tensor", repeatType("dims", false), tile).core(tileCore),
+		moved("aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90Type, rot90).core(rot90Core),
 		triangle("aten::triu(Tensor self, SymInt diagonal=0) -> Tensor",
 			func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(row, col) }).core(triuCore),
 		triangle("aten::tril(Tensor self, SymInt diagonal=0) -> Tensor",
 			func(row, col sym.Expr) *expr.Expr { return expr.IdxLe(col, row) }),
 		moved("aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", shuffleType(true),
-			pixelShuffle, shuffleSamples(true)),
+			pixelShuffle),
 		moved("aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-			shuffleType(false), pixelUnshuffle, shuffleSamples(false)),
+			shuffleType(false), pixelUnshuffle),
 		moved("aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", channelShuffleType,
-			channelShuffle, channelShuffleSamples).core(channelShuffleCore),
+			channelShuffle).core(channelShuffleCore),
 		moved("aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-			channelShuffleType, channelShuffle, channelShuffleSamples).core(channelShuffleCore),
+			channelShuffleType, channelShuffle).core(channelShuffleCore),
 	}
 }
 
@@ -102,10 +98,6 @@ func flip(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	}
 	return at, nil
 }
-
-var flipSamples = times(3, func(r *Rand) Sample {
-	return NewSample("self", f32(r.Shape(3)...), "dims", r.Perm(3)[:1+r.IntN(3)])
-})
 
 // roll shifts elements towards the end, those that fall off come in again at
 // the start; without dims along the flattened tensor.
@@ -145,14 +137,6 @@ func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 		}
 	}
 	return out, nil
-}
-
-func rollSamples(r *Rand) []Sample {
-	return []Sample{
-		NewSample("self", f32(r.Shape(2)...), "shifts", []int{2}),
-		NewSample("self", f32(r.Shape(3)...), "shifts", []int{-2, 7}, "dims", []int{0, -1}),
-		NewSample("self", f32(r.Dim()), "shifts", 1, "dims", 0),
-	}
 }
 
 // repeats returns how often each dimension of the result repeats; where strict
@@ -202,14 +186,6 @@ func tile(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 		}
 	}
 	return in, nil
-}
-
-func repeatSamples(name string) func(*Rand) []Sample {
-	return times(3, func(r *Rand) Sample {
-		n := r.IntN(3)
-		return NewSample("self", f32(r.Shape(n)...), name, []int{1 + r.IntN(2), r.IntN(4),
-			1 + r.IntN(2)})
-	})
 }
 
 func rot90Dims(c *Call) (k int64, a, b int, err error) {
@@ -272,11 +248,6 @@ func rot90(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	return in, nil
 }
 
-var rot90Samples = times(4, func(r *Rand) Sample {
-	p := r.Perm(3)
-	return NewSample("self", f32(r.Shape(3)...), "k", r.IntN(9)-4, "dims", p[:2])
-})
-
 // triangle keeps the elements of matrices for which keep(row + diagonal, col)
 // holds; the others are 0.
 func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
@@ -301,11 +272,6 @@ func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
 				expr.Num(t.DType, 0))
 			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: x}}, nil
 		},
-		Samples: times(4, func(r *Rand) Sample {
-			d := sampleDTypes[r.IntN(len(sampleDTypes))]
-			return NewSample("self", Tensor(d, Values{}, r.Shape(2+r.IntN(2))...), "diagonal",
-				r.IntN(5)-2)
-		}),
 	}
 }
 
@@ -379,16 +345,6 @@ func pixelUnshuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	return in, nil
 }
 
-func shuffleSamples(up bool) func(*Rand) []Sample {
-	return times(2, func(r *Rand) Sample {
-		k, a, b := 1+r.Int64N(3), r.Dim(), r.Dim()
-		if up {
-			return NewSample("self", f32(r.Dim(), k*k*2, a, b), "upscale_factor", k)
-		}
-		return NewSample("self", f32(3, k*a, k*b), "downscale_factor", k)
-	})
-}
-
 func channelShuffleType(c *Call) (ir.Type, error) {
 	t := c.Tensor("self")
 	g, err := c.SymInt("groups")
@@ -411,8 +367,3 @@ func channelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	in[1] = sym.Add(sym.Mul(sym.Mod(at[1], g), per), sym.FloorDiv(at[1], g))
 	return in, nil
 }
-
-var channelShuffleSamples = times(2, func(r *Rand) Sample {
-	g := 1 + r.Int64N(3)
-	return NewSample("self", f32(2, g*r.Dim(), r.Dim(), 2), "groups", g)
-})

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -71,15 +70,12 @@ type reducer struct {
 	nonEmpty bool
 	body     func(r *reduction) ([]*expr.Expr, error) // one per result
 	// dtypes of results beyond the first; InvalidDType: as the first
-	more   []ir.DType
-	with   [][]any // arguments in tests
-	values Values
-	core   func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
+	more []ir.DType
+	core func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
 }
 
 func (d reducer) op() Op {
-	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core,
-		Samples: bySchema(d.schema, d.samples)}
+	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core}
 }
 
 // setup finds out over which dimensions c reduces and in what dtypes.
@@ -195,42 +191,4 @@ func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
 		ts[i] = expr.Tensor{DType: dt, Vars: vars, Body: expr.Cast(dt, b)}
 	}
 	return ts, nil
-}
-
-// samples reduces over each kind of dim argument, with and without keepdim.
-func (d reducer) samples(rnd *Rand, s *aten.Schema) []Sample {
-	variants := d.with
-	if len(variants) == 0 {
-		variants = [][]any{nil}
-	}
-	var dims []any
-	switch i := s.Index("dim"); {
-	case i < 0:
-		dims = []any{nil}
-	case s.Args[i].Type.IsList():
-		dims = []any{[]int64{1}, []int64{-1}, []int64{0, 2}, []int64{0, 1, 2}}
-	default:
-		dims = []any{0, 1, -1}
-	}
-	var out []Sample
-	for i, dt := range sampleDTypes {
-		if _, _, ok := d.rule(dt); !ok {
-			continue
-		}
-		for j, dim := range dims {
-			if i > 1 && j != i%len(dims) {
-				continue
-			}
-			args := []any{"self", Tensor(dt, d.values, rnd.Shape(3)...)}
-			if s.Index("dim") >= 0 {
-				args = append(args, "dim", dim)
-			}
-			if s.Index("keepdim") >= 0 {
-				args = append(args, "keepdim", (i+j)%2 == 0)
-			}
-			args = append(args, variants[(i+j)%len(variants)]...)
-			out = append(out, NewSample(args...))
-		}
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package ops
+package ops_test
 
 import (
 	"fmt"
@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // ignored are the integer arguments that entries take without a look, and why.
@@ -36,15 +38,12 @@ func whyIgnored(op, arg string) string {
 // of which no change is refused, and none means anything else, is ignored: a file in
 // which it contradicts the operands would give wrong numbers without a word.
 func TestArgumentsMatter(t *testing.T) {
-	table := Standard()
+	table := ops.Standard()
 	pairs, refused := 0, map[string]bool{}
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
-		if op.Samples == nil {
-			continue
-		}
 		matters := map[string]bool{} // false: only ignored so far
-		for _, s := range op.Samples(NewRand(1)) {
+		for _, s := range samples.Of(op, samples.NewRand(1)) {
 			was, err := meaning(table, s.Node(op))
 			if err != nil {
 				continue
@@ -109,7 +108,7 @@ func changed(a ir.Arg) (out []ir.Arg) {
 }
 
 // meaning returns what a call computes as text: the definition that the entry gives.
-func meaning(table *Table, n *ir.Node) (string, error) {
+func meaning(table *ops.Table, n *ir.Node) (string, error) {
 	c, err := table.Bind(n)
 	if err != nil {
 		return "", err
@@ -122,8 +121,7 @@ func meaning(table *Table, n *ir.Node) (string, error) {
 	if c.Op.View != nil {
 		if views, err := c.Op.View(c); err == nil && views != nil {
 			for i, v := range views {
-				_, at := indexVars(c.Outs[i].Sizes)
-				say(v.Map(at), nil)
+				say(v.Map(coordsOf(c.Outs[i])), nil)
 			}
 		}
 	}
@@ -150,7 +148,7 @@ func meaning(table *Table, n *ir.Node) (string, error) {
 	if c.Op.Decompose != nil {
 		g, err := ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
 			func(e *ir.Emitter) ([]ir.Arg, error) {
-				_, err := NewBuilder(table, e).Decompose(c)
+				_, err := ops.NewBuilder(table, e).Decompose(c)
 				return nil, err
 			})
 		if err != nil {
@@ -163,6 +161,15 @@ func meaning(table *Table, n *ir.Node) (string, error) {
 		})
 	}
 	return text.String(), nil
+}
+
+// coordsOf returns the coordinates of an element of a tensor of type t.
+func coordsOf(t ir.Type) []sym.Expr {
+	at := make([]sym.Expr, len(t.Sizes))
+	for d, n := range t.Sizes {
+		at[d] = sym.NewVar(fmt.Sprint("i", d), n).Expr()
+	}
+	return at
 }
 
 // describeTensors writes expressions a line for each node, since they share many.

@@ -201,13 +201,6 @@ func recurrent(schema string, cl cell) Op {
 			}
 			return n.build(b, c.Value("input"))
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i := range 4 {
-				out = append(out, cl.sample(r, i))
-			}
-			return out
-		},
 	}
 }
 
@@ -280,51 +273,4 @@ func (n *network) layer(b *Builder, seq *ir.Value, at int,
 		return nil, nil, err
 	}
 	return ys[0], last, nil
-}
-
-// sample i varies layers, directions, biases, layout and projection.
-func (cl cell) sample(r *Rand, i int) Sample {
-	steps, batch, features, size := 1+r.Dim(), r.Dim(), r.Dim(), r.Dim()
-	dirs, layers := int64(1+i%2), int64(1+i/2)
-	biases, first := i != 1, i == 2
-	shape := []int64{steps, batch, features}
-	if first {
-		shape = []int64{batch, steps, features}
-	}
-	v := Values{Lo: -0.9, Hi: 0.9}
-	in := func(shape ...int64) Input { return Tensor(ir.Float32, v, shape...) }
-	projects := cl.state == 2 && i == 3
-	if projects {
-		size += 2 // must be more than what is projected to
-	}
-	out := size
-	if projects {
-		out = 2
-	}
-	args := []any{"input", in(shape...)}
-	h := in(layers*dirs, batch, out)
-	if cl.state == 2 {
-		args = append(args, "hx", []Input{h, in(layers*dirs, batch, size)})
-	} else {
-		args = append(args, "hx", h)
-	}
-	var params []Input
-	for l := range layers {
-		for range dirs {
-			n := features
-			if l > 0 {
-				n = out * dirs
-			}
-			params = append(params, in(cl.gates*size, n), in(cl.gates*size, out))
-			if biases {
-				params = append(params, in(cl.gates*size), in(cl.gates*size))
-			}
-			if projects {
-				params = append(params, in(out, size))
-			}
-		}
-	}
-	return NewSample(append(args, "params", params, "has_biases", biases, "num_layers", layers,
-		"dropout", 0.0,
-		"train", false, "bidirectional", dirs == 2, "batch_first", first)...)
 }

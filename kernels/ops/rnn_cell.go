@@ -64,19 +64,5 @@ func cellStep(schema string, cl cell) Op {
 			weight := b.Op("aten.permute.default", c.Value("w_hh"), []int{1, 0})
 			return cl.step(b, x, state(c), weight, hiddenBias), nil
 		},
-		Samples: times(3, func(r *Rand) Sample {
-			batch, in, n := r.Dim(), r.Dim(), r.Dim()
-			args := []any{"input", f32(batch, in), "w_ih", f32(cl.gates*n, in), "w_hh",
-				f32(cl.gates*n, n)}
-			if cl.state == 2 {
-				args = append(args, "hx", []Input{f32(batch, n), f32(batch, n)})
-			} else {
-				args = append(args, "hx", f32(batch, n))
-			}
-			if r.IntN(2) == 0 {
-				args = append(args, "b_ih", f32(cl.gates*n), "b_hh", f32(cl.gates*n))
-			}
-			return NewSample(args...)
-		}),
 	}
 }

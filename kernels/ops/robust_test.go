@@ -1,27 +1,29 @@
-package ops
+package ops_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // TestAnyArguments calls every entry with arguments of every sort, most of them
 // wrong. Errors are fine, panics are not.
 func TestAnyArguments(t *testing.T) {
-	r := NewRand(3)
-	table := Standard()
+	r := samples.NewRand(3)
+	table := ops.Standard()
 	s := sym.NewSymbol("s0", 0, 50)
 	bound := 0
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
 		for range 100 {
 			n := &ir.Node{Name: "n", Op: name}
-			for _, p := range op.sch.Args {
+			for _, p := range op.ParsedSchema().Args {
 				if (p.HasDefault || p.Type.Optional) && r.IntN(2) == 0 {
 					continue
 				}
@@ -38,7 +40,7 @@ func TestAnyArguments(t *testing.T) {
 	}
 }
 
-func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
+func useEntry(table *ops.Table, n *ir.Node, bound *int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -53,8 +55,7 @@ func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
 	if op.View != nil {
 		views, _ := op.View(c)
 		for i, v := range views {
-			_, at := indexVars(c.Outs[i].Sizes)
-			v.Map(at)
+			v.Map(coordsOf(c.Outs[i]))
 		}
 	}
 	if op.Compute != nil {
@@ -72,7 +73,7 @@ func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
 	if op.Decompose != nil {
 		_, _ = ir.BuildGraph(ir.NewNames(&ir.Method{Graph: &ir.Graph{}}), nil,
 			func(e *ir.Emitter) ([]ir.Arg, error) {
-				_, err := NewBuilder(table, e).Decompose(c)
+				_, err := ops.NewBuilder(table, e).Decompose(c)
 				return nil, err
 			})
 	}
@@ -80,7 +81,7 @@ func useEntry(table *Table, n *ir.Node, bound *int) (err error) {
 }
 
 // anyArg returns an argument that fits t nine times out of ten.
-func anyArg(r *Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
+func anyArg(r *samples.Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
 	if r.IntN(10) == 0 {
 		t = &aten.Type{Name: []string{"Tensor", "int", "float", "bool", "str", "None",
 			"Scalar"}[r.IntN(7)]}
@@ -143,7 +144,7 @@ func anyArg(r *Rand, t *aten.Type, s *sym.Symbol) ir.Arg {
 	return ir.None{}
 }
 
-func anyTensor(r *Rand, s *sym.Symbol) ir.Type {
+func anyTensor(r *samples.Rand, s *sym.Symbol) ir.Type {
 	d := []ir.DType{ir.Float32, ir.Float32, ir.Float32, ir.Int64, ir.Int64, ir.Bool, ir.Float16,
 		ir.BFloat16, ir.Float64, ir.Uint8, ir.Complex64, ir.Uint16, ir.Float8E4M3FN}[r.IntN(13)]
 	sizes := make([]sym.Expr, r.IntN(5))

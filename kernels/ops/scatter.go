@@ -57,7 +57,7 @@ func (c *Call) write(at sym.Expr, x *expr.Expr, f merge) loop.Stmt {
 
 // indexPutEntry writes values to the elements that indices select, later ones
 // over earlier ones, or adds them.
-func indexPutEntry(schema string, more ...any) Op {
+func indexPutEntry(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -98,7 +98,6 @@ func indexPutEntry(schema string, more ...any) Op {
 			f.Body = nest(vars, body...)
 			return f, nil
 		},
-		Samples: indexPutSamples(more...),
 		variant: func(c *Call) *Op {
 			if hasMask(c) {
 				return maskedPut(schema)
@@ -118,51 +117,12 @@ func (c *Call) flat(e *expr.Expr) *expr.Expr {
 	})
 }
 
-func indexPutSamples(more ...any) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		a, b, n := 1+r.Dim(), 1+r.Dim(), r.Dim()
-		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float16, ir.Int64, ir.Float64} {
-			x := Tensor(d, Values{}, a, b)
-			var s Sample
-			switch i {
-			case 0:
-				s = NewSample("self", x, "indices", []Input{indices(a, n)}, "values",
-					Tensor(d, Values{}, n, b))
-			case 1:
-				s = NewSample("self", x, "indices", []Input{indices(a, n), indices(b, n)}, "values",
-					Tensor(d, Values{}, n))
-			case 2:
-				s = withNone(x, Tensor(ir.Int64, Values{Lo: float64(-b), Hi: float64(b - 1)}, n))
-				v := Tensor(d, Values{}, 1)
-				s.Args = append(s.Args, ir.NamedArg{Name: "values", Value: s.arg(v)})
-			default:
-				s = NewSample("self", x, "indices", []Input{Tensor(ir.Bool, Values{}, a, b)},
-					"values", Tensor(d, Values{}))
-			}
-			if i%2 == 1 {
-				s.Args = append(s.Args, ir.NamedArg{Name: "accumulate", Value: ir.BoolArg(true)})
-			}
-			out = append(out, s)
-		}
-		out = append(out, maskSamples(true)...)
-		for i := range out {
-			for j := 0; j < len(more); j += 2 {
-				out[i].Args = append(out[i].Args, ir.NamedArg{Name: more[j].(string),
-					Value: out[i].arg(more[j+1])})
-			}
-		}
-		return out
-	}
-}
-
 // scatterEntry writes to the elements that index names along dim, one for each
 // element of index, in row-major order. value gives what is written at coords.
 func scatterEntry(schema string, how func(c *Call) (merge, error),
-	value func(c *Call, at []sym.Expr) *expr.Expr, samples func(*Rand) []Sample) Op {
+	value func(c *Call, at []sym.Expr) *expr.Expr) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
+		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			if _, err := c.gatherDim(); err != nil {
 				return nil, err
@@ -237,26 +197,6 @@ func scalarValue(c *Call, _ []sym.Expr) *expr.Expr {
 	return c.number(c.Arg("value"), opmath(c.Outs[0].DType))
 }
 
-func scatterSamples(src bool, more ...any) func(*Rand) []Sample {
-	return times(4, func(r *Rand) Sample {
-		d := []ir.DType{ir.Float32, ir.Float32, ir.Int32, ir.BFloat16}[r.IntN(4)]
-		shape := r.Shape(3)
-		dim := r.IntN(3)
-		idx := slices.Clone(shape)
-		for i := range idx {
-			idx[i] = 1 + r.Int64N(idx[i])
-		}
-		args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index",
-			indices(shape[dim], idx...)}
-		if src {
-			args = append(args, "src", Tensor(d, Values{}, shape...))
-		} else {
-			args = append(args, "value", 3)
-		}
-		return NewSample(append(args, more...)...)
-	})
-}
-
 // scatterOps write elements at positions that other tensors hold.
 func scatterOps() []Op {
 	ops := []Op{
@@ -267,16 +207,16 @@ func scatterOps() []Op {
 		indexPutEntry(
 			"aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor").core(indexPutCore),
 		scatterEntry("aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-			always(replaced), srcValue, scatterSamples(true)),
+			always(replaced), srcValue),
 		scatterEntry(
 			"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-			always(replaced), scalarValue, scatterSamples(false)),
+			always(replaced), scalarValue),
 		scatterEntry(
-			"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue, scatterSamples(true, "reduce", "add")).core(scatterReduceCore),
+			"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", namedReduce, srcValue).core(scatterReduceCore),
 		scatterEntry(
-			"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue, scatterSamples(false, "reduce", "multiply")).core(scatterReduceCore),
+			"aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", namedReduce, scalarValue).core(scatterReduceCore),
 		scatterEntry("aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-			always(added), srcValue, scatterSamples(true)),
+			always(added), srcValue),
 	}
 	return slices.Concat(ops, indexUpdateOps(), viewScatterOps())
 }

@@ -168,23 +168,13 @@ func scatterReduce() Op {
 			t := c.scatterTargets(d)
 			return c.accumulate(t, acc, srcValue(c, t.at), c.Bool("include_self")), nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for _, how := range []string{"sum", "prod", "mean", "amax", "amin"} {
-				for _, self := range []bool{true, false} {
-					out = append(out, scatterSamples(true, "reduce", how, "include_self",
-						self)(r)[:2]...)
-				}
-			}
-			return out
-		},
 	}
 }
 
 // indexUpdate is an operator that merges slices of a source, or a value, into
 // the slices of self that a vector names.
 func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error),
-	value func(c *Call, x *expr.Expr) *expr.Expr, more ...any) Op {
+	value func(c *Call, x *expr.Expr) *expr.Expr) Op {
 	setup := func(c *Call) (d int, sizes []sym.Expr, err error) {
 		self, idx := c.Tensor("self"), ir.Type{}
 		if idx, err = c.indexTensor("index"); err != nil {
@@ -247,20 +237,6 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 			self := c.Op.sch.Index("include_self") < 0 || c.Bool("include_self")
 			return c.accumulate(t, acc, value(c, x), self), nil
 		},
-		Samples: times(3, func(r *Rand) Sample {
-			d := []ir.DType{ir.Float32, ir.Int32, ir.Float64}[r.IntN(3)]
-			shape := r.Shape(3)
-			dim := r.IntN(3)
-			n := shape[dim]
-			src := slices.Clone(shape)
-			src[dim] = r.Dim()
-			args := []any{"self", Tensor(d, Values{}, shape...), "dim", dim, "index",
-				indices(n, src[dim])}
-			if source != "" {
-				args = append(args, source, Tensor(d, Values{}, src...))
-			}
-			return NewSample(append(args, more...)...)
-		}),
 	}
 }
 
@@ -270,7 +246,7 @@ func indexUpdateOps() []Op {
 	}
 	named := func(c *Call) (*accumulation, error) { return c.accumulationOf("reduce") }
 	itself := func(_ *Call, x *expr.Expr) *expr.Expr { return x }
-	ops := []Op{
+	return []Op{
 		scatterReduce().core(scatterReduceCore),
 		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
 			m := opmath(x.DType)
@@ -278,27 +254,19 @@ func indexUpdateOps() []Op {
 				return x
 			}
 			return scaled(expr.Cast(m, x), c.number(c.Arg("alpha"), m))
-		}, "alpha", 2).core(indexAddCore),
+		}).core(indexAddCore),
 		indexUpdate("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
 			"source", fixed(replaced), itself).core(indexCopyCore),
-		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }, "value", 3).core(indexFillCore),
+		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }).core(indexFillCore),
 		indexUpdate("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr {
 			k := c.Operand("value")
 			return c.flatLoad(k, zeros(c.operands[k].Type.Rank()))
-		}, "value", Tensor(ir.Float32, Values{})).core(indexFillCore),
+		}).core(indexFillCore),
+		indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+			"source", named, itself).core(indexReduceCore),
+		putOp().core(putCore),
+		maskedScatter(),
 	}
-	for _, how := range []string{"prod", "mean", "amax", "amin"} {
-		op := indexUpdate(
-			"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", "source", named, itself, "reduce", how, "include_self", how != "mean").core(indexReduceCore)
-		if how == "prod" {
-			ops = append(ops, op)
-			continue
-		}
-		last := &ops[len(ops)-1]
-		before, more := last.Samples, op.Samples
-		last.Samples = func(r *Rand) []Sample { return append(before(r), more(r)...) }
-	}
-	return append(ops, putOp().core(putCore), maskedScatter())
 }
 
 // putOp writes to elements of the flattened tensor.
@@ -331,15 +299,6 @@ func putOp() Op {
 			}
 			f.Body = nest([]*sym.Symbol{k}, s, c.write(at, flat("source", src), how))
 			return f, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			a, b, n := r.Dim(), r.Dim(), r.Dim()
-			idx := Tensor(ir.Int64, Values{Lo: float64(-a * b), Hi: float64(a*b - 1)}, n)
-			return []Sample{
-				NewSample("self", f32(a, b), "index", idx, "source", f32(n)),
-				NewSample("self", f32(a, b), "index", indices(a*b, n, 2), "source", f32(n*2),
-					"accumulate", true),
-			}
 		},
 	}
 }
@@ -385,15 +344,6 @@ func maskedScatter() Op {
 				Else: []loop.Stmt{&loop.Store{Buf: 0, At: flat, Value: load("self")}},
 			})...)
 			return f, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			a, b := r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("self", f32(a, b), "mask", Tensor(ir.Bool, Values{}, a, b),
-					"source", f32(a*b)),
-				NewSample("self", f32(a, b), "mask", Tensor(ir.Bool, Values{}, b), "source",
-					f32(b, a)),
-			}
 		},
 	}
 }

@@ -8,11 +8,9 @@ import (
 
 // viewScatter is self with the elements that a view of it shares replaced by
 // those of src.
-func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error),
-	samples func(*Rand) []Sample) Op {
+func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error)) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
+		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t, src := c.Tensor("self"), c.Tensor("src")
 			a, err := of(c, t)
@@ -45,27 +43,9 @@ func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error),
 
 func viewScatterOps() []Op {
 	return []Op{
-		viewScatter("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", sliceView, func(r *Rand) []Sample {
-			n, m := 4+r.Dim(), r.Dim()
-			return []Sample{
-				NewSample("self", f32(n, m), "src", f32(2, m), "start", 1, "end", 3),
-				NewSample("self", f32(m, n), "src", f32(m, (n-1)/2), "dim", 1, "start", 1, "end",
-					-1, "step", 2),
-				NewSample("self", f32(n, m), "src", f32(n, m)),
-			}
-		}),
-		viewScatter("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", selectView, times(2, func(r *Rand) Sample {
-			n, m := r.Dim(), r.Dim()
-			return NewSample("self", f32(n, m), "src", f32(n), "dim", 1, "index", r.Int64N(2*m)-m)
-		})),
-		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView, times(2, func(r *Rand) Sample {
-			n, b := 1+r.Dim(), r.Dim()
-			return NewSample("self", f32(n, b, n), "src", f32(b, n-1), "offset", 1-2*r.IntN(2),
-				"dim1", 0, "dim2", 2)
-		})).core(diagonalScatterCore),
-		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", stridedView, times(1, func(*Rand) Sample {
-			return NewSample("self", f32(5, 6), "src", f32(3, 2), "size", []int{3, 2}, "stride",
-				[]int{7, 2}, "storage_offset", 1)
-		})).core(stridedScatterCore),
+		viewScatter("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", sliceView),
+		viewScatter("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", selectView),
+		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView).core(diagonalScatterCore),
+		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", stridedView).core(stridedScatterCore),
 	}
 }

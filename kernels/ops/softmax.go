@@ -20,7 +20,7 @@ func (r *softmaxRow) exp() *expr.Expr { return fn("exp")(expr.Sub(r.x, r.max)) }
 // the largest element is subtracted before exp, so that nothing overflows; a
 // row of -inf gives NaN, as in PyTorch, if base leaves it.
 func rowwise(schema string, dtype func(*Call) (ir.DType, error),
-	base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr, args ...any) Op {
+	base func(max *expr.Expr) *expr.Expr, f func(*softmaxRow) *expr.Expr) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -65,25 +65,6 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error),
 			r.sum = expr.Sum(v, fn("exp")(expr.Sub(x, r.max)))
 			return []expr.Tensor{{DType: out, Vars: vars, Body: expr.Cast(out, f(r))}}, nil
 		},
-		Samples: softmaxSamples(args...),
-	}
-}
-
-// softmaxSamples vary self and dim; more arguments go with them.
-func softmaxSamples(more ...any) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		sample := func(x Input, dim int) Sample {
-			return NewSample(append([]any{"self", x, "dim", dim}, more...)...)
-		}
-		var out []Sample
-		for i, d := range []ir.DType{ir.Float32, ir.Float32, ir.Float64, ir.Float16, ir.BFloat16} {
-			out = append(out, sample(Tensor(d, Values{}, r.Shape(3)...), i%3-1))
-		}
-		return append(out,
-			sample(Tensor(ir.Float32, Values{Lo: -200, Hi: 200}, 3, 17), -1),
-			sample(Tensor(ir.Float32, Values{Special: true}, 8, 6), 1),
-			sample(f32(), 0),
-		)
 	}
 }
 
@@ -115,9 +96,9 @@ func softmaxOps() []Op {
 	}
 	return []Op{
 		rowwise("aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
-			soft, "half_to_float", false),
+			soft),
 		rowwise("aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", half, top,
-			log, "half_to_float", false),
+			log),
 		rowwise("aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
 			askedFor, finite, safe).core(safeSoftmaxCore),
 		softmaxAs("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
@@ -150,5 +131,5 @@ func softmaxAs(schema, op string) Op {
 			x = b.Op("aten._to_copy.default", x, Kw("dtype", d))
 		}
 		return b.Op(op, x, c.Arg("dim"), false)
-	}, softmaxSamples())
+	})
 }

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
@@ -13,9 +12,8 @@ func sortOps() []Op {
 	return []Op{
 		sortOp("aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
 		sortOp("aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)").cores(sortCore),
-		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "dim",
-			"descending"),
-		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", "stable", "dim", "descending"),
+		argsortOp("aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor"),
+		argsortOp("aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"),
 		{
 			Schema: "aten::msort(Tensor self) -> Tensor",
 			Infer: func(c *Call) ([]ir.Type, error) {
@@ -24,13 +22,11 @@ func sortOps() []Op {
 			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 				return b.Ops("aten.sort.default", c.Arg("self"), 0)[:1], nil
 			},
-			Samples: sampleSort(),
 		},
 		{
 			Schema:    "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
 			Infer:     inferTopK,
 			Decompose: decomposeTopK,
-			Samples:   sampleSort("dim", "largest", "k"),
 		},
 		orderStatistic(
 			"aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"),
@@ -55,12 +51,11 @@ func sortOp(schema string) Op {
 			}
 			return mergeSort(c, d, c.Bool("descending")), nil
 		},
-		Samples: sampleSort("dim", "descending"),
 	}
 }
 
 // argsortOp gives the indices of a sort, which is always stable.
-func argsortOp(schema string, sampled ...string) Op {
+func argsortOp(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
@@ -71,7 +66,6 @@ func argsortOp(schema string, sampled ...string) Op {
 			return b.Ops("aten.sort.default", c.Arg("self"), c.Arg("dim"), c.Arg("descending"))[1:],
 				nil
 		},
-		Samples: sampleSort(sampled...),
 	}
 }
 
@@ -255,12 +249,6 @@ func orderStatistic(schema string) Op {
 			}
 			return []*ir.Value{values, indices}, nil
 		},
-		Samples: bySchema(schema, func(rnd *Rand, s *aten.Schema) []Sample {
-			if s.Index("k") < 0 {
-				return sampleSort("dim", "keepdim")(rnd)
-			}
-			return sampleSort("dim", "keepdim", "k")(rnd)
-		}),
 	}
 }
 
@@ -274,30 +262,5 @@ func medianOp(schema string) Op {
 			flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
 			return b.Ops("aten.median.dim", flat, 0)[:1], nil
 		},
-		Samples: sampleSort(),
-	}
-}
-
-// sampleSort makes samples with the arguments named, of values with and
-// without ties.
-func sampleSort(names ...string) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		var out []Sample
-		for i, d := range sampleDTypes {
-			v := Values{Distinct: i%2 == 0 && d.IsFloat()}
-			args := []any{"self", Tensor(d, v, 1+r.Int64N(5), 2+r.Int64N(9), 1+r.Int64N(3))}
-			for _, name := range names {
-				switch name {
-				case "dim":
-					args = append(args, "dim", 1)
-				case "k":
-					args = append(args, "k", 2)
-				default:
-					args = append(args, name, i%3 == 0)
-				}
-			}
-			out = append(out, NewSample(args...))
-		}
-		return out
 	}
 }

@@ -8,15 +8,6 @@ import (
 // trapezoidOps integrate along a dimension: half the sum of neighbours by the
 // distance between them.
 func trapezoidOps() []Op {
-	at := func(r *Rand) []Sample {
-		a, n := r.Dim(), 1+r.Dim()
-		return []Sample{NewSample("y", f32(a, n), "x", f32(n)), NewSample("y", f32(n, a), "x",
-			f32(n, a), "dim", 0), NewSample("y", f32(n, a), "x", f32(n), "dim", 0)}
-	}
-	by := func(r *Rand) []Sample {
-		a, n := r.Dim(), 1+r.Dim()
-		return []Sample{NewSample("y", f32(a, n)), NewSample("y", f32(n, a), "dx", 0.5, "dim", 0)}
-	}
 	total := func(b *Builder, x *ir.Value, d int) *ir.Value {
 		return b.Op("aten.sum.dim_IntList", x, []int{d})
 	}
@@ -25,16 +16,16 @@ func trapezoidOps() []Op {
 	}
 	return []Op{
 		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-			trapezia(total), at),
+			trapezia(total)),
 		derived("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-			trapezia(total), by),
-		derived("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total), at),
+			trapezia(total)),
+		derived("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total)),
 		derived("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
-			trapezia(total), by),
+			trapezia(total)),
 		derived("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
-			trapezia(running), at),
+			trapezia(running)),
 		derived("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
-			trapezia(running), by),
+			trapezia(running)),
 	}
 }
 

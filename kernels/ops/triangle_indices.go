@@ -78,13 +78,5 @@ func triangleIndices(schema string, upper bool) Op {
 				}})...)
 			return f, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("row", 3, "col", 4),
-				NewSample("row", 4, "col", 3, "offset", 1, "dtype", ir.Int32),
-				NewSample("row", 4, "col", 5, "offset", -2),
-				NewSample("row", 2, "col", 2, "offset", ir.Int(r.IntN(9)-4)),
-			}
-		},
 	}
 }

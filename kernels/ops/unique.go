@@ -2,7 +2,6 @@ package ops
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -118,22 +117,6 @@ func unique(schema string, sorts bool) Op {
 			}
 			return out, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for i, d := range sampleDTypes {
-				shape := r.Shape(1 + i%2)
-				args := []any{"return_inverse", i%3 > 0, "return_counts", i%2 == 0}
-				if strings.Contains(schema, " dim") && (sorts || i%4 == 1) {
-					if args = append(args, "dim", -1); sorts {
-						shape = shape[:1]
-					}
-				}
-				out = append(out,
-					NewSample(append(args, "self", Tensor(d, Values{Lo: 0, Hi: 2}.forDType(d),
-						shape...))...))
-			}
-			return out
-		},
 	}
 }
 
@@ -161,12 +144,6 @@ func nonzeroList() Op {
 				out[d] = b.Op("aten.select.int", at, 1, d)
 			}
 			return out, nil
-		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("condition", Tensor(ir.Bool, Values{}, r.Shape(2)...)),
-				NewSample("condition", Tensor(ir.Float32, sparse(ir.Float32), r.Shape(3)...)),
-			}
 		},
 	}
 }
@@ -220,15 +197,6 @@ func binCount() Op {
 				w = b.Op("aten.full.default", x.Type.Sizes, 1, Kw("dtype", ir.Int64))
 			}
 			return b.Ops("aten.scatter_add.default", zeros, 0, x, b.cast(w, out.DType)), nil
-		},
-		Samples: func(r *Rand) []Sample {
-			return []Sample{
-				NewSample("self", Tensor(ir.Int64, Values{Hi: 6}, 9)),
-				NewSample("self", Tensor(ir.Int32, Values{Hi: 3}, 5), "minlength", 7),
-				NewSample("self", Tensor(ir.Uint8, Values{Hi: 4}, 6), "weights", f32(6)),
-				NewSample("self", Tensor(ir.Int64, Values{Hi: 4}, 6), "weights",
-					Tensor(ir.Float64, Values{}, 6)),
-			}
 		},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -294,44 +293,6 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 			return []expr.Tensor{{DType: d, Vars: vars,
 				Body: expr.Cast(d, c.resample(input, m, at[:2], taps))}}, nil
 		},
-		Samples: upsampleSamples(schema, input, n, floats),
-	}
-}
-
-func upsampleSamples(schema, input string, n int, floats bool) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		s, err := aten.Parse(schema)
-		if err != nil {
-			return nil
-		}
-		var out []Sample
-		for i, scale := range []float64{2, 1.5, 0.6, 3} {
-			d := []ir.DType{ir.Float32, ir.Float32, ir.BFloat16, ir.Float64}[i]
-			if !floats && i == 3 {
-				d = ir.Uint8
-			}
-			shape := []int64{1, 2}
-			var sizes []int64
-			for range n {
-				shape = append(shape, 3+r.Int64N(4))
-				sizes = append(sizes, int64(float64(shape[len(shape)-1])*scale))
-			}
-			args := []any{input, Tensor(d, Values{}, shape...)}
-			if s.Index("align_corners") >= 0 {
-				args = append(args, "align_corners", i%2 == 1)
-			}
-			if s.Index("scale_factors") >= 0 && i%2 == 0 {
-				args = append(args, "output_size", nil, "scale_factors",
-					slices.Repeat([]float64{scale}, n))
-			} else {
-				args = append(args, "output_size", sizes)
-				if s.Index("scale_factors") >= 0 {
-					args = append(args, "scale_factors", nil)
-				}
-			}
-			out = append(out, NewSample(args...))
-		}
-		return out
 	}
 }
 

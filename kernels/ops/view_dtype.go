@@ -112,22 +112,5 @@ func viewDType() Op {
 			}
 			return []expr.Tensor{{DType: o.DType, Vars: vars, Body: expr.Bitcast(o.DType, x)}}, nil
 		},
-		Samples: func(r *Rand) []Sample {
-			var out []Sample
-			for _, s := range []struct {
-				from, to ir.DType
-				last     int64
-			}{
-				{ir.Float32, ir.Int32, 3}, {ir.Int64, ir.Float64, 2}, {ir.BFloat16, ir.Int16, 4},
-				{ir.Bool, ir.Uint8, 3},
-				{ir.Float32, ir.Int8, 2}, {ir.Float64, ir.Float16, 1}, {ir.Int16, ir.Uint8, 3},
-				{ir.Uint8, ir.Int64, 16}, {ir.Int8, ir.Int16, 4}, {ir.Float16, ir.Float32, 4},
-				{ir.Float32, ir.Int64, 2},
-			} {
-				out = append(out, NewSample("self", Tensor(s.from, Values{}, 2, s.last),
-					"dtype", s.to))
-			}
-			return append(out, NewSample("self", Tensor(ir.Float32, Values{}), "dtype", ir.Int32))
-		},
 	}
 }

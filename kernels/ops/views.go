@@ -23,10 +23,9 @@ func single(f func(c *Call, t ir.Type) (alias, error)) aliases {
 }
 
 // view is an entry whose results share the memory of argument self.
-func view(schema string, f aliases, samples func(*Rand) []Sample) Op {
+func view(schema string, f aliases) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
+		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			as, err := f(c)
 			ts := make([]ir.Type, len(as))
@@ -47,10 +46,9 @@ func view(schema string, f aliases, samples func(*Rand) []Sample) Op {
 }
 
 // copied is an entry whose results are copies of what view would give.
-func copied(schema string, f aliases, samples func(*Rand) []Sample) Op {
+func copied(schema string, f aliases) Op {
 	return Op{
-		Schema:  schema,
-		Samples: samples,
+		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			as, err := f(c)
 			ts := make([]ir.Type, len(as))
@@ -77,26 +75,23 @@ func copied(schema string, f aliases, samples func(*Rand) []Sample) Op {
 func viewOps() []Op {
 	var out []Op
 	for _, f := range viewForms() {
-		out = append(out, view(f.schema, f.of, f.samples))
+		out = append(out, view(f.schema, f.of))
 		if f.copy != "" {
-			out = append(out, copied(f.copy, f.of, f.samples))
+			out = append(out, copied(f.copy, f.of))
 		}
 	}
 	return append(out,
 		view("aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-			splitView, splitSamples),
-		view("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")),
-		view("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView,
-			chunkSamples),
-		reshapes("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", argSizes("shape"),
-			reshapeSamples("shape")),
-		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", otherSizes,
-			likeSamples(6, 2, 3)),
-		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flattenSizes, flattenSamples),
+			splitView),
+		view("aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes")),
+		view("aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunkView),
+		reshapes("aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", argSizes("shape")),
+		reshapes("aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", otherSizes),
+		reshapes("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flattenSizes),
 		reshapes("aten::ravel(Tensor(a) self) -> Tensor(a)",
 			func(*Call, ir.Type) ([]sym.Expr, error) {
 				return []sym.Expr{sym.Int(-1)}, nil
-			}, selfSamples(2)),
+			}),
 	)
 }
 
@@ -104,101 +99,84 @@ func viewOps() []Op {
 type viewForm struct {
 	schema, copy string
 	of           aliases
-	samples      func(*Rand) []Sample
 }
 
 func viewForms() []viewForm {
 	return []viewForm{
-		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(strictView),
-			reshapeSamples("size")},
+		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(strictView)},
 		{"aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-			"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", single(strictView),
-			reshapeSamples("size")},
-		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(viewAs),
-			likeSamples(6, 2, 3)},
+			"aten::view_copy(Tensor self, SymInt[] size) -> Tensor", single(strictView)},
+		{"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(viewAs)},
 		{"aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
 			"aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
-			single(reshapeAlias), stridedSamples(false)},
+			single(reshapeAlias)},
 		{"aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", "",
-			single(unflattenView), unflattenSamples},
+			single(unflattenView)},
 		{"aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-			"aten::permute_copy(Tensor self, int[] dims) -> Tensor", single(permuteView),
-			permuteSamples},
+			"aten::permute_copy(Tensor self, int[] dims) -> Tensor", single(permuteView)},
 		{"aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
 			"aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
-			single(transposeView("dim0", "dim1")), transposeSamples("dim0", "dim1")},
+			single(transposeView("dim0", "dim1"))},
 		{"aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "",
-			single(transposeView("dim0", "dim1")), transposeSamples("dim0", "dim1")},
+			single(transposeView("dim0", "dim1"))},
 		{"aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "",
-			single(transposeView("axis0", "axis1")), transposeSamples("axis0", "axis1")},
+			single(transposeView("axis0", "axis1"))},
 		{"aten::t(Tensor(a) self) -> Tensor(a)", "aten::t_copy(Tensor self) -> Tensor",
-			single(tView), selfSamples(2)},
-		{"aten::numpy_T(Tensor(a) self) -> Tensor(a)", "", single(reversedView), selfSamples(3)},
-		{"aten::mT(Tensor(a) self) -> Tensor(a)", "", single(matrixView), selfSamples(3)},
+			single(tView)},
+		{"aten::numpy_T(Tensor(a) self) -> Tensor(a)", "", single(reversedView)},
+		{"aten::mT(Tensor(a) self) -> Tensor(a)", "", single(matrixView)},
 		{"aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "",
-			single(movedimView), movedimSamples(true)},
+			single(movedimView)},
 		{"aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "",
-			single(movedimView), movedimSamples(false)},
+			single(movedimView)},
 		{"aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "",
-			single(movedimView), movedimSamples(true)},
+			single(movedimView)},
 		{"aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "",
-			single(movedimView), movedimSamples(false)},
+			single(movedimView)},
 		{"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
 			"aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
-			single(expandView), expandSamples},
-		{"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(expandView),
-			expandSamples},
-		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(expandAs),
-			likeSamples(1, 4, 3)},
+			single(expandView)},
+		{"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "", single(expandView)},
+		{"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "", single(expandAs)},
 		{"aten::squeeze(Tensor(a) self) -> Tensor(a)", "aten::squeeze_copy(Tensor self) -> Tensor",
-			single(squeezeAll), squeezeSamples("")},
+			single(squeezeAll)},
 		{"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-			"aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", single(squeezeDims),
-			squeezeSamples("int")},
+			"aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor", single(squeezeDims)},
 		{"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
-			"aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", single(squeezeDims),
-			squeezeSamples("list")},
+			"aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor", single(squeezeDims)},
 		{"aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
-			"aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", single(unsqueezeView),
-			unsqueezeSamples},
+			"aten::unsqueeze_copy(Tensor self, int dim) -> Tensor", single(unsqueezeView)},
 		{"aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
 			"aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
-			single(selectView), selectSamples},
-		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", single(sliceView), sliceSamples},
+			single(selectView)},
+		{"aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", "aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", single(sliceView)},
 		{"aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
 			"aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
-			single(narrowView), narrowSamples},
+			single(narrowView)},
 		{"aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
 			"aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-			single(diagonalView), diagonalSamples},
+			single(diagonalView)},
 		{"aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
 			"aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor",
-			single(unfoldView), unfoldSamples},
-		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", single(stridedView), stridedSamples(true)},
+			single(unfoldView)},
+		{"aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", "aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", single(stridedView)},
 		{"aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-			"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbindView, unbindSamples},
+			"aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbindView},
 		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
 			"aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-			splitView, splitSamples},
+			splitView},
 		{"aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-			"", splitSizesView("split_size"), splitSizesSamples("split_size")},
-		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes"), splitSizesSamples("split_sizes")},
-		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", "", chunkView,
-			chunkSamples},
-		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", "", sectionsView, sectionsSamples},
-		{"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView,
-			evenSamples(2)},
-		{"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView,
-			evenSamples(2)},
-		{"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView,
-			evenSamples(3)},
-		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", "", indicesView, indicesSamples},
-		{"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView,
-			cutSamples(1)},
-		{"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView,
-			cutSamples(2)},
-		{"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView,
-			cutSamples(3)},
+			"", splitSizesView("split_size")},
+		{"aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", "aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", splitSizesView("split_sizes")},
+		{"aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", "", chunkView},
+		{"aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", "", sectionsView},
+		{"aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView},
+		{"aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView},
+		{"aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", "", sectionsView},
+		{"aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", "", indicesView},
+		{"aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView},
+		{"aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView},
+		{"aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", "", indicesView},
 	}
 }
 

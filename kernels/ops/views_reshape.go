@@ -10,8 +10,7 @@ import (
 
 // reshapes is an entry that views self with other sizes where its strides
 // allow it and copies it otherwise.
-func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error),
-	samples func(*Rand) []Sample) Op {
+func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error)) Op {
 	shape := func(c *Call) (a alias, ok bool, err error) {
 		t := c.Tensor("self")
 		want, err := sizes(c, t)
@@ -21,8 +20,7 @@ func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error),
 		return c.reshaped(t, want)
 	}
 	return Op{
-		Schema:  schema,
-		Samples: samples,
+		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			a, _, err := shape(c)
 			return one(a.Type, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -34,7 +35,7 @@ func attentionTrials(r *rand.Rand, count int, kernel string) []*trial {
 			group = 2
 			args = append(args, "enable_gqa", true)
 		}
-		sizes := func(heads int64, rows sym.Expr, columns int64) ops.Input {
+		sizes := func(heads int64, rows sym.Expr, columns int64) samples.Input {
 			all := []sym.Expr{sym.Int(b), sym.Int(heads), rows, sym.Int(columns)}
 			return operand(all[4-rank:]...)
 		}
@@ -62,7 +63,7 @@ func attentionTrials(r *rand.Rand, count int, kernel string) []*trial {
 			tr.op = ops.Attention
 			args = written(r, args)
 		}
-		tr.sample = ops.NewSample(append([]any{"query", sizes(h*group, queries, e), "key",
+		tr.sample = samples.NewSample(append([]any{"query", sizes(h*group, queries, e), "key",
 			sizes(h, keys, e), "value", sizes(h, keys, ev)}, args...)...)
 		tr.constant = []bool{false, false, false, false}
 		tr.name = fmt.Sprintf("%s %d: %d·%d·%d of %d by %d, %d to %d", kernel, i, b, h, group,
@@ -86,28 +87,28 @@ func written(r *rand.Rand, args []any) []any {
 }
 
 // maskOf is a mask of as many dimensions or fewer, some of which repeat.
-func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Expr) ops.Input {
+func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Expr) samples.Input {
 	all := []sym.Expr{sym.Int(b), sym.Int(h), queries, keys}
 	for i := range 3 {
 		if r.IntN(2) == 0 {
 			all[i] = sym.Int(1)
 		}
 	}
-	return ops.Input{Value: &ir.Value{Type: ir.TensorOf(d, all[4-min(rank, pick(r, 2, 4)):]...)}}
+	return samples.Input{Value: &ir.Value{Type: ir.TensorOf(d, all[4-min(rank, pick(r, 2, 4)):]...)}}
 }
 
 // TestWhole: only targets whose C has vectors keep attention whole, and only what
 // a kernel accepts.
 func TestWhole(t *testing.T) {
 	speed := tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}
-	few := func(sizes ...int64) ops.Input { sizes[2] = 16; return static(sizes...) }
-	double := func(sizes ...int64) ops.Input {
-		return ops.Tensor(ir.Float64, ops.Values{}, sizes...)
+	few := func(sizes ...int64) samples.Input { sizes[2] = 16; return static(sizes...) }
+	double := func(sizes ...int64) samples.Input {
+		return samples.Tensor(ir.Float64, samples.Values{}, sizes...)
 	}
 	for _, c := range []struct {
 		name   string
 		target tuned.Target
-		of     func(...int64) ops.Input
+		of     func(...int64) samples.Input
 		want   bool
 	}{
 		{"vectors", speed, static, true},
@@ -122,7 +123,7 @@ func TestWhole(t *testing.T) {
 		if !ok {
 			t.Fatal("attention is not in the table")
 		}
-		call, err := ops.Standard().Bind(ops.NewSample("query", x, "key", x, "value", x).Node(op))
+		call, err := ops.Standard().Bind(samples.NewSample("query", x, "key", x, "value", x).Node(op))
 		if err != nil {
 			t.Fatal(err)
 		}

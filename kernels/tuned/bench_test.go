@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/toolchain"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -20,14 +20,14 @@ func benchmarks() []*trial {
 	conv := func(name string, x, w []int64, pad, groups int64) *trial {
 		return &trial{name: name, op: "aten.convolution.default", constant: []bool{false,
 			true, true},
-			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias",
+			sample: samples.NewSample("input", static(x...), "weight", static(w...), "bias",
 				static(w[0]), "stride", []int64{1, 1},
 				"padding", []int64{pad, pad}, "dilation", []int64{1, 1}, "transposed", false,
 				"output_padding", []int64{0, 0}, "groups", groups)}
 	}
 	return []*trial{
 		{name: "linear 784 to 128", op: "aten.linear.default", constant: []bool{false, true, true},
-			sample: ops.NewSample("input", static(1, 784), "weight", static(128, 784), "bias",
+			sample: samples.NewSample("input", static(1, 784), "weight", static(128, 784), "bias",
 				static(128))},
 		conv("convolution 3x3 64 to 64 on 14x14", []int64{1, 64, 14, 14}, []int64{64, 64, 3, 3}, 1,
 			1),
@@ -36,7 +36,7 @@ func benchmarks() []*trial {
 		conv("depthwise 3x3 of 64 on 25x5", []int64{1, 64, 25, 5}, []int64{64, 1, 3, 3}, 1, 64),
 		conv("depthwise 3x3 of 64 on 56x56", []int64{1, 64, 56, 56}, []int64{64, 1, 3, 3}, 1, 64),
 		{name: "matmul 256x256x256", op: "aten.mm.default", constant: []bool{false, false},
-			sample: ops.NewSample("self", static(256, 256), "mat2", static(256, 256))},
+			sample: samples.NewSample("self", static(256, 256), "mat2", static(256, 256))},
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/templates/c"
 )
 
@@ -100,13 +100,13 @@ func TestInt8(t *testing.T) {
 // are left to the definition.
 func TestInt8Refuses(t *testing.T) {
 	conv := func(offset int64, x, w []int64) *byteTrial {
-		return &byteTrial{op: "cortex_m.quantized_conv2d.default", sample: ops.NewSample("input",
-			ops.Tensor(ir.Int8, ops.Values{}, x...), "weight",
-			ops.Tensor(ir.Int8, ops.Values{}, w...),
+		return &byteTrial{op: "cortex_m.quantized_conv2d.default", sample: samples.NewSample("input",
+			samples.Tensor(ir.Int8, samples.Values{}, x...), "weight",
+			samples.Tensor(ir.Int8, samples.Values{}, w...),
 			"bias", nil, "stride", []int64{1, 1}, "padding", []int64{0, 0}, "dilation",
 			[]int64{1, 1}, "input_offset", offset, "output_offset", 0,
-			"requantize_multipliers", ops.Tensor(ir.Int32, ops.Values{}, w[0]), "requantize_shifts",
-			ops.Tensor(ir.Int32, ops.Values{}, w[0]),
+			"requantize_multipliers", samples.Tensor(ir.Int32, samples.Values{}, w[0]), "requantize_shifts",
+			samples.Tensor(ir.Int32, samples.Values{}, w[0]),
 			"activation_min", -128, "activation_max", 127, "scratch", nil)}
 	}
 	for name, tr := range map[string]*byteTrial{

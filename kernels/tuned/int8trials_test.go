@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/reference"
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -22,7 +23,7 @@ var microcontroller = tuned.Target{Language: tuned.C, Machine: machine("cortex-m
 // byteTrial is a call of a kernel of bytes.
 type byteTrial struct {
 	op             string
-	sample         ops.Sample
+	sample         samples.Sample
 	xOrder, yOrder []int
 	seed           uint64
 
@@ -49,10 +50,10 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 		offset, filter := r.Int64N(256)-127, int64(0)
 		limits := []any{"input_offset", offset, "output_offset", 3, "activation_min", -128,
 			"activation_max", 127}
-		param := func(n int64) ops.Input { return ops.Tensor(ir.Int32, ops.Values{}, n) }
+		param := func(n int64) samples.Input { return samples.Tensor(ir.Int32, samples.Values{}, n) }
 		var bias any
 		if r.IntN(3) > 0 {
-			bias = ops.Input{}
+			bias = samples.Input{}
 		}
 		biasOf := func(n int64) any {
 			if bias == nil {
@@ -75,9 +76,9 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 			if r.IntN(2) == 0 {
 				sizes = []int64{2, upTo(3), 4 * in}
 			}
-			tr.sample = ops.NewSample(append(limits, "input",
-				ops.Tensor(ir.Int8, ops.Values{}, sizes...),
-				"weights", ops.Tensor(ir.Int8, ops.Values{}, cout, sizes[len(sizes)-1]), "bias", b,
+			tr.sample = samples.NewSample(append(limits, "input",
+				samples.Tensor(ir.Int8, samples.Values{}, sizes...),
+				"weights", samples.Tensor(ir.Int8, samples.Values{}, cout, sizes[len(sizes)-1]), "bias", b,
 				"kernel_sum", sum, "filter_offset", filter,
 				"requantize_multipliers", []int64{1 << 30}, "requantize_shifts", []int64{-8})...)
 		default:
@@ -101,9 +102,9 @@ func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
 				pad, stride = []int64{0, 0}, []int64{1, 1}
 			}
 			orders(tr)
-			tr.sample = ops.NewSample(append(append(limits, more...), "input",
-				ops.Tensor(ir.Int8, ops.Values{}, upTo(2), in, 4+upTo(4), 4+upTo(4)),
-				"weight", ops.Tensor(ir.Int8, ops.Values{}, weight...), "bias", biasOf(cout),
+			tr.sample = samples.NewSample(append(append(limits, more...), "input",
+				samples.Tensor(ir.Int8, samples.Values{}, upTo(2), in, 4+upTo(4), 4+upTo(4)),
+				"weight", samples.Tensor(ir.Int8, samples.Values{}, weight...), "bias", biasOf(cout),
 				"stride", stride, "padding", pad,
 				"dilation", []int64{upTo(2), upTo(2)}, "requantize_multipliers", param(cout),
 				"requantize_shifts", param(cout), "scratch", nil)...)

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -32,7 +32,7 @@ func TestAdaptivePools(t *testing.T) {
 			name: fmt.Sprintf("adaptive %d: x %d to %d", i, x, out),
 			op:   "aten._adaptive_avg_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last,
 			yOrder: last, constant: []bool{false},
-			sample:   ops.NewSample("self", static(x...), "output_size", out),
+			sample:   samples.NewSample("self", static(x...), "output_size", out),
 			epilogue: all[i%len(all)],
 		}
 		if taken := tr.prepare(t, r, target); taken == uneven {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
-	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
-func convCall(x, w []int64, stride, pad []int64, groups int64, more ...any) ops.Sample {
+func convCall(x, w []int64, stride, pad []int64, groups int64, more ...any) samples.Sample {
 	args := []any{"input", static(x...), "weight", static(w...), "bias", nil, "stride", stride,
 		"padding", pad,
 		"dilation", []int64{1}, "transposed", false, "output_padding", []int64{0}, "groups", groups}
@@ -22,58 +22,58 @@ func convCall(x, w []int64, stride, pad []int64, groups int64, more ...any) ops.
 			}
 		}
 	}
-	return ops.NewSample(args...)
+	return samples.NewSample(args...)
 }
 
 // TestSelect checks which kernel takes a call, if any, and how much work it says
 // that is.
 func TestSelect(t *testing.T) {
-	double := func(sizes ...int64) ops.Input {
-		return ops.Tensor(ir.Float64, ops.Values{}, sizes...)
+	double := func(sizes ...int64) samples.Input {
+		return samples.Tensor(ir.Float64, samples.Values{}, sizes...)
 	}
 	one := []int64{1, 1}
 	zero := []int64{0, 0}
 	for _, c := range []struct {
 		name     string
 		op       string
-		sample   ops.Sample
+		sample   samples.Sample
 		constant []bool
 		kernel   string // "" if the definition is used
 		macs     int64
 	}{
-		{"constant weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+		{"constant weight", "aten.linear.default", samples.NewSample("input", static(3, 5), "weight",
 			static(7, 5)), []bool{false, true}, "linear_rows_f32", 105},
-		{"variable weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+		{"variable weight", "aten.linear.default", samples.NewSample("input", static(3, 5), "weight",
 			static(7, 5)), []bool{false, false}, "matmul_rows_f32", 105},
-		{"variable bias", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+		{"variable bias", "aten.linear.default", samples.NewSample("input", static(3, 5), "weight",
 			static(7, 5), "bias", static(7)), []bool{false, true, false}, "linear_rows_f32", 105},
-		{"vector weight", "aten.linear.default", ops.NewSample("input", static(3, 5), "weight",
+		{"vector weight", "aten.linear.default", samples.NewSample("input", static(3, 5), "weight",
 			static(5)), []bool{false, true}, "", 0},
-		{"matrix added", "aten.addmm.default", ops.NewSample("self", static(3, 7), "mat1",
+		{"matrix added", "aten.addmm.default", samples.NewSample("self", static(3, 7), "mat1",
 			static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "linear_rows_f32", 105},
-		{"column added", "aten.addmm.default", ops.NewSample("self", static(3, 1), "mat1",
+		{"column added", "aten.addmm.default", samples.NewSample("self", static(3, 1), "mat1",
 			static(3, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
-		{"square column added", "aten.addmm.default", ops.NewSample("self", static(7, 1), "mat1",
+		{"square column added", "aten.addmm.default", samples.NewSample("self", static(7, 1), "mat1",
 			static(7, 5), "mat2", static(5, 7)), []bool{true, false, true}, "", 0},
-		{"scaled", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5),
+		{"scaled", "aten.addmm.default", samples.NewSample("self", static(7), "mat1", static(3, 5),
 			"mat2", static(5, 7), "alpha", 2), []bool{true, false, true}, "", 0},
-		{"scaled sum", "aten.addmm.default", ops.NewSample("self", static(7), "mat1", static(3, 5),
+		{"scaled sum", "aten.addmm.default", samples.NewSample("self", static(7), "mat1", static(3, 5),
 			"mat2", static(5, 7), "beta", 0), []bool{true, false, true}, "", 0},
-		{"double", "aten.mm.default", ops.NewSample("self", double(3, 5), "mat2", double(5, 7)),
+		{"double", "aten.mm.default", samples.NewSample("self", double(3, 5), "mat2", double(5, 7)),
 			[]bool{false, true}, "", 0},
-		{"integers", "aten.mm.default", ops.NewSample("self", ops.Tensor(ir.Int32, ops.Values{}, 3,
-			5), "mat2", ops.Tensor(ir.Int32, ops.Values{}, 5, 7)), []bool{false, false}, "", 0},
-		{"constant on the left", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2",
+		{"integers", "aten.mm.default", samples.NewSample("self", samples.Tensor(ir.Int32, samples.Values{}, 3,
+			5), "mat2", samples.Tensor(ir.Int32, samples.Values{}, 5, 7)), []bool{false, false}, "", 0},
+		{"constant on the left", "aten.mm.default", samples.NewSample("self", static(3, 5), "mat2",
 			static(5, 7)), []bool{true, false}, "matmul_rows_f32", 105},
-		{"column vector", "aten.mm.default", ops.NewSample("self", static(3, 5), "mat2",
+		{"column vector", "aten.mm.default", samples.NewSample("self", static(3, 5), "mat2",
 			static(5, 1)), []bool{false, false}, "", 0},
-		{"batch", "aten.bmm.default", ops.NewSample("self", static(2, 3, 5), "mat2",
+		{"batch", "aten.bmm.default", samples.NewSample("self", static(2, 3, 5), "mat2",
 			static(2, 5, 7)), []bool{false, true}, "matmul_rows_f32", 210},
-		{"constant matrix, vector", "aten.mv.default", ops.NewSample("self", static(7, 5), "vec",
+		{"constant matrix, vector", "aten.mv.default", samples.NewSample("self", static(7, 5), "vec",
 			static(5)), []bool{true, false}, "linear_rows_f32", 35},
-		{"nothing to sum", "aten.mm.default", ops.NewSample("self", static(3, 0), "mat2",
+		{"nothing to sum", "aten.mm.default", samples.NewSample("self", static(3, 0), "mat2",
 			static(0, 7)), []bool{false, true}, "", 0},
-		{"elementwise", "aten.add.Tensor", ops.NewSample("self", static(3), "other", static(3)),
+		{"elementwise", "aten.add.Tensor", samples.NewSample("self", static(3), "other", static(3)),
 			[]bool{false, true}, "", 0},
 
 		{"convolution", "aten.convolution.default", convCall([]int64{2, 3, 6, 5},
@@ -160,19 +160,19 @@ func TestDivided(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		op   string
-		in   ops.Sample
+		in   samples.Sample
 		last bool
 		want bool
 	}{
-		{"small product", "aten.linear.default", ops.NewSample("input", static(100, 64), "weight",
+		{"small product", "aten.linear.default", samples.NewSample("input", static(100, 64), "weight",
 			static(64, 64)), false, false},
-		{"large product", "aten.linear.default", ops.NewSample("input", static(300, 64), "weight",
+		{"large product", "aten.linear.default", samples.NewSample("input", static(300, 64), "weight",
 			static(64, 64)), false, true},
-		{"far weights", "aten.linear.default", ops.NewSample("input", static(1, 512), "weight",
+		{"far weights", "aten.linear.default", samples.NewSample("input", static(1, 512), "weight",
 			static(1000, 512)), false, true},
-		{"small pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 16, 28, 28),
+		{"small pooling", "aten.max_pool2d.default", samples.NewSample("self", static(1, 16, 28, 28),
 			"kernel_size", []int64{2, 2}), true, false},
-		{"large pooling", "aten.max_pool2d.default", ops.NewSample("self", static(1, 64, 112, 112),
+		{"large pooling", "aten.max_pool2d.default", samples.NewSample("self", static(1, 64, 112, 112),
 			"kernel_size", []int64{3, 3}, "stride", []int64{2, 2}), true, true},
 	} {
 		tr := &trial{name: c.name, op: c.op, sample: c.in, constant: []bool{false, true}}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/reference"
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
@@ -22,7 +23,7 @@ type trial struct {
 	name     string
 	op       string
 	by       string // if not "", the kernel that is to take it, though there may be a better one
-	sample   ops.Sample
+	sample   samples.Sample
 	constant []bool          // by input
 	used     map[string]bool // by the text of its kernel
 	syms     map[*sym.Symbol]int64

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
@@ -13,11 +14,11 @@ import (
 )
 
 // operand is a float32 operand of a trial.
-func operand(sizes ...sym.Expr) ops.Input {
-	return ops.Input{Value: &ir.Value{Type: ir.TensorOf(ir.Float32, sizes...)}}
+func operand(sizes ...sym.Expr) samples.Input {
+	return samples.Input{Value: &ir.Value{Type: ir.TensorOf(ir.Float32, sizes...)}}
 }
 
-func static(sizes ...int64) ops.Input { return operand(ir.Ints(sizes)...) }
+func static(sizes ...int64) samples.Input { return operand(ir.Ints(sizes)...) }
 
 // pick returns one of xs.
 func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
@@ -42,24 +43,24 @@ func linearTrials(r *rand.Rand, count int) []*trial {
 		x := operand(rows, sym.Int(k))
 		switch i % 5 {
 		case 0:
-			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", x, "weight",
+			tr.op, tr.sample = "aten.linear.default", samples.NewSample("input", x, "weight",
 				static(n, k), "bias", static(n))
 			tr.constant = []bool{false, true, true}
 		case 1:
 			x := operand(sym.Int(2), rows, sym.Int(k))
-			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input", x, "weight",
+			tr.op, tr.sample = "aten.linear.default", samples.NewSample("input", x, "weight",
 				static(n, k))
 			tr.constant = []bool{false, true}
 		case 2:
-			tr.op, tr.sample = "aten.mm.default", ops.NewSample("self", x, "mat2", static(k, n))
+			tr.op, tr.sample = "aten.mm.default", samples.NewSample("self", x, "mat2", static(k, n))
 			tr.constant = []bool{false, true}
 		case 3:
 			bias := pick(r, static(n), static(1, n), static(1))
-			tr.op, tr.sample = "aten.addmm.default", ops.NewSample("self", bias, "mat1", x, "mat2",
+			tr.op, tr.sample = "aten.addmm.default", samples.NewSample("self", bias, "mat1", x, "mat2",
 				static(k, n))
 			tr.constant = []bool{true, false, true}
 		case 4:
-			tr.op, tr.sample = "aten.mv.default", ops.NewSample("self", static(n, k),
+			tr.op, tr.sample = "aten.mv.default", samples.NewSample("self", static(n, k),
 				"vec", static(k))
 			tr.constant = []bool{true, false}
 		}
@@ -72,7 +73,7 @@ func linearTrials(r *rand.Rand, count int) []*trial {
 		n, k, m := int64(64+i%2*64), int64(3+37*(i%3)), int64(1+11*i)
 		out = append(out, &trial{name: fmt.Sprintf("linear of pairs %d: m %s, n %d, k %d", i, rows,
 			n, k), op: "aten.linear.default", syms: map[*sym.Symbol]int64{s: m},
-			sample: ops.NewSample("input", operand(rows, sym.Int(k)), "weight", static(n, k),
+			sample: samples.NewSample("input", operand(rows, sym.Int(k)), "weight", static(n, k),
 				"bias", static(n)), constant: []bool{false, true, true}})
 	}
 	return out
@@ -92,13 +93,13 @@ func matmulTrials(r *rand.Rand, count int) []*trial {
 		}
 		switch i % 3 {
 		case 0:
-			tr.op, tr.sample = "aten.mm.default", ops.NewSample("self", operand(rows, sym.Int(k)),
+			tr.op, tr.sample = "aten.mm.default", samples.NewSample("self", operand(rows, sym.Int(k)),
 				"mat2", static(k, n))
 		case 1:
-			tr.op, tr.sample = "aten.bmm.default", ops.NewSample("self", operand(sym.Int(b), rows,
+			tr.op, tr.sample = "aten.bmm.default", samples.NewSample("self", operand(sym.Int(b), rows,
 				sym.Int(k)), "mat2", static(b, k, n))
 		case 2:
-			tr.op, tr.sample = "aten.linear.default", ops.NewSample("input",
+			tr.op, tr.sample = "aten.linear.default", samples.NewSample("input",
 				operand(sym.Int(b), rows, sym.Int(k)), "weight", static(n, k))
 		}
 		tr.constant = []bool{false, false}
@@ -247,7 +248,7 @@ func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*
 			tr.op = ops.PaddedConvolution
 			args = append(args, "before", pad, "after", after)
 		}
-		tr.sample = ops.NewSample(args...)
+		tr.sample = samples.NewSample(args...)
 		tr.constant = []bool{false, true, true}
 		tr.name = fmt.Sprintf(
 			"convolution %d: x %d, w %d, stride %d, padding %d and %d, dilation %d, groups %d", i,
@@ -307,7 +308,7 @@ func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
 				"transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
 			op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
 			xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
-			sample: ops.NewSample("input", static(x...), "weight", static(w...), "bias",
+			sample: samples.NewSample("input", static(x...), "weight", static(w...), "bias",
 				static(groups*w[1]), "stride", stride, "padding", pad,
 				"dilation", dilation, "transposed", true, "output_padding", more, "groups", groups),
 		})
@@ -347,7 +348,7 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 				kernel, stride, pad, dilation),
 			op: "aten.max_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last,
 			yOrder: last, constant: []bool{false},
-			sample: ops.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride,
+			sample: samples.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride,
 				"padding", pad, "dilation", dilation, "ceil_mode", i%3 == 0),
 		}
 		if mean {
@@ -356,7 +357,7 @@ func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
 			if r.IntN(4) == 0 {
 				args = append(args, "divisor_override", 1+r.Int64N(5))
 			}
-			tr.op, tr.sample = "aten.avg_pool2d.default", ops.NewSample(args...)
+			tr.op, tr.sample = "aten.avg_pool2d.default", samples.NewSample(args...)
 		}
 		out = append(out, tr)
 	}
@@ -370,7 +371,7 @@ func twoColumns() *trial {
 	return &trial{
 		op: "aten.convolution.default", by: "conv2d_gather_f32", name: "convolution of two columns",
 		syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last,
-		sample: ops.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias",
+		sample: samples.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias",
 			nil, "stride", []int64{1, 2}, "dilation", []int64{1, 1},
 			"groups", int64(1), "padding", []int64{1, 1}, "transposed", false, "output_padding",
 			[]int64{0, 0}),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
@@ -53,7 +54,7 @@ func winogradTrials(r *rand.Rand, count int) []*trial {
 		if i%3 > 0 {
 			bias = static(w[0])
 		}
-		tr.sample = ops.NewSample("input", input, "weight", static(w...), "bias", bias, "stride",
+		tr.sample = samples.NewSample("input", input, "weight", static(w...), "bias", bias, "stride",
 			[]int64{1, 1}, "dilation", []int64{1, 1},
 			"groups", int64(1), "before", pad, "after", after)
 		out = append(out, tr)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/interp"
@@ -47,7 +48,7 @@ func tensorAt(d pte.ScalarType, offset uint64, sizes ...int32) *pte.Tensor {
 func (a *asm) constant(xs ...float32) int32 {
 	var b []byte
 	for _, x := range xs {
-		b = ops.AppendElement(b, ir.Float32, float64(x))
+		b = tensor.Append(b, ir.Float32, float64(x))
 	}
 	a.file.Constants = append(a.file.Constants, ir.Bytes(b))
 	return a.value(&pte.Tensor{ScalarType: 6, Sizes: []int32{int32(len(xs))}, DimOrder: []uint8{0},
@@ -121,7 +122,7 @@ func run(t *testing.T, a *asm, calls ...[][]float32) [][][]float32 {
 			if m.Inputs[i].Kind == ir.UserInput {
 				var b []byte
 				for _, x := range inputs[next] {
-					b = ops.AppendElement(b, v.Type.DType, float64(x))
+					b = tensor.Append(b, v.Type.DType, float64(x))
 				}
 				next++
 				sizes, _ := v.Type.StaticSizes()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
@@ -272,7 +273,7 @@ func TestExternalState(t *testing.T) {
 	a.io([]int32{x}, []int32{out})
 	var data ir.Bytes
 	for _, f := range []float64{3, 4} {
-		data = ops.AppendElement(data, ir.Float32, f)
+		data = tensor.Append(data, ir.Float32, f)
 	}
 	beside := &pte.DataFile{Entries: []pte.DataEntry{{Key: "state", Data: data}}}
 	p, err := raise.Program(a.file, "test.pte", ops.Standard(), beside)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/pte"
@@ -44,16 +45,13 @@ func TestSamples(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			table := ops.Standard()
 			registry := New(table, tt.handMade)
-			ran, samples, without := 0, 0, 0
+			ran, total, without := 0, 0, 0
 			for _, f := range forms(table) {
 				op, _ := table.Lookup(f.node)
-				if op.Samples == nil {
-					continue
-				}
 				kernel, _ := registry.Lookup(f.file)
 				some := false
-				r := ops.NewRand(1)
-				for i, s := range op.Samples(r) {
+				r := samples.NewRand(1)
+				for i, s := range samples.Of(op, r) {
 					err := checkSample(table, kernel, f, op, s, r, tt.setup)
 					switch {
 					case errors.Is(err, errUnfit):
@@ -63,16 +61,16 @@ func TestSamples(t *testing.T) {
 						t.Errorf("%s: sample %d: %v", f.file, i, err)
 					}
 					some = true
-					samples++
+					total++
 				}
 				if some {
 					ran++
 				}
 			}
-			t.Logf("%d samples of %d operators; %d samples have no such call", samples,
+			t.Logf("%d samples of %d operators; %d samples have no such call", total,
 				ran, without)
-			if samples < 1000 && !tt.share {
-				t.Errorf("only %d samples", samples)
+			if total < 1000 && !tt.share {
+				t.Errorf("only %d samples", total)
 			}
 		})
 	}
@@ -81,7 +79,7 @@ func TestSamples(t *testing.T) {
 // errUnfit says that a sample is no call of this form of the operator.
 var errUnfit = errors.New("unfit")
 
-func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s ops.Sample, r *ops.Rand,
+func checkSample(table *ops.Table, k rt.Kernel, f form, op *ops.Op, s samples.Sample, r *samples.Rand,
 	set setup) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,14 +1,19 @@
-package ops
+// Package samples holds calls of every operator of the table for tests: small operand types
+// and arguments, which a source of random numbers varies. Tests run each through the
+// interpreter, C and Go. The samples of an operator stand under its name in the file of its
+// family; adding an operator means adding them (TestEveryOperatorHasSamples).
+package samples
 
 import (
-	enc "encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
+	"github.com/etgen/etgen/golden/tensor"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
-	"github.com/etgen/etgen/kernels/half"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // Sample is one call that exercises an entry.
@@ -34,6 +39,37 @@ type Values struct {
 	NonZero bool
 	// Sorted puts the elements of the last dimension in order.
 	Sorted bool
+}
+
+// byName makes the samples of the operators named, bySchema from their schemas.
+type (
+	byName   map[string]func(*Rand) []Sample
+	bySchema map[string]func(*Rand, *aten.Schema) []Sample
+)
+
+// The families.
+var (
+	named = []byName{createdSamples, indexSamples, lossSamples, moveSamples, normSamples,
+		plainSamples, productSamples, int8Samples, recurrentSamples, orderedSamples, viewSamples,
+		windowSamples}
+	read = []bySchema{copySamples, foundSamples, measureSamples, pointwiseSamples, quantSamples,
+		reductionSamples, resampled}
+)
+
+// Of returns the samples of an operator that r varies, none for an operator that is none
+// on tensors, or for a check.
+func Of(op *ops.Op, r *Rand) []Sample {
+	for _, f := range named {
+		if of := f[op.Name()]; of != nil {
+			return of(r)
+		}
+	}
+	for _, f := range read {
+		if of := f[op.Name()]; of != nil {
+			return of(r, op.ParsedSchema())
+		}
+	}
+	return nil
 }
 
 // Rand varies samples; the same seed gives the same ones.
@@ -83,7 +119,7 @@ func NewSample(args ...any) Sample {
 func (s *Sample) arg(x any) ir.Arg {
 	switch x := x.(type) {
 	case Input:
-		x.Value.Name = "x" + itoa(len(s.Inputs))
+		x.Value.Name = "x" + strconv.Itoa(len(s.Inputs))
 		s.Inputs = append(s.Inputs, x)
 		return ir.Ref{Value: x.Value}
 	case []Input:
@@ -93,26 +129,15 @@ func (s *Sample) arg(x any) ir.Arg {
 		}
 		return list
 	}
-	a, err := ToArg(x)
+	a, err := ops.ToArg(x)
 	if err != nil {
-		panic("ops: sample: " + err.Error()) // a defect of the entry, found by the table's test
+		panic("samples: " + err.Error()) // a defect of a sample, found by every test
 	}
 	return a
 }
 
-// bySchema gives samples the entry's schema.
-func bySchema(schema string, f func(*Rand, *aten.Schema) []Sample) func(*Rand) []Sample {
-	return func(r *Rand) []Sample {
-		s, err := aten.Parse(schema)
-		if err != nil {
-			return nil // NewTable tells
-		}
-		return f(r, s)
-	}
-}
-
 // Node returns the sample as a node that calls op.
-func (s Sample) Node(op *Op) *ir.Node {
+func (s Sample) Node(op *ops.Op) *ir.Node {
 	return &ir.Node{Name: "sample", Op: op.Name(), Args: s.Args}
 }
 
@@ -123,7 +148,7 @@ func (in Input) Data(r *Rand) []byte {
 	if in.Value.Type.Kind == ir.TensorKind {
 		n, _ = in.Value.Type.Numel().Const()
 	} else {
-		d = ScalarDType(in.Value.Type.Kind)
+		d = ops.ScalarDType(in.Value.Type.Kind)
 	}
 	var order []int
 	if in.Values.Distinct {
@@ -136,7 +161,7 @@ func (in Input) Data(r *Rand) []byte {
 			if len(row) == 0 {
 				row = in.sortedRow(r)
 			}
-			out = AppendElement(out, d, row[0])
+			out = tensor.Append(out, d, row[0])
 			row = row[1:]
 			continue
 		}
@@ -148,7 +173,7 @@ func (in Input) Data(r *Rand) []byte {
 				x = lo + float64(order[i])
 			}
 		}
-		out = AppendElement(out, d, x)
+		out = tensor.Append(out, d, x)
 	}
 	return out
 }
@@ -197,30 +222,50 @@ func (v Values) draw(r *Rand, d ir.DType) float64 {
 	}
 }
 
-// AppendElement appends x as a little-endian element of a real dtype.
-func AppendElement(b []byte, d ir.DType, x float64) []byte {
-	le := enc.LittleEndian
-	switch d {
-	case ir.Bool:
-		if x != 0 {
-			return append(b, 1)
+// dtypes are tried in the samples of operators that take several; the others are some of
+// them.
+var (
+	dtypes = []ir.DType{ir.Float32, ir.Float64, ir.Float16, ir.BFloat16, ir.Int64, ir.Int32,
+		ir.Int16, ir.Int8, ir.Uint8, ir.Bool}
+	numbers         = dtypes[:9]
+	floats          = dtypes[:4]
+	integers        = dtypes[4:9]
+	integersAndBool = dtypes[4:]
+)
+
+var inf = math.Inf(1)
+
+// forDType widens a range that holds no integer.
+func (v Values) forDType(d ir.DType) Values {
+	if d == ir.Bool {
+		return Values{}
+	}
+	if !d.IsFloat() && (v.Lo != 0 || v.Hi != 0) {
+		if d.IsUnsigned() {
+			v.Lo = max(v.Lo, 0)
 		}
-		return append(b, 0)
-	case ir.Float64:
-		return le.AppendUint64(b, math.Float64bits(x))
-	case ir.Float32:
-		return le.AppendUint32(b, math.Float32bits(float32(x)))
-	case ir.Float16, ir.BFloat16:
-		return le.AppendUint16(b, half.FromFloat32(d, float32(x)))
+		if v.Hi-v.Lo < 1 {
+			v.Hi = v.Lo + 1
+		}
 	}
-	n := uint64(int64(x))
-	switch d.Size() {
-	case 1:
-		return append(b, byte(n))
-	case 2:
-		return le.AppendUint16(b, uint16(n))
-	case 4:
-		return le.AppendUint32(b, uint32(n))
+	return v
+}
+
+// times returns n samples of f.
+func times(n int, f func(r *Rand) Sample) func(*Rand) []Sample {
+	return func(r *Rand) []Sample {
+		out := make([]Sample, n)
+		for i := range out {
+			out[i] = f(r)
+		}
+		return out
 	}
-	return le.AppendUint64(b, n)
+}
+
+// f32 is a Float32 operand with values of all kinds.
+func f32(shape ...int64) Input { return Tensor(ir.Float32, Values{}, shape...) }
+
+// selfSamples give self alone.
+func selfSamples(rank int) func(*Rand) []Sample {
+	return times(2, func(r *Rand) Sample { return NewSample("self", f32(r.Shape(rank)...)) })
 }
