@@ -28,7 +28,7 @@ TEXT ·second(SB), NOSPLIT, $0-0
 
 func TestAssembly(t *testing.T) {
 	rename := func(s string) string { return "my" + s }
-	got, err := assembly(twoFunctions, []string{"first"}, rename)
+	got, err := assembly(twoFunctions, []string{"first"}, nil, rename)
 	want := `#include "textflag.h"
 
 // func myfirst(t *tile)
@@ -41,10 +41,10 @@ first:
 	if err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
-	if _, err := assembly(twoFunctions, []string{"third"}, rename); err == nil {
+	if _, err := assembly(twoFunctions, []string{"third"}, nil, rename); err == nil {
 		t.Error("a function that is not there is copied")
 	}
-	if _, err := assembly("", []string{"first"}, rename); err == nil {
+	if _, err := assembly("", []string{"first"}, nil, rename); err == nil {
 		t.Error("a function of no file is copied")
 	}
 }
@@ -119,6 +119,51 @@ func TestVariants(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("variant %d has %s, want %s", i, got, want)
+		}
+	}
+}
+
+// Of what a function has for single cases there is what calls come to. Who comes to
+// another is stopped; a function all of whose cases are left out stops at once.
+func TestReached(t *testing.T) {
+	text := `f()
+TEXT ·f(SB), $0-0
+	// to two
+	CMPQ AX, $2
+	JEQ  two
+
+	// end
+	// case one
+	ADDQ AX, AX
+	ADDQ AX, AX
+	RET
+
+	// end
+	// case two
+two:
+	// to inner
+	JEQ  inner
+
+	// end
+	NOP
+	// case inner
+inner:
+	INCQ AX
+	// end
+	RET
+
+	// end`
+	for cases, want := range map[string]string{
+		"":                  "\tUNDEF",
+		"g one":             "\tUNDEF",
+		"f one":             "\tADDQ AX, AX\n\tADDQ AX, AX\n\tRET\n\n\tUNDEF",
+		"f two":             "\tCMPQ AX, $2\n\tJEQ  two\n\n\tUNDEF\ntwo:\n\tNOP\n\tUNDEF\n\tRET\n",
+		"f two,f inner":     "\tCMPQ AX, $2\n\tJEQ  two\n\n\tUNDEF\ntwo:\n\tJEQ  inner\n\n\tNOP\ninner:\n\tINCQ AX\n\tRET\n",
+		"f one,f two,f two": "\tCMPQ AX, $2\n\tJEQ  two\n\n\tADDQ AX, AX\n\tADDQ AX, AX\n\tRET\n\ntwo:\n\tNOP\n\tUNDEF\n\tRET\n",
+	} {
+		want = "f()\nTEXT ·f(SB), $0-0\n" + want
+		if got := reached("f", text, strings.Split(cases, ",")); got != want {
+			t.Errorf("%s: got %q, want %q", cases, got, want)
 		}
 	}
 }

@@ -6,24 +6,37 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/rows"
+	"github.com/etgen/etgen/lower/native"
 )
 
-// copies returns what roots need of a library, its names replaced: the texts of
-// declarations that all machines have, and a file, or two with assembly, for
-// what each of its variants has of its own. head is the first line of files.
-func (u *unit) copies(lib *library, roots []string, rename func(string) string, head,
-	prefix string) (common []string, files []codegen.File, err error) {
-	variants := variantsOf(lib, u.machine)
+// copied is what is copied of a library.
+type copied struct {
+	lib      *library
+	roots    []string // with all that they need
+	assembly []string // the architectures that have some
+	cases    []string // of functions in assembly that have cases
+	rename   func(string) string
+	head     string // the first line of files
+	prefix   string // of their names
+}
+
+// copies returns the texts of declarations that all machines have, and a file, or two
+// with assembly, for what each variant of the library has of its own.
+func (u *unit) copies(c *copied) (common []string, files []codegen.File, err error) {
+	lib, variants := c.lib, variantsOf(c.lib, c.assembly)
 	if len(variants) > 0 {
 		lib = variants[0].library
 	}
-	decls, err := lib.closure(roots)
+	decls, err := lib.closure(c.roots)
 	if err != nil {
 		return nil, nil, err
 	}
 	shared := map[string]bool{}
 	take := func(lib *library, d *libDecl) {
-		if text := lib.text(d, rename); !shared[text] {
+		if text := lib.text(d, c.rename); !shared[text] {
 			shared[text] = true
 			common = append(common, text)
 		}
@@ -34,7 +47,7 @@ func (u *unit) copies(lib *library, roots []string, rename func(string) string, 
 		}
 	}
 	for _, v := range variants {
-		more, err := u.variantFiles(v, roots, rename, head, prefix, take)
+		more, err := u.variantFiles(v, c, take)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -45,9 +58,9 @@ func (u *unit) copies(lib *library, roots []string, rename func(string) string, 
 
 // variantFiles returns what a variant has of its own, and gives take what all
 // have.
-func (u *unit) variantFiles(v *variant, roots []string, rename func(string) string, head,
-	prefix string, take func(*library, *libDecl)) ([]codegen.File, error) {
-	decls, err := v.closure(roots)
+func (u *unit) variantFiles(v *variant, c *copied, take func(*library, *libDecl)) (
+	[]codegen.File, error) {
+	decls, err := v.closure(c.roots)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +71,7 @@ func (u *unit) variantFiles(v *variant, roots []string, rename func(string) stri
 			take(v.library, d)
 			continue
 		}
-		own = append(own, v.text(d, rename))
+		own = append(own, v.text(d, c.rename))
 		if f, ok := d.node.(*ast.FuncDecl); ok && f.Body == nil {
 			assembled = append(assembled, f.Name.Name)
 		}
@@ -66,6 +79,7 @@ func (u *unit) variantFiles(v *variant, roots []string, rename func(string) stri
 	if len(own) == 0 {
 		return nil, nil
 	}
+	head, name := c.head, c.prefix+v.file
 	if v.constraint != "" {
 		head += v.constraint + "\n\n"
 	}
@@ -73,14 +87,60 @@ func (u *unit) variantFiles(v *variant, roots []string, rename func(string) stri
 	if err != nil {
 		return nil, err
 	}
-	files := []codegen.File{{Name: prefix + v.file, Data: data}}
+	files := []codegen.File{{Name: name, Data: data}}
 	if len(assembled) == 0 {
 		return files, nil
 	}
-	text, err := assembly(string(v.assembly), assembled, rename)
+	text, err := assembly(string(v.assembly), assembled, c.cases, c.rename)
 	if err != nil {
 		return nil, fmt.Errorf("assembly of %s: %w", v.file, err)
 	}
-	return append(files, codegen.File{Name: strings.TrimSuffix(prefix+v.file, ".go") + ".s",
+	return append(files, codegen.File{Name: strings.TrimSuffix(name, ".go") + ".s",
 		Data: []byte(head + text)}), nil
+}
+
+// cases returns those that calls of t's functions may come to of functions in assembly, and
+// whether these calls are worth having it.
+func (t *tunedSource) cases(g *generator) (names []string, worth bool) {
+	work := 0.0
+	for _, m := range g.p.Methods {
+		codegen.Walk(m.Body, func(s native.Stmt) {
+			switch s := s.(type) {
+			case *native.For, *native.While:
+				worth = true
+			case *native.Call:
+				if s.Kernel.Tuned == nil {
+					return
+				}
+				dir, fn, _ := strings.Cut(s.Kernel.Tuned.Kernel.Go, ".")
+				if dir != t.lib.name || len(t.lib.variants) == 0 {
+					return
+				}
+				names = append(names, rows.Cases(fn, integers(s), g.divides(s.Kernel))...)
+				// Calls that share a kernel may differ in their work.
+				work += s.Kernel.Tuned.Most()
+				worth = worth || len(s.Kernel.Params) > 0
+			}
+		})
+	}
+	return names, worth || work >= tuned.WorthAssembly
+}
+
+// integers returns the values of the parameters of a call of a tuned kernel.
+func integers(c *native.Call) []int {
+	ints := map[*sym.Symbol]sym.Expr{}
+	for i, s := range c.Kernel.Params {
+		ints[s] = c.Ints[i]
+	}
+	var values []int
+	for _, p := range c.Kernel.Tuned.Params {
+		n, known := p.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			e, ok := ints[s]
+			return e, ok
+		}).Const()
+		if values = append(values, int(n)); !known {
+			values[len(values)-1] = rows.Unknown
+		}
+	}
+	return values
 }

@@ -1,22 +1,22 @@
 package golang
 
-import (
-	"strings"
-
-	"github.com/etgen/etgen/kernels/tuned"
-)
+import "strings"
 
 // architectures are those that have assembly, as file names and build
 // constraints call them.
 func architectures() []string { return []string{"amd64", "arm64"} }
 
-// variantsOf returns the variants of a library that a package for a machine has, all if
-// that is nil. Those without assembly are for every architecture that is left.
-func variantsOf(lib *library, m *tuned.Machine) []*variant {
-	own := architectures()
-	if m != nil {
-		own = m.Assembly
+// assembly returns the architectures that a package has assembly for.
+func (u *unit) assembly() []string {
+	if u.machine == nil {
+		return architectures()
 	}
+	return u.machine.Assembly
+}
+
+// variantsOf returns the variants of a library that a package has with assembly for some
+// architectures. Those without assembly are for every architecture that is left.
+func variantsOf(lib *library, own []string) []*variant {
 	var out []*variant
 	for _, v := range lib.variants {
 		arch := architectureOf(v.file)

@@ -25,7 +25,7 @@ func TestVariantsOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range variantsOf(lib, m) {
+		for _, v := range variantsOf(lib, (&unit{machine: m}).assembly()) {
 			got = append(got, v.file+" "+v.constraint)
 		}
 		if s := strings.Join(got, ", "); s != want {

@@ -69,8 +69,14 @@ func (t *tunedSource) rename(g *generator, name string) string {
 // tunedFiles prints the functions of a tuned package that are called: those that
 // all machines have, and what each of its variants has of its own.
 func (g *generator) tunedFiles(t *tunedSource) ([]codegen.File, error) {
-	rename := func(name string) string { return t.rename(g, name) }
-	common, files, err := g.unit.copies(t.lib, t.roots, rename, g.header(), "kernel_")
+	cases, worth := t.cases(g)
+	var own []string
+	if worth {
+		own = g.unit.assembly()
+	}
+	common, files, err := g.unit.copies(&copied{lib: t.lib, roots: t.roots, assembly: own,
+		cases: cases, rename: func(name string) string { return t.rename(g, name) },
+		head: g.header(), prefix: "kernel_"})
 	if err != nil {
 		return nil, err
 	}

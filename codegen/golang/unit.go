@@ -161,8 +161,9 @@ func withImports(src []byte) ([]byte, error) {
 // support prints support.go with the copied and printed functions that kernels
 // call, and their vector forms; nothing if kernels call none.
 func (u *unit) support(head string) ([]codegen.File, error) {
-	parts, files, err := u.copies(u.strip, slices.Sorted(maps.Keys(u.helpers)), u.helper, head,
-		"support_")
+	parts, files, err := u.copies(&copied{lib: u.strip,
+		roots: slices.Sorted(maps.Keys(u.helpers)), assembly: u.assembly(), rename: u.helper,
+		head: head, prefix: "support_"})
 	if err != nil {
 		return nil, err
 	}

@@ -180,13 +180,16 @@ func Select(kernels []*Kernel, r *Request) *Instance {
 	}
 	if best != nil {
 		best.Divided = r.Target.Threads > 1 && len(best.Kernel.Phases) > 0 &&
-			max(cost(best.MACs), best.Work) >= r.Target.DividedFrom
+			best.Most() >= r.Target.DividedFrom
 		if best.Divided && best.Kernel.OwnScratch {
 			best.Scratch = sym.Mul(sym.Int(int64(r.Target.Threads)), best.Scratch)
 		}
 	}
 	return best
 }
+
+// Most is the most work that a call does, in multiply-accumulates.
+func (in *Instance) Most() float64 { return max(cost(in.MACs), in.Work) }
 
 // match is Match of kernels that the target's language has.
 func (k *Kernel) match(r *Request) *Instance {

@@ -350,8 +350,7 @@ func maxPoolPart(d piece, y, x, scratch []float32, a *poolParams, epilogue epilo
 // pool computes a piece of all rows.
 func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogue) {
 	f := unbounded(e)
-	s := slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
-		a.inW * a.channels, a.channels, k, a.divisor, 1}
+	s := a.slide(k)
 	var ones, zero [panel]float32
 	for i := range ones {
 		ones[i] = 1
@@ -360,6 +359,11 @@ func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogue) {
 	for b := range a.batch {
 		s.run(y, x, ones[:], zero[:], lines{b, first, end}, &f)
 	}
+}
+
+func (a *poolParams) slide(k kind) slide {
+	return slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
+		a.inW * a.channels, a.channels, k, a.divisor, 1}
 }
 
 func (a *poolParams) rows() axis {
@@ -563,7 +567,7 @@ type lines struct{ image, first, end int }
 
 // run computes rows of results, which lie in y from the beginning of all images.
 func (s *slide) run(y, x, w, bias []float32, of lines, f *finish) {
-	if s.sweeps() {
+	if s.sweeps(sweepUnit) {
 		s.sweep(y, x, w, bias, of, f)
 		return
 	}
@@ -760,11 +764,11 @@ const (
 // outside is what a sweep sees outside of images. It is never written.
 var outside [panel]float32
 
-// sweeps reports whether s is computed by sweeps on this machine: each result sees
-// some of the image's columns.
-func (s *slide) sweeps() bool {
+// sweeps reports whether s is computed by sweeps, of a multiple of unit channels: each
+// result sees some of the image's columns.
+func (s *slide) sweeps(unit int) bool {
 	c := &s.cols
-	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 &&
+	return s.kind == sums && s.channels >= panel/4 && s.channels%unit == 0 &&
 		s.xw == s.channels &&
 		(c.taps == sweepShort || c.taps == sweepLong) && c.dilation == 1 && c.stride <= 2 &&
 		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in

@@ -42,27 +42,7 @@ func (m machine) few() {
 		for i := range all {
 			c.sums[i] = all[i][:vecs]
 		}
-		channels := field("channels")
-		for n := 2; n < most; n += 2 {
-			CMPQ(channels, operand.U8(n))
-			JLE(operand.LabelRef(c.label(fmt.Sprintf("channels%d", n))))
-		}
-		for n := most; n > 0; n -= 2 {
-			if n < most {
-				Label(c.label(fmt.Sprintf("channels%d", n)))
-			}
-			c.fewSums(n)
-			if n > 2 {
-				JMP(operand.LabelRef(c.label("finish")))
-			}
-		}
-		Label(c.label("finish"))
-		if c.bytes == 64 {
-			c.mask(field("columns"))
-		}
-		c.finishRows(base("y"), base("add"), scaled("step"), "channels")
-		VZEROUPPER()
-		RET()
+		only(c.prefix, func() { c.fewVectors(most) })
 		if vecs > 1 {
 			Label(fmt.Sprintf("vectors%d", vecs-1))
 		}
@@ -70,6 +50,33 @@ func (m machine) few() {
 			c.sums[i] = all[i][:fewVectors]
 		}
 	}
+}
+
+// fewVectors computes a tile of some vectors: a case for every number of channels.
+func (c *code) fewVectors(most int) {
+	name := func(n int) string { return c.label(fmt.Sprintf("channels%d", n)) }
+	channels := field("channels")
+	for n := 2; n < most; n += 2 {
+		branch(name(n), channels, n, JLE)
+	}
+	for n := most; n > 0; n -= 2 {
+		only(name(n), func() {
+			if n < most {
+				Label(name(n))
+			}
+			c.fewSums(n)
+			if n > 2 {
+				JMP(operand.LabelRef(c.label("finish")))
+			}
+		})
+	}
+	Label(c.label("finish"))
+	if c.bytes == 64 {
+		c.mask(field("columns"))
+	}
+	c.finishRows(base("y"), base("add"), scaled("step"), "channels")
+	VZEROUPPER()
+	RET()
 }
 
 // fewSums adds the products of all taps for n channels.

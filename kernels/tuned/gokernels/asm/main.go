@@ -73,6 +73,24 @@ type code struct {
 	masks []reg.OpmaskVirtual
 }
 
+// only writes what a function does in a case of its own: packages that never come to it
+// are without.
+func only(name string, write func()) { marked("case", name, write) }
+
+// branch writes a jump to a case of its own, taken if a number compares so.
+func branch(name string, number reg.Register, to int, jump func(operand.Op)) {
+	marked("to", name, func() {
+		CMPQ(number, operand.U8(to))
+		jump(operand.LabelRef(name))
+	})
+}
+
+func marked(what, name string, write func()) {
+	Comment(what + " " + name)
+	write()
+	Comment("end")
+}
+
 func (c *code) label(name string) string { return c.prefix + "_" + name }
 
 func field(name string) reg.Register { return Load(Dereference(Param("t")).Field(name), GP64()) }

@@ -39,15 +39,16 @@ func (m machine) product() {
 			Label("narrow")
 		}
 		for n := m.rows; n > 1; n-- {
-			CMPQ(rows, operand.U8(n))
-			JEQ(operand.LabelRef(fmt.Sprintf("rows%dx%d", n, vecs)))
+			branch(fmt.Sprintf("rows%dx%d", n, vecs), rows, n, JEQ)
 		}
 		c := &code{machine: m, prefix: fmt.Sprintf("rows1x%d", vecs), rows: 1, vecs: vecs}
-		c.productRow()
+		only(c.prefix, c.productRow)
 		for n := m.rows; n > 1; n-- {
 			c := &code{machine: m, prefix: fmt.Sprintf("rows%dx%d", n, vecs), rows: n, vecs: vecs}
-			Label(c.prefix)
-			c.productRows()
+			only(c.prefix, func() {
+				Label(c.prefix)
+				c.productRows()
+			})
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (m machine) sweep() {
 		c.mask(left)
 		c.masks[0] = nil // whole
 	}
-	c.block()
+	only(c.prefix, c.block)
 	ADDQ(operand.U8(c.vecs*c.bytes), c.off)
 	bytes := scaled("channels")
 	CMPQ(c.off, bytes)
@@ -50,7 +50,7 @@ func (m machine) sweep() {
 		Label("narrow")
 		c.start(1)
 		c.mask(c.left())
-		c.block()
+		only(c.prefix, c.block)
 		VZEROUPPER()
 		RET()
 	}
@@ -100,15 +100,18 @@ func (c *sweepCode) block() {
 				Label(two)
 			}
 			for n := sweepMost; n > 1; n-- {
-				CMPQ(count, operand.U8(n))
-				JEQ(operand.LabelRef(at(taps, by, n)))
+				branch(at(taps, by, n), count, n, JEQ)
 			}
 			for n := 1; n <= sweepMost; n++ {
-				if n > 1 {
-					Label(at(taps, by, n))
-				}
-				c.products(at(taps, by, n), taps, by, n)
-				JMP(finish)
+				only(at(taps, by, n), func() {
+					if n > 1 {
+						Label(at(taps, by, n))
+					}
+					c.products(at(taps, by, n), taps, by, n)
+					if taps < 5 || by < 2 || n < sweepMost { // the last case is followed by what ends all
+						JMP(finish)
+					}
+				})
 			}
 		}
 	}

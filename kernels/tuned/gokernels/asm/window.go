@@ -17,15 +17,17 @@ func (m machine) window(name string, largest bool) {
 	Implement(name + m.suffix)
 	rows := field("rows")
 	for n := windowRows; n > 1; n-- {
-		CMPQ(rows, operand.U8(n))
-		JEQ(operand.LabelRef(fmt.Sprintf("rows%d", n)))
+		branch(fmt.Sprintf("rows%d", n), rows, n, JEQ)
 	}
 	for n := 1; n <= windowRows; n++ {
-		Label(fmt.Sprintf("rows%d", n))
-		c := &windowCode{code: code{machine: m, prefix: fmt.Sprintf("rows%d", n), rows: n,
-			vecs: m.vecs}, largest: largest, next: scaled("next"), off: GP64()}
-		XORQ(c.off, c.off)
-		c.blocks()
+		prefix := fmt.Sprintf("rows%d", n)
+		only(prefix, func() {
+			Label(prefix)
+			c := &windowCode{code: code{machine: m, prefix: prefix, rows: n, vecs: m.vecs},
+				largest: largest, next: scaled("next"), off: GP64()}
+			XORQ(c.off, c.off)
+			c.blocks()
+		})
 	}
 }
 

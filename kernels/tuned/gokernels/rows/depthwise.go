@@ -10,11 +10,15 @@ func Depthwise(y, x, w, bias []float32, a *DepthwiseRowsParams, f *Finish) {
 
 // DepthwisePart does a piece of Depthwise's one step.
 func DepthwisePart(d Piece, y, x, w, bias []float32, a *DepthwiseRowsParams, f *Finish) {
-	s := slide{axis{a.inH, a.outH, a.kernelH, a.strideH, a.dilationH, a.padH},
-		axis{a.inW, a.outW, a.kernelW, a.strideW, a.dilationW, a.padW}, a.channels, a.lanes,
-		a.inStrideBatch, a.inStrideRow, a.inStrideCol, sums, 0, 1}
+	s := a.slide()
 	first, end := d.of(a.outH)
 	for b := range a.batch {
 		s.run(y, x, w, bias, lines{b, first, end}, f)
 	}
+}
+
+func (a *DepthwiseRowsParams) slide() slide {
+	return slide{axis{a.inH, a.outH, a.kernelH, a.strideH, a.dilationH, a.padH},
+		axis{a.inW, a.outW, a.kernelW, a.strideW, a.dilationW, a.padW}, a.channels, a.lanes,
+		a.inStrideBatch, a.inStrideRow, a.inStrideCol, sums, 0, 1}
 }

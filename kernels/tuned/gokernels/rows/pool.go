@@ -40,8 +40,7 @@ func AvgPoolPart(d Piece, y, x []float32, a *PoolParams, epilogue Epilogue) {
 // pool computes a piece of all rows.
 func pool(d Piece, y, x []float32, k kind, a *PoolParams, e Epilogue) {
 	f := unbounded(e)
-	s := slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
-		a.inW * a.channels, a.channels, k, a.divisor, 1}
+	s := a.slide(k)
 	var ones, zero [panel]float32
 	for i := range ones {
 		ones[i] = 1
@@ -50,6 +49,11 @@ func pool(d Piece, y, x []float32, k kind, a *PoolParams, e Epilogue) {
 	for b := range a.batch {
 		s.run(y, x, ones[:], zero[:], lines{b, first, end}, &f)
 	}
+}
+
+func (a *PoolParams) slide(k kind) slide {
+	return slide{a.rows(), a.columns(), a.channels, a.channels, a.inH * a.inW * a.channels,
+		a.inW * a.channels, a.channels, k, a.divisor, 1}
 }
 
 func (a *PoolParams) rows() axis {

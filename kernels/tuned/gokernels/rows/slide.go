@@ -64,7 +64,7 @@ type lines struct{ image, first, end int }
 
 // run computes rows of results, which lie in y from the beginning of all images.
 func (s *slide) run(y, x, w, bias []float32, of lines, f *Finish) {
-	if s.sweeps() {
+	if s.sweeps(sweepUnit) {
 		s.sweep(y, x, w, bias, of, f)
 		return
 	}

@@ -32,11 +32,11 @@ const (
 // outside is what a sweep sees outside of images. It is never written.
 var outside [panel]float32
 
-// sweeps reports whether s is computed by sweeps on this machine: each result sees
-// some of the image's columns.
-func (s *slide) sweeps() bool {
+// sweeps reports whether s is computed by sweeps, of a multiple of unit channels: each
+// result sees some of the image's columns.
+func (s *slide) sweeps(unit int) bool {
 	c := &s.cols
-	return s.kind == sums && s.channels >= panel/4 && s.channels%sweepUnit == 0 &&
+	return s.kind == sums && s.channels >= panel/4 && s.channels%unit == 0 &&
 		s.xw == s.channels &&
 		(c.taps == sweepShort || c.taps == sweepLong) && c.dilation == 1 && c.stride <= 2 &&
 		c.pad < c.taps && (c.out-1)*c.stride-c.pad < c.in

@@ -5,34 +5,69 @@
 // func product512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·product512(SB), $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    120(AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    200(CX), CX
-	CMPQ    CX, $0x10
-	JEQ     narrow
-	CMPQ    AX, $0x0c
-	JEQ     rows12x2
-	CMPQ    AX, $0x0b
-	JEQ     rows11x2
-	CMPQ    AX, $0x0a
-	JEQ     rows10x2
-	CMPQ    AX, $0x09
-	JEQ     rows9x2
-	CMPQ    AX, $0x08
-	JEQ     rows8x2
-	CMPQ    AX, $0x07
-	JEQ     rows7x2
-	CMPQ    AX, $0x06
-	JEQ     rows6x2
-	CMPQ    AX, $0x05
-	JEQ     rows5x2
-	CMPQ    AX, $0x04
-	JEQ     rows4x2
-	CMPQ    AX, $0x03
-	JEQ     rows3x2
-	CMPQ    AX, $0x02
-	JEQ     rows2x2
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+	CMPQ CX, $0x10
+	JEQ  narrow
+
+	// to rows12x2
+	CMPQ AX, $0x0c
+	JEQ  rows12x2
+
+	// end
+	// to rows11x2
+	CMPQ AX, $0x0b
+	JEQ  rows11x2
+
+	// end
+	// to rows10x2
+	CMPQ AX, $0x0a
+	JEQ  rows10x2
+
+	// end
+	// to rows9x2
+	CMPQ AX, $0x09
+	JEQ  rows9x2
+
+	// end
+	// to rows8x2
+	CMPQ AX, $0x08
+	JEQ  rows8x2
+
+	// end
+	// to rows7x2
+	CMPQ AX, $0x07
+	JEQ  rows7x2
+
+	// end
+	// to rows6x2
+	CMPQ AX, $0x06
+	JEQ  rows6x2
+
+	// end
+	// to rows5x2
+	CMPQ AX, $0x05
+	JEQ  rows5x2
+
+	// end
+	// to rows4x2
+	CMPQ AX, $0x04
+	JEQ  rows4x2
+
+	// end
+	// to rows3x2
+	CMPQ AX, $0x03
+	JEQ  rows3x2
+
+	// end
+	// to rows2x2
+	CMPQ AX, $0x02
+	JEQ  rows2x2
+
+	// end
+	// case rows1x2
 	MOVQ    t+0(FP), AX
 	MOVQ    48(AX), AX
 	MOVQ    t+0(FP), CX
@@ -158,6 +193,8 @@ rows1x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows12x2
 rows12x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -431,6 +468,8 @@ rows12x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows11x2
 rows11x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -689,6 +728,8 @@ rows11x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows10x2
 rows10x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -932,6 +973,8 @@ rows10x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows9x2
 rows9x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1158,6 +1201,8 @@ rows9x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows8x2
 rows8x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1369,6 +1414,8 @@ rows8x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows7x2
 rows7x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1565,6 +1612,8 @@ rows7x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6x2
 rows6x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1744,6 +1793,8 @@ rows6x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5x2
 rows5x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -1908,6 +1959,8 @@ rows5x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4x2
 rows4x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -2057,6 +2110,8 @@ rows4x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3x2
 rows3x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -2188,6 +2243,8 @@ rows3x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2x2
 rows2x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -2304,29 +2361,64 @@ rows2x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
 narrow:
-	CMPQ    AX, $0x0c
-	JEQ     rows12x1
-	CMPQ    AX, $0x0b
-	JEQ     rows11x1
-	CMPQ    AX, $0x0a
-	JEQ     rows10x1
-	CMPQ    AX, $0x09
-	JEQ     rows9x1
-	CMPQ    AX, $0x08
-	JEQ     rows8x1
-	CMPQ    AX, $0x07
-	JEQ     rows7x1
-	CMPQ    AX, $0x06
-	JEQ     rows6x1
-	CMPQ    AX, $0x05
-	JEQ     rows5x1
-	CMPQ    AX, $0x04
-	JEQ     rows4x1
-	CMPQ    AX, $0x03
-	JEQ     rows3x1
-	CMPQ    AX, $0x02
-	JEQ     rows2x1
+	// to rows12x1
+	CMPQ AX, $0x0c
+	JEQ  rows12x1
+
+	// end
+	// to rows11x1
+	CMPQ AX, $0x0b
+	JEQ  rows11x1
+
+	// end
+	// to rows10x1
+	CMPQ AX, $0x0a
+	JEQ  rows10x1
+
+	// end
+	// to rows9x1
+	CMPQ AX, $0x09
+	JEQ  rows9x1
+
+	// end
+	// to rows8x1
+	CMPQ AX, $0x08
+	JEQ  rows8x1
+
+	// end
+	// to rows7x1
+	CMPQ AX, $0x07
+	JEQ  rows7x1
+
+	// end
+	// to rows6x1
+	CMPQ AX, $0x06
+	JEQ  rows6x1
+
+	// end
+	// to rows5x1
+	CMPQ AX, $0x05
+	JEQ  rows5x1
+
+	// end
+	// to rows4x1
+	CMPQ AX, $0x04
+	JEQ  rows4x1
+
+	// end
+	// to rows3x1
+	CMPQ AX, $0x03
+	JEQ  rows3x1
+
+	// end
+	// to rows2x1
+	CMPQ AX, $0x02
+	JEQ  rows2x1
+
+	// end
+	// case rows1x1
 	MOVQ    t+0(FP), AX
 	MOVQ    48(AX), AX
 	MOVQ    t+0(FP), CX
@@ -2434,6 +2526,8 @@ rows1x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows12x1
 rows12x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -2621,6 +2715,8 @@ rows12x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows11x1
 rows11x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -2799,6 +2895,8 @@ rows11x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows10x1
 rows10x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -2968,6 +3066,8 @@ rows10x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows9x1
 rows9x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3126,6 +3226,8 @@ rows9x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows8x1
 rows8x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3275,6 +3377,8 @@ rows8x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows7x1
 rows7x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3415,6 +3519,8 @@ rows7x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6x1
 rows6x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3544,6 +3650,8 @@ rows6x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5x1
 rows5x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3664,6 +3772,8 @@ rows5x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4x1
 rows4x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3775,6 +3885,8 @@ rows4x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3x1
 rows3x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3874,6 +3986,8 @@ rows3x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2x1
 rows2x1:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -3964,21 +4078,40 @@ rows2x1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func window512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·window512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
+
+	// to rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
+
+	// end
+	// to rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
+
+	// end
+	// to rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
+
+	// end
+	// to rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
+
+	// end
+	// to rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
+
+	// end
+	// case rows1
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
 	SHLQ $0x02, AX
@@ -4173,6 +4306,8 @@ rows1narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2
 rows2:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -4390,6 +4525,8 @@ rows2narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3
 rows3:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -4629,6 +4766,8 @@ rows3narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4
 rows4:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -4894,6 +5033,8 @@ rows4narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5
 rows5:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -5181,6 +5322,8 @@ rows5narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6
 rows6:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -5490,21 +5633,40 @@ rows6narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func largest512(t *tile)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·largest512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
+
+	// to rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
+
+	// end
+	// to rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
+
+	// end
+	// to rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
+
+	// end
+	// to rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
+
+	// end
+	// to rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
+
+	// end
+	// case rows1
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
 	SHLQ $0x02, AX
@@ -5678,6 +5840,8 @@ rows1narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2
 rows2:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -5880,6 +6044,8 @@ rows2narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3
 rows3:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -6110,6 +6276,8 @@ rows3narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4
 rows4:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -6372,6 +6540,8 @@ rows4narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5
 rows5:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -6662,6 +6832,8 @@ rows5narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6
 rows6:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -6980,21 +7152,36 @@ rows6narrow_plain:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func few512(t *few)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·few512(SB), $0-8
-	MOVQ         t+0(FP), AX
-	MOVQ         128(AX), AX
-	CMPQ         AX, $0x20
-	JLE          vectors2
-	MOVQ         t+0(FP), AX
-	MOVQ         136(AX), AX
-	CMPQ         AX, $0x02
-	JLE          vectors3_channels2
-	CMPQ         AX, $0x04
-	JLE          vectors3_channels4
-	CMPQ         AX, $0x06
-	JLE          vectors3_channels6
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	CMPQ AX, $0x20
+	JLE  vectors2
+
+	// case vectors3
+	MOVQ t+0(FP), AX
+	MOVQ 136(AX), AX
+
+	// to vectors3_channels2
+	CMPQ AX, $0x02
+	JLE  vectors3_channels2
+
+	// end
+	// to vectors3_channels4
+	CMPQ AX, $0x04
+	JLE  vectors3_channels4
+
+	// end
+	// to vectors3_channels6
+	CMPQ AX, $0x06
+	JLE  vectors3_channels6
+
+	// end
+	// case vectors3_channels8
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
 	VBROADCASTSS (AX), Z0
@@ -7115,6 +7302,8 @@ vectors3_rowdone8:
 	JNZ  vectors3_plane8
 	JMP  vectors3_finish
 
+	// end
+	// case vectors3_channels6
 vectors3_channels6:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -7222,6 +7411,8 @@ vectors3_rowdone6:
 	JNZ  vectors3_plane6
 	JMP  vectors3_finish
 
+	// end
+	// case vectors3_channels4
 vectors3_channels4:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -7315,6 +7506,8 @@ vectors3_rowdone4:
 	JNZ  vectors3_plane4
 	JMP  vectors3_finish
 
+	// end
+	// case vectors3_channels2
 vectors3_channels2:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -7393,6 +7586,7 @@ vectors3_rowdone2:
 	DECQ AX
 	JNZ  vectors3_plane2
 
+	// end
 vectors3_finish:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -7568,17 +7762,31 @@ vectors3_done:
 	VZEROUPPER
 	RET
 
+	// end
 vectors2:
-	CMPQ         AX, $0x10
-	JLE          vectors1
-	MOVQ         t+0(FP), AX
-	MOVQ         136(AX), AX
-	CMPQ         AX, $0x02
-	JLE          vectors2_channels2
-	CMPQ         AX, $0x04
-	JLE          vectors2_channels4
-	CMPQ         AX, $0x06
-	JLE          vectors2_channels6
+	CMPQ AX, $0x10
+	JLE  vectors1
+
+	// case vectors2
+	MOVQ t+0(FP), AX
+	MOVQ 136(AX), AX
+
+	// to vectors2_channels2
+	CMPQ AX, $0x02
+	JLE  vectors2_channels2
+
+	// end
+	// to vectors2_channels4
+	CMPQ AX, $0x04
+	JLE  vectors2_channels4
+
+	// end
+	// to vectors2_channels6
+	CMPQ AX, $0x06
+	JLE  vectors2_channels6
+
+	// end
+	// case vectors2_channels8
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
 	VBROADCASTSS (AX), Z0
@@ -7682,6 +7890,8 @@ vectors2_rowdone8:
 	JNZ  vectors2_plane8
 	JMP  vectors2_finish
 
+	// end
+	// case vectors2_channels6
 vectors2_channels6:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -7776,6 +7986,8 @@ vectors2_rowdone6:
 	JNZ  vectors2_plane6
 	JMP  vectors2_finish
 
+	// end
+	// case vectors2_channels4
 vectors2_channels4:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -7860,6 +8072,8 @@ vectors2_rowdone4:
 	JNZ  vectors2_plane4
 	JMP  vectors2_finish
 
+	// end
+	// case vectors2_channels2
 vectors2_channels2:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -7933,6 +8147,7 @@ vectors2_rowdone2:
 	DECQ AX
 	JNZ  vectors2_plane2
 
+	// end
 vectors2_finish:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -8074,15 +8289,28 @@ vectors2_done:
 	VZEROUPPER
 	RET
 
+	// end
 vectors1:
-	MOVQ         t+0(FP), AX
-	MOVQ         136(AX), AX
-	CMPQ         AX, $0x02
-	JLE          vectors1_channels2
-	CMPQ         AX, $0x04
-	JLE          vectors1_channels4
-	CMPQ         AX, $0x06
-	JLE          vectors1_channels6
+	// case vectors1
+	MOVQ t+0(FP), AX
+	MOVQ 136(AX), AX
+
+	// to vectors1_channels2
+	CMPQ AX, $0x02
+	JLE  vectors1_channels2
+
+	// end
+	// to vectors1_channels4
+	CMPQ AX, $0x04
+	JLE  vectors1_channels4
+
+	// end
+	// to vectors1_channels6
+	CMPQ AX, $0x06
+	JLE  vectors1_channels6
+
+	// end
+	// case vectors1_channels8
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
 	VBROADCASTSS (AX), Z0
@@ -8169,6 +8397,8 @@ vectors1_rowdone8:
 	JNZ  vectors1_plane8
 	JMP  vectors1_finish
 
+	// end
+	// case vectors1_channels6
 vectors1_channels6:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -8250,6 +8480,8 @@ vectors1_rowdone6:
 	JNZ  vectors1_plane6
 	JMP  vectors1_finish
 
+	// end
+	// case vectors1_channels4
 vectors1_channels4:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -8325,6 +8557,8 @@ vectors1_rowdone4:
 	JNZ  vectors1_plane4
 	JMP  vectors1_finish
 
+	// end
+	// case vectors1_channels2
 vectors1_channels2:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -8393,6 +8627,7 @@ vectors1_rowdone2:
 	DECQ AX
 	JNZ  vectors1_plane2
 
+	// end
 vectors1_finish:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -8500,50 +8735,74 @@ vectors1_done:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func sweep512(t *sweep)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·sweep512(SB), $0-8
 	XORQ AX, AX
 
 wide2_block:
-	MOVQ      t+0(FP), CX
-	MOVQ      216(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	CMPQ      CX, $0x10
-	JLE       narrow
-	MOVQ      $0x00000020, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      200(DX), DX
-	MOVQ      t+0(FP), BX
-	MOVQ      184(BX), BX
-	CMPQ      BX, $0x05
-	JEQ       wide2_five
-	CMPQ      DX, $0x02
-	JEQ       wide2_taps3by2
-	CMPQ      CX, $0x07
-	JEQ       wide2_taps3by1rows7
-	CMPQ      CX, $0x06
-	JEQ       wide2_taps3by1rows6
-	CMPQ      CX, $0x05
-	JEQ       wide2_taps3by1rows5
-	CMPQ      CX, $0x04
-	JEQ       wide2_taps3by1rows4
-	CMPQ      CX, $0x03
-	JEQ       wide2_taps3by1rows3
-	CMPQ      CX, $0x02
-	JEQ       wide2_taps3by1rows2
+	MOVQ    t+0(FP), CX
+	MOVQ    216(CX), CX
+	MOVQ    AX, DX
+	SHRQ    $0x02, DX
+	SUBQ    DX, CX
+	CMPQ    CX, $0x10
+	JLE     narrow
+	MOVQ    $0x00000020, DX
+	CMPQ    CX, DX
+	CMOVQLT CX, DX
+	MOVQ    $-1, CX
+	BZHIQ   DX, CX, CX
+	KMOVW   CX, K1
+	SHRQ    $0x10, CX
+	KMOVW   CX, K1
+	SHRQ    $0x10, CX
+
+	// case wide2
+	MOVQ t+0(FP), CX
+	MOVQ 144(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 184(BX), BX
+	CMPQ BX, $0x05
+	JEQ  wide2_five
+	CMPQ DX, $0x02
+	JEQ  wide2_taps3by2
+
+	// to wide2_taps3by1rows7
+	CMPQ CX, $0x07
+	JEQ  wide2_taps3by1rows7
+
+	// end
+	// to wide2_taps3by1rows6
+	CMPQ CX, $0x06
+	JEQ  wide2_taps3by1rows6
+
+	// end
+	// to wide2_taps3by1rows5
+	CMPQ CX, $0x05
+	JEQ  wide2_taps3by1rows5
+
+	// end
+	// to wide2_taps3by1rows4
+	CMPQ CX, $0x04
+	JEQ  wide2_taps3by1rows4
+
+	// end
+	// to wide2_taps3by1rows3
+	CMPQ CX, $0x03
+	JEQ  wide2_taps3by1rows3
+
+	// end
+	// to wide2_taps3by1rows2
+	CMPQ CX, $0x02
+	JEQ  wide2_taps3by1rows2
+
+	// end
+	// case wide2_taps3by1rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -8622,6 +8881,8 @@ wide2_taps3by1rows1row:
 	JNZ         wide2_taps3by1rows1row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by1rows2
 wide2_taps3by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -8716,6 +8977,8 @@ wide2_taps3by1rows2row:
 	JNZ         wide2_taps3by1rows2row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by1rows3
 wide2_taps3by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -8821,6 +9084,8 @@ wide2_taps3by1rows3row:
 	JNZ         wide2_taps3by1rows3row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by1rows4
 wide2_taps3by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -8937,6 +9202,8 @@ wide2_taps3by1rows4row:
 	JNZ         wide2_taps3by1rows4row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by1rows5
 wide2_taps3by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9064,6 +9331,8 @@ wide2_taps3by1rows5row:
 	JNZ         wide2_taps3by1rows5row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by1rows6
 wide2_taps3by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9202,6 +9471,8 @@ wide2_taps3by1rows6row:
 	JNZ         wide2_taps3by1rows6row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by1rows7
 wide2_taps3by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9351,19 +9622,39 @@ wide2_taps3by1rows7row:
 	JNZ         wide2_taps3by1rows7row
 	JMP         wide2_finish
 
+	// end
 wide2_taps3by2:
-	CMPQ      CX, $0x07
-	JEQ       wide2_taps3by2rows7
-	CMPQ      CX, $0x06
-	JEQ       wide2_taps3by2rows6
-	CMPQ      CX, $0x05
-	JEQ       wide2_taps3by2rows5
-	CMPQ      CX, $0x04
-	JEQ       wide2_taps3by2rows4
-	CMPQ      CX, $0x03
-	JEQ       wide2_taps3by2rows3
-	CMPQ      CX, $0x02
-	JEQ       wide2_taps3by2rows2
+	// to wide2_taps3by2rows7
+	CMPQ CX, $0x07
+	JEQ  wide2_taps3by2rows7
+
+	// end
+	// to wide2_taps3by2rows6
+	CMPQ CX, $0x06
+	JEQ  wide2_taps3by2rows6
+
+	// end
+	// to wide2_taps3by2rows5
+	CMPQ CX, $0x05
+	JEQ  wide2_taps3by2rows5
+
+	// end
+	// to wide2_taps3by2rows4
+	CMPQ CX, $0x04
+	JEQ  wide2_taps3by2rows4
+
+	// end
+	// to wide2_taps3by2rows3
+	CMPQ CX, $0x03
+	JEQ  wide2_taps3by2rows3
+
+	// end
+	// to wide2_taps3by2rows2
+	CMPQ CX, $0x02
+	JEQ  wide2_taps3by2rows2
+
+	// end
+	// case wide2_taps3by2rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -9442,6 +9733,8 @@ wide2_taps3by2rows1row:
 	JNZ         wide2_taps3by2rows1row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by2rows2
 wide2_taps3by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9539,6 +9832,8 @@ wide2_taps3by2rows2row:
 	JNZ         wide2_taps3by2rows2row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by2rows3
 wide2_taps3by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9650,6 +9945,8 @@ wide2_taps3by2rows3row:
 	JNZ         wide2_taps3by2rows3row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by2rows4
 wide2_taps3by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9775,6 +10072,8 @@ wide2_taps3by2rows4row:
 	JNZ         wide2_taps3by2rows4row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by2rows5
 wide2_taps3by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -9914,6 +10213,8 @@ wide2_taps3by2rows5row:
 	JNZ         wide2_taps3by2rows5row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by2rows6
 wide2_taps3by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -10067,6 +10368,8 @@ wide2_taps3by2rows6row:
 	JNZ         wide2_taps3by2rows6row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps3by2rows7
 wide2_taps3by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -10234,21 +10537,42 @@ wide2_taps3by2rows7row:
 	JNZ         wide2_taps3by2rows7row
 	JMP         wide2_finish
 
+	// end
 wide2_five:
-	CMPQ      DX, $0x02
-	JEQ       wide2_taps5by2
-	CMPQ      CX, $0x07
-	JEQ       wide2_taps5by1rows7
-	CMPQ      CX, $0x06
-	JEQ       wide2_taps5by1rows6
-	CMPQ      CX, $0x05
-	JEQ       wide2_taps5by1rows5
-	CMPQ      CX, $0x04
-	JEQ       wide2_taps5by1rows4
-	CMPQ      CX, $0x03
-	JEQ       wide2_taps5by1rows3
-	CMPQ      CX, $0x02
-	JEQ       wide2_taps5by1rows2
+	CMPQ DX, $0x02
+	JEQ  wide2_taps5by2
+
+	// to wide2_taps5by1rows7
+	CMPQ CX, $0x07
+	JEQ  wide2_taps5by1rows7
+
+	// end
+	// to wide2_taps5by1rows6
+	CMPQ CX, $0x06
+	JEQ  wide2_taps5by1rows6
+
+	// end
+	// to wide2_taps5by1rows5
+	CMPQ CX, $0x05
+	JEQ  wide2_taps5by1rows5
+
+	// end
+	// to wide2_taps5by1rows4
+	CMPQ CX, $0x04
+	JEQ  wide2_taps5by1rows4
+
+	// end
+	// to wide2_taps5by1rows3
+	CMPQ CX, $0x03
+	JEQ  wide2_taps5by1rows3
+
+	// end
+	// to wide2_taps5by1rows2
+	CMPQ CX, $0x02
+	JEQ  wide2_taps5by1rows2
+
+	// end
+	// case wide2_taps5by1rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -10351,6 +10675,8 @@ wide2_taps5by1rows1row:
 	JNZ         wide2_taps5by1rows1row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by1rows2
 wide2_taps5by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -10473,6 +10799,8 @@ wide2_taps5by1rows2row:
 	JNZ         wide2_taps5by1rows2row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by1rows3
 wide2_taps5by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -10614,6 +10942,8 @@ wide2_taps5by1rows3row:
 	JNZ         wide2_taps5by1rows3row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by1rows4
 wide2_taps5by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -10774,6 +11104,8 @@ wide2_taps5by1rows4row:
 	JNZ         wide2_taps5by1rows4row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by1rows5
 wide2_taps5by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -10949,6 +11281,8 @@ wide2_taps5by1rows5row:
 	JNZ         wide2_taps5by1rows5row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by1rows6
 wide2_taps5by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -11139,6 +11473,8 @@ wide2_taps5by1rows6row:
 	JNZ         wide2_taps5by1rows6row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by1rows7
 wide2_taps5by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -11344,19 +11680,39 @@ wide2_taps5by1rows7row:
 	JNZ         wide2_taps5by1rows7row
 	JMP         wide2_finish
 
+	// end
 wide2_taps5by2:
-	CMPQ      CX, $0x07
-	JEQ       wide2_taps5by2rows7
-	CMPQ      CX, $0x06
-	JEQ       wide2_taps5by2rows6
-	CMPQ      CX, $0x05
-	JEQ       wide2_taps5by2rows5
-	CMPQ      CX, $0x04
-	JEQ       wide2_taps5by2rows4
-	CMPQ      CX, $0x03
-	JEQ       wide2_taps5by2rows3
-	CMPQ      CX, $0x02
-	JEQ       wide2_taps5by2rows2
+	// to wide2_taps5by2rows7
+	CMPQ CX, $0x07
+	JEQ  wide2_taps5by2rows7
+
+	// end
+	// to wide2_taps5by2rows6
+	CMPQ CX, $0x06
+	JEQ  wide2_taps5by2rows6
+
+	// end
+	// to wide2_taps5by2rows5
+	CMPQ CX, $0x05
+	JEQ  wide2_taps5by2rows5
+
+	// end
+	// to wide2_taps5by2rows4
+	CMPQ CX, $0x04
+	JEQ  wide2_taps5by2rows4
+
+	// end
+	// to wide2_taps5by2rows3
+	CMPQ CX, $0x03
+	JEQ  wide2_taps5by2rows3
+
+	// end
+	// to wide2_taps5by2rows2
+	CMPQ CX, $0x02
+	JEQ  wide2_taps5by2rows2
+
+	// end
+	// case wide2_taps5by2rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -11459,6 +11815,8 @@ wide2_taps5by2rows1row:
 	JNZ         wide2_taps5by2rows1row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by2rows2
 wide2_taps5by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -11588,6 +11946,8 @@ wide2_taps5by2rows2row:
 	JNZ         wide2_taps5by2rows2row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by2rows3
 wide2_taps5by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -11739,6 +12099,8 @@ wide2_taps5by2rows3row:
 	JNZ         wide2_taps5by2rows3row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by2rows4
 wide2_taps5by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -11908,6 +12270,8 @@ wide2_taps5by2rows4row:
 	JNZ         wide2_taps5by2rows4row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by2rows5
 wide2_taps5by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -12095,6 +12459,8 @@ wide2_taps5by2rows5row:
 	JNZ         wide2_taps5by2rows5row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by2rows6
 wide2_taps5by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -12300,6 +12666,8 @@ wide2_taps5by2rows6row:
 	JNZ         wide2_taps5by2rows6row
 	JMP         wide2_finish
 
+	// end
+	// case wide2_taps5by2rows7
 wide2_taps5by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -12522,6 +12890,7 @@ wide2_taps5by2rows7row:
 	DECQ        CX
 	JNZ         wide2_taps5by2rows7row
 
+	// end
 wide2_finish:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
@@ -12641,6 +13010,7 @@ wide2_plain:
 	VMOVUPS      Z13, K1, 64(CX)
 
 wide2_done:
+	// end
 	ADDQ $0x80, AX
 	MOVQ t+0(FP), CX
 	MOVQ 216(CX), CX
@@ -12651,40 +13021,62 @@ wide2_done:
 	RET
 
 narrow:
-	MOVQ      t+0(FP), CX
-	MOVQ      216(CX), CX
-	MOVQ      AX, DX
-	SHRQ      $0x02, DX
-	SUBQ      DX, CX
-	MOVQ      $0x00000010, DX
-	CMPQ      CX, DX
-	CMOVQLT   CX, DX
-	MOVQ      $-1, CX
-	BZHIQ     DX, CX, CX
-	KMOVW     CX, K1
-	SHRQ      $0x10, CX
-	MOVQ      t+0(FP), CX
-	MOVQ      144(CX), CX
-	MOVQ      t+0(FP), DX
-	MOVQ      200(DX), DX
-	MOVQ      t+0(FP), BX
-	MOVQ      184(BX), BX
-	CMPQ      BX, $0x05
-	JEQ       wide1_five
-	CMPQ      DX, $0x02
-	JEQ       wide1_taps3by2
-	CMPQ      CX, $0x07
-	JEQ       wide1_taps3by1rows7
-	CMPQ      CX, $0x06
-	JEQ       wide1_taps3by1rows6
-	CMPQ      CX, $0x05
-	JEQ       wide1_taps3by1rows5
-	CMPQ      CX, $0x04
-	JEQ       wide1_taps3by1rows4
-	CMPQ      CX, $0x03
-	JEQ       wide1_taps3by1rows3
-	CMPQ      CX, $0x02
-	JEQ       wide1_taps3by1rows2
+	MOVQ    t+0(FP), CX
+	MOVQ    216(CX), CX
+	MOVQ    AX, DX
+	SHRQ    $0x02, DX
+	SUBQ    DX, CX
+	MOVQ    $0x00000010, DX
+	CMPQ    CX, DX
+	CMOVQLT CX, DX
+	MOVQ    $-1, CX
+	BZHIQ   DX, CX, CX
+	KMOVW   CX, K1
+	SHRQ    $0x10, CX
+
+	// case wide1
+	MOVQ t+0(FP), CX
+	MOVQ 144(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 184(BX), BX
+	CMPQ BX, $0x05
+	JEQ  wide1_five
+	CMPQ DX, $0x02
+	JEQ  wide1_taps3by2
+
+	// to wide1_taps3by1rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps3by1rows7
+
+	// end
+	// to wide1_taps3by1rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps3by1rows6
+
+	// end
+	// to wide1_taps3by1rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps3by1rows5
+
+	// end
+	// to wide1_taps3by1rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps3by1rows4
+
+	// end
+	// to wide1_taps3by1rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps3by1rows3
+
+	// end
+	// to wide1_taps3by1rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps3by1rows2
+
+	// end
+	// case wide1_taps3by1rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -12753,6 +13145,8 @@ wide1_taps3by1rows1row:
 	JNZ         wide1_taps3by1rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows2
 wide1_taps3by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -12832,6 +13226,8 @@ wide1_taps3by1rows2row:
 	JNZ         wide1_taps3by1rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows3
 wide1_taps3by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -12917,6 +13313,8 @@ wide1_taps3by1rows3row:
 	JNZ         wide1_taps3by1rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows4
 wide1_taps3by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13008,6 +13406,8 @@ wide1_taps3by1rows4row:
 	JNZ         wide1_taps3by1rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows5
 wide1_taps3by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13105,6 +13505,8 @@ wide1_taps3by1rows5row:
 	JNZ         wide1_taps3by1rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows6
 wide1_taps3by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13208,6 +13610,8 @@ wide1_taps3by1rows6row:
 	JNZ         wide1_taps3by1rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows7
 wide1_taps3by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13317,19 +13721,39 @@ wide1_taps3by1rows7row:
 	JNZ         wide1_taps3by1rows7row
 	JMP         wide1_finish
 
+	// end
 wide1_taps3by2:
-	CMPQ      CX, $0x07
-	JEQ       wide1_taps3by2rows7
-	CMPQ      CX, $0x06
-	JEQ       wide1_taps3by2rows6
-	CMPQ      CX, $0x05
-	JEQ       wide1_taps3by2rows5
-	CMPQ      CX, $0x04
-	JEQ       wide1_taps3by2rows4
-	CMPQ      CX, $0x03
-	JEQ       wide1_taps3by2rows3
-	CMPQ      CX, $0x02
-	JEQ       wide1_taps3by2rows2
+	// to wide1_taps3by2rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps3by2rows7
+
+	// end
+	// to wide1_taps3by2rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps3by2rows6
+
+	// end
+	// to wide1_taps3by2rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps3by2rows5
+
+	// end
+	// to wide1_taps3by2rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps3by2rows4
+
+	// end
+	// to wide1_taps3by2rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps3by2rows3
+
+	// end
+	// to wide1_taps3by2rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps3by2rows2
+
+	// end
+	// case wide1_taps3by2rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -13398,6 +13822,8 @@ wide1_taps3by2rows1row:
 	JNZ         wide1_taps3by2rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows2
 wide1_taps3by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13479,6 +13905,8 @@ wide1_taps3by2rows2row:
 	JNZ         wide1_taps3by2rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows3
 wide1_taps3by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13568,6 +13996,8 @@ wide1_taps3by2rows3row:
 	JNZ         wide1_taps3by2rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows4
 wide1_taps3by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13665,6 +14095,8 @@ wide1_taps3by2rows4row:
 	JNZ         wide1_taps3by2rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows5
 wide1_taps3by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13770,6 +14202,8 @@ wide1_taps3by2rows5row:
 	JNZ         wide1_taps3by2rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows6
 wide1_taps3by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -13883,6 +14317,8 @@ wide1_taps3by2rows6row:
 	JNZ         wide1_taps3by2rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows7
 wide1_taps3by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14004,21 +14440,42 @@ wide1_taps3by2rows7row:
 	JNZ         wide1_taps3by2rows7row
 	JMP         wide1_finish
 
+	// end
 wide1_five:
-	CMPQ      DX, $0x02
-	JEQ       wide1_taps5by2
-	CMPQ      CX, $0x07
-	JEQ       wide1_taps5by1rows7
-	CMPQ      CX, $0x06
-	JEQ       wide1_taps5by1rows6
-	CMPQ      CX, $0x05
-	JEQ       wide1_taps5by1rows5
-	CMPQ      CX, $0x04
-	JEQ       wide1_taps5by1rows4
-	CMPQ      CX, $0x03
-	JEQ       wide1_taps5by1rows3
-	CMPQ      CX, $0x02
-	JEQ       wide1_taps5by1rows2
+	CMPQ DX, $0x02
+	JEQ  wide1_taps5by2
+
+	// to wide1_taps5by1rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps5by1rows7
+
+	// end
+	// to wide1_taps5by1rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps5by1rows6
+
+	// end
+	// to wide1_taps5by1rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps5by1rows5
+
+	// end
+	// to wide1_taps5by1rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps5by1rows4
+
+	// end
+	// to wide1_taps5by1rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps5by1rows3
+
+	// end
+	// to wide1_taps5by1rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps5by1rows2
+
+	// end
+	// case wide1_taps5by1rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -14105,6 +14562,8 @@ wide1_taps5by1rows1row:
 	JNZ         wide1_taps5by1rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows2
 wide1_taps5by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14204,6 +14663,8 @@ wide1_taps5by1rows2row:
 	JNZ         wide1_taps5by1rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows3
 wide1_taps5by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14315,6 +14776,8 @@ wide1_taps5by1rows3row:
 	JNZ         wide1_taps5by1rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows4
 wide1_taps5by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14438,6 +14901,8 @@ wide1_taps5by1rows4row:
 	JNZ         wide1_taps5by1rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows5
 wide1_taps5by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14569,6 +15034,8 @@ wide1_taps5by1rows5row:
 	JNZ         wide1_taps5by1rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows6
 wide1_taps5by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14708,6 +15175,8 @@ wide1_taps5by1rows6row:
 	JNZ         wide1_taps5by1rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows7
 wide1_taps5by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -14855,19 +15324,39 @@ wide1_taps5by1rows7row:
 	JNZ         wide1_taps5by1rows7row
 	JMP         wide1_finish
 
+	// end
 wide1_taps5by2:
-	CMPQ      CX, $0x07
-	JEQ       wide1_taps5by2rows7
-	CMPQ      CX, $0x06
-	JEQ       wide1_taps5by2rows6
-	CMPQ      CX, $0x05
-	JEQ       wide1_taps5by2rows5
-	CMPQ      CX, $0x04
-	JEQ       wide1_taps5by2rows4
-	CMPQ      CX, $0x03
-	JEQ       wide1_taps5by2rows3
-	CMPQ      CX, $0x02
-	JEQ       wide1_taps5by2rows2
+	// to wide1_taps5by2rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps5by2rows7
+
+	// end
+	// to wide1_taps5by2rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps5by2rows6
+
+	// end
+	// to wide1_taps5by2rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps5by2rows5
+
+	// end
+	// to wide1_taps5by2rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps5by2rows4
+
+	// end
+	// to wide1_taps5by2rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps5by2rows3
+
+	// end
+	// to wide1_taps5by2rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps5by2rows2
+
+	// end
+	// case wide1_taps5by2rows1
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
 	ADDQ      AX, CX
@@ -14954,6 +15443,8 @@ wide1_taps5by2rows1row:
 	JNZ         wide1_taps5by2rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows2
 wide1_taps5by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -15059,6 +15550,8 @@ wide1_taps5by2rows2row:
 	JNZ         wide1_taps5by2rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows3
 wide1_taps5by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -15178,6 +15671,8 @@ wide1_taps5by2rows3row:
 	JNZ         wide1_taps5by2rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows4
 wide1_taps5by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -15307,6 +15802,8 @@ wide1_taps5by2rows4row:
 	JNZ         wide1_taps5by2rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows5
 wide1_taps5by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -15446,6 +15943,8 @@ wide1_taps5by2rows5row:
 	JNZ         wide1_taps5by2rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows6
 wide1_taps5by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -15595,6 +16094,8 @@ wide1_taps5by2rows6row:
 	JNZ         wide1_taps5by2rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows7
 wide1_taps5by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      72(CX), CX
@@ -15753,6 +16254,7 @@ wide1_taps5by2rows7row:
 	DECQ        CX
 	JNZ         wide1_taps5by2rows7row
 
+	// end
 wide1_finish:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
@@ -15844,6 +16346,7 @@ wide1_plain:
 	VMOVUPS      Z12, K1, (CX)
 
 wide1_done:
+	// end
 	VZEROUPPER
 	RET
 
@@ -16390,20 +16893,37 @@ carry_nothing:
 // func product256(t *tile)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·product256(SB), $0-8
-	MOVQ    t+0(FP), AX
-	MOVQ    120(AX), AX
-	MOVQ    t+0(FP), CX
-	MOVQ    200(CX), CX
-	CMPQ    AX, $0x06
-	JEQ     rows6x2
-	CMPQ    AX, $0x05
-	JEQ     rows5x2
-	CMPQ    AX, $0x04
-	JEQ     rows4x2
-	CMPQ    AX, $0x03
-	JEQ     rows3x2
-	CMPQ    AX, $0x02
-	JEQ     rows2x2
+	MOVQ t+0(FP), AX
+	MOVQ 120(AX), AX
+	MOVQ t+0(FP), CX
+	MOVQ 200(CX), CX
+
+	// to rows6x2
+	CMPQ AX, $0x06
+	JEQ  rows6x2
+
+	// end
+	// to rows5x2
+	CMPQ AX, $0x05
+	JEQ  rows5x2
+
+	// end
+	// to rows4x2
+	CMPQ AX, $0x04
+	JEQ  rows4x2
+
+	// end
+	// to rows3x2
+	CMPQ AX, $0x03
+	JEQ  rows3x2
+
+	// end
+	// to rows2x2
+	CMPQ AX, $0x02
+	JEQ  rows2x2
+
+	// end
+	// case rows1x2
 	MOVQ    t+0(FP), AX
 	MOVQ    48(AX), AX
 	MOVQ    t+0(FP), CX
@@ -16518,6 +17038,8 @@ rows1x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6x2
 rows6x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -16686,6 +17208,8 @@ rows6x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5x2
 rows5x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -16839,6 +17363,8 @@ rows5x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4x2
 rows4x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -16977,6 +17503,8 @@ rows4x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3x2
 rows3x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -17097,6 +17625,8 @@ rows3x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2x2
 rows2x2:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
@@ -17202,21 +17732,40 @@ rows2x2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func window256(t *tile)
 // Requires: AVX, FMA3
 TEXT ·window256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
+
+	// to rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
+
+	// end
+	// to rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
+
+	// end
+	// to rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
+
+	// end
+	// to rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
+
+	// end
+	// to rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
+
+	// end
+	// case rows1
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
 	SHLQ $0x02, AX
@@ -17309,6 +17858,8 @@ rows1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2
 rows2:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -17416,6 +17967,8 @@ rows2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3
 rows3:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -17537,6 +18090,8 @@ rows3_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4
 rows4:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -17674,6 +18229,8 @@ rows4_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5
 rows5:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -17825,6 +18382,8 @@ rows5_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6
 rows6:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -17990,21 +18549,40 @@ rows6_plain:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func largest256(t *tile)
 // Requires: AVX
 TEXT ·largest256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
+
+	// to rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
+
+	// end
+	// to rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
+
+	// end
+	// to rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
+
+	// end
+	// to rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
+
+	// end
+	// to rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
+
+	// end
+	// case rows1
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
 	SHLQ $0x02, AX
@@ -18089,6 +18667,8 @@ rows1_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows2
 rows2:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -18194,6 +18774,8 @@ rows2_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows3
 rows3:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -18319,6 +18901,8 @@ rows3_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows4
 rows4:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -18466,6 +19050,8 @@ rows4_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows5
 rows5:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -18633,6 +19219,8 @@ rows5_plain:
 	VZEROUPPER
 	RET
 
+	// end
+	// case rows6
 rows6:
 	MOVQ t+0(FP), AX
 	MOVQ 128(AX), AX
@@ -18820,17 +19408,26 @@ rows6_plain:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func few256(t *few)
 // Requires: AVX, FMA3
 TEXT ·few256(SB), $0-8
-	MOVQ         t+0(FP), AX
-	MOVQ         128(AX), AX
-	CMPQ         AX, $0x10
-	JLE          vectors2
-	MOVQ         t+0(FP), AX
-	MOVQ         136(AX), AX
-	CMPQ         AX, $0x02
-	JLE          vectors3_channels2
+	MOVQ t+0(FP), AX
+	MOVQ 128(AX), AX
+	CMPQ AX, $0x10
+	JLE  vectors2
+
+	// case vectors3
+	MOVQ t+0(FP), AX
+	MOVQ 136(AX), AX
+
+	// to vectors3_channels2
+	CMPQ AX, $0x02
+	JLE  vectors3_channels2
+
+	// end
+	// case vectors3_channels4
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
 	VBROADCASTSS (AX), Y0
@@ -18923,6 +19520,8 @@ vectors3_rowdone4:
 	JNZ  vectors3_plane4
 	JMP  vectors3_finish
 
+	// end
+	// case vectors3_channels2
 vectors3_channels2:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -19001,6 +19600,7 @@ vectors3_rowdone2:
 	DECQ AX
 	JNZ  vectors3_plane2
 
+	// end
 vectors3_finish:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
@@ -19091,13 +19691,21 @@ vectors3_done:
 	VZEROUPPER
 	RET
 
+	// end
 vectors2:
-	CMPQ         AX, $0x08
-	JLE          vectors1
-	MOVQ         t+0(FP), AX
-	MOVQ         136(AX), AX
-	CMPQ         AX, $0x02
-	JLE          vectors2_channels2
+	CMPQ AX, $0x08
+	JLE  vectors1
+
+	// case vectors2
+	MOVQ t+0(FP), AX
+	MOVQ 136(AX), AX
+
+	// to vectors2_channels2
+	CMPQ AX, $0x02
+	JLE  vectors2_channels2
+
+	// end
+	// case vectors2_channels4
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
 	VBROADCASTSS (AX), Y0
@@ -19181,6 +19789,8 @@ vectors2_rowdone4:
 	JNZ  vectors2_plane4
 	JMP  vectors2_finish
 
+	// end
+	// case vectors2_channels2
 vectors2_channels2:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -19254,6 +19864,7 @@ vectors2_rowdone2:
 	DECQ AX
 	JNZ  vectors2_plane2
 
+	// end
 vectors2_finish:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
@@ -19328,11 +19939,18 @@ vectors2_done:
 	VZEROUPPER
 	RET
 
+	// end
 vectors1:
-	MOVQ         t+0(FP), AX
-	MOVQ         136(AX), AX
-	CMPQ         AX, $0x02
-	JLE          vectors1_channels2
+	// case vectors1
+	MOVQ t+0(FP), AX
+	MOVQ 136(AX), AX
+
+	// to vectors1_channels2
+	CMPQ AX, $0x02
+	JLE  vectors1_channels2
+
+	// end
+	// case vectors1_channels4
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
 	VBROADCASTSS (AX), Y0
@@ -19407,6 +20025,8 @@ vectors1_rowdone4:
 	JNZ  vectors1_plane4
 	JMP  vectors1_finish
 
+	// end
+	// case vectors1_channels2
 vectors1_channels2:
 	MOVQ         t+0(FP), AX
 	MOVQ         72(AX), AX
@@ -19475,6 +20095,7 @@ vectors1_rowdone2:
 	DECQ AX
 	JNZ  vectors1_plane2
 
+	// end
 vectors1_finish:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
@@ -19533,34 +20154,57 @@ vectors1_done:
 	VZEROUPPER
 	RET
 
+	// end
+
 // func sweep256(t *sweep)
 // Requires: AVX, CMOV, FMA3
 TEXT ·sweep256(SB), $0-8
 	XORQ AX, AX
 
 wide1_block:
-	MOVQ    t+0(FP), CX
-	MOVQ    144(CX), CX
-	MOVQ    t+0(FP), DX
-	MOVQ    200(DX), DX
-	MOVQ    t+0(FP), BX
-	MOVQ    184(BX), BX
-	CMPQ    BX, $0x05
-	JEQ     wide1_five
-	CMPQ    DX, $0x02
-	JEQ     wide1_taps3by2
-	CMPQ    CX, $0x07
-	JEQ     wide1_taps3by1rows7
-	CMPQ    CX, $0x06
-	JEQ     wide1_taps3by1rows6
-	CMPQ    CX, $0x05
-	JEQ     wide1_taps3by1rows5
-	CMPQ    CX, $0x04
-	JEQ     wide1_taps3by1rows4
-	CMPQ    CX, $0x03
-	JEQ     wide1_taps3by1rows3
-	CMPQ    CX, $0x02
-	JEQ     wide1_taps3by1rows2
+	// case wide1
+	MOVQ t+0(FP), CX
+	MOVQ 144(CX), CX
+	MOVQ t+0(FP), DX
+	MOVQ 200(DX), DX
+	MOVQ t+0(FP), BX
+	MOVQ 184(BX), BX
+	CMPQ BX, $0x05
+	JEQ  wide1_five
+	CMPQ DX, $0x02
+	JEQ  wide1_taps3by2
+
+	// to wide1_taps3by1rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps3by1rows7
+
+	// end
+	// to wide1_taps3by1rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps3by1rows6
+
+	// end
+	// to wide1_taps3by1rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps3by1rows5
+
+	// end
+	// to wide1_taps3by1rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps3by1rows4
+
+	// end
+	// to wide1_taps3by1rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps3by1rows3
+
+	// end
+	// to wide1_taps3by1rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps3by1rows2
+
+	// end
+	// case wide1_taps3by1rows1
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
 	ADDQ    AX, CX
@@ -19629,6 +20273,8 @@ wide1_taps3by1rows1row:
 	JNZ         wide1_taps3by1rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows2
 wide1_taps3by1rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -19708,6 +20354,8 @@ wide1_taps3by1rows2row:
 	JNZ         wide1_taps3by1rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows3
 wide1_taps3by1rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -19793,6 +20441,8 @@ wide1_taps3by1rows3row:
 	JNZ         wide1_taps3by1rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows4
 wide1_taps3by1rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -19884,6 +20534,8 @@ wide1_taps3by1rows4row:
 	JNZ         wide1_taps3by1rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows5
 wide1_taps3by1rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -19981,6 +20633,8 @@ wide1_taps3by1rows5row:
 	JNZ         wide1_taps3by1rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows6
 wide1_taps3by1rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20084,6 +20738,8 @@ wide1_taps3by1rows6row:
 	JNZ         wide1_taps3by1rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by1rows7
 wide1_taps3by1rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20193,19 +20849,39 @@ wide1_taps3by1rows7row:
 	JNZ         wide1_taps3by1rows7row
 	JMP         wide1_finish
 
+	// end
 wide1_taps3by2:
-	CMPQ    CX, $0x07
-	JEQ     wide1_taps3by2rows7
-	CMPQ    CX, $0x06
-	JEQ     wide1_taps3by2rows6
-	CMPQ    CX, $0x05
-	JEQ     wide1_taps3by2rows5
-	CMPQ    CX, $0x04
-	JEQ     wide1_taps3by2rows4
-	CMPQ    CX, $0x03
-	JEQ     wide1_taps3by2rows3
-	CMPQ    CX, $0x02
-	JEQ     wide1_taps3by2rows2
+	// to wide1_taps3by2rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps3by2rows7
+
+	// end
+	// to wide1_taps3by2rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps3by2rows6
+
+	// end
+	// to wide1_taps3by2rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps3by2rows5
+
+	// end
+	// to wide1_taps3by2rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps3by2rows4
+
+	// end
+	// to wide1_taps3by2rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps3by2rows3
+
+	// end
+	// to wide1_taps3by2rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps3by2rows2
+
+	// end
+	// case wide1_taps3by2rows1
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
 	ADDQ    AX, CX
@@ -20274,6 +20950,8 @@ wide1_taps3by2rows1row:
 	JNZ         wide1_taps3by2rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows2
 wide1_taps3by2rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20355,6 +21033,8 @@ wide1_taps3by2rows2row:
 	JNZ         wide1_taps3by2rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows3
 wide1_taps3by2rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20444,6 +21124,8 @@ wide1_taps3by2rows3row:
 	JNZ         wide1_taps3by2rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows4
 wide1_taps3by2rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20541,6 +21223,8 @@ wide1_taps3by2rows4row:
 	JNZ         wide1_taps3by2rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows5
 wide1_taps3by2rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20646,6 +21330,8 @@ wide1_taps3by2rows5row:
 	JNZ         wide1_taps3by2rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows6
 wide1_taps3by2rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20759,6 +21445,8 @@ wide1_taps3by2rows6row:
 	JNZ         wide1_taps3by2rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps3by2rows7
 wide1_taps3by2rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -20880,21 +21568,42 @@ wide1_taps3by2rows7row:
 	JNZ         wide1_taps3by2rows7row
 	JMP         wide1_finish
 
+	// end
 wide1_five:
-	CMPQ    DX, $0x02
-	JEQ     wide1_taps5by2
-	CMPQ    CX, $0x07
-	JEQ     wide1_taps5by1rows7
-	CMPQ    CX, $0x06
-	JEQ     wide1_taps5by1rows6
-	CMPQ    CX, $0x05
-	JEQ     wide1_taps5by1rows5
-	CMPQ    CX, $0x04
-	JEQ     wide1_taps5by1rows4
-	CMPQ    CX, $0x03
-	JEQ     wide1_taps5by1rows3
-	CMPQ    CX, $0x02
-	JEQ     wide1_taps5by1rows2
+	CMPQ DX, $0x02
+	JEQ  wide1_taps5by2
+
+	// to wide1_taps5by1rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps5by1rows7
+
+	// end
+	// to wide1_taps5by1rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps5by1rows6
+
+	// end
+	// to wide1_taps5by1rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps5by1rows5
+
+	// end
+	// to wide1_taps5by1rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps5by1rows4
+
+	// end
+	// to wide1_taps5by1rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps5by1rows3
+
+	// end
+	// to wide1_taps5by1rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps5by1rows2
+
+	// end
+	// case wide1_taps5by1rows1
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
 	ADDQ    AX, CX
@@ -20981,6 +21690,8 @@ wide1_taps5by1rows1row:
 	JNZ         wide1_taps5by1rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows2
 wide1_taps5by1rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21080,6 +21791,8 @@ wide1_taps5by1rows2row:
 	JNZ         wide1_taps5by1rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows3
 wide1_taps5by1rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21191,6 +21904,8 @@ wide1_taps5by1rows3row:
 	JNZ         wide1_taps5by1rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows4
 wide1_taps5by1rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21314,6 +22029,8 @@ wide1_taps5by1rows4row:
 	JNZ         wide1_taps5by1rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows5
 wide1_taps5by1rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21445,6 +22162,8 @@ wide1_taps5by1rows5row:
 	JNZ         wide1_taps5by1rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows6
 wide1_taps5by1rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21584,6 +22303,8 @@ wide1_taps5by1rows6row:
 	JNZ         wide1_taps5by1rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by1rows7
 wide1_taps5by1rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21731,19 +22452,39 @@ wide1_taps5by1rows7row:
 	JNZ         wide1_taps5by1rows7row
 	JMP         wide1_finish
 
+	// end
 wide1_taps5by2:
-	CMPQ    CX, $0x07
-	JEQ     wide1_taps5by2rows7
-	CMPQ    CX, $0x06
-	JEQ     wide1_taps5by2rows6
-	CMPQ    CX, $0x05
-	JEQ     wide1_taps5by2rows5
-	CMPQ    CX, $0x04
-	JEQ     wide1_taps5by2rows4
-	CMPQ    CX, $0x03
-	JEQ     wide1_taps5by2rows3
-	CMPQ    CX, $0x02
-	JEQ     wide1_taps5by2rows2
+	// to wide1_taps5by2rows7
+	CMPQ CX, $0x07
+	JEQ  wide1_taps5by2rows7
+
+	// end
+	// to wide1_taps5by2rows6
+	CMPQ CX, $0x06
+	JEQ  wide1_taps5by2rows6
+
+	// end
+	// to wide1_taps5by2rows5
+	CMPQ CX, $0x05
+	JEQ  wide1_taps5by2rows5
+
+	// end
+	// to wide1_taps5by2rows4
+	CMPQ CX, $0x04
+	JEQ  wide1_taps5by2rows4
+
+	// end
+	// to wide1_taps5by2rows3
+	CMPQ CX, $0x03
+	JEQ  wide1_taps5by2rows3
+
+	// end
+	// to wide1_taps5by2rows2
+	CMPQ CX, $0x02
+	JEQ  wide1_taps5by2rows2
+
+	// end
+	// case wide1_taps5by2rows1
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
 	ADDQ    AX, CX
@@ -21830,6 +22571,8 @@ wide1_taps5by2rows1row:
 	JNZ         wide1_taps5by2rows1row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows2
 wide1_taps5by2rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -21935,6 +22678,8 @@ wide1_taps5by2rows2row:
 	JNZ         wide1_taps5by2rows2row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows3
 wide1_taps5by2rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -22054,6 +22799,8 @@ wide1_taps5by2rows3row:
 	JNZ         wide1_taps5by2rows3row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows4
 wide1_taps5by2rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -22183,6 +22930,8 @@ wide1_taps5by2rows4row:
 	JNZ         wide1_taps5by2rows4row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows5
 wide1_taps5by2rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -22322,6 +23071,8 @@ wide1_taps5by2rows5row:
 	JNZ         wide1_taps5by2rows5row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows6
 wide1_taps5by2rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -22471,6 +23222,8 @@ wide1_taps5by2rows6row:
 	JNZ         wide1_taps5by2rows6row
 	JMP         wide1_finish
 
+	// end
+	// case wide1_taps5by2rows7
 wide1_taps5by2rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    72(CX), CX
@@ -22629,6 +23382,7 @@ wide1_taps5by2rows7row:
 	DECQ        CX
 	JNZ         wide1_taps5by2rows7row
 
+	// end
 wide1_finish:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
@@ -22720,6 +23474,7 @@ wide1_plain:
 	VMOVUPS      Y6, (CX)
 
 wide1_done:
+	// end
 	ADDQ $0x20, AX
 	MOVQ t+0(FP), CX
 	MOVQ 216(CX), CX

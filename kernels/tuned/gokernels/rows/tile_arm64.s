@@ -8,16 +8,27 @@ TEXT ·productNEON(SB), $0-8
 	MOVD 120(R0), R1
 	MOVD 128(R0), R2
 	LSL $2, R2, R2
+	// to rows6
 	CMP $6, R1
 	BEQ rows6
+	// end
+	// to rows5
 	CMP $5, R1
 	BEQ rows5
+	// end
+	// to rows4
 	CMP $4, R1
 	BEQ rows4
+	// end
+	// to rows3
 	CMP $3, R1
 	BEQ rows3
+	// end
+	// to rows2
 	CMP $2, R1
 	BEQ rows2
+	// end
+	// case rows1
 rows1:
 	MOVD 24(R0), R3
 	MOVD 48(R0), R4
@@ -81,6 +92,8 @@ plain1:
 	VST1 [V8.S4, V9.S4, V10.S4, V11.S4], (R10)
 	ADD R12, R10
 	RET
+	// end
+	// case rows2
 rows2:
 	MOVD 24(R0), R3
 	MOVD 48(R0), R4
@@ -178,6 +191,8 @@ plain2:
 	VST1 [V12.S4, V13.S4, V14.S4, V15.S4], (R10)
 	ADD R12, R10
 	RET
+	// end
+	// case rows3
 rows3:
 	MOVD 24(R0), R3
 	MOVD 48(R0), R4
@@ -301,6 +316,8 @@ plain3:
 	VST1 [V16.S4, V17.S4, V18.S4, V19.S4], (R10)
 	ADD R12, R10
 	RET
+	// end
+	// case rows4
 rows4:
 	MOVD 24(R0), R3
 	MOVD 48(R0), R4
@@ -450,6 +467,8 @@ plain4:
 	VST1 [V20.S4, V21.S4, V22.S4, V23.S4], (R10)
 	ADD R12, R10
 	RET
+	// end
+	// case rows5
 rows5:
 	MOVD 24(R0), R3
 	MOVD 48(R0), R4
@@ -625,6 +644,8 @@ plain5:
 	VST1 [V24.S4, V25.S4, V26.S4, V27.S4], (R10)
 	ADD R12, R10
 	RET
+	// end
+	// case rows6
 rows6:
 	MOVD 24(R0), R3
 	MOVD 48(R0), R4
@@ -826,6 +847,7 @@ plain6:
 	VST1 [V28.S4, V29.S4, V30.S4, V31.S4], (R10)
 	ADD R12, R10
 	RET
+	// end
 
 // func windowNEON(t *tile)
 TEXT ·windowNEON(SB), $0-8
@@ -833,16 +855,27 @@ TEXT ·windowNEON(SB), $0-8
 	MOVD 120(R0), R1
 	MOVD 128(R0), R2
 	LSL $2, R2, R2
+	// to rows6
 	CMP $6, R1
 	BEQ rows6
+	// end
+	// to rows5
 	CMP $5, R1
 	BEQ rows5
+	// end
+	// to rows4
 	CMP $4, R1
 	BEQ rows4
+	// end
+	// to rows3
 	CMP $3, R1
 	BEQ rows3
+	// end
+	// to rows2
 	CMP $2, R1
 	BEQ rows2
+	// end
+	// case rows1
 rows1:
 	MOVD $0, R1
 block1:
@@ -919,6 +952,8 @@ plain1:
 	CMP R14, R1
 	BLT block1
 	RET
+	// end
+	// case rows2
 rows2:
 	MOVD $0, R1
 block2:
@@ -1021,6 +1056,8 @@ plain2:
 	CMP R14, R1
 	BLT block2
 	RET
+	// end
+	// case rows3
 rows3:
 	MOVD $0, R1
 block3:
@@ -1149,6 +1186,8 @@ plain3:
 	CMP R14, R1
 	BLT block3
 	RET
+	// end
+	// case rows4
 rows4:
 	MOVD $0, R1
 block4:
@@ -1303,6 +1342,8 @@ plain4:
 	CMP R14, R1
 	BLT block4
 	RET
+	// end
+	// case rows5
 rows5:
 	MOVD $0, R1
 block5:
@@ -1483,6 +1524,8 @@ plain5:
 	CMP R14, R1
 	BLT block5
 	RET
+	// end
+	// case rows6
 rows6:
 	MOVD $0, R1
 block6:
@@ -1689,6 +1732,7 @@ plain6:
 	CMP R14, R1
 	BLT block6
 	RET
+	// end
 
 // func largestNEON(t *tile)
 TEXT ·largestNEON(SB), $0-8
@@ -1696,16 +1740,27 @@ TEXT ·largestNEON(SB), $0-8
 	MOVD 120(R0), R1
 	MOVD 128(R0), R2
 	LSL $2, R2, R2
+	// to rows6
 	CMP $6, R1
 	BEQ rows6
+	// end
+	// to rows5
 	CMP $5, R1
 	BEQ rows5
+	// end
+	// to rows4
 	CMP $4, R1
 	BEQ rows4
+	// end
+	// to rows3
 	CMP $3, R1
 	BEQ rows3
+	// end
+	// to rows2
 	CMP $2, R1
 	BEQ rows2
+	// end
+	// case rows1
 rows1:
 	MOVD $0, R1
 block1:
@@ -1776,6 +1831,8 @@ plain1:
 	CMP R14, R1
 	BLT block1
 	RET
+	// end
+	// case rows2
 rows2:
 	MOVD $0, R1
 block2:
@@ -1872,6 +1929,8 @@ plain2:
 	CMP R14, R1
 	BLT block2
 	RET
+	// end
+	// case rows3
 rows3:
 	MOVD $0, R1
 block3:
@@ -1994,6 +2053,8 @@ plain3:
 	CMP R14, R1
 	BLT block3
 	RET
+	// end
+	// case rows4
 rows4:
 	MOVD $0, R1
 block4:
@@ -2142,6 +2203,8 @@ plain4:
 	CMP R14, R1
 	BLT block4
 	RET
+	// end
+	// case rows5
 rows5:
 	MOVD $0, R1
 block5:
@@ -2316,6 +2379,8 @@ plain5:
 	CMP R14, R1
 	BLT block5
 	RET
+	// end
+	// case rows6
 rows6:
 	MOVD $0, R1
 block6:
@@ -2516,6 +2581,7 @@ plain6:
 	CMP R14, R1
 	BLT block6
 	RET
+	// end
 
 // func fewNEON(t *few)
 TEXT ·fewNEON(SB), $0-8
@@ -2525,6 +2591,7 @@ TEXT ·fewNEON(SB), $0-8
 	BLE vectors1
 	CMP $8, R1
 	BLE vectors2
+	// case vectors3
 	MOVD 72(R0), R2
 	VLD1R (R2), [V16.S4]
 	ADD $4, R2
@@ -2699,7 +2766,9 @@ plain3x3:
 	VST1.P [V27.S4], 16(R7)
 done3:
 	RET
+	// end
 vectors2:
+	// case vectors2
 	MOVD 72(R0), R2
 	VLD1R (R2), [V16.S4]
 	ADD $4, R2
@@ -2845,7 +2914,9 @@ plain2x3:
 	VST1.P [V26.S4], 16(R7)
 done2:
 	RET
+	// end
 vectors1:
+	// case vectors1
 	MOVD 72(R0), R2
 	VLD1R (R2), [V16.S4]
 	ADD $4, R2
@@ -2962,6 +3033,7 @@ plain1x3:
 	VST1.P [V25.S4], 16(R7)
 done1:
 	RET
+	// end
 
 // func turnNEON(t *turn)
 TEXT ·turnNEON(SB), $0-8

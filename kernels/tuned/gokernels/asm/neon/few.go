@@ -26,92 +26,97 @@ func (o *writer) few() {
 		o.op("BLE vectors%d", n)
 	}
 	for n := fewVectors; n > 0; n-- {
-		sum := func(i, j int) int { return 16 + i*fewVectors + j }
 		if n < fewVectors {
 			o.label("vectors", n)
 		}
-		o.load(fewBias, 2)
-		for i := range fewMost {
-			o.op("VLD1R (R2), [V%d.S4]", sum(i, 0))
-			o.op("ADD $4, R2")
-			for j := 1; j < n; j++ {
-				o.op("VMOV V%d.B16, V%d.B16", sum(i, 0), sum(i, j))
-			}
-		}
-		o.load(fewPlanes, 3)
-		o.load(fewX, 4)
-		o.load(fewW, 5)
-		o.label("plane", n)
-		o.load(fewRows, 6)
-		o.op("MOVD R4, R7")
-		o.label("row", n)
-		o.load(fewTaps, 8)
-		o.load(fewPhases, 9)
-		o.op("MOVD R9, R10") // phases left
-		o.op("LSL $5, R9, R11")
-		o.op("MOVD R7, R12")
-		o.op("MOVD R5, R13")
-		o.label("phase", n)
-		o.op("MOVD R12, R14")
-		o.op("MOVD R13, R15")
-		o.op("MOVD R8, R16")
-		o.label("tap", n)
-		o.op("MOVD R14, R19")
-		for j := range n {
-			o.op("VLD1.P 16(R19), [V%d.S4]", j)
-		}
-		o.op("VLD1 (R15), [V4.S4]")
-		for i := range fewMost {
-			for j := range n {
-				o.word(fmt.Sprintf("FMLA by element %d", i), 0x4f801000|uint32(i&1)<<21|uint32(
-					i>>1)<<11, sum(i, j), j, 4)
-			}
-		}
-		o.op("ADD $4, R14")
-		o.op("ADD R11, R15")
-		o.op("SUBS R9, R16, R16")
-		o.op("BGT tap%d", n)
-		// The next phase has a tap less, if it has any.
-		o.advance(fewPhase, 12)
-		o.op("ADD $%d, R13", 4*fewChannels)
-		o.op("SUBS $1, R10, R10")
-		o.op("BEQ rowdone%d", n)
-		o.again(8, "phase", n)
-		o.label("rowdone", n)
-		o.load(fewTaps, 17)
-		o.op("ADD R17<<5, R5, R5")
-		o.advance(fewRow, 7)
-		o.again(6, "row", n)
-		o.advance(fewPlane, 4)
-		o.again(3, "plane", n)
-		o.load(fewY, 3)
-		o.load(fewAdd, 4)
-		o.scaled(fewStep, 5)
-		o.load(fewCount, 6)
-		o.limits(fewLow, fewHigh)
-		for i := range fewMost {
-			o.op("CBZ R4, plain%dx%d", n, i)
-			o.op("MOVD R4, R7")
-			for j := range n {
-				o.op("VLD1.P 16(R7), [V%d.S4]", j)
-				o.word("FADD", 0x4e20d400, sum(i, j), sum(i, j), j)
-			}
-			o.op("ADD R5, R4")
-			fmt.Fprintf(o, "plain%dx%d:\n", n, i)
-			o.op("MOVD R3, R7")
-			for j := range n {
-				o.bound(sum(i, j))
-				o.op("VST1.P [V%d.S4], 16(R7)", sum(i, j))
-			}
-			if i+1 < fewMost {
-				o.op("ADD R5, R3")
-				o.op("SUBS $1, R6, R6")
-				o.op("BEQ done%d", n)
-			}
-		}
-		o.label("done", n)
-		o.op("RET")
+		o.only("vectors", n, func() { o.fewVectors(n) })
 	}
+}
+
+// fewVectors writes the sums of a tile of n vectors.
+func (o *writer) fewVectors(n int) {
+	sum := func(i, j int) int { return 16 + i*fewVectors + j }
+	o.load(fewBias, 2)
+	for i := range fewMost {
+		o.op("VLD1R (R2), [V%d.S4]", sum(i, 0))
+		o.op("ADD $4, R2")
+		for j := 1; j < n; j++ {
+			o.op("VMOV V%d.B16, V%d.B16", sum(i, 0), sum(i, j))
+		}
+	}
+	o.load(fewPlanes, 3)
+	o.load(fewX, 4)
+	o.load(fewW, 5)
+	o.label("plane", n)
+	o.load(fewRows, 6)
+	o.op("MOVD R4, R7")
+	o.label("row", n)
+	o.load(fewTaps, 8)
+	o.load(fewPhases, 9)
+	o.op("MOVD R9, R10") // phases left
+	o.op("LSL $5, R9, R11")
+	o.op("MOVD R7, R12")
+	o.op("MOVD R5, R13")
+	o.label("phase", n)
+	o.op("MOVD R12, R14")
+	o.op("MOVD R13, R15")
+	o.op("MOVD R8, R16")
+	o.label("tap", n)
+	o.op("MOVD R14, R19")
+	for j := range n {
+		o.op("VLD1.P 16(R19), [V%d.S4]", j)
+	}
+	o.op("VLD1 (R15), [V4.S4]")
+	for i := range fewMost {
+		for j := range n {
+			o.word(fmt.Sprintf("FMLA by element %d", i), 0x4f801000|uint32(i&1)<<21|uint32(
+				i>>1)<<11, sum(i, j), j, 4)
+		}
+	}
+	o.op("ADD $4, R14")
+	o.op("ADD R11, R15")
+	o.op("SUBS R9, R16, R16")
+	o.op("BGT tap%d", n)
+	// The next phase has a tap less, if it has any.
+	o.advance(fewPhase, 12)
+	o.op("ADD $%d, R13", 4*fewChannels)
+	o.op("SUBS $1, R10, R10")
+	o.op("BEQ rowdone%d", n)
+	o.again(8, "phase", n)
+	o.label("rowdone", n)
+	o.load(fewTaps, 17)
+	o.op("ADD R17<<5, R5, R5")
+	o.advance(fewRow, 7)
+	o.again(6, "row", n)
+	o.advance(fewPlane, 4)
+	o.again(3, "plane", n)
+	o.load(fewY, 3)
+	o.load(fewAdd, 4)
+	o.scaled(fewStep, 5)
+	o.load(fewCount, 6)
+	o.limits(fewLow, fewHigh)
+	for i := range fewMost {
+		o.op("CBZ R4, plain%dx%d", n, i)
+		o.op("MOVD R4, R7")
+		for j := range n {
+			o.op("VLD1.P 16(R7), [V%d.S4]", j)
+			o.word("FADD", 0x4e20d400, sum(i, j), sum(i, j), j)
+		}
+		o.op("ADD R5, R4")
+		fmt.Fprintf(o, "plain%dx%d:\n", n, i)
+		o.op("MOVD R3, R7")
+		for j := range n {
+			o.bound(sum(i, j))
+			o.op("VST1.P [V%d.S4], 16(R7)", sum(i, j))
+		}
+		if i+1 < fewMost {
+			o.op("ADD R5, R3")
+			o.op("SUBS $1, R6, R6")
+			o.op("BEQ done%d", n)
+		}
+	}
+	o.label("done", n)
+	o.op("RET")
 }
 
 // begun writes what a function of one structure begins with.

@@ -27,6 +27,14 @@ type writer struct{ strings.Builder }
 
 func (o *writer) op(format string, args ...any) { fmt.Fprintf(o, "\t"+format+"\n", args...) }
 
+// only writes what a function does in a case of its own: packages that never come to it
+// are without.
+func (o *writer) only(name string, n int, write func()) {
+	fmt.Fprintf(o, "\t// case %s%d\n", name, n)
+	write()
+	fmt.Fprintf(o, "\t// end\n")
+}
+
 func (o *writer) label(name string, n int) { fmt.Fprintf(o, "%s%d:\n", name, n) }
 
 // load loads a field into a register.
@@ -58,8 +66,10 @@ func (o *writer) start(name string) {
 	o.load(rows, 1)
 	o.scaled(next, 2)
 	for n := maxRows; n > 1; n-- {
+		fmt.Fprintf(o, "\t// to rows%d\n", n)
 		o.op("CMP $%d, R1", n)
 		o.op("BEQ rows%d", n)
+		fmt.Fprintf(o, "\t// end\n")
 	}
 }
 
@@ -114,55 +124,60 @@ func (o *writer) again(r int, label string, n int) {
 func (o *writer) product() {
 	o.start("productNEON")
 	for n := 1; n <= maxRows; n++ {
-		o.label("rows", n)
-		o.load(x, 3)
-		o.load(w, 4)
-		o.scaled(width, 5)
-		o.load(bias, 6)
-		o.begin(n, 6)
-		if n > 1 {
-			o.load(ahead, 19)
-			o.load(fetched, 20)
-			o.op("ADD R20, R19")
-			o.load(lead, 20)
-			o.op("CMP $0, R20")
-			o.op("CSEL EQ, R4, R19, R19") // nothing: an address that is read anyway
-		}
-		o.load(outer, 7)
-		o.label("outer", n)
-		o.load(middle, 8)
-		o.op("MOVD R3, R9")
-		o.label("middle", n)
-		o.op("MOVD R9, R10")
-		for i := 1; i < n; i++ {
-			o.op("ADD R2, R%d, R%d", 9+i, 10+i)
-		}
-		o.load(depth, 16)
-		o.label("depth", n)
-		o.op("VLD1 (R4), %s", four(0))
-		o.op("ADD R5, R4")
-		if n > 1 {
-			o.op("PRFM (R19), PLDL1KEEP")
-			o.op("ADD R20, R19")
-		}
-		for i := range n {
-			o.op("FMOVS.P 4(R%d), F%d", 10+i, 4+i%4)
-			for j := range vecs {
-				o.word("FMLA by element 0", 0x4f801000, sum(i, j), j, 4+i%4)
-			}
-		}
-		o.again(16, "depth", n)
-		o.advance(wMiddle, 4)
-		o.advance(xMiddle, 9)
-		o.again(8, "middle", n)
-		o.advance(wOuter, 4)
-		o.advance(xOuter, 3)
-		o.again(7, "outer", n)
-		o.load(y, 10)
-		o.load(add, 11)
-		o.finish(n)
-		o.op("RET")
+		o.only("rows", n, func() { o.productRows(n) })
 	}
+}
+
+// productRows writes the products of a tile of n rows.
+func (o *writer) productRows(n int) {
+	o.label("rows", n)
+	o.load(x, 3)
+	o.load(w, 4)
+	o.scaled(width, 5)
+	o.load(bias, 6)
+	o.begin(n, 6)
+	if n > 1 {
+		o.load(ahead, 19)
+		o.load(fetched, 20)
+		o.op("ADD R20, R19")
+		o.load(lead, 20)
+		o.op("CMP $0, R20")
+		o.op("CSEL EQ, R4, R19, R19") // nothing: an address that is read anyway
+	}
+	o.load(outer, 7)
+	o.label("outer", n)
+	o.load(middle, 8)
+	o.op("MOVD R3, R9")
+	o.label("middle", n)
+	o.op("MOVD R9, R10")
+	for i := 1; i < n; i++ {
+		o.op("ADD R2, R%d, R%d", 9+i, 10+i)
+	}
+	o.load(depth, 16)
+	o.label("depth", n)
+	o.op("VLD1 (R4), %s", four(0))
+	o.op("ADD R5, R4")
+	if n > 1 {
+		o.op("PRFM (R19), PLDL1KEEP")
+		o.op("ADD R20, R19")
+	}
+	for i := range n {
+		o.op("FMOVS.P 4(R%d), F%d", 10+i, 4+i%4)
+		for j := range vecs {
+			o.word("FMLA by element 0", 0x4f801000, sum(i, j), j, 4+i%4)
+		}
+	}
+	o.again(16, "depth", n)
+	o.advance(wMiddle, 4)
+	o.advance(xMiddle, 9)
+	o.again(8, "middle", n)
+	o.advance(wOuter, 4)
+	o.advance(xOuter, 3)
+	o.again(7, "outer", n)
+	o.load(y, 10)
+	o.load(add, 11)
+	o.finish(n)
+	o.op("RET")
 }
 
 // window writes a function that computes windows: sums with weights, or the
@@ -170,74 +185,79 @@ func (o *writer) product() {
 func (o *writer) window(name string, largest bool) {
 	o.start(name)
 	for n := 1; n <= maxRows; n++ {
-		o.label("rows", n)
-		o.op("MOVD $0, R1") // of the block, in bytes
-		o.label("block", n)
-		if largest {
-			o.op("ADD $%d, R0, R13", low)
-			for i := range n * vecs {
-				o.op("VLD1R (R13), [V%d.S4]", sum(0, i))
-			}
-		} else {
-			o.load(bias, 6)
-			o.op("ADD R1, R6")
-			o.begin(n, 6)
-			o.load(w, 4)
-			o.op("ADD R1, R4")
-		}
-		o.load(x, 3)
-		o.op("ADD R1, R3")
-		// An extent may be zero.
-		o.load(middle, 8)
-		o.op("CBZ R8, finish%d", n)
-		o.load(outer, 7)
-		o.op("CBZ R7, finish%d", n)
-		o.label("outer", n)
-		o.load(middle, 8)
-		o.op("MOVD R3, R9")
-		if !largest {
-			o.op("MOVD R4, R5")
-		}
-		o.label("middle", n)
-		if !largest {
-			o.op("VLD1 (R5), %s", four(0))
-		}
-		o.op("MOVD R9, R10")
-		for i := range n {
-			o.op("VLD1 (R10), %s", four(4))
-			for j := range vecs {
-				if largest {
-					o.word("FMAX", 0x4e20f400, sum(i, j), sum(i, j), 4+j)
-				} else {
-					o.op("VFMLA V%d.S4, V%d.S4, V%d.S4", j, 4+j, sum(i, j))
-				}
-			}
-			o.op("ADD R2, R10")
-		}
-		o.advance(xMiddle, 9)
-		if !largest {
-			o.advance(wMiddle, 5)
-		}
-		o.again(8, "middle", n)
-		o.advance(xOuter, 3)
-		if !largest {
-			o.advance(wOuter, 4)
-		}
-		o.again(7, "outer", n)
-		o.label("finish", n)
-		o.load(y, 10)
-		o.op("ADD R1, R10")
-		o.load(add, 11)
-		o.op("CBZ R11, nothing%d", n)
-		o.op("ADD R1, R11")
-		o.label("nothing", n)
-		o.finish(n)
-		o.op("ADD $%d, R1", 16*vecs)
-		o.scaled(width, 14)
-		o.op("CMP R14, R1")
-		o.op("BLT block%d", n)
-		o.op("RET")
+		o.only("rows", n, func() { o.windowRows(n, largest) })
 	}
+}
+
+// windowRows writes the windows of a tile of n rows.
+func (o *writer) windowRows(n int, largest bool) {
+	o.label("rows", n)
+	o.op("MOVD $0, R1") // of the block, in bytes
+	o.label("block", n)
+	if largest {
+		o.op("ADD $%d, R0, R13", low)
+		for i := range n * vecs {
+			o.op("VLD1R (R13), [V%d.S4]", sum(0, i))
+		}
+	} else {
+		o.load(bias, 6)
+		o.op("ADD R1, R6")
+		o.begin(n, 6)
+		o.load(w, 4)
+		o.op("ADD R1, R4")
+	}
+	o.load(x, 3)
+	o.op("ADD R1, R3")
+	// An extent may be zero.
+	o.load(middle, 8)
+	o.op("CBZ R8, finish%d", n)
+	o.load(outer, 7)
+	o.op("CBZ R7, finish%d", n)
+	o.label("outer", n)
+	o.load(middle, 8)
+	o.op("MOVD R3, R9")
+	if !largest {
+		o.op("MOVD R4, R5")
+	}
+	o.label("middle", n)
+	if !largest {
+		o.op("VLD1 (R5), %s", four(0))
+	}
+	o.op("MOVD R9, R10")
+	for i := range n {
+		o.op("VLD1 (R10), %s", four(4))
+		for j := range vecs {
+			if largest {
+				o.word("FMAX", 0x4e20f400, sum(i, j), sum(i, j), 4+j)
+			} else {
+				o.op("VFMLA V%d.S4, V%d.S4, V%d.S4", j, 4+j, sum(i, j))
+			}
+		}
+		o.op("ADD R2, R10")
+	}
+	o.advance(xMiddle, 9)
+	if !largest {
+		o.advance(wMiddle, 5)
+	}
+	o.again(8, "middle", n)
+	o.advance(xOuter, 3)
+	if !largest {
+		o.advance(wOuter, 4)
+	}
+	o.again(7, "outer", n)
+	o.label("finish", n)
+	o.load(y, 10)
+	o.op("ADD R1, R10")
+	o.load(add, 11)
+	o.op("CBZ R11, nothing%d", n)
+	o.op("ADD R1, R11")
+	o.label("nothing", n)
+	o.finish(n)
+	o.op("ADD $%d, R1", 16*vecs)
+	o.scaled(width, 14)
+	o.op("CMP R14, R1")
+	o.op("BLT block%d", n)
+	o.op("RET")
 }
 
 func main() {
