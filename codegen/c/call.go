@@ -238,11 +238,12 @@ func (b *body) call(c *native.Call) {
 		args = append(args, arg)
 	}
 	if info.params != nil {
-		args = append(args, b.params(c, info))
-	}
-	for i, e := range c.Ints {
-		if !info.dropInt[i] {
-			args = append(args, b.index(e).s)
+		args = append(args, b.params(c, info)...)
+	} else {
+		for i, e := range c.Ints {
+			if !info.dropInt[i] {
+				args = append(args, b.index(e).s)
+			}
 		}
 	}
 	for i, e := range c.Scalars {

@@ -21,9 +21,9 @@ type kernel struct {
 	dropArg  []bool     // parameters the text does not use
 	dropInt  []bool
 	dropNum  []bool
-	ints     [][]sym.Expr // of all calls
+	fields   [][]sym.Expr // of all calls of a tuned kernel
 	dynamic  bool         // one of them is not constant
-	params   *tunedParams // of a tuned kernel, nil if it has no struct
+	params   *tunedParams // of a tuned kernel
 	anyCalls bool
 }
 
@@ -74,7 +74,9 @@ func (g *gen) analyseCall(c *native.Call) {
 			}
 		}
 	}
-	info.ints = append(info.ints, c.Ints)
+	if c.Kernel.Tuned != nil {
+		info.fields = append(info.fields, c.Fields())
+	}
 	for _, e := range c.Ints {
 		_, constant := e.Const()
 		info.dynamic = info.dynamic || !constant

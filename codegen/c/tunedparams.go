@@ -18,7 +18,7 @@ const mostArguments = 8
 // tunedParams are the integers of a tuned kernel that differ between its calls: the
 // members of a struct, of which each call passes one.
 type tunedParams struct {
-	typ    string // of the struct
+	typ    string // of the struct; "" if they are parameters by themselves
 	fields []paramsField
 	named  map[string]string // constants, by what they hold
 }
@@ -29,7 +29,7 @@ type paramsField struct {
 	*tuned.Field
 	also []string // other fields that it stands for
 	typ  string
-	at   int // which of the integers of a call it is
+	at   int // which field of the descriptor it is
 }
 
 // integer declares a field in the body of a kernel. Given is the parameter that it
@@ -44,17 +44,17 @@ func (g *gen) integers(k *native.Kernel, info *kernel, used map[string]bool) (li
 	in := k.Tuned
 	at := g.idx.String()
 	ps := &tunedParams{named: map[string]string{}}
+	info.params = ps
 	ps.fields = info.fieldsOf(k, used, at)
 	from := map[string]string{}
 	if len(ps.fields) > 0 && len(in.Slots())+len(ps.fields) > mostArguments {
 		ps.typ = g.names.TakeAround(g.prefix + "_" + in.Kernel.Descriptor.Name)
-		info.params = ps
 		given = []parameter{{"const " + ps.typ + " *", paramsName, new(bool)}}
 	}
 	for _, f := range ps.fields {
 		source := f.Name
-		if info.params == nil {
-			given = append(given, parameter{at + " ", f.Name, &info.dropInt[f.at]})
+		if ps.typ == "" {
+			given = append(given, parameter{at + " ", f.Name, new(bool)})
 		} else {
 			source = paramsName + "->" + f.Name
 			from[f.Name] = source
@@ -87,34 +87,31 @@ func (g *gen) integers(k *native.Kernel, info *kernel, used map[string]bool) (li
 func (info *kernel) fieldsOf(k *native.Kernel, used map[string]bool,
 	at string) (fields []paramsField) {
 	same := map[string]int{} // fields by their values
-	for i, s := range k.Params {
-		info.dropInt[i] = true
-		var values strings.Builder
-		for _, ints := range info.ints {
-			values.WriteString(ints[i].Key() + ",")
+	for i, v := range k.Tuned.Params {
+		if _, constant := v.Value.Const(); constant || !used[v.Name] {
+			continue
 		}
-		for _, v := range k.Tuned.Params {
-			if !used[v.Name] || !v.Value.Equal(s.Expr()) {
-				continue
-			}
-			if n, ok := same[values.String()]; ok {
-				fields[n].also = append(fields[n].also, v.Name)
-				continue
-			}
-			typ := at
-			if lo, hi := s.Expr().Bounds(); !info.dynamic && lo >= 0 && hi <= math.MaxUint16 {
-				typ = tU16.String()
-			}
-			same[values.String()] = len(fields)
-			fields = append(fields, paramsField{k.Tuned.Kernel.Descriptor.Field(v.Name), nil, typ, i})
+		values := ""
+		for _, call := range info.fields {
+			values += call[i].Key() + ","
 		}
+		if n, ok := same[values]; ok {
+			fields[n].also = append(fields[n].also, v.Name)
+			continue
+		}
+		typ := at
+		if lo, hi := v.Value.Bounds(); !info.dynamic && lo >= 0 && hi <= math.MaxUint16 {
+			typ = tU16.String()
+		}
+		same[values] = len(fields)
+		fields = append(fields, paramsField{k.Tuned.Kernel.Descriptor.Fields[i], nil, typ, i})
 	}
 	return fields
 }
 
 // paramsType declares the struct of a kernel's integers, if it has one.
 func (g *gen) paramsType(in *tuned.Instance, info *kernel) {
-	if info.params == nil {
+	if info.params.typ == "" {
 		return
 	}
 	w := &g.kernelText
@@ -150,23 +147,31 @@ func initialiser(values []string) string {
 	return "{" + text + "\n    " + strings.TrimSpace(line) + "\n}"
 }
 
-// params returns the argument for the integers of a call: a constant, or a local
-// variable that it declares.
-func (b *body) params(c *native.Call, info *kernel) string {
+// params returns the arguments for the integers of a call: a constant, or a local
+// variable that it declares, or the integers themselves.
+func (b *body) params(c *native.Call, info *kernel) []string {
 	ps := info.params
 	constant := true
 	var values []string
+	given := c.Fields()
 	for _, f := range ps.fields {
-		_, known := c.Ints[f.at].Const()
+		_, known := given[f.at].Const()
 		constant = constant && known
-		values = append(values, fmt.Sprintf("/* %s */ %s", f.Name, b.index(c.Ints[f.at]).s))
+		value := b.index(given[f.at]).s
+		if ps.typ != "" {
+			value = "/* " + f.Name + " */ " + value
+		}
+		values = append(values, value)
+	}
+	if ps.typ == "" {
+		return values
 	}
 	text := initialiser(values)
 	if !constant {
 		name := b.scope.Take(c.Kernel.Name + "_" + paramsName)
 		margin := "\n" + strings.Repeat("    ", b.w.indent)
 		b.w.line("const %s %s = %s;", ps.typ, name, strings.ReplaceAll(text, "\n", margin))
-		return "&" + name
+		return []string{"&" + name}
 	}
 	name, ok := ps.named[text]
 	if !ok {
@@ -174,5 +179,5 @@ func (b *body) params(c *native.Call, info *kernel) string {
 		ps.named[text] = name
 		b.g.paramsText.raw(fmt.Sprintf("static const %s %s = %s;", ps.typ, name, text))
 	}
-	return "&" + name
+	return []string{"&" + name}
 }

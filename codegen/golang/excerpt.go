@@ -93,28 +93,6 @@ func (lib *library) text(d *libDecl, rename func(string) string) string {
 	return b.String()
 }
 
-// params returns the parameters of a function, nil if there is no such.
-func (lib *library) params(fn string) []param {
-	obj := lib.scope.Lookup(fn)
-	d, ok := lib.byObj[obj]
-	if !ok {
-		return nil
-	}
-	f, ok := d.node.(*ast.FuncDecl)
-	if !ok {
-		return nil
-	}
-	var out []param
-	for _, field := range f.Type.Params.List {
-		typ := string(d.file.src[int(field.Type.Pos())-d.file.base : int(
-			field.Type.End())-d.file.base])
-		for _, n := range field.Names {
-			out = append(out, param{n.Name, typ})
-		}
-	}
-	return out
-}
-
 func docOf(d ast.Decl) *ast.CommentGroup {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,7 +96,6 @@ type tunedPrinter struct {
 	kernel  *native.Kernel
 	divided bool
 	slots   map[string]string // what buffers are called, by their names in tuned code
-	types   map[string]string // of tuned code's parameters, by their names
 	params  []param           // of the function
 	vars    string            // package-level variables for it
 	extra   []string          // buffers of the epilogue
@@ -110,18 +110,11 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		return "", err
 	}
 	p := &tunedPrinter{printer: g.unit.newPrinter(nil), g: g, src: src, kernel: k,
-		divided: g.divides(k), slots: map[string]string{}, types: map[string]string{}}
+		divided: g.divides(k), slots: map[string]string{}}
 	_, fn, _ := strings.Cut(k.Tuned.Kernel.Go, ".")
 	if p.divided {
 		p.scope.Reserve("s", "c", "step", "part", "parts")
 		fn += "Part"
-	}
-	sig := src.lib.params(fn)
-	for _, s := range sig {
-		p.types[s.name] = s.typ
-		for _, field := range p.inputs(s) {
-			p.types[field.name] = field.typ
-		}
 	}
 	name := g.names[k]
 	p.buffers()
@@ -141,12 +134,8 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 		}
 	}
 	var args []string
-	for _, s := range sig {
-		arg, err := p.argument(s)
-		if err != nil {
-			return "", fmt.Errorf("tuned kernel %s: %w", k.Tuned.Kernel.Name, err)
-		}
-		args = append(args, arg)
+	for _, a := range k.Tuned.Kernel.Arguments(p.divided) {
+		args = append(args, p.argument(a))
 	}
 	body := fmt.Sprintf("%s%s(%s)\n%s", p.declareTemps(), src.function(g, fn),
 		strings.Join(args, ", "), p.after)
@@ -162,8 +151,11 @@ func (g *generator) tunedKernel(k *native.Kernel) (string, error) {
 func (p *tunedPrinter) buffers() {
 	in := p.kernel.Tuned
 	for _, s := range in.Slots() {
-		name, typ := s.Name, p.types[s.Name]
-		if s.Kind == tuned.Extra {
+		name, typ := s.Name, "[]float32"
+		switch {
+		case s.Bool():
+			typ = "[]bool"
+		case s.Kind == tuned.Extra:
 			name = extraName(s.Index, len(in.Epilogue.Extra))
 			typ = "[]" + goType(in.Epilogue.Extra[s.Index])
 		}
@@ -176,51 +168,29 @@ func (p *tunedPrinter) buffers() {
 	}
 }
 
-// inputs returns the fields of a struct of buffers that tuned code has as a parameter,
-// nil if it is none.
-func (p *tunedPrinter) inputs(s param) []param {
-	typ, ok := strings.CutSuffix(s.typ, "Inputs")
-	if !ok {
-		return nil
-	}
-	return p.src.lib.params("New" + strings.TrimPrefix(typ, "*") + "Inputs")
-}
-
-// argument returns what is passed for a parameter of tuned code.
-func (p *tunedPrinter) argument(s param) (string, error) {
-	in := p.kernel.Tuned
-	typ := strings.TrimPrefix(s.typ, "*")
-	switch {
-	case strings.HasPrefix(typ, "[]"):
-		if p.slots[s.name] == "" {
-			return "nil", nil // an operand that not all calls have
+// argument returns what is passed for an argument of tuned code.
+func (p *tunedPrinter) argument(a tuned.Argument) string {
+	switch a.Kind {
+	case tuned.Piece:
+		return p.src.rename(p.g, a.Name) + "{step, part, parts}"
+	case tuned.Inputs:
+		var values []string
+		for _, f := range a.Fields {
+			if p.slots[f] != "" {
+				values = append(values, f+": "+p.slots[f])
+			}
 		}
-		return p.slots[s.name], nil
-	case typ == in.Kernel.Descriptor.GoName():
-		return p.integers(), nil
-	case typ == "Piece":
-		return p.src.rename(p.g, typ) + "{step, part, parts}", nil
-	case typ == "Finish":
-		return p.finish(), nil
-	case typ == "Vectors":
-		return p.vectors(), nil
-	case s.name == "epilogue":
-		if f := p.runs(false); f != "" {
-			return f, nil
-		}
-		return "nil", nil
+		return "&" + p.src.rename(p.g, a.Name) + "{" + strings.Join(values, ", ") + "}"
+	case tuned.Integers:
+		return p.integers()
+	case tuned.Vectors:
+		return p.vectors()
+	case tuned.Finish:
+		return p.finish()
+	case tuned.OnRuns:
+		return cmp.Or(p.runs(false), "nil")
 	}
-	fields := p.inputs(s)
-	if fields == nil {
-		return "", fmt.Errorf("nobody knows what parameter %s is", s.name)
-	}
-	var values []string
-	for _, f := range fields {
-		if p.slots[f.name] != "" {
-			values = append(values, f.name+": "+p.slots[f.name])
-		}
-	}
-	return "&" + p.src.rename(p.g, typ) + "{" + strings.Join(values, ", ") + "}", nil
+	return cmp.Or(p.slots[a.Name], "nil") // an operand that not all calls have
 }
 
 // integers returns the argument for the integers: a constant if they are the same in
@@ -235,7 +205,7 @@ func (p *tunedPrinter) integers() string {
 		return a.name
 	}
 	name := p.unit.scope.TakeAround(p.g.names[k] + "Args")
-	p.vars = variable(name, p.paramsType(), p.fields(k.Tuned, nil))
+	p.vars = variable(name, p.paramsType(), p.fields(k.Tuned, (&native.Call{Kernel: k}).Fields()))
 	return "&" + name
 }
 
@@ -244,15 +214,10 @@ func (p *tunedPrinter) paramsType() string {
 	return p.src.rename(p.g, p.kernel.Tuned.Kernel.Descriptor.GoName())
 }
 
-// fields are the fields of the integers of an instance with their values, in which
-// symbols are ints.
-func (p *printer) fields(in *tuned.Instance, ints map[*sym.Symbol]sym.Expr) (list []string) {
-	for i, v := range in.Params {
+// fields are the fields of the integers of an instance with their values.
+func (p *printer) fields(in *tuned.Instance, values []sym.Expr) (list []string) {
+	for i, value := range values {
 		f := in.Kernel.Descriptor.Fields[i]
-		value := v.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
-			e, ok := ints[s]
-			return e, ok
-		})
 		text := ""
 		n, known := value.Const()
 		switch {
@@ -292,14 +257,13 @@ func (p *methodPrinter) tunedParams(c *native.Call) string {
 	if err != nil {
 		fail("%v", err)
 	}
-	ints, constant := map[*sym.Symbol]sym.Expr{}, true
-	for i, s := range k.Params {
-		ints[s] = c.Ints[i]
-		_, known := c.Ints[i].Const()
+	constant := true
+	for _, e := range c.Ints {
+		_, known := e.Const()
 		constant = constant && known
 	}
 	typ := src.rename(p.g, k.Tuned.Kernel.Descriptor.GoName())
-	fields := p.fields(k.Tuned, ints)
+	fields := p.fields(k.Tuned, c.Fields())
 	address := "&"
 	if p.g.divides(k) {
 		address = ""

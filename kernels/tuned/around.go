@@ -12,7 +12,7 @@ import (
 // convolution, a copy with those is made in scratch.
 func ConvAround() *Kernel {
 	return &Kernel{Name: "conv2d_around_f32", Descriptor: convAroundParams,
-		InBands: flatInBands, Go: "rows.ConvAround", Phases: []string{"gather", "rows"},
+		InBands: flatInBands, Go: "rows.ConvAround", Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"},
 		Bounds: true, Operands: []string{"x"}, C: true, Match: matchAround}
 }
 

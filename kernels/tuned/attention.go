@@ -15,7 +15,7 @@ import (
 // Queries, keys and values may lie in any order in which their last dimension is the
 // innermost. All sizes may be dynamic but those of embeddings and the number of heads.
 func Attention() *Kernel {
-	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention",
+	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention", Buffers: []string{"scale", "scratch"}, Optional: true,
 		Strips: []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp", "Add",
 			"SelectScalar"}, Operands: []string{"q", "k", "v", "mask"},
 		C:      true,

@@ -14,7 +14,7 @@ import (
 // panel; bias is padded likewise. Input and output are addressed by strides
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
-	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32",
+	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32", Buffers: []string{"w", "bias"},
 		Operands: []string{"x"},
 		C:        true,
 		InBands:  eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
@@ -24,7 +24,7 @@ func Conv2D() *Kernel {
 // own and makes mult output channels; w is [channels·mult][kh][kw].
 func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
-		Go: "depthwise.F32", Operands: []string{"x"},
+		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"},
 		C:    true,
 		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles,
 		Match: matchDepthwise}

@@ -20,7 +20,7 @@ const rowsMax = 12
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
 	return &Kernel{Name: "conv2d_rows_f32", Descriptor: convRowsParams, InBands: flatInBands,
-		Go: "rows.Conv", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
+		Go: "rows.Conv", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		C:     true,
 		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
 }
@@ -29,7 +29,7 @@ func Conv2DRows() *Kernel {
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
 	return &Kernel{Name: "conv2d_gather_f32", Descriptor: convGatherParams,
-		InBands: flatInBands, Go: "rows.ConvGather", Phases: []string{"gather", "rows"}, Bounds: true,
+		InBands: flatInBands, Go: "rows.ConvGather", Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"}, Bounds: true,
 		Operands: []string{"x"}, C: true,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }

@@ -44,7 +44,7 @@ func (a *axis) slides() bool {
 // pixels fill a vector together.
 func DepthwiseLanes() *Kernel {
 	return &Kernel{Name: "depthwise_lanes_f32", Descriptor: depthwiseRowsParams,
-		InBands: lanesInBands, Go: "rows.Depthwise",
+		InBands: lanesInBands, Go: "rows.Depthwise", Buffers: []string{"w", "bias"},
 		Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, true) }}
 }

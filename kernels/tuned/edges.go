@@ -11,7 +11,7 @@ import (
 // apart as the input's elements, and Go takes these only.
 func ConvEdges() *Kernel {
 	return &Kernel{Name: "conv2d_edges_f32", Descriptor: convEdgesParams, InBands: edgesInBands,
-		Go: "rows.ConvEdges", Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
+		Go: "rows.ConvEdges", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		C: true, Match: matchEdges}
 }
 

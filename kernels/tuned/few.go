@@ -16,7 +16,7 @@ const fewLanes = 16
 // image into scratch first, with zeros around it, and the columns that results see
 // with one tap beside each other. Weights are packed as w[cin][kh][kw][8].
 func ConvFew() *Kernel {
-	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew",
+	return &Kernel{Name: "conv2d_few_f32", Descriptor: convFewParams, Go: "rows.ConvFew", Buffers: []string{"w", "bias", "scratch"},
 		Phases: []string{"gather", "rows"}, Bounds: true, Operands: []string{"x"},
 		C: true, Match: matchFew}
 }

@@ -10,7 +10,7 @@ import (
 // where there is no column, and adds bias[n], padded likewise. Only m may be
 // dynamic.
 func LinearRows() *Kernel {
-	return &Kernel{Name: "linear_rows_f32", Descriptor: linearParams, Go: "rows.Linear",
+	return &Kernel{Name: "linear_rows_f32", Descriptor: linearParams, Go: "rows.Linear", Buffers: []string{"w", "bias"},
 		Phases:   []string{"panels"},
 		Operands: []string{"x"}, C: true,
 		Bounds: true, Match: func(r *Request) *Instance {

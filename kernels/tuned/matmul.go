@@ -8,7 +8,7 @@ import (
 // MatmulRows multiplies a batch of pairs of matrices, both given by strides: x
 // over batch, row and k, w over batch, k and column. All sizes may be dynamic.
 func MatmulRows() *Kernel {
-	return &Kernel{Name: "matmul_rows_f32", Descriptor: matmulParams, Go: "rows.Matmul",
+	return &Kernel{Name: "matmul_rows_f32", Descriptor: matmulParams, Go: "rows.Matmul", Buffers: []string{"scratch"},
 		Phases:     []string{"panels"},
 		OwnScratch: true, Operands: []string{"x", "w"}, C: true,
 		Bounds: true, Match: func(r *Request) *Instance {

@@ -25,6 +25,8 @@ type Kernel struct {
 	Go string
 
 	Operands []string // names in the code of the operands that an instance reads
+	Optional bool     // not all calls have all of them: Go takes them in a struct
+	Buffers  []string // that Go takes besides: packed constants, and scratch if some calls need it
 	C        bool     // there is a template of it
 	Head     string   // what a helper wants before the function's head in C
 	// Phases name the steps of the kernel that several threads may share, each

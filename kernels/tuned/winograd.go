@@ -16,7 +16,7 @@ import (
 // w[ceil(cout/32)][points][cin][32]; sums are carried back. Both ways are linear
 // maps of vectors of channels.
 func Winograd() *Kernel {
-	return &Kernel{Name: "winograd_f32", Descriptor: winogradParams, Go: "rows.Winograd",
+	return &Kernel{Name: "winograd_f32", Descriptor: winogradParams, Go: "rows.Winograd", Buffers: []string{"w", "bias", "scratch"},
 		Phases: []string{"tiles"}, Bounds: true, Operands: []string{"x"},
 		C:     true,
 		Match: matchWinograd}

@@ -59,6 +59,22 @@ func (k *Kernel) Uses(i int) (read, write bool) {
 	return false, true
 }
 
+// Fields are the values that a call of a tuned kernel gives the fields of its descriptor.
+func (c *Call) Fields() []sym.Expr {
+	ints := map[*sym.Symbol]sym.Expr{}
+	for i, s := range c.Kernel.Params {
+		ints[s] = c.Ints[i]
+	}
+	var list []sym.Expr
+	for _, p := range c.Kernel.Tuned.Params {
+		list = append(list, p.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			e, ok := ints[s]
+			return e, ok
+		}))
+	}
+	return list
+}
+
 // IsScratch reports whether operand i is scratch memory.
 func (k *Kernel) IsScratch(i int) bool {
 	r, w := k.Uses(i)

@@ -34,11 +34,7 @@ func run() error {
 			return err
 		}
 	}
-	text, err := functions()
-	if err != nil {
-		return err
-	}
-	if err := write("gofunc/functions.go", text); err != nil {
+	if err := write("gofunc/functions.go", functions()); err != nil {
 		return err
 	}
 	if err := os.WriteFile("../../docs/kernels.md", []byte(document()), 0o666); err != nil {

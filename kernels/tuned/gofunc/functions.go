@@ -141,7 +141,6 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 			rows.AvgPool(take(b, y), take(b, x), &a, f.Epilogue)
 		}, true
 	case "rows.Attention":
-		vec := vectors()
 		y := at(slots, "y")
 		q := at(slots, "q")
 		k := at(slots, "k")
@@ -150,6 +149,7 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		keep := at(slots, "keep")
 		scale := at(slots, "scale")
 		scratch := at(slots, "scratch")
+		vec := vectors()
 		return func(b [][]float32, n []int, f *Finish) {
 			a := rows.NewAttentionParams(n)
 			in := rows.NewAttentionInputs(take(b, q),
