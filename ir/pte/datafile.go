@@ -138,44 +138,25 @@ func (l Layout) writeData(w io.Writer, f *DataFile) error {
 	return writeFile(w, flat, header, base, data.segments)
 }
 
+// dataTables are the tables of a .ptd file, see programTables.
+var dataTables = layouts(flatTensorSchema, `
+	TensorLayout sizes dim_order scalar_type
+	NamedData key segment_index tensor_layout
+	DataSegment offset size
+	FlatTensor version segments named_data`)
+
 func encodeData(f *DataFile, d *fileData) []byte {
-	e := newEncoder()
-	named, _ := e.refsOf(len(f.Entries), func(i int) (offset, error) {
-		v := &f.Entries[i]
+	e := newEncoderOf(dataTables())
+	named := listOf(e, f.Entries, func(i int, v *DataEntry) offset {
 		layout := offset(0)
-		if v.Layout != nil {
-			layout = e.layout(v.Layout)
+		if l := v.Layout; l != nil {
+			layout = e.shared("TensorLayout", uint64(e.int32s(l.Sizes)),
+				uint64(e.bytes(l.DimOrder)), uint64(l.ScalarType))
 		}
-		key := e.text(v.Key)
-		flattensor.NamedDataStart(e.Builder)
-		flattensor.NamedDataAddKey(e.Builder, key)
-		flattensor.NamedDataAddSegmentIndex(e.Builder, uint32(d.named[i]))
-		flattensor.NamedDataAddTensorLayout(e.Builder, layout)
-		return flattensor.NamedDataEnd(e.Builder), nil
+		return e.table("NamedData", uint64(e.text(v.Key)), uint64(d.named[i]), uint64(layout))
 	})
-	segments, _ := e.refsOf(len(d.segments), func(i int) (offset, error) {
-		flattensor.DataSegmentStart(e.Builder)
-		flattensor.DataSegmentAddOffset(e.Builder, uint64(d.segments[i].offset))
-		flattensor.DataSegmentAddSize(e.Builder, uint64(d.segments[i].size))
-		return flattensor.DataSegmentEnd(e.Builder), nil
-	})
-	flattensor.FlatTensorStart(e.Builder)
-	flattensor.FlatTensorAddVersion(e.Builder, f.Version)
-	flattensor.FlatTensorAddSegments(e.Builder, segments)
-	flattensor.FlatTensorAddNamedData(e.Builder, named)
-	e.FinishWithFileIdentifier(flattensor.FlatTensorEnd(e.Builder),
+	segments := e.segments(d.segments)
+	e.FinishWithFileIdentifier(e.table("FlatTensor", uint64(f.Version), segments, named),
 		[]byte(flatTensorSchema().Identifier))
 	return e.FinishedBytes()
-}
-
-func (e *encoder) layout(l *TensorLayout) offset {
-	sizes, order := e.int32s(l.Sizes), e.bytes(l.DimOrder)
-	return e.share("TensorLayout", []uint64{uint64(uint8(l.ScalarType)), uint64(sizes),
-		uint64(order)}, func() offset {
-		flattensor.TensorLayoutStart(e.Builder)
-		flattensor.TensorLayoutAddSizes(e.Builder, sizes)
-		flattensor.TensorLayoutAddDimOrder(e.Builder, order)
-		flattensor.TensorLayoutAddScalarType(e.Builder, int8(l.ScalarType))
-		return flattensor.TensorLayoutEnd(e.Builder)
-	})
 }

@@ -4,13 +4,82 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
+	"strings"
+	"sync"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte/fb/program"
+	"github.com/etgen/etgen/ir/pte/flat"
 )
+
+// programTables are the tables of a program, each with its fields in the order in which they
+// are written: those of a tensor by size, so that nothing is padded in between.
+var programTables = layouts(programSchema, `
+	Null
+	Int int_val
+	Bool bool_val
+	Double double_val
+	String string_val
+	AllocationDetails memory_id memory_offset_low memory_offset_high
+	ExtraTensorInfo mutable_data_segments_idx fully_qualified_name location device_type
+		device_index
+	Tensor sizes dim_order allocation_info extra_tensor_info storage_offset data_buffer_idx
+		scalar_type requires_grad layout shape_dynamism
+	IntList items
+	DoubleList items
+	BoolList items
+	TensorList items
+	OptionalTensorList items
+	EValue val val_type
+	KernelCall op_index args
+	DelegateCall delegate_index args
+	MoveCall move_from move_to
+	JumpFalseCall cond_value_index destination_instruction
+	FreeCall value_index
+	Instruction instr_args instr_args_type
+	Frame filename lineno name context
+	FrameList items
+	Chain inputs outputs instructions stacktrace
+	Operator name overload
+	CompileSpec key value
+	BackendDelegateDataReference index location
+	BackendDelegate id processed compile_specs
+	NonConstBufferDevice buffer_idx device_type device_index
+	ContainerMetadata encoded_inp_str encoded_out_str
+	ExecutionPlan name container_meta_type values inputs outputs chains operators delegates
+		non_const_buffer_sizes non_const_buffer_device
+	BackendDelegateInlineData data
+	DataSegment offset size
+	SubsegmentOffsets segment_index offsets
+	NamedData key segment_index
+	Program version execution_plan backend_delegate_data segments constant_segment
+		mutable_data_segments named_data`)
+
+// layouts finds the tables of a schema that text names, each before its fields. That all are
+// there is tested.
+func layouts(schema func() *flat.Schema, text string) func() map[string]*flat.Layout {
+	return sync.OnceValue(func() map[string]*flat.Layout {
+		all := map[string]*flat.Layout{}
+		var l *flat.Layout
+		for word := range strings.FieldsSeq(text) {
+			var err error
+			if word[0] <= 'Z' {
+				l, err = schema().Layout(word)
+				all[word] = l
+			} else {
+				err = l.Add(word)
+			}
+			if err != nil {
+				panic(err)
+			}
+		}
+		return all
+	})
+}
 
 // maxInline bounds the data of inline delegates: a flatbuffer ends at 2 GiB.
 const maxInline = 1 << 30
@@ -23,12 +92,52 @@ type offset = flatbuffers.UOffsetT
 // as the place it refers to: equal contents have one place.
 type encoder struct {
 	*flatbuffers.Builder
+	tables  map[string]*flat.Layout
 	written map[string]offset
 	key     []byte
 }
 
-func newEncoder() *encoder {
-	return &encoder{Builder: flatbuffers.NewBuilder(1024), written: map[string]offset{}}
+func newEncoder() *encoder { return newEncoderOf(programTables()) }
+
+func newEncoderOf(tables map[string]*flat.Layout) *encoder {
+	return &encoder{Builder: flatbuffers.NewBuilder(1024), tables: tables,
+		written: map[string]offset{}}
+}
+
+// table writes a table of these fields, what is 0 not at all.
+func (e *encoder) table(name string, values ...uint64) offset {
+	l := e.tables[name]
+	e.StartObject(l.Slots())
+	for i, v := range values {
+		if v == 0 {
+			continue
+		}
+		f := &l.Fields[i]
+		if f.Ref {
+			e.PrependUOffsetT(offset(v))
+		} else {
+			e.prepend(int(f.Width), v)
+		}
+		e.Slot(f.Index)
+	}
+	return e.EndObject()
+}
+
+// prepend writes a number of a size.
+func (e *encoder) prepend(size int, v uint64) {
+	switch size {
+	case 8:
+		e.PrependUint64(v)
+	case 4:
+		e.PrependUint32(uint32(v))
+	default:
+		e.PrependByte(byte(v))
+	}
+}
+
+// shared is the place of a table of these fields, which is written if it is the first.
+func (e *encoder) shared(name string, values ...uint64) offset {
+	return e.share(name, values, func() offset { return e.table(name, values...) })
 }
 
 // share returns the place of an object of a kind with these contents and writes
@@ -47,18 +156,24 @@ func (e *encoder) share(kind string, contents []uint64, write func() offset) off
 	return at
 }
 
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // maxShared is the size up to which vectors are shared. Who reads a file makes
 // as many of a vector as there are references to it, and bounds what that costs
 // by the size of the file: see flat.Expansion. Short ones stay far below.
 const maxShared = 128
 
-// vector writes a vector of n elements; bits returns an element and prepend
-// writes one.
-func (e *encoder) vector(size, n int, bits func(int) uint64, prepend func(int)) offset {
+// vector writes a vector of n elements of a size; bits returns one.
+func (e *encoder) vector(size, n int, bits func(int) uint64) offset {
 	write := func() offset {
 		e.StartVector(size, n, size)
 		for i := n - 1; i >= 0; i-- {
-			prepend(i)
+			e.prepend(size, bits(i))
 		}
 		return e.EndVector(n)
 	}
@@ -73,47 +188,58 @@ func (e *encoder) vector(size, n int, bits func(int) uint64, prepend func(int)) 
 }
 
 func (e *encoder) int32s(v []int32) offset {
-	return e.vector(4, len(v), func(i int) uint64 { return uint64(uint32(v[i])) }, func(i int) {
-		e.PrependInt32(v[i])
-	})
+	return e.vector(4, len(v), func(i int) uint64 { return uint64(uint32(v[i])) })
 }
 
 func (e *encoder) int64s(v []int64) offset {
-	return e.vector(8, len(v), func(i int) uint64 { return uint64(v[i]) }, func(i int) {
-		e.PrependInt64(v[i])
-	})
+	return e.vector(8, len(v), func(i int) uint64 { return uint64(v[i]) })
 }
 
 func (e *encoder) bytes(v []byte) offset {
-	return e.vector(1, len(v), func(i int) uint64 { return uint64(v[i]) }, func(i int) {
-		e.PrependByte(v[i])
-	})
+	return e.vector(1, len(v), func(i int) uint64 { return uint64(v[i]) })
 }
 
 // refs writes a vector of tables. It is not shared: few are equal.
 func (e *encoder) refs(v []offset) offset { return e.CreateVectorOfTables(v) }
 
-// refsOf writes a vector of n tables.
-func (e *encoder) refsOf(n int, table func(int) (offset, error)) (offset, error) {
+// refsOf writes a vector of n tables; what names them in an error.
+func (e *encoder) refsOf(what string, n int, table func(int) (offset, error)) (uint64, error) {
 	v := make([]offset, n)
 	for i := range v {
 		var err error
 		if v[i], err = table(i); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("%s %d: %w", what, i, err)
 		}
 	}
-	return e.refs(v), nil
+	return uint64(e.refs(v)), nil
+}
+
+// listOf writes a vector of tables, one of each of list.
+func listOf[T any](e *encoder, list []T, table func(i int, x *T) offset) uint64 {
+	v := make([]offset, len(list))
+	for i := range v {
+		v[i] = table(i, &list[i])
+	}
+	return uint64(e.refs(v))
+}
+
+// someOf is listOf, and nothing for an empty list.
+func someOf[T any](e *encoder, list []T, table func(i int, x *T) offset) uint64 {
+	if len(list) == 0 {
+		return 0
+	}
+	return listOf(e, list, table)
 }
 
 // text writes a string, also an empty one.
 func (e *encoder) text(s string) offset { return e.CreateSharedString(s) }
 
 // optional writes a string, nothing for an empty one.
-func (e *encoder) optional(s string) offset {
+func (e *encoder) optional(s string) uint64 {
 	if s == "" {
 		return 0
 	}
-	return e.text(s)
+	return uint64(e.text(s))
 }
 
 // aligned writes the data of a blob aligned to 16 bytes, as delegates get it.
@@ -141,69 +267,202 @@ func encode(p *Program, d *fileData) ([]byte, error) {
 		}
 	}
 	e := newEncoder()
-	plans, err := e.refsOf(len(p.Plans), func(i int) (offset, error) {
-		at, err := e.plan(p.Plans[i], d)
-		if err != nil {
-			return 0, fmt.Errorf("method %s: %w", foreign.Message(p.Plans[i].Name), err)
+	plans := make([]offset, len(p.Plans))
+	for i, plan := range p.Plans {
+		var err error
+		if plans[i], err = e.plan(plan, d); err != nil {
+			return nil, fmt.Errorf("method %s: %w", foreign.Message(plan.Name), err)
 		}
-		return at, nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	delegates := offset(0)
+	methods, delegates := uint64(e.refs(plans)), uint64(0)
 	if len(d.inline) > 0 {
-		delegates, err = e.refsOf(len(d.inline), func(i int) (offset, error) {
+		var err error
+		delegates, err = e.refsOf("inline delegate", len(d.inline), func(i int) (offset, error) {
 			data, err := e.aligned(d.inline[i])
 			if err != nil {
-				return 0, fmt.Errorf("inline delegate %d: %w", i, err)
+				return 0, err
 			}
-			program.BackendDelegateInlineDataStart(e.Builder)
-			program.BackendDelegateInlineDataAddData(e.Builder, data)
-			return program.BackendDelegateInlineDataEnd(e.Builder), nil
+			return e.table("BackendDelegateInlineData", uint64(data)), nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	segments, _ := e.refsOf(len(d.segments), func(i int) (offset, error) {
-		program.DataSegmentStart(e.Builder)
-		program.DataSegmentAddOffset(e.Builder, uint64(d.segments[i].offset))
-		program.DataSegmentAddSize(e.Builder, uint64(d.segments[i].size))
-		return program.DataSegmentEnd(e.Builder), nil
-	})
+	segments := e.segments(d.segments)
 	constants := e.subsegment(d.constants)
-	mutable, named := offset(0), offset(0)
-	if len(d.mutable) > 0 {
-		mutable, _ = e.refsOf(len(d.mutable), func(i int) (offset, error) {
-			return e.subsegment(d.mutable[i]), nil
-		})
-	}
-	if len(p.Named) > 0 {
-		named, _ = e.refsOf(len(p.Named), func(i int) (offset, error) {
-			key := e.text(p.Named[i].Key)
-			program.NamedDataStart(e.Builder)
-			program.NamedDataAddKey(e.Builder, key)
-			program.NamedDataAddSegmentIndex(e.Builder, uint32(d.named[i]))
-			return program.NamedDataEnd(e.Builder), nil
-		})
-	}
-	program.ProgramStart(e.Builder)
-	program.ProgramAddVersion(e.Builder, p.Version)
-	program.ProgramAddExecutionPlan(e.Builder, plans)
-	program.ProgramAddBackendDelegateData(e.Builder, delegates)
-	program.ProgramAddSegments(e.Builder, segments)
-	program.ProgramAddConstantSegment(e.Builder, constants)
-	program.ProgramAddMutableDataSegments(e.Builder, mutable)
-	program.ProgramAddNamedData(e.Builder, named)
-	e.FinishWithFileIdentifier(program.ProgramEnd(e.Builder), []byte(programSchema().Identifier))
+	mutable := someOf(e, d.mutable, func(_ int, s *subsegment) offset { return e.subsegment(*s) })
+	named := someOf(e, p.Named, func(i int, n *NamedData) offset {
+		return e.table("NamedData", uint64(e.text(n.Key)), uint64(d.named[i]))
+	})
+	e.FinishWithFileIdentifier(e.table("Program", uint64(p.Version), methods, delegates, segments,
+		uint64(constants), mutable, named), []byte(programSchema().Identifier))
 	return e.FinishedBytes(), nil
 }
 
+func (e *encoder) segments(list segments) uint64 {
+	return listOf(e, list, func(_ int, s *segment) offset {
+		return e.table("DataSegment", uint64(s.offset), uint64(s.size))
+	})
+}
+
 func (e *encoder) subsegment(s subsegment) offset {
-	offsets := e.int64s(s.offsets)
-	program.SubsegmentOffsetsStart(e.Builder)
-	program.SubsegmentOffsetsAddSegmentIndex(e.Builder, uint32(s.segment))
-	program.SubsegmentOffsetsAddOffsets(e.Builder, offsets)
-	return program.SubsegmentOffsetsEnd(e.Builder)
+	return e.table("SubsegmentOffsets", uint64(s.segment), uint64(e.int64s(s.offsets)))
+}
+
+func (e *encoder) plan(p *ExecutionPlan, d *fileData) (offset, error) {
+	values, err := e.refsOf("value", len(p.Values), func(i int) (offset, error) {
+		return e.value(p.Values[i])
+	})
+	if err != nil {
+		return 0, err
+	}
+	chains, err := e.refsOf("chain", len(p.Chains), func(i int) (offset, error) {
+		return e.chain(p.Chains[i])
+	})
+	if err != nil {
+		return 0, err
+	}
+	operators := listOf(e, p.Operators, func(_ int, o *Operator) offset {
+		// An overload is written even where there is none: runtimes print it
+		// without looking when a call fails.
+		return e.shared("Operator", uint64(e.text(o.Name)), uint64(e.text(o.Overload)))
+	})
+	delegates := listOf(e, p.Delegates, func(_ int, v *Delegate) offset {
+		return e.delegate(v, d.delegates[v])
+	})
+	devices := someOf(e, p.BufferDevices, func(_ int, v *BufferDevice) offset {
+		return e.table("NonConstBufferDevice", uint64(v.Buffer), uint64(v.DeviceType),
+			uint64(v.DeviceIndex))
+	})
+	container := offset(0)
+	if c := p.Container; c != nil {
+		container = e.table("ContainerMetadata", e.optional(c.Input), e.optional(c.Output))
+	}
+	return e.table("ExecutionPlan", uint64(e.text(p.Name)), uint64(container), values,
+		uint64(e.int32s(p.Inputs)), uint64(e.int32s(p.Outputs)), chains, operators, delegates,
+		uint64(e.int64s(p.BufferSizes)), devices), nil
+}
+
+func (e *encoder) delegate(v *Delegate, index int) offset {
+	specs := someOf(e, v.Specs, func(_ int, s *CompileSpec) offset {
+		return e.table("CompileSpec", uint64(e.text(s.Key)), uint64(e.bytes(s.Value)))
+	})
+	processed := e.table("BackendDelegateDataReference", uint64(index), bit(!v.Inline))
+	return e.table("BackendDelegate", uint64(e.text(v.ID)), uint64(processed), specs)
+}
+
+func (e *encoder) chain(c *Chain) (offset, error) {
+	if c == nil {
+		return 0, fmt.Errorf("it is nil")
+	}
+	instructions, err := e.refsOf("instruction", len(c.Instructions), func(i int) (offset, error) {
+		return e.instruction(c.Instructions[i])
+	})
+	if err != nil {
+		return 0, err
+	}
+	stacktrace := someOf(e, c.Stacktrace, func(_ int, f *[]Frame) offset { return e.frames(*f) })
+	inputs, outputs := offset(0), offset(0)
+	if len(c.Inputs) > 0 {
+		inputs = e.int32s(c.Inputs)
+	}
+	if len(c.Outputs) > 0 {
+		outputs = e.int32s(c.Outputs)
+	}
+	return e.table("Chain", uint64(inputs), uint64(outputs), instructions, stacktrace), nil
+}
+
+// frames writes a list of frames; lists of equal frames are one.
+func (e *encoder) frames(frames []Frame) offset {
+	refs, contents := make([]offset, len(frames)), make([]uint64, len(frames))
+	for i, f := range frames {
+		refs[i] = e.shared("Frame", e.optional(f.Filename), uint64(uint32(f.Line)),
+			e.optional(f.Name), e.optional(f.Context))
+		contents[i] = uint64(refs[i])
+	}
+	return e.share("FrameList", contents, func() offset {
+		return e.table("FrameList", uint64(e.refs(refs)))
+	})
+}
+
+// instruction writes an instruction. Its arguments may be shared, itself it is
+// not: a file is larger than its instructions are many.
+func (e *encoder) instruction(i Instruction) (offset, error) {
+	name, fields := "", [2]uint64{}
+	switch i := i.(type) {
+	case KernelCall:
+		name, fields = "KernelCall", [2]uint64{uint64(i.Op), uint64(e.int32s(i.Args))}
+	case DelegateCall:
+		name, fields = "DelegateCall", [2]uint64{uint64(i.Delegate), uint64(e.int32s(i.Args))}
+	case MoveCall:
+		name, fields = "MoveCall", [2]uint64{uint64(i.From), uint64(i.To)}
+	case JumpFalseCall:
+		name, fields = "JumpFalseCall", [2]uint64{uint64(i.Cond), uint64(i.Destination)}
+	case FreeCall:
+		args := e.table("FreeCall", uint64(i.Value))
+		return e.table("Instruction", uint64(args),
+			uint64(program.InstructionArgumentsFreeCall)), nil
+	default:
+		return 0, fmt.Errorf("no kind of instruction: %T", i)
+	}
+	args := e.table(name, fields[:]...)
+	return e.table("Instruction", uint64(args),
+		uint64(program.EnumValuesInstructionArguments[name])), nil
+}
+
+// value writes an entry of a value table; equal ones are one. All lists are tables of one
+// vector and may be the same table; long ones have a vector of their own, see maxShared.
+func (e *encoder) value(v EValue) (offset, error) {
+	switch v := v.(type) {
+	case Null:
+		return e.evalue("Null"), nil
+	case Int:
+		return e.evalue("Int", uint64(v)), nil
+	case Bool:
+		return e.evalue("Bool", bit(bool(v))), nil
+	case Double:
+		return e.evalue("Double", math.Float64bits(float64(v))), nil
+	case String:
+		return e.evalue("String", uint64(e.text(string(v)))), nil
+	case *Tensor:
+		if v == nil {
+			break
+		}
+		return e.tensor(v), nil
+	case IntList:
+		return e.evalue("IntList", uint64(e.int64s(v))), nil
+	case DoubleList:
+		return e.evalue("DoubleList", uint64(e.vector(8, len(v),
+			func(i int) uint64 { return math.Float64bits(v[i]) }))), nil
+	case BoolList:
+		return e.evalue("BoolList", uint64(e.vector(1, len(v),
+			func(i int) uint64 { return bit(v[i]) }))), nil
+	case TensorList:
+		return e.evalue("TensorList", uint64(e.int32s(v))), nil
+	case OptionalTensorList:
+		return e.evalue("OptionalTensorList", uint64(e.int32s(v))), nil
+	}
+	return 0, fmt.Errorf("no kind of value: %T", v)
+}
+
+// evalue writes a value's table and the table of its contents.
+func (e *encoder) evalue(kind string, contents ...uint64) offset {
+	return e.shared("EValue", uint64(e.shared(kind, contents...)),
+		uint64(program.EnumValuesKernelTypes[kind]))
+}
+
+func (e *encoder) tensor(t *Tensor) offset {
+	sizes, order := e.int32s(t.Sizes), e.bytes(t.DimOrder)
+	allocation, extra := offset(0), offset(0)
+	if a := t.Allocation; a != nil {
+		allocation = e.shared("AllocationDetails", uint64(a.MemoryID), uint64(uint32(a.Offset)),
+			a.Offset>>32)
+	}
+	if x := t.ExtraInfo; x != nil {
+		extra = e.shared("ExtraTensorInfo", x.MutableSegment, e.optional(x.Name), bit(x.External),
+			uint64(x.DeviceType), uint64(x.DeviceIndex))
+	}
+	return e.evalue("Tensor", uint64(sizes), uint64(order), uint64(allocation), uint64(extra),
+		uint64(uint32(t.StorageOffset)), uint64(t.DataIndex), uint64(t.ScalarType),
+		bit(t.RequiresGrad), uint64(t.Layout), uint64(t.Dynamism))
 }

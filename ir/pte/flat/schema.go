@@ -10,6 +10,7 @@ import (
 type Schema struct {
 	Identifier string // the four bytes at offset 4 of a buffer
 	root       *table
+	tables     map[string]*table
 }
 
 type table struct {
@@ -51,9 +52,9 @@ var (
 
 // Parse reads the text of a .fbs file.
 func Parse(fbs string) (*Schema, error) {
-	s := &Schema{}
+	s := &Schema{tables: map[string]*table{}}
 	rest := comments.ReplaceAllString(fbs, "")
-	named := map[string]*table{}
+	named := s.tables
 	unions := map[string][]*table{}
 	for strings.TrimSpace(rest) != "" {
 		m := declaration.FindStringSubmatch(rest)
@@ -95,6 +96,43 @@ func Parse(fbs string) (*Schema, error) {
 		return nil, fmt.Errorf("schema: no root_type or no file_identifier of four bytes")
 	}
 	return s, nil
+}
+
+// Layout is how fields of a table are written.
+type Layout struct {
+	Fields []Slot
+	table  *table
+}
+
+// Slot is where a field of a table goes.
+type Slot struct {
+	Index int
+	Width uint32 // in bytes
+	Ref   bool   // it refers to what is written elsewhere
+}
+
+// Layout returns how a table is written, no fields yet.
+func (s *Schema) Layout(name string) (*Layout, error) {
+	if t := s.tables[name]; t != nil {
+		return &Layout{table: t}, nil
+	}
+	return nil, fmt.Errorf("schema: there is no table %s", name)
+}
+
+// Slots returns how many fields the table has.
+func (l *Layout) Slots() int { return len(l.table.fields) }
+
+// Add adds a field; the byte that selects the type of a union "val" is called "val_type".
+func (l *Layout) Add(name string) error {
+	for i := range l.table.fields {
+		f := &l.table.fields[i]
+		if f.name == name && f.kind != unionType || f.kind == unionType && f.name+"_type" == name {
+			l.Fields = append(l.Fields, Slot{Index: i, Width: f.width(),
+				Ref: f.kind != scalar && f.kind != unionType})
+			return nil
+		}
+	}
+	return fmt.Errorf("schema: table %s has no field %s", l.table.name, name)
 }
 
 // parseField reads a member of a table, "sizes: [int]". A union is two fields.
