@@ -44,6 +44,9 @@ func Bytes(d ir.DType, shape []int64) (int64, error) {
 		return 0, fmt.Errorf("%v has no size", d)
 	}
 	n := item
+	if slices.Contains(shape, 0) {
+		n = 0 // whatever the other sizes are
+	}
 	for _, s := range shape {
 		if s < 0 {
 			return 0, fmt.Errorf("shape %v has a negative size", shape)
