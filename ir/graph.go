@@ -6,6 +6,71 @@ import (
 	"github.com/etgen/etgen/ir/sym"
 )
 
+// SourceOf returns the base name of the file that a method of p was read from.
+func (p *Program) SourceOf(m *Method) string {
+	if m.Source != "" {
+		return m.Source
+	}
+	return p.Source
+}
+
+// IsState reports whether graph inputs of the kind hold what the model owns and
+// may change: they are known by their targets, to all methods of a program.
+func (k InputKind) IsState() bool { return k == Parameter || k == Buffer }
+
+// Written returns the targets of the parameters and buffers that methods of p
+// write to.
+func (p *Program) Written() map[string]bool {
+	written := map[string]bool{}
+	for _, m := range p.Methods {
+		for _, o := range m.Outputs {
+			if o.Kind == BufferMutation || o.Kind == ParameterMutation {
+				written[o.Target] = true
+			}
+		}
+	}
+	return written
+}
+
+// SharedState returns the targets of the parameters and buffers that more than
+// one method of p has and one writes to: what it leaves there the others find.
+func (p *Program) SharedState() map[string]bool {
+	written, seen, shared := p.Written(), map[string]bool{}, map[string]bool{}
+	for _, m := range p.Methods {
+		for _, spec := range m.Inputs {
+			if !spec.Kind.IsState() || !written[spec.Target] {
+				continue
+			}
+			if seen[spec.Target] {
+				shared[spec.Target] = true
+			}
+			seen[spec.Target] = true
+		}
+	}
+	return shared
+}
+
+// Dialect says what a program may hold. The words are ExecuTorch's, as far as it has
+// them; lower has the rules of each and the pipelines that lead there.
+type Dialect string
+
+const (
+	// ATen is what torch.export writes: any operator, in-place ones, views.
+	ATen Dialect = "aten"
+	// Functional is ATen in which no node writes to an operand.
+	Functional Dialect = "functional"
+	// CoreATen is functional and has the operators of Core ATen.
+	CoreATen Dialect = "core"
+	// Edge is Core ATen without dead nodes.
+	Edge Dialect = "edge"
+	// Backend is what native form is made of: functional, of operators that have
+	// kernels, every tensor dense and row-major.
+	Backend Dialect = "backend"
+	// ExecuTorch is what instructions of a .pte are made of: out variants that the
+	// stock runtime has kernels for.
+	ExecuTorch Dialect = "executorch"
+)
+
 // Program is what one model file holds.
 type Program struct {
 	Source  string // base name of the file it was read from, for messages
@@ -173,4 +238,75 @@ func (n *Node) Output(i int) *Value {
 		return n.Outputs[i]
 	}
 	return nil
+}
+
+// Arg is an argument of a node: a reference to a value or a literal.
+type Arg interface{ isArg() }
+
+// The forms an argument takes. Ref.Value is never nil; an absent optional
+// argument is None.
+type (
+	Ref          struct{ Value *Value }
+	None         struct{}
+	Int          int64
+	Float        float64
+	BoolArg      bool
+	Str          string
+	Complex      complex128
+	DTypeArg     DType
+	LayoutArg    int // torch.layout in the numbering of the export schema; 7 is strided
+	Device       string
+	MemoryFormat uint8
+	OpArg        string // an operator passed to auto_functionalized or with_effects
+	List         []Arg
+)
+
+// The memory formats.
+const (
+	ContiguousFormat MemoryFormat = iota + 1
+	ChannelsLast
+	ChannelsLast3d
+	PreserveFormat
+)
+
+func (Ref) isArg()          {}
+func (None) isArg()         {}
+func (Int) isArg()          {}
+func (Float) isArg()        {}
+func (BoolArg) isArg()      {}
+func (Str) isArg()          {}
+func (Complex) isArg()      {}
+func (DTypeArg) isArg()     {}
+func (LayoutArg) isArg()    {}
+func (Device) isArg()       {}
+func (MemoryFormat) isArg() {}
+func (OpArg) isArg()        {}
+func (List) isArg()         {}
+
+// EachRef calls f for every value that a refers to, in order.
+func EachRef(a Arg, f func(*Value)) {
+	switch a := a.(type) {
+	case Ref:
+		f(a.Value)
+	case List:
+		for _, x := range a {
+			EachRef(x, f)
+		}
+	}
+}
+
+// MapRefs returns a with every reference replaced by f's result; it shares
+// what does not change.
+func MapRefs(a Arg, f func(*Value) Arg) Arg {
+	switch a := a.(type) {
+	case Ref:
+		return f(a.Value)
+	case List:
+		out := make(List, len(a))
+		for i, x := range a {
+			out[i] = MapRefs(x, f)
+		}
+		return out
+	}
+	return a
 }

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
@@ -126,4 +127,126 @@ func (t Type) Equal(u Type) bool {
 	return t.Kind == u.Kind && t.DType == u.DType && t.Class == u.Class &&
 		slices.EqualFunc(t.Sizes, u.Sizes, eq) && slices.EqualFunc(t.Strides, u.Strides, eq) &&
 		t.Offset.Equal(u.Offset) && t.HasExpr == u.HasExpr && t.Expr.Equal(u.Expr)
+}
+
+// DType is an element type. Its numbers are etgen's own; the file formats
+// translate theirs.
+type DType uint8
+
+// The element types PyTorch can export.
+const (
+	InvalidDType DType = iota
+	Bool
+	Uint8
+	Int8
+	Int16
+	Int32
+	Int64
+	Uint16
+	Uint32
+	Uint64
+	Float16
+	BFloat16
+	Float32
+	Float64
+	Complex32
+	Complex64
+	Complex128
+	Float8E4M3FN
+	Float8E5M2
+	Float8E4M3FNUZ
+	Float8E5M2FNUZ
+	Float8E8M0FNU
+	numDTypes
+)
+
+// class orders dtypes for promotion: bool < integer < float < complex.
+type class uint8
+
+const (
+	boolClass class = iota
+	intClass
+	floatClass
+	complexClass
+)
+
+var dtypes = [numDTypes]struct {
+	name  string // as PyTorch's torch.NAME and meta.json write it
+	short string // as PyTorch's graph listings write it
+	size  int
+	class class
+}{
+	Bool:           {"bool", "b8", 1, boolClass},
+	Uint8:          {"uint8", "u8", 1, intClass},
+	Int8:           {"int8", "i8", 1, intClass},
+	Int16:          {"int16", "i16", 2, intClass},
+	Int32:          {"int32", "i32", 4, intClass},
+	Int64:          {"int64", "i64", 8, intClass},
+	Uint16:         {"uint16", "u16", 2, intClass},
+	Uint32:         {"uint32", "u32", 4, intClass},
+	Uint64:         {"uint64", "u64", 8, intClass},
+	Float16:        {"float16", "f16", 2, floatClass},
+	BFloat16:       {"bfloat16", "bf16", 2, floatClass},
+	Float32:        {"float32", "f32", 4, floatClass},
+	Float64:        {"float64", "f64", 8, floatClass},
+	Complex32:      {"complex32", "c32", 4, complexClass},
+	Complex64:      {"complex64", "c64", 8, complexClass},
+	Complex128:     {"complex128", "c128", 16, complexClass},
+	Float8E4M3FN:   {"float8_e4m3fn", "f8e4m3fn", 1, floatClass},
+	Float8E5M2:     {"float8_e5m2", "f8e5m2", 1, floatClass},
+	Float8E4M3FNUZ: {"float8_e4m3fnuz", "f8e4m3fnuz", 1, floatClass},
+	Float8E5M2FNUZ: {"float8_e5m2fnuz", "f8e5m2fnuz", 1, floatClass},
+	Float8E8M0FNU:  {"float8_e8m0fnu", "f8e8m0fnu", 1, floatClass},
+}
+
+// String returns PyTorch's name, e.g. "float32".
+func (d DType) String() string {
+	if d == InvalidDType || d >= numDTypes {
+		return fmt.Sprintf("dtype(%d)", uint8(d))
+	}
+	return dtypes[d].name
+}
+
+// Short returns the name used in graph listings, e.g. "f32".
+func (d DType) Short() string {
+	if d == InvalidDType || d >= numDTypes {
+		return d.String()
+	}
+	return dtypes[d].short
+}
+
+// Size returns the bytes one element takes, 0 for InvalidDType.
+func (d DType) Size() int {
+	if d >= numDTypes {
+		return 0
+	}
+	return dtypes[d].size
+}
+
+func (d DType) is(c class) bool {
+	return d != InvalidDType && d < numDTypes && dtypes[d].class == c
+}
+
+// IsInt reports whether d is an integer type (bool is not).
+func (d DType) IsInt() bool { return d.is(intClass) }
+
+// IsFloat reports whether d is a real floating-point type.
+func (d DType) IsFloat() bool { return d.is(floatClass) }
+
+// IsComplex reports whether d is a complex type.
+func (d DType) IsComplex() bool { return d.is(complexClass) }
+
+// IsUnsigned reports whether d is an unsigned integer type.
+func (d DType) IsUnsigned() bool {
+	return d == Uint8 || d == Uint16 || d == Uint32 || d == Uint64
+}
+
+// ParseDType is the inverse of String and of Short.
+func ParseDType(s string) (DType, bool) {
+	for d := DType(1); d < numDTypes; d++ {
+		if dtypes[d].name == s || dtypes[d].short == s {
+			return d, true
+		}
+	}
+	return InvalidDType, false
 }

@@ -1,11 +1,17 @@
 package lower
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/lower/alias"
 )
 
 // maxDepth bounds how deep operators decompose into others; an entry of the
@@ -135,4 +141,144 @@ func supports(t *ops.Table, n *ir.Node) error {
 	}
 	_, err := t.Bind(n)
 	return err
+}
+
+// HasKernel keeps the operators that native form can be built of: all but
+// those that only say how they decompose.
+func HasKernel(op *ops.Op) bool {
+	return op.Compute != nil || op.Loops != nil || op.View != nil || op.Value != nil ||
+		op.ScalarOp != nil || op.Effect
+}
+
+//go:embed core_aten.txt
+var coreText string
+
+// coreNames are the operators of Core ATen by the names nodes use.
+var coreNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for _, line := range strings.Fields(coreText) {
+		name := strings.Replace(line, "::", ".", 1)
+		if strings.Count(name, ".") == 1 {
+			name += ".default"
+		}
+		names[name] = true
+	}
+	return names
+})
+
+// IsCore keeps the operators of Core ATen, what is outside of ATen, and what
+// has no decomposition and is no view. unfold is in no list, but run_decompositions
+// leaves it.
+func IsCore(op *ops.Op) bool {
+	return coreNames()[op.Name()] || op.Name() == "aten.unfold.default" ||
+		!strings.HasPrefix(op.Name(), "aten.") ||
+		op.Decompose == nil && op.View == nil
+}
+
+// exposeViews prepares a method for alias analysis: composite operators that
+// may return a view of their operand (reshape) are decomposed, and in-place
+// operators that only change sizes and strides (squeeze_) become views, to
+// which every later use of their operand refers.
+func exposeViews(t *ops.Table, m *ir.Method) error {
+	err := decompose(t, m, func(c *ops.Call) bool {
+		return c.Op.View == nil && returnsAlias(c.Op.ParsedSchema())
+	})
+	if err != nil {
+		return err
+	}
+	rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+		w, ok := alias.Writes(t, n)
+		if !ok || !w.Rebind {
+			return nil, true, nil
+		}
+		view := e.Emit(w.Functional, n.Args, n.Outputs[0].Type).Outputs[0]
+		// The tensor may have other names: an in-place operator returns the
+		// tensor it wrote to.
+		for v := w.Target; v != nil; {
+			e.Substitute(v, view)
+			if v.Def == nil {
+				break
+			}
+			w, ok := alias.Writes(t, v.Def)
+			if !ok {
+				break
+			}
+			v = w.Target
+		}
+		return []*ir.Value{view}, false, nil
+	}}
+	return rw.Run(m)
+}
+
+// returnsAlias reports whether an operator may return its argument's memory
+// without writing to it.
+func returnsAlias(s *aten.Schema) bool {
+	for _, r := range s.Returns {
+		if a := r.Type.Base().Alias; a.Set != "" && !a.Write {
+			return true
+		}
+	}
+	return false
+}
+
+// unknownOperator says that the table does not have n's operator, and what to
+// do about it.
+func unknownOperator(t *ops.Table, n *ir.Node) error {
+	for _, a := range n.Args {
+		if op, ok := a.Value.(ir.OpArg); ok {
+			return fmt.Errorf(
+				"it wraps the custom operator %s, which writes to its arguments; register a version that returns new tensors", foreign.Message(string(op)))
+		}
+	}
+	if strings.HasPrefix(n.Op, "torch._functorch.") {
+		return fmt.Errorf(
+			"part of a vmap that export left as it is; export the model after run_decompositions()")
+	}
+	if !strings.HasPrefix(n.Op, "aten.") {
+		return fmt.Errorf(
+			"the operator is not supported; register a decomposition into ATen operators, then export the model after run_decompositions()")
+	}
+	if near := nearest(t, n.Op); near != "" {
+		return fmt.Errorf("the operator is not supported; the nearest that is: %s", near)
+	}
+	return fmt.Errorf(
+		"the operator is not supported; write the model with others, or add an entry for it to kernels/ops")
+}
+
+// nearest returns the operator in the table whose name is most like op's: the
+// same operator in another overload, else one a few letters away; "" if there
+// is none.
+func nearest(t *ops.Table, op string) string {
+	base := ir.OpBase(op)
+	best, score := "", 3
+	for _, name := range t.Names() {
+		other := ir.OpBase(name)
+		d := distance(strings.Trim(base, "_"), strings.Trim(other, "_"))
+		if d < score && d*3 <= len(base) {
+			best, score = name, d
+		}
+	}
+	return best
+}
+
+// distance returns how many letters have to be inserted, deleted or replaced
+// to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -128,4 +129,267 @@ func sizeArg(b *ops.Builder, e sym.Expr) ir.Arg {
 		return ir.Int(n)
 	}
 	return ir.Ref{Value: b.SymInt(e)}
+}
+
+// toDimOrderOp copies a tensor to another dtype or another order of its
+// elements in memory.
+const toDimOrderOp = "dim_order_ops._to_dim_order_copy.default"
+
+// DenseInside is Dense but for user inputs in channels-last order: these keep
+// it and are copied to row-major first, and what is written back to them is
+// copied to their order last.
+var DenseInside = Pass{
+	Name: "dense-inside",
+	Doc:  "resolve strides; channels-last inputs are copied to row-major order",
+	Run: func(ctx *Context, p *ir.Program) error {
+		kept := make([]map[*ir.Value]ir.Type, len(p.Methods))
+		for i, m := range p.Methods {
+			kept[i] = copyChannelsLast(m)
+		}
+		if err := Dense.Run(ctx, p); err != nil {
+			return err
+		}
+		for i, m := range p.Methods {
+			restoreOrder(m, kept[i])
+		}
+		return nil
+	},
+}
+
+// dimOrder returns the dimensions of t from the outermost in memory to the
+// innermost: row-major, or channels-last where t lies so.
+func dimOrder(t ir.Type) (order []int, channelsLast bool) {
+	if !t.IsContiguous() {
+		if order, ok := storageOrder(t); ok && (slices.Equal(order, []int{0, 2, 3, 1}) ||
+			slices.Equal(order, []int{0, 2, 3, 4, 1})) {
+			return order, true
+		}
+	}
+	order = make([]int, t.Rank())
+	for d := range order {
+		order[d] = d
+	}
+	return order, false
+}
+
+// toOrder returns a node that copies x to type t in its order.
+func toOrder(names *ir.Names, x *ir.Value, t ir.Type) *ir.Node {
+	order, _ := dimOrder(t)
+	dims := make(ir.List, len(order))
+	for i, d := range order {
+		dims[i] = ir.Int(d)
+	}
+	n := &ir.Node{Name: names.Fresh("to_dim_order"), Op: toDimOrderOp, Args: []ir.NamedArg{
+		{Name: "self", Value: ir.Ref{Value: x}},
+		{Name: "dtype", Value: ir.DTypeArg(t.DType)},
+		{Name: "non_blocking", Value: ir.BoolArg(false)},
+		{Name: "dim_order", Value: dims},
+	}}
+	n.Outputs = []*ir.Value{{Name: n.Name, Type: t, Def: n}}
+	return n
+}
+
+// copyChannelsLast gives the graph row-major copies of its inputs in
+// channels-last order. It returns the types these have.
+func copyChannelsLast(m *ir.Method) map[*ir.Value]ir.Type {
+	kept, copies := map[*ir.Value]ir.Type{}, map[*ir.Value]*ir.Value{}
+	names := ir.NewNames(m)
+	var nodes []*ir.Node
+	for i, v := range m.Graph.Inputs {
+		if m.Inputs[i].Kind != ir.UserInput || v.Type.Kind != ir.TensorKind {
+			continue
+		}
+		if _, last := dimOrder(v.Type); !last {
+			continue
+		}
+		n := toOrder(names, v, v.Type.Dense())
+		kept[v], copies[v] = v.Type, n.Outputs[0]
+		kept[v] = withoutOffset(v.Type)
+		nodes = append(nodes, n)
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	swap := func(v *ir.Value) ir.Arg {
+		if w := copies[v]; w != nil {
+			v = w
+		}
+		return ir.Ref{Value: v}
+	}
+	m.Graph.Walk(func(g *ir.Graph) {
+		for _, n := range g.Nodes {
+			for i := range n.Args {
+				n.Args[i].Value = ir.MapRefs(n.Args[i].Value, swap)
+			}
+		}
+		for i := range g.Outputs {
+			g.Outputs[i] = ir.MapRefs(g.Outputs[i], swap)
+		}
+	})
+	m.Graph.Nodes = append(nodes, m.Graph.Nodes...)
+	return kept
+}
+
+func withoutOffset(t ir.Type) ir.Type {
+	t.Offset = sym.Expr{}
+	return t
+}
+
+// restoreOrder gives inputs their types back, and what is written to them
+// their order.
+func restoreOrder(m *ir.Method, kept map[*ir.Value]ir.Type) {
+	byName := map[string]*ir.Value{}
+	for _, v := range m.Graph.Inputs {
+		if t, ok := kept[v]; ok {
+			v.Type = t
+			byName[v.Name] = v
+		}
+	}
+	names := ir.NewNames(m)
+	for i, spec := range m.Outputs {
+		in := byName[spec.Target]
+		ref, ok := m.Graph.Outputs[i].(ir.Ref)
+		if spec.Kind != ir.UserInputMutation || in == nil || !ok {
+			continue
+		}
+		n := toOrder(names, ref.Value, in.Type)
+		m.Graph.Nodes = append(m.Graph.Nodes, n)
+		m.Graph.Outputs[i] = ir.Ref{Value: n.Outputs[0]}
+	}
+}
+
+// InMemoryOrder makes the tensors that m takes and returns row-major tensors of
+// their elements as they lie in memory. The orders list dimensions from the
+// outermost in memory to the innermost; inputs are parallel to the graph's
+// inputs, outputs to the user outputs, and nil is row-major. What is written to
+// an input is in the input's order.
+func InMemoryOrder(m *ir.Method, inputs, outputs [][]uint8) {
+	names := ir.NewNames(m)
+	var first []*ir.Node
+	for k, order := range inputs {
+		if order == nil {
+			continue
+		}
+		logical := m.Graph.Inputs[k]
+		given := &ir.Value{Name: logical.Name, Type: inOrder(logical.Type, order)}
+		logical.Name = names.Fresh(given.Name + "_logical")
+		logical.Def = permuted(logical.Name, given, inverseOrder(order))
+		logical.Def.Outputs = []*ir.Value{logical}
+		m.Graph.Inputs[k] = given
+		first = append(first, logical.Def)
+		for i, s := range m.Outputs {
+			if s.Kind == ir.UserInputMutation && s.Target == given.Name {
+				outputInOrder(m, names, i, order)
+			}
+		}
+	}
+	m.Graph.Nodes = append(first, m.Graph.Nodes...)
+	at := 0
+	for i, s := range m.Outputs {
+		if s.Kind != ir.UserOutput {
+			continue
+		}
+		if outputs[at] != nil {
+			outputInOrder(m, names, i, outputs[at])
+		}
+		at++
+	}
+}
+
+func outputInOrder(m *ir.Method, names *ir.Names, i int, order []uint8) {
+	ref, ok := m.Graph.Outputs[i].(ir.Ref)
+	if !ok {
+		return
+	}
+	name := names.Fresh("placed")
+	n := permuted(name, ref.Value, order)
+	v := &ir.Value{Name: name, Type: inOrder(ref.Value.Type, order), Def: n}
+	n.Outputs = []*ir.Value{v}
+	m.Graph.Nodes = append(m.Graph.Nodes, n)
+	m.Graph.Outputs[i] = ir.Ref{Value: v}
+}
+
+func permuted(name string, v *ir.Value, order []uint8) *ir.Node {
+	dims := make(ir.List, len(order))
+	for i, d := range order {
+		dims[i] = ir.Int(d)
+	}
+	return &ir.Node{Name: name, Op: "aten.permute.default",
+		Args: []ir.NamedArg{{Name: "self", Value: ir.Ref{Value: v}}, {Name: "dims", Value: dims}}}
+}
+
+// inOrder returns the row-major type of a tensor's elements as they lie in
+// memory.
+func inOrder(t ir.Type, order []uint8) ir.Type {
+	sizes := make([]sym.Expr, len(order))
+	for i, d := range order {
+		sizes[i] = t.Sizes[d]
+	}
+	return ir.TensorOf(t.DType, sizes...)
+}
+
+func inverseOrder(order []uint8) []uint8 {
+	out := make([]uint8, len(order))
+	for i, d := range order {
+		out[d] = uint8(i)
+	}
+	return out
+}
+
+// ReadTransposed makes a product with a transposed matrix a linear layer, which
+// reads the matrix as it is: weights that something else needs too are then
+// packed, or read by columns, without a copy in memory. Tensors must be dense.
+var ReadTransposed = Pass{
+	Name: "read-transposed",
+	Doc:  "make products with transposed matrices linear layers, which read them as they are",
+	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
+		s := &simplifier{table: ctx.Table}
+		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			if n.Op != "aten.mm.default" && n.Op != "aten.addmm.default" || n.Output(0) == nil {
+				return nil, true, nil
+			}
+			c, err := ctx.Table.Bind(n)
+			if err != nil {
+				return nil, true, nil
+			}
+			v, err := s.transposed(ops.NewBuilder(ctx.Table, e), n, c)
+			if err != nil || v == nil {
+				return nil, err == nil, err
+			}
+			v.Type = n.Outputs[0].Type
+			return []*ir.Value{v}, false, nil
+		}
+	}),
+}
+
+// transposed returns what may stand for n's result, nil if the matrix is not
+// transposed or what is added is no row.
+func (s *simplifier) transposed(b *ops.Builder, n *ir.Node, c *ops.Call) (*ir.Value, error) {
+	x, bias := "self", ""
+	if n.Op == "aten.addmm.default" {
+		x, bias = "mat1", "self"
+	}
+	w, p := view(s.definition(c.Value("mat2")))
+	if p == nil || w.Type.DType != c.Outs[0].DType {
+		return nil, nil
+	}
+	if perm, ok := p.permuted(); !ok || len(perm) != 2 || perm[0] != 1 {
+		return nil, nil
+	}
+	args := []any{c.Value(x), w}
+	if bias != "" {
+		v := c.Value(bias)
+		if !one(c, "alpha") || !one(c, "beta") || v.Type.DType != w.Type.DType ||
+			!sym.AllEqual(v.Type.Sizes, []sym.Expr{w.Type.Sizes[0]}) {
+			return nil, nil
+		}
+		args = append(args, v)
+	}
+	return call(b, "aten.linear.default", args...)
+}
+
+// one reports whether a number is 1.
+func one(c *ops.Call, name string) bool {
+	x, err := c.Float(name)
+	return err == nil && x == 1
 }

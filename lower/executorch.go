@@ -2,11 +2,15 @@ package lower
 
 import (
 	_ "embed"
+	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"sync"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -109,4 +113,252 @@ func IsStock(op *ops.Op) bool {
 		!schema.Args[0].Type.IsList()
 	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
 		!strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
+}
+
+// DecomposeToStock is Decompose for the stock runtime. Of assertions it keeps those that
+// Refusals can say, and drops those that hold by types and ranges.
+var DecomposeToStock = Pass{
+	Name: "decompose-to-stock",
+	Doc:  "replace operators that ExecuTorch has no kernel for by simpler ones; drop assertions about types",
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		drop := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			if x, ok := assertedTensor(n); ok && x.Type.DType != ir.Bool {
+				b := ops.NewBuilder(ctx.Table, e)
+				return nil, true, b.Do(func() error {
+					truth := b.Op("aten.ne.Scalar", x, 0)
+					n.Args[0].Value = ir.Ref{Value: truth}
+					return nil
+				})
+			}
+			op, ok := ctx.Table.Lookup(n.Op)
+			return nil, isAssertion(n) || !(ok && op.Effect && len(n.Regions) == 0), nil
+		}}
+		if err := drop.Run(m); err != nil {
+			return err
+		}
+		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsStock(c.Op) })
+	}),
+}
+
+// isAssertion reports whether n is an assertion that Refusals says.
+func isAssertion(n *ir.Node) bool {
+	_, ok := assertedTensor(n)
+	return ok || n.Op == assertOp
+}
+
+// assertedTensor returns the tensor whose one element n asserts to be true.
+func assertedTensor(n *ir.Node) (*ir.Value, bool) {
+	switch n.Op {
+	case "aten._assert_async.msg", "aten._assert_async.default", ops.AssertIndex:
+		ref, ok := n.Args[0].Value.(ir.Ref)
+		return ref.Value, ok && ref.Value.Type.Kind == ir.TensorKind
+	}
+	return nil, false
+}
+
+// stockPad is the rule for padding by less than nothing, which crops: the
+// kernel only adds.
+func stockPad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.constant_pad_nd.default" {
+		return nil, nil
+	}
+	pad, err := c.SymInts("pad")
+	if err != nil {
+		return nil, err
+	}
+	x, zero, crops := c.Value("self"), sym.Int(0), false
+	added := make([]sym.Expr, len(pad))
+	for i, p := range pad {
+		added[i] = p
+		if lo, _ := p.Bounds(); lo < 0 {
+			crops, added[i] = true, sym.Max(p, zero)
+		}
+	}
+	if !crops {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(pad); i += 2 {
+		d := x.Type.Rank() - 1 - i/2
+		front, back := sym.Max(sym.Neg(pad[i]), zero), sym.Max(sym.Neg(pad[i+1]), zero)
+		if front.IsZero() && back.IsZero() {
+			continue
+		}
+		if x, err = call(b, "aten.slice_copy.Tensor", x, d, front, sym.Sub(x.Type.Sizes[d],
+			back)); err != nil {
+			return nil, err
+		}
+	}
+	return b.Call(n.Op, x, added, c.Arg("value"))
+}
+
+// stockCat is the rule for joining tensors without elements: the kernel leaves
+// them out and gives the result no sizes.
+func stockCat(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.cat.default" || !c.Outs[0].Numel().IsZero() {
+		return nil, nil
+	}
+	return b.Call("aten.full.default", c.Outs[0].Sizes, 0, ops.Kw("dtype", c.Outs[0].DType))
+}
+
+// stockPower is the rule for integers to a constant power: the kernel computes
+// in double, which neither wraps around nor holds all 64-bit integers.
+func stockPower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+	if n.Op != "aten.pow.Tensor_Scalar" || !c.Outs[0].DType.IsInt() ||
+		c.Value("self").Type.DType != c.Outs[0].DType {
+		return nil, nil
+	}
+	e, ok := c.Arg("exponent").(ir.Int)
+	if !ok || e < 1 || e > 64 {
+		return nil, nil
+	}
+	var power *ir.Value
+	for square := c.Value("self"); ; {
+		var err error
+		if e&1 != 0 {
+			if power == nil {
+				power = square
+			} else if power, err = call(b, "aten.mul.Tensor", power, square); err != nil {
+				return nil, err
+			}
+		}
+		if e >>= 1; e == 0 {
+			return []*ir.Value{power}, nil
+		}
+		if square, err = call(b, "aten.mul.Tensor", square, square); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// OnlyStock fails if an operator is left that the stock runtime has no kernel
+// for, or memory for a result cannot be planned, and names all such nodes.
+var OnlyStock = Pass{
+	Name: "only-stock",
+	Doc:  "report operators that cannot be said in those ExecuTorch has kernels for",
+	Run: perMethod(func(_ *Context, m *ir.Method) error {
+		var errs []error
+		m.Graph.Walk(func(g *ir.Graph) {
+			for _, n := range g.Nodes {
+				err := stockFault(n)
+				if err == nil {
+					err = unboundedFault(n)
+				}
+				if err != nil {
+					errs = append(errs, ir.ErrorAt("", n, err))
+				}
+			}
+		})
+		return errors.Join(errs...)
+	}),
+}
+
+// stockFault says why the stock runtime cannot run n, nil if it can.
+func stockFault(n *ir.Node) error {
+	if len(n.Regions) > 0 {
+		return nil
+	}
+	if !isAssertion(n) && !hasStockKernel(n.Op) && !isCustom(n.Op) {
+		return fmt.Errorf(
+			"ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
+	}
+	if n.Op == "aten.convolution.default" {
+		if r, ok := n.Arg("input").(ir.Ref); ok && r.Value.Type.Rank() > 4 {
+			return fmt.Errorf("ExecuTorch's kernel takes no more than two spatial dimensions")
+		}
+	}
+	if n.Op == toDimOrderOp {
+		for _, t := range []ir.Type{n.Outputs[0].Type, n.Arg("self").(ir.Ref).Value.Type} {
+			switch t.DType {
+			case ir.Uint16, ir.Uint32, ir.Uint64:
+				return fmt.Errorf("ExecuTorch has no kernel that converts %s", t.DType)
+			}
+		}
+	}
+	return nil
+}
+
+// unboundedFault says that memory for a result of n cannot be planned, nil if it can.
+func unboundedFault(n *ir.Node) error {
+	for _, v := range n.Outputs {
+		if v == nil {
+			continue
+		}
+		for _, e := range v.Type.Sizes {
+			if _, most := e.Bounds(); most == math.MaxInt64 && !e.Undefined() {
+				return fmt.Errorf("its size %v has no upper bound, which memory planning needs: %s",
+					e, ir.WantBound(e))
+			}
+		}
+	}
+	return nil
+}
+
+// isCustom reports whether op is no operator of PyTorch's or ExecuTorch's own:
+// its kernel comes with the program.
+func isCustom(op string) bool {
+	for _, ns := range []string{"aten.", "prims.", "_operator.", "math.", "torch.", "etgen.",
+		"executorch_prim.", "dim_order_ops.", "et_copy.", "higher_order."} {
+		if strings.HasPrefix(op, ns) {
+			return false
+		}
+	}
+	return true
+}
+
+// allocOp makes an uninitialised tensor of its result's type, which a planner
+// gives its place.
+const allocOp = "memory.alloc"
+
+// viewCopyOp gives its operand's elements in another shape. It stays as it is:
+// the result may be the operand's memory.
+const viewCopyOp = "aten.view_copy.default"
+
+// OutVariants replaces every operator that has an out variant by it, writing
+// to freshly allocated tensors: one for each result, in a list where the
+// operator returns a list. Results that nobody uses have their tensors too.
+// Operators without an out variant (views, numbers, control flow) stay. It
+// comes last: no other pass knows out arguments.
+var OutVariants = Pass{
+	Name: "out-variants",
+	Doc:  "operators write to tensors allocated before them",
+	Run: perNode(func(ctx *Context, _ *ir.Method) visitor {
+		return func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			v, ok := aten.OutOf(n.Op)
+			if !ok || n.Op == viewCopyOp {
+				return nil, true, nil
+			}
+			c, err := ctx.Table.Bind(n)
+			if err != nil {
+				return nil, false, err
+			}
+			functional := c.Op.ParsedSchema()
+			returnsList := len(functional.Returns) == 1 && functional.Returns[0].Type.IsList()
+			if !returnsList && len(v.Outs) != len(n.Outputs) {
+				return nil, false, fmt.Errorf("it has %d results, %s writes %d", len(n.Outputs),
+					v.Name, len(v.Outs))
+			}
+			var args []ir.NamedArg
+			for _, p := range v.Schema(functional).Args[:len(v.Schema(functional).Args)-len(
+				v.Outs)] {
+				args = append(args, ir.NamedArg{Name: p.Name, Value: c.Arg(p.Name)})
+			}
+			types := make([]ir.Type, len(c.Outs))
+			rooms := make(ir.List, len(c.Outs))
+			for i, t := range c.Outs {
+				if out := n.Output(i); out != nil {
+					t = out.Type
+				}
+				types[i] = t
+				rooms[i] = ir.Ref{Value: e.Emit(allocOp, nil, t).Outputs[0]}
+			}
+			if returnsList {
+				args = append(args, ir.NamedArg{Name: v.Outs[0], Value: rooms})
+			} else {
+				for i, name := range v.Outs {
+					args = append(args, ir.NamedArg{Name: name, Value: rooms[i]})
+				}
+			}
+			return e.Emit(v.Name, args, types...).Outputs, false, nil
+		}
+	}),
 }

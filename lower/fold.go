@@ -1,11 +1,14 @@
 package lower
 
 import (
+	"math"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/interp"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
 )
 
@@ -248,4 +251,265 @@ func (f *folder) cond(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
 		chosen = n.Regions[0]
 	}
 	return inlineRegion(e, n, chosen, nil)
+}
+
+// choose decides which candidates to fold.
+func (f *folder) choose() {
+	for _, group := range f.groups() {
+		if f.grown(group) {
+			f.chooseSingly(group)
+			continue
+		}
+		for _, n := range group {
+			f.fold[n] = true
+		}
+	}
+}
+
+// grown reports whether folding nodes makes the program bigger.
+func (f *folder) grown(nodes []*ir.Node) bool {
+	stored, freed := f.cost(nodes)
+	return stored > f.widening*freed+f.slack
+}
+
+// groups returns the candidates that hang together by constants, in order.
+func (f *folder) groups() [][]*ir.Node {
+	parent := make([]int, len(f.nodes))
+	var find func(int) int
+	find = func(i int) int {
+		if parent[i] != i {
+			parent[i] = find(parent[i])
+		}
+		return parent[i]
+	}
+	first := map[*ir.Value]int{} // the candidate that a constant was met at
+	for i, n := range f.nodes {
+		parent[i] = i
+		join := func(v *ir.Value) {
+			if k, ok := first[v]; ok {
+				parent[find(i)] = find(k)
+			} else {
+				first[v] = i
+			}
+		}
+		operands(n, join)
+		for _, v := range n.Outputs {
+			if v != nil {
+				join(v)
+			}
+		}
+	}
+	index := map[int]int{}
+	var groups [][]*ir.Node
+	for i, n := range f.nodes {
+		root := find(i)
+		at, ok := index[root]
+		if !ok {
+			at = len(groups)
+			index[root] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], n)
+	}
+	return groups
+}
+
+// cost returns the bytes of the results of nodes that others read, and of the
+// constants that others do not.
+func (f *folder) cost(nodes []*ir.Node) (stored, freed int64) {
+	inside := map[*ir.Value]int{} // uses by nodes
+	var order []*ir.Value
+	for _, n := range nodes {
+		operands(n, func(v *ir.Value) {
+			if inside[v] == 0 {
+				order = append(order, v)
+			}
+			inside[v]++
+		})
+	}
+	made := map[*ir.Value]bool{}
+	for _, n := range nodes {
+		for _, v := range n.Outputs {
+			if v == nil {
+				continue
+			}
+			made[v] = true
+			if f.uses[v] > inside[v] {
+				n, _ := denseBytes(v.Type)
+				stored += n
+			}
+		}
+	}
+	for _, v := range order {
+		if !made[v] && f.uses[v] == inside[v] {
+			freed += storedBytes(v)
+		}
+	}
+	return stored, freed
+}
+
+// chooseSingly folds those of a group that alone do not make the program
+// bigger.
+func (f *folder) chooseSingly(group []*ir.Node) {
+	left := map[*ir.Value]bool{} // results that stay computed at run time
+	for _, n := range group {
+		ok := true
+		operands(n, func(v *ir.Value) { ok = ok && !left[v] })
+		if ok && !f.grown([]*ir.Node{n}) {
+			f.fold[n] = true
+			continue
+		}
+		for _, v := range n.Outputs {
+			left[v] = true
+		}
+	}
+}
+
+// iterations is about how often the innermost statements of a call's loops run,
+// 0 if that is not known. Loops with a condition count once.
+func iterations(c *ops.Call) int64 {
+	sum := int64(0)
+	switch {
+	case c.Op.Compute != nil:
+		tensors, err := c.Op.Compute(c)
+		if err != nil {
+			return 0
+		}
+		for _, x := range tensors {
+			sum = plus(sum, times(values(x.Vars), terms(x.Body, map[*expr.Expr]bool{})))
+		}
+	case c.Op.Loops != nil:
+		if f, err := c.Op.Loops(c); err == nil {
+			sum = rounds(f.Body)
+		}
+	}
+	return sum
+}
+
+// terms is the number of values that the reductions in e combine, at least 1.
+func terms(e *expr.Expr, seen map[*expr.Expr]bool) int64 {
+	if e == nil || seen[e] {
+		return 1
+	}
+	seen[e] = true
+	sum := int64(0)
+	for _, a := range e.Args {
+		if n := terms(a, seen); n > 1 {
+			sum = plus(sum, n)
+		}
+	}
+	sum = max(sum, 1)
+	if e.Op == expr.OpReduce {
+		sum = times(sum, values(e.Vars))
+	}
+	return sum
+}
+
+func rounds(body []loop.Stmt) int64 {
+	sum := int64(1)
+	for _, s := range body {
+		switch s := s.(type) {
+		case *loop.For:
+			_, most := s.Extent.Bounds()
+			if most == math.MaxInt64 {
+				most = 1 // nothing is known
+			}
+			sum = plus(sum, times(max(most, 0), rounds(s.Body)))
+		case *loop.While:
+			sum = plus(sum, rounds(s.Body))
+		case *loop.If:
+			sum = plus(sum, max(rounds(s.Then), rounds(s.Else)))
+		}
+	}
+	return sum
+}
+
+// values is how many values variables take together, at their bounds.
+func values(vars []*sym.Symbol) int64 {
+	n := int64(1)
+	for _, v := range vars {
+		if _, hi := v.Hi.Bounds(); hi != math.MaxInt64 {
+			n = times(n, max(hi+1, 0))
+		}
+	}
+	return n
+}
+
+// plus and times of numbers that are not negative end at the largest.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+func times(a, b int64) int64 {
+	if b != 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+// constants returns the values of m and its regions whose data never changes,
+// except what nodes compute of them.
+func constants(m *ir.Method, written map[string]bool) map[*ir.Value]bool {
+	out := map[*ir.Value]bool{}
+	for i, v := range m.Graph.Inputs {
+		out[v] = v.Const != nil && v.Const.Data != nil && (m.Inputs[i].Kind == ir.TensorConstant ||
+			!written[m.Inputs[i].Target])
+	}
+	m.Graph.Walk(func(g *ir.Graph) {
+		for _, v := range g.Constants {
+			out[v] = v.Const != nil && v.Const.Data != nil
+		}
+	})
+	return out
+}
+
+// denseBytes returns the bytes that a tensor of static sizes takes; ok is
+// false for others.
+func denseBytes(t ir.Type) (n int64, ok bool) {
+	if t.Kind != ir.TensorKind {
+		return 0, false
+	}
+	return t.Bytes().Const()
+}
+
+// restride returns the constant that a call makes of a constant operand by
+// looking at its elements another way, without touching the data; ok is false
+// if it does more, or needs no constant strides for it.
+func restride(c *ops.Call, out ir.Type) (k *ir.Constant, ok bool) {
+	if len(c.Outs) != 1 {
+		return nil, false
+	}
+	operand, from, coords, ok := reads(c)
+	if !ok || c.Operands()[operand].Const == nil || c.Operands()[operand].Type.DType != out.DType {
+		return nil, false
+	}
+	src := c.Operands()[operand].Const
+	at := src.Type.Offset
+	for d, x := range from {
+		at = sym.Add(at, sym.Mul(x, src.Type.Strides[d]))
+	}
+	t := out
+	t.Strides = make([]sym.Expr, len(coords))
+	for d, x := range coords {
+		v := x.Symbols()
+		if len(v) != 1 { // a dimension of size 1 or 0
+			t.Strides[d] = sym.Int(1)
+			continue
+		}
+		if t.Strides[d], at, ok = at.Coef(v[0]); !ok {
+			return nil, false
+		}
+		if n, isConst := t.Strides[d].Const(); !isConst || n < 0 {
+			return nil, false
+		}
+	}
+	if n, isConst := at.Const(); !isConst || n < 0 {
+		return nil, false
+	}
+	t.Offset = at
+	k = &ir.Constant{Name: src.Name, Type: t, Data: src.Data}
+	return k, ir.CheckConstant(k) == nil
 }

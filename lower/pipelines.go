@@ -1,6 +1,14 @@
 package lower
 
-import "github.com/etgen/etgen/ir"
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
+	"github.com/etgen/etgen/lower/alias"
+)
 
 // Functional makes a program as torch.export wrote it functional: no wrappers
 // around parts of the graph, regions that capture what they read, no in-place
@@ -56,3 +64,129 @@ var Backend = Functional.then(ir.Backend,
 	CommonSubexpressions,
 	DeadCode,
 )
+
+// dialectRule is what a dialect asks for, besides what the dialect asks for that it is part of.
+type dialectRule struct {
+	dialect ir.Dialect
+	of      ir.Dialect // "" for ATen, which asks for what ir.Verify does
+	// node returns why the node must not be in a program of the dialect, nil if it may.
+	node func(*Context, *ir.Node) error
+}
+
+var dialectRules = []dialectRule{
+	{ir.ATen, "", nil},
+	{ir.Functional, ir.ATen, func(ctx *Context, n *ir.Node) error {
+		if _, ok := alias.Writes(ctx.Table, n); ok {
+			return fmt.Errorf("it writes to an operand")
+		}
+		return nil
+	}},
+	{ir.CoreATen, ir.Functional, func(ctx *Context, n *ir.Node) error {
+		if op, ok := ctx.Table.Lookup(n.Op); ok && !IsCore(op) {
+			return fmt.Errorf("the operator is not of Core ATen")
+		}
+		return nil
+	}},
+	{ir.Edge, ir.CoreATen, nil},
+	{ir.Backend, ir.Functional, func(ctx *Context, n *ir.Node) error {
+		for _, v := range n.Outputs {
+			if v != nil && v.Type.Kind == ir.TensorKind && !v.Type.IsContiguous() {
+				return fmt.Errorf("its result %s is not row-major", v.Name)
+			}
+		}
+		if len(n.Regions) > 0 {
+			return nil
+		}
+		c, err := ctx.Table.Bind(n)
+		if err == nil && !HasKernel(c.Op) && (ctx.Whole == nil || !ctx.Whole(c)) {
+			err = fmt.Errorf("the operator has no kernel")
+		}
+		return err
+	}},
+	{ir.ExecuTorch, ir.ATen, func(_ *Context, n *ir.Node) error {
+		if v, ok := aten.OutOf(n.Op); ok && n.Op != viewCopyOp {
+			return fmt.Errorf("it is not the out variant %s", v.Name)
+		}
+		return nil
+	}},
+}
+
+// Verify checks that p is in its dialect. It names all nodes that must not be there.
+func Verify(ctx *Context, p *ir.Program) error {
+	errs := []error{ir.Verify(p)}
+	for d := p.Dialect; d != ""; {
+		r, err := ruleOf(d)
+		if err != nil {
+			return err
+		}
+		if r.node != nil {
+			errs = append(errs, r.verify(ctx, p))
+		}
+		d = r.of
+	}
+	return errors.Join(errs...)
+}
+
+func ruleOf(d ir.Dialect) (*dialectRule, error) {
+	for i := range dialectRules {
+		if dialectRules[i].dialect == d {
+			return &dialectRules[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no dialect %q", d)
+}
+
+func (r *dialectRule) verify(ctx *Context, p *ir.Program) error {
+	var errs []error
+	for _, m := range p.Methods {
+		m.Graph.Walk(func(g *ir.Graph) {
+			for _, n := range g.Nodes {
+				if err := r.node(ctx, n); err != nil {
+					errs = append(errs, ir.ErrorAt(m.Source, n,
+						fmt.Errorf("in the %s dialect %w", r.dialect, err)))
+				}
+			}
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// within reports whether what is in dialect d is in dialect of too. A program that does not
+// say what it is in may be in any.
+func within(d, of ir.Dialect) bool {
+	for d != of && d != "" && of != "" {
+		r, err := ruleOf(d)
+		if err != nil || r.of == "" {
+			return false
+		}
+		d = r.of
+	}
+	return true
+}
+
+// Pipelines are those that bring a program as it was read into a dialect, one for each.
+var Pipelines = []Pipeline{Functional, ToCore, ToEdge, Backend, ToExecutorch}
+
+// To returns the pipeline that leads to a dialect; ok is false if there is none.
+func To(d ir.Dialect) (_ Pipeline, ok bool) {
+	i := slices.IndexFunc(Pipelines, func(pl Pipeline) bool { return pl.To == d })
+	if i < 0 {
+		return Pipeline{}, false
+	}
+	return Pipelines[i], true
+}
+
+// Passes lists every pass of all pipelines once, in order.
+func Passes() []Pass {
+	var all []Pass
+	seen := map[string]bool{}
+	for _, pl := range Pipelines {
+		for _, p := range pl.Passes {
+			if !seen[p.Name] {
+				seen[p.Name] = true
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}

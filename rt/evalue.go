@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/pte"
 )
 
 // Kind is what an EValue holds.
@@ -97,4 +98,211 @@ func (v *EValue) AppendInts(dst []int64) ([]int64, error) {
 		dst = append(dst, e.Int)
 	}
 	return dst, nil
+}
+
+// place is where the memory of a tensor comes from.
+type place uint8
+
+const (
+	placeCaller   place = iota // the caller's: an input or an output; or nobody's
+	placePlanned               // planned memory
+	placeConstant              // the file's constants
+	placeExternal              // the constants of a data file
+)
+
+func placeOf(v *pte.Tensor) place {
+	switch external := v.ExtraInfo != nil && v.ExtraInfo.External; {
+	case v.Allocation != nil:
+		return placePlanned
+	case external:
+		return placeExternal
+	case v.DataIndex > 0:
+		return placeConstant
+	}
+	return placeCaller
+}
+
+func isConstant(v pte.EValue) bool {
+	t, ok := v.(*pte.Tensor)
+	if !ok {
+		return false
+	}
+	place := placeOf(t)
+	return place == placeConstant || place == placeExternal
+}
+
+// declare returns the tensor that v describes, without memory, and the bytes
+// that it takes, of a tensor with dynamic bounds at the bound.
+func declare(v *pte.Tensor) (*Tensor, int, error) {
+	switch {
+	case v.StorageOffset != 0:
+		return nil, 0, fmt.Errorf("%w: a tensor with storage offset %d", ErrNotSupported,
+			v.StorageOffset)
+	case v.Dynamism != pte.Static && v.Dynamism != pte.DynamicBound:
+		return nil, 0,
+			fmt.Errorf("%w: a tensor whose sizes have no bound; export with upper bounds",
+				ErrNotSupported)
+	case v.ExtraInfo != nil && v.ExtraInfo.DeviceType != 0:
+		return nil, 0, fmt.Errorf("%w: a tensor in the memory of device type %d", ErrNotSupported,
+			v.ExtraInfo.DeviceType)
+	}
+	dtype, ok := v.ScalarType.DType()
+	if !ok {
+		return nil, 0, fmt.Errorf("%w: tensors of %v", ErrNotSupported, v.ScalarType)
+	}
+	sizes := make([]int64, len(v.Sizes))
+	for i, s := range v.Sizes {
+		sizes[i] = int64(s)
+	}
+	order := v.DimOrder
+	if order == nil {
+		order = []uint8{}
+	}
+	t, n, err := describe(dtype, sizes, order)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", ErrInvalidProgram, err)
+	}
+	if v.Dynamism == pte.DynamicBound {
+		t.bound = sizes
+	}
+	return t, n, nil
+}
+
+// value fills slot i.
+func (b *binder) value(i int) error {
+	slot := &b.slots[i]
+	slot.Kind = kindOf(b.plan.Values[i])
+	var err error
+	switch v := b.plan.Values[i].(type) {
+	case nil, pte.Null:
+	case pte.Int:
+		slot.Int = int64(v)
+	case pte.Bool:
+		slot.Bool = bool(v)
+	case pte.Double:
+		slot.Double = float64(v)
+	case pte.String:
+		slot.String = string(v)
+	case pte.IntList:
+		slot.List = make([]*EValue, len(v))
+		for j, index := range v {
+			if index < 0 || index >= int64(len(b.slots)) {
+				return fmt.Errorf("%w: element %d of a list is value %d of %d", ErrInvalidProgram,
+					j, index, len(b.slots))
+			}
+			slot.List[j] = &b.slots[index]
+		}
+	case pte.DoubleList:
+		slot.Doubles = v
+	case pte.BoolList:
+		slot.Bools = v
+	case pte.TensorList:
+		slot.List, err = b.tensorList(v, false)
+	case pte.OptionalTensorList:
+		slot.List, err = b.tensorList(v, true)
+	case *pte.Tensor:
+		slot.Tensor, err = b.tensor(i, v)
+	default:
+		return fmt.Errorf("%w: a value of type %T", ErrInvalidProgram, v)
+	}
+	return err
+}
+
+func (b *binder) tensorList(indices []int32, optional bool) ([]*EValue, error) {
+	list := make([]*EValue, len(indices))
+	for j, index := range indices {
+		if optional && index == -1 {
+			continue
+		}
+		if _, err := b.slot(index); err != nil {
+			return nil, fmt.Errorf("element %d of a list of tensors: %w", j, err)
+		}
+		if _, ok := b.plan.Values[index].(*pte.Tensor); !ok {
+			return nil, fmt.Errorf("%w: element %d of a list of tensors is a %v", ErrInvalidProgram,
+				j, kindOf(b.plan.Values[index]))
+		}
+		list[j] = &b.slots[index]
+	}
+	return list, nil
+}
+
+// tensor makes the tensor of value i and gives it its memory.
+func (b *binder) tensor(i int, v *pte.Tensor) (*Tensor, error) {
+	t, n, err := declare(v)
+	if err != nil {
+		return nil, err
+	}
+	where := placeOf(v)
+	if b.boundary && where == placePlanned {
+		where = placeCaller // memory of its own: the plan's is for its instructions
+		b.uses[i].kept = true
+	}
+	switch where {
+	case placeConstant:
+		t.readOnly = true
+		t.own, err = b.program.constant(v.DataIndex, n)
+	case placeExternal:
+		t.readOnly = true
+		t.own, err = b.data.constant(v.ExtraInfo.Name, t, n)
+	case placePlanned:
+		if t.own, err = b.memory.at(v.Allocation, n); err != nil {
+			break
+		}
+		if !aligned(t.own, t.DType) {
+			return nil, fmt.Errorf("%w: planned buffer %d is not aligned for %v at offset %d",
+				ErrInvalidProgram, v.Allocation.MemoryID, t.DType, v.Allocation.Offset)
+		}
+		err = b.initial(v, t)
+	case placeCaller:
+		return t, b.unplanned(i, t, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.setStorage(t.own)
+	return t, nil
+}
+
+// initial fills planned memory with the data that the tensor starts with.
+func (b *binder) initial(v *pte.Tensor, t *Tensor) error {
+	if v.ExtraInfo != nil && v.ExtraInfo.External {
+		return b.data.copy(v.ExtraInfo.Name, t, t.own)
+	}
+	if v.DataIndex == 0 {
+		return nil
+	}
+	segment := uint64(0)
+	if v.ExtraInfo != nil {
+		segment = v.ExtraInfo.MutableSegment
+	}
+	tables := b.program.file.Mutable
+	if segment >= uint64(len(tables)) || int64(v.DataIndex) >= int64(len(tables[segment])) {
+		return fmt.Errorf("%w: entry %d of initial data %d is not in the file", ErrInvalidProgram,
+			v.DataIndex, segment)
+	}
+	return readBlob(tables[segment][v.DataIndex], t.own)
+}
+
+// unplanned decides about the memory, n bytes, of a tensor that the program
+// plans none for.
+func (b *binder) unplanned(i int, t *Tensor, n int) error {
+	use := &b.uses[i]
+	if use.input && !use.kept {
+		return nil // comes with SetInput
+	}
+	if err := b.memory.reserve(int64(n)); err != nil {
+		return err
+	}
+	t.onDemand = true
+	switch {
+	case use.kept:
+		t.restore() // no instruction frees it or moves it away
+	case use.freed:
+	case use.viewed && !use.written:
+	case use.output:
+		b.callers = append(b.callers, t)
+	default:
+		t.restore()
+	}
+	return nil
 }

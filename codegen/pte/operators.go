@@ -1,5 +1,11 @@
 package pte
 
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/ir"
+)
+
 // The operators that the writer knows by name: what the dialect leaves to it,
 // and what it makes loops, branches and views of. All others are the model's,
 // and their schemas tell what to write. This is the one file of the package
@@ -28,3 +34,150 @@ const (
 	primFamily = "executorch_prim"
 	noOverload = "default"
 )
+
+// view makes the result of a view_copy another shape of its operand's memory.
+// That is right because what the operand holds is not changed while the view is
+// in use: a node writes only to tensors allocated for it, and where carried
+// values, state and inputs are written, no view of the old ones is read later
+// (see assign).
+//
+// Of a dynamic tensor only a run tells the sizes, which et_view gives the view.
+func (b *builder) view(n *ir.Node) error {
+	ref, ok := n.Arg("self").(ir.Ref)
+	if !ok || len(n.Outputs) != 1 || n.Outputs[0] == nil {
+		return fmt.Errorf("it has no operand or no result")
+	}
+	base, err := b.slotOf(ref.Value)
+	if err != nil {
+		return err
+	}
+	v := n.Outputs[0]
+	s, err := b.tensorSlot(v.Name, v.Type.Dense())
+	if err != nil {
+		return err
+	}
+	b.vals[v] = s
+	if base.root().tensor.role == constant {
+		s.tensor.role, s.tensor.data = constant, base.tensor.data
+		return nil
+	}
+	s.tensor.of = base
+	if !s.tensor.dynamic && !base.tensor.dynamic {
+		return nil
+	}
+	size, ok := n.Arg("size").(ir.List)
+	if !ok {
+		return fmt.Errorf("its size is no list")
+	}
+	list, err := b.listArg(size, nil)
+	if err != nil {
+		return fmt.Errorf("its argument size: %w", err)
+	}
+	s.tensor.dynamic = true // et_view resizes, which static tensors need not allow
+	b.emit(&call{op: opView, args: []*slot{base, list, s}, loc: n.Loc})
+	return nil
+}
+
+// sharedMemory is the memory id of state that several methods have: what lies in
+// it is the host's to give to all of them, as ExecuTorch's exporter has it.
+const sharedMemory = 2
+
+// sharedState is a tensor that one method leaves something in for others.
+type sharedState struct {
+	name   string
+	offset int64
+}
+
+// sharedArena is the memory of all shared state, laid out once for the program.
+type sharedArena struct {
+	at   map[string]*sharedState // by qualified name
+	size int64
+}
+
+func sharedOf(p *ir.Program) (*sharedArena, error) {
+	a := &sharedArena{at: map[string]*sharedState{}}
+	shared := p.SharedState()
+	for _, m := range p.Methods {
+		for i, spec := range m.Inputs {
+			if !shared[spec.Target] || a.at[spec.Target] != nil {
+				continue
+			}
+			t, err := newTensor(m.Graph.Inputs[i].Type)
+			if err != nil {
+				return nil, fmt.Errorf("buffer %s: %w", spec.Target, err)
+			}
+			a.at[spec.Target] = &sharedState{name: spec.Target, offset: a.size}
+			a.size = (a.size + t.bytes + alignment - 1) / alignment * alignment
+		}
+	}
+	return a, nil
+}
+
+// in reports whether a method has shared state.
+func (a *sharedArena) in(m *ir.Method) bool {
+	for _, spec := range m.Inputs {
+		if a.at[spec.Target] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// code is a method before its slots have indices.
+type code struct {
+	inputs, outputs []*slot
+	// held are the tensors that hold something when the method begins: inputs
+	// and state.
+	held  []*slot
+	block []item
+	never *slot // the literal False, the condition of jumps that are taken
+}
+
+// item is a *call, *move, *branch or *loop.
+type item interface{ item() }
+
+// call is an operator with its arguments.
+type call struct {
+	op   string // as nodes name it: "aten.add.out"
+	args []*slot
+
+	// reads are the tensors that the call wants bytes of, writes those it
+	// replaces wholly; what it updates is in both.
+	reads, writes []*slot
+
+	// copies tells that the call does nothing but give writes[0] the elements
+	// of reads[0].
+	copies bool
+
+	node string // of the graph, "" if it stands for none
+	loc  ir.Location
+}
+
+// move assigns a number.
+type move struct {
+	from, to *slot
+	loc      ir.Location
+}
+
+// branch runs one of its blocks.
+type branch struct {
+	cond        *slot
+	then, other []item
+	loc         ir.Location
+}
+
+// loop repeats its body. With a test it runs that before each iteration and is
+// left when cond is false; without, it is left when cond is true after an
+// iteration.
+type loop struct {
+	test   []item
+	tested bool
+	cond   *slot
+	body   []item
+	loc    ir.Location
+}
+
+func (*call) item()   {}
+func (*move) item()   {}
+func (*branch) item() {}
+func (*loop) item()   {}

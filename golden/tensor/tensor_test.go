@@ -117,11 +117,11 @@ func FuzzNPY(f *testing.F) {
 // A tensor with a size of 0 has no bytes, whatever its other sizes are (mutant 3046981).
 func TestBytesOfNothing(t *testing.T) {
 	for _, shape := range [][]int64{{1 << 40, 0}, {0, 1 << 40}, {1 << 40, 0, 1 << 40}} {
-		if n, err := tensor.Bytes(ir.Float32, shape); n != 0 || err != nil {
+		if n, err := Bytes(ir.Float32, shape); n != 0 || err != nil {
 			t.Errorf("%v: %d bytes, %v", shape, n, err)
 		}
 	}
-	if _, err := tensor.Bytes(ir.Float32, []int64{1 << 40, 1 << 40}); err == nil {
+	if _, err := Bytes(ir.Float32, []int64{1 << 40, 1 << 40}); err == nil {
 		t.Error("2^80 elements have bytes")
 	}
 }

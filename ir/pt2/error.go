@@ -3,6 +3,8 @@ package pt2
 import (
 	"errors"
 	"fmt"
+	"path"
+	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -80,4 +82,114 @@ func within(err error, format string, args ...any) error {
 	e := asError(err)
 	e.Problem = fmt.Sprintf(format, args...) + ": " + e.Problem
 	return e
+}
+
+// innermostFrame returns the base name and line of the innermost frame of a
+// Python traceback that lies in the user's files: not in PyTorch and not in
+// code that PyTorch generated. It returns "" if there is none.
+func innermostFrame(trace string) (file string, line int) {
+	for _, l := range strings.Split(trace, "\n") {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(l, " "), `File "`)
+		if !ok {
+			continue
+		}
+		name, rest, ok := strings.Cut(rest, `", line `)
+		if !ok {
+			continue
+		}
+		num, _, _ := strings.Cut(rest, ",")
+		n, err := strconv.Atoi(num)
+		if err != nil || n < 0 || name == "" || name[0] == '<' || inPyTorch(name) {
+			continue
+		}
+		file, line = path.Base(strings.ReplaceAll(name, `\`, "/")), n
+	}
+	return file, line
+}
+
+// inPyTorch reports whether a Python file belongs to the package torch itself
+// (torchvision and the like do not): .../site-packages/torch/..., or a source
+// or zip-imported tree recognised by its sub-packages.
+func inPyTorch(file string) bool {
+	parts := strings.Split(strings.ReplaceAll(file, `\`, "/"), "/")
+	for i := 0; i+1 < len(parts); i++ {
+		if parts[i] != "torch" {
+			continue
+		}
+		if i == 0 {
+			return true
+		}
+		switch parts[i-1] {
+		case "site-packages", "dist-packages", "pytorch":
+			return true
+		}
+		switch next := parts[i+1]; next {
+		case "nn", "fx", "export", "ao", "autograd", "utils", "library.py", "functional.py",
+			"__init__.py":
+			return true
+		default:
+			if strings.HasPrefix(next, "_") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// innermostModule returns the path of the innermost module in an
+// nn_module_stack: entries "key,path,type" separated by semicolons.
+func innermostModule(stack string) string {
+	entries := splitTop(stack, ';')
+	fields := splitTop(entries[len(entries)-1], ',')
+	if len(fields) < 2 || strings.HasPrefix(fields[1], "_empty_nn_module_stack") {
+		return ""
+	}
+	return modulePath(fields[1])
+}
+
+// modulePath turns the paths of strict exports into plain ones:
+// getattr(L['self'].layer, '0').conv is layer.0.conv.
+func modulePath(p string) string {
+	if args, ok := strings.CutPrefix(p, "getattr("); ok {
+		fields := splitTop(args, ',')
+		if len(fields) < 2 {
+			return p
+		}
+		attr, rest, ok := strings.Cut(fields[1], ")")
+		if !ok {
+			return p
+		}
+		return joinPath(modulePath(fields[0]), strings.Trim(attr, " '\"")) + rest
+	}
+	if strings.HasPrefix(p, "L[") {
+		_, p, _ = strings.Cut(p, "]")
+	}
+	return strings.TrimPrefix(p, ".")
+}
+
+func joinPath(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "." + b
+}
+
+// splitTop splits s at sep outside of parentheses and brackets.
+func splitTop(s string, sep byte) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case sep:
+			if depth == 0 {
+				parts = append(parts, s[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(parts, s[start:])
 }

@@ -1,6 +1,7 @@
 package pte
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
@@ -116,4 +117,185 @@ type Delegate struct {
 type CompileSpec struct {
 	Key   string
 	Value []byte
+}
+
+// EValue is an entry of a plan's value table: one of Null, Int, Bool, Double,
+// String, *Tensor, IntList, DoubleList, BoolList, TensorList and
+// OptionalTensorList.
+type EValue interface{ evalue() }
+
+// The kinds of values. The lists of tensors and of ints hold indices into the
+// value table; in an OptionalTensorList -1 is None.
+type (
+	Null               struct{}
+	Int                int64
+	Bool               bool
+	Double             float64
+	String             string
+	IntList            []int64 // indices of Int values
+	DoubleList         []float64
+	BoolList           []bool
+	TensorList         []int32
+	OptionalTensorList []int32
+)
+
+// Tensor describes a tensor value. Its data is one of: a constant (DataIndex
+// over 0 and no Allocation), planned memory (Allocation; with a DataIndex it
+// starts with that data), the caller's (neither; an input or an output), or
+// external (ExtraInfo.External).
+type Tensor struct {
+	ScalarType    ScalarType
+	StorageOffset int32 // runtimes take 0 only
+	Sizes         []int32
+	DimOrder      []uint8 // dimensions from the outermost in memory to the innermost
+	RequiresGrad  bool
+	DataIndex     uint32
+	Allocation    *Allocation
+	Layout        int8
+	Dynamism      Dynamism
+	ExtraInfo     *ExtraTensorInfo
+}
+
+// Allocation is a place in planned memory.
+type Allocation struct {
+	MemoryID uint32 // from 1
+	Offset   uint64 // in bytes
+}
+
+// ExtraTensorInfo says where a tensor's data is found otherwise.
+type ExtraTensorInfo struct {
+	MutableSegment uint64 // index into Program.Mutable
+	Name           string // fully qualified name
+	External       bool   // the data is in a .ptd file under Name
+	DeviceType     int8
+	DeviceIndex    int8
+}
+
+// Dynamism tells whether a tensor's sizes may change.
+type Dynamism int8
+
+// The kinds of Dynamism. With DynamicBound the sizes given are upper bounds.
+const (
+	Static Dynamism = iota
+	DynamicBound
+	DynamicUnbound
+)
+
+func (Null) evalue()               {}
+func (Int) evalue()                {}
+func (Bool) evalue()               {}
+func (Double) evalue()             {}
+func (String) evalue()             {}
+func (IntList) evalue()            {}
+func (DoubleList) evalue()         {}
+func (BoolList) evalue()           {}
+func (TensorList) evalue()         {}
+func (OptionalTensorList) evalue() {}
+func (*Tensor) evalue()            {}
+
+// Instruction is one of KernelCall, DelegateCall, MoveCall, JumpFalseCall and
+// FreeCall. What it names are indices into the value table.
+type Instruction interface{ instruction() }
+
+// KernelCall calls an operator. Args follow the operator's schema, defaults
+// included, out arguments last; one more index is the call's result: for a
+// single out argument that argument again, for several a TensorList of them.
+type KernelCall struct {
+	Op   int32 // index into Operators
+	Args []int32
+}
+
+// DelegateCall runs a delegate.
+type DelegateCall struct {
+	Delegate int32
+	Args     []int32
+}
+
+// MoveCall makes value To what From is: of a tensor its place and sizes, not a
+// copy of its data.
+type MoveCall struct{ From, To int32 }
+
+// JumpFalseCall goes to instruction Destination of the chain if the bool, or
+// bool tensor, Cond is false. A destination at the end of the chain ends it.
+type JumpFalseCall struct{ Cond, Destination int32 }
+
+// FreeCall gives back the memory of a dynamically allocated tensor.
+type FreeCall struct{ Value int32 }
+
+func (KernelCall) instruction()    {}
+func (DelegateCall) instruction()  {}
+func (MoveCall) instruction()      {}
+func (JumpFalseCall) instruction() {}
+func (FreeCall) instruction()      {}
+
+// ScalarType is an element type by PyTorch's number.
+type ScalarType int8
+
+var scalarTypes = map[ScalarType]ir.DType{
+	0: ir.Uint8, 1: ir.Int8, 2: ir.Int16, 3: ir.Int32, 4: ir.Int64,
+	5: ir.Float16, 6: ir.Float32, 7: ir.Float64,
+	8: ir.Complex32, 9: ir.Complex64, 10: ir.Complex128,
+	11: ir.Bool, 15: ir.BFloat16,
+	23: ir.Float8E5M2, 24: ir.Float8E4M3FN, 25: ir.Float8E5M2FNUZ, 26: ir.Float8E4M3FNUZ,
+	27: ir.Uint16, 28: ir.Uint32, 29: ir.Uint64,
+}
+
+var scalarTypeOf = func() map[ir.DType]ScalarType {
+	of := map[ir.DType]ScalarType{}
+	for s, d := range scalarTypes {
+		of[d] = s
+	}
+	return of
+}()
+
+// DType returns the element type that s stands for. The quantised types (qint8
+// and the like) and numbers without a meaning have none.
+func (s ScalarType) DType() (ir.DType, bool) {
+	d, ok := scalarTypes[s]
+	return d, ok
+}
+
+// ScalarTypeOf returns the number of d.
+func ScalarTypeOf(d ir.DType) (ScalarType, bool) {
+	s, ok := scalarTypeOf[d]
+	return s, ok
+}
+
+// String returns PyTorch's name of the type.
+func (s ScalarType) String() string {
+	if d, ok := s.DType(); ok {
+		return d.String()
+	}
+	return fmt.Sprintf("scalar type %d", int8(s))
+}
+
+// FixedBools returns the bools, by index in Values, that neither an instruction
+// nor the caller changes, with what they are: a jump on one of them is decided.
+func (ep *ExecutionPlan) FixedBools() map[int32]bool {
+	fixed := map[int32]bool{}
+	for i, v := range ep.Values {
+		if b, ok := v.(Bool); ok {
+			fixed[int32(i)] = bool(b)
+		}
+	}
+	for _, i := range ep.Inputs {
+		delete(fixed, i)
+	}
+	for _, c := range ep.Chains {
+		for _, in := range c.Instructions {
+			switch in := in.(type) {
+			case KernelCall:
+				if n := len(in.Args); n > 0 { // the result
+					delete(fixed, in.Args[n-1])
+				}
+			case DelegateCall:
+				for _, a := range in.Args {
+					delete(fixed, a)
+				}
+			case MoveCall:
+				delete(fixed, in.To)
+			}
+		}
+	}
+	return fixed
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/schedule"
 )
 
 // forwardCopies removes copies whose source can be made in the destination:
@@ -343,4 +344,225 @@ func writesFirst(s Stmt, src *Buffer) bool {
 		return !some(s, func(a access) bool { return a.read && Root(*a.buf) == src })
 	}
 	return false
+}
+
+// overwriting follows statements that write src, in the order in which they run,
+// as if src lay where dst does. Every write to it has to follow every read of what
+// dst held there; reads for which that does not hold are late. Memory is told
+// apart by runs: a copy of dst to src at the start changes nothing, and what is
+// not overwritten yet may still be read as dst's.
+type overwriting struct {
+	src, dst *Buffer
+	written  []*Buffer // parts of dst that may no longer hold what they did
+	late     []access
+}
+
+// all follows statements and reports whether none but src's writes change dst.
+func (o *overwriting) all(stmts []Stmt) bool {
+	for _, s := range stmts {
+		if !o.step(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *overwriting) step(s Stmt) bool {
+	switch s := s.(type) {
+	case *Call:
+		return o.call(s)
+	case *Cond:
+		o.read(access{buf: &s.Pred, read: true})
+		before := slices.Clip(o.written)
+		ok := o.all(s.Then)
+		after := o.written
+		o.written = before
+		ok = ok && o.all(s.Else)
+		o.written = append(slices.Clip(o.written), after...)
+		return ok
+	case *For, *While:
+		// An iteration reads after all writes of the one before.
+		eachAccess(s, func(a access) {
+			if a.write && Root(*a.buf) == o.src {
+				o.written = append(o.written, moved(*a.buf, o.src, o.dst))
+			}
+		})
+	}
+	ok := true
+	eachAccess(s, func(a access) {
+		ok = ok && !(a.write && overlap(*a.buf, o.dst))
+		if a.read {
+			o.read(a)
+		}
+	})
+	return ok
+}
+
+// read notes a read that is late.
+func (o *overwriting) read(a access) {
+	if overlap(*a.buf, o.dst) && slices.ContainsFunc(o.written, func(w *Buffer) bool {
+		return overlap(*a.buf, w)
+	}) {
+		o.late = append(o.late, a)
+	}
+}
+
+// changesNothing reports whether s copies a part of dst to where it lies already.
+func (o *overwriting) changesNothing(s Stmt) bool {
+	c, ok := isCopy(s)
+	return ok && Root(c.Args[0]) == o.src && sameMemory(moved(c.Args[0], o.src, o.dst), c.Args[1])
+}
+
+// call follows c, which may read what it overwrites itself.
+func (o *overwriting) call(c *Call) bool {
+	list := accesses(c)
+	for _, a := range list {
+		if a.write && overlap(*a.buf, o.dst) {
+			return false
+		}
+	}
+	var written []*Buffer
+	if !o.changesNothing(c) {
+		for _, a := range list {
+			if a.write && Root(*a.buf) == o.src {
+				written = append(written, moved(*a.buf, o.src, o.dst))
+			}
+		}
+	}
+	for i, a := range list {
+		if !a.read || !overlap(*a.buf, o.dst) {
+			continue
+		}
+		had := len(o.late)
+		o.read(a)
+		if len(o.late) > had {
+			continue
+		}
+		for j, w := range list {
+			if w.write && Root(*w.buf) == o.src && len(written) > 0 && !o.inPlace(c, j, i) {
+				o.late = append(o.late, a)
+				break
+			}
+		}
+	}
+	o.written = append(o.written, written...)
+	return true
+}
+
+// inPlace reports whether c may write operand out, a part of src, where dst lies,
+// and read operand in, a part of dst.
+func (o *overwriting) inPlace(c *Call, out, in int) bool {
+	to, from := moved(c.Args[out], o.src, o.dst), c.Args[in]
+	switch {
+	case !overlap(to, from):
+		return true
+	case c.Kernel.Copy: // goes from the first element to the last
+		return sym.LessEq(to.At, from.At)
+	}
+	return c.Kernel.Loop != nil && to.At.Equal(from.At) && schedule.InPlace(c.Kernel.Loop, out, in)
+}
+
+// blockUses is an index of the statements of one block, so that what concerns a
+// buffer is found without going through all of them. A statement that goes leaves
+// nil behind: places stay.
+type blockUses struct {
+	at    map[*Buffer][]int   // by root, the places of statements that use it, nested ones included
+	count map[*Buffer]int     // by root, how often it is used
+	fails []int               // places of statements that can end the method
+	lets  map[*sym.Symbol]int // the last place that gives a symbol its value
+	room  []int               // for of
+}
+
+func usesIn(block []Stmt) *blockUses {
+	u := &blockUses{at: map[*Buffer][]int{}, count: map[*Buffer]int{}, lets: map[*sym.Symbol]int{}}
+	for i, s := range block {
+		if s == nil {
+			continue
+		}
+		eachAccess(s, func(a access) {
+			root := Root(*a.buf)
+			u.count[root]++
+			if list := u.at[root]; len(list) == 0 || list[len(list)-1] != i {
+				u.at[root] = append(list, i)
+			}
+		})
+		if l, ok := s.(*Let); ok && l.Sym != nil {
+			u.lets[l.Sym] = i
+		}
+		if mayFail(s) {
+			u.fails = append(u.fails, i)
+		}
+	}
+	return u
+}
+
+// remove takes the statement at place i out of the index.
+func (u *blockUses) remove(i int, s Stmt) {
+	eachAccess(s, func(a access) {
+		root := Root(*a.buf)
+		u.count[root]--
+		if k, ok := slices.BinarySearch(u.at[root], i); ok {
+			u.at[root] = slices.Delete(u.at[root], k, k+1)
+		}
+	})
+}
+
+// move gives all uses of one root to another.
+func (u *blockUses) move(src, dst *Buffer) {
+	if at := u.at[src]; len(at) > 0 {
+		first, end := at[0], at[len(at)-1]+1
+		both := u.of(src, dst, first, end)
+		from, to := spanOf(u.at[dst], first, end)
+		u.at[dst] = slices.Replace(u.at[dst], from, to, both...)
+	}
+	u.count[dst] += u.count[src]
+	delete(u.at, src)
+	delete(u.count, src)
+}
+
+// of returns the places from first up to end of statements that use one of two
+// roots, until the next call.
+func (u *blockUses) of(a, b *Buffer, first, end int) []int {
+	x, y := u.at[a], u.at[b]
+	from, to := spanOf(x, first, end)
+	x = x[from:to]
+	from, to = spanOf(y, first, end)
+	y = y[from:to]
+	out := u.room[:0]
+	for len(x) > 0 && len(y) > 0 {
+		switch {
+		case x[0] < y[0]:
+			out, x = append(out, x[0]), x[1:]
+		case x[0] > y[0]:
+			out, y = append(out, y[0]), y[1:]
+		default:
+			out, x, y = append(out, x[0]), x[1:], y[1:]
+		}
+	}
+	u.room = append(append(out, x...), y...)
+	return u.room
+}
+
+// spanOf returns where the places from first up to end are in a list.
+func spanOf(places []int, first, end int) (from, to int) {
+	from, _ = slices.BinarySearch(places, first)
+	n, _ := slices.BinarySearch(places[from:], end)
+	return from, from + n
+}
+
+// known reports whether a position can be computed before the statement at place
+// first: it mentions no number that is read from there on.
+func (u *blockUses) known(first int, at sym.Expr) bool {
+	for _, s := range at.Symbols() {
+		if last, ok := u.lets[s]; ok && last >= first {
+			return false
+		}
+	}
+	return true
+}
+
+// mayFail reports whether a statement from first up to end can end the method.
+func (u *blockUses) mayFail(first, end int) bool {
+	k, _ := slices.BinarySearch(u.fails, first)
+	return k < len(u.fails) && u.fails[k] < end
 }

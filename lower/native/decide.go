@@ -6,7 +6,9 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
@@ -275,4 +277,291 @@ func loadOf(t expr.Tensor) *expr.Expr {
 		return t.Body
 	}
 	return nil
+}
+
+// whole reports whether a call of an operator that has no form but what it
+// decomposes into was left whole for a tuned kernel.
+func (b *builder) whole(c *ops.Call) bool {
+	return tuned.Whole(b.opt.Kernels, b.opt.Target)(c)
+}
+
+// wholeOrders lets calls that were left whole read, and write, permuted views
+// where they are: the kernel does not mind the order of dimensions, and a copy
+// into another is saved.
+func (b *builder) wholeOrders(g *ir.Graph) {
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			b.wholeOrders(r)
+		}
+		f := b.facts[n]
+		if f.call == nil {
+			continue
+		}
+		for k, v := range f.call.Operands() {
+			if def := b.facts[v.Def]; def != nil && def.call != nil && def.view &&
+				len(b.users[v]) == 1 && tuned.AnyOrder(f.call, k) {
+				x := def.call.Operands()[loadOf(def.tensors[v.Index]).Buf]
+				b.permuted(v, def.tensors[v.Index], x, false)
+			}
+		}
+		if k := tuned.AnyStrides(f.call); k >= 0 {
+			b.readThere(f.call.Operands()[k])
+		}
+		if !tuned.AnyOrder(f.call, -1) {
+			continue
+		}
+		v := n.Output(0)
+		if to := b.soleReader(v); to != nil && to.call != nil && to.view && len(to.tensors) == 1 {
+			b.permuted(v, to.tensors[0], v, true)
+		}
+	}
+}
+
+// permuted gives v the order of dimensions that makes a view of x, which has t's
+// coordinates, the elements of a row-major value as they lie, if it is a
+// permutation that leaves the last dimension the last: v is the view, or x itself.
+func (b *builder) permuted(v *ir.Value, t expr.Tensor, x *ir.Value, ofOperand bool) {
+	coords := loadOf(t).Coords
+	if b.orders[v] != nil || !ofOperand && b.orders[x] != nil || len(coords) != len(t.Vars) {
+		return
+	}
+	order := make([]int, 0, len(coords))
+	if ofOperand { // dimension d of x is that of the result whose coordinate it has
+		for _, s := range t.Vars {
+			order = append(order, slices.IndexFunc(coords, s.Expr().Equal))
+		}
+	} else {
+		for _, c := range coords {
+			order = append(order, slices.IndexFunc(symExprs(t.Vars), c.Equal))
+		}
+	}
+	if last := len(order) - 1; slices.Contains(order, -1) || order[last] != last ||
+		slices.IsSorted(order) {
+		return
+	}
+	b.orders[v] = order
+}
+
+// readThere gives v, if it is a view of another value's elements in an order that is
+// not v's, the order in which they lie, so that it needs no copy of them.
+func (b *builder) readThere(v *ir.Value) {
+	def := b.facts[v.Def]
+	if def == nil || def.call == nil || !def.view || len(b.users[v]) != 1 || b.orders[v] != nil ||
+		len(def.tensors) != 1 {
+		return
+	}
+	t := def.tensors[0]
+	b.readThere(def.call.Operands()[loadOf(t).Buf])
+	order := make([]int, len(t.Vars))
+	for d := range order {
+		order[d] = d
+	}
+	rowMajor := slices.Clone(order)
+	if len(order) > maxPermuted || b.isRun(def, t, v) || !permutations(order, 0, func() bool {
+		b.orders[v] = order
+		return b.isRun(def, t, v)
+	}) || slices.Equal(order, rowMajor) {
+		delete(b.orders, v)
+	}
+}
+
+// maxPermuted is the most dimensions whose orders are tried.
+const maxPermuted = 4
+
+// permutations permutes the items of list from i on until found holds, and reports
+// whether it did.
+func permutations(list []int, i int, found func() bool) bool {
+	if i == len(list) {
+		return found()
+	}
+	for j := i; j < len(list); j++ {
+		list[i], list[j] = list[j], list[i]
+		if permutations(list, i+1, found) {
+			return true
+		}
+		list[i], list[j] = list[j], list[i]
+	}
+	return false
+}
+
+// Divided reports whether threads share the kernel.
+func (k *Kernel) Divided() bool {
+	if k.Tuned != nil {
+		return k.Tuned.Divided
+	}
+	return Shared(k.Loop.Body) != nil
+}
+
+// divide has threads share the loop kernels of m that are worth it.
+func divide(m *Method, t tuned.Target) {
+	if t.Threads < 2 {
+		return
+	}
+	eachCall(m.Body, func(c *Call) {
+		if c.Kernel.Loop == nil || c.Kernel.Copy ||
+			loopTime*schedule.Work(c.Kernel.Loop) < t.DividedFrom || !ownable(c.Kernel.Loop) {
+			return
+		}
+		f := schedule.Divide(c.Kernel.Loop, t.Threads)
+		if f == nil || !staysApart(c, f) {
+			return
+		}
+		k := *c.Kernel
+		k.Loop, c.Kernel = f, &k
+		for i, b := range f.Bufs {
+			if b.Role == loop.Scratch {
+				s := *c.Args[i]
+				s.Len = sym.Int(OwnScratch(b) * int64(t.Threads))
+				s.Sizes, s.MaxLen = []sym.Expr{s.Len}, bound(s.Len)
+				c.Args[i] = &s
+			}
+		}
+	})
+}
+
+// loopTime is how long an operation of a loop kernel takes, in multiply-accumulates
+// of the best tuned kernels.
+const loopTime = 20
+
+// ownable reports whether the scratch memory of f is of known size.
+func ownable(f *loop.Func) bool {
+	return !slices.ContainsFunc(f.Bufs, func(b loop.Buf) bool {
+		_, known := b.Len.Const()
+		return b.Role == loop.Scratch && !known
+	})
+}
+
+// line is the bytes of a line of the cache.
+const line = 64
+
+// OwnScratch returns how many elements after the scratch memory of a thread that of
+// the next begins: so many that they have no line of the cache in common.
+func OwnScratch(b loop.Buf) int64 {
+	n, _ := b.Len.Const()
+	size := int64(b.DType.Size())
+	return ((n*size+line-1)/line + 1) * line / size
+}
+
+// Shared returns the numbers of iterations of the loops in body that threads share.
+func Shared(body []loop.Stmt) (all []sym.Expr) {
+	loop.Walk(body, func(st loop.Stmt) {
+		l, ok := st.(*loop.For)
+		if ok && l.Divided && !slices.ContainsFunc(all, l.Extent.Equal) {
+			all = append(all, l.Extent)
+		}
+	})
+	return all
+}
+
+// staysApart reports whether threads may share f where results of c already lie
+// over its operands.
+func staysApart(c *Call, f *loop.Func) bool {
+	for i, out := range f.Bufs {
+		for j := range f.Bufs {
+			if i != j && out.Role != loop.In && overlap(c.Args[i], c.Args[j]) &&
+				!schedule.InPlace(f, i, j) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// reads returns how often each operand is read per element of t. A reduction
+// is computed once for every combination of the result's variables it depends
+// on, for the scheduler puts their loops outside; one that depends on another
+// reduction's variable stands in that one's loop.
+func reads(t expr.Tensor, number func(sym.Expr) float64) map[int]float64 {
+	w := &reader{free: &expr.Free{}, number: number, times: map[int]float64{},
+		seen: map[*expr.Expr]bool{}}
+	w.walk(t.Body, t.Vars, len(t.Vars))
+	total := w.size(t.Vars)
+	for k := range w.times {
+		w.times[k] /= max(total, 1)
+	}
+	return w.times
+}
+
+type reader struct {
+	free   *expr.Free
+	number func(sym.Expr) float64
+	times  map[int]float64
+	seen   map[*expr.Expr]bool
+}
+
+func (w *reader) size(vars []*sym.Symbol) float64 {
+	n := 1.0
+	for _, v := range vars {
+		n *= max(w.number(expr.Extent(v)), 0)
+	}
+	return n
+}
+
+// walk counts the loads of e, which is evaluated for all values of vars. The
+// first results of them are variables of the result, the rest of reductions,
+// outer ones first.
+func (w *reader) walk(e *expr.Expr, vars []*sym.Symbol, results int) {
+	if w.seen[e] {
+		return // shared: computed once
+	}
+	w.seen[e] = true
+	switch e.Op {
+	case expr.OpLoad:
+		w.times[e.Buf] += w.size(vars)
+	case expr.OpReduce:
+		vars, results = w.home(e, vars, results)
+		vars = append(vars, e.Vars...)
+	}
+	for _, d := range e.Defs() {
+		w.walk(d, vars, results)
+	}
+	for _, a := range e.Args {
+		w.walk(a, vars, results)
+	}
+}
+
+// home returns the loops in which reduction e is computed.
+func (w *reader) home(e *expr.Expr, vars []*sym.Symbol, results int) ([]*sym.Symbol, int) {
+	free := w.free.Of(e)
+	for i := len(vars) - 1; i >= results; i-- {
+		if slices.Contains(free, vars[i]) {
+			return slices.Clone(vars[:i+1]), results
+		}
+	}
+	var home []*sym.Symbol
+	for _, v := range vars[:results] {
+		if slices.Contains(free, v) {
+			home = append(home, v)
+		}
+	}
+	return home, len(home)
+}
+
+// underReduction reports for every operand whether a reduction of t reads it.
+func underReduction(t expr.Tensor) map[int]bool {
+	under := map[int]bool{}
+	expr.Walk(t.Body, func(e *expr.Expr) {
+		if e.Op == expr.OpReduce {
+			for _, k := range expr.Loads(e) {
+				under[k] = true
+			}
+		}
+	})
+	return under
+}
+
+// sharesReductions reports whether elements of t have reductions in common, as
+// the elements of a row do in a softmax: one loop nest for t computes each once.
+func sharesReductions(t expr.Tensor) bool {
+	var free expr.Free
+	found := false
+	expr.Walk(t.Body, func(e *expr.Expr) {
+		if e.Op != expr.OpReduce {
+			return
+		}
+		for _, v := range t.Vars {
+			found = found || !expr.Extent(v).Is(1) && !slices.Contains(free.Of(e), v)
+		}
+	})
+	return found
 }

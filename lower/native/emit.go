@@ -2,15 +2,19 @@ package native
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
+	"github.com/etgen/etgen/kernels/tuned/gokernels/panels"
 )
 
 // graph emits the statements of g into the current block.
@@ -298,4 +302,215 @@ func sizesKey(sizes []sym.Expr) string {
 		s.WriteByte(',')
 	}
 	return s.String()
+}
+
+// copy emits a copy between dense buffers of equal length.
+func (b *builder) copy(dst, src *Buffer, from []Origin) {
+	if dst == src {
+		return
+	}
+	b.emit(&Call{Kernel: copyKernel(dst.DType, dst.Len), Args: []*Buffer{dst, src}, From: from})
+}
+
+// initialise gives dst the value v, which may be a constant without memory.
+func (b *builder) initialise(dst *Buffer, v *ir.Value, from []Origin) error {
+	t, ok := b.uniform(v)
+	if !ok {
+		b.copy(dst, b.buffer(v), from)
+		return nil
+	}
+	fn, err := schedule.Build("fill", []expr.Tensor{t}, nil, schedule.Options{})
+	if err != nil {
+		return err
+	}
+	b.emit(&Call{Kernel: &Kernel{Name: "fill", Loop: fn, Doc: foreign.Of("fill")},
+		Args: []*Buffer{dst}, From: from})
+	return nil
+}
+
+// copyKernel returns a kernel that copies n elements.
+func copyKernel(d ir.DType, n sym.Expr) *Kernel {
+	store := func(at sym.Expr) loop.Stmt {
+		return &loop.Store{Buf: 0, At: at, Value: expr.At(1, d, at)}
+	}
+	body := []loop.Stmt{store(sym.Int(0))}
+	if !n.Is(1) {
+		i := sym.NewVar("i", n)
+		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true,
+			Body: []loop.Stmt{store(i.Expr())}}}
+	}
+	fn := &loop.Func{Name: "copy", Syms: n.Symbols(), Bufs: []loop.Buf{
+		{Name: "out", DType: d, Role: loop.Out, Len: n}, {Name: "in", DType: d,
+			Role: loop.In, Len: n}},
+
+		Body: body}
+	return &Kernel{Name: "copy", Loop: fn, Doc: foreign.Of("copy"), Copy: true}
+}
+
+// isCopy reports whether c is one of copyKernel's.
+func isCopy(s Stmt) (*Call, bool) {
+	c, ok := s.(*Call)
+	return c, ok && c.Kernel.Copy
+}
+
+// moveRun emits a call that stores a run of its operand's elements, as they lie,
+// to a run of its result as a copy of the one to the other, and reports whether
+// c is one: then the elements may be made where they belong.
+func (b *builder) moveRun(c *Call) bool {
+	fn := c.Kernel.Loop
+	if len(c.Args) != 2 || len(c.Scalars) > 0 || fn.Bufs[0].Role != loop.InOut {
+		return false
+	}
+	var vars []*sym.Symbol
+	var extents []sym.Expr
+	body := fn.Body
+	for {
+		if len(body) != 1 {
+			return false
+		}
+		l, ok := body[0].(*loop.For)
+		if !ok {
+			break
+		}
+		vars, extents, body = append(vars, l.Var), append(extents, l.Extent), l.Body
+	}
+	st, ok := body[0].(*loop.Store)
+	if !ok || st.Buf != 0 || st.Value.Op != expr.OpLoad || st.Value.Buf != 1 ||
+		st.Value.DType != fn.Bufs[0].DType {
+		return false
+	}
+	at := sym.RowMajor(extents, symExprs(vars))
+	to, from := unitVars(sym.Sub(st.At, at), vars), unitVars(sym.Sub(st.Value.Coords[0], at), vars)
+	if slices.ContainsFunc(vars, func(v *sym.Symbol) bool { return to.Uses(v) || from.Uses(v) }) {
+		return false
+	}
+	b.copy(viewOf(c.Args[0], c.Args[0].Name+"_part", extents, to), viewOf(c.Args[1], c.Args[1].Name,
+		extents, from), c.From)
+	return true
+}
+
+// tuned emits the call of a tuned kernel.
+func (b *builder) tuned(f *facts) error {
+	in := f.instance
+	out := f.node.Output(0)
+	from := []Origin{originOf(f.node)}
+	if f.epilogue != nil {
+		out = f.epilogue.out
+		for _, n := range f.epilogue.nodes {
+			from = append(from, originOf(n))
+		}
+	}
+	if !b.want[out] && !b.read[out] {
+		return nil // nobody reads it
+	}
+	name := kernelName(from)
+	c := &Call{Kernel: &Kernel{Name: name, Tuned: in, Doc: docOf(from)}, From: from}
+	later := slices.ContainsFunc(in.Packed, func(p tuned.Packed) bool { return p.Data == nil })
+	for _, s := range in.Slots() {
+		var arg *Buffer
+		switch s.Kind {
+		case tuned.Result:
+			arg = b.fresh(out)
+		case tuned.Operand:
+			arg = b.buffer(f.operands[s.Index])
+		case tuned.PackedConstant:
+			arg = b.packed(f.call, in.Packed[s.Index], later)
+		case tuned.Extra:
+			arg = b.buffer(f.operands[len(in.Operands)+s.Index])
+		case tuned.Scratch:
+			arg = b.tunedScratch(in.Scratch)
+		}
+		c.Args = append(c.Args, arg)
+	}
+	b.emit(c)
+	return nil
+}
+
+// tunedScratch returns a buffer of n bytes.
+func (b *builder) tunedScratch(n sym.Expr) *Buffer {
+	d := ir.Uint8
+	if !b.opt.Target.Language.RereadsBytes {
+		d, n = ir.Float32, sym.CeilDiv(n, sym.Int(4))
+	}
+	return &Buffer{Name: "scratch", DType: d, Sizes: []sym.Expr{n}, Len: n, MaxLen: bound(n)}
+}
+
+// packed returns the buffer of a constant made by a tuned kernel's Match; of
+// one some of whose constants are known later, the zeros are made then too.
+func (b *builder) packed(c *ops.Call, p tuned.Packed, later bool) *Buffer {
+	if p.Data == nil || later && p.From == nil && p.Panels != nil {
+		return b.packedLater(c, p)
+	}
+	var from []string
+	for _, k := range p.From {
+		from = append(from, constName(c.Operands()[k]))
+	}
+	switch {
+	case from == nil && p.Panels == nil:
+		from = []string{p.Name}
+	case from == nil:
+		from = []string{"zero_" + p.Name}
+	}
+	n := sym.Int(int64(len(p.Data) / p.DType.Size()))
+	return b.weight(strings.Join(from, "_"), p.DType, []sym.Expr{n}, p.Data)
+}
+
+// later reports whether v is an input whose elements are constant but not
+// known yet.
+func (b *builder) later(v *ir.Value) bool {
+	mutable, input := b.mutable[v]
+	return b.opt.Later != nil && v.Const == nil && input && !mutable && b.opt.Later(v)
+}
+
+// packedLater returns the buffer of an operand that the caller packs.
+func (b *builder) packedLater(c *ops.Call, p tuned.Packed) *Buffer {
+	n := int64(p.Panels.Len())
+	packing := &Packing{Panels: *p.Panels}
+	name := "zero_" + p.Name
+	if p.From != nil {
+		of := c.Operands()[p.From[0]].Name
+		packing.Of, name = foreign.Of(of), of+"_packed"
+	}
+	if b.ports == nil {
+		b.ports = newTaken()
+		for _, port := range b.m.Inputs {
+			b.ports.names[port.Name.Identifier()] = true
+		}
+	}
+	name = b.ports.unique(identifier(name))
+	port := Port{Name: foreign.Of(name), Type: ir.StaticTensor(p.DType, n), Packs: packing}
+	port.Buf = &Buffer{Name: name, DType: p.DType, Sizes: ir.Ints([]int64{n}), Len: sym.Int(n),
+		MaxLen: n, Storage: Input}
+	b.m.Inputs = append(b.m.Inputs, port)
+	return port.Buf
+}
+
+// dropPacked leaves out the inputs of which nothing but packed operands is
+// read.
+func (b *builder) dropPacked() {
+	packed := map[foreign.Text]bool{}
+	for _, p := range b.m.Inputs {
+		if p.Packs != nil {
+			packed[p.Packs.Of] = true
+		}
+	}
+	if len(packed) == 0 {
+		return
+	}
+	read := map[*Buffer]bool{}
+	for _, s := range b.m.Body {
+		eachAccess(s, func(a access) { read[Root(*a.buf)] = true })
+	}
+	for _, p := range b.m.Outputs {
+		read[p.Buf] = true
+	}
+	b.m.Inputs = slices.DeleteFunc(b.m.Inputs, func(p Port) bool {
+		return packed[p.Name] && p.Packs == nil && !read[p.Buf]
+	})
+}
+
+// shapeInts returns the numbers of s in the order of the text form.
+func shapeInts(s *panels.Shape) []*int {
+	return []*int{&s.Groups, &s.N, &s.A, &s.B, &s.C, &s.Cols, &s.Last, &s.Group, &s.Column,
+		&s.StepA, &s.StepB, &s.StepC}
 }

@@ -2,6 +2,8 @@ package native
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -164,4 +166,124 @@ func (b *builder) output(a ir.Arg, i int, p Port) error {
 	}
 	b.m.Outputs = append(b.m.Outputs, p)
 	return nil
+}
+
+// outputNames returns what the user outputs of m are called and where they stand
+// in what it returns. Keys of dicts and fields of classes are kept; others are
+// called by their number.
+func (b *builder) outputNames(m *ir.Method) (names, paths []foreign.Text) {
+	leaves := m.Out.Leaves()
+	n := 0
+	for _, out := range m.Outputs {
+		if out.Kind == ir.UserOutput {
+			n++
+		}
+	}
+	for i := range n {
+		name, path := fmt.Sprintf("out%d", i), ""
+		if len(leaves) == n && leaves[i].Keyed() {
+			name, path = identifier(leaves[i].Name("out")), leaves[i].String()
+			// Parameters and results stand in one scope, in which inputs come first.
+			taken := slices.ContainsFunc(b.m.Inputs, func(p Port) bool {
+				return p.Name.Identifier() == name
+			})
+			if taken || reservedPort(name) || name[0] == '_' {
+				name = "out_" + name
+			}
+		}
+		names, paths = append(names, foreign.Of(name)), append(paths, foreign.Of(path))
+	}
+	return names, paths
+}
+
+// inputPaths returns where the arguments of m that are inside dicts or classes
+// stand among args and kwargs; "" for those that are arguments themselves, whose
+// names say it.
+func inputPaths(m *ir.Method) []foreign.Text {
+	leaves := m.In.Leaves()
+	var paths []foreign.Text
+	for _, in := range m.Inputs {
+		switch in.Kind {
+		case ir.UserInput, ir.ConstantInput:
+			paths = append(paths, foreign.Text{})
+		}
+	}
+	if len(leaves) != len(paths) {
+		return paths
+	}
+	for i, leaf := range leaves {
+		// The outermost steps are the pair of args and kwargs and the argument.
+		if len(leaf) > 2 && leaf[2:].Keyed() {
+			paths[i] = foreign.Of([...]string{"args", "kwargs"}[min(leaf[0].Index, 1)] +
+				leaf[1:].String())
+		}
+	}
+	return paths
+}
+
+// reservedPort reports whether a name stands for a parameter that functions have
+// besides ports.
+func reservedPort(name string) bool {
+	return name == "arena" || name == "state" || name == "sizes"
+}
+
+// maxNamed is how many operators a fused kernel's name lists.
+const maxNamed = 4
+
+// kernelName names a kernel after the operators fused in it, views left out
+// where there is something better to say.
+func kernelName(from []Origin) string {
+	var names []string
+	for _, o := range from {
+		name := strings.Trim(o.Base().Raw(), "_")
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed-1], names[len(names)-1])
+	}
+	return identifier(strings.Join(names, "_"))
+}
+
+// docOf says in a line what a kernel computes.
+func docOf(from []Origin) foreign.Text {
+	ops := make([]string, len(from))
+	for i, o := range from {
+		ops[i] = strings.TrimPrefix(o.Op.Raw(), "aten.")
+	}
+	return foreign.Of(strings.Join(ops, ", "))
+}
+
+// identifier makes s a C and Go identifier.
+func identifier(s string) string { return foreign.Of(s).Identifier() }
+
+// taken are names that are in use.
+type taken struct {
+	names map[string]bool
+	next  map[string]int // by base: numbers below are in use
+}
+
+func newTaken(names ...string) *taken {
+	t := &taken{names: map[string]bool{}, next: map[string]int{}}
+	for _, name := range names {
+		t.names[name] = true
+	}
+	return t
+}
+
+// unique returns base or base_2, base_3, …, whichever is not taken, and takes it.
+func (t *taken) unique(base string) string {
+	name := base
+	if t.names[name] {
+		i := max(2, t.next[base])
+		for ; ; i++ {
+			if name = fmt.Sprintf("%s_%d", base, i); !t.names[name] {
+				break
+			}
+		}
+		t.next[base] = i + 1
+	}
+	t.names[name] = true
+	return name
 }

@@ -1,8 +1,17 @@
 package native
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"math"
+	"sort"
 
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/half"
 	"github.com/etgen/etgen/kernels/schedule"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/plan"
@@ -250,4 +259,222 @@ func (l *layout) inside(r, home int) bool {
 		}
 	}
 	return false
+}
+
+// collectBuffers lists the buffers of m in order of first use, with names that
+// are unique in the method.
+func collectBuffers(m *Method) error {
+	c := &collector{m: m, seen: map[*Buffer]bool{}, names: newTaken("arena", "state", "sizes")}
+	for _, ports := range [][]Port{m.Inputs, m.Outputs} {
+		for i := range ports {
+			name := c.names.unique(ports[i].Name.Identifier())
+			ports[i].Name = foreign.Of(name)
+			if b := ports[i].Buf; b != nil {
+				c.seen[b] = true
+				b.Name = name
+				m.Buffers = append(m.Buffers, b)
+			}
+		}
+	}
+	for _, s := range m.Body {
+		eachAccess(s, func(a access) { c.add(*a.buf, s) })
+	}
+	return c.err
+}
+
+type collector struct {
+	m     *Method
+	seen  map[*Buffer]bool
+	names *taken
+	err   error
+}
+
+// add adds a buffer that s reads or writes.
+func (c *collector) add(b *Buffer, s Stmt) {
+	if c.seen[b] {
+		return
+	}
+	c.seen[b] = true
+	if b.Root != nil {
+		c.add(b.Root, s)
+	}
+	if b.Root != nil || b.Storage != State && b.Storage != Weight {
+		b.Name = c.names.unique(identifier(b.Name))
+	}
+	if b.Storage == Arena && b.MaxLen < 0 && c.err == nil {
+		c.err = fmt.Errorf("memory for %s elements is needed, which have no upper bound: %s", b.Len,
+			ir.WantBound(b.Len))
+		if from := c.origins(s, b); len(from) > 0 {
+			o := from[0]
+			c.err = &ir.Error{Node: o.Node.Raw(), Op: o.Op.Raw(), Loc: o.Loc.graph(), Err: c.err}
+		}
+	}
+	c.m.Buffers = append(c.m.Buffers, b)
+}
+
+// origins returns the nodes that s came from; of a copy to b that stands for none of
+// its own, the first that uses b or what is copied.
+func (c *collector) origins(s Stmt, b *Buffer) []Origin {
+	roots := []*Buffer{Root(b)}
+	eachAccess(s, func(a access) { roots = append(roots, Root(*a.buf)) })
+	from := originsOf(s)
+	for _, root := range roots {
+		for _, x := range c.m.Body {
+			if len(from) == 0 && touches(x, root) {
+				from = originsOf(x)
+			}
+		}
+	}
+	return from
+}
+
+// originsOf returns the nodes that s came from.
+func originsOf(s Stmt) []Origin {
+	switch s := s.(type) {
+	case *Call:
+		return s.From
+	case *Cond:
+		return s.From
+	case *While:
+		return s.From
+	case *For:
+		return s.From
+	case *Let:
+		return s.From
+	case *Assert:
+		return s.From
+	}
+	return nil
+}
+
+// constPool keeps one Const for equal data of one dtype.
+type constPool struct {
+	byData map[[sha256.Size]byte]*Const
+	names  *taken
+	list   []*Const
+}
+
+func (p *constPool) add(from string, d ir.DType, data []byte) *Const {
+	h := sha256.New()
+	h.Write([]byte{byte(d)})
+	h.Write(data)
+	key := [sha256.Size]byte(h.Sum(nil))
+	if c := p.byData[key]; c != nil {
+		return c
+	}
+	c := &Const{Name: p.names.unique(identifier(from)), From: foreign.Of(from), DType: d,
+		Data: data}
+	p.byData[key] = c
+	p.list = append(p.list, c)
+	return c
+}
+
+// weight returns a new buffer over constant data.
+func (b *builder) weight(from string, d ir.DType, sizes []sym.Expr, data []byte) *Buffer {
+	c := b.consts.add(from, d, data)
+	n := sym.Mul(sizes...)
+	return &Buffer{Name: c.Name, DType: d, Sizes: sizes, Len: n, MaxLen: bound(n),
+		Storage: Weight, Const: c}
+}
+
+// constBytes returns the dense row-major elements of a constant value.
+func constBytes(v *ir.Value) ([]byte, bool) {
+	if v.Const == nil {
+		return nil, false
+	}
+	data, err := ir.Tensor(v.Const)
+	return data, err == nil
+}
+
+// constName returns the name the model gives a constant.
+func constName(v *ir.Value) string {
+	if v.Const != nil && v.Const.Name != "" {
+		return v.Const.Name
+	}
+	return v.Name
+}
+
+// sameElement returns the element that all of data is made of.
+func sameElement(d ir.DType, data []byte) (*expr.Expr, bool) {
+	n := d.Size()
+	if len(data) < n || !(d == ir.Bool || d.IsInt() || half.Is(d) || d == ir.Float32 ||
+		d == ir.Float64) || !bytes.Equal(data[n:], data[:len(data)-n]) {
+		return nil, false
+	}
+	return element(d, data[:n]), true
+}
+
+// element reads one little-endian element as a constant expression.
+func element(d ir.DType, b []byte) *expr.Expr {
+	var bits uint64
+	for i, x := range b {
+		bits |= uint64(x) << (8 * i)
+	}
+	switch d {
+	case ir.Bool:
+		return expr.Bool(bits != 0)
+	case ir.Float32:
+		return expr.Float(d, float64(math.Float32frombits(uint32(bits))))
+	case ir.Float64:
+		return expr.Float(d, math.Float64frombits(bits))
+	case ir.Float16, ir.BFloat16:
+		return expr.Float(d, float64(half.ToFloat32(d, uint16(bits))))
+	}
+	shift := 64 - 8*d.Size()
+	if d.IsUnsigned() {
+		return expr.Int(d, int64(bits<<shift>>shift))
+	}
+	return expr.Int(d, int64(bits)<<shift>>shift)
+}
+
+// poison inserts, before every step, statements that overwrite what no later
+// step may read. A program whose results change by that has read dead memory.
+func poison(m *Method, l *layout) error {
+	dead, err := plan.Dead(m.Problem)
+	if err != nil {
+		return err
+	}
+	p := &poisoner{dead: dead, steps: l.steps, bufs: map[plan.BufferID]*Buffer{}}
+	for b, id := range m.Bank {
+		if b.Root == nil {
+			p.bufs[id] = b
+		}
+	}
+	p.block(&m.Body)
+	return nil
+}
+
+type poisoner struct {
+	dead  [][]plan.BufferID
+	steps map[Stmt]int
+	bufs  map[plan.BufferID]*Buffer
+}
+
+func (p *poisoner) block(block *[]Stmt) {
+	var out []Stmt
+	for _, s := range *block {
+		for i, nested := range Blocks(s) {
+			p.block(nested)
+			if w, ok := s.(*While); ok && i == 0 {
+				w.Head = append(w.Head, p.at(p.steps[s])...)
+			}
+		}
+		if _, ok := s.(*While); !ok {
+			out = append(out, p.at(p.steps[s])...)
+		}
+		out = append(out, s)
+	}
+	*block = out
+}
+
+func (p *poisoner) at(step int) []Stmt {
+	ids := append([]plan.BufferID(nil), p.dead[step]...)
+	sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+	var out []Stmt
+	for _, id := range ids {
+		if b := p.bufs[id]; b != nil {
+			out = append(out, &Poison{Buf: b})
+		}
+	}
+	return out
 }

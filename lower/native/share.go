@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/etgen/etgen/ir/sym"
@@ -266,4 +267,309 @@ func loopWork(body []loop.Stmt, size func(sym.Expr) float64) float64 {
 		}
 	}
 	return sum
+}
+
+// skeleton is what abstract finds: a kernel's structure, and the integers and
+// floating constants that were taken out of it in the order of the text.
+// Kernels with equal keys differ in these only.
+type skeleton struct {
+	key    string
+	ints   []sym.Expr   // extents, strides, offsets, dynamic sizes
+	consts []*expr.Expr // floating constants
+}
+
+// abstract takes the numbers out of fn.
+func abstract(fn *loop.Func) *skeleton {
+	s := &skeleton{}
+	a := newAbstracter(len(fn.Scalars))
+	a.takeInt = func(v sym.Expr) sym.Expr {
+		s.ints = append(s.ints, v)
+		return v
+	}
+	a.takeConst = func(c *expr.Expr) *expr.Expr {
+		s.consts = append(s.consts, c)
+		return c
+	}
+	a.function(fn)
+	s.key = a.key.String()
+	return s
+}
+
+// refill returns fn with its numbers replaced, given in abstract's order. What
+// buffers hold in all is no number of the text: where it is not the same in
+// all calls, it is not known.
+func refill(fn *loop.Func, ints []sym.Expr, consts []*expr.Expr) *loop.Func {
+	a := newAbstracter(len(fn.Scalars))
+	a.takeInt = func(sym.Expr) sym.Expr {
+		v := ints[0]
+		ints = ints[1:]
+		return v
+	}
+	a.takeConst = func(*expr.Expr) *expr.Expr {
+		c := consts[0]
+		consts = consts[1:]
+		return c
+	}
+	return a.function(fn)
+}
+
+// abstracter walks a function, writes its structure to key, and rebuilds it
+// with the numbers that takeInt and takeConst put in place of the old.
+type abstracter struct {
+	takeInt   func(sym.Expr) sym.Expr
+	takeConst func(*expr.Expr) *expr.Expr
+
+	key     strings.Builder
+	inner   map[*sym.Symbol]sym.Expr // symbols bound in the function, and what replaces them
+	rank    map[*sym.Symbol]int      // order in which they are bound
+	locals  map[*expr.Var]*expr.Var
+	order   map[*expr.Var]int
+	scalars int // scalar parameters the function has
+}
+
+func newAbstracter(scalars int) *abstracter {
+	return &abstracter{inner: map[*sym.Symbol]sym.Expr{}, rank: map[*sym.Symbol]int{},
+		locals: map[*expr.Var]*expr.Var{}, order: map[*expr.Var]int{}, scalars: scalars}
+}
+
+func (a *abstracter) function(fn *loop.Func) *loop.Func {
+	out := &loop.Func{Name: fn.Name, Scalars: fn.Scalars}
+	for _, b := range fn.Bufs {
+		fmt.Fprintf(&a.key, "%s/%d/%d;", b.DType.Short(), b.Role, b.Init)
+		out.Bufs = append(out.Bufs, b)
+	}
+	out.Body = a.block(fn.Body)
+	return out
+}
+
+// number abstracts a quantity that is constant in the function; 0 and 1 are
+// structure.
+func (a *abstracter) number(v sym.Expr) sym.Expr {
+	if v.Is(0) || v.Is(1) {
+		a.key.WriteString(v.String())
+		return v
+	}
+	a.key.WriteByte('#')
+	return a.takeInt(v)
+}
+
+func (a *abstracter) bound(e sym.Expr) bool {
+	for _, s := range e.Symbols() {
+		if _, ok := a.inner[s]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// part is a product of atoms that depend on variables, with its factor.
+type part struct {
+	id, shape string // which product it is, and what it looks like without its numbers
+	atoms     []sym.Atom
+	factor    sym.Expr
+}
+
+// parts splits an index expression by products of variables, in an order that
+// depends on numbers only where nothing else tells products apart.
+func (a *abstracter) parts(e sym.Expr) []*part {
+	var list []*part
+	byID := map[string]*part{}
+	for _, t := range e.Terms() {
+		p := &part{factor: sym.Int(t.Coef)}
+		for _, at := range t.Atoms {
+			x := atomExpr(at)
+			if !a.bound(x) {
+				p.factor = sym.Mul(p.factor, x)
+				continue
+			}
+			p.atoms = append(p.atoms, at)
+			p.id += x.Key() + "*"
+			p.shape += a.shape(at) + "*"
+		}
+		if q := byID[p.id]; q != nil {
+			q.factor = sym.Add(q.factor, p.factor)
+			continue
+		}
+		byID[p.id] = p
+		list = append(list, p)
+	}
+	slices.SortStableFunc(list, func(p, q *part) int { return strings.Compare(p.shape, q.shape) })
+	return list
+}
+
+// shape names an atom by its structure.
+func (a *abstracter) shape(at sym.Atom) string {
+	if at.Kind == sym.SymbolAtom {
+		return fmt.Sprintf("v%03d", a.rank[at.Sym])
+	}
+	s := fmt.Sprintf("x%d", at.Kind)
+	for _, x := range at.Args {
+		s += "("
+		for _, p := range a.parts(x) {
+			s += p.shape + "+"
+		}
+		s += ")"
+	}
+	return s
+}
+
+// index abstracts an index expression: for every product of loop variables its
+// factor, then the constant part.
+func (a *abstracter) index(e sym.Expr) sym.Expr {
+	sum := sym.Int(0)
+	a.key.WriteByte('(')
+	for _, p := range a.parts(e) {
+		prod := a.number(p.factor)
+		for _, at := range p.atoms {
+			prod = sym.Mul(prod, a.atom(at))
+		}
+		sum = sym.Add(sum, prod)
+		a.key.WriteByte('+')
+	}
+	a.key.WriteByte(')')
+	return sum
+}
+
+func (a *abstracter) atom(at sym.Atom) sym.Expr {
+	if at.Kind == sym.SymbolAtom {
+		fmt.Fprintf(&a.key, "v%d", a.rank[at.Sym])
+		return a.inner[at.Sym]
+	}
+	fmt.Fprintf(&a.key, "x%d", at.Kind)
+	args := make([]sym.Expr, len(at.Args))
+	for i, x := range at.Args {
+		args[i] = a.index(x)
+	}
+	at.Args = args
+	return atomExpr(at)
+}
+
+func atomExpr(at sym.Atom) sym.Expr {
+	switch at.Kind {
+	case sym.SymbolAtom:
+		return at.Sym.Expr()
+	case sym.FloorDivAtom:
+		return sym.FloorDiv(at.Args[0], at.Args[1])
+	case sym.ModAtom:
+		return sym.Mod(at.Args[0], at.Args[1])
+	case sym.MaxAtom:
+		return sym.Max(at.Args...)
+	case sym.MinAtom:
+		return sym.Min(at.Args...)
+	}
+	return sym.FloorDiv(sym.Int(1), sym.Int(0)) // undefined stays undefined
+}
+
+// bind introduces a symbol bound in the function.
+func (a *abstracter) bind(s *sym.Symbol, extent sym.Expr) *sym.Symbol {
+	v := sym.NewVar(s.Name, extent)
+	a.rank[s] = len(a.rank)
+	a.inner[s] = v.Expr()
+	return v
+}
+
+func (a *abstracter) block(stmts []loop.Stmt) []loop.Stmt {
+	out := make([]loop.Stmt, len(stmts))
+	a.key.WriteByte('{')
+	for i, s := range stmts {
+		out[i] = a.stmt(s)
+		a.key.WriteByte(';')
+	}
+	a.key.WriteByte('}')
+	return out
+}
+
+func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
+	switch s := s.(type) {
+	case *loop.For:
+		fmt.Fprintf(&a.key, "for%t%t%t%t", s.Strip, s.Unroll, s.Rolled, s.Divided)
+		n := *s
+		if s.Unroll {
+			fmt.Fprintf(&a.key, "%s", s.Extent.Key()) // the text depends on it
+		} else {
+			n.Extent = a.index(s.Extent)
+		}
+		n.Var = a.bind(s.Var, n.Extent)
+		n.Body = a.block(s.Body)
+		return &n
+	case *loop.While:
+		a.key.WriteString("while")
+		return &loop.While{Cond: a.value(s.Cond), Body: a.block(s.Body)}
+	case *loop.If:
+		a.key.WriteString("if")
+		return &loop.If{Cond: a.value(s.Cond), Then: a.block(s.Then), Else: a.block(s.Else)}
+	case *loop.Let:
+		v := *s.Var
+		a.locals[s.Var], a.order[s.Var] = &v, len(a.order)
+		fmt.Fprintf(&a.key, "let%t%s%d=", s.Mutable, v.DType.Short(), v.Len)
+		n := &loop.Let{Var: &v, Mutable: s.Mutable}
+		if s.Value != nil {
+			n.Value = a.value(s.Value)
+		}
+		return n
+	case *loop.Assign:
+		fmt.Fprintf(&a.key, "set%d", a.local(s.Var))
+		return &loop.Assign{Var: a.locals[s.Var], At: a.index(s.At), Value: a.value(s.Value)}
+	case *loop.LetIndex:
+		a.key.WriteString("idx")
+		val := a.value(s.Value)
+		v := a.bind(s.Sym, a.index(expr.Extent(s.Sym)))
+		return &loop.LetIndex{Sym: v, Value: val}
+	case *loop.Store:
+		fmt.Fprintf(&a.key, "st%d", s.Buf)
+		return &loop.Store{Buf: s.Buf, At: a.index(s.At), Value: a.value(s.Value)}
+	case *loop.Break:
+		a.key.WriteString("break")
+	}
+	return s
+}
+
+// local returns the number of a local: locals are numbered as declared.
+func (a *abstracter) local(v *expr.Var) int { return a.order[v] }
+
+// value abstracts a scalar expression: index expressions and floating
+// constants.
+func (a *abstracter) value(e *expr.Expr) *expr.Expr {
+	fmt.Fprintf(&a.key, "%d:%s", e.Op, e.DType.Short())
+	n := *e
+	switch e.Op {
+	case expr.OpConst:
+		if e.DType.IsFloat() && e.Float != 0 && e.Float != 1 {
+			a.key.WriteByte('$')
+			return a.takeConst(e)
+		} else {
+			fmt.Fprintf(&a.key, "%d,%x", e.Int, e.Float)
+		}
+	case expr.OpIndex:
+		n.Idx = a.index(e.Idx)
+	case expr.OpLocal:
+		fmt.Fprintf(&a.key, "l%d", a.local(e.Var))
+		if v := a.locals[e.Var]; v != nil {
+			n.Var = v
+		}
+		n.Coords = a.indices(e.Coords)
+	case expr.OpLoad, expr.OpScalar:
+		fmt.Fprintf(&a.key, "b%d", e.Buf)
+		n.Coords = a.indices(e.Coords)
+	case expr.OpCall:
+		a.key.WriteString(e.Fn.Name)
+	}
+	if len(e.Args) > 0 {
+		n.Args = make([]*expr.Expr, len(e.Args))
+		a.key.WriteByte('[')
+		for i, x := range e.Args {
+			n.Args[i] = a.value(x)
+			a.key.WriteByte(',')
+		}
+		a.key.WriteByte(']')
+	}
+	return &n
+}
+
+func (a *abstracter) indices(list []sym.Expr) []sym.Expr {
+	out := make([]sym.Expr, len(list))
+	for i, x := range list {
+		out[i] = a.index(x)
+	}
+	return out
 }

@@ -3,6 +3,9 @@ package raise
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
@@ -230,4 +233,65 @@ func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
 func (r *raiser) start() error {
 	a := r.flow.newArea(nil)
 	return r.walk(a, a.on(r.flow.blocks[0]), nil)
+}
+
+// Known reports whether calls of an operator can be raised.
+func Known(table *ops.Table, o pte.Operator) bool { return roleOf(table, o).kind != unknown }
+
+// Scratch reports whether argument i of an operator is memory to work in, which
+// holds nothing before the call and nothing afterwards.
+func Scratch(table *ops.Table, o pte.Operator, i int) bool { return roleOf(table, o).isScratch(i) }
+
+// Memory is a method's planned memory: its buffers behind one another.
+type Memory struct {
+	Method string
+	Size   int64
+	Places map[string]Range // where instructions write values, by the values' names
+}
+
+// Range is a range of bytes.
+type Range struct{ Offset, Size int64 }
+
+// memoryAlign is what the start of a planned buffer is aligned to, in bytes.
+const memoryAlign = 16
+
+// memory tells where what was raised lies.
+func (r *raiser) memory() Memory {
+	m := Memory{Method: r.Name, Places: map[string]Range{}}
+	start := make([]int64, len(r.BufferSizes))
+	for i, n := range r.BufferSizes {
+		start[i] = m.Size
+		if n > 0 {
+			m.Size = (m.Size + n + memoryAlign - 1) / memoryAlign * memoryAlign
+		}
+	}
+	for v, p := range r.placed {
+		if p.memory < int64(len(start)) {
+			m.Places[v.Name] = Range{start[p.memory] + p.lo, p.hi - p.lo}
+		}
+	}
+	return m
+}
+
+// Innermost returns the innermost frame outside of PyTorch.
+func Innermost(frames []pte.Frame) (_ pte.Frame, ok bool) {
+	for _, f := range slices.Backward(frames) {
+		name := strings.ReplaceAll(f.Filename, `\`, "/")
+		if name != "" && !strings.Contains(name, "/torch/") &&
+			!strings.Contains(name, "/executorch/exir/") {
+			f.Filename = name
+			return f, true
+		}
+	}
+	return pte.Frame{}, false
+}
+
+// location is the place of the innermost frame. What it is in, a function or a
+// module, files do not agree on.
+func location(frames []pte.Frame) ir.Location {
+	f, ok := Innermost(frames)
+	if !ok {
+		return ir.Location{}
+	}
+	return ir.Location{File: filepath.Base(f.Filename), Line: int(f.Line)}
 }

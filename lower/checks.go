@@ -1,0 +1,292 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// CheckIndices has a program say which of its indices is out of range, as PyTorch
+// does, if Context.Checked asks for it; else kernels take the nearest element. An
+// index is checked as soon as there is one, so that little has happened if the
+// check fails.
+var CheckIndices = Pass{
+	Name: "check-indices",
+	Doc:  "with --checked: assert that indices are in range",
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		if !ctx.Checked {
+			return nil
+		}
+		checks := map[*ir.Node][]indexCheck{}
+		m.Graph.Walk(func(g *ir.Graph) { findIndices(ctx.Table, g, checks) })
+		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			b := ops.NewBuilder(ctx.Table, e)
+			for _, c := range checks[n] {
+				e.Loc = c.user.Loc
+				if err := b.CheckIndex(c.value, c.index, c.message()); err != nil {
+					return nil, true, err
+				}
+			}
+			e.Loc = n.Loc
+			return nil, true, nil
+		}}
+		return rw.Run(m)
+	}),
+}
+
+// indexCheck is an index to be checked.
+type indexCheck struct {
+	user  *ir.Node // the first that takes it for one
+	value *ir.Value
+	index ops.Index
+}
+
+// findIndices notes what is to be checked in g, at the node before which the check
+// comes: right behind the definition of the index, or where it is used if it is
+// bounded by a size that has to be known first.
+func findIndices(t *ops.Table, g *ir.Graph, checks map[*ir.Node][]indexCheck) {
+	type key struct {
+		value *ir.Value
+		size  string
+		wrap  bool
+	}
+	behind := map[*ir.Value]*ir.Node{}
+	for i, n := range g.Nodes[:max(0, len(g.Nodes)-1)] {
+		for _, v := range n.Outputs {
+			behind[v] = g.Nodes[i+1]
+		}
+	}
+	seen := map[key]bool{}
+	for _, n := range g.Nodes {
+		if len(n.Regions) > 0 {
+			continue
+		}
+		c, err := t.Bind(n)
+		if err != nil {
+			continue // later passes report it
+		}
+		for _, x := range c.Indices() {
+			check := indexCheck{n, c.Operands()[x.Operand], x}
+			k := key{check.value, x.Size.Key(), x.Wrap}
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			at := n
+			if _, known := x.Size.Const(); known {
+				if at = behind[check.value]; at == nil {
+					at = g.Nodes[0]
+				}
+			}
+			checks[at] = append(checks[at], check)
+		}
+	}
+}
+
+// message says what is wrong if the check fails.
+func (c indexCheck) message() string {
+	text := ir.OpBase(c.user.Op)
+	if at := c.user.Loc.String(); at != "" {
+		text += " at " + at
+	}
+	n, known := c.index.Size.Const()
+	switch {
+	case !known:
+		return text + ": an index is outside its dimension"
+	case c.index.Wrap:
+		return fmt.Sprintf("%s: an index is not between %d and %d", text, -n, n-1)
+	}
+	return fmt.Sprintf("%s: an index is not between 0 and %d", text, n-1)
+}
+
+// entry asserts what the types of inputs promise of dynamic sizes and of numbers:
+// that those which are one expression, or follow from others, are so, and that
+// numbers are in their ranges. (C and Go check it where they bind sizes.) Ranges of
+// sizes are left to the runtime, which checks that a tensor has room, except where a
+// guard gives them: then the graph asserts them.
+func (s *sizer) entry(m *ir.Method) error {
+	c := &entryChecks{sizer: s, read: map[dimOf]ir.Arg{}}
+	for i, v := range m.Graph.Inputs {
+		if m.Inputs[i].Kind != ir.UserInput {
+			continue
+		}
+		for d, e := range v.Type.Sizes {
+			if _, ok := e.Const(); ok {
+				continue
+			}
+			if err := c.dimension(dimOf{v, d}, e); err != nil {
+				return err
+			}
+		}
+		if v.Type.Kind == ir.IntKind && v.Type.HasExpr {
+			if err := c.integer(v, v.Type.Expr); err != nil {
+				return err
+			}
+		}
+	}
+	if c.all != nil {
+		*s.nodes = append(*s.nodes, &ir.Node{Name: s.names.Fresh("entry"), Op: assertOp,
+			Args: []ir.NamedArg{
+				{Name: "self", Value: c.all}, {Name: "assert_msg",
+					Value: ir.Str("sizes of inputs fit each other")},
+			}})
+	}
+	return nil
+}
+
+// entryChecks joins conditions to one.
+type entryChecks struct {
+	*sizer
+	read map[dimOf]ir.Arg
+	all  ir.Arg
+}
+
+// dimension checks dimension d, whose size is e.
+func (c *entryChecks) dimension(d dimOf, e sym.Expr) error {
+	size := func() (ir.Arg, error) { return c.size(d) }
+	if first, ok := c.scope.dim(e.Key()); ok && first != d {
+		return c.equal(size, func() (ir.Arg, error) { return c.size(first) })
+	}
+	symbols := e.Symbols()
+	bare := len(symbols) == 1 && e.Equal(symbols[0].Expr())
+	if !bare && c.follows(symbols) {
+		return c.equal(size, func() (ir.Arg, error) { return c.sum(e) })
+	}
+	if bare || len(symbols) == 0 {
+		return nil
+	}
+	coef, rest, linear := e.Coef(symbols[0])
+	k, isConst := coef.Const()
+	r, known := rest.Const()
+	if !linear || !isConst || !known || k <= 1 {
+		return nil
+	}
+	n, err := size()
+	if err == nil && r != 0 {
+		n, err = c.number("sub", primArgs(n, ir.Int(r))...)
+	}
+	if err != nil {
+		return err
+	}
+	over, err := c.number("mod", primArgs(n, ir.Int(k))...)
+	if err != nil {
+		return err
+	}
+	return c.require("eq", over, ir.Int(0))
+}
+
+// integer checks an input that is a number, which is e.
+func (c *entryChecks) integer(v *ir.Value, e sym.Expr) error {
+	given := func() (ir.Arg, error) { return ir.Ref{Value: v}, nil }
+	if d, ok := c.scope.dim(e.Key()); ok {
+		return c.equal(given, func() (ir.Arg, error) { return c.size(d) })
+	}
+	if first := c.scope.value(e.Key()); first != v {
+		return c.equal(given, func() (ir.Arg, error) { return ir.Ref{Value: first}, nil })
+	}
+	lo, hi := e.Bounds()
+	if lo != math.MinInt64 {
+		if err := c.require("ge", ir.Ref{Value: v}, ir.Int(lo)); err != nil {
+			return err
+		}
+	}
+	if hi != math.MaxInt64 {
+		return c.require("le", ir.Ref{Value: v}, ir.Int(hi))
+	}
+	return nil
+}
+
+// follows reports whether all symbols are sizes of inputs themselves.
+func (c *entryChecks) follows(symbols []*sym.Symbol) bool {
+	for _, x := range symbols {
+		if _, ok := c.scope.dim(x.Expr().Key()); !ok && c.scope.value(x.Expr().Key()) == nil {
+			return false
+		}
+	}
+	return len(symbols) > 0
+}
+
+func (c *entryChecks) equal(x, y func() (ir.Arg, error)) error {
+	want, err := y()
+	if err != nil {
+		return err
+	}
+	have, err := x()
+	if err != nil {
+		return err
+	}
+	return c.require("eq", have, want)
+}
+
+// size reads a dimension: as a number that the compiler knows nothing of.
+func (c *entryChecks) size(d dimOf) (ir.Arg, error) {
+	if a := c.read[d]; a != nil {
+		return a, nil
+	}
+	n := &ir.Node{Name: c.names.Fresh("given"), Op: "aten.sym_size.int", Args: []ir.NamedArg{
+		{Name: "self", Value: ir.Ref{Value: d.tensor}}, {Name: "dim", Value: ir.Int(d.dim)},
+	}}
+	v := &ir.Value{Name: n.Name, Type: ir.Type{Kind: ir.IntKind}, Def: n}
+	n.Outputs = []*ir.Value{v}
+	*c.nodes = append(*c.nodes, n)
+	c.read[d] = ir.Ref{Value: v}
+	return c.read[d], nil
+}
+
+// require adds a comparison to the conditions.
+func (c *entryChecks) require(op string, a, b ir.Arg) error {
+	cond, err := c.number(op, primArgs(a, b)...)
+	if err == nil && c.all != nil {
+		cond, err = c.number("sym_ite", choiceArgs(c.all, cond, ir.BoolArg(false))...)
+	}
+	c.all = cond
+	return err
+}
+
+// assertOp asserts a condition on numbers.
+const assertOp = "aten._assert_scalar.default"
+
+// Refusals says assertions, of which the stock runtime has no kernel, in operators
+// that it has kernels for: one that fills a tensor of the fixed size 1. It is asked for the
+// size 1 where the condition holds and 0 where not. A kernel refuses to resize a tensor of
+// fixed size, and the call of the method ends with that error.
+var Refusals = Pass{
+	Name: "refusals",
+	Doc:  "say assertions by a tensor that cannot be resized",
+	Run: perMethod(func(_ *Context, m *ir.Method) error {
+		found := false
+		m.Graph.Walk(func(g *ir.Graph) {
+			found = found || slices.ContainsFunc(g.Nodes, isAssertion)
+		})
+		if !found {
+			return nil
+		}
+		return (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			if !isAssertion(n) {
+				return nil, true, nil
+			}
+			cond := n.Args[0].Value
+			if x, ok := assertedTensor(n); ok {
+				cond = ir.Ref{Value: e.Emit("aten._local_scalar_dense.default", []ir.NamedArg{
+					{Name: "self", Value: ir.Ref{Value: x}},
+				}, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
+			}
+			if b, ok := cond.(ir.BoolArg); ok && bool(b) {
+				return nil, false, nil
+			}
+			size := e.Emit(primName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)),
+				ir.Type{Kind: ir.IntKind}).Outputs[0]
+			one := ir.StaticTensor(ir.Uint8, 1)
+			room := e.Emit(allocOp, nil, one).Outputs[0]
+			e.Emit("aten.full.out", []ir.NamedArg{
+				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value",
+					Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: room}},
+			}, one)
+			return nil, false, nil
+		}}).Run(m)
+	}),
+}

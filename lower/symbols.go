@@ -1,0 +1,368 @@
+package lower
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/foreign"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
+)
+
+// BoundError is a bound that the program cannot have.
+type BoundError struct{ reason string }
+
+func (e *BoundError) Error() string { return e.reason }
+
+// BoundSizes gives sizes the upper bounds of Context.Bounds, by the names of their
+// symbols: memory is planned for them. As with the bounds of the file, a call with a
+// larger size is refused.
+var BoundSizes = Pass{
+	Name: "bound-sizes",
+	Doc:  "with --bound: bound sizes by name",
+	Run: func(ctx *Context, p *ir.Program) error {
+		if len(ctx.Bounds) == 0 {
+			return nil
+		}
+		var names []string
+		known := map[string]bool{}
+		for _, m := range p.Methods {
+			if err := boundSizes(m, ctx.Bounds); err != nil {
+				return err
+			}
+			for _, s := range m.Symbols {
+				if !known[s.Name] {
+					known[s.Name] = true
+					names = append(names, foreign.Message(s.Name))
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(ctx.Bounds)) {
+			if !known[name] {
+				have := "its sizes are fixed"
+				if len(names) > 0 {
+					have = "it has " + strings.Join(names, ", ")
+				}
+				return &BoundError{fmt.Sprintf("--bound=%s: the model has no size of that name; %s",
+					foreign.Message(name), have)}
+			}
+		}
+		return nil
+	},
+}
+
+func boundSizes(m *ir.Method, bounds map[string]int64) error {
+	now := map[*sym.Symbol]*sym.Symbol{}
+	for i, s := range m.Symbols {
+		most, ok := bounds[s.Name]
+		if !ok {
+			continue
+		}
+		lo, hi := s.Expr().Bounds()
+		if most < lo {
+			return &BoundError{fmt.Sprintf("--bound=%s=%d: it is at least %d",
+				foreign.Message(s.Name), most, lo)}
+		}
+		if hi <= most {
+			continue
+		}
+		m.Symbols[i] = &sym.Symbol{Name: s.Name, Lo: s.Lo, Hi: sym.Int(most)}
+		now[s] = m.Symbols[i]
+	}
+	m.MapSizes(func(e sym.Expr) sym.Expr {
+		return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+			if t := now[s]; t != nil {
+				return t.Expr(), true
+			}
+			return sym.Expr{}, false
+		})
+	})
+	return nil
+}
+
+// CheckSizes has a program refuse sizes that an operator cannot have, as PyTorch
+// does: what is smaller than its kernel or its padding, and what must hold an
+// element and has none. Kernels rely on it. What follows from the ranges of symbols
+// is not checked, and nothing twice in a graph.
+var CheckSizes = Pass{
+	Name: "check-sizes",
+	Doc:  "assert that dynamic sizes are what operators need",
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		checked := map[*ir.Node]map[string]bool{} // the nodes of a graph share theirs
+		m.Graph.Walk(func(g *ir.Graph) {
+			sizes := map[string]bool{}
+			for _, n := range g.Nodes {
+				checked[n] = sizes
+			}
+		})
+		rw := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+			if len(n.Regions) > 0 {
+				return nil, true, nil
+			}
+			c, err := ctx.Table.Bind(n)
+			if err != nil {
+				return nil, true, nil // later passes report it
+			}
+			b := ops.NewBuilder(ctx.Table, e)
+			for _, size := range c.Needs() {
+				if checked[n][size.Key()] {
+					continue
+				}
+				checked[n][size.Key()] = true
+				if err := b.CheckSize(size, ir.OpBase(n.Op)); err != nil {
+					return nil, true, err
+				}
+			}
+			return nil, true, nil
+		}}
+		return rw.Run(m)
+	}),
+}
+
+// TieSizes makes sizes that data decides, and that the model asserts to be equal,
+// one: the symbol that gets its value later is replaced by what it is equal to.
+// PyTorch records both symbols, and lets operators take them for each other behind
+// the assertion. DefineSizes asserts what is replaced here.
+var TieSizes = Pass{
+	Name: "tie-sizes",
+	Doc:  "make sizes one that data decides and the model asserts to be equal",
+	Run: perMethod(func(_ *Context, m *ir.Method) error {
+		t := &ties{m: m, now: map[*sym.Symbol]sym.Expr{}}
+		for _, n := range m.Graph.Nodes {
+			if a, b, ok := assertedEqual(n); ok {
+				t.tie(t.resolve(a), t.resolve(b))
+			}
+		}
+		if len(t.now) > 0 {
+			m.MapSizes(t.resolve)
+		}
+		return nil
+	}),
+}
+
+// assertedEqual returns the integers that n asserts to be equal, if data decides one
+// of them.
+func assertedEqual(n *ir.Node) (a, b sym.Expr, ok bool) {
+	if n.Op != assertOp {
+		return a, b, false
+	}
+	ref, ok := n.Arg("self").(ir.Ref)
+	if !ok || ref.Value.Def == nil || ref.Value.Def.Op != "_operator.eq" {
+		return a, b, false
+	}
+	x, okX := argType(ref.Value.Def.Arg("a"))
+	y, okY := argType(ref.Value.Def.Arg("b"))
+	return x.Expr, y.Expr, okX && okY && x.HasExpr && y.HasExpr &&
+		(ops.DataDecides(x.Expr) || ops.DataDecides(y.Expr))
+}
+
+// ties are the sizes of a method that are replaced by others.
+type ties struct {
+	m     *ir.Method
+	first map[*sym.Symbol]int // where symbols are mentioned first; nil: not looked for
+	now   map[*sym.Symbol]sym.Expr
+}
+
+// resolve returns e with what is replaced replaced.
+func (t *ties) resolve(e sym.Expr) sym.Expr {
+	return e.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
+		x, ok := t.now[s]
+		if ok {
+			x = t.resolve(x)
+		}
+		return x, ok
+	})
+}
+
+// tie replaces that of two equal integers which is a symbol with a value later than
+// all that the other one mentions.
+func (t *ties) tie(a, b sym.Expr) {
+	if t.first == nil {
+		t.first = firstMentions(t.m)
+	}
+	later := func(x, than sym.Expr) bool {
+		return ops.DataDecides(x) && !slices.ContainsFunc(than.Symbols(), func(s *sym.Symbol) bool {
+			return t.first[s] >= t.first[x.Symbols()[0]]
+		})
+	}
+	switch {
+	case later(a, b):
+	case later(b, a):
+		a, b = b, a
+	default:
+		return
+	}
+	gone := a.Symbols()[0]
+	t.m.Symbols = slices.DeleteFunc(t.m.Symbols, func(s *sym.Symbol) bool { return s == gone })
+	if ops.DataDecides(b) { // in the range of both
+		x := b.Symbols()[0]
+		both := &sym.Symbol{Name: x.Name, Lo: sym.Max(x.Lo, gone.Lo), Hi: sym.Min(x.Hi, gone.Hi)}
+		t.first[both] = t.first[x]
+		b, t.now[x] = both.Expr(), both.Expr()
+		if i := slices.Index(t.m.Symbols, x); i >= 0 {
+			t.m.Symbols[i] = both
+		}
+	}
+	t.now[gone] = b
+}
+
+// firstMentions returns where in m each symbol is mentioned first: the number of
+// the node, over those of the graph's inputs, which are 0.
+func firstMentions(m *ir.Method) map[*sym.Symbol]int {
+	first := map[*sym.Symbol]int{}
+	note := func(v *ir.Value, at int) {
+		if v == nil {
+			return
+		}
+		for _, s := range typeSymbols(v.Type) {
+			if _, ok := first[s]; !ok {
+				first[s] = at
+			}
+		}
+	}
+	for _, v := range m.Graph.Inputs {
+		note(v, 0)
+	}
+	for i, n := range m.Graph.Nodes {
+		for _, v := range n.Outputs {
+			note(v, i+1)
+		}
+	}
+	return first
+}
+
+// DefineSizes has a program hold what its types say of sizes and numbers that data
+// decides. The first that has the symbol u0 gives the symbol its value. Whatever
+// else is recorded, u0 of another node, a number, or the size of an input, is
+// asserted: the data of a call may decide otherwise, and everything behind is
+// compiled for what is recorded.
+var DefineSizes = Pass{
+	Name: "define-sizes",
+	Doc:  "assert that sizes which data decides are those that the types say",
+	Run: perMethod(func(ctx *Context, m *ir.Method) error {
+		d := &sizeDefiner{table: ctx.Table, asserted: map[*ir.Value]bool{}}
+		d.graph(m.Graph, &seenSymbols{})
+		return (&ir.Rewriter{Visit: d.visit}).Run(m)
+	}),
+}
+
+// sizeDefiner finds the results of which something is to be asserted.
+type sizeDefiner struct {
+	table    *ops.Table
+	asserted map[*ir.Value]bool
+}
+
+// seenSymbols are the symbols that have a value in a graph.
+type seenSymbols struct {
+	outer *seenSymbols
+	here  map[*sym.Symbol]bool
+}
+
+func (s *seenSymbols) has(x *sym.Symbol) bool {
+	for ; s != nil; s = s.outer {
+		if s.here[x] {
+			return true
+		}
+	}
+	return false
+}
+
+// see notes the symbols of a type.
+func (s *seenSymbols) see(t ir.Type) {
+	for _, x := range typeSymbols(t) {
+		s.here[x] = true
+	}
+}
+
+// typeSymbols returns the symbols that a type mentions.
+func typeSymbols(t ir.Type) (all []*sym.Symbol) {
+	for _, es := range [][]sym.Expr{t.Sizes, t.Strides, {t.Offset, t.Expr}} {
+		for _, e := range es {
+			all = append(all, e.Symbols()...)
+		}
+	}
+	return all
+}
+
+func (d *sizeDefiner) graph(g *ir.Graph, outer *seenSymbols) {
+	seen := &seenSymbols{outer: outer, here: map[*sym.Symbol]bool{}}
+	for _, v := range g.Inputs {
+		seen.see(v.Type)
+	}
+	for _, n := range g.Nodes {
+		for _, r := range n.Regions {
+			d.graph(r, seen)
+		}
+		for _, e := range decided(d.table, n) {
+			if defines := ops.DataDecides(e.size) && !seen.has(e.size.Symbols()[0]); !defines {
+				d.asserted[e.of] = true
+			}
+		}
+		for _, v := range n.Outputs {
+			if v != nil {
+				seen.see(v.Type)
+			}
+		}
+	}
+}
+
+// decidedSize is a number that only the run knows: the result itself, if it is a
+// number, or the size of one of its dimensions.
+type decidedSize struct {
+	of   *ir.Value
+	dim  int
+	size sym.Expr // what its type says
+}
+
+// decided returns the numbers that data decides in the results of n, as far as
+// their types say anything of them. Those of one node are one.
+func decided(t *ops.Table, n *ir.Node) []decidedSize {
+	c, err := t.Bind(n)
+	if err != nil {
+		return nil
+	}
+	for _, at := range c.Counts() {
+		if v := n.Output(at.Result); v != nil && at.Dim < v.Type.Rank() {
+			return []decidedSize{{v, at.Dim, v.Type.Sizes[at.Dim]}}
+		}
+	}
+	v := n.Output(0)
+	if len(n.Outputs) != 1 || v == nil || v.Type.Kind != ir.IntKind || !v.Type.HasExpr {
+		return nil
+	}
+	if c.Op.Value != nil {
+		if e, err := c.Op.Value(c); err == nil && e.Equal(v.Type.Expr) {
+			return nil
+		}
+	}
+	return []decidedSize{{of: v, size: v.Type.Expr}}
+}
+
+// visit asserts what is recorded of n's results. A size is read as a number that
+// the compiler knows nothing of.
+func (d *sizeDefiner) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+	if len(n.Regions) > 0 {
+		return nil, true, nil
+	}
+	for _, x := range decided(d.table, n) {
+		if !d.asserted[x.of] {
+			continue
+		}
+		b := ops.NewBuilder(d.table, e)
+		e.Append(n)
+		results, given := n.Outputs, x.of
+		if given.Type.Kind == ir.IntKind {
+			given.Type = ir.Type{Kind: ir.IntKind}
+			results = []*ir.Value{b.SymInt(x.size)}
+		} else {
+			given = e.Emit("aten.sym_size.int", []ir.NamedArg{
+				{Name: "self", Value: ir.Ref{Value: x.of}}, {Name: "dim", Value: ir.Int(x.dim)},
+			}, ir.Type{Kind: ir.IntKind}).Outputs[0]
+		}
+		return results, false, b.CheckDecided(given, x.size)
+	}
+	return nil, true, nil
+}
