@@ -110,7 +110,7 @@ func (b *Builder) resampled(c *Call, x *ir.Value, d int, a axis, m ir.DType,
 	if !ok || !ok2 {
 		b.fail(c.Errorf("a dynamic size of dimension %d", d))
 	}
-	if in == out && !a.align && a.scale == 0 {
+	if in == out && !a.align && (a.scale == 0 || a.scale == 1) {
 		return x
 	}
 	b.limit(c, out)

@@ -66,11 +66,10 @@ type interpolation func(a axis, m ir.DType, name string, o sym.Expr) []tap
 // middle (shift ½).
 func nearestTaps(shift float64) interpolation {
 	return func(a axis, _ ir.DType, name string, o sym.Expr) []tap {
-		if a.in.Equal(a.out) {
+		if (a.scale == 0 || a.scale == 1) && a.in.Equal(a.out) {
 			return []tap{{at: o}}
 		}
-		if k, ok := sym.FloorDiv(a.out, a.in).Const(); ok && k == 2 &&
-			a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
+		if (a.scale == 0 || a.scale == 0.5) && a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
 			return []tap{{at: sym.FloorDiv(o, sym.Int(2))}}
 		}
 		if even, ok := a.evenNearest(o, shift); ok {
@@ -248,7 +247,31 @@ func upsampleAxes(c *Call, input string, n int) ([]axis, error) {
 		c.need(a.in)
 		c.need(a.out)
 	}
+	for d := range axes {
+		axes[d].overlookScale(s.Name, axes)
+	}
 	return axes, nil
+}
+
+// overlookScale replaces the scale given where PyTorch's kernel of that name has a
+// shortcut for equal or doubled sizes, which does not look at it. Nearest has it in
+// two dimensions, where rows and columns of the output are at most 128 together.
+func (a *axis) overlookScale(op string, axes []axis) {
+	switch {
+	case a.scale == 0 || strings.Contains(op, "nearest_exact") || strings.Contains(op, "_aa"):
+	case strings.Contains(op, "nearest"):
+		if len(axes) != 2 || sym.Less(sym.Int(128), sym.Add(axes[0].out, axes[1].out)) {
+			return
+		}
+		if a.out.Equal(sym.Mul(a.in, sym.Int(2))) {
+			a.scale = 0.5
+		}
+		fallthrough
+	case strings.Contains(op, "linear"):
+		if a.in.Equal(a.out) {
+			a.scale = 1
+		}
+	}
 }
 
 // upsample is an entry that resamples the last n dimensions.
