@@ -340,7 +340,7 @@ func (m *machine) expr(e *expr.Expr, args []*native.Buffer) (expr.Value, error) 
 		}
 		return x
 	})
-	f.Syms = expr.FreeSymbols(value)
+	f.Syms = new(expr.Free).Of(value)
 	var syms []int64
 	for _, s := range f.Syms {
 		n, ok := m.syms[s]

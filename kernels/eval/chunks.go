@@ -33,10 +33,11 @@ func (c *compiler) chunks(s *loop.Chunks) func(*frame) bool {
 	}
 	extent, slot := c.index(s.Extent), c.symbol(s.Var)
 	calls := (&vectors{compiler: c}).calls(s)
+	whole, most := s.Whole, s.Size
 	return func(fr *frame) bool {
 		count := extent(fr)
-		size := s.Size
-		if s.Whole {
+		size := most
+		if whole {
 			size = max(count, 1)
 		}
 		for i := int64(0); i < count; i += size {

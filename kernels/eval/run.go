@@ -193,33 +193,3 @@ func (p *Program) frame() *frame {
 		lens: make([]int64, len(p.f.Bufs)), vectors: make([]any, p.vectors),
 	}
 }
-
-// CompileFunc returns a function that computes fn. It is for one goroutine.
-func CompileFunc(fn *expr.Func) (func(args ...Value) Value, error) {
-	d := fn.Body.DType
-	out := &expr.Var{Name: "out", DType: d}
-	f := &loop.Func{Name: fn.Name, Scalars: fn.Params}
-	args := make([]*expr.Expr, len(fn.Params))
-	for i, p := range fn.Params {
-		args[i] = expr.ScalarRef(i, p.DType)
-	}
-	f.Body = []loop.Stmt{&loop.Let{Var: out, Value: expr.CallFn(fn, args...)}}
-	c := newCompiler(f)
-	if err := guard(fn.Name, func() { c.p.body = c.block(f.Body) }); err != nil {
-		return nil, err
-	}
-	slot := c.vars[out]
-	fr := c.p.frame()
-	fr.scalars = make([]Value, len(fn.Params))
-	return func(args ...Value) Value {
-		copy(fr.scalars, args)
-		c.p.body.run(fr)
-		switch kindOf(d) {
-		case f64Kind:
-			return Value{F: fr.f64s[slot]}
-		case f32Kind:
-			return Value{F: float64(fr.f32s[slot])}
-		}
-		return Value{I: fr.ints[slot]}
-	}, nil
-}

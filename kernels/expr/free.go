@@ -111,12 +111,6 @@ func (fr *Free) OfIndex(x sym.Expr) []*sym.Symbol {
 	return out
 }
 
-// FreeSymbols is Free.Of for a single use.
-func FreeSymbols(e *Expr) []*sym.Symbol {
-	var fr Free
-	return slices.Clone(fr.Of(e))
-}
-
 // union returns the symbols of a and those of b that are not in a. It may
 // return a or b themselves but changes neither.
 func union(a, b []*sym.Symbol) []*sym.Symbol {

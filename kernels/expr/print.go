@@ -33,7 +33,7 @@ func (t Tensor) String() string {
 	return fmt.Sprintf("%s[%s] = %s", t.DType.Short(), rangesString(t.Vars, indexString), t.Body)
 }
 
-// Format returns e in the notation of C, which Parse reads:
+// Format returns e in the notation of C:
 //
 //	x[8*i + j]*w[j] + 0.5      ! ~ - * / % + - << >> < <= > >= == != & ^ | ?:
 //	f32(n), bits.i32(x)        casts and bitcasts
@@ -48,7 +48,7 @@ func (t Tensor) String() string {
 // is written nan whatever its bits.
 //
 // Reductions and data-dependent indices, which only tensors have, are written
-// "sum(j<8: x)" and "p where p=x"; Parse does not read them.
+// "sum(j<8: x)" and "p where p=x".
 func (e *Expr) Format(n Names, typed bool) string {
 	p := &formatter{names: n}
 	p.expr(e, precLowest, typed)

@@ -28,7 +28,7 @@ func TestFree(t *testing.T) {
 	idx := expr.Bind("p", expr.At(1, i64, v[1].Expr()), sym.Int(5))
 	e := expr.Add(rowSum(0, v[0].Expr(), n.Expr()), expr.At(2, f32, idx.Expr()))
 	var names []string
-	for _, s := range expr.FreeSymbols(e) {
+	for _, s := range new(expr.Free).Of(e) {
 		names = append(names, s.Name)
 	}
 	if got := strings.Join(names, " "); got != "i n k" {

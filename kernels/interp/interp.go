@@ -370,11 +370,6 @@ func (m *Machine) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
 	return in, scalars, nil
 }
 
-// views copies what the views show.
-func (m *Machine) views(c *ops.Call, views []ops.View) ([]Value, error) {
-	return m.tensors(c, shown(c, views))
-}
-
 // tensors evaluates tensor expressions over the operands of c.
 func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
 	for _, t := range ts {

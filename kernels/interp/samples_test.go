@@ -109,7 +109,7 @@ func checkSample(table *ops.Table, op *ops.Op, s variant, r *samples.Rand) (err 
 	}
 	if op.View != nil {
 		if views, e := op.View(c); e != nil || views != nil {
-			form("view", func() ([]Value, error) { return m.views(c, views) })
+			form("view", func() ([]Value, error) { return m.tensors(c, shown(c, views)) })
 		} else if op.Compute == nil && op.Loops == nil && op.Decompose == nil {
 			return fmt.Errorf("a copy has no meaning")
 		}

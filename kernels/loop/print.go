@@ -19,7 +19,7 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// String returns f in the form that Parse reads:
+// String returns f as text:
 //
 //	func row_max(s0 in [1, 64], out y: f32[s0], x: f32[8*s0], c0: f32) {
 //	  for i < s0 strip {

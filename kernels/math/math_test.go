@@ -10,8 +10,10 @@ import (
 
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 	kmath "github.com/etgen/etgen/kernels/math"
 )
 
@@ -162,6 +164,30 @@ func TestUnary(t *testing.T) {
 	}
 }
 
+// compiled returns a function that computes fn.
+func compiled(t *testing.T, fn *expr.Func) func(args ...eval.Value) eval.Value {
+	t.Helper()
+	d := fn.Body.DType
+	f := &loop.Func{Name: fn.Name, Scalars: fn.Params, Bufs: []loop.Buf{{Name: "out", DType: d,
+		Role: loop.Out, Len: sym.Int(1)}}}
+	args := make([]*expr.Expr, len(fn.Params))
+	for i, p := range fn.Params {
+		args[i] = expr.ScalarRef(i, p.DType)
+	}
+	f.Body = []loop.Stmt{&loop.Store{At: sym.Int(0), Value: expr.CallFn(fn, args...)}}
+	p, err := eval.Compile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, out := p.Runner(), make([]byte, d.Size())
+	return func(args ...eval.Value) eval.Value {
+		if err := run.Run([][]byte{out}, nil, args); err != nil {
+			t.Fatal(err)
+		}
+		return eval.Get(d, out, 0)
+	}
+}
+
 func testUnary(t *testing.T, fused bool) {
 	for _, d := range []ir.DType{ir.Float32, ir.Float64} {
 		for _, name := range kmath.Names {
@@ -174,10 +200,7 @@ func testUnary(t *testing.T, fused bool) {
 				if fused {
 					fn = contracted(fn)
 				}
-				run, err := eval.CompileFunc(fn)
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := compiled(t, fn)
 				limit := stated(t, fn.Doc)
 				n := tier.Of(6000, 60000, 600000)
 				if d == ir.Float64 {
@@ -263,10 +286,7 @@ func testBinary(t *testing.T, fused bool) {
 				if fused {
 					fn = contracted(fn)
 				}
-				run, err := eval.CompileFunc(fn)
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := compiled(t, fn)
 				limit := stated(t, fn.Doc)
 				r := rand.New(rand.NewPCG(5, 6))
 				as, bs := inputs(d, many, r), inputs(d, many, r)

@@ -26,11 +26,7 @@ func TestNative(t *testing.T) {
 		}
 		found++
 		// A function that is not the table's own has no native form.
-		defined, err := eval.CompileFunc(&expr.Func{Name: fn.Name, Params: fn.Params,
-			Body: fn.Body})
-		if err != nil {
-			t.Fatal(err)
-		}
+		defined := compiled(t, &expr.Func{Name: fn.Name, Params: fn.Params, Body: fn.Body})
 		xs := []float32{0, float32(math.Copysign(0, -1)), 1e-40, -1e-40, 90, -104, 90.00001,
 			-104.00001, 0.625, 0.925, 3.95, 0.00012207031,
 			float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32,

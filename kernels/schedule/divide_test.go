@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/etgen/etgen/golden/reference"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/eval"
 	"github.com/etgen/etgen/kernels/expr"
@@ -16,68 +17,157 @@ import (
 
 // Which loops two threads share.
 func TestDivide(t *testing.T) {
-	const head = "func f(n in [1, 900], out y: f32[640], x: f32[640], i0: i64[640], scratch s: f32[64])"
-	for _, c := range []struct{ name, want, body string }{
-		{"elements", "for i < n strip divided", `for i < n strip { y[i] = x[i] }`},
-		{"rows", "for i < 10 divided",
-			`for i < 10 { var t: f32 = 0.0 for j < 64 { t = t + x[64*i + j] } for j < 64 strip { y[64*i + j] = x[64*i + j]/t } }`},
-		{"columns", "for i < 8 divided", `for i < 8 { for j < 10 { y[8*j + i] = x[10*i + j] } }`},
-		{"results read again", "for i < 10 divided",
-			`for i < 10 { for j < 64 { y[64*i + j] = x[j] } for j < 64 { y[64*i + j] = y[64*i - j + 63] } }`},
-		{"results of others read", "",
-			`for i < 10 { for j < 64 { y[64*i + j] = x[j] } for j < 64 { y[64*i + j] = y[j] } }`},
-		{"results read after the loop", "",
-			`for i < 640 { y[i] = x[i] } for i < 10 { y[i] = y[i + 10] }`},
-		{"two nests", "for i < 10 divided",
-			`for i < 10 { for j < 32 { y[64*i + j] = x[j] } } for i < 10 { for j < 32 { y[64*i + j + 32] = x[j] } }`},
-		{"two nests in one place", "", `for i < 10 { y[i] = x[i] } for i < 5 { y[2*i] = x[i] }`},
-		{"too few iterations", "for j < 64 divided",
-			`for i < 3 { for j < 64 { y[64*i + j] = x[j] } }`},
-		{"few iterations that come out even", "for i < 2 divided",
-			`for i < 2 { for j < 64 { y[64*i + j] = x[j] } }`},
-		{"short rows of few", "for i < 3 divided",
-			`for i < 3 { for j < 16 { y[16*i + j] = x[j] } }`},
-		{"one iteration", "", `for i < 1 { y[i] = x[i] }`},
-		{"sums over a loop around", "for j < 64 divided",
-			`for j < 64 { y[j] = 0.0 } for i < 10 { for j < 64 { y[j] = y[j] + x[64*i + j] } }`},
-		{"a total", "", `var t: f32 = 0.0 for i < 640 { t = t + x[i] } y[0] = t`},
-		{"a total before", "",
-			`var t: f32 = 0.0 for i < 640 { t = t + x[i] } for i < 640 { y[i] = t }`},
-		{"a carried number", "", `var t: f32 = 0.0 for i < 640 { t = t + x[i] y[i] = t }`},
-		{"windows", "", `for i < 100 { for j < 2 { y[i + j] = x[i] } }`},
-		{"elements that data chooses", "",
-			`for i < 640 { index k in [0, 639] = i0[i] y[k] = x[i] }`},
-		{"elements of a row that data chooses", "for i < 10 divided",
-			`for i < 10 { for j < 64 { index k in [0, 63] = i0[j] y[64*i + k] = x[j] } }`},
-		{"loads that data chooses", "for i < 640 divided",
-			`for i < 640 { index k in [0, 639] = i0[i] y[i] = x[k] }`},
-		{"a loop that is left", "", `for i < 640 { if x[i] > 0.0 { break } y[i] = x[i] }`},
-		{"a loop inside that is left", "for i < 10 divided",
-			`for i < 10 { for j < 64 { if x[j] > 0.0 { break } y[64*i + j] = x[j] } }`},
-		{"scratch of an iteration", "for i < 10 divided",
-			`for i < 10 { for j < 64 { s[j] = 0.0 } for k < 4 { for j < 64 { s[j] = s[j] + x[16*i + j] } } for j < 64 { y[64*i + j] = s[j] } }`},
-		{"scratch of the iteration before", "",
-			`for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { y[64*i + j] = s[63 - j] s[j] = x[64*i + j] } }`},
+	sum, carried := f32Var("t"), f32Var("t")
+	copies := func(to, from func(i, j ix) ix) func(i ix) block {
+		return func(i ix) block {
+			return block{over("j", 64, func(j ix) block { return block{y.put(to(i, j), x.at(from(i, j)))} })}
+		}
+	}
+	row := func(i, j ix) ix { return lin(64, i, j) }
+	column := func(_, j ix) ix { return j }
+	addUp := func(at ix) loop.Stmt { return set(sum, expr.Add(expr.Get(sum), x.at(at))) }
+	total := over("i", 640, func(i ix) block { return block{addUp(i)} })
+	each := func(n int, from func(i ix) ix) *loop.For {
+		return over("i", n, func(i ix) block { return block{y.put(i, x.at(from(i)))} })
+	}
+	same := func(i ix) ix { return i }
+	clear := func(b buffer, n int) *loop.For {
+		return over("j", n, func(j ix) block { return block{b.put(j, zero)} })
+	}
+	move := func(to buffer, n int, at func(j ix) ix, from buffer, fromAt func(j ix) ix) *loop.For {
+		return over("j", n, func(j ix) block { return block{to.put(at(j), from.at(fromAt(j)))} })
+	}
+	rows := func(n int, body func(i ix) block) *loop.For { return over("i", n, body) }
+	addTo := func(b buffer, n int, from func(j ix) ix) *loop.For {
+		return over("j", n, func(j ix) block {
+			return block{b.put(j, expr.Add(b.at(j), x.at(from(j))))}
+		})
+	}
+	leave := func(at ix) loop.Stmt {
+		return &loop.If{Cond: expr.Gt(x.at(at), zero), Then: block{&loop.Break{}}}
+	}
+	lanes := func(n int) block {
+		return block{clear(s, n), rows(10, func(i ix) block {
+			return block{addTo(s, n, func(j ix) ix { return lin(64, i, j) })}
+		}), move(y, n, same, s, same)}
+	}
+	choose := func(name string, n int, at ix, then func(k ix) loop.Stmt) block {
+		k := sym.NewVar(name, sym.Int(int64(n)))
+		return block{&loop.LetIndex{Sym: k, Value: expr.At(i0, ir.Int64, at)}, then(k.Expr())}
+	}
+	n := sym.NewSymbol("n", 1, 900)
+	for _, c := range []struct {
+		name, want string
+		body       block
+	}{
+		{"elements", "for i < n strip divided",
+			block{strip(over("i", n.Expr(), func(i ix) block { return block{y.put(i, x.at(i))} }))}},
+		{"rows", "for i < 10 divided", block{rows(10, func(i ix) block {
+			return block{let(sum, zero), over("j", 64, func(j ix) block { return block{addUp(row(i, j))} }),
+				strip(over("j", 64, func(j ix) block {
+					return block{y.put(row(i, j), expr.Div(x.at(row(i, j)), expr.Get(sum)))}
+				}))}
+		})}},
+		{"columns", "for i < 8 divided", block{rows(8, func(i ix) block {
+			return block{over("j", 10, func(j ix) block {
+				return block{y.put(lin(8, j, i), x.at(lin(10, i, j)))}
+			})}
+		})}},
+		{"results read again", "for i < 10 divided", block{rows(10, func(i ix) block {
+			return append(copies(row, column)(i), over("j", 64, func(j ix) block {
+				return block{y.put(row(i, j), y.at(lin(64, i, -1, j, 63)))}
+			}))
+		})}},
+		{"results of others read", "", block{rows(10, func(i ix) block {
+			return append(copies(row, column)(i), over("j", 64, func(j ix) block {
+				return block{y.put(row(i, j), y.at(j))}
+			}))
+		})}},
+		{"results read after the loop", "", block{each(640, same), over("i", 10, func(i ix) block {
+			return block{y.put(i, y.at(lin(i, 10)))}
+		})}},
+		{"two nests", "for i < 10 divided", block{
+			rows(10, func(i ix) block {
+				return block{move(y, 32, func(j ix) ix { return row(i, j) }, x, same)}
+			}),
+			rows(10, func(i ix) block {
+				return block{move(y, 32, func(j ix) ix { return lin(64, i, j, 32) }, x, same)}
+			})}},
+		{"two nests in one place", "", block{each(10, same), over("i", 5, func(i ix) block {
+			return block{y.put(lin(2, i), x.at(i))}
+		})}},
+		{"too few iterations", "for j < 64 divided", block{rows(3, copies(row, column))}},
+		{"few iterations that come out even", "for i < 2 divided", block{rows(2, copies(row, column))}},
+		{"short rows of few", "for i < 3 divided", block{rows(3, func(i ix) block {
+			return block{move(y, 16, func(j ix) ix { return lin(16, i, j) }, x, same)}
+		})}},
+		{"one iteration", "", block{each(1, same)}},
+		{"sums over a loop around", "for j < 64 divided", block{clear(y, 64), rows(10, func(i ix) block {
+			return block{addTo(y, 64, func(j ix) ix { return row(i, j) })}
+		})}},
+		{"a total", "", block{let(sum, zero), total, y.put(lin(0), expr.Get(sum))}},
+		{"a total before", "", block{let(sum, zero), total, over("i", 640, func(i ix) block {
+			return block{y.put(i, expr.Get(sum))}
+		})}},
+		{"a carried number", "", block{let(carried, zero), over("i", 640, func(i ix) block {
+			return block{set(carried, expr.Add(expr.Get(carried), x.at(i))), y.put(i, expr.Get(carried))}
+		})}},
+		{"windows", "", block{over("i", 100, func(i ix) block {
+			return block{over("j", 2, func(j ix) block { return block{y.put(lin(i, j), x.at(i))} })}
+		})}},
+		{"elements that data chooses", "", block{over("i", 640, func(i ix) block {
+			return choose("k", 640, i, func(k ix) loop.Stmt { return y.put(k, x.at(i)) })
+		})}},
+		{"elements of a row that data chooses", "for i < 10 divided", block{rows(10, func(i ix) block {
+			return block{over("j", 64, func(j ix) block {
+				return choose("k", 64, j, func(k ix) loop.Stmt { return y.put(row(i, k), x.at(j)) })
+			})}
+		})}},
+		{"loads that data chooses", "for i < 640 divided", block{over("i", 640, func(i ix) block {
+			return choose("k", 640, i, func(k ix) loop.Stmt { return y.put(i, x.at(k)) })
+		})}},
+		{"a loop that is left", "", block{over("i", 640, func(i ix) block {
+			return block{leave(i), y.put(i, x.at(i))}
+		})}},
+		{"a loop inside that is left", "for i < 10 divided", block{rows(10, func(i ix) block {
+			return block{over("j", 64, func(j ix) block { return block{leave(j), y.put(row(i, j), x.at(j))} })}
+		})}},
+		{"scratch of an iteration", "for i < 10 divided", block{rows(10, func(i ix) block {
+			return block{clear(s, 64), over("k", 4, func(ix) block {
+				return block{addTo(s, 64, func(j ix) ix { return lin(16, i, j) })}
+			}), move(y, 64, func(j ix) ix { return row(i, j) }, s, same)}
+		})}},
+		{"scratch of the iteration before", "", block{clear(s, 64), rows(10, func(i ix) block {
+			return block{over("j", 64, func(j ix) block {
+				return block{y.put(row(i, j), s.at(lin(-1, j, 63))), s.put(j, x.at(row(i, j)))}
+			})}
+		})}},
 		{"scratch of the iteration before, of the same lane", "for j < 64 divided",
-			`for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { y[64*i + j] = s[j] s[j] = x[64*i + j] } }`},
-		{"scratch of which some is old", "",
-			`for i < 10 { for j < 63 { s[j] = x[j] } for j < 64 { y[64*i + j] = s[j] } }`},
-		{"scratch that may be old", "",
-			`for i < 10 { if x[i] > 0.0 { for j < 64 { s[j] = x[j] } } for j < 64 { y[64*i + j] = s[j] } }`},
-		{"a table", "for i < 10 divided",
-			`for j < 16 { s[j] = x[j] } for i < 10 { for j < 64 { y[64*i + j] = s[j % 16] } }`},
-		{"a dear table", "",
-			`for j < 4 { s[j] = x[j]/x[j + 1]/x[j + 2] } for i < 10 { y[i] = s[0] }`},
-		{"lanes", "for j < 64 divided",
-			`for j < 64 { s[j] = 0.0 } for i < 10 { for j < 64 { s[j] = s[j] + x[64*i + j] } } for j < 64 { y[j] = s[j] }`},
-		{"lanes that are too few", "",
-			`for j < 32 { s[j] = 0.0 } for i < 10 { for j < 32 { s[j] = s[j] + x[64*i + j] } } for j < 32 { y[j] = s[j] }`},
+			block{clear(s, 64), rows(10, func(i ix) block {
+				return block{over("j", 64, func(j ix) block {
+					return block{y.put(row(i, j), s.at(j)), s.put(j, x.at(row(i, j)))}
+				})}
+			})}},
+		{"scratch of which some is old", "", block{rows(10, func(i ix) block {
+			return block{move(s, 63, same, x, same), move(y, 64, func(j ix) ix { return row(i, j) }, s, same)}
+		})}},
+		{"scratch that may be old", "", block{rows(10, func(i ix) block {
+			return block{&loop.If{Cond: expr.Gt(x.at(i), zero), Then: block{move(s, 64, same, x, same)}},
+				move(y, 64, func(j ix) ix { return row(i, j) }, s, same)}
+		})}},
+		{"a table", "for i < 10 divided", block{move(s, 16, same, x, same), rows(10, func(i ix) block {
+			return block{move(y, 64, func(j ix) ix { return row(i, j) }, s,
+				func(j ix) ix { return sym.Mod(j, sym.Int(16)) })}
+		})}},
+		{"a dear table", "", block{over("j", 4, func(j ix) block {
+			return block{s.put(j, expr.Div(expr.Div(x.at(j), x.at(lin(j, 1))), x.at(lin(j, 2))))}
+		}), over("i", 10, func(i ix) block { return block{y.put(i, s.at(lin(0)))} })}},
+		{"lanes", "for j < 64 divided", lanes(64)},
+		{"lanes that are too few", "", lanes(32)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := loop.Parse(c.name, head+" {\n"+c.body+"\n}", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := operands(c.body)
+			f.Syms = []*sym.Symbol{n}
 			before := f.String()
 			g := schedule.Divide(f, 2)
 			if f.String() != before {
@@ -91,9 +181,8 @@ func TestDivide(t *testing.T) {
 			case c.want == "" || !strings.Contains(g.String(), c.want+" {"):
 				t.Fatalf("want %q in\n%s", c.want, g)
 			}
-			again, err := loop.Parse(c.name, g.String(), nil)
-			if err != nil || again.String() != g.String() {
-				t.Errorf("read again, error %v:\n%s", err, again)
+			if r := reference.Verify(g); len(r.Errors) > 0 {
+				t.Errorf("%v\n%s", r.Errors, g)
 			}
 		})
 	}
@@ -102,31 +191,36 @@ func TestDivide(t *testing.T) {
 // A result whose loops threads share may lie over an operand only if none of them
 // reads what another writes.
 func TestDividedInPlace(t *testing.T) {
+	sum := f32Var("t")
 	for _, c := range []struct {
 		name string
 		want bool
-		body string
+		in   int
+		body block
 	}{
-		{"elements", true, `for i < 640 { y[i] = x[i] }`},
-		{"rows", true,
-			`for i < 10 { var t: f32 = 0.0 for j < 64 { t = t + x[64*i + j] } for j < 64 { y[64*i + j] = t } }`},
-		{"rows further on", false, `for i < 9 { for j < 64 { y[64*i + j] = x[64*i + j + 64] } }`},
-		{"elements of another size", false, `for i < 640 { y[i] = f32(z[i]) }`},
-		{"a number of all", false, `let t: f32 = x[639] for i < 639 { y[i] = t }`},
+		{"elements", true, 1, block{over("i", 640, func(i ix) block { return block{y.put(i, x.at(i))} })}},
+		{"rows", true, 1, block{over("i", 10, func(i ix) block {
+			return block{let(sum, zero), over("j", 64, func(j ix) block {
+				return block{set(sum, expr.Add(expr.Get(sum), x.at(lin(64, i, j))))}
+			}), over("j", 64, func(j ix) block { return block{y.put(lin(64, i, j), expr.Get(sum))} })}
+		})}},
+		{"rows further on", false, 1, block{over("i", 9, func(i ix) block {
+			return block{over("j", 64, func(j ix) block {
+				return block{y.put(lin(64, i, j), x.at(lin(64, i, j, 64)))}
+			})}
+		})}},
+		{"elements of another size", false, i0, block{over("i", 640, func(i ix) block {
+			return block{y.put(i, expr.Cast(ir.Float32, expr.At(i0, ir.Int64, i)))}
+		})}},
+		{"a number of all", false, 1, block{&loop.Let{Var: sum, Value: x.at(lin(639))},
+			over("i", 639, func(i ix) block { return block{y.put(i, expr.Get(sum))} })}},
 	} {
-		f, err := loop.Parse(c.name,
-			"func f(out y: f32[640], x: f32[640], z: i64[640]) {\n"+c.body+"\n}", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, in := schedule.Divide(f, 2), 1
-		if strings.Contains(c.body, "z[") {
-			in = 2
-		}
-		if !schedule.InPlace(f, 0, in) || g == nil {
+		f := operands(c.body)
+		g := schedule.Divide(f, 2)
+		if !schedule.InPlace(f, 0, c.in) || g == nil {
 			t.Fatalf("%s: nothing to tell", c.name)
 		}
-		if got := schedule.InPlace(g, 0, in); got != c.want {
+		if got := schedule.InPlace(g, 0, c.in); got != c.want {
 			t.Errorf("%s: in place %v, want %v\n%s", c.name, got, c.want, g)
 		}
 	}

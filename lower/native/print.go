@@ -11,7 +11,7 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 )
 
-// String returns p in the text form, which Parse reads:
+// String returns p in the text form:
 //
 //	program "net.pt2"
 //
