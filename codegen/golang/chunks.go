@@ -27,7 +27,9 @@ func (p *printer) vectorized(f *loop.Func) []loop.Stmt {
 	if p.parts != nil {
 		to.Share = p.own
 	}
-	return schedule.Vectorize(f, to)
+	body := schedule.Vectorize(f, to)
+	p.used.find(body, nil)
+	return body
 }
 
 // chunks writes chunks of a loop as calls of vector primitives.

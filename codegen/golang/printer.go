@@ -35,7 +35,9 @@ func (u *unit) newPrinter(body []loop.Stmt, results ...*expr.Expr) *printer {
 	p := &printer{unit: u, b: &strings.Builder{}, scope: codegen.NewScope(u.scope),
 		syms: map[*sym.Symbol]string{}, vars: map[*expr.Var]string{}, reads: map[any]bool{}}
 	p.top = p.scope
-	p.used = findUses(body, results)
+	p.used = &uses{vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{},
+		names: map[string]bool{}}
+	p.used.find(body, results)
 	p.fusible = p.used.adds
 	return p
 }
@@ -102,8 +104,7 @@ type uses struct {
 	names map[string]bool
 }
 
-func findUses(body []loop.Stmt, results []*expr.Expr) *uses {
-	u := &uses{vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{}, names: map[string]bool{}}
+func (u *uses) find(body []loop.Stmt, results []*expr.Expr) {
 	index := func(e sym.Expr) {
 		for _, s := range e.Symbols() {
 			u.syms[s] = true
@@ -135,5 +136,4 @@ func findUses(body []loop.Stmt, results []*expr.Expr) *uses {
 		value(r)
 		expr.Walk(r, func(e *expr.Expr) { e.Indices(index) })
 	}
-	return u
 }

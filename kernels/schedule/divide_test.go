@@ -130,7 +130,9 @@ func TestDivide(t *testing.T) {
 			return block{leave(i), y.put(i, x.at(i))}
 		})}},
 		{"a loop inside that is left", "for i < 10 divided", block{rows(10, func(i ix) block {
-			return block{over("j", 64, func(j ix) block { return block{leave(j), y.put(row(i, j), x.at(j))} })}
+			return block{over("j", 64, func(j ix) block {
+				return block{leave(j), y.put(row(i, j), x.at(j))}
+			})}
 		})}},
 		{"scratch of an iteration", "for i < 10 divided", block{rows(10, func(i ix) block {
 			return block{clear(s, 64), over("k", 4, func(ix) block {
@@ -149,7 +151,8 @@ func TestDivide(t *testing.T) {
 				})}
 			})}},
 		{"scratch of which some is old", "", block{rows(10, func(i ix) block {
-			return block{move(s, 63, same, x, same), move(y, 64, func(j ix) ix { return row(i, j) }, s, same)}
+			return block{move(s, 63, same, x, same),
+				move(y, 64, func(j ix) ix { return row(i, j) }, s, same)}
 		})}},
 		{"scratch that may be old", "", block{rows(10, func(i ix) block {
 			return block{&loop.If{Cond: expr.Gt(x.at(i), zero), Then: block{move(s, 64, same, x, same)}},
@@ -198,7 +201,9 @@ func TestDividedInPlace(t *testing.T) {
 		in   int
 		body block
 	}{
-		{"elements", true, 1, block{over("i", 640, func(i ix) block { return block{y.put(i, x.at(i))} })}},
+		{"elements", true, 1, block{over("i", 640, func(i ix) block {
+			return block{y.put(i, x.at(i))}
+		})}},
 		{"rows", true, 1, block{over("i", 10, func(i ix) block {
 			return block{let(sum, zero), over("j", 64, func(j ix) block {
 				return block{set(sum, expr.Add(expr.Get(sum), x.at(lin(64, i, j))))}

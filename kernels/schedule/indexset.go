@@ -42,11 +42,13 @@ func split(s *loop.For) []loop.Stmt {
 		}
 		k := sym.NewVar(s.Var.Name, sym.Int(to-from))
 		at := expr.Subst{s.Var: sym.Add(k.Expr(), sym.Int(from))}
-		store := &loop.Store{Buf: st.Buf, Value: expr.SubstIndex(v, at),
-			At: st.At.Subst(func(x *sym.Symbol) (sym.Expr, bool) {
-				e, ok := at[x]
-				return e, ok
-			})}
+		if to-from == 1 {
+			at[s.Var] = sym.Int(from)
+		}
+		store := &loop.Store{Buf: st.Buf, At: subst(st.At, at), Value: expr.SubstIndex(v, at)}
+		if to-from == 1 {
+			return []loop.Stmt{store}
+		}
 		return []loop.Stmt{&loop.For{Var: k, Extent: sym.Int(to - from), Strip: true,
 			Body: []loop.Stmt{store}}}
 	}

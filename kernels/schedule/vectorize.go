@@ -68,10 +68,10 @@ func (v *vectorizer) loop(s *loop.For) []loop.Stmt {
 // plain is loop for one that is no transposition.
 func (v *vectorizer) plain(s *loop.For) []loop.Stmt {
 	own := v.shared(s)
+	if parts := split(own); parts != nil {
+		return v.block(parts)
+	}
 	if v.to.Interpreted {
-		if parts := split(own); parts != nil {
-			return v.block(parts)
-		}
 		if c := v.rows(own); c != nil {
 			return []loop.Stmt{c}
 		}

@@ -128,6 +128,13 @@ func TestVectorize(t *testing.T) {
 				return block{letV, letW, y.put(j, larger(v, w))}
 			}))}},
 		"max_nan": maxNaN,
+		"padded": over1([]loop.Buf{out(f32, 440), in("a", f32, 370)}, 11, func(i ix) block {
+			return block{strip(over("j", 40, func(j ix) block {
+				inside := expr.And(expr.InRange(lin(j, -2), sym.Int(0), sym.Int(37)),
+					expr.IdxLt(i, sym.Int(10)))
+				return block{y.put(lin(40, i, j), expr.Select(inside, a(lin(37, i, j, -2)), num(0)))}
+			}))}
+		}),
 		"repeated": elementwise(50, func(i ix) *expr.Expr {
 			return expr.Select(expr.Le(repeated(i), num(0)), call("exp", repeated(i)), repeated(i))
 		}, out(f32, 50), in("a", f32, 90), in("b", f32, 50)),
