@@ -278,7 +278,7 @@ var Refusals = Pass{
 			if b, ok := cond.(ir.BoolArg); ok && bool(b) {
 				return nil, false, nil
 			}
-			size := e.Emit(primName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)),
+			size := e.Emit(PrimName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)),
 				ir.Type{Kind: ir.IntKind}).Outputs[0]
 			one := ir.StaticTensor(ir.Uint8, 1)
 			room := e.Emit(allocOp, nil, one).Outputs[0]

@@ -373,9 +373,9 @@ func (s *sizer) solve(x *sym.Symbol) (ir.Arg, sym.Expr, error) {
 	return nil, e, fmt.Errorf("the integer %s is the size of no tensor before it", e)
 }
 
-// prims are the operators on run-time numbers that have a primitive of the
+// Prims are the operators on run-time numbers that have a primitive of the
 // same meaning.
-var prims = map[string]string{
+var Prims = map[string]string{
 	"_operator.add": "add", "_operator.sub": "sub", "_operator.mul": "mul",
 	"_operator.floordiv": "floordiv",
 	"_operator.truediv":  "truediv", "_operator.neg": "neg", "_operator.eq": "eq",
@@ -397,13 +397,13 @@ func (s *sizer) prim(n *ir.Node) error {
 		!strings.HasPrefix(n.Op, "torch.sym_") {
 		return nil
 	}
-	if name := prims[n.Op]; name != "" {
-		n.Op = primName(name)
+	if name := Prims[n.Op]; name != "" {
+		n.Op = PrimName(name)
 		return nil
 	}
 	a, b := n.Arg("a"), n.Arg("b")
 	become := func(name string, args ...ir.NamedArg) {
-		n.Op, n.Args = primName(name), args
+		n.Op, n.Args = PrimName(name), args
 	}
 	switch n.Op {
 	case "_operator.and_":
@@ -438,7 +438,8 @@ func (s *sizer) prim(n *ir.Node) error {
 	return nil
 }
 
-func primName(name string) string { return "executorch_prim." + name + ".Scalar" }
+// PrimName is what nodes call a primitive on numbers.
+func PrimName(name string) string { return "executorch_prim." + name + ".Scalar" }
 
 // primArgs are the arguments of a primitive.
 func primArgs(values ...ir.Arg) []ir.NamedArg {
@@ -457,7 +458,7 @@ func choiceArgs(cond, yes, no ir.Arg) []ir.NamedArg {
 
 // number appends a primitive whose result is known at run time only.
 func (s *sizer) number(name string, args ...ir.NamedArg) (ir.Arg, error) {
-	n := &ir.Node{Name: s.names.Fresh(name), Op: primName(name), Args: args, Loc: s.loc}
+	n := &ir.Node{Name: s.names.Fresh(name), Op: PrimName(name), Args: args, Loc: s.loc}
 	c, err := s.table.Bind(n)
 	if err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func called(ep *pte.ExecutionPlan, table *ops.Table, hasKernel func(string) bool
 		o := byName[op.String()]
 		if o == nil {
 			_, known := table.Schema(op.NodeName())
-			own := pte.RuntimeOperator(op)
+			own := pte.RuntimeSchema(op) != nil
 			has := own || hasKernel(op.String())
 			o = &Operator{Name: op.String(), DTypes: []string{}, Supported: known ||
 				own, Kernel: &has}

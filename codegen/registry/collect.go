@@ -62,7 +62,7 @@ func (c *collector) program(p Program) error {
 		for n, chain := range plan.Chains {
 			for i, in := range chain.Instructions {
 				k, ok := in.(pte.KernelCall)
-				if !ok || pte.RuntimeOperator(plan.Operators[k.Op]) {
+				if !ok || pte.RuntimeSchema(plan.Operators[k.Op]) != nil {
 					continue
 				}
 				place := fmt.Sprintf("instruction %d", i)

@@ -440,36 +440,27 @@ func (p *Program) Effects(ep *ExecutionPlan, schemas Schemas) ([][]Effect, error
 
 // primText are the schemas of the operators that belong to the runtime itself
 // and not to a library of kernels.
-var primText = []string{
+var primText = slices.Concat([]string{
 	"aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
 	"aten::sym_size.int(Tensor self, int dim) -> SymInt",
 	"aten::sym_numel(Tensor self) -> SymInt",
 	"aten::_local_scalar_dense(Tensor self) -> Scalar",
 	"executorch_prim::et_view.default(Tensor self, SymInt[] size, *, Tensor(a!) out) -> ()",
 	"executorch_prim::et_copy_index.tensor(Tensor(a!) copy_to, Tensor copy_from, SymInt index) -> ()",
-	"executorch_prim::add.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::sub.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::mul.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::floordiv.Scalar(Scalar a, Scalar b) -> Scalar",
 	"executorch_prim::floordiv.int(int a, int b) -> int",
-	"executorch_prim::truediv.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::mod.Scalar(Scalar a, Scalar b) -> Scalar",
 	"executorch_prim::mod.int(int a, int b) -> int",
-	"executorch_prim::sym_max.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::sym_min.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::sym_float.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::sym_int.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::sym_not.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::sym_ite.Scalar(Scalar pred, Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::neg.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::ceil.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::round.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::trunc.Scalar(Scalar a) -> Scalar",
-	"executorch_prim::eq.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::gt.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::lt.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::ge.Scalar(Scalar a, Scalar b) -> Scalar",
-	"executorch_prim::le.Scalar(Scalar a, Scalar b) -> Scalar",
+	"executorch_prim::sym_ite.Scalar(Scalar b, Scalar t, Scalar f) -> Scalar",
+},
+	onNumbers("(Scalar a)", "sym_float sym_int sym_not neg ceil round trunc"),
+	onNumbers("(Scalar a, Scalar b)",
+		"add sub mul floordiv truediv mod sym_max sym_min eq gt lt ge le"))
+
+// onNumbers are the schemas of primitives that take these numbers.
+func onNumbers(params, names string) (all []string) {
+	for name := range strings.FieldsSeq(names) {
+		all = append(all, "executorch_prim::"+name+".Scalar"+params+" -> Scalar")
+	}
+	return all
 }
 
 // The two of them that memory is looked at for.
@@ -489,12 +480,14 @@ var primSchemas = sync.OnceValue(func() map[string]*aten.Schema {
 	return schemas
 })
 
-// RuntimeOperator reports whether an operator is the runtime's own, so that
-// programs that call it need no kernel. (For aten::copy_ the runtime only knows
-// what it writes.)
-func RuntimeOperator(o Operator) bool {
-	name := o.NodeName()
-	return name != copyInto && primSchemas()[name] != nil
+// RuntimeSchema returns the schema of an operator that is the runtime's own, so that
+// programs that call it need no kernel, and nil of others. (For aten::copy_ the runtime only
+// knows what it writes.)
+func RuntimeSchema(o Operator) *aten.Schema {
+	if name := o.NodeName(); name != copyInto {
+		return primSchemas()[name]
+	}
+	return nil
 }
 
 // SizeOperator is the runtime's operator that gives a size of a tensor: tensor,

@@ -2,14 +2,16 @@ package raise
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/lower"
 )
 
 // number is an operator of executorch_prim on numbers.
 type number struct {
-	operands int
+	operands int    // by the runtime's schema
 	op       string // of the table
 	// decide compares two integers if their expressions tell; else, and for
 	// operators that are no comparisons, the operator says.
@@ -18,7 +20,8 @@ type number struct {
 	other func(r *raiser, args []scalar) (scalar, error)
 }
 
-func numberOps() map[string]number {
+// numberOps are these operators by the names that nodes have for them.
+var numberOps = sync.OnceValue(func() map[string]number {
 	never := func(a, b sym.Expr) bool { return sym.Less(a, b) || sym.Less(b, a) }
 	compare := func(yes, no func(a, b sym.Expr) bool) func(a, b sym.Expr) (bool, bool) {
 		return func(a, b sym.Expr) (bool, bool) {
@@ -31,40 +34,25 @@ func numberOps() map[string]number {
 	flip := func(f func(a, b sym.Expr) bool) func(a, b sym.Expr) bool {
 		return func(a, b sym.Expr) bool { return f(b, a) }
 	}
-	return map[string]number{
-		"executorch_prim.add.Scalar":       {operands: 2, op: "_operator.add"},
-		"executorch_prim.sub.Scalar":       {operands: 2, op: "_operator.sub"},
-		"executorch_prim.mul.Scalar":       {operands: 2, op: "_operator.mul"},
-		"executorch_prim.floordiv.Scalar":  {operands: 2, op: "_operator.floordiv"},
-		"executorch_prim.truediv.Scalar":   {operands: 2, op: "_operator.truediv"},
-		"executorch_prim.sym_max.Scalar":   {operands: 2, op: "torch.sym_max"},
-		"executorch_prim.sym_min.Scalar":   {operands: 2, op: "torch.sym_min"},
-		"executorch_prim.sym_float.Scalar": {operands: 1, op: "torch.sym_float"},
-		"executorch_prim.sym_int.Scalar":   {operands: 1, op: "torch.sym_int"},
-		"executorch_prim.neg.Scalar":       {operands: 1, op: "_operator.neg"},
-		"executorch_prim.sym_not.Scalar":   {operands: 1, op: "torch.sym_not"},
-		"executorch_prim.ceil.Scalar":      {operands: 1, op: "math.ceil"},
-		"executorch_prim.trunc.Scalar":     {operands: 1, op: "math.trunc"},
-		"executorch_prim.round.Scalar":     {operands: 1, other: (*raiser).round},
-
-		"executorch_prim.eq.Scalar": {operands: 2, op: "_operator.eq",
-			decide: compare(sym.Expr.Equal, never)},
-		"executorch_prim.gt.Scalar": {operands: 2, op: "_operator.gt",
-			decide: compare(flip(sym.Less), sym.LessEq)},
-		"executorch_prim.lt.Scalar": {operands: 2, op: "_operator.lt", decide: compare(sym.Less,
-			flip(sym.LessEq))},
-		"executorch_prim.ge.Scalar": {operands: 2, op: "_operator.ge",
-			decide: compare(flip(sym.LessEq), sym.Less)},
-		"executorch_prim.le.Scalar": {operands: 2, op: "_operator.le", decide: compare(sym.LessEq,
-			flip(sym.Less))},
-
-		// These round towards zero.
-		"executorch_prim.floordiv.int":   {operands: 2, other: (*raiser).quotient},
-		"executorch_prim.mod.int":        {operands: 2, other: (*raiser).remainder},
-		"executorch_prim.mod.Scalar":     {operands: 2, other: (*raiser).remainder},
-		"executorch_prim.sym_ite.Scalar": {operands: 3, other: (*raiser).choose},
+	all := map[string]number{
+		"executorch_prim.floordiv.int": {other: (*raiser).quotient}, // it rounds towards zero
+		"executorch_prim.mod.int":      {other: (*raiser).remainder},
+		lower.PrimName("mod"):          {other: (*raiser).remainder},
+		lower.PrimName("round"):        {other: (*raiser).round},
+		lower.PrimName("sym_ite"):      {other: (*raiser).choose},
 	}
-}
+	decide := map[string]func(a, b sym.Expr) (bool, bool){
+		"eq": compare(sym.Expr.Equal, never),
+		"gt": compare(flip(sym.Less), sym.LessEq),
+		"lt": compare(sym.Less, flip(sym.LessEq)),
+		"ge": compare(flip(sym.LessEq), sym.Less),
+		"le": compare(sym.LessEq, flip(sym.Less)),
+	}
+	for op, name := range lower.Prims {
+		all[lower.PrimName(name)] = number{op: op, decide: decide[name]}
+	}
+	return all
+})
 
 // calculate computes an operator on numbers.
 func (r *raiser) calculate(n number, args []scalar) (scalar, error) {

@@ -55,6 +55,7 @@ func roleOf(table *ops.Table, o pte.Operator) *role {
 	}
 	if n, ok := numberOps()[r.name]; ok {
 		r.kind, r.number = numbers, n
+		r.number.operands = len(pte.RuntimeSchema(o).Args)
 		return r
 	}
 	if functional, ok := outOf(table, r.name); ok {
