@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -87,4 +89,89 @@ func (p TreePath) String() string {
 // IsDict reports whether a container type of PyTorch's is a dict.
 func IsDict(t string) bool {
 	return t == "builtins.dict" || t == "collections.OrderedDict" || t == "collections.defaultdict"
+}
+
+// treeSpec is a container in a treespec, a leaf if it has no type.
+type treeSpec struct {
+	Type     string          `json:"type"`
+	Context  json.RawMessage `json:"context"`
+	Children []*treeSpec     `json:"children_spec"`
+}
+
+// MaxTree is how deep containers may be nested.
+const MaxTree = 100
+
+// ReadTree reads PyTorch's description of containers, a JSON text of the form [1, node].
+// Named are the fields of named tuples.
+func ReadTree(text string, named map[string][]string) (*Tree, error) {
+	var parts []json.RawMessage
+	if err := json.Unmarshal([]byte(text), &parts); err != nil {
+		return nil, err
+	}
+	if len(parts) != 2 {
+		return nil, fmt.Errorf("%d parts, want a version and a tree", len(parts))
+	}
+	var root *treeSpec
+	if err := json.Unmarshal(parts[1], &root); err != nil {
+		return nil, err
+	}
+	return root.tree(named, 0)
+}
+
+func (n *treeSpec) tree(named map[string][]string, depth int) (*Tree, error) {
+	switch {
+	case n == nil:
+		return nil, errors.New("a container is missing")
+	case depth > MaxTree:
+		return nil, fmt.Errorf("containers are nested more than %d deep", MaxTree)
+	case n.Type == "":
+		return &Tree{}, nil
+	}
+	t := &Tree{Type: n.Type}
+	for _, c := range n.Children {
+		child, err := c.tree(named, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		t.Children = append(t.Children, child)
+	}
+	var context string
+	_ = json.Unmarshal(n.Context, &context) // else it is null, or of no container that has keys
+	keys := treeKeys(context)
+	switch {
+	case t.Type == "collections.namedtuple":
+		keys = named[context]
+	case !IsDict(t.Type) && strings.HasPrefix(context, "[[") && len(keys) == 2:
+		// A dataclass: the fields that are there, and those that are None.
+		keys = treeKeys(keys[0])
+	}
+	if len(keys) == len(t.Children) {
+		t.Keys = keys
+	}
+	return t, nil
+}
+
+// treeKeys returns the keys in the context of a dict: a JSON list, or for a
+// defaultdict an object that holds one. Keys that are no strings are returned
+// as they are written.
+func treeKeys(context string) []string {
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(context), &list) != nil {
+		var dict struct {
+			Keys []json.RawMessage `json:"dict_context"`
+		}
+		if json.Unmarshal([]byte(context), &dict) != nil {
+			return nil
+		}
+		list = dict.Keys
+	}
+	var keys []string
+	for _, raw := range list {
+		key := string(raw)
+		if key[0] == '"' {
+			_ = json.Unmarshal(raw, &key)
+		}
+		keys = append(keys, key)
+	}
+	return keys
 }
