@@ -47,7 +47,11 @@ func (g *gen) integers(k *native.Kernel, info *kernel, used map[string]bool) (li
 	info.params = ps
 	ps.fields = info.fieldsOf(k, used, at)
 	from := map[string]string{}
-	if len(ps.fields) > 0 && len(in.Slots())+len(ps.fields) > mostArguments {
+	others := len(in.Slots())
+	if g.divides(k) {
+		others += 2 // part and parts
+	}
+	if len(ps.fields) > 0 && others+len(ps.fields) > mostArguments {
 		ps.typ = g.names.TakeAround(g.prefix + "_" + in.Kernel.Descriptor.Name)
 		given = []parameter{{"const " + ps.typ + " *", paramsName, new(bool)}}
 	}

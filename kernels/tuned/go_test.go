@@ -48,6 +48,9 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 			}
 		}
 	}
+	if name := unknown(tr.in); name != "" {
+		t.Errorf("%s does not know %s", tr.in.Kernel.Go, name)
+	}
 	call, ok := gofunc.Lookup(tr.in.Kernel.Go, tr.in.Slots())
 	if !ok {
 		t.Fatalf("%s: no Go function %q", tr.name, tr.in.Kernel.Go)

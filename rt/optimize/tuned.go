@@ -9,7 +9,6 @@ import (
 	"github.com/etgen/etgen/kernels/expr"
 	"github.com/etgen/etgen/kernels/loop"
 	"github.com/etgen/etgen/kernels/tuned"
-	"github.com/etgen/etgen/kernels/tuned/gofunc"
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -18,12 +17,7 @@ import (
 // results: runs are too short to make up for what a call of interpreted loops
 // takes.
 type tunedKernel struct {
-	function gofunc.Function
-	macs     int64 // of a call, at most; so are the results
-	results  int64
-	slots    []tuned.Slot // of a call
-	params   []sym.Expr
-	bounds   tuned.Bounds
+	bounds tuned.Bounds
 	// buffers: the result, the result again, what it adds; nil if there is none
 	epilogue *eval.Program
 	syms     []*sym.Symbol // of epilogue
@@ -31,20 +25,8 @@ type tunedKernel struct {
 
 // newTuned prepares a kernel whose calls have n results.
 func newTuned(k *native.Kernel, n sym.Expr) (*tunedKernel, error) {
-	in := k.Tuned
-	slots := in.Slots()
-	f, ok := gofunc.Lookup(in.Kernel.Go, slots)
-	if !ok {
-		return nil, fmt.Errorf("there is no Go function %q", in.Kernel.Go)
-	}
-	_, macs := in.MACs.Bounds()
-	_, results := n.Bounds()
-	t := &tunedKernel{function: f, macs: macs, results: results, bounds: tuned.Unbounded(),
-		slots: slots}
-	for _, p := range in.Params {
-		t.params = append(t.params, p.Value)
-	}
-	return t, t.addEpilogue(k.Name, in, n)
+	t := &tunedKernel{bounds: tuned.Unbounded()}
+	return t, t.addEpilogue(k.Name, k.Tuned, n)
 }
 
 // addEpilogue compiles the epilogue of a kernel for results of n elements.

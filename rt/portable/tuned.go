@@ -2,6 +2,7 @@ package portable
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
@@ -37,26 +38,18 @@ func (k *kernel) handMadeFor(c *ops.Call,
 
 // tunedCode is an instance of a hand-made kernel.
 type tunedCode struct {
-	call     *gofunc.Call
-	operands []int // that f reads, then those that the epilogue adds
-	reads    int   // how many f reads
-	params   []int
-	finish   gofunc.Finish
-	bufs     [][]float32 // result, operands, packed constants, scratch
-	added    [][]float32
-	rooms    [][]float32 // for results and operands that are not aligned
+	*tuned.Instance
+	call   *gofunc.Call
+	params []int
+	finish gofunc.Finish
+	bufs   [][]byte    // result, operands, packed constants, scratch
+	added  [][]float32 // operands that the epilogue adds
+	rooms  [][]float32 // for those that are not aligned
 }
 
 func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
-	slots := in.Slots()
-	f, ok := gofunc.Lookup(in.Kernel.Go, slots)
-	scratch, known := in.Scratch.Const()
-	if !ok || !known {
-		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go,
-			in.Kernel.Name)
-	}
-	t := &tunedCode{operands: append(append([]int{}, in.Operands...), in.Added...),
-		reads: len(in.Operands)}
+	t := &tunedCode{Instance: in, added: make([][]float32, len(in.Added)),
+		rooms: make([][]float32, len(in.Added))}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
@@ -65,37 +58,36 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 		}
 		t.params = append(t.params, int(n))
 	}
-	t.bufs = make([][]float32, len(slots))
+	slots := in.Slots()
+	t.bufs = make([][]byte, len(slots))
 	for i, s := range slots {
-		var own []float32
+		var err error
 		switch s.Kind {
 		case tuned.PackedConstant:
-			data := in.Packed[s.Index].Data
-			if err := k.reserve(int64(len(data))); err != nil {
-				return nil, err
-			}
-			t.bufs[i], _ = eval.Floats(data, &own)
+			t.bufs[i] = in.Packed[s.Index].Data
+			err = k.reserve(int64(len(t.bufs[i])))
 		case tuned.Scratch:
-			room, err := roomFor((scratch+3)/4, ir.Float32, k.reserve)
-			if err != nil {
-				return nil, err
+			scratch, known := in.Scratch.Const()
+			if !known {
+				return nil, fmt.Errorf("scratch of tuned kernel %s is not known", in.Kernel.Name)
 			}
-			t.bufs[i], _ = eval.Floats(room, &own)
+			t.bufs[i], err = roomFor((scratch+3)/4, ir.Float32, k.reserve)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	t.rooms = make([][]float32, 1+len(t.operands))
-	t.added = make([][]float32, len(in.Added))
 	count, _ := c.Outs[0].Numel().Const()
-	macs, _ := in.MACs.Const()
 	inputs := int64(0)
 	for _, v := range c.Operands() {
 		n, _ := v.Type.Numel().Const()
 		inputs = max(inputs, n)
 	}
-	t.call = gofunc.NewCall(f, macs, int64(count), inputs)
 	t.finish = gofunc.Plain()
 	t.finish.Epilogue = t.adding(c, in, int(count))
-	return t, nil
+	var err error
+	t.call, err = gofunc.NewCall(in, -1, count, inputs)
+	return t, err
 }
 
 // adding returns the epilogue that adds operands to the results, nil if there
@@ -145,31 +137,17 @@ func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) gofunc.Ep
 }
 
 func (t *tunedCode) run(bufs [][]byte, done <-chan struct{}) error {
-	y, shared := eval.Floats(bufs[0], &t.rooms[0])
-	t.bufs[0] = y
-	for i, k := range t.operands {
-		x, _ := eval.Floats(bufs[1+k], &t.rooms[1+i])
-		if i < t.reads {
-			t.bufs[1+i] = x
-		} else {
-			t.added[i-t.reads] = x
-		}
+	t.bufs[0] = bufs[0]
+	for i, k := range t.Operands {
+		t.bufs[1+i] = bufs[1+k]
 	}
-	if !t.call.Run(done, t.bufs, t.params, t.finish) {
-		return eval.ErrStopped
+	for i, k := range t.Added {
+		t.added[i], _ = eval.Floats(bufs[1+k], &t.rooms[i])
 	}
-	if !shared {
-		eval.PutFloats(bufs[0], y)
-	}
-	return nil
+	return t.call.Run(done, t.bufs, t.params, t.finish)
 }
 
 // inPlace: the kernel writes results before it has read all operands.
 func (t *tunedCode) inPlace(_, in int) bool {
-	for _, k := range t.operands {
-		if k == in {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains(t.Operands, in) && !slices.Contains(t.Added, in)
 }

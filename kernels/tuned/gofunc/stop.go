@@ -1,5 +1,12 @@
 package gofunc
 
+import (
+	"fmt"
+
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/tuned"
+)
+
 // A kernel says that results are there by its epilogue only: that is where a
 // call looks whether it is to end, and it ends by a panic of its own.
 
@@ -10,9 +17,15 @@ const (
 	pollEvery     = 1 << 22
 )
 
-// Call is a function that can be stopped. It is for one goroutine.
+// Call calls a kernel's function on the memory of its buffers, and can be stopped. It is for
+// one goroutine.
 type Call struct {
 	f     Function
+	slots []tuned.Slot
+	added int         // which operand of the epilogue the function adds, -1 if none
+	bufs  [][]float32 // as the function takes them
+	rooms [][]float32 // for buffers that are not aligned
+
 	each  int64 // multiply-accumulates for a result
 	long  bool
 	left  int64
@@ -25,15 +38,22 @@ type Call struct {
 // stopped is what a call that is to end panics with.
 type stopped struct{}
 
-// NewCall returns f for calls that have at most so many results, which take macs
-// multiply-accumulates together. If those are 0, as of pooling, a result may be
-// made of any number of the inputs.
-func NewCall(f Function, macs, results, inputs int64) *Call {
+// NewCall returns a call of an instance for at most so many results and inputs. If it has no
+// multiply-accumulates, as pooling, a result may be made of any number of the inputs.
+func NewCall(in *tuned.Instance, added int, results, inputs int64) (*Call, error) {
+	slots := in.Slots()
+	f, ok := Lookup(in.Kernel.Go, slots)
+	if !ok {
+		return nil, fmt.Errorf("there is no Go function %q of tuned kernel %s", in.Kernel.Go,
+			in.Kernel.Name)
+	}
+	_, macs := in.MACs.Bounds()
 	each := float64(macs) / float64(max(results, 1))
 	if macs == 0 {
 		each = float64(inputs)
 	}
-	c := &Call{f: f, long: each*float64(results) >= worthStopping,
+	c := &Call{f: f, slots: slots, added: added, rooms: make([][]float32, len(slots)),
+		long: each*float64(results) >= worthStopping,
 		each: int64(min(max(each, 1), worthStopping))}
 	c.watch = func(run []float32, o, ch int) {
 		if c.left -= c.each * int64(len(run)); c.left < 0 {
@@ -48,21 +68,41 @@ func NewCall(f Function, macs, results, inputs int64) *Call {
 			c.next(run, o, ch)
 		}
 	}
-	return c
+	return c, nil
 }
 
-// Run calls the function. It returns false if done is closed before it has
-// ended: soon after that, what is computed for a run of results being finished.
-func (c *Call) Run(done <-chan struct{}, b [][]float32, p []int, f Finish) (finished bool) {
-	c.given = f
-	if !c.long || done == nil {
-		c.f(b, p, &c.given)
-		return true
+// Run calls the function with the memory of the buffers in the order of tuned.Instance.Slots.
+// It returns eval.ErrStopped if done is closed before it has ended: soon after that, what is
+// computed for a run of results being finished.
+func (c *Call) Run(done <-chan struct{}, memory [][]byte, p []int, f Finish) error {
+	c.given, c.bufs = f, c.bufs[:0]
+	var shared bool
+	for i, s := range c.slots {
+		if s.Kind == tuned.Extra && s.Index != c.added {
+			continue
+		}
+		x, same := eval.Floats(memory[i], &c.rooms[i])
+		switch s.Kind {
+		case tuned.Extra:
+			c.given.Add = x
+			continue
+		case tuned.Result:
+			shared = same
+		}
+		c.bufs = append(c.bufs, x)
 	}
-	return c.watched(done, b, p)
+	if !c.long || done == nil {
+		c.f(c.bufs, p, &c.given)
+	} else if !c.watched(done, p) {
+		return eval.ErrStopped
+	}
+	if !shared {
+		eval.PutFloats(memory[0], c.bufs[0])
+	}
+	return nil
 }
 
-func (c *Call) watched(done <-chan struct{}, b [][]float32, p []int) (finished bool) {
+func (c *Call) watched(done <-chan struct{}, p []int) (finished bool) {
 	defer func() {
 		c.done, c.next = nil, nil
 		r := recover()
@@ -72,6 +112,6 @@ func (c *Call) watched(done <-chan struct{}, b [][]float32, p []int) (finished b
 	}()
 	c.done, c.next, c.left = done, c.given.Epilogue, 0
 	c.given.Epilogue = c.watch
-	c.f(b, p, &c.given)
+	c.f(c.bufs, p, &c.given)
 	return true
 }
