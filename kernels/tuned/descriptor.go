@@ -123,3 +123,231 @@ func describe(name string, fields ...[]string) *Descriptor {
 	}
 	return d
 }
+
+// vocabulary has all fields that descriptors may have.
+var vocabulary = func() map[string]Field {
+	fields := map[string]Field{}
+	for _, f := range []Field{
+		// Sizes of what is computed.
+		{Name: "batch", Unit: "images",
+			Doc: "Images, or pairs of matrices, that lie one behind the other."},
+		{Name: "groups", Unit: "groups", Doc: "Groups of channels, each convolved by itself."},
+		{Name: "in_channels", Unit: "channels", Doc: "Channels of the image in a group."},
+		{Name: "out_channels", Unit: "channels", Doc: "Channels of the result in a group."},
+		{Name: "channels", Unit: "channels", Doc: "Channels of the image, each on its own."},
+		{Name: "multiplier", Unit: "channels",
+			Doc: "Channels of the result that each one of the image makes."},
+		{Name: "lanes", Unit: "elements",
+			Doc: "Weights of a tap: the channels once, or several times beside each other."},
+		{Name: "in_h", Unit: "rows", Doc: "Rows of the image."},
+		{Name: "in_w", Unit: "columns", Doc: "Columns of the image."},
+		{Name: "in_row", Unit: "elements", Doc: "Elements of a row of the image."},
+		{Name: "out_h", Unit: "rows", Doc: "Rows of the result."},
+		{Name: "out_w", Unit: "columns", Doc: "Columns of the result."},
+		{Name: "m", Unit: "rows", Doc: "Rows of the first matrix and of the result."},
+		{Name: "n", Unit: "columns", Doc: "Columns of the second matrix and of the result."},
+		{Name: "k", Unit: "elements",
+			Doc: "Columns of the first matrix and rows of the second: products of a sum."},
+		// The window: taps are its elements.
+		{Name: "kernel_h", Unit: "rows", Doc: "Rows of taps."},
+		{Name: "kernel_w", Unit: "columns", Doc: "Columns of taps."},
+		{Name: "stride_h", Unit: "rows",
+			Doc: "How far the window moves from row to row of the result."},
+		{Name: "stride_w", Unit: "columns",
+			Doc: "How far the window moves from column to column of the result."},
+		{Name: "dilation_h", Unit: "rows", Doc: "How far rows of taps are apart."},
+		{Name: "dilation_w", Unit: "columns", Doc: "How far columns of taps are apart."},
+		{Name: "pad_h", Unit: "rows", Doc: "Rows of padding before the image."},
+		{Name: "pad_w", Unit: "columns", Doc: "Columns of padding before the image."},
+		{Name: "pad_row", Unit: "elements", Doc: "Elements of padding before a row of the image."},
+		{Name: "pad_value", Unit: "", Doc: "What padding holds."},
+		{Name: "upsample_h", Unit: "rows",
+			Doc: "How far rows of the image are apart, zeros between them."},
+		{Name: "upsample_w", Unit: "columns",
+			Doc: "How far columns of the image are apart, zeros between them."},
+		{Name: "interior_begin", Unit: "columns",
+			Doc: "First column of the result that sees all columns of taps."},
+		{Name: "interior_end", Unit: "columns",
+			Doc: "Column behind the last one that sees all columns of taps."},
+		{Name: "divisor", Unit: "taps",
+			Doc: "What divides a sum; 0: how many taps lie in the image; -1: in padding, too."},
+		{Name: "in_offset", Unit: "", Doc: "What is added to each element of the image."},
+		// How the sum over the taps is nested.
+		{Name: "channel_loop", Unit: "",
+			Doc: "Loop of the sum that counts channels: 1, or 2, the innermost."},
+		{Name: "column_loop", Unit: "",
+			Doc: "Loop of the sum that counts columns of taps: the other one."},
+		{Name: "tap_runs", Unit: "runs",
+			Doc: "Runs of taps in a row of them that are contiguous in the image."},
+		{Name: "run_length", Unit: "elements", Doc: "Elements of such a run."},
+		{Name: "outer_taps", Unit: "taps", Doc: "Taps that the outer loop counts."},
+		{Name: "middle_taps", Unit: "taps", Doc: "Taps that the middle loop counts."},
+		{Name: "inner_taps", Unit: "taps",
+			Doc: "Taps that the inner loop counts, which are contiguous in the image."},
+		{Name: "column_taps", Unit: "taps", Doc: "Taps of one column that the inner loop counts."},
+		{Name: "sum_taps", Unit: "taps",
+			Doc: "Taps that a result sees, over all channels of its group."},
+		{Name: "depth", Unit: "elements",
+			Doc: "Products of a sum, with zeros up to a multiple of four."},
+		{Name: "rows_in_middle", Unit: flag,
+			Doc: "The middle loop counts rows of taps, else the outer one does."},
+		{Name: "columns_in_middle", Unit: flag,
+			Doc: "The middle loop counts columns of taps, else the inner one does."},
+		// Distances in memory.
+		{Name: "in_stride_batch", Unit: "elements",
+			Doc: "From image to image, or from matrix to matrix."},
+		{Name: "in_stride_group", Unit: "elements",
+			Doc: "From a group's first channel to the next one's."},
+		{Name: "in_stride_channel", Unit: "elements", Doc: "From channel to channel of the image."},
+		{Name: "in_stride_row", Unit: "elements",
+			Doc: "From row to row of the image, of the copy if there is one."},
+		{Name: "in_stride_col", Unit: "elements",
+			Doc: "From column to column of the image, of the copy if there is one."},
+		{Name: "in_stride_outer", Unit: "elements", Doc: "From tap to tap of the outer loop."},
+		{Name: "in_stride_middle", Unit: "elements", Doc: "From tap to tap of the middle loop."},
+		{Name: "in_stride_m", Unit: "elements", Doc: "From row to row of the first matrix."},
+		{Name: "in_stride_k", Unit: "elements", Doc: "From column to column of the first matrix."},
+		{Name: "weight_stride_batch", Unit: "elements", Doc: "From one second matrix to the next."},
+		{Name: "weight_stride_k", Unit: "elements", Doc: "From row to row of the second matrix."},
+		{Name: "weight_stride_n", Unit: "elements",
+			Doc: "From column to column of the second matrix."},
+		{Name: "weight_stride_outer", Unit: "rows",
+			Doc: "Rows of packed weights from tap to tap of the outer loop."},
+		{Name: "weight_stride_middle", Unit: "rows",
+			Doc: "Rows of packed weights from tap to tap of the middle loop."},
+		{Name: "weight_stride_row", Unit: "rows",
+			Doc: "Rows of packed weights from row to row of taps."},
+		{Name: "weight_stride_col", Unit: "rows",
+			Doc: "Rows of packed weights from column to column of taps."},
+		{Name: "out_stride_batch", Unit: "elements", Doc: "From result to result of a batch."},
+		{Name: "out_stride_channel", Unit: "elements",
+			Doc: "From channel to channel of the result."},
+		{Name: "out_stride_row", Unit: "elements", Doc: "From row to row of the result."},
+		{Name: "out_stride_col", Unit: "elements", Doc: "From column to column of the result."},
+		{Name: "channels_inner", Unit: flag,
+			Doc: "Channels of the result lie innermost, else its columns do."},
+		// The copy of an image, with its padding.
+		{Name: "padded_h", Unit: "rows", Doc: "Rows of the copy; 0 if there is none."},
+		{Name: "padded_row", Unit: "elements", Doc: "Elements of a row of the copy."},
+		{Name: "planes", Unit: "planes", Doc: "Planes of the image, and of the copy."},
+		{Name: "pixel", Unit: "elements", Doc: "Elements of a pixel of a plane."},
+		{Name: "copied_w", Unit: "columns", Doc: "Columns of the image that are copied."},
+		{Name: "copied_row", Unit: "elements",
+			Doc: "Elements of a row of the image that are copied."},
+		{Name: "phase", Unit: "elements",
+			Doc: "From phase to phase of a row: columns that results see with one tap."},
+		{Name: "source_stride_channel", Unit: "elements",
+			Doc: "From channel to channel of the image that is copied."},
+		{Name: "source_stride_row", Unit: "elements",
+			Doc: "From row to row of the image that is copied."},
+		{Name: "source_stride_col", Unit: "elements",
+			Doc: "From column to column of the image that is copied."},
+		// Winograd's tiles.
+		{Name: "tile_side", Unit: "elements",
+			Doc: "Rows and columns of a tile of the image, two more than of its results."},
+		{Name: "tiles_across", Unit: "tiles", Doc: "Tiles in a row of them."},
+		{Name: "tiles", Unit: "tiles", Doc: "Tiles of an image."},
+		{Name: "block", Unit: "tiles", Doc: "Tiles that are computed at once, an even number."},
+		// Attention.
+		{Name: "heads", Unit: "heads", Doc: "Heads of queries."},
+		{Name: "queries", Unit: "rows", Doc: "Queries of a head."},
+		{Name: "keys", Unit: "rows", Doc: "Keys of a head, and values."},
+		{Name: "head_dim", Unit: "elements", Doc: "Elements of a query and of a key."},
+		{Name: "value_dim", Unit: "elements", Doc: "Elements of a value and of a result."},
+		{Name: "causal", Unit: flag, Doc: "Query i sees keys up to i only."},
+		{Name: "zero_if_masked", Unit: flag, Doc: "A query that sees no key gives zeros."},
+		{Name: "mask_mode", Unit: "",
+			Doc: "0: no mask; 1: it is added to the scores; 2: it tells which scores count."},
+		{Name: "part_scratch", Unit: "elements", Doc: "Scratch that each part has."},
+		{Name: "query_panel", Unit: "elements", Doc: "Where in it the packed queries begin."},
+		{Name: "k_group", Unit: "heads", Doc: "Heads of queries that share keys."},
+		{Name: "v_group", Unit: "heads", Doc: "Heads of queries that share values."},
+		{Name: "q_stride_batch", Unit: "elements", Doc: "From batch to batch of the queries."},
+		{Name: "q_stride_head", Unit: "elements", Doc: "From head to head of the queries."},
+		{Name: "q_stride_row", Unit: "elements", Doc: "From query to query."},
+		{Name: "k_stride_batch", Unit: "elements", Doc: "From batch to batch of the keys."},
+		{Name: "k_stride_head", Unit: "elements", Doc: "From head to head of the keys."},
+		{Name: "k_stride_row", Unit: "elements", Doc: "From key to key."},
+		{Name: "v_stride_batch", Unit: "elements", Doc: "From batch to batch of the values."},
+		{Name: "v_stride_head", Unit: "elements", Doc: "From head to head of the values."},
+		{Name: "v_stride_row", Unit: "elements", Doc: "From value to value."},
+		{Name: "out_stride_head", Unit: "elements", Doc: "From head to head of the result."},
+		{Name: "mask_stride_batch", Unit: "elements", Doc: "From batch to batch of the mask."},
+		{Name: "mask_stride_head", Unit: "elements", Doc: "From head to head of the mask."},
+		{Name: "mask_stride_row", Unit: "elements", Doc: "From query to query of the mask."},
+		{Name: "mask_stride_col", Unit: "elements", Doc: "From key to key of the mask."},
+	} {
+		f.Form = f.Name == "channels_inner" || f.Name == "mask_mode"
+		fields[f.Name] = f
+	}
+	return fields
+}()
+
+var (
+	window = []string{"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h",
+		"stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w"}
+	interior  = []string{"interior_begin", "interior_end"}
+	inStrides = []string{"in_stride_batch", "in_stride_channel", "in_stride_row",
+		"in_stride_col"}
+	outStrides = []string{"out_stride_batch", "out_stride_channel", "out_stride_row",
+		"out_stride_col"}
+	// What a convolution of rows of results knows of its taps, in the image as it lies or
+	// in a copy.
+	rowsWindow = []string{"batch", "in_channels", "out_channels", "out_h", "out_w", "kernel_h",
+		"kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "tap_runs", "run_length",
+		"in_stride_batch", "in_stride_row", "in_stride_col"}
+)
+
+// The descriptors of all kernels.
+var (
+	linearParams     = describe("linear_params", []string{"m", "n", "k"})
+	linearInt8Params = describe("linear_i8_params", []string{"batch", "m", "n", "k",
+		"out_stride_row", "out_stride_col"})
+	matmulParams = describe("matmul_params", []string{"batch", "m", "n", "k", "in_stride_batch",
+		"in_stride_m", "in_stride_k", "weight_stride_batch", "weight_stride_k",
+		"weight_stride_n"})
+	convParams = describe("conv_params", []string{"batch", "groups", "in_channels",
+		"out_channels"}, window, interior, []string{"channel_loop", "column_loop"}, inStrides,
+		outStrides)
+	convInt8Params = describe("conv_i8_params", []string{"batch", "in_channels", "out_channels",
+		"depth", "pad_value"}, window, inStrides, outStrides)
+	convRowsParams   = describe("conv_rows_params", rowsWindow)
+	convGatherParams = describe("conv_gather_params", rowsWindow, []string{"in_h", "pad_h",
+		"pad_w", "padded_h", "copied_w", "source_stride_channel", "source_stride_row",
+		"source_stride_col"})
+	convAroundParams = describe("conv_around_params", []string{"batch", "groups",
+		"out_channels", "out_h", "out_w", "outer_taps", "middle_taps", "inner_taps",
+		"in_stride_batch", "in_stride_group", "in_stride_outer", "in_stride_middle",
+		"in_stride_row", "in_stride_col", "out_stride_channel", "out_stride_col",
+		"channels_inner", "planes", "in_h", "in_row", "pad_h", "pad_row", "padded_h",
+		"padded_row", "copied_row", "pixel", "upsample_h", "upsample_w"})
+	convEdgesParams = describe("conv_edges_params", []string{"batch", "groups", "out_channels"},
+		window, []string{"upsample_h", "upsample_w", "rows_in_middle", "columns_in_middle",
+			"outer_taps", "inner_taps", "column_taps", "sum_taps", "in_stride_batch",
+			"in_stride_group", "in_stride_row", "in_stride_col", "in_stride_outer",
+			"in_stride_middle", "weight_stride_outer", "weight_stride_middle",
+			"weight_stride_row", "weight_stride_col", "out_stride_channel", "out_stride_col",
+			"channels_inner"})
+	convFewParams = describe("conv_few_params", []string{"batch", "in_channels", "out_channels",
+		"in_h", "in_w", "out_h", "out_w", "kernel_h", "kernel_w", "stride_h", "stride_w",
+		"dilation_h", "pad_h", "pad_w", "in_stride_batch", "out_stride_channel",
+		"channels_inner", "padded_h", "padded_row", "copied_w", "phase"})
+	winogradParams = describe("winograd_params", []string{"batch", "in_channels",
+		"out_channels", "in_h", "in_w", "out_h", "out_w", "pad_h", "pad_w", "tile_side",
+		"tiles_across", "tiles", "block"})
+	depthwiseParams = describe("depthwise_params", []string{"batch", "channels", "multiplier"},
+		window, interior, inStrides, outStrides)
+	depthwiseRowsParams = describe("depthwise_rows_params", []string{"batch", "channels",
+		"lanes"}, window, interior, []string{"in_stride_batch", "in_stride_row", "in_stride_col"})
+	depthwiseInt8Params = describe("depthwise_i8_params", []string{"batch", "channels",
+		"in_offset"}, window, inStrides, outStrides)
+	poolParams = describe("pool_params", []string{"batch", "channels"}, window,
+		[]string{"channels_inner", "divisor"})
+	attentionParams = describe("attention_params", []string{"batch", "heads", "queries", "keys",
+		"head_dim", "value_dim", "causal", "zero_if_masked", "mask_mode", "part_scratch",
+		"query_panel", "q_stride_batch", "q_stride_head", "q_stride_row", "k_group",
+		"k_stride_batch", "k_stride_head", "k_stride_row", "v_group", "v_stride_batch",
+		"v_stride_head", "v_stride_row", "mask_stride_batch", "mask_stride_head",
+		"mask_stride_row", "mask_stride_col", "out_stride_batch", "out_stride_head",
+		"out_stride_row"})
+)

@@ -1,6 +1,7 @@
 package tuned_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,11 +12,16 @@ import (
 	"time"
 
 	"github.com/etgen/etgen/golden/baremetal"
+	"github.com/etgen/etgen/golden/reference"
 	"github.com/etgen/etgen/golden/samples"
 	"github.com/etgen/etgen/golden/tier"
 	"github.com/etgen/etgen/golden/toolchain"
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/eval"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/ops"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/templates/c"
 )
 
@@ -123,4 +129,226 @@ func TestInt8Refuses(t *testing.T) {
 	if !tr.prepare(t) || !tr.in.MACs.Equal(sym.Int(72)) {
 		t.Error("a convolution of bytes is not taken")
 	}
+}
+
+// microcontroller is a target of the kernels of bytes.
+var microcontroller = tuned.Target{Language: tuned.C, Machine: machine("cortex-m4")}
+
+// byteTrial is a call of a kernel of bytes.
+type byteTrial struct {
+	op             string
+	sample         samples.Sample
+	xOrder, yOrder []int
+	seed           uint64
+
+	used   map[string]bool // by the text of its kernel
+	in     *tuned.Instance
+	inputs []eval.Operand
+	want   []int32 // in memory's order
+}
+
+// byteTrials are calls of random shapes, layouts and offsets.
+func byteTrials(r *rand.Rand, n int) (out []*byteTrial) {
+	last := []int{0, 2, 3, 1}
+	orders := func(tr *byteTrial) {
+		if r.IntN(3) > 0 {
+			tr.xOrder = last
+		}
+		if r.IntN(3) > 0 {
+			tr.yOrder = last
+		}
+	}
+	upTo := func(n int64) int64 { return 1 + r.Int64N(n) }
+	for i := range n {
+		tr := &byteTrial{seed: r.Uint64()}
+		offset, filter := r.Int64N(256)-127, int64(0)
+		limits := []any{"input_offset", offset, "output_offset", 3, "activation_min", -128,
+			"activation_max", 127}
+		param := func(n int64) samples.Input { return samples.Tensor(ir.Int32, samples.Values{}, n) }
+		var bias any
+		if r.IntN(3) > 0 {
+			bias = samples.Input{}
+		}
+		biasOf := func(n int64) any {
+			if bias == nil {
+				return nil
+			}
+			return param(n)
+		}
+		in, cout := upTo(9), upTo(7)
+		if r.IntN(3) == 0 {
+			in = 4 * upTo(5)
+		}
+		switch i % 4 {
+		case 0:
+			tr.op = "cortex_m.quantized_linear.default"
+			sum, b := any(nil), biasOf(cout)
+			if r.IntN(4) == 0 {
+				sum, b = param(cout), nil
+			}
+			sizes := []int64{upTo(6), in + 1}
+			if r.IntN(2) == 0 {
+				sizes = []int64{2, upTo(3), 4 * in}
+			}
+			tr.sample = samples.NewSample(append(limits, "input",
+				samples.Tensor(ir.Int8, samples.Values{}, sizes...),
+				"weights", samples.Tensor(ir.Int8, samples.Values{}, cout, sizes[len(sizes)-1]), "bias", b,
+				"kernel_sum", sum, "filter_offset", filter,
+				"requantize_multipliers", []int64{1 << 30}, "requantize_shifts", []int64{-8})...)
+		default:
+			k := [2]int64{upTo(3), upTo(3)}
+			tr.op = "cortex_m.quantized_conv2d.default"
+			weight, more := []int64{cout, k[0], k[1], in}, []any(nil)
+			if i%4 == 2 { // of one tap
+				weight[1], weight[2] = 1, 1
+			}
+			if i%4 == 3 {
+				tr.op = "cortex_m.quantized_depthwise_conv2d.default"
+				multiplier := int64(1)
+				if r.IntN(4) == 0 {
+					in, multiplier = 1, cout
+				}
+				cout = in * multiplier
+				weight, more = []int64{1, k[0], k[1], cout}, []any{"depth_multiplier", multiplier}
+			}
+			pad, stride := []int64{r.Int64N(3), r.Int64N(3)}, []int64{upTo(2), upTo(2)}
+			if r.IntN(2) == 0 {
+				pad, stride = []int64{0, 0}, []int64{1, 1}
+			}
+			orders(tr)
+			tr.sample = samples.NewSample(append(append(limits, more...), "input",
+				samples.Tensor(ir.Int8, samples.Values{}, upTo(2), in, 4+upTo(4), 4+upTo(4)),
+				"weight", samples.Tensor(ir.Int8, samples.Values{}, weight...), "bias", biasOf(cout),
+				"stride", stride, "padding", pad,
+				"dilation", []int64{upTo(2), upTo(2)}, "requantize_multipliers", param(cout),
+				"requantize_shifts", param(cout), "scratch", nil)...)
+		}
+		out = append(out, tr)
+	}
+	return out
+}
+
+// prepare selects a kernel and computes what it is to give: the definition's sum.
+// It reports whether one accepts the call.
+func (tr *byteTrial) prepare(t *testing.T) bool {
+	t.Helper()
+	op, ok := ops.Standard().Lookup(tr.op)
+	if !ok {
+		t.Fatalf("%s is not in the table", tr.op)
+	}
+	call, err := ops.Standard().Bind(tr.sample.Node(op))
+	if err != nil {
+		t.Fatalf("%s: %v", tr.op, err)
+	}
+	r := rand.New(rand.NewPCG(tr.seed, 1))
+	for _, v := range call.Operands() {
+		sizes, _ := v.Type.StaticSizes()
+		o := eval.Operand{DType: v.Type.DType, Sizes: sizes}
+		n, _ := v.Type.Numel().Const()
+		for range n {
+			if o.DType == ir.Int8 {
+				o.Data = append(o.Data, byte(r.Uint32()))
+			} else {
+				o.Data = binary.LittleEndian.AppendUint32(o.Data, uint32(int32(r.IntN(6001)-3000)))
+			}
+		}
+		tr.inputs = append(tr.inputs, o)
+	}
+	tr.in = tuned.Select(tuned.Standard(), &tuned.Request{Call: call, Target: microcontroller,
+		Const: func(k int) ([]byte, bool) { return tr.inputs[k].Data, k > 0 },
+		Order: func(k int) []int {
+			if k == 0 {
+				return tr.xOrder
+			}
+			return nil
+		},
+		Out: tr.yOrder})
+	if tr.in == nil {
+		return false
+	}
+	tensors, err := call.Op.Compute(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := tensors[0]
+	expr.Walk(tensors[0].Body, func(e *expr.Expr) {
+		if e.Op == expr.OpReduce {
+			sum.DType, sum.Body = ir.Int32, e
+		}
+	})
+	if sum.Body == tensors[0].Body {
+		t.Fatalf("%s: the definition has no sum", tr.op)
+	}
+	got, err := reference.Tensor(sum, tr.inputs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	channels := got.Sizes[len(got.Sizes)-1]
+	inner := int64(1)
+	if len(got.Sizes) == 4 {
+		channels, inner = got.Sizes[1], got.Sizes[2]*got.Sizes[3]
+	}
+	for o := range int64(len(got.Data) / 4) {
+		x := int32(binary.LittleEndian.Uint32(got.Data[4*o:]))
+		for _, k := range tr.in.Begun {
+			x += int32(binary.LittleEndian.Uint32(tr.inputs[k].Data[4*(o/inner%channels):]))
+		}
+		tr.want = append(tr.want, x)
+	}
+	tr.want = laid(tr.want, got.Sizes, tr.yOrder)
+	return true
+}
+
+// laid returns row-major elements in the order of a layout.
+func laid[T any](xs []T, sizes []int64, order []int) []T {
+	if order == nil {
+		return xs
+	}
+	out := make([]T, 0, len(xs))
+	channels, inner := sizes[1], sizes[2]*sizes[3]
+	for b := range sizes[0] {
+		for i := range inner {
+			for c := range channels {
+				out = append(out, xs[(b*channels+c)*inner+i])
+			}
+		}
+	}
+	return out
+}
+
+// text is the trial's kernel and a function that calls it and compares.
+func (tr *byteTrial) text(t *testing.T, number int) string {
+	t.Helper()
+	in := tr.in
+	k := &c.Kernel{Index: "int32_t", Known: map[string]int64{}}
+	for _, p := range in.Params {
+		n, ok := p.Value.Const()
+		if !ok {
+			t.Fatalf("%s: %s is %s", tr.op, p.Name, p.Value)
+		}
+		k.Known[p.Name] = n
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "static void kernel%d(int32_t *y, const int8_t *x, const int8_t *w, const int32_t *start, void *scratch)\n%s\n", number, strings.Replace(withKnown(text(t, in.Kernel.Name, k), k), "{\n", "{\n    (void)scratch;\n", 1))
+	data := func(typ, name string, n int, at func(int) int64) {
+		fmt.Fprintf(&b, "static const %s %s%d[] = {", typ, name, number)
+		for i := range n {
+			fmt.Fprintf(&b, "%d,", at(i))
+		}
+		b.WriteString("};\n")
+	}
+	x := laid(tr.inputs[0].Data, tr.inputs[0].Sizes, tr.xOrder)
+	data("int8_t", "x", len(x), func(i int) int64 { return int64(int8(x[i])) })
+	w, start := in.Packed[0].Data, in.Packed[1].Data
+	data("int8_t", "w", len(w), func(i int) int64 { return int64(int8(w[i])) })
+	data("int32_t", "start", len(start)/4, func(i int) int64 {
+		return int64(int32(binary.LittleEndian.Uint32(start[4*i:])))
+	})
+	data("int32_t", "want", len(tr.want), func(i int) int64 { return int64(tr.want[i]) })
+	scratch, _ := in.Scratch.Const()
+	fmt.Fprintf(&b, "static int trial%d(void)\n{\n    static int32_t y[%d];\n    static int8_t scratch[%d];\n    kernel%d(y, x%d, w%d, start%d, scratch);\n"+
+		"    for (int i = 0; i < %d; i++) if (y[i] != want%d[i]) return 1;\n    return 0;\n}\n",
+		number, len(tr.want), scratch+1, number, number, number, number, len(tr.want), number)
+	tr.used = k.Used
+	return b.String()
 }

@@ -2,9 +2,11 @@ package tuned_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/etgen/etgen/golden/reference"
@@ -286,4 +288,370 @@ func machine(name string) *tuned.Machine {
 		panic(err)
 	}
 	return m
+}
+
+// operand is a float32 operand of a trial.
+func operand(sizes ...sym.Expr) samples.Input {
+	return samples.Input{Value: &ir.Value{Type: ir.TensorOf(ir.Float32, sizes...)}}
+}
+
+func static(sizes ...int64) samples.Input { return operand(ir.Ints(sizes)...) }
+
+// pick returns one of xs.
+func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
+
+// size returns a size that is often 1 and around the bounds of tiles.
+func size(r *rand.Rand) int64 {
+	return pick[int64](r, 1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 15, 16, 17, 20, 33)
+}
+
+// linearTrials are calls with a constant matrix.
+func linearTrials(r *rand.Rand, count int) []*trial {
+	var out []*trial
+	for i := range count {
+		m, n, k := size(r), size(r), size(r)
+		tr := &trial{syms: map[*sym.Symbol]int64{}}
+		rows := sym.Int(m)
+		if i%4 == 3 { // a dynamic batch
+			s := sym.NewSymbol("s", 1, 64)
+			tr.syms[s] = m
+			rows = s.Expr()
+		}
+		x := operand(rows, sym.Int(k))
+		switch i % 5 {
+		case 0:
+			tr.op, tr.sample = "aten.linear.default", samples.NewSample("input", x, "weight",
+				static(n, k), "bias", static(n))
+			tr.constant = []bool{false, true, true}
+		case 1:
+			x := operand(sym.Int(2), rows, sym.Int(k))
+			tr.op, tr.sample = "aten.linear.default", samples.NewSample("input", x, "weight",
+				static(n, k))
+			tr.constant = []bool{false, true}
+		case 2:
+			tr.op, tr.sample = "aten.mm.default", samples.NewSample("self", x, "mat2", static(k, n))
+			tr.constant = []bool{false, true}
+		case 3:
+			bias := pick(r, static(n), static(1, n), static(1))
+			tr.op, tr.sample = "aten.addmm.default", samples.NewSample("self", bias, "mat1", x, "mat2",
+				static(k, n))
+			tr.constant = []bool{true, false, true}
+		case 4:
+			tr.op, tr.sample = "aten.mv.default", samples.NewSample("self", static(n, k),
+				"vec", static(k))
+			tr.constant = []bool{true, false}
+		}
+		tr.name = fmt.Sprintf("%s %d: m %d, n %d, k %d", tr.op, i, m, n, k)
+		out = append(out, tr)
+	}
+	s := sym.NewSymbol("s", 1, 64)
+	// whole pairs of panels
+	for i, rows := range []sym.Expr{s.Expr(), s.Expr(), sym.Int(5), sym.Int(31), sym.Int(12)} {
+		n, k, m := int64(64+i%2*64), int64(3+37*(i%3)), int64(1+11*i)
+		out = append(out, &trial{name: fmt.Sprintf("linear of pairs %d: m %s, n %d, k %d", i, rows,
+			n, k), op: "aten.linear.default", syms: map[*sym.Symbol]int64{s: m},
+			sample: samples.NewSample("input", operand(rows, sym.Int(k)), "weight", static(n, k),
+				"bias", static(n)), constant: []bool{false, true, true}})
+	}
+	return out
+}
+
+// matmulTrials are products of two operands that are not constant.
+func matmulTrials(r *rand.Rand, count int) []*trial {
+	var out []*trial
+	for i := range count {
+		b, m, n, k := 1+r.Int64N(3), size(r), 1+size(r), size(r)
+		tr := &trial{syms: map[*sym.Symbol]int64{}}
+		rows := sym.Int(m)
+		if i%4 == 3 {
+			s := sym.NewSymbol("s", 1, 64)
+			tr.syms[s] = m
+			rows = s.Expr()
+		}
+		switch i % 3 {
+		case 0:
+			tr.op, tr.sample = "aten.mm.default", samples.NewSample("self", operand(rows, sym.Int(k)),
+				"mat2", static(k, n))
+		case 1:
+			tr.op, tr.sample = "aten.bmm.default", samples.NewSample("self", operand(sym.Int(b), rows,
+				sym.Int(k)), "mat2", static(b, k, n))
+		case 2:
+			tr.op, tr.sample = "aten.linear.default", samples.NewSample("input",
+				operand(sym.Int(b), rows, sym.Int(k)), "weight", static(n, k))
+		}
+		tr.constant = []bool{false, false}
+		tr.name = fmt.Sprintf("%s %d: b %d, m %d, n %d, k %d", tr.op, i, b, m, n, k)
+		out = append(out, tr)
+	}
+	return out
+}
+
+// kernelOf is the name of a kernel without that of one of its forms: "conv2d_few_f32" of
+// "conv2d_few_f32 planes", whose results are row-major.
+func kernelOf(form string) string {
+	name, _, _ := strings.Cut(form, " ")
+	return name
+}
+
+// convTrials are convolutions with constant weights for one kernel.
+func convTrials(r *rand.Rand, target tuned.Target, count int, kernel string) []*trial {
+	var out []*trial
+	for i := 0; len(out) < count; i++ {
+		dims := 1 + min(r.IntN(4), 1)
+		groups, cin, cout := int64(1), pick[int64](r, 1, 2, 3, 5, 8),
+			pick[int64](r, 4, 5, 8, 16, 17)
+		var xOrder, yOrder []int
+		last := []int{0, 2, 3, 1}
+		switch kernelOf(kernel) {
+		case "conv2d_f32":
+			if i%4 == 0 {
+				groups, cin = 2+r.Int64N(2), 2+r.Int64N(3)
+				if dims == 2 && i%8 == 0 && tuned.ChannelsLast(target) {
+					xOrder, yOrder = pick(r, nil, last), last
+				}
+			}
+		case "conv2d_around_f32", "conv2d_edges_f32":
+			if i%2 == 0 {
+				groups = 1 + r.Int64N(3)
+				cin = 1 + cin*min(1, groups-1)
+			}
+			if !strings.Contains(kernel, " planes") {
+				dims, yOrder = 2, last
+			}
+			if i%4 > 1 {
+				dims, xOrder = 2, last
+			}
+		case "conv2d_few_f32":
+			cout = 4 + r.Int64N(5)
+			if !strings.Contains(kernel, " planes") {
+				dims, yOrder = 2, last
+			}
+			if i%4 == 0 {
+				dims, xOrder, cin = 2, last, 1
+			}
+		case "depthwise_conv2d_f32":
+			groups, cin, cout = 2+r.Int64N(8), 1, pick[int64](r, 1, 1, 2, 3)
+		case "depthwise_rows_f32", "depthwise_slide_f32", "depthwise_lanes_f32":
+			dims, groups, cin, cout = 2, pick[int64](r, 16, 17, 24, 32, 40, 72), 1, 1
+			if target.Language == tuned.Go {
+				groups = pick(r, 2, 3, 7, 8, 12, groups)
+			}
+			xOrder, yOrder = last, last
+		case "depthwise_narrow_f32":
+			dims, groups, cin, cout = 2, 8, 1, 1
+			xOrder, yOrder = last, last
+		case "conv2d_rows_f32", "conv2d_gather_f32":
+			dims, cout = 2, pick[int64](r, 16, 17, 24, 32, 33, 40, 64)
+			if target.Language == tuned.Go {
+				cout = pick(r, 1, 3, 8, cout)
+			}
+			yOrder = last
+			if kernel == "conv2d_rows_f32" || i%2 == 0 {
+				xOrder = last
+			}
+		}
+		batch := 1 + r.Int64N(2)
+		x, w := []int64{batch, groups * cin}, []int64{groups * cout, cin}
+		var padding *int64 // of all axes, if not random
+		switch {
+		case kernel == "conv2d_rows_f32":
+			padding = new(int64)
+		case kernel == "conv2d_gather_f32" && xOrder != nil || strings.Contains(kernel, "_edges"):
+			padding = new(int64)
+			*padding = 1 + r.Int64N(3)
+		case kernel == "conv2d_gather_f32" && cin == 1:
+			cin = 3
+			x[1], w[1] = cin, cin
+		}
+		var stride, pad, after, dilation []int64
+		fits, pixels := true, int64(1)
+		for range dims {
+			in, taps := pick[int64](r, 1, 2, 4, 5, 7, 9, 14, 25), pick[int64](r, 1, 1, 2,
+				3, 3, 5, 10)
+			s, d := pick[int64](r, 1, 1, 2, 3), pick[int64](r, 1, 1, 2, 3)
+			slides := len(stride) == 1 && (kernel == "depthwise_narrow_f32" ||
+				kernel == "depthwise_slide_f32")
+			if slides {
+				taps, s, d = pick[int64](r, 3, 5), pick[int64](r, 1, 2), 1
+				if kernel == "depthwise_narrow_f32" {
+					s = 1
+				}
+			}
+			if strings.Contains(kernel, "_few") && len(stride) == dims-1 {
+				d = 1
+			}
+			if xOrder == nil && dims == 2 && (strings.Contains(kernel, "_around") ||
+				strings.Contains(kernel, "_edges")) {
+				d = 1
+			}
+			p := pick(r, 0, 0, 1, taps/2, taps, taps+2)
+			if padding != nil {
+				p = *padding
+			}
+			behind := p
+			if i%3 == 2 && (padding == nil || p > 0) {
+				behind = r.Int64N(taps + 2)
+			}
+			if slides {
+				p, behind = min(p, taps-1), min(behind, taps-1)
+			}
+			fits = fits && in+p+behind >= (taps-1)*d+1
+			pixels *= (in+p+behind-(taps-1)*d-1)/s + 1
+			x, w = append(x, in), append(w, taps)
+			stride, pad, after, dilation = append(stride, s), append(pad, p), append(after, behind),
+				append(dilation, d)
+		}
+		if !fits || pixels == 1 && kernel == "conv2d_f32" { // one pixel is in any layout
+			continue
+		}
+		tr := &trial{op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
+			xOrder: xOrder, yOrder: yOrder}
+		input := static(x...)
+		if i%5 == 4 {
+			s := sym.NewSymbol("s", 1, 64)
+			tr.syms[s] = batch
+			input = operand(append([]sym.Expr{s.Expr()}, ir.Ints(x[1:])...)...)
+		}
+		var bias any
+		if i%3 > 0 {
+			bias = static(groups * cout)
+		}
+		args := []any{"input", input, "weight", static(w...), "bias", bias, "stride", stride,
+			"dilation", dilation, "groups", groups}
+		if slices.Equal(pad, after) {
+			args = append(args, "padding", pad, "transposed", false, "output_padding",
+				make([]int64, dims))
+		} else {
+			tr.op = ops.PaddedConvolution
+			args = append(args, "before", pad, "after", after)
+		}
+		tr.sample = samples.NewSample(args...)
+		tr.constant = []bool{false, true, true}
+		tr.name = fmt.Sprintf(
+			"convolution %d: x %d, w %d, stride %d, padding %d and %d, dilation %d, groups %d", i,
+			x, w, stride, pad, after, dilation, groups)
+		out = append(out, tr)
+	}
+	return out
+}
+
+// transposedTrials are transposed convolutions with constant weights, with
+// results whose channels are innermost or row-major ones.
+func transposedTrials(r *rand.Rand, count int, kernel string) []*trial {
+	var out []*trial
+	for i := 0; len(out) < count; i++ {
+		dims, edges := 2, strings.Contains(kernel, "_edges")
+		var xOrder, yOrder []int
+		last := []int{0, 2, 3, 1}
+		if !strings.Contains(kernel, " planes") {
+			yOrder = last
+		}
+		if i%2 == 0 {
+			xOrder = last
+		} else if yOrder == nil {
+			dims = 1 + r.IntN(2)
+		}
+		groups := 1 + r.Int64N(3)
+		x, w := []int64{1 + r.Int64N(2), groups * (2 + r.Int64N(3))},
+			[]int64{0, pick[int64](r, 4, 5, 17)}
+		w[0] = x[1]
+		var stride, pad, dilation, more []int64
+		fits := true
+		for d := range dims {
+			in, taps, s := pick[int64](r, 1, 2, 4, 5, 7, 9), pick[int64](r, 1, 2, 3, 4),
+				pick[int64](r, 1, 2, 3)
+			step := pick[int64](r, 1, 2)
+			if edges {
+				s = 2 + r.Int64N(2) // zeros between elements
+			}
+			if d == 1 && xOrder == nil || edges {
+				step = 1
+			}
+			if edges && d == dims-1 && xOrder == nil {
+				taps = min(taps, s)
+			}
+			p := r.Int64N((taps-1)*step + 1)
+			o := r.Int64N(max(s, step))
+			fits = fits && (in-1)*s-2*p+(taps-1)*step+o+1 > 0
+			x, w = append(x, in), append(w, taps)
+			stride, pad, dilation, more = append(stride, s), append(pad, p), append(dilation, step),
+				append(more, o)
+		}
+		if !fits {
+			continue
+		}
+		out = append(out, &trial{
+			name: fmt.Sprintf(
+				"transposed convolution %d: x %d, w %d, stride %d, padding %d, dilation %d, more %d, groups %d", i, x, w, stride, pad, dilation, more, groups),
+			op: "aten.convolution.default", by: kernelOf(kernel), syms: map[*sym.Symbol]int64{},
+			xOrder: xOrder, yOrder: yOrder, constant: []bool{false, true, true},
+			sample: samples.NewSample("input", static(x...), "weight", static(w...), "bias",
+				static(groups*w[1]), "stride", stride, "padding", pad,
+				"dilation", dilation, "transposed", true, "output_padding", more, "groups", groups),
+		})
+	}
+	return out
+}
+
+// poolTrials are the largest elements of windows, or their means.
+func poolTrials(r *rand.Rand, count int, mean, planes bool) []*trial {
+	var out []*trial
+	last := []int{0, 2, 3, 1}
+	if planes {
+		last = nil
+	}
+	for i := 0; len(out) < count; i++ {
+		x := []int64{1 + r.Int64N(2), pick[int64](r, 1, 3, 16, 33), pick[int64](r, 4, 5, 9, 14),
+			pick[int64](r, 4, 5, 9, 14, 37)}
+		kernel, stride, pad, dilation := make([]int64, 2), make([]int64, 2), make([]int64, 2),
+			[]int64{1, 1}
+		fits := true
+		for d := range kernel {
+			kernel[d], stride[d] = 1+r.Int64N(5), 1+r.Int64N(3)
+			if !mean {
+				dilation[d] = 1 + r.Int64N(2)
+			}
+			pad[d] = r.Int64N(kernel[d]/2 + 1)
+			fits = fits && x[2+d]+2*pad[d] > (kernel[d]-1)*dilation[d]
+		}
+		if !fits {
+			continue
+		}
+		if i%4 == 0 {
+			stride = []int64{}
+		}
+		tr := &trial{
+			name: fmt.Sprintf("pool %d: x %d, window %d, stride %d, padding %d, dilation %d", i, x,
+				kernel, stride, pad, dilation),
+			op: "aten.max_pool2d.default", syms: map[*sym.Symbol]int64{}, xOrder: last,
+			yOrder: last, constant: []bool{false},
+			sample: samples.NewSample("self", static(x...), "kernel_size", kernel, "stride", stride,
+				"padding", pad, "dilation", dilation, "ceil_mode", i%3 == 0),
+		}
+		if mean {
+			args := []any{"self", static(x...), "kernel_size", kernel, "stride", stride, "padding",
+				pad, "ceil_mode", i%3 == 0, "count_include_pad", r.IntN(2) == 0}
+			if r.IntN(4) == 0 {
+				args = append(args, "divisor_override", 1+r.Int64N(5))
+			}
+			tr.op, tr.sample = "aten.avg_pool2d.default", samples.NewSample(args...)
+		}
+		out = append(out, tr)
+	}
+	return out
+}
+
+// twoColumns is a convolution whose padding gcc 12 got wrong at -O3: stores
+// under a condition and those of its other branch were merged.
+func twoColumns() *trial {
+	last := []int{0, 2, 3, 1}
+	return &trial{
+		op: "aten.convolution.default", by: "conv2d_gather_f32", name: "convolution of two columns",
+		syms: map[*sym.Symbol]int64{}, xOrder: last, yOrder: last,
+		sample: samples.NewSample("input", static(1, 1, 9, 2), "weight", static(64, 1, 3, 1), "bias",
+			nil, "stride", []int64{1, 2}, "dilation", []int64{1, 1},
+			"groups", int64(1), "padding", []int64{1, 1}, "transposed", false, "output_padding",
+			[]int64{0, 0}),
+		constant: []bool{false, true, true},
+	}
 }

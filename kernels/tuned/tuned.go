@@ -5,6 +5,9 @@
 package tuned
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
@@ -208,4 +211,79 @@ func (e *Epilogue) Key() string {
 		key += " " + d.Short()
 	}
 	return key
+}
+
+// Bounds is the part of an epilogue that kernels with Bounds carry out
+// themselves.
+type Bounds struct {
+	Add       int // of Extra, -1: nothing
+	Low, High float64
+}
+
+// Unbounded are bounds that change nothing.
+func Unbounded() Bounds { return Bounds{Add: -1, Low: math.Inf(-1), High: math.Inf(1)} }
+
+// Bounds returns b if
+//
+//	min(High, max(Low, Acc + Extra[Add][O]))
+//
+// is all that e does, a missing bound being infinite.
+func (e *Epilogue) Bounds() (b Bounds, ok bool) {
+	b = Unbounded()
+	body := e.Body
+	if e.DType != ir.Float32 || e.Acc.DType != ir.Float32 {
+		return b, false
+	}
+	// The constant comes first: a result that is no number stays so.
+	for ; (body.Op == expr.OpMin || body.Op == expr.OpMax) &&
+		body.Args[0].Op == expr.OpConst; body = body.Args[1] {
+		x := body.Args[0].Float
+		switch {
+		case body.Op == expr.OpMin && math.IsInf(b.High, 1) && math.IsInf(b.Low, -1):
+			b.High = x
+		case body.Op == expr.OpMax && math.IsInf(b.Low, -1) && x <= b.High:
+			b.Low = x
+		default:
+			return b, false
+		}
+	}
+	if body.Op == expr.OpAdd {
+		acc, z := body.Args[0], body.Args[1]
+		if acc.Op == expr.OpLoad {
+			acc, z = z, acc
+		}
+		if z.Op != expr.OpLoad || z.DType != ir.Float32 || !z.Coords[0].Equal(e.O.Expr()) {
+			return b, false
+		}
+		b.Add, body = z.Buf, acc
+	}
+	return b, body.Op == expr.OpLocal && body.Var == e.Acc
+}
+
+// inPanels makes a Packed of the elements of a constant, of zeros if it is none
+// of the operands; nil elements are known later.
+func inPanels(name string, s panels.Shape, xs []float32, from ...int) Packed {
+	p := Packed{Name: name, DType: ir.Float32, From: from, Panels: &s}
+	if xs != nil {
+		p.Data = packed(name, panels.Pack(s, xs)).Data
+	}
+	return p
+}
+
+// floats reads little-endian float32 elements.
+func floats(data []byte) []float32 {
+	out := make([]float32, len(data)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return out
+}
+
+// packed makes a Packed of float32 elements.
+func packed(name string, xs []float32, from ...int) Packed {
+	data := make([]byte, 0, 4*len(xs))
+	for _, x := range xs {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return Packed{Name: name, DType: ir.Float32, Data: data, From: from}
 }

@@ -79,7 +79,7 @@ func only(name string, write func()) { marked("case", name, write) }
 
 // branch writes a jump to a case of its own, taken if a number compares so.
 func branch(name string, number reg.Register, to int, jump func(operand.Op)) {
-	marked("to", name, func() {
+	marked("branch", name, func() {
 		CMPQ(number, operand.U8(to))
 		jump(operand.LabelRef(name))
 	})

@@ -12,57 +12,57 @@ TEXT ·product512(SB), $0-8
 	CMPQ CX, $0x10
 	JEQ  narrow
 
-	// to rows12x2
+	// branch rows12x2
 	CMPQ AX, $0x0c
 	JEQ  rows12x2
 
 	// end
-	// to rows11x2
+	// branch rows11x2
 	CMPQ AX, $0x0b
 	JEQ  rows11x2
 
 	// end
-	// to rows10x2
+	// branch rows10x2
 	CMPQ AX, $0x0a
 	JEQ  rows10x2
 
 	// end
-	// to rows9x2
+	// branch rows9x2
 	CMPQ AX, $0x09
 	JEQ  rows9x2
 
 	// end
-	// to rows8x2
+	// branch rows8x2
 	CMPQ AX, $0x08
 	JEQ  rows8x2
 
 	// end
-	// to rows7x2
+	// branch rows7x2
 	CMPQ AX, $0x07
 	JEQ  rows7x2
 
 	// end
-	// to rows6x2
+	// branch rows6x2
 	CMPQ AX, $0x06
 	JEQ  rows6x2
 
 	// end
-	// to rows5x2
+	// branch rows5x2
 	CMPQ AX, $0x05
 	JEQ  rows5x2
 
 	// end
-	// to rows4x2
+	// branch rows4x2
 	CMPQ AX, $0x04
 	JEQ  rows4x2
 
 	// end
-	// to rows3x2
+	// branch rows3x2
 	CMPQ AX, $0x03
 	JEQ  rows3x2
 
 	// end
-	// to rows2x2
+	// branch rows2x2
 	CMPQ AX, $0x02
 	JEQ  rows2x2
 
@@ -2363,57 +2363,57 @@ rows2x2_plain:
 
 	// end
 narrow:
-	// to rows12x1
+	// branch rows12x1
 	CMPQ AX, $0x0c
 	JEQ  rows12x1
 
 	// end
-	// to rows11x1
+	// branch rows11x1
 	CMPQ AX, $0x0b
 	JEQ  rows11x1
 
 	// end
-	// to rows10x1
+	// branch rows10x1
 	CMPQ AX, $0x0a
 	JEQ  rows10x1
 
 	// end
-	// to rows9x1
+	// branch rows9x1
 	CMPQ AX, $0x09
 	JEQ  rows9x1
 
 	// end
-	// to rows8x1
+	// branch rows8x1
 	CMPQ AX, $0x08
 	JEQ  rows8x1
 
 	// end
-	// to rows7x1
+	// branch rows7x1
 	CMPQ AX, $0x07
 	JEQ  rows7x1
 
 	// end
-	// to rows6x1
+	// branch rows6x1
 	CMPQ AX, $0x06
 	JEQ  rows6x1
 
 	// end
-	// to rows5x1
+	// branch rows5x1
 	CMPQ AX, $0x05
 	JEQ  rows5x1
 
 	// end
-	// to rows4x1
+	// branch rows4x1
 	CMPQ AX, $0x04
 	JEQ  rows4x1
 
 	// end
-	// to rows3x1
+	// branch rows3x1
 	CMPQ AX, $0x03
 	JEQ  rows3x1
 
 	// end
-	// to rows2x1
+	// branch rows2x1
 	CMPQ AX, $0x02
 	JEQ  rows2x1
 
@@ -4086,27 +4086,27 @@ TEXT ·window512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 
-	// to rows6
+	// branch rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
 
 	// end
-	// to rows5
+	// branch rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
 
 	// end
-	// to rows4
+	// branch rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
 
 	// end
-	// to rows3
+	// branch rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
 
 	// end
-	// to rows2
+	// branch rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
 
@@ -5641,27 +5641,27 @@ TEXT ·largest512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 
-	// to rows6
+	// branch rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
 
 	// end
-	// to rows5
+	// branch rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
 
 	// end
-	// to rows4
+	// branch rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
 
 	// end
-	// to rows3
+	// branch rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
 
 	// end
-	// to rows2
+	// branch rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
 
@@ -7166,17 +7166,17 @@ TEXT ·few512(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	// to vectors3_channels2
+	// branch vectors3_channels2
 	CMPQ AX, $0x02
 	JLE  vectors3_channels2
 
 	// end
-	// to vectors3_channels4
+	// branch vectors3_channels4
 	CMPQ AX, $0x04
 	JLE  vectors3_channels4
 
 	// end
-	// to vectors3_channels6
+	// branch vectors3_channels6
 	CMPQ AX, $0x06
 	JLE  vectors3_channels6
 
@@ -7771,17 +7771,17 @@ vectors2:
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	// to vectors2_channels2
+	// branch vectors2_channels2
 	CMPQ AX, $0x02
 	JLE  vectors2_channels2
 
 	// end
-	// to vectors2_channels4
+	// branch vectors2_channels4
 	CMPQ AX, $0x04
 	JLE  vectors2_channels4
 
 	// end
-	// to vectors2_channels6
+	// branch vectors2_channels6
 	CMPQ AX, $0x06
 	JLE  vectors2_channels6
 
@@ -8295,17 +8295,17 @@ vectors1:
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	// to vectors1_channels2
+	// branch vectors1_channels2
 	CMPQ AX, $0x02
 	JLE  vectors1_channels2
 
 	// end
-	// to vectors1_channels4
+	// branch vectors1_channels4
 	CMPQ AX, $0x04
 	JLE  vectors1_channels4
 
 	// end
-	// to vectors1_channels6
+	// branch vectors1_channels6
 	CMPQ AX, $0x06
 	JLE  vectors1_channels6
 
@@ -8772,32 +8772,32 @@ wide2_block:
 	CMPQ DX, $0x02
 	JEQ  wide2_taps3by2
 
-	// to wide2_taps3by1rows7
+	// branch wide2_taps3by1rows7
 	CMPQ CX, $0x07
 	JEQ  wide2_taps3by1rows7
 
 	// end
-	// to wide2_taps3by1rows6
+	// branch wide2_taps3by1rows6
 	CMPQ CX, $0x06
 	JEQ  wide2_taps3by1rows6
 
 	// end
-	// to wide2_taps3by1rows5
+	// branch wide2_taps3by1rows5
 	CMPQ CX, $0x05
 	JEQ  wide2_taps3by1rows5
 
 	// end
-	// to wide2_taps3by1rows4
+	// branch wide2_taps3by1rows4
 	CMPQ CX, $0x04
 	JEQ  wide2_taps3by1rows4
 
 	// end
-	// to wide2_taps3by1rows3
+	// branch wide2_taps3by1rows3
 	CMPQ CX, $0x03
 	JEQ  wide2_taps3by1rows3
 
 	// end
-	// to wide2_taps3by1rows2
+	// branch wide2_taps3by1rows2
 	CMPQ CX, $0x02
 	JEQ  wide2_taps3by1rows2
 
@@ -9624,32 +9624,32 @@ wide2_taps3by1rows7row:
 
 	// end
 wide2_taps3by2:
-	// to wide2_taps3by2rows7
+	// branch wide2_taps3by2rows7
 	CMPQ CX, $0x07
 	JEQ  wide2_taps3by2rows7
 
 	// end
-	// to wide2_taps3by2rows6
+	// branch wide2_taps3by2rows6
 	CMPQ CX, $0x06
 	JEQ  wide2_taps3by2rows6
 
 	// end
-	// to wide2_taps3by2rows5
+	// branch wide2_taps3by2rows5
 	CMPQ CX, $0x05
 	JEQ  wide2_taps3by2rows5
 
 	// end
-	// to wide2_taps3by2rows4
+	// branch wide2_taps3by2rows4
 	CMPQ CX, $0x04
 	JEQ  wide2_taps3by2rows4
 
 	// end
-	// to wide2_taps3by2rows3
+	// branch wide2_taps3by2rows3
 	CMPQ CX, $0x03
 	JEQ  wide2_taps3by2rows3
 
 	// end
-	// to wide2_taps3by2rows2
+	// branch wide2_taps3by2rows2
 	CMPQ CX, $0x02
 	JEQ  wide2_taps3by2rows2
 
@@ -10542,32 +10542,32 @@ wide2_five:
 	CMPQ DX, $0x02
 	JEQ  wide2_taps5by2
 
-	// to wide2_taps5by1rows7
+	// branch wide2_taps5by1rows7
 	CMPQ CX, $0x07
 	JEQ  wide2_taps5by1rows7
 
 	// end
-	// to wide2_taps5by1rows6
+	// branch wide2_taps5by1rows6
 	CMPQ CX, $0x06
 	JEQ  wide2_taps5by1rows6
 
 	// end
-	// to wide2_taps5by1rows5
+	// branch wide2_taps5by1rows5
 	CMPQ CX, $0x05
 	JEQ  wide2_taps5by1rows5
 
 	// end
-	// to wide2_taps5by1rows4
+	// branch wide2_taps5by1rows4
 	CMPQ CX, $0x04
 	JEQ  wide2_taps5by1rows4
 
 	// end
-	// to wide2_taps5by1rows3
+	// branch wide2_taps5by1rows3
 	CMPQ CX, $0x03
 	JEQ  wide2_taps5by1rows3
 
 	// end
-	// to wide2_taps5by1rows2
+	// branch wide2_taps5by1rows2
 	CMPQ CX, $0x02
 	JEQ  wide2_taps5by1rows2
 
@@ -11682,32 +11682,32 @@ wide2_taps5by1rows7row:
 
 	// end
 wide2_taps5by2:
-	// to wide2_taps5by2rows7
+	// branch wide2_taps5by2rows7
 	CMPQ CX, $0x07
 	JEQ  wide2_taps5by2rows7
 
 	// end
-	// to wide2_taps5by2rows6
+	// branch wide2_taps5by2rows6
 	CMPQ CX, $0x06
 	JEQ  wide2_taps5by2rows6
 
 	// end
-	// to wide2_taps5by2rows5
+	// branch wide2_taps5by2rows5
 	CMPQ CX, $0x05
 	JEQ  wide2_taps5by2rows5
 
 	// end
-	// to wide2_taps5by2rows4
+	// branch wide2_taps5by2rows4
 	CMPQ CX, $0x04
 	JEQ  wide2_taps5by2rows4
 
 	// end
-	// to wide2_taps5by2rows3
+	// branch wide2_taps5by2rows3
 	CMPQ CX, $0x03
 	JEQ  wide2_taps5by2rows3
 
 	// end
-	// to wide2_taps5by2rows2
+	// branch wide2_taps5by2rows2
 	CMPQ CX, $0x02
 	JEQ  wide2_taps5by2rows2
 
@@ -13046,32 +13046,32 @@ narrow:
 	CMPQ DX, $0x02
 	JEQ  wide1_taps3by2
 
-	// to wide1_taps3by1rows7
+	// branch wide1_taps3by1rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps3by1rows7
 
 	// end
-	// to wide1_taps3by1rows6
+	// branch wide1_taps3by1rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps3by1rows6
 
 	// end
-	// to wide1_taps3by1rows5
+	// branch wide1_taps3by1rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps3by1rows5
 
 	// end
-	// to wide1_taps3by1rows4
+	// branch wide1_taps3by1rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps3by1rows4
 
 	// end
-	// to wide1_taps3by1rows3
+	// branch wide1_taps3by1rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps3by1rows3
 
 	// end
-	// to wide1_taps3by1rows2
+	// branch wide1_taps3by1rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps3by1rows2
 
@@ -13723,32 +13723,32 @@ wide1_taps3by1rows7row:
 
 	// end
 wide1_taps3by2:
-	// to wide1_taps3by2rows7
+	// branch wide1_taps3by2rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps3by2rows7
 
 	// end
-	// to wide1_taps3by2rows6
+	// branch wide1_taps3by2rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps3by2rows6
 
 	// end
-	// to wide1_taps3by2rows5
+	// branch wide1_taps3by2rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps3by2rows5
 
 	// end
-	// to wide1_taps3by2rows4
+	// branch wide1_taps3by2rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps3by2rows4
 
 	// end
-	// to wide1_taps3by2rows3
+	// branch wide1_taps3by2rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps3by2rows3
 
 	// end
-	// to wide1_taps3by2rows2
+	// branch wide1_taps3by2rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps3by2rows2
 
@@ -14445,32 +14445,32 @@ wide1_five:
 	CMPQ DX, $0x02
 	JEQ  wide1_taps5by2
 
-	// to wide1_taps5by1rows7
+	// branch wide1_taps5by1rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps5by1rows7
 
 	// end
-	// to wide1_taps5by1rows6
+	// branch wide1_taps5by1rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps5by1rows6
 
 	// end
-	// to wide1_taps5by1rows5
+	// branch wide1_taps5by1rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps5by1rows5
 
 	// end
-	// to wide1_taps5by1rows4
+	// branch wide1_taps5by1rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps5by1rows4
 
 	// end
-	// to wide1_taps5by1rows3
+	// branch wide1_taps5by1rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps5by1rows3
 
 	// end
-	// to wide1_taps5by1rows2
+	// branch wide1_taps5by1rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps5by1rows2
 
@@ -15326,32 +15326,32 @@ wide1_taps5by1rows7row:
 
 	// end
 wide1_taps5by2:
-	// to wide1_taps5by2rows7
+	// branch wide1_taps5by2rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps5by2rows7
 
 	// end
-	// to wide1_taps5by2rows6
+	// branch wide1_taps5by2rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps5by2rows6
 
 	// end
-	// to wide1_taps5by2rows5
+	// branch wide1_taps5by2rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps5by2rows5
 
 	// end
-	// to wide1_taps5by2rows4
+	// branch wide1_taps5by2rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps5by2rows4
 
 	// end
-	// to wide1_taps5by2rows3
+	// branch wide1_taps5by2rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps5by2rows3
 
 	// end
-	// to wide1_taps5by2rows2
+	// branch wide1_taps5by2rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps5by2rows2
 
@@ -16898,27 +16898,27 @@ TEXT ·product256(SB), $0-8
 	MOVQ t+0(FP), CX
 	MOVQ 200(CX), CX
 
-	// to rows6x2
+	// branch rows6x2
 	CMPQ AX, $0x06
 	JEQ  rows6x2
 
 	// end
-	// to rows5x2
+	// branch rows5x2
 	CMPQ AX, $0x05
 	JEQ  rows5x2
 
 	// end
-	// to rows4x2
+	// branch rows4x2
 	CMPQ AX, $0x04
 	JEQ  rows4x2
 
 	// end
-	// to rows3x2
+	// branch rows3x2
 	CMPQ AX, $0x03
 	JEQ  rows3x2
 
 	// end
-	// to rows2x2
+	// branch rows2x2
 	CMPQ AX, $0x02
 	JEQ  rows2x2
 
@@ -17740,27 +17740,27 @@ TEXT ·window256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 
-	// to rows6
+	// branch rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
 
 	// end
-	// to rows5
+	// branch rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
 
 	// end
-	// to rows4
+	// branch rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
 
 	// end
-	// to rows3
+	// branch rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
 
 	// end
-	// to rows2
+	// branch rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
 
@@ -18557,27 +18557,27 @@ TEXT ·largest256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 120(AX), AX
 
-	// to rows6
+	// branch rows6
 	CMPQ AX, $0x06
 	JEQ  rows6
 
 	// end
-	// to rows5
+	// branch rows5
 	CMPQ AX, $0x05
 	JEQ  rows5
 
 	// end
-	// to rows4
+	// branch rows4
 	CMPQ AX, $0x04
 	JEQ  rows4
 
 	// end
-	// to rows3
+	// branch rows3
 	CMPQ AX, $0x03
 	JEQ  rows3
 
 	// end
-	// to rows2
+	// branch rows2
 	CMPQ AX, $0x02
 	JEQ  rows2
 
@@ -19422,7 +19422,7 @@ TEXT ·few256(SB), $0-8
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	// to vectors3_channels2
+	// branch vectors3_channels2
 	CMPQ AX, $0x02
 	JLE  vectors3_channels2
 
@@ -19700,7 +19700,7 @@ vectors2:
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	// to vectors2_channels2
+	// branch vectors2_channels2
 	CMPQ AX, $0x02
 	JLE  vectors2_channels2
 
@@ -19945,7 +19945,7 @@ vectors1:
 	MOVQ t+0(FP), AX
 	MOVQ 136(AX), AX
 
-	// to vectors1_channels2
+	// branch vectors1_channels2
 	CMPQ AX, $0x02
 	JLE  vectors1_channels2
 
@@ -20174,32 +20174,32 @@ wide1_block:
 	CMPQ DX, $0x02
 	JEQ  wide1_taps3by2
 
-	// to wide1_taps3by1rows7
+	// branch wide1_taps3by1rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps3by1rows7
 
 	// end
-	// to wide1_taps3by1rows6
+	// branch wide1_taps3by1rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps3by1rows6
 
 	// end
-	// to wide1_taps3by1rows5
+	// branch wide1_taps3by1rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps3by1rows5
 
 	// end
-	// to wide1_taps3by1rows4
+	// branch wide1_taps3by1rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps3by1rows4
 
 	// end
-	// to wide1_taps3by1rows3
+	// branch wide1_taps3by1rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps3by1rows3
 
 	// end
-	// to wide1_taps3by1rows2
+	// branch wide1_taps3by1rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps3by1rows2
 
@@ -20851,32 +20851,32 @@ wide1_taps3by1rows7row:
 
 	// end
 wide1_taps3by2:
-	// to wide1_taps3by2rows7
+	// branch wide1_taps3by2rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps3by2rows7
 
 	// end
-	// to wide1_taps3by2rows6
+	// branch wide1_taps3by2rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps3by2rows6
 
 	// end
-	// to wide1_taps3by2rows5
+	// branch wide1_taps3by2rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps3by2rows5
 
 	// end
-	// to wide1_taps3by2rows4
+	// branch wide1_taps3by2rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps3by2rows4
 
 	// end
-	// to wide1_taps3by2rows3
+	// branch wide1_taps3by2rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps3by2rows3
 
 	// end
-	// to wide1_taps3by2rows2
+	// branch wide1_taps3by2rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps3by2rows2
 
@@ -21573,32 +21573,32 @@ wide1_five:
 	CMPQ DX, $0x02
 	JEQ  wide1_taps5by2
 
-	// to wide1_taps5by1rows7
+	// branch wide1_taps5by1rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps5by1rows7
 
 	// end
-	// to wide1_taps5by1rows6
+	// branch wide1_taps5by1rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps5by1rows6
 
 	// end
-	// to wide1_taps5by1rows5
+	// branch wide1_taps5by1rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps5by1rows5
 
 	// end
-	// to wide1_taps5by1rows4
+	// branch wide1_taps5by1rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps5by1rows4
 
 	// end
-	// to wide1_taps5by1rows3
+	// branch wide1_taps5by1rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps5by1rows3
 
 	// end
-	// to wide1_taps5by1rows2
+	// branch wide1_taps5by1rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps5by1rows2
 
@@ -22454,32 +22454,32 @@ wide1_taps5by1rows7row:
 
 	// end
 wide1_taps5by2:
-	// to wide1_taps5by2rows7
+	// branch wide1_taps5by2rows7
 	CMPQ CX, $0x07
 	JEQ  wide1_taps5by2rows7
 
 	// end
-	// to wide1_taps5by2rows6
+	// branch wide1_taps5by2rows6
 	CMPQ CX, $0x06
 	JEQ  wide1_taps5by2rows6
 
 	// end
-	// to wide1_taps5by2rows5
+	// branch wide1_taps5by2rows5
 	CMPQ CX, $0x05
 	JEQ  wide1_taps5by2rows5
 
 	// end
-	// to wide1_taps5by2rows4
+	// branch wide1_taps5by2rows4
 	CMPQ CX, $0x04
 	JEQ  wide1_taps5by2rows4
 
 	// end
-	// to wide1_taps5by2rows3
+	// branch wide1_taps5by2rows3
 	CMPQ CX, $0x03
 	JEQ  wide1_taps5by2rows3
 
 	// end
-	// to wide1_taps5by2rows2
+	// branch wide1_taps5by2rows2
 	CMPQ CX, $0x02
 	JEQ  wide1_taps5by2rows2
 

@@ -8,23 +8,23 @@ TEXT ·productNEON(SB), $0-8
 	MOVD 120(R0), R1
 	MOVD 128(R0), R2
 	LSL $2, R2, R2
-	// to rows6
+	// branch rows6
 	CMP $6, R1
 	BEQ rows6
 	// end
-	// to rows5
+	// branch rows5
 	CMP $5, R1
 	BEQ rows5
 	// end
-	// to rows4
+	// branch rows4
 	CMP $4, R1
 	BEQ rows4
 	// end
-	// to rows3
+	// branch rows3
 	CMP $3, R1
 	BEQ rows3
 	// end
-	// to rows2
+	// branch rows2
 	CMP $2, R1
 	BEQ rows2
 	// end
@@ -855,23 +855,23 @@ TEXT ·windowNEON(SB), $0-8
 	MOVD 120(R0), R1
 	MOVD 128(R0), R2
 	LSL $2, R2, R2
-	// to rows6
+	// branch rows6
 	CMP $6, R1
 	BEQ rows6
 	// end
-	// to rows5
+	// branch rows5
 	CMP $5, R1
 	BEQ rows5
 	// end
-	// to rows4
+	// branch rows4
 	CMP $4, R1
 	BEQ rows4
 	// end
-	// to rows3
+	// branch rows3
 	CMP $3, R1
 	BEQ rows3
 	// end
-	// to rows2
+	// branch rows2
 	CMP $2, R1
 	BEQ rows2
 	// end
@@ -1740,23 +1740,23 @@ TEXT ·largestNEON(SB), $0-8
 	MOVD 120(R0), R1
 	MOVD 128(R0), R2
 	LSL $2, R2, R2
-	// to rows6
+	// branch rows6
 	CMP $6, R1
 	BEQ rows6
 	// end
-	// to rows5
+	// branch rows5
 	CMP $5, R1
 	BEQ rows5
 	// end
-	// to rows4
+	// branch rows4
 	CMP $4, R1
 	BEQ rows4
 	// end
-	// to rows3
+	// branch rows3
 	CMP $3, R1
 	BEQ rows3
 	// end
-	// to rows2
+	// branch rows2
 	CMP $2, R1
 	BEQ rows2
 	// end

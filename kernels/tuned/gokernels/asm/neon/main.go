@@ -66,7 +66,7 @@ func (o *writer) start(name string) {
 	o.load(rows, 1)
 	o.scaled(next, 2)
 	for n := maxRows; n > 1; n-- {
-		fmt.Fprintf(o, "\t// to rows%d\n", n)
+		fmt.Fprintf(o, "\t// branch rows%d\n", n)
 		o.op("CMP $%d, R1", n)
 		o.op("BEQ rows%d", n)
 		fmt.Fprintf(o, "\t// end\n")

@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/etgen/etgen/kernels/strip"
+	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gokernels"
 )
 
@@ -128,7 +129,7 @@ func TestVariants(t *testing.T) {
 func TestReached(t *testing.T) {
 	text := `f()
 TEXT ·f(SB), $0-0
-	// to two
+	// branch two
 	CMPQ AX, $2
 	JEQ  two
 
@@ -141,7 +142,7 @@ TEXT ·f(SB), $0-0
 	// end
 	// case two
 two:
-	// to inner
+	// branch inner
 	JEQ  inner
 
 	// end
@@ -164,6 +165,32 @@ inner:
 		want = "f()\nTEXT ·f(SB), $0-0\n" + want
 		if got := reached("f", text, strings.Split(cases, ",")); got != want {
 			t.Errorf("%s: got %q, want %q", cases, got, want)
+		}
+	}
+}
+
+func TestVariantsOf(t *testing.T) {
+	lib, err := openLibrary(strip.Source, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		"generic":   "vector_amd64.go //go:build !purego, vector_arm64.go //go:build !purego, vector_other.go //go:build (!amd64 && !arm64) || purego",
+		"x86-64-v3": "vector_amd64.go //go:build !purego, vector_other.go //go:build !amd64 || purego",
+		"neon":      "vector_arm64.go //go:build !purego, vector_other.go //go:build !arm64 || purego",
+		"scalar":    "vector_other.go ",
+		"cortex-m4": "vector_other.go ",
+	} {
+		var got []string
+		m, err := tuned.MachineNamed(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range variantsOf(lib, (&unit{machine: m}).assembly()) {
+			got = append(got, v.file+" "+v.constraint)
+		}
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%s: %s, want %s", target, s, want)
 		}
 	}
 }

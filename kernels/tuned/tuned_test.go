@@ -2,6 +2,7 @@ package tuned
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/etgen/etgen/ir"
@@ -41,5 +42,12 @@ func TestBounds(t *testing.T) {
 		if ok != k.ok || ok && got != k.want {
 			t.Errorf("%s: %v %v, want %v %v", k.name, got, ok, k.want, k.ok)
 		}
+	}
+}
+
+func TestFloats(t *testing.T) {
+	want := []float32{0, -1.5, 3e38}
+	if got := floats(packed("w", want).Data); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }
