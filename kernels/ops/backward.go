@@ -22,29 +22,20 @@ func convBackward() Op {
 	return Op{
 		Schema: "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			cv, err := convOf(c)
-			if err != nil {
-				return nil, err
-			}
+			cv := must(convOf(c))
 			for _, n := range cv.outPad {
 				if !cv.transposed && differ(n, sym.Int(0)) {
 					return nil, c.Errorf("an output padding of %s of a convolution", n)
 				}
 			}
 			if sizes, given := c.Arg("bias_sizes").(ir.List); given {
-				ns, err := c.SymInts("bias_sizes")
-				if err != nil {
-					return nil, err
-				}
+				ns := must(c.SymInts("bias_sizes"))
 				if len(sizes) != 1 || differ(ns[0], cv.outChannels()) {
 					return nil, c.Errorf("a bias of sizes %v for %s channels", ns, cv.outChannels())
 				}
 			}
 			g := c.Tensor("grad_output")
-			want, err := cv.outType(c)
-			if err != nil {
-				return nil, err
-			}
+			want := must(cv.outType(c))
 			if g.DType != cv.x.DType || len(g.Sizes) != len(want.Sizes) ||
 				slices.ContainsFunc(upTo(g.Rank()), func(d int) bool {
 					return differ(g.Sizes[d], want.Sizes[d])
@@ -66,10 +57,7 @@ func convBackward() Op {
 			return out, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			cv, err := convOf(c)
-			if err != nil {
-				return nil, err
-			}
+			cv := must(convOf(c))
 			g, x, w := c.Value("grad_output"), c.Value("input"), c.Value("weight")
 			out := make([]*ir.Value, 3)
 			for i := range out {
@@ -124,14 +112,9 @@ func convWeightGrad() Op {
 					describeSizes([]ir.Type{near, far}))
 			}
 			for _, name := range []string{"stride", "padding", "dilation"} {
-				if _, err := c.spatialArg(name, n); err != nil {
-					return nil, err
-				}
+				must(c.spatialArg(name, n))
 			}
-			kernel, err := c.spatialArg("kernel", n)
-			if err != nil {
-				return nil, err
-			}
+			kernel := must(c.spatialArg("kernel", n))
 			groups, err := c.SymInt("groups")
 			if err == nil && !sym.Less(sym.Int(0), groups) {
 				err = c.Errorf("%s groups", groups)
@@ -181,10 +164,7 @@ func maxPoolBackward() Op {
 	return Op{
 		Schema: "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			p, err := poolOf(c, 2)
-			if err != nil {
-				return nil, err
-			}
+			p := must(poolOf(c, 2))
 			g, at := c.Tensor("grad_output"), c.Tensor("indices")
 			want := p.outType(p.x.DType)
 			fits := func(t ir.Type) bool {

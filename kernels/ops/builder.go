@@ -62,30 +62,16 @@ func (b *Builder) Op(op string, args ...any) *ir.Value { return b.Ops(op, args..
 
 // Ops is Call whose failure ends the enclosing Do.
 func (b *Builder) Ops(op string, args ...any) []*ir.Value {
-	vs, err := b.Call(op, args...)
-	if err != nil {
-		panic(buildFailure{err})
-	}
+	vs := must(b.Call(op, args...))
 	if len(vs) == 0 {
-		panic(buildFailure{fmt.Errorf("%s has no result", op)})
+		check(fmt.Errorf("%s has no result", op))
 	}
 	return vs
 }
 
-// buildFailure carries an error from Op to Do.
-type buildFailure struct{ err error }
-
 // Do runs f and returns the error of the first Op in it that fails.
 func (b *Builder) Do(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			fail, ok := r.(buildFailure)
-			if !ok {
-				panic(r)
-			}
-			err = fail.err
-		}
-	}()
+	defer catch(&err)
 	return f()
 }
 

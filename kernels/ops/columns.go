@@ -59,10 +59,7 @@ func im2col() Op {
 		return columnsOf(c, t.Sizes[t.Rank()-2:])
 	}
 	typ := func(c *Call) (ir.Type, error) {
-		cl, err := setup(c)
-		if err != nil {
-			return ir.Type{}, err
-		}
+		cl := must(setup(c))
 		t := c.Tensor("self")
 		n := t.Rank() - 3
 		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]),
@@ -70,10 +67,7 @@ func im2col() Op {
 	}
 	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", typ,
 		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
-			cl, err := setup(c)
-			if err != nil {
-				return nil, nil, err
-			}
+			cl := must(setup(c))
 			t := c.Tensor("self")
 			n := t.Rank() - 3
 			row := unflatten(at[n], []sym.Expr{t.Sizes[n], cl.kern[0], cl.kern[1]})
@@ -94,12 +88,8 @@ func im2col() Op {
 func col2im() Op {
 	setup := func(c *Call) (cl *columns, channels sym.Expr, image []sym.Expr, err error) {
 		t := c.Tensor("self")
-		if image, err = c.spatialArg("output_size", 2); err != nil {
-			return
-		}
-		if cl, err = columnsOf(c, image); err != nil {
-			return
-		}
+		image = must(c.spatialArg("output_size", 2))
+		cl = must(columnsOf(c, image))
 		k := sym.Mul(cl.kern...)
 		if t.Rank() != 2 && t.Rank() != 3 ||
 			differ(t.Sizes[max(t.Rank(), 1)-1], sym.Mul(cl.blocks...)) ||
@@ -113,19 +103,13 @@ func col2im() Op {
 	return Op{
 		Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			_, channels, image, err := setup(c)
-			if err != nil {
-				return nil, err
-			}
+			_, channels, image := must3(setup(c))
 			t := c.Tensor("self")
 			return []ir.Type{ir.TensorOf(t.DType, slices.Concat(t.Sizes[:t.Rank()-2],
 				[]sym.Expr{channels}, image)...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			cl, _, _, err := setup(c)
-			if err != nil {
-				return nil, err
-			}
+			cl, _, _ := must3(setup(c))
 			t := c.Tensor("self")
 			m := opmath(t.DType)
 			vars, at := indexVars(c.Outs[0].Sizes)

@@ -70,16 +70,13 @@ func cartesianProduct(b *Builder, c *Call) (*ir.Value, error) {
 		sizes = append(sizes, t.Sizes[0])
 	}
 	i := -1
-	columns, err := c.each("tensors", func(x *ir.Value) *ir.Value {
+	columns := must(c.each("tensors", func(x *ir.Value) *ir.Value {
 		i++
 		shape := slices.Repeat([]sym.Expr{sym.Int(1)}, len(sizes))
 		shape[i] = sizes[i]
 		x = b.Op("aten.expand.default", b.Op("aten.reshape.default", x, shape), sizes)
 		return b.Op("aten.reshape.default", x, []int{-1})
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	if len(columns) == 1 {
 		return columns[0], nil
 	}
@@ -90,21 +87,15 @@ func cartesianProduct(b *Builder, c *Call) (*ir.Value, error) {
 // other.
 func blockDiag(b *Builder, c *Call) (*ir.Value, error) {
 	var types []ir.Type
-	blocks, err := c.each("tensors", func(x *ir.Value) *ir.Value {
+	blocks := must(c.each("tensors", func(x *ir.Value) *ir.Value {
 		if r := x.Type.Rank(); r < 2 {
 			x = b.Op("aten.reshape.default", x, []sym.Expr{sym.Int(1), x.Type.Numel()})
 		}
 		types = append(types, x.Type)
 		return x
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	width := sym.Int(0)
-	d, err := c.Promote("tensors")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.Promote("tensors"))
 	for _, t := range types {
 		if t.Rank() != 2 {
 			return nil, c.Errorf("a block with %d dimensions", t.Rank())
@@ -152,10 +143,7 @@ func kron(b *Builder, c *Call) (*ir.Value, error) {
 func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
 	side := func(tensor, dims string) (x *ir.Value, keep, sum []int, err error) {
 		x = c.Value(tensor)
-		ds, err := c.Ints(dims)
-		if err != nil {
-			return
-		}
+		ds := must(c.Ints(dims))
 		for _, d := range ds {
 			if d < 0 {
 				d += int64(x.Type.Rank())
@@ -172,14 +160,8 @@ func tensorDot(b *Builder, c *Call) (*ir.Value, error) {
 		}
 		return
 	}
-	x, keepX, sumX, err := side("self", "dims_self")
-	if err != nil {
-		return nil, err
-	}
-	y, keepY, sumY, err := side("other", "dims_other")
-	if err != nil {
-		return nil, err
-	}
+	x, keepX, sumX := must3(side("self", "dims_self"))
+	y, keepY, sumY := must3(side("other", "dims_other"))
 	if len(sumX) != len(sumY) {
 		return nil, c.Errorf("%d and %d dimensions to sum over", len(sumX), len(sumY))
 	}

@@ -26,9 +26,7 @@ func takeAlongDim() Op {
 		if !c.Has("dim") {
 			return []sym.Expr{t.Numel()}, []sym.Expr{i.Numel()}, 0, nil
 		}
-		if d, err = c.dim("dim", t.Rank()); err != nil {
-			return
-		}
+		d = must(c.dim("dim", t.Rank()))
 		if t.Rank() != i.Rank() || t.Rank() == 0 {
 			err = c.Errorf("%s do not fit", describeSizes([]ir.Type{t, i}))
 			return
@@ -95,14 +93,8 @@ func oneHot() Op {
 func differences() Op {
 	typ := func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
-		n, err := c.Int("n")
-		if err != nil {
-			return t, err
-		}
-		d, err := c.dim("dim", t.Rank())
-		if err != nil {
-			return t, err
-		}
+		n := must(c.Int("n"))
+		d := must(c.dim("dim", t.Rank()))
 		if t.Rank() == 0 || n < 0 || n > maxParts {
 			return t, c.Errorf("difference %d of a tensor with %d dimensions", n, t.Rank())
 		}
@@ -176,9 +168,7 @@ func weightNorm() Op {
 			if d, err := c.Int("dim"); err != nil {
 				return nil, err
 			} else if d != -1 {
-				if keep, err = c.wrapDim(d, v.Rank()); err != nil {
-					return nil, err
-				}
+				keep = must(c.wrapDim(d, v.Rank()))
 			}
 			m := opmath(v.DType)
 			vars, at := indexVars(v.Sizes)
@@ -298,10 +288,7 @@ func meshgrid(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			sizes, axis, err := grid(c)
-			if err != nil {
-				return nil, err
-			}
+			sizes, axis := must2(grid(c))
 			var out []ir.Type
 			for i, t := range c.Tensors("tensors") {
 				a := restrided(t, sizes, make([]sym.Expr, len(sizes)))
@@ -320,10 +307,7 @@ func meshgrid(schema string) Op {
 			return out, nil
 		},
 		View: func(c *Call) ([]View, error) {
-			_, axis, err := grid(c)
-			if err != nil {
-				return nil, err
-			}
+			_, axis := must2(grid(c))
 			var out []View
 			for i, t := range c.Tensors("tensors") {
 				rank := t.Rank()

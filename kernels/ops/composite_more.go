@@ -9,10 +9,7 @@ import (
 // seldomOps are composites that few models have.
 func seldomOps() []Op {
 	slope := func(c *Call) (float64, error) {
-		lower, err := c.Float("lower")
-		if err != nil {
-			return 0, err
-		}
+		lower := must(c.Float("lower"))
 		upper, err := c.Float("upper")
 		if err == nil && c.Bool("training") {
 			err = c.Errorf("slopes drawn at random; export the model after model.eval()")
@@ -79,10 +76,7 @@ func powersOf(b *Builder, c *Call) (*ir.Value, error) {
 	}
 	n, ok := x.Type.Sizes[0].Const()
 	if c.Has("N") {
-		k, err := c.Int("N")
-		if err != nil {
-			return nil, err
-		}
+		k := must(c.Int("N"))
 		n, ok = k, true
 	}
 	if !ok || n < 0 || n > 1<<10 {
@@ -111,10 +105,7 @@ func powersOf(b *Builder, c *Call) (*ir.Value, error) {
 // corners aligned, places from border to border.
 func affineGrid(b *Builder, c *Call) (*ir.Value, error) {
 	theta := c.Value("theta")
-	sizes, err := c.SymInts("size")
-	if err != nil {
-		return nil, err
-	}
+	sizes := must(c.SymInts("size"))
 	n := len(sizes) - 2
 	if t := theta.Type; n != 2 && n != 3 || t.Rank() != 3 || !t.Sizes[1].Is(int64(n)) ||
 		!t.Sizes[2].Is(int64(n)+1) {

@@ -58,10 +58,7 @@ func convOf(c *Call) (*convolution, error) {
 		lists[2], lists[3] = list{"padding", &cv.before}, list{"output_padding", &cv.outPad}
 	}
 	for _, l := range lists {
-		var err error
-		if *l.to, err = c.spatialArg(l.name, n); err != nil {
-			return nil, err
-		}
+		*l.to = must(c.spatialArg(l.name, n))
 	}
 	for d := range cv.outPad {
 		if sym.Less(cv.before[d], sym.Int(0)) || sym.Less(cv.outPad[d], sym.Int(0)) {
@@ -77,10 +74,7 @@ func convOf(c *Call) (*convolution, error) {
 				cv.dilation[d])
 		}
 	}
-	var err error
-	if cv.groups, err = c.SymInt("groups"); err != nil {
-		return nil, err
-	}
+	cv.groups = must(c.SymInt("groups"))
 	if !sym.Less(sym.Int(0), cv.groups) {
 		return nil, c.Errorf("%s groups", cv.groups)
 	}
@@ -206,17 +200,11 @@ func convEntry(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			cv, err := convOf(c)
-			if err != nil {
-				return nil, err
-			}
+			cv := must(convOf(c))
 			return one(cv.outType(c))
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			cv, err := convOf(c)
-			if err != nil {
-				return nil, err
-			}
+			cv := must(convOf(c))
 			vars, at := indexVars(c.Outs[0].Sizes)
 			return []expr.Tensor{{DType: cv.x.DType, Vars: vars, Body: expr.Cast(cv.x.DType,
 				cv.compute(c, at))}}, nil

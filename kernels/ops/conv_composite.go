@@ -62,9 +62,7 @@ func convComposite(schema string, n int) Op {
 		if c.Op.sch.Index("output_padding") >= 0 {
 			outPad, transposed = c.Arg("output_padding"), true
 		}
-		if err := p.pads(c, n, w); err != nil {
-			return nil, err
-		}
+		check(p.pads(c, n, w))
 		if p.before != nil {
 			x = ir.TensorOf(x.DType, paddedSizes(x.Sizes, p.before)...)
 		}
@@ -83,9 +81,7 @@ func convComposite(schema string, n int) Op {
 			{Name: "transposed", Value: ir.BoolArg(transposed)}, {Name: "output_padding",
 				Value: outPad}, {Name: "groups", Value: c.Arg("groups")},
 		}}
-		if p.call, err = bindArgs(&entry, node); err != nil {
-			return nil, err
-		}
+		p.call = must(bindArgs(&entry, node))
 		p.call.Outs, err = entry.Infer(p.call)
 		for _, n := range p.call.Needs() {
 			c.need(n)
@@ -95,10 +91,7 @@ func convComposite(schema string, n int) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			p, err := plan(c)
-			if err != nil {
-				return nil, err
-			}
+			p := must(plan(c))
 			t := p.call.Outs[0]
 			if !p.batched {
 				t = squeezed(t, firstOf(t.Rank())).Type
@@ -106,10 +99,7 @@ func convComposite(schema string, n int) Op {
 			return []ir.Type{t}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			p, err := plan(c)
-			if err != nil {
-				return nil, err
-			}
+			p := must(plan(c))
 			x := c.Value("input")
 			if p.before != nil {
 				x = b.Op("aten.constant_pad_nd.default", x, p.before, 0)
@@ -149,10 +139,7 @@ func (p *convCall) pads(c *Call, n int, w ir.Type) (err error) {
 	default:
 		return c.Errorf("no padding is called %q", how)
 	}
-	dilation, err := c.spatialArg("dilation", n)
-	if err != nil {
-		return err
-	}
+	dilation := must(c.spatialArg("dilation", n))
 	before := make([]sym.Expr, 2*n) // from the last dimension on: before, after
 	odd := false
 	for d := range n {

@@ -31,8 +31,7 @@ func (b *Builder) slicesAt(c *Call, sizes []sym.Expr, dim int) *ir.Value {
 // indexUpdateDim returns the dim argument and the sizes of what is written.
 func (b *Builder) indexUpdateDim(c *Call) (int, []sym.Expr) {
 	self := c.Tensor("self")
-	d, err := c.dim("dim", self.Rank())
-	b.fail(err)
+	d := must(c.dim("dim", self.Rank()))
 	sizes := slices.Clone(self.Sizes)
 	if len(sizes) > 0 {
 		sizes[d] = c.Tensor("index").Numel()
@@ -88,18 +87,15 @@ func takeCore(b *Builder, c *Call) *ir.Value {
 // stridedScatterCore writes src to constant places in the storage of self.
 func stridedScatterCore(b *Builder, c *Call) *ir.Value {
 	self, src := c.Value("self"), c.Value("src")
-	sizes, err := c.Ints("size")
-	b.fail(err)
-	strides, err := c.Ints("stride")
-	b.fail(err)
+	sizes := must(c.Ints("size"))
+	strides := must(c.Ints("stride"))
 	first := int64(0)
 	if c.Has("storage_offset") {
-		first, err = c.Int("storage_offset")
-		b.fail(err)
+		first = must(c.Int("storage_offset"))
 	}
 	b.limit(c, sizes...)
 	if len(strides) != len(sizes) {
-		b.fail(c.Errorf("%d strides for %d sizes", len(strides), len(sizes)))
+		check(c.Errorf("%d strides for %d sizes", len(strides), len(sizes)))
 	}
 	places := []int64{first}
 	for d, n := range sizes {
@@ -119,8 +115,7 @@ func stridedScatterCore(b *Builder, c *Call) *ir.Value {
 // searchCore counts the elements of the sequence that come before a value.
 func searchCore(sequence string) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		d, err := c.Promote("self", sequence)
-		b.fail(err)
+		d := must(c.Promote("self", sequence))
 		seq := c.Value(sequence)
 		if c.Op.sch.Index("sorter") >= 0 && c.Has("sorter") {
 			seq = b.Op("aten.gather.default", seq, -1, c.Value("sorter"))
@@ -141,8 +136,7 @@ func searchCore(sequence string) coreForm {
 }
 
 func oneHotCore(b *Builder, c *Call) *ir.Value {
-	n, err := c.Int("num_classes")
-	b.fail(err)
+	n := must(c.Int("num_classes"))
 	hot := b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", c.Value("self"), -1),
 		b.Op("aten.arange.start_step", 0, n))
 	return b.cast(hot, ir.Int64)
@@ -157,8 +151,7 @@ func sortCore(b *Builder, c *Call) []*ir.Value {
 		return []*ir.Value{b.Op("aten.clone.default", self), b.Op("aten.full.default", []int{}, 0,
 			Kw("dtype", ir.Int64))}
 	}
-	d, err := c.dim("dim", rank)
-	b.fail(err)
+	d := must(c.dim("dim", rank))
 	x := self
 	if x.Type.DType == ir.Bool {
 		x = b.cast(x, ir.Int64)
@@ -280,8 +273,7 @@ func (b *Builder) reduceInto(self, index, src *ir.Value, d int, how string,
 // scatterReduceCore merges by name.
 func scatterReduceCore(b *Builder, c *Call) *ir.Value {
 	self, index := c.Value("self"), c.Value("index")
-	d, err := c.gatherDim()
-	b.fail(err)
+	d := must(c.gatherDim())
 	if index.Type.Numel().IsZero() {
 		return b.Op("aten.clone.default", self)
 	}

@@ -15,8 +15,7 @@ func flipCore(dims ...int) coreForm {
 }
 
 func rot90Core(b *Builder, c *Call) *ir.Value {
-	k, i, j, err := rot90Dims(c)
-	b.fail(err)
+	k, i, j := must3(rot90Dims(c))
 	x := c.Value("self")
 	turned := func(dim int) *ir.Value {
 		return b.Op("aten.transpose.int", b.Op("aten.flip.default", x, []int{dim}), i, j)
@@ -33,15 +32,13 @@ func rot90Core(b *Builder, c *Call) *ir.Value {
 }
 
 func tileCore(b *Builder, c *Call) *ir.Value {
-	reps, err := c.repeats("dims", false)
-	b.fail(err)
+	reps := must(c.repeats("dims", false))
 	return b.Op("aten.repeat.default", c.Value("self"), reps)
 }
 
 func channelShuffleCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	g, err := c.SymInt("groups")
-	b.fail(err)
+	g := must(c.SymInt("groups"))
 	sizes := x.Type.Sizes
 	split := slices.Concat([]sym.Expr{sizes[0], g, sym.FloorDiv(sizes[1], g)}, sizes[2:])
 	y := b.Op("aten.transpose.int", b.reshaped(x, split...), 1, 2)
@@ -51,8 +48,7 @@ func channelShuffleCore(b *Builder, c *Call) *ir.Value {
 // triuCore puts 0 where the triangle below has something.
 func triuCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	k, err := c.SymInt("diagonal")
-	b.fail(err)
+	k := must(c.SymInt("diagonal"))
 	all := b.Op("aten.full.default", x.Type.Sizes[x.Type.Rank()-2:], true, Kw("dtype", ir.Bool))
 	below := b.Op("aten.tril.default", all, sym.Sub(k, sym.Int(1)))
 	return b.Op("aten.masked_fill.Scalar", x, below, 0)
@@ -64,15 +60,12 @@ func repeatEachCore(b *Builder, c *Call) *ir.Value {
 	if !c.Has("dim") {
 		x = b.reshaped(x, x.Type.Numel())
 	} else {
-		var err error
-		d, err = c.dim("dim", x.Type.Rank())
-		b.fail(err)
+		d = must(c.dim("dim", x.Type.Rank()))
 		if x.Type.Rank() == 0 {
 			return b.Op("aten.clone.default", x)
 		}
 	}
-	n, err := c.SymInt("repeats")
-	b.fail(err)
+	n := must(c.SymInt("repeats"))
 	sizes := slices.Insert(slices.Clone(x.Type.Sizes), d+1, n)
 	return b.reshaped(b.Op("aten.expand.default", b.Op("aten.unsqueeze.default", x, d+1), sizes),
 		c.Outs[0].Sizes...)
@@ -82,8 +75,7 @@ func repeatEachCore(b *Builder, c *Call) *ir.Value {
 func im2colCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
 	n := x.Type.Rank() - 3
-	cl, err := columnsOf(c, x.Type.Sizes[n+1:])
-	b.fail(err)
+	cl := must(columnsOf(c, x.Type.Sizes[n+1:]))
 	channels := x.Type.Sizes[n]
 	if !cl.pad[0].IsZero() || !cl.pad[1].IsZero() {
 		x = b.Op("aten.constant_pad_nd.default", x, []sym.Expr{cl.pad[1], cl.pad[1], cl.pad[0],
@@ -111,10 +103,8 @@ func im2colCore(b *Builder, c *Call) *ir.Value {
 // constants, and cuts the padding off.
 func col2imCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	image, err := c.spatialArg("output_size", 2)
-	b.fail(err)
-	cl, err := columnsOf(c, image)
-	b.fail(err)
+	image := must(c.spatialArg("output_size", 2))
+	cl := must(columnsOf(c, image))
 	var padded []sym.Expr
 	var places []int64
 	for d := range 2 {
@@ -125,7 +115,7 @@ func col2imCore(b *Builder, c *Call) *ir.Value {
 	at := func(e sym.Expr) int64 {
 		n, ok := e.Const()
 		if !ok {
-			b.fail(c.Errorf("an image of dynamic size"))
+			check(c.Errorf("an image of dynamic size"))
 		}
 		return n
 	}
@@ -200,8 +190,7 @@ func (b *Builder) asRows(x *ir.Value, rows sym.Expr, offset int64) *ir.Value {
 
 func diagEmbedCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	offset, d1, d2, err := diagEmbedArgs(c)
-	b.fail(err)
+	offset, d1, d2 := must3(diagEmbedArgs(c))
 	n := sym.Add(x.Type.Sizes[x.Type.Rank()-1], sym.Int(max(offset, -offset)))
 	y := b.where(b.diagonalMask(n, n, offset), b.asRows(x, n, offset), 0, x.Type.DType)
 	return b.onDiagonal(y, d1, d2)
@@ -209,14 +198,11 @@ func diagEmbedCore(b *Builder, c *Call) *ir.Value {
 
 func diagonalScatterCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("self")
-	offset, err := c.Int("offset")
-	b.fail(err)
-	d1, err := c.dim("dim1", x.Type.Rank())
-	b.fail(err)
-	d2, err := c.dim("dim2", x.Type.Rank())
-	b.fail(err)
+	offset := must(c.Int("offset"))
+	d1 := must(c.dim("dim1", x.Type.Rank()))
+	d2 := must(c.dim("dim2", x.Type.Rank()))
 	if n := c.Tensor("src").Rank(); n != x.Type.Rank()-1 {
-		b.fail(c.Errorf("a source with %d dimensions for a diagonal with %d", n, x.Type.Rank()-1))
+		check(c.Errorf("a source with %d dimensions for a diagonal with %d", n, x.Type.Rank()-1))
 	}
 	rest := make([]int, 0, x.Type.Rank())
 	for d := range x.Type.Rank() {

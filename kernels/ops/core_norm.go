@@ -25,12 +25,10 @@ func rmsNormCore(b *Builder, c *Call) *ir.Value {
 	x := c.Value("input")
 	d := x.Type.DType
 	m := opmath(d)
-	lead, err := c.trailing(x.Type)
-	b.fail(err)
+	lead := must(c.trailing(x.Type))
 	eps := epsilon(m)
 	if c.Has("eps") {
-		eps, err = c.Float("eps")
-		b.fail(err)
+		eps = must(c.Float("eps"))
 	}
 	var dims []int
 	for k := lead; k < x.Type.Rank(); k++ {
@@ -57,7 +55,7 @@ func instanceNormCore(b *Builder, c *Call) *ir.Value {
 	sizes := x.Type.Sizes
 	groups, ok := sizes[1].Const()
 	if !ok {
-		b.fail(c.Errorf("an instance norm of a dynamic number of channels"))
+		check(c.Errorf("an instance norm of a dynamic number of channels"))
 	}
 	return b.Op("aten.native_group_norm.default", x, c.Arg("weight"), c.Arg("bias"), sizes[0],
 		sizes[1], sym.Mul(sizes[2:]...), groups, c.Arg("eps"))
@@ -74,8 +72,7 @@ func trainCore(b *Builder, c *Call) []*ir.Value {
 	}
 	out := b.Ops("aten._native_batch_norm_legit.no_stats", x, c.Arg("weight"), c.Arg("bias"), true,
 		c.Arg("momentum"), c.Arg("eps"))
-	momentum, err := c.Float("momentum")
-	b.fail(err)
+	momentum := must(c.Float("momentum"))
 	dims := []int{0}
 	for d := 2; d < x.Type.Rank(); d++ {
 		dims = append(dims, d)
@@ -95,11 +92,9 @@ func weightNormCore(b *Builder, c *Call) *ir.Value {
 	d := v.Type.DType
 	m := opmath(d)
 	keep := -1
-	n, err := c.Int("dim")
-	b.fail(err)
+	n := must(c.Int("dim"))
 	if n != -1 {
-		keep, err = c.wrapDim(n, v.Type.Rank())
-		b.fail(err)
+		keep = must(c.wrapDim(n, v.Type.Rank()))
 	}
 	var dims []int
 	for k := range v.Type.Rank() {

@@ -189,10 +189,7 @@ func seluCore(b *Builder, c *Call) *ir.Value {
 }
 
 func celuCore(b *Builder, c *Call) *ir.Value {
-	a, err := c.Float("alpha")
-	if err != nil {
-		panic(buildFailure{err})
-	}
+	a := must(c.Float("alpha"))
 	return b.Op("aten.elu.default", c.Value("self"), a, 1, 1/a)
 }
 
@@ -222,10 +219,7 @@ func thresholdCore(b *Builder, c *Call) *ir.Value {
 
 func logitCore(b *Builder, c *Call, x *ir.Value) *ir.Value {
 	if c.Has("eps") {
-		e, err := c.Float("eps")
-		if err != nil {
-			panic(buildFailure{err})
-		}
+		e := must(c.Float("eps"))
 		x = b.Op("aten.clamp.default", x, e, 1-e)
 	}
 	return b.Op("aten.log.default", b.div(x, b.sub(b.scalar(1, x.Type.DType), x)))
@@ -321,10 +315,8 @@ func hypotCore(b *Builder, c *Call) *ir.Value {
 
 func isCloseCore(b *Builder, c *Call) *ir.Value {
 	x, y := c.Value("self"), c.Value("other")
-	rtol, err := c.Float("rtol")
-	b.fail(err)
-	atol, err := c.Float("atol")
-	b.fail(err)
+	rtol := must(c.Float("rtol"))
+	atol := must(c.Float("atol"))
 	same := b.Op("aten.eq.Tensor", x, y)
 	float := x.Type.DType.IsFloat()
 	if float && c.Bool("equal_nan") {
@@ -372,12 +364,9 @@ func floatPowerCore(b *Builder, c *Call) *ir.Value {
 // linspaceCore counts from the nearer end, as PyTorch does.
 func linspaceCore(b *Builder, c *Call) *ir.Value {
 	out := c.Outs[0]
-	n, err := c.Int("steps")
-	b.fail(err)
-	start, err := c.Float("start")
-	b.fail(err)
-	end, err := c.Float("end")
-	b.fail(err)
+	n := must(c.Int("steps"))
+	start := must(c.Float("start"))
+	end := must(c.Float("end"))
 	if n < 2 {
 		return b.Op("aten.full.default", []int64{n}, start, Kw("dtype", out.DType))
 	}

@@ -14,13 +14,6 @@ func (op Op) cores(f func(b *Builder, c *Call) []*ir.Value) Op {
 	return op
 }
 
-// fail ends the enclosing Do with err.
-func (b *Builder) fail(err error) {
-	if err != nil {
-		panic(buildFailure{err})
-	}
-}
-
 // reshaped gives x another shape.
 func (b *Builder) reshaped(x *ir.Value, sizes ...sym.Expr) *ir.Value {
 	return b.Op("aten.reshape.default", x, sizes)
@@ -36,7 +29,7 @@ func (b *Builder) limit(c *Call, ns ...int64) {
 	product := int64(1)
 	for _, n := range ns {
 		if n < 0 || n > maxPlaces || product*n > maxPlaces {
-			b.fail(c.Errorf("it would take a table of more than %d places", maxPlaces))
+			check(c.Errorf("it would take a table of more than %d places", maxPlaces))
 		}
 		product *= n
 	}
@@ -85,8 +78,7 @@ func (b *Builder) maxPool2d(x *ir.Value, p planes) (values, places *ir.Value) {
 // pooled first, then the maxima along the depth.
 func maxPoolCore(n int) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
-		p, err := poolOf(c, n)
-		b.fail(err)
+		p := must(poolOf(c, n))
 		out, at := b.maxPool(n, p, c.Value("self"), len(c.Outs) > 1)
 		return []*ir.Value{out, at}[:len(c.Outs)]
 	}
@@ -133,8 +125,7 @@ func (b *Builder) avgPool2d(x *ir.Value, p planes, pads bool, divisor any) *ir.V
 // that the depth can be averaged after.
 func avgPoolCore(n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		p, err := poolOf(c, n)
-		b.fail(err)
+		p := must(poolOf(c, n))
 		x, pads := c.Value("self"), c.Bool("count_include_pad")
 		if n == 1 {
 			y := b.avgPool2d(b.Op("aten.unsqueeze.default", x, -2), p.in(-1, 0), pads, nil)
@@ -158,8 +149,7 @@ func avgPoolCore(n int) coreForm {
 // mean where each plane becomes one number.
 func adaptiveAvgCore(n int) coreForm {
 	return func(b *Builder, c *Call) *ir.Value {
-		a, err := adaptiveOf(c, n)
-		b.fail(err)
+		a := must(adaptiveOf(c, n))
 		x := c.Value("self")
 		single := !slices.ContainsFunc(a.out, func(e sym.Expr) bool { return !e.Is(1) })
 		planes := func(x *ir.Value, h, w sym.Expr) *ir.Value {
@@ -195,8 +185,7 @@ func adaptiveAvgCore(n int) coreForm {
 // other, the last of a shorter one again.
 func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 	return func(b *Builder, c *Call) []*ir.Value {
-		a, err := adaptiveOf(c, n)
-		b.fail(err)
+		a := must(adaptiveOf(c, n))
 		x := c.Value("self")
 		in := x.Type.Sizes[x.Type.Rank()-n:]
 		p := &pool{n: n, out: a.out}
@@ -207,7 +196,7 @@ func adaptiveMaxCore(n int) func(b *Builder, c *Call) []*ir.Value {
 			size, ok := in[d].Const()
 			count, ok2 := a.out[d].Const()
 			if !ok || !ok2 || count == 0 {
-				b.fail(c.Errorf("adaptive max pooling of a dynamic size"))
+				check(c.Errorf("adaptive max pooling of a dynamic size"))
 			}
 			_, _, most := a.span(d, sym.Int(0))
 			k, _ := most.Const()

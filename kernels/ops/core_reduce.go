@@ -71,10 +71,7 @@ func logsumexpCore(b *Builder, c *Call) *ir.Value {
 }
 
 func vectorNormCore(b *Builder, c *Call) *ir.Value {
-	p, err := c.Float("ord")
-	if err != nil {
-		panic(buildFailure{err})
-	}
+	p := must(c.Float("ord"))
 	d := c.Outs[0].DType
 	x := b.Op("aten.abs.default", b.cast(c.Value("self"), opmath(d)))
 	reduce := func(op string, x *ir.Value) *ir.Value {

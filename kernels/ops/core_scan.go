@@ -27,11 +27,10 @@ func (b *Builder) along(x *ir.Value, d int,
 	first := init(func(value any, d ir.DType) *ir.Value {
 		return b.Op("aten.full.default", sizes, value, Kw("dtype", d))
 	})
-	_, ys, err := b.Scan(first, []*ir.Value{b.Op("aten.permute.default", x, perm)}, false,
+	_, ys := must2(b.Scan(first, []*ir.Value{b.Op("aten.permute.default", x, perm)}, false,
 		func(b *Builder, state, x []*ir.Value) (next, yields []*ir.Value) {
 			return step(b, state, x[0])
-		})
-	b.fail(err)
+		}))
 	var out []*ir.Value
 	for _, y := range ys {
 		out = append(out, b.Op("aten.permute.default", y, back))
@@ -49,8 +48,7 @@ func cumulativeCore(init float64, step func(b *Builder, acc, x *ir.Value) *ir.Va
 		if x.Type.Rank() == 0 {
 			return b.cast(x, out)
 		}
-		d, err := c.dim("dim", x.Type.Rank())
-		b.fail(err)
+		d := must(c.dim("dim", x.Type.Rank()))
 		y := b.along(x, d, func(fill func(any, ir.DType) *ir.Value) []*ir.Value {
 			var v any = init
 			if !m.IsFloat() {
@@ -77,8 +75,7 @@ func cumulativeExtremeCore(reaches string) func(b *Builder, c *Call) []*ir.Value
 			return []*ir.Value{b.Op("aten.clone.default", x), b.Op("aten.full.default", []int{}, 0,
 				Kw("dtype", ir.Int64))}
 		}
-		d, err := c.dim("dim", x.Type.Rank())
-		b.fail(err)
+		d := must(c.dim("dim", x.Type.Rank()))
 		dt := x.Type.DType
 		lowest := any(math.Inf(-1))
 		if reaches == "aten.le.Tensor" {

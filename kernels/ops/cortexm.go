@@ -56,10 +56,7 @@ func (c *Call) int32Arg(name string) (*expr.Expr, error) {
 func (c *Call) int32Args(names ...string) ([]*expr.Expr, error) {
 	out := make([]*expr.Expr, len(names))
 	for i, name := range names {
-		var err error
-		if out[i], err = c.int32Arg(name); err != nil {
-			return nil, err
-		}
+		out[i] = must(c.int32Arg(name))
 	}
 	return out, nil
 }
@@ -82,14 +79,8 @@ func (c *Call) rescaleOf(what string, multiplier, shift int64) (rescale, error) 
 // rescaleArg returns the scale that the arguments PREFIX_multiplier and
 // PREFIX_shift give.
 func (c *Call) rescaleArg(prefix string) (rescale, error) {
-	m, err := c.Int(prefix + "_multiplier")
-	if err != nil {
-		return rescale{}, err
-	}
-	s, err := c.Int(prefix + "_shift")
-	if err != nil {
-		return rescale{}, err
-	}
+	m := must(c.Int(prefix + "_multiplier"))
+	s := must(c.Int(prefix + "_shift"))
 	return c.rescaleOf(prefix, m, s)
 }
 

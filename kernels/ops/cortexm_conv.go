@@ -39,13 +39,8 @@ type int8Convolution struct {
 
 func int8ConvOf(c *Call, kind convKind) (*int8Convolution, error) {
 	v := &int8Convolution{kind: kind}
-	var err error
-	if v.x, err = c.int8Input("input", 4); err != nil {
-		return nil, err
-	}
-	if v.w, err = c.int8Input("weight", 4); err != nil {
-		return nil, err
-	}
+	v.x = must(c.int8Input("input", 4))
+	v.w = must(c.int8Input("weight", 4))
 	outPad := zeros(2)
 	lists := map[string]*[]sym.Expr{"stride": &v.stride, "padding": &v.pad, "dilation": &v.dilation}
 	if kind == convTransposed {
@@ -53,16 +48,11 @@ func int8ConvOf(c *Call, kind convKind) (*int8Convolution, error) {
 	}
 	for _, name := range []string{"stride", "padding", "dilation", "output_padding"} {
 		if to := lists[name]; to != nil {
-			if *to, err = c.spatialArg(name, 2); err != nil {
-				return nil, err
-			}
+			*to = must(c.spatialArg(name, 2))
 		}
 	}
 	v.kern = v.w.Sizes[1:3]
-	channels, err := v.channels(c)
-	if err != nil {
-		return nil, err
-	}
+	channels := must(v.channels(c))
 	v.out = []sym.Expr{v.x.Sizes[0], channels}
 	one := sym.Int(1)
 	for d := range 2 {
@@ -97,10 +87,7 @@ func (v *int8Convolution) channels(c *Call) (sym.Expr, error) {
 	in, w := v.x.Sizes[1], v.w.Sizes
 	switch v.kind {
 	case convDepthwise:
-		m, err := c.Int("depth_multiplier")
-		if err != nil {
-			return sym.Expr{}, err
-		}
+		m := must(c.Int("depth_multiplier"))
 		if m < 1 || !w[0].Is(1) || differ(w[3], sym.Mul(in, sym.Int(m))) {
 			return sym.Expr{}, c.Errorf("%s with a depth multiplier of %d",
 				describeSizes([]ir.Type{v.x, v.w}), m)
@@ -129,9 +116,7 @@ func (v *int8Convolution) channels(c *Call) (sym.Expr, error) {
 // checkParams checks the tensors that have an int32 for each channel.
 func (v *int8Convolution) checkParams(c *Call, channels sym.Expr) error {
 	for _, name := range []string{"bias", "requantize_multipliers", "requantize_shifts"} {
-		if err := c.param(name, channels); err != nil {
-			return err
-		}
+		check(c.param(name, channels))
 		if k := c.Operand(name); k >= 0 && c.operands[k].Type.DType != ir.Int32 {
 			return c.Errorf("%s is %s, not int32", name, c.operands[k].Type.DType)
 		}
@@ -182,24 +167,15 @@ func int8Conv(schema string, kind convKind) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			v, err := int8ConvOf(c, kind)
-			if err != nil {
-				return nil, err
-			}
+			v := must(int8ConvOf(c, kind))
 			t := ir.TensorOf(ir.Int8, v.out...)
 			t.Strides = channelsLastStrides(v.out)
 			return []ir.Type{t}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			v, err := int8ConvOf(c, kind)
-			if err != nil {
-				return nil, err
-			}
-			n, err := c.int32Args("input_offset", "output_offset", "activation_min",
-				"activation_max")
-			if err != nil {
-				return nil, err
-			}
+			v := must(int8ConvOf(c, kind))
+			n := must(c.int32Args("input_offset", "output_offset", "activation_min",
+				"activation_max"))
 			vars, at := indexVars(c.Outs[0].Sizes)
 			y := affine(v.sum(c, at, n[0]), nil, c.paramAt("bias", ir.Int32, at[1]))
 			y = fixed.Requantize(y, c.Load("requantize_multipliers", at[1]),

@@ -21,14 +21,8 @@ func cortexMConversions() []Op {
 				return []ir.Type{likeType(t, d)}, c.quantLimits(d)
 			},
 			Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
-				scale, err := c.Float("scale")
-				if err != nil {
-					return nil, err
-				}
-				n, err := c.int32Args("zero_point", "quant_min", "quant_max")
-				if err != nil {
-					return nil, err
-				}
+				scale := must(c.Float("scale"))
+				n := must(c.int32Args("zero_point", "quant_min", "quant_max"))
 				// Limited before it is an integer: what does not fit one stays on
 				// its side, NaN is the least.
 				limit := func(k int) *expr.Expr {
@@ -50,14 +44,8 @@ func cortexMConversions() []Op {
 				return []ir.Type{likeType(t, ir.Float32)}, c.quantLimits(d)
 			},
 			Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
-				scale, err := c.Float("scale")
-				if err != nil {
-					return nil, err
-				}
-				zero, err := c.int32Arg("zero_point")
-				if err != nil {
-					return nil, err
-				}
+				scale := must(c.Float("scale"))
+				zero := must(c.int32Arg("zero_point"))
 				x = expr.Cast(ir.Float32, expr.Sub(expr.Cast(ir.Int32, x), zero))
 				return expr.Mul(x, expr.Float(ir.Float32, scale)), nil
 			}),
@@ -67,14 +55,8 @@ func cortexMConversions() []Op {
 
 // quantLimits checks quant_min and quant_max against the range of d.
 func (c *Call) quantLimits(d ir.DType) error {
-	lo, err := c.Int("quant_min")
-	if err != nil {
-		return err
-	}
-	hi, err := c.Int("quant_max")
-	if err != nil {
-		return err
-	}
+	lo := must(c.Int("quant_min"))
+	hi := must(c.Int("quant_max"))
 	if least, most := expr.IntRange(d); lo < least || hi > most || lo > hi {
 		return c.Errorf("limits %d and %d of %s", lo, hi, d)
 	}
@@ -88,10 +70,7 @@ func elementsOf(name string,
 	return func(c *Call) ([]expr.Tensor, error) {
 		out := c.Outs[0]
 		vars, coords := indexVars(out.Sizes)
-		y, err := f(c, c.Load(name, coords...))
-		if err != nil {
-			return nil, err
-		}
+		y := must(f(c, c.Load(name, coords...)))
 		return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, y)}}, nil
 	}
 }

@@ -48,10 +48,7 @@ func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)
 			return []ir.Type{t}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			g, err := f(c)
-			if err != nil {
-				return nil, err
-			}
+			g := must(f(c))
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			load := func(name string) *expr.Expr {
@@ -66,16 +63,11 @@ func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)
 
 // quantizedAdd brings both operands, shifted up for precision, to one scale.
 func quantizedAdd(c *Call) (combine, error) {
-	n, err := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
-		"activation_min", "activation_max")
-	if err != nil {
-		return nil, err
-	}
+	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
+		"activation_min", "activation_max"))
 	var scales [3]rescale
 	for i, name := range []string{"self", "other", "output"} {
-		if scales[i], err = c.rescaleArg(name); err != nil {
-			return nil, err
-		}
+		scales[i] = must(c.rescaleArg(name))
 	}
 	up := expr.Int(ir.Int32, 20)
 	return func(a, b *expr.Expr) *expr.Expr {
@@ -86,14 +78,8 @@ func quantizedAdd(c *Call) (combine, error) {
 }
 
 func quantizedMul(c *Call) (combine, error) {
-	n, err := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
-	if err != nil {
-		return nil, err
-	}
-	scale, err := c.rescaleArg("output")
-	if err != nil {
-		return nil, err
-	}
+	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point"))
+	scale := must(c.rescaleArg("output"))
 	return func(a, b *expr.Expr) *expr.Expr {
 		lo, hi := int8Limits(ir.Int32)
 		return finish(scale.of(expr.Mul(expr.Sub(a, n[0]), expr.Sub(b, n[1]))), n[2], lo, hi)
@@ -103,14 +89,8 @@ func quantizedMul(c *Call) (combine, error) {
 // quantizedDiv divides in float32 and rounds ties away from zero. What is
 // divided by zero is 0.
 func quantizedDiv(c *Call) (combine, error) {
-	n, err := c.int32Args("self_zero_point", "other_zero_point", "output_zero_point")
-	if err != nil {
-		return nil, err
-	}
-	scale, err := c.Float("output_scale")
-	if err != nil {
-		return nil, err
-	}
+	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point"))
+	scale := must(c.Float("output_scale"))
 	least, most := expr.IntRange(c.Tensor("self").DType)
 	float := func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float32, x) }
 	return func(a, b *expr.Expr) *expr.Expr {
@@ -136,10 +116,7 @@ func lookUp() Op {
 	return Op{
 		Schema: cm + "quantized_activation(Tensor input, Tensor lut) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.int8Input("input", 0)
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.int8Input("input", 0))
 			lut, err := c.int8Input("lut", 1)
 			if err == nil && !lut.Sizes[0].Is(256) {
 				err = c.Errorf("a table of %s values", lut.Sizes[0])

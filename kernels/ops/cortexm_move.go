@@ -15,14 +15,8 @@ func int8Transpose() Op {
 	return Op{
 		Schema: cm + "transpose(Tensor input, int[] perm) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.int8Input("input", 0)
-			if err != nil {
-				return nil, err
-			}
-			perm, err := c.permutation("perm", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.int8Input("input", 0))
+			perm := must(c.permutation("perm", t.Rank()))
 			sizes := make([]sym.Expr, len(perm))
 			for i, d := range perm {
 				sizes[i] = t.Sizes[d]
@@ -38,10 +32,7 @@ func int8Transpose() Op {
 
 // permutation returns an int[] argument that names every dimension once.
 func (c *Call) permutation(name string, rank int) ([]int64, error) {
-	perm, err := c.Ints(name)
-	if err != nil {
-		return nil, err
-	}
+	perm := must(c.Ints(name))
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, d := range sorted {
 		if d != int64(i) || len(perm) != rank {
@@ -66,19 +57,13 @@ func storedChannelsLast(t ir.Type) bool {
 // the last dimensions.
 func int8Pad() Op {
 	sides := func(c *Call) (pre, post []int64, err error) {
-		t, err := c.int8Input("input", 0)
-		if err != nil {
-			return nil, nil, err
-		}
+		t := must(c.int8Input("input", 0))
 		if t.Rank() == 0 || t.Rank() > 4 {
 			return nil, nil, c.Errorf("an input with %d dimensions", t.Rank())
 		}
 		var lists [2][]int64
 		for i, name := range []string{"pre_pad", "post_pad"} {
-			list, err := c.Ints(name)
-			if err != nil {
-				return nil, nil, err
-			}
+			list := must(c.Ints(name))
 			if len(list) != 4 || slices.Min(list) < 0 {
 				return nil, nil, c.Errorf("%s is %v, not four sizes", name, list)
 			}
@@ -96,10 +81,7 @@ func int8Pad() Op {
 	return Op{
 		Schema: cm + "pad(Tensor input, int[] pre_pad, int[] post_pad, int pad_value) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			pre, post, err := sides(c)
-			if err != nil {
-				return nil, err
-			}
+			pre, post := must2(sides(c))
 			t := c.Tensor("input")
 			sizes := slices.Clone(t.Sizes)
 			for d := range sizes {
@@ -112,14 +94,8 @@ func int8Pad() Op {
 			return []ir.Type{out}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			pre, post, err := sides(c)
-			if err != nil {
-				return nil, err
-			}
-			value, err := c.Int("pad_value")
-			if err != nil {
-				return nil, err
-			}
+			pre, post := must2(sides(c))
+			value := must(c.Int("pad_value"))
 			var pad []int64
 			for d := len(pre) - 1; d >= 0; d-- {
 				pad = append(pad, pre[d], post[d])

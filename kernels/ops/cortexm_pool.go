@@ -16,10 +16,7 @@ func cortexMPools() []Op {
 			}),
 		int8Pool(cm+"quantized_max_pool2d"+window+"int[] dilation, bool ceil_mode, int input_zero_point, int output_zero_point, int activation_min, int activation_max) -> Tensor",
 			func(c *Call, _ *pool, x *poolWindow) (*expr.Expr, error) {
-				lim, err := c.int32Args("activation_min", "activation_max")
-				if err != nil {
-					return nil, err
-				}
+				lim := must(c.int32Args("activation_min", "activation_max"))
 				y := expr.MaxOf(x.over, expr.Select(x.inside, x.x, expr.Int(ir.Int32, -128)))
 				return between(y, lim[0], lim[1]), nil
 			}),
@@ -68,9 +65,7 @@ func (p *pool) roundedMean(w *poolWindow) *expr.Expr {
 // Windows count only what is inside of the input.
 func int8Pool(schema string, f func(*Call, *pool, *poolWindow) (*expr.Expr, error)) Op {
 	read := func(c *Call) (*pool, error) {
-		if _, err := c.int8Input("input", 4); err != nil {
-			return nil, err
-		}
+		must(c.int8Input("input", 4))
 		p, err := poolOfArg(c, "input", 2)
 		if err == nil && (!p.dilation[0].Is(1) || !p.dilation[1].Is(1)) {
 			err = c.Errorf("a dilation of %s and %s, which CMSIS-NN's pooling does not have",
@@ -81,24 +76,15 @@ func int8Pool(schema string, f func(*Call, *pool, *poolWindow) (*expr.Expr, erro
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			p, err := read(c)
-			if err != nil {
-				return nil, err
-			}
+			p := must(read(c))
 			t := p.outType(ir.Int8)
 			t.Strides = channelsLastStrides(t.Sizes)
 			return []ir.Type{t}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p, err := read(c)
-			if err != nil {
-				return nil, err
-			}
+			p := must(read(c))
 			vars, at := indexVars(c.Outs[0].Sizes)
-			y, err := f(c, p, p.window(c, at))
-			if err != nil {
-				return nil, err
-			}
+			y := must(f(c, p, p.window(c, at)))
 			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8, y)}}, nil
 		},
 	}

@@ -18,14 +18,8 @@ func int8Linear() Op {
 	return Op{
 		Schema: cm + "quantized_linear(Tensor input, Tensor weights, Tensor? bias, Tensor? kernel_sum, int input_offset, int filter_offset, int output_offset, int[] requantize_multipliers, int[] requantize_shifts, int activation_max, int activation_min) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			x, err := c.int8Input("input", 0)
-			if err != nil {
-				return nil, err
-			}
-			w, err := c.int8Input("weights", 2)
-			if err != nil {
-				return nil, err
-			}
+			x := must(c.int8Input("input", 0))
+			w := must(c.int8Input("weights", 2))
 			if x.Rank() == 0 || differ(x.Sizes[x.Rank()-1], w.Sizes[1]) {
 				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{x, w}))
 			}
@@ -43,15 +37,9 @@ func int8Linear() Op {
 			return []ir.Type{ir.TensorOf(ir.Int8, sizes...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n, err := c.int32Args("input_offset", "filter_offset", "output_offset",
-				"activation_min", "activation_max")
-			if err != nil {
-				return nil, err
-			}
-			scale, err := c.firstRescale()
-			if err != nil {
-				return nil, err
-			}
+			n := must(c.int32Args("input_offset", "filter_offset", "output_offset",
+				"activation_min", "activation_max"))
+			scale := must(c.firstRescale())
 			vars, at := indexVars(c.Outs[0].Sizes)
 			last := len(at) - 1
 			row := at[last]
@@ -77,14 +65,8 @@ func int8Linear() Op {
 // firstRescale is the scale of the first elements of requantize_multipliers and
 // requantize_shifts: CMSIS-NN's product has one for all rows.
 func (c *Call) firstRescale() (rescale, error) {
-	ms, err := c.Ints("requantize_multipliers")
-	if err != nil {
-		return rescale{}, err
-	}
-	ss, err := c.Ints("requantize_shifts")
-	if err != nil {
-		return rescale{}, err
-	}
+	ms := must(c.Ints("requantize_multipliers"))
+	ss := must(c.Ints("requantize_shifts"))
 	if len(ms) == 0 || len(ss) == 0 {
 		return rescale{}, c.Errorf("no requantize_multipliers or requantize_shifts")
 	}
@@ -97,10 +79,7 @@ func int8BatchMatmul() Op {
 	return Op{
 		Schema: cm + "quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, Tensor? scratch=None) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			a, err := c.int8Input("lhs", 3)
-			if err != nil {
-				return nil, err
-			}
+			a := must(c.int8Input("lhs", 3))
 			b, err := c.int8Input("rhs_transposed", 3)
 			if err == nil && (differ(a.Sizes[0], b.Sizes[0]) || differ(a.Sizes[2], b.Sizes[2])) {
 				err = c.Errorf("%s do not fit", describeSizes([]ir.Type{a, b}))
@@ -111,14 +90,8 @@ func int8BatchMatmul() Op {
 			return []ir.Type{ir.TensorOf(ir.Int8, a.Sizes[0], a.Sizes[1], b.Sizes[1])}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n, err := c.int32Args("lhs_zero_point", "rhs_zero_point", "output_zero_point")
-			if err != nil {
-				return nil, err
-			}
-			scale, err := c.rescaleArg("output")
-			if err != nil {
-				return nil, err
-			}
+			n := must(c.int32Args("lhs_zero_point", "rhs_zero_point", "output_zero_point"))
+			scale := must(c.rescaleArg("output"))
 			vars, at := indexVars(c.Outs[0].Sizes)
 			k := sym.NewVar("k", c.Tensor("lhs").Sizes[2])
 			a, b := c.Load("lhs", at[0], at[1], k.Expr()), c.Load("rhs_transposed", at[0],

@@ -17,14 +17,8 @@ func cortexMSoftmax() Op {
 	return Op{
 		Schema: cm + "softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.int8Input("input", 0)
-			if err != nil {
-				return nil, err
-			}
-			d, err := c.dim("dim", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.int8Input("input", 0))
+			d := must(c.dim("dim", t.Rank()))
 			zero, err := c.Int("output_zero_point")
 			switch {
 			case err != nil:
@@ -37,10 +31,7 @@ func cortexMSoftmax() Op {
 			return []ir.Type{likeType(t, t.DType)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n, err := c.int32Args("input_multiplier", "input_shift", "diff_min")
-			if err != nil {
-				return nil, err
-			}
+			n := must(c.int32Args("input_multiplier", "input_shift", "diff_min"))
 			if n[1].Int < 0 || n[1].Int > 30 {
 				return nil, c.Errorf("a shift of %d; it lies in [0, 30]", n[1].Int)
 			}

@@ -26,9 +26,7 @@ func cumulativeOps() []Op {
 func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr) *expr.Expr) Op {
 	infer := func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
-		if _, err := c.dim("dim", t.Rank()); err != nil {
-			return t, err
-		}
+		must(c.dim("dim", t.Rank()))
 		if c.Op.sch.Index("dtype") >= 0 && c.Has("dtype") {
 			return likeType(t, c.DType("dtype", t.DType)), nil
 		}
@@ -43,10 +41,7 @@ func cumulative(schema string, r rule, init float64, step func(acc, x *expr.Expr
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
 		Loops: func(c *Call) (*loop.Func, error) {
 			t, out := c.Tensor("self"), c.Outs[0]
-			d, err := c.dim("dim", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.dim("dim", t.Rank()))
 			l := newLines(t, d)
 			dt := accumulator(out.DType)
 			acc := &expr.Var{Name: "acc", DType: dt}
@@ -77,10 +72,7 @@ func cumulativeExtreme(schema string, reaches func(a, b *expr.Expr) *expr.Expr) 
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
 			t := c.Tensor("self")
-			d, err := c.dim("dim", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.dim("dim", t.Rank()))
 			l := newLines(t, d)
 			best, place := &expr.Var{Name: "best", DType: t.DType}, &expr.Var{Name: "place",
 				DType: ir.Int64}

@@ -20,10 +20,7 @@ func derivedOps(base [][]Op) []Op {
 	for i := range all {
 		decompose := all[i].Decompose
 		all[i].Infer = func(c *Call) ([]ir.Type, error) {
-			t, err := table()
-			if err != nil {
-				return nil, err
-			}
+			t := must(table())
 			return typesOf(t, c, decompose)
 		}
 	}

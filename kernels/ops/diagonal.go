@@ -18,10 +18,7 @@ func spread(schema string, typ func(*Call) (ir.Type, error),
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			d := c.Outs[0].DType
 			vars, at := indexVars(c.Outs[0].Sizes)
-			in, guard, err := from(c, at)
-			if err != nil {
-				return nil, err
-			}
+			in, guard := must2(from(c, at))
 			x := expr.Select(guard, c.Load("self", in...), expr.Num(d, 0))
 			return []expr.Tensor{{DType: d, Vars: vars, Body: x}}, nil
 		},
@@ -56,10 +53,7 @@ func diagonalOps() []Op {
 		spread("aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
 			func(c *Call) (ir.Type, error) {
 				t := c.Tensor("self")
-				offset, d1, d2, err := diagEmbedArgs(c)
-				if err != nil {
-					return t, err
-				}
+				offset, d1, d2 := must3(diagEmbedArgs(c))
 				n := sym.Add(t.Sizes[t.Rank()-1], sym.Int(max(offset, -offset)))
 				sizes := slices.Clone(t.Sizes[:t.Rank()-1])
 				for _, d := range []int{min(d1, d2), max(d1, d2)} {
@@ -67,10 +61,7 @@ func diagonalOps() []Op {
 				}
 				return ir.TensorOf(t.DType, sizes...), nil
 			}, func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
-				offset, d1, d2, err := diagEmbedArgs(c)
-				if err != nil {
-					return nil, nil, err
-				}
+				offset, d1, d2 := must3(diagEmbedArgs(c))
 				var in []sym.Expr
 				for d, x := range at {
 					if d != d1 && d != d2 {

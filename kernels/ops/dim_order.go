@@ -33,10 +33,7 @@ func (c *Call) dimOrdered(t ir.Type, d ir.DType) (ir.Type, error) {
 	if !c.Has("dim_order") {
 		return likeType(t, d), nil
 	}
-	order, err := c.Ints("dim_order")
-	if err != nil {
-		return t, err
-	}
+	order := must(c.Ints("dim_order"))
 	if len(order) != t.Rank() {
 		return t, c.Errorf("an order of %d dimensions for a tensor with %d", len(order), t.Rank())
 	}
@@ -67,10 +64,7 @@ func dimOrderEmpty(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			sizes, err := c.sizes("size")
-			if err != nil {
-				return nil, err
-			}
+			sizes := must(c.sizes("size"))
 			d := c.DType("dtype", defaultFloat)
 			return one(c.dimOrdered(ir.TensorOf(d, sizes...), d))
 		},

@@ -48,9 +48,7 @@ func cdistForward() Op {
 		Schema: "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			a, b := c.Tensor("x1"), c.Tensor("x2")
-			if _, err := c.normOrder(); err != nil {
-				return nil, err
-			}
+			must(c.normOrder())
 			if !a.DType.IsFloat() || a.DType != b.DType {
 				return nil, c.Errorf("operands of %s and %s", a.DType, b.DType)
 			}
@@ -66,10 +64,7 @@ func cdistForward() Op {
 				b.Sizes[n-2])...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p, err := c.normOrder()
-			if err != nil {
-				return nil, err
-			}
+			p := must(c.normOrder())
 			out := c.Outs[0]
 			m := opmath(out.DType)
 			vars, at := indexVars(out.Sizes)
@@ -99,9 +94,7 @@ func pdistForward() Op {
 		Schema: "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t := c.Tensor("self")
-			if _, err := c.normOrder(); err != nil {
-				return nil, err
-			}
+			must(c.normOrder())
 			if !t.DType.IsFloat() || t.Rank() != 2 {
 				return nil, c.Errorf("rows of a %s tensor with %d dimensions", t.DType, t.Rank())
 			}
@@ -110,10 +103,7 @@ func pdistForward() Op {
 				sym.Int(2)))}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			p, err := c.normOrder()
-			if err != nil {
-				return nil, err
-			}
+			p := must(c.normOrder())
 			t, out := c.Tensor("self"), c.Outs[0]
 			m := opmath(t.DType)
 			it := indexDType(sym.Max(t.Numel(), out.Numel()))

@@ -273,16 +273,10 @@ func einsumOps() []Op {
 	return []Op{composite(
 		"aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
 		func(c *Call) (ir.Type, error) {
-			e, err := parseEinsum(c)
-			if err != nil {
-				return ir.Type{}, err
-			}
+			e := must(parseEinsum(c))
 			return e.result(c)
 		}, func(b *Builder, c *Call) *ir.Value {
-			e, err := parseEinsum(c)
-			if err != nil {
-				panic(buildFailure{err})
-			}
+			e := must(parseEinsum(c))
 			return e.build(b, c.Operands())
 		})}
 }

@@ -37,10 +37,7 @@ func embeddingBag(schema string) Op {
 			return nil, c.Errorf("bags of %s", describeSizes([]ir.Type{w.Type, rows.Type,
 				from.Type}))
 		}
-		mode, err := c.Int("mode")
-		if err != nil {
-			return nil, err
-		}
+		mode := must(c.Int("mode"))
 		n, bags := rows.Type.Sizes[0], from.Type.Sizes[0]
 		if c.Bool("include_last_offset") {
 			bags = sym.Sub(bags, sym.Int(1))
@@ -55,10 +52,7 @@ func embeddingBag(schema string) Op {
 		bag := b.Op("aten.sum.dim_IntList", begun, []int{0})
 		counts := b.Op("aten.ones_like.default", bag)
 		var padding *ir.Value
-		pad, padded, err := c.paddingRow(w.Type)
-		if err != nil {
-			return nil, err
-		}
+		pad, padded := must2(c.paddingRow(w.Type))
 		if padded {
 			padding = b.Op("aten.eq.Scalar", rows, pad)
 			counts = b.where(padding, 0, counts, ir.Int64)

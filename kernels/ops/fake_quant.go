@@ -26,10 +26,7 @@ func fakeQuant(schema string) Op {
 		c *Call) ([]*ir.Value, error) {
 		x := c.Value("self")
 		d := x.Type.DType
-		lo, err := c.Int("quant_min")
-		if err != nil {
-			return nil, err
-		}
+		lo := must(c.Int("quant_min"))
 		hi, err := c.Int("quant_max")
 		if err == nil && (lo > hi || !d.IsFloat()) {
 			err = c.Errorf("%s, quantised to [%d, %d]", d, lo, hi)
@@ -37,14 +34,11 @@ func fakeQuant(schema string) Op {
 		if err != nil {
 			return nil, err
 		}
-		shape, err := c.qparamShape(x.Type)
-		if err != nil {
-			return nil, err
-		}
+		shape := must(c.qparamShape(x.Type))
 		param := func(name string) *ir.Value {
 			if c.Operand(name) < 0 {
 				n, e := c.Float(name)
-				b.fail(e)
+				check(e)
 				return b.scalar(n, ir.Float32)
 			}
 			return b.Op("aten.reshape.default", b.cast(c.Value(name), ir.Float32), shape)
@@ -74,10 +68,7 @@ func (c *Call) qparamShape(t ir.Type) ([]int, error) {
 	if t.Rank() == 0 {
 		return nil, c.Errorf("a tensor without dimensions has no channels")
 	}
-	axis, err := c.dim("axis", t.Rank())
-	if err != nil {
-		return nil, err
-	}
+	axis := must(c.dim("axis", t.Rank()))
 	shape := slices.Repeat([]int{1}, t.Rank())
 	shape[axis] = -1
 	return shape, nil

@@ -105,12 +105,8 @@ func gridSampler(schema string, dims ...int) Op {
 	setup := func(c *Call) (n int, mode, padding int64, err error) {
 		x, g := c.Tensor("input"), c.Tensor("grid")
 		n = x.Rank() - 2
-		if mode, err = c.Int("interpolation_mode"); err != nil {
-			return
-		}
-		if padding, err = c.Int("padding_mode"); err != nil {
-			return
-		}
+		mode = must(c.Int("interpolation_mode"))
+		padding = must(c.Int("padding_mode"))
 		switch {
 		case !slices.Contains(dims, n) || g.Rank() != n+2 ||
 			differ(g.Sizes[n+1], sym.Int(int64(n))) || differ(g.Sizes[0], x.Sizes[0]):
@@ -128,19 +124,13 @@ func gridSampler(schema string, dims ...int) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			n, _, _, err := setup(c)
-			if err != nil {
-				return nil, err
-			}
+			n, _, _ := must3(setup(c))
 			x, g := c.Tensor("input"), c.Tensor("grid")
 			return []ir.Type{ir.TensorOf(x.DType, slices.Concat(x.Sizes[:2], g.Sizes[1:n+1])...)},
 				nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			n, mode, padding, err := setup(c)
-			if err != nil {
-				return nil, err
-			}
+			n, mode, padding := must3(setup(c))
 			t := c.Tensor("input")
 			m := opmath(t.DType)
 			vars, at := indexVars(c.Outs[0].Sizes)

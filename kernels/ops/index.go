@@ -73,9 +73,7 @@ func advancedOf(c *Call) (*advanced, error) {
 	}
 	for d, k := range a.at {
 		if k >= 0 {
-			if err := c.indexes(ir.Type{Sizes: a.common}, a.self.Sizes[d]); err != nil {
-				return nil, err
-			}
+			check(c.indexes(ir.Type{Sizes: a.common}, a.self.Sizes[d]))
 		}
 	}
 	// Indices that stand together keep their place, others come first.
@@ -113,17 +111,11 @@ func indexEntry(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			a, err := advancedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			a := must(advancedOf(c))
 			return []ir.Type{ir.TensorOf(a.self.DType, a.sizes...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			a, err := advancedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			a := must(advancedOf(c))
 			vars, at := indexVars(c.Outs[0].Sizes)
 			in := a.coords(c, at, func(d int, index *expr.Expr) sym.Expr {
 				return c.boundIndex("at"+itoa(d), index, a.self.Sizes[d], true).Expr()
@@ -158,10 +150,7 @@ func indexSelect() Op {
 		Schema: "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t := c.Tensor("self")
-			idx, err := c.indexTensor("index")
-			if err != nil {
-				return nil, err
-			}
+			idx := must(c.indexTensor("index"))
 			d, err := c.dim("dim", t.Rank())
 			if err == nil && idx.Rank() > 1 {
 				err = c.Errorf("an index with %d dimensions", idx.Rank())
@@ -178,10 +167,7 @@ func indexSelect() Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t, idx := c.Tensor("self"), c.Tensor("index")
-			d, err := c.dim("dim", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.dim("dim", t.Rank()))
 			vars, at := indexVars(c.Outs[0].Sizes)
 			if len(at) > 0 {
 				at = slices.Clone(at)
@@ -235,17 +221,12 @@ func gather() Op {
 	return Op{
 		Schema: "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			if _, err := c.gatherDim(); err != nil {
-				return nil, err
-			}
+			must(c.gatherDim())
 			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, c.Tensor("index").Sizes...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t, idx := c.Tensor("self"), c.Tensor("index")
-			d, err := c.gatherDim()
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.gatherDim())
 			vars, at := indexVars(idx.Sizes)
 			in := make([]sym.Expr, t.Rank())
 			copy(in, at)

@@ -80,18 +80,12 @@ func maskedIndex(schema string) *Op {
 	return &Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			m, err := maskedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			m := must(maskedOf(c))
 			m.sizes[m.first] = c.counted(0, m.first, m.mask.Type.Numel())
 			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, m.sizes...)}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			m, err := maskedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			m := must(maskedOf(c))
 			at := b.nonzero(m.mask, c.Outs[0].Sizes[m.first])
 			return b.Ops("aten.index.Tensor", c.Value("self"), m.indices(b, at)), nil
 		},
@@ -103,10 +97,7 @@ func maskedPut(schema string) *Op {
 	return &Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			m, err := maskedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			m := must(maskedOf(c))
 			t, v := c.Tensor("self"), c.Tensor("values")
 			if v.DType != t.DType {
 				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
@@ -119,10 +110,7 @@ func maskedPut(schema string) *Op {
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			m, err := maskedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			m := must(maskedOf(c))
 			self, v := c.Value("self"), c.Value("values")
 			if n := m.places(v.Type); !n.Equal(sym.Int(1)) {
 				return b.Ops("aten.index_put.default", self, m.indices(b, b.nonzero(m.mask, n)), v,

@@ -73,10 +73,7 @@ func catType(c *Call) (ir.Type, int, error) {
 // catLoops writes each operand into its slice of the result: a run of memory for
 // every index into the dimensions before the joined one.
 func catLoops(c *Call) (*loop.Func, error) {
-	out, dim, err := catType(c)
-	if err != nil {
-		return nil, err
-	}
+	out, dim := must2(catType(c))
 	f := &loop.Func{Name: "cat", Bufs: c.buffers()}
 	run := func(t ir.Type) sym.Expr { return sym.Mul(t.Sizes[dim:]...) }
 	var at sym.Expr
@@ -151,14 +148,8 @@ func stackType(c *Call) (ir.Type, error) {
 			return ir.Type{}, c.Errorf("%s do not stack", describeSizes([]ir.Type{ts[0], t}))
 		}
 	}
-	d, err := c.Promote("tensors")
-	if err != nil {
-		return ir.Type{}, err
-	}
-	dim, err := c.dim("dim", ts[0].Rank()+1)
-	if err != nil {
-		return ir.Type{}, err
-	}
+	d := must(c.Promote("tensors"))
+	dim := must(c.dim("dim", ts[0].Rank()+1))
 	return ir.TensorOf(d, slices.Insert(slices.Clone(ts[0].Sizes), dim,
 		sym.Int(int64(len(ts))))...), nil
 }
@@ -201,10 +192,7 @@ func sideBySide(schema string, n int, dim func(rank int) int) Op {
 		if len(ts) == 0 {
 			return ir.Type{}, c.Errorf("no tensors to join")
 		}
-		d, err := c.Promote("tensors")
-		if err != nil {
-			return ir.Type{}, err
-		}
+		d := must(c.Promote("tensors"))
 		sizes := slices.Clone(view(ts[0]).Sizes)
 		at := dim(len(sizes))
 		for _, t := range ts[1:] {

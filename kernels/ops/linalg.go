@@ -29,18 +29,12 @@ func linalgOps() []Op {
 		derived("aten::inverse(Tensor self) -> Tensor", invert("self")),
 		many("aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)", solveSystem),
 		many("aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", func(b *Builder, c *Call) ([]*ir.Value, error) {
-			vs, err := solveSystem(b, c)
-			if err != nil {
-				return nil, err
-			}
+			vs := must(solveSystem(b, c))
 			return []*ir.Value{vs[0], vs[3]}, nil
 		}),
 		derived("aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
 			func(b *Builder, c *Call) (*ir.Value, error) {
-				vs, err := solveSystem(b, c)
-				if err != nil {
-					return nil, err
-				}
+				vs := must(solveSystem(b, c))
 				b.whole(vs[3], "linalg.solve")
 				return vs[0], nil
 			}),
@@ -109,10 +103,7 @@ func invert(name string) func(*Builder, *Call) (*ir.Value, error) {
 // dimension, or all of A but the last; batches are broadcast.
 func solveSystem(b *Builder, c *Call) ([]*ir.Value, error) {
 	a, x := c.Value("A"), c.Value("B")
-	t, n, err := c.square("A")
-	if err != nil {
-		return nil, err
-	}
+	t, n := must2(c.square("A"))
 	r := t.Rank()
 	left := c.Bool("left")
 	vector := x.Type.Rank() == 1 || x.Type.Rank() == r-1 &&

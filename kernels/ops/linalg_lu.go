@@ -67,10 +67,7 @@ func luFactor() Op {
 				t.Sizes[:r-2]...)}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			t, m, n, err := c.matrices("A")
-			if err != nil {
-				return nil, err
-			}
+			t, m, n := must3(c.matrices("A"))
 			steps := sym.Min(m, n)
 			bufs := c.buffers()
 			bufs[0].Role, bufs[0].Init = loop.InOut, 3
@@ -151,10 +148,7 @@ func luSolve() Op {
 	return Op{
 		Schema: "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, n, err := c.square("LU")
-			if err != nil {
-				return nil, err
-			}
+			t, n := must2(c.square("LU"))
 			x, p, r := c.Tensor("B"), c.Tensor("pivots"), t.Rank()
 			same := func(a, b []sym.Expr) bool {
 				return slices.EqualFunc(a, b, func(x, y sym.Expr) bool { return !differ(x, y) })
@@ -175,10 +169,7 @@ func luSolve() Op {
 			return []ir.Type{columnMajor(t.DType, x.Sizes...)}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			t, n, err := c.square("LU")
-			if err != nil {
-				return nil, err
-			}
+			t, n := must2(c.square("LU"))
 			r := t.Rank()
 			left := c.Bool("left")
 			turned := left == c.Bool("adjoint") // X·A = B is Aᵀ·Xᵀ = Bᵀ

@@ -30,10 +30,7 @@ func linalgNorm(b *Builder, c *Call) (*ir.Value, error) {
 	over := []int64{0, 1}[:min(2, c.Tensor("self").Rank())]
 	dims := c.Tensor("self").Rank()
 	if c.Has("dim") {
-		var err error
-		if over, err = c.Ints("dim"); err != nil {
-			return nil, err
-		}
+		over = must(c.Ints("dim"))
 		dims = len(over)
 	}
 	switch {
@@ -61,10 +58,7 @@ func matrixNorm(b *Builder, c *Call) (*ir.Value, error) {
 
 // matrixNormOver is the norm of the matrices that two dimensions of self are.
 func matrixNormOver(b *Builder, c *Call, over []int64) (*ir.Value, error) {
-	rows, err := c.wrapDim(over[0], c.Tensor("self").Rank())
-	if err != nil {
-		return nil, err
-	}
+	rows := must(c.wrapDim(over[0], c.Tensor("self").Rank()))
 	columns, err := c.wrapDim(over[1], c.Tensor("self").Rank())
 	if err == nil && rows == columns {
 		err = c.Errorf("dimension %d is given twice", rows)

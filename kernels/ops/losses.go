@@ -64,10 +64,7 @@ func (b *Builder) reduced(c *Call, loss *ir.Value) (*ir.Value, error) {
 // pairLoss is a loss of the difference between self and target.
 func pairLoss(schema string, f func(*Builder, *Call, *ir.Value) (*ir.Value, error)) Op {
 	return derived(schema, func(b *Builder, c *Call) (*ir.Value, error) {
-		loss, err := f(b, c, b.sub(c.Value("self"), c.Value("target")))
-		if err != nil {
-			return nil, err
-		}
+		loss := must(f(b, c, b.sub(c.Value("self"), c.Value("target"))))
 		return b.reduced(c, loss)
 	})
 }
@@ -116,10 +113,7 @@ func logitsLoss(b *Builder, c *Call) (*ir.Value, error) {
 // probabilities the sum over all classes.
 func crossEntropy(b *Builder, c *Call) (*ir.Value, error) {
 	x, t := c.Value("self"), c.Value("target")
-	smooth, err := c.Float("label_smoothing")
-	if err != nil {
-		return nil, err
-	}
+	smooth := must(c.Float("label_smoothing"))
 	if x.Type.Rank() == 0 || !t.Type.DType.IsInt() && t.Type.Rank() != x.Type.Rank() {
 		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{x.Type, t.Type}))
 	}
@@ -165,10 +159,7 @@ func (b *Builder) perClass(w *ir.Value, t ir.Type) *ir.Value {
 // with the mean over all; classes that are ignored count nothing.
 func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, error) {
 	t := c.Value("target")
-	ignored, err := c.Int("ignore_index")
-	if err != nil {
-		return nil, err
-	}
+	ignored := must(c.Int("ignore_index"))
 	if !t.Type.DType.IsInt() || t.Type.Rank() != log.Type.Rank()-1 {
 		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{log.Type, t.Type}))
 	}
@@ -185,10 +176,7 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 		scaled = b.mul(log, b.perClass(c.Value("weight"), log.Type))
 	}
 	loss := b.where(off, 0, pick(scaled), dt)
-	n, err := c.Int("reduction")
-	if err != nil {
-		return nil, err
-	}
+	n := must(c.Int("reduction"))
 	total := loss
 	if n == 1 { // divided by the weights of the classes that count
 		var share *ir.Value
@@ -212,9 +200,7 @@ func classLoss(b *Builder, c *Call, log *ir.Value, smooth float64) (*ir.Value, e
 	if smooth != 0 {
 		even := b.where(off, 0, b.Op("aten.neg.default", b.Op("aten.sum.dim_IntList", scaled,
 			[]int{d})), dt)
-		if total, err = b.smoothed(c, log.Type, loss, even, smooth); err != nil {
-			return nil, err
-		}
+		total = must(b.smoothed(c, log.Type, loss, even, smooth))
 	}
 	return b.reduced(c, total)
 }

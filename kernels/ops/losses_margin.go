@@ -44,10 +44,7 @@ func (b *Builder) hinge(x *ir.Value, margin ir.Arg) *ir.Value {
 // apart; others count nothing.
 func cosineEmbedding(b *Builder, c *Call) (*ir.Value, error) {
 	x, y, t := c.Value("input1"), c.Value("input2"), c.Value("target")
-	margin, err := c.Float("margin")
-	if err != nil {
-		return nil, err
-	}
+	margin := must(c.Float("margin"))
 	const epsilon = 1e-12
 	along := func(u, v *ir.Value) *ir.Value {
 		return b.Op("aten.sum.dim_IntList", b.mul(u, v), []int{-1})
@@ -75,10 +72,7 @@ func tripletMargin(b *Builder, c *Call) (*ir.Value, error) {
 // being a margin below it.
 func multiMargin(b *Builder, c *Call) (*ir.Value, error) {
 	x, t := c.Value("self"), c.Value("target")
-	p, err := c.Float("p")
-	if err != nil {
-		return nil, err
-	}
+	p := must(c.Float("p"))
 	if x.Type.Rank() == 0 || x.Type.Rank() > 2 || t.Type.Rank() > 1 {
 		return nil, c.Errorf("classes of %s", describeSizes([]ir.Type{x.Type, t.Type}))
 	}

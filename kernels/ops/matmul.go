@@ -42,10 +42,7 @@ func (p product) infer(c *Call) ([]ir.Type, error) {
 	if d == ir.Bool {
 		return nil, c.Errorf("not defined on %s", d)
 	}
-	sizes, _, err := p.setup(c)
-	if err != nil {
-		return nil, err
-	}
+	sizes, _ := must2(p.setup(c))
 	if p.add != "" && c.Has(p.add) {
 		t := c.Tensor(p.add)
 		if t.DType != d {
@@ -59,10 +56,7 @@ func (p product) infer(c *Call) ([]ir.Type, error) {
 }
 
 func (p product) compute(c *Call) ([]expr.Tensor, error) {
-	_, n, err := p.setup(c)
-	if err != nil {
-		return nil, err
-	}
+	_, n := must2(p.setup(c))
 	out := c.Outs[0]
 	vars, at := indexVars(out.Sizes)
 	m := opmath(out.DType)

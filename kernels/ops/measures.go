@@ -60,18 +60,12 @@ func measureOps() []Op {
 // cosineSimilarity divides by norms of at least eps.
 func cosineSimilarity(b *Builder, c *Call) (*ir.Value, error) {
 	x, y := c.Value("x1"), c.Value("x2")
-	d, err := c.Promote("x1", "x2")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.Promote("x1", "x2"))
 	sizes, ok := Broadcast(x.Type, y.Type)
 	if !ok || !d.IsFloat() {
 		return nil, c.Errorf("vectors of %s in %s", d, describeSizes([]ir.Type{x.Type, y.Type}))
 	}
-	dim, err := c.Int("dim")
-	if err != nil {
-		return nil, err
-	}
+	dim := must(c.Int("dim"))
 	// Each operand is as long as the result before it is measured, as in PyTorch.
 	unit := func(v *ir.Value) *ir.Value {
 		v = b.Op("aten.expand.default", b.cast(v, d), sizes)
@@ -83,10 +77,7 @@ func cosineSimilarity(b *Builder, c *Call) (*ir.Value, error) {
 
 // crossProduct rolls both operands one way and the other.
 func crossProduct(b *Builder, c *Call, dim string) (*ir.Value, error) {
-	d, err := c.dim(dim, c.Tensor("self").Rank())
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.dim(dim, c.Tensor("self").Rank()))
 	return crossAlong(b, c, d)
 }
 

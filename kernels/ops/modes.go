@@ -66,10 +66,7 @@ func modeOp() Op {
 		Infer:  r.infer,
 		Loops: func(c *Call) (*loop.Func, error) {
 			t := c.Tensor("self")
-			d, err := c.dim("dim", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.dim("dim", t.Rank()))
 			l := newLines(t, d)
 			it := indexDType(l.length)
 			j := sym.NewVar("j", l.length)
@@ -120,14 +117,8 @@ func histogram() Op {
 		Loops: func(c *Call) (*loop.Func, error) {
 			t, bins := c.Tensor("self"), c.Outs[0].Sizes[0]
 			m := opmath(t.DType)
-			lo, err := c.Float("min")
-			if err != nil {
-				return nil, err
-			}
-			hi, err := c.Float("max")
-			if err != nil {
-				return nil, err
-			}
+			lo := must(c.Float("min"))
+			hi := must(c.Float("max"))
 			num := func(x float64) *expr.Expr { return expr.Num(m, x) }
 			vlo, vhi := &expr.Var{Name: "lo", DType: m}, &expr.Var{Name: "hi", DType: m}
 			get := expr.Get

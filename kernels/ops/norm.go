@@ -142,14 +142,8 @@ func nativeLayerNorm() Op {
 	return Op{
 		Schema: "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.floatInput()
-			if err != nil {
-				return nil, err
-			}
-			lead, err := c.trailing(t)
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.floatInput())
+			lead := must(c.trailing(t))
 			stats := slices.Clone(t.Sizes)
 			for d := lead; d < len(stats); d++ {
 				stats[d] = sym.Int(1)
@@ -159,14 +153,8 @@ func nativeLayerNorm() Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("input")
-			lead, err := c.trailing(t)
-			if err != nil {
-				return nil, err
-			}
-			eps, err := c.Float("eps")
-			if err != nil {
-				return nil, err
-			}
+			lead := must(c.trailing(t))
+			eps := must(c.Float("eps"))
 			m := opmath(t.DType)
 			stats := func(at []sym.Expr) (mean, rstd *expr.Expr) {
 				mean, v := moments(m, sym.Mul(t.Sizes[lead:]...),
@@ -210,25 +198,17 @@ func rmsNorm() Op {
 	return Op{
 		Schema: "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.floatInput()
-			if err != nil {
-				return nil, err
-			}
-			_, err = c.trailing(t)
+			t := must(c.floatInput())
+			_, err := c.trailing(t)
 			return one(ir.TensorOf(t.DType, t.Sizes...), err)
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("input")
-			lead, err := c.trailing(t)
-			if err != nil {
-				return nil, err
-			}
+			lead := must(c.trailing(t))
 			m := opmath(t.DType)
 			eps := epsilon(m)
 			if c.Has("eps") {
-				if eps, err = c.Float("eps"); err != nil {
-					return nil, err
-				}
+				eps = must(c.Float("eps"))
 			}
 			vars, at := indexVars(t.Sizes)
 			v, over := c.overTrailing(m, at[:lead])

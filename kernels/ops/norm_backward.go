@@ -47,14 +47,8 @@ func layerNormBackward() Op {
 	return Op{
 		Schema: "aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.floatInput()
-			if err != nil {
-				return nil, err
-			}
-			lead, err := c.trailing(t)
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.floatInput())
+			lead := must(c.trailing(t))
 			if g := c.Tensor("grad_out"); g.DType != t.DType || !sameShapes(g, t) {
 				return nil, c.Errorf("a gradient of %s %s", g.DType, describeSizes([]ir.Type{g}))
 			}
@@ -63,10 +57,7 @@ func layerNormBackward() Op {
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			t := c.Tensor("input")
-			lead, err := c.trailing(t)
-			if err != nil {
-				return nil, err
-			}
+			lead := must(c.trailing(t))
 			m := opmath(t.DType)
 			x, g, rstd := b.cast(c.Value("input"), m), b.cast(c.Value("grad_out"), m),
 				b.cast(c.Value("rstd"), m)
@@ -103,10 +94,7 @@ func groupNormBackward() Op {
 	return Op{
 		Schema: "aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.channels()
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.channels())
 			groups, err := c.Int("group")
 			if err == nil && (groups < 1 ||
 				differ(sym.Mod(t.Sizes[1], sym.Int(groups)), sym.Int(0))) {
@@ -133,10 +121,7 @@ func groupNormBackward() Op {
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			t := c.Tensor("input")
-			groups, err := c.Int("group")
-			if err != nil {
-				return nil, err
-			}
+			groups := must(c.Int("group"))
 			m := opmath(t.DType)
 			ch := t.Sizes[1]
 			// Batch, group, channel of the group, place.
@@ -190,10 +175,7 @@ func trilinear() Op {
 		Infer: func(c *Call) ([]ir.Type, error) {
 			var ts []ir.Type
 			for i := range 3 {
-				t, _, err := expanded(c, i)
-				if err != nil {
-					return nil, err
-				}
+				t, _ := must2(expanded(c, i))
 				ts = append(ts, t)
 			}
 			sizes, ok := Broadcast(ts...)
@@ -201,10 +183,7 @@ func trilinear() Op {
 				ts[0].DType != ts[1].DType || ts[0].DType != ts[2].DType {
 				return nil, c.Errorf("%s do not go together", describeSizes(ts))
 			}
-			over, err := c.dims("sumdim", len(sizes), false)
-			if err != nil {
-				return nil, err
-			}
+			over := must(c.dims("sumdim", len(sizes), false))
 			var left []sym.Expr
 			for d, s := range sizes {
 				if !over[d] {
@@ -216,10 +195,7 @@ func trilinear() Op {
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
 			var product *ir.Value
 			for i, name := range []string{"i1", "i2", "i3"} {
-				_, at, err := expanded(c, i)
-				if err != nil {
-					return nil, err
-				}
+				_, at := must2(expanded(c, i))
 				v := c.Value(name)
 				for _, d := range at {
 					v = b.Op("aten.unsqueeze.default", v, d)

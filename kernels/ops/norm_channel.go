@@ -44,10 +44,7 @@ func batchNormEval() Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("input")
-			eps, err := c.Float("eps")
-			if err != nil {
-				return nil, err
-			}
+			eps := must(c.Float("eps"))
 			m := opmath(t.DType)
 			vars, at := indexVars(t.Sizes)
 			ch := at[1]
@@ -123,7 +120,7 @@ func batchNorm() Op {
 				c.Arg("momentum"), c.Arg("eps")
 			if c.Bool("training") {
 				if c.Has("running_mean") {
-					b.fail(
+					check(
 						c.Errorf(
 							"it writes to its running statistics, which only functionalisation can say"))
 				}
@@ -179,10 +176,7 @@ func instanceNorm() Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("input")
-			eps, err := c.Float("eps")
-			if err != nil {
-				return nil, err
-			}
+			eps := must(c.Float("eps"))
 			m := opmath(t.DType)
 			vars, at := indexVars(t.Sizes)
 			mean, variance := c.paramAt("running_mean", m, at[1]),
@@ -219,10 +213,7 @@ func nativeGroupNorm() Op {
 	return Op{
 		Schema: "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.channels()
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.channels())
 			n, _, err := c.groupsOf(t, "group")
 			if err == nil {
 				err = c.restatesInput(t)
@@ -235,14 +226,8 @@ func nativeGroupNorm() Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("input")
-			_, per, err := c.groupsOf(t, "group")
-			if err != nil {
-				return nil, err
-			}
-			eps, err := c.Float("eps")
-			if err != nil {
-				return nil, err
-			}
+			_, per := must2(c.groupsOf(t, "group"))
+			eps := must(c.Float("eps"))
 			m := opmath(t.DType)
 			over := allOf(t.Rank())
 			over[0], over[1] = false, false

@@ -41,14 +41,8 @@ func batchNormTrain(schema string, running bool) Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("input")
-			eps, err := c.Float("eps")
-			if err != nil {
-				return nil, err
-			}
-			momentum, err := c.Float("momentum")
-			if err != nil {
-				return nil, err
-			}
+			eps := must(c.Float("eps"))
+			momentum := must(c.Float("momentum"))
 			m := opmath(t.DType)
 			over := allOf(t.Rank())
 			over[1] = false

@@ -215,10 +215,7 @@ func decomposePReLU(b *Builder, c *Call) ([]*ir.Value, error) {
 
 func inferGLU(c *Call) (ir.Type, error) {
 	t := c.Tensor("self")
-	d, err := c.dim("dim", t.Rank())
-	if err != nil {
-		return t, err
-	}
+	d := must(c.dim("dim", t.Rank()))
 	if t.Rank() == 0 || !sym.Mod(t.Sizes[d], sym.Int(2)).IsZero() {
 		return t, c.Errorf("dimension %d cannot be halved", d)
 	}
@@ -229,10 +226,7 @@ func inferGLU(c *Call) (ir.Type, error) {
 
 // decomposeGLU multiplies the first half by the sigmoid of the second.
 func decomposeGLU(b *Builder, c *Call) ([]*ir.Value, error) {
-	d, err := c.dim("dim", c.Tensor("self").Rank())
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.dim("dim", c.Tensor("self").Rank()))
 	half := c.Outs[0].Sizes[d]
 	first := b.Op("aten.slice.Tensor", c.Arg("self"), d, 0, half)
 	second := b.Op("aten.slice.Tensor", c.Arg("self"), d, half, sym.Mul(half, sym.Int(2)))

@@ -168,7 +168,7 @@ func divMode(schema string) Op {
 		}
 		return binary(schema, toFloat, expr.Div)
 	}
-	check := func(c *Call) error {
+	roundingNamed := func(c *Call) error {
 		switch m := c.Str("rounding_mode"); m {
 		case "", "trunc", "floor":
 			return nil
@@ -178,9 +178,7 @@ func divMode(schema string) Op {
 	}
 	op = pointwise(schema, "self other", round, nil)
 	op.Infer = func(c *Call) ([]ir.Type, error) {
-		if err := check(c); err != nil {
-			return nil, err
-		}
+		check(roundingNamed(c))
 		return byMode(c).Infer(c)
 	}
 	op.Compute = func(c *Call) ([]expr.Tensor, error) { return byMode(c).Compute(c) }

@@ -62,10 +62,7 @@ func inferAssertMetadata(c *Call) ([]ir.Type, error) {
 			d, t.DType)
 	}
 	if c.Has("size") {
-		sizes, err := c.SymInts("size")
-		if err != nil {
-			return nil, err
-		}
+		sizes := must(c.SymInts("size"))
 		if len(sizes) != t.Rank() {
 			return nil,
 				c.Errorf(

@@ -137,10 +137,7 @@ func toType(c *Call) (ir.Type, error) {
 			return t, c.Errorf("preserve_format is no format to make contiguous")
 		}
 	}
-	u, err := c.formatted(t, d, def)
-	if err != nil {
-		return t, err
-	}
+	u := must(c.formatted(t, d, def))
 	asked := false // a format other than preserve
 	if has("memory_format") {
 		m, given := c.Arg("memory_format").(ir.MemoryFormat)

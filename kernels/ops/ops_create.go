@@ -214,10 +214,7 @@ func (c *Call) arangeLen(a [3]ir.Arg) (sym.Expr, error) {
 			fs[i], ints = float64(f), false
 			continue
 		}
-		e, err := c.symInt([]string{"start", "end", "step"}[i], x)
-		if err != nil {
-			return e, err
-		}
+		e := must(c.symInt([]string{"start", "end", "step"}[i], x))
 		n, ok := e.Const()
 		if !ok && !ints {
 			return e, c.Errorf("a float step over a dynamic size")
@@ -249,15 +246,10 @@ func (c *Call) arangeLen(a [3]ir.Arg) (sym.Expr, error) {
 // eye is the identity matrix.
 func eye(schema string) Op {
 	infer := func(c *Call) (ir.Type, error) {
-		n, err := c.SymInt("n")
-		if err != nil {
-			return ir.Type{}, err
-		}
+		n := must(c.SymInt("n"))
 		m := n
 		if c.Op.sch.Index("m") >= 0 {
-			if m, err = c.SymInt("m"); err != nil {
-				return ir.Type{}, err
-			}
+			m = must(c.SymInt("m"))
 		}
 		return ir.TensorOf(c.DType("dtype", defaultFloat), n, m), nil
 	}
@@ -289,14 +281,8 @@ func linspace(schema string) Op {
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			out := c.Outs[0]
-			a, err := c.Float("start")
-			if err != nil {
-				return nil, err
-			}
-			b, err := c.Float("end")
-			if err != nil {
-				return nil, err
-			}
+			a := must(c.Float("start"))
+			b := must(c.Float("end"))
 			n, _ := out.Sizes[0].Const()
 			vars, coords := indexVars(out.Sizes)
 			dt := ir.Float64

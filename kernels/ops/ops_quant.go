@@ -157,10 +157,7 @@ func quantize(schema string) Op {
 			return []ir.Type{likeType(t, d)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			at, err := c.qparams()
-			if err != nil {
-				return nil, err
-			}
+			at := must(c.qparams())
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			scale, zero := c.qnames()
@@ -215,10 +212,7 @@ func dequantize(schema, result string) Op {
 			return []ir.Type{likeType(c.Tensor("input"), d)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			at, err := c.qparams()
-			if err != nil {
-				return nil, err
-			}
+			at := must(c.qparams())
 			out := c.Outs[0]
 			vars, coords := indexVars(out.Sizes)
 			scale, zero := c.qnames()

@@ -132,10 +132,7 @@ func logsumexp(r *reduction) ([]*expr.Expr, error) {
 }
 
 func vectorNorm(r *reduction) ([]*expr.Expr, error) {
-	p, err := r.c.Float("ord")
-	if err != nil {
-		return nil, err
-	}
+	p := must(r.c.Float("ord"))
 	x := expr.Abs(r.x())
 	switch {
 	case p == inf:
@@ -208,10 +205,7 @@ func variance(r *reduction, std, withMean bool) ([]*expr.Expr, error) {
 			correction = 0
 		}
 	} else if r.c.Has("correction") {
-		var err error
-		if correction, err = r.c.Float("correction"); err != nil {
-			return nil, err
-		}
+		correction = must(r.c.Float("correction"))
 	}
 	s := r.again()
 	m := expr.Div(expr.Sum(s.red, s.x()), r.size())

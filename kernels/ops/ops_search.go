@@ -62,10 +62,7 @@ func search(schema, sequence string) Op {
 		Schema: schema,
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(checked(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			d, err := c.Promote("self", sequence)
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.Promote("self", sequence))
 			d = opmath(d)
 			out, seq := c.Outs[0], c.Tensor(sequence)
 			vars, coords := indexVars(out.Sizes)

@@ -41,10 +41,7 @@ func maskedFill(schema string) Op {
 	})
 	strided := op.Infer
 	op.Infer = func(c *Call) ([]ir.Type, error) {
-		ts, err := strided(c)
-		if err != nil {
-			return nil, err
-		}
+		ts := must(strided(c))
 		if k := c.Operand("value"); k >= 0 && c.operands[k].Type.Rank() > 0 {
 			return nil, c.Errorf("the value has %d dimensions, not 0", c.operands[k].Type.Rank())
 		}

@@ -111,17 +111,11 @@ func padOps() []Op {
 		{
 			Schema: "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
 			Infer: func(c *Call) ([]ir.Type, error) {
-				pad, err := c.padArg("pad")
-				if err != nil {
-					return nil, err
-				}
+				pad := must(c.padArg("pad"))
 				return []ir.Type{paddedType(c.Tensor("self"), pad)}, nil
 			},
 			Compute: func(c *Call) ([]expr.Tensor, error) {
-				pad, err := c.padArg("pad")
-				if err != nil {
-					return nil, err
-				}
+				pad := must(c.padArg("pad"))
 				vars, at := indexVars(c.Outs[0].Sizes)
 				d := c.Outs[0].DType
 				return []expr.Tensor{{DType: d, Vars: vars, Body: c.constantPad(pad, at,
@@ -131,14 +125,9 @@ func padOps() []Op {
 		{
 			Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
 			Infer: func(c *Call) ([]ir.Type, error) {
-				pad, err := c.padArg("pad")
-				if err != nil {
-					return nil, err
-				}
+				pad := must(c.padArg("pad"))
 				mode := c.Str("mode")
-				if _, err := c.padMode(mode); err != nil {
-					return nil, err
-				}
+				must(c.padMode(mode))
 				t := paddedType(c.Tensor("self"), pad)
 				if mode == "circular" {
 					t = t.Dense()
@@ -147,14 +136,8 @@ func padOps() []Op {
 			},
 			Decompose: decomposePad,
 			Compute: func(c *Call) ([]expr.Tensor, error) {
-				pad, err := c.padArg("pad")
-				if err != nil {
-					return nil, err
-				}
-				f, err := c.padMode(c.Str("mode"))
-				if err != nil {
-					return nil, err
-				}
+				pad := must(c.padArg("pad"))
+				f := must(c.padMode(c.Str("mode")))
 				vars, at := indexVars(c.Outs[0].Sizes)
 				d := c.Outs[0].DType
 				var body *expr.Expr
@@ -203,10 +186,7 @@ func fixedPad(schema, mode string, n int) Op {
 		}
 		return paddedType(t, pad), nil
 	}, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-		pad, err := c.padArg("padding")
-		if err != nil {
-			return nil, err
-		}
+		pad := must(c.padArg("padding"))
 		f, err := c.padMode(mode)
 		return c.padFrom(pad, at, f), err
 	})
@@ -232,10 +212,7 @@ func decomposePad(b *Builder, c *Call) ([]*ir.Value, error) {
 		}
 		return []*ir.Value{b.Op("aten.constant_pad_nd.default", x, c.Arg("pad"), value)}, nil
 	}
-	pad, err := c.padArg("pad")
-	if err != nil {
-		return nil, err
-	}
+	pad := must(c.padArg("pad"))
 	name := map[string]string{"reflect": "reflection_pad", "replicate": "replication_pad"}[mode]
 	if name != "" {
 		return []*ir.Value{b.Op("aten."+name+itoa(len(pad)/2)+"d.default", x, c.Arg("pad"))}, nil

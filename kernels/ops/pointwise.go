@@ -101,10 +101,7 @@ func (e *elementwise) dtypes(c *Call) (compute, result ir.DType, err error) {
 			names = append(names, name)
 		}
 	}
-	d, err := c.Promote(names...)
-	if err != nil {
-		return d, d, err
-	}
+	d := must(c.Promote(names...))
 	compute, result, ok := e.rule(d)
 	if !ok {
 		return d, d, c.Errorf("not defined on %s", d)
@@ -113,10 +110,7 @@ func (e *elementwise) dtypes(c *Call) (compute, result ir.DType, err error) {
 }
 
 func (e *elementwise) infer(c *Call) ([]ir.Type, error) {
-	_, d, err := e.dtypes(c)
-	if err != nil {
-		return nil, err
-	}
+	_, d := must2(e.dtypes(c))
 	var ts []ir.Type
 	for _, name := range e.names {
 		if k := c.Operand(name); k >= 0 {
@@ -131,10 +125,7 @@ func (e *elementwise) infer(c *Call) ([]ir.Type, error) {
 }
 
 func (e *elementwise) compute(c *Call) ([]expr.Tensor, error) {
-	dt, d, err := e.dtypes(c)
-	if err != nil {
-		return nil, err
-	}
+	dt, d := must2(e.dtypes(c))
 	vars, coords := indexVars(c.Outs[0].Sizes)
 	p := &point{c: c, dt: dt, coords: coords}
 	for i, name := range e.names {

@@ -88,10 +88,7 @@ func polynomial(schema string, from func(*expr.Expr) *expr.Expr, rec recurrence)
 	return Op{
 		Schema: schema, numbers: true, Infer: e.infer,
 		Loops: func(c *Call) (*loop.Func, error) {
-			dt, _, err := e.dtypes(c)
-			if err != nil {
-				return nil, err
-			}
+			dt, _ := must2(e.dtypes(c))
 			out := c.Outs[0]
 			vars, at := indexVars(out.Sizes)
 			operand := func(name string) *expr.Expr {

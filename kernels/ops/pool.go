@@ -159,10 +159,7 @@ func maxPoolEntry(schema string, n int, indices bool) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			p, err := poolOf(c, n)
-			if err != nil {
-				return nil, err
-			}
+			p := must(poolOf(c, n))
 			ts := []ir.Type{p.outType(p.x.DType)}
 			if indices {
 				ts = append(ts, p.outType(ir.Int64))
@@ -170,10 +167,7 @@ func maxPoolEntry(schema string, n int, indices bool) Op {
 			return ts, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p, err := poolOf(c, n)
-			if err != nil {
-				return nil, err
-			}
+			p := must(poolOf(c, n))
 			return p.maxPool(c), nil
 		},
 	}
@@ -193,10 +187,7 @@ func avgPoolEntry(schema string, n int) Op {
 			return []ir.Type{p.outType(p.x.DType)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p, err := poolOf(c, n)
-			if err != nil {
-				return nil, err
-			}
+			p := must(poolOf(c, n))
 			return p.avgPool(c)
 		},
 	}
@@ -232,10 +223,7 @@ func (p *pool) avgPool(c *Call) ([]expr.Tensor, error) {
 		}
 	}
 	if c.Op.sch.Index("divisor_override") >= 0 && c.Has("divisor_override") {
-		n, err := c.Int("divisor_override")
-		if err != nil {
-			return nil, err
-		}
+		n := must(c.Int("divisor_override"))
 		if n == 0 {
 			return nil, c.Errorf("divisor_override is 0")
 		}

@@ -143,10 +143,7 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 			return ts, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			a, err := adaptiveOf(c, n)
-			if err != nil {
-				return nil, err
-			}
+			a := must(adaptiveOf(c, n))
 			if indices {
 				return a.max(c), nil
 			}

@@ -18,10 +18,7 @@ func quantEmbedding(schema string, bits int64) Op {
 	columns := func(w ir.Type) sym.Expr { return sym.Mul(w.Sizes[1], sym.Int(8/bits)) }
 	infer := func(c *Call) (ir.Type, error) {
 		w, s := c.Tensor("weight"), c.Tensor("weight_scales")
-		idx, err := c.indexTensor("indices")
-		if err != nil {
-			return w, err
-		}
+		idx := must(c.indexTensor("indices"))
 		switch {
 		case w.DType != ir.Uint8 && (bits < 8 || w.DType != ir.Int8):
 			return w, c.Errorf("a weight of %s", w.DType)
@@ -42,9 +39,7 @@ func quantEmbedding(schema string, bits int64) Op {
 			return w, c.Errorf("%s of scales and zero points differ",
 				describeSizes([]ir.Type{s, c.operands[k].Type}))
 		}
-		if err := c.indexes(idx, w.Sizes[0]); err != nil {
-			return w, err
-		}
+		check(c.indexes(idx, w.Sizes[0]))
 		d := s.DType
 		if c.Op.sch.Index("dtype") >= 0 {
 			d = c.DType("dtype", d)

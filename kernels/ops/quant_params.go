@@ -36,13 +36,8 @@ func chooseQParams(schema string) Op {
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			qmin, qmax := int64(math.MinInt8), int64(math.MaxInt8)
 			if !perToken(c) {
-				var err error
-				if qmin, err = c.Int("quant_min"); err != nil {
-					return nil, err
-				}
-				if qmax, err = c.Int("quant_max"); err != nil {
-					return nil, err
-				}
+				qmin = must(c.Int("quant_min"))
+				qmax = must(c.Int("quant_max"))
 				if qmin >= qmax || qmin < math.MinInt32 || qmax > math.MaxInt32 {
 					return nil, c.Errorf("a range from %d to %d", qmin, qmax)
 				}

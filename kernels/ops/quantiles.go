@@ -37,17 +37,12 @@ func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
 	return func(b *Builder, c *Call) (*ir.Value, error) {
 		x, keep := c.Value("self"), c.Bool("keepdim")
 		rank := x.Type.Rank()
-		q, single, err := b.quantilesAsked(c)
-		if err != nil {
-			return nil, err
-		}
+		q, single := must2(b.quantilesAsked(c))
 		// The line is the last dimension: x is [others…, n].
 		var others []sym.Expr
 		d := 0
 		if c.Has("dim") && rank > 0 {
-			if d, err = c.dim("dim", rank); err != nil {
-				return nil, err
-			}
+			d = must(c.dim("dim", rank))
 			others = slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)
 			x = b.Op("aten.movedim.int", x, d, -1)
 		} else {

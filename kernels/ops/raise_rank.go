@@ -22,10 +22,7 @@ func rankOps() []Op {
 				Infer: func(c *Call) ([]ir.Type, error) {
 					var ts []ir.Type
 					for _, t := range c.Tensors("tensors") {
-						a, _, err := c.reshaped(t, sizes(t))
-						if err != nil {
-							return nil, err
-						}
+						a, _ := must2(c.reshaped(t, sizes(t)))
 						ts = append(ts, a.Type)
 					}
 					return ts, nil

@@ -132,10 +132,7 @@ func nativeDropout() Op {
 			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Bool)}, err
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			p, err := c.Float("p")
-			if err != nil {
-				return nil, err
-			}
+			p := must(c.Float("p"))
 			t := c.Tensor("input")
 			m := opmath(t.DType)
 			var out []expr.Tensor

@@ -17,10 +17,7 @@ func moved(schema string, typ func(*Call) (ir.Type, error),
 		Infer:  func(c *Call) ([]ir.Type, error) { return one(typ(c)) },
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			vars, at := indexVars(c.Outs[0].Sizes)
-			in, err := from(c, at)
-			if err != nil {
-				return nil, err
-			}
+			in := must(from(c, at))
 			return []expr.Tensor{{DType: c.Outs[0].DType, Vars: vars, Body: c.Load("self", in...)}},
 				nil
 		},
@@ -87,10 +84,7 @@ func reversed(at, sizes []sym.Expr, dims ...int) []sym.Expr {
 
 func flip(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	t := c.Tensor("self")
-	set, err := c.dims("dims", t.Rank(), false)
-	if err != nil {
-		return nil, err
-	}
+	set := must(c.dims("dims", t.Rank(), false))
 	for d := range set {
 		if set[d] {
 			at = reversed(at, t.Sizes, d)
@@ -103,14 +97,8 @@ func flip(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 // the start; without dims along the flattened tensor.
 func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	t := c.Tensor("self")
-	shifts, err := c.SymInts("shifts")
-	if err != nil {
-		return nil, err
-	}
-	dims, err := c.Ints("dims")
-	if err != nil {
-		return nil, err
-	}
+	shifts := must(c.SymInts("shifts"))
+	dims := must(c.Ints("dims"))
 	shifted := func(i, by, n sym.Expr) sym.Expr {
 		if n.IsZero() {
 			return i
@@ -128,10 +116,7 @@ func roll(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 	}
 	out := slices.Clone(at)
 	for i, n := range dims {
-		d, err := c.wrapDim(n, t.Rank())
-		if err != nil {
-			return nil, err
-		}
+		d := must(c.wrapDim(n, t.Rank()))
 		if t.Rank() > 0 {
 			out[d] = shifted(out[d], shifts[i], t.Sizes[d])
 		}
@@ -164,10 +149,7 @@ func (c *Call) repeats(name string, strict bool) ([]sym.Expr, error) {
 func repeatType(name string, strict bool) func(*Call) (ir.Type, error) {
 	return func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
-		reps, err := c.repeats(name, strict)
-		if err != nil {
-			return t, err
-		}
+		reps := must(c.repeats(name, strict))
 		sizes := slices.Clone(reps)
 		for i, s := range t.Sizes {
 			d := len(sizes) - t.Rank() + i
@@ -216,10 +198,7 @@ func rot90Dims(c *Call) (k int64, a, b int, err error) {
 
 func rot90Type(c *Call) (ir.Type, error) {
 	t := c.Tensor("self")
-	k, a, b, err := rot90Dims(c)
-	if err != nil {
-		return t, err
-	}
+	k, a, b := must3(rot90Dims(c))
 	if k%2 == 0 {
 		return likeType(t, t.DType), nil
 	}
@@ -228,10 +207,7 @@ func rot90Type(c *Call) (ir.Type, error) {
 }
 
 func rot90(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	k, a, b, err := rot90Dims(c)
-	if err != nil {
-		return nil, err
-	}
+	k, a, b := must3(rot90Dims(c))
 	sizes := c.Tensor("self").Sizes
 	in := slices.Clone(at)
 	if k%2 == 1 {
@@ -262,10 +238,7 @@ func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("self")
-			k, err := c.SymInt("diagonal")
-			if err != nil {
-				return nil, err
-			}
+			k := must(c.SymInt("diagonal"))
 			vars, at := indexVars(t.Sizes)
 			n := len(at)
 			x := expr.Select(keep(sym.Add(at[n-2], k), at[n-1]), c.Load("self", at...),
@@ -278,10 +251,7 @@ func triangle(schema string, keep func(row, col sym.Expr) *expr.Expr) Op {
 // shuffleSizes returns the factor of a pixel shuffle and the index of the
 // channel dimension.
 func shuffleSizes(c *Call) (k sym.Expr, ch int, err error) {
-	n, err := c.Int(c.Op.sch.Args[1].Name)
-	if err != nil {
-		return
-	}
+	n := must(c.Int(c.Op.sch.Args[1].Name))
 	ch = c.Tensor("self").Rank() - 3
 	if ch < 0 || n < 1 {
 		err = c.Errorf("a factor of %d for a tensor with %d dimensions", n, ch+3)
@@ -292,41 +262,33 @@ func shuffleSizes(c *Call) (k sym.Expr, ch int, err error) {
 func shuffleType(up bool) func(*Call) (ir.Type, error) {
 	return func(c *Call) (ir.Type, error) {
 		t := c.Tensor("self")
-		k, ch, err := shuffleSizes(c)
-		if err != nil {
-			return t, err
-		}
+		k, ch := must2(shuffleSizes(c))
 		sizes := slices.Clone(t.Sizes)
 		kk := sym.Mul(k, k)
-		by := func(d int, n sym.Expr) error {
+		by := func(d int, n sym.Expr) {
 			if differ(sym.Mod(sizes[d], n), sym.Int(0)) {
-				return c.Errorf("size %s of dimension %d is no multiple of %s", sizes[d], d, n)
+				check(c.Errorf("size %s of dimension %d is no multiple of %s", sizes[d], d, n))
 			}
 			sizes[d] = sym.FloorDiv(sizes[d], n)
-			return nil
 		}
 		if up {
-			err = by(ch, kk)
+			by(ch, kk)
 			sizes[ch+1], sizes[ch+2] = sym.Mul(sizes[ch+1], k), sym.Mul(sizes[ch+2], k)
 		} else {
-			if err = by(ch+1, k); err == nil {
-				err = by(ch+2, k)
-			}
+			by(ch+1, k)
+			by(ch+2, k)
 			sizes[ch] = sym.Mul(sizes[ch], kk)
 		}
 		u := ir.TensorOf(t.DType, sizes...)
 		if suggestsChannelsLast(t) {
 			u.Strides = channelsLastStrides(sizes)
 		}
-		return u, err
+		return u, nil
 	}
 }
 
 func pixelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	k, ch, err := shuffleSizes(c)
-	if err != nil {
-		return nil, err
-	}
+	k, ch := must2(shuffleSizes(c))
 	in := slices.Clone(at)
 	in[ch] = sym.Add(sym.Mul(at[ch], k, k), sym.Mul(sym.Mod(at[ch+1], k), k), sym.Mod(at[ch+2], k))
 	in[ch+1], in[ch+2] = sym.FloorDiv(at[ch+1], k), sym.FloorDiv(at[ch+2], k)
@@ -334,10 +296,7 @@ func pixelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 }
 
 func pixelUnshuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	k, ch, err := shuffleSizes(c)
-	if err != nil {
-		return nil, err
-	}
+	k, ch := must2(shuffleSizes(c))
 	in := slices.Clone(at)
 	in[ch] = sym.FloorDiv(at[ch], sym.Mul(k, k))
 	in[ch+1] = sym.Add(sym.Mul(at[ch+1], k), sym.FloorDiv(sym.Mod(at[ch], sym.Mul(k, k)), k))
@@ -347,10 +306,7 @@ func pixelUnshuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
 
 func channelShuffleType(c *Call) (ir.Type, error) {
 	t := c.Tensor("self")
-	g, err := c.SymInt("groups")
-	if err != nil {
-		return t, err
-	}
+	g := must(c.SymInt("groups"))
 	if t.Rank() < 3 || !sym.Less(sym.Int(0), g) || differ(sym.Mod(t.Sizes[1], g), sym.Int(0)) {
 		return t, c.Errorf("%s groups of channels of %s", g, describeSizes([]ir.Type{t}))
 	}
@@ -358,10 +314,7 @@ func channelShuffleType(c *Call) (ir.Type, error) {
 }
 
 func channelShuffle(c *Call, at []sym.Expr) ([]sym.Expr, error) {
-	g, err := c.SymInt("groups")
-	if err != nil {
-		return nil, err
-	}
+	g := must(c.SymInt("groups"))
 	per := sym.FloorDiv(c.Tensor("self").Sizes[1], g)
 	in := slices.Clone(at)
 	in[1] = sym.Add(sym.Mul(sym.Mod(at[1], g), per), sym.FloorDiv(at[1], g))

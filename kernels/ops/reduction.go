@@ -161,10 +161,7 @@ func (d reducer) infer(c *Call) ([]ir.Type, error) {
 }
 
 func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
-	r, err := d.setup(c)
-	if err != nil {
-		return nil, err
-	}
+	r := must(d.setup(c))
 	vars, coords := indexVars(c.Outs[0].Sizes)
 	r.vars = vars
 	k := 0
@@ -181,10 +178,7 @@ func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
 		r.coord = append(r.coord, coords[k])
 		k++
 	}
-	bodies, err := d.body(r)
-	if err != nil {
-		return nil, err
-	}
+	bodies := must(d.body(r))
 	ts := make([]expr.Tensor, len(bodies))
 	for i, b := range bodies {
 		dt := c.Outs[i].DType

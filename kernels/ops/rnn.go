@@ -92,10 +92,7 @@ type network struct {
 func (cl cell) of(c *Call) (*network, error) {
 	n := &network{cell: cl, dirs: 1, biases: c.Bool("has_biases"), first: c.Bool("batch_first"),
 		x: c.Tensor("input")}
-	layers, err := c.Int("num_layers")
-	if err != nil {
-		return nil, err
-	}
+	layers := must(c.Int("num_layers"))
 	if c.Bool("bidirectional") {
 		n.dirs = 2
 	}
@@ -177,10 +174,7 @@ func recurrent(schema string, cl cell) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			n, err := cl.of(c)
-			if err != nil {
-				return nil, err
-			}
+			n := must(cl.of(c))
 			t := n.x
 			last := n.state0[0].Type.Sizes[2]
 			out := ir.TensorOf(t.DType, t.Sizes[0], t.Sizes[1],
@@ -195,10 +189,7 @@ func recurrent(schema string, cl cell) Op {
 			return ts, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			n, err := cl.of(c)
-			if err != nil {
-				return nil, err
-			}
+			n := must(cl.of(c))
 			return n.build(b, c.Value("input"))
 		},
 	}
@@ -215,10 +206,7 @@ func (n *network) build(b *Builder, input *ir.Value) ([]*ir.Value, error) {
 		var ys []*ir.Value
 		for d := range n.dirs {
 			at := l*n.dirs + d
-			y, last, err := n.layer(b, seq, at, d == 1)
-			if err != nil {
-				return nil, err
-			}
+			y, last := must2(n.layer(b, seq, at, d == 1))
 			ys = append(ys, y)
 			for i, v := range last {
 				finals[i] = append(finals[i], v)
@@ -261,16 +249,13 @@ func (n *network) layer(b *Builder, seq *ir.Value, at int,
 	for _, s := range n.state0 {
 		init = append(init, b.Op("aten.select.int", s, 0, at))
 	}
-	last, ys, err := b.Scan(init, []*ir.Value{x}, reverse, func(b *Builder, carry,
+	last, ys := must2(b.Scan(init, []*ir.Value{x}, reverse, func(b *Builder, carry,
 		x []*ir.Value) (next, yields []*ir.Value) {
 		next = n.step(b, x[0], carry, weight, hiddenBias)
 		if proj != nil {
 			next[0] = b.Op("aten.mm.default", next[0], proj)
 		}
 		return next, next[:1]
-	})
-	if err != nil {
-		return nil, nil, err
-	}
+	}))
 	return ys[0], last, nil
 }

@@ -61,10 +61,7 @@ func indexPutEntry(schema string) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			a, err := advancedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			a := must(advancedOf(c))
 			t, v := c.Tensor("self"), c.Tensor("values")
 			if v.DType != t.DType {
 				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
@@ -76,10 +73,7 @@ func indexPutEntry(schema string) Op {
 			return []ir.Type{likeType(t, t.DType)}, nil
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			a, err := advancedOf(c)
-			if err != nil {
-				return nil, err
-			}
+			a := must(advancedOf(c))
 			f := c.update("index_put")
 			how := merge(replaced)
 			if c.Bool("accumulate") {
@@ -124,12 +118,8 @@ func scatterEntry(schema string, how func(c *Call) (merge, error),
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			if _, err := c.gatherDim(); err != nil {
-				return nil, err
-			}
-			if _, err := how(c); err != nil {
-				return nil, err
-			}
+			must(c.gatherDim())
+			must(how(c))
 			t := c.Tensor("self")
 			for _, name := range []string{"src", "source"} {
 				if c.Op.sch.Index(name) >= 0 && c.Tensor(name).DType != t.DType {
@@ -141,18 +131,12 @@ func scatterEntry(schema string, how func(c *Call) (merge, error),
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
 			t, idx := c.Tensor("self"), c.Tensor("index")
-			d, err := c.gatherDim()
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.gatherDim())
 			f := c.update("scatter")
 			if idx.Numel().IsZero() {
 				return f, nil
 			}
-			comb, err := how(c)
-			if err != nil {
-				return nil, err
-			}
+			comb := must(how(c))
 			vars, at := indexVars(idx.Sizes)
 			in := make([]sym.Expr, t.Rank())
 			copy(in, at)

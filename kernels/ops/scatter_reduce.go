@@ -147,21 +147,13 @@ func scatterReduce() Op {
 	return Op{
 		Schema: "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			if _, err := c.gatherDim(); err != nil {
-				return nil, err
-			}
+			must(c.gatherDim())
 			_, err := c.accumulationOf("reduce")
 			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			d, err := c.gatherDim()
-			if err != nil {
-				return nil, err
-			}
-			acc, err := c.accumulationOf("reduce")
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.gatherDim())
+			acc := must(c.accumulationOf("reduce"))
 			if c.Tensor("index").Numel().IsZero() {
 				return c.update("accumulate"), nil
 			}
@@ -177,21 +169,15 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 	value func(c *Call, x *expr.Expr) *expr.Expr) Op {
 	setup := func(c *Call) (d int, sizes []sym.Expr, err error) {
 		self, idx := c.Tensor("self"), ir.Type{}
-		if idx, err = c.indexTensor("index"); err != nil {
-			return
-		}
-		if d, err = c.dim("dim", self.Rank()); err != nil {
-			return
-		}
+		idx = must(c.indexTensor("index"))
+		d = must(c.dim("dim", self.Rank()))
 		if idx.Rank() > 1 {
 			err = c.Errorf("an index with %d dimensions", idx.Rank())
 			return
 		}
 		sizes = slices.Clone(self.Sizes)
 		if len(sizes) > 0 {
-			if err = c.indexes(idx, sizes[d]); err != nil {
-				return
-			}
+			check(c.indexes(idx, sizes[d]))
 			sizes[d] = idx.Numel()
 		}
 		if source == "" {
@@ -218,14 +204,8 @@ func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error)
 			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			d, sizes, err := setup(c)
-			if err != nil {
-				return nil, err
-			}
-			acc, err := how(c)
-			if err != nil {
-				return nil, err
-			}
+			d, sizes := must2(setup(c))
+			acc := must(how(c))
 			t := c.indexTargets(sizes, d)
 			var x *expr.Expr
 			if source != "" {

@@ -13,10 +13,7 @@ func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error)) Op {
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t, src := c.Tensor("self"), c.Tensor("src")
-			a, err := of(c, t)
-			if err != nil {
-				return nil, err
-			}
+			a := must(of(c, t))
 			if !broadcastsTo(src, a.Sizes) {
 				return nil, c.Errorf("%s do not fit a view of %s", describeSizes([]ir.Type{src}),
 					describeSizes([]ir.Type{a.Type}))
@@ -28,10 +25,7 @@ func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error)) Op {
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
 			t := c.Tensor("self")
-			a, err := of(c, t)
-			if err != nil {
-				return nil, err
-			}
+			a := must(of(c, t))
 			f := c.update("scatter")
 			vars, at := indexVars(a.Sizes)
 			x := c.flatLoad(c.Operand("src"), broadcastCoords(c.Tensor("src"), a.Sizes, at))

@@ -25,9 +25,7 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error),
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t := c.Tensor("self")
-			if _, err := c.dim("dim", t.Rank()); err != nil {
-				return nil, err
-			}
+			must(c.dim("dim", t.Rank()))
 			d, err := dtype(c)
 			if err == nil && !d.IsFloat() {
 				err = c.Errorf("not defined on %s", d)
@@ -36,10 +34,7 @@ func rowwise(schema string, dtype func(*Call) (ir.DType, error),
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t := c.Tensor("self")
-			d, err := c.dim("dim", t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.dim("dim", t.Rank()))
 			out := c.Outs[0].DType
 			m := opmath(out)
 			if t.DType == ir.Float64 {

@@ -45,10 +45,7 @@ func sortOp(schema string) Op {
 			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Int64)}, err
 		},
 		Loops: func(c *Call) (*loop.Func, error) {
-			d, err := c.dim("dim", c.Tensor("self").Rank())
-			if err != nil {
-				return nil, err
-			}
+			d := must(c.dim("dim", c.Tensor("self").Rank()))
 			return mergeSort(c, d, c.Bool("descending")), nil
 		},
 	}
@@ -154,14 +151,8 @@ func mergeSort(c *Call, dim int, descending bool) *loop.Func {
 
 func inferTopK(c *Call) ([]ir.Type, error) {
 	t := c.Tensor("self")
-	d, err := c.dim("dim", t.Rank())
-	if err != nil {
-		return nil, err
-	}
-	k, err := c.SymInt("k")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.dim("dim", t.Rank()))
+	k := must(c.SymInt("k"))
 	sizes := append([]sym.Expr(nil), t.Sizes...)
 	if len(sizes) > 0 {
 		if sym.Less(sizes[d], k) {
@@ -196,16 +187,10 @@ func orderStatistic(schema string) Op {
 			if err != nil || c.Op.sch.Index("k") < 0 {
 				return outs, err
 			}
-			k, err := c.SymInt("k")
-			if err != nil {
-				return nil, err
-			}
+			k := must(c.SymInt("k"))
 			n := sym.Int(1)
 			if t := c.Tensor("self"); t.Rank() > 0 {
-				d, err := c.dim("dim", t.Rank())
-				if err != nil {
-					return nil, err
-				}
+				d := must(c.dim("dim", t.Rank()))
 				n = t.Sizes[d]
 			}
 			if sym.Less(k, sym.Int(1)) || sym.Less(n, k) {
@@ -227,10 +212,7 @@ func orderStatistic(schema string) Op {
 			if median {
 				k = sym.FloorDiv(sym.Sub(t.Sizes[d], sym.Int(1)), sym.Int(2))
 			} else {
-				e, err := c.SymInt("k")
-				if err != nil {
-					return nil, err
-				}
+				e := must(c.SymInt("k"))
 				k = sym.Sub(e, sym.Int(1))
 			}
 			pick := func(v *ir.Value, at any) *ir.Value { return b.Op("aten.select.int", v, d, at) }

@@ -41,9 +41,7 @@ func NewTable(groups ...[]Op) (*Table, error) {
 				op.Value == nil && op.ScalarOp == nil && !op.Effect:
 				return nil, fmt.Errorf("%s has no meaning", s.Name)
 			}
-			op.Compute, op.Loops, op.ScalarOp = onReals(op.Compute), onReals(op.Loops),
-				onReals(op.ScalarOp)
-			t.byName[s.Name] = &op
+			t.byName[s.Name] = op.ending()
 			t.names = append(t.names, s.Name)
 		}
 	}
@@ -121,9 +119,9 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 	}
 	if op.variant != nil {
 		if other := op.variant(c); other != nil {
-			meant := *other
+			meant := other.ending()
 			meant.sch = op.sch
-			op, c.Op = &meant, &meant
+			op, c.Op = meant, meant
 		}
 	}
 	if c.Outs, err = op.Infer(c); err != nil {

@@ -36,10 +36,7 @@ func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
 		if y.Type.Rank() == 0 {
 			return nil, c.Errorf("a tensor without dimensions")
 		}
-		d, err := c.dim("dim", y.Type.Rank())
-		if err != nil {
-			return nil, err
-		}
+		d := must(c.dim("dim", y.Type.Rank()))
 		left := func(v *ir.Value, d int) *ir.Value {
 			return b.Op("aten.slice.Tensor", v, d, 0, sym.Sub(v.Type.Sizes[d], sym.Int(1)))
 		}

@@ -22,10 +22,7 @@ func triangleIndices(schema string, upper bool) Op {
 	infer := func(c *Call) (ir.Type, error) {
 		var a [3]int64
 		for i, name := range []string{"row", "col", "offset"} {
-			var err error
-			if a[i], err = c.Int(name); err != nil {
-				return ir.Type{}, err
-			}
+			a[i] = must(c.Int(name))
 			if i < 2 && (a[i] < 0 || a[i] > maxIndexed) {
 				return ir.Type{}, c.Errorf("%d as %s", a[i], name)
 			}

@@ -33,10 +33,7 @@ func unique(schema string, sorts bool) Op {
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t := c.Tensor("self")
-			d, ok, err := along(c)
-			if err != nil {
-				return nil, err
-			}
+			d, ok := must2(along(c))
 			if sorts && ok && t.Rank() != 1 {
 				return nil, c.Errorf("slices of a tensor with %d dimensions cannot be sorted yet",
 					t.Rank())
@@ -65,10 +62,7 @@ func unique(schema string, sorts bool) Op {
 				counts}, nil
 		},
 		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
-			d, ok, err := along(c)
-			if err != nil {
-				return nil, err
-			}
+			d, ok := must2(along(c))
 			x := c.Value("self")
 			if !ok {
 				x, d = b.Op("aten.reshape.default", x, []int64{-1}), 0
@@ -163,10 +157,7 @@ func binCount() Op {
 			if err != nil {
 				return nil, err
 			}
-			least, err := c.SymInt("minlength")
-			if err != nil {
-				return nil, err
-			}
+			least := must(c.SymInt("minlength"))
 			d := ir.Int64
 			if k := c.Operand("weights"); k >= 0 {
 				w := c.operands[k].Type

@@ -283,10 +283,7 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			axes, err := upsampleAxes(c, input, n)
-			if err != nil {
-				return nil, err
-			}
+			axes := must(upsampleAxes(c, input, n))
 			t := c.Tensor(input)
 			if floats && !t.DType.IsFloat() {
 				return nil, c.Errorf("not defined on %s", t.DType)
@@ -302,10 +299,7 @@ func upsample(schema string, n int, f interpolation, floats bool) Op {
 			return []ir.Type{u}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			axes, err := upsampleAxes(c, input, n)
-			if err != nil {
-				return nil, err
-			}
+			axes := must(upsampleAxes(c, input, n))
 			d := c.Outs[0].DType
 			m := opmath(d)
 			vars, at := indexVars(c.Outs[0].Sizes)

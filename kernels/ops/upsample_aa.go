@@ -17,10 +17,7 @@ func upsampleAAOps() []Op {
 	}
 	for i, input := range []string{"self", "input"} {
 		ops[i].Compute = func(c *Call) ([]expr.Tensor, error) {
-			axes, err := upsampleAxes(c, input, 2)
-			if err != nil {
-				return nil, err
-			}
+			axes := must(upsampleAxes(c, input, 2))
 			d := c.Outs[0].DType
 			m := opmath(d)
 			vars, at := indexVars(c.Outs[0].Sizes)

@@ -14,10 +14,7 @@ type aliases func(c *Call) ([]alias, error)
 // single makes the aliases of an operator with one result.
 func single(f func(c *Call, t ir.Type) (alias, error)) aliases {
 	return func(c *Call) ([]alias, error) {
-		a, err := f(c, c.Tensor("self"))
-		if err != nil {
-			return nil, err
-		}
+		a := must(f(c, c.Tensor("self")))
 		return []alias{a}, nil
 	}
 }
@@ -181,19 +178,13 @@ func viewForms() []viewForm {
 }
 
 func permuteView(c *Call, t ir.Type) (alias, error) {
-	ns, err := c.Ints("dims")
-	if err != nil {
-		return alias{}, err
-	}
+	ns := must(c.Ints("dims"))
 	if len(ns) != t.Rank() {
 		return alias{}, c.Errorf("%d dimensions for a tensor with %d", len(ns), t.Rank())
 	}
 	perm := make([]int, len(ns))
 	for i, n := range ns {
-		d, err := c.wrapDim(n, t.Rank())
-		if err != nil {
-			return alias{}, err
-		}
+		d := must(c.wrapDim(n, t.Rank()))
 		if slices.Contains(perm[:i], d) {
 			return alias{}, c.Errorf("dimension %d is given twice", d)
 		}
@@ -204,10 +195,7 @@ func permuteView(c *Call, t ir.Type) (alias, error) {
 
 func transposeView(dim0, dim1 string) func(*Call, ir.Type) (alias, error) {
 	return func(c *Call, t ir.Type) (alias, error) {
-		a, err := c.dim(dim0, t.Rank())
-		if err != nil {
-			return alias{}, err
-		}
+		a := must(c.dim(dim0, t.Rank()))
 		b, err := c.dim(dim1, t.Rank())
 		return swapped(t, a, b), err
 	}
@@ -237,14 +225,8 @@ func matrixView(c *Call, t ir.Type) (alias, error) {
 }
 
 func movedimView(c *Call, t ir.Type) (alias, error) {
-	src, err := c.Ints("source")
-	if err != nil {
-		return alias{}, err
-	}
-	dst, err := c.Ints("destination")
-	if err != nil {
-		return alias{}, err
-	}
+	src := must(c.Ints("source"))
+	dst := must(c.Ints("destination"))
 	if len(src) != len(dst) {
 		return alias{}, c.Errorf("%d sources and %d destinations", len(src), len(dst))
 	}
@@ -254,14 +236,8 @@ func movedimView(c *Call, t ir.Type) (alias, error) {
 	}
 	var moved []int
 	for i := range src {
-		s, err := c.wrapDim(src[i], t.Rank())
-		if err != nil {
-			return alias{}, err
-		}
-		d, err := c.wrapDim(dst[i], t.Rank())
-		if err != nil {
-			return alias{}, err
-		}
+		s := must(c.wrapDim(src[i], t.Rank()))
+		d := must(c.wrapDim(dst[i], t.Rank()))
 		if t.Rank() == 0 {
 			return self(t), nil
 		}
@@ -286,10 +262,7 @@ func movedimView(c *Call, t ir.Type) (alias, error) {
 }
 
 func expandView(c *Call, t ir.Type) (alias, error) {
-	sizes, err := c.SymInts("size")
-	if err != nil {
-		return alias{}, err
-	}
+	sizes := must(c.SymInts("size"))
 	return expanded(c, t, sizes)
 }
 
@@ -305,44 +278,26 @@ func squeezeAll(_ *Call, t ir.Type) (alias, error) {
 func allOf(n int) []bool { return slices.Repeat([]bool{true}, n) }
 
 func squeezeDims(c *Call, t ir.Type) (alias, error) {
-	drop, err := c.dims("dim", t.Rank(), false)
-	if err != nil {
-		return alias{}, err
-	}
+	drop := must(c.dims("dim", t.Rank(), false))
 	return squeezed(t, drop), nil
 }
 
 func unsqueezeView(c *Call, t ir.Type) (alias, error) {
-	d, err := c.dim("dim", t.Rank()+1)
-	if err != nil {
-		return alias{}, err
-	}
+	d := must(c.dim("dim", t.Rank()+1))
 	return unsqueezed(t, d), nil
 }
 
 func selectView(c *Call, t ir.Type) (alias, error) {
-	d, err := c.dim("dim", t.Rank())
-	if err != nil {
-		return alias{}, err
-	}
-	i, err := c.SymInt("index")
-	if err != nil {
-		return alias{}, err
-	}
+	d := must(c.dim("dim", t.Rank()))
+	i := must(c.SymInt("index"))
 	return selected(c, t, d, i)
 }
 
 // diagonalDims returns the arguments of the diagonal operators.
 func diagonalDims(c *Call, t ir.Type) (offset int64, d1, d2 int, err error) {
-	if offset, err = c.Int("offset"); err != nil {
-		return
-	}
-	if d1, err = c.dim("dim1", t.Rank()); err != nil {
-		return
-	}
-	if d2, err = c.dim("dim2", t.Rank()); err != nil {
-		return
-	}
+	offset = must(c.Int("offset"))
+	d1 = must(c.dim("dim1", t.Rank()))
+	d2 = must(c.dim("dim2", t.Rank()))
 	if d1 == d2 {
 		err = c.Errorf("both dimensions of the diagonal are %d", d1)
 	}
@@ -350,36 +305,21 @@ func diagonalDims(c *Call, t ir.Type) (offset int64, d1, d2 int, err error) {
 }
 
 func diagonalView(c *Call, t ir.Type) (alias, error) {
-	offset, d1, d2, err := diagonalDims(c, t)
-	if err != nil {
-		return alias{}, err
-	}
+	offset, d1, d2 := must3(diagonalDims(c, t))
 	return diagonalOf(t, offset, d1, d2), nil
 }
 
 func unfoldView(c *Call, t ir.Type) (alias, error) {
-	d, err := c.dim("dimension", t.Rank())
-	if err != nil {
-		return alias{}, err
-	}
-	size, err := c.Int("size")
-	if err != nil {
-		return alias{}, err
-	}
-	step, err := c.Int("step")
-	if err != nil {
-		return alias{}, err
-	}
+	d := must(c.dim("dimension", t.Rank()))
+	size := must(c.Int("size"))
+	step := must(c.Int("step"))
 	return windowed(c, t, d, size, step)
 }
 
 func stridedView(c *Call, t ir.Type) (alias, error) {
 	offset := t.Offset
 	if c.Has("storage_offset") {
-		var err error
-		if offset, err = c.SymInt("storage_offset"); err != nil {
-			return alias{}, err
-		}
+		offset = must(c.SymInt("storage_offset"))
 	}
 	return stridedAt(c, t, offset)
 }
@@ -387,13 +327,7 @@ func stridedView(c *Call, t ir.Type) (alias, error) {
 func reshapeAlias(c *Call, t ir.Type) (alias, error) { return stridedAt(c, t, t.Offset) }
 
 func stridedAt(c *Call, t ir.Type, offset sym.Expr) (alias, error) {
-	sizes, err := c.SymInts("size")
-	if err != nil {
-		return alias{}, err
-	}
-	strides, err := c.SymInts("stride")
-	if err != nil {
-		return alias{}, err
-	}
+	sizes := must(c.SymInts("size"))
+	strides := must(c.SymInts("stride"))
 	return c.strided(t, sizes, strides, offset)
 }

@@ -13,10 +13,7 @@ import (
 func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error)) Op {
 	shape := func(c *Call) (a alias, ok bool, err error) {
 		t := c.Tensor("self")
-		want, err := sizes(c, t)
-		if err != nil {
-			return alias{}, false, err
-		}
+		want := must(sizes(c, t))
 		return c.reshaped(t, want)
 	}
 	return Op{
@@ -33,10 +30,7 @@ func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error)) Op 
 			return []View{{Of: c.Operand("self"), Map: a.at}}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
-			a, _, err := shape(c)
-			if err != nil {
-				return nil, err
-			}
+			a, _ := must2(shape(c))
 			vars, coords := indexVars(a.Sizes)
 			return []expr.Tensor{{DType: a.DType, Vars: vars, Body: c.Load("self",
 				a.at(coords)...)}}, nil
@@ -51,14 +45,8 @@ func argSizes(name string) func(*Call, ir.Type) ([]sym.Expr, error) {
 func otherSizes(c *Call, _ ir.Type) ([]sym.Expr, error) { return c.Tensor("other").Sizes, nil }
 
 func flattenSizes(c *Call, t ir.Type) ([]sym.Expr, error) {
-	first, err := c.dim("start_dim", t.Rank())
-	if err != nil {
-		return nil, err
-	}
-	last, err := c.dim("end_dim", t.Rank())
-	if err != nil {
-		return nil, err
-	}
+	first := must(c.dim("start_dim", t.Rank()))
+	last := must(c.dim("end_dim", t.Rank()))
 	if first > last {
 		return nil, c.Errorf("start_dim %d comes after end_dim %d", first, last)
 	}
@@ -70,10 +58,7 @@ func flattenSizes(c *Call, t ir.Type) ([]sym.Expr, error) {
 }
 
 func strictView(c *Call, t ir.Type) (alias, error) {
-	sizes, err := c.SymInts("size")
-	if err != nil {
-		return alias{}, err
-	}
+	sizes := must(c.SymInts("size"))
 	return c.viewedAs(t, sizes)
 }
 
@@ -90,19 +75,11 @@ func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) (alias, error) {
 }
 
 func unflattenView(c *Call, t ir.Type) (alias, error) {
-	d, err := c.dim("dim", t.Rank())
-	if err != nil {
-		return alias{}, err
-	}
-	sizes, err := c.SymInts("sizes")
-	if err != nil {
-		return alias{}, err
-	}
+	d := must(c.dim("dim", t.Rank()))
+	sizes := must(c.SymInts("sizes"))
 	if t.Rank() == 0 {
 		return alias{}, c.Errorf("a tensor without dimensions")
 	}
-	if sizes, err = c.openSize(sizes, t.Sizes[d]); err != nil {
-		return alias{}, err
-	}
+	sizes = must(c.openSize(sizes, t.Sizes[d]))
 	return c.viewedAs(t, slices.Concat(t.Sizes[:d], sizes, t.Sizes[d+1:]))
 }

@@ -45,9 +45,7 @@ func (c *Call) sliceBounds(size sym.Expr) (start, n, step sym.Expr, err error) {
 
 func sliceView(c *Call, t ir.Type) (alias, error) {
 	d, start, n, step, err := c.sliceOf(t)
-	if err != nil {
-		return alias{}, err
-	}
+	check(err)
 	return stepped(t, d, start, n, step), nil
 }
 
@@ -57,9 +55,7 @@ func (c *Call) sliceOf(t ir.Type) (d int, start, n, step sym.Expr, err error) {
 		err = c.Errorf("a tensor without dimensions has no slices")
 		return
 	}
-	if d, err = c.dim("dim", t.Rank()); err != nil {
-		return
-	}
+	d = must(c.dim("dim", t.Rank()))
 	start, n, step, err = c.sliceBounds(t.Sizes[d])
 	return
 }
@@ -68,18 +64,9 @@ func narrowView(c *Call, t ir.Type) (alias, error) {
 	if t.Rank() == 0 {
 		return alias{}, c.Errorf("a tensor without dimensions has no slices")
 	}
-	d, err := c.dim("dim", t.Rank())
-	if err != nil {
-		return alias{}, err
-	}
-	start, err := c.SymInt("start")
-	if err != nil {
-		return alias{}, err
-	}
-	n, err := c.SymInt("length")
-	if err != nil {
-		return alias{}, err
-	}
+	d := must(c.dim("dim", t.Rank()))
+	start := must(c.SymInt("start"))
+	n := must(c.SymInt("length"))
 	start = fromEnd(start, t.Sizes[d])
 	if !sym.NonNegative(n) || !sym.LessEq(n, t.Sizes[d]) || sym.Less(start, sym.Int(0)) ||
 		sym.Less(t.Sizes[d], sym.Add(start, n)) {
@@ -130,14 +117,8 @@ func (c *Call) splitDim(t ir.Type) (int, error) {
 
 func splitView(c *Call) ([]alias, error) {
 	t := c.Tensor("self")
-	d, err := c.splitDim(t)
-	if err != nil {
-		return nil, err
-	}
-	size, err := c.SymInt("split_size")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.splitDim(t))
+	size := must(c.SymInt("split_size"))
 	return c.evenParts(t, d, size)
 }
 
@@ -168,14 +149,8 @@ func (c *Call) evenParts(t ir.Type, d int, size sym.Expr) ([]alias, error) {
 func splitSizesView(arg string) aliases {
 	return func(c *Call) ([]alias, error) {
 		t := c.Tensor("self")
-		d, err := c.splitDim(t)
-		if err != nil {
-			return nil, err
-		}
-		lengths, err := c.SymInts(arg)
-		if err != nil {
-			return nil, err
-		}
+		d := must(c.splitDim(t))
+		lengths := must(c.SymInts(arg))
 		if sum := sym.Add(lengths...); differ(sum, t.Sizes[d]) {
 			return nil, c.Errorf("runs of %s elements in all, of a dimension of %s", sum,
 				t.Sizes[d])
@@ -186,14 +161,8 @@ func splitSizesView(arg string) aliases {
 
 func chunkView(c *Call) ([]alias, error) {
 	t := c.Tensor("self")
-	d, err := c.splitDim(t)
-	if err != nil {
-		return nil, err
-	}
-	n, err := c.Int("chunks")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.splitDim(t))
+	n := must(c.Int("chunks"))
 	if n <= 0 || n > maxParts {
 		return nil, c.Errorf("%d chunks", n)
 	}
@@ -205,14 +174,8 @@ func chunkView(c *Call) ([]alias, error) {
 
 func sectionsView(c *Call) ([]alias, error) {
 	t := c.Tensor("self")
-	d, err := c.splitDim(t)
-	if err != nil {
-		return nil, err
-	}
-	n, err := c.Int("sections")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.splitDim(t))
+	n := must(c.Int("sections"))
 	if n <= 0 || n > maxParts {
 		return nil, c.Errorf("%d sections", n)
 	}
@@ -236,14 +199,8 @@ func sectionsView(c *Call) ([]alias, error) {
 
 func indicesView(c *Call) ([]alias, error) {
 	t := c.Tensor("self")
-	d, err := c.splitDim(t)
-	if err != nil {
-		return nil, err
-	}
-	at, err := c.SymInts("indices")
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.splitDim(t))
+	at := must(c.SymInts("indices"))
 	size := t.Sizes[d]
 	inside := func(e sym.Expr) sym.Expr { // as a slice takes its bounds
 		if sym.Less(e, sym.Int(0)) {
@@ -266,10 +223,7 @@ func unbindView(c *Call) ([]alias, error) {
 	if t.Rank() == 0 {
 		return nil, c.Errorf("a tensor without dimensions cannot be unbound")
 	}
-	d, err := c.dim("dim", t.Rank())
-	if err != nil {
-		return nil, err
-	}
+	d := must(c.dim("dim", t.Rank()))
 	n, ok := t.Sizes[d].Const()
 	if !ok {
 		return nil, c.Errorf("how many slices a dimension of %s has is not known", t.Sizes[d])
@@ -279,9 +233,7 @@ func unbindView(c *Call) ([]alias, error) {
 	}
 	out := make([]alias, n)
 	for i := range out {
-		if out[i], err = selected(c, t, d, sym.Int(int64(i))); err != nil {
-			return nil, err
-		}
+		out[i] = must(selected(c, t, d, sym.Int(int64(i))))
 	}
 	return out, nil
 }
