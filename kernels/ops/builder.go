@@ -181,3 +181,151 @@ func toList[T any](xs []T) (ir.Arg, error) {
 	}
 	return list, nil
 }
+
+// coreForm writes an operator with one result in terms of Core ATen. It may
+// use Builder.Op.
+type coreForm func(b *Builder, c *Call) *ir.Value
+
+// core gives an entry that has a kernel of its own a decomposition for targets
+// that have none.
+func (op Op) core(f coreForm) Op {
+	op.Decompose = func(b *Builder, c *Call) ([]*ir.Value, error) {
+		return []*ir.Value{f(b, c)}, nil
+	}
+	return op
+}
+
+// sameAs is another operator with the same arguments in the same order, the
+// extra ones behind.
+func sameAs(op string, extra ...any) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		args := make([]any, 0, len(c.Args)+len(extra))
+		for _, a := range c.Args {
+			args = append(args, a)
+		}
+		return b.Op(op, append(args, extra...)...)
+	}
+}
+
+// opmathForm computes f on argument self in the dtype PyTorch computes in, and
+// rounds to the result's dtype once.
+func opmathForm(f func(b *Builder, c *Call, x *ir.Value) *ir.Value) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		return b.cast(f(b, c, b.cast(c.Value("self"), opmath(c.Outs[0].DType))), c.Outs[0].DType)
+	}
+}
+
+// cast converts a tensor to d.
+func (b *Builder) cast(x *ir.Value, d ir.DType) *ir.Value {
+	if x.Type.DType == d {
+		return x
+	}
+	return b.Op("aten._to_copy.default", x, Kw("dtype", d))
+}
+
+// scalar returns a number as a tensor of dtype d without dimensions.
+func (b *Builder) scalar(x any, d ir.DType) *ir.Value {
+	return b.Op("aten.scalar_tensor.default", x, Kw("dtype", d))
+}
+
+// tensor returns an argument as a tensor of dtype d.
+func (b *Builder) tensor(c *Call, name string, d ir.DType) *ir.Value {
+	if c.Operand(name) >= 0 {
+		return b.cast(c.Value(name), d)
+	}
+	return b.scalar(c.Arg(name), d)
+}
+
+// The operators of Core ATen that decompositions use most.
+func (b *Builder) add(x, y any) *ir.Value { return b.Op("aten.add.Tensor", x, y) }
+func (b *Builder) sub(x, y any) *ir.Value { return b.Op("aten.sub.Tensor", x, y) }
+func (b *Builder) mul(x, y any) *ir.Value { return b.Op("aten.mul.Tensor", x, y) }
+func (b *Builder) div(x, y any) *ir.Value { return b.Op("aten.div.Tensor", x, y) }
+
+// where chooses between a, a number or a tensor, and b of dtype d.
+func (b *Builder) where(cond *ir.Value, x, y any, d ir.DType) *ir.Value {
+	side := func(v any) any {
+		if t, ok := v.(*ir.Value); ok && t.Type.Kind == ir.TensorKind {
+			return b.cast(t, d)
+		}
+		return b.scalar(v, d)
+	}
+	return b.Op("aten.where.self", cond, side(x), side(y))
+}
+
+// ScanOp is the operator of a counted loop: its arguments are init, the list of
+// carried values, xs, the list of tensors walked along dimension 0, and the
+// bool reverse. Its region takes the carried values and an element of each
+// walked tensor, captures what else it needs, and returns new carried values
+// and what each step yields; the node's results are the last carried values
+// and what was yielded stacked along dimension 0.
+const ScanOp = "higher_order.scan"
+
+// Scan emits a loop over dimension 0 of xs, from the end if reverse (what it
+// yields is then in place of the elements it was made from). The body may use
+// any value in sight. It must give carried values of the types of init.
+func (b *Builder) Scan(init, xs []*ir.Value, reverse bool, body func(b *Builder, carry,
+	x []*ir.Value) (next, yields []*ir.Value)) (last, yields []*ir.Value, err error) {
+	if len(xs) == 0 {
+		return nil, nil, fmt.Errorf("a scan without tensors to walk")
+	}
+	var inputs, carry, elems []*ir.Value
+	input := func(base string, t ir.Type) *ir.Value {
+		v := &ir.Value{Name: b.Names.Fresh(base), Type: t}
+		inputs = append(inputs, v)
+		return v
+	}
+	for _, v := range init {
+		carry = append(carry, input("carry", v.Type.Dense()))
+	}
+	var steps sym.Expr
+	for i, v := range xs {
+		if v.Type.Rank() == 0 {
+			return nil, nil, fmt.Errorf("a scan cannot walk a tensor without dimensions")
+		}
+		if i == 0 {
+			steps = v.Type.Sizes[0]
+		}
+		elems = append(elems, input("x", ir.TensorOf(v.Type.DType, v.Type.Sizes[1:]...)))
+	}
+	var types []ir.Type
+	g, err := b.Region(inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+		inner := NewBuilder(b.Table, e)
+		var outs []ir.Arg
+		err := inner.Do(func() error {
+			next, ys := body(inner, carry, elems)
+			if len(next) != len(init) {
+				return fmt.Errorf("a scan body gives %d carried values for %d",
+					len(next), len(init))
+			}
+			for _, v := range next {
+				outs = append(outs, ir.Ref{Value: v})
+				types = append(types, v.Type.Dense())
+			}
+			for _, v := range ys {
+				outs = append(outs, ir.Ref{Value: v})
+				types = append(types, ir.TensorOf(v.Type.DType, append([]sym.Expr{steps},
+					v.Type.Sizes...)...))
+			}
+			return nil
+		})
+		return outs, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	refs := func(vs []*ir.Value) ir.List {
+		list := make(ir.List, len(vs))
+		for i, v := range vs {
+			list[i] = ir.Ref{Value: v}
+		}
+		return list
+	}
+	args := []ir.NamedArg{
+		{Name: "init", Value: refs(init)}, {Name: "xs", Value: refs(xs)},
+		{Name: "reverse", Value: ir.BoolArg(reverse)},
+	}
+	n := b.Emit(ScanOp, args, types...)
+	n.Regions = []*ir.Graph{g}
+	return n.Outputs[:len(init)], n.Outputs[len(init):], nil
+}

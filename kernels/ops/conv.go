@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 )
@@ -219,4 +220,290 @@ func convolutionCore(b *Builder, c *Call) *ir.Value {
 		args[i] = c.Args[i]
 	}
 	return b.Op("aten.convolution.default", args...)
+}
+
+// convComposites are the convolutions of modules: of a fixed number of
+// spatial dimensions, with padding given by name, and without a batch.
+func convComposites() []Op {
+	return []Op{
+		convComposite(
+			"aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
+		convComposite(
+			"aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor", 1),
+		convComposite(
+			"aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
+		convComposite(
+			"aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor", 2),
+		convComposite(
+			"aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
+		convComposite(
+			"aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor", 3),
+		convComposite(
+			"aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor", 1),
+		convComposite(
+			"aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor", 2),
+		convComposite(
+			"aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor", 3),
+	}
+}
+
+// convCall is a convolution of a module as calls of other entries: pad the
+// input, add a batch, convolve, take the batch away.
+type convCall struct {
+	before  []sym.Expr // constant_pad_nd of the input, nil for none
+	padding []sym.Expr
+	batched bool
+	// of aten::convolution; its input operand has the right type but is not the real one
+	call *Call
+}
+
+// convComposite is a composite that convolves n spatial dimensions.
+func convComposite(schema string, n int) Op {
+	sch, err := aten.Parse(convolutionSchema)
+	if err != nil {
+		sch = nil // TestStandard fails on the entry itself
+	}
+	entry := convEntry(convolutionSchema)
+	entry.sch = sch
+	plan := func(c *Call) (*convCall, error) {
+		x, w := c.Tensor("input"), c.Tensor("weight")
+		if w.Rank() != n+2 || x.Rank() != n+2 && x.Rank() != n+1 {
+			return nil, c.Errorf("an input with %d dimensions and a weight with %d",
+				x.Rank(), w.Rank())
+		}
+		p := &convCall{batched: x.Rank() == n+2}
+		outPad, transposed := ir.Arg(ir.List{ir.Int(0)}), false
+		if c.Op.sch.Index("output_padding") >= 0 {
+			outPad, transposed = c.Arg("output_padding"), true
+		}
+		check(p.pads(c, n, w))
+		if p.before != nil {
+			x = ir.TensorOf(x.DType, paddedSizes(x.Sizes, p.before)...)
+		}
+		if !p.batched {
+			x = unsqueezed(x, 0).Type
+		}
+		padding := make(ir.List, n)
+		for d, e := range p.padding {
+			padding[d] = ir.Ref{Value: &ir.Value{Type: ir.SymInt(e)}}
+		}
+		node := &ir.Node{Op: "aten.convolution.default", Args: []ir.NamedArg{
+			{Name: "input", Value: ir.Ref{Value: &ir.Value{Type: x}}},
+			{Name: "weight", Value: c.Arg("weight")}, {Name: "bias", Value: c.Arg("bias")},
+			{Name: "stride", Value: c.Arg("stride")}, {Name: "padding", Value: padding},
+			{Name: "dilation", Value: c.Arg("dilation")},
+			{Name: "transposed", Value: ir.BoolArg(transposed)}, {Name: "output_padding",
+				Value: outPad}, {Name: "groups", Value: c.Arg("groups")},
+		}}
+		p.call = must(bindArgs(&entry, node))
+		p.call.Outs, err = entry.Infer(p.call)
+		for _, n := range p.call.Needs() {
+			c.need(n)
+		}
+		return p, err
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			p := must(plan(c))
+			t := p.call.Outs[0]
+			if !p.batched {
+				t = squeezed(t, firstOf(t.Rank())).Type
+			}
+			return []ir.Type{t}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			p := must(plan(c))
+			x := c.Value("input")
+			if p.before != nil {
+				x = b.Op("aten.constant_pad_nd.default", x, p.before, 0)
+			}
+			if !p.batched {
+				x = b.Op("aten.unsqueeze.default", x, 0)
+			}
+			y := b.Op("aten.convolution.default", x, c.Arg("weight"), c.Arg("bias"),
+				c.Arg("stride"), p.padding, c.Arg("dilation"),
+				p.call.Arg("transposed"), p.call.Arg("output_padding"), c.Arg("groups"))
+			if !p.batched {
+				y = b.Op("aten.squeeze.dim", y, 0)
+			}
+			return []*ir.Value{y}, nil
+		},
+	}
+}
+
+// firstOf returns the set of the first of n dimensions.
+func firstOf(n int) []bool {
+	set := make([]bool, n)
+	set[0] = true
+	return set
+}
+
+// pads finds out the padding. PyTorch puts the odd element of "same" behind.
+func (p *convCall) pads(c *Call, n int, w ir.Type) (err error) {
+	if _, named := c.Arg("padding").(ir.Str); !named {
+		p.padding, err = c.spatialArg("padding", n)
+		return err
+	}
+	p.padding = make([]sym.Expr, n)
+	switch how := c.Str("padding"); how {
+	case "valid":
+		return nil
+	case "same":
+	default:
+		return c.Errorf("no padding is called %q", how)
+	}
+	dilation := must(c.spatialArg("dilation", n))
+	before := make([]sym.Expr, 2*n) // from the last dimension on: before, after
+	odd := false
+	for d := range n {
+		total := sym.Mul(dilation[d], sym.Sub(w.Sizes[2+d], sym.Int(1)))
+		p.padding[d] = sym.FloorDiv(total, sym.Int(2))
+		rest := sym.Sub(total, sym.Mul(sym.Int(2), p.padding[d]))
+		before[2*(n-1-d)+1] = rest
+		odd = odd || !rest.IsZero()
+	}
+	if odd {
+		p.before = before
+	}
+	return nil
+}
+
+// paddedSizes returns sizes with pad added: before and after, from the last
+// dimension on.
+func paddedSizes(sizes, pad []sym.Expr) []sym.Expr {
+	out := slices.Clone(sizes)
+	for i := 0; i+1 < len(pad); i += 2 {
+		d := len(out) - 1 - i/2
+		out[d] = sym.Add(out[d], pad[i], pad[i+1])
+	}
+	return out
+}
+
+// unfoldOps take images apart into columns and put them together again.
+func unfoldOps() []Op {
+	return []Op{im2col().core(im2colCore), col2im().core(col2imCore)}
+}
+
+// columns are the arguments of im2col and col2im.
+type columns struct {
+	kern, dilation, pad, stride []sym.Expr
+	blocks                      []sym.Expr // positions of the kernel by dimension
+}
+
+func columnsOf(c *Call, image []sym.Expr) (*columns, error) {
+	cl := &columns{}
+	for _, a := range []struct {
+		name string
+		to   *[]sym.Expr
+	}{{"kernel_size", &cl.kern}, {"dilation", &cl.dilation}, {"padding", &cl.pad},
+		{"stride", &cl.stride}} {
+		var err error
+		if *a.to, err = c.spatialArg(a.name, 2); err != nil {
+			return nil, err
+		}
+	}
+	for d := range 2 {
+		if !sym.Less(sym.Int(0), cl.stride[d]) || !sym.Less(sym.Int(0), cl.dilation[d]) ||
+			!sym.Less(sym.Int(0), cl.kern[d]) || sym.Less(cl.pad[d], sym.Int(0)) {
+			return nil, c.Errorf("kernel %s, stride %s, dilation %s, padding %s", cl.kern[d],
+				cl.stride[d], cl.dilation[d], cl.pad[d])
+		}
+		reach := sym.Add(sym.Mul(cl.dilation[d], sym.Sub(cl.kern[d], sym.Int(1))), sym.Int(1))
+		n := sym.Add(sym.FloorDiv(sym.Sub(sym.Add(image[d], sym.Mul(sym.Int(2), cl.pad[d])), reach),
+			cl.stride[d]), sym.Int(1))
+		if sym.Less(n, sym.Int(1)) {
+			return nil, c.Errorf("a kernel of %s is larger than the padded image of %s",
+				cl.kern[d], image[d])
+		}
+		c.need(n)
+		cl.blocks = append(cl.blocks, n)
+	}
+	return cl, nil
+}
+
+func im2col() Op {
+	setup := func(c *Call) (*columns, error) {
+		t := c.Tensor("self")
+		if t.Rank() != 3 && t.Rank() != 4 {
+			return nil, c.Errorf("an image with %d dimensions", t.Rank())
+		}
+		return columnsOf(c, t.Sizes[t.Rank()-2:])
+	}
+	typ := func(c *Call) (ir.Type, error) {
+		cl := must(setup(c))
+		t := c.Tensor("self")
+		n := t.Rank() - 3
+		return ir.TensorOf(t.DType, append(slices.Clone(t.Sizes[:n]),
+			sym.Mul(t.Sizes[n], sym.Mul(cl.kern...)), sym.Mul(cl.blocks...))...), nil
+	}
+	return spread("aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", typ,
+		func(c *Call, at []sym.Expr) ([]sym.Expr, *expr.Expr, error) {
+			cl := must(setup(c))
+			t := c.Tensor("self")
+			n := t.Rank() - 3
+			row := unflatten(at[n], []sym.Expr{t.Sizes[n], cl.kern[0], cl.kern[1]})
+			block := unflatten(at[n+1], cl.blocks)
+			in := append(slices.Clone(at[:n]), row[0])
+			guard := expr.Bool(true)
+			for d := range 2 {
+				i := sym.Sub(sym.Add(sym.Mul(block[d], cl.stride[d]),
+					sym.Mul(row[1+d], cl.dilation[d])), cl.pad[d])
+				guard = expr.And(guard, expr.InRange(i, sym.Int(0), t.Sizes[n+1+d]))
+				in = append(in, i)
+			}
+			return in, guard, nil
+		})
+}
+
+// col2im adds up what the columns hold for each pixel.
+func col2im() Op {
+	setup := func(c *Call) (cl *columns, channels sym.Expr, image []sym.Expr, err error) {
+		t := c.Tensor("self")
+		image = must(c.spatialArg("output_size", 2))
+		cl = must(columnsOf(c, image))
+		k := sym.Mul(cl.kern...)
+		if t.Rank() != 2 && t.Rank() != 3 ||
+			differ(t.Sizes[max(t.Rank(), 1)-1], sym.Mul(cl.blocks...)) ||
+			differ(sym.Mod(t.Sizes[max(t.Rank()-2, 0)], k), sym.Int(0)) {
+			err = c.Errorf("columns of %s for %s kernel positions of %s elements",
+				describeSizes([]ir.Type{t}), sym.Mul(cl.blocks...), k)
+			return
+		}
+		return cl, sym.FloorDiv(t.Sizes[t.Rank()-2], k), image, nil
+	}
+	return Op{
+		Schema: "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			_, channels, image := must3(setup(c))
+			t := c.Tensor("self")
+			return []ir.Type{ir.TensorOf(t.DType, slices.Concat(t.Sizes[:t.Rank()-2],
+				[]sym.Expr{channels}, image)...)}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			cl, _, _ := must3(setup(c))
+			t := c.Tensor("self")
+			m := opmath(t.DType)
+			vars, at := indexVars(c.Outs[0].Sizes)
+			n := t.Rank() - 2
+			var over []*sym.Symbol
+			var k, block []sym.Expr
+			guard := expr.Bool(true)
+			for d := range 2 {
+				v := sym.NewVar("k"+itoa(d), cl.kern[d])
+				over = append(over, v)
+				k = append(k, v.Expr())
+				x := sym.Sub(sym.Add(at[n+1+d], cl.pad[d]), sym.Mul(v.Expr(), cl.dilation[d]))
+				q := sym.FloorDiv(x, cl.stride[d])
+				block = append(block, q)
+				guard = expr.And(guard, expr.And(expr.IdxLe(sym.Mod(x, cl.stride[d]), sym.Int(0)),
+					expr.InRange(q, sym.Int(0), cl.blocks[d])))
+			}
+			row := sym.Add(sym.Mul(at[n], cl.kern[0], cl.kern[1]), sym.RowMajor(cl.kern[:], k[:]))
+			in := append(slices.Clone(at[:n]), row, sym.RowMajor(cl.blocks, block))
+			y := expr.Sum(over, expr.Select(guard, expr.Cast(m, c.Load("self", in...)),
+				expr.Num(m, 0)))
+			return []expr.Tensor{{DType: t.DType, Vars: vars, Body: expr.Cast(t.DType, y)}}, nil
+		},
+	}
 }

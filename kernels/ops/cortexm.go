@@ -2,8 +2,10 @@ package ops
 
 import (
 	"math"
+	"slices"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
 	fixed "github.com/etgen/etgen/kernels/math"
 )
@@ -94,3 +96,383 @@ func int8Limits(d ir.DType) (lo, hi *expr.Expr) { return expr.Num(d, -128), expr
 
 // offset returns int8 x as int32 plus by.
 func offset(x, by *expr.Expr) *expr.Expr { return expr.Add(expr.Cast(ir.Int32, x), by) }
+
+// cortexMConversions are float32 to int8 or int16 and back, in float32: unlike
+// quantized_decomposed, which takes the reciprocal of a scale in float64.
+func cortexMConversions() []Op {
+	const args = "(Tensor input, float scale, int zero_point, " + quantRange + ") -> Tensor"
+	return []Op{
+		{
+			Schema: cm + "quantize_per_tensor" + args,
+			Infer: func(c *Call) ([]ir.Type, error) {
+				t, d := c.Tensor("input"), c.DType("dtype", ir.InvalidDType)
+				if t.DType != ir.Float32 || d != ir.Int8 && d != ir.Int16 {
+					return nil, c.Errorf("%s to %s; float32 to int8 and int16 are defined",
+						t.DType, d)
+				}
+				return []ir.Type{likeType(t, d)}, c.quantLimits(d)
+			},
+			Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
+				scale := must(c.Float("scale"))
+				n := must(c.int32Args("zero_point", "quant_min", "quant_max"))
+				// Limited before it is an integer: what does not fit one stays on
+				// its side, NaN is the least.
+				limit := func(k int) *expr.Expr {
+					return expr.Cast(ir.Float32, expr.Sub(n[k], n[0]))
+				}
+				inverse := expr.Div(like(x, 1), expr.Float(ir.Float32, scale))
+				q := expr.Min(expr.Max(expr.Round(expr.Mul(inverse, x)), limit(1)), limit(2))
+				return expr.Add(expr.Cast(ir.Int32, q), n[0]), nil
+			}),
+		},
+		{
+			Schema: cm + "dequantize_per_tensor" + args,
+			Infer: func(c *Call) ([]ir.Type, error) {
+				t, d := c.Tensor("input"), c.DType("dtype", ir.InvalidDType)
+				if t.DType != d || d != ir.Int8 && d != ir.Int16 {
+					return nil, c.Errorf("an input of %s as %s; int8 and int16 are defined",
+						t.DType, d)
+				}
+				return []ir.Type{likeType(t, ir.Float32)}, c.quantLimits(d)
+			},
+			Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
+				scale := must(c.Float("scale"))
+				zero := must(c.int32Arg("zero_point"))
+				x = expr.Cast(ir.Float32, expr.Sub(expr.Cast(ir.Int32, x), zero))
+				return expr.Mul(x, expr.Float(ir.Float32, scale)), nil
+			}),
+		},
+	}
+}
+
+// quantLimits checks quant_min and quant_max against the range of d.
+func (c *Call) quantLimits(d ir.DType) error {
+	lo := must(c.Int("quant_min"))
+	hi := must(c.Int("quant_max"))
+	if least, most := expr.IntRange(d); lo < least || hi > most || lo > hi {
+		return c.Errorf("limits %d and %d of %s", lo, hi, d)
+	}
+	return nil
+}
+
+// elementsOf maps each element of an operand to that of the only result, of
+// which f gives the value in any dtype.
+func elementsOf(name string,
+	f func(c *Call, x *expr.Expr) (*expr.Expr, error)) func(*Call) ([]expr.Tensor, error) {
+	return func(c *Call) ([]expr.Tensor, error) {
+		out := c.Outs[0]
+		vars, coords := indexVars(out.Sizes)
+		y := must(f(c, c.Load(name, coords...)))
+		return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, y)}}, nil
+	}
+}
+
+// cortexMElementwise are the operators whose result has an element for each of
+// the operands, which broadcast.
+func cortexMElementwise() []Op {
+	const limits = "int activation_min=-128, int activation_max=127"
+	add := cm + "quantized_add(Tensor self, int self_zero_point, int self_multiplier, int self_shift, Tensor other, int other_zero_point, int other_multiplier, int other_shift, int output_zero_point, int output_multiplier, int output_shift, " + limits + ") -> Tensor"
+	mul := cm + "quantized_mul(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, int output_multiplier, int output_shift) -> Tensor"
+	div := cm + "quantized_div(Tensor self, int self_zero_point, Tensor other, int other_zero_point, int output_zero_point, float output_scale) -> Tensor"
+	int8s := []ir.DType{ir.Int8}
+	return []Op{
+		pairwise(add, int8s, quantizedAdd),
+		pairwise(mul, int8s, quantizedMul),
+		pairwise(div, []ir.DType{ir.Int8, ir.Int16}, quantizedDiv),
+		pairwise(cm+"minimum(Tensor self, Tensor other) -> Tensor", int8s,
+			func(c *Call) (combine, error) { return expr.Min, nil }),
+		pairwise(cm+"maximum(Tensor self, Tensor other) -> Tensor", int8s,
+			func(c *Call) (combine, error) { return expr.Max, nil }),
+		lookUp(),
+	}
+}
+
+// combine gives the element of a result, as int32, of those of the operands as
+// int32.
+type combine func(a, b *expr.Expr) *expr.Expr
+
+// pairwise is an operator of self and other, both of one of dtypes. f reads the
+// other arguments of a call.
+func pairwise(schema string, dtypes []ir.DType, f func(c *Call) (combine, error)) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, b := c.Tensor("self"), c.Tensor("other")
+			if a.DType != b.DType || !slices.Contains(dtypes, a.DType) {
+				return nil, c.Errorf("not defined on %s and %s", a.DType, b.DType)
+			}
+			t, ok := pointwiseType(a.DType, a, b)
+			if !ok {
+				return nil, c.Errorf("%s do not broadcast", describeSizes([]ir.Type{a, b}))
+			}
+			return []ir.Type{t}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			g := must(f(c))
+			out := c.Outs[0]
+			vars, coords := indexVars(out.Sizes)
+			load := func(name string) *expr.Expr {
+				return expr.Cast(ir.Int32, c.Load(name, broadcastCoords(c.Tensor(name), out.Sizes,
+					coords)...))
+			}
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
+				g(load("self"), load("other")))}}, nil
+		},
+	}
+}
+
+// quantizedAdd brings both operands, shifted up for precision, to one scale.
+func quantizedAdd(c *Call) (combine, error) {
+	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point",
+		"activation_min", "activation_max"))
+	var scales [3]rescale
+	for i, name := range []string{"self", "other", "output"} {
+		scales[i] = must(c.rescaleArg(name))
+	}
+	up := expr.Int(ir.Int32, 20)
+	return func(a, b *expr.Expr) *expr.Expr {
+		a = scales[0].of(expr.Shl(expr.Sub(a, n[0]), up))
+		b = scales[1].of(expr.Shl(expr.Sub(b, n[1]), up))
+		return finish(scales[2].of(expr.Add(a, b)), n[2], n[3], n[4])
+	}, nil
+}
+
+func quantizedMul(c *Call) (combine, error) {
+	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point"))
+	scale := must(c.rescaleArg("output"))
+	return func(a, b *expr.Expr) *expr.Expr {
+		lo, hi := int8Limits(ir.Int32)
+		return finish(scale.of(expr.Mul(expr.Sub(a, n[0]), expr.Sub(b, n[1]))), n[2], lo, hi)
+	}, nil
+}
+
+// quantizedDiv divides in float32 and rounds ties away from zero. What is
+// divided by zero is 0.
+func quantizedDiv(c *Call) (combine, error) {
+	n := must(c.int32Args("self_zero_point", "other_zero_point", "output_zero_point"))
+	scale := must(c.Float("output_scale"))
+	least, most := expr.IntRange(c.Tensor("self").DType)
+	float := func(x *expr.Expr) *expr.Expr { return expr.Cast(ir.Float32, x) }
+	return func(a, b *expr.Expr) *expr.Expr {
+		a, b = expr.Sub(a, n[0]), expr.Sub(b, n[1])
+		zero := expr.Float(ir.Float32, 0)
+		q := expr.Select(expr.Ne(b, expr.Int(ir.Int32, 0)), expr.Div(float(a), float(b)), zero)
+		q = awayFromZero(expr.Mul(q, expr.Float(ir.Float32, scale)))
+		q = between(expr.Add(q, float(n[2])), expr.Float(ir.Float32, float64(least)),
+			expr.Float(ir.Float32, float64(most)))
+		return expr.Cast(ir.Int32, q)
+	}, nil
+}
+
+// awayFromZero rounds to the nearest integer, ties away from zero.
+func awayFromZero(x *expr.Expr) *expr.Expr {
+	t := expr.Trunc(x)
+	step := expr.Select(expr.Lt(x, like(x, 0)), like(x, -1), like(x, 1))
+	return expr.Select(expr.Ge(expr.Abs(expr.Sub(x, t)), like(x, 0.5)), expr.Add(t, step), t)
+}
+
+// lookUp is any function of int8, as a table of its 256 values.
+func lookUp() Op {
+	return Op{
+		Schema: cm + "quantized_activation(Tensor input, Tensor lut) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := must(c.int8Input("input", 0))
+			lut, err := c.int8Input("lut", 1)
+			if err == nil && !lut.Sizes[0].Is(256) {
+				err = c.Errorf("a table of %s values", lut.Sizes[0])
+			}
+			return []ir.Type{likeType(t, t.DType)}, err
+		},
+		Compute: elementsOf("input", func(c *Call, x *expr.Expr) (*expr.Expr, error) {
+			at := expr.Bind("at", offset(x, expr.Int(ir.Int32, 128)), c.Tensor("lut").Sizes[0])
+			return c.Load("lut", at.Expr()), nil
+		}),
+	}
+}
+
+// cortexMMoves move elements.
+func cortexMMoves() []Op { return []Op{int8Transpose(), int8Pad()} }
+
+// int8Transpose permutes the dimensions and makes the result row-major.
+func int8Transpose() Op {
+	return Op{
+		Schema: cm + "transpose(Tensor input, int[] perm) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := must(c.int8Input("input", 0))
+			perm := must(c.permutation("perm", t.Rank()))
+			sizes := make([]sym.Expr, len(perm))
+			for i, d := range perm {
+				sizes[i] = t.Sizes[d]
+			}
+			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			return []*ir.Value{b.Op("aten.permute_copy.default", c.Arg("input"), c.Arg("perm"))},
+				nil
+		},
+	}
+}
+
+// permutation returns an int[] argument that names every dimension once.
+func (c *Call) permutation(name string, rank int) ([]int64, error) {
+	perm := must(c.Ints(name))
+	sorted := slices.Sorted(slices.Values(perm))
+	for i, d := range sorted {
+		if d != int64(i) || len(perm) != rank {
+			return nil, c.Errorf("%v is no permutation of %d dimensions", perm, rank)
+		}
+	}
+	if len(perm) != rank {
+		return nil, c.Errorf("%v is no permutation of %d dimensions", perm, rank)
+	}
+	return perm, nil
+}
+
+// storedChannelsLast is how cortex_m::pad reads a tensor: as channels last if it
+// is so, or might be for all that sizes of 1 tell.
+func storedChannelsLast(t ir.Type) bool {
+	return t.Rank() == 4 && (t.Sizes[1].Is(1) || t.Sizes[2].Is(1) && t.Sizes[3].Is(1) ||
+		suggestsChannelsLast(t))
+}
+
+// int8Pad adds pre_pad before and post_pad behind the elements of each
+// dimension. Both have four numbers, in the order of dimensions in memory, for
+// the last dimensions.
+func int8Pad() Op {
+	sides := func(c *Call) (pre, post []int64, err error) {
+		t := must(c.int8Input("input", 0))
+		if t.Rank() == 0 || t.Rank() > 4 {
+			return nil, nil, c.Errorf("an input with %d dimensions", t.Rank())
+		}
+		var lists [2][]int64
+		for i, name := range []string{"pre_pad", "post_pad"} {
+			list := must(c.Ints(name))
+			if len(list) != 4 || slices.Min(list) < 0 {
+				return nil, nil, c.Errorf("%s is %v, not four sizes", name, list)
+			}
+			if storedChannelsLast(t) {
+				list = []int64{list[0], list[3], list[1], list[2]}
+			}
+			absent := 4 - t.Rank()
+			if slices.ContainsFunc(list[:absent], func(n int64) bool { return n > 0 }) {
+				return nil, nil, c.Errorf("%s is %v for %d dimensions", name, list, t.Rank())
+			}
+			lists[i] = list[absent:]
+		}
+		return lists[0], lists[1], nil
+	}
+	return Op{
+		Schema: cm + "pad(Tensor input, int[] pre_pad, int[] post_pad, int pad_value) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			pre, post := must2(sides(c))
+			t := c.Tensor("input")
+			sizes := slices.Clone(t.Sizes)
+			for d := range sizes {
+				sizes[d] = sym.Add(sizes[d], sym.Int(pre[d]+post[d]))
+			}
+			out := ir.TensorOf(t.DType, sizes...)
+			if storedChannelsLast(t) {
+				out.Strides = channelsLastStrides(sizes)
+			}
+			return []ir.Type{out}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			pre, post := must2(sides(c))
+			value := must(c.Int("pad_value"))
+			var pad []int64
+			for d := len(pre) - 1; d >= 0; d-- {
+				pad = append(pad, pre[d], post[d])
+			}
+			return []*ir.Value{b.Op("aten.constant_pad_nd.default", c.Arg("input"), pad,
+				int64(int8(value)))}, nil
+		},
+	}
+}
+
+// sumBits is how far exponentials of 31 fractional bits are shifted down, for
+// their sum to fit.
+const sumBits = 12
+
+// cortexMSoftmax is softmax along the last dimension in fixed point. The result
+// has a scale of 1/256 and a zero point of -128.
+func cortexMSoftmax() Op {
+	return Op{
+		Schema: cm + "softmax(Tensor input, int dim, int input_zero_point, int output_zero_point, int input_multiplier, int input_shift, int diff_min) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := must(c.int8Input("input", 0))
+			d := must(c.dim("dim", t.Rank()))
+			zero, err := c.Int("output_zero_point")
+			switch {
+			case err != nil:
+			case t.Rank() == 0 || d != t.Rank()-1:
+				err = c.Errorf("along dimension %d of %d; it is defined along the last one",
+					d, t.Rank())
+			case zero != -128:
+				err = c.Errorf("a zero point of %d for the result; it is -128", zero)
+			}
+			return []ir.Type{likeType(t, t.DType)}, err
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			n := must(c.int32Args("input_multiplier", "input_shift", "diff_min"))
+			if n[1].Int < 0 || n[1].Int > 30 {
+				return nil, c.Errorf("a shift of %d; it lies in [0, 30]", n[1].Int)
+			}
+			vars, at := indexVars(c.Outs[0].Sizes)
+			row := newFixedRow(c, at, n[0], n[1], n[2])
+			return []expr.Tensor{{DType: ir.Int8, Vars: vars, Body: expr.Cast(ir.Int8,
+				row.probability(at))}}, nil
+		},
+	}
+}
+
+// fixedRow is the row of the input that an element of the result belongs to.
+type fixedRow struct {
+	c                           *Call
+	multiplier, shift, diffMin  *expr.Expr
+	max, inverse, headroom, low *expr.Expr
+}
+
+func newFixedRow(c *Call, at []sym.Expr, multiplier, shift, diffMin *expr.Expr) *fixedRow {
+	row := &fixedRow{c: c, multiplier: multiplier, shift: shift, diffMin: diffMin,
+		low: expr.Int(ir.Int32, -128)}
+	along := func(name string) ([]*sym.Symbol, []sym.Expr) {
+		last := len(at) - 1
+		s := sym.NewVar(name, c.Tensor("input").Sizes[last])
+		in := append([]sym.Expr(nil), at...)
+		in[last] = s.Expr()
+		return []*sym.Symbol{s}, in
+	}
+	over, in := along("r")
+	row.max = expr.MaxOf(over, expr.Cast(ir.Int32, c.Load("input", in...)))
+	over, in = along("s")
+	diff := row.diff(in)
+	part := fixed.RoundShift(row.exp(diff), expr.Int(ir.Int32, sumBits))
+	sum := expr.Sum(over, expr.Select(expr.Ge(diff, diffMin), part, expr.Int(ir.Int32, 0)))
+	// The sum is m·2^(sumBits-headroom) with m in [1, 2): of m the leading one
+	// goes, which leaves 31 fractional bits.
+	row.headroom = fixed.LeadingZeros(sum)
+	m := expr.Xor(expr.Shl(sum, row.headroom), expr.Int(ir.Int32, -1<<31))
+	row.inverse = fn("inverse_fixed")(m)
+	return row
+}
+
+// diff returns the element at minus the largest of the row.
+func (r *fixedRow) diff(at []sym.Expr) *expr.Expr {
+	return expr.Sub(expr.Cast(ir.Int32, r.c.Load("input", at...)), r.max)
+}
+
+// exp returns the exponential of diff in the scale of the input.
+func (r *fixedRow) exp(diff *expr.Expr) *expr.Expr {
+	return fn("exp_fixed")(fixed.HighMul(expr.Shl(diff, r.shift), r.multiplier))
+}
+
+// probability returns the element at of the result.
+func (r *fixedRow) probability(at []sym.Expr) *expr.Expr {
+	diff := r.diff(at)
+	// More than 31 would take a row of over 511 elements that are nearly equal;
+	// CMSIS-NN's shift is undefined then.
+	by := expr.Min(expr.Sub(expr.Int(ir.Int32, sumBits+23), r.headroom), expr.Int(ir.Int32, 31))
+	p := fixed.RoundShift(fixed.HighMul(r.inverse, r.exp(diff)), by)
+	lo, hi := int8Limits(ir.Int32)
+	return expr.Select(expr.Ge(diff, r.diffMin), between(expr.Add(p, r.low), lo, hi), r.low)
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 )
 
 // indexes checks that a dimension of n elements may be indexed by idx: where there
@@ -286,4 +287,255 @@ func take() Op {
 				unflatten(flat.Expr(), t.Sizes)...)}}, nil
 		},
 	}
+}
+
+// A mask among the indices of advanced indexing stands for as many dimensions of
+// self as it has, of which it picks the places where it is true. Such a call is
+// another operator than the one on tensors of indices: how many places there are
+// only the data tells. Binding makes that choice, see Op.variant.
+
+// masked is an indexing by one mask, all other indices being None.
+type masked struct {
+	mask  *ir.Value
+	first int        // dimension of self where the mask begins
+	sizes []sym.Expr // of the result; at first the number of places, nil
+}
+
+// hasMask reports whether an argument indices holds a mask.
+func hasMask(c *Call) bool {
+	list, _ := c.Arg("indices").(ir.List)
+	return slices.ContainsFunc(list, isMask)
+}
+
+func isMask(a ir.Arg) bool {
+	r, ok := a.(ir.Ref)
+	return ok && r.Value.Type.Kind == ir.TensorKind && (r.Value.Type.DType == ir.Bool ||
+		r.Value.Type.DType == ir.Uint8)
+}
+
+// maskedOf reads the indices argument of a call that has a mask.
+func maskedOf(c *Call) (*masked, error) {
+	self, m := c.Tensor("self"), &masked{}
+	list, _ := c.Arg("indices").(ir.List)
+	for d, a := range list {
+		switch _, none := a.(ir.None); {
+		case none:
+		case isMask(a) && m.mask == nil:
+			m.mask, m.first = a.(ir.Ref).Value, d
+		default:
+			return nil,
+				c.Errorf("a mask together with other indices; index by the one, then by the others")
+		}
+	}
+	rank := m.mask.Type.Rank()
+	if rank == 0 {
+		return nil, c.Errorf("a mask without dimensions; use torch.where instead")
+	}
+	if rank+len(list)-1 > self.Rank() {
+		return nil, c.Errorf("indices for %d dimensions of a tensor with %d", rank+len(list)-1,
+			self.Rank())
+	}
+	for d, n := range m.mask.Type.Sizes {
+		if differ(n, self.Sizes[m.first+d]) {
+			return nil, c.Errorf("a mask of %s of a tensor of %s",
+				describeSizes([]ir.Type{m.mask.Type}), describeSizes([]ir.Type{self}))
+		}
+	}
+	m.sizes = slices.Concat(self.Sizes[:m.first], []sym.Expr{{}}, self.Sizes[m.first+rank:])
+	return m, nil
+}
+
+// indices gives the indices that select n places, those that the mask picks.
+func (m *masked) indices(b *Builder, at *ir.Value) ir.List {
+	list := make(ir.List, 0, m.first+m.mask.Type.Rank())
+	for range m.first {
+		list = append(list, ir.None{})
+	}
+	for d := range m.mask.Type.Sizes {
+		list = append(list, ir.Ref{Value: b.Op("aten.select.int", at, 1, d)})
+	}
+	return list
+}
+
+// maskedIndex is advanced indexing by a mask.
+func maskedIndex(schema string) *Op {
+	return &Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			m := must(maskedOf(c))
+			m.sizes[m.first] = c.counted(0, m.first, m.mask.Type.Numel())
+			return []ir.Type{ir.TensorOf(c.Tensor("self").DType, m.sizes...)}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			m := must(maskedOf(c))
+			at := b.nonzero(m.mask, c.Outs[0].Sizes[m.first])
+			return b.Ops("aten.index.Tensor", c.Value("self"), m.indices(b, at)), nil
+		},
+	}
+}
+
+// maskedPut is index_put with a mask: one value for all places, or one for each.
+func maskedPut(schema string) *Op {
+	return &Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			m := must(maskedOf(c))
+			t, v := c.Tensor("self"), c.Tensor("values")
+			if v.DType != t.DType {
+				return nil, c.Errorf("values of %s for a tensor of %s", v.DType, t.DType)
+			}
+			m.sizes[m.first] = m.places(v)
+			if !broadcastsTo(v, m.sizes) {
+				return nil, c.Errorf("%s do not broadcast",
+					describeSizes([]ir.Type{v, {Sizes: m.sizes}}))
+			}
+			return []ir.Type{likeType(t, t.DType)}, nil
+		},
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			m := must(maskedOf(c))
+			self, v := c.Value("self"), c.Value("values")
+			if n := m.places(v.Type); !n.Equal(sym.Int(1)) {
+				return b.Ops("aten.index_put.default", self, m.indices(b, b.nonzero(m.mask, n)), v,
+					c.Arg("accumulate")), nil
+			}
+			// The mask and the value stretched to the dimensions of self.
+			one := sym.Int(1)
+			sizes := slices.Concat(slices.Repeat([]sym.Expr{one}, m.first), m.mask.Type.Sizes,
+				slices.Repeat([]sym.Expr{one}, len(m.sizes)-m.first-1))
+			where := b.reshaped(m.mask, sizes...)
+			if m.mask.Type.DType != ir.Bool {
+				where = b.Op("aten.ne.Scalar", where, 0)
+			}
+			sizes = slices.Concat(slices.Repeat([]sym.Expr{one}, len(m.sizes)-v.Type.Rank()),
+				v.Type.Sizes)
+			sizes = slices.Insert(sizes, m.first, slices.Repeat([]sym.Expr{one},
+				m.mask.Type.Rank()-1)...)
+			v = b.reshaped(v, sizes...)
+			if c.Bool("accumulate") {
+				v = b.add(self, v)
+			}
+			return b.Ops("aten.where.self", where, v, self), nil
+		},
+	}
+}
+
+// places returns the number of places that values are for, 1 if there is one
+// value for all of them.
+func (m *masked) places(values ir.Type) sym.Expr {
+	if d := values.Rank() - (len(m.sizes) - m.first); d >= 0 {
+		return values.Sizes[d]
+	}
+	return sym.Int(1)
+}
+
+// AssertIndex is the operator that says that indices are within their bounds:
+// self is one bool, assert_msg what is wrong if it does not hold. Where PyTorch
+// would raise an error of an index, kernels take the nearest element; this is how
+// a program asks for the error.
+const AssertIndex = "etgen.assert_index.default"
+
+const assertIndexSchema = "etgen::assert_index(Tensor self, str assert_msg) -> ()"
+
+// Index is a tensor operand whose elements an operator takes for positions along
+// a dimension.
+type Index struct {
+	Operand int      // index in Operands
+	Size    sym.Expr // of the dimension
+	Wrap    bool     // negative ones count from the end
+}
+
+// Indices returns the operands of c that hold indices, in the order in which the
+// definition reads them. An operator that is defined by others has none.
+func (c *Call) Indices() []Index {
+	integers := slices.ContainsFunc(c.operands, func(v *ir.Value) bool {
+		return v.Type.DType.IsInt()
+	})
+	if !integers || c.Op.Compute == nil && c.Op.Loops == nil {
+		return nil
+	}
+	reading := *c
+	reading.indices = &[]Index{}
+	if c.Op.Compute != nil {
+		if _, err := c.Op.Compute(&reading); err != nil {
+			return nil // who compiles the call reports it
+		}
+	} else if _, err := c.Op.Loops(&reading); err != nil {
+		return nil
+	}
+	return *reading.indices
+}
+
+// noteIndex notes that an element of an operand is an index, for Indices. What is
+// computed otherwise is in bounds, or clamped by what the operator means. first
+// is the number of operand 0 among the buffers that index loads from.
+func (c *Call) noteIndex(index *expr.Expr, first int, n sym.Expr, wrap bool) {
+	if c.indices == nil {
+		return
+	}
+	for index.Op == expr.OpCast && index.Args[0].DType.IsInt() {
+		index = index.Args[0]
+	}
+	if index.Op == expr.OpLoad && index.Buf >= first {
+		*c.indices = append(*c.indices, Index{index.Buf - first, n, wrap})
+	}
+}
+
+// boundIndex turns an index read from an operand into a coordinate of a dimension
+// of size n; wrap lets negative ones count from the end.
+func (c *Call) boundIndex(name string, index *expr.Expr, n sym.Expr, wrap bool) *sym.Symbol {
+	c.noteIndex(index, 0, n, wrap)
+	return clampedIndex(name, index, n, wrap)
+}
+
+// bindAt is boundIndex in loop form: it also returns the statement that computes
+// the coordinate.
+func (c *Call) bindAt(name string, index *expr.Expr, n sym.Expr, wrap bool) (sym.Expr, loop.Stmt) {
+	c.noteIndex(index, len(c.Outs), n, wrap)
+	return clampedAt(name, index, n, wrap)
+}
+
+// clampedIndex makes a number a coordinate of a dimension of size n. Where it is
+// outside, the nearest element is taken, so that no kernel leaves its buffers.
+func clampedIndex(name string, index *expr.Expr, n sym.Expr, wrap bool) *sym.Symbol {
+	return expr.Bind(name, indexValue(index, n, wrap), n)
+}
+
+// clampedAt is clampedIndex in loop form.
+func clampedAt(name string, index *expr.Expr, n sym.Expr, wrap bool) (sym.Expr, loop.Stmt) {
+	s := sym.NewVar(name, n)
+	return s.Expr(), &loop.LetIndex{Sym: s, Value: indexValue(index, n, wrap)}
+}
+
+func indexValue(index *expr.Expr, n sym.Expr, wrap bool) *expr.Expr {
+	i := expr.Cast(ir.Int64, index)
+	size, zero := expr.Idx(ir.Int64, n), expr.Int(ir.Int64, 0)
+	if wrap {
+		i = expr.Select(expr.Lt(i, zero), expr.Add(i, size), i)
+	}
+	return expr.Max(expr.Min(i, expr.Sub(size, expr.Int(ir.Int64, 1))), zero)
+}
+
+// CheckIndex emits the assertion that all elements of index are positions of a
+// dimension; message is what is wrong if they are not.
+func (b *Builder) CheckIndex(index *ir.Value, x Index, message string) error {
+	return b.Do(func() error {
+		var lo any = 0
+		if x.Wrap {
+			lo = sym.Neg(x.Size)
+		}
+		outside := b.Op("aten.logical_or.default", b.Op("aten.lt.Scalar", index, lo),
+			b.Op("aten.ge.Scalar", index, x.Size))
+		inside := b.Op("aten.logical_not.default", b.Op("aten.any.default", outside))
+		_, err := b.Call(AssertIndex, inside, message)
+		return err
+	})
+}
+
+// CheckSize emits the assertion that a size an operator needs is over 0.
+func (b *Builder) CheckSize(size sym.Expr, op string) error {
+	return b.Do(func() error {
+		_, err := b.Call("aten._assert_scalar.default", b.Op("_operator.ge", size, 1),
+			op+" needs "+size.String()+" > 0")
+		return err
+	})
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 )
 
 // unflatten is the inverse of sym.RowMajor.
@@ -249,4 +251,272 @@ func (c *Call) strided(t ir.Type, sizes, strides []sym.Expr, offset sym.Expr) (a
 		out, _ := storageCoords(t, at)
 		return out
 	}}, nil
+}
+
+// reshapes is an entry that views self with other sizes where its strides
+// allow it and copies it otherwise.
+func reshapes(schema string, sizes func(*Call, ir.Type) ([]sym.Expr, error)) Op {
+	shape := func(c *Call) (a alias, ok bool, err error) {
+		t := c.Tensor("self")
+		want := must(sizes(c, t))
+		return c.reshaped(t, want)
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, _, err := shape(c)
+			return one(a.Type, err)
+		},
+		View: func(c *Call) ([]View, error) {
+			a, ok, err := shape(c)
+			if !ok {
+				return nil, err
+			}
+			return []View{{Of: c.Operand("self"), Map: a.at}}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			a, _ := must2(shape(c))
+			vars, coords := indexVars(a.Sizes)
+			return []expr.Tensor{{DType: a.DType, Vars: vars, Body: c.Load("self",
+				a.at(coords)...)}}, nil
+		},
+	}
+}
+
+func argSizes(name string) func(*Call, ir.Type) ([]sym.Expr, error) {
+	return func(c *Call, _ ir.Type) ([]sym.Expr, error) { return c.SymInts(name) }
+}
+
+func otherSizes(c *Call, _ ir.Type) ([]sym.Expr, error) { return c.Tensor("other").Sizes, nil }
+
+func flattenSizes(c *Call, t ir.Type) ([]sym.Expr, error) {
+	first := must(c.dim("start_dim", t.Rank()))
+	last := must(c.dim("end_dim", t.Rank()))
+	if first > last {
+		return nil, c.Errorf("start_dim %d comes after end_dim %d", first, last)
+	}
+	if t.Rank() == 0 {
+		return ir.Ints([]int64{1}), nil
+	}
+	return slices.Concat(t.Sizes[:first], []sym.Expr{sym.Mul(t.Sizes[first : last+1]...)},
+		t.Sizes[last+1:]), nil
+}
+
+func strictView(c *Call, t ir.Type) (alias, error) {
+	sizes := must(c.SymInts("size"))
+	return c.viewedAs(t, sizes)
+}
+
+func viewAs(c *Call, t ir.Type) (alias, error) { return c.viewedAs(t, c.Tensor("other").Sizes) }
+
+// viewedAs is reshaped that must not copy.
+func (c *Call) viewedAs(t ir.Type, sizes []sym.Expr) (alias, error) {
+	a, ok, err := c.reshaped(t, sizes)
+	if err == nil && !ok {
+		err = c.Errorf("the strides of %s do not allow a view as %s", describeSizes([]ir.Type{t}),
+			describeSizes([]ir.Type{a.Type}))
+	}
+	return a, err
+}
+
+func unflattenView(c *Call, t ir.Type) (alias, error) {
+	d := must(c.dim("dim", t.Rank()))
+	sizes := must(c.SymInts("sizes"))
+	if t.Rank() == 0 {
+		return alias{}, c.Errorf("a tensor without dimensions")
+	}
+	sizes = must(c.openSize(sizes, t.Sizes[d]))
+	return c.viewedAs(t, slices.Concat(t.Sizes[:d], sizes, t.Sizes[d+1:]))
+}
+
+// rankOps give tensors at least so many dimensions.
+func rankOps() []Op {
+	var out []Op
+	for n, name := range []string{"aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d"} {
+		rank := n + 1
+		sizes := func(t ir.Type) []sym.Expr { return raisedTo(t.Sizes, rank) }
+		out = append(out,
+			reshapes(name+"(Tensor self) -> Tensor", func(_ *Call, t ir.Type) ([]sym.Expr, error) {
+				return sizes(t), nil
+			}),
+			Op{
+				Schema: name + ".Sequence(Tensor[] tensors) -> Tensor[]",
+				Infer: func(c *Call) ([]ir.Type, error) {
+					var ts []ir.Type
+					for _, t := range c.Tensors("tensors") {
+						a, _ := must2(c.reshaped(t, sizes(t)))
+						ts = append(ts, a.Type)
+					}
+					return ts, nil
+				},
+				Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+					return c.each("tensors", func(x *ir.Value) *ir.Value {
+						return b.Op("aten.reshape.default", x, sizes(x.Type))
+					})
+				},
+			})
+	}
+	return out
+}
+
+// raisedTo puts ones around sizes: a vector is a row, and a matrix has one
+// element at each place of three dimensions.
+func raisedTo(sizes []sym.Expr, rank int) []sym.Expr {
+	one := sym.Int(1)
+	out := slices.Clone(sizes)
+	if len(out) == 0 {
+		out = append(out, one)
+	}
+	if len(out) == 1 && rank > 1 {
+		out = []sym.Expr{one, out[0]}
+	}
+	if len(out) == 2 && rank > 2 {
+		out = append(out, one)
+	}
+	return out
+}
+
+// bitType is the integer that the bits of elements of a size, in bytes, are moved in.
+func bitType(size int) (ir.DType, bool) {
+	switch size {
+	case 1:
+		return ir.Uint8, true
+	case 2:
+		return ir.Int16, true
+	case 4:
+		return ir.Int32, true
+	case 8:
+		return ir.Int64, true
+	}
+	return 0, false
+}
+
+// viewDType looks at the bytes of self as elements of another dtype, little
+// endian. If they are larger or smaller the last dimension shrinks or grows. The
+// result is a copy: what is written to it in place does not reach self.
+func viewDType() Op {
+	return Op{
+		Schema: "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			d := c.DType("dtype", t.DType)
+			from, to := int64(t.DType.Size()), int64(d.Size())
+			if _, known := bitType(int(to)); !known || t.DType.IsComplex() || d.IsComplex() ||
+				d == ir.Bool && t.DType != ir.Bool {
+				return nil, c.Errorf("elements of %s as %s", t.DType, d)
+			}
+			out := t
+			out.DType = d
+			if from == to {
+				return []ir.Type{out}, nil
+			}
+			last := t.Rank() - 1
+			if last < 0 {
+				return nil, c.Errorf("a tensor without dimensions has no elements of another size")
+			}
+			if s, ok := t.Strides[last].Const(); !ok || s != 1 {
+				return nil, c.Errorf("the last dimension of %s is not dense", t)
+			}
+			scale := func(e sym.Expr) (sym.Expr, error) {
+				if to < from {
+					return sym.Mul(e, sym.Int(from/to)), nil
+				}
+				k := sym.Int(to / from)
+				if n, ok := sym.Mod(e, k).Const(); !ok || n != 0 {
+					return e, c.Errorf("%s is not made of whole elements of %s", t, d)
+				}
+				return sym.FloorDiv(e, k), nil
+			}
+			var errs [3]error
+			out.Sizes, out.Strides = slices.Clone(t.Sizes), slices.Clone(t.Strides)
+			out.Sizes[last], errs[0] = scale(t.Sizes[last])
+			for i := range last {
+				if out.Strides[i], errs[1] = scale(t.Strides[i]); errs[1] != nil {
+					return nil, errs[1]
+				}
+			}
+			out.Offset, errs[2] = scale(t.Offset)
+			for _, err := range errs {
+				if err != nil {
+					return nil, err
+				}
+			}
+			return []ir.Type{out}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			t, o := c.Tensor("self"), c.Outs[0]
+			from, to := t.DType.Size(), o.DType.Size()
+			vars, at := indexVars(o.Sizes)
+			mine, _ := bitType(from) // the integers of self's elements and the result's
+			theirs, _ := bitType(to)
+			load := func(at []sym.Expr) *expr.Expr {
+				return expr.Bitcast(mine, c.Load("self", at...))
+			}
+			var x *expr.Expr
+			last := len(at) - 1
+			switch {
+			case from == to:
+				x = load(at)
+			case to < from: // a part of an element
+				k := sym.Int(int64(from / to))
+				src := slices.Clone(at)
+				src[last] = sym.FloorDiv(at[last], k)
+				by := expr.Mul(expr.Idx(mine, sym.Mod(at[last], k)), expr.Int(mine, int64(8*to)))
+				x = expr.Cast(theirs, expr.Shr(load(src), by))
+			default: // several elements
+				k := to / from
+				mask := expr.Int(theirs, int64(1)<<(8*from)-1)
+				for part := range k {
+					src := slices.Clone(at)
+					src[last] = sym.Add(sym.Mul(at[last], sym.Int(int64(k))), sym.Int(int64(part)))
+					y := expr.Shl(expr.And(expr.Cast(theirs, load(src)), mask),
+						expr.Int(theirs, int64(8*from*part)))
+					if x == nil {
+						x = y
+					} else {
+						x = expr.Or(x, y)
+					}
+				}
+			}
+			return []expr.Tensor{{DType: o.DType, Vars: vars, Body: expr.Bitcast(o.DType, x)}}, nil
+		},
+	}
+}
+
+// viewScatter is self with the elements that a view of it shares replaced by
+// those of src.
+func viewScatter(schema string, of func(c *Call, t ir.Type) (alias, error)) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, src := c.Tensor("self"), c.Tensor("src")
+			a := must(of(c, t))
+			if !broadcastsTo(src, a.Sizes) {
+				return nil, c.Errorf("%s do not fit a view of %s", describeSizes([]ir.Type{src}),
+					describeSizes([]ir.Type{a.Type}))
+			}
+			if t.Numel().IsZero() {
+				return []ir.Type{t}, nil
+			}
+			return []ir.Type{likeType(t, t.DType)}, nil
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			t := c.Tensor("self")
+			a := must(of(c, t))
+			f := c.update("scatter")
+			vars, at := indexVars(a.Sizes)
+			x := c.flatLoad(c.Operand("src"), broadcastCoords(c.Tensor("src"), a.Sizes, at))
+			f.Body = nest(vars, c.write(sym.RowMajor(t.Sizes, a.at(at)), x, replaced))
+			return f, nil
+		},
+	}
+}
+
+func viewScatterOps() []Op {
+	return []Op{
+		viewScatter("aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor", sliceView),
+		viewScatter("aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", selectView),
+		viewScatter("aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalView).core(diagonalScatterCore),
+		viewScatter("aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", stridedView).core(stridedScatterCore),
+	}
 }

@@ -204,3 +204,322 @@ func scatterOps() []Op {
 	}
 	return slices.Concat(ops, indexUpdateOps(), viewScatterOps())
 }
+
+// targets walks what an operator writes: for each of vars, in row-major order,
+// the element of self that an index names along dimension dim.
+type targets struct {
+	vars []*sym.Symbol
+	at   []sym.Expr // of the element written from
+	flat sym.Expr   // of the element written to, in self
+	bind []loop.Stmt
+}
+
+// indexTargets are those of an index with one element per slice of sizes along
+// dim.
+func (c *Call) indexTargets(sizes []sym.Expr, dim int) *targets {
+	t := &targets{}
+	self := c.Tensor("self")
+	t.vars, t.at = indexVars(sizes)
+	to := slices.Clone(t.at)
+	if self.Rank() > 0 {
+		idx := c.flatLoad(c.Operand("index"), t.at[dim : dim+1][:c.Tensor("index").Rank()])
+		i, s := c.bindAt("at", idx, self.Sizes[dim], c.Op.sch.Name ==
+			"aten.index_fill.int_Scalar" || c.Op.sch.Name == "aten.index_fill.int_Tensor")
+		to[dim], t.bind = i, []loop.Stmt{s}
+	}
+	t.flat = sym.RowMajor(self.Sizes, to)
+	return t
+}
+
+// scatterTargets are those of an index with one element per element written.
+func (c *Call) scatterTargets(dim int) *targets {
+	t := &targets{}
+	self, idx := c.Tensor("self"), c.Tensor("index")
+	t.vars, t.at = indexVars(idx.Sizes)
+	to := make([]sym.Expr, self.Rank())
+	copy(to, t.at)
+	if self.Rank() > 0 {
+		i, s := c.bindAt("at", c.flatLoad(c.Operand("index"), t.at), self.Sizes[dim], false)
+		to[dim], t.bind = i, []loop.Stmt{s}
+	}
+	t.flat = sym.RowMajor(self.Sizes, to)
+	return t
+}
+
+// loop returns the loops around body.
+func (t *targets) loop(body ...loop.Stmt) []loop.Stmt {
+	return nest(t.vars, append(slices.Clone(t.bind), body...)...)
+}
+
+// accumulation is a reduction by name.
+type accumulation struct {
+	start func(d ir.DType) *expr.Expr // what is neutral
+	merge merge
+	mean  bool
+}
+
+// accumulationOf returns the reduction that a str argument names.
+func (c *Call) accumulationOf(name string) (*accumulation, error) {
+	number := func(x float64) func(ir.DType) *expr.Expr {
+		return func(d ir.DType) *expr.Expr { return expr.Num(d, x) }
+	}
+	switch how := c.Str(name); how {
+	case "sum":
+		return &accumulation{start: number(0), merge: added}, nil
+	case "mean":
+		return &accumulation{start: number(0), merge: added, mean: true}, nil
+	case "prod":
+		return &accumulation{start: number(1), merge: multiplied}, nil
+	case "amax":
+		return &accumulation{start: lowest, merge: func(a, b *expr.Expr) *expr.Expr {
+			return maxNaN(a, b)
+		}}, nil
+	case "amin":
+		return &accumulation{start: highest, merge: func(a, b *expr.Expr) *expr.Expr {
+			return minNaN(a, b)
+		}}, nil
+	default:
+		return nil, c.Errorf("no reduction is called %q", how)
+	}
+}
+
+// highest returns the largest value of d.
+func highest(d ir.DType) *expr.Expr {
+	switch {
+	case d.IsFloat():
+		return expr.Float(d, inf)
+	case d == ir.Bool:
+		return expr.Bool(true)
+	}
+	return expr.Not(lowest(d))
+}
+
+// accumulate is the body that merges value into the targets. Without
+// includeSelf the elements written to start from what is neutral.
+func (c *Call) accumulate(t *targets, acc *accumulation, value *expr.Expr,
+	includeSelf bool) *loop.Func {
+	f := c.update("accumulate")
+	d := c.Outs[0].DType
+	if !includeSelf {
+		f.Body = append(f.Body, t.loop(&loop.Store{Buf: 0, At: t.flat, Value: acc.start(d)})...)
+	}
+	body := []loop.Stmt{c.write(t.flat, value, acc.merge)}
+	if !acc.mean {
+		f.Body = append(f.Body, t.loop(body...)...)
+		return f
+	}
+	// The mean divides by how many were added, self included if it was.
+	n, counts := c.Tensor("self").Numel(), len(f.Bufs)
+	f.Bufs = append(f.Bufs, loop.Buf{Name: "counts", DType: ir.Int64, Role: loop.Scratch, Len: n})
+	k := sym.NewVar("k", n)
+	first := int64(0)
+	if includeSelf {
+		first = 1
+	}
+	count := func(at sym.Expr) *expr.Expr { return expr.At(counts, ir.Int64, at) }
+	f.Body = append([]loop.Stmt{}, nest([]*sym.Symbol{k}, &loop.Store{Buf: counts, At: k.Expr(),
+		Value: expr.Int(ir.Int64, first)})...)
+	if !includeSelf {
+		f.Body = append(f.Body, t.loop(&loop.Store{Buf: 0, At: t.flat, Value: acc.start(d)})...)
+	}
+	body = append(body, &loop.Store{Buf: counts, At: t.flat, Value: expr.Add(count(t.flat),
+		expr.Int(ir.Int64, 1))})
+	f.Body = append(f.Body, t.loop(body...)...)
+	k = sym.NewVar("k", n)
+	m := opmath(d)
+	sum, by := expr.Cast(m, expr.At(0, d, k.Expr())), expr.Cast(m, count(k.Expr()))
+	mean := expr.Div(sum, by)
+	if !m.IsFloat() {
+		mean = floorDivide(sum, by)
+	}
+	f.Body = append(f.Body, nest([]*sym.Symbol{k}, &loop.If{
+		Cond: expr.Gt(count(k.Expr()), expr.Int(ir.Int64, 1)),
+		Then: []loop.Stmt{&loop.Store{Buf: 0, At: k.Expr(), Value: expr.Cast(d, mean)}},
+	})...)
+	return f
+}
+
+func scatterReduce() Op {
+	return Op{
+		Schema: "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			must(c.gatherDim())
+			_, err := c.accumulationOf("reduce")
+			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			d := must(c.gatherDim())
+			acc := must(c.accumulationOf("reduce"))
+			if c.Tensor("index").Numel().IsZero() {
+				return c.update("accumulate"), nil
+			}
+			t := c.scatterTargets(d)
+			return c.accumulate(t, acc, srcValue(c, t.at), c.Bool("include_self")), nil
+		},
+	}
+}
+
+// indexUpdate is an operator that merges slices of a source, or a value, into
+// the slices of self that a vector names.
+func indexUpdate(schema, source string, how func(c *Call) (*accumulation, error),
+	value func(c *Call, x *expr.Expr) *expr.Expr) Op {
+	setup := func(c *Call) (d int, sizes []sym.Expr, err error) {
+		self, idx := c.Tensor("self"), ir.Type{}
+		idx = must(c.indexTensor("index"))
+		d = must(c.dim("dim", self.Rank()))
+		if idx.Rank() > 1 {
+			err = c.Errorf("an index with %d dimensions", idx.Rank())
+			return
+		}
+		sizes = slices.Clone(self.Sizes)
+		if len(sizes) > 0 {
+			check(c.indexes(idx, sizes[d]))
+			sizes[d] = idx.Numel()
+		}
+		if source == "" {
+			return
+		}
+		src := c.Tensor(source)
+		if src.DType != self.DType {
+			err = c.Errorf("%s of %s for a tensor of %s", source, src.DType, self.DType)
+		} else if src.Rank() > 0 && !slices.EqualFunc(src.Sizes, sizes, func(a, b sym.Expr) bool {
+			return !differ(a, b)
+		}) && self.Rank() > 0 {
+			err = c.Errorf("%s of %s, not %s", source, describeSizes([]ir.Type{src}),
+				describeSizes([]ir.Type{{Sizes: sizes}}))
+		}
+		return
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			_, _, err := setup(c)
+			if err == nil {
+				_, err = how(c)
+			}
+			return one(likeType(c.Tensor("self"), c.Tensor("self").DType), err)
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			d, sizes := must2(setup(c))
+			acc := must(how(c))
+			t := c.indexTargets(sizes, d)
+			var x *expr.Expr
+			if source != "" {
+				k := c.Operand(source)
+				at := make([]sym.Expr, c.operands[k].Type.Rank())
+				copy(at, t.at)
+				x = c.flatLoad(k, at)
+			}
+			self := c.Op.sch.Index("include_self") < 0 || c.Bool("include_self")
+			return c.accumulate(t, acc, value(c, x), self), nil
+		},
+	}
+}
+
+func indexUpdateOps() []Op {
+	fixed := func(f merge) func(*Call) (*accumulation, error) {
+		return func(*Call) (*accumulation, error) { return &accumulation{merge: f}, nil }
+	}
+	named := func(c *Call) (*accumulation, error) { return c.accumulationOf("reduce") }
+	itself := func(_ *Call, x *expr.Expr) *expr.Expr { return x }
+	return []Op{
+		scatterReduce().core(scatterReduceCore),
+		indexUpdate("aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", "source", fixed(added), func(c *Call, x *expr.Expr) *expr.Expr {
+			m := opmath(x.DType)
+			if m == ir.Bool {
+				return x
+			}
+			return scaled(expr.Cast(m, x), c.number(c.Arg("alpha"), m))
+		}).core(indexAddCore),
+		indexUpdate("aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+			"source", fixed(replaced), itself).core(indexCopyCore),
+		indexUpdate("aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr { return scalarValue(c, nil) }).core(indexFillCore),
+		indexUpdate("aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", "", fixed(replaced), func(c *Call, _ *expr.Expr) *expr.Expr {
+			k := c.Operand("value")
+			return c.flatLoad(k, zeros(c.operands[k].Type.Rank()))
+		}).core(indexFillCore),
+		indexUpdate("aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+			"source", named, itself).core(indexReduceCore),
+		putOp().core(putCore),
+		maskedScatter(),
+	}
+}
+
+// putOp writes to elements of the flattened tensor.
+func putOp() Op {
+	return Op{
+		Schema: "aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			self, src := c.Tensor("self"), c.Tensor("source")
+			idx, err := c.indexTensor("index")
+			if err == nil && (differ(idx.Numel(), src.Numel()) || src.DType != self.DType) {
+				err = c.Errorf("an index of %s for a source of %s and %s",
+					describeSizes([]ir.Type{idx}), src.DType, describeSizes([]ir.Type{src}))
+			}
+			if err == nil {
+				err = c.indexes(idx, self.Numel())
+			}
+			return one(likeType(self, self.DType), err)
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			f := c.update("put")
+			self, idx, src := c.Tensor("self"), c.Tensor("index"), c.Tensor("source")
+			k := sym.NewVar("k", idx.Numel())
+			flat := func(name string, t ir.Type) *expr.Expr {
+				return expr.At(1+c.Operand(name), t.DType, k.Expr())
+			}
+			at, s := c.bindAt("at", flat("index", idx), self.Numel(), true)
+			how := merge(replaced)
+			if c.Bool("accumulate") {
+				how = added
+			}
+			f.Body = nest([]*sym.Symbol{k}, s, c.write(at, flat("source", src), how))
+			return f, nil
+		},
+	}
+}
+
+// maskedScatter writes the elements of source, in order, to the elements of
+// self where mask holds.
+func maskedScatter() Op {
+	return Op{
+		Schema: "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			self, mask, src := c.Tensor("self"), c.Tensor("mask"), c.Tensor("source")
+			sizes, ok := Broadcast(self, mask)
+			if !ok || mask.DType != ir.Bool || src.DType != self.DType {
+				return nil, c.Errorf("a mask of %s and a source of %s for a tensor of %s: %s",
+					mask.DType, src.DType, self.DType, describeSizes([]ir.Type{self, mask}))
+			}
+			t := likeType(self, self.DType)
+			if len(sizes) != self.Rank() || !slices.EqualFunc(sizes, self.Sizes, sym.Expr.Equal) {
+				t = ir.TensorOf(self.DType, sizes...)
+			}
+			return one(t, c.indexes(mask, src.Numel()))
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			f := &loop.Func{Name: "masked_scatter", Bufs: c.buffers()}
+			out, src := c.Outs[0], c.Tensor("source")
+			vars, at := indexVars(out.Sizes)
+			load := func(name string) *expr.Expr {
+				k := c.Operand(name)
+				return c.flatLoad(k, broadcastCoords(c.operands[k].Type, out.Sizes, at))
+			}
+			flat := sym.RowMajor(out.Sizes, at)
+			next := &expr.Var{Name: "next", DType: ir.Int64}
+			from, s := clampedAt("from", expr.Get(next), src.Numel(), false)
+			f.Body = append([]loop.Stmt{&loop.Let{Var: next, Value: expr.Int(ir.Int64, 0),
+				Mutable: true}}, nest(vars, &loop.If{
+				Cond: load("mask"),
+				Then: []loop.Stmt{
+					s,
+					&loop.Store{Buf: 0, At: flat, Value: expr.At(1+c.Operand("source"),
+						src.DType, from)},
+					&loop.Assign{Var: next, Value: expr.Add(expr.Get(next), expr.Int(ir.Int64, 1))},
+				},
+				Else: []loop.Stmt{&loop.Store{Buf: 0, At: flat, Value: load("self")}},
+			})...)
+			return f, nil
+		},
+	}
+}

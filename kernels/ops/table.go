@@ -9,7 +9,84 @@ import (
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/aten"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 )
+
+// Op is one entry of the table. Infer is always there, and at least one of
+// Compute, Loops, Decompose, View, Value, ScalarOp and Effect.
+type Op struct {
+	// Schema is the operator's ATen schema line, as in
+	// "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor".
+	// Names, defaults, mutation and aliasing are read from it.
+	Schema string
+
+	// Infer returns the type of every result: dtype by PyTorch's promotion,
+	// sizes (symbolic too) and the strides eager PyTorch gives.
+	Infer func(*Call) ([]ir.Type, error)
+
+	// Compute gives every result as a tensor expression over the operands.
+	Compute func(*Call) ([]expr.Tensor, error)
+
+	// Loops gives an imperative body. Its buffers are the results, then the
+	// tensor operands in order, then scratch.
+	Loops func(*Call) (*loop.Func, error)
+
+	// Permuted, of an operator with Loops, gives the call that does the same to
+	// tensors whose dimensions are all permuted to an order, nil if there is none.
+	Permuted func(c *Call, order []int) *Call
+
+	// Decompose writes the operator in terms of other entries and returns one
+	// value per result.
+	Decompose func(*Builder, *Call) ([]*ir.Value, error)
+
+	// Writes is set for operators that may write to arguments beside giving
+	// results, as batch norm does in training: it says such a call in
+	// functional operators and Builder.Write. It returns nil for a call that
+	// writes nothing; only these have another meaning.
+	Writes func(*Builder, *Call) ([]*ir.Value, error)
+
+	// View tells how each result aliases an operand. It returns nil for a call
+	// that makes a copy, as contiguous may; then another form is there.
+	View func(*Call) ([]View, error)
+
+	// Value computes the result of an operator on scalars (sym_size.int,
+	// _operator.mul) as an integer expression over the method's symbols. It
+	// is used if the call has no run-time scalar operands.
+	Value func(*Call) (sym.Expr, error)
+
+	// ScalarOp gives the result of an operator on scalars that is known only
+	// at run time, as an expression over Call.Scalars and sizes.
+	ScalarOp func(*Call) (*expr.Expr, error)
+
+	// Effect is set for operators that are kept though nobody uses their
+	// results: assertions.
+	Effect bool
+
+	// Random is set for operators that draw numbers: two equal calls give
+	// different results, and no call is computed beforehand.
+	Random bool
+
+	// variant returns another entry of the same schema for calls that this one
+	// does not mean, nil for all others.
+	variant func(*Call) *Op
+
+	sch     *aten.Schema
+	numbers bool // a number may stand for a Tensor argument
+}
+
+// View is a result that shares its operand's memory: element c of the result
+// is element Map(c) of operand Of.
+type View struct {
+	Of  int
+	Map func(coords []sym.Expr) []sym.Expr
+}
+
+// Table is a set of operators by name ("aten.add.Tensor").
+type Table struct {
+	byName map[string]*Op
+	names  []string // sorted
+}
 
 // Standard returns the table of every operator etgen has.
 var Standard = sync.OnceValue(func() *Table {
@@ -149,4 +226,155 @@ func (t *Table) Bind(n *ir.Node) (*Call, error) {
 		c.Outs[0] = self
 	}
 	return c, nil
+}
+
+// Schema returns the schema of an operator as instructions call it: of an entry
+// its own, of an out variant the entry's with the out arguments, of an in-place
+// form the entry's with the argument written to marked.
+func (t *Table) Schema(name string) (*aten.Schema, bool) {
+	if v, ok := aten.OutNamed(name); ok {
+		op, ok := t.Lookup(v.Functional)
+		if !ok {
+			return nil, false
+		}
+		return v.Schema(op.ParsedSchema()), true
+	}
+	op, ok := t.Lookup(name)
+	if !ok {
+		return nil, false
+	}
+	if f, inPlace := t.Functional(name); inPlace && op.Name() != name {
+		s := *op.ParsedSchema()
+		s.Name = name
+		s.Args = append([]aten.Param(nil), s.Args...)
+		if f.Mutated < len(s.Args) {
+			typ := *s.Args[f.Mutated].Type
+			typ.Alias = aten.Alias{Set: "a", Write: true}
+			s.Args[f.Mutated].Type = &typ
+		}
+		return &s, true
+	}
+	return op.ParsedSchema(), true
+}
+
+// groups lists the families of the standard table, a file each.
+func groups() [][]Op {
+	base := append([][]Op{
+		arithmeticOps(),
+		activationOps(),
+		comparisonOps(),
+		roundingOps(),
+		transcendentalOps(),
+		selectionOps(),
+		copyOps(),
+		dimOrderOps(),
+		creationOps(),
+		reductionOps(),
+		cumulativeOps(),
+		sortOps(),
+		compositeOps(),
+		searchOps(),
+		integerOps(),
+		quantOps(),
+		cortexMOps(),
+		scalarOps(),
+		primOps(),
+		assertionOps(),
+	}, tensorGroups()...)
+	return append(base, derivedOps(base))
+}
+
+// tensorGroups lists the families that move elements about or combine many of
+// them.
+func tensorGroups() [][]Op {
+	return [][]Op{
+		viewOps(),
+		rankOps(),
+		luOps(),
+		matmulOps(),
+		einsumOps(),
+		softmaxOps(),
+		normOps(),
+		{batchNormGiven()},
+		convOps(),
+		poolOps(),
+		joinOps(),
+		rearrangeOps(),
+		padOps(),
+		indexOps(),
+		dataSizeOps(),
+		uniqueOps(),
+		modeOps(),
+		triangleIndexOps(),
+		polynomialOps(),
+		specialOps(),
+		scatterOps(),
+		upsampleOps(),
+		upsampleAAOps(),
+		distanceOps(),
+		backwardOps(),
+		normBackwardOps(),
+		floatBitOps(),
+		randomOps(),
+		gridOps(),
+		attentionOps(),
+		rnnOps(),
+		cellOps(),
+		diagonalOps(),
+		unfoldOps(),
+		tensorCompositeOps(),
+	}
+}
+
+// derivedOps are composites whose result types are those of what they
+// decompose into, as in PyTorch, which has no kernels for them either. They are
+// written in the operators of base.
+func derivedOps(base [][]Op) []Op {
+	all := append(lossOps(), combineOps()...)
+	all = append(all, measureOps()...)
+	for _, more := range [][]Op{marginLossOps(), quantileOps(), trapezoidOps(), fakeQuantOps(),
+		embeddingBagOps(), seldomOps(), linalgOps(), linalgNormOps()} {
+		all = append(all, more...)
+	}
+	table := sync.OnceValues(func() (*Table, error) { return NewTable(base...) })
+	for i := range all {
+		decompose := all[i].Decompose
+		all[i].Infer = func(c *Call) ([]ir.Type, error) {
+			t := must(table())
+			return typesOf(t, c, decompose)
+		}
+	}
+	return all
+}
+
+// derived is a composite with one result.
+func derived(schema string, f func(*Builder, *Call) (*ir.Value, error)) Op {
+	return Op{Schema: schema, Decompose: func(b *Builder,
+		c *Call) ([]*ir.Value, error) {
+		v, err := f(b, c)
+		return []*ir.Value{v}, err
+	}}
+}
+
+// typesOf decomposes c for the types of its results only.
+func typesOf(t *Table, c *Call, decompose func(*Builder,
+	*Call) ([]*ir.Value, error)) ([]ir.Type, error) {
+	node := &ir.Node{Name: "composite", Op: c.Op.Name()}
+	var types []ir.Type
+	err := (&ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
+		if n != node {
+			return nil, true, nil
+		}
+		b := NewBuilder(t, e)
+		return nil, false, b.Do(func() error {
+			vs, err := decompose(b, c)
+			for _, v := range vs {
+				if err == nil {
+					types = append(types, v.Type)
+				}
+			}
+			return err
+		})
+	}}).Run(&ir.Method{Graph: &ir.Graph{Nodes: []*ir.Node{node}}})
+	return types, err
 }

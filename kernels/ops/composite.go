@@ -1,0 +1,458 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// tensorCompositeOps are composites of products, gathers and joins.
+func tensorCompositeOps() []Op {
+	return []Op{
+		takeAlongDim(), oneHot().core(oneHotCore), differences(), weightNorm().core(weightNormCore),
+		repeatEach().core(repeatEachCore), innerProduct(),
+		meshgrid("aten::meshgrid(Tensor[] tensors) -> Tensor[]"),
+		meshgrid("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"),
+	}
+}
+
+// takeAlongDim is gather with both operands broadcast. Along a dimension indices
+// are taken modulo its size.
+func takeAlongDim() Op {
+	sizes := func(c *Call) (self, idx []sym.Expr, d int, err error) {
+		t, i := c.Tensor("self"), c.Tensor("indices")
+		if !c.Has("dim") {
+			return []sym.Expr{t.Numel()}, []sym.Expr{i.Numel()}, 0, nil
+		}
+		d = must(c.dim("dim", t.Rank()))
+		if t.Rank() != i.Rank() || t.Rank() == 0 {
+			err = c.Errorf("%s do not fit", describeSizes([]ir.Type{t, i}))
+			return
+		}
+		self, idx = slices.Clone(t.Sizes), slices.Clone(i.Sizes)
+		self[d], idx[d] = sym.Int(1), sym.Int(1)
+		both, ok := Broadcast(ir.Type{Sizes: self}, ir.Type{Sizes: idx})
+		if !ok {
+			err = c.Errorf("%s do not broadcast", describeSizes([]ir.Type{t, i}))
+			return
+		}
+		self, idx = both, slices.Clone(both)
+		self[d], idx[d] = t.Sizes[d], i.Sizes[d]
+		return
+	}
+	return composite("aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+		func(c *Call) (ir.Type, error) {
+			_, idx, _, err := sizes(c)
+			return ir.TensorOf(c.Tensor("self").DType, idx...), err
+		}, func(b *Builder, c *Call) *ir.Value {
+			self, idx, d, _ := sizes(c) // Infer has checked
+			fit := func(x *ir.Value, sizes []sym.Expr) *ir.Value {
+				if !c.Has("dim") {
+					return b.Op("aten.reshape.default", x, []int{-1})
+				}
+				return b.Op("aten.expand.default", x, sizes)
+			}
+			at := fit(c.Value("indices"), idx)
+			if c.Has("dim") {
+				at = b.Op("aten.remainder.Scalar", at, self[d])
+			}
+			return b.Op("aten.gather.default", fit(c.Value("self"), self), d, at)
+		})
+}
+
+func oneHot() Op {
+	return Op{
+		Schema: "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			n, err := c.Int("num_classes")
+			switch {
+			case err != nil:
+				return nil, err
+			case n <= 0:
+				return nil,
+					c.Errorf("the number of classes follows from the data; pass num_classes")
+			case t.DType != ir.Int64:
+				return nil, c.Errorf("not defined on %s", t.DType)
+			}
+			return []ir.Type{ir.TensorOf(ir.Int64, append(slices.Clone(t.Sizes), sym.Int(n))...)},
+				nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			vars, at := indexVars(c.Outs[0].Sizes)
+			n := len(at) - 1
+			hot := expr.Eq(c.Load("self", at[:n]...), expr.Idx(ir.Int64, at[n]))
+			return []expr.Tensor{{DType: ir.Int64, Vars: vars, Body: expr.Cast(ir.Int64, hot)}}, nil
+		},
+	}
+}
+
+// differences is torch.diff.
+func differences() Op {
+	typ := func(c *Call) (ir.Type, error) {
+		t := c.Tensor("self")
+		n := must(c.Int("n"))
+		d := must(c.dim("dim", t.Rank()))
+		if t.Rank() == 0 || n < 0 || n > maxParts {
+			return t, c.Errorf("difference %d of a tensor with %d dimensions", n, t.Rank())
+		}
+		sizes := slices.Clone(t.Sizes)
+		for _, name := range []string{"prepend", "append"} {
+			if !c.Has(name) {
+				continue
+			}
+			u := c.Tensor(name)
+			if u.DType != t.DType || u.Rank() != t.Rank() {
+				return t, c.Errorf("%s of %s and %s", name, u.DType, describeSizes([]ir.Type{u}))
+			}
+			sizes[d] = sym.Add(sizes[d], u.Sizes[d])
+		}
+		sizes[d] = sym.Max(sym.Sub(sizes[d], sym.Int(n)), sym.Int(0))
+		return ir.TensorOf(t.DType, sizes...), nil
+	}
+	return composite(
+		"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", typ, func(b *Builder, c *Call) *ir.Value {
+			x := c.Value("self")
+			n, _ := c.Int("n") // Infer has checked
+			d, _ := c.dim("dim", x.Type.Rank())
+			var parts []*ir.Value
+			for _, v := range []*ir.Value{c.Value("prepend"), x, c.Value("append")} {
+				if v != nil {
+					parts = append(parts, v)
+				}
+			}
+			if len(parts) > 1 {
+				x = b.Op("aten.cat.default", parts, d)
+			}
+			op := "aten.sub.Tensor"
+			if x.Type.DType == ir.Bool {
+				op = "aten.logical_xor.default"
+			}
+			for range n {
+				if x.Type.Sizes[d].IsZero() {
+					break
+				}
+				m := sym.Sub(x.Type.Sizes[d], sym.Int(1))
+				x = b.Op(op, b.Op("aten.narrow.default", x, d, 1, m), b.Op("aten.narrow.default",
+					x, d, 0, m))
+			}
+			if n == 0 {
+				x = b.Op("aten.clone.default", x, Kw("memory_format", ir.ContiguousFormat))
+			}
+			return x
+		})
+}
+
+// weightNorm is v·g/‖v‖, the norm over all dimensions but dim.
+func weightNorm() Op {
+	return Op{
+		Schema: "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			v, g := c.Tensor("v"), c.Tensor("g")
+			d, err := c.Int("dim")
+			if err == nil && d != -1 {
+				_, err = c.wrapDim(d, v.Rank())
+			}
+			if err == nil && (!v.DType.IsFloat() || g.DType != v.DType ||
+				!broadcastsTo(g, v.Sizes)) {
+				err = c.Errorf("weights of %s and %s: %s", v.DType, g.DType,
+					describeSizes([]ir.Type{v, g}))
+			}
+			return one(ir.TensorOf(v.DType, v.Sizes...), err)
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			v, g := c.Tensor("v"), c.Tensor("g")
+			keep := -1
+			if d, err := c.Int("dim"); err != nil {
+				return nil, err
+			} else if d != -1 {
+				keep = must(c.wrapDim(d, v.Rank()))
+			}
+			m := opmath(v.DType)
+			vars, at := indexVars(v.Sizes)
+			in := slices.Clone(at)
+			var over []*sym.Symbol
+			for d, s := range v.Sizes {
+				if d != keep {
+					r := sym.NewVar("r"+itoa(d), s)
+					over = append(over, r)
+					in[d] = r.Expr()
+				}
+			}
+			x := expr.Cast(m, c.Load("v", in...))
+			norm := expr.Sqrt(expr.Sum(over, expr.Mul(x, x)))
+			scale := expr.Div(expr.Cast(m, c.Load("g", broadcastCoords(g, v.Sizes, at)...)), norm)
+			y := expr.Mul(expr.Cast(m, c.Load("v", at...)), scale)
+			return []expr.Tensor{{DType: v.DType, Vars: vars, Body: expr.Cast(v.DType, y)}}, nil
+		},
+	}
+}
+
+// repeatEach repeats each element, or each slice along dim.
+func repeatEach() Op {
+	setup := func(c *Call) (t ir.Type, d int, n sym.Expr, err error) {
+		t = c.Tensor("self")
+		if !c.Has("dim") {
+			t = ir.TensorOf(t.DType, t.Numel())
+		} else if d, err = c.dim("dim", t.Rank()); err != nil {
+			return
+		}
+		if n, err = c.SymInt("repeats"); err == nil && sym.Less(n, sym.Int(0)) {
+			err = c.Errorf("%s repeats", n)
+		}
+		return
+	}
+	return moved("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", func(c *Call) (ir.Type, error) {
+		t, d, n, err := setup(c)
+		if err != nil || t.Rank() == 0 {
+			return t, err
+		}
+		sizes := slices.Clone(t.Sizes)
+		sizes[d] = sym.Mul(sizes[d], n)
+		return ir.TensorOf(t.DType, sizes...), nil
+	}, func(c *Call, at []sym.Expr) ([]sym.Expr, error) {
+		_, d, n, err := setup(c)
+		if err != nil || len(at) == 0 {
+			return at, err
+		}
+		in := slices.Clone(at)
+		if !n.IsZero() {
+			in[d] = sym.FloorDiv(at[d], n)
+		}
+		if !c.Has("dim") {
+			in = unflatten(in[0], c.Tensor("self").Sizes)
+		}
+		return in, nil
+	})
+}
+
+// innerProduct is torch.inner: a product over the last dimensions of both.
+func innerProduct() Op {
+	return composite("aten::inner(Tensor self, Tensor other) -> Tensor",
+		func(c *Call) (ir.Type, error) {
+			x, y := c.Tensor("self"), c.Tensor("other")
+			switch {
+			case x.DType != y.DType:
+				return x, c.Errorf("the product of %s and %s", x.DType, y.DType)
+			case x.Rank() == 0:
+				return y.Dense(), nil
+			case y.Rank() == 0:
+				return x.Dense(), nil
+			case differ(x.Sizes[x.Rank()-1], y.Sizes[y.Rank()-1]):
+				return x, c.Errorf("%s do not multiply", describeSizes([]ir.Type{x, y}))
+			}
+			return ir.TensorOf(x.DType, slices.Concat(x.Sizes[:x.Rank()-1],
+					y.Sizes[:y.Rank()-1])...),
+				nil
+		}, func(b *Builder, c *Call) *ir.Value {
+			x, y := c.Value("self"), c.Value("other")
+			if x.Type.Rank() == 0 || y.Type.Rank() == 0 {
+				return b.Op("aten.mul.Tensor", x, y)
+			}
+			k := x.Type.Sizes[x.Type.Rank()-1]
+			rows := func(v *ir.Value) *ir.Value {
+				return b.Op("aten.reshape.default", v,
+					[]sym.Expr{sym.Mul(v.Type.Sizes[:v.Type.Rank()-1]...), k})
+			}
+			p := b.Op("aten.mm.default", rows(x), b.Op("aten.permute.default", rows(y),
+				[]int{1, 0}))
+			return b.Op("aten.view.default", p, c.Outs[0].Sizes)
+		})
+}
+
+// meshgrid expands vectors to a grid, one result for each.
+func meshgrid(schema string) Op {
+	grid := func(c *Call) (sizes []sym.Expr, axis func(i int) int, err error) {
+		ts := c.Tensors("tensors")
+		for _, t := range ts {
+			if t.Rank() > 1 || t.DType != ts[0].DType {
+				return nil, nil, c.Errorf("a grid of %s and %s", t.DType,
+					describeSizes([]ir.Type{t}))
+			}
+			sizes = append(sizes, t.Numel())
+		}
+		xy := c.Op.sch.Index("indexing") >= 0 && c.Str("indexing") == "xy" && len(ts) > 1
+		axis = func(i int) int {
+			if xy && i < 2 {
+				return 1 - i
+			}
+			return i
+		}
+		if xy {
+			sizes[0], sizes[1] = sizes[1], sizes[0]
+		}
+		return sizes, axis, nil
+	}
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			sizes, axis := must2(grid(c))
+			var out []ir.Type
+			for i, t := range c.Tensors("tensors") {
+				a := restrided(t, sizes, make([]sym.Expr, len(sizes)))
+				if d := axis(i); t.Rank() == 1 {
+					a.Strides[d] = t.Strides[0]
+				} else {
+					a.Strides[d] = sym.Int(1)
+				}
+				for d, s := range sizes { // a view keeps the stride of a dimension of size 1
+					if s.Is(1) && d != axis(i) {
+						a.Strides[d] = sym.Int(1)
+					}
+				}
+				out = append(out, a)
+			}
+			return out, nil
+		},
+		View: func(c *Call) ([]View, error) {
+			_, axis := must2(grid(c))
+			var out []View
+			for i, t := range c.Tensors("tensors") {
+				rank := t.Rank()
+				out = append(out, View{Of: c.Operand("tensors") + i,
+					Map: func(at []sym.Expr) []sym.Expr {
+						return at[axis(i) : axis(i)+1][:rank]
+					}})
+			}
+			return out, nil
+		},
+	}
+}
+
+// seldomOps are composites that few models have.
+func seldomOps() []Op {
+	slope := func(c *Call) (float64, error) {
+		lower := must(c.Float("lower"))
+		upper, err := c.Float("upper")
+		if err == nil && c.Bool("training") {
+			err = c.Errorf("slopes drawn at random; export the model after model.eval()")
+		}
+		return (lower + upper) / 2, err
+	}
+	leaks := func(b *Builder, c *Call) (*ir.Value, error) {
+		s, err := slope(c)
+		return b.Op("aten.leaky_relu.default", c.Value("self"), s), err
+	}
+	const bounds = "Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None"
+	return []Op{
+		derived("aten::rrelu(Tensor self, "+bounds+") -> Tensor", leaks),
+		{
+			Schema: "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " + bounds +
+				") -> (Tensor, Tensor noise_out)",
+			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+				y, err := leaks(b, c)
+				return []*ir.Value{y, c.Value("noise")}, err
+			},
+		},
+		derived("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				if c.Has("dim") {
+					return crossProduct(b, c, "dim")
+				}
+				for d, n := range c.Tensor("self").Sizes {
+					if n.Is(3) {
+						return crossAlong(b, c, d)
+					}
+				}
+				return nil, c.Errorf("no dimension of size 3 in %s",
+					describeSizes([]ir.Type{c.Tensor("self")}))
+			}),
+		derived("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", powersOf),
+		derived("aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
+			product := b.Op("aten.mul.Scalar", b.Op("aten.outer.default", c.Value("vec1"),
+				c.Value("vec2")), c.Arg("alpha"))
+			if beta, err := c.Float("beta"); err != nil || beta == 0 {
+				return product, err
+			}
+			return b.add(b.Op("aten.mul.Scalar", c.Value("self"), c.Arg("beta")), product), nil
+		}),
+		derived("aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+			func(b *Builder, c *Call) (*ir.Value, error) {
+				base, err := c.Float("base")
+				at := b.Op("aten.linspace.default", c.Arg("start"), c.Arg("end"), c.Arg("steps"),
+					Kw("dtype", ir.Float64))
+				y := b.Op("aten.exp.default", b.Op("aten.mul.Scalar", at, math.Log(base)))
+				if base == 2 {
+					y = b.Op("aten.exp2.default", at)
+				}
+				return b.cast(y, c.DType("dtype", defaultFloat)), err
+			}),
+		derived("aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", affineGrid),
+	}
+}
+
+// powersOf has the powers of a vector's elements in its columns.
+func powersOf(b *Builder, c *Call) (*ir.Value, error) {
+	x := c.Value("x")
+	if x.Type.Rank() != 1 {
+		return nil, c.Errorf("a tensor with %d dimensions", x.Type.Rank())
+	}
+	n, ok := x.Type.Sizes[0].Const()
+	if c.Has("N") {
+		k := must(c.Int("N"))
+		n, ok = k, true
+	}
+	if !ok || n < 0 || n > 1<<10 {
+		return nil, c.Errorf("a dynamic number of powers, or too many")
+	}
+	if !x.Type.DType.IsFloat() {
+		x = b.cast(x, ir.Int64)
+	}
+	power := b.Op("aten.ones_like.default", x)
+	columns := make([]*ir.Value, n)
+	for i := range columns {
+		at := n - 1 - int64(i)
+		if c.Bool("increasing") {
+			at = int64(i)
+		}
+		columns[at] = power
+		power = b.mul(power, x)
+	}
+	if n == 0 {
+		return b.Op("aten.slice.Tensor", b.Op("aten.unsqueeze.default", x, 1), 1, 0, 0), nil
+	}
+	return b.Op("aten.stack.default", columns, 1), nil
+}
+
+// affineGrid maps the centres of cells of [-1, 1] in each dimension, or, with
+// corners aligned, places from border to border.
+func affineGrid(b *Builder, c *Call) (*ir.Value, error) {
+	theta := c.Value("theta")
+	sizes := must(c.SymInts("size"))
+	n := len(sizes) - 2
+	if t := theta.Type; n != 2 && n != 3 || t.Rank() != 3 || !t.Sizes[1].Is(int64(n)) ||
+		!t.Sizes[2].Is(int64(n)+1) {
+		return nil, c.Errorf("a grid of %d dimensions for maps of %s", n,
+			describeSizes([]ir.Type{theta.Type}))
+	}
+	d := theta.Type.DType
+	grid := sizes[2:]
+	var columns []*ir.Value // x, y, z; 1
+	for i := n - 1; i >= 0; i-- {
+		steps, ok := grid[i].Const()
+		if !ok {
+			return nil, c.Errorf("a grid of a dynamic size")
+		}
+		last := 1.0
+		if !c.Bool("align_corners") && steps > 0 {
+			last = float64(steps-1) / float64(steps)
+		}
+		at := b.Op("aten.linspace.default", -last, last, steps, Kw("dtype", d))
+		if steps <= 1 {
+			at = b.Op("aten.zeros.default", []int64{steps}, Kw("dtype", d))
+		}
+		shape := []int{1, 1, 1}[:n]
+		shape[i] = -1
+		columns = append(columns, b.Op("aten.expand.default", b.Op("aten.reshape.default", at,
+			shape), grid))
+	}
+	columns = append(columns, b.Op("aten.ones_like.default", columns[0]))
+	places := b.Op("aten.reshape.default", b.Op("aten.stack.default", columns, -1),
+		[]int{1, -1, n + 1})
+	mapped := b.Op("aten.matmul.default", places, b.Op("aten.transpose.int", theta, 1, 2))
+	shape := append(append(sizes[:1:1], grid...), theta.Type.Sizes[1])
+	return b.Op("aten.reshape.default", mapped, shape), nil
+}

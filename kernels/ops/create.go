@@ -1,0 +1,455 @@
+package ops
+
+import (
+	"hash/fnv"
+	"math"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+const (
+	factoryTail     = "*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+	factoryTailLike = factoryTail + ", MemoryFormat? memory_format=None"
+)
+
+// creationOps make tensors out of nothing. What empty leaves undefined is 0.
+func creationOps() []Op {
+	zero := func(*Call, ir.DType) ir.Arg { return ir.Int(0) }
+	one := func(*Call, ir.DType) ir.Arg { return ir.Int(1) }
+	fill := func(c *Call, _ ir.DType) ir.Arg { return c.Arg("fill_value") }
+	return []Op{
+		filled("aten::full(SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill),
+		filled("aten::zeros(SymInt[] size, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::ones(SymInt[] size, "+factoryTail+") -> Tensor", one).core(fullCore(1)),
+		filled("aten::empty.memory_format(SymInt[] size, "+factoryTailLike+") -> Tensor", zero),
+		filled("aten::empty_strided(SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor",
+			zero).core(fullCore(0)),
+		filled("aten::empty_permuted(SymInt[] size, int[] physical_layout, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::full_like(Tensor self, Scalar fill_value, "+factoryTailLike+") -> Tensor",
+			fill),
+		filled("aten::zeros_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(
+			fullLikeCore(0)),
+		filled("aten::ones_like(Tensor self, "+factoryTailLike+") -> Tensor", one).core(
+			fullLikeCore(1)),
+		filled("aten::empty_like(Tensor self, "+factoryTailLike+") -> Tensor", zero).core(
+			fullLikeCore(0)),
+		filled("aten::zero(Tensor self) -> Tensor", zero).core(fullLikeCore(0)),
+		filled("aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, "+factoryTail+") -> Tensor", fill).core(fullCore(nil)),
+		filled("aten::new_zeros(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(
+			fullCore(0)),
+		filled("aten::new_ones(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", one).core(
+			fullCore(1)),
+		filled("aten::new_empty(Tensor self, SymInt[] size, "+factoryTail+") -> Tensor", zero).core(
+			fullCore(0)),
+		filled("aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, "+factoryTail+") -> Tensor", zero).core(fullCore(0)),
+		filled("aten::scalar_tensor(Scalar s, "+factoryTail+") -> Tensor",
+			func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
+
+		arange("aten::arange(Scalar end, " + factoryTail + ") -> Tensor").core(arangeCore),
+		arange("aten::arange.start(Scalar start, Scalar end, " + factoryTail + ") -> Tensor").core(
+			arangeCore),
+		arange("aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, " + factoryTail +
+			") -> Tensor"),
+		eye("aten::eye(SymInt n, " + factoryTail + ") -> Tensor").core(eyeCore),
+		eye("aten::eye.m(SymInt n, SymInt m, " + factoryTail + ") -> Tensor").core(eyeCore),
+		filled("prims::scalar_tensor(Scalar s, *, ScalarType? dtype=None, Device? device=None) -> Tensor", func(c *Call, _ ir.DType) ir.Arg { return c.Arg("s") }),
+		linspace("aten::linspace(Scalar start, Scalar end, int steps, " + factoryTail +
+			") -> Tensor").core(linspaceCore),
+	}
+}
+
+// filled is a factory of tensors whose elements are all value.
+func filled(schema string, value func(*Call, ir.DType) ir.Arg) Op {
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(filledType(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			vars, _ := indexVars(out.Sizes)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: c.number(value(c, out.DType),
+				out.DType)}}, nil
+		},
+	}
+}
+
+func filledType(c *Call) (ir.Type, error) {
+	s := c.Op.sch
+	has := func(name string) bool { return s.Index(name) >= 0 }
+	d := defaultFloat
+	switch {
+	case has("self"):
+		d = c.Tensor("self").DType
+	case has("fill_value"):
+		d = numberDType(c.Arg("fill_value"))
+	}
+	if has("dtype") {
+		d = c.DType("dtype", d)
+	}
+	if !has("size") {
+		if !has("self") {
+			return ir.TensorOf(d), nil
+		}
+		return c.formatted(c.Tensor("self"), d, ir.PreserveFormat)
+	}
+	sizes, err := c.sizes("size")
+	if err != nil {
+		return ir.Type{}, err
+	}
+	t := ir.TensorOf(d, sizes...)
+	switch {
+	case has("stride"):
+		if t.Strides, err = c.SymInts("stride"); err == nil && len(t.Strides) != len(sizes) {
+			err = c.Errorf("%d strides for %d sizes", len(t.Strides), len(sizes))
+		}
+	case has("physical_layout"):
+		t.Strides, err = c.physicalStrides(sizes)
+	case has("memory_format"):
+		t, err = c.formatted(t, d, ir.ContiguousFormat)
+	}
+	return t, err
+}
+
+// sizes returns a SymInt[] argument of sizes, none negative.
+func (c *Call) sizes(name string) ([]sym.Expr, error) {
+	sizes, err := c.SymInts(name)
+	for _, s := range sizes {
+		if n, ok := s.Const(); ok && n < 0 {
+			return nil, c.Errorf("size %d", n)
+		}
+	}
+	return sizes, err
+}
+
+// physicalStrides returns the strides of empty_permuted.
+func (c *Call) physicalStrides(sizes []sym.Expr) ([]sym.Expr, error) {
+	layout, err := c.Ints("physical_layout")
+	if err != nil {
+		return nil, err
+	}
+	strides, seen := make([]sym.Expr, len(sizes)), make([]bool, len(sizes))
+	if len(layout) != len(sizes) {
+		return nil, c.Errorf("a layout of %d dimensions for %d sizes", len(layout), len(sizes))
+	}
+	next := sym.Int(1)
+	for i := len(layout) - 1; i >= 0; i-- {
+		d, err := c.wrapDim(layout[i], len(sizes))
+		if err != nil {
+			return nil, err
+		}
+		if seen[d] {
+			return nil, c.Errorf("dimension %d is twice in the layout", d)
+		}
+		seen[d] = true
+		strides[d] = next
+		next = sym.Mul(next, sym.Max(sizes[d], sym.Int(1)))
+	}
+	return strides, nil
+}
+
+// bound returns a number argument of a factory, def if the schema has none.
+func (c *Call) bound(name string, def ir.Arg) ir.Arg {
+	if c.Op.sch.Index(name) < 0 {
+		return def
+	}
+	return c.Arg(name)
+}
+
+// arange counts from start in steps to before end.
+func arange(schema string) Op {
+	args := func(c *Call) [3]ir.Arg {
+		return [3]ir.Arg{c.bound("start", ir.Int(0)), c.bound("end", nil),
+			c.bound("step", ir.Int(1))}
+	}
+	infer := func(c *Call) (ir.Type, error) {
+		d := ir.Int64
+		for _, a := range args(c) {
+			if numberDType(a).IsFloat() {
+				d = defaultFloat
+			}
+		}
+		n, err := c.arangeLen(args(c))
+		return ir.TensorOf(c.DType("dtype", d), n), err
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out, a := c.Outs[0], args(c)
+			vars, coords := indexVars(out.Sizes)
+			dt := ir.Int64
+			if out.DType.IsFloat() {
+				dt = ir.Float64
+				if wholeFloat32(a[0]) && wholeFloat32(a[2]) {
+					dt = ir.Float32
+				}
+			}
+			body := expr.Add(c.number(a[0], dt), expr.Mul(expr.Idx(dt, coords[0]),
+				c.number(a[2], dt)))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
+				nil
+		},
+	}
+}
+
+// wholeFloat32 reports whether a is an integer that Float32 holds with room to
+// count in.
+func wholeFloat32(a ir.Arg) bool {
+	switch a := a.(type) {
+	case ir.Int:
+		return a > -1<<16 && a < 1<<16
+	case ir.Float:
+		return float64(a) == math.Trunc(float64(a)) && math.Abs(float64(a)) < 1<<16
+	}
+	return false
+}
+
+// arangeLen returns ceil((end - start) / step).
+func (c *Call) arangeLen(a [3]ir.Arg) (sym.Expr, error) {
+	var es [3]sym.Expr
+	var fs [3]float64
+	ints := true
+	for i, x := range a {
+		if f, ok := x.(ir.Float); ok {
+			fs[i], ints = float64(f), false
+			continue
+		}
+		e := must(c.symInt([]string{"start", "end", "step"}[i], x))
+		n, ok := e.Const()
+		if !ok && !ints {
+			return e, c.Errorf("a float step over a dynamic size")
+		}
+		es[i], fs[i] = e, float64(n)
+	}
+	step, stepKnown := es[2].Const()
+	if ints {
+		switch {
+		case !stepKnown || step == 0:
+			return sym.Expr{}, c.Errorf("step is zero or not constant")
+		case step > 0:
+			return sym.Max(sym.CeilDiv(sym.Sub(es[1], es[0]), es[2]), sym.Int(0)), nil
+		}
+		return sym.Max(sym.CeilDiv(sym.Sub(es[0], es[1]), sym.Neg(es[2])), sym.Int(0)), nil
+	}
+	for i, e := range es {
+		if _, ok := e.Const(); !ok {
+			return e, c.Errorf("argument %d is a dynamic size beside a float", i)
+		}
+	}
+	n := math.Ceil((fs[1] - fs[0]) / fs[2])
+	if !(n >= 0 && n < 1<<40) {
+		return sym.Expr{}, c.Errorf("from %v to %v in steps of %v", fs[0], fs[1], fs[2])
+	}
+	return sym.Int(int64(n)), nil
+}
+
+// eye is the identity matrix.
+func eye(schema string) Op {
+	infer := func(c *Call) (ir.Type, error) {
+		n := must(c.SymInt("n"))
+		m := n
+		if c.Op.sch.Index("m") >= 0 {
+			m = must(c.SymInt("m"))
+		}
+		return ir.TensorOf(c.DType("dtype", defaultFloat), n, m), nil
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			vars, ij := indexVars(out.Sizes)
+			eq := expr.Eq(expr.Idx(ir.Int64, ij[0]), expr.Idx(ir.Int64, ij[1]))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, eq)}},
+				nil
+		},
+	}
+}
+
+// linspace spaces evenly from start to end, both included, counting from the
+// nearer end as PyTorch does.
+func linspace(schema string) Op {
+	infer := func(c *Call) (ir.Type, error) {
+		n, err := c.Int("steps")
+		if err == nil && n < 0 {
+			err = c.Errorf("%d steps", n)
+		}
+		return ir.StaticTensor(c.DType("dtype", defaultFloat), n), err
+	}
+	return Op{
+		Schema: schema,
+		Infer:  func(c *Call) ([]ir.Type, error) { return one(infer(c)) },
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			a := must(c.Float("start"))
+			b := must(c.Float("end"))
+			n, _ := out.Sizes[0].Const()
+			vars, coords := indexVars(out.Sizes)
+			dt := ir.Float64
+			if out.DType.IsFloat() {
+				dt = opmath(out.DType)
+			}
+			step := expr.Num(dt, (b-a)/math.Max(float64(n-1), 1))
+			up := expr.Add(expr.Num(dt, a), expr.Mul(step, expr.Idx(dt, coords[0])))
+			down := expr.Sub(expr.Num(dt, b),
+				expr.Mul(step, expr.Idx(dt, sym.Sub(sym.Int(n-1), coords[0]))))
+			body := expr.Select(expr.IdxLt(coords[0], sym.Int((n+1)/2)), up, down)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
+				nil
+		},
+	}
+}
+
+// Random numbers come from a generator without state, Philox 2×32 with ten
+// rounds: element i of a node's result is a function of i and of the node's
+// name. So nodes draw from streams of their own, and a program draws the same
+// numbers in every output language and each time it runs.
+
+// The constants of Philox 2×32.
+const (
+	philoxFactor = 0xD256D193
+	philoxWeyl   = 0x9E3779B9
+	word         = 0xFFFFFFFF
+)
+
+// stream is the key of a call's generator.
+func (c *Call) stream() uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(c.node.Name))
+	return h.Sum32()
+}
+
+// randomWords returns two random 32-bit words for element i of the call's
+// result, as Int64.
+func (c *Call) randomWords(i sym.Expr) (a, b *expr.Expr) {
+	num := func(n int64) *expr.Expr { return expr.Int(ir.Int64, n) }
+	low := func(x *expr.Expr) *expr.Expr { return expr.And(x, num(word)) }
+	high := func(x *expr.Expr) *expr.Expr { return low(expr.Shr(x, num(32))) }
+	at := expr.Idx(ir.Int64, i)
+	a, b = low(at), high(at)
+	key := c.stream()
+	for range 10 {
+		p := expr.Mul(a, num(philoxFactor))
+		a, b = expr.Xor(expr.Xor(high(p), num(int64(key))), b), low(p)
+		key += philoxWeyl
+	}
+	return a, b
+}
+
+// uniform turns 32 random bits into a number of dtype m, at least 0 and less
+// than 1: so many of the bits as d holds exactly.
+func uniform(bits *expr.Expr, d, m ir.DType) *expr.Expr {
+	n := int64(32)
+	switch d {
+	case ir.Float32:
+		n = 24
+	case ir.Float16:
+		n = 11
+	case ir.BFloat16:
+		n = 8
+	}
+	x := expr.Cast(m, expr.Shr(bits, expr.Int(ir.Int64, 32-n)))
+	return expr.Mul(x, expr.Num(m, math.Ldexp(1, int(-n))))
+}
+
+// randomUniform is uniform on [0, 1).
+func randomUniform(c *Call, i sym.Expr, d, m ir.DType) *expr.Expr {
+	a, b := c.randomWords(i)
+	if d == ir.Float64 { // 53 bits
+		wide := expr.Add(expr.Shl(expr.Shr(a, expr.Int(ir.Int64, 6)), expr.Int(ir.Int64, 27)),
+			expr.Shr(b, expr.Int(ir.Int64, 5)))
+		return expr.Mul(expr.Cast(m, wide), expr.Num(m, 0x1p-53))
+	}
+	return uniform(a, d, m)
+}
+
+// randomNormal is normal with mean 0 and variance 1, by Box and Muller.
+func randomNormal(c *Call, i sym.Expr, _, m ir.DType) *expr.Expr {
+	a, b := c.randomWords(i)
+	one := expr.Num(m, 1)
+	radius := expr.Sqrt(expr.Mul(expr.Num(m, -2), fn("log")(expr.Sub(one, uniform(a, m, m)))))
+	return expr.Mul(radius, fn("cos")(expr.Mul(expr.Num(m, 2*math.Pi), uniform(b, m, m))))
+}
+
+// randomOps draw numbers.
+func randomOps() []Op {
+	return []Op{
+		drawn("aten::rand(SymInt[] size, "+factoryTail+") -> Tensor", randomUniform),
+		drawn("aten::randn(SymInt[] size, "+factoryTail+") -> Tensor", randomNormal),
+		drawn("aten::rand_like(Tensor self, "+factoryTailLike+") -> Tensor", randomUniform),
+		drawn("aten::randn_like(Tensor self, "+factoryTailLike+") -> Tensor", randomNormal),
+		nativeDropout(),
+	}
+}
+
+// drawn is a factory of tensors whose element i is draw's, of dtype d and
+// computed in m.
+func drawn(schema string, draw func(c *Call, i sym.Expr, d, m ir.DType) *expr.Expr) Op {
+	return Op{
+		Schema: schema,
+		Random: true,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t, err := filledType(c)
+			if err == nil && !t.DType.IsFloat() {
+				err = c.Errorf("random numbers of dtype %s", t.DType)
+			}
+			return one(t, err)
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			vars, at := indexVars(out.Sizes)
+			x := draw(c, sym.RowMajor(out.Sizes, at), out.DType, opmath(out.DType))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
+		},
+	}
+}
+
+// nativeDropout zeroes elements with probability p and scales the others so
+// that the mean stays. It also tells which ones are left.
+func nativeDropout() Op {
+	training := func(c *Call) bool { return !c.Has("train") || c.Bool("train") }
+	return Op{
+		Schema: "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+		Random: true,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			p, err := c.Float("p")
+			if err == nil && !(p >= 0 && p <= 1) {
+				err = c.Errorf("a probability of %v", p)
+			}
+			t := c.Tensor("input")
+			if err == nil && training(c) && !t.DType.IsFloat() {
+				err = c.Errorf("not defined on %s", t.DType)
+			}
+			return []ir.Type{likeType(t, t.DType), likeType(t, ir.Bool)}, err
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			p := must(c.Float("p"))
+			t := c.Tensor("input")
+			m := opmath(t.DType)
+			var out []expr.Tensor
+			for i, o := range c.Outs {
+				vars, at := indexVars(o.Sizes)
+				keep := expr.Bool(true)
+				switch {
+				case !training(c) || p == 0:
+				case p == 1:
+					keep = expr.Bool(false)
+				default:
+					bits, _ := c.randomWords(sym.RowMajor(o.Sizes, at))
+					keep = expr.Ge(bits, expr.Int(ir.Int64, int64(math.Ceil(p*(1<<32)))))
+				}
+				body := keep
+				if i == 0 {
+					x := expr.Cast(m, c.Load("input", at...))
+					if training(c) && p > 0 && p < 1 {
+						x = expr.Mul(x, expr.Num(m, 1/(1-p)))
+					}
+					body = expr.Cast(t.DType, expr.Select(keep, x, expr.Num(m, 0)))
+				}
+				out = append(out, expr.Tensor{DType: o.DType, Vars: vars, Body: body})
+			}
+			return out, nil
+		},
+	}
+}

@@ -1,0 +1,529 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+const (
+	quantRange   = "int quant_min, int quant_max, ScalarType dtype"
+	dequantRange = quantRange + ", *, ScalarType? out_dtype=None"
+	quantNS      = "quantized_decomposed::"
+)
+
+// quantOps convert between floats and integers that stand for
+// (q - zero_point)·scale. The arithmetic is that of ExecuTorch's kernels:
+// float32 throughout, rounding half to even.
+func quantOps() []Op {
+	const ns = quantNS
+	return []Op{
+		quantize(ns + "quantize_per_tensor(Tensor input, float scale, int zero_point, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns + "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns +
+			"quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns + "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " +
+			quantRange + ") -> Tensor"),
+		quantize(ns +
+			"quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " +
+			quantRange + ", int group_size) -> Tensor"),
+		dequantize(ns+"dequantize_per_tensor(Tensor input, float scale, int zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, "+dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, "+dequantRange+") -> Tensor", "out_dtype"),
+		dequantize(ns+"dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, "+quantRange+", ScalarType output_dtype) -> Tensor", "output_dtype"),
+		dequantize(ns+"dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, "+quantRange+", int group_size, ScalarType output_dtype) -> Tensor", "output_dtype"),
+		chooseQParams(ns +
+			"choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)"),
+		chooseQParams(ns +
+			"choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
+		quantEmbedding(ns+"embedding_byte("+quantEmbeddingArgs+") -> Tensor", 8),
+		quantEmbedding(
+			ns+"embedding_byte.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
+			8),
+		quantEmbedding(ns+"embedding_4bit("+quantEmbeddingArgs+") -> Tensor", 4),
+		quantEmbedding(
+			ns+"embedding_4bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
+			4),
+		quantEmbedding(ns+"embedding_2bit("+quantEmbeddingArgs+") -> Tensor", 2),
+		quantEmbedding(
+			ns+"embedding_2bit.dtype("+quantEmbeddingArgs+", *, ScalarType? dtype=None) -> Tensor",
+			2),
+		mixedMM(),
+		mixedLinear(),
+		quantAdd(),
+	}
+}
+
+// qparams tells where in a tensor of scales that of an element of the input
+// is: per channel, per token (all of the last dimension) or per group of
+// columns of a row. It is nil where there is one for all.
+func (c *Call) qparams() (func(coords []sym.Expr) []sym.Expr, error) {
+	has := func(name string) bool { return c.Op.sch.Index(name) >= 0 }
+	if !has("scales") {
+		for _, name := range []string{"scale", "zero_point"} {
+			if k := c.Operand(name); k >= 0 {
+				c.need(c.operands[k].Type.Numel())
+			}
+		}
+		return nil, nil
+	}
+	t, s := c.Tensor("input"), c.Tensor("scales")
+	misfit := func(how string) error {
+		return c.Errorf("%s do not fit %s", describeSizes([]ir.Type{t, s}), how)
+	}
+	if k := c.Operand("zero_points"); k >= 0 && !c.operands[k].Type.Numel().Equal(s.Numel()) {
+		return nil, c.Errorf("%s of scales and zero points differ",
+			describeSizes([]ir.Type{s, c.operands[k].Type}))
+	}
+	switch {
+	case t.Rank() == 0:
+		return nil, misfit("without dimensions")
+	case has("axis"):
+		axis, err := c.dim("axis", t.Rank())
+		if err != nil {
+			return nil, err
+		}
+		if s.Rank() != 1 || differ(s.Sizes[0], t.Sizes[axis]) {
+			return nil, misfit("along dimension " + itoa(axis))
+		}
+		return func(coords []sym.Expr) []sym.Expr { return coords[axis : axis+1] }, nil
+	case has("group_size"):
+		size, err := c.SymInt("group_size")
+		if err != nil {
+			return nil, err
+		}
+		if t.Rank() != 2 || s.Rank() != 2 || !sym.Less(sym.Int(0), size) ||
+			differ(s.Sizes[0], t.Sizes[0]) || differ(sym.Mul(s.Sizes[1], size), t.Sizes[1]) {
+			return nil, misfit("by groups of " + size.String())
+		}
+		return func(at []sym.Expr) []sym.Expr {
+			return []sym.Expr{at[0], sym.FloorDiv(at[1], size)}
+		}, nil
+	}
+	tokens := t.Sizes[:t.Rank()-1]
+	if differ(s.Numel(), sym.Mul(tokens...)) {
+		return nil, misfit("by token")
+	}
+	return func(at []sym.Expr) []sym.Expr {
+		return unflatten(sym.RowMajor(tokens, at[:len(tokens)]), s.Sizes)
+	}, nil
+}
+
+// qparam returns a scale or zero_point argument, a number, a tensor with one
+// element or, where at is given, one of several, for the element at coords as
+// a value of dtype d; nil if it is None.
+func (c *Call) qparam(name string, at func([]sym.Expr) []sym.Expr, coords []sym.Expr,
+	d ir.DType) *expr.Expr {
+	k := c.Operand(name)
+	switch {
+	case !c.Has(name):
+		return nil
+	case k < 0:
+		return c.number(c.Arg(name), d)
+	case at == nil:
+		return expr.Cast(d, c.LoadAt(k, zeros(c.operands[k].Type.Rank())...))
+	}
+	at0 := at(coords)
+	if t, s := c.operands[k].Type, c.Tensor("scales"); t.Rank() != s.Rank() {
+		at0 = unflatten(sym.RowMajor(s.Sizes, at0), t.Sizes)
+	}
+	return expr.Cast(d, c.LoadAt(k, at0...))
+}
+
+// names of the scale and zero point arguments.
+func (c *Call) qnames() (scale, zero string) {
+	if c.Op.sch.Index("scales") >= 0 {
+		return "scales", "zero_points"
+	}
+	return "scale", "zero_point"
+}
+
+func quantize(schema string) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("input")
+			if !t.DType.IsFloat() {
+				return nil, c.Errorf("the input is %s, not a float", t.DType)
+			}
+			_, err := c.qparams()
+			d := c.DType("dtype", ir.InvalidDType)
+			if err == nil && !d.IsInt() {
+				err = c.Errorf("the result would be %s, not an integer", d)
+			}
+			return []ir.Type{likeType(t, d)}, err
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			at := must(c.qparams())
+			out := c.Outs[0]
+			vars, coords := indexVars(out.Sizes)
+			scale, zero := c.qnames()
+			x := expr.Cast(opmath(c.Tensor("input").DType), c.Load("input", coords...))
+			q := quantized(x, c.qparam(scale, at, coords, ir.Float32), c.qparam(zero, at, coords,
+				ir.Float32),
+				c.Arg("quant_min"), c.Arg("quant_max"), out.DType, c)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
+		},
+	}
+}
+
+// quantized is the integer of dtype d nearest to x/scale + zero, kept between
+// lo and hi. x is Float32 or Float64, scale and zero are Float32.
+func quantized(x, scale, zero *expr.Expr, lo, hi ir.Arg, d ir.DType, c *Call) *expr.Expr {
+	inv := expr.Div(like(scale, 1), scale)
+	q := expr.Round(expr.Cast(ir.Float32, expr.Mul(x, expr.Cast(x.DType, inv))))
+	q = expr.Add(q, zero)
+	if d.Size() > 2 { // float32 does not hold the bounds
+		q = expr.Cast(ir.Int64, q)
+	}
+	return expr.Cast(d, between(q, c.number(lo, q.DType), c.number(hi, q.DType)))
+}
+
+// dequantized is (q - zero)·scale as Float32; zero may be nil.
+func dequantized(q, zero *expr.Expr, scale *expr.Expr) *expr.Expr {
+	d := ir.Int64
+	if q.DType.Size() <= 2 { // float32 holds the difference
+		d = ir.Float32
+	}
+	x := expr.Cast(d, q)
+	if zero != nil {
+		x = expr.Sub(x, expr.Cast(d, zero))
+	}
+	return expr.Mul(expr.Cast(ir.Float32, x), scale)
+}
+
+// dequantize has the dtype of its result in the argument called result.
+func dequantize(schema, result string) Op {
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			_, err := c.qparams()
+			d := c.DType(result, ir.Float32)
+			switch in := c.Tensor("input").DType; {
+			case err != nil:
+			case !in.IsInt():
+				err = c.Errorf("the input is %s, not an integer", in)
+			case !d.IsFloat():
+				err = c.Errorf("the result would be %s, not a float", d)
+			}
+			return []ir.Type{likeType(c.Tensor("input"), d)}, err
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			at := must(c.qparams())
+			out := c.Outs[0]
+			vars, coords := indexVars(out.Sizes)
+			scale, zero := c.qnames()
+			zd := ir.Int64
+			if k := c.Operand(zero); k >= 0 && c.operands[k].Type.DType.IsFloat() {
+				zd = ir.Float32
+			}
+			x := dequantized(c.Load("input", coords...), c.qparam(zero, at, coords, zd),
+				c.qparam(scale, at, coords, ir.Float32))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, x)}}, nil
+		},
+	}
+}
+
+// smallestScale is the least scale that choose_qparams gives.
+var smallestScale = float64(float32(6.1e-5))
+
+// chooseQParams takes scale and zero point from the range of the input, of the
+// whole of it or of each token (all of the last dimension), as ExecuTorch's
+// kernels do.
+func chooseQParams(schema string) Op {
+	perToken := func(c *Call) bool { return c.Op.sch.Index("quant_min") < 0 }
+	return Op{
+		Schema: schema,
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("input")
+			if t.DType != ir.Float32 {
+				return nil, c.Errorf("the input is %s, not float32", t.DType)
+			}
+			sizes := []sym.Expr{sym.Int(1)}
+			if perToken(c) {
+				if t.Rank() == 0 {
+					return nil, c.Errorf("an input without dimensions has no tokens")
+				}
+				sizes = append(append([]sym.Expr(nil), t.Sizes[:t.Rank()-1]...), sym.Int(1))
+			}
+			return []ir.Type{ir.TensorOf(ir.Float64, sizes...), ir.TensorOf(ir.Int64, sizes...)},
+				nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			qmin, qmax := int64(math.MinInt8), int64(math.MaxInt8)
+			if !perToken(c) {
+				qmin = must(c.Int("quant_min"))
+				qmax = must(c.Int("quant_max"))
+				if qmin >= qmax || qmin < math.MinInt32 || qmax > math.MaxInt32 {
+					return nil, c.Errorf("a range from %d to %d", qmin, qmax)
+				}
+			}
+			t := c.Tensor("input")
+			var out []expr.Tensor
+			for i, o := range c.Outs {
+				vars, coords := indexVars(o.Sizes)
+				extreme := func(kind expr.ReduceKind) *expr.Expr {
+					red, at := reductionVars(t.Sizes)
+					if perToken(c) {
+						n := t.Rank() - 1
+						copy(at, coords[:n])
+						red = red[n:]
+					}
+					return expr.Reduction(kind, red, c.Load("input", at...))
+				}
+				scale, zero := qparamsOf(extreme(expr.ReduceMin), extreme(expr.ReduceMax),
+					qmin, qmax)
+				out = append(out, expr.Tensor{DType: o.DType, Vars: vars,
+					Body: [...]*expr.Expr{scale, zero}[i]})
+			}
+			return out, nil
+		},
+	}
+}
+
+// qparamsOf returns the scale, a Float64, and the zero point, an Int64, with
+// which the integers from qmin to qmax cover lo to hi, Float32 values, and 0.
+func qparamsOf(lo, hi *expr.Expr, qmin, qmax int64) (scale, zero *expr.Expr) {
+	const d, f = ir.Float64, ir.Float32
+	num := func(x float64) *expr.Expr { return expr.Float(d, x) }
+	f32 := func(x float64) *expr.Expr { return expr.Float(f, x) }
+	wide := func(x *expr.Expr) *expr.Expr { return expr.Cast(d, x) }
+	lo, hi = expr.Min(lo, f32(0)), expr.Max(hi, f32(0))
+	steps := float64(qmax - qmin)
+	s := expr.Div(expr.Sub(wide(hi), wide(lo)), num(steps))
+	s32 := expr.Cast(f, s)
+	useless := expr.Or(expr.Eq(s32, f32(0)), isInf(expr.Div(f32(1), s32), true, true))
+	s = expr.Select(useless, num(0.1), s)
+
+	// A scale that is too small widens the range with it.
+	small := expr.Lt(s, num(smallestScale))
+	least := f32(smallestScale * steps)
+	amplifier := expr.Div(f32(smallestScale), expr.Cast(f, s))
+	noLo, noHi := expr.Eq(lo, f32(0)), expr.Eq(hi, f32(0))
+	wideLo := expr.Select(noLo, lo, expr.Select(noHi, expr.Neg(least), expr.Mul(lo, amplifier)))
+	wideHi := expr.Select(noLo, least, expr.Select(noHi, hi, expr.Mul(hi, amplifier)))
+	lo, hi = expr.Select(small, wideLo, lo), expr.Select(small, wideHi, hi)
+	s = expr.Select(small, num(smallestScale), s)
+
+	// The zero point follows from either end; the one with the smaller terms is
+	// more exact.
+	atLo, atHi := expr.Div(wide(lo), s), expr.Div(wide(hi), s)
+	errLo := expr.Sub(num(math.Abs(float64(qmin))), expr.Abs(atLo))
+	errHi := expr.Sub(num(math.Abs(float64(qmax))), expr.Abs(atHi))
+	z := expr.Select(expr.Lt(errLo, errHi), expr.Sub(num(float64(qmin)), atLo),
+		expr.Sub(num(float64(qmax)), atHi))
+	nearest := wide(expr.Round(expr.Cast(f, z)))
+	z = expr.Select(expr.Lt(z, num(float64(qmin))), num(float64(qmin)),
+		expr.Select(expr.Gt(z, num(float64(qmax))), num(float64(qmax)), nearest))
+	return s, expr.Cast(ir.Int64, z)
+}
+
+// reductionVars returns variables that range over all elements of a tensor.
+func reductionVars(sizes []sym.Expr) ([]*sym.Symbol, []sym.Expr) {
+	vars, at := make([]*sym.Symbol, len(sizes)), make([]sym.Expr, len(sizes))
+	for d, s := range sizes {
+		vars[d] = sym.NewVar("r"+itoa(d), s)
+		at[d] = vars[d].Expr()
+	}
+	return vars, at
+}
+
+// mixedOperands checks the operands of a product of floats with an int8
+// weight: the input is m·k, rows is the weight's dimension that meets k, and
+// scales belong to its dimension scaled.
+func (c *Call) mixedOperands(meets, scaled int) (x, w, s ir.Type, err error) {
+	x, w, s = c.Tensor("input"), c.Tensor("weight"), c.Tensor("weight_scales")
+	switch {
+	case x.Rank() != 2 || w.Rank() != 2 || s.Rank() < 1 || s.Rank() > 2 || s.Rank() == 2 &&
+		scaled == meets ||
+		differ(x.Sizes[1], w.Sizes[meets]) || differ(s.Sizes[0], w.Sizes[scaled]):
+		err = c.Errorf("input, weight and scales of %s", describeSizes([]ir.Type{x, w, s}))
+	case !x.DType.IsFloat() || w.DType != ir.Int8 || s.DType != x.DType:
+		err = c.Errorf("input, weight and scales of %s, %s and %s", x.DType, w.DType, s.DType)
+	case c.Has("weight_zero_points"):
+		err = c.Errorf("zero points of the weight are not supported")
+	}
+	return x, w, s, err
+}
+
+// mixedMM is a matrix product with a weight of int8, whose rows have scales.
+func mixedMM() Op {
+	return Op{
+		Schema: quantNS +
+			"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			x, w, s, err := c.mixedOperands(0, 0)
+			if err == nil && s.Rank() != 1 {
+				err = c.Errorf("scales of %s", describeSizes([]ir.Type{s}))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			m := opmath(out.DType)
+			vars, at := indexVars(out.Sizes)
+			k := sym.NewVar("k", c.Tensor("input").Sizes[1])
+			x := expr.Mul(expr.Cast(m, c.Load("input", at[0], k.Expr())),
+				expr.Cast(m, c.Load("weight", k.Expr(), at[1])))
+			x = expr.Mul(x, expr.Cast(m, c.Load("weight_scales", k.Expr())))
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType,
+				expr.Sum([]*sym.Symbol{k}, x))}}, nil
+		},
+	}
+}
+
+// mixedLinear is a product with the transpose of a weight of int8, which has
+// scales by row or by row and group of columns; the last group may be short.
+func mixedLinear() Op {
+	return Op{
+		Schema: quantNS +
+			"mixed_linear(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points, ScalarType? dtype=None) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			x, w, s, err := c.mixedOperands(1, 0)
+			if err == nil && s.Rank() == 2 && !sym.Less(sym.Int(0), s.Sizes[1]) {
+				err = c.Errorf("%s groups", s.Sizes[1])
+			}
+			d := c.DType("dtype", x.DType)
+			if err == nil && !d.IsFloat() {
+				err = c.Errorf("the result would be %s, not a float", d)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return []ir.Type{ir.TensorOf(d, x.Sizes[0], w.Sizes[0])}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out, x, s := c.Outs[0], c.Tensor("input"), c.Tensor("weight_scales")
+			m := opmath(out.DType)
+			vars, at := indexVars(out.Sizes)
+			n := x.Sizes[1]
+			product := func(k sym.Expr) *expr.Expr {
+				return expr.Mul(expr.Cast(m, c.Load("input", at[0], k)),
+					expr.Cast(m, c.Load("weight", at[1], k)))
+			}
+			var body *expr.Expr
+			if s.Rank() == 1 {
+				k := sym.NewVar("k", n)
+				body = expr.Mul(expr.Sum([]*sym.Symbol{k}, product(k.Expr())),
+					expr.Cast(m, c.Load("weight_scales", at[1])))
+			} else {
+				size := sym.CeilDiv(n, s.Sizes[1])
+				g, i := sym.NewVar("g", s.Sizes[1]), sym.NewVar("k", size)
+				k := sym.Add(sym.Mul(g.Expr(), size), i.Expr())
+				in := expr.Select(expr.IdxLt(k, n), product(k), expr.Num(m, 0))
+				part := expr.Mul(expr.Sum([]*sym.Symbol{i}, in),
+					expr.Cast(m, c.Load("weight_scales", at[1], g.Expr())))
+				body = expr.Sum([]*sym.Symbol{g}, part)
+			}
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: expr.Cast(out.DType, body)}},
+				nil
+		},
+	}
+}
+
+// quantAdd dequantizes both operands, adds and quantizes the sum.
+func quantAdd() Op {
+	return Op{
+		Schema: quantNS +
+			"add(Tensor a, float a_scale, int a_zero_point, int a_quant_min, int a_quant_max, Tensor b, float b_scale, int b_zero_point, int b_quant_min, int b_quant_max, float out_scale, int out_zero_point, int out_quant_min, int out_quant_max) -> Tensor qc",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			a, b := c.Tensor("a"), c.Tensor("b")
+			if !a.DType.IsInt() || a.DType != b.DType ||
+				!slices.EqualFunc(a.Sizes, b.Sizes, sym.Expr.Equal) {
+				return nil, c.Errorf("operands of %s and %s and of %s", a.DType, b.DType,
+					describeSizes([]ir.Type{a, b}))
+			}
+			t, _ := pointwiseType(a.DType, a, b)
+			return []ir.Type{t}, nil
+		},
+		Compute: func(c *Call) ([]expr.Tensor, error) {
+			out := c.Outs[0]
+			vars, at := indexVars(out.Sizes)
+			value := func(name string) *expr.Expr {
+				return dequantized(c.Load(name, at...), c.number(c.Arg(name+"_zero_point"),
+					ir.Int64), c.number(c.Arg(name+"_scale"), ir.Float32))
+			}
+			q := quantized(expr.Add(value("a"), value("b")), c.number(c.Arg("out_scale"),
+				ir.Float32), c.number(c.Arg("out_zero_point"), ir.Float32),
+				c.Arg("out_quant_min"), c.Arg("out_quant_max"), out.DType, c)
+			return []expr.Tensor{{DType: out.DType, Vars: vars, Body: q}}, nil
+		},
+	}
+}
+
+// fakeQuantOps round to what integers of a range stand for. In training they
+// also tell which elements lay inside of it.
+func fakeQuantOps() []Op {
+	const bounds = "int quant_min, int quant_max"
+	return []Op{
+		fakeQuant("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, " + bounds + ") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, " + bounds + ") -> (Tensor output, Tensor mask)"),
+		fakeQuant("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, " + bounds + ") -> Tensor"),
+		fakeQuant("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, " + bounds + ") -> (Tensor output, Tensor mask)"),
+	}
+}
+
+// fakeQuant computes in float32, by the reciprocal of the scale.
+func fakeQuant(schema string) Op {
+	return Op{Schema: schema, Decompose: func(b *Builder,
+		c *Call) ([]*ir.Value, error) {
+		x := c.Value("self")
+		d := x.Type.DType
+		lo := must(c.Int("quant_min"))
+		hi, err := c.Int("quant_max")
+		if err == nil && (lo > hi || !d.IsFloat()) {
+			err = c.Errorf("%s, quantised to [%d, %d]", d, lo, hi)
+		}
+		if err != nil {
+			return nil, err
+		}
+		shape := must(c.qparamShape(x.Type))
+		param := func(name string) *ir.Value {
+			if c.Operand(name) < 0 {
+				n, e := c.Float(name)
+				check(e)
+				return b.scalar(n, ir.Float32)
+			}
+			return b.Op("aten.reshape.default", b.cast(c.Value(name), ir.Float32), shape)
+		}
+		scale, zero := param("scale"), param("zero_point")
+		scaled := b.Op("aten.round.default", b.mul(b.cast(x, ir.Float32),
+			b.Op("aten.reciprocal.default", scale)))
+		q := b.add(scaled, zero)
+		y := b.cast(b.mul(b.sub(b.Op("aten.clamp.default", q, lo, hi), zero), scale), d)
+		inside := b.Op("aten.logical_and.default", b.Op("aten.ge.Scalar", q, lo),
+			b.Op("aten.le.Scalar", q, hi))
+		if k := c.Op.sch.Index("fake_quant_enabled"); k >= 0 {
+			on := b.Op("aten.reshape.default", b.Op("aten.ne.Scalar", c.Value("fake_quant_enabled"),
+				0), []int{})
+			y = b.where(on, y, x, d)
+			inside = b.Op("aten.logical_or.default", inside, b.Op("aten.logical_not.default", on))
+		}
+		return []*ir.Value{y, inside}[:len(c.Op.sch.Returns)], nil
+	}}
+}
+
+// qparamShape is the shape in which scales and zero points are broadcast over t.
+func (c *Call) qparamShape(t ir.Type) ([]int, error) {
+	if c.Op.sch.Index("axis") < 0 {
+		return []int{}, nil
+	}
+	if t.Rank() == 0 {
+		return nil, c.Errorf("a tensor without dimensions has no channels")
+	}
+	axis := must(c.dim("axis", t.Rank()))
+	shape := slices.Repeat([]int{1}, t.Rank())
+	shape[axis] = -1
+	return shape, nil
+}

@@ -1,0 +1,569 @@
+package ops
+
+import (
+	"strings"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+)
+
+// reduction is a reduction of argument self over a set of dimensions, under
+// definition.
+type reduction struct {
+	c     *Call
+	over  []bool   // by dimension of self: reduced
+	keep  bool     // reduced dimensions stay with size 1
+	in    ir.DType // what elements of self are converted to first
+	dt    ir.DType // compute dtype
+	out   ir.DType
+	coord []sym.Expr    // of an element of self
+	vars  []*sym.Symbol // of the result
+	red   []*sym.Symbol // reduced over
+}
+
+// x returns the element of self in the compute dtype.
+func (r *reduction) x() *expr.Expr {
+	return expr.Cast(r.dt, expr.Cast(r.in, r.c.Load("self", r.coord...)))
+}
+
+// again returns r with reduction variables of its own, for a second reduction
+// inside the first.
+func (r *reduction) again() *reduction {
+	s := *r
+	s.coord = make([]sym.Expr, len(r.coord))
+	s.red = nil
+	for d, e := range r.coord {
+		s.coord[d] = e
+		if r.over[d] {
+			v := sym.NewVar("s"+itoa(d), r.c.Tensor("self").Sizes[d])
+			s.red = append(s.red, v)
+			s.coord[d] = v.Expr()
+		}
+	}
+	return &s
+}
+
+// count returns the number of elements reduced over.
+func (r *reduction) count() sym.Expr {
+	n := sym.Int(1)
+	for d, s := range r.c.Tensor("self").Sizes {
+		if r.over[d] {
+			n = sym.Mul(n, s)
+		}
+	}
+	return n
+}
+
+// size returns the count as a value of the compute dtype.
+func (r *reduction) size() *expr.Expr { return expr.Idx(r.dt, r.count()) }
+
+// A reducer describes a family of reductions. The schema's dim argument, int,
+// int? or int[]?, tells over what; without one it is everything.
+type reducer struct {
+	schema string
+	// rule gives compute and result dtype from that of self, or the dtype
+	// argument if there is one.
+	rule rule
+	// emptyIsAll: an empty dim list means all dimensions (sum), not none (amax
+	// has an own default).
+	emptyIsAll bool
+	// nonEmpty: the reduced dimensions must hold elements.
+	nonEmpty bool
+	body     func(r *reduction) ([]*expr.Expr, error) // one per result
+	// dtypes of results beyond the first; InvalidDType: as the first
+	more []ir.DType
+	core func(*Builder, *Call) ([]*ir.Value, error) // in terms of Core ATen
+}
+
+func (d reducer) op() Op {
+	return Op{Schema: d.schema, Infer: d.infer, Compute: d.compute, Decompose: d.core}
+}
+
+// setup finds out over which dimensions c reduces and in what dtypes.
+func (d reducer) setup(c *Call) (*reduction, error) {
+	t, s := c.Tensor("self"), c.Op.sch
+	r := &reduction{c: c, keep: s.Index("keepdim") >= 0 && c.Bool("keepdim")}
+	var err error
+	switch i := s.Index("dim"); {
+	case i < 0:
+		r.over = make([]bool, t.Rank())
+		for i := range r.over {
+			r.over[i] = true
+		}
+	case s.Args[i].Type.IsList() || !c.Has("dim"):
+		r.over, err = c.dims("dim", t.Rank(), d.emptyIsAll)
+	default:
+		r.over = make([]bool, t.Rank())
+		var k int
+		if k, err = c.dim("dim", t.Rank()); err == nil && t.Rank() > 0 {
+			r.over[k] = true
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	from := t.DType
+	if s.Index("dtype") >= 0 {
+		from = c.DType("dtype", from)
+	}
+	var ok bool
+	if r.dt, r.out, ok = d.rule(from); !ok {
+		return nil, c.Errorf("not defined on %s", from)
+	}
+	if s.Index("dtype") >= 0 && c.Has("dtype") { // what is asked for is not promoted
+		r.dt, r.out = accumulator(from), from
+	}
+	r.in = from
+	if n, ok := r.count().Const(); ok && n == 0 && d.nonEmpty {
+		if m, ok := r.outNumel().Const(); !ok || m != 0 {
+			return nil, c.Errorf("reduces over no elements")
+		}
+	}
+	return r, nil
+}
+
+// accumulator returns the dtype in which sums and products of dtype d are kept.
+func accumulator(d ir.DType) ir.DType {
+	if d == ir.Bool {
+		return ir.Int64 // not zero: true
+	}
+	return opmath(d)
+}
+
+func (r *reduction) outSizes() []sym.Expr {
+	var sizes []sym.Expr
+	for d, s := range r.c.Tensor("self").Sizes {
+		switch {
+		case !r.over[d]:
+			sizes = append(sizes, s)
+		case r.keep:
+			sizes = append(sizes, sym.Int(1))
+		}
+	}
+	return sizes
+}
+
+func (r *reduction) outNumel() sym.Expr { return sym.Mul(r.outSizes()...) }
+
+func (d reducer) infer(c *Call) ([]ir.Type, error) {
+	r, err := d.setup(c)
+	if err != nil {
+		return nil, err
+	}
+	sizes := r.outSizes()
+	ts := []ir.Type{ir.TensorOf(r.out, sizes...)}
+	for _, dt := range d.more {
+		if dt == ir.InvalidDType {
+			dt = r.out
+		}
+		ts = append(ts, ir.TensorOf(dt, sizes...))
+	}
+	return ts, nil
+}
+
+func (d reducer) compute(c *Call) ([]expr.Tensor, error) {
+	r := must(d.setup(c))
+	vars, coords := indexVars(c.Outs[0].Sizes)
+	r.vars = vars
+	k := 0
+	for dim, s := range c.Tensor("self").Sizes {
+		if r.over[dim] {
+			v := sym.NewVar("r"+itoa(dim), s)
+			r.red = append(r.red, v)
+			r.coord = append(r.coord, v.Expr())
+			if r.keep {
+				k++
+			}
+			continue
+		}
+		r.coord = append(r.coord, coords[k])
+		k++
+	}
+	bodies := must(d.body(r))
+	ts := make([]expr.Tensor, len(bodies))
+	for i, b := range bodies {
+		dt := c.Outs[i].DType
+		ts[i] = expr.Tensor{DType: dt, Vars: vars, Body: expr.Cast(dt, b)}
+	}
+	return ts, nil
+}
+
+// reductionOps reduce over dimensions.
+func reductionOps() []Op {
+	sum := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.Sum(r.red, r.x())) }
+	prod := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.Prod(r.red, r.x())) }
+	amax := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.MaxOf(r.red, r.x())) }
+	amin := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.MinOf(r.red, r.x())) }
+	maxAt := func(r *reduction) ([]*expr.Expr, error) {
+		return exprs(expr.MaxOf(r.red, r.x()), expr.ArgMax(r.red, r.x()))
+	}
+	minAt := func(r *reduction) ([]*expr.Expr, error) {
+		return exprs(expr.MinOf(r.red, r.x()), expr.ArgMin(r.red, r.x()))
+	}
+	argmax := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.ArgMax(r.red, r.x())) }
+	argmin := func(r *reduction) ([]*expr.Expr, error) { return exprs(expr.ArgMin(r.red, r.x())) }
+	anyOf := func(r *reduction) ([]*expr.Expr, error) {
+		return exprs(expr.MaxOf(r.red, expr.Ne(r.x(), like(r.x(), 0))))
+	}
+	allOf := func(r *reduction) ([]*expr.Expr, error) {
+		return exprs(expr.MinOf(r.red, expr.Ne(r.x(), like(r.x(), 0))))
+	}
+	index := []ir.DType{ir.Int64}
+
+	var ops []Op
+	for _, d := range []reducer{
+		{schema: "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
+			body: sum, core: decomposed(sumCore)},
+		{schema: "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: sum},
+		{schema: "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, emptyIsAll: true, body: nansum, core: decomposed(nansumCore)},
+		{schema: "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: summed,
+			body: prod},
+		{schema: "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: summed, body: prod},
+		{schema: "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly,
+			body: mean},
+		{schema: "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", rule: floatOnly, emptyIsAll: true, body: mean},
+		{schema: "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+			rule: exact, emptyIsAll: true, nonEmpty: true, body: amax},
+		{schema: "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+			rule: exact, emptyIsAll: true, nonEmpty: true, body: amin},
+		{schema: "aten::max(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amax,
+			core: decomposed(sameAs("aten.amax.default"))},
+		{schema: "aten::min(Tensor self) -> Tensor", rule: exact, nonEmpty: true, body: amin,
+			core: decomposed(sameAs("aten.amin.default"))},
+		{schema: "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: maxAt, more: index},
+		{schema: "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, body: minAt, more: index},
+		{schema: "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+			rule: toInt64, nonEmpty: true, body: argmax},
+		{schema: "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+			rule: toInt64, nonEmpty: true, body: argmin},
+		{schema: "aten::any(Tensor self) -> Tensor", rule: truth, body: anyOf},
+		{schema: "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth,
+			body: anyOf},
+		{schema: "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+			rule: truth, body: anyOf},
+		{schema: "aten::all(Tensor self) -> Tensor", rule: truth, body: allOf,
+			core: decomposed(allCore("aten.any.default", false))},
+		{schema: "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", rule: truth,
+			body: allOf, core: decomposed(allCore("aten.any.dim", true))},
+		{schema: "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+			rule: truth, body: allOf, core: decomposed(allCore("aten.any.dims", true))},
+		{schema: "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", rule: toInt64,
+			emptyIsAll: true, body: countNonzero, core: decomposed(countCore)},
+		{schema: "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", rule: toInt64,
+			body: countNonzero, core: decomposed(countCore)},
+		{schema: "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+			rule: toFloat, emptyIsAll: true, body: logsumexp, core: decomposed(logsumexpCore)},
+		{schema: "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+			rule: floatOnly, emptyIsAll: true, body: vectorNorm,
+			core: decomposed(vectorNormCore)},
+	} {
+		ops = append(ops, d.op())
+	}
+	ops = append(ops, aminmax())
+	return append(ops, varianceOps()...)
+}
+
+// The rules of reductions.
+var (
+	// summed adds integers and bool up in int64.
+	summed rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		if d.IsInt() || d == ir.Bool {
+			d = ir.Int64
+		}
+		return opmath(d), d, true
+	}
+	// exact neither computes nor rounds.
+	exact rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, d, true }
+	// toInt64 gives an index or a count.
+	toInt64 rule = func(d ir.DType) (ir.DType, ir.DType, bool) { return d, ir.Int64, true }
+	// truth gives bool, for uint8 uint8.
+	truth rule = func(d ir.DType) (ir.DType, ir.DType, bool) {
+		if d == ir.Uint8 {
+			return d, d, true
+		}
+		return d, ir.Bool, true
+	}
+)
+
+func exprs(es ...*expr.Expr) ([]*expr.Expr, error) { return es, nil }
+
+func nansum(r *reduction) ([]*expr.Expr, error) {
+	x := r.x()
+	return exprs(expr.Sum(r.red, expr.Select(expr.IsNaN(x), like(x, 0), x)))
+}
+
+// mean rounds the sum to the result's dtype before it divides, as PyTorch does
+// on a CPU.
+func mean(r *reduction) ([]*expr.Expr, error) {
+	sum := expr.Cast(r.out, expr.Sum(r.red, r.x()))
+	return exprs(expr.Div(expr.Cast(r.dt, sum), r.size()))
+}
+
+func countNonzero(r *reduction) ([]*expr.Expr, error) {
+	return exprs(expr.Sum(r.red, expr.Cast(ir.Int64, expr.Ne(r.x(), like(r.x(), 0)))))
+}
+
+// logsumexp subtracts the largest element, unless it is infinite.
+func logsumexp(r *reduction) ([]*expr.Expr, error) {
+	s := r.again()
+	m := expr.MaxOf(s.red, s.x())
+	m = expr.Select(expr.Eq(expr.Abs(m), like(m, inf)), like(m, 0), m)
+	sum := expr.Sum(r.red, fn("exp")(expr.Sub(r.x(), m)))
+	return exprs(expr.Add(fn("log")(sum), m))
+}
+
+func vectorNorm(r *reduction) ([]*expr.Expr, error) {
+	p := must(r.c.Float("ord"))
+	x := expr.Abs(r.x())
+	switch {
+	case p == inf:
+		return exprs(expr.MaxOf(r.red, x))
+	case p == -inf:
+		return exprs(expr.MinOf(r.red, x))
+	case p == 0:
+		return exprs(expr.Sum(r.red, expr.Cast(r.dt, expr.Ne(x, like(x, 0)))))
+	case p == 1:
+		return exprs(expr.Sum(r.red, x))
+	case p == 2:
+		return exprs(expr.Sqrt(expr.Sum(r.red, expr.Mul(x, x))))
+	}
+	return exprs(power(expr.Sum(r.red, power(x, like(x, p))), like(x, 1/p)))
+}
+
+// aminmax gives both extrema. Without dim it reduces over everything.
+func aminmax() Op {
+	return reducer{
+		schema: "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+		rule:   exact, nonEmpty: true, more: []ir.DType{ir.InvalidDType},
+		body: func(r *reduction) ([]*expr.Expr, error) {
+			return exprs(expr.MinOf(r.red, r.x()), expr.MaxOf(r.red, r.x()))
+		},
+		core: aminmaxCore,
+	}.op()
+}
+
+// varianceOps are var and std, alone and with the mean.
+func varianceOps() []Op {
+	var ops []Op
+	for _, f := range []struct {
+		name  string
+		std   bool
+		means bool
+	}{
+		{"var", false, false}, {"std", true, false}, {"var_mean", false, true},
+		{"std_mean", true, true},
+	} {
+		ret := "Tensor"
+		var more []ir.DType
+		if f.means {
+			ret, more = "(Tensor, Tensor)", []ir.DType{ir.InvalidDType}
+		}
+		for _, args := range []string{"(Tensor self, bool unbiased=True)",
+			".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False)",
+			".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)"} {
+			var core func(*Builder, *Call) ([]*ir.Value, error)
+			if f.name != "var" || !strings.HasPrefix(args, ".") {
+				core = varianceCore(f.std, f.means)
+			}
+			ops = append(ops, reducer{
+				core:   core,
+				schema: "aten::" + f.name + args + " -> " + ret, rule: floatOnly,
+				emptyIsAll: true, more: more,
+				body: func(r *reduction) ([]*expr.Expr, error) {
+					return variance(r, f.std, f.means)
+				},
+			}.op())
+		}
+	}
+	return ops
+}
+
+// variance takes the mean first, then the squares of the distances to it.
+func variance(r *reduction, std, withMean bool) ([]*expr.Expr, error) {
+	correction := 1.0
+	if s := r.c.Op.sch; s.Index("unbiased") >= 0 {
+		if !r.c.Bool("unbiased") {
+			correction = 0
+		}
+	} else if r.c.Has("correction") {
+		correction = must(r.c.Float("correction"))
+	}
+	s := r.again()
+	m := expr.Div(expr.Sum(s.red, s.x()), r.size())
+	d := expr.Sub(r.x(), m)
+	n := expr.Max(expr.Sub(r.size(), like(m, correction)), like(m, 0))
+	v := expr.Div(expr.Sum(r.red, expr.Mul(d, d)), n)
+	if std {
+		v = expr.Sqrt(v)
+	}
+	if withMean {
+		return exprs(v, m)
+	}
+	return exprs(v)
+}
+
+// decomposed gives a reduction a decomposition to Core ATen.
+func decomposed(f coreForm) func(*Builder, *Call) ([]*ir.Value, error) {
+	return func(b *Builder, c *Call) ([]*ir.Value, error) { return []*ir.Value{f(b, c)}, nil }
+}
+
+// keepdim returns the keepdim argument, false where there is none.
+func (c *Call) keepdim() bool { return c.Op.sch.Index("keepdim") >= 0 && c.Bool("keepdim") }
+
+// dimList returns the dim argument as a list: empty for all dimensions.
+func (c *Call) dimList() ir.Arg {
+	if c.Op.sch.Index("dim") < 0 || !c.Has("dim") {
+		return ir.List{}
+	}
+	if list, ok := c.Arg("dim").(ir.List); ok {
+		return list
+	}
+	return ir.List{c.Arg("dim")}
+}
+
+func dtypeArg(c *Call) Named {
+	if c.Op.sch.Index("dtype") < 0 {
+		return Kw("dtype", nil)
+	}
+	return Kw("dtype", c.Arg("dtype"))
+}
+
+func sumCore(b *Builder, c *Call) *ir.Value {
+	return b.Op("aten.sum.dim_IntList", c.Value("self"), c.dimList(), c.keepdim(), dtypeArg(c))
+}
+
+func nansumCore(b *Builder, c *Call) *ir.Value {
+	x := c.Value("self")
+	if x.Type.DType.IsFloat() {
+		x = b.where(b.Op("aten.isnan.default", x), 0, x, x.Type.DType)
+	}
+	return b.Op("aten.sum.dim_IntList", x, c.dimList(), c.keepdim(), dtypeArg(c))
+}
+
+// allCore is not any not. For uint8 the result is uint8.
+func allCore(op string, dim bool) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		args := []any{b.Op("aten.logical_not.default", c.Value("self"))}
+		if dim {
+			args = append(args, c.Arg("dim"), c.keepdim())
+		}
+		return b.cast(b.Op("aten.logical_not.default", b.Op(op, args...)), c.Outs[0].DType)
+	}
+}
+
+func countCore(b *Builder, c *Call) *ir.Value {
+	return b.Op("aten.sum.dim_IntList", b.Op("aten.ne.Scalar", c.Value("self"), 0), c.dimList())
+}
+
+func logsumexpCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0].DType
+	x := b.cast(c.Value("self"), opmath(d))
+	top := b.Op("aten.amax.default", x, c.dimList(), true)
+	top = b.where(b.Op("aten.isinf.default", top), 0, top, top.Type.DType)
+	sum := b.Op("aten.sum.dim_IntList", b.Op("aten.exp.default", b.sub(x, top)), c.dimList(), true)
+	r := b.add(b.Op("aten.log.default", sum), top)
+	if !c.keepdim() {
+		r = b.Op("aten.reshape.default", r, c.Outs[0].Sizes)
+	}
+	return b.cast(r, d)
+}
+
+func vectorNormCore(b *Builder, c *Call) *ir.Value {
+	p := must(c.Float("ord"))
+	d := c.Outs[0].DType
+	x := b.Op("aten.abs.default", b.cast(c.Value("self"), opmath(d)))
+	reduce := func(op string, x *ir.Value) *ir.Value {
+		return b.Op(op, x, c.dimList(), c.keepdim())
+	}
+	var r *ir.Value
+	switch p {
+	case inf:
+		r = reduce("aten.amax.default", x)
+	case -inf:
+		r = reduce("aten.amin.default", x)
+	case 0:
+		r = reduce("aten.sum.dim_IntList", b.cast(b.Op("aten.ne.Scalar", x, 0), x.Type.DType))
+	case 1:
+		r = reduce("aten.sum.dim_IntList", x)
+	case 2:
+		r = b.Op("aten.sqrt.default", reduce("aten.sum.dim_IntList", b.mul(x, x)))
+	default:
+		sum := reduce("aten.sum.dim_IntList", b.Op("aten.pow.Tensor_Scalar", x, p))
+		r = b.Op("aten.pow.Tensor_Scalar", sum, 1/p)
+	}
+	return b.cast(r, d)
+}
+
+func aminmaxCore(b *Builder, c *Call) ([]*ir.Value, error) {
+	x := c.Value("self")
+	return []*ir.Value{
+		b.Op("aten.amin.default", x, c.dimList(), c.keepdim()),
+		b.Op("aten.amax.default", x, c.dimList(), c.keepdim()),
+	}, nil
+}
+
+// varianceCore is var.correction, its root and the mean.
+func varianceCore(std, withMean bool) func(b *Builder, c *Call) ([]*ir.Value, error) {
+	return func(b *Builder, c *Call) ([]*ir.Value, error) {
+		correction := any(1)
+		if c.Op.sch.Index("correction") >= 0 {
+			correction = c.Arg("correction")
+		} else if !c.Bool("unbiased") {
+			correction = 0
+		}
+		x := c.Value("self")
+		v := b.Op("aten.var.correction", x, c.dimList(), Kw("correction", correction),
+			Kw("keepdim", c.keepdim()))
+		if std {
+			v = b.Op("aten.sqrt.default", v)
+		}
+		if !withMean {
+			return []*ir.Value{v}, nil
+		}
+		return []*ir.Value{v, b.Op("aten.mean.dim", x, c.dimList(), c.keepdim())}, nil
+	}
+}
+
+// fullCore is a factory as full.
+func fullCore(value any) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		v := value
+		if v == nil {
+			v = c.Arg("fill_value")
+		}
+		return b.Op("aten.full.default", c.Outs[0].Sizes, v, Kw("dtype", c.Outs[0].DType))
+	}
+}
+
+// fullLikeCore is a factory as full_like.
+func fullLikeCore(value any) coreForm {
+	return func(b *Builder, c *Call) *ir.Value {
+		args := []any{c.Value("self"), value, Kw("dtype", c.Outs[0].DType)}
+		if c.Op.sch.Index("memory_format") >= 0 {
+			args = append(args, Kw("memory_format", c.Arg("memory_format")))
+		}
+		return b.Op("aten.full_like.default", args...)
+	}
+}
+
+func arangeCore(b *Builder, c *Call) *ir.Value {
+	start := any(0)
+	if c.Op.sch.Index("start") >= 0 {
+		start = c.Arg("start")
+	}
+	return b.Op("aten.arange.start_step", start, c.Arg("end"), 1, Kw("dtype", c.Outs[0].DType))
+}
+
+func eyeCore(b *Builder, c *Call) *ir.Value {
+	d := c.Outs[0]
+	rows := b.Op("aten.arange.start_step", 0, d.Sizes[0])
+	cols := b.Op("aten.arange.start_step", 0, d.Sizes[1])
+	return b.cast(b.Op("aten.eq.Tensor", b.Op("aten.unsqueeze.default", rows, 1), cols), d.DType)
+}
+
+// fillCore copies a value without dimensions to the shape of self.
+func fillCore(b *Builder, c *Call) *ir.Value {
+	v := b.cast(c.Value("value"), c.Outs[0].DType)
+	return b.Op("aten.clone.default", b.Op("aten.expand.default", v, c.Outs[0].Sizes))
+}

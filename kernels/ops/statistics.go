@@ -1,0 +1,342 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
+)
+
+// modeOps tell what values are typical.
+func modeOps() []Op {
+	return []Op{
+		nanMedianDim(),
+		{
+			Schema: "aten::nanmedian(Tensor self) -> Tensor",
+			Infer:  reducer{schema: "aten::nanmedian(Tensor self) -> Tensor", rule: exact}.infer,
+			Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+				flat := b.Op("aten.reshape.default", c.Arg("self"), []int64{-1})
+				return b.Ops("aten.nanmedian.dim", flat, 0)[:1], nil
+			},
+		},
+		modeOp(),
+		histogram(),
+	}
+}
+
+// nanMedianDim is the lower median of the numbers along a dimension, NaN where
+// there are none, and its place.
+func nanMedianDim() Op {
+	r := reducer{schema: "aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
+	return Op{
+		Schema: r.schema,
+		Infer:  r.infer,
+		Decompose: func(b *Builder, c *Call) ([]*ir.Value, error) {
+			t := c.Tensor("self")
+			d, err := c.dim("dim", t.Rank())
+			if err != nil || t.Rank() == 0 {
+				return b.Ops("aten.sort.default", c.Arg("self"), 0), err
+			}
+			if !t.DType.IsFloat() {
+				return b.Ops("aten.median.dim", c.Arg("self"), d, c.Arg("keepdim")), nil
+			}
+			vs := b.Ops("aten.sort.default", c.Arg("self"), d) // NaN comes last
+			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", c.Arg("self")))
+			count := b.Op("aten.sum.dim_IntList", numbers, []int{d}, true)
+			at := b.Op("aten.bitwise_right_shift.Tensor_Scalar",
+				b.sub(count, b.scalar(1, ir.Int64)), 1)
+			at = b.Op("aten.clamp.default", at, 0)
+			for i, v := range vs {
+				if v = b.Op("aten.gather.default", v, d, at); !c.Bool("keepdim") {
+					v = b.Op("aten.squeeze.dim", v, d)
+				}
+				vs[i] = v
+			}
+			return vs, nil
+		},
+	}
+}
+
+// modeOp is the most frequent element along a dimension, the smallest of
+// several, and its last place.
+func modeOp() Op {
+	r := reducer{schema: "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", rule: exact, nonEmpty: true, more: []ir.DType{ir.Int64}}
+	return Op{
+		Schema: r.schema,
+		Infer:  r.infer,
+		Loops: func(c *Call) (*loop.Func, error) {
+			t := c.Tensor("self")
+			d := must(c.dim("dim", t.Rank()))
+			l := newLines(t, d)
+			it := indexDType(l.length)
+			j := sym.NewVar("j", l.length)
+			count, most, place := newCounter("count", it), newCounter("most", it),
+				newCounter("place", ir.Int64)
+			best := &expr.Var{Name: "best", DType: t.DType}
+			x := expr.At(2, t.DType, l.at(l.k.Expr()))
+			same := expr.Eq(expr.At(2, t.DType, l.at(j.Expr())), x)
+			least := comparable(expr.Le)(x, expr.Get(best))
+			better := expr.Or(expr.Gt(count.get(), most.get()),
+				expr.And(expr.Eq(count.get(), most.get()), least))
+			into := sym.Add(sym.Mul(l.o.Expr(), l.inner), l.i.Expr())
+			return &loop.Func{Name: "mode", Bufs: c.buffers(), Body: l.each(
+				most.start(expr.Int(it, 0)), place.start(expr.Int(ir.Int64, 0)),
+				&loop.Let{Var: best, Value: expr.Num(t.DType, 0), Mutable: true},
+				l.along(
+					count.start(expr.Int(it, 0)),
+					&loop.For{Var: j, Extent: l.length,
+						Body: []loop.Stmt{count.set(expr.Add(count.get(), expr.Cast(it, same)))}},
+					&loop.If{Cond: better, Then: []loop.Stmt{
+						most.set(count.get()), place.set(expr.Idx(ir.Int64, l.k.Expr())),
+						&loop.Assign{Var: best, Value: x},
+					}},
+				),
+				&loop.Store{Buf: 0, At: into, Value: expr.Get(best)},
+				&loop.Store{Buf: 1, At: into, Value: place.get()},
+			)}, nil
+		},
+	}
+}
+
+// histogram counts the elements in bins of equal width from min to max; if
+// these are equal, from the smallest to the largest element.
+func histogram() Op {
+	return Op{
+		Schema: "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+		Infer: func(c *Call) ([]ir.Type, error) {
+			t := c.Tensor("self")
+			n, err := c.Int("bins")
+			if err == nil && n < 1 {
+				err = c.Errorf("%d bins", n)
+			}
+			if err == nil && !t.DType.IsFloat() {
+				err = c.Errorf("not defined on %s", t.DType)
+			}
+			return []ir.Type{ir.StaticTensor(t.DType, max(n, 0))}, err
+		},
+		Loops: func(c *Call) (*loop.Func, error) {
+			t, bins := c.Tensor("self"), c.Outs[0].Sizes[0]
+			m := opmath(t.DType)
+			lo := must(c.Float("min"))
+			hi := must(c.Float("max"))
+			num := func(x float64) *expr.Expr { return expr.Num(m, x) }
+			vlo, vhi := &expr.Var{Name: "lo", DType: m}, &expr.Var{Name: "hi", DType: m}
+			get := expr.Get
+			i, j, z := sym.NewVar("i", t.Numel()), sym.NewVar("j", t.Numel()), sym.NewVar("z", bins)
+			x := func(v *sym.Symbol) *expr.Expr {
+				return expr.Cast(m, expr.At(1, t.DType, v.Expr()))
+			}
+			body := []loop.Stmt{
+				&loop.For{Var: z, Extent: bins, Body: []loop.Stmt{&loop.Store{Buf: 0, At: z.Expr(),
+					Value: expr.Num(t.DType, 0)}}},
+				&loop.Let{Var: vlo, Value: num(lo), Mutable: true},
+				&loop.Let{Var: vhi, Value: num(hi), Mutable: true},
+			}
+			if lo == hi {
+				body = append(body,
+					&loop.Assign{Var: vlo, Value: num(inf)}, &loop.Assign{Var: vhi,
+						Value: num(-inf)},
+					&loop.For{Var: j, Extent: t.Numel(), Body: []loop.Stmt{
+						&loop.Assign{Var: vlo, Value: expr.Min(x(j), get(vlo))},
+						&loop.Assign{Var: vhi, Value: expr.Max(x(j), get(vhi))},
+					}},
+					&loop.If{Cond: expr.Eq(get(vlo), get(vhi)), Then: []loop.Stmt{
+						&loop.Assign{Var: vlo, Value: expr.Sub(get(vlo), num(1))},
+						&loop.Assign{Var: vhi, Value: expr.Add(get(vhi), num(1))},
+					}})
+			}
+			where := expr.Div(expr.Mul(expr.Sub(x(i), get(vlo)), expr.Idx(m, bins)),
+				expr.Sub(get(vhi), get(vlo)))
+			at, bind := clampedAt("bin", expr.Cast(ir.Int64, where), bins, false)
+			inside := expr.And(expr.Le(get(vlo), x(i)), expr.Le(x(i), get(vhi)))
+			body = append(body, &loop.For{Var: i, Extent: t.Numel(), Body: []loop.Stmt{
+				&loop.If{Cond: inside, Then: []loop.Stmt{bind, c.write(at, num(1), added)}},
+			}})
+			return &loop.Func{Name: "histogram", Bufs: c.buffers(), Body: body}, nil
+		},
+	}
+}
+
+// quantileOps are quantiles and means, and those that leave out NaN.
+func quantileOps() []Op {
+	const tail = "int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"
+	return []Op{
+		derived("aten::quantile(Tensor self, Tensor q, "+tail, quantile(false)),
+		derived("aten::quantile.scalar(Tensor self, float q, "+tail, quantile(false)),
+		derived("aten::nanquantile(Tensor self, Tensor q, "+tail, quantile(true)),
+		derived("aten::nanquantile.scalar(Tensor self, float q, "+tail, quantile(true)),
+		derived("aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", func(b *Builder, c *Call) (*ir.Value, error) {
+			x := c.Value("self")
+			total := b.Op("aten.nansum.default", x, c.Arg("dim"), c.Bool("keepdim"),
+				Kw("dtype", c.Arg("dtype")))
+			numbers := b.Op("aten.logical_not.default", b.Op("aten.isnan.default", x))
+			if c.Has("dim") {
+				return b.div(total, b.Op("aten.sum.dim_IntList", numbers, c.Arg("dim"),
+					c.Bool("keepdim"))), nil
+			}
+			return b.div(total, b.Op("aten.sum.dim_IntList", numbers, upTo(x.Type.Rank()),
+				c.Bool("keepdim"))), nil
+		}),
+	}
+}
+
+// quantile sorts along dim, or all elements, and reads between the two whose
+// ranks are around q·(n-1). The quantiles come before the other dimensions. NaN
+// in a line makes the result NaN, or, if left out, lessens n.
+func quantile(skip bool) func(*Builder, *Call) (*ir.Value, error) {
+	return func(b *Builder, c *Call) (*ir.Value, error) {
+		x, keep := c.Value("self"), c.Bool("keepdim")
+		rank := x.Type.Rank()
+		q, single := must2(b.quantilesAsked(c))
+		// The line is the last dimension: x is [others…, n].
+		var others []sym.Expr
+		d := 0
+		if c.Has("dim") && rank > 0 {
+			d = must(c.dim("dim", rank))
+			others = slices.Delete(slices.Clone(x.Type.Sizes), d, d+1)
+			x = b.Op("aten.movedim.int", x, d, -1)
+		} else {
+			x = b.Op("aten.reshape.default", x, []int{-1})
+		}
+		n := x.Type.Sizes[len(others)]
+		if sym.Less(n, sym.Int(1)) {
+			return nil, c.Errorf("no elements to take a quantile of")
+		}
+		nan := b.Op("aten.isnan.default", x)
+		least := b.Op("aten.sub.Tensor", b.scalarOf(n), b.scalar(1, ir.Float64))
+		var at *ir.Value // ranks, [others…, number of quantiles]
+		if skip {
+			numbers := b.Op("aten.sum.dim_IntList", b.Op("aten.logical_not.default", nan),
+				[]int{-1}, true)
+			at = b.Op("aten.clamp_min.default",
+				b.mul(q, b.Op("aten.sub.Scalar", b.cast(numbers, ir.Float64), 1)), 0)
+		} else {
+			at = b.where(b.Op("aten.any.dim", nan, -1, true), least, b.mul(q, least), ir.Float64)
+		}
+		sorted := b.Ops("aten.sort.default", x, -1)[0]
+		read := func(rank *ir.Value) *ir.Value {
+			return b.Op("aten.gather.default", sorted, -1, b.cast(rank, ir.Int64))
+		}
+		low := b.Op("aten.floor.default", at)
+		var y *ir.Value
+		switch how := c.Str("interpolation"); how {
+		case "lower":
+			y = read(low)
+		case "higher":
+			y = read(b.Op("aten.ceil.default", at))
+		case "nearest":
+			y = read(b.Op("aten.round.default", at))
+		case "linear", "midpoint":
+			var part any = b.cast(b.sub(at, low), x.Type.DType)
+			if how == "midpoint" {
+				part = b.scalar(0.5, x.Type.DType)
+			}
+			from, to := read(low), read(b.Op("aten.ceil.default", at))
+			y = b.Op("aten.lerp.Tensor", from, to, part)
+		default:
+			return nil, c.Errorf("interpolation %q", how)
+		}
+		y = b.Op("aten.movedim.int", y, -1, 0)
+		if keep && c.Has("dim") && rank > 0 {
+			y = b.Op("aten.unsqueeze.default", y, d+1)
+		} else if keep {
+			y = b.Op("aten.reshape.default", y, slices.Concat([]int{-1},
+				slices.Repeat([]int{1}, rank)))
+		}
+		if single {
+			y = b.Op("aten.squeeze.dims", y, []int{0})
+		}
+		return y, nil
+	}
+}
+
+// quantilesAsked returns argument q as float64 [k], and whether it is one.
+func (b *Builder) quantilesAsked(c *Call) (q *ir.Value, single bool, err error) {
+	if c.Operand("q") < 0 {
+		x, err := c.Float("q")
+		if err == nil && !(x >= 0 && x <= 1) {
+			err = c.Errorf("q is %g, not in [0, 1]", x)
+		}
+		// The number is one of the input's dtype first.
+		v := b.cast(b.scalar(x, c.Tensor("self").DType), ir.Float64)
+		return b.Op("aten.reshape.default", v, []int{1}), true, err
+	}
+	q = b.cast(c.Value("q"), ir.Float64)
+	if q.Type.Rank() > 1 {
+		return nil, false, c.Errorf("q with %d dimensions", q.Type.Rank())
+	}
+	return b.Op("aten.reshape.default", q, []int{-1}), q.Type.Rank() == 0, nil
+}
+
+// scalarOf is a size as a float64 tensor without dimensions.
+func (b *Builder) scalarOf(n sym.Expr) *ir.Value {
+	return b.Op("aten.scalar_tensor.default", n, Kw("dtype", ir.Float64))
+}
+
+// trapezoidOps integrate along a dimension: half the sum of neighbours by the
+// distance between them.
+func trapezoidOps() []Op {
+	total := func(b *Builder, x *ir.Value, d int) *ir.Value {
+		return b.Op("aten.sum.dim_IntList", x, []int{d})
+	}
+	running := func(b *Builder, x *ir.Value, d int) *ir.Value {
+		return b.Op("aten.cumsum.default", x, d)
+	}
+	return []Op{
+		derived("aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+			trapezia(total)),
+		derived("aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+			trapezia(total)),
+		derived("aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", trapezia(total)),
+		derived("aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
+			trapezia(total)),
+		derived("aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+			trapezia(running)),
+		derived("aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+			trapezia(running)),
+	}
+}
+
+func trapezia(sum func(*Builder, *ir.Value, int) *ir.Value) func(*Builder,
+	*Call) (*ir.Value, error) {
+	return func(b *Builder, c *Call) (*ir.Value, error) {
+		y := c.Value("y")
+		if y.Type.Rank() == 0 {
+			return nil, c.Errorf("a tensor without dimensions")
+		}
+		d := must(c.dim("dim", y.Type.Rank()))
+		left := func(v *ir.Value, d int) *ir.Value {
+			return b.Op("aten.slice.Tensor", v, d, 0, sym.Sub(v.Type.Sizes[d], sym.Int(1)))
+		}
+		right := func(v *ir.Value, d int) *ir.Value { return b.Op("aten.slice.Tensor", v, d, 1) }
+		pairs := b.add(right(y, d), left(y, d))
+		if c.Op.sch.Index("x") < 0 {
+			step, err := c.Float("dx")
+			return b.Op("aten.mul.Scalar", sum(b, pairs, d), step/2), err
+		}
+		x := c.Value("x")
+		xd := 0 // one vector for all lines, or as many dimensions as y from the last
+		if x.Type.Rank() > 1 {
+			if xd = d - (y.Type.Rank() - x.Type.Rank()); xd < 0 {
+				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{y.Type, x.Type}))
+			}
+		} else if x.Type.Rank() == 0 {
+			return nil, c.Errorf("x without dimensions")
+		}
+		if differ(x.Type.Sizes[xd], y.Type.Sizes[d]) {
+			return nil, c.Errorf("%s places for %s values", x.Type.Sizes[xd], y.Type.Sizes[d])
+		}
+		step := b.sub(right(x, xd), left(x, xd))
+		if x.Type.Rank() == 1 {
+			shape := make([]int, y.Type.Rank()-d)
+			for i := range shape {
+				shape[i] = 1
+			}
+			shape[0] = -1
+			step = b.Op("aten.reshape.default", step, shape)
+		}
+		return b.Op("aten.mul.Scalar", sum(b, b.mul(pairs, step), d), 0.5), nil
+	}
+}
