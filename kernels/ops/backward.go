@@ -115,12 +115,9 @@ func convWeightGrad() Op {
 				must(c.spatialArg(name, n))
 			}
 			kernel := must(c.spatialArg("kernel", n))
-			groups, err := c.SymInt("groups")
-			if err == nil && !sym.Less(sym.Int(0), groups) {
-				err = c.Errorf("%s groups", groups)
-			}
-			if err != nil {
-				return nil, err
+			groups := must(c.SymInt("groups"))
+			if !sym.Less(sym.Int(0), groups) {
+				return nil, c.Errorf("%s groups", groups)
 			}
 			c.need(sym.FloorDiv(near.Sizes[1], groups))
 			sizes := append([]sym.Expr{near.Sizes[1], sym.FloorDiv(far.Sizes[1], groups)},

@@ -32,13 +32,8 @@ func batchNormEval() Op {
 	return Op{
 		Schema: "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.channels()
-			if err == nil {
-				err = c.perChannel(t, params...)
-			}
-			if err != nil {
-				return nil, err
-			}
+			t := must(c.channels())
+			check(c.perChannel(t, params...))
 			none := ir.StaticTensor(c.Tensor("running_mean").DType, 0)
 			return []ir.Type{batchNormType(t), none, none}, nil
 		},
@@ -214,13 +209,8 @@ func nativeGroupNorm() Op {
 		Schema: "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t := must(c.channels())
-			n, _, err := c.groupsOf(t, "group")
-			if err == nil {
-				err = c.restatesInput(t)
-			}
-			if err != nil {
-				return nil, err
-			}
+			n, _ := must2(c.groupsOf(t, "group"))
+			check(c.restatesInput(t))
 			s := ir.TensorOf(c.statsDType("weight", "bias"), t.Sizes[0], sym.Int(n))
 			return []ir.Type{batchNormType(t), s, s}, nil
 		},

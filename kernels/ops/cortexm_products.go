@@ -260,12 +260,9 @@ func int8BatchMatmul() Op {
 		Schema: cm + "quantized_batch_matmul(Tensor lhs, int lhs_zero_point, Tensor rhs_transposed, int rhs_zero_point, int output_zero_point, int output_multiplier, int output_shift, Tensor? scratch=None) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
 			a := must(c.int8Input("lhs", 3))
-			b, err := c.int8Input("rhs_transposed", 3)
-			if err == nil && (differ(a.Sizes[0], b.Sizes[0]) || differ(a.Sizes[2], b.Sizes[2])) {
-				err = c.Errorf("%s do not fit", describeSizes([]ir.Type{a, b}))
-			}
-			if err != nil {
-				return nil, err
+			b := must(c.int8Input("rhs_transposed", 3))
+			if differ(a.Sizes[0], b.Sizes[0]) || differ(a.Sizes[2], b.Sizes[2]) {
+				return nil, c.Errorf("%s do not fit", describeSizes([]ir.Type{a, b}))
 			}
 			return []ir.Type{ir.TensorOf(ir.Int8, a.Sizes[0], a.Sizes[1], b.Sizes[1])}, nil
 		},

@@ -90,12 +90,9 @@ func nonzeroStatic() Op {
 	return Op{
 		Schema: "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			n, err := c.SymInt("size")
-			if err == nil && sym.Less(n, sym.Int(0)) {
-				err = c.Errorf("%s elements", n)
-			}
-			if err != nil {
-				return nil, err
+			n := must(c.SymInt("size"))
+			if sym.Less(n, sym.Int(0)) {
+				return nil, c.Errorf("%s elements", n)
 			}
 			return []ir.Type{ir.TensorOf(ir.Int64, n, sym.Int(int64(c.Tensor("self").Rank())))}, nil
 		},
@@ -192,12 +189,9 @@ func repeatPositions() Op {
 	return Op{
 		Schema: "etgen::repeat_positions(Tensor repeats, SymInt size) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.indexTensor("repeats")
-			if err == nil && t.Rank() != 1 {
-				err = c.Errorf("repeats with %d dimensions, not one", t.Rank())
-			}
-			if err != nil {
-				return nil, err
+			t := must(c.indexTensor("repeats"))
+			if t.Rank() != 1 {
+				return nil, c.Errorf("repeats with %d dimensions, not one", t.Rank())
 			}
 			n, err := c.SymInt("size")
 			return []ir.Type{ir.TensorOf(t.DType, n)}, err
@@ -240,12 +234,9 @@ func repeatInterleave() Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.indexTensor("repeats")
-			if err == nil && t.Rank() != 1 {
-				err = c.Errorf("repeats with %d dimensions, not one", t.Rank())
-			}
-			if err != nil {
-				return nil, err
+			t := must(c.indexTensor("repeats"))
+			if t.Rank() != 1 {
+				return nil, c.Errorf("repeats with %d dimensions, not one", t.Rank())
 			}
 			if !c.Has("output_size") {
 				return []ir.Type{ir.TensorOf(t.DType, c.counted(0, 0, sym.Int(maxRepeated)))}, nil

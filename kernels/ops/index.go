@@ -152,19 +152,16 @@ func indexSelect() Op {
 		Infer: func(c *Call) ([]ir.Type, error) {
 			t := c.Tensor("self")
 			idx := must(c.indexTensor("index"))
-			d, err := c.dim("dim", t.Rank())
-			if err == nil && idx.Rank() > 1 {
-				err = c.Errorf("an index with %d dimensions", idx.Rank())
-			}
-			if err != nil {
-				return nil, err
+			d := must(c.dim("dim", t.Rank()))
+			if idx.Rank() > 1 {
+				return nil, c.Errorf("an index with %d dimensions", idx.Rank())
 			}
 			sizes := slices.Clone(t.Sizes)
 			if len(sizes) > 0 {
-				err = c.indexes(idx, sizes[d])
+				check(c.indexes(idx, sizes[d]))
 				sizes[d] = idx.Numel()
 			}
-			return one(ir.TensorOf(t.DType, sizes...), err)
+			return []ir.Type{ir.TensorOf(t.DType, sizes...)}, nil
 		},
 		Compute: func(c *Call) ([]expr.Tensor, error) {
 			t, idx := c.Tensor("self"), c.Tensor("index")

@@ -216,12 +216,9 @@ func luFactor() Op {
 	return Op{
 		Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, m, n, err := c.matrices("A")
-			if err == nil && !c.Bool("pivot") {
-				err = c.Errorf("without pivots")
-			}
-			if err != nil {
-				return nil, err
+			t, m, n := must3(c.matrices("A"))
+			if !c.Bool("pivot") {
+				return nil, c.Errorf("without pivots")
 			}
 			r := t.Rank()
 			return []ir.Type{columnMajor(t.DType, t.Sizes...), ir.TensorOf(ir.Int32,

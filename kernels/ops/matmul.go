@@ -179,12 +179,9 @@ func binaryOuter(schema, a, b string) Op {
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
 			x, y := c.Tensor(a), c.Tensor(b)
-			d, err := c.Promote(a, b)
-			if err == nil && (x.Rank() != 1 || y.Rank() != 1) {
-				err = c.Errorf("%d and %d dimensions, not vectors", x.Rank(), y.Rank())
-			}
-			if err != nil {
-				return nil, err
+			d := must(c.Promote(a, b))
+			if x.Rank() != 1 || y.Rank() != 1 {
+				return nil, c.Errorf("%d and %d dimensions, not vectors", x.Rank(), y.Rank())
 			}
 			return []ir.Type{ir.TensorOf(d, x.Sizes[0], y.Sizes[0])}, nil
 		},

@@ -179,12 +179,9 @@ func avgPoolEntry(schema string, n int) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			p, err := poolOf(c, n)
-			if err == nil && p.x.DType == ir.Bool {
-				err = c.Errorf("not defined on bool")
-			}
-			if err != nil {
-				return nil, err
+			p := must(poolOf(c, n))
+			if p.x.DType == ir.Bool {
+				return nil, c.Errorf("not defined on bool")
 			}
 			return []ir.Type{p.outType(p.x.DType)}, nil
 		},

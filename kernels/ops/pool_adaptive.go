@@ -129,12 +129,9 @@ func adaptiveEntry(schema string, n int, indices bool) Op {
 	return Op{
 		Schema: schema,
 		Infer: func(c *Call) ([]ir.Type, error) {
-			a, err := adaptiveOf(c, n)
-			if err == nil && !indices && !a.x.DType.IsFloat() && !a.x.DType.IsComplex() {
-				err = c.Errorf("not defined on %s", a.x.DType)
-			}
-			if err != nil {
-				return nil, err
+			a := must(adaptiveOf(c, n))
+			if !indices && !a.x.DType.IsFloat() && !a.x.DType.IsComplex() {
+				return nil, c.Errorf("not defined on %s", a.x.DType)
 			}
 			ts := []ir.Type{a.outType(a.x.DType)}
 			if indices {

@@ -358,12 +358,9 @@ func mixedMM() Op {
 		Schema: quantNS +
 			"mixed_mm(Tensor input, Tensor weight, Tensor weight_scales, Tensor? weight_zero_points) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			x, w, s, err := c.mixedOperands(0, 0)
-			if err == nil && s.Rank() != 1 {
-				err = c.Errorf("scales of %s", describeSizes([]ir.Type{s}))
-			}
-			if err != nil {
-				return nil, err
+			x, w, s := must3(c.mixedOperands(0, 0))
+			if s.Rank() != 1 {
+				return nil, c.Errorf("scales of %s", describeSizes([]ir.Type{s}))
 			}
 			return []ir.Type{ir.TensorOf(x.DType, x.Sizes[0], w.Sizes[1])}, nil
 		},
@@ -481,12 +478,9 @@ func fakeQuant(schema string) Op {
 		x := c.Value("self")
 		d := x.Type.DType
 		lo := must(c.Int("quant_min"))
-		hi, err := c.Int("quant_max")
-		if err == nil && (lo > hi || !d.IsFloat()) {
-			err = c.Errorf("%s, quantised to [%d, %d]", d, lo, hi)
-		}
-		if err != nil {
-			return nil, err
+		hi := must(c.Int("quant_max"))
+		if lo > hi || !d.IsFloat() {
+			return nil, c.Errorf("%s, quantised to [%d, %d]", d, lo, hi)
 		}
 		shape := must(c.qparamShape(x.Type))
 		param := func(name string) *ir.Value {

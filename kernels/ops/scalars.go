@@ -107,12 +107,9 @@ func integer(schema string, value func(*Call) (sym.Expr, error)) Op {
 // sizeOf is an operator that reads something of dimension dim of self.
 func sizeOf(schema string, f func(t ir.Type, dim int) sym.Expr) Op {
 	return integer(schema, func(c *Call) (sym.Expr, error) {
-		d, err := c.dim("dim", c.Tensor("self").Rank())
-		if err == nil && c.Tensor("self").Rank() == 0 {
-			err = c.Errorf("the tensor has no dimensions")
-		}
-		if err != nil {
-			return sym.Expr{}, err
+		d := must(c.dim("dim", c.Tensor("self").Rank()))
+		if c.Tensor("self").Rank() == 0 {
+			return sym.Expr{}, c.Errorf("the tensor has no dimensions")
 		}
 		return f(c.Tensor("self"), d), nil
 	})

@@ -392,12 +392,9 @@ func binCount() Op {
 	return Op{
 		Schema: "aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
 		Infer: func(c *Call) ([]ir.Type, error) {
-			t, err := c.indexTensor("self")
-			if err == nil && t.Rank() != 1 {
-				err = c.Errorf("a tensor with %d dimensions", t.Rank())
-			}
-			if err != nil {
-				return nil, err
+			t := must(c.indexTensor("self"))
+			if t.Rank() != 1 {
+				return nil, c.Errorf("a tensor with %d dimensions", t.Rank())
 			}
 			least := must(c.SymInt("minlength"))
 			d := ir.Int64

@@ -257,9 +257,9 @@ func (t *Table) Schema(name string) (*aten.Schema, bool) {
 	return op.ParsedSchema(), true
 }
 
-// groups lists the families of the standard table, a file each.
+// groups lists the families of the standard table.
 func groups() [][]Op {
-	base := append([][]Op{
+	base := [][]Op{
 		arithmeticOps(),
 		activationOps(),
 		comparisonOps(),
@@ -280,14 +280,6 @@ func groups() [][]Op {
 		scalarOps(),
 		primOps(),
 		assertionOps(),
-	}, tensorGroups()...)
-	return append(base, derivedOps(base))
-}
-
-// tensorGroups lists the families that move elements about or combine many of
-// them.
-func tensorGroups() [][]Op {
-	return [][]Op{
 		viewOps(),
 		rankOps(),
 		luOps(),
@@ -324,6 +316,7 @@ func tensorGroups() [][]Op {
 		unfoldOps(),
 		tensorCompositeOps(),
 	}
+	return append(base, derivedOps(base))
 }
 
 // derivedOps are composites whose result types are those of what they
