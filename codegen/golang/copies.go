@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/etgen/etgen/codegen"
-	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/tuned"
 	"github.com/etgen/etgen/kernels/tuned/gokernels/rows"
 	"github.com/etgen/etgen/lower/native"
@@ -124,24 +123,18 @@ func (t *tunedSource) cases(g *generator) (names []string, worth bool) {
 			}
 		})
 	}
-	return names, worth || work >= tuned.WorthAssembly
+	slices.Sort(names)
+	return slices.Compact(names), worth || work >= tuned.WorthAssembly
 }
 
 // integers returns the values of the parameters of a call of a tuned kernel.
-func integers(c *native.Call) []int {
-	ints := map[*sym.Symbol]sym.Expr{}
-	for i, s := range c.Kernel.Params {
-		ints[s] = c.Ints[i]
-	}
-	var values []int
-	for _, p := range c.Kernel.Tuned.Params {
-		n, known := p.Value.Subst(func(s *sym.Symbol) (sym.Expr, bool) {
-			e, ok := ints[s]
-			return e, ok
-		}).Const()
-		if values = append(values, int(n)); !known {
-			values[len(values)-1] = rows.Unknown
+func integers(c *native.Call) (values []int) {
+	for _, x := range c.Fields() {
+		n, known := x.Const()
+		if !known {
+			n = rows.Unknown
 		}
+		values = append(values, int(n))
 	}
 	return values
 }

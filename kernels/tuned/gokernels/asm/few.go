@@ -139,39 +139,6 @@ func advance(to reg.Register, name string) {
 	LEAQ(operand.Mem{Base: to, Index: field(name), Scale: 4}, to)
 }
 
-// finishRows adds, bounds and stores as many rows of sums as a field says, step
-// bytes apart; y and add move on.
-func (c *code) finishRows(y, add, step reg.Register, count string) {
-	left := field(count)
-	TESTQ(add, add)
-	JZ(operand.LabelRef(c.label("plain")))
-	for i, row := range c.sums {
-		for j, s := range row {
-			VADDPS(c.masked(j, operand.Mem{Base: add, Disp: j * c.bytes}, s, s)...)
-		}
-		if i+1 < len(c.sums) {
-			ADDQ(step, add)
-			DECQ(left)
-			JZ(operand.LabelRef(c.label("plain")))
-		}
-	}
-	Label(c.label("plain"))
-	low, high := c.bounds()
-	left = field(count)
-	for i, row := range c.sums {
-		for j, s := range row {
-			c.bound(s, low, high)
-			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
-		}
-		if i+1 < len(c.sums) {
-			ADDQ(step, y)
-			DECQ(left)
-			JZ(operand.LabelRef(c.label("done")))
-		}
-	}
-	Label(c.label("done"))
-}
-
 // turn writes the function that turns sums of few channels, eight columns at a
 // time.
 func turn() {

@@ -5,7 +5,6 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -171,6 +170,13 @@ func (c *code) masked(j int, ops ...operand.Op) []operand.Op {
 
 // start makes the sums, beginning with the bias.
 func (c *code) start(bias reg.Register) {
+	c.begin(func(j int, v reg.VecVirtual) {
+		c.load(operand.Mem{Base: bias, Disp: j * c.bytes}, j, v)
+	})
+}
+
+// begin makes the sums, those of all rows beginning with the same.
+func (c *code) begin(first func(j int, v reg.VecVirtual)) {
 	c.sums = nil
 	for i := range c.rows {
 		c.sums = append(c.sums, nil)
@@ -178,7 +184,7 @@ func (c *code) start(bias reg.Register) {
 			v := c.vector()
 			c.sums[i] = append(c.sums[i], v)
 			if i == 0 {
-				c.load(operand.Mem{Base: bias, Disp: j * c.bytes}, j, v)
+				first(j, v)
 			} else {
 				VMOVAPS(c.sums[0][j], v)
 			}
@@ -186,48 +192,60 @@ func (c *code) start(bias reg.Register) {
 	}
 }
 
-// fill makes the sums, beginning with a number.
-func (c *code) fill(x gotypes.Component) {
-	c.sums = nil
-	for i := range c.rows {
-		c.sums = append(c.sums, nil)
-		for j := range c.vecs {
-			v := c.vector()
-			c.sums[i] = append(c.sums[i], v)
-			if i+j == 0 {
-				broadcast(x, v)
-			} else {
-				VMOVAPS(c.sums[0][0], v)
+// finish adds, bounds and stores the sums; y and add move on.
+func (c *code) finish(y, add reg.Register) { c.finishRows(y, add, scaled("step"), "") }
+
+// finishRows is finish for as many rows of sums as a field says, step bytes apart; "" says
+// that there are all.
+func (c *code) finishRows(y, add, step reg.Register, count string) {
+	rest := func() (next func(to reg.Register, done string)) {
+		left := reg.Register(nil)
+		if count != "" {
+			left = field(count)
+		}
+		return func(to reg.Register, done string) {
+			ADDQ(step, to)
+			if left != nil {
+				DECQ(left)
+				JZ(operand.LabelRef(c.label(done)))
 			}
 		}
 	}
-}
-
-// finish adds, bounds and stores the sums; y and add move on.
-func (c *code) finish(y, add reg.Register) {
-	step := scaled("step")
-	plain := c.label("plain")
+	next := rest()
 	TESTQ(add, add)
-	JZ(operand.LabelRef(plain))
-	for i := range c.rows {
-		for j, s := range c.sums[i] {
+	JZ(operand.LabelRef(c.label("plain")))
+	for i, row := range c.sums {
+		for j, s := range row {
 			VADDPS(c.masked(j, operand.Mem{Base: add, Disp: j * c.bytes}, s, s)...)
 		}
-		if i+1 < c.rows {
-			ADDQ(step, add)
+		if i+1 < len(c.sums) {
+			next(add, "plain")
 		}
 	}
-	Label(plain)
+	Label(c.label("plain"))
 	low, high := c.bounds()
-	for i := range c.rows {
-		for j, s := range c.sums[i] {
+	next = rest()
+	for i, row := range c.sums {
+		for j, s := range row {
 			c.bound(s, low, high)
 			VMOVUPS(c.masked(j, s, operand.Mem{Base: y, Disp: j * c.bytes})...)
 		}
-		if i+1 < c.rows {
-			ADDQ(step, y)
+		if i+1 < len(c.sums) {
+			next(y, "done")
 		}
 	}
+	if count != "" {
+		Label(c.label("done"))
+	}
+}
+
+// left loads how many elements of a row a field says there are from a block on, off bytes
+// behind its beginning.
+func left(name string, off reg.Register) reg.Register {
+	left, bytes := field(name), copied(off)
+	SHRQ(operand.U8(2), bytes)
+	SUBQ(bytes, left)
+	return left
 }
 
 // bounds loads what results are bounded by.

@@ -33,7 +33,7 @@ func (m machine) sweep() {
 	c.start(wide)
 	Label(c.label("block"))
 	if wide > 1 {
-		left := c.left()
+		left := left("channels", c.off)
 		CMPQ(left, operand.U8(c.bytes/4))
 		JLE(operand.LabelRef("narrow"))
 		c.mask(left)
@@ -49,7 +49,7 @@ func (m machine) sweep() {
 	if wide > 1 {
 		Label("narrow")
 		c.start(1)
-		c.mask(c.left())
+		c.mask(left("channels", c.off))
 		only(c.prefix, c.block)
 		VZEROUPPER()
 		RET()
@@ -69,14 +69,6 @@ func (c *sweepCode) start(vecs int) {
 	for _, row := range c.all {
 		c.sums = append(c.sums, row[:vecs])
 	}
-}
-
-// left loads the channels from the block on.
-func (c *sweepCode) left() reg.Register {
-	left, bytes := field("channels"), copied(c.off)
-	SHRQ(operand.U8(2), bytes)
-	SUBQ(bytes, left)
-	return left
 }
 
 func (c *sweepCode) block() {

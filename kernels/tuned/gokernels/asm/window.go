@@ -43,10 +43,7 @@ type windowCode struct {
 func (c *windowCode) blocks() {
 	Label(c.label("block"))
 	if c.bytes == 64 {
-		left, bytes := field("width"), GP64()
-		MOVQ(c.off, bytes)
-		SHRQ(operand.U8(2), bytes)
-		SUBQ(bytes, left)
+		left := left("width", c.off)
 		CMPQ(left, operand.U8(c.bytes/4))
 		JLE(operand.LabelRef(c.label("narrow")))
 		c.mask(left)
@@ -63,11 +60,7 @@ func (c *windowCode) blocks() {
 		Label(c.label("narrow"))
 		c.prefix += "narrow"
 		c.vecs = 1
-		left, bytes := field("width"), GP64()
-		MOVQ(c.off, bytes)
-		SHRQ(operand.U8(2), bytes)
-		SUBQ(bytes, left)
-		c.mask(left)
+		c.mask(left("width", c.off))
 		c.block()
 		VZEROUPPER()
 		RET()
@@ -76,7 +69,13 @@ func (c *windowCode) blocks() {
 
 func (c *windowCode) block() {
 	if c.largest {
-		c.fill(Dereference(Param("t")).Field("low"))
+		c.begin(func(j int, v reg.VecVirtual) {
+			if j == 0 {
+				broadcast(Dereference(Param("t")).Field("low"), v)
+			} else {
+				VMOVAPS(c.sums[0][0], v)
+			}
+		})
 	} else {
 		bias := base("bias")
 		ADDQ(c.off, bias)
@@ -141,8 +140,7 @@ func (c *windowCode) taps(at []reg.Register) {
 // advance adds numbers of elements in fields to registers.
 func (c *windowCode) advance(to []reg.Register, fields ...string) {
 	for i, r := range to {
-		n := field(fields[i])
-		LEAQ(operand.Mem{Base: r, Index: n, Scale: 4}, r)
+		advance(r, fields[i])
 	}
 }
 

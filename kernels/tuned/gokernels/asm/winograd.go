@@ -255,19 +255,14 @@ func (m machine) land(size int) {
 			VADDPS(c.masked(0, to.at(i), r[i], r[i])...)
 		}
 		Label(c.label("plain"))
-		low, high := c.vector(), c.vector()
-		t := Dereference(Param("t"))
-		broadcast(t.Field("low"), low)
-		broadcast(t.Field("high"), high)
+		low, high := c.bounds()
 		to = linesFrom(p, yw)
 		for i := range r {
 			if i > 0 {
 				CMPQ(cols, operand.U8(i))
 				JLE(c.jump("stored"))
 			}
-			// The last operand, first here, is the result if it is no number.
-			VMAXPS(r[i], low, r[i])
-			VMINPS(r[i], high, r[i])
+			c.bound(r[i], low, high)
 			VMOVUPS(c.masked(0, r[i], to.at(i))...)
 		}
 		Label(c.label("stored"))

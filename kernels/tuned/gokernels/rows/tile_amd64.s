@@ -5869,7 +5869,7 @@ rows2_block:
 	VBROADCASTSS 208(DX), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
+	VMOVAPS      Z1, Z3
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -6073,9 +6073,9 @@ rows3_block:
 	VBROADCASTSS 208(DX), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
+	VMOVAPS      Z1, Z3
 	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z5
+	VMOVAPS      Z1, Z5
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -6305,11 +6305,11 @@ rows4_block:
 	VBROADCASTSS 208(DX), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
+	VMOVAPS      Z1, Z3
 	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z5
+	VMOVAPS      Z1, Z5
 	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z7
+	VMOVAPS      Z1, Z7
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -6569,13 +6569,13 @@ rows5_block:
 	VBROADCASTSS 208(DX), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
+	VMOVAPS      Z1, Z3
 	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z5
+	VMOVAPS      Z1, Z5
 	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z7
+	VMOVAPS      Z1, Z7
 	VMOVAPS      Z0, Z8
-	VMOVAPS      Z0, Z9
+	VMOVAPS      Z1, Z9
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -6861,15 +6861,15 @@ rows6_block:
 	VBROADCASTSS 208(DX), Z0
 	VMOVAPS      Z0, Z1
 	VMOVAPS      Z0, Z2
-	VMOVAPS      Z0, Z3
+	VMOVAPS      Z1, Z3
 	VMOVAPS      Z0, Z4
-	VMOVAPS      Z0, Z5
+	VMOVAPS      Z1, Z5
 	VMOVAPS      Z0, Z6
-	VMOVAPS      Z0, Z7
+	VMOVAPS      Z1, Z7
 	VMOVAPS      Z0, Z8
-	VMOVAPS      Z0, Z9
+	VMOVAPS      Z1, Z9
 	VMOVAPS      Z0, Z10
-	VMOVAPS      Z0, Z11
+	VMOVAPS      Z1, Z11
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -18680,7 +18680,7 @@ rows2_block:
 	VBROADCASTSS 208(DX), Y0
 	VMOVAPS      Y0, Y1
 	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y3
+	VMOVAPS      Y1, Y3
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -18787,9 +18787,9 @@ rows3_block:
 	VBROADCASTSS 208(DX), Y0
 	VMOVAPS      Y0, Y1
 	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y3
+	VMOVAPS      Y1, Y3
 	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y5
+	VMOVAPS      Y1, Y5
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -18914,11 +18914,11 @@ rows4_block:
 	VBROADCASTSS 208(DX), Y0
 	VMOVAPS      Y0, Y1
 	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y3
+	VMOVAPS      Y1, Y3
 	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y5
+	VMOVAPS      Y1, Y5
 	VMOVAPS      Y0, Y6
-	VMOVAPS      Y0, Y7
+	VMOVAPS      Y1, Y7
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -19063,13 +19063,13 @@ rows5_block:
 	VBROADCASTSS 208(DX), Y0
 	VMOVAPS      Y0, Y1
 	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y3
+	VMOVAPS      Y1, Y3
 	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y5
+	VMOVAPS      Y1, Y5
 	VMOVAPS      Y0, Y6
-	VMOVAPS      Y0, Y7
+	VMOVAPS      Y1, Y7
 	VMOVAPS      Y0, Y8
-	VMOVAPS      Y0, Y9
+	VMOVAPS      Y1, Y9
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
@@ -19232,15 +19232,15 @@ rows6_block:
 	VBROADCASTSS 208(DX), Y0
 	VMOVAPS      Y0, Y1
 	VMOVAPS      Y0, Y2
-	VMOVAPS      Y0, Y3
+	VMOVAPS      Y1, Y3
 	VMOVAPS      Y0, Y4
-	VMOVAPS      Y0, Y5
+	VMOVAPS      Y1, Y5
 	VMOVAPS      Y0, Y6
-	VMOVAPS      Y0, Y7
+	VMOVAPS      Y1, Y7
 	VMOVAPS      Y0, Y8
-	VMOVAPS      Y0, Y9
+	VMOVAPS      Y1, Y9
 	VMOVAPS      Y0, Y10
-	VMOVAPS      Y0, Y11
+	VMOVAPS      Y1, Y11
 	MOVQ         t+0(FP), DX
 	MOVQ         144(DX), DX
 	MOVQ         t+0(FP), BX
