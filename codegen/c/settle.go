@@ -16,8 +16,8 @@ func settled(body []loop.Stmt) []loop.Stmt {
 
 func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
-		if c := folded(e); c != nil {
-			return c
+		if e = expr.Build(e); len(e.Args) == 0 {
+			return e
 		}
 		if made := rounding(e); made != nil {
 			return made
@@ -26,14 +26,6 @@ func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 		case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
 			if truth, known := rs.decided(e.Op, e.Args[0], e.Args[1]); known {
 				return expr.Bool(truth)
-			}
-		case expr.OpSelect:
-			if e.Args[0].Op == expr.OpConst {
-				return expr.Select(e.Args[0], e.Args[1], e.Args[2])
-			}
-		case expr.OpAnd, expr.OpOr:
-			if e.DType == ir.Bool {
-				return logical(e)
 			}
 		case expr.OpXor:
 			if e.DType == ir.Bool && same(e.Args[0], e.Args[1]) {
@@ -46,39 +38,6 @@ func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
 		}
 		return e
 	})
-}
-
-// folded returns the value of an operation on constants, nil if it has none.
-func folded(e *expr.Expr) *expr.Expr {
-	if len(e.Args) == 0 || e.Op == expr.OpCall || e.Op == expr.OpReduce {
-		return nil
-	}
-	vals := make([]expr.Value, len(e.Args))
-	for i, a := range e.Args {
-		if a.Op != expr.OpConst {
-			return nil
-		}
-		vals[i] = expr.Value{I: a.Int, F: a.Float}
-	}
-	v, err := expr.Apply(e.Op, e.DType, e.Args[0].DType, vals...)
-	if err != nil {
-		return nil
-	}
-	return &expr.Expr{Op: expr.OpConst, DType: e.DType, Int: v.I, Float: v.F}
-}
-
-// logical simplifies And and Or with a constant operand.
-func logical(e *expr.Expr) *expr.Expr {
-	for i, a := range e.Args {
-		switch {
-		case a.Op != expr.OpConst:
-		case (a.Int != 0) == (e.Op == expr.OpAnd):
-			return e.Args[1-i]
-		default:
-			return a
-		}
-	}
-	return e
 }
 
 // same reports whether two expressions are the same computation.

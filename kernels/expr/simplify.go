@@ -29,11 +29,13 @@ func simplifyNode(e *Expr) *Expr {
 	if made := simplifyIntegral(e); made != nil {
 		return made
 	}
-	return keep(e, Build(e))
+	return Build(e)
 }
 
-// Build makes the node e anew through its constructor.
-func Build(e *Expr) *Expr {
+// Build makes the node e anew through its constructor; it is e if that makes no other.
+func Build(e *Expr) *Expr { return keep(e, build(e)) }
+
+func build(e *Expr) *Expr {
 	switch {
 	case e.Op == OpFMA:
 		return FMA(e.Args[0], e.Args[1], e.Args[2])
@@ -99,7 +101,7 @@ func simplifyIndexCompare(e *Expr) *Expr {
 	if r.Op == OpConst {
 		return r
 	}
-	return keep(e, Build(e))
+	return Build(e)
 }
 
 func simplifySelect(e *Expr) *Expr {
@@ -111,7 +113,7 @@ func simplifySelect(e *Expr) *Expr {
 		b = b.Args[2]
 	}
 	if a == e.Args[1] && b == e.Args[2] {
-		return keep(e, Build(e))
+		return Build(e)
 	}
 	return Select(c, a, b)
 }
