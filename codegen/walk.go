@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/etgen/etgen/lower/native"
 )
 
@@ -63,4 +65,100 @@ func Operands(s native.Stmt) []*native.Buffer {
 		return s.Args
 	}
 	return nil
+}
+
+// Declarations tells, for the statements of a function, which buffers' locals are best
+// declared right before each: every buffer once, in the innermost block that
+// holds all its uses, before the first. Roots stand before their views. Only
+// arena buffers and views need locals. A Section has declarations of its own.
+func Declarations(body []native.Stmt) map[native.Stmt][]*native.Buffer {
+	d := &declarer{uses: map[*native.Buffer]*home{}}
+	d.block(body, nil)
+	out := map[native.Stmt][]*native.Buffer{}
+	for _, b := range d.order {
+		h := d.uses[b]
+		at := h.path[len(h.path)-1].stmt
+		out[at] = append(out[at], b)
+	}
+	return out
+}
+
+// step is a statement in a block; a path of them leads to a statement.
+type step struct {
+	stmt  native.Stmt
+	block int // which block of the statement the next step is in
+}
+
+// home is where a buffer's local belongs: the last step is the statement to
+// declare it before.
+type home struct{ path []step }
+
+type declarer struct {
+	uses  map[*native.Buffer]*home
+	order []*native.Buffer
+}
+
+func (d *declarer) block(stmts []native.Stmt, outer []step) {
+	for _, s := range stmts {
+		if _, apart := s.(*native.Section); apart {
+			continue
+		}
+		path := append(slices.Clone(outer), step{stmt: s})
+		last := len(path) - 1
+		if w, ok := s.(*native.While); ok && len(w.Head) > 0 {
+			// The predicate is read after the head, inside the loop.
+			for k, b := range native.Blocks(s) {
+				path[last].block = k
+				d.block(*b, path)
+				if k == 0 {
+					d.use(w.Pred, append(slices.Clone(path), step{stmt: w.Head[len(w.Head)-1]}))
+				}
+			}
+			continue
+		}
+		for _, b := range Operands(s) {
+			d.use(b, path)
+		}
+		for k, b := range native.Blocks(s) {
+			path[last].block = k
+			d.block(*b, path)
+		}
+	}
+}
+
+func (d *declarer) use(b *native.Buffer, path []step) {
+	if b.Root != nil {
+		d.use(b.Root, path)
+	} else if b.Storage != native.Arena {
+		return
+	}
+	h := d.uses[b]
+	if h == nil {
+		d.uses[b] = &home{path: slices.Clone(path)}
+		d.order = append(d.order, b)
+		return
+	}
+	// Statements are met in order: where the two paths part, the earlier one is
+	// the first use in the innermost block they have in common.
+	for i := range h.path {
+		last := i == len(h.path)-1 || i == len(path)-1
+		if last || h.path[i] != path[i] {
+			h.path = h.path[:i+1]
+			return
+		}
+	}
+}
+
+// Probes numbers the calls of kernels in p in the order of the text: those of
+// the first method first. Instrumented output tells these numbers.
+func Probes(p *native.Program) map[*native.Call]int {
+	numbers := map[*native.Call]int{}
+	for _, m := range p.Methods {
+		Walk(m.Body, func(s native.Stmt) {
+			if c, ok := s.(*native.Call); ok {
+				numbers[c] = len(numbers)
+			}
+		})
+	}
+	return numbers
 }

@@ -5,7 +5,9 @@ import (
 	"math/bits"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/loop"
 )
 
 // interval is a range of integers, inclusive.
@@ -237,4 +239,259 @@ func magnitude(a int64) uint64 {
 		return -uint64(a)
 	}
 	return uint64(a)
+}
+
+// settled returns body with the comparisons decided that always come out the
+// same, about which compilers warn, and with what depends on them.
+func settled(body []loop.Stmt) []loop.Stmt {
+	rs := &ranges{}
+	return loop.MapAll(body, rs.settle, func(x sym.Expr) sym.Expr { return x })
+}
+
+func (rs *ranges) settle(e *expr.Expr) *expr.Expr {
+	return expr.Rewrite(e, func(e *expr.Expr) *expr.Expr {
+		if e = expr.Build(e); len(e.Args) == 0 {
+			return e
+		}
+		if made := rounding(e); made != nil {
+			return made
+		}
+		switch e.Op {
+		case expr.OpEq, expr.OpNe, expr.OpLt, expr.OpLe, expr.OpGt, expr.OpGe:
+			if truth, known := rs.decided(e.Op, e.Args[0], e.Args[1]); known {
+				return expr.Bool(truth)
+			}
+		case expr.OpXor:
+			if e.DType == ir.Bool && same(e.Args[0], e.Args[1]) {
+				return expr.Bool(false)
+			}
+		case expr.OpMin, expr.OpMax:
+			if same(e.Args[0], e.Args[1]) {
+				return e.Args[0]
+			}
+		}
+		return e
+	})
+}
+
+// same reports whether two expressions are the same computation.
+func same(x, y *expr.Expr) bool {
+	if x == y {
+		return true
+	}
+	return x.Op == y.Op && x.DType == y.DType && len(x.Args) == len(y.Args) && expr.Equal(x, y)
+}
+
+// decided returns the outcome of a comparison of integers that is always the
+// same.
+func (rs *ranges) decided(op expr.Op, x, y *expr.Expr) (truth, known bool) {
+	if x.DType.IsFloat() {
+		return false, false
+	}
+	if (op == expr.OpEq || op == expr.OpNe) && (rs.neverEqual(x, y) || rs.neverEqual(y, x)) {
+		return op == expr.OpNe, true
+	}
+	a, aok := rs.intRange(x)
+	b, bok := rs.intRange(y)
+	var less, equal, more bool // what is possible
+	switch {
+	case same(x, y):
+		equal = true
+	case aok && bok:
+		less, more = a.lo < b.hi, a.hi > b.lo
+		equal = a.lo <= b.hi && b.lo <= a.hi
+	case bok && b.hi == 0 && b.lo == 0: // a uint64 and 0
+		equal, more = true, true
+	case aok && a.hi == 0 && a.lo == 0:
+		equal, less = true, true
+	default:
+		return false, false
+	}
+	var yes, no bool
+	switch op {
+	case expr.OpEq, expr.OpNe:
+		yes, no = equal, less || more
+	case expr.OpLt, expr.OpGe:
+		yes, no = less, equal || more
+	case expr.OpLe, expr.OpGt:
+		yes, no = less || equal, more
+	}
+	if op == expr.OpNe || op == expr.OpGe || op == expr.OpGt {
+		yes, no = no, yes
+	}
+	return yes, yes != no
+}
+
+// neverEqual reports whether bits that x has or lacks keep it from being the
+// constant y.
+func (rs *ranges) neverEqual(x, y *expr.Expr) bool {
+	if y.Op != expr.OpConst {
+		return false
+	}
+	for x.Op == expr.OpCast && x.Args[0].DType.IsInt() {
+		t, _ := typeOf(x.DType)
+		if r, ok := rs.intRange(x.Args[0]); !ok || !r.in(rangeOf(t)) {
+			return false
+		}
+		x = x.Args[0]
+	}
+	if x.Op != expr.OpAnd && x.Op != expr.OpOr || !x.DType.IsInt() {
+		return false
+	}
+	for _, a := range x.Args {
+		switch {
+		case a.Op != expr.OpConst:
+		case x.Op == expr.OpOr && a.Int&^y.Int != 0, x.Op == expr.OpAnd && y.Int&^a.Int != 0:
+			return true
+		}
+	}
+	return false
+}
+
+// roundable is up to where adding and subtracting 1.5·2^23 rounds a float32:
+// beyond, the sum is not between 2^23 and 2^24. The same of float64 has room.
+const roundable = 1 << 22
+
+// rounding brings the limits of what is rounded before the rounding, where they
+// let it be two sums, which compilers make vectors of. It returns nil if e is
+// nothing of that kind.
+func rounding(e *expr.Expr) *expr.Expr {
+	switch {
+	case e.Op == expr.OpMin || e.Op == expr.OpMax:
+		// The sum of a rounded number and a constant is never -0.
+		c, sum := e.Args[0], e.Args[1]
+		if c.Op != expr.OpConst {
+			c, sum = sum, c
+		}
+		if e.DType != ir.Float32 || sum.Op != expr.OpAdd || sum.Args[0].Op != expr.OpRound ||
+			!whole(c) || !whole(sum.Args[1]) {
+			return nil
+		}
+		return expr.Add(expr.Round(limited(e, c, sum.Args[0].Args[0], c.Float-sum.Args[1].Float)),
+			sum.Args[1])
+	case e.Op == expr.OpCast && e.DType.IsInt() && e.Args[0].DType == ir.Float32:
+		if x := limitsFirst(e.Args[0]); x != nil {
+			return expr.Cast(e.DType, x)
+		}
+	}
+	return nil
+}
+
+// limitsFirst turns min(max(round(x), lo), hi) into round(min(max(x, lo), hi)),
+// which may be -0 where it was 0. It returns nil if e is not rounded, or already
+// so.
+func limitsFirst(e *expr.Expr) *expr.Expr {
+	if e.Op != expr.OpMin && e.Op != expr.OpMax {
+		return nil
+	}
+	c, x := e.Args[0], e.Args[1]
+	if c.Op != expr.OpConst {
+		c, x = x, c
+	}
+	if in := limitsFirst(x); in != nil {
+		x = in
+	}
+	if x.Op != expr.OpRound || !whole(c) {
+		return nil
+	}
+	return expr.Round(limited(e, c, x.Args[0], c.Float))
+}
+
+// limited is e, a Min or Max with constant c, of x and limit.
+func limited(e, c, x *expr.Expr, limit float64) *expr.Expr {
+	a, b := expr.Float(x.DType, limit), x
+	if e.Args[0] != c {
+		a, b = b, a
+	}
+	if e.Op == expr.OpMin {
+		return expr.Min(a, b)
+	}
+	return expr.Max(a, b)
+}
+
+// whole reports whether e is a constant that is an integer and small.
+func whole(e *expr.Expr) bool {
+	return e.Op == expr.OpConst && e.DType.IsFloat() && e.Float == math.Trunc(e.Float) &&
+		math.Abs(e.Float) <= roundable/2 &&
+		(e.Float != 0 || !math.Signbit(e.Float))
+}
+
+// numberBounds returns what float e lies between unless it is NaN.
+func numberBounds(e *expr.Expr) (lo, hi float64) {
+	lo, hi = math.Inf(-1), math.Inf(1)
+	switch e.Op {
+	case expr.OpConst:
+		if e.Float == e.Float {
+			return e.Float, e.Float
+		}
+	case expr.OpRound:
+		lo, hi = numberBounds(e.Args[0])
+		return math.Floor(lo), math.Ceil(hi)
+	case expr.OpAdd:
+		if c := e.Args[1]; whole(c) {
+			if l, h := numberBounds(e.Args[0]); l >= -roundable && h <= roundable {
+				return l + c.Float, h + c.Float
+			}
+		}
+	case expr.OpMin, expr.OpMax:
+		c, x := e.Args[0], e.Args[1]
+		if c.Op != expr.OpConst {
+			c, x = x, c
+		}
+		if c.Op != expr.OpConst || c.Float != c.Float {
+			return lo, hi
+		}
+		lo, hi = numberBounds(x)
+		if e.Op == expr.OpMin {
+			lo, hi = min(lo, c.Float), min(hi, c.Float)
+		} else {
+			lo, hi = max(lo, c.Float), max(hi, c.Float)
+		}
+		if c != e.Args[0] { // which NaN gives
+			lo, hi = min(lo, c.Float), max(hi, c.Float)
+		}
+	}
+	return lo, hi
+}
+
+// roundsSmall reports whether x is a rounding of what two sums round: its
+// result is +0 then where it should be -0.
+func roundsSmall(x *expr.Expr) bool {
+	if x.Op != expr.OpRound || x.DType != ir.Float32 && x.DType != ir.Float64 {
+		return false
+	}
+	lo, hi := numberBounds(x.Args[0])
+	return lo >= -roundable && hi <= roundable
+}
+
+// fits reports whether x is NaN or a number in the range of the small integer
+// type t, to which NaN converts as 0.
+func fits(x *expr.Expr, t ctype) bool {
+	if x.DType != ir.Float32 && x.DType != ir.Float64 || !t.isInt() || t.bits() > 16 {
+		return false
+	}
+	r := rangeOf(t)
+	lo, hi := numberBounds(x)
+	return lo >= float64(r.lo) && hi <= float64(r.hi)
+}
+
+// throughInt reports whether e converts a float that is an integer in the range
+// of a small dtype, never -0, or NaN, to that dtype and back.
+func throughInt(e *expr.Expr) bool {
+	if e.DType != ir.Float32 || e.Args[0].Op != expr.OpCast {
+		return false
+	}
+	t, _ := typeOf(e.Args[0].DType)
+	x := e.Args[0].Args[0]
+	return x.Op == expr.OpAdd && x.Args[0].Op == expr.OpRound && whole(x.Args[1]) && fits(x, t)
+}
+
+// rounded prints a float operand whose zero may have either sign.
+func (p *printer) rounded(x *expr.Expr) code {
+	if roundsSmall(x) {
+		p.g.rounds = true
+		t, _ := typeOf(x.DType)
+		return call(p.g.helper("round_small", x.DType), t, p.expr(x.Args[0]))
+	}
+	return p.expr(x)
 }

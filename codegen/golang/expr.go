@@ -2,10 +2,13 @@ package golang
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/kernels/expr"
+	"github.com/etgen/etgen/kernels/half"
 )
 
 // text is Go text with the precedence of its outermost operator.
@@ -256,4 +259,171 @@ func (p *printer) integer(e *expr.Expr) text {
 	}
 	fail("Go output has no operation %s on %s", e.Op, e.DType)
 	return text{}
+}
+
+// cast writes a conversion.
+func (p *printer) cast(e *expr.Expr) text {
+	x := e.Args[0]
+	from, to := x.DType, e.DType
+	if from == to {
+		return p.expr(x)
+	}
+	if isHalf(from) { // all but float32 by way of it
+		return text{convertText(p, ir.Float32, to, p.helper(halfName(from)+"ToF32")+"("+p.arg(
+			x)+")"), precUnary}
+	}
+	if x.Op == expr.OpIndex && to != ir.Bool && !isHalf(to) {
+		return text{goType(to) + "(" + p.index(x.Idx, precAny) + ")", precUnary}
+	}
+	if to == ir.Bool {
+		return text{p.value(x, precCompare+1) + " != 0", precCompare}
+	}
+	s := p.arg(x)
+	if x.Op == expr.OpConst {
+		s = typedLiteral(x)
+	}
+	return text{convertText(p, from, to, s), precUnary}
+}
+
+// convertText converts the expression s from one dtype, not half, to another.
+func convertText(p *printer, from, to ir.DType, s string) string {
+	if from == to {
+		return s
+	}
+	t := goType(to)
+	switch {
+	case isHalf(to):
+		return p.helper("F32To"+halfName(to)) + "(" + convertText(p, from, ir.Float32, s) + ")"
+	case from == ir.Bool:
+		return p.helper("FromBool") + "[" + t + "](" + s + ")"
+	case to == ir.Bool:
+		return s + " != 0"
+	case from.IsFloat() && to.IsInt():
+		if from == ir.Float32 {
+			s = "float64(" + s + ")"
+		}
+		through := ir.Int32
+		switch to {
+		case ir.Uint64:
+			through = ir.Uint64
+		case ir.Uint32, ir.Int64:
+			through = ir.Int64
+		}
+		s = p.helper("To"+strings.ToUpper(goType(through)[:1])+goType(through)[1:]) + "(" + s + ")"
+		if to == through {
+			return s
+		}
+	}
+	return t + "(" + s + ")"
+}
+
+func halfName(d ir.DType) string {
+	if d == ir.BFloat16 {
+		return "BF16"
+	}
+	return "F16"
+}
+
+// bitcast writes a change of type that keeps the bits.
+func (p *printer) bitcast(e *expr.Expr) text {
+	x := e.Args[0]
+	s, from := p.arg(x), x.DType
+	if x.Op == expr.OpConst {
+		s = typedLiteral(x)
+	}
+	switch {
+	case goType(from) == goType(e.DType):
+		return p.expr(x)
+	case from == ir.Bool:
+		return text{p.helper("FromBool") + "[" + goType(e.DType) + "](" + s + ")", precUnary}
+	case e.DType == ir.Bool:
+		return text{p.value(x, precCompare+1) + " != 0", precCompare}
+	}
+	if from == ir.Float32 || from == ir.Float64 {
+		s, from = p.math(bitsName(from)+"bits")+"("+s+")", unsignedOf(from)
+	}
+	to := e.DType
+	if to == ir.Float32 || to == ir.Float64 {
+		to = unsignedOf(to)
+	}
+	if from != to {
+		s = goType(to) + "(" + s + ")"
+	}
+	if to != e.DType && !isHalf(e.DType) {
+		s = p.math(bitsName(e.DType)+"frombits") + "(" + s + ")"
+	}
+	return text{s, precUnary}
+}
+
+func bitsName(d ir.DType) string {
+	if d == ir.Float64 {
+		return "Float64"
+	}
+	return "Float32"
+}
+
+func unsignedOf(d ir.DType) ir.DType {
+	if d == ir.Float64 {
+		return ir.Uint64
+	}
+	return ir.Uint32
+}
+
+// literal returns the constant e as Go text and whether the text is an untyped
+// constant, which only has e's type where the context gives it.
+func literal(e *expr.Expr) (text string, untyped bool) {
+	d := e.DType
+	switch {
+	case d == ir.Bool:
+		return strconv.FormatBool(e.Int != 0), false
+	case isHalf(d):
+		return fmt.Sprintf("%#04x", half.FromFloat32(d, float32(e.Float))), true
+	case d == ir.Uint64:
+		return strconv.FormatUint(uint64(e.Int), 10), true
+	case d.IsInt():
+		return strconv.FormatInt(e.Int, 10), true
+	}
+	return floatLiteral(d, e.Float)
+}
+
+func floatLiteral(d ir.DType, x float64) (text string, untyped bool) {
+	switch {
+	case math.IsNaN(x):
+		text = "math.NaN()"
+	case math.IsInf(x, 1):
+		text = "math.Inf(1)"
+	case math.IsInf(x, -1):
+		text = "math.Inf(-1)"
+	case x == 0 && math.Signbit(x):
+		text = "math.Copysign(0, -1)"
+	case d == ir.Float32:
+		return strconv.FormatFloat(x, 'g', -1, 32), true
+	case d == ir.Float64:
+		return strconv.FormatFloat(x, 'g', -1, 64), true
+	default:
+		fail("Go output has no constants of dtype %s", d)
+	}
+	if d == ir.Float32 {
+		text = "float32(" + text + ")"
+	}
+	return text, false
+}
+
+// typedLiteral is literal with a conversion where the text has no type.
+func typedLiteral(e *expr.Expr) string {
+	text, untyped := literal(e)
+	if untyped && !(e.DType == ir.Float64 && isFloatText(text)) {
+		return goType(e.DType) + "(" + text + ")"
+	}
+	return text
+}
+
+// isFloatText reports whether an untyped constant is a float64 by default.
+func isFloatText(s string) bool {
+	for _, r := range s {
+		if r == '.' || r == 'e' {
+			return true
+		}
+	}
+	return false
 }

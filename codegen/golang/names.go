@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/etgen/etgen/codegen"
+	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/foreign"
 )
 
@@ -72,4 +73,41 @@ func packageName(s string) string {
 		name += "model"
 	}
 	return name
+}
+
+// ElementType returns the Go type that methods take elements of dtype d as. It
+// must be one that Go output has.
+func ElementType(d ir.DType) string { return goType(d) }
+
+// goType returns the Go type of elements of dtype d. Float16 and BFloat16 are
+// held by their bits.
+func goType(d ir.DType) string {
+	switch d {
+	case ir.Bool, ir.Uint8, ir.Int8, ir.Int16, ir.Int32, ir.Int64, ir.Uint16, ir.Uint32, ir.Uint64,
+		ir.Float32, ir.Float64:
+		return d.String()
+	case ir.Float16, ir.BFloat16:
+		return "uint16"
+	}
+	fail("Go output has no elements of dtype %s", d)
+	return ""
+}
+
+func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
+
+// failure is what the printer panics with when it meets something it has no Go
+// for; Generate returns it as an error.
+type failure struct{ err error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// catch turns a failure into *err.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.err
+	default:
+		panic(r)
+	}
 }
