@@ -234,31 +234,12 @@ func moveCall[T element](v *vectors, c *loop.Vector) step {
 
 // gatherBy compiles a gather whose indices have type I.
 func gatherBy[I strip.Integer](v *vectors, c *loop.Vector) step {
-	switch c.Dst.DType {
-	case ir.Bool:
-		return gather[bool, I](v, c)
-	case ir.Uint8:
-		return gather[uint8, I](v, c)
-	case ir.Int8:
-		return gather[int8, I](v, c)
-	case ir.Uint16, ir.Float16, ir.BFloat16:
-		return gather[uint16, I](v, c)
-	case ir.Int16:
-		return gather[int16, I](v, c)
-	case ir.Uint32:
-		return gather[uint32, I](v, c)
-	case ir.Int32:
-		return gather[int32, I](v, c)
-	case ir.Uint64:
-		return gather[uint64, I](v, c)
-	case ir.Int64:
-		return gather[int64, I](v, c)
-	case ir.Float32:
-		return gather[float32, I](v, c)
-	case ir.Float64:
-		return gather[float64, I](v, c)
-	}
-	return unknown(c)
+	return forms{ir.Bool: gather[bool, I], ir.Uint8: gather[uint8, I], ir.Int8: gather[int8, I],
+		ir.Uint16: gather[uint16, I], ir.Float16: gather[uint16, I],
+		ir.BFloat16: gather[uint16, I], ir.Int16: gather[int16, I], ir.Uint32: gather[uint32, I],
+		ir.Int32: gather[int32, I], ir.Uint64: gather[uint64, I], ir.Int64: gather[int64, I],
+		ir.Float32: gather[float32, I], ir.Float64: gather[float64, I],
+	}.of(c.Dst.DType, v, c)
 }
 
 func gather[T element, I strip.Integer](v *vectors, c *loop.Vector) step {

@@ -27,31 +27,34 @@ func (v *vectors) call(c *loop.Vector) step {
 			break
 		}
 	}
-	switch d {
-	case ir.Bool:
-		return boolCall(v, c)
-	case ir.Uint8:
-		return intCall[uint8](v, c)
-	case ir.Int8:
-		return intCall[int8](v, c)
-	case ir.Uint16:
-		return intCall[uint16](v, c)
-	case ir.Int16:
-		return intCall[int16](v, c)
-	case ir.Uint32:
-		return intCall[uint32](v, c)
-	case ir.Int32:
-		return intCall[int32](v, c)
-	case ir.Uint64:
-		return intCall[uint64](v, c)
-	case ir.Int64:
-		return intCall[int64](v, c)
-	case ir.Float32:
-		return float32Call(v, c)
-	case ir.Float64:
-		return floatCall[float64](v, c)
+	return forms{ir.Bool: boolCall, ir.Uint8: intCall[uint8], ir.Int8: intCall[int8],
+		ir.Uint16: intCall[uint16], ir.Int16: intCall[int16], ir.Uint32: intCall[uint32],
+		ir.Int32: intCall[int32], ir.Uint64: intCall[uint64], ir.Int64: intCall[int64],
+		ir.Float16: halfCall, ir.BFloat16: halfCall, ir.Float32: float32Call,
+		ir.Float64: floatCall[float64],
+	}.of(d, v, c)
+}
+
+// forms are what compiles a call, by the dtype that it depends on.
+type forms []func(*vectors, *loop.Vector) step
+
+func (f forms) of(d ir.DType, v *vectors, c *loop.Vector) step {
+	if int(d) < len(f) && f[d] != nil {
+		return f[d](v, c)
 	}
-	return halfCall(v, c)
+	return unknown(c)
+}
+
+func number[D strip.Numeric](v *vectors, c *loop.Vector) step {
+	return convert(v, c, strip.Numbers[D])
+}
+
+func truncate[D strip.Integer, S strip.Float](v *vectors, c *loop.Vector) step {
+	return convert(v, c, strip.Truncate[D, S])
+}
+
+func cast[D, S strip.Numeric](v *vectors, c *loop.Vector) step {
+	return convert(v, c, strip.Convert[D, S])
 }
 
 func unknown(c *loop.Vector) step {
@@ -81,53 +84,18 @@ func boolCall(v *vectors, c *loop.Vector) step {
 			fr.ints[slot] = strip.FromBool[int64](f(fr.ints[slot] != 0, x(fr, n)))
 		}
 	case "Numbers":
-		switch c.Dst.DType {
-		case ir.Uint8:
-			return convert(v, c, strip.Numbers[uint8])
-		case ir.Int8:
-			return convert(v, c, strip.Numbers[int8])
-		case ir.Uint16:
-			return convert(v, c, strip.Numbers[uint16])
-		case ir.Int16:
-			return convert(v, c, strip.Numbers[int16])
-		case ir.Uint32:
-			return convert(v, c, strip.Numbers[uint32])
-		case ir.Int32:
-			return convert(v, c, strip.Numbers[int32])
-		case ir.Uint64:
-			return convert(v, c, strip.Numbers[uint64])
-		case ir.Int64:
-			return convert(v, c, strip.Numbers[int64])
-		case ir.Float32:
-			return convert(v, c, strip.Numbers[float32])
-		case ir.Float64:
-			return convert(v, c, strip.Numbers[float64])
-		}
+		return forms{ir.Uint8: number[uint8], ir.Int8: number[int8], ir.Uint16: number[uint16],
+			ir.Int16: number[int16], ir.Uint32: number[uint32], ir.Int32: number[int32],
+			ir.Uint64: number[uint64], ir.Int64: number[int64], ir.Float32: number[float32],
+			ir.Float64: number[float64],
+		}.of(c.Dst.DType, v, c)
 	case "Select", "SelectScalar", "ScalarSelect":
-		switch c.Dst.DType {
-		case ir.Bool:
-			return choose[bool](v, c)
-		case ir.Uint8:
-			return choose[uint8](v, c)
-		case ir.Int8:
-			return choose[int8](v, c)
-		case ir.Uint16, ir.Float16, ir.BFloat16:
-			return choose[uint16](v, c)
-		case ir.Int16:
-			return choose[int16](v, c)
-		case ir.Uint32:
-			return choose[uint32](v, c)
-		case ir.Int32:
-			return choose[int32](v, c)
-		case ir.Uint64:
-			return choose[uint64](v, c)
-		case ir.Int64:
-			return choose[int64](v, c)
-		case ir.Float32:
-			return choose[float32](v, c)
-		case ir.Float64:
-			return choose[float64](v, c)
-		}
+		return forms{ir.Bool: choose[bool], ir.Uint8: choose[uint8], ir.Int8: choose[int8],
+			ir.Uint16: choose[uint16], ir.Float16: choose[uint16], ir.BFloat16: choose[uint16],
+			ir.Int16: choose[int16], ir.Uint32: choose[uint32], ir.Int32: choose[int32],
+			ir.Uint64: choose[uint64], ir.Int64: choose[int64], ir.Float32: choose[float32],
+			ir.Float64: choose[float64],
+		}.of(c.Dst.DType, v, c)
 	}
 	return moveCall[bool](v, c)
 }
@@ -259,24 +227,11 @@ func floatCall[T strip.Float](v *vectors, c *loop.Vector) step {
 	case "Round":
 		return unary(v, c, strip.Round[T])
 	case "Truncate":
-		switch c.Dst.DType {
-		case ir.Uint8:
-			return convert(v, c, strip.Truncate[uint8, T])
-		case ir.Int8:
-			return convert(v, c, strip.Truncate[int8, T])
-		case ir.Uint16:
-			return convert(v, c, strip.Truncate[uint16, T])
-		case ir.Int16:
-			return convert(v, c, strip.Truncate[int16, T])
-		case ir.Uint32:
-			return convert(v, c, strip.Truncate[uint32, T])
-		case ir.Int32:
-			return convert(v, c, strip.Truncate[int32, T])
-		case ir.Uint64:
-			return convert(v, c, strip.Truncate[uint64, T])
-		case ir.Int64:
-			return convert(v, c, strip.Truncate[int64, T])
-		}
+		return forms{ir.Uint8: truncate[uint8, T], ir.Int8: truncate[int8, T],
+			ir.Uint16: truncate[uint16, T], ir.Int16: truncate[int16, T],
+			ir.Uint32: truncate[uint32, T], ir.Int32: truncate[int32, T],
+			ir.Uint64: truncate[uint64, T], ir.Int64: truncate[int64, T],
+		}.of(c.Dst.DType, v, c)
 	case "Sum":
 		return reduceFloat(v, c, func(acc T, x, _ []T) T { return strip.Sum(acc, x) })
 	case "Dot":
@@ -348,28 +303,11 @@ func numericCall[T strip.Numeric](v *vectors, c *loop.Vector) step {
 	case "GeScalar":
 		return compareScalar(v, c, strip.GeScalar[T])
 	case "Convert":
-		switch c.Dst.DType {
-		case ir.Uint8:
-			return convert(v, c, strip.Convert[uint8, T])
-		case ir.Int8:
-			return convert(v, c, strip.Convert[int8, T])
-		case ir.Uint16:
-			return convert(v, c, strip.Convert[uint16, T])
-		case ir.Int16:
-			return convert(v, c, strip.Convert[int16, T])
-		case ir.Uint32:
-			return convert(v, c, strip.Convert[uint32, T])
-		case ir.Int32:
-			return convert(v, c, strip.Convert[int32, T])
-		case ir.Uint64:
-			return convert(v, c, strip.Convert[uint64, T])
-		case ir.Int64:
-			return convert(v, c, strip.Convert[int64, T])
-		case ir.Float32:
-			return convert(v, c, strip.Convert[float32, T])
-		case ir.Float64:
-			return convert(v, c, strip.Convert[float64, T])
-		}
+		return forms{ir.Uint8: cast[uint8, T], ir.Int8: cast[int8, T], ir.Uint16: cast[uint16, T],
+			ir.Int16: cast[int16, T], ir.Uint32: cast[uint32, T], ir.Int32: cast[int32, T],
+			ir.Uint64: cast[uint64, T], ir.Int64: cast[int64, T], ir.Float32: cast[float32, T],
+			ir.Float64: cast[float64, T],
+		}.of(c.Dst.DType, v, c)
 	}
 	return moveCall[T](v, c)
 }
