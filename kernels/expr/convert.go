@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/etgen/etgen/ir"
+	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/half"
 )
 
 // Convert gives v of dtype from as dtype to.
@@ -138,4 +140,55 @@ func fromBits(d ir.DType, b uint64) Value {
 		return Value{F: narrowValue(d, uint16(b))}
 	}
 	return Value{I: Wrap(d, int64(b))}
+}
+
+// IsNarrow reports whether d is a float narrower than float32. Values of such
+// types are only loaded, stored, chosen between and converted from and to
+// Float32; the constructors spell arithmetic on them as arithmetic on Float32
+// rounded back, which is what eager PyTorch computes.
+func IsNarrow(d ir.DType) bool { return half.Is(d) }
+
+// RoundTo rounds x to float dtype d: to narrow types by way of float32.
+func RoundTo(d ir.DType, x float64) float64 {
+	switch {
+	case d == ir.Float32:
+		return float64(float32(x))
+	case half.Is(d):
+		return float64(half.ToFloat32(d, half.FromFloat32(d, float32(x))))
+	}
+	return x
+}
+
+func narrowBits(d ir.DType, x float64) uint16     { return half.FromFloat32(d, float32(x)) }
+func narrowValue(d ir.DType, bits uint16) float64 { return float64(half.ToFloat32(d, bits)) }
+
+// InRange returns lo <= idx < hi, as a constant if that can be told.
+func InRange(idx, lo, hi sym.Expr) *Expr {
+	return And(IdxLe(lo, idx), IdxLt(idx, hi))
+}
+
+// IdxLt returns a < b of index expressions, as a constant if that can be told.
+func IdxLt(a, b sym.Expr) *Expr { return idxCompare(OpLt, a, b, 1) }
+
+// IdxLe returns a <= b of index expressions, as a constant if that can be told.
+func IdxLe(a, b sym.Expr) *Expr { return idxCompare(OpLe, a, b, 0) }
+
+// idxCompare returns a op b, which means b - a >= gap.
+func idxCompare(op Op, a, b sym.Expr, gap int64) *Expr {
+	if sym.NonNegative(sym.Sub(sym.Sub(b, a), sym.Int(gap))) {
+		return Bool(true)
+	}
+	if sym.NonNegative(sym.Sub(sym.Sub(a, b), sym.Int(1-gap))) {
+		return Bool(false)
+	}
+	d := ir.Int64
+	if fitsInt32(a) && fitsInt32(b) {
+		d = ir.Int32
+	}
+	return comparison(op, Idx(d, a), Idx(d, b))
+}
+
+func fitsInt32(e sym.Expr) bool {
+	return sym.NonNegative(sym.Sub(sym.Int(math.MaxInt32), e)) &&
+		sym.NonNegative(sym.Sub(e, sym.Int(math.MinInt32)))
 }

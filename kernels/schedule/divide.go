@@ -244,3 +244,179 @@ func (d *divider) digits(l *loop.For) map[int]digit {
 	}
 	return out
 }
+
+// keepsScratch reports whether each thread that shares the marked loops of f, with
+// scratch memory of its own, reads of it what one that runs all iterations does.
+// Then what is loaded has been stored before in the same iteration, or outside of
+// the marked loops if these do not store to the buffer.
+func keepsScratch(f *loop.Func) bool {
+	k := keeper{f: f}
+	k.block(f.Body, nil)
+	return !k.failed
+}
+
+// filled is a run of a scratch buffer that has been stored to.
+type filled struct {
+	buf       int
+	from, len sym.Expr
+}
+
+type keeper struct {
+	f      *loop.Func
+	failed bool
+}
+
+// block checks a block before which known has been filled. It returns that and what
+// the block has filled.
+func (k *keeper) block(body []loop.Stmt, known []filled) []filled {
+	for _, st := range body {
+		loop.Exprs(st, func(e *expr.Expr) {
+			expr.Walk(e, func(e *expr.Expr) {
+				if e.Op == expr.OpLoad && k.f.Bufs[e.Buf].Role == loop.Scratch &&
+					!slices.ContainsFunc(known, func(x filled) bool { return x.has(e) }) {
+					k.failed = true
+				}
+			})
+		})
+		switch st := st.(type) {
+		case *loop.Store:
+			if k.f.Bufs[st.Buf].Role == loop.Scratch {
+				known = append(slices.Clip(known), filled{st.Buf, st.At, sym.Int(1)})
+			}
+		case *loop.For:
+			before := known
+			if st.Divided {
+				before = slices.DeleteFunc(slices.Clone(known), func(x filled) bool {
+					return storesTo(st, x.buf)
+				})
+			}
+			for _, x := range k.block(st.Body, before)[len(before):] {
+				if x, ok := x.over(st); ok && !st.Divided && !breaks(st.Body) {
+					known = append(slices.Clip(known), x)
+				}
+			}
+		default:
+			for _, b := range loop.Blocks(st) {
+				k.block(b, known) // which need not run
+			}
+		}
+	}
+	return known
+}
+
+// has reports whether x has the element that e loads.
+func (x filled) has(e *expr.Expr) bool {
+	at := sym.Sub(e.Coords[0], x.from)
+	return e.Buf == x.buf && sym.NonNegative(at) && sym.Less(at, x.len)
+}
+
+// over returns what all iterations of l together have filled if each has x.
+func (x filled) over(l *loop.For) (filled, bool) {
+	if x.len.Uses(l.Var) {
+		return x, false
+	}
+	step, from, linear := x.from.Coef(l.Var)
+	switch {
+	case !linear || from.Uses(l.Var):
+		return x, false
+	case step.IsZero():
+		return x, sym.Less(sym.Int(0), l.Extent)
+	}
+	return filled{x.buf, from, sym.Mul(x.len, l.Extent)}, step.Equal(x.len)
+}
+
+func storesTo(st loop.Stmt, buf int) bool {
+	found := false
+	loop.Walk([]loop.Stmt{st}, func(st loop.Stmt) {
+		s, ok := st.(*loop.Store)
+		found = found || ok && s.Buf == buf
+	})
+	return found
+}
+
+// digit says that the iteration of a loop of count iterations follows from the
+// element x that it touches: it is x/unit mod count.
+type digit struct{ unit, count sym.Expr }
+
+// names reports whether v is x/unit mod count, v being less than count: x is a
+// multiple of unit·count, and v·unit, and what is less than unit.
+func (g digit) names(x sym.Expr, v *sym.Symbol) bool {
+	unit, rest, linear := x.Coef(v)
+	if !linear || !unit.Equal(g.unit) || rest.Uses(v) || !sym.Less(sym.Int(0), unit) {
+		return false
+	}
+	whole := sym.Mul(g.unit, g.count)
+	for _, s := range rest.Symbols() {
+		if c, less, ok := rest.Coef(s); ok && !whole.IsZero() && sym.Mod(c, whole).IsZero() {
+			rest = less
+		}
+	}
+	return sym.NonNegative(rest) && sym.Less(rest, unit)
+}
+
+// owns reports whether the marked loops of f touch no element of owned buffers that
+// another iteration of these touches, and nothing else touches them at all.
+func owns(f *loop.Func, owned map[int]digit) bool {
+	ok := true
+	eachTouch(f, func(buf int, at sym.Expr, in *loop.For) {
+		g, result := owned[buf]
+		ok = ok && (!result || in != nil && in.Extent.Equal(g.count) && g.names(at, in.Var))
+	})
+	return ok
+}
+
+// eachTouch calls visit for every load and store of f, and the marked loop it is
+// in, nil if it is in none.
+func eachTouch(f *loop.Func, visit func(buf int, at sym.Expr, in *loop.For)) {
+	var block func(body []loop.Stmt, in *loop.For)
+	block = func(body []loop.Stmt, in *loop.For) {
+		for _, st := range body {
+			loop.Exprs(st, func(e *expr.Expr) {
+				expr.Walk(e, func(e *expr.Expr) {
+					if e.Op == expr.OpLoad {
+						visit(e.Buf, e.Coords[0], in)
+					}
+				})
+			})
+			if s, ok := st.(*loop.Store); ok {
+				visit(s.Buf, s.At, in)
+			}
+			inner := in
+			if l, ok := st.(*loop.For); ok && l.Divided {
+				inner = l
+			}
+			for _, b := range loop.Blocks(st) {
+				block(b, inner)
+			}
+		}
+	}
+	block(f.Body, nil)
+}
+
+// inParts reports whether a loop in s is divided.
+func inParts(s loop.Stmt) bool {
+	if l, ok := s.(*loop.For); ok && l.Divided {
+		return true
+	}
+	return slices.ContainsFunc(loop.Blocks(s), func(block []loop.Stmt) bool {
+		return slices.ContainsFunc(block, inParts)
+	})
+}
+
+// apartInParts reports whether no thread reads from buffer in, which may lie where
+// out does, what another stores to out.
+func apartInParts(f *loop.Func, out, in int) bool {
+	if !slices.ContainsFunc(f.Body, inParts) {
+		return true
+	}
+	owned := map[int]digit{}
+	divided := false
+	eachTouch(f, func(buf int, at sym.Expr, l *loop.For) {
+		divided = divided || l != nil
+		if buf == out && l != nil {
+			unit, _, _ := at.Coef(l.Var)
+			owned[out], owned[in] = digit{unit, l.Extent}, digit{unit, l.Extent}
+		}
+	})
+	return !divided || f.Bufs[out].DType.Size() == f.Bufs[in].DType.Size() && owns(f, owned)
+}

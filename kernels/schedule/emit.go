@@ -159,3 +159,279 @@ func (s *scheduler) local(base string, e *expr.Expr) *expr.Var {
 	}
 	return &expr.Var{Name: base, DType: e.DType}
 }
+
+// block is a run of statements under construction: the function's body, the
+// body of a loop, or an arm of a Select. Statements are only ever appended, and
+// a loop is appended to the block around it once its body is done: what its
+// body needs from outside stands before it by then.
+type block struct {
+	parent *block
+	v      *sym.Symbol // the loop's variable; nil of the function's body and of arms
+	guard  bool        // an arm: evaluated only if chosen
+	stmts  []loop.Stmt
+
+	values  map[*expr.Expr]*expr.Expr // what is known here: a node's local
+	indices map[*sym.Symbol]bool      // data-dependent indices known here
+	uses    map[*expr.Expr]int        // how many places below use a node
+	sure    map[*expr.Expr]bool       // evaluated whenever the block runs
+	reduces []*expr.Expr              // the reductions among sure, in order
+	choices []*expr.Expr              // the Selects likewise
+}
+
+func (s *scheduler) newBlock(parent *block, v *sym.Symbol, guard bool, roots []*expr.Expr) *block {
+	b := &block{
+		parent: parent, v: v, guard: guard,
+		values: map[*expr.Expr]*expr.Expr{}, indices: map[*sym.Symbol]bool{},
+		uses: map[*expr.Expr]int{}, sure: map[*expr.Expr]bool{},
+	}
+	for _, r := range roots {
+		b.count(r)
+		s.certain(r, b.sure, func(e *expr.Expr) {
+			switch e.Op {
+			case expr.OpReduce:
+				b.reduces = append(b.reduces, e)
+			case expr.OpSelect:
+				b.choices = append(b.choices, e)
+			}
+		})
+	}
+	return b
+}
+
+// unsure notes that nothing need be evaluated when the block runs.
+func (b *block) unsure() { b.sure, b.reduces, b.choices = map[*expr.Expr]bool{}, nil, nil }
+
+// count adds a use of e.
+func (b *block) count(e *expr.Expr) {
+	b.uses[e]++
+	if b.uses[e] > 1 {
+		return
+	}
+	for _, a := range e.Args {
+		b.count(a)
+	}
+	for _, d := range definitions(e) {
+		b.count(d)
+	}
+}
+
+// certain adds to sure what is evaluated whenever e is, and calls f for each
+// of these nodes.
+func (s *scheduler) certain(e *expr.Expr, sure map[*expr.Expr]bool, f func(*expr.Expr)) {
+	if sure[e] {
+		return
+	}
+	sure[e] = true
+	f(e)
+	for _, d := range definitions(e) {
+		s.certain(d, sure, f)
+	}
+	switch e.Op {
+	case expr.OpSelect:
+		s.certain(e.Args[0], sure, f)
+		for _, x := range s.inBothArms(e) {
+			if !sure[x] {
+				sure[x] = true
+				f(x)
+			}
+		}
+	case expr.OpReduce:
+		if !slices.ContainsFunc(e.Vars, maybeEmpty) {
+			s.certain(e.Args[0], sure, f)
+		}
+	default:
+		for _, a := range e.Args {
+			s.certain(a, sure, f)
+		}
+	}
+}
+
+// inBothArms returns what a Select evaluates whichever arm it chooses.
+func (s *scheduler) inBothArms(e *expr.Expr) []*expr.Expr {
+	if list, ok := s.both[e]; ok {
+		return list
+	}
+	other := map[*expr.Expr]bool{}
+	s.certain(e.Args[2], other, func(*expr.Expr) {})
+	var list []*expr.Expr
+	s.certain(e.Args[1], map[*expr.Expr]bool{}, func(x *expr.Expr) {
+		if other[x] {
+			list = append(list, x)
+		}
+	})
+	s.both[e] = list
+	return list
+}
+
+// maybeEmpty reports whether a loop may have no iteration.
+func maybeEmpty(v *sym.Symbol) bool { return !sym.NonNegative(v.Hi) }
+
+// value returns what e is in b or around it, nil if it has no local yet.
+func (b *block) value(e *expr.Expr) *expr.Expr {
+	for ; b != nil; b = b.parent {
+		if v := b.values[e]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (b *block) knows(s *sym.Symbol) bool {
+	for ; b != nil; b = b.parent {
+		if b.indices[s] {
+			return true
+		}
+	}
+	return false
+}
+
+// binds reports whether b or a block around it is the loop over v.
+func (b *block) binds(v *sym.Symbol) bool {
+	for ; b != nil; b = b.parent {
+		if b.v == v {
+			return true
+		}
+	}
+	return false
+}
+
+// definitions returns what computes the data-dependent indices directly in e.
+func definitions(e *expr.Expr) []*expr.Expr {
+	var out []*expr.Expr
+	for _, s := range dataIndices(e) {
+		out = append(out, expr.DefOf(s))
+	}
+	return out
+}
+
+// dataIndices returns the data-dependent indices directly in e.
+func dataIndices(e *expr.Expr) []*sym.Symbol {
+	var out []*sym.Symbol
+	e.Indices(func(x sym.Expr) {
+		if !x.AnySymbol(func(s *sym.Symbol) bool { return expr.DefOf(s) != nil }) {
+			return // as in nearly all
+		}
+		for _, s := range x.Symbols() {
+			if expr.DefOf(s) != nil && !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	})
+	return out
+}
+
+// choice returns the value of a Select: as an expression if its arms need no
+// statements, else a local that an If sets. It makes the other Selects known
+// that depend on the same condition: one If sets them all.
+func (s *scheduler) choice(e *expr.Expr, at *block) *expr.Expr {
+	group := s.alike(e, at)
+	vars := make([]*expr.Var, len(group))
+	for i, g := range group {
+		vars[i] = s.local("t", g)
+	}
+	branch := s.branch(group, vars, at)
+	if len(branch.Then) == len(group) && len(branch.Else) == len(group) && plain(branch.Then) &&
+		plain(branch.Else) {
+		value := func(i int) *expr.Expr {
+			return expr.Select(branch.Cond, branch.Then[i].(*loop.Assign).Value,
+				branch.Else[i].(*loop.Assign).Value)
+		}
+		if len(group) > 1 && at.value(e.Args[0]) == nil {
+			s.keep(e.Args[0], branch.Cond, at)
+			branch.Cond = at.value(e.Args[0])
+		}
+		for i, g := range group[1:] {
+			s.keep(g, value(1+i), at)
+		}
+		return value(0)
+	}
+	for i, v := range vars {
+		at.stmts = append(at.stmts, &loop.Let{Var: v, Mutable: true})
+		at.values[group[i]] = expr.Get(v)
+	}
+	at.stmts = append(at.stmts, branch)
+	return expr.Get(vars[0])
+}
+
+// alike returns e and the Selects with its condition that are needed in b in
+// any case, computable there, and independent of each other.
+func (s *scheduler) alike(e *expr.Expr, b *block) []*expr.Expr {
+	group := []*expr.Expr{e}
+	for _, c := range b.choices {
+		if c != e && c.Args[0] == e.Args[0] && b.value(c) == nil && s.computable(c, b) &&
+			!slices.ContainsFunc(group, func(g *expr.Expr) bool {
+				return contains(g, c) ||
+					contains(c, g)
+			}) {
+			group = append(group, c)
+		}
+	}
+	return group
+}
+
+// branch returns an If that sets vars to the values of Selects with one
+// condition, having emitted to at what has to be known before.
+func (s *scheduler) branch(group []*expr.Expr, vars []*expr.Var, at *block) *loop.If {
+	cond := group[0].Args[0]
+	out := &loop.If{}
+	if at.value(cond) == nil && at.uses[cond] == len(group) && s.home(cond, at) == at &&
+		cond.Op != expr.OpReduce {
+		out.Cond = s.build(cond, at) // nobody else needs it
+	} else {
+		out.Cond = s.value(cond, at)
+	}
+	for k, stmts := range []*[]loop.Stmt{&out.Then, &out.Else} {
+		var roots []*expr.Expr
+		for _, g := range group {
+			roots = append(roots, g.Args[1+k])
+		}
+		arm := s.newBlock(at, nil, true, roots)
+		for i, r := range roots {
+			s.set(vars[i], r, arm)
+		}
+		*stmts = arm.stmts
+	}
+	return out
+}
+
+// set emits to b what makes e the value of v: if e is itself a choice, the
+// arms set v.
+func (s *scheduler) set(v *expr.Var, e *expr.Expr, b *block) {
+	if e.Op == expr.OpSelect && b.value(e) == nil && b.uses[e] == 1 && s.home(e, b) == b &&
+		len(s.alike(e, b)) == 1 {
+		branch := s.branch([]*expr.Expr{e}, []*expr.Var{v}, b)
+		if len(branch.Then) == 1 && len(branch.Else) == 1 && plain(branch.Then) &&
+			plain(branch.Else) {
+			value := expr.Select(branch.Cond, branch.Then[0].(*loop.Assign).Value,
+				branch.Else[0].(*loop.Assign).Value)
+			b.stmts = append(b.stmts, &loop.Assign{Var: v, Value: value})
+		} else {
+			b.stmts = append(b.stmts, branch)
+		}
+		return
+	}
+	b.stmts = append(b.stmts, &loop.Assign{Var: v, Value: s.value(e, b)})
+}
+
+// plain reports whether statements are assignments alone.
+func plain(stmts []loop.Stmt) bool {
+	return !slices.ContainsFunc(stmts, func(s loop.Stmt) bool {
+		_, ok := s.(*loop.Assign)
+		return !ok
+	})
+}
+
+// Function lays out the body of a scalar function: statements that compute what
+// is used more than once, then the expression it returns.
+func Function(fn *expr.Func) (body []loop.Stmt, result *expr.Expr) {
+	root := expr.NewSharer().Share(fn.Body)
+	f := &loop.Func{Name: fn.Name}
+	s := newScheduler(f, Options{})
+	top := s.newBlock(nil, nil, false, []*expr.Expr{root})
+	result = s.value(root, top)
+	r := renamer{f: f, taken: map[string]bool{}}
+	for _, p := range fn.Params {
+		r.taken[p.Name] = true
+	}
+	return r.block(top.stmts, nil, 0), result
+}
