@@ -311,8 +311,8 @@ func gridSamples(dims ...int) func(*Rand) []Sample {
 func upsampleSamples(n int, floats bool) func(*Rand, *aten.Schema) []Sample {
 	return func(r *Rand, s *aten.Schema) []Sample {
 		var out []Sample
-		for i, scale := range []float64{2, 1.5, 0.6, 3} {
-			d := []ir.DType{ir.Float32, ir.Float32, ir.BFloat16, ir.Float64}[i]
+		for i, scale := range []float64{2, 1.5, 0.6, 3, 1.1} {
+			d := []ir.DType{ir.Float32, ir.Float32, ir.BFloat16, ir.Float64, ir.Float32}[i]
 			if !floats && i == 3 {
 				d = ir.Uint8
 			}
