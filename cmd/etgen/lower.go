@@ -67,7 +67,7 @@ The passes, in order:
 			opt.Lang, opt.To = lang, ir.Dialect(to)
 			native := dump == "native" ||
 				dump == "all" && stop == "" && to == "" && l.Kernels != nil
-			return modelError(a.lower(args[0], opt, dump, stop, native))
+			return a.lower(args[0], opt, dump, stop, native)
 		},
 	}
 	cmd.Flags().StringVar(&dump, "dump-after", "",
@@ -118,10 +118,14 @@ func passList() string {
 func (a *app) lower(path string, opt compile.Options, dump, stop string, native bool) error {
 	p, closer, err := compile.Read(path)
 	if err != nil {
-		return err
+		return modelError(err)
 	}
 	defer closer.Close()
+	var ran []string
 	opt.After = func(pass lower.Pass, p *ir.Program) error {
+		if !slices.Contains(ran, pass.Name) {
+			ran = append(ran, pass.Name)
+		}
 		switch {
 		case dump == "all":
 			fmt.Fprintf(a.out, "# after %s\n%v\n", pass.Name, p)
@@ -138,7 +142,7 @@ func (a *app) lower(path string, opt compile.Options, dump, stop string, native 
 	if native {
 		np, err := compile.Native(p, opt)
 		if err != nil {
-			return err
+			return modelError(err)
 		}
 		if dump == "all" {
 			fmt.Fprintln(a.out, "# native form")
@@ -147,10 +151,17 @@ func (a *app) lower(path string, opt compile.Options, dump, stop string, native 
 		return nil
 	}
 	if err := compile.Lower(p, opt); err != nil {
-		return err
+		return modelError(err)
 	}
 	if dump == "" && stop == "" {
 		fmt.Fprint(a.out, p)
+	}
+	for _, pass := range []string{dump, stop} {
+		if pass != "" && pass != "all" && !slices.Contains(ran, pass) {
+			return usageError(
+				"the pass %s does not run with these flags: take %s, or another --lang or --to",
+				pass, strings.Join(ran, ", "))
+		}
 	}
 	return nil
 }
