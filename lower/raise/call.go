@@ -351,12 +351,26 @@ func (r *raiser) outCall(role *role, args []int32) error {
 	if done, err := r.refusal(role, args[:n], outs); done {
 		return err
 	}
+	read := map[int32][]sym.Expr{} // the sizes of out tensors that are operands too
+	for _, a := range args[:n] {
+		for _, s := range r.slots(a) {
+			if slices.Contains(outs, s) {
+				read[s] = r.sizesOf(r.tensors[s])
+			}
+		}
+	}
 	results, err := r.functional(role, args[:n], outs...)
 	if err != nil {
 		return err
 	}
 	if len(results) != len(outs) {
 		return fmt.Errorf("it has %d results and %d out tensors", len(results), len(outs))
+	}
+	for i, v := range results {
+		// A runtime gives the tensor its new sizes before the kernel reads it.
+		if was, ok := read[outs[i]]; ok && v != nil && !sym.AllEqual(was, v.Type.Sizes) {
+			return fmt.Errorf("value %d, which it reads, it writes with other sizes", outs[i])
+		}
 	}
 	return r.assignAll(outs, results)
 }
