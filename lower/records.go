@@ -352,6 +352,10 @@ func (r *records) control(n *ir.Node) error {
 		return r.results(n, carried)
 	case "higher_order.scan":
 		return r.scan(n)
+	default: // what has no entry is for Decompose to name
+		if _, ok := r.table.Lookup(n.Op); ok {
+			return fmt.Errorf("it has %d regions: it is no control flow", len(n.Regions))
+		}
 	}
 	return nil
 }

@@ -228,7 +228,8 @@ func (w *worker) one(s *subject) {
 		}
 	}
 	switch {
-	case errs[0] != nil && errs[1] != nil:
+	case errs[0] != nil && errs[1] != nil,
+		errs[1] != nil && strings.Contains(errs[1].Error(), "Go output has no elements of dtype"):
 		w.counts.refused++
 		return
 	case errs[0] != nil || errs[1] != nil:
@@ -443,7 +444,7 @@ func (w *worker) runQueue() {
 			Env:      []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0"},
 		},
 		way.Go{Settings: settings},
-		way.Reference{Most: maxIterations},
+		way.Reference{Most: maxIterations, Memory: maxMemory / 3},
 	}
 	if slices.ContainsFunc(w.queue, (*subject).isProgram) {
 		ways = append(ways, way.RT{Settings: way.Settings{Limit: maxTime, Memory: maxRun}})

@@ -76,6 +76,8 @@ func TestLess(t *testing.T) {
 		{"1//0", "1//0", false, false},
 		{"-9223372036854775807 - 1", "1", true, true},
 		{"0 - 9223372036854775807", "9223372036854775807", true, true},
+		{"s0 + 9223372036854775807 - 1", "-9223372036854775807", false, false},
+		{"-9223372036854775807 - 1", "s0", true, true},
 	} {
 		a, b := n.parse(t, c.a), n.parse(t, c.b)
 		if got := Less(a, b); got != c.less {

@@ -20,23 +20,24 @@ func NonNegative(e Expr) bool {
 }
 
 // LessEq reports whether a ≤ b is provable.
-func LessEq(a, b Expr) bool {
-	if m, ok := a.Const(); ok {
-		if n, ok := b.Const(); ok {
-			return m <= n // the difference may overflow
-		}
-	}
-	return NonNegative(addScaled(b, a, -1))
-}
+func LessEq(a, b Expr) bool { return atMost(a, b, 0) }
 
 // Less reports whether a < b is provable.
-func Less(a, b Expr) bool {
-	if m, ok := a.Const(); ok {
-		if n, ok := b.Const(); ok {
-			return m < n
-		}
+func Less(a, b Expr) bool { return atMost(a, b, 1) }
+
+// atMost reports whether a + gap ≤ b is provable. Where the difference overflows, the
+// ranges of both decide.
+func atMost(a, b Expr, gap int64) bool {
+	if a.Undefined() || b.Undefined() {
+		return false
 	}
-	return LessEq(addScaled(a, Int(1), 1), b)
+	d := addScaled(addScaled(b, a, -1), Int(gap), -1)
+	if !d.Undefined() {
+		return NonNegative(d)
+	}
+	_, hi := a.Bounds()
+	lo, _ := b.Bounds()
+	return hi < lo || hi == lo && gap == 0
 }
 
 const (

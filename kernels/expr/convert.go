@@ -175,10 +175,10 @@ func IdxLe(a, b sym.Expr) *Expr { return idxCompare(OpLe, a, b, 0) }
 
 // idxCompare returns a op b, which means b - a >= gap.
 func idxCompare(op Op, a, b sym.Expr, gap int64) *Expr {
-	if sym.NonNegative(sym.Sub(sym.Sub(b, a), sym.Int(gap))) {
+	switch {
+	case gap == 1 && sym.Less(a, b), gap == 0 && sym.LessEq(a, b):
 		return Bool(true)
-	}
-	if sym.NonNegative(sym.Sub(sym.Sub(a, b), sym.Int(1-gap))) {
+	case gap == 1 && sym.LessEq(b, a), gap == 0 && sym.Less(b, a):
 		return Bool(false)
 	}
 	d := ir.Int64

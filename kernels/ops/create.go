@@ -100,7 +100,7 @@ func filledType(c *Call) (ir.Type, error) {
 	t := ir.TensorOf(d, sizes...)
 	switch {
 	case has("stride"):
-		if t.Strides, err = c.SymInts("stride"); err == nil && len(t.Strides) != len(sizes) {
+		if t.Strides, err = c.sizes("stride"); err == nil && len(t.Strides) != len(sizes) {
 			err = c.Errorf("%d strides for %d sizes", len(t.Strides), len(sizes))
 		}
 	case has("physical_layout"):
