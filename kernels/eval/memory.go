@@ -163,8 +163,8 @@ func swapped[T element](to, from []byte, x []T) {
 	n := len(x) * int(unsafe.Sizeof(*new(T)))
 	copy(to[:n], from[:n])
 	if size := int(unsafe.Sizeof(*new(T))); !littleEndian {
-		for e := range slices.Chunk(to[:n], size) {
-			slices.Reverse(e)
+		for i := 0; i < n; i += size { // no iterator: what is on the stack stays there
+			slices.Reverse(to[i : i+size])
 		}
 	}
 }

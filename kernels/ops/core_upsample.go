@@ -14,6 +14,12 @@ import (
 // the sizes that the factors make are not those wanted.
 func (b *Builder) planar(op string, x *ir.Value, axes [2]axis,
 	extra ...any) (y *ir.Value, ok bool) {
+	for _, a := range axes {
+		given := a.scale
+		if a.overlookScale(op, axes[:]); a.scale != given {
+			return nil, false // planes would not look at it
+		}
+	}
 	var sizes, factors any
 	if axes[0].scale == 0 && axes[1].scale == 0 {
 		sizes = []sym.Expr{axes[0].out, axes[1].out}
