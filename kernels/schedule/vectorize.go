@@ -11,8 +11,8 @@ import (
 
 // VectorReader tells Vectorize about what runs or prints the vectors.
 type VectorReader struct {
-	// Interpreted is for readers to whom an operation on an element is as dear as
-	// a primitive on a few: shorter loops are worth calls, and so are both arms
+	// Interpreted is for readers to whom an operation on an element is as expensive
+	// as a primitive on a few: shorter loops are worth calls, and so are both arms
 	// of the Selects in scalar functions. They also find out, where buffers of
 	// other loops come from, whether these overlap: see loop.Chunks and
 	// loop.Transpose.
