@@ -10,7 +10,8 @@ import (
 // nobody changes, are shared; constants that were one stay one.
 func Clone(p *Program) *Program {
 	c := &cloner{constants: map[*Constant]*Constant{}}
-	out := &Program{Source: p.Source, Dialect: p.Dialect, Apart: p.Apart, Warnings: slices.Clone(p.Warnings)}
+	out := &Program{Source: p.Source, Dialect: p.Dialect, SeparateState: p.SeparateState,
+		Warnings: slices.Clone(p.Warnings)}
 	for _, m := range p.Methods {
 		out.Methods = append(out.Methods, c.method(m))
 	}

@@ -67,7 +67,7 @@ const (
 	// kernels, every tensor dense and row-major.
 	Backend Dialect = "backend"
 	// ExecuTorch is what instructions of a .pte are made of: out variants that the
-	// stock runtime has kernels for.
+	// portable kernel library has.
 	ExecuTorch Dialect = "executorch"
 )
 
@@ -76,9 +76,9 @@ type Program struct {
 	Source  string // base name of the file it was read from, for messages
 	Methods []*Method
 	Dialect Dialect // "" if nobody has said it: then only Verify's rules hold
-	// Apart tells that buffers and parameters of one name are still one for each
+	// SeparateState tells that buffers and parameters of one name are still one for each
 	// method that changes them; else those of a name are one in all methods.
-	Apart bool
+	SeparateState bool
 	// Warnings are what readers and checks found that does not stop a compilation
 	// but that its user has to know: a guard that cannot be parsed, a record that is
 	// known to be wrong. Each names its file. Whoever compiles shows them.

@@ -19,7 +19,7 @@ var FindAttention = Pass{
 	Name: "find-attention",
 	Doc:  "make one operator of attention that is written out, where the target has a kernel for it",
 	Run: func(ctx *Context, p *ir.Program) error {
-		if ctx.Whole == nil {
+		if ctx.Legal == nil {
 			return nil
 		}
 		written := p.Written()
@@ -208,7 +208,7 @@ func (f *attentionFinder) accepted(ctx *Context, a *attention) bool {
 		n.Args = append(n.Args, ir.NamedArg{Name: attentionArgs[i], Value: arg})
 	}
 	c, err := f.table.Bind(n)
-	return err == nil && ctx.Whole(c)
+	return err == nil && ctx.Legal(c)
 }
 
 func (f *attentionFinder) visit(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {

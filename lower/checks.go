@@ -250,7 +250,7 @@ func (c *entryChecks) require(op string, a, b ir.Arg) error {
 // assertOp asserts a condition on numbers.
 const assertOp = "aten._assert_scalar.default"
 
-// Refusals says assertions, of which the stock runtime has no kernel, in operators
+// Refusals says assertions, of which ExecuTorch's runtime has no kernel, in operators
 // that it has kernels for: one that fills a tensor of the fixed size 1. It is asked for the
 // size 1 where the condition holds and 0 where not. A kernel refuses to resize a tensor of
 // fixed size, and the call of the method ends with that error.
@@ -281,10 +281,10 @@ var Refusals = Pass{
 			size := e.Emit(PrimName("sym_ite"), choiceArgs(cond, ir.Int(1), ir.Int(0)),
 				ir.Type{Kind: ir.IntKind}).Outputs[0]
 			one := ir.StaticTensor(ir.Uint8, 1)
-			room := e.Emit(allocOp, nil, one).Outputs[0]
+			out := e.Emit(allocOp, nil, one).Outputs[0]
 			e.Emit("aten.full.out", []ir.NamedArg{
 				{Name: "size", Value: ir.List{ir.Ref{Value: size}}}, {Name: "fill_value",
-					Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: room}},
+					Value: ir.Int(0)}, {Name: "out", Value: ir.Ref{Value: out}},
 			}, one)
 			return nil, false, nil
 		}}).Run(m)

@@ -27,7 +27,7 @@ var Decompose = Pass{
 	Doc:  "replace operators the target has no kernel for by simpler ones; report those that have none",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
 		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool {
-			return !HasKernel(c.Op) && (ctx.Whole == nil || !ctx.Whole(c))
+			return !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c))
 		})
 	}),
 }

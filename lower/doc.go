@@ -1,6 +1,6 @@
 // Package lower turns a program as PyTorch exported it into the dialects the
 // back ends take. Each step is a Pass, one per file; each pipeline (Functional,
-// ToCore, ToEdge, Backend, ToStock, ToExecutorch) is one exported value. Those that lead
+// ToCore, ToEdge, Backend, ToPortable, ToExecutorch) is one exported value. Those that lead
 // to a dialect end with a pass that verifies its rules.
 //
 // What holds where:
@@ -12,7 +12,7 @@
 //     types still have the strides of eager PyTorch;
 //   - after Dense: strides mean nothing any more, after DenseInside those of user
 //     inputs only;
-//   - after ToStock: every operator has a kernel in ExecuTorch's own runtime.
+//   - after ToPortable: every operator has a kernel in ExecuTorch's own runtime.
 //
 // A pass has its cases in testdata/NAME: a program and what the pass makes of
 // it. go test ./lower -update writes what it makes now.

@@ -17,7 +17,7 @@ import (
 // ToExecutorch brings a program to the dialect that the instructions of a .pte
 // are in. Every tensor is dense and row-major, except user inputs that lie in
 // another order, which are copied first; every operator is the out variant of
-// one that the stock runtime has a kernel for, writing to a tensor that
+// one that ExecuTorch's runtime has a kernel for, writing to a tensor that
 // memory.alloc made, or one of
 //
 //   - aten.view_copy.default: the operand's elements in another shape, which a
@@ -31,17 +31,17 @@ import (
 //
 // An integer argument is a literal or refers to a value that such a node
 // defines. What a program writes to is in the specs of its outputs.
-var ToExecutorch = ToStock.then(ir.ExecuTorch,
+var ToExecutorch = ToPortable.then(ir.ExecuTorch,
 	"out variants of operators that ExecuTorch has kernels for",
 	Refusals,
 	OutVariants,
 )
 
-// ToStock is ToExecutorch without out variants: a functional program of the
-// operators that the stock runtime has kernels for.
-var ToStock = Functional.with(
+// ToPortable is ToExecutorch without out variants: a functional program of the
+// operators that ExecuTorch's runtime has kernels for.
+var ToPortable = Functional.with(
 	FoldBatchNorm,
-	DecomposeToStock,
+	DecomposeToPortable,
 	DefineSizes,
 	CheckIndices,
 	DenseInside,
@@ -50,23 +50,23 @@ var ToStock = Functional.with(
 	Simplify,
 	CommonSubexpressions,
 	DeadCode,
-	StockForms,
+	PortableForms,
 	FoldConstantsTightly,
 	CommonSubexpressions,
 	DeadCode,
 	Sizes,
 	DeadCode,
-	OnlyStock,
+	OnlyPortable,
 )
 
-// executorch_ops.txt lists the operators that the stock runtime registers with
+// executorch_ops.txt lists the operators that ExecuTorch's runtime registers with
 // its portable, quantised and primitive kernels, as files name them.
 //
 //go:embed executorch_ops.txt
 var executorchText string
 
-// stockNames are these operators by the names nodes use.
-var stockNames = sync.OnceValue(func() map[string]bool {
+// portableNames are these operators by the names nodes use.
+var portableNames = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	for name := range strings.FieldsSeq(executorchText) {
 		name = strings.Replace(name, "::", ".", 1)
@@ -78,14 +78,14 @@ var stockNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// stockFamilies are the namespaces of operators whose kernels come with the
+// portableFamilies are the namespaces of operators whose kernels come with the
 // program that runs a .pte: they stay whatever they are.
-var stockFamilies = []string{"quantized_decomposed.", "cortex_m."}
+var portableFamilies = []string{"quantized_decomposed.", "cortex_m."}
 
-// hasStockKernel reports whether the stock runtime has a kernel for a
+// hasPortableKernel reports whether ExecuTorch's runtime has a kernel for a
 // functional operator: for it or for its out variant.
-func hasStockKernel(op string) bool {
-	for _, f := range stockFamilies {
+func hasPortableKernel(op string) bool {
+	for _, f := range portableFamilies {
 		if strings.HasPrefix(op, f) {
 			return true
 		}
@@ -93,10 +93,10 @@ func hasStockKernel(op string) bool {
 	if v, ok := aten.OutOf(op); ok {
 		op = v.Name
 	}
-	return stockNames()[op]
+	return portableNames()[op]
 }
 
-// coreViewOps are the views that StockForms turns into copies.
+// coreViewOps are the views that PortableForms turns into copies.
 var coreViewOps = map[string]bool{
 	"aten.permute.default": true, "aten.view.default": true, "aten.select.int": true,
 	"aten.slice.Tensor":   true,
@@ -104,21 +104,21 @@ var coreViewOps = map[string]bool{
 	"aten.unfold.default": true,
 }
 
-// IsStock keeps the operators that the stock runtime has a kernel for, and
-// those that StockForms makes into such: DecomposeToStock leaves them.
-func IsStock(op *ops.Op) bool {
+// IsPortable keeps the operators that ExecuTorch's runtime has a kernel for, and
+// those that PortableForms makes into such: DecomposeToPortable leaves them.
+func IsPortable(op *ops.Op) bool {
 	schema := op.ParsedSchema()
-	// StockForms makes all parts of a tensor at once.
+	// PortableForms makes all parts of a tensor at once.
 	parts := op.View != nil && len(schema.Returns) == 1 && schema.Returns[0].Type.IsList() &&
 		!schema.Args[0].Type.IsList()
-	return hasStockKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
+	return hasPortableKernel(op.Name()) || coreViewOps[op.Name()] || parts ||
 		!strings.HasPrefix(op.Name(), "aten.") || op.Decompose == nil && op.View == nil
 }
 
-// DecomposeToStock is Decompose for the stock runtime. Of assertions it keeps those that
+// DecomposeToPortable is Decompose for ExecuTorch's runtime. Of assertions it keeps those that
 // Refusals can say, and drops those that hold by types and ranges.
-var DecomposeToStock = Pass{
-	Name: "decompose-to-stock",
+var DecomposeToPortable = Pass{
+	Name: "decompose-to-portable",
 	Doc:  "replace operators that ExecuTorch has no kernel for by simpler ones; drop assertions about types",
 	Run: perMethod(func(ctx *Context, m *ir.Method) error {
 		drop := &ir.Rewriter{Visit: func(e *ir.Emitter, n *ir.Node) ([]*ir.Value, bool, error) {
@@ -136,7 +136,7 @@ var DecomposeToStock = Pass{
 		if err := drop.Run(m); err != nil {
 			return err
 		}
-		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsStock(c.Op) })
+		return decomposeAll(ctx.Table, m, func(c *ops.Call) bool { return !IsPortable(c.Op) })
 	}),
 }
 
@@ -156,9 +156,9 @@ func assertedTensor(n *ir.Node) (*ir.Value, bool) {
 	return nil, false
 }
 
-// stockPad is the rule for padding by less than nothing, which crops: the
+// portablePad is the rule for padding by less than nothing, which crops: the
 // kernel only adds.
-func stockPad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func portablePad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.constant_pad_nd.default" {
 		return nil, nil
 	}
@@ -191,18 +191,18 @@ func stockPad(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*
 	return b.Call(n.Op, x, added, c.Arg("value"))
 }
 
-// stockCat is the rule for joining tensors without elements: the kernel leaves
+// portableCat is the rule for joining tensors without elements: the kernel leaves
 // them out and gives the result no sizes.
-func stockCat(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func portableCat(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.cat.default" || !c.Outs[0].Numel().IsZero() {
 		return nil, nil
 	}
 	return b.Call("aten.full.default", c.Outs[0].Sizes, 0, ops.Kw("dtype", c.Outs[0].DType))
 }
 
-// stockPower is the rule for integers to a constant power: the kernel computes
+// portablePower is the rule for integers to a constant power: the kernel computes
 // in double, which neither wraps around nor holds all 64-bit integers.
-func stockPower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func portablePower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.pow.Tensor_Scalar" || !c.Outs[0].DType.IsInt() ||
 		c.Value("self").Type.DType != c.Outs[0].DType {
 		return nil, nil
@@ -230,16 +230,16 @@ func stockPower(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([
 	}
 }
 
-// OnlyStock fails if an operator is left that the stock runtime has no kernel
+// OnlyPortable fails if an operator is left that ExecuTorch's runtime has no kernel
 // for, or memory for a result cannot be planned, and names all such nodes.
-var OnlyStock = Pass{
-	Name: "only-stock",
+var OnlyPortable = Pass{
+	Name: "only-portable",
 	Doc:  "report operators that cannot be said in those ExecuTorch has kernels for",
 	Run: perMethod(func(_ *Context, m *ir.Method) error {
 		var errs []error
 		m.Graph.Walk(func(g *ir.Graph) {
 			for _, n := range g.Nodes {
-				err := stockFault(n)
+				err := portableFault(n)
 				if err == nil {
 					err = unboundedFault(n)
 				}
@@ -252,12 +252,12 @@ var OnlyStock = Pass{
 	}),
 }
 
-// stockFault says why the stock runtime cannot run n, nil if it can.
-func stockFault(n *ir.Node) error {
+// portableFault says why ExecuTorch's runtime cannot run n, nil if it can.
+func portableFault(n *ir.Node) error {
 	if len(n.Regions) > 0 {
 		return nil
 	}
-	if !isAssertion(n) && !hasStockKernel(n.Op) && !isCustom(n.Op) {
+	if !isAssertion(n) && !hasPortableKernel(n.Op) && !isCustom(n.Op) {
 		return fmt.Errorf(
 			"ExecuTorch has no kernel for it, and it cannot be said in operators that have one")
 	}
@@ -343,19 +343,19 @@ var OutVariants = Pass{
 				args = append(args, ir.NamedArg{Name: p.Name, Value: c.Arg(p.Name)})
 			}
 			types := make([]ir.Type, len(c.Outs))
-			rooms := make(ir.List, len(c.Outs))
+			outs := make(ir.List, len(c.Outs))
 			for i, t := range c.Outs {
 				if out := n.Output(i); out != nil {
 					t = out.Type
 				}
 				types[i] = t
-				rooms[i] = ir.Ref{Value: e.Emit(allocOp, nil, t).Outputs[0]}
+				outs[i] = ir.Ref{Value: e.Emit(allocOp, nil, t).Outputs[0]}
 			}
 			if returnsList {
-				args = append(args, ir.NamedArg{Name: v.Outs[0], Value: rooms})
+				args = append(args, ir.NamedArg{Name: v.Outs[0], Value: outs})
 			} else {
 				for i, name := range v.Outs {
-					args = append(args, ir.NamedArg{Name: name, Value: rooms[i]})
+					args = append(args, ir.NamedArg{Name: name, Value: outs[i]})
 				}
 			}
 			return e.Emit(v.Name, args, types...).Outputs, false, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// The list of operators is the stock runtime's.
-func TestStockNames(t *testing.T) {
+// The list of operators is ExecuTorch's.
+func TestPortableNames(t *testing.T) {
 	want, err := os.ReadFile("../../shared/reference/executorch_registered_ops.txt")
 	if err != nil {
 		t.Skip("../shared/reference is not here: ", err)
@@ -22,9 +22,9 @@ func TestStockNames(t *testing.T) {
 	}
 }
 
-// What decomposition keeps and StockForms does not know has a kernel, or
+// What decomposition keeps and PortableForms does not know has a kernel, or
 // nothing simpler means it.
-func TestIsStock(t *testing.T) {
+func TestIsPortable(t *testing.T) {
 	table := ops.Standard()
 	for name, want := range map[string]bool{
 		"aten.mm.default": true, "aten.full.default": true, "aten.max_pool2d.default": false,
@@ -36,14 +36,14 @@ func TestIsStock(t *testing.T) {
 		op, ok := table.Lookup(name)
 		if !ok {
 			t.Errorf("%s is not in the table", name)
-		} else if got := IsStock(op); got != want {
-			t.Errorf("IsStock(%s) = %v", name, got)
+		} else if got := IsPortable(op); got != want {
+			t.Errorf("IsPortable(%s) = %v", name, got)
 		}
 	}
 	for _, name := range table.Names() {
 		op, _ := table.Lookup(name)
 		v, ok := aten.OutOf(name)
-		if ok && stockNames()[v.Name] && !IsStock(op) {
+		if ok && portableNames()[v.Name] && !IsPortable(op) {
 			t.Errorf("%s is decomposed though %s has a kernel", name, v.Name)
 		}
 	}

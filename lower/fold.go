@@ -80,7 +80,7 @@ type folder struct {
 	table    *ops.Table
 	slack    int64
 	widening int64
-	machine  *interp.Machine
+	machine  *interp.Interpreter
 	constant map[*ir.Value]bool
 	uses     map[*ir.Value]int
 	work     int64              // iterations that may still run

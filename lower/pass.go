@@ -13,9 +13,9 @@ import (
 // Context is what passes know besides the program.
 type Context struct {
 	Table *ops.Table
-	// Whole tells which calls Decompose leaves as they are though their operators have
+	// Legal tells which calls Decompose leaves as they are though their operators have
 	// no kernels. Nil: none.
-	Whole func(c *ops.Call) bool
+	Legal func(c *ops.Call) bool
 	// Checked says that an index out of range is an error: see CheckIndices.
 	Checked bool
 	// Bounds are upper bounds of sizes by the names of symbols: see BoundSizes.

@@ -14,7 +14,7 @@ import (
 // Every pass has a folder of cases in testdata.
 func TestPasses(t *testing.T) {
 	ctx := &Context{Table: ops.Standard(), Checked: true,
-		Bounds: map[string]int64{"s0": 8, "s1": 9, "u0": 4}, Whole: func(c *ops.Call) bool {
+		Bounds: map[string]int64{"s0": 8, "s1": 9, "u0": 4}, Legal: func(c *ops.Call) bool {
 			return c.Op.Name() == ops.Attention
 		}}
 	known := map[string]bool{"to-core": true, "fold-constants-for-speed": true,

@@ -98,7 +98,7 @@ var dialectRules = []dialectRule{
 			return nil
 		}
 		c, err := ctx.Table.Bind(n)
-		if err == nil && !HasKernel(c.Op) && (ctx.Whole == nil || !ctx.Whole(c)) {
+		if err == nil && !HasKernel(c.Op) && (ctx.Legal == nil || !ctx.Legal(c)) {
 			err = fmt.Errorf("the operator has no kernel")
 		}
 		return err

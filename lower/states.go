@@ -21,7 +21,7 @@ var SeparateState = Pass{
 	Name: "separate-state",
 	Doc:  "give each method its own state, or check what methods share",
 	Run: func(_ *Context, p *ir.Program) error {
-		if !p.Apart {
+		if !p.SeparateState {
 			if err := shareConstants(p); err != nil {
 				return err
 			}
@@ -29,16 +29,16 @@ var SeparateState = Pass{
 		}
 		shared := p.SharedState()
 		for _, m := range p.Methods {
-			setApart(m, shared)
+			separate(m, shared)
 		}
-		p.Apart = false
+		p.SeparateState = false
 		return nil
 	},
 }
 
-// setApart puts the method's name before those of the given targets that are
+// separate puts the method's name before those of the given targets that are
 // state of m.
-func setApart(m *ir.Method, targets map[string]bool) {
+func separate(m *ir.Method, targets map[string]bool) {
 	for i := range m.Inputs {
 		if spec := &m.Inputs[i]; spec.Kind.IsState() && targets[spec.Target] {
 			spec.Target = m.Name + "." + spec.Target
@@ -93,7 +93,7 @@ func shareConstants(p *ir.Program) error {
 				}
 			}
 			if len(hs) > 1 {
-				setApart(h.method, map[string]bool{target: true})
+				separate(h.method, map[string]bool{target: true})
 			}
 		}
 	}

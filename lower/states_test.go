@@ -36,14 +36,14 @@ method read {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Apart = true
+	p.SeparateState = true
 	if err := SeparateState.Run(&Context{}, p); err != nil {
 		t.Fatal(err)
 	}
 	if err := ir.Verify(p); err != nil {
 		t.Fatal(err)
 	}
-	if shared := p.SharedState(); len(shared) > 0 || p.Apart {
+	if shared := p.SharedState(); len(shared) > 0 || p.SeparateState {
 		t.Errorf("%v is shared still", shared)
 	}
 	text := p.String()

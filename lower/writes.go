@@ -172,13 +172,13 @@ func overlapsItself(t ir.Type) bool {
 		return false
 	}
 	slices.SortFunc(dims, func(a, b dim) int { return cmp.Compare(a.stride, b.stride) })
-	apart, last := true, int64(0) // the greatest offset of the dimensions so far
+	disjoint, last := true, int64(0) // the greatest offset of the dimensions so far
 	for _, d := range dims {
-		apart = apart && d.stride > last
+		disjoint = disjoint && d.stride > last
 		last += (d.size - 1) * d.stride
 	}
-	if apart || numel > mostOffsets {
-		return !apart
+	if disjoint || numel > mostOffsets {
+		return !disjoint
 	}
 	offsets := []int64{0}
 	for _, d := range dims {

@@ -1,5 +1,5 @@
 // Package rt runs ExecuTorch programs: it interprets the instructions of .pte
-// files. It is the stock runtime's model in Go.
+// files. It is ExecuTorch's model in Go.
 //
 //	program, err := rt.Open("model.pte", nil)
 //	method, err := program.LoadMethod("forward", &rt.MethodOptions{Registry: kernels})

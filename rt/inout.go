@@ -17,7 +17,7 @@ import (
 // for later executions, but the method may have overwritten a planned one.
 //
 // A scalar has to be the value that the program was made for (a Double to about
-// five digits), as in the stock runtime, and need not be set.
+// five digits), as in ExecuTorch's runtime, and need not be set.
 //
 // Errors are ErrInvalidArgument, or ErrNotSupported for sizes that do not fit.
 func (m *Method) SetInput(i int, v any) error {
@@ -155,7 +155,7 @@ func checkScalar(want *ValueMeta, got *EValue) error {
 	return nil
 }
 
-// closeTo compares as the stock runtime does: 1e-4 absolute plus 1e-5 of want;
+// closeTo compares as ExecuTorch's runtime does: 1e-4 absolute plus 1e-5 of want;
 // NaN is NaN, infinities are equal by their sign.
 func closeTo(got, want float64) bool {
 	switch {
@@ -197,7 +197,7 @@ func (m *Method) OutputTensor(i int) (*Tensor, error) {
 // program plans no memory for. It stays the output's for later executions.
 // Without SetOutput the memory is allocated.
 //
-// It has at least the bytes of the output's present sizes, as in the stock
+// It has at least the bytes of the output's present sizes, as in the C++
 // runtime: at first those of MethodMeta.Outputs[i], later those that came out
 // last. If sizes come out for which it is too small, Execute fails.
 func (m *Method) SetOutput(i int, memory []byte) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultMaxInstructions is how many instructions an execution may take unless
-// MethodOptions say otherwise, as in the stock runtime.
+// MethodOptions say otherwise, as in ExecuTorch's runtime.
 const DefaultMaxInstructions = 10_000_000
 
 // MethodOptions are what a method is loaded with. Nil stands for the zero value,

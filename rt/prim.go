@@ -16,7 +16,7 @@ type prim struct {
 
 const viewOp = "executorch_prim::et_view.default"
 
-// prims are the runtime's operators, with the stock runtime's meaning: of
+// prims are the runtime's operators, with ExecuTorch's meaning: of
 // integers / and % truncate in the operators for ints, // of the Scalar one
 // floors, mixed arguments are computed as doubles.
 var prims = map[string]prim{

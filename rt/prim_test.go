@@ -156,7 +156,7 @@ func TestTensorScalars(t *testing.T) {
 		{7, []byte{0, 0, 0, 0, 0, 0, 0xe0, 0x3f}, "0.5"},
 		{15, []byte{0, 0x3f}, "0.5"},
 		{11, []byte{1}, "true"},
-		{5, []byte{0, 0x3c}, "error"}, // float16, as in the stock runtime
+		{5, []byte{0, 0x3c}, "error"}, // float16, as in ExecuTorch's runtime
 	} {
 		b := newBuild("forward")
 		d := describe(1)
@@ -338,7 +338,7 @@ func TestCopyIndexErrors(t *testing.T) {
 	}
 }
 
-// The runtime has all operators of the stock runtime that are no kernels.
+// The runtime has all operators of ExecuTorch's runtime that are no kernels.
 func TestPrimOps(t *testing.T) {
 	for _, op := range strings.Fields(`aten::_local_scalar_dense aten::sym_numel aten::sym_size.int
 		executorch_prim::add.Scalar executorch_prim::ceil.Scalar executorch_prim::eq.Scalar

@@ -27,7 +27,7 @@ type LoadOptions struct {
 	Platform Platform // nil is DefaultPlatform
 
 	// Verify, if not nil, judges what was read. The runtime itself checks what it
-	// needs to execute any file safely, as the stock runtime's minimal level does;
+	// needs to execute any file safely, as ExecuTorch's minimal level does;
 	// a program that passes and is wrong gives wrong results. To refuse those too,
 	// with all that is wrong at once:
 	//

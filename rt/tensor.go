@@ -9,7 +9,7 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// maxRank is the most dimensions a tensor has, as in the stock runtime.
+// maxRank is the most dimensions a tensor has, as in ExecuTorch's runtime.
 const maxRank = 16
 
 // NewTensor returns a tensor of fixed sizes over data, which it keeps. Nil data
@@ -147,7 +147,7 @@ func (t *Tensor) capacity() int64 {
 // Resize gives t new sizes of the same rank. Memory stays where it is; elements
 // keep their bytes, not their indices. If t is not Resizable, sizes have to be
 // its sizes; else they may be any that have no more elements than the bound, as
-// in the stock runtime. It does not allocate. The error names both sizes and is
+// in ExecuTorch's runtime. It does not allocate. The error names both sizes and is
 // ErrNotSupported.
 func (t *Tensor) Resize(sizes []int64) error {
 	if len(sizes) != len(t.Sizes) {

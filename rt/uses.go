@@ -90,7 +90,7 @@ func (b *binder) instructionUses(in pte.Instruction, instructions int) error {
 		b.uses[in.To].viewed = true
 		return b.notConstant(in.To)
 	case pte.JumpFalseCall:
-		// A destination beyond the end ends the chain in the stock runtime, but
+		// A destination beyond the end ends the chain in ExecuTorch's runtime, but
 		// no exporter writes one.
 		if in.Destination < 0 || int(in.Destination) > instructions {
 			return fmt.Errorf("%w: a jump to instruction %d of %d", ErrInvalidProgram,

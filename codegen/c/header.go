@@ -221,7 +221,7 @@ func (g *gen) portText(m *method, output bool, i int, p native.Port) string {
 	text := codegen.TypeText(p.Type, m.dimText(output, i, p.Type.Sizes))
 	switch {
 	case p.Buf != nil:
-		text += m.room(p)
+		text += m.capacity(p)
 	case p.Var == nil && p.Type.Kind == ir.IntKind && p.Type.HasExpr:
 		text += m.numberText(output, i, p.Type.Expr)
 	}
@@ -335,8 +335,8 @@ func (g *gen) printMacros(w *writer, m *method) {
 	}
 }
 
-// room says how many bytes a tensor of dynamic size may need; "" for others.
-func (m *method) room(p native.Port) string {
+// capacity says how many bytes a tensor of dynamic size may need; "" for others.
+func (m *method) capacity(p native.Port) string {
 	if _, known := p.Buf.Len.Const(); known {
 		return ""
 	}

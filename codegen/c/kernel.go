@@ -17,7 +17,7 @@ import (
 type kernel struct {
 	name     string
 	dtypes   []ir.DType // of the operands
-	apart    []bool     // written operands that no other operand of any call overlaps
+	disjoint []bool     // written operands that no other operand of any call overlaps
 	dropArg  []bool     // parameters the text does not use
 	dropInt  []bool
 	dropNum  []bool
@@ -63,10 +63,10 @@ func (g *gen) analyseCall(c *native.Call) {
 	}
 	if !info.anyCalls {
 		info.anyCalls = true
-		info.apart = make([]bool, len(c.Args))
+		info.disjoint = make([]bool, len(c.Args))
 		info.dropArg = make([]bool, len(c.Args))
 		for i := range c.Args {
-			info.apart[i] = written(c.Kernel, i)
+			info.disjoint[i] = written(c.Kernel, i)
 		}
 		if c.Kernel.Loop == nil {
 			for _, b := range c.Args {
@@ -83,8 +83,8 @@ func (g *gen) analyseCall(c *native.Call) {
 	}
 	for i := range c.Args {
 		for j := range c.Args {
-			if info.apart[i] && i != j && codegen.MayOverlap(c.Args[i], c.Args[j]) {
-				info.apart[i] = false
+			if info.disjoint[i] && i != j && codegen.MayOverlap(c.Args[i], c.Args[j]) {
+				info.disjoint[i] = false
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (g *gen) operandDecl(info *kernel, i int, written bool) string {
 	switch {
 	case !written:
 		return "const " + t.String() + " *"
-	case info.apart[i] && len(info.dtypes) > 1:
+	case info.disjoint[i] && len(info.dtypes) > 1:
 		return t.String() + " " + restricted
 	}
 	return t.String() + " *"

@@ -44,7 +44,7 @@ func unaryKernel(name string, d ir.DType, f func(*expr.Expr) *expr.Expr) *native
 	fn := &loop.Func{Name: name, Syms: []*sym.Symbol{n}, Bufs: []loop.Buf{
 		{Name: "out", DType: d, Role: loop.Out, Len: n.Expr()},
 		{Name: "in", DType: d, Role: loop.In, Len: n.Expr()},
-	}, Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Strip: true, Body: []loop.Stmt{
+	}, Body: []loop.Stmt{&loop.For{Var: i, Extent: n.Expr(), Vectorizable: true, Body: []loop.Stmt{
 		&loop.Store{Buf: 0, At: i.Expr(), Value: f(expr.At(1, d, i.Expr()))}}}}}
 	return &native.Kernel{Name: name, Params: fn.Syms, Loop: fn, Doc: foreign.Of(name)}
 }

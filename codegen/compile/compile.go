@@ -35,7 +35,7 @@ type Options struct {
 	Optimize       string // "speed" or "size"; "" is size for MCU targets, else speed
 	Planner        plan.Planner
 	Poison         bool // tests: overwrite dead buffers; with plan.Disjoint only
-	Bands          int  // tests: make convolutions in bands of so many rows wherever they can
+	Patches        int  // tests: make convolutions in patches of so many rows wherever they can
 	FunctionWeight int  // tests: divide functions of the text that weigh more; 0: codegen.MaxWeight
 	Untuned        bool // tests: definitions only
 	// Threads, if over 1, divides kernels of C and Go into that many parts that may
@@ -88,7 +88,7 @@ func Lower(p *ir.Program, opt Options) (err error) {
 		}
 		ctx.Speed = target.Speed && !target.Machine.Microcontroller
 		if !opt.Untuned {
-			ctx.Whole = tuned.Whole(tuned.Standard(), target)
+			ctx.Legal = tuned.Legal(tuned.Standard(), target)
 		}
 	}
 	pipeline := l.pipeline
@@ -133,7 +133,7 @@ func Native(p *ir.Program, opt Options) (_ *native.Program, err error) {
 		return nil, err
 	}
 	nopt := native.Options{Table: ops.Standard(), Planner: opt.planner(), Poison: opt.Poison,
-		Bands: opt.Bands, Checked: opt.Checked, Done: opt.done()}
+		Patches: opt.Patches, Checked: opt.Checked, Done: opt.done()}
 	if !opt.Untuned {
 		nopt.Kernels = tuned.Standard()
 	}

@@ -51,7 +51,7 @@ func ReadMethods(files []MethodFile, share bool) (_ *ir.Program, _ io.Closer, er
 			err = errors.Join(err, open.Close())
 		}
 	}()
-	out := &ir.Program{Dialect: ir.ATen, Apart: !share}
+	out := &ir.Program{Dialect: ir.ATen, SeparateState: !share}
 	var sources []string
 	from := map[string]string{} // file by method
 	for _, f := range files {

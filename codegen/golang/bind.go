@@ -66,14 +66,14 @@ func (p *methodPrinter) lengths() (code []jen.Code) {
 		return code
 	}
 	for part := range slices.Chunk(list, alike) {
-		code = append(code, p.lengthsApart(part))
+		code = append(code, p.lengthChecks(part))
 	}
 	return code
 }
 
-// lengthsApart prints a function that checks slices, which it is given as
+// lengthChecks prints a function that checks slices, which it is given as
 // pointers, and returns the call of it.
-func (p *methodPrinter) lengthsApart(part []slice) jen.Code {
+func (p *methodPrinter) lengthChecks(part []slice) jen.Code {
 	outer, zero := p.reads, p.zero
 	p.reads, p.zero = map[any]bool{}, nil
 	var params []param

@@ -19,14 +19,14 @@ func extraName(i, n int) string {
 
 // afterwards returns statements that apply in's epilogue, which asks for no
 // channels, to all results at once: the runs that a kernel makes are too short
-// for strips to be quick.
+// for chunks to be quick.
 func (p *printer) afterwards(in *tuned.Instance, typ, results string, extra []string) string {
 	e := in.Epilogue
 	checkEpilogue(e, typ)
 	count := sym.NewSymbol("n", 0, 1<<40)
 	i := sym.NewVar("i", count.Expr())
 	body := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: i.Expr()})
-	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: body, Strip: true}}
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: body, Vectorizable: true}}
 	q := p.within(loops, append([]string{results}, extra...))
 	q.syms[count] = "len(" + results + ")"
 	q.stmts(q.vectorized(&loop.Func{Body: loops}))
@@ -49,14 +49,15 @@ func (p *printer) epilogue(in *tuned.Instance, typ string, extra []string) strin
 	}
 	steps := epilogueSteps(e, i, map[*sym.Symbol]sym.Expr{e.O: sym.Add(o.Expr(), i.Expr()),
 		e.C: channel})
-	// Runs are so short that strips are worth it only for functions, and for
+	// Runs are so short that chunks are worth it only for functions, and for
 	// rounding to integers.
-	dear := false
+	expensive := false
 	expr.Walk(e.Body, func(e *expr.Expr) {
-		dear = dear || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() &&
+		expensive = expensive || e.Op == expr.OpCall || e.Op == expr.OpCast && e.DType.IsInt() &&
 			e.Args[0].DType.IsFloat()
 	})
-	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps, Strip: dear}}
+	loops := []loop.Stmt{&loop.For{Var: i, Extent: count.Expr(), Body: steps,
+		Vectorizable: expensive}}
 	q := p.within(loops, nil)
 	run := q.scope.Take("run")
 	q.bufs = append([]string{run}, extra...)

@@ -40,8 +40,8 @@ func (m *funcMaker) sym(name string, lo, hi, value int64) *sym.Symbol {
 	return s
 }
 
-func forLoop(v *sym.Symbol, strip bool, body ...loop.Stmt) *loop.For {
-	return &loop.For{Var: v, Extent: expr.Extent(v), Strip: strip, Body: body}
+func forLoop(v *sym.Symbol, vectorizable bool, body ...loop.Stmt) *loop.For {
+	return &loop.For{Var: v, Extent: expr.Extent(v), Vectorizable: vectorizable, Body: body}
 }
 
 func local(name string, d ir.DType) *expr.Var { return &expr.Var{Name: name, DType: d} }
@@ -55,7 +55,7 @@ func loopCases(r *rand.Rand) []*kernelCase {
 	}
 	f32, i64 := ir.Float32, ir.Int64
 
-	// Dynamic sizes, several strips, a value used twice, names that are Go's.
+	// Dynamic sizes, several chunks, a value used twice, names that are Go's.
 	for _, n := range []int64{1, 511, 513, 1500} {
 		m := newFunc("range", r)
 		s := m.sym("len", 0, 2000, n)
@@ -69,7 +69,7 @@ func loopCases(r *rand.Rand) []*kernelCase {
 	}
 
 	// Two results; strided and reversed loads; scalars; a gather; a strided store.
-	for _, strip := range []bool{false, true} {
+	for _, vectorizable := range []bool{false, true} {
 		m := newFunc("access", r)
 		const n = 40
 		o1 := m.buf("out", f32, loop.Out, sym.Int(n), n)
@@ -85,7 +85,7 @@ func loopCases(r *rand.Rand) []*kernelCase {
 		x := expr.Mul(expr.At(in, f32, sym.Sub(sym.Int(n-1), i.Expr())), expr.ScalarRef(0, f32))
 		g := sym.NewSymbol("g", 0, n-1)
 		v := local("v", f32)
-		add(m, forLoop(i, strip,
+		add(m, forLoop(i, vectorizable,
 			&loop.LetIndex{Sym: g, Value: expr.At(at, ir.Int32, i.Expr())},
 			&loop.Let{Var: v, Value: expr.At(in, f32, sym.Add(sym.Mul(sym.Int(2), g.Expr()),
 				sym.Int(1)))},
@@ -95,22 +95,22 @@ func loopCases(r *rand.Rand) []*kernelCase {
 	}
 
 	// Guarded loads at a border: not in range without the condition.
-	for _, strip := range []bool{false, true} {
+	for _, vectorizable := range []bool{false, true} {
 		m := newFunc("border", r)
 		const n = 50
 		out := m.buf("out", f32, loop.Out, sym.Int(n), n)
 		in := m.buf("in", f32, loop.In, sym.Int(n), n)
 		i := sym.NewVar("i", sym.Int(n))
 		left := sym.Sub(i.Expr(), sym.Int(2))
-		add(m, forLoop(i, strip, &loop.Store{Buf: out, At: i.Expr(),
+		add(m, forLoop(i, vectorizable, &loop.Store{Buf: out, At: i.Expr(),
 			Value: expr.Select(expr.IdxLe(sym.Int(0), left), expr.At(in, f32, left),
 				expr.Float(f32, -1))}))
 	}
 
 	// Reductions of every kind whose order does not matter.
-	for _, strip := range []bool{false, true} {
+	for _, vectorizable := range []bool{false, true} {
 		for _, n := range []int64{33, 1300} {
-			cases = append(cases, reductions(r, strip, n))
+			cases = append(cases, reductions(r, vectorizable, n))
 		}
 	}
 
@@ -147,7 +147,7 @@ func loopCases(r *rand.Rand) []*kernelCase {
 	return cases
 }
 
-func reductions(r *rand.Rand, strip bool, n int64) *kernelCase {
+func reductions(r *rand.Rand, vectorizable bool, n int64) *kernelCase {
 	m := newFunc("reductions", r)
 	i := sym.NewVar("i", sym.Int(n))
 	var before, inside, after []loop.Stmt
@@ -173,15 +173,15 @@ func reductions(r *rand.Rand, strip bool, n int64) *kernelCase {
 	add(ir.Int32, expr.Int(ir.Int32, 0), expr.Add)
 	add(ir.Bool, expr.Bool(false), expr.Or)
 	add(ir.Bool, expr.Bool(true), expr.And)
-	m.fn.Body = append(append(before, forLoop(i, strip, inside...)), after...)
+	m.fn.Body = append(append(before, forLoop(i, vectorizable, inside...)), after...)
 	return m.kernelCase
 }
 
 func TestLoops(t *testing.T) { check(t, loopCases(rand.New(rand.NewPCG(2, 2)))) }
 
-// TestStripSums holds sums in strips against exact ones, for they add in
+// TestStripSums holds sums in chunks against exact ones, for they add in
 // another order than eval does element by element, and then any sums against
-// those of eval in strips, which adds in the same order.
+// those of eval in chunks, which adds in the same order.
 func TestStripSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	var exact, rounded []*kernelCase
@@ -244,13 +244,13 @@ func TestNoFusedProducts(t *testing.T) {
 	out := m.buf("out", f32, loop.Out, n, 100)
 	a, b := m.buf("a", f32, loop.In, n, 100), m.buf("b", f32, loop.In, n, 100)
 	var stmts []loop.Stmt
-	for _, strip := range []bool{false, true} {
+	for _, vectorizable := range []bool{false, true} {
 		i, sum := sym.NewVar("i", n), local("sum", f32)
 		x, y := expr.At(a, f32, i.Expr()), expr.At(b, f32, i.Expr())
 		stmts = append(stmts, &loop.Let{Var: sum, Value: expr.Float(f32, 0), Mutable: true},
-			forLoop(i, strip, &loop.Assign{Var: sum, Value: expr.Add(expr.Get(sum),
+			forLoop(i, vectorizable, &loop.Assign{Var: sum, Value: expr.Add(expr.Get(sum),
 				expr.Mul(x, y))}),
-			forLoop(i, strip, &loop.Store{Buf: out, At: i.Expr(),
+			forLoop(i, vectorizable, &loop.Store{Buf: out, At: i.Expr(),
 				Value: expr.Sub(expr.Mul(expr.Mul(x, y), expr.Get(sum)),
 					expr.Neg(expr.Mul(x, x)))}))
 	}

@@ -164,7 +164,7 @@ func data(r *rand.Rand, d ir.DType, n int64) []byte {
 }
 
 // TestExpressions compares random expressions, element by element and in
-// strips, with what eval computes.
+// chunks, with what eval computes.
 func TestExpressions(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -188,7 +188,7 @@ func TestExpressions(t *testing.T) {
 			c.bufs = append(c.bufs, data(r, t, n+9))
 		}
 		e := m.expr(d, 1+k%4)
-		f.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(n), Strip: k%2 == 0,
+		f.Body = []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(n), Vectorizable: k%2 == 0,
 			Body: []loop.Stmt{
 				&loop.Store{Buf: 0, At: i.Expr(), Value: e}}}}
 		cases = append(cases, c)
@@ -203,7 +203,7 @@ func unstripped(f *loop.Func) *loop.Func {
 	c.Body = loop.MapAll(f.Body, same, func(e sym.Expr) sym.Expr { return e })
 	loop.Walk(c.Body, func(s loop.Stmt) {
 		if l, ok := s.(*loop.For); ok {
-			l.Strip = false
+			l.Vectorizable = false
 		}
 	})
 	return &c
@@ -218,13 +218,13 @@ func check(t *testing.T, cases []*kernelCase) {
 		if err := eval.Run(unstripped(c.fn), want, c.syms, c.scalars); err != nil {
 			t.Fatalf("%s: %v\n%s", c.name, err, c.fn)
 		}
-		strips := c.clone()
-		if err := eval.Run(c.fn, strips, c.syms, c.scalars); err != nil {
-			t.Fatalf("%s in strips: %v\n%s", c.name, err, c.fn)
+		chunks := c.clone()
+		if err := eval.Run(c.fn, chunks, c.syms, c.scalars); err != nil {
+			t.Fatalf("%s in chunks: %v\n%s", c.name, err, c.fn)
 		}
 		for b := range want {
-			if i := firstDifference(c.fn.Bufs[b].DType, strips[b], want[b]); i >= 0 {
-				t.Errorf("%s: eval gives another element %d of %s in strips\n%s", c.name, i,
+			if i := firstDifference(c.fn.Bufs[b].DType, chunks[b], want[b]); i >= 0 {
+				t.Errorf("%s: eval gives another element %d of %s in chunks\n%s", c.name, i,
 					c.fn.Bufs[b].Name, c.fn)
 				break
 			}

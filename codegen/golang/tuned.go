@@ -185,8 +185,8 @@ func (p *tunedPrinter) argument(a tuned.Argument) string {
 		return p.integers()
 	case tuned.Vectors:
 		return p.vectors()
-	case tuned.Finish:
-		return p.finish()
+	case tuned.EpilogueSlot:
+		return p.epilogueValue()
 	case tuned.OnRuns:
 		return cmp.Or(p.runs(false), "nil")
 	}
@@ -285,8 +285,8 @@ func (p *methodPrinter) tunedParams(c *native.Call) string {
 	return address + names[key]
 }
 
-// finish returns what becomes of sums.
-func (p *tunedPrinter) finish() string {
+// epilogueValue returns what becomes of sums.
+func (p *tunedPrinter) epilogueValue() string {
 	bounds, all := tuned.Unbounded(), false
 	if e := p.kernel.Tuned.Epilogue; e != nil {
 		if bounds, all = e.Bounds(); !all {
@@ -304,7 +304,7 @@ func (p *tunedPrinter) finish() string {
 	if f := p.runs(all); f != "" {
 		fields += ", epilogue: " + f
 	}
-	return "&" + p.src.rename(p.g, "Finish") + "{" + fields + "}"
+	return "&" + p.src.rename(p.g, "Epilogue") + "{" + fields + "}"
 }
 
 // runs returns a function that is applied to runs of results, "" if there is nothing to
@@ -327,7 +327,7 @@ func (p *tunedPrinter) runs(all bool) string {
 // it has one.
 func (p *tunedPrinter) vectors() string {
 	k := p.kernel.Tuned.Kernel
-	names := slices.Clone(k.Strips)
+	names := slices.Clone(k.Primitives)
 	for _, mask := range [][2]string{{"mask", "Add"}, {"keep", "SelectScalar"}} {
 		if p.slots[mask[0]] == "" {
 			names = slices.DeleteFunc(names, func(name string) bool { return name == mask[1] })
@@ -339,7 +339,7 @@ func (p *tunedPrinter) vectors() string {
 		p.g.vectors[key] = name
 		var fields []string
 		for _, name := range names {
-			fn := p.unit.stripFunction(name)
+			fn := p.unit.primitive(name)
 			if math.Func(name, ir.Float32) == nil {
 				fn += "[float32]"
 			}
@@ -350,9 +350,9 @@ func (p *tunedPrinter) vectors() string {
 	return "&" + p.g.vectors[key]
 }
 
-// stripFunction returns the name of a function that a tuned kernel is given: a primitive of
+// primitive returns the name of a function that a tuned kernel is given: a primitive of
 // package strip, or one of kernels/math on vectors.
-func (u *unit) stripFunction(name string) string {
+func (u *unit) primitive(name string) string {
 	if fn := math.Func(name, ir.Float32); fn != nil {
 		return u.vectorFunction(fn)
 	}

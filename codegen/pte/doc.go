@@ -10,7 +10,7 @@
 //  3. place: the slots' memory is planned, with the tree as region tree.
 //  4. flatten: branches and loops become jumps, slots get their indices.
 //
-// What the instructions rely on is what the stock runtime does: an operator's
+// What the instructions rely on is what ExecuTorch's runtime does: an operator's
 // out arguments never share memory with its other arguments; a Move is used on
 // numbers only, where it is an assignment; a tensor is made to share another's
 // memory by its place in the plan, or by et_view if its sizes are dynamic.

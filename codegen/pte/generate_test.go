@@ -12,7 +12,7 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// The cases are functional programs of operators that the stock runtime has;
+// The cases are functional programs of operators that ExecuTorch's runtime has;
 // tensors share no memory unless they must, so that a listing shows what does.
 func TestGenerate(t *testing.T) {
 	irtest.RunText(t, "testdata/*.txtar", func(p *ir.Program) (string, error) {

@@ -27,10 +27,10 @@ func (w again) Run(ctx context.Context, jobs []way.Job, done func(int, *way.Resu
 	w.RT.Run(ctx, jobs, done)
 }
 
-// notAgain are the programs that cannot be written in the stock runtime's
+// notAgain are the programs that cannot be written in ExecuTorch's
 // operators.
 var notAgain = map[string]string{
-	"kws_cortex_m_int8": "cortex_m operators are not among the stock runtime's",
+	"kws_cortex_m_int8": "cortex_m operators are not among ExecuTorch's",
 }
 
 // A program of ExecuTorch's that etgen reads and writes anew gives the same.

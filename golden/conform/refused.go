@@ -1,7 +1,7 @@
 package conform
 
 // Refused returns the operator because of which the models of a case, the name
-// of a folder, cannot become ExecuTorch programs: the stock runtime has no kernel
+// of a folder, cannot become ExecuTorch programs: ExecuTorch's runtime has no kernel
 // for it, and it cannot be said in others. It is "" if they can.
 func Refused(name string) string {
 	switch name {

@@ -34,7 +34,7 @@ func isRefusal(m Miss) bool {
 // Every model lowers to operators that ExecuTorch's runtime has kernels for.
 // The small ones compute what PyTorch recorded in this form; those that etgen
 // has to carry all do.
-func TestStock(t *testing.T) {
+func TestPortable(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	var roots []string
 	for _, dir := range []string{"../../../shared/models", "../../../shared/models-torch2.6"} {
@@ -76,7 +76,7 @@ func TestStock(t *testing.T) {
 				continue
 			}
 			ran++
-			w := way.Reference{Pipeline: verified(lower.ToStock)}
+			w := way.Reference{Pipeline: verified(lower.ToPortable)}
 			job := Job(c, model)
 			w.Run(t.Context(), []way.Job{job}, func(_ int, r *way.Result) {
 				if miss := check(t.Context(), c, job, r); miss != nil {

@@ -86,7 +86,7 @@ func newKernel(s way.Step, r way.StepRun) *Kernel {
 }
 
 // add lists what is known of a step. Calls of one kernel for the same nodes are
-// parts of one: bands of rows.
+// parts of one: patches of rows.
 func (w *Way) add(k *Kernel) {
 	for _, whole := range w.Kernels {
 		if whole.Name == k.Name && len(k.Nodes) > 0 && slices.Equal(whole.Nodes, k.Nodes) {

@@ -4,7 +4,7 @@ import "testing"
 
 // Calls of a kernel that make parts of one result are one line of the table;
 // those for other nodes, and copies between them, are not.
-func TestAddBands(t *testing.T) {
+func TestAddPatches(t *testing.T) {
 	w := &Way{}
 	for _, k := range []*Kernel{
 		{Name: "conv", Nodes: []string{"a"}, Calls: 1, Best: 1, Time: 2, MACs: 100},
@@ -20,7 +20,7 @@ func TestAddBands(t *testing.T) {
 		t.Fatalf("%d lines", len(w.Kernels))
 	}
 	if k := w.Kernels[0]; k.Calls != 6 || k.Best != 9 || k.Time != 12 || k.MACs != 100 {
-		t.Errorf("bands: %g calls, best %g µs, median %g µs, %d multiply-accumulates", k.Calls,
+		t.Errorf("patches: %g calls, best %g µs, median %g µs, %d multiply-accumulates", k.Calls,
 			k.Best, k.Time, k.MACs)
 	}
 }

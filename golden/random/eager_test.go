@@ -29,7 +29,7 @@ type memory struct {
 // base, an in-place operator writes to it, control flow just happens.
 type eager struct {
 	table *ops.Table
-	m     *interp.Machine
+	m     *interp.Interpreter
 	env   map[*ir.Value]memory
 	syms  map[*sym.Symbol]int64
 	// jitter, if not nil, moves what inexact operators give by some roundings,

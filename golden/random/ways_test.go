@@ -24,7 +24,7 @@ func (x *program) checkPasses(table *ops.Table) error {
 	if err := x.checkPipeline(&lower.Context{Table: table}); err != nil {
 		return err
 	}
-	return x.checkPipeline(&lower.Context{Table: table, Speed: true, Whole: func(c *ops.Call) bool {
+	return x.checkPipeline(&lower.Context{Table: table, Speed: true, Legal: func(c *ops.Call) bool {
 		_, ok := ops.AttentionOf(c)
 		return ok
 	}})
@@ -52,7 +52,7 @@ func (x *program) checkPipeline(ctx *lower.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		return x.check(got, x.terms == 1 && ctx.Whole == nil)
+		return x.check(got, x.terms == 1 && ctx.Legal == nil)
 	})
 }
 
@@ -136,8 +136,8 @@ var variants = []variant{
 	{name: "go size", lang: "go", opt: compile.Options{Untuned: true, Optimize: "size"}, like: -1},
 	{name: "rt", lang: "pte", opt: compile.Options{}, like: -1},
 	{name: "rt apart", lang: "pte", opt: compile.Options{Planner: plan.Disjoint{}}, like: 9},
-	{name: "c bands", lang: "c", opt: compile.Options{Bands: 1}, like: 2},
-	{name: "go bands", lang: "go", opt: compile.Options{Bands: 2}, like: 6},
+	{name: "c patches", lang: "c", opt: compile.Options{Patches: 1}, like: 2},
+	{name: "go patches", lang: "go", opt: compile.Options{Patches: 2}, like: 6},
 	{name: "c divided", lang: "c", opt: compile.Options{FunctionWeight: 20, Threads: 2,
 		DivideAll: true}, like: 2},
 	{name: "go divided", lang: "go", opt: compile.Options{FunctionWeight: 20, Threads: 2,

@@ -87,7 +87,7 @@ func FileInputs(path, method string, words []string, limit int64) (*Given, error
 }
 
 func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error) {
-	given, room, all := &Given{}, newRoom(limit), len(words)
+	given, budget, all := &Given{}, newBudget(limit), len(words)
 	for i := range meta.Inputs {
 		m := &meta.Inputs[i]
 		if m.Kind != rt.TensorKind {
@@ -104,7 +104,7 @@ func fileInputs(meta *rt.MethodMeta, words []string, limit int64) (*Given, error
 		}
 		word := words[0]
 		words = words[1:]
-		v, npy, err := readTensor(m, word, room)
+		v, npy, err := readTensor(m, word, budget)
 		if err != nil {
 			return nil, inputFault(strconv.Itoa(i), err)
 		}
@@ -137,7 +137,7 @@ func fixed(m *rt.ValueMeta) (v tensor.Value, err error) {
 	return v, err
 }
 
-func readTensor(m *rt.ValueMeta, word string, room *room) (tensor.Value, bool, error) {
+func readTensor(m *rt.ValueMeta, word string, budget *budget) (tensor.Value, bool, error) {
 	typ := ir.StaticTensor(m.DType, m.Sizes...)
 	if _, err := os.Stat(word); len(m.Sizes) == 0 && errors.Is(err, fs.ErrNotExist) {
 		if a, ok := number(m.DType, word); ok {
@@ -157,7 +157,7 @@ func readTensor(m *rt.ValueMeta, word string, room *room) (tensor.Value, bool, e
 			}
 		}
 	}
-	return readInput(typ, word, room)
+	return readInput(typ, word, budget)
 }
 
 // number parses a word as an element.

@@ -18,11 +18,11 @@ func Random(model string, seed uint64, limit int64) (*Given, error) {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	given, room := &Given{}, newRoom(limit)
+	given, budget := &Given{}, newBudget(limit)
 	for i, v := range values {
 		value := tensor.Value{Scalar: specs[i].Fixed}
 		if specs[i].Kind == ir.UserInput {
-			if value, err = draw(r, v.Type, room); err != nil {
+			if value, err = draw(r, v.Type, budget); err != nil {
 				return nil, fmt.Errorf("input %s: %w", v.Name, err)
 			}
 		}
@@ -37,7 +37,7 @@ func smallest(s *sym.Symbol) (int64, bool) {
 	return max(lo, 0), true
 }
 
-func draw(r *rand.Rand, t ir.Type, room *room) (tensor.Value, error) {
+func draw(r *rand.Rand, t ir.Type, budget *budget) (tensor.Value, error) {
 	switch t.Kind {
 	case ir.IntKind:
 		n := int64(r.IntN(4))
@@ -66,7 +66,7 @@ func draw(r *rand.Rand, t ir.Type, room *room) (tensor.Value, error) {
 	out := &tensor.Tensor{DType: t.DType, Shape: shape}
 	bytes, err := tensor.Bytes(t.DType, shape)
 	if err == nil {
-		err = room.take(bytes)
+		err = budget.take(bytes)
 	}
 	if err != nil {
 		return tensor.Value{}, err

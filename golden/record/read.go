@@ -14,19 +14,19 @@ import (
 	"github.com/etgen/etgen/ir"
 )
 
-// room is the memory that inputs may still take.
-type room struct{ left, limit int64 }
+// budget is the memory that inputs may still take.
+type budget struct{ left, limit int64 }
 
-// newRoom returns room for limit bytes, way.DefaultMemory if that is 0.
-func newRoom(limit int64) *room {
+// newBudget returns budget for limit bytes, way.DefaultMemory if that is 0.
+func newBudget(limit int64) *budget {
 	if limit == 0 {
 		limit = way.DefaultMemory
 	}
-	return &room{limit, limit}
+	return &budget{limit, limit}
 }
 
-// take takes n bytes of the room.
-func (r *room) take(n int64) error {
+// take takes n bytes of the budget.
+func (r *budget) take(n int64) error {
 	if n > r.left {
 		return &way.MemoryError{What: "with those before it it", Need: r.limit - r.left + n,
 			Limit: r.limit}
@@ -54,7 +54,7 @@ func tooMuch(word, what string, takes, all int) error {
 }
 
 // readInput reads what a word stands for: a number, or the tensor in a file.
-func readInput(t ir.Type, word string, room *room) (v tensor.Value, npy bool, err error) {
+func readInput(t ir.Type, word string, budget *budget) (v tensor.Value, npy bool, err error) {
 	switch t.Kind {
 	case ir.IntKind:
 		n, err := strconv.ParseInt(word, 10, 64)
@@ -79,9 +79,9 @@ func readInput(t ir.Type, word string, room *room) (v tensor.Value, npy bool, er
 	}
 	var read *tensor.Tensor
 	if npy = strings.HasSuffix(word, ".npy"); npy {
-		read, err = readNPY(t, f, room)
+		read, err = readNPY(t, f, budget)
 	} else {
-		read, err = readRaw(t, f, room)
+		read, err = readRaw(t, f, budget)
 	}
 	if err != nil {
 		return v, npy, fmt.Errorf("%s: %w", word, err)
@@ -98,7 +98,7 @@ func notNumber(word, what string, err error) error {
 
 // readNPY reads a .npy file. What its header says is held against the type before
 // any element is read.
-func readNPY(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
+func readNPY(t ir.Type, f io.Reader, budget *budget) (*tensor.Tensor, error) {
 	return tensor.ReadNPY(f, func(read *tensor.Tensor, bytes int64) error {
 		ok := read.DType == t.DType && len(read.Shape) == len(t.Sizes)
 		for i := 0; ok && i < len(t.Sizes); i++ {
@@ -108,12 +108,12 @@ func readNPY(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 		if !ok {
 			return fmt.Errorf("it is %v, the model takes %v", read, t)
 		}
-		return room.take(bytes)
+		return budget.take(bytes)
 	})
 }
 
 // readRaw reads a raw file, of which one dynamic size follows from the length.
-func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
+func readRaw(t ir.Type, f io.Reader, budget *budget) (*tensor.Tensor, error) {
 	shape := make([]int64, len(t.Sizes))
 	row, most := int64(t.DType.Size()), int64(math.MaxInt64) // bytes of a row, and rows at most
 	dynamic := -1
@@ -135,7 +135,7 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 		}
 	}
 	if dynamic < 0 {
-		if err := room.take(row); err != nil {
+		if err := budget.take(row); err != nil {
 			return nil, err
 		}
 		data, err := upTo(f, row)
@@ -150,7 +150,7 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 		}
 		return &tensor.Tensor{DType: t.DType, Shape: shape, Data: data}, nil
 	}
-	bytes := room.left
+	bytes := budget.left
 	if row > 0 && most < bytes/row {
 		bytes = most * row
 	}
@@ -159,8 +159,8 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case n > bytes && bytes == room.left:
-		return nil, room.take(n)
+	case n > bytes && bytes == budget.left:
+		return nil, budget.take(n)
 	case n > bytes:
 		return nil, fmt.Errorf("the model takes %v, at most %d bytes: the file has more", t, bytes)
 	case row == 0 && n > 0, row > 0 && n%row != 0:
@@ -169,7 +169,7 @@ func readRaw(t ir.Type, f io.Reader, room *room) (*tensor.Tensor, error) {
 	case row > 0:
 		shape[dynamic] = n / row
 	}
-	return &tensor.Tensor{DType: t.DType, Shape: shape, Data: data}, room.take(n)
+	return &tensor.Tensor{DType: t.DType, Shape: shape, Data: data}, budget.take(n)
 }
 
 // upTo reads n bytes and, to know that there are more, one.

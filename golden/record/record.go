@@ -79,7 +79,7 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 	if err != nil {
 		return nil, err
 	}
-	given, room, all := &Given{}, newRoom(limit), len(words)
+	given, budget, all := &Given{}, newBudget(limit), len(words)
 	for i, v := range values {
 		if specs[i].Kind == ir.ConstantInput {
 			given.Values = append(given.Values, tensor.Value{Scalar: specs[i].Fixed})
@@ -90,7 +90,7 @@ func MethodInputs(model, method string, words []string, limit int64) (*Given, er
 		}
 		word := words[0]
 		words = words[1:]
-		read, npy, err := readInput(v.Type, word, room)
+		read, npy, err := readInput(v.Type, word, budget)
 		if err != nil {
 			return nil, inputFault(v.Name, err)
 		}

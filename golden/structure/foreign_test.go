@@ -39,8 +39,8 @@ var mayReadRaw = []string{
 func TestRawText(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range typed(t) {
-		room := strings.TrimPrefix(p.PkgPath, module+"/")
-		if room == "ir/foreign" {
+		pkg := strings.TrimPrefix(p.PkgPath, module+"/")
+		if pkg == "ir/foreign" {
 			continue
 		}
 		eachFunction(p, func(name string, body ast.Node) {
@@ -49,7 +49,7 @@ func TestRawText(t *testing.T) {
 				if !ok || sel.Sel.Name != "Raw" || !isForeign(p.TypesInfo.TypeOf(sel.X)) {
 					return true
 				}
-				at := room + "." + name
+				at := pkg + "." + name
 				used[at] = true
 				if !slices.ContainsFunc(mayReadRaw, func(may string) bool {
 					return strings.HasPrefix(at, may)

@@ -9,8 +9,8 @@ import (
 
 const module = "github.com/etgen/etgen"
 
-// mayImport is the table of DESIGN.md: a room, and the rooms its packages may
-// import besides their own. The longest prefix of a package's path is its room.
+// mayImport is the table of DESIGN.md: a package, and the packages its packages may
+// import besides their own. The longest prefix of a package's path is its package.
 var mayImport = map[string][]string{
 	"ir":           {},
 	"ir/pt2":       {"ir"},
@@ -41,13 +41,13 @@ var mayImportOutside = map[string][]string{
 	"ir":      {"github.com/google/go-cmp", "golang.org/x/tools/txtar"}, // ir/irtest
 }
 
-// roomOf returns the longest room that path, relative to the module, is in.
-func roomOf(path string) string {
-	for room := path; ; room = room[:strings.LastIndexByte(room, '/')] {
-		if _, ok := mayImport[room]; ok {
-			return room
+// packageOf returns the longest package that path, relative to the module, is in.
+func packageOf(path string) string {
+	for pkg := path; ; pkg = pkg[:strings.LastIndexByte(pkg, '/')] {
+		if _, ok := mayImport[pkg]; ok {
+			return pkg
 		}
-		if !strings.Contains(room, "/") {
+		if !strings.Contains(pkg, "/") {
 			return ""
 		}
 	}
@@ -56,13 +56,13 @@ func roomOf(path string) string {
 func TestImports(t *testing.T) {
 	for _, p := range loadAll(t) {
 		path := strings.TrimPrefix(p.PkgPath, module+"/")
-		room := roomOf(path)
-		if room == "" {
-			t.Errorf("%s is in no room of the table", path)
+		pkg := packageOf(path)
+		if pkg == "" {
+			t.Errorf("%s is in no package of the table", path)
 			continue
 		}
 		for name := range p.Imports {
-			if problem := judge(room, path, name); problem != "" {
+			if problem := judge(pkg, path, name); problem != "" {
 				t.Errorf("%s imports %s: %s", path, name, problem)
 			}
 		}
@@ -70,20 +70,20 @@ func TestImports(t *testing.T) {
 }
 
 // judge says what is wrong with an import, "" if nothing.
-func judge(room, path, imported string) string {
+func judge(pkg, path, imported string) string {
 	inside, ok := strings.CutPrefix(imported, module+"/")
 	if !ok {
 		if strings.Contains(strings.Split(imported, "/")[0], ".") &&
-			!allowed(mayImportOutside[room], imported) {
-			return "a dependency that room " + room + " does not have"
+			!allowed(mayImportOutside[pkg], imported) {
+			return "a dependency that package " + pkg + " does not have"
 		}
 		return ""
 	}
-	other := roomOf(inside)
-	if other == room || allowed(mayImport[room], other) {
+	other := packageOf(inside)
+	if other == pkg || allowed(mayImport[pkg], other) {
 		return ""
 	}
-	return "room " + room + " may not import room " + other
+	return "package " + pkg + " may not import package " + other
 }
 
 func allowed(list []string, name string) bool {
@@ -118,7 +118,7 @@ func TestJudge(t *testing.T) {
 		{"ir", "github.com/spf13/cobra", false},
 		{"cmd/etgen", "github.com/spf13/cobra", true},
 	} {
-		problem := judge(roomOf(c.path), c.path, c.imported)
+		problem := judge(packageOf(c.path), c.path, c.imported)
 		if (problem == "") != c.ok {
 			t.Errorf("%s imports %s: %q", c.path, c.imported, problem)
 		}

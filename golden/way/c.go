@@ -101,11 +101,11 @@ func (u *unit) buildC(ctx context.Context, target toolchain.Target,
 		if err != nil {
 			return nil, err
 		}
-		var rooms *cRooms
+		var blocks *cBlocks
 		if byHeader {
-			rooms = newCRooms(string(header), u.name, api, u.layouts[i])
+			blocks = newCBlocks(string(header), u.name, api, u.layouts[i])
 		}
-		call, err := u.cGlue(api, i, rooms)
+		call, err := u.cGlue(api, i, blocks)
 		if err != nil {
 			return nil, err
 		}
@@ -165,9 +165,9 @@ func (u *unit) cGlueHead() string {
 	return b.String()
 }
 
-// cGlue writes the function that calls a method. rooms, if not nil, has the
+// cGlue writes the function that calls a method. blocks, if not nil, has the
 // blocks for its tensors; else they are the arguments themselves.
-func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
+func (u *unit) cGlue(api *cAPI, method int, blocks *cBlocks) (string, error) {
 	l := u.layouts[method]
 	var before, fill, args, after []string
 	params := api.params
@@ -190,8 +190,8 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 				return "", err
 			}
 			args = append(args, c.value(next))
-			if rooms != nil && p.Buf != nil {
-				if args[len(args)-1], err = rooms.input(i, c, next); err != nil {
+			if blocks != nil && p.Buf != nil {
+				if args[len(args)-1], err = blocks.input(i, c, next); err != nil {
 					return "", err
 				}
 			}
@@ -207,12 +207,12 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 			return "", err
 		}
 		switch {
-		case p.Buf != nil && rooms != nil:
-			room, err := rooms.output(i, c, next)
+		case p.Buf != nil && blocks != nil:
+			block, err := blocks.output(i, c, next)
 			if err != nil {
 				return "", err
 			}
-			args = append(args, room)
+			args = append(args, block)
 		case p.Buf != nil:
 			args = append(args, c.value(next))
 		default:
@@ -250,9 +250,9 @@ func (u *unit) cGlue(api *cAPI, method int, rooms *cRooms) (string, error) {
 		}
 	}
 	before = append(before, fill...)
-	if rooms != nil {
-		before = append(before, rooms.before...)
-		after = append(after, rooms.after...)
+	if blocks != nil {
+		before = append(before, blocks.before...)
+		after = append(after, blocks.after...)
 	}
 	if u.result.Steps != nil {
 		if l.dims() > 0 {

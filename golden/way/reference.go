@@ -91,25 +91,25 @@ func (w Reference) job(ctx context.Context, j Job, r *Result) error {
 // call makes one call; state holds the mutated buffers by name and is updated.
 func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c Call,
 	state map[string]interp.Value, r *CallResult) error {
-	machine := interp.New(table)
-	machine.Reserve = reserve(machine, w.Memory)
+	interpreter := interp.New(table)
+	interpreter.Reserve = reserve(interpreter, w.Memory)
 	if w.Naive {
-		machine.Meaning = reference.Tensor
+		interpreter.Meaning = reference.Tensor
 	}
 	if most := w.Most; most > 0 {
-		machine.Limit = &most
+		interpreter.Limit = &most
 	}
-	args, user, err := w.arguments(machine, m, c, state)
+	args, user, err := w.arguments(interpreter, m, c, state)
 	if err != nil {
 		return err
 	}
-	if err := machine.Enter(m.Graph, args); err != nil {
+	if err := interpreter.Enter(m.Graph, args); err != nil {
 		return inputs(shapeError{err})
 	}
 	timed, cancel := within(ctx, w.Limit)
 	defer cancel()
-	machine.Done = timed.Done()
-	outs, err := machine.Graph(m.Graph, args)
+	interpreter.Done = timed.Done()
+	outs, err := interpreter.Graph(m.Graph, args)
 	if errors.Is(err, interp.ErrAssert) {
 		return inputs(shapeError{err})
 	}
@@ -141,8 +141,8 @@ func (w Reference) call(ctx context.Context, table *ops.Table, m *ir.Method, c C
 	return nil
 }
 
-// reserve is a machine's Reserve that lets it hold so many bytes at a time.
-func reserve(machine *interp.Machine, limit int64) func(int64) error {
+// reserve is an interpreter's Reserve that lets it hold so many bytes at a time.
+func reserve(interpreter *interp.Interpreter, limit int64) func(int64) error {
 	if limit == 0 {
 		limit = DefaultMemory
 	}
@@ -152,7 +152,7 @@ func reserve(machine *interp.Machine, limit int64) func(int64) error {
 			return nil
 		}
 		// What was reserved and is gone again is not counted until now.
-		held := machine.Held()
+		held := interpreter.Held()
 		if left = limit - held - n; left < 0 {
 			return &MemoryError{What: "the call", Need: held + n, Limit: limit}
 		}
@@ -162,7 +162,7 @@ func reserve(machine *interp.Machine, limit int64) func(int64) error {
 
 // arguments returns the values of all graph inputs, and the position among the
 // call's inputs of each user input by name.
-func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call,
+func (w Reference) arguments(interpreter *interp.Interpreter, m *ir.Method, c Call,
 	state map[string]interp.Value) ([]interp.Value, map[string]int, error) {
 	var args []interp.Value
 	user := map[string]int{}
@@ -183,10 +183,10 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call,
 			user[v.Name] = next
 			next++
 			if spec.Kind == ir.ConstantInput {
-				x, err = machine.Arg(spec.Fixed)
+				x, err = interpreter.Arg(spec.Fixed)
 				break
 			}
-			if x, err = argument(machine, v, in); err != nil {
+			if x, err = argument(interpreter, v, in); err != nil {
 				err = inputs(err)
 				break
 			}
@@ -196,7 +196,7 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call,
 				x = held
 				break
 			}
-			x, err = machine.Get(v)
+			x, err = interpreter.Get(v)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("input %s: %w", v.Name, err)
@@ -213,7 +213,7 @@ func (w Reference) arguments(machine *interp.Machine, m *ir.Method, c Call,
 	return args, user, nil
 }
 
-func argument(machine *interp.Machine, v *ir.Value, in tensor.Value) (interp.Value, error) {
+func argument(interpreter *interp.Interpreter, v *ir.Value, in tensor.Value) (interp.Value, error) {
 	if t := in.Tensor; t != nil {
 		if v.Type.Kind != ir.TensorKind || v.Type.DType != t.DType ||
 			len(v.Type.Sizes) != len(t.Shape) {
@@ -224,7 +224,7 @@ func argument(machine *interp.Machine, v *ir.Value, in tensor.Value) (interp.Val
 	}
 	switch a := in.Scalar.(type) {
 	case ir.Int, ir.BoolArg:
-		return machine.Arg(a)
+		return interpreter.Arg(a)
 	case ir.Float:
 		return interp.Value{Kind: ir.FloatKind, Scalar: expr.Value{F: float64(a)}}, nil
 	}

@@ -339,7 +339,7 @@ func (f *flow) step(s *state, c, i int, report bool) (next, jump int) {
 		}
 		return next, jump
 	}
-	f.apart(s, e, say)
+	f.disjoint(s, e, say)
 	for _, t := range e.inout {
 		f.write(s, t, true, written, i)
 	}
@@ -439,8 +439,8 @@ func (f *flow) sameHome(s *state, a, b int32) bool {
 	return true
 }
 
-// apart reports what is written and overlaps what else is or, in part, an argument.
-func (f *flow) apart(s *state, e *effect, say reporter) {
+// disjoint reports what is written and overlaps what else is or, in part, an argument.
+func (f *flow) disjoint(s *state, e *effect, say reporter) {
 	written := append(slices.Clip(e.outs), e.inout...)
 	f.steps += len(written) * (len(written) + len(e.reads))
 	for i, out := range written {

@@ -16,7 +16,7 @@ type Schemas interface {
 }
 
 // Verify reports whether a runtime may run p without looking twice. What passes,
-// the stock runtime loads with every check on, and it also holds what that
+// ExecuTorch's runtime loads with every check on, and it also holds what that
 // runtime takes for granted:
 //
 //   - data: constants and initial data are there, long enough and aligned; planned
@@ -123,7 +123,7 @@ func (v *verifier) data() {
 	}
 }
 
-// maxTables is how many tables the stock runtime's flatbuffer check follows,
+// maxTables is how many tables ExecuTorch's flatbuffer check follows,
 // those that are referred to twice counted twice.
 const maxTables = 1_000_000
 
@@ -252,7 +252,7 @@ func (p *planVerifier) bad(value int, format string, args ...any) {
 	p.problem(Problem{Chain: -1, Instruction: -1, Value: value}, format, args...)
 }
 
-// maxOperatorName is the longest name that the stock runtime resolves.
+// maxOperatorName is the longest name that ExecuTorch's runtime resolves.
 const maxOperatorName = 99
 
 // tables checks operators, buffers, delegates.
@@ -417,7 +417,7 @@ func (p *planVerifier) port(what string, i int, index int32) {
 	}
 }
 
-// MaxRank is the highest rank that the stock runtime loads.
+// MaxRank is the highest rank that ExecuTorch's runtime loads.
 const MaxRank = 16
 
 func (p *planVerifier) tensor(i int, t *Tensor) {
@@ -462,7 +462,8 @@ func (p *planVerifier) tensor(i int, t *Tensor) {
 	case t.Allocation == nil:
 		p.blob(i, "constant", p.program.Constants, t.DataIndex, bytes)
 	case t.ExtraInfo != nil && t.ExtraInfo.MutableSegment != 0:
-		p.bad(i, "initial data in segment %d of mutable data: the stock runtime takes it from segment 0", t.ExtraInfo.MutableSegment)
+		p.bad(i, "initial data in segment %d of mutable data: "+
+			"ExecuTorch's runtime takes it from segment 0", t.ExtraInfo.MutableSegment)
 	case len(p.program.Mutable) == 0:
 		p.bad(i, "initial data %d, and the program has none", t.DataIndex)
 	default:

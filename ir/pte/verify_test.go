@@ -198,7 +198,7 @@ func TestVerifyMutations(t *testing.T) {
 			"method forward, value 8: initial data 1 has 1 bytes of 24"},
 		"initial segment": {func(p *Program, m method) {
 			m.tensor(vState).ExtraInfo.MutableSegment = 1
-		}, "method forward, value 8: initial data in segment 1 of mutable data: the stock runtime takes it from segment 0"},
+		}, "method forward, value 8: initial data in segment 1 of mutable data: ExecuTorch's runtime takes it from segment 0"},
 		"initial none": {func(p *Program, m method) { p.Mutable = nil },
 			"method forward, value 8: initial data 1, and the program has none"},
 		"no chains": {func(p *Program, m method) { p.Plans[1].Chains = nil },

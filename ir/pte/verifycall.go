@@ -161,7 +161,7 @@ func (p *planVerifier) move(at Problem, in MoveCall) {
 	}
 }
 
-// Becomes reports whether a move may make a tensor another. The stock runtime lets any
+// Becomes reports whether a move may make a tensor another. ExecuTorch's runtime lets any
 // move. What calls with the value are prepared for, how much memory its readers have and
 // what signatures say is by its declaration, though: from has to be of its type, rank and
 // layout, and of its sizes where these are fixed, else no larger.

@@ -87,8 +87,8 @@ type element interface {
 	bool | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// room returns n elements of vector slot.
-func room[T element](fr *frame, slot, n int) []T {
+// scratch returns n elements of vector slot.
+func scratch[T element](fr *frame, slot, n int) []T {
 	v, _ := fr.vectors[slot].([]T)
 	if cap(v) < n {
 		v = make([]T, max(n, strip.Size))
@@ -102,14 +102,14 @@ func operand[T element](v *vectors, o loop.Operand) func(fr *frame, n int) []T {
 	switch o.Kind {
 	case loop.TempOperand:
 		slot := v.temps[o.Temp]
-		return func(fr *frame, n int) []T { return room[T](fr, slot, n) }
+		return func(fr *frame, n int) []T { return scratch[T](fr, slot, n) }
 	case loop.RunOperand:
 		k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
 		direct := readable[T]()
 		if r := v.rows; r != nil && r.step(o.At) != int64(r.inner) {
 			down := r.step(o.At)
 			return func(fr *frame, n int) []T {
-				x := room[T](fr, slot, n)
+				x := scratch[T](fr, slot, n)
 				src := elements[T](fr, k)
 				if down < 0 || src == nil {
 					r.each(fr, n, func(from, to int) {
@@ -137,7 +137,7 @@ func operand[T element](v *vectors, o loop.Operand) func(fr *frame, n int) []T {
 					return x
 				}
 			}
-			x := room[T](fr, slot, n)
+			x := scratch[T](fr, slot, n)
 			decode(x, b)
 			return x
 		}
@@ -171,7 +171,7 @@ func (v *vectors) run(fr *frame, k int, first int64, n, size int) []byte {
 func result[T element](v *vectors, o loop.Operand) func(fr *frame, n int) (dst []T, to []byte) {
 	if o.Kind == loop.TempOperand {
 		slot := v.temps[o.Temp]
-		return func(fr *frame, n int) ([]T, []byte) { return room[T](fr, slot, n), nil }
+		return func(fr *frame, n int) ([]T, []byte) { return scratch[T](fr, slot, n), nil }
 	}
 	k, at, slot, size := o.Buf, v.index(o.At), v.vector(), o.DType.Size()
 	return func(fr *frame, n int) ([]T, []byte) {
@@ -179,7 +179,7 @@ func result[T element](v *vectors, o loop.Operand) func(fr *frame, n int) (dst [
 		if x, ok := view[T](b); ok {
 			return x, nil
 		}
-		return room[T](fr, slot, n), b
+		return scratch[T](fr, slot, n), b
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // A function that is called like one of kernels/math and is another computes
-// what its body says, in strips too.
+// what its body says, in chunks too.
 func TestFunctionOfTheSameName(t *testing.T) {
 	x := &expr.Var{Name: "x", DType: ir.Float32}
 	fn := &expr.Func{Name: "exp_f32", Params: []*expr.Var{x}, Body: expr.Add(expr.Get(x),
@@ -21,7 +21,7 @@ func TestFunctionOfTheSameName(t *testing.T) {
 	i := sym.NewVar("i", n)
 	f := &loop.Func{Name: "f", Bufs: []loop.Buf{{Name: "y", DType: ir.Float32, Role: loop.Out,
 		Len: n}, {Name: "a", DType: ir.Float32, Role: loop.In, Len: n}},
-		Body: []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true, Body: []loop.Stmt{
+		Body: []loop.Stmt{&loop.For{Var: i, Extent: n, Vectorizable: true, Body: []loop.Stmt{
 			&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, expr.At(1, ir.Float32, i.Expr()))}}}}}
 	y, a := make([]byte, 400), make([]byte, 400)
 	for i := range int64(100) {
@@ -54,9 +54,9 @@ func TestPads(t *testing.T) {
 			f := &loop.Func{Name: "pad", Bufs: []loop.Buf{
 				{Name: "out", DType: ir.Int32, Role: loop.Out, Len: sym.Int(height * width)},
 				{Name: "in", DType: ir.Int32, Role: loop.In, Len: sym.Int(rows * cols)},
-			}, Body: []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(height), Strip: true,
+			}, Body: []loop.Stmt{&loop.For{Var: i, Extent: sym.Int(height), Vectorizable: true,
 				Body: []loop.Stmt{
-					&loop.For{Var: j, Extent: sym.Int(width), Strip: true,
+					&loop.For{Var: j, Extent: sym.Int(width), Vectorizable: true,
 						Body: []loop.Stmt{store}}}}}}
 			in, out := make([]byte, 4*rows*cols), make([]byte, 4*height*width)
 			for k := range rows * cols {
@@ -91,7 +91,7 @@ func TestTransposes(t *testing.T) {
 					const batches = 2
 					rows, cols := n[0], n[1]
 					dstStep, srcStep := rows+1, cols+2
-					length, room := batches*rows*srcStep, batches*cols*dstStep
+					length, scratch := batches*rows*srcStep, batches*cols*dstStep
 					b, r, c := sym.NewVar("b", sym.Int(batches)), sym.NewVar("r", sym.Int(rows)),
 						sym.NewVar("c", sym.Int(cols))
 					at := func(batch, step int64, far, near *sym.Symbol) sym.Expr {
@@ -105,15 +105,15 @@ func TestTransposes(t *testing.T) {
 						outer, inner = r, c
 					}
 					over := func(v *sym.Symbol, body loop.Stmt) *loop.For {
-						return &loop.For{Var: v, Extent: expr.Extent(v), Strip: true,
+						return &loop.For{Var: v, Extent: expr.Extent(v), Vectorizable: true,
 							Body: []loop.Stmt{body}}
 					}
 					f := &loop.Func{Name: "move", Bufs: []loop.Buf{
-						{Name: "out", DType: d, Role: loop.Out, Len: sym.Int(room)},
+						{Name: "out", DType: d, Role: loop.Out, Len: sym.Int(scratch)},
 						{Name: "in", DType: d, Role: loop.In, Len: sym.Int(length)},
 					}, Body: []loop.Stmt{over(b, over(outer, over(inner, store)))}}
 					size := int64(d.Size())
-					in, out := make([]byte, length*size), make([]byte, room*size)
+					in, out := make([]byte, length*size), make([]byte, scratch*size)
 					for i := range in {
 						in[i] = byte(i*7) & 1
 						if d != ir.Bool {

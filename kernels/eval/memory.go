@@ -89,19 +89,19 @@ func view[T element](b []byte) ([]T, bool) {
 }
 
 // Floats returns b as float32 elements: b's own memory, shared, if it is aligned
-// for them and the machine is little-endian; else a copy in room, which grows
+// for them and the machine is little-endian; else a copy in scratch, which grows
 // as needed. Bytes of something else may end within an element: zeros follow.
-func Floats(b []byte, room *[]float32) (x []float32, shared bool) {
+func Floats(b []byte, scratch *[]float32) (x []float32, shared bool) {
 	if rest := len(b) % 4; rest > 0 {
 		b = append(b[:len(b):len(b)], make([]byte, 4-rest)...)
 	} else if x, ok := view[float32](b); ok {
 		return x, true
 	}
 	n := len(b) / 4
-	if cap(*room) < n {
-		*room = make([]float32, n)
+	if cap(*scratch) < n {
+		*scratch = make([]float32, n)
 	}
-	x = (*room)[:n]
+	x = (*scratch)[:n]
 	decode(x, b)
 	return x, false
 }

@@ -317,7 +317,7 @@ func (v *vectors) apply(c *loop.Vector) step {
 	if f := vectorForm(c.Fn); f != nil {
 		return unary(v, c, func(dst, a []float32) { f(dst, a) })
 	}
-	if f := math.NativeStrip(c.Fn); f != nil {
+	if f := math.NativeSlice(c.Fn); f != nil {
 		return unary(v, c, f)
 	}
 	x := &expr.Var{Name: "x", DType: c.Args[0].DType}

@@ -143,8 +143,8 @@ func runCase(path string) (why string) {
 	if meta.Macs > maxWork {
 		return "big"
 	}
-	mach := New(table)
-	outs, err := mach.method(m, dir, meta.Inputs)
+	interpreter := New(table)
+	outs, err := interpreter.method(m, dir, meta.Inputs)
 	if err != nil {
 		return err.Error()
 	}
@@ -165,14 +165,14 @@ func runCase(path string) (why string) {
 			return fmt.Sprintf("output %d is %v %v, want %v %v", i, outs[i].Tensor.DType,
 				outs[i].Tensor.Sizes, d, o.Shape)
 		}
-		if msg := differ(d, outs[i].Tensor.Data, want, meta.Diff, mach.longest); msg != "" {
+		if msg := differ(d, outs[i].Tensor.Data, want, meta.Diff, interpreter.longest); msg != "" {
 			return fmt.Sprintf("output %d %s", i, msg)
 		}
 	}
 	return ""
 }
 
-func (mach *Machine) method(m *ir.Method, dir string, inputs []ioMeta) ([]Value, error) {
+func (interpreter *Interpreter) method(m *ir.Method, dir string, inputs []ioMeta) ([]Value, error) {
 	var args []Value
 	next := 0
 	for i, v := range m.Graph.Inputs {
@@ -188,21 +188,21 @@ func (mach *Machine) method(m *ir.Method, dir string, inputs []ioMeta) ([]Value,
 			args = append(args, x)
 			next++
 		case ir.ConstantInput:
-			x, err := mach.Arg(spec.Fixed)
+			x, err := interpreter.Arg(spec.Fixed)
 			if err != nil {
 				return nil, err
 			}
 			args = append(args, x)
 			next++
 		default:
-			x, err := mach.Get(v)
+			x, err := interpreter.Get(v)
 			if err != nil {
 				return nil, err
 			}
 			args = append(args, x)
 		}
 	}
-	return mach.Graph(m.Graph, args)
+	return interpreter.Graph(m.Graph, args)
 }
 
 func readInput(dir string, in ioMeta) (Value, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Graph runs g with its inputs set to args and returns its outputs.
-func (m *Machine) Graph(g *ir.Graph, args []Value) ([]Value, error) {
+func (m *Interpreter) Graph(g *ir.Graph, args []Value) ([]Value, error) {
 	if len(args) != len(g.Inputs) {
 		return nil, fmt.Errorf("%d values for %d inputs", len(args), len(g.Inputs))
 	}
@@ -33,7 +33,7 @@ func (m *Machine) Graph(g *ir.Graph, args []Value) ([]Value, error) {
 	return m.args(g.Outputs)
 }
 
-func (m *Machine) args(as []ir.Arg) ([]Value, error) {
+func (m *Interpreter) args(as []ir.Arg) ([]Value, error) {
 	var out []Value
 	for _, a := range as {
 		if list, ok := a.(ir.List); ok {
@@ -54,7 +54,7 @@ func (m *Machine) args(as []ir.Arg) ([]Value, error) {
 }
 
 // control runs a node that owns regions.
-func (m *Machine) control(n *ir.Node) (done bool, err error) {
+func (m *Interpreter) control(n *ir.Node) (done bool, err error) {
 	if len(n.Regions) == 0 {
 		return false, nil
 	}
@@ -90,7 +90,7 @@ func (m *Machine) control(n *ir.Node) (done bool, err error) {
 	return true, nil
 }
 
-func (m *Machine) cond(n *ir.Node, operands []ir.Arg) ([]Value, error) {
+func (m *Interpreter) cond(n *ir.Node, operands []ir.Arg) ([]Value, error) {
 	all, err := m.args(operands)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func truth(v Value) bool {
 	return v.Scalar.I != 0 || v.Scalar.F != 0
 }
 
-func (m *Machine) while(n *ir.Node, operands []ir.Arg) ([]Value, error) {
+func (m *Interpreter) while(n *ir.Node, operands []ir.Arg) ([]Value, error) {
 	state, err := m.args(operands)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (m *Machine) while(n *ir.Node, operands []ir.Arg) ([]Value, error) {
 	}
 }
 
-func (m *Machine) wrapped(n *ir.Node, operands []ir.Arg, plain int) ([]Value, error) {
+func (m *Interpreter) wrapped(n *ir.Node, operands []ir.Arg, plain int) ([]Value, error) {
 	all, err := m.args(operands)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (m *Machine) wrapped(n *ir.Node, operands []ir.Arg, plain int) ([]Value, er
 	return m.Graph(n.Regions[0], all[plain:])
 }
 
-func (m *Machine) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value, error) {
+func (m *Interpreter) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value, error) {
 	if len(operands) < 2 {
 		return nil, fmt.Errorf("scan has %d operands", len(operands))
 	}
@@ -180,7 +180,7 @@ func (m *Machine) scan(n *ir.Node, operands []ir.Arg, reverse bool) ([]Value, er
 				if n > 0 && steps > math.MaxInt64/n {
 					return nil, fmt.Errorf("%d steps of %d elements are too many", steps, n)
 				}
-				all, err := m.room(steps*n, y.Tensor.DType)
+				all, err := m.allocate(steps*n, y.Tensor.DType)
 				if err != nil {
 					return nil, err
 				}

@@ -28,8 +28,8 @@ func Tensor(d ir.DType, sizes []int64, data []byte) Value {
 	return Value{Kind: ir.TensorKind, Tensor: eval.Operand{DType: d, Sizes: sizes, Data: data}}
 }
 
-// Machine runs the nodes of one method.
-type Machine struct {
+// Interpreter runs the nodes of one method.
+type Interpreter struct {
 	Table *ops.Table
 	// Meaning, if not nil, evaluates tensor expressions: loops do not then.
 	Meaning func(t expr.Tensor, operands []eval.Operand, syms map[*sym.Symbol]int64,
@@ -50,12 +50,12 @@ type Machine struct {
 }
 
 // New returns a machine that knows no values yet.
-func New(t *ops.Table) *Machine {
-	return &Machine{Table: t, env: map[*ir.Value]Value{}, syms: map[*sym.Symbol]int64{}}
+func New(t *ops.Table) *Interpreter {
+	return &Interpreter{Table: t, env: map[*ir.Value]Value{}, syms: map[*sym.Symbol]int64{}}
 }
 
 // Held returns the bytes of the tensors that the machine holds.
-func (m *Machine) Held() int64 {
+func (m *Interpreter) Held() int64 {
 	sum, seen := int64(0), map[*byte]bool{}
 	for _, x := range m.env {
 		if data := x.Tensor.Data; cap(data) > 0 {
@@ -70,7 +70,7 @@ func (m *Machine) Held() int64 {
 
 // Set gives v the value x. A dynamic size of v's type that is a symbol of its
 // own takes its value from x.
-func (m *Machine) Set(v *ir.Value, x Value) {
+func (m *Interpreter) Set(v *ir.Value, x Value) {
 	m.env[v] = x
 	switch x.Kind {
 	case ir.TensorKind:
@@ -87,7 +87,7 @@ func (m *Machine) Set(v *ir.Value, x Value) {
 }
 
 // bind solves e = n if e is linear in its one symbol.
-func (m *Machine) bind(e sym.Expr, n int64) {
+func (m *Interpreter) bind(e sym.Expr, n int64) {
 	ss := e.Symbols()
 	if len(ss) != 1 {
 		return
@@ -101,7 +101,7 @@ func (m *Machine) bind(e sym.Expr, n int64) {
 }
 
 // Get returns the value of v.
-func (m *Machine) Get(v *ir.Value) (Value, error) {
+func (m *Interpreter) Get(v *ir.Value) (Value, error) {
 	if x, ok := m.env[v]; ok {
 		return x, nil
 	}
@@ -120,7 +120,7 @@ func (m *Machine) Get(v *ir.Value) (Value, error) {
 }
 
 // Arg returns the value of an argument.
-func (m *Machine) Arg(a ir.Arg) (Value, error) {
+func (m *Interpreter) Arg(a ir.Arg) (Value, error) {
 	switch a := a.(type) {
 	case ir.Ref:
 		return m.Get(a.Value)
@@ -147,7 +147,7 @@ var ErrUnknownSize = errors.New("a size depends on data")
 
 // Enter gives the inputs of a method their values and checks them: sizes and
 // integers are as the types have them, symbols in their ranges.
-func (m *Machine) Enter(g *ir.Graph, inputs []Value) error {
+func (m *Interpreter) Enter(g *ir.Graph, inputs []Value) error {
 	for i, v := range g.Inputs {
 		m.Set(v, inputs[i])
 	}
@@ -184,7 +184,7 @@ func (m *Machine) Enter(g *ir.Graph, inputs []Value) error {
 	return nil
 }
 
-func (m *Machine) size(e sym.Expr) (int64, error) {
+func (m *Interpreter) size(e sym.Expr) (int64, error) {
 	for _, s := range e.Symbols() {
 		if _, ok := m.syms[s]; !ok {
 			return 0, fmt.Errorf("%s: %w", s.Name, ErrUnknownSize)
@@ -196,7 +196,7 @@ func (m *Machine) size(e sym.Expr) (int64, error) {
 	})
 }
 
-func (m *Machine) sizes(es []sym.Expr) ([]int64, error) {
+func (m *Interpreter) sizes(es []sym.Expr) ([]int64, error) {
 	out := make([]int64, len(es))
 	for i, e := range es {
 		var err error
@@ -208,14 +208,14 @@ func (m *Machine) sizes(es []sym.Expr) ([]int64, error) {
 }
 
 // Node runs one node, whose operands have values.
-func (m *Machine) Node(n *ir.Node) error {
+func (m *Interpreter) Node(n *ir.Node) error {
 	if err := m.node(n); err != nil {
 		return ir.ErrorAt("", n, err)
 	}
 	return nil
 }
 
-func (m *Machine) node(n *ir.Node) error {
+func (m *Interpreter) node(n *ir.Node) error {
 	if err := eval.Stopped(m.Done); err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (m *Machine) node(n *ir.Node) error {
 // sizes that give a symbol its value are in its range, others are what follows. Like
 // compiled code, the machine tests the numbers themselves: assertions of the model may
 // be gone by what the types say.
-func (m *Machine) agrees(v *ir.Value, x Value) error {
+func (m *Interpreter) agrees(v *ir.Value, x Value) error {
 	if x.Kind == ir.IntKind && v.Type.HasExpr {
 		return m.agree(v, v.Type.Expr, x.Scalar.I)
 	}
@@ -261,7 +261,7 @@ func (m *Machine) agrees(v *ir.Value, x Value) error {
 	return nil
 }
 
-func (m *Machine) agree(v *ir.Value, e sym.Expr, n int64) error {
+func (m *Interpreter) agree(v *ir.Value, e sym.Expr, n int64) error {
 	lo, hi := e.Bounds()
 	ss := e.Symbols()
 	if len(ss) != 1 || !e.Equal(ss[0].Expr()) || m.fixed[ss[0]] {
@@ -276,7 +276,7 @@ func (m *Machine) agree(v *ir.Value, e sym.Expr, n int64) error {
 }
 
 // fix notes that the symbols of v's type have their values.
-func (m *Machine) fix(v *ir.Value) {
+func (m *Interpreter) fix(v *ir.Value) {
 	if m.fixed == nil {
 		return
 	}
@@ -290,7 +290,7 @@ func (m *Machine) fix(v *ir.Value) {
 }
 
 // Call returns the results of a bound call, whose operands have values.
-func (m *Machine) call(c *ops.Call) ([]Value, error) {
+func (m *Interpreter) call(c *ops.Call) ([]Value, error) {
 	ts, err := Tensors(c)
 	if err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (m *Machine) call(c *ops.Call) ([]Value, error) {
 	return m.decompose(c)
 }
 
-func (m *Machine) effect(c *ops.Call) error {
+func (m *Interpreter) effect(c *ops.Call) error {
 	if c.Op.ScalarOp == nil {
 		return nil
 	}
@@ -340,7 +340,7 @@ func (m *Machine) effect(c *ops.Call) error {
 }
 
 // scalar evaluates a scalar expression over the operands of c.
-func (m *Machine) scalar(c *ops.Call, e *expr.Expr) (expr.Value, error) {
+func (m *Interpreter) scalar(c *ops.Call, e *expr.Expr) (expr.Value, error) {
 	tensor := *c
 	tensor.Outs = []ir.Type{ir.TensorOf(e.DType)}
 	out, err := m.tensors(&tensor, []expr.Tensor{{DType: e.DType, Body: e}})
@@ -350,7 +350,7 @@ func (m *Machine) scalar(c *ops.Call, e *expr.Expr) (expr.Value, error) {
 	return eval.Get(e.DType, out[0].Tensor.Data, 0), nil
 }
 
-func (m *Machine) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
+func (m *Interpreter) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
 	var in []eval.Operand
 	var scalars []expr.Value
 	for _, v := range c.Operands() {
@@ -371,7 +371,7 @@ func (m *Machine) operands(c *ops.Call) ([]eval.Operand, []expr.Value, error) {
 }
 
 // tensors evaluates tensor expressions over the operands of c.
-func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
+func (m *Interpreter) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
 	for _, t := range ts {
 		m.measure(t.Body)
 	}
@@ -398,7 +398,7 @@ func (m *Machine) tensors(c *ops.Call, ts []expr.Tensor) ([]Value, error) {
 }
 
 // measure notes the longest reduction in e.
-func (m *Machine) measure(e *expr.Expr) {
+func (m *Interpreter) measure(e *expr.Expr) {
 	expr.Walk(e, func(e *expr.Expr) {
 		if e.Op != expr.OpReduce {
 			return
@@ -414,7 +414,7 @@ func (m *Machine) measure(e *expr.Expr) {
 }
 
 // decompose runs what c decomposes into.
-func (m *Machine) decompose(c *ops.Call) ([]Value, error) {
+func (m *Interpreter) decompose(c *ops.Call) ([]Value, error) {
 	g, outs, err := Decomposition(m.Table, c)
 	if err != nil {
 		return nil, err
@@ -437,7 +437,7 @@ func (m *Machine) decompose(c *ops.Call) ([]Value, error) {
 }
 
 // check tells whether x is of tensor type t.
-func (m *Machine) check(x Value, t ir.Type) error {
+func (m *Interpreter) check(x Value, t ir.Type) error {
 	if t.Kind != ir.TensorKind {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 const poison = 0x5a
 
 // loops runs an operator's imperative body.
-func (m *Machine) loops(c *ops.Call) ([]Value, error) {
+func (m *Interpreter) loops(c *ops.Call) ([]Value, error) {
 	f, err := c.Op.Loops(c)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (m *Machine) loops(c *ops.Call) ([]Value, error) {
 }
 
 // run runs f, whose buffers are the results of c, its operands and scratch.
-func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand,
+func (m *Interpreter) run(c *ops.Call, f *loop.Func, in []eval.Operand,
 	scalars []expr.Value) ([]Value, error) {
 	outs := make([]Value, len(c.Outs))
 	var bufs [][]byte
@@ -43,7 +43,7 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand,
 		if err != nil {
 			return nil, err
 		}
-		fresh, err := m.room(n, b.DType)
+		fresh, err := m.allocate(n, b.DType)
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func (m *Machine) run(c *ops.Call, f *loop.Func, in []eval.Operand,
 	return outs, nil
 }
 
-// room returns memory for n elements.
-func (m *Machine) room(n int64, d ir.DType) ([]byte, error) {
+// allocate returns memory for n elements.
+func (m *Interpreter) allocate(n int64, d ir.DType) ([]byte, error) {
 	size := int64(d.Size())
 	if n < 0 || n > math.MaxInt/size {
 		return nil, fmt.Errorf("a tensor of %d elements", n)
@@ -130,7 +130,7 @@ func freeSymbols(f *loop.Func) []*sym.Symbol {
 }
 
 // constant reads a constant's elements in row-major order.
-func (m *Machine) constant(c *ir.Constant) (Value, error) {
+func (m *Interpreter) constant(c *ir.Constant) (Value, error) {
 	sizes, err := m.sizes(c.Type.Sizes)
 	if err != nil {
 		return Value{}, err

@@ -58,9 +58,9 @@ type (
 		Var    *sym.Symbol
 		Extent sym.Expr
 		Body   []Stmt
-		// Strip says iterations are independent but for the reductions in
-		// Assign, so that a reader may run them in vector strips.
-		Strip bool
+		// Vectorizable says iterations are independent but for the reductions in
+		// Assign, so that a reader may run them in chunks.
+		Vectorizable bool
 		// Unroll asks for a constant-extent loop to be printed unrolled.
 		Unroll bool
 		// Rolled asks for a short loop not to be unrolled before the compiler

@@ -22,7 +22,7 @@ func (r Role) String() string {
 // String returns f as text:
 //
 //	func row_max(s0 in [1, 64], out y: f32[s0], x: f32[8*s0], c0: f32) {
-//	  for i < s0 strip {
+//	  for i < s0 vectorizable {
 //	    var m: f32 = x[8*i]
 //	    for j < 7 unroll {
 //	      m = max(m, x[8*i + j + 1])
@@ -250,8 +250,8 @@ func (p *printer) loop(s *For) {
 	}
 	p.symbols.Open()
 	p.printf("for %s < %s%s", p.symbols.Declare(s.Var, s.Var.Name), extent, bounds)
-	if s.Strip {
-		p.printf(" strip")
+	if s.Vectorizable {
+		p.printf(" vectorizable")
 	}
 	if s.Unroll {
 		p.printf(" unroll")

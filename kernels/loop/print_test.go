@@ -15,7 +15,7 @@ import (
 
 // everything has a statement of each kind but those on vectors.
 const everything = `func f(n in [1, 8], out y: f32[8*n], inout z: f32[?] from x, x: f32[8*n], idx: i64[n], scratch t: u8[64], c0: f32) {
-  for i < n strip {
+  for i < n vectorizable {
     index p in [0, 7] = idx[i]
     var m: f32 = -inf
     var part: f32[4]
@@ -55,7 +55,7 @@ func TestString(t *testing.T) {
 		{Name: "x", DType: f32, Len: eight}, {Name: "idx", DType: ir.Int64, Len: n.Expr()},
 		{Name: "t", DType: u8, Role: loop.Scratch, Len: sym.Int(64)},
 	}, Scalars: []*expr.Var{{Name: "c0", DType: f32}}, Body: []loop.Stmt{
-		&loop.For{Var: i, Extent: n.Expr(), Strip: true, Body: []loop.Stmt{
+		&loop.For{Var: i, Extent: n.Expr(), Vectorizable: true, Body: []loop.Stmt{
 			&loop.LetIndex{Sym: p, Value: expr.At(3, ir.Int64, i.Expr())},
 			&loop.Let{Var: m, Value: expr.Neutral(expr.ReduceMax, f32), Mutable: true},
 			&loop.Let{Var: part, Mutable: true},

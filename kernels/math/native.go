@@ -20,8 +20,8 @@ func Native(fn *expr.Func) func(float32) float32 {
 	return nil
 }
 
-// NativeStrip is Native on slices: dst[i] = fn(a[i]).
-func NativeStrip(fn *expr.Func) func(dst, a []float32) {
+// NativeSlice is Native on slices: dst[i] = fn(a[i]).
+func NativeSlice(fn *expr.Func) func(dst, a []float32) {
 	switch fn {
 	case single["exp"]:
 		return func(dst, a []float32) {

@@ -17,7 +17,7 @@ func TestNative(t *testing.T) {
 	found := 0
 	for _, name := range functions.Names {
 		fn := functions.Func(name, ir.Float32)
-		native, strip := functions.Native(fn), functions.NativeStrip(fn)
+		native, strip := functions.Native(fn), functions.NativeSlice(fn)
 		if (native == nil) != (strip == nil) {
 			t.Errorf("%s: one form is missing", name)
 		}

@@ -90,7 +90,7 @@ func catLoops(c *Call) (*loop.Func, error) {
 		body := []loop.Stmt{&loop.Store{Buf: 0, At: to, Value: expr.Cast(out.DType, x)}}
 		for _, v := range slices.Backward(vars) {
 			if !expr.Extent(v).Is(1) {
-				body = []loop.Stmt{&loop.For{Var: v, Extent: expr.Extent(v), Strip: true,
+				body = []loop.Stmt{&loop.For{Var: v, Extent: expr.Extent(v), Vectorizable: true,
 					Body: body}}
 			}
 		}

@@ -201,10 +201,10 @@ func (c *Call) square(name string) (t ir.Type, n sym.Expr, err error) {
 // columnMajor returns matrices as LAPACK has them.
 func columnMajor(d ir.DType, sizes ...sym.Expr) ir.Type {
 	r := len(sizes)
-	turned := slices.Clone(sizes)
-	turned[r-1], turned[r-2] = sizes[r-2], sizes[r-1]
+	transposed := slices.Clone(sizes)
+	transposed[r-1], transposed[r-2] = sizes[r-2], sizes[r-1]
 	t := ir.TensorOf(d, sizes...)
-	t.Strides = ir.Contiguous(turned)
+	t.Strides = ir.Contiguous(transposed)
 	t.Strides[r-1], t.Strides[r-2] = t.Strides[r-2], t.Strides[r-1]
 	return t
 }
@@ -331,7 +331,7 @@ func luSolve() Op {
 			t, n := must2(c.square("LU"))
 			r := t.Rank()
 			left := c.Bool("left")
-			turned := left == c.Bool("adjoint") // X·A = B is Aᵀ·Xᵀ = Bᵀ
+			transposed := left == c.Bool("adjoint") // X·A = B is Aᵀ·Xᵀ = Bᵀ
 			batch, width := sym.Mul(t.Sizes[:r-2]...), c.Outs[0].Sizes[r-1]
 			if !left {
 				width = c.Outs[0].Sizes[r-2]
@@ -351,7 +351,7 @@ func luSolve() Op {
 				return &loop.Store{Buf: 0, At: rowAt(i), Value: v}
 			}
 			lu := func(i, j sym.Expr) *expr.Expr {
-				if turned {
+				if transposed {
 					i, j = j, i
 				}
 				return expr.At(1, t.DType, sym.Add(sym.Mul(sym.Add(sym.Mul(o.Expr(), n), i), n), j))
@@ -368,7 +368,7 @@ func luSolve() Op {
 			last := func(v *sym.Symbol) sym.Expr { return sym.Sub(sym.Sub(n, one), v.Expr()) }
 			k := sym.NewVar("k", n)
 			kn := k.Expr()
-			if turned {
+			if transposed {
 				kn = last(k)
 			}
 			pivot := expr.Sub(expr.Cast(ir.Int64, expr.At(2, ir.Int32, sym.Add(sym.Mul(o.Expr(), n),
@@ -386,16 +386,16 @@ func luSolve() Op {
 			down := &loop.For{Var: i, Extent: n, Body: []loop.Stmt{
 				&loop.Let{Var: sum, Value: x(i.Expr()), Mutable: true},
 				&loop.For{Var: j, Extent: i.Expr(), Body: []loop.Stmt{less(i.Expr(), j.Expr())}},
-				set(i.Expr(), divided(i.Expr(), turned)),
+				set(i.Expr(), divided(i.Expr(), transposed)),
 			}}
 			up := &loop.For{Var: b, Extent: n, Body: []loop.Stmt{
 				&loop.Let{Var: sum, Value: x(last(b)), Mutable: true},
 				&loop.For{Var: q, Extent: b.Expr(),
 					Body: []loop.Stmt{less(last(b), sym.Add(last(b), sym.Add(one, q.Expr())))}},
-				set(last(b), divided(last(b), !turned)),
+				set(last(b), divided(last(b), !transposed)),
 			}}
 			body := []loop.Stmt{swap, down, up}
-			if turned {
+			if transposed {
 				body = []loop.Stmt{down, up, swap}
 			}
 			return &loop.Func{Name: "lu_solve", Bufs: bufs, Body: []loop.Stmt{

@@ -60,7 +60,7 @@ func over(name string, n any, body func(i ix) block) *loop.For {
 
 // strip marks a loop as one whose iterations are independent.
 func strip(l *loop.For) *loop.For {
-	l.Strip = true
+	l.Vectorizable = true
 	return l
 }
 

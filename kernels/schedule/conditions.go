@@ -14,7 +14,7 @@ import (
 // that form. It returns nil if s is not, or nothing would be gained.
 func split(s *loop.For) []loop.Stmt {
 	n, ok := s.Extent.Const()
-	if !ok || !s.Strip || len(s.Body) != 1 {
+	if !ok || !s.Vectorizable || len(s.Body) != 1 {
 		return nil
 	}
 	st, ok := s.Body[0].(*loop.Store)
@@ -50,7 +50,7 @@ func split(s *loop.For) []loop.Stmt {
 		if to-from == 1 {
 			return []loop.Stmt{store}
 		}
-		return []loop.Stmt{&loop.For{Var: k, Extent: sym.Int(to - from), Strip: true,
+		return []loop.Stmt{&loop.For{Var: k, Extent: sym.Int(to - from), Vectorizable: true,
 			Body: []loop.Stmt{store}}}
 	}
 	yes, no := st.Value.Args[1], st.Value.Args[2]
@@ -122,7 +122,7 @@ func indexOf(e *expr.Expr) (sym.Expr, bool) {
 }
 
 // maxStraight bounds the statements of a loop's body made straight, maxWindow
-// the iterations of a loop in it: longer ones are better run in strips
+// the iterations of a loop in it: longer ones are better run in chunks
 // themselves.
 const (
 	maxStraight = 160
@@ -132,10 +132,10 @@ const (
 // straight returns s with a body that only declares values and stores: inner
 // loops of few iterations are unrolled, and instead of changing a local a
 // branch chooses its new value. Loops over windows become ones that run in
-// strips that way. It returns nil if the body has another form, or would be
+// chunks that way. It returns nil if the body has another form, or would be
 // long.
 func straight(s *loop.For) *loop.For {
-	if !s.Strip || unrolled(s.Body) > maxStraight {
+	if !s.Vectorizable || unrolled(s.Body) > maxStraight {
 		return nil
 	}
 	u := &straightener{own: map[*expr.Var]bool{}, values: map[*expr.Var]*expr.Expr{},

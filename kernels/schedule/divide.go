@@ -403,9 +403,9 @@ func inParts(s loop.Stmt) bool {
 	})
 }
 
-// apartInParts reports whether no thread reads from buffer in, which may lie where
+// disjointInParts reports whether no thread reads from buffer in, which may lie where
 // out does, what another stores to out.
-func apartInParts(f *loop.Func, out, in int) bool {
+func disjointInParts(f *loop.Func, out, in int) bool {
 	if !slices.ContainsFunc(f.Body, inParts) {
 		return true
 	}

@@ -60,7 +60,7 @@ func TestDivide(t *testing.T) {
 		name, want string
 		body       block
 	}{
-		{"elements", "for i < n strip divided",
+		{"elements", "for i < n vectorizable divided",
 			block{strip(over("i", n.Expr(), func(i ix) block { return block{y.put(i, x.at(i))} }))}},
 		{"rows", "for i < 10 divided", block{rows(10, func(i ix) block {
 			return block{let(sum, zero), over("j", 64, func(j ix) block { return block{addUp(row(i, j))} }),
@@ -162,7 +162,7 @@ func TestDivide(t *testing.T) {
 			return block{move(y, 64, func(j ix) ix { return row(i, j) }, s,
 				func(j ix) ix { return sym.Mod(j, sym.Int(16)) })}
 		})}},
-		{"a dear table", "", block{over("j", 4, func(j ix) block {
+		{"a expensive table", "", block{over("j", 4, func(j ix) block {
 			return block{s.put(j, expr.Div(expr.Div(x.at(j), x.at(lin(j, 1))), x.at(lin(j, 2))))}
 		}), over("i", 10, func(i ix) block { return block{y.put(i, s.at(lin(0)))} })}},
 		{"lanes", "for j < 64 divided", lanes(64)},

@@ -81,7 +81,7 @@ func (s *scheduler) loops(b *block, vars []*sym.Symbol, roots []*expr.Expr, stri
 	}
 	s.loops(in, vars[1:], roots, strip, body)
 	b.stmts = append(b.stmts, &loop.For{Var: vars[0], Extent: expr.Extent(vars[0]), Body: in.stmts,
-		Strip: strip})
+		Vectorizable: strip})
 }
 
 // value returns an expression for e that may stand in a statement of at,

@@ -10,8 +10,8 @@ import (
 
 // InPlace reports whether output buffer out of f may start at the very address
 // of input buffer in: no store to out overwrites what a later load from in
-// reads, whether loops run one iteration after the other or their Strip loops
-// in strips, or threads share those that are Divided. It is sound, not complete. That f reads back
+// reads, whether loops run one iteration after the other or their Vectorizable loops
+// in chunks, or threads share those that are Divided. It is sound, not complete. That f reads back
 // what it has stored
 // to out does no harm: nothing else writes there.
 func InPlace(f *loop.Func, out, in int) bool {
@@ -31,7 +31,7 @@ func InPlace(f *loop.Func, out, in int) bool {
 			}
 		}
 	}
-	return apartInParts(f, out, in)
+	return disjointInParts(f, out, in)
 }
 
 // access is a load or store at position at, in text order pos, within scopes.
@@ -107,22 +107,22 @@ func safe(st, ld access, so, si int64) bool {
 	if ld.pos > st.pos {
 		// In the same iteration the load comes later, and a strip runs all
 		// its stores before all these loads: no pair of instances may meet.
-		return apart(st, ld, so, si, 0, false)
+		return disjoint(st, ld, so, si, 0, false)
 	}
 	// The load is later if a common loop has advanced, the ones around it being
 	// where they were.
 	for level := range common {
-		if _, ok := st.scope[level].by.(*loop.For); ok && !apart(st, ld, so, si, level, true) {
+		if _, ok := st.scope[level].by.(*loop.For); ok && !disjoint(st, ld, so, si, level, true) {
 			return false
 		}
 	}
 	return true
 }
 
-// apart reports whether ld reads beyond what st writes when both are in the same
+// disjoint reports whether ld reads beyond what st writes when both are in the same
 // iteration of the outermost level loops and, if later is set, the load in a
 // later one of the next.
-func apart(st, ld access, so, si int64, level int, later bool) bool {
+func disjoint(st, ld access, so, si int64, level int, later bool) bool {
 	m := expr.Subst{}
 	for i, b := range ld.scope {
 		if i < level {

@@ -75,7 +75,7 @@ func (x *interchanger) block(body []loop.Stmt) []loop.Stmt {
 func (x *interchanger) loop(st *loop.For) []loop.Stmt {
 	n, known := st.Extent.Const()
 	_, most := st.Extent.Bounds()
-	if !st.Strip || known && n < x.least || most < 4*x.least && !known {
+	if !st.Vectorizable || known && n < x.least || most < 4*x.least && !known {
 		return nil
 	}
 	w := witness{v: st.Var, vars: map[*expr.Var]bool{}, syms: map[*sym.Symbol]bool{st.Var: true},
@@ -233,9 +233,9 @@ func loadsIn(st loop.Stmt) []int {
 	return out
 }
 
-// apartInScratch takes Strip from the loops of f whose iterations use the same
+// serializeScratch takes Vectorizable from the loops of f whose iterations use the same
 // elements of scratch memory.
-func apartInScratch(f *loop.Func) {
+func serializeScratch(f *loop.Func) {
 	loop.Walk(f.Body, func(st loop.Stmt) {
 		l, ok := st.(*loop.For)
 		if !ok {
@@ -244,7 +244,7 @@ func apartInScratch(f *loop.Func) {
 		loop.Walk(l.Body, func(st loop.Stmt) {
 			if store, ok := st.(*loop.Store); ok && f.Bufs[store.Buf].Role == loop.Scratch &&
 				!store.At.Uses(l.Var) {
-				l.Strip = false
+				l.Vectorizable = false
 			}
 		})
 	})

@@ -70,7 +70,7 @@ const infinite = 0x7f800000
 func newLaner(st *loop.For, count int64) *laner {
 	n, known := st.Extent.Const()
 	_, most := st.Extent.Bounds()
-	if !st.Strip || known && n < count || !known && most < 4*count {
+	if !st.Vectorizable || known && n < count || !known && most < 4*count {
 		return nil
 	}
 	l := &laner{over: st, count: count, parts: map[*expr.Var]*parts{}}
@@ -186,7 +186,7 @@ func (l *laner) run() []loop.Stmt {
 	whole := sym.FloorDiv(l.over.Extent, n)
 	each := func(body func(lane sym.Expr) []loop.Stmt) *loop.For {
 		v := sym.NewVar("lane", n)
-		return &loop.For{Var: v, Extent: n, Body: body(v.Expr()), Strip: true}
+		return &loop.For{Var: v, Extent: n, Body: body(v.Expr()), Vectorizable: true}
 	}
 	var out []loop.Stmt
 	for _, p := range l.order {
@@ -296,7 +296,8 @@ func (l *laner) finish() []loop.Stmt {
 					Value: larger(expr.GetAt(p.bits, other), expr.GetAt(p.bits, lane))})
 			}
 		}
-		out = append(out, &loop.For{Var: v, Extent: sym.Int(have - half), Body: body, Strip: true})
+		out = append(out, &loop.For{Var: v, Extent: sym.Int(have - half), Body: body,
+			Vectorizable: true})
 		have = half
 	}
 	first := sym.Int(0)
@@ -317,7 +318,7 @@ func (l *laner) finish() []loop.Stmt {
 func keepRolled(f *loop.Func, count int) {
 	loop.Walk(f.Body, func(st loop.Stmt) {
 		l, ok := st.(*loop.For)
-		if !ok || !l.Strip || l.Unroll {
+		if !ok || !l.Vectorizable || l.Unroll {
 			return
 		}
 		n, known := l.Extent.Const()
@@ -388,7 +389,7 @@ func (s *summer) block(body []loop.Stmt) []loop.Stmt {
 // loop returns the blocks of an innermost loop that adds up long sums, nil for another.
 // A loop that is short itself, within others, is one block.
 func (s *summer) loop(st *loop.For) []loop.Stmt {
-	if !st.Strip {
+	if !st.Vectorizable {
 		return nil
 	}
 	_, most := st.Extent.Bounds()

@@ -11,7 +11,7 @@ import (
 
 // home returns the outermost block, from at outwards, where e is best
 // evaluated: before an arm if what is not in the arm needs it too, before a
-// loop, which would repeat it, unless it is dear, an arm in between may not need
+// loop, which would repeat it, unless it is expensive, an arm in between may not need
 // it at all, and the loop repeats it a few times only.
 func (s *scheduler) home(e *expr.Expr, at *block) *block {
 	best, cheap := at, true
@@ -28,7 +28,7 @@ func (s *scheduler) home(e *expr.Expr, at *block) *block {
 	return best
 }
 
-// worthVain is how many iterations make it worth evaluating what is dear before
+// worthVain is how many iterations make it worth evaluating what is expensive before
 // a loop in which an arm may not need it.
 const worthVain = 4
 
@@ -199,7 +199,7 @@ type saved struct {
 	at    sym.Expr // likewise
 }
 
-// save finds the dear values under reductions that the results of n, whose
+// save finds the expensive values under reductions that the results of n, whose
 // loops are in order, need again, and makes the roots load them. They lie in an
 // output that is not stored to before the last of them is read, else in scratch
 // memory.
@@ -233,7 +233,7 @@ func (s *scheduler) saveUnder(red *expr.Expr, n *nest) {
 	}
 	varies := slices.Concat(outer, red.Vars)
 	for _, e := range unguarded(red.Args[0]) {
-		if e.Op == expr.OpReduce || !dear(e) ||
+		if e.Op == expr.OpReduce || !expensive(e) ||
 			slices.ContainsFunc(varies, func(v *sym.Symbol) bool { return !on(e, v) }) {
 			continue
 		}
@@ -245,7 +245,7 @@ func (s *scheduler) saveUnder(red *expr.Expr, n *nest) {
 		if last < 0 {
 			continue
 		}
-		if sv, ok := s.room(e, n, last, inner); ok {
+		if sv, ok := s.scratch(e, n, last, inner); ok {
 			for i, r := range n.roots {
 				n.roots[i] = expr.Rewrite(r, func(x *expr.Expr) *expr.Expr {
 					if x == again {
@@ -261,10 +261,10 @@ func (s *scheduler) saveUnder(red *expr.Expr, n *nest) {
 	}
 }
 
-// room finds memory for e, the results of which up to root last read it again,
+// scratch finds memory for e, the results of which up to root last read it again,
 // at positions in terms of the variables of n, inner being those that the
 // reduction runs through itself.
-func (s *scheduler) room(e *expr.Expr, n *nest, last int, inner []*sym.Symbol) (*saved, bool) {
+func (s *scheduler) scratch(e *expr.Expr, n *nest, last int, inner []*sym.Symbol) (*saved, bool) {
 	for _, out := range n.outs[last:] {
 		taken := slices.ContainsFunc(slices.Collect(maps.Values(s.saves)), func(sv *saved) bool {
 			return sv.buf == out
@@ -311,7 +311,7 @@ func unguarded(e *expr.Expr) []*expr.Expr {
 	return out
 }
 
-// dear reports whether e is worth a store and a load: it calls a function.
-func dear(e *expr.Expr) bool {
+// expensive reports whether e is worth a store and a load: it calls a function.
+func expensive(e *expr.Expr) bool {
 	return slices.ContainsFunc(unguarded(e), func(x *expr.Expr) bool { return x.Op == expr.OpCall })
 }

@@ -69,9 +69,9 @@ func Build(name string, outs []expr.Tensor, operands []OperandInfo,
 	longSums(f)
 	lanes(f, opts.Lanes)
 	rename(f)
-	apartInScratch(f)
+	serializeScratch(f)
 	if interchange(f, opts.Interchange) {
-		apartInScratch(f)
+		serializeScratch(f)
 		relabel(f)
 	}
 	if opts.Interchange > 0 && tabulate(f) {

@@ -227,7 +227,7 @@ func (p *spreader) emit(items []item) []loop.Stmt {
 		case it.run != nil:
 			if body := p.stmts(it.run.stmts); len(body) > 0 {
 				out = append(out, &loop.For{Var: p.over.Var, Extent: p.over.Extent, Body: body,
-					Strip: true})
+					Vectorizable: true})
 			}
 		default:
 			switch st := it.around.(type) {

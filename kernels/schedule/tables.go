@@ -124,7 +124,7 @@ func (t *tabulator) loop(l *loop.For) {
 		return
 	}
 	used := uses(l.Body, alone)
-	fill := &loop.For{Var: sym.NewVar(l.Var.Name, l.Extent), Extent: l.Extent, Strip: true}
+	fill := &loop.For{Var: sym.NewVar(l.Var.Name, l.Extent), Extent: l.Extent, Vectorizable: true}
 	at := fill.Var.Expr()
 	again := map[*expr.Var]*expr.Expr{}
 	value := func(e *expr.Expr) *expr.Expr {

@@ -154,7 +154,7 @@ const (
 // inner loops or conditions, operations without a primitive, or too few
 // iterations.
 func (v *vectorizer) chunked(s *loop.For) *loop.Chunks {
-	if !s.Strip {
+	if !s.Vectorizable {
 		return nil
 	}
 	b := &chunker{v: s.Var, bufs: v.f.Bufs, to: v.to, vars: map[*expr.Var]loop.Operand{},
@@ -226,7 +226,7 @@ const longestRow = strip.Size / 4
 // its iterations share; nil if that is not possible. Elements are in an order
 // then that is not that of the loops: the other form runs if buffers overlap.
 func (v *vectorizer) rows(s *loop.For) *loop.Chunks {
-	if len(s.Body) != 1 || !s.Strip {
+	if len(s.Body) != 1 || !s.Vectorizable {
 		return nil
 	}
 	in, ok := s.Body[0].(*loop.For)
@@ -283,11 +283,11 @@ func indexed(e *expr.Expr, s *sym.Symbol) bool {
 // transpose returns what s, the outer of two loops that only copy from rows to
 // columns, does; nil if that is something else.
 func transpose(s *loop.For) *loop.Transpose {
-	if len(s.Body) != 1 || !s.Strip {
+	if len(s.Body) != 1 || !s.Vectorizable {
 		return nil
 	}
 	in, ok := s.Body[0].(*loop.For)
-	if !ok || len(in.Body) != 1 || !in.Strip || in.Extent.Uses(s.Var) {
+	if !ok || len(in.Body) != 1 || !in.Vectorizable || in.Extent.Uses(s.Var) {
 		return nil
 	}
 	st, ok := in.Body[0].(*loop.Store)

@@ -210,7 +210,7 @@ func TestInline(t *testing.T) {
 			for k := range fn.Params {
 				args = append(args, expr.At(1+k, d, i.Expr()))
 			}
-			s := &loop.For{Var: i, Extent: n, Strip: true,
+			s := &loop.For{Var: i, Extent: n, Vectorizable: true,
 				Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}
 			f := &loop.Func{Body: []loop.Stmt{s}}
 			for range 1 + len(args) {

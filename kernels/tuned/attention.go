@@ -16,10 +16,10 @@ import (
 // innermost. All sizes may be dynamic but those of embeddings and the number of heads.
 func Attention() *Kernel {
 	return &Kernel{Name: "attention_f32", Descriptor: attentionParams, Go: "rows.Attention", Buffers: []string{"scale", "scratch"}, Optional: true,
-		Strips: []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp", "Add",
+		Primitives: []string{"Largest", "Sum", "SubScalar", "MulScalar", "Transpose", "exp", "Add",
 			"SelectScalar"}, Operands: []string{"q", "k", "v", "mask"},
 		C:      true,
-		Phases: []string{"units"}, Whole: true, Match: matchAttention}
+		Phases: []string{"units"}, Composite: true, Match: matchAttention}
 }
 
 // What attention does with its mask.
@@ -50,17 +50,17 @@ func matchAttention(r *Request) *Instance {
 		return nil
 	}
 	batch, heads := lead(y, 0), lead(y, 1)
-	room, behind := r.Target.Language.attentionRoom(s, e, ev)
+	scratch, behind := r.Target.Language.attentionScratch(s, e, ev)
 	in := &Instance{
 		Packed:   []Packed{packed("scale", []float32{float32(a.Scale), float32(a.None)})},
 		Channels: Channels{Inner: sym.Int(1), Count: sym.Int(ev)}, RunChannels: true,
 		Tile:    r.Target.tile(),
 		MACs:    sym.Mul(batch, heads, y.Sizes[n-2], s, sym.Int(e+ev)),
-		Scratch: sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), room),
+		Scratch: sym.Mul(sym.Int(int64(4*max(1, r.Target.Threads))), scratch),
 	}
 	values := Values{"batch": batch, "heads": heads, "queries": y.Sizes[n-2], "keys": s,
 		"head_dim": sym.Int(e), "value_dim": sym.Int(ev), "causal": truth(a.Causal),
-		"zero_if_masked": truth(a.Rests), "part_scratch": room, "query_panel": behind}
+		"zero_if_masked": truth(a.Rests), "part_scratch": scratch, "query_panel": behind}
 	in.Cost = cost(in.MACs)
 	for _, x := range []struct{ operand, short string }{{"query", "q"}, {"key", "k"},
 		{"value", "v"}} {
@@ -202,12 +202,12 @@ func truth(b bool) sym.Expr {
 	return sym.Int(0)
 }
 
-// Whole returns what tells the calls that one of kernels does as a whole,
+// Legal returns what tells the calls that one of kernels does as a whole,
 // though the operator decomposes into others.
-func Whole(kernels []*Kernel, target Target) func(*ops.Call) bool {
+func Legal(kernels []*Kernel, target Target) func(*ops.Call) bool {
 	return func(c *ops.Call) bool {
 		for _, k := range kernels {
-			if k.Whole &&
+			if k.Composite &&
 				k.match(&Request{Call: c, Target: target, Const: func(int) ([]byte, bool) {
 					return nil, false
 				}}) != nil {
@@ -218,7 +218,7 @@ func Whole(kernels []*Kernel, target Target) func(*ops.Call) bool {
 	}
 }
 
-// AnyOrder reports whether operand k of a call that Whole accepts, or with -1 its
+// AnyOrder reports whether operand k of a call that Legal accepts, or with -1 its
 // result, may as well lie in any order of its dimensions in memory that leaves
 // the last one innermost. Keys and values are read again and again, for which
 // rows that lie apart are only good if the cache holds them all.

@@ -97,9 +97,9 @@ func maskOf(r *rand.Rand, d ir.DType, rank int, b, h int64, queries, keys sym.Ex
 	return samples.Input{Value: &ir.Value{Type: ir.TensorOf(d, all[4-min(rank, pick(r, 2, 4)):]...)}}
 }
 
-// TestWhole: only targets whose C has vectors keep attention whole, and only what
+// TestLegal: only targets whose C has vectors keep attention whole, and only what
 // a kernel accepts.
-func TestWhole(t *testing.T) {
+func TestLegal(t *testing.T) {
 	speed := tuned.Target{Language: tuned.C, Machine: machine("generic"), Speed: true}
 	few := func(sizes ...int64) samples.Input { sizes[2] = 16; return static(sizes...) }
 	double := func(sizes ...int64) samples.Input {
@@ -127,7 +127,7 @@ func TestWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tuned.Whole(tuned.Standard(), c.target)(call); got != c.want {
+		if got := tuned.Legal(tuned.Standard(), c.target)(call); got != c.want {
 			t.Errorf("%s: kept whole: %v", c.name, got)
 		}
 	}

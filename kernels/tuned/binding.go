@@ -98,13 +98,13 @@ type ArgumentKind int
 
 // The kinds of arguments.
 const (
-	Piece    ArgumentKind = iota // which part of which step is done
-	Buffer                       // nil if the call has none
-	Inputs                       // the operands in a struct
-	Integers                     // the struct of the descriptor
-	Vectors                      // the functions on slices that Strips names
-	Finish                       // what becomes of sums: what is added, bounds, an epilogue
-	OnRuns                       // the epilogue
+	Piece        ArgumentKind = iota // which part of which step is done
+	Buffer                           // nil if the call has none
+	Inputs                           // the operands in a struct
+	Integers                         // the struct of the descriptor
+	Vectors                          // the functions on slices that Primitives names
+	EpilogueSlot                     // what becomes of sums: what is added, bounds, an epilogue
+	OnRuns                           // the epilogue
 )
 
 // Arguments are those of Go's function: with part of the one that does a part.
@@ -126,11 +126,11 @@ func (k *Kernel) Arguments(part bool) (list []Argument) {
 	}
 	add(Buffer, k.Buffers...)
 	add(Integers, k.Descriptor.GoName())
-	if k.Strips != nil {
+	if k.Primitives != nil {
 		add(Vectors, "Vectors")
 	}
 	if k.Bounds {
-		add(Finish, "Finish")
+		add(EpilogueSlot, "Epilogue")
 	} else {
 		add(OnRuns, "epilogue")
 	}

@@ -317,7 +317,7 @@ func trialsOf(r *rand.Rand, target tuned.Target, count int) map[string][]*trial 
 		if strings.HasSuffix(k.Name, "_i8") {
 			continue // see byteTrials
 		}
-		if k.Whole && tuned.ChannelsLast(target) {
+		if k.Composite && tuned.ChannelsLast(target) {
 			for _, form := range []string{"", " added", " kept"} {
 				sets[k.Name+form] = attentionTrials(r, count, k.Name+form)
 			}

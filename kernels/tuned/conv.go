@@ -15,9 +15,9 @@ import (
 // over batch, channel, row and column.
 func Conv2D() *Kernel {
 	return &Kernel{Name: "conv2d_f32", Descriptor: convParams, Go: "conv.F32", Buffers: []string{"w", "bias"},
-		Operands: []string{"x"},
-		C:        true,
-		InBands:  eachAlone, ScalarBands: true, tiling: productTiles, Match: matchConv}
+		Operands:  []string{"x"},
+		C:         true,
+		InPatches: eachAlone, ScalarPatches: true, tiling: productTiles, Match: matchConv}
 }
 
 // DepthwiseConv2D is the convolution in which every channel is a group of its
@@ -26,7 +26,7 @@ func DepthwiseConv2D() *Kernel {
 	return &Kernel{Name: "depthwise_conv2d_f32", Descriptor: depthwiseParams,
 		Go: "depthwise.F32", Buffers: []string{"w", "bias"}, Operands: []string{"x"},
 		C:    true,
-		Head: "TILE_FUSED", InBands: eachAlone, ScalarBands: true, tiling: slidingTiles,
+		Head: "TILE_FUSED", InPatches: eachAlone, ScalarPatches: true, tiling: slidingTiles,
 		Match: matchDepthwise}
 }
 
@@ -77,15 +77,15 @@ type convolution struct {
 	groups, cin, cout int // channels per group
 	axes              [2]axis
 	rows              axis // of the image, and of nothing but rows
-	// rows of the image, and elements of its channels, whatever the band
+	// rows of the image, and elements of its channels, whatever the patch
 	height, plane sym.Expr
-	tall          sym.Expr  // rows of results, whatever the band
+	tall          sym.Expr  // rows of results, whatever the patch
 	weights, bias []float32 // once constants has read them; bias is zero if there is none
 	read, given   bool      // constants has; they are constant
 	swapped       bool      // axes are columns, rows
 	xLast, yLast  bool      // the channels of input, output lie innermost in memory
 	kernel        [2]int    // rows and columns of weights
-	turned        bool      // the weights are those of a transposed convolution
+	transposed    bool      // the weights are those of a transposed convolution
 }
 
 // axis is one spatial dimension.
@@ -190,8 +190,8 @@ func (cv *convolution) panels(groups, n, cols, last int) (w, bias Packed) {
 
 // spatial fills in the axes: a missing first one has size 1. If the kernel is
 // one tap that moves by one, rows and columns are one long row. Of the rows only
-// those of band count, if it is not nil.
-func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
+// those of patch count, if it is not nil.
+func (cv *convolution) spatial(c *ops.Call, patch *Rows) bool {
 	x, y := c.Tensor("input"), c.Outs[0]
 	n := x.Rank() - 2
 	one := sym.Int(1)
@@ -233,11 +233,11 @@ func (cv *convolution) spatial(c *ops.Call, band *Rows) bool {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	rows.inStride, rows.outStride = sym.Mul(cols.in, step), sym.Mul(cols.out, outStep)
 	cv.height, cv.plane, cv.tall = rows.in, sym.Mul(rows.in, cols.in), rows.out
-	if band != nil {
+	if patch != nil {
 		if point && !cv.xLast {
 			return false // channels are not one row
 		}
-		rows.in, rows.out, rows.pad = sym.Int(band.In), sym.Int(band.Out), sym.Int(band.Pad)
+		rows.in, rows.out, rows.pad = sym.Int(patch.In), sym.Int(patch.Out), sym.Int(patch.Pad)
 	}
 	cv.rows = *rows
 	if point {

@@ -20,7 +20,7 @@ const rowsMax = 12
 // panel of weights run along contiguous channels. Weights are packed as
 // w[ceil(cout/32)][kh][kw][cin][32], the last panel 16 wide where that is enough.
 func Conv2DRows() *Kernel {
-	return &Kernel{Name: "conv2d_rows_f32", Descriptor: convRowsParams, InBands: flatInBands,
+	return &Kernel{Name: "conv2d_rows_f32", Descriptor: convRowsParams, InPatches: flatInPatches,
 		Go: "rows.Conv", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		C:     true,
 		Match: func(r *Request) *Instance { return matchConvRows(r, false) }}
@@ -30,7 +30,8 @@ func Conv2DRows() *Kernel {
 // copies each into scratch first, channels innermost, its padding around it.
 func Conv2DGather() *Kernel {
 	return &Kernel{Name: "conv2d_gather_f32", Descriptor: convGatherParams,
-		InBands: flatInBands, Go: "rows.ConvGather", Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"}, Bounds: true,
+		InPatches: flatInPatches, Go: "rows.ConvGather", Buffers: []string{"w", "bias", "scratch"},
+		Phases: []string{"gather", "rows"}, Bounds: true,
 		Operands: []string{"x"}, C: true,
 		Match: func(r *Request) *Instance { return matchConvRows(r, true) }}
 }
@@ -195,7 +196,7 @@ func matchFew(r *Request) *Instance {
 // convolution, a copy with those is made in scratch.
 func ConvAround() *Kernel {
 	return &Kernel{Name: "conv2d_around_f32", Descriptor: convAroundParams,
-		InBands: flatInBands, Go: "rows.ConvAround", Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"},
+		InPatches: flatInPatches, Go: "rows.ConvAround", Buffers: []string{"w", "bias", "scratch"}, Phases: []string{"gather", "rows"},
 		Bounds: true, Operands: []string{"x"}, C: true, Match: matchAround}
 }
 
@@ -213,7 +214,7 @@ func matchAround(r *Request) *Instance {
 		return nil
 	}
 	costs := &r.Target.Language.Costs
-	if cv.cout < costs.FewestChannels && !cv.turned {
+	if cv.cout < costs.FewestChannels && !cv.transposed {
 		return nil
 	}
 	n := func(x int) sym.Expr { return sym.Int(int64(x)) }
@@ -245,7 +246,7 @@ func matchAround(r *Request) *Instance {
 	s := panels.Shape{Groups: cv.groups, N: cv.cout, Cols: rowsCols, Last: lastCols(cv.cout)}
 	s.Group, s.Column = cv.cout*cin*taps, cin*taps
 	stepIn, stepRow, stepCol := taps, cv.kernel[1], 1
-	if cv.turned {
+	if cv.transposed {
 		s.Group, s.Column = cin*cv.cout*taps, taps
 		stepIn, stepRow, stepCol = cv.cout*taps, -stepRow, -stepCol
 	}
@@ -325,7 +326,7 @@ func matchAround(r *Request) *Instance {
 }
 
 // transposedOf reads r as a transposed convolution, or returns nil: it is the
-// convolution with turned weights over the input with zeros around its elements
+// convolution with transposed weights over the input with zeros around its elements
 // and between them, which are up apart.
 func transposedOf(r *Request) (cv *convolution, up [2]sym.Expr) {
 	c := r.Call
@@ -346,7 +347,7 @@ func transposedOf(r *Request) (cv *convolution, up [2]sym.Expr) {
 	}
 	one := sym.Int(1)
 	cv = &convolution{x: c.Operand("input"), w: c.Operand("weight"), b: c.Operand("bias"),
-		batch: x.Sizes[0], turned: true,
+		batch: x.Sizes[0], transposed: true,
 		groups: int(groups), cin: int(sizes[0] / groups), cout: int(sizes[1]),
 		kernel: [2]int{1, int(sizes[len(sizes)-1])}}
 	cv.xLast, cv.yLast = r.order(cv.x) != nil, r.Out != nil

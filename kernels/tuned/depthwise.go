@@ -6,7 +6,7 @@ import "github.com/etgen/etgen/ir/sym"
 // innermost in memory; w is [kh][kw][channels].
 func DepthwiseRows() *Kernel {
 	return &Kernel{Name: "depthwise_rows_f32", Descriptor: depthwiseRowsParams,
-		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
+		InPatches: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
 		C:     true,
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, false) }}
 }
@@ -15,7 +15,7 @@ func DepthwiseRows() *Kernel {
 // move by one or two pixels: a pixel is loaded once for all results that see it.
 func DepthwiseSlide() *Kernel {
 	return &Kernel{Name: "depthwise_slide_f32", Descriptor: depthwiseRowsParams,
-		InBands: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
+		InPatches: eachAlone, Phases: []string{"rows"}, Operands: []string{"x"},
 		C: true,
 		Match: func(r *Request) *Instance {
 			cv := convolutionOf(r)
@@ -44,7 +44,7 @@ func (a *axis) slides() bool {
 // pixels fill a vector together.
 func DepthwiseLanes() *Kernel {
 	return &Kernel{Name: "depthwise_lanes_f32", Descriptor: depthwiseRowsParams,
-		InBands: lanesInBands, Go: "rows.Depthwise", Buffers: []string{"w", "bias"},
+		InPatches: lanesInPatches, Go: "rows.Depthwise", Buffers: []string{"w", "bias"},
 		Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		Match: func(r *Request) *Instance { return matchDepthwiseRows(r, true) }}
 }
@@ -109,7 +109,7 @@ const narrowLanes = rowsCols / 2
 // [kh][kw][16], the channels repeated; bias is repeated likewise.
 func DepthwiseNarrow() *Kernel {
 	return &Kernel{Name: "depthwise_narrow_f32", Descriptor: depthwiseRowsParams,
-		InBands: eachAlone, Phases: []string{"rows"},
+		InPatches: eachAlone, Phases: []string{"rows"},
 		Operands: []string{"x"}, C: true,
 		Match: matchDepthwiseNarrow}
 }

@@ -10,7 +10,7 @@ import (
 // summed over these alone. In a transposed convolution those are results as far
 // apart as the input's elements, and Go takes these only.
 func ConvEdges() *Kernel {
-	return &Kernel{Name: "conv2d_edges_f32", Descriptor: convEdgesParams, InBands: edgesInBands,
+	return &Kernel{Name: "conv2d_edges_f32", Descriptor: convEdgesParams, InPatches: edgesInPatches,
 		Go: "rows.ConvEdges", Buffers: []string{"w", "bias"}, Phases: []string{"rows"}, Bounds: true, Operands: []string{"x"},
 		C: true, Match: matchEdges}
 }
@@ -28,7 +28,7 @@ func matchEdges(r *Request) *Instance {
 	rows, cols := &cv.axes[0], &cv.axes[1]
 	spread := !up[0].Is(1) || !up[1].Is(1)
 	if cv.groups > 1 && cv.cin == 1 && cv.cout < 4 ||
-		cv.cout < 4 && !cv.turned || !rows.padded() && !cols.padded() && !spread {
+		cv.cout < 4 && !cv.transposed || !rows.padded() && !cols.padded() && !spread {
 		return nil
 	}
 	if !spread && r.Target.Language.CopiesPadding {
@@ -111,7 +111,7 @@ func (cv *convolution) sums(up [2]sym.Expr) (s tapSums, ok bool) {
 	p := panels.Shape{Groups: cv.groups, N: cv.cout, Cols: rowsCols, Last: lastCols(cv.cout),
 		Group: cv.cout * cin * taps, Column: cin * taps}
 	stepIn, stepRow, stepCol := taps, cv.kernel[1], 1
-	if cv.turned {
+	if cv.transposed {
 		p.Group, p.Column = cin*cv.cout*taps, taps
 		stepIn, stepRow, stepCol = cv.cout*taps, -stepRow, -stepCol
 	}

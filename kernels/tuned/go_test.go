@@ -55,9 +55,9 @@ func (tr *trial) runGo(t testing.TB) []float32 {
 	if !ok {
 		t.Fatalf("%s: no Go function %q", tr.name, tr.in.Kernel.Go)
 	}
-	finish := gofunc.Plain()
-	finish.Epilogue = f
-	call(bufs, ints, &finish)
+	epilogue := gofunc.Plain()
+	epilogue.EpilogueFunc = f
+	call(bufs, ints, &epilogue)
 	return y
 }
 

@@ -20,7 +20,7 @@ import (
 // column that is not there.
 func LinearInt8() *Kernel {
 	return &Kernel{Name: "linear_i8", Descriptor: linearInt8Params,
-		Operands: []string{"x"}, C: true, InBands: eachAlone, Match: matchLinearInt8}
+		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchLinearInt8}
 }
 
 // Conv2DInt8 is the convolution of bytes, of any layout, or a product of rows of any
@@ -28,14 +28,14 @@ func LinearInt8() *Kernel {
 // depth being kh·kw·cin and zeros up to a multiple of four.
 func Conv2DInt8() *Kernel {
 	return &Kernel{Name: "conv2d_i8", Descriptor: convInt8Params,
-		Operands: []string{"x"}, C: true, InBands: eachAlone, Match: matchConvInt8}
+		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchConvInt8}
 }
 
 // DepthwiseInt8 is the convolution of bytes in which each channel is by itself, of
 // images whose channels lie innermost. w is [kh][kw][channels].
 func DepthwiseInt8() *Kernel {
 	return &Kernel{Name: "depthwise_i8", Descriptor: depthwiseInt8Params,
-		Operands: []string{"x"}, C: true, InBands: eachAlone, Match: matchDepthwiseInt8}
+		Operands: []string{"x"}, C: true, InPatches: eachAlone, Match: matchDepthwiseInt8}
 }
 
 // IsConvolutionInt8 reports whether c is a convolution of bytes that one of these

@@ -96,13 +96,13 @@ var languages = []*Language{C, Go}
 // Languages is the table of languages.
 func Languages() []*Language { return slices.Clone(languages) }
 
-// attentionRoom returns how many elements attention to s keys has room for in
+// attentionScratch returns how many elements attention to s keys has scratch for in
 // scratch, and with QueryPanels at which of them its queries are.
-func (l *Language) attentionRoom(s sym.Expr, depth, values int64) (room, behind sym.Expr) {
+func (l *Language) attentionScratch(s sym.Expr, depth, values int64) (scratch, behind sym.Expr) {
 	if l.QueryPanels {
 		behind = sym.Mul(sym.Int(rowsCols), s)
-		room = sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(depth)))
-		return room, behind
+		scratch = sym.Mul(sym.Int(rowsCols), sym.Add(s, sym.Int(depth)))
+		return scratch, behind
 	}
 	// Keys and values in panels, and the scores of some queries.
 	across := sym.Mul(sym.Int(rowsCols), sym.FloorDiv(sym.Add(s, sym.Int(rowsCols-1)),

@@ -31,7 +31,7 @@ type Machine struct {
 	Tile Tile `json:"tile"`
 	// Microcontroller says that memory is scarce, and reading it costs the same
 	// everywhere: code is optimised for size unless speed is asked for, images are made in
-	// bands where that saves arena, and no pass takes memory for speed.
+	// patches where that saves arena, and no pass takes memory for speed.
 	Microcontroller bool `json:"microcontroller"`
 
 	// Flag is what tells gcc and clang to compile for the machine; "" if any will do.

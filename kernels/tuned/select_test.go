@@ -129,7 +129,7 @@ func TestParams(t *testing.T) {
 					t.Fatalf("%s: not taken", tr.name)
 				}
 				k := tr.in.Kernel
-				if n := len(k.Operands); len(tr.in.Operands) != n && (!k.Whole ||
+				if n := len(k.Operands); len(tr.in.Operands) != n && (!k.Composite ||
 					len(tr.in.Operands) != n-1) { // a mask may be missing
 					t.Errorf("%s reads %d operands and names %d", k.Name, len(tr.in.Operands),
 						len(k.Operands))

@@ -40,18 +40,18 @@ type Kernel struct {
 	// OwnScratch says that Match asks for the scratch of one thread, and that each
 	// of those that share a call needs as much: there is one behind the other.
 	OwnScratch bool
-	Whole      bool // the operator decomposes; it is left whole for this kernel
+	Composite  bool // the operator decomposes; it is left whole for this kernel
 	Bounds     bool // Go's function adds and bounds: see Epilogue.Bounds
-	// Strips are functions on slices that Go's function is given: primitives of package
+	// Primitives are functions on slices that Go's function is given: primitives of package
 	// strip and functions of kernels/math.
-	Strips []string
+	Primitives []string
 
-	// InBands reports whether bands of rows of a convolution have the same sums,
+	// InPatches reports whether patches of rows of a convolution have the same sums,
 	// to the bit, as the whole does that an instance was made for; nil: none have.
-	InBands func(in *Instance, whole Window, bands []Rows) bool
-	// ScalarBands tells that InBands is true where there are no vectors alone.
-	ScalarBands bool
-	tiling      func(in *Instance) tiling // what Instructions counts; nil: it counts products
+	InPatches func(in *Instance, whole Window, patches []Rows) bool
+	// ScalarPatches tells that InPatches is true where there are no vectors alone.
+	ScalarPatches bool
+	tiling        func(in *Instance) tiling // what Instructions counts; nil: it counts products
 
 	// Match returns an instance for a call it accepts, or nil. Operands and
 	// result are dense; kernels that know row-major ones only look at
@@ -82,7 +82,7 @@ type Request struct {
 	// Without Order all are row-major.
 	Order func(k int) []int
 	Out   []int
-	// Rows, if not nil, are all that is wanted of a convolution: see Bands.
+	// Rows, if not nil, are all that is wanted of a convolution: see Patches.
 	Rows *Rows
 
 	read        bool // convolution is what the call is, nil if it is none

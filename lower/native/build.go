@@ -23,7 +23,7 @@ func Build(p *ir.Program, opt Options) (*Program, error) {
 	}
 	opt.sparing = true
 	spare, err := build(p, opt)
-	if err != nil || opt.Bands > 0 || worthSparing(whole, spare) {
+	if err != nil || opt.Patches > 0 || worthSparing(whole, spare) {
 		return spare, err
 	}
 	return whole, nil
@@ -68,16 +68,16 @@ type builder struct {
 	evals   map[*ir.Value]float64         // evaluations per element if inlined
 	kernels map[*ir.Value]map[*fusion]int // how often the expressions it is inlined into read it
 	// dimensions in the order of memory, of values that are not row-major
-	orders  map[*ir.Value][]int
-	apart   map[*ir.Node]bool   // joint calls among row-major images
-	forms   map[*ir.Value]*form // values without a buffer
-	bufs    map[*ir.Value]*Buffer
-	scalars map[*ir.Value]*expr.Expr // numbers: a local, or a constant
-	given   map[*expr.Var]bool       // locals that follow from what the caller gives
-	entered []*sym.Symbol            // of the types of inputs
-	written map[*ir.Value]ir.Arg     // of inputs that the method writes back, what
-	mutable map[*ir.Value]bool       // these, and those that other methods may write
-	ports   *taken                   // names of inputs, once there are packed ones
+	orders   map[*ir.Value][]int
+	separate map[*ir.Node]bool   // joint calls among row-major images
+	forms    map[*ir.Value]*form // values without a buffer
+	bufs     map[*ir.Value]*Buffer
+	scalars  map[*ir.Value]*expr.Expr // numbers: a local, or a constant
+	given    map[*expr.Var]bool       // locals that follow from what the caller gives
+	entered  []*sym.Symbol            // of the types of inputs
+	written  map[*ir.Value]ir.Arg     // of inputs that the method writes back, what
+	mutable  map[*ir.Value]bool       // these, and those that other methods may write
+	ports    *taken                   // names of inputs, once there are packed ones
 
 	divisions *divisions
 
@@ -93,8 +93,8 @@ func newBuilder(opt Options, prog *Program, m *ir.Method, state map[string]*Buff
 		want: map[*ir.Value]bool{}, evals: map[*ir.Value]float64{},
 		kernels: map[*ir.Value]map[*fusion]int{}, orders: map[*ir.Value][]int{},
 		read: map[*ir.Value]bool{}, rows: map[*ir.Value]bool{},
-		apart: map[*ir.Node]bool{},
-		forms: map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
+		separate: map[*ir.Node]bool{},
+		forms:    map[*ir.Value]*form{}, bufs: map[*ir.Value]*Buffer{},
 		scalars: map[*ir.Value]*expr.Expr{}, given: map[*expr.Var]bool{},
 		mutable: map[*ir.Value]bool{}, divisions: newDivisions(),
 	}
@@ -129,7 +129,7 @@ func (b *builder) method(m *ir.Method) error {
 		return err
 	}
 	forwardCopies(b.m)
-	if err := b.bands(); err != nil {
+	if err := b.patches(); err != nil {
 		return err
 	}
 	divide(b.m, b.opt.Target)

@@ -137,22 +137,22 @@ func (f *forwarding) run() bool {
 	if len(over.late) > 0 && !begins {
 		return false
 	}
-	changed, turned := false, false
+	changed, reversed := false, false
 	for _, j := range u.of(src, Root(dst), f.at+1, at[len(at)-1]+1) { // while src is still read
 		s := block[j]
 		if touches(s, src) {
 			if writes(s, src) || !changed && writesOverlap(s, dst) {
 				return false
 			}
-			turned = turned || changed
+			reversed = reversed || changed
 		}
 		changed = changed || writesOverlap(s, dst)
 	}
-	if turned && !begins {
+	if reversed && !begins {
 		return false
 	}
 	saves := append(early, f.save(over.late)...)
-	if !turned && len(saves) == 0 {
+	if !reversed && len(saves) == 0 {
 		f.drop()
 		for _, j := range u.at[src] {
 			rebase(block[j], src, dst)
@@ -163,11 +163,11 @@ func (f *forwarding) run() bool {
 		return true
 	}
 	for _, j := range at {
-		if j != f.at && (j < f.at || !turned) {
+		if j != f.at && (j < f.at || !reversed) {
 			rebase(block[j], src, dst)
 		}
 	}
-	if turned {
+	if reversed {
 		block[f.at] = &Call{Kernel: copyKernel(src.DType, src.Len), Args: []*Buffer{src, dst},
 			From: block[f.at].(*Call).From}
 	} else {
@@ -466,11 +466,11 @@ func (o *overwriting) inPlace(c *Call, out, in int) bool {
 // buffer is found without going through all of them. A statement that goes leaves
 // nil behind: places stay.
 type blockUses struct {
-	at    map[*Buffer][]int   // by root, the places of statements that use it, nested ones included
-	count map[*Buffer]int     // by root, how often it is used
-	fails []int               // places of statements that can end the method
-	lets  map[*sym.Symbol]int // the last place that gives a symbol its value
-	room  []int               // for of
+	at      map[*Buffer][]int   // by root, the places of statements that use it, nested ones included
+	count   map[*Buffer]int     // by root, how often it is used
+	fails   []int               // places of statements that can end the method
+	lets    map[*sym.Symbol]int // the last place that gives a symbol its value
+	scratch []int               // for of
 }
 
 func usesIn(block []Stmt) *blockUses {
@@ -528,7 +528,7 @@ func (u *blockUses) of(a, b *Buffer, first, end int) []int {
 	x = x[from:to]
 	from, to = spanOf(y, first, end)
 	y = y[from:to]
-	out := u.room[:0]
+	out := u.scratch[:0]
 	for len(x) > 0 && len(y) > 0 {
 		switch {
 		case x[0] < y[0]:
@@ -539,8 +539,8 @@ func (u *blockUses) of(a, b *Buffer, first, end int) []int {
 			out, x, y = append(out, x[0]), x[1:], y[1:]
 		}
 	}
-	u.room = append(append(out, x...), y...)
-	return u.room
+	u.scratch = append(append(out, x...), y...)
+	return u.scratch
 }
 
 // spanOf returns where the places from first up to end are in a list.

@@ -282,7 +282,7 @@ func loadOf(t expr.Tensor) *expr.Expr {
 // whole reports whether a call of an operator that has no form but what it
 // decomposes into was left whole for a tuned kernel.
 func (b *builder) whole(c *ops.Call) bool {
-	return tuned.Whole(b.opt.Kernels, b.opt.Target)(c)
+	return tuned.Legal(b.opt.Kernels, b.opt.Target)(c)
 }
 
 // wholeOrders lets calls that were left whole read, and write, permuted views
@@ -403,7 +403,7 @@ func divide(m *Method, t tuned.Target) {
 			return
 		}
 		f := schedule.Divide(c.Kernel.Loop, t.Threads)
-		if f == nil || !staysApart(c, f) {
+		if f == nil || !staysDisjoint(c, f) {
 			return
 		}
 		k := *c.Kernel
@@ -453,9 +453,9 @@ func Shared(body []loop.Stmt) (all []sym.Expr) {
 	return all
 }
 
-// staysApart reports whether threads may share f where results of c already lie
+// staysDisjoint reports whether threads may share f where results of c already lie
 // over its operands.
-func staysApart(c *Call, f *loop.Func) bool {
+func staysDisjoint(c *Call, f *loop.Func) bool {
 	for i, out := range f.Bufs {
 		for j := range f.Bufs {
 			if i != j && out.Role != loop.In && overlap(c.Args[i], c.Args[j]) &&

@@ -336,7 +336,7 @@ func copyKernel(d ir.DType, n sym.Expr) *Kernel {
 	body := []loop.Stmt{store(sym.Int(0))}
 	if !n.Is(1) {
 		i := sym.NewVar("i", n)
-		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Strip: true,
+		body = []loop.Stmt{&loop.For{Var: i, Extent: n, Vectorizable: true,
 			Body: []loop.Stmt{store(i.Expr())}}}
 	}
 	fn := &loop.Func{Name: "copy", Syms: n.Symbols(), Bufs: []loop.Buf{

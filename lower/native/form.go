@@ -210,7 +210,7 @@ type Kernel struct {
 	Tuned  *tuned.Instance // its Params' Values are constants or expressions of Kernel.Params
 	Doc    foreign.Text    // what it computes
 	Copy   bool            // a plain copy of its second buffer to its first
-	whole  *tuned.Instance // of a kernel that makes a band of rows: that of all rows
+	whole  *tuned.Instance // of a kernel that makes a patch of rows: that of all rows
 }
 
 // form is a value that has no buffer: the expression of the node that defines it.
@@ -564,15 +564,15 @@ type Options struct {
 	// Specialise gives calls whose constants differ kernels of their own, for
 	// programs that are run and not printed.
 	Specialise bool
-	// Bands, if over 0, makes all convolutions that can be made in bands of rows so,
+	// Patches, if over 0, makes all convolutions that can be made in patches of rows so,
 	// of so many rows or the next higher number that is possible, and if under 0
 	// none, for tests; else those are for which it pays.
-	Bands int
+	Patches int
 	// Checked says that the program asserts that indices are in range.
 	Checked bool
 	// Done, if not nil, ends Build with an error soon after it is closed.
 	Done <-chan struct{}
-	// sparing makes images channels-last and takes bands for memory: see bandspare.go.
+	// sparing makes images channels-last and takes patches for memory: see patchchoice.go.
 	sparing bool
 	// Poison makes the program overwrite every buffer after its last use, so
 	// that reading one that is dead shows.

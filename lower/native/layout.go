@@ -370,7 +370,7 @@ func replaced(a ir.Arg, u, v *ir.Value) ir.Arg {
 // joint reports whether f is a call whose images may have any layout, if all have
 // the same.
 func (b *builder) joint(f *facts) bool {
-	return f.call != nil && f.call.Op.Permuted != nil && !b.apart[f.node] &&
+	return f.call != nil && f.call.Op.Permuted != nil && !b.separate[f.node] &&
 		f.call.Outs[0].Rank() == len(channelsLast) &&
 		f.call.Op.Permuted(f.call, channelsLast) != nil
 }
@@ -393,7 +393,7 @@ func (b *builder) joins(g *ir.Graph, rowMajor map[*ir.Value]bool) bool {
 			}
 		}
 		if rows > last || b.opt.sparing {
-			b.apart[f.node] = true
+			b.separate[f.node] = true
 			continue
 		}
 		g := f.graph

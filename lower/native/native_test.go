@@ -39,12 +39,12 @@ func TestBuildForSpeed(t *testing.T) {
 	}
 }
 
-// Those of testdata/bands have bands of at least two rows.
-func TestBuildBands(t *testing.T) {
-	irtest.RunText(t, "testdata/bands/*.txtar", func(p *ir.Program) (string, error) {
+// Those of testdata/patches have patches of at least two rows.
+func TestBuildPatches(t *testing.T) {
+	irtest.RunText(t, "testdata/patches/*.txtar", func(p *ir.Program) (string, error) {
 		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
 			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: machine("generic"),
-				Speed: true}, Bands: 2})
+				Speed: true}, Patches: 2})
 		if err != nil {
 			return "", err
 		}
@@ -52,10 +52,10 @@ func TestBuildBands(t *testing.T) {
 	})
 }
 
-// Those of testdata/bands_mcu are made for a microcontroller, in bands where that
+// Those of testdata/patches_mcu are made for a microcontroller, in patches where that
 // saves memory.
-func TestBuildBandsOfMicrocontrollers(t *testing.T) {
-	irtest.RunText(t, "testdata/bands_mcu/*.txtar", func(p *ir.Program) (string, error) {
+func TestBuildPatchesOfMicrocontrollers(t *testing.T) {
+	irtest.RunText(t, "testdata/patches_mcu/*.txtar", func(p *ir.Program) (string, error) {
 		np, err := Build(p, Options{Table: ops.Standard(), Planner: plan.Best{},
 			Kernels: tuned.Standard(), Target: tuned.Target{Language: tuned.C, Machine: machine("cortex-m4")}})
 		if err != nil {

@@ -306,15 +306,15 @@ func solve(d Dim, known map[*sym.Symbol]bool) (Solve, bool) {
 	return Solve{Sym: unknown, Dim: d, Coef: n, Rest: rest}, true
 }
 
-// divisions remembers how chains are divided in bands: programs have many chains
+// divisions remembers how chains are divided in patches: programs have many chains
 // of equal windows, and each call is in many chains.
 type divisions struct {
 	windows map[tuned.Window]int
-	chains  map[chainKey]*bands // nil: they cannot be divided so
+	chains  map[chainKey]*patches // nil: they cannot be divided so
 	kinds   map[string]*kind
 }
 
-// chainKey is a chain of windows by their numbers, from 1 on, and the height of bands.
+// chainKey is a chain of windows by their numbers, from 1 on, and the height of patches.
 type chainKey struct {
 	windows [longestChain]int
 	height  int64
@@ -331,7 +331,7 @@ type kind struct {
 const noPart = -1
 
 func newDivisions() *divisions {
-	return &divisions{windows: map[tuned.Window]int{}, chains: map[chainKey]*bands{},
+	return &divisions{windows: map[tuned.Window]int{}, chains: map[chainKey]*patches{},
 		kinds: map[string]*kind{}}
 }
 
@@ -345,30 +345,30 @@ func (d *divisions) number(w tuned.Window) int {
 	return n
 }
 
-// bands is newBands for chains of at most longestChain calls.
-func (d *divisions) bands(chain []link, height int64) *bands {
+// patches is newPatches for chains of at most longestChain calls.
+func (d *divisions) patches(chain []link, height int64) *patches {
 	key := chainKey{height: height}
 	for j := range chain {
 		key.windows[j] = chain[j].alike
 	}
 	p, known := d.chains[key]
 	if !known {
-		p = newBands(chain, height)
+		p = newPatches(chain, height)
 		d.chains[key] = p
 	}
 	if p == nil {
 		return nil
 	}
-	own := &bands{calls: make([]banding, len(chain)), number: p.number}
+	own := &patches{calls: make([]patchedCall, len(chain)), number: p.number}
 	for j := range chain {
-		own.calls[j] = banding{link: &chain[j], portion: p.calls[j].portion}
+		own.calls[j] = patchedCall{link: &chain[j], portion: p.calls[j].portion}
 	}
 	return own
 }
 
-// parts is tuned.Bands for the call of a link.
+// parts is tuned.Patches for the call of a link.
 func (d *divisions) parts(b *builder, l *link, rows []tuned.Rows) []*tuned.Instance {
-	return tuned.Bands(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows, d.kind(b, l).made)
+	return tuned.Patches(l.call.Kernel.Tuned, l.window, b.request(l.facts), rows, d.kind(b, l).made)
 }
 
 // part returns the instructions of the instance that makes some rows of a call; !ok

@@ -40,7 +40,7 @@ func share(p *Program, opt Options) {
 		in := newInstance(c)
 		special := in.skel.ints
 		if whole := c.Kernel.whole; whole != nil && !opt.Specialise {
-			special = values(whole) // all bands of a call share a kernel
+			special = values(whole) // all patches of a call share a kernel
 		}
 		if opt.Specialise || opt.Target.Speed && work(c.Kernel) > hotShare*total {
 			var key strings.Builder
@@ -482,7 +482,7 @@ func (a *abstracter) block(stmts []loop.Stmt) []loop.Stmt {
 func (a *abstracter) stmt(s loop.Stmt) loop.Stmt {
 	switch s := s.(type) {
 	case *loop.For:
-		fmt.Fprintf(&a.key, "for%t%t%t%t", s.Strip, s.Unroll, s.Rolled, s.Divided)
+		fmt.Fprintf(&a.key, "for%t%t%t%t", s.Vectorizable, s.Unroll, s.Rolled, s.Divided)
 		n := *s
 		if s.Unroll {
 			fmt.Fprintf(&a.key, "%s", s.Extent.Key()) // the text depends on it

@@ -61,9 +61,9 @@ func TestBuffersAndFree(t *testing.T) {
 func TestDimOrder(t *testing.T) {
 	a := newAsm()
 	x := a.at(0, 2, 3)
-	turned := tensorAt(6, 64, 2, 3)
-	turned.DimOrder = []uint8{1, 0}
-	y, flat, out := a.value(turned), a.at(64, 6), a.at(128, 6)
+	transposed := tensorAt(6, 64, 2, 3)
+	transposed.DimOrder = []uint8{1, 0}
+	y, flat, out := a.value(transposed), a.at(64, 6), a.at(128, 6)
 	a.neg(x, y)
 	a.neg(flat, out)
 	a.io([]int32{x}, []int32{out})

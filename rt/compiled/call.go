@@ -132,7 +132,7 @@ func (c *Call) enter() error {
 		}
 		r.data = t.Data
 		if r.lent = !aligned(r.data, t.DType) || len(r.data) < r.least; r.lent {
-			r.spare = room(r.spare, max(len(r.data), r.least))
+			r.spare = allocate(r.spare, max(len(r.data), r.least))
 			r.data = r.spare
 		}
 	}
@@ -151,7 +151,7 @@ func (c *Call) separate(i int) {
 	}
 	shared = shared || c.mutates && i > 0 && overlap(o.data, c.operands[0].data)
 	if shared {
-		o.spare = room(o.spare, len(o.data))
+		o.spare = allocate(o.spare, len(o.data))
 		copy(o.spare, o.data)
 		o.data = o.spare
 	}
@@ -244,7 +244,7 @@ type Shape = panels.Shape
 func Pack[T Element](c *Call, i int, s Shape) []T {
 	o := &c.operands[i]
 	if !aligned(o.data, o.slot.Tensor.DType) {
-		o.spare = room(o.spare, len(o.data))
+		o.spare = allocate(o.spare, len(o.data))
 		copy(o.spare, o.data)
 		return panels.Pack(s, elements[T](o.spare))
 	}

@@ -26,8 +26,8 @@ func aligned(b []byte, d ir.DType) bool {
 	return len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%uintptr(min(d.Size(), 8)) == 0
 }
 
-// room returns n aligned bytes: b if they are these.
-func room(b []byte, n int) []byte {
+// allocate returns n aligned bytes: b if they are these.
+func allocate(b []byte, n int) []byte {
 	if len(b) == n {
 		return b
 	}

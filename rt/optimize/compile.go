@@ -55,7 +55,7 @@ func compile(b *rt.Boundary, o Options) (*code, error) {
 	}
 	target := tuned.Running()
 	if err := lower.Backend.Run(&lower.Context{Table: table, Speed: true,
-		Whole: tuned.Whole(tuned.Standard(), target)}, p, nil); err != nil {
+		Legal: tuned.Legal(tuned.Standard(), target)}, p, nil); err != nil {
 		return nil, err
 	}
 	if o.Lowered != nil {

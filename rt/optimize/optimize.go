@@ -89,5 +89,5 @@ func load(b *rt.Boundary, o Options) (m *machine, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMachine(b, made.(*code))
+	return newMethod(b, made.(*code))
 }

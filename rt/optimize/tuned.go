@@ -50,7 +50,7 @@ func (t *tunedKernel) addEpilogue(name string, in *tuned.Instance, n sym.Expr) (
 
 // epilogueLoops returns an epilogue as loops over all n results. If it reads
 // operands by channel, the loops are over batches, channels and what is inside of
-// a channel, so that all of them run in strips.
+// a channel, so that all of them run in chunks.
 func epilogueLoops(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func {
 	f := &loop.Func{Bufs: []loop.Buf{
 		{Name: "y", DType: e.DType, Role: loop.Out, Len: n},
@@ -64,7 +64,7 @@ func epilogueLoops(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func 
 	var nest []*loop.For
 	over := func(name string, extent sym.Expr) sym.Expr {
 		v := sym.NewVar(name, extent)
-		nest = append(nest, &loop.For{Var: v, Extent: extent, Strip: true})
+		nest = append(nest, &loop.For{Var: v, Extent: extent, Vectorizable: true})
 		return v.Expr()
 	}
 	channel := e.C.Expr()
@@ -89,7 +89,7 @@ func epilogueLoops(e *tuned.Epilogue, ch tuned.Channels, n sym.Expr) *loop.Func 
 	bound := map[*sym.Symbol]bool{}
 	for i := len(nest) - 1; i >= 0; i-- {
 		nest[i].Body = body
-		nest[i].Strip = i == len(nest)-1
+		nest[i].Vectorizable = i == len(nest)-1
 		body = []loop.Stmt{nest[i]}
 		bound[nest[i].Var] = true
 	}

@@ -32,7 +32,7 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 	}
 	extra := s.Kernel.Tuned.First(tuned.Extra)
 	behind := s.Kernel.Tuned.First(tuned.Scratch)
-	finish := gofunc.Finish{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
+	sums := gofunc.Epilogue{Low: float32(t.bounds.Low), High: float32(t.bounds.High)}
 	after := make([][]byte, 0, len(s.Args)+1)
 	return func() error {
 		if err := o.now(); err != nil {
@@ -41,7 +41,7 @@ func (m *machine) tuned(s *native.Call, t *tunedKernel) (func() error, error) {
 		if err := setParams(); err != nil {
 			return err
 		}
-		if err := call.Run(m.done, o.bufs, params, finish); err != nil {
+		if err := call.Run(m.done, o.bufs, params, sums); err != nil {
 			return err
 		}
 		if epilogue == nil {

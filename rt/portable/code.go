@@ -196,18 +196,18 @@ func (p *program) loops(reserve func(int64) error) (*loops, error) {
 	for i, b := range p.f.Bufs {
 		if b.Role == loop.Scratch {
 			n, _ := b.Len.Const()
-			room, err := roomFor(n, b.DType, reserve)
+			memory, err := allocate(n, b.DType, reserve)
 			if err != nil {
 				return nil, err
 			}
-			l.bufs[i] = room
+			l.bufs[i] = memory
 		}
 	}
 	return l, nil
 }
 
-// roomFor returns memory for n elements, which reserve is asked for.
-func roomFor(n int64, d ir.DType, reserve func(int64) error) ([]byte, error) {
+// allocate returns memory for n elements, which reserve is asked for.
+func allocate(n int64, d ir.DType, reserve func(int64) error) ([]byte, error) {
 	size := int64(d.Size())
 	if n < 0 || n > math.MaxInt/size {
 		return nil, fmt.Errorf("%w: room for %d elements", rt.ErrOutOfMemory, n)

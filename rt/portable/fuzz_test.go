@@ -17,14 +17,14 @@ import (
 )
 
 // What a fuzzed program may take. Tensors and what kernels keep have fuzzMemory
-// together; fuzzRoom is for all that is allocated while kernels are compiled,
+// together; fuzzAllocated is for all that is allocated while kernels are compiled,
 // whether it is freed at once or not. Deadlines are for a busy machine and the
 // fuzzer's instrumentation.
 const (
-	fuzzMemory = 4 << 20
-	fuzzRoom   = 256 << 20
-	fuzzTime   = 100 * time.Millisecond
-	fuzzSlack  = 3 * time.Second
+	fuzzMemory    = 4 << 20
+	fuzzAllocated = 256 << 20
+	fuzzTime      = 100 * time.Millisecond
+	fuzzSlack     = 3 * time.Second
 )
 
 // FuzzKernels executes programs with all kernels: mutated files, in which more
@@ -52,7 +52,7 @@ func FuzzKernels(f *testing.F) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		if took, bound := after.TotalAlloc-before.TotalAlloc, fuzzRoom+64*pte.ReadExpansion*len(
+		if took, bound := after.TotalAlloc-before.TotalAlloc, fuzzAllocated+64*pte.ReadExpansion*len(
 			file); took > uint64(bound) {
 			t.Errorf("%d bytes for a file of %d", took, len(file))
 		}

@@ -81,19 +81,19 @@ func (k *kernel) inOrder(c *ops.Call, have, want interp.Orders, x code) (code, e
 	any := false
 	add := func(t ir.Type, from, to []int) error {
 		var move *loops
-		var room []byte
+		var memory []byte
 		if !slices.Equal(from, to) {
 			var err error
 			if move, err = k.cache.reorder(t, from, to); err != nil {
 				return err
 			}
 			n, _ := t.Numel().Const()
-			if room, err = roomFor(n, t.DType, k.reserve); err != nil {
+			if memory, err = allocate(n, t.DType, k.reserve); err != nil {
 				return err
 			}
 			any = true
 		}
-		w.moves, w.copies = append(w.moves, move), append(w.copies, room)
+		w.moves, w.copies = append(w.moves, move), append(w.copies, memory)
 		return nil
 	}
 	for i, t := range c.Outs {

@@ -59,19 +59,19 @@ func (k *kernel) newSequence(c *ops.Call, constant func(int) ([]byte, bool)) (*s
 		if !ok {
 			return 0, fmt.Errorf("the size of %%%s is not known", v.Name)
 		}
-		var room []byte
+		var memory []byte
 		var err error
 		if v.Const != nil {
-			room, err = ir.Tensor(v.Const)
-			fixed[v] = room
+			memory, err = ir.Tensor(v.Const)
+			fixed[v] = memory
 		} else {
-			room, err = roomFor(n, v.Type.DType, k.reserve)
+			memory, err = allocate(n, v.Type.DType, k.reserve)
 		}
 		if err != nil {
 			return 0, err
 		}
 		at[v] = len(s.memory)
-		s.memory = append(s.memory, room)
+		s.memory = append(s.memory, memory)
 		return at[v], nil
 	}
 	var copies []*ir.Value // results that are operands, constants or results already

@@ -39,17 +39,17 @@ func (k *kernel) handMadeFor(c *ops.Call,
 // tunedCode is an instance of a hand-made kernel.
 type tunedCode struct {
 	*tuned.Instance
-	call   *gofunc.Call
-	params []int
-	finish gofunc.Finish
-	bufs   [][]byte    // result, operands, packed constants, scratch
-	added  [][]float32 // operands that the epilogue adds
-	rooms  [][]float32 // for those that are not aligned
+	call     *gofunc.Call
+	params   []int
+	epilogue gofunc.Epilogue
+	bufs     [][]byte    // result, operands, packed constants, scratch
+	added    [][]float32 // operands that the epilogue adds
+	aligned  [][]float32 // for those that are not aligned
 }
 
 func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 	t := &tunedCode{Instance: in, added: make([][]float32, len(in.Added)),
-		rooms: make([][]float32, len(in.Added))}
+		aligned: make([][]float32, len(in.Added))}
 	for _, p := range in.Params {
 		n, ok := p.Value.Const()
 		if !ok {
@@ -71,7 +71,7 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 			if !known {
 				return nil, fmt.Errorf("scratch of tuned kernel %s is not known", in.Kernel.Name)
 			}
-			t.bufs[i], err = roomFor((scratch+3)/4, ir.Float32, k.reserve)
+			t.bufs[i], err = allocate((scratch+3)/4, ir.Float32, k.reserve)
 		}
 		if err != nil {
 			return nil, err
@@ -83,8 +83,8 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 		n, _ := v.Type.Numel().Const()
 		inputs = max(inputs, n)
 	}
-	t.finish = gofunc.Plain()
-	t.finish.Epilogue = t.adding(c, in, int(count))
+	t.epilogue = gofunc.Plain()
+	t.epilogue.EpilogueFunc = t.adding(c, in, int(count))
 	var err error
 	t.call, err = gofunc.NewCall(in, -1, count, inputs)
 	return t, err
@@ -92,8 +92,8 @@ func (k *kernel) newTuned(c *ops.Call, in *tuned.Instance) (*tunedCode, error) {
 
 // adding returns the epilogue that adds operands to the results, nil if there
 // is nothing to add.
-func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) gofunc.Epilogue {
-	var adds []gofunc.Epilogue
+func (t *tunedCode) adding(c *ops.Call, in *tuned.Instance, count int) gofunc.EpilogueFunc {
+	var adds []gofunc.EpilogueFunc
 	for i, k := range in.Added {
 		n := c.Operands()[k].Type.Numel()
 		switch z := &t.added[i]; {
@@ -142,9 +142,9 @@ func (t *tunedCode) run(bufs [][]byte, done <-chan struct{}) error {
 		t.bufs[1+i] = bufs[1+k]
 	}
 	for i, k := range t.Added {
-		t.added[i], _ = eval.Floats(bufs[1+k], &t.rooms[i])
+		t.added[i], _ = eval.Floats(bufs[1+k], &t.aligned[i])
 	}
-	return t.call.Run(done, t.bufs, t.params, t.finish)
+	return t.call.Run(done, t.bufs, t.params, t.epilogue)
 }
 
 // inPlace: the kernel writes results before it has read all operands.

@@ -117,7 +117,7 @@ func (v *variant) compile(p *call, n *ir.Node, bound *ops.Call) (err error) {
 	if !v.open {
 		v.code, err = p.kernel.compile(bound, v.only, v.orders(), v.constants(p))
 		if !errors.Is(err, errControl) {
-			v.room()
+			v.prepare()
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func (v *variant) constants(p *call) func(k int) ([]byte, bool) {
 	}
 }
 
-// room prepares for execution once code is there.
-func (v *variant) room() {
+// prepare prepares for execution once code is there.
+func (v *variant) prepare() {
 	v.bufs = make([][]byte, len(v.res)+len(v.operands))
 	v.spare = make([][]byte, len(v.operands))
 	v.inPlace = make([]bool, len(v.res)*len(v.operands))
@@ -184,7 +184,7 @@ func (v *variant) number(p *call, bound *ops.Call) error {
 			return fmt.Errorf("%s is no constant", e)
 		}
 		r.value.I = n
-		v.room()
+		v.prepare()
 		return nil
 	}
 	if bound.Op.ScalarOp == nil {
@@ -202,7 +202,7 @@ func (v *variant) number(p *call, bound *ops.Call) error {
 		return err
 	}
 	r.dtype, r.bytes = e.DType, e.DType.Size()
-	v.room()
+	v.prepare()
 	v.bufs[0] = make([]byte, r.bytes)
 	return nil
 }

@@ -97,10 +97,10 @@ vectors1_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors1_plane4
-	JMP  vectors1_finish
+	JMP  vectors1_epilogue
 
 	UNDEF
-vectors1_finish:
+vectors1_epilogue:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
 	MOVQ    $0x00000010, CX
@@ -298,10 +298,10 @@ vectors1_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors1_plane4
-	JMP  vectors1_finish
+	JMP  vectors1_epilogue
 
 	UNDEF
-vectors1_finish:
+vectors1_epilogue:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -360,9 +360,9 @@ vectors1_done:
 	RET
 
 
-// func turn256(t *turn)
+// func transpose256(t *transpose)
 // Requires: AVX, AVX2
-TEXT ·turn256(SB), $0-8
+TEXT ·transpose256(SB), $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX

@@ -131,8 +131,8 @@ plain1x3:
 done1:
 	RET
 
-// func turnNEON(t *turn)
-TEXT ·turnNEON(SB), $0-8
+// func transposeNEON(t *transpose)
+TEXT ·transposeNEON(SB), $0-8
 	MOVD t+0(FP), R0
 	MOVD 0(R0), R1
 	MOVD 24(R0), R2

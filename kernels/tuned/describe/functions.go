@@ -22,7 +22,7 @@ func functions() string {
 		imports[dir] = true
 		fmt.Fprintf(&b, "\tcase %q:\n", k.Go)
 		before, args := arguments(&b, dir, k)
-		fmt.Fprintf(&b, "\t\treturn func(b [][]float32, n []int, f *Finish) {\n\t\t\ta := %s.New%s(n)\n",
+		fmt.Fprintf(&b, "\t\treturn func(b [][]float32, n []int, f *Epilogue) {\n\t\t\ta := %s.New%s(n)\n",
 			dir, k.Descriptor.GoName())
 		fmt.Fprintf(&b, "%s\t\t\t%s(%s)\n\t\t}, true\n", before, k.Go, strings.Join(args, ", "))
 	}
@@ -67,11 +67,11 @@ func arguments(b *strings.Builder, dir string, k *tuned.Kernel) (before string, 
 		case tuned.Vectors:
 			b.WriteString("\t\tvec := vectors()\n")
 			arg = "&vec"
-		case tuned.Finish:
-			before += "\t\t\te := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)\n"
+		case tuned.EpilogueSlot:
+			before += "\t\t\te := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)\n"
 			arg = "&e"
 		case tuned.OnRuns:
-			arg = "f.Epilogue"
+			arg = "f.EpilogueFunc"
 		}
 		args = append(args, arg)
 	}

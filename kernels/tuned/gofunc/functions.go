@@ -18,9 +18,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewLinearParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Linear(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
 		}, true
 	case "rows.Matmul":
@@ -28,9 +28,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		x := at(slots, "x")
 		w := at(slots, "w")
 		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewMatmulParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Matmul(take(b, y), take(b, x), take(b, w), take(b, scratch), &a, &e)
 		}, true
 	case "conv.F32":
@@ -38,18 +38,18 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := conv.NewConvParams(n)
-			conv.F32(take(b, y), take(b, x), take(b, w), take(b, bias), &a, f.Epilogue)
+			conv.F32(take(b, y), take(b, x), take(b, w), take(b, bias), &a, f.EpilogueFunc)
 		}, true
 	case "rows.Conv":
 		y := at(slots, "y")
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvRowsParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Conv(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
 		}, true
 	case "rows.ConvGather":
@@ -58,9 +58,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		w := at(slots, "w")
 		bias := at(slots, "bias")
 		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvGatherParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.ConvGather(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "rows.Winograd":
@@ -69,9 +69,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		w := at(slots, "w")
 		bias := at(slots, "bias")
 		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewWinogradParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Winograd(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "rows.ConvAround":
@@ -80,9 +80,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		w := at(slots, "w")
 		bias := at(slots, "bias")
 		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvAroundParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.ConvAround(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "rows.ConvEdges":
@@ -90,9 +90,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvEdgesParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.ConvEdges(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
 		}, true
 	case "rows.ConvFew":
@@ -101,9 +101,9 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		w := at(slots, "w")
 		bias := at(slots, "bias")
 		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewConvFewParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.ConvFew(take(b, y), take(b, x), take(b, w), take(b, bias), take(b, scratch), &a, &e)
 		}, true
 	case "depthwise.F32":
@@ -111,34 +111,34 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := depthwise.NewDepthwiseParams(n)
-			depthwise.F32(take(b, y), take(b, x), take(b, w), take(b, bias), &a, f.Epilogue)
+			depthwise.F32(take(b, y), take(b, x), take(b, w), take(b, bias), &a, f.EpilogueFunc)
 		}, true
 	case "rows.Depthwise":
 		y := at(slots, "y")
 		x := at(slots, "x")
 		w := at(slots, "w")
 		bias := at(slots, "bias")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewDepthwiseRowsParams(n)
-			e := rows.NewFinish(f.Add, f.Low, f.High, f.Epilogue)
+			e := rows.NewEpilogue(f.Add, f.Low, f.High, f.EpilogueFunc)
 			rows.Depthwise(take(b, y), take(b, x), take(b, w), take(b, bias), &a, &e)
 		}, true
 	case "rows.MaxPool":
 		y := at(slots, "y")
 		x := at(slots, "x")
 		scratch := at(slots, "scratch")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewPoolParams(n)
-			rows.MaxPool(take(b, y), take(b, x), take(b, scratch), &a, f.Epilogue)
+			rows.MaxPool(take(b, y), take(b, x), take(b, scratch), &a, f.EpilogueFunc)
 		}, true
 	case "rows.AvgPool":
 		y := at(slots, "y")
 		x := at(slots, "x")
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewPoolParams(n)
-			rows.AvgPool(take(b, y), take(b, x), &a, f.Epilogue)
+			rows.AvgPool(take(b, y), take(b, x), &a, f.EpilogueFunc)
 		}, true
 	case "rows.Attention":
 		y := at(slots, "y")
@@ -150,14 +150,14 @@ func Lookup(name string, slots []tuned.Slot) (Function, bool) {
 		scale := at(slots, "scale")
 		scratch := at(slots, "scratch")
 		vec := vectors()
-		return func(b [][]float32, n []int, f *Finish) {
+		return func(b [][]float32, n []int, f *Epilogue) {
 			a := rows.NewAttentionParams(n)
 			in := rows.NewAttentionInputs(take(b, q),
 				take(b, k),
 				take(b, v),
 				take(b, mask),
 				bools(take(b, keep)))
-			rows.Attention(take(b, y), &in, take(b, scale), take(b, scratch), &a, &vec, f.Epilogue)
+			rows.Attention(take(b, y), &in, take(b, scale), take(b, scratch), &a, &vec, f.EpilogueFunc)
 		}, true
 	}
 	return nil, false

@@ -10,24 +10,24 @@ import (
 	"github.com/etgen/etgen/kernels/tuned/gokernels/rows"
 )
 
-// Epilogue is what hand-made kernels call on runs of results; see tuned.Kernel.
-type Epilogue = func(run []float32, o, c int)
+// EpilogueFunc is what hand-made kernels call on runs of results; see tuned.Kernel.
+type EpilogueFunc = func(run []float32, o, c int)
 
-// Finish is what becomes of sums before they are results. Add, laid out as the
-// results, is added if it is not nil; then come Low and High; then Epilogue if it
+// Epilogue is what becomes of sums before they are results. Add, laid out as the
+// results, is added if it is not nil; then come Low and High; then EpilogueFunc if it
 // is not nil. Only kernels with tuned.Kernel.Bounds look at the first three.
-type Finish struct {
-	Add       []float32
-	Low, High float32
-	Epilogue  Epilogue
+type Epilogue struct {
+	Add          []float32
+	Low, High    float32
+	EpilogueFunc EpilogueFunc
 }
 
 // Plain leaves sums as they are.
-func Plain() Finish { return Finish{Low: float32(math.Inf(-1)), High: float32(math.Inf(1))} }
+func Plain() Epilogue { return Epilogue{Low: float32(math.Inf(-1)), High: float32(math.Inf(1))} }
 
 // Function is a hand-made kernel as a function of its buffers, in the order of
 // tuned.Instance.Slots without those of an epilogue, and its integers.
-type Function func(b [][]float32, n []int, f *Finish)
+type Function func(b [][]float32, n []int, f *Epilogue)
 
 // at returns where the buffer of a name is, -1 if there is none.
 func at(slots []tuned.Slot, name string) int {

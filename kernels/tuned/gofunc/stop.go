@@ -20,19 +20,19 @@ const (
 // Call calls a kernel's function on the memory of its buffers, and can be stopped. It is for
 // one goroutine.
 type Call struct {
-	f     Function
-	slots []tuned.Slot
-	added int         // which operand of the epilogue the function adds, -1 if none
-	bufs  [][]float32 // as the function takes them
-	rooms [][]float32 // for buffers that are not aligned
+	f       Function
+	slots   []tuned.Slot
+	added   int         // which operand of the epilogue the function adds, -1 if none
+	bufs    [][]float32 // as the function takes them
+	aligned [][]float32 // for buffers that are not aligned
 
 	each  int64 // multiply-accumulates for a result
 	long  bool
 	left  int64
 	done  <-chan struct{}
-	given Finish // a function's that is not known is allocated if it is a variable
-	next  Epilogue
-	watch Epilogue
+	given Epilogue // a function's that is not known is allocated if it is a variable
+	next  EpilogueFunc
+	watch EpilogueFunc
 }
 
 // stopped is what a call that is to end panics with.
@@ -52,7 +52,7 @@ func NewCall(in *tuned.Instance, added int, results, inputs int64) (*Call, error
 	if macs == 0 {
 		each = float64(inputs)
 	}
-	c := &Call{f: f, slots: slots, added: added, rooms: make([][]float32, len(slots)),
+	c := &Call{f: f, slots: slots, added: added, aligned: make([][]float32, len(slots)),
 		long: each*float64(results) >= worthStopping,
 		each: int64(min(max(each, 1), worthStopping))}
 	c.watch = func(run []float32, o, ch int) {
@@ -74,14 +74,14 @@ func NewCall(in *tuned.Instance, added int, results, inputs int64) (*Call, error
 // Run calls the function with the memory of the buffers in the order of tuned.Instance.Slots.
 // It returns eval.ErrStopped if done is closed before it has ended: soon after that, what is
 // computed for a run of results being finished.
-func (c *Call) Run(done <-chan struct{}, memory [][]byte, p []int, f Finish) error {
+func (c *Call) Run(done <-chan struct{}, memory [][]byte, p []int, f Epilogue) error {
 	c.given, c.bufs = f, c.bufs[:0]
 	var shared bool
 	for i, s := range c.slots {
 		if s.Kind == tuned.Extra && s.Index != c.added {
 			continue
 		}
-		x, same := eval.Floats(memory[i], &c.rooms[i])
+		x, same := eval.Floats(memory[i], &c.aligned[i])
 		switch s.Kind {
 		case tuned.Extra:
 			c.given.Add = x
@@ -110,8 +110,8 @@ func (c *Call) watched(done <-chan struct{}, p []int) (finished bool) {
 			panic(r)
 		}
 	}()
-	c.done, c.next, c.left = done, c.given.Epilogue, 0
-	c.given.Epilogue = c.watch
+	c.done, c.next, c.left = done, c.given.EpilogueFunc, 0
+	c.given.EpilogueFunc = c.watch
 	c.f(c.bufs, p, &c.given)
 	return true
 }

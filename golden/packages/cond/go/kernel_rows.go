@@ -4,42 +4,12 @@ package cond
 
 import "math"
 
-// follow has tiles that take steps steps of their inner loops in all fetch next, the
-// weights that are read after theirs: the first tile over a panel of weights waits
-// for them, while the others find them near and have time to bring the next ones.
-func (t *tile) follow(next []float32, steps int) {
-	t.ahead, t.fetched, t.lead = next, 0, 0
-	if len(next) > 0 && steps > 0 {
-		t.lead = 4 * len(next) / steps
-	}
-}
-
-// reach keeps what a product of so many taps fetches inside of ahead: where less is
-// left, as there are more steps than follow was told, lead becomes 0, and nothing is
-// fetched from then on.
-func (t *tile) reach(taps int) {
-	if t.fetched+taps*t.lead > 4*len(t.ahead) {
-		t.lead = 0
-	}
-}
-
-// behind returns the panel of weights of taps taps behind the one that begins at
-// column j of n; nothing if it does not begin before column end.
-func behind(w []float32, taps, n, j, end int) []float32 {
-	j += panel
-	if j >= end {
-		return nil
-	}
-	_, width := panelOf(n, j)
-	return w[j*taps:][:width*taps]
-}
-
-// turned carries out t, a product, for results whose columns are apart and whose rows
+// transposed carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
+func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]
@@ -52,19 +22,19 @@ func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o,
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if f.epilogue != nil {
-			f.epilogue(run, at, c+j)
+		if f.apply != nil {
+			f.apply(run, at, c+j)
 		}
 	}
 }
 
 // scattered carries out t, a product, for results whose columns are apart, by way of
 // sums. The first one is number o of y and of channel c.
-func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
+func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*apart + i*t.step
@@ -73,31 +43,31 @@ func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 				v += f.add[at]
 			}
 			y[at] = bounded(v, f.low, f.high)
-			if f.epilogue != nil {
-				f.epilogue(y[at:at+1], at, c+j)
+			if f.apply != nil {
+				f.apply(y[at:at+1], at, c+j)
 			}
 		}
 	}
 }
 
-// finish is what becomes of sums before they are results. What add has, which is laid out
+// epilogue is what becomes of sums before they are results. What add has, which is laid out
 // as the results, is added to them if it is not nil; they are bounded by low and high,
 // those that are no numbers staying so; then the epilogue, if it is not nil, is called
 // on runs of them.
-type finish struct {
+type epilogue struct {
 	add       []float32
 	low, high float32
-	epilogue  epilogue
+	apply     epilogueFunc
 }
 
-// epilogue is called on runs of results: o is the position of run[0] in y and c its
+// epilogueFunc is called on runs of results: o is the position of run[0] in y and c its
 // channel. The channel of run[i] is c+i where channels lie innermost, else c.
-type epilogue = func(run []float32, o, c int)
+type epilogueFunc = func(run []float32, o, c int)
 
 // aim returns where results from number o on are stored, and what is added to them. A
 // tile is given them as a variable, not by way of a pointer: what is stored so counts as
 // being anywhere for the compiler, and it would allocate epilogues.
-func (f *finish) aim(y []float32, o int) (results, add []float32) {
+func (f *epilogue) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
 		add = f.add[o:]
 	}
@@ -106,9 +76,9 @@ func (f *finish) aim(y []float32, o int) (results, add []float32) {
 
 // call calls the epilogue on the results of t, a product whose first one is number o of
 // y and of channel c.
-func (f *finish) call(y []float32, t *tile, o, c int) {
+func (f *epilogue) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
+		f.apply(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
@@ -116,12 +86,12 @@ func (f *finish) call(y []float32, t *tile, o, c int) {
 // weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
 // zero where there is no column; bias is padded likewise. The channel of a result is its
 // column.
-func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
 // linearPart does a piece of Linear's one step.
-func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -132,14 +102,14 @@ func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
 		t.columns, t.width = panelOf(n, j)
 		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
-			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
+			t.prefetch(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
 			t.y, t.add = f.aim(y, i*n+j)
 			product(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				f.call(y, &t, i*n+j, j)
 			}
 		}
@@ -168,6 +138,36 @@ func (t *tile) above() {
 	}
 	largest(t)
 	t.width = width
+}
+
+// prefetch has tiles that take steps steps of their inner loops in all fetch next, the
+// weights that are read after theirs: the first tile over a panel of weights waits
+// for them, while the others find them near and have time to bring the next ones.
+func (t *tile) prefetch(next []float32, steps int) {
+	t.fetch, t.fetched, t.fetchStep = next, 0, 0
+	if len(next) > 0 && steps > 0 {
+		t.fetchStep = 4 * len(next) / steps
+	}
+}
+
+// limitPrefetch keeps what a product of so many taps fetches inside of fetch: where less is
+// left, as there are more steps than prefetch was told, fetchStep becomes 0, and nothing is
+// fetched from then on.
+func (t *tile) limitPrefetch(taps int) {
+	if t.fetched+taps*t.fetchStep > 4*len(t.fetch) {
+		t.fetchStep = 0
+	}
+}
+
+// behind returns the panel of weights of taps taps behind the one that begins at
+// column j of n; nothing if it does not begin before column end.
+func behind(w []float32, taps, n, j, end int) []float32 {
+	j += panel
+	if j >= end {
+		return nil
+	}
+	_, width := panelOf(n, j)
+	return w[j*taps:][:width*taps]
 }
 
 // piece is what one of those does that share a call: one of so many parts of a step.
@@ -257,10 +257,10 @@ type tile struct {
 	low, high                float32
 	columns                  int // of a product's results, at most width
 	// Weights that are read next. A product of several whole rows may bring some of
-	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
-	// loop. Without a lead that is nothing.
-	ahead         []float32
-	fetched, lead int
+	// them nearer: what lies at byte fetched, and fetchStep bytes on in each step of the inner
+	// loop. Without a fetchStep that is nothing.
+	fetch              []float32
+	fetched, fetchStep int
 }
 
 // product computes
@@ -277,14 +277,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
-	if t.lead > 0 {
-		t.reach(taps)
+	if t.fetchStep > 0 {
+		t.limitPrefetch(taps)
 	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
-	if t.lead > 0 {
-		t.fetched += taps * t.lead
+	if t.fetchStep > 0 {
+		t.fetched += taps * t.fetchStep
 	}
 }
 
@@ -385,7 +385,7 @@ func (t *tile) block(j int) tile {
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
 	if j > 0 {
-		part.lead = 0 // the first one fetches for both
+		part.fetchStep = 0 // the first one fetches for both
 	}
 	if t.add != nil {
 		part.add = t.add[j:]

@@ -15,7 +15,7 @@ func sumGt(out []bool, in []float32) {
 
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, &linearReluArgs, &finish{low: 0, high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, &linearReluArgs, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
 var linearReluArgs = linearParams{m: 1, n: 3, k: 3}

@@ -124,7 +124,7 @@ typedef struct {
    innermost loop. */
 typedef struct {
     uintptr_t at;
-    uintptr_t lead;
+    uintptr_t fetch_step;
 } dynamic_batch_rows_next;
 
 /* Vectors past DYNAMIC_BATCH_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
@@ -156,7 +156,7 @@ DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_sum(const int rows, const int 
                 wp += width;
                 if (f != NULL) {
                     DYNAMIC_BATCH_ROWS_FETCH(at);
-                    at += f->lead;
+                    at += f->fetch_step;
                 }
                 DYNAMIC_BATCH_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
@@ -261,14 +261,14 @@ DYNAMIC_BATCH_TILE_INLINE dynamic_batch_rows_next dynamic_batch_rows_behind(cons
     const int32_t behind = (left > step) ? left - step : 0;
     const int32_t wide = (behind > DYNAMIC_BATCH_ROWS_COLS / 2) ? step : (behind > 0) ? DYNAMIC_BATCH_ROWS_COLS / 2 : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
-    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
 DYNAMIC_BATCH_TILE_INLINE void dynamic_batch_rows_fetched(dynamic_batch_rows_next *f, int32_t taps)
 {
-    f->at += (uintptr_t)taps * f->lead;
+    f->at += (uintptr_t)taps * f->fetch_step;
 }
 
 /* dynamic_batch_rows_block for a whole panel, or one of half the width. */

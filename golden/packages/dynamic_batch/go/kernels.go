@@ -6,12 +6,12 @@ import "math"
 
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32, a *linearParams) {
-	rowsLinear(y, x, w, bias, a, &finish{low: 0, high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, a, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
 // linear computes linear.
 func linear(y, x, w, bias []float32, a *linearParams) {
-	rowsLinear(y, x, w, bias, a, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, a, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 // mean computes mean.dim.

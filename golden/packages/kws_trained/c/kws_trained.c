@@ -455,14 +455,14 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
      * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
      * relu
      */
-    for (int32_t band = 0; band < 5; band++) {
+    for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 1280 * band + 2240,
+        kws_trained_convolution_relu_2(relu_1_rows, relu_6_relu_8 + 1280 * patch + 2240,
             kws_trained_feature_extractor_4_depthwise_weight, kws_trained_conv2d_1_bias, 6, 4, 0,
             4);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * band + 2240, relu_1_rows,
+        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 2240, relu_1_rows,
             kws_trained_feature_extractor_4_pointwise_weight, kws_trained_conv2d_2_bias,
             &kws_trained_convolution_relu_args_2);
     }
@@ -491,14 +491,14 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
      * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
      * relu
      */
-    for (int32_t band = 0; band < 5; band++) {
+    for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 1280 * band + 1920,
+        kws_trained_convolution_relu_2(relu_3_rows, relu_6_relu_8 + 1280 * patch + 1920,
             kws_trained_feature_extractor_5_depthwise_weight, kws_trained_conv2d_3_bias, 6, 4, 0,
             4);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * band + 1920, relu_3_rows,
+        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1920, relu_3_rows,
             kws_trained_feature_extractor_5_pointwise_weight, kws_trained_conv2d_4_bias,
             &kws_trained_convolution_relu_args_2);
     }
@@ -527,14 +527,14 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
      * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
      * relu
      */
-    for (int32_t band = 0; band < 5; band++) {
+    for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 1280 * band + 1600,
+        kws_trained_convolution_relu_2(relu_5_rows, relu_6_relu_8 + 1280 * patch + 1600,
             kws_trained_feature_extractor_6_depthwise_weight, kws_trained_conv2d_5_bias, 6, 4, 0,
             4);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * band + 1600, relu_5_rows,
+        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1600, relu_5_rows,
             kws_trained_feature_extractor_6_pointwise_weight, kws_trained_conv2d_6_bias,
             &kws_trained_convolution_relu_args_2);
     }
@@ -563,14 +563,14 @@ kws_trained_status kws_trained_forward(const float *x, float *out, void *arena)
      * ds_cnn.py:32: convolution; ds_cnn.py:34: relu; ds_cnn.py:35: convolution; ds_cnn.py:37:
      * relu
      */
-    for (int32_t band = 0; band < 5; band++) {
+    for (int32_t patch = 0; patch < 5; patch++) {
         /* ds_cnn.py:32: convolution; ds_cnn.py:34: relu */
-        kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 1280 * band + 1280,
+        kws_trained_convolution_relu_2(relu_7_rows, relu_6_relu_8 + 1280 * patch + 1280,
             kws_trained_feature_extractor_7_depthwise_weight, kws_trained_conv2d_7_bias, 6, 4, 0,
             4);
 
         /* ds_cnn.py:35: convolution; ds_cnn.py:37: relu */
-        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * band + 1280, relu_7_rows,
+        kws_trained_convolution_relu(relu_6_relu_8 + 1280 * patch + 1280, relu_7_rows,
             kws_trained_feature_extractor_7_pointwise_weight, kws_trained_conv2d_8_bias,
             &kws_trained_convolution_relu_args_2);
     }

@@ -135,7 +135,7 @@ typedef struct {
    innermost loop. */
 typedef struct {
     uintptr_t at;
-    uintptr_t lead;
+    uintptr_t fetch_step;
 } lenet_rows_next;
 
 /* Vectors past LENET_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
@@ -167,7 +167,7 @@ LENET_TILE_INLINE void lenet_rows_sum(const int rows, const int vecs, const int3
                 wp += width;
                 if (f != NULL) {
                     LENET_ROWS_FETCH(at);
-                    at += f->lead;
+                    at += f->fetch_step;
                 }
                 LENET_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
@@ -272,14 +272,14 @@ LENET_TILE_INLINE lenet_rows_next lenet_rows_behind(const float *w, int32_t taps
     const int32_t behind = (left > step) ? left - step : 0;
     const int32_t wide = (behind > LENET_ROWS_COLS / 2) ? step : (behind > 0) ? LENET_ROWS_COLS / 2 : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
-    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
 LENET_TILE_INLINE void lenet_rows_fetched(lenet_rows_next *f, int32_t taps)
 {
-    f->at += (uintptr_t)taps * f->lead;
+    f->at += (uintptr_t)taps * f->fetch_step;
 }
 
 /* lenet_rows_block for a whole panel, or one of half the width. */

@@ -4,42 +4,12 @@ package lenet
 
 import "math"
 
-// follow has tiles that take steps steps of their inner loops in all fetch next, the
-// weights that are read after theirs: the first tile over a panel of weights waits
-// for them, while the others find them near and have time to bring the next ones.
-func (t *tile) follow(next []float32, steps int) {
-	t.ahead, t.fetched, t.lead = next, 0, 0
-	if len(next) > 0 && steps > 0 {
-		t.lead = 4 * len(next) / steps
-	}
-}
-
-// reach keeps what a product of so many taps fetches inside of ahead: where less is
-// left, as there are more steps than follow was told, lead becomes 0, and nothing is
-// fetched from then on.
-func (t *tile) reach(taps int) {
-	if t.fetched+taps*t.lead > 4*len(t.ahead) {
-		t.lead = 0
-	}
-}
-
-// behind returns the panel of weights of taps taps behind the one that begins at
-// column j of n; nothing if it does not begin before column end.
-func behind(w []float32, taps, n, j, end int) []float32 {
-	j += panel
-	if j >= end {
-		return nil
-	}
-	_, width := panelOf(n, j)
-	return w[j*taps:][:width*taps]
-}
-
-// turned carries out t, a product, for results whose columns are apart and whose rows
+// transposed carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
+func (f *epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]
@@ -52,8 +22,8 @@ func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o,
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if f.epilogue != nil {
-			f.epilogue(run, at, c+j)
+		if f.apply != nil {
+			f.apply(run, at, c+j)
 		}
 	}
 }
@@ -62,12 +32,12 @@ func (f *finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o,
 // runs of elements that are contiguous in x, dilation_w columns apart. The weights are
 // packed: w[ceil(out_channels/32)][kernel_h][kernel_w][in_channels][32], the last panel
 // 16 wide where that is enough, zero where there is no channel; bias is padded likewise.
-func rowsConv(y, x, w, bias []float32, a *convRowsParams, f *finish) {
+func rowsConv(y, x, w, bias []float32, a *convRowsParams, f *epilogue) {
 	convPart(alone(0), y, x, w, bias, a, f)
 }
 
 // convPart does a piece of Conv's one step.
-func convPart(d piece, y, x, w, bias []float32, a *convRowsParams, f *finish) {
+func convPart(d piece, y, x, w, bias []float32, a *convRowsParams, f *epilogue) {
 	for b := range a.batch {
 		image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
 	}
@@ -75,7 +45,7 @@ func convPart(d piece, y, x, w, bias []float32, a *convRowsParams, f *finish) {
 
 // rowsConvGather is Conv for images with padding, in any layout: each is copied into scratch
 // first, channels innermost, its padding around it.
-func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *finish) {
+func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *epilogue) {
 	for step := range 2 * a.batch {
 		convGatherPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
@@ -83,7 +53,7 @@ func rowsConvGather(y, x, w, bias, scratch []float32, a *convGatherParams, f *fi
 
 // convGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
 // it in turn.
-func convGatherPart(d piece, y, x, w, bias, scratch []float32, a *convGatherParams, f *finish) {
+func convGatherPart(d piece, y, x, w, bias, scratch []float32, a *convGatherParams, f *epilogue) {
 	b := d.step / 2
 	if d.step%2 == 1 {
 		rows := a.rows()
@@ -136,7 +106,7 @@ func gather(to, from []float32, a *convGatherParams) {
 }
 
 // image convolves a share of image b, which is x.
-func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish) {
+func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *epilogue) {
 	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
 	taps := a.kernelH * a.kernelW * a.inChannels
 	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
@@ -146,7 +116,7 @@ func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		t.columns, t.width = panelOf(cout, j)
 		t.w, t.bias = w[j*taps:], bias[j:]
-		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
+		t.prefetch(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
 				t.rows = min(s.length, a.outW-q)
@@ -154,7 +124,7 @@ func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish
 				o := ((b*a.outH+p)*a.outW+q)*cout + j
 				t.y, t.add = f.aim(y, o)
 				product(&t)
-				if f.epilogue != nil {
+				if f.apply != nil {
 					f.call(y, &t, o, j)
 				}
 			}
@@ -164,11 +134,11 @@ func image(d piece, y, x, w, bias []float32, b int, a *convRowsParams, f *finish
 
 // scattered carries out t, a product, for results whose columns are apart, by way of
 // sums. The first one is number o of y and of channel c.
-func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
+func (f *epilogue) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*apart + i*t.step
@@ -177,36 +147,36 @@ func (f *finish) scattered(y []float32, t *tile, o, c, apart int) {
 				v += f.add[at]
 			}
 			y[at] = bounded(v, f.low, f.high)
-			if f.epilogue != nil {
-				f.epilogue(y[at:at+1], at, c+j)
+			if f.apply != nil {
+				f.apply(y[at:at+1], at, c+j)
 			}
 		}
 	}
 }
 
-// finish is what becomes of sums before they are results. What add has, which is laid out
+// epilogue is what becomes of sums before they are results. What add has, which is laid out
 // as the results, is added to them if it is not nil; they are bounded by low and high,
 // those that are no numbers staying so; then the epilogue, if it is not nil, is called
 // on runs of them.
-type finish struct {
+type epilogue struct {
 	add       []float32
 	low, high float32
-	epilogue  epilogue
+	apply     epilogueFunc
 }
 
-// epilogue is called on runs of results: o is the position of run[0] in y and c its
+// epilogueFunc is called on runs of results: o is the position of run[0] in y and c its
 // channel. The channel of run[i] is c+i where channels lie innermost, else c.
-type epilogue = func(run []float32, o, c int)
+type epilogueFunc = func(run []float32, o, c int)
 
 // unbounded leaves sums as they are, but for the epilogue.
-func unbounded(e epilogue) finish {
-	return finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), epilogue: e}
+func unbounded(e epilogueFunc) epilogue {
+	return epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), apply: e}
 }
 
 // aim returns where results from number o on are stored, and what is added to them. A
 // tile is given them as a variable, not by way of a pointer: what is stored so counts as
 // being anywhere for the compiler, and it would allocate epilogues.
-func (f *finish) aim(y []float32, o int) (results, add []float32) {
+func (f *epilogue) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
 		add = f.add[o:]
 	}
@@ -215,9 +185,9 @@ func (f *finish) aim(y []float32, o int) (results, add []float32) {
 
 // call calls the epilogue on the results of t, a product whose first one is number o of
 // y and of channel c.
-func (f *finish) call(y []float32, t *tile, o, c int) {
+func (f *epilogue) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
+		f.apply(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }
 
@@ -225,12 +195,12 @@ func (f *finish) call(y []float32, t *tile, o, c int) {
 // weights are packed: w[ceil(n/32)][k][32], the last panel 16 wide where that is enough,
 // zero where there is no column; bias is padded likewise. The channel of a result is its
 // column.
-func rowsLinear(y, x, w, bias []float32, a *linearParams, f *finish) {
+func rowsLinear(y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	linearPart(alone(0), y, x, w, bias, a, f)
 }
 
 // linearPart does a piece of Linear's one step.
-func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
+func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *epilogue) {
 	m, n, k := a.m, a.n, a.k
 	t := tile{next: k, step: n, outer: 1, middle: 1, depth: k, low: f.low, high: f.high}
 	s := share{panels: [2]int{0, n}, columns: [2]int{0, m}, length: 1}
@@ -241,14 +211,14 @@ func linearPart(d piece, y, x, w, bias []float32, a *linearParams, f *finish) {
 		t.columns, t.width = panelOf(n, j)
 		t.w, t.bias = w[j*k:], bias[j:]
 		if s.length > 1 { // single rows fetch nothing
-			t.follow(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
+			t.prefetch(behind(w, k, n, j, s.panels[1]), s.tiles()*k)
 		}
 		for i := s.columns[0]; i < s.columns[1]; i += s.length {
 			t.rows = min(s.length, m-i)
 			t.x = x[i*k:]
 			t.y, t.add = f.aim(y, i*n+j)
 			product(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				f.call(y, &t, i*n+j, j)
 			}
 		}
@@ -334,12 +304,12 @@ type poolParams struct {
 // is no number is larger than all. If channels do not lie innermost, planes are each on
 // their own: runs for the epilogue are rows of them, and each part needs scratch for a
 // row of the image.
-func rowsMaxPool(y, x, scratch []float32, a *poolParams, epilogue epilogue) {
+func rowsMaxPool(y, x, scratch []float32, a *poolParams, epilogue epilogueFunc) {
 	maxPoolPart(alone(0), y, x, scratch, a, epilogue)
 }
 
 // maxPoolPart does a piece of MaxPool's one step.
-func maxPoolPart(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogue) {
+func maxPoolPart(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogueFunc) {
 	if a.channelsInner {
 		pool(d, y, x, maxima, a, epilogue)
 		return
@@ -348,7 +318,7 @@ func maxPoolPart(d piece, y, x, scratch []float32, a *poolParams, epilogue epilo
 }
 
 // pool computes a piece of all rows.
-func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogue) {
+func pool(d piece, y, x []float32, k kind, a *poolParams, e epilogueFunc) {
 	f := unbounded(e)
 	s := a.slide(k)
 	var ones, zero [panel]float32
@@ -376,7 +346,7 @@ func (a *poolParams) columns() axis {
 
 // maxPlanes is MaxPoolPart for row-major images. Each part has its share of the scratch;
 // if that is for fewer parts, there is nothing left for the others to do.
-func maxPlanes(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogue) {
+func maxPlanes(d piece, y, x, scratch []float32, a *poolParams, epilogue epilogueFunc) {
 	d.parts = min(d.parts, len(scratch)/max(a.inW, 1))
 	if d.part >= d.parts {
 		return
@@ -440,6 +410,36 @@ func (a *axis) largest(run, row []float32) {
 		}
 		q += s.n
 	}
+}
+
+// prefetch has tiles that take steps steps of their inner loops in all fetch next, the
+// weights that are read after theirs: the first tile over a panel of weights waits
+// for them, while the others find them near and have time to bring the next ones.
+func (t *tile) prefetch(next []float32, steps int) {
+	t.fetch, t.fetched, t.fetchStep = next, 0, 0
+	if len(next) > 0 && steps > 0 {
+		t.fetchStep = 4 * len(next) / steps
+	}
+}
+
+// limitPrefetch keeps what a product of so many taps fetches inside of fetch: where less is
+// left, as there are more steps than prefetch was told, fetchStep becomes 0, and nothing is
+// fetched from then on.
+func (t *tile) limitPrefetch(taps int) {
+	if t.fetched+taps*t.fetchStep > 4*len(t.fetch) {
+		t.fetchStep = 0
+	}
+}
+
+// behind returns the panel of weights of taps taps behind the one that begins at
+// column j of n; nothing if it does not begin before column end.
+func behind(w []float32, taps, n, j, end int) []float32 {
+	j += panel
+	if j >= end {
+		return nil
+	}
+	_, width := panelOf(n, j)
+	return w[j*taps:][:width*taps]
 }
 
 // piece is what one of those does that share a call: one of so many parts of a step.
@@ -566,7 +566,7 @@ const (
 type lines struct{ image, first, end int }
 
 // run computes rows of results, which lie in y from the beginning of all images.
-func (s *slide) run(y, x, w, bias []float32, of lines, f *finish) {
+func (s *slide) run(y, x, w, bias []float32, of lines, f *epilogue) {
 	if s.sweeps(sweepUnit) {
 		s.sweep(y, x, w, bias, of, f)
 		return
@@ -591,7 +591,7 @@ type corner struct {
 }
 
 // area computes results in tiles along their rows or their columns.
-func (s *slide) area(y, x, w, bias []float32, at corner, f *finish) {
+func (s *slide) area(y, x, w, bias []float32, at corner, f *epilogue) {
 	p, q, v, h := at.row, at.column, at.rows, at.columns
 	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh,
 		xMiddle: s.cols.dilation * s.xw}
@@ -657,7 +657,7 @@ func (a *axis) padded(p int) int {
 }
 
 // line computes rows of t, which may be more than those of a tile, and wider.
-func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *finish) {
+func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *epilogue) {
 	n, width := t.rows, t.width
 	length := lengths(n, windowRows)
 	for i := 0; i < n; i += length {
@@ -686,11 +686,11 @@ func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *finish) {
 				}
 			}
 		}
-		if f.epilogue != nil {
+		if f.apply != nil {
 			for r := range t.rows {
 				for j := 0; j < width; j += s.channels {
 					at := o + (i+r)*t.step + j
-					f.epilogue(y[at:][:s.channels], at, 0)
+					f.apply(y[at:][:s.channels], at, 0)
 				}
 			}
 		}
@@ -703,7 +703,7 @@ type lane struct{ o, at, skip int }
 
 // tile carries out t. It has t by value: what is written by way of a pointer counts as
 // being anywhere, and the slices of callers were allocated.
-func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *finish) {
+func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *epilogue) {
 	t.x = x
 	if t.outer*t.middle > 0 {
 		t.x = x[l.at:]
@@ -775,7 +775,7 @@ func (s *slide) sweeps(unit int) bool {
 }
 
 // sweep is run by sweeps.
-func (s *slide) sweep(y, x, w, bias []float32, of lines, f *finish) {
+func (s *slide) sweep(y, x, w, bias []float32, of lines, f *epilogue) {
 	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
 		wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
@@ -797,9 +797,9 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *finish) {
 				t.add = f.add[o:][:n]
 			}
 			sweepFast(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				for i := 0; i < n; i += t.channels {
-					f.epilogue(y[o+i:][:t.channels], o+i, 0)
+					f.apply(y[o+i:][:t.channels], o+i, 0)
 				}
 			}
 		}
@@ -832,10 +832,10 @@ type tile struct {
 	low, high                float32
 	columns                  int // of a product's results, at most width
 	// Weights that are read next. A product of several whole rows may bring some of
-	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
-	// loop. Without a lead that is nothing.
-	ahead         []float32
-	fetched, lead int
+	// them nearer: what lies at byte fetched, and fetchStep bytes on in each step of the inner
+	// loop. Without a fetchStep that is nothing.
+	fetch              []float32
+	fetched, fetchStep int
 }
 
 // product computes
@@ -852,14 +852,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
-	if t.lead > 0 {
-		t.reach(taps)
+	if t.fetchStep > 0 {
+		t.limitPrefetch(taps)
 	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
-	if t.lead > 0 {
-		t.fetched += taps * t.lead
+	if t.fetchStep > 0 {
+		t.fetched += taps * t.fetchStep
 	}
 }
 
@@ -1004,7 +1004,7 @@ func (t *tile) block(j int) tile {
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
 	if j > 0 {
-		part.lead = 0 // the first one fetches for both
+		part.fetchStep = 0 // the first one fetches for both
 	}
 	if t.add != nil {
 		part.add = t.add[j:]

@@ -934,9 +934,9 @@ rows2_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 	TESTQ        DX, DX
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, SI
@@ -967,7 +967,7 @@ rows2_middle:
 	DECQ      DX
 	JNZ       rows2_outer
 
-rows2_finish:
+rows2_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -1039,9 +1039,9 @@ rows2_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows2narrow_finish
+	JZ           rows2narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows2narrow_finish
+	JZ           rows2narrow_epilogue
 
 rows2narrow_outer:
 	MOVQ BX, SI
@@ -1066,7 +1066,7 @@ rows2narrow_middle:
 	DECQ      DX
 	JNZ       rows2narrow_outer
 
-rows2narrow_finish:
+rows2narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -1145,9 +1145,9 @@ rows6_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 	TESTQ        DX, DX
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, SI
@@ -1204,7 +1204,7 @@ rows6_middle:
 	DECQ      DX
 	JNZ       rows6_outer
 
-rows6_finish:
+rows6_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -1320,9 +1320,9 @@ rows6_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows6narrow_finish
+	JZ           rows6narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows6narrow_finish
+	JZ           rows6narrow_epilogue
 
 rows6narrow_outer:
 	MOVQ BX, SI
@@ -1361,7 +1361,7 @@ rows6narrow_middle:
 	DECQ      DX
 	JNZ       rows6narrow_outer
 
-rows6narrow_finish:
+rows6narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -1453,9 +1453,9 @@ rows2_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 	TESTQ        DX, DX
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, SI
@@ -1490,7 +1490,7 @@ rows2_middle:
 	DECQ      DX
 	JNZ       rows2_outer
 
-rows2_finish:
+rows2_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -1567,9 +1567,9 @@ rows6_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 	TESTQ        DX, DX
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, SI
@@ -1638,7 +1638,7 @@ rows6_middle:
 	DECQ      DX
 	JNZ       rows6_outer
 
-rows6_finish:
+rows6_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX

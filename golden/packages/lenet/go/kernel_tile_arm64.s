@@ -458,9 +458,9 @@ block2:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish2
+	CBZ R8, epilogue2
 	MOVD 144(R0), R7
-	CBZ R7, finish2
+	CBZ R7, epilogue2
 outer2:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -486,7 +486,7 @@ middle2:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer2
-finish2:
+epilogue2:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -571,9 +571,9 @@ block6:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish6
+	CBZ R8, epilogue6
 	MOVD 144(R0), R7
-	CBZ R7, finish6
+	CBZ R7, epilogue6
 outer6:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -623,7 +623,7 @@ middle6:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer6
-finish6:
+epilogue6:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11

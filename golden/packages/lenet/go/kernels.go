@@ -6,7 +6,7 @@ import "math"
 
 // convolutionRelu computes convolution, relu.
 func convolutionRelu(y, x, w, bias, scratch []float32) {
-	rowsConvGather(y, x, w, bias, scratch, &convolutionReluArgs, &finish{low: 0, high: float32(math.Inf(1))})
+	rowsConvGather(y, x, w, bias, scratch, &convolutionReluArgs, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
 var convolutionReluArgs = convGatherParams{
@@ -36,7 +36,7 @@ var maxPool2dArgs2 = poolParams{
 
 // convolutionRelu2 computes convolution, relu.
 func convolutionRelu2(y, x, w, bias []float32) {
-	rowsConv(y, x, w, bias, &convolutionRelu2Args, &finish{low: 0, high: float32(math.Inf(1))})
+	rowsConv(y, x, w, bias, &convolutionRelu2Args, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
 var convolutionRelu2Args = convRowsParams{
@@ -52,14 +52,14 @@ func clone(out, in []float32) {
 
 // linearRelu computes linear, relu.
 func linearRelu(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, &linearReluArgs, &finish{low: 0, high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, &linearReluArgs, &epilogue{low: 0, high: float32(math.Inf(1))})
 }
 
 var linearReluArgs = linearParams{m: 1, n: 10, k: 16}
 
 // linear computes linear.
 func linear(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, &linearArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, &linearArgs, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var linearArgs = linearParams{m: 1, n: 5, k: 10}

@@ -124,7 +124,7 @@ typedef struct {
    innermost loop. */
 typedef struct {
     uintptr_t at;
-    uintptr_t lead;
+    uintptr_t fetch_step;
 } lstm_rows_next;
 
 /* Vectors past LSTM_ROWS_VECS are those of the next panel, beside apart; rows of acc are pitch
@@ -156,7 +156,7 @@ LSTM_TILE_INLINE void lstm_rows_sum(const int rows, const int vecs, const int32_
                 wp += width;
                 if (f != NULL) {
                     LSTM_ROWS_FETCH(at);
-                    at += f->lead;
+                    at += f->fetch_step;
                 }
                 LSTM_TILE_UNROLL
                 for (int i = 0; i < rows; i++) {
@@ -261,14 +261,14 @@ LSTM_TILE_INLINE lstm_rows_next lstm_rows_behind(const float *w, int32_t taps, i
     const int32_t behind = (left > step) ? left - step : 0;
     const int32_t wide = (behind > LSTM_ROWS_COLS / 2) ? step : (behind > 0) ? LSTM_ROWS_COLS / 2 : 0;
     f.at = (uintptr_t)w + (uintptr_t)((wide > 0) ? taps * step : 0) * sizeof(float);
-    f.lead = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
+    f.fetch_step = (tiles > 0) ? (uintptr_t)wide * sizeof(float) / (uintptr_t)tiles : 0;
     return f;
 }
 
 /* A tile of taps steps of the innermost loop is done. */
 LSTM_TILE_INLINE void lstm_rows_fetched(lstm_rows_next *f, int32_t taps)
 {
-    f->at += (uintptr_t)taps * f->lead;
+    f->at += (uintptr_t)taps * f->fetch_step;
 }
 
 /* lstm_rows_block for a whole panel, or one of half the width. */

@@ -6,7 +6,7 @@ import "math"
 
 // linear computes linear.
 func linear(y, x, w, bias []float32) {
-	rowsLinear(y, x, w, bias, &linearArgs, &finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, &linearArgs, &epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var linearArgs = linearParams{m: 6, n: 16, k: 3}
@@ -17,7 +17,7 @@ func fill(out []float32) {
 
 // addmm computes addmm.
 func addmm(y, x, w, bias, z []float32) {
-	rowsLinear(y, x, w, bias, &addmmArgs, &finish{add: z, low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
+	rowsLinear(y, x, w, bias, &addmmArgs, &epilogue{add: z, low: float32(math.Inf(-1)), high: float32(math.Inf(1))})
 }
 
 var addmmArgs = linearParams{m: 2, n: 16, k: 4}

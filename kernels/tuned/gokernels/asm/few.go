@@ -66,15 +66,15 @@ func (c *code) fewVectors(most int) {
 			}
 			c.fewSums(n)
 			if n > 2 {
-				JMP(operand.LabelRef(c.label("finish")))
+				JMP(operand.LabelRef(c.label("epilogue")))
 			}
 		})
 	}
-	Label(c.label("finish"))
+	Label(c.label("epilogue"))
 	if c.bytes == 64 {
 		c.mask(field("columns"))
 	}
-	c.finishRows(base("y"), base("add"), scaled("step"), "channels")
+	c.epilogueRows(base("y"), base("add"), scaled("step"), "channels")
 	VZEROUPPER()
 	RET()
 }
@@ -141,8 +141,8 @@ func advance(to reg.Register, name string) {
 
 // turn writes the function that turns sums of few channels, eight columns at a
 // time.
-func turn() {
-	Implement("turn256")
+func transpose() {
+	Implement("transpose256")
 	c := &code{machine: avx2}
 	sums, y, add, channels := base("sums"), base("y"), base("add"), field("channels")
 	step := copied(channels)

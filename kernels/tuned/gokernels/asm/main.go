@@ -37,7 +37,7 @@ func main() {
 			m.land(size)
 		}
 	}
-	turn()
+	transpose()
 	unzip()
 	cpuid()
 	Generate()
@@ -192,12 +192,12 @@ func (c *code) begin(first func(j int, v reg.VecVirtual)) {
 	}
 }
 
-// finish adds, bounds and stores the sums; y and add move on.
-func (c *code) finish(y, add reg.Register) { c.finishRows(y, add, scaled("step"), "") }
+// epilogue adds, bounds and stores the sums; y and add move on.
+func (c *code) epilogue(y, add reg.Register) { c.epilogueRows(y, add, scaled("step"), "") }
 
-// finishRows is finish for as many rows of sums as a field says, step bytes apart; "" says
+// epilogueRows is epilogue for as many rows of sums as a field says, step bytes apart; "" says
 // that there are all.
-func (c *code) finishRows(y, add, step reg.Register, count string) {
+func (c *code) epilogueRows(y, add, step reg.Register, count string) {
 	rest := func() (next func(to reg.Register, done string)) {
 		left := reg.Register(nil)
 		if count != "" {

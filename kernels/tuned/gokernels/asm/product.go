@@ -77,22 +77,22 @@ func (c *code) end() {
 		c.mask(field("columns"))
 	}
 	y, add := base("y"), base("add")
-	c.finish(y, add)
+	c.epilogue(y, add)
 	VZEROUPPER()
 	RET()
 }
 
 func (c *code) productRows() {
 	next, w, wide := scaled("next"), base("w"), scaled("width")
-	var ahead, lead reg.Register
+	var fetch, fetchStep reg.Register
 	// narrow panels are last ones, and rows of them are loads for the most part
 	if c.vecs == c.machine.vecs {
-		ahead, lead = base("ahead"), field("lead")
-		ADDQ(field("fetched"), ahead)
+		fetch, fetchStep = base("fetch"), field("fetchStep")
+		ADDQ(field("fetched"), fetch)
 		// Where nothing is to be fetched, an address that is read anyway: one that is
 		// nobody's takes long to look up, in each step again.
-		TESTQ(lead, lead)
-		CMOVQEQ(w, ahead)
+		TESTQ(fetchStep, fetchStep)
+		CMOVQEQ(w, fetch)
 	}
 	c.start(base("bias"))
 	c.walk(w, func(x reg.Register) {
@@ -106,9 +106,9 @@ func (c *code) productRows() {
 			b = append(b, v)
 		}
 		ADDQ(wide, w)
-		if ahead != nil {
-			PREFETCHT0(operand.Mem{Base: ahead}) // not T1: most lines are asked for several times
-			ADDQ(lead, ahead)
+		if fetch != nil {
+			PREFETCHT0(operand.Mem{Base: fetch}) // not T1: most lines are asked for several times
+			ADDQ(fetchStep, fetch)
 		}
 		for i := range c.rows {
 			v := c.vector()

@@ -75,7 +75,7 @@ func (c *sweepCode) block() {
 	at := func(taps, by, n int) string {
 		return c.label(fmt.Sprintf("taps%dby%drows%d", taps, by, n))
 	}
-	finish := operand.LabelRef(c.label("finish"))
+	epilogue := operand.LabelRef(c.label("epilogue"))
 	count, by, taps := field("count"), field("by"), field("taps")
 	group := c.label("five")
 	CMPQ(taps, operand.U8(5))
@@ -101,14 +101,14 @@ func (c *sweepCode) block() {
 					}
 					c.products(at(taps, by, n), taps, by, n)
 					if taps < 5 || by < 2 || n < sweepMost { // the last case is followed by what ends all
-						JMP(finish)
+						JMP(epilogue)
 					}
 				})
 			}
 		}
 	}
-	Label(c.label("finish"))
-	c.finishSome()
+	Label(c.label("epilogue"))
+	c.epilogueSome()
 }
 
 // products adds the products of all rows of taps for n results.
@@ -126,7 +126,7 @@ func (c *sweepCode) products(name string, taps, by, n int) {
 	}
 	rows := field("rows")
 	TESTQ(rows, rows)
-	JZ(operand.LabelRef(c.label("finish")))
+	JZ(operand.LabelRef(c.label("epilogue")))
 	next, tap := scaled("channels"), scaled("wNext")
 	first, width, none := field("first"), field("width"), base("none")
 	xr, wr := copied(first), base("w")
@@ -177,13 +177,13 @@ func (c *sweepCode) products(name string, taps, by, n int) {
 	JNZ(operand.LabelRef(name + "row"))
 }
 
-// finishSome adds, bounds and stores the sums of as many results as there are.
-func (c *sweepCode) finishSome() {
+// epilogueSome adds, bounds and stores the sums of as many results as there are.
+func (c *sweepCode) epilogueSome() {
 	y, add := base("y"), base("add")
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("nothing")))
 	ADDQ(c.off, add)
 	Label(c.label("nothing"))
 	ADDQ(c.off, y)
-	c.finishRows(y, add, scaled("channels"), "count")
+	c.epilogueRows(y, add, scaled("channels"), "count")
 }

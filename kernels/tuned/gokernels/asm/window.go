@@ -92,9 +92,9 @@ func (c *windowCode) block() {
 	// An extent may be zero.
 	middle := field("middle")
 	TESTQ(middle, middle)
-	JZ(operand.LabelRef(c.label("finish")))
+	JZ(operand.LabelRef(c.label("epilogue")))
 	TESTQ(outer, outer)
-	JZ(operand.LabelRef(c.label("finish")))
+	JZ(operand.LabelRef(c.label("epilogue")))
 	Label(c.label("outer"))
 	var at []reg.Register
 	for _, r := range steps {
@@ -106,14 +106,14 @@ func (c *windowCode) block() {
 	c.advance(steps, "xOuter", "wOuter")
 	DECQ(outer)
 	JNZ(operand.LabelRef(c.label("outer")))
-	Label(c.label("finish"))
+	Label(c.label("epilogue"))
 	y, add := base("y"), base("add")
 	ADDQ(c.off, y)
 	TESTQ(add, add)
 	JZ(operand.LabelRef(c.label("nothing")))
 	ADDQ(c.off, add)
 	Label(c.label("nothing"))
-	c.finish(y, add)
+	c.epilogue(y, add)
 }
 
 // taps writes the loop over the taps from those at the given addresses on.

@@ -9,7 +9,7 @@ package rows
 // If padded_h is not 0, each image is copied into scratch first, to which strides apply
 // then. There an image begins after padding, and its rows and pixels are apart, with
 // zeros between them.
-func ConvAround(y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Finish) {
+func ConvAround(y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Epilogue) {
 	for step := range 2 * a.batch {
 		ConvAroundPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
@@ -17,7 +17,7 @@ func ConvAround(y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Finish
 
 // ConvAroundPart does a piece of a step of ConvAround: steps copy an image and convolve
 // it in turn.
-func ConvAroundPart(d Piece, y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Finish) {
+func ConvAroundPart(d Piece, y, x, w, bias, scratch []float32, a *ConvAroundParams, f *Epilogue) {
 	b := d.step / 2
 	x = x[b*a.inStrideBatch:]
 	if d.step%2 == 1 {
@@ -43,7 +43,7 @@ func ConvAroundPart(d Piece, y, x, w, bias, scratch []float32, a *ConvAroundPara
 }
 
 // around convolves a share of image b, which is x.
-func around(d Piece, y, x, w, bias []float32, b int, a *ConvAroundParams, f *Finish) {
+func around(d Piece, y, x, w, bias []float32, b int, a *ConvAroundParams, f *Epilogue) {
 	cout := a.outChannels
 	taps := a.outerTaps * a.middleTaps * a.innerTaps
 	s := d.divide(cout, a.outH, a.outW, a.planes*a.outH*a.inStrideRow, a.groups*cout*taps)
@@ -58,7 +58,7 @@ func around(d Piece, y, x, w, bias []float32, b int, a *ConvAroundParams, f *Fin
 		for j := s.panels[0]; j < s.panels[1]; j += panel {
 			t.columns, t.width = panelOf(cout, j)
 			t.w, t.bias = weights[j*taps:], bias[g*wide+j:]
-			t.follow(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
+			t.prefetch(behind(weights, taps, cout, j, s.panels[1]), s.tiles()*taps)
 			for p := s.rows[0]; p < s.rows[1]; p++ {
 				for q := s.columns[0]; q < s.columns[1]; q += s.length {
 					t.rows = min(s.length, a.outW-q)
@@ -67,12 +67,12 @@ func around(d Piece, y, x, w, bias []float32, b int, a *ConvAroundParams, f *Fin
 					o := b*a.groups*cout*a.outH*a.outW + (p*a.outW+q)*a.outStrideCol +
 						channel*a.outStrideChannel
 					if !a.channelsInner {
-						f.turned(y, &t, &sums, o, channel, a.outStrideChannel)
+						f.transposed(y, &t, &sums, o, channel, a.outStrideChannel)
 						continue
 					}
 					t.y, t.add = f.aim(y, o)
 					product(&t)
-					if f.epilogue != nil {
+					if f.apply != nil {
 						f.call(y, &t, o, channel)
 					}
 				}
@@ -97,12 +97,12 @@ func spread(to, from []float32, before, pixel, apart int) {
 	}
 }
 
-// turned carries out t, a product, for results whose columns are apart and whose rows
+// transposed carries out t, a product, for results whose columns are apart and whose rows
 // are neighbours, by way of sums. The first one is number o of y and of channel c.
-func (f *Finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
+func (f *Epilogue) transposed(y []float32, t *tile, sums *[maxRows * panel]float32, o, c, apart int) {
 	whole := t.aside(sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		at := o + j*apart
 		run := y[at:][:t.rows]
@@ -115,8 +115,8 @@ func (f *Finish) turned(y []float32, t *tile, sums *[maxRows * panel]float32, o,
 				run[i] = bounded(sums[i*panel+j], f.low, f.high)
 			}
 		}
-		if f.epilogue != nil {
-			f.epilogue(run, at, c+j)
+		if f.apply != nil {
+			f.apply(run, at, c+j)
 		}
 	}
 }

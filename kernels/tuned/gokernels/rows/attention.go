@@ -44,7 +44,7 @@ func NewVectors(largest, sum func(acc float32, a []float32) float32, subScalar,
 // Attention computes y = softmax(q·kᵀ·scale[0])·v; scale[1] takes the place of scores that
 // do not stay. The scratch has room for parts, part_scratch elements each.
 func Attention(y []float32, in *AttentionInputs, scale, scratch []float32, a *AttentionParams,
-	vec *Vectors, epilogue Epilogue) {
+	vec *Vectors, epilogue EpilogueFunc) {
 	AttentionPart(alone(0), y, in, scale, scratch, a, vec, epilogue)
 }
 
@@ -61,7 +61,7 @@ type attended struct {
 // scores, and so are values: once for the units in a row that share them. Parts for which
 // there is no scratch do nothing.
 func AttentionPart(d Piece, y []float32, in *AttentionInputs, scale, scratch []float32,
-	p *AttentionParams, vec *Vectors, epilogue Epilogue) {
+	p *AttentionParams, vec *Vectors, epilogue EpilogueFunc) {
 	a := attended{p, in, vec, scale}
 	blocks := (a.queries + queryRows - 1) / queryRows
 	if d.parts = min(d.parts, len(scratch)/a.partScratch); d.part >= d.parts {
@@ -213,7 +213,7 @@ func (a *attended) sees(i, seen int) int {
 }
 
 // sums computes the products of probabilities and values: results from o on.
-func (a *attended) sums(y, p, w []float32, o, rows, seen int, e Epilogue) {
+func (a *attended) sums(y, p, w []float32, o, rows, seen int, e EpilogueFunc) {
 	f := unbounded(e)
 	var zero [panel]float32
 	t := tile{bias: zero[:], next: seen, step: a.outStrideRow, outer: 1, middle: 1, depth: seen,

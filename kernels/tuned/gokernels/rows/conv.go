@@ -4,12 +4,12 @@ package rows
 // runs of elements that are contiguous in x, dilation_w columns apart. The weights are
 // packed: w[ceil(out_channels/32)][kernel_h][kernel_w][in_channels][32], the last panel
 // 16 wide where that is enough, zero where there is no channel; bias is padded likewise.
-func Conv(y, x, w, bias []float32, a *ConvRowsParams, f *Finish) {
+func Conv(y, x, w, bias []float32, a *ConvRowsParams, f *Epilogue) {
 	ConvPart(alone(0), y, x, w, bias, a, f)
 }
 
 // ConvPart does a piece of Conv's one step.
-func ConvPart(d Piece, y, x, w, bias []float32, a *ConvRowsParams, f *Finish) {
+func ConvPart(d Piece, y, x, w, bias []float32, a *ConvRowsParams, f *Epilogue) {
 	for b := range a.batch {
 		image(d, y, x[b*a.inStrideBatch:], w, bias, b, a, f)
 	}
@@ -17,7 +17,7 @@ func ConvPart(d Piece, y, x, w, bias []float32, a *ConvRowsParams, f *Finish) {
 
 // ConvGather is Conv for images with padding, in any layout: each is copied into scratch
 // first, channels innermost, its padding around it.
-func ConvGather(y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Finish) {
+func ConvGather(y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Epilogue) {
 	for step := range 2 * a.batch {
 		ConvGatherPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
@@ -25,7 +25,7 @@ func ConvGather(y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Finish
 
 // ConvGatherPart does a piece of a step of ConvGather: steps copy an image and convolve
 // it in turn.
-func ConvGatherPart(d Piece, y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Finish) {
+func ConvGatherPart(d Piece, y, x, w, bias, scratch []float32, a *ConvGatherParams, f *Epilogue) {
 	b := d.step / 2
 	if d.step%2 == 1 {
 		rows := a.rows()
@@ -78,7 +78,7 @@ func gather(to, from []float32, a *ConvGatherParams) {
 }
 
 // image convolves a share of image b, which is x.
-func image(d Piece, y, x, w, bias []float32, b int, a *ConvRowsParams, f *Finish) {
+func image(d Piece, y, x, w, bias []float32, b int, a *ConvRowsParams, f *Epilogue) {
 	row, column, cout := a.strideH*a.inStrideRow, a.strideW*a.inStrideCol, a.outChannels
 	taps := a.kernelH * a.kernelW * a.inChannels
 	s := d.divide(cout, a.outH, a.outW, a.outH*row, cout*taps)
@@ -88,7 +88,7 @@ func image(d Piece, y, x, w, bias []float32, b int, a *ConvRowsParams, f *Finish
 	for j := s.panels[0]; j < s.panels[1]; j += panel {
 		t.columns, t.width = panelOf(cout, j)
 		t.w, t.bias = w[j*taps:], bias[j:]
-		t.follow(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
+		t.prefetch(behind(w, taps, cout, j, s.panels[1]), s.tiles()*taps)
 		for p := s.rows[0]; p < s.rows[1]; p++ {
 			for q := s.columns[0]; q < s.columns[1]; q += s.length {
 				t.rows = min(s.length, a.outW-q)
@@ -96,7 +96,7 @@ func image(d Piece, y, x, w, bias []float32, b int, a *ConvRowsParams, f *Finish
 				o := ((b*a.outH+p)*a.outW+q)*cout + j
 				t.y, t.add = f.aim(y, o)
 				product(&t)
-				if f.epilogue != nil {
+				if f.apply != nil {
 					f.call(y, &t, o, j)
 				}
 			}

@@ -4,12 +4,12 @@ package rows
 // zeros behind the image as before it. The weights are w[kernel_h][kernel_w][lanes],
 // those of the channels once or, if there are few channels, several times beside each
 // other; bias is repeated likewise.
-func Depthwise(y, x, w, bias []float32, a *DepthwiseRowsParams, f *Finish) {
+func Depthwise(y, x, w, bias []float32, a *DepthwiseRowsParams, f *Epilogue) {
 	DepthwisePart(alone(0), y, x, w, bias, a, f)
 }
 
 // DepthwisePart does a piece of Depthwise's one step.
-func DepthwisePart(d Piece, y, x, w, bias []float32, a *DepthwiseRowsParams, f *Finish) {
+func DepthwisePart(d Piece, y, x, w, bias []float32, a *DepthwiseRowsParams, f *Epilogue) {
 	s := a.slide()
 	first, end := d.of(a.outH)
 	for b := range a.batch {

@@ -9,7 +9,7 @@ package rows
 // parameters say. The weights are packed: panels of sum_taps rows of 32, the last of a
 // group 16 wide where that is enough, zero where there is no channel. bias is padded to
 // panels of 32.
-func ConvEdges(y, x, w, bias []float32, a *ConvEdgesParams, f *Finish) {
+func ConvEdges(y, x, w, bias []float32, a *ConvEdgesParams, f *Epilogue) {
 	ConvEdgesPart(alone(0), y, x, w, bias, a, f)
 }
 
@@ -56,7 +56,7 @@ type edges struct {
 
 // ConvEdgesPart does a piece of ConvEdges's one step: of the panels, or of what is in
 // each.
-func ConvEdgesPart(d Piece, y, x, w, bias []float32, a *ConvEdgesParams, f *Finish) {
+func ConvEdgesPart(d Piece, y, x, w, bias []float32, a *ConvEdgesParams, f *Epilogue) {
 	s := edges{a, edge{a.outH, a.inH, a.kernelH, a.strideH, a.dilationH, a.padH, a.upsampleH},
 		edge{a.outW, a.inW, a.kernelW, a.strideW, a.dilationW, a.padW, a.upsampleW}}
 	cout, taps, parts := a.outChannels, a.sumTaps, d.parts
@@ -85,7 +85,7 @@ func ConvEdgesPart(d Piece, y, x, w, bias []float32, a *ConvEdgesParams, f *Fini
 					continue
 				}
 				next := weights[min(len(weights), (turns-1)*len(packed)):]
-				t.follow(next[:min(len(next), len(packed))], steps)
+				t.prefetch(next[:min(len(next), len(packed))], steps)
 				channel := g*cout + j
 				o := b*a.groups*cout*a.outH*a.outW + channel*a.outStrideChannel
 				image := x[b*a.inStrideBatch+g*a.inStrideGroup:]
@@ -109,7 +109,7 @@ func ConvEdgesPart(d Piece, y, x, w, bias []float32, a *ConvEdgesParams, f *Fini
 type place struct{ o, channel int }
 
 // row computes rows of results, which see v, from a place on, with the panel that t has.
-func (s *edges) row(y []float32, t *tile, x, w []float32, v seen, from place, f *Finish) {
+func (s *edges) row(y []float32, t *tile, x, w []float32, v seen, from place, f *Epilogue) {
 	for px := range min(s.upsampleW, s.outW) {
 		var h seen
 		for q := px; q < s.outW; q += h.n * s.upsampleW {
@@ -122,7 +122,7 @@ func (s *edges) row(y []float32, t *tile, x, w []float32, v seen, from place, f 
 // area computes results that see the same of rows and of columns, in tiles along the
 // longer side.
 func (s *edges) area(y []float32, given *tile, x, w []float32, sees [2]seen, from place,
-	f *Finish) {
+	f *Epilogue) {
 	t, v, h := *given, sees[0], sees[1]
 	lines, n := v.n, h.n
 	lineX, nextX := s.strideH*s.inStrideRow, s.strideW*s.inStrideCol
@@ -157,21 +157,21 @@ func (s *edges) area(y []float32, given *tile, x, w []float32, sees [2]seen, fro
 			}
 			t.y, t.add = f.aim(y, at)
 			product(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				f.call(y, &t, at, from.channel)
 			}
 		}
 	}
-	given.fetched, given.lead = t.fetched, t.lead
+	given.fetched, given.fetchStep = t.fetched, t.fetchStep
 }
 
 // scattered carries out t, a product, for results whose columns are apart, by way of
 // sums. The first one is number o of y and of channel c.
-func (f *Finish) scattered(y []float32, t *tile, o, c, apart int) {
+func (f *Epilogue) scattered(y []float32, t *tile, o, c, apart int) {
 	var sums [maxRows * panel]float32
 	whole := t.aside(&sums)
 	product(&whole)
-	t.fetched, t.lead = whole.fetched, whole.lead
+	t.fetched, t.fetchStep = whole.fetched, whole.fetchStep
 	for j := range t.columns {
 		for i := range t.rows {
 			at := o + j*apart + i*t.step
@@ -180,8 +180,8 @@ func (f *Finish) scattered(y []float32, t *tile, o, c, apart int) {
 				v += f.add[at]
 			}
 			y[at] = bounded(v, f.low, f.high)
-			if f.epilogue != nil {
-				f.epilogue(y[at:at+1], at, c+j)
+			if f.apply != nil {
+				f.apply(y[at:at+1], at, c+j)
 			}
 		}
 	}

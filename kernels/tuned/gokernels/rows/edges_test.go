@@ -41,18 +41,18 @@ func TestFewAndEdgesParts(t *testing.T) {
 		name    string
 		results int
 		steps   int
-		do      func(d Piece, y []float32, f *Finish)
+		do      func(d Piece, y []float32, f *Epilogue)
 	}{
-		{"few", 2 * cout * oh * ow, 4, func(d Piece, y []float32, f *Finish) {
+		{"few", 2 * cout * oh * ow, 4, func(d Piece, y []float32, f *Epilogue) {
 			ConvFewPart(d, y, x, w, bias, scratch, &last, f)
 		}},
-		{"few, planes", 2 * cout * oh * ow, 4, func(d Piece, y []float32, f *Finish) {
+		{"few, planes", 2 * cout * oh * ow, 4, func(d Piece, y []float32, f *Epilogue) {
 			ConvFewPart(d, y, x, w, bias, scratch, &planes, f)
 		}},
-		{"edges", 2 * wide * 4 * ih * iw, 1, func(d Piece, y []float32, f *Finish) {
+		{"edges", 2 * wide * 4 * ih * iw, 1, func(d Piece, y []float32, f *Epilogue) {
 			ConvEdgesPart(d, y, image, packed, start, &edgesLast, f)
 		}},
-		{"edges, planes", 2 * wide * 4 * ih * iw, 1, func(d Piece, y []float32, f *Finish) {
+		{"edges, planes", 2 * wide * 4 * ih * iw, 1, func(d Piece, y []float32, f *Epilogue) {
 			ConvEdgesPart(d, y, image, packed, start, &edgesPlanes, f)
 		}},
 	} {
@@ -64,7 +64,7 @@ func TestFewAndEdgesParts(t *testing.T) {
 			}
 			for step := range k.steps {
 				for part := parts - 1; part >= 0; part-- {
-					k.do(Piece{step, part, parts}, y, &Finish{add: add, low: low, high: high})
+					k.do(Piece{step, part, parts}, y, &Epilogue{add: add, low: low, high: high})
 				}
 			}
 			if parts == 1 {

@@ -11,7 +11,7 @@ const (
 // into scratch first, with zeros around it: in a row of a plane, every stride_w-th column
 // is in one phase. The weights are w[in_channels][kernel_h][kernel_w][8]; bias has 8
 // elements. The scratch holds the planes.
-func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Finish) {
+func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	for step := range 2 * a.batch {
 		ConvFewPart(alone(step), y, x, w, bias, scratch, a, f)
 	}
@@ -19,7 +19,7 @@ func ConvFew(y, x, w, bias, scratch []float32, a *ConvFewParams, f *Finish) {
 
 // ConvFewPart does a piece of a step of ConvFew: steps copy an image and convolve it in
 // turn.
-func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f *Finish) {
+func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f *Epilogue) {
 	b := d.step / 2
 	if d.step%2 == 0 {
 		phases(d, scratch, x[b*a.inStrideBatch:], a)
@@ -30,7 +30,7 @@ func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f 
 		phase: a.phase, channels: a.outChannels, step: a.outStrideChannel, low: f.low,
 		high: f.high}
 	if a.channelsInner {
-		fewTurned(d, t, y, scratch, b, a, f)
+		fewTransposed(d, t, y, scratch, b, a, f)
 		return
 	}
 	length := fewLength(a.outW)
@@ -42,22 +42,22 @@ func ConvFewPart(d Piece, y, x, w, bias, scratch []float32, a *ConvFewParams, f 
 			o := b*a.outChannels*t.step + p*a.outW + q
 			t.y, t.add = f.aim(y, o)
 			t.run()
-			if f.epilogue != nil {
+			if f.apply != nil {
 				for c := range a.outChannels {
 					at := o + c*t.step
-					f.epilogue(y[at:at+t.columns], at, c)
+					f.apply(y[at:at+t.columns], at, c)
 				}
 			}
 		}
 	}
 }
 
-// fewTurned computes results whose channels lie innermost, by way of sums.
-func fewTurned(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams, f *Finish) {
+// fewTransposed computes results whose channels lie innermost, by way of sums.
+func fewTransposed(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams, f *Epilogue) {
 	var sums [fewChannels * fewCols]float32
 	t.low, t.high = float32(math.Inf(-1)), float32(math.Inf(1))
 	t.y, t.step = sums[:], fewCols
-	across := turn{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
+	across := transpose{sums: sums[:], channels: a.outChannels, low: f.low, high: f.high}
 	length := fewLength(a.outW)
 	first, end := d.of(a.outH)
 	for p := first; p < end; p++ {
@@ -69,10 +69,10 @@ func fewTurned(d Piece, t few, y, scratch []float32, b int, a *ConvFewParams, f 
 			across.columns = t.columns
 			across.y, across.add = f.aim(y, o)
 			across.run()
-			if f.epilogue != nil {
+			if f.apply != nil {
 				for i := range t.columns {
 					at := o + i*a.outChannels
-					f.epilogue(y[at:at+a.outChannels], at, 0)
+					f.apply(y[at:at+a.outChannels], at, 0)
 				}
 			}
 		}
@@ -228,9 +228,9 @@ func fewLength(n int) int {
 	return fewLanes * lengths(vectors, fewVectors)
 }
 
-// turn turns sums of few channels, fewCols apart, to results whose channels lie
+// transpose transposes sums of few channels, fewCols apart, to results whose channels lie
 // innermost.
-type turn struct {
+type transpose struct {
 	sums, y   []float32
 	add       []float32 // laid out as y, if not nil: added to the sums
 	columns   int
@@ -239,19 +239,19 @@ type turn struct {
 }
 
 // run computes y[j][c] = min(high, max(low, sums[c][j] + add[j][c])).
-func (t *turn) run() {
+func (t *transpose) run() {
 	_ = t.sums[:fewChannels*fewCols]
 	_ = t.y[:t.columns*t.channels]
 	if t.add != nil {
 		_ = t.add[:t.columns*t.channels]
 	}
-	if !turnFast(t) {
+	if !transposeFast(t) {
 		t.plain()
 	}
 }
 
 // plain is run without vectors.
-func (t *turn) plain() {
+func (t *transpose) plain() {
 	for j := range t.columns {
 		run := t.y[j*t.channels:][:t.channels]
 		for c := range run {

@@ -63,16 +63,16 @@ func TestFew(t *testing.T) {
 	}
 }
 
-// TestTurn compares turned sums with what plain makes: exactly.
-func TestTurn(t *testing.T) {
+// TestTranspose compares transposed sums with what plain makes: exactly.
+func TestTranspose(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
-	forms := map[string]func(*turn){"turn": (*turn).run}
-	for _, f := range turnForms() {
+	forms := map[string]func(*transpose){"transpose": (*transpose).run}
+	for _, f := range transposeForms() {
 		forms[f.name] = f.run
 	}
 	for name, run := range forms {
 		for range 1000 {
-			k := &turn{channels: 1 + r.IntN(fewChannels), columns: 1 + r.IntN(fewCols), low: -1.5,
+			k := &transpose{channels: 1 + r.IntN(fewChannels), columns: 1 + r.IntN(fewCols), low: -1.5,
 				high: 2, sums: draw(r, fewChannels*fewCols, false)}
 			before := draw(r, k.channels*k.columns+5, false)
 			if r.IntN(2) == 0 {
@@ -139,8 +139,8 @@ func TestFewCheck(t *testing.T) {
 	} {
 		refused(name, func() { k := whole(); cut(k); k.run() })
 	}
-	across := func() *turn {
-		return &turn{sums: make([]float32, fewChannels*fewCols), y: make([]float32, 20*5),
+	across := func() *transpose {
+		return &transpose{sums: make([]float32, fewChannels*fewCols), y: make([]float32, 20*5),
 			add: make([]float32, 20*5), columns: 20, channels: 5}
 	}
 	across().run()
@@ -153,10 +153,10 @@ func TestFewCheck(t *testing.T) {
 	})
 }
 
-// turnForm is a way to turn sums.
-type turnForm struct {
+// transposeForm is a way to turn sums.
+type transposeForm struct {
 	name string
-	run  func(t *turn)
+	run  func(t *transpose)
 }
 
 // BenchmarkFew times first convolutions of networks, and what they would be without
@@ -188,13 +188,13 @@ func BenchmarkFew(b *testing.B) {
 			paddedRow: reach, copiedRow: given, pixel: 1, upsampleH: 1, upsampleW: 1}
 		for name, f := range map[string]func(){
 			"few": func() {
-				ConvFew(y, x, w, bias, scratch, &few, &Finish{high: 6})
+				ConvFew(y, x, w, bias, scratch, &few, &Epilogue{high: 6})
 			},
 			"few copied": func() {
 				phases(alone(0), scratch, x, &few)
 			},
 			"around": func() {
-				ConvAround(y, x, w, bias, scratch, &around, &Finish{high: 6})
+				ConvAround(y, x, w, bias, scratch, &around, &Epilogue{high: 6})
 			},
 		} {
 			b.Run(fmt.Sprintf("%dx%dx%d/%s", cin, out, cout, name), func(b *testing.B) {

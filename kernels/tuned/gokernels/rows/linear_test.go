@@ -22,7 +22,7 @@ func BenchmarkLinear(b *testing.B) {
 			for b.Loop() {
 				start := time.Now()
 				for range 10 {
-					Linear(y, x, w, bias, &LinearParams{m: 1, n: columns, k: k}, &Finish{high: 6})
+					Linear(y, x, w, bias, &LinearParams{m: 1, n: columns, k: k}, &Epilogue{high: 6})
 				}
 				best = min(best, time.Since(start)/10)
 			}

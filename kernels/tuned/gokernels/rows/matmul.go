@@ -3,17 +3,17 @@ package rows
 // Matmul computes the products of pairs of matrices, both given by strides; y is dense.
 // The scratch holds k by 44 elements for each part: a panel of w, and a tile's rows of x
 // if they are not contiguous. The channel of a result is its column.
-func Matmul(y, x, w, scratch []float32, a *MatmulParams, f *Finish) {
+func Matmul(y, x, w, scratch []float32, a *MatmulParams, f *Epilogue) {
 	MatmulPart(alone(0), y, x, w, scratch, a, f)
 }
 
 // MatmulPart does a piece of Matmul's one step. Each part has its share of the scratch; if
 // that is for fewer parts, there is nothing left for the others to do.
-func MatmulPart(d Piece, y, x, w, scratch []float32, a *MatmulParams, f *Finish) {
+func MatmulPart(d Piece, y, x, w, scratch []float32, a *MatmulParams, f *Epilogue) {
 	m, n, k := a.m, a.n, a.k
-	room := k * (panel + maxRows)
+	own := k * (panel + maxRows)
 	if k > 0 {
-		d.parts = min(d.parts, len(scratch)/room)
+		d.parts = min(d.parts, len(scratch)/own)
 	}
 	if d.part >= d.parts {
 		return
@@ -21,7 +21,7 @@ func MatmulPart(d Piece, y, x, w, scratch []float32, a *MatmulParams, f *Finish)
 	var zero [panel]float32
 	t := tile{bias: zero[:], next: a.inStrideM, step: n, outer: 1, middle: 1, depth: k,
 		low: f.low, high: f.high}
-	scratch = scratch[d.part*room:][:room]
+	scratch = scratch[d.part*own:][:own]
 	packed, lines := scratch[:panel*k], scratch[panel*k:]
 	t.w = packed
 	if a.inStrideK != 1 {
@@ -54,7 +54,7 @@ func MatmulPart(d Piece, y, x, w, scratch []float32, a *MatmulParams, f *Finish)
 			o := (b*m+i)*n + j
 			t.y, t.add = f.aim(y, o)
 			product(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				f.call(y, &t, o, j)
 			}
 		}

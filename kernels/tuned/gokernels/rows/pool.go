@@ -6,12 +6,12 @@ import "math"
 // is no number is larger than all. If channels do not lie innermost, planes are each on
 // their own: runs for the epilogue are rows of them, and each part needs scratch for a
 // row of the image.
-func MaxPool(y, x, scratch []float32, a *PoolParams, epilogue Epilogue) {
+func MaxPool(y, x, scratch []float32, a *PoolParams, epilogue EpilogueFunc) {
 	MaxPoolPart(alone(0), y, x, scratch, a, epilogue)
 }
 
 // MaxPoolPart does a piece of MaxPool's one step.
-func MaxPoolPart(d Piece, y, x, scratch []float32, a *PoolParams, epilogue Epilogue) {
+func MaxPoolPart(d Piece, y, x, scratch []float32, a *PoolParams, epilogue EpilogueFunc) {
 	if a.channelsInner {
 		pool(d, y, x, maxima, a, epilogue)
 		return
@@ -21,12 +21,12 @@ func MaxPoolPart(d Piece, y, x, scratch []float32, a *PoolParams, epilogue Epilo
 
 // AvgPool is MaxPool for means, of taps that are neighbours, and for channels that lie
 // innermost. Padding is as wide behind the image as before it.
-func AvgPool(y, x []float32, a *PoolParams, epilogue Epilogue) {
+func AvgPool(y, x []float32, a *PoolParams, epilogue EpilogueFunc) {
 	AvgPoolPart(alone(0), y, x, a, epilogue)
 }
 
 // AvgPoolPart does a piece of AvgPool's one step.
-func AvgPoolPart(d Piece, y, x []float32, a *PoolParams, epilogue Epilogue) {
+func AvgPoolPart(d Piece, y, x []float32, a *PoolParams, epilogue EpilogueFunc) {
 	kind := means
 	switch {
 	case a.divisor > 0:
@@ -38,7 +38,7 @@ func AvgPoolPart(d Piece, y, x []float32, a *PoolParams, epilogue Epilogue) {
 }
 
 // pool computes a piece of all rows.
-func pool(d Piece, y, x []float32, k kind, a *PoolParams, e Epilogue) {
+func pool(d Piece, y, x []float32, k kind, a *PoolParams, e EpilogueFunc) {
 	f := unbounded(e)
 	s := a.slide(k)
 	var ones, zero [panel]float32
@@ -66,7 +66,7 @@ func (a *PoolParams) columns() axis {
 
 // maxPlanes is MaxPoolPart for row-major images. Each part has its share of the scratch;
 // if that is for fewer parts, there is nothing left for the others to do.
-func maxPlanes(d Piece, y, x, scratch []float32, a *PoolParams, epilogue Epilogue) {
+func maxPlanes(d Piece, y, x, scratch []float32, a *PoolParams, epilogue EpilogueFunc) {
 	d.parts = min(d.parts, len(scratch)/max(a.inW, 1))
 	if d.part >= d.parts {
 		return

@@ -18,7 +18,7 @@ func TestParts(t *testing.T) {
 		x, y := draw(r, 2*size*size*c, false), make([]float32, 2*size*size*c)
 		w, bias := draw(r, 9*c*(c+panel), false), draw(r, c+panel, false)
 		add, scratch := draw(r, len(y), false), make([]float32, (size+2)*(size+2)*c)
-		f := Finish{add: add, low: low, high: high}
+		f := Epilogue{add: add, low: low, high: high}
 		point := ConvRowsParams{batch: 2, inChannels: c, outChannels: c, outH: size, outW: size,
 			kernelH: 1, kernelW: 1, strideH: 1, strideW: 1, dilationH: 1, dilationW: 1,
 			tapRuns: 1, runLength: c, inStrideBatch: size * size * c, inStrideRow: size * c,
@@ -111,7 +111,7 @@ func TestWinogradParts(t *testing.T) {
 		a := WinogradParams{batch: 2, inChannels: c, outChannels: cout, inH: ih, inW: iw,
 			outH: ih, outW: iw, padH: 1, padW: 1, tileSide: side, tilesAcross: across,
 			tiles: tiles, block: 12}
-		f := Finish{add: add, low: low, high: high}
+		f := Epilogue{add: add, low: low, high: high}
 		Winograd(y, x, w, bias, scratch, &a, &f)
 		a.block = 24
 		want := slices.Clone(y)

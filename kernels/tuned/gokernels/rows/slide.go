@@ -63,7 +63,7 @@ const (
 type lines struct{ image, first, end int }
 
 // run computes rows of results, which lie in y from the beginning of all images.
-func (s *slide) run(y, x, w, bias []float32, of lines, f *Finish) {
+func (s *slide) run(y, x, w, bias []float32, of lines, f *Epilogue) {
 	if s.sweeps(sweepUnit) {
 		s.sweep(y, x, w, bias, of, f)
 		return
@@ -88,7 +88,7 @@ type corner struct {
 }
 
 // area computes results in tiles along their rows or their columns.
-func (s *slide) area(y, x, w, bias []float32, at corner, f *Finish) {
+func (s *slide) area(y, x, w, bias []float32, at corner, f *Epilogue) {
 	p, q, v, h := at.row, at.column, at.rows, at.columns
 	t := tile{outer: v.count, middle: h.count, xOuter: s.rows.dilation * s.xh,
 		xMiddle: s.cols.dilation * s.xw}
@@ -154,7 +154,7 @@ func (a *axis) padded(p int) int {
 }
 
 // line computes rows of t, which may be more than those of a tile, and wider.
-func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *Finish) {
+func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *Epilogue) {
 	n, width := t.rows, t.width
 	length := lengths(n, windowRows)
 	for i := 0; i < n; i += length {
@@ -183,11 +183,11 @@ func (s *slide) line(y, x, w, bias []float32, t tile, o int, f *Finish) {
 				}
 			}
 		}
-		if f.epilogue != nil {
+		if f.apply != nil {
 			for r := range t.rows {
 				for j := 0; j < width; j += s.channels {
 					at := o + (i+r)*t.step + j
-					f.epilogue(y[at:][:s.channels], at, 0)
+					f.apply(y[at:][:s.channels], at, 0)
 				}
 			}
 		}
@@ -200,7 +200,7 @@ type lane struct{ o, at, skip int }
 
 // tile carries out t. It has t by value: what is written by way of a pointer counts as
 // being anywhere, and the slices of callers were allocated.
-func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *Finish) {
+func (s *slide) tile(y, x, w, bias []float32, t tile, l lane, f *Epilogue) {
 	t.x = x
 	if t.outer*t.middle > 0 {
 		t.x = x[l.at:]

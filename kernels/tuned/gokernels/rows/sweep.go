@@ -43,7 +43,7 @@ func (s *slide) sweeps(unit int) bool {
 }
 
 // sweep is run by sweeps.
-func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Finish) {
+func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Epilogue) {
 	t := sweep{bias: bias[:s.channels], none: outside[:], xRow: s.rows.dilation * s.xh,
 		wRow: s.cols.taps * s.lanes,
 		taps: s.cols.taps, wNext: s.lanes, by: s.cols.stride, width: s.cols.in,
@@ -65,9 +65,9 @@ func (s *slide) sweep(y, x, w, bias []float32, of lines, f *Finish) {
 				t.add = f.add[o:][:n]
 			}
 			sweepFast(&t)
-			if f.epilogue != nil {
+			if f.apply != nil {
 				for i := 0; i < n; i += t.channels {
-					f.epilogue(y[o+i:][:t.channels], o+i, 0)
+					f.apply(y[o+i:][:t.channels], o+i, 0)
 				}
 			}
 		}

@@ -35,10 +35,10 @@ type tile struct {
 	low, high                float32
 	columns                  int // of a product's results, at most width
 	// Weights that are read next. A product of several whole rows may bring some of
-	// them nearer: what lies at byte fetched, and lead bytes on in each step of the inner
-	// loop. Without a lead that is nothing.
-	ahead         []float32
-	fetched, lead int
+	// them nearer: what lies at byte fetched, and fetchStep bytes on in each step of the inner
+	// loop. Without a fetchStep that is nothing.
+	fetch              []float32
+	fetched, fetchStep int
 }
 
 // product computes
@@ -55,14 +55,14 @@ func product(t *tile) {
 	}
 	_ = t.bias[:t.width]
 	t.check(t.columns)
-	if t.lead > 0 {
-		t.reach(taps)
+	if t.fetchStep > 0 {
+		t.limitPrefetch(taps)
 	}
 	if taps == 0 || !productFast(t) {
 		productPlain(t)
 	}
-	if t.lead > 0 {
-		t.fetched += taps * t.lead
+	if t.fetchStep > 0 {
+		t.fetched += taps * t.fetchStep
 	}
 }
 
@@ -207,7 +207,7 @@ func (t *tile) block(j int) tile {
 	part.y, part.w, part.bias = t.y[j:], t.w[j:], t.bias[j:]
 	part.columns = min(panel/2, t.columns-j)
 	if j > 0 {
-		part.lead = 0 // the first one fetches for both
+		part.fetchStep = 0 // the first one fetches for both
 	}
 	if t.add != nil {
 		part.add = t.add[j:]

@@ -185,12 +185,12 @@ func fewFast(t *few) bool {
 	return true
 }
 
-// turnFast turns sums with vectors, or reports that it cannot.
-func turnFast(t *turn) bool {
+// transposeFast turns sums with vectors, or reports that it cannot.
+func transposeFast(t *transpose) bool {
 	if level == 0 {
 		return false
 	}
-	turn256(t)
+	transpose256(t)
 	return true
 }
 
@@ -218,10 +218,10 @@ func few512(t *few)
 //go:noescape
 func few256(t *few)
 
-// turn256 is a turn with AVX2.
+// transpose256 is a transpose with AVX2.
 //
 //go:noescape
-func turn256(t *turn)
+func transpose256(t *transpose)
 
 // unzip256 takes blocks of 8 pairs with AVX2.
 //

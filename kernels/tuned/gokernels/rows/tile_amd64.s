@@ -4150,9 +4150,9 @@ rows1_block:
 	MOVQ      t+0(FP), SI
 	MOVQ      168(SI), SI
 	TESTQ     SI, SI
-	JZ        rows1_finish
+	JZ        rows1_epilogue
 	TESTQ     CX, CX
-	JZ        rows1_finish
+	JZ        rows1_epilogue
 
 rows1_outer:
 	MOVQ DX, SI
@@ -4182,7 +4182,7 @@ rows1_middle:
 	DECQ        CX
 	JNZ         rows1_outer
 
-rows1_finish:
+rows1_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -4248,9 +4248,9 @@ rows1_narrow:
 	MOVQ      t+0(FP), SI
 	MOVQ      168(SI), SI
 	TESTQ     SI, SI
-	JZ        rows1narrow_finish
+	JZ        rows1narrow_epilogue
 	TESTQ     CX, CX
-	JZ        rows1narrow_finish
+	JZ        rows1narrow_epilogue
 
 rows1narrow_outer:
 	MOVQ DX, SI
@@ -4278,7 +4278,7 @@ rows1narrow_middle:
 	DECQ        CX
 	JNZ         rows1narrow_outer
 
-rows1narrow_finish:
+rows1narrow_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -4349,9 +4349,9 @@ rows2_block:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows2_finish
+	JZ        rows2_epilogue
 	TESTQ     DX, DX
-	JZ        rows2_finish
+	JZ        rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, DI
@@ -4383,7 +4383,7 @@ rows2_middle:
 	DECQ        DX
 	JNZ         rows2_outer
 
-rows2_finish:
+rows2_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -4460,9 +4460,9 @@ rows2_narrow:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows2narrow_finish
+	JZ        rows2narrow_epilogue
 	TESTQ     DX, DX
-	JZ        rows2narrow_finish
+	JZ        rows2narrow_epilogue
 
 rows2narrow_outer:
 	MOVQ BX, DI
@@ -4491,7 +4491,7 @@ rows2narrow_middle:
 	DECQ        DX
 	JNZ         rows2narrow_outer
 
-rows2narrow_finish:
+rows2narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -4570,9 +4570,9 @@ rows3_block:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows3_finish
+	JZ        rows3_epilogue
 	TESTQ     DX, DX
-	JZ        rows3_finish
+	JZ        rows3_epilogue
 
 rows3_outer:
 	MOVQ BX, DI
@@ -4606,7 +4606,7 @@ rows3_middle:
 	DECQ        DX
 	JNZ         rows3_outer
 
-rows3_finish:
+rows3_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -4694,9 +4694,9 @@ rows3_narrow:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows3narrow_finish
+	JZ        rows3narrow_epilogue
 	TESTQ     DX, DX
-	JZ        rows3narrow_finish
+	JZ        rows3narrow_epilogue
 
 rows3narrow_outer:
 	MOVQ BX, DI
@@ -4726,7 +4726,7 @@ rows3narrow_middle:
 	DECQ        DX
 	JNZ         rows3narrow_outer
 
-rows3narrow_finish:
+rows3narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -4813,9 +4813,9 @@ rows4_block:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows4_finish
+	JZ        rows4_epilogue
 	TESTQ     DX, DX
-	JZ        rows4_finish
+	JZ        rows4_epilogue
 
 rows4_outer:
 	MOVQ BX, DI
@@ -4853,7 +4853,7 @@ rows4_middle:
 	DECQ        DX
 	JNZ         rows4_outer
 
-rows4_finish:
+rows4_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -4952,9 +4952,9 @@ rows4_narrow:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows4narrow_finish
+	JZ        rows4narrow_epilogue
 	TESTQ     DX, DX
-	JZ        rows4narrow_finish
+	JZ        rows4narrow_epilogue
 
 rows4narrow_outer:
 	MOVQ BX, DI
@@ -4987,7 +4987,7 @@ rows4narrow_middle:
 	DECQ        DX
 	JNZ         rows4narrow_outer
 
-rows4narrow_finish:
+rows4narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -5082,9 +5082,9 @@ rows5_block:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows5_finish
+	JZ        rows5_epilogue
 	TESTQ     DX, DX
-	JZ        rows5_finish
+	JZ        rows5_epilogue
 
 rows5_outer:
 	MOVQ BX, DI
@@ -5124,7 +5124,7 @@ rows5_middle:
 	DECQ        DX
 	JNZ         rows5_outer
 
-rows5_finish:
+rows5_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -5234,9 +5234,9 @@ rows5_narrow:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows5narrow_finish
+	JZ        rows5narrow_epilogue
 	TESTQ     DX, DX
-	JZ        rows5narrow_finish
+	JZ        rows5narrow_epilogue
 
 rows5narrow_outer:
 	MOVQ BX, DI
@@ -5270,7 +5270,7 @@ rows5narrow_middle:
 	DECQ        DX
 	JNZ         rows5narrow_outer
 
-rows5narrow_finish:
+rows5narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -5373,9 +5373,9 @@ rows6_block:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows6_finish
+	JZ        rows6_epilogue
 	TESTQ     DX, DX
-	JZ        rows6_finish
+	JZ        rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, DI
@@ -5417,7 +5417,7 @@ rows6_middle:
 	DECQ        DX
 	JNZ         rows6_outer
 
-rows6_finish:
+rows6_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -5538,9 +5538,9 @@ rows6_narrow:
 	MOVQ      t+0(FP), DI
 	MOVQ      168(DI), DI
 	TESTQ     DI, DI
-	JZ        rows6narrow_finish
+	JZ        rows6narrow_epilogue
 	TESTQ     DX, DX
-	JZ        rows6narrow_finish
+	JZ        rows6narrow_epilogue
 
 rows6narrow_outer:
 	MOVQ BX, DI
@@ -5575,7 +5575,7 @@ rows6narrow_middle:
 	DECQ        DX
 	JNZ         rows6narrow_outer
 
-rows6narrow_finish:
+rows6narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -5700,9 +5700,9 @@ rows1_block:
 	MOVQ         t+0(FP), BX
 	MOVQ         168(BX), BX
 	TESTQ        BX, BX
-	JZ           rows1_finish
+	JZ           rows1_epilogue
 	TESTQ        CX, CX
-	JZ           rows1_finish
+	JZ           rows1_epilogue
 
 rows1_outer:
 	MOVQ DX, BX
@@ -5727,7 +5727,7 @@ rows1_middle:
 	DECQ      CX
 	JNZ       rows1_outer
 
-rows1_finish:
+rows1_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -5788,9 +5788,9 @@ rows1_narrow:
 	MOVQ         t+0(FP), BX
 	MOVQ         168(BX), BX
 	TESTQ        BX, BX
-	JZ           rows1narrow_finish
+	JZ           rows1narrow_epilogue
 	TESTQ        CX, CX
-	JZ           rows1narrow_finish
+	JZ           rows1narrow_epilogue
 
 rows1narrow_outer:
 	MOVQ DX, BX
@@ -5812,7 +5812,7 @@ rows1narrow_middle:
 	DECQ      CX
 	JNZ       rows1narrow_outer
 
-rows1narrow_finish:
+rows1narrow_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -5878,9 +5878,9 @@ rows2_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 	TESTQ        DX, DX
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, SI
@@ -5911,7 +5911,7 @@ rows2_middle:
 	DECQ      DX
 	JNZ       rows2_outer
 
-rows2_finish:
+rows2_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -5983,9 +5983,9 @@ rows2_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows2narrow_finish
+	JZ           rows2narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows2narrow_finish
+	JZ           rows2narrow_epilogue
 
 rows2narrow_outer:
 	MOVQ BX, SI
@@ -6010,7 +6010,7 @@ rows2narrow_middle:
 	DECQ      DX
 	JNZ       rows2narrow_outer
 
-rows2narrow_finish:
+rows2narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -6084,9 +6084,9 @@ rows3_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows3_finish
+	JZ           rows3_epilogue
 	TESTQ        DX, DX
-	JZ           rows3_finish
+	JZ           rows3_epilogue
 
 rows3_outer:
 	MOVQ BX, SI
@@ -6123,7 +6123,7 @@ rows3_middle:
 	DECQ      DX
 	JNZ       rows3_outer
 
-rows3_finish:
+rows3_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -6206,9 +6206,9 @@ rows3_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows3narrow_finish
+	JZ           rows3narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows3narrow_finish
+	JZ           rows3narrow_epilogue
 
 rows3narrow_outer:
 	MOVQ BX, SI
@@ -6236,7 +6236,7 @@ rows3narrow_middle:
 	DECQ      DX
 	JNZ       rows3narrow_outer
 
-rows3narrow_finish:
+rows3narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -6318,9 +6318,9 @@ rows4_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows4_finish
+	JZ           rows4_epilogue
 	TESTQ        DX, DX
-	JZ           rows4_finish
+	JZ           rows4_epilogue
 
 rows4_outer:
 	MOVQ BX, SI
@@ -6365,7 +6365,7 @@ rows4_middle:
 	DECQ      DX
 	JNZ       rows4_outer
 
-rows4_finish:
+rows4_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -6459,9 +6459,9 @@ rows4_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows4narrow_finish
+	JZ           rows4narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows4narrow_finish
+	JZ           rows4narrow_epilogue
 
 rows4narrow_outer:
 	MOVQ BX, SI
@@ -6494,7 +6494,7 @@ rows4narrow_middle:
 	DECQ      DX
 	JNZ       rows4narrow_outer
 
-rows4narrow_finish:
+rows4narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -6584,9 +6584,9 @@ rows5_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows5_finish
+	JZ           rows5_epilogue
 	TESTQ        DX, DX
-	JZ           rows5_finish
+	JZ           rows5_epilogue
 
 rows5_outer:
 	MOVQ BX, SI
@@ -6637,7 +6637,7 @@ rows5_middle:
 	DECQ      DX
 	JNZ       rows5_outer
 
-rows5_finish:
+rows5_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -6742,9 +6742,9 @@ rows5_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows5narrow_finish
+	JZ           rows5narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows5narrow_finish
+	JZ           rows5narrow_epilogue
 
 rows5narrow_outer:
 	MOVQ BX, SI
@@ -6780,7 +6780,7 @@ rows5narrow_middle:
 	DECQ      DX
 	JNZ       rows5narrow_outer
 
-rows5narrow_finish:
+rows5narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -6878,9 +6878,9 @@ rows6_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 	TESTQ        DX, DX
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, SI
@@ -6937,7 +6937,7 @@ rows6_middle:
 	DECQ      DX
 	JNZ       rows6_outer
 
-rows6_finish:
+rows6_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -7053,9 +7053,9 @@ rows6_narrow:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows6narrow_finish
+	JZ           rows6narrow_epilogue
 	TESTQ        DX, DX
-	JZ           rows6narrow_finish
+	JZ           rows6narrow_epilogue
 
 rows6narrow_outer:
 	MOVQ BX, SI
@@ -7094,7 +7094,7 @@ rows6narrow_middle:
 	DECQ      DX
 	JNZ       rows6narrow_outer
 
-rows6narrow_finish:
+rows6narrow_epilogue:
 	MOVQ  t+0(FP), AX
 	MOVQ  (AX), AX
 	MOVQ  t+0(FP), DX
@@ -7300,7 +7300,7 @@ vectors3_rowdone8:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors3_plane8
-	JMP  vectors3_finish
+	JMP  vectors3_epilogue
 
 	// end
 	// case vectors3_channels6
@@ -7409,7 +7409,7 @@ vectors3_rowdone6:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors3_plane6
-	JMP  vectors3_finish
+	JMP  vectors3_epilogue
 
 	// end
 	// case vectors3_channels4
@@ -7504,7 +7504,7 @@ vectors3_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors3_plane4
-	JMP  vectors3_finish
+	JMP  vectors3_epilogue
 
 	// end
 	// case vectors3_channels2
@@ -7587,7 +7587,7 @@ vectors3_rowdone2:
 	JNZ  vectors3_plane2
 
 	// end
-vectors3_finish:
+vectors3_epilogue:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
 	MOVQ    $0x00000030, CX
@@ -7888,7 +7888,7 @@ vectors2_rowdone8:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors2_plane8
-	JMP  vectors2_finish
+	JMP  vectors2_epilogue
 
 	// end
 	// case vectors2_channels6
@@ -7984,7 +7984,7 @@ vectors2_rowdone6:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors2_plane6
-	JMP  vectors2_finish
+	JMP  vectors2_epilogue
 
 	// end
 	// case vectors2_channels4
@@ -8070,7 +8070,7 @@ vectors2_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors2_plane4
-	JMP  vectors2_finish
+	JMP  vectors2_epilogue
 
 	// end
 	// case vectors2_channels2
@@ -8148,7 +8148,7 @@ vectors2_rowdone2:
 	JNZ  vectors2_plane2
 
 	// end
-vectors2_finish:
+vectors2_epilogue:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
 	MOVQ    $0x00000020, CX
@@ -8395,7 +8395,7 @@ vectors1_rowdone8:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors1_plane8
-	JMP  vectors1_finish
+	JMP  vectors1_epilogue
 
 	// end
 	// case vectors1_channels6
@@ -8478,7 +8478,7 @@ vectors1_rowdone6:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors1_plane6
-	JMP  vectors1_finish
+	JMP  vectors1_epilogue
 
 	// end
 	// case vectors1_channels4
@@ -8555,7 +8555,7 @@ vectors1_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors1_plane4
-	JMP  vectors1_finish
+	JMP  vectors1_epilogue
 
 	// end
 	// case vectors1_channels2
@@ -8628,7 +8628,7 @@ vectors1_rowdone2:
 	JNZ  vectors1_plane2
 
 	// end
-vectors1_finish:
+vectors1_epilogue:
 	MOVQ    t+0(FP), AX
 	MOVQ    128(AX), AX
 	MOVQ    $0x00000010, CX
@@ -8811,7 +8811,7 @@ wide2_block:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -8879,7 +8879,7 @@ wide2_taps3by1rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows1row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by1rows2
@@ -8894,7 +8894,7 @@ wide2_taps3by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -8975,7 +8975,7 @@ wide2_taps3by1rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows2row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by1rows3
@@ -8992,7 +8992,7 @@ wide2_taps3by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9082,7 +9082,7 @@ wide2_taps3by1rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows3row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by1rows4
@@ -9101,7 +9101,7 @@ wide2_taps3by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9200,7 +9200,7 @@ wide2_taps3by1rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows4row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by1rows5
@@ -9221,7 +9221,7 @@ wide2_taps3by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9329,7 +9329,7 @@ wide2_taps3by1rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows5row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by1rows6
@@ -9352,7 +9352,7 @@ wide2_taps3by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9469,7 +9469,7 @@ wide2_taps3by1rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows6row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by1rows7
@@ -9494,7 +9494,7 @@ wide2_taps3by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9620,7 +9620,7 @@ wide2_taps3by1rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by1rows7row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 wide2_taps3by2:
@@ -9663,7 +9663,7 @@ wide2_taps3by2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9731,7 +9731,7 @@ wide2_taps3by2rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows1row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by2rows2
@@ -9746,7 +9746,7 @@ wide2_taps3by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9830,7 +9830,7 @@ wide2_taps3by2rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows2row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by2rows3
@@ -9847,7 +9847,7 @@ wide2_taps3by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -9943,7 +9943,7 @@ wide2_taps3by2rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows3row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by2rows4
@@ -9962,7 +9962,7 @@ wide2_taps3by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10070,7 +10070,7 @@ wide2_taps3by2rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows4row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by2rows5
@@ -10091,7 +10091,7 @@ wide2_taps3by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10211,7 +10211,7 @@ wide2_taps3by2rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows5row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by2rows6
@@ -10234,7 +10234,7 @@ wide2_taps3by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10366,7 +10366,7 @@ wide2_taps3by2rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows6row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps3by2rows7
@@ -10391,7 +10391,7 @@ wide2_taps3by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10535,7 +10535,7 @@ wide2_taps3by2rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps3by2rows7row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 wide2_five:
@@ -10581,7 +10581,7 @@ wide2_five:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10673,7 +10673,7 @@ wide2_taps5by1rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows1row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by1rows2
@@ -10688,7 +10688,7 @@ wide2_taps5by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10797,7 +10797,7 @@ wide2_taps5by1rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows2row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by1rows3
@@ -10814,7 +10814,7 @@ wide2_taps5by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -10940,7 +10940,7 @@ wide2_taps5by1rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows3row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by1rows4
@@ -10959,7 +10959,7 @@ wide2_taps5by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -11102,7 +11102,7 @@ wide2_taps5by1rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows4row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by1rows5
@@ -11123,7 +11123,7 @@ wide2_taps5by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -11279,7 +11279,7 @@ wide2_taps5by1rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows5row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by1rows6
@@ -11302,7 +11302,7 @@ wide2_taps5by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -11471,7 +11471,7 @@ wide2_taps5by1rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows6row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by1rows7
@@ -11496,7 +11496,7 @@ wide2_taps5by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -11678,7 +11678,7 @@ wide2_taps5by1rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by1rows7row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 wide2_taps5by2:
@@ -11721,7 +11721,7 @@ wide2_taps5by2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -11813,7 +11813,7 @@ wide2_taps5by2rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by2rows1row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by2rows2
@@ -11828,7 +11828,7 @@ wide2_taps5by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -11944,7 +11944,7 @@ wide2_taps5by2rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by2rows2row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by2rows3
@@ -11961,7 +11961,7 @@ wide2_taps5by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -12097,7 +12097,7 @@ wide2_taps5by2rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by2rows3row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by2rows4
@@ -12116,7 +12116,7 @@ wide2_taps5by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -12268,7 +12268,7 @@ wide2_taps5by2rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by2rows4row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by2rows5
@@ -12289,7 +12289,7 @@ wide2_taps5by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -12457,7 +12457,7 @@ wide2_taps5by2rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by2rows5row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by2rows6
@@ -12480,7 +12480,7 @@ wide2_taps5by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -12664,7 +12664,7 @@ wide2_taps5by2rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide2_taps5by2rows6row
-	JMP         wide2_finish
+	JMP         wide2_epilogue
 
 	// end
 	// case wide2_taps5by2rows7
@@ -12689,7 +12689,7 @@ wide2_taps5by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide2_finish
+	JZ        wide2_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -12891,7 +12891,7 @@ wide2_taps5by2rows7row:
 	JNZ         wide2_taps5by2rows7row
 
 	// end
-wide2_finish:
+wide2_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -13084,7 +13084,7 @@ narrow:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13143,7 +13143,7 @@ wide1_taps3by1rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows2
@@ -13156,7 +13156,7 @@ wide1_taps3by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13224,7 +13224,7 @@ wide1_taps3by1rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows3
@@ -13238,7 +13238,7 @@ wide1_taps3by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13311,7 +13311,7 @@ wide1_taps3by1rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows4
@@ -13326,7 +13326,7 @@ wide1_taps3by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13404,7 +13404,7 @@ wide1_taps3by1rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows5
@@ -13420,7 +13420,7 @@ wide1_taps3by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13503,7 +13503,7 @@ wide1_taps3by1rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows6
@@ -13520,7 +13520,7 @@ wide1_taps3by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13608,7 +13608,7 @@ wide1_taps3by1rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows7
@@ -13626,7 +13626,7 @@ wide1_taps3by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13719,7 +13719,7 @@ wide1_taps3by1rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows7row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 wide1_taps3by2:
@@ -13761,7 +13761,7 @@ wide1_taps3by2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13820,7 +13820,7 @@ wide1_taps3by2rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows2
@@ -13833,7 +13833,7 @@ wide1_taps3by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13903,7 +13903,7 @@ wide1_taps3by2rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows3
@@ -13917,7 +13917,7 @@ wide1_taps3by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -13994,7 +13994,7 @@ wide1_taps3by2rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows4
@@ -14009,7 +14009,7 @@ wide1_taps3by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14093,7 +14093,7 @@ wide1_taps3by2rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows5
@@ -14109,7 +14109,7 @@ wide1_taps3by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14200,7 +14200,7 @@ wide1_taps3by2rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows6
@@ -14217,7 +14217,7 @@ wide1_taps3by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14315,7 +14315,7 @@ wide1_taps3by2rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows7
@@ -14333,7 +14333,7 @@ wide1_taps3by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14438,7 +14438,7 @@ wide1_taps3by2rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows7row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 wide1_five:
@@ -14483,7 +14483,7 @@ wide1_five:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14560,7 +14560,7 @@ wide1_taps5by1rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows2
@@ -14573,7 +14573,7 @@ wide1_taps5by1rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14661,7 +14661,7 @@ wide1_taps5by1rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows3
@@ -14675,7 +14675,7 @@ wide1_taps5by1rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14774,7 +14774,7 @@ wide1_taps5by1rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows4
@@ -14789,7 +14789,7 @@ wide1_taps5by1rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -14899,7 +14899,7 @@ wide1_taps5by1rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows5
@@ -14915,7 +14915,7 @@ wide1_taps5by1rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15032,7 +15032,7 @@ wide1_taps5by1rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows6
@@ -15049,7 +15049,7 @@ wide1_taps5by1rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15173,7 +15173,7 @@ wide1_taps5by1rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows7
@@ -15191,7 +15191,7 @@ wide1_taps5by1rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15322,7 +15322,7 @@ wide1_taps5by1rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows7row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 wide1_taps5by2:
@@ -15364,7 +15364,7 @@ wide1_taps5by2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15441,7 +15441,7 @@ wide1_taps5by2rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows2
@@ -15454,7 +15454,7 @@ wide1_taps5by2rows2:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15548,7 +15548,7 @@ wide1_taps5by2rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows3
@@ -15562,7 +15562,7 @@ wide1_taps5by2rows3:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15669,7 +15669,7 @@ wide1_taps5by2rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows4
@@ -15684,7 +15684,7 @@ wide1_taps5by2rows4:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15800,7 +15800,7 @@ wide1_taps5by2rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows5
@@ -15816,7 +15816,7 @@ wide1_taps5by2rows5:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -15941,7 +15941,7 @@ wide1_taps5by2rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows6
@@ -15958,7 +15958,7 @@ wide1_taps5by2rows6:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -16092,7 +16092,7 @@ wide1_taps5by2rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows7
@@ -16110,7 +16110,7 @@ wide1_taps5by2rows7:
 	MOVQ      t+0(FP), CX
 	MOVQ      160(CX), CX
 	TESTQ     CX, CX
-	JZ        wide1_finish
+	JZ        wide1_epilogue
 	MOVQ      t+0(FP), DX
 	MOVQ      216(DX), DX
 	SHLQ      $0x02, DX
@@ -16255,7 +16255,7 @@ wide1_taps5by2rows7row:
 	JNZ         wide1_taps5by2rows7row
 
 	// end
-wide1_finish:
+wide1_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -17788,9 +17788,9 @@ rows1_block:
 	MOVQ    t+0(FP), SI
 	MOVQ    168(SI), SI
 	TESTQ   SI, SI
-	JZ      rows1_finish
+	JZ      rows1_epilogue
 	TESTQ   CX, CX
-	JZ      rows1_finish
+	JZ      rows1_epilogue
 
 rows1_outer:
 	MOVQ DX, SI
@@ -17820,7 +17820,7 @@ rows1_middle:
 	DECQ        CX
 	JNZ         rows1_outer
 
-rows1_finish:
+rows1_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -17885,9 +17885,9 @@ rows2_block:
 	MOVQ    t+0(FP), DI
 	MOVQ    168(DI), DI
 	TESTQ   DI, DI
-	JZ      rows2_finish
+	JZ      rows2_epilogue
 	TESTQ   DX, DX
-	JZ      rows2_finish
+	JZ      rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, DI
@@ -17919,7 +17919,7 @@ rows2_middle:
 	DECQ        DX
 	JNZ         rows2_outer
 
-rows2_finish:
+rows2_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -17996,9 +17996,9 @@ rows3_block:
 	MOVQ    t+0(FP), DI
 	MOVQ    168(DI), DI
 	TESTQ   DI, DI
-	JZ      rows3_finish
+	JZ      rows3_epilogue
 	TESTQ   DX, DX
-	JZ      rows3_finish
+	JZ      rows3_epilogue
 
 rows3_outer:
 	MOVQ BX, DI
@@ -18032,7 +18032,7 @@ rows3_middle:
 	DECQ        DX
 	JNZ         rows3_outer
 
-rows3_finish:
+rows3_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -18121,9 +18121,9 @@ rows4_block:
 	MOVQ    t+0(FP), DI
 	MOVQ    168(DI), DI
 	TESTQ   DI, DI
-	JZ      rows4_finish
+	JZ      rows4_epilogue
 	TESTQ   DX, DX
-	JZ      rows4_finish
+	JZ      rows4_epilogue
 
 rows4_outer:
 	MOVQ BX, DI
@@ -18161,7 +18161,7 @@ rows4_middle:
 	DECQ        DX
 	JNZ         rows4_outer
 
-rows4_finish:
+rows4_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -18262,9 +18262,9 @@ rows5_block:
 	MOVQ    t+0(FP), DI
 	MOVQ    168(DI), DI
 	TESTQ   DI, DI
-	JZ      rows5_finish
+	JZ      rows5_epilogue
 	TESTQ   DX, DX
-	JZ      rows5_finish
+	JZ      rows5_epilogue
 
 rows5_outer:
 	MOVQ BX, DI
@@ -18304,7 +18304,7 @@ rows5_middle:
 	DECQ        DX
 	JNZ         rows5_outer
 
-rows5_finish:
+rows5_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -18417,9 +18417,9 @@ rows6_block:
 	MOVQ    t+0(FP), DI
 	MOVQ    168(DI), DI
 	TESTQ   DI, DI
-	JZ      rows6_finish
+	JZ      rows6_epilogue
 	TESTQ   DX, DX
-	JZ      rows6_finish
+	JZ      rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, DI
@@ -18461,7 +18461,7 @@ rows6_middle:
 	DECQ        DX
 	JNZ         rows6_outer
 
-rows6_finish:
+rows6_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -18600,9 +18600,9 @@ rows1_block:
 	MOVQ         t+0(FP), BX
 	MOVQ         168(BX), BX
 	TESTQ        BX, BX
-	JZ           rows1_finish
+	JZ           rows1_epilogue
 	TESTQ        CX, CX
-	JZ           rows1_finish
+	JZ           rows1_epilogue
 
 rows1_outer:
 	MOVQ DX, BX
@@ -18629,7 +18629,7 @@ rows1_middle:
 	DECQ      CX
 	JNZ       rows1_outer
 
-rows1_finish:
+rows1_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -18689,9 +18689,9 @@ rows2_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 	TESTQ        DX, DX
-	JZ           rows2_finish
+	JZ           rows2_epilogue
 
 rows2_outer:
 	MOVQ BX, SI
@@ -18726,7 +18726,7 @@ rows2_middle:
 	DECQ      DX
 	JNZ       rows2_outer
 
-rows2_finish:
+rows2_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -18798,9 +18798,9 @@ rows3_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows3_finish
+	JZ           rows3_epilogue
 	TESTQ        DX, DX
-	JZ           rows3_finish
+	JZ           rows3_epilogue
 
 rows3_outer:
 	MOVQ BX, SI
@@ -18843,7 +18843,7 @@ rows3_middle:
 	DECQ      DX
 	JNZ       rows3_outer
 
-rows3_finish:
+rows3_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -18927,9 +18927,9 @@ rows4_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows4_finish
+	JZ           rows4_epilogue
 	TESTQ        DX, DX
-	JZ           rows4_finish
+	JZ           rows4_epilogue
 
 rows4_outer:
 	MOVQ BX, SI
@@ -18982,7 +18982,7 @@ rows4_middle:
 	DECQ      DX
 	JNZ       rows4_outer
 
-rows4_finish:
+rows4_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -19078,9 +19078,9 @@ rows5_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows5_finish
+	JZ           rows5_epilogue
 	TESTQ        DX, DX
-	JZ           rows5_finish
+	JZ           rows5_epilogue
 
 rows5_outer:
 	MOVQ BX, SI
@@ -19141,7 +19141,7 @@ rows5_middle:
 	DECQ      DX
 	JNZ       rows5_outer
 
-rows5_finish:
+rows5_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -19249,9 +19249,9 @@ rows6_block:
 	MOVQ         t+0(FP), SI
 	MOVQ         168(SI), SI
 	TESTQ        SI, SI
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 	TESTQ        DX, DX
-	JZ           rows6_finish
+	JZ           rows6_epilogue
 
 rows6_outer:
 	MOVQ BX, SI
@@ -19320,7 +19320,7 @@ rows6_middle:
 	DECQ      DX
 	JNZ       rows6_outer
 
-rows6_finish:
+rows6_epilogue:
 	MOVQ  t+0(FP), DX
 	MOVQ  (DX), DX
 	MOVQ  t+0(FP), BX
@@ -19518,7 +19518,7 @@ vectors3_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors3_plane4
-	JMP  vectors3_finish
+	JMP  vectors3_epilogue
 
 	// end
 	// case vectors3_channels2
@@ -19601,7 +19601,7 @@ vectors3_rowdone2:
 	JNZ  vectors3_plane2
 
 	// end
-vectors3_finish:
+vectors3_epilogue:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -19787,7 +19787,7 @@ vectors2_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors2_plane4
-	JMP  vectors2_finish
+	JMP  vectors2_epilogue
 
 	// end
 	// case vectors2_channels2
@@ -19865,7 +19865,7 @@ vectors2_rowdone2:
 	JNZ  vectors2_plane2
 
 	// end
-vectors2_finish:
+vectors2_epilogue:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -20023,7 +20023,7 @@ vectors1_rowdone4:
 	LEAQ (CX)(BX*4), CX
 	DECQ AX
 	JNZ  vectors1_plane4
-	JMP  vectors1_finish
+	JMP  vectors1_epilogue
 
 	// end
 	// case vectors1_channels2
@@ -20096,7 +20096,7 @@ vectors1_rowdone2:
 	JNZ  vectors1_plane2
 
 	// end
-vectors1_finish:
+vectors1_epilogue:
 	MOVQ   t+0(FP), AX
 	MOVQ   (AX), AX
 	MOVQ   t+0(FP), CX
@@ -20212,7 +20212,7 @@ wide1_block:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20271,7 +20271,7 @@ wide1_taps3by1rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows2
@@ -20284,7 +20284,7 @@ wide1_taps3by1rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20352,7 +20352,7 @@ wide1_taps3by1rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows3
@@ -20366,7 +20366,7 @@ wide1_taps3by1rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20439,7 +20439,7 @@ wide1_taps3by1rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows4
@@ -20454,7 +20454,7 @@ wide1_taps3by1rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20532,7 +20532,7 @@ wide1_taps3by1rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows5
@@ -20548,7 +20548,7 @@ wide1_taps3by1rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20631,7 +20631,7 @@ wide1_taps3by1rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows6
@@ -20648,7 +20648,7 @@ wide1_taps3by1rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20736,7 +20736,7 @@ wide1_taps3by1rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by1rows7
@@ -20754,7 +20754,7 @@ wide1_taps3by1rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20847,7 +20847,7 @@ wide1_taps3by1rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by1rows7row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 wide1_taps3by2:
@@ -20889,7 +20889,7 @@ wide1_taps3by2:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -20948,7 +20948,7 @@ wide1_taps3by2rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows2
@@ -20961,7 +20961,7 @@ wide1_taps3by2rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21031,7 +21031,7 @@ wide1_taps3by2rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows3
@@ -21045,7 +21045,7 @@ wide1_taps3by2rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21122,7 +21122,7 @@ wide1_taps3by2rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows4
@@ -21137,7 +21137,7 @@ wide1_taps3by2rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21221,7 +21221,7 @@ wide1_taps3by2rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows5
@@ -21237,7 +21237,7 @@ wide1_taps3by2rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21328,7 +21328,7 @@ wide1_taps3by2rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows6
@@ -21345,7 +21345,7 @@ wide1_taps3by2rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21443,7 +21443,7 @@ wide1_taps3by2rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps3by2rows7
@@ -21461,7 +21461,7 @@ wide1_taps3by2rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21566,7 +21566,7 @@ wide1_taps3by2rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps3by2rows7row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 wide1_five:
@@ -21611,7 +21611,7 @@ wide1_five:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21688,7 +21688,7 @@ wide1_taps5by1rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows2
@@ -21701,7 +21701,7 @@ wide1_taps5by1rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21789,7 +21789,7 @@ wide1_taps5by1rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows3
@@ -21803,7 +21803,7 @@ wide1_taps5by1rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -21902,7 +21902,7 @@ wide1_taps5by1rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows4
@@ -21917,7 +21917,7 @@ wide1_taps5by1rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22027,7 +22027,7 @@ wide1_taps5by1rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows5
@@ -22043,7 +22043,7 @@ wide1_taps5by1rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22160,7 +22160,7 @@ wide1_taps5by1rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows6
@@ -22177,7 +22177,7 @@ wide1_taps5by1rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22301,7 +22301,7 @@ wide1_taps5by1rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by1rows7
@@ -22319,7 +22319,7 @@ wide1_taps5by1rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22450,7 +22450,7 @@ wide1_taps5by1rows7row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by1rows7row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 wide1_taps5by2:
@@ -22492,7 +22492,7 @@ wide1_taps5by2:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22569,7 +22569,7 @@ wide1_taps5by2rows1row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows1row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows2
@@ -22582,7 +22582,7 @@ wide1_taps5by2rows2:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22676,7 +22676,7 @@ wide1_taps5by2rows2row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows2row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows3
@@ -22690,7 +22690,7 @@ wide1_taps5by2rows3:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22797,7 +22797,7 @@ wide1_taps5by2rows3row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows3row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows4
@@ -22812,7 +22812,7 @@ wide1_taps5by2rows4:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -22928,7 +22928,7 @@ wide1_taps5by2rows4row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows4row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows5
@@ -22944,7 +22944,7 @@ wide1_taps5by2rows5:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -23069,7 +23069,7 @@ wide1_taps5by2rows5row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows5row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows6
@@ -23086,7 +23086,7 @@ wide1_taps5by2rows6:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -23220,7 +23220,7 @@ wide1_taps5by2rows6row:
 	LEAQ        (R10)(R11*4), R10
 	DECQ        CX
 	JNZ         wide1_taps5by2rows6row
-	JMP         wide1_finish
+	JMP         wide1_epilogue
 
 	// end
 	// case wide1_taps5by2rows7
@@ -23238,7 +23238,7 @@ wide1_taps5by2rows7:
 	MOVQ    t+0(FP), CX
 	MOVQ    160(CX), CX
 	TESTQ   CX, CX
-	JZ      wide1_finish
+	JZ      wide1_epilogue
 	MOVQ    t+0(FP), DX
 	MOVQ    216(DX), DX
 	SHLQ    $0x02, DX
@@ -23383,7 +23383,7 @@ wide1_taps5by2rows7row:
 	JNZ         wide1_taps5by2rows7row
 
 	// end
-wide1_finish:
+wide1_epilogue:
 	MOVQ  t+0(FP), CX
 	MOVQ  (CX), CX
 	MOVQ  t+0(FP), DX
@@ -24010,9 +24010,9 @@ carry_nothing:
 	VZEROUPPER
 	RET
 
-// func turn256(t *turn)
+// func transpose256(t *transpose)
 // Requires: AVX, AVX2
-TEXT ·turn256(SB), $0-8
+TEXT ·transpose256(SB), $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         (AX), AX
 	MOVQ         t+0(FP), CX

@@ -90,9 +90,9 @@ func fewForms() (out []fewForm) {
 	return out
 }
 
-func turnForms() (out []turnForm) {
+func transposeForms() (out []transposeForm) {
 	if level >= 1 {
-		out = append(out, turnForm{"turn256", func(t *turn) { turn256(t) }})
+		out = append(out, transposeForm{"transpose256", func(t *transpose) { transpose256(t) }})
 	}
 	return out
 }
@@ -134,7 +134,7 @@ func BenchmarkSweep(b *testing.B) {
 				best := time.Duration(math.MaxInt64)
 				for b.Loop() {
 					start := time.Now()
-					Depthwise(y, x, w, bias, &a, &Finish{high: 6})
+					Depthwise(y, x, w, bias, &a, &Epilogue{high: 6})
 					best = min(best, time.Since(start))
 				}
 				b.ReportMetric(best.Seconds()*1e6, "best-µs")

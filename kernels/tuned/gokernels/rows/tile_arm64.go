@@ -67,12 +67,12 @@ func fewFast(t *few) bool {
 // fewBlock computes a block of a tile.
 func fewBlock(t *few) { fewNEON(t) }
 
-// turnFast turns sums with vectors, or reports that it cannot.
-func turnFast(t *turn) bool {
+// transposeFast turns sums with vectors, or reports that it cannot.
+func transposeFast(t *transpose) bool {
 	if t.channels != fewChannels && t.channels != fewChannels/2 || t.columns < fewLanes {
 		return false
 	}
-	turnNEON(t)
+	transposeNEON(t)
 	if rest := t.columns % fewLanes; rest > 0 {
 		done := t.columns - rest
 		end := *t
@@ -101,10 +101,10 @@ func unzipFast(even, odd, from []float32) int {
 //go:noescape
 func fewNEON(t *few)
 
-// turnNEON is a turn for whole vectors of 4 or 8 channels.
+// transposeNEON is a transpose for whole vectors of 4 or 8 channels.
 //
 //go:noescape
-func turnNEON(t *turn)
+func transposeNEON(t *transpose)
 
 // unzipNEON takes blocks of 4 pairs.
 //

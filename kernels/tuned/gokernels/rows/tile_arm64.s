@@ -887,9 +887,9 @@ block1:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish1
+	CBZ R8, epilogue1
 	MOVD 144(R0), R7
-	CBZ R7, finish1
+	CBZ R7, epilogue1
 outer1:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -915,7 +915,7 @@ middle1:
 	ADD R17<<2, R4, R4
 	SUBS $1, R7, R7
 	BNE outer1
-finish1:
+epilogue1:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -969,9 +969,9 @@ block2:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish2
+	CBZ R8, epilogue2
 	MOVD 144(R0), R7
-	CBZ R7, finish2
+	CBZ R7, epilogue2
 outer2:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1003,7 +1003,7 @@ middle2:
 	ADD R17<<2, R4, R4
 	SUBS $1, R7, R7
 	BNE outer2
-finish2:
+epilogue2:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1077,9 +1077,9 @@ block3:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish3
+	CBZ R8, epilogue3
 	MOVD 144(R0), R7
-	CBZ R7, finish3
+	CBZ R7, epilogue3
 outer3:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1117,7 +1117,7 @@ middle3:
 	ADD R17<<2, R4, R4
 	SUBS $1, R7, R7
 	BNE outer3
-finish3:
+epilogue3:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1211,9 +1211,9 @@ block4:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish4
+	CBZ R8, epilogue4
 	MOVD 144(R0), R7
-	CBZ R7, finish4
+	CBZ R7, epilogue4
 outer4:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1257,7 +1257,7 @@ middle4:
 	ADD R17<<2, R4, R4
 	SUBS $1, R7, R7
 	BNE outer4
-finish4:
+epilogue4:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1371,9 +1371,9 @@ block5:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish5
+	CBZ R8, epilogue5
 	MOVD 144(R0), R7
-	CBZ R7, finish5
+	CBZ R7, epilogue5
 outer5:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1423,7 +1423,7 @@ middle5:
 	ADD R17<<2, R4, R4
 	SUBS $1, R7, R7
 	BNE outer5
-finish5:
+epilogue5:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1557,9 +1557,9 @@ block6:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish6
+	CBZ R8, epilogue6
 	MOVD 144(R0), R7
-	CBZ R7, finish6
+	CBZ R7, epilogue6
 outer6:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1615,7 +1615,7 @@ middle6:
 	ADD R17<<2, R4, R4
 	SUBS $1, R7, R7
 	BNE outer6
-finish6:
+epilogue6:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1772,9 +1772,9 @@ block1:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish1
+	CBZ R8, epilogue1
 	MOVD 144(R0), R7
-	CBZ R7, finish1
+	CBZ R7, epilogue1
 outer1:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1794,7 +1794,7 @@ middle1:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer1
-finish1:
+epilogue1:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1848,9 +1848,9 @@ block2:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish2
+	CBZ R8, epilogue2
 	MOVD 144(R0), R7
-	CBZ R7, finish2
+	CBZ R7, epilogue2
 outer2:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1876,7 +1876,7 @@ middle2:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer2
-finish2:
+epilogue2:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -1950,9 +1950,9 @@ block3:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish3
+	CBZ R8, epilogue3
 	MOVD 144(R0), R7
-	CBZ R7, finish3
+	CBZ R7, epilogue3
 outer3:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -1984,7 +1984,7 @@ middle3:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer3
-finish3:
+epilogue3:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -2078,9 +2078,9 @@ block4:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish4
+	CBZ R8, epilogue4
 	MOVD 144(R0), R7
-	CBZ R7, finish4
+	CBZ R7, epilogue4
 outer4:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -2118,7 +2118,7 @@ middle4:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer4
-finish4:
+epilogue4:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -2232,9 +2232,9 @@ block5:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish5
+	CBZ R8, epilogue5
 	MOVD 144(R0), R7
-	CBZ R7, finish5
+	CBZ R7, epilogue5
 outer5:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -2278,7 +2278,7 @@ middle5:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer5
-finish5:
+epilogue5:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -2412,9 +2412,9 @@ block6:
 	MOVD 24(R0), R3
 	ADD R1, R3
 	MOVD 168(R0), R8
-	CBZ R8, finish6
+	CBZ R8, epilogue6
 	MOVD 144(R0), R7
-	CBZ R7, finish6
+	CBZ R7, epilogue6
 outer6:
 	MOVD 168(R0), R8
 	MOVD R3, R9
@@ -2464,7 +2464,7 @@ middle6:
 	ADD R17<<2, R3, R3
 	SUBS $1, R7, R7
 	BNE outer6
-finish6:
+epilogue6:
 	MOVD 0(R0), R10
 	ADD R1, R10
 	MOVD 96(R0), R11
@@ -3035,8 +3035,8 @@ done1:
 	RET
 	// end
 
-// func turnNEON(t *turn)
-TEXT ·turnNEON(SB), $0-8
+// func transposeNEON(t *transpose)
+TEXT ·transposeNEON(SB), $0-8
 	MOVD t+0(FP), R0
 	MOVD 0(R0), R1
 	MOVD 24(R0), R2

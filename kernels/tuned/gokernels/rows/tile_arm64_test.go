@@ -26,7 +26,7 @@ func TestOffsets(t *testing.T) {
 		unsafe.Offsetof(k.middle), unsafe.Offsetof(k.xMiddle), unsafe.Offsetof(k.wMiddle),
 		unsafe.Offsetof(k.depth), unsafe.Offsetof(k.width), unsafe.Offsetof(k.low),
 		unsafe.Offsetof(k.high), unsafe.Offsetof(k.columns),
-		unsafe.Offsetof(k.ahead), unsafe.Offsetof(k.fetched), unsafe.Offsetof(k.lead),
+		unsafe.Offsetof(k.fetch), unsafe.Offsetof(k.fetched), unsafe.Offsetof(k.fetchStep),
 	} {
 		if o != want {
 			t.Errorf("field %d is at %d, want %d", i, o, want)
@@ -76,7 +76,7 @@ func fewForms() []fewForm {
 	return []fewForm{{"fewNEON", 4, 12, 4, func(t *few) { fewNEON(t) }}}
 }
 
-func turnForms() []turnForm { return nil }
+func transposeForms() []transposeForm { return nil }
 
 // The assembly knows where the fields of a tile of few channels and a turn are.
 func TestFewOffsets(t *testing.T) {

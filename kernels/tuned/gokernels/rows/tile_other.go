@@ -38,6 +38,6 @@ func fewFast(*few) bool { return false }
 
 func fewBlock(*few) {}
 
-func turnFast(*turn) bool { return false }
+func transposeFast(*transpose) bool { return false }
 
 func unzipFast(_, _, _ []float32) int { return 0 }

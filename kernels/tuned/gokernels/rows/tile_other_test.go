@@ -14,6 +14,6 @@ func landForms() []carryForm[land] { return nil }
 
 func fewForms() []fewForm { return nil }
 
-func turnForms() []turnForm { return nil }
+func transposeForms() []transposeForm { return nil }
 
 func sweepForms() []sweepForm { return nil }

@@ -83,8 +83,8 @@ func compare(t *testing.T, r *rand.Rand, f form, plain func(*tile), whole, produ
 	}
 	if product && r.IntN(3) > 0 { // something to fetch, or less than that
 		steps := k.outer * k.middle * k.depth
-		k.follow(draw(r, 1+r.IntN(3*steps*panel), whole), steps*(1+r.IntN(3)))
-		k.fetched = r.IntN(4*len(k.ahead) - steps*k.lead + 1)
+		k.prefetch(draw(r, 1+r.IntN(3*steps*panel), whole), steps*(1+r.IntN(3)))
+		k.fetched = r.IntN(4*len(k.fetch) - steps*k.fetchStep + 1)
 	}
 	want, got := slices.Clone(before), slices.Clone(before)
 	k.y = want

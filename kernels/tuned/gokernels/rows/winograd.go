@@ -10,13 +10,13 @@ import "math"
 // w[ceil(out_channels/32)][tile_side][tile_side][in_channels][32], the last panel 16 wide
 // where that is enough; bias is padded likewise. The scratch holds the values at the
 // points of a block of tiles, and sums for a panel.
-func Winograd(y, x, w, bias, scratch []float32, a *WinogradParams, f *Finish) {
+func Winograd(y, x, w, bias, scratch []float32, a *WinogradParams, f *Epilogue) {
 	WinogradPart(alone(0), y, x, w, bias, scratch, a, f)
 }
 
 // WinogradPart does a piece of Winograd's one step: a share of the tiles, by way of a
 // share of the scratch.
-func WinogradPart(d Piece, y, x, w, bias, scratch []float32, a *WinogradParams, f *Finish) {
+func WinogradPart(d Piece, y, x, w, bias, scratch []float32, a *WinogradParams, f *Epilogue) {
 	d.parts = min(d.parts, a.block/2)
 	if d.part >= d.parts {
 		return
@@ -67,7 +67,7 @@ func (g *carried) lift(x []float32) {
 }
 
 // panel makes results of image b from channel j on.
-func (g *carried) panel(y, w, bias []float32, b, j int, f *Finish) {
+func (g *carried) panel(y, w, bias []float32, b, j int, f *Epilogue) {
 	var zero [panel]float32
 	even, side, cin := g.even(), g.tileSide, g.inChannels
 	points, height := side*side, evenly(even, tileRows)
@@ -81,7 +81,7 @@ func (g *carried) panel(y, w, bias []float32, b, j int, f *Finish) {
 	if j+panel < g.outChannels {
 		last += min(size, len(w)-last)
 	}
-	t.follow(w[first+size:last], points*((even+height-1)/height)*cin)
+	t.prefetch(w[first+size:last], points*((even+height-1)/height)*cin)
 	for k := range points {
 		t.w, t.fetched = w[first+k*size:], 4*k*size
 		for i := 0; i < even; i += height {
@@ -100,8 +100,8 @@ func (g *carried) panel(y, w, bias []float32, b, j int, f *Finish) {
 		r.m = g.sums[i*panel:]
 		r.y, r.add = f.aim(y, o)
 		r.run(side)
-		if f.epilogue != nil {
-			r.call(y, f.epilogue, o, j)
+		if f.apply != nil {
+			r.call(y, f.apply, o, j)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func fromPoints(side int, m [6]float32) (r [6]float32) {
 
 // call calls the epilogue on the results, of which the first is number o of y and of
 // channel c.
-func (t *land) call(y []float32, e Epilogue, o, c int) {
+func (t *land) call(y []float32, e EpilogueFunc, o, c int) {
 	for i := range t.rows {
 		for k := range t.cols {
 			at := o + i*t.yh + k*t.yw

@@ -172,7 +172,7 @@ func BenchmarkWinograd(b *testing.B) {
 				outH: size, outW: size, padH: 1, padW: 1, tileSide: side, tilesAcross: across,
 				tiles: tiles, block: 12}
 			timed(fmt.Sprintf("side %d", side), func() {
-				Winograd(y, x, w, bias, scratch, &a, &Finish{high: 1})
+				Winograd(y, x, w, bias, scratch, &a, &Epilogue{high: 1})
 			})
 			up := lift{xh: size * c, xw: c, x: x, channels: c, step: 12 * c}
 			timed(fmt.Sprintf("side %d, to points", side), func() {
@@ -197,7 +197,7 @@ func BenchmarkWinograd(b *testing.B) {
 		}
 		timed("plain", func() {
 			a := gatherOf(1, c, size)
-			ConvGather(y, x, w, bias, scratch, &a, &Finish{high: 1})
+			ConvGather(y, x, w, bias, scratch, &a, &Epilogue{high: 1})
 		})
 	}
 }

@@ -2,16 +2,16 @@ package main
 
 import "fmt"
 
-// Offsets of the fields of a tile of few channels, and of a turn; their test
+// Offsets of the fields of a tile of few channels, and of a transpose; their test
 // compares them.
 const (
-	fewY, fewX, fewW, fewBias, fewAdd                   = 0, 24, 48, 72, 96
-	fewStep, fewColumns, fewCount                       = 120, 128, 136
-	fewPlanes, fewPlane, fewRows, fewRow, fewTaps       = 144, 152, 160, 168, 176
-	fewPhases, fewPhase, fewLow, fewHigh                = 184, 192, 200, 204
-	turnSums, turnY, turnAdd, turnColumns, turnChannels = 0, 24, 48, 72, 80
-	turnLow, turnHigh                                   = 88, 92
-	fewChannels, fewCols, fewVectors, fewMost           = 8, 48, 3, 4
+	fewY, fewX, fewW, fewBias, fewAdd                                            = 0, 24, 48, 72, 96
+	fewStep, fewColumns, fewCount                                                = 120, 128, 136
+	fewPlanes, fewPlane, fewRows, fewRow, fewTaps                                = 144, 152, 160, 168, 176
+	fewPhases, fewPhase, fewLow, fewHigh                                         = 184, 192, 200, 204
+	transposeSums, transposeY, transposeAdd, transposeColumns, transposeChannels = 0, 24, 48, 72, 80
+	transposeLow, transposeHigh                                                  = 88, 92
+	fewChannels, fewCols, fewVectors, fewMost                                    = 8, 48, 3, 4
 )
 
 // few writes the function that computes tiles of few channels, whose lanes are
@@ -140,15 +140,15 @@ func (o *writer) bound(v int) {
 
 // turn writes the function that turns sums of 4 or 8 channels, four columns at a
 // time: V16 to V19 are the first four channels of these, V20 to V23 the last.
-func (o *writer) turn() {
-	o.begun("turnNEON", "turn")
-	o.load(turnSums, 1)
-	o.load(turnY, 2)
-	o.load(turnAdd, 3)
-	o.load(turnColumns, 4)
+func (o *writer) transpose() {
+	o.begun("transposeNEON", "transpose")
+	o.load(transposeSums, 1)
+	o.load(transposeY, 2)
+	o.load(transposeAdd, 3)
+	o.load(transposeColumns, 4)
 	o.op("LSR $2, R4, R4")
-	o.load(turnChannels, 5)
-	o.limits(turnLow, turnHigh)
+	o.load(transposeChannels, 5)
+	o.limits(transposeLow, transposeHigh)
 	for half := range 2 {
 		block := fmt.Sprintf("block%d", 4*(half+1))
 		if half == 0 {

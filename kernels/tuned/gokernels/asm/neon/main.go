@@ -11,13 +11,13 @@ import (
 
 // Offsets of the fields of a tile; its test compares them.
 const (
-	y, x, w, bias, add       = 0, 24, 48, 72, 96
-	rows, next, step         = 120, 128, 136
-	outer, xOuter, wOuter    = 144, 152, 160
-	middle, xMiddle, wMiddle = 168, 176, 184
-	depth, width, low, high  = 192, 200, 208, 212
-	ahead, fetched, lead     = 224, 248, 256
-	maxRows, vecs            = 6, 4 // of a tile: 24 registers of sums
+	y, x, w, bias, add        = 0, 24, 48, 72, 96
+	rows, next, step          = 120, 128, 136
+	outer, xOuter, wOuter     = 144, 152, 160
+	middle, xMiddle, wMiddle  = 168, 176, 184
+	depth, width, low, high   = 192, 200, 208, 212
+	fetch, fetched, fetchStep = 224, 248, 256
+	maxRows, vecs             = 6, 4 // of a tile: 24 registers of sums
 )
 
 // writer is the text so far. Register use: R0 the tile, R2 next, R19 what a product
@@ -83,9 +83,9 @@ func (o *writer) begin(n, r int) {
 	}
 }
 
-// finish adds, bounds and stores the sums of n rows: results go to R10, what is
+// epilogue adds, bounds and stores the sums of n rows: results go to R10, what is
 // added is at R11 if that is not zero.
-func (o *writer) finish(n int) {
+func (o *writer) epilogue(n int) {
 	o.scaled(step, 12)
 	o.op("CBZ R11, plain%d", n)
 	for i := range n {
@@ -137,10 +137,10 @@ func (o *writer) productRows(n int) {
 	o.load(bias, 6)
 	o.begin(n, 6)
 	if n > 1 {
-		o.load(ahead, 19)
+		o.load(fetch, 19)
 		o.load(fetched, 20)
 		o.op("ADD R20, R19")
-		o.load(lead, 20)
+		o.load(fetchStep, 20)
 		o.op("CMP $0, R20")
 		o.op("CSEL EQ, R4, R19, R19") // nothing: an address that is read anyway
 	}
@@ -176,7 +176,7 @@ func (o *writer) productRows(n int) {
 	o.again(7, "outer", n)
 	o.load(y, 10)
 	o.load(add, 11)
-	o.finish(n)
+	o.epilogue(n)
 	o.op("RET")
 }
 
@@ -210,9 +210,9 @@ func (o *writer) windowRows(n int, largest bool) {
 	o.op("ADD R1, R3")
 	// An extent may be zero.
 	o.load(middle, 8)
-	o.op("CBZ R8, finish%d", n)
+	o.op("CBZ R8, epilogue%d", n)
 	o.load(outer, 7)
-	o.op("CBZ R7, finish%d", n)
+	o.op("CBZ R7, epilogue%d", n)
 	o.label("outer", n)
 	o.load(middle, 8)
 	o.op("MOVD R3, R9")
@@ -245,14 +245,14 @@ func (o *writer) windowRows(n int, largest bool) {
 		o.advance(wOuter, 4)
 	}
 	o.again(7, "outer", n)
-	o.label("finish", n)
+	o.label("epilogue", n)
 	o.load(y, 10)
 	o.op("ADD R1, R10")
 	o.load(add, 11)
 	o.op("CBZ R11, nothing%d", n)
 	o.op("ADD R1, R11")
 	o.label("nothing", n)
-	o.finish(n)
+	o.epilogue(n)
 	o.op("ADD $%d, R1", 16*vecs)
 	o.scaled(width, 14)
 	o.op("CMP R14, R1")
@@ -267,7 +267,7 @@ func main() {
 	o.window("windowNEON", false)
 	o.window("largestNEON", true)
 	o.few()
-	o.turn()
+	o.transpose()
 	o.unzip()
 	for _, size := range []int{6, 4} {
 		o.lift(size)

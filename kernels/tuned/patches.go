@@ -8,7 +8,7 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// Rows are a band of a convolution: of its results, and of its image from the
+// Rows are a patch of a convolution: of its results, and of its image from the
 // first row on that they see, or that there is.
 type Rows struct {
 	In, Out int64
@@ -47,21 +47,21 @@ func WindowOf(c *ops.Call, t Target) (w Window, ok bool) {
 	return w, w.In > 0 && w.Out > 0
 }
 
-// Bands returns the instances that compute the results of in band by band, or
+// Patches returns the instances that compute the results of in patch by patch, or
 // nil if its kernel cannot, or would take the sum of some result in another
 // order. r is what in was selected for, and whole its window. made are the instances
-// for rows of calls that differ from this one in constants alone; Bands adds to it.
-func Bands(in *Instance, whole Window, r *Request, bands []Rows,
+// for rows of calls that differ from this one in constants alone; Patches adds to it.
+func Patches(in *Instance, whole Window, r *Request, patches []Rows,
 	made map[Rows]*Instance) []*Instance {
-	if in.Kernel.ScalarBands && r.Target.vectors() {
+	if in.Kernel.ScalarPatches && r.Target.vectors() {
 		return nil
 	}
-	if r.Out == nil || in.Kernel.InBands == nil || !in.Kernel.InBands(in, whole, bands) {
+	if r.Out == nil || in.Kernel.InPatches == nil || !in.Kernel.InPatches(in, whole, patches) {
 		return nil
 	}
 	own := map[Rows]*Instance{}
 	var out []*Instance
-	for _, rows := range bands {
+	for _, rows := range patches {
 		if own[rows] == nil {
 			if made[rows] == nil {
 				ask := *r
@@ -85,38 +85,38 @@ func Bands(in *Instance, whole Window, r *Request, bands []Rows,
 // of one row alone may sum in another order than others.
 var tileRows = []int64{2, 6, rowsMax}
 
-// eachAlone is Kernel.InBands of kernels whose results are sums by themselves,
+// eachAlone is Kernel.InPatches of kernels whose results are sums by themselves,
 // wherever they stand in a tile.
 func eachAlone(*Instance, Window, []Rows) bool { return true }
 
-// flatInBands is that of kernels whose tiles run along all pixels.
-func flatInBands(in *Instance, whole Window, bands []Rows) bool {
+// flatInPatches is that of kernels whose tiles run along all pixels.
+func flatInPatches(in *Instance, whole Window, patches []Rows) bool {
 	columns, static := in.param("out_w").Const()
 	rows, known := in.param("out_h").Const()
 	if !static || !known {
 		return false
 	}
-	return rows == whole.Out || flatAlone(columns/whole.Out, whole, bands)
+	return rows == whole.Out || flatAlone(columns/whole.Out, whole, patches)
 }
 
-// edgesInBands is that of ConvEdges.
-func edgesInBands(in *Instance, whole Window, bands []Rows) bool {
+// edgesInPatches is that of ConvEdges.
+func edgesInPatches(in *Instance, whole Window, patches []Rows) bool {
 	kernel, static := in.param("kernel_h").Const()
 	dilation, known := in.param("dilation_h").Const()
-	return static && known && edgesAlone(whole, kernel, dilation, bands)
+	return static && known && edgesAlone(whole, kernel, dilation, patches)
 }
 
-// lanesInBands is that of DepthwiseLanes: Go's windows take the same columns
-// downwards in bands as in whole, in another order of taps: fewer than there are
+// lanesInPatches is that of DepthwiseLanes: Go's windows take the same columns
+// downwards in patches as in whole, in another order of taps: fewer than there are
 // rows, and than a tile may have.
-func lanesInBands(in *Instance, whole Window, bands []Rows) bool {
+func lanesInPatches(in *Instance, whole Window, patches []Rows) bool {
 	const most = 6
 	columns, _ := in.param("out_w").Const()
 	taps, _ := in.param("kernel_w").Const()
 	apart, _ := in.param("dilation_w").Const()
 	wide := columns-2*taps*apart >= most // that see all taps: at least so many
-	for _, band := range bands {
-		if min(band.Out, most) != min(whole.Out, most) && !(wide && band.Out > 1) {
+	for _, patch := range patches {
+		if min(patch.Out, most) != min(whole.Out, most) && !(wide && patch.Out > 1) {
 			return false
 		}
 	}
@@ -133,13 +133,13 @@ func (in *Instance) param(name string) sym.Expr {
 	return sym.Expr{}
 }
 
-// flatAlone reports whether tiles along all pixels of bands of rows of so many
+// flatAlone reports whether tiles along all pixels of patches of rows of so many
 // columns leave one alone where those of the whole image do: at its end.
-func flatAlone(columns int64, whole Window, bands []Rows) bool {
+func flatAlone(columns int64, whole Window, patches []Rows) bool {
 	for _, most := range tileRows {
-		for i, band := range bands {
-			want := i == len(bands)-1 && lastAlone(whole.Out*columns, most)
-			if lastAlone(band.Out*columns, most) != want {
+		for i, patch := range patches {
+			want := i == len(patches)-1 && lastAlone(whole.Out*columns, most)
+			if lastAlone(patch.Out*columns, most) != want {
 				return false
 			}
 		}
@@ -161,13 +161,13 @@ func TileLength(n, most int64) int64 {
 }
 
 // edgesAlone reports whether ConvEdges takes the same rows of results alone in
-// bands as in whole: those at the left and right edges, whose tiles go downwards.
-func edgesAlone(whole Window, kernel, dilation int64, bands []Rows) bool {
+// patches as in whole: those at the left and right edges, whose tiles go downwards.
+func edgesAlone(whole Window, kernel, dilation int64, patches []Rows) bool {
 	for _, most := range tileRows[1:] { // of two rows none goes downwards
 		var parts []bool
-		for _, band := range bands {
-			w := Window{In: band.In, Out: band.Out, Stride: whole.Stride, Reach: whole.Reach,
-				Pad: band.Pad}
+		for _, patch := range patches {
+			w := Window{In: patch.In, Out: patch.Out, Stride: whole.Stride, Reach: whole.Reach,
+				Pad: patch.Pad}
 			parts = append(parts, w.alone(kernel, dilation, most)...)
 		}
 		if !slices.Equal(parts, whole.alone(kernel, dilation, most)) {
@@ -196,9 +196,9 @@ func (w Window) alone(kernel, dilation, most int64) []bool {
 
 // What kernels for microcontrollers do besides their products, in instructions of a
 // Cortex-M4, as counted in an emulator: whole networks take 1.4 times as many as
-// Instructions says, and bands change them as it says within a few percent.
+// Instructions says, and patches change them as it says within a few percent.
 const (
-	Moved   = 4 // of an element that a band leaves to the next
+	Moved   = 4 // of an element that a patch leaves to the next
 	perTile = 60
 	perCall = 100
 	perByte = 3 // of each product of kernels without tiling, those of bytes
@@ -241,7 +241,7 @@ func (t tiling) row(inner, cols float64) (tiles, alone float64) {
 }
 
 // Instructions estimates what the kernel of a convolution takes on a
-// microcontroller. Results that have not enough neighbours in a row, or a band of
+// microcontroller. Results that have not enough neighbours in a row, or a patch of
 // rows, are made alone, with more instructions for each product.
 func (in *Instance) Instructions() float64 {
 	if in.Kernel.tiling == nil {
@@ -261,31 +261,31 @@ func (in *Instance) number(name string) float64 { return cost(in.param(name)) }
 // count on.
 const secondCache = 1 << 20
 
-// What bands of rows cost and save on a host, in nanoseconds, as measured on a
+// What patches of rows cost and save on a host, in nanoseconds, as measured on a
 // machine of 3.6 GHz whose second cache reads 115 GB/s and writes 58, and whose
-// third does 30 of either: MobileNetV2's blocks of 112, 56 and 28 rows, in bands
+// third does 30 of either: MobileNetV2's blocks of 112, 56 and 28 rows, in patches
 // of 1 to 28, agree with it within a tenth of what they gain.
 const (
 	missedByte = 1/30.0 - 1/115.0 // written to or read from the third cache instead of the second
 	copiedByte = 1/115.0 + 1/58.0 // moved within the second cache
-	bandCall   = 150              // a call more of a kernel: its prologue, tiles that are not full
+	patchCall  = 150              // a call more of a kernel: its prologue, tiles that are not full
 	macTime    = 1 / 80.0         // a multiply-accumulate of the best tiles
 	leastGain  = 5000             // that is worth three calls in the program instead of one
 )
 
-// BandCost is what is known of calls that may be made band by band.
-type BandCost struct {
-	Calls  int     // of kernels in a band
-	Shared int     // of these, how many are divided among threads
-	Bands  int64   // number
-	Images []int64 // bytes of what lies between the calls
-	Held   int64   // bytes of it that a band has in memory
-	Copied int64   // bytes of it that a band leaves to the next
+// PatchCost is what is known of calls that may be made patch by patch.
+type PatchCost struct {
+	Calls   int     // of kernels in a patch
+	Shared  int     // of these, how many are divided among threads
+	Patches int64   // number
+	Images  []int64 // bytes of what lies between the calls
+	Held    int64   // bytes of it that a patch has in memory
+	Copied  int64   // bytes of it that a patch leaves to the next
 }
 
-// Gain estimates how many nanoseconds bands save, less than nothing if they
-// cost some. What a band holds has to stay in the second cache.
-func (t Target) Gain(c BandCost) float64 {
+// Gain estimates how many nanoseconds patches save, less than nothing if they
+// cost some. What a patch holds has to stay in the second cache.
+func (t Target) Gain(c PatchCost) float64 {
 	threads := max(1, t.Threads)
 	cache := int64(secondCache)
 	if c.Shared > 0 {
@@ -301,8 +301,8 @@ func (t Target) Gain(c BandCost) float64 {
 	if c.Shared > 0 {
 		saved /= float64(threads)
 	}
-	more := float64(c.Bands - 1)
-	spent := more * (bandCall*float64(c.Calls) + copiedByte*float64(c.Copied))
+	more := float64(c.Patches - 1)
+	spent := more * (patchCall*float64(c.Calls) + copiedByte*float64(c.Copied))
 	if t.Threads > 1 { // who wait for each other after each call
 		spent += more * float64(c.Shared) * t.DividedFrom * macTime
 	}

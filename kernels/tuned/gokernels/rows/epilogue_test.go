@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestFinish adds to, bounds and hands to an epilogue results of panels that are
+// TestEpilogue adds to, bounds and hands to an epilogue results of panels that are
 // full and of some that are not. Numbers are whole: sums are exact.
-func TestFinish(t *testing.T) {
+func TestEpilogue(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const rows, k = 13, 5
 	for _, n := range []int{1, 16, 20, 32, 40, 64, 72} {
@@ -30,8 +30,8 @@ func TestFinish(t *testing.T) {
 		}
 		y := make([]float32, rows*n)
 		seen := make([]int, rows*n)
-		Linear(y, x, w, bias, &LinearParams{m: rows, n: n, k: k}, &Finish{add: add, low: -3,
-			high: 7, epilogue: func(run []float32, o, c int) {
+		Linear(y, x, w, bias, &LinearParams{m: rows, n: n, k: k}, &Epilogue{add: add, low: -3,
+			high: 7, apply: func(run []float32, o, c int) {
 				for i := range run {
 					seen[o+i]++
 					if &run[i] != &y[o+i] || (o+i)%n != c+i {
@@ -74,8 +74,8 @@ func TestInPlace(t *testing.T) {
 		plain, y := make([]float32, 9*9*n), draw(r, 9*9*n, true)
 		before := append([]float32{}, y...)
 		a := depthwiseOf(n, n, 9, 9, 3, 1)
-		Depthwise(plain, x, w, bias, &a, &Finish{low: low, high: high})
-		Depthwise(y, x, w, bias, &a, &Finish{add: y, low: low, high: high})
+		Depthwise(plain, x, w, bias, &a, &Epilogue{low: low, high: high})
+		Depthwise(y, x, w, bias, &a, &Epilogue{add: y, low: low, high: high})
 		for i, v := range before {
 			if y[i] != plain[i]+v {
 				t.Fatalf("%d channels: result %d is %g, want %g", n, i, y[i], plain[i]+v)

@@ -8,22 +8,22 @@ import (
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
-// In whatever bands, every call finds the rows that its results see in the window
+// In whatever patches, every call finds the rows that its results see in the window
 // where it looks for them, and each row is made once, in order.
-func TestBandRows(t *testing.T) {
+func TestPatchRows(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	divided := 0
 	for range 4000 {
 		chain := randomChain(r)
 		last := chain[len(chain)-1].window.Out
 		height := 1 + r.Int63n(last)
-		p := newBands(chain, height)
+		p := newPatches(chain, height)
 		if p == nil {
 			continue
 		}
 		divided++
 		if err := simulate(p); err != "" {
-			t.Fatalf("%+v in bands of %d: %s", windowsOf(chain), height, err)
+			t.Fatalf("%+v in patches of %d: %s", windowsOf(chain), height, err)
 		}
 	}
 	if divided < 1000 {
@@ -57,8 +57,8 @@ func windowsOf(chain []link) (list []tuned.Window) {
 	return list
 }
 
-// simulate carries out the bands on windows that hold the numbers of rows.
-func simulate(p *bands) string {
+// simulate carries out the patches on windows that hold the numbers of rows.
+func simulate(p *patches) string {
 	windows := make([][]int64, len(p.calls))
 	for j := range windows {
 		windows[j] = slices.Repeat([]int64{-1}, int(p.height(j)))
@@ -69,7 +69,7 @@ func simulate(p *bands) string {
 			w := c.window
 			rows := p.rows(j, i)
 			if i > 0 && i < p.number-1 && rows != p.rows(j, 1) {
-				return "bands in the middle differ"
+				return "patches in the middle differ"
 			}
 			if j < len(p.calls)-1 && i > 0 {
 				for at := int64(0); at < p.left(j, i); at += c.share {

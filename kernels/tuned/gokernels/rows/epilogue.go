@@ -2,34 +2,34 @@ package rows
 
 import "math"
 
-// Finish is what becomes of sums before they are results. What add has, which is laid out
+// Epilogue is what becomes of sums before they are results. What add has, which is laid out
 // as the results, is added to them if it is not nil; they are bounded by low and high,
 // those that are no numbers staying so; then the epilogue, if it is not nil, is called
 // on runs of them.
-type Finish struct {
+type Epilogue struct {
 	add       []float32
 	low, high float32
-	epilogue  Epilogue
+	apply     EpilogueFunc
 }
 
-// Epilogue is called on runs of results: o is the position of run[0] in y and c its
+// EpilogueFunc is called on runs of results: o is the position of run[0] in y and c its
 // channel. The channel of run[i] is c+i where channels lie innermost, else c.
-type Epilogue = func(run []float32, o, c int)
+type EpilogueFunc = func(run []float32, o, c int)
 
-// NewFinish returns a Finish for packages that run programs.
-func NewFinish(add []float32, low, high float32, epilogue Epilogue) Finish {
-	return Finish{add, low, high, epilogue}
+// NewEpilogue returns an Epilogue for packages that run programs.
+func NewEpilogue(add []float32, low, high float32, epilogue EpilogueFunc) Epilogue {
+	return Epilogue{add, low, high, epilogue}
 }
 
 // unbounded leaves sums as they are, but for the epilogue.
-func unbounded(e Epilogue) Finish {
-	return Finish{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), epilogue: e}
+func unbounded(e EpilogueFunc) Epilogue {
+	return Epilogue{low: float32(math.Inf(-1)), high: float32(math.Inf(1)), apply: e}
 }
 
 // aim returns where results from number o on are stored, and what is added to them. A
 // tile is given them as a variable, not by way of a pointer: what is stored so counts as
 // being anywhere for the compiler, and it would allocate epilogues.
-func (f *Finish) aim(y []float32, o int) (results, add []float32) {
+func (f *Epilogue) aim(y []float32, o int) (results, add []float32) {
 	if f.add != nil {
 		add = f.add[o:]
 	}
@@ -38,8 +38,8 @@ func (f *Finish) aim(y []float32, o int) (results, add []float32) {
 
 // call calls the epilogue on the results of t, a product whose first one is number o of
 // y and of channel c.
-func (f *Finish) call(y []float32, t *tile, o, c int) {
+func (f *Epilogue) call(y []float32, t *tile, o, c int) {
 	for r := range t.rows {
-		f.epilogue(y[o+r*t.step:][:t.columns], o+r*t.step, c)
+		f.apply(y[o+r*t.step:][:t.columns], o+r*t.step, c)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/etgen/etgen/lower/native"
 )
 
-// cRooms makes the blocks that a caller who has read nothing but the header
+// cBlocks makes the blocks that a caller who has read nothing but the header
 // allocates for the tensors of a method: by its macros.
-type cRooms struct {
+type cBlocks struct {
 	macros        map[string]bool
 	prefixes      []string // of the macros of this method
 	api           *cAPI
@@ -18,8 +18,8 @@ type cRooms struct {
 	before, after []string // statements around the call
 }
 
-func newCRooms(header, name string, api *cAPI, l *layout) *cRooms {
-	r := &cRooms{macros: map[string]bool{}, api: api, l: l}
+func newCBlocks(header, name string, api *cAPI, l *layout) *cBlocks {
+	r := &cBlocks{macros: map[string]bool{}, api: api, l: l}
 	for _, m := range regexp.MustCompile(`(?m)^#define (\w+_BYTES) \d+u$`).FindAllStringSubmatch(
 		header, -1) {
 		r.macros[m[1]] = true
@@ -30,7 +30,7 @@ func newCRooms(header, name string, api *cAPI, l *layout) *cRooms {
 }
 
 // block declares a block for parameter c and returns its name and its macro.
-func (r *cRooms) block(c cParam) (name, macro string, err error) {
+func (r *cBlocks) block(c cParam) (name, macro string, err error) {
 	for _, prefix := range r.prefixes {
 		for _, end := range []string{"_MAX_BYTES", "_BYTES"} {
 			if macro = prefix + strings.ToUpper(c.name) + end; r.macros[macro] {
@@ -44,7 +44,7 @@ func (r *cRooms) block(c cParam) (name, macro string, err error) {
 	return "", "", fmt.Errorf("the generated header does not say how many bytes %s takes", c.name)
 }
 
-func (r *cRooms) input(port int, c cParam, arg int) (string, error) {
+func (r *cBlocks) input(port int, c cParam, arg int) (string, error) {
 	name, macro, err := r.block(c)
 	if err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (r *cRooms) input(port int, c cParam, arg int) (string, error) {
 	return name, nil
 }
 
-func (r *cRooms) output(port int, c cParam, arg int) (string, error) {
+func (r *cBlocks) output(port int, c cParam, arg int) (string, error) {
 	name, _, err := r.block(c)
 	if err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func (r *cRooms) output(port int, c cParam, arg int) (string, error) {
 
 // bytes is how many bytes of a tensor are used, in C. Its dynamic dimensions are
 // among dims, whose members in the sizes struct begin with number first.
-func (r *cRooms) bytes(p native.Port, port int, dims []native.Dim, first int) string {
+func (r *cBlocks) bytes(p native.Port, port int, dims []native.Dim, first int) string {
 	factors := []string{fmt.Sprintf("(size_t)%d", p.Buf.DType.Size())}
 	for axis, s := range p.Type.Sizes {
 		if n, known := s.Const(); known {

@@ -14,10 +14,10 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// Microcontrollers take bands for memory, with results over images: the bytes are
-// those of whole calls, in bands of any height and in those that are chosen, wherever
-// the planner puts them. What cannot be made in bands stays whole.
-func TestBandsOfMicrocontrollersAgree(t *testing.T) {
+// Microcontrollers take patches for memory, with results over images: the bytes are
+// those of whole calls, in patches of any height and in those that are chosen, wherever
+// the planner puts them. What cannot be made in patches stays whole.
+func TestPatchesOfMicrocontrollersAgree(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewSource(2))
 	random := tier.Of(0, 14, 20)
@@ -41,20 +41,20 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 		}
 		return way.C{Settings: way.Settings{Options: opt}, Target: target}
 	}
-	whole := runAll(t.Context(), in(compile.Options{Bands: -1}, comparing()), jobs)
+	whole := runAll(t.Context(), in(compile.Options{Patches: -1}, comparing()), jobs)
 	for i := range jobs {
-		if hasBands(whole[i]) {
-			t.Errorf("%s: whole calls are made in bands", jobs[i].Name)
+		if hasPatches(whole[i]) {
+			t.Errorf("%s: whole calls are made in patches", jobs[i].Name)
 		}
 	}
 	for _, h := range []struct {
 		name    string
 		opt     compile.Options
 		machine toolchain.Target
-		least   int // programs that have bands
+		least   int // programs that have patches
 	}{
-		{"1 row", compile.Options{Bands: 1}, withoutWarnings(), random / 2},
-		{"3 rows, poisoned", compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true},
+		{"1 row", compile.Options{Patches: 1}, withoutWarnings(), random / 2},
+		{"3 rows, poisoned", compile.Options{Patches: 3, Planner: plan.Disjoint{}, Poison: true},
 			comparing(), random / 2},
 		{"chosen", compile.Options{}, withoutWarnings(), random / 2},
 		{"chosen for speed", compile.Options{Optimize: "speed"}, comparing(), random / 2},
@@ -64,30 +64,30 @@ func TestBandsOfMicrocontrollersAgree(t *testing.T) {
 	} {
 		t.Run(h.name, func(t *testing.T) {
 			got := runAll(t.Context(), in(h.opt, h.machine), jobs)
-			banded, over := 0, 0
+			patched, over := 0, 0
 			for i := range jobs {
 				if err := sameBytes(whole[i], got[i]); err != nil {
 					t.Errorf("%s: %v", jobs[i].Name, err)
 				}
-				if hasBands(got[i]) {
-					banded++
+				if hasPatches(got[i]) {
+					patched++
 				}
 				if laysOver(got[i]) {
 					over++
 				}
-				if h.opt.Planner == nil && h.opt.Bands == 0 && got[i].Native != nil &&
+				if h.opt.Planner == nil && h.opt.Patches == 0 && got[i].Native != nil &&
 					arena(got[i]) > arena(whole[i]) {
-					t.Errorf("%s: the arena takes %d bytes with bands and %d without", jobs[i].Name,
+					t.Errorf("%s: the arena takes %d bytes with patches and %d without", jobs[i].Name,
 						arena(got[i]), arena(whole[i]))
 				}
 			}
-			if banded < h.least {
-				t.Errorf("only %d of %d programs have bands", banded, len(jobs))
+			if patched < h.least {
+				t.Errorf("only %d of %d programs have patches", patched, len(jobs))
 			}
-			if h.opt.Bands == 0 && over < h.least/4 {
+			if h.opt.Patches == 0 && over < h.least/4 {
 				t.Errorf("only %d of %d programs lay results over images", over, len(jobs))
 			}
-			t.Logf("%d of %d programs have bands, %d lay results over images", banded,
+			t.Logf("%d of %d programs have patches, %d lay results over images", patched,
 				len(jobs), over)
 		})
 	}

@@ -7,7 +7,7 @@ import (
 
 // Products fetch what comes next from its beginning to its end, and nothing behind
 // it, however many there are.
-func TestFollow(t *testing.T) {
+func TestPrefetch(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for range 1000 {
 		depth, tiles, told := 1+r.IntN(40), 1+r.IntN(20), 1+r.IntN(20)
@@ -15,18 +15,18 @@ func TestFollow(t *testing.T) {
 		k := &tile{rows: 2, step: 32, outer: 1, middle: 1, depth: depth, width: 32, columns: 32,
 			y: make([]float32, 64), x: make([]float32, depth), w: make([]float32, depth*32),
 			bias: make([]float32, 32)}
-		k.follow(next, told*depth)
+		k.prefetch(next, told*depth)
 		for i := range tiles {
-			at, lead := k.fetched, k.lead
+			at, fetchStep := k.fetched, k.fetchStep
 			product(k)
 			if k.fetched > 4*len(next) {
 				t.Fatalf("product %d fetches up to byte %d of %d", i, k.fetched, 4*len(next))
 			}
-			if i < told && (k.fetched != at+depth*lead || k.lead != lead) {
+			if i < told && (k.fetched != at+depth*fetchStep || k.fetchStep != fetchStep) {
 				t.Fatalf("product %d of %d: from byte %d on %d steps by %d come to %d", i, told, at,
-					depth, lead, k.fetched)
+					depth, fetchStep, k.fetched)
 			}
-			if i >= told && k.fetched == at && k.lead != 0 {
+			if i >= told && k.fetched == at && k.fetchStep != 0 {
 				t.Fatalf("product %d of %d fetches what others have fetched", i, told)
 			}
 		}
@@ -37,14 +37,14 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Without anything to fetch, or any steps, there is no lead.
-func TestFollowNothing(t *testing.T) {
+// Without anything to fetch, or any steps, there is no fetchStep.
+func TestPrefetchNothing(t *testing.T) {
 	var k tile
 	for _, f := range []struct{ next, steps int }{{0, 0}, {0, 5}, {5, 0}, {5, 21}} {
-		k.lead = 1
-		k.follow(make([]float32, f.next), f.steps)
-		if k.lead != 0 {
-			t.Errorf("%d weights in %d steps: %d bytes in each", f.next, f.steps, k.lead)
+		k.fetchStep = 1
+		k.prefetch(make([]float32, f.next), f.steps)
+		if k.fetchStep != 0 {
+			t.Errorf("%d weights in %d steps: %d bytes in each", f.next, f.steps, k.fetchStep)
 		}
 	}
 }

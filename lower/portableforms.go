@@ -9,13 +9,13 @@ import (
 	"github.com/etgen/etgen/kernels/ops"
 )
 
-// StockForms brings every node to a form that the stock runtime has a kernel
+// PortableForms brings every node to a form that ExecuTorch's runtime has a kernel
 // for: views become copies (or one change of shape), numbers stand where a
 // kernel takes a number, casts and copies say the order of dimensions they
 // produce. What a kernel refuses of dtypes and shapes is made explicit.
 // Tensors must be dense.
-var StockForms = Pass{
-	Name: "stock-forms",
+var PortableForms = Pass{
+	Name: "portable-forms",
 	Doc:  "bring every operator to a form that ExecuTorch has a kernel for",
 	Run: perNode(func(ctx *Context, m *ir.Method) visitor {
 		uses := ir.Uses(m.Graph)
@@ -25,10 +25,10 @@ var StockForms = Pass{
 			}
 			c, err := ctx.Table.Bind(n)
 			if err != nil {
-				return nil, true, nil // OnlyStock reports it
+				return nil, true, nil // OnlyPortable reports it
 			}
 			b := ops.NewBuilder(ctx.Table, e)
-			for _, rule := range stockRules {
+			for _, rule := range portableRules {
 				vs, err := rule(b, n, c, uses)
 				if err != nil {
 					return nil, false, err
@@ -49,16 +49,16 @@ var StockForms = Pass{
 	}),
 }
 
-// stockRule returns what may stand for n's results, nil if it does not apply.
+// portableRule returns what may stand for n's results, nil if it does not apply.
 // Uses counts the references to each value.
-type stockRule func(b *ops.Builder, n *ir.Node, c *ops.Call,
+type portableRule func(b *ops.Builder, n *ir.Node, c *ops.Call,
 	uses map[*ir.Value]int) ([]*ir.Value, error)
 
-var stockRules = []stockRule{stockView, stockCopy, stockNumber, stockItem, stockRoll,
-	stockRemainder, stockPad, stockCat, stockPower, stockCumsum, stockConvolution}
+var portableRules = []portableRule{portableView, portableCopy, portableNumber, portableItem, portableRoll,
+	portableRemainder, portablePad, portableCat, portablePower, portableCumsum, portableConvolution}
 
-// stockCopy is the rule for copies and casts.
-func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+// portableCopy is the rule for copies and casts.
+func portableCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	switch n.Op {
 	case "aten._to_copy.default", "aten.clone.default", "aten.alias_copy.default",
 		"aten.detach_copy.default", "aten.lift_fresh_copy.default":
@@ -75,9 +75,9 @@ func stockCopy(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 	return out.Outputs, nil
 }
 
-// stockItem is the rule for reading a 16-bit float as a number, which the
+// portableItem is the rule for reading a 16-bit float as a number, which the
 // kernel does not do.
-func stockItem(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func portableItem(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.item.default" && n.Op != "aten._local_scalar_dense.default" {
 		return nil, nil
 	}
@@ -93,9 +93,9 @@ func stockItem(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 	return b.Call("aten._local_scalar_dense.default", wide.Outputs[0])
 }
 
-// stockRoll is the rule for rolling a flattened tensor: the kernel wants
+// portableRoll is the rule for rolling a flattened tensor: the kernel wants
 // dimensions.
-func stockRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
+func portableRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.roll.default" {
 		return nil, nil
 	}
@@ -118,9 +118,9 @@ func stockRoll(b *ops.Builder, n *ir.Node, c *ops.Call, _ map[*ir.Value]int) ([]
 	return b.Call(viewCopyOp, rolled, shapeArg(x.Type.Sizes))
 }
 
-// stockCumsum is the rule for running sums of a tensor without dimensions,
+// portableCumsum is the rule for running sums of a tensor without dimensions,
 // which the kernel refuses.
-func stockCumsum(b *ops.Builder, n *ir.Node, c *ops.Call,
+func portableCumsum(b *ops.Builder, n *ir.Node, c *ops.Call,
 	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.cumsum.default" || c.Outs[0].Rank() > 0 {
 		return nil, nil
@@ -136,9 +136,9 @@ func stockCumsum(b *ops.Builder, n *ir.Node, c *ops.Call,
 	return b.Call(viewCopyOp, sum, []int{})
 }
 
-// stockRemainder is the rule for remainders of integers: the kernels give them
+// portableRemainder is the rule for remainders of integers: the kernels give them
 // the sign of the dividend.
-func stockRemainder(b *ops.Builder, n *ir.Node, c *ops.Call,
+func portableRemainder(b *ops.Builder, n *ir.Node, c *ops.Call,
 	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.remainder.Tensor" && n.Op != "aten.remainder.Scalar" {
 		return nil, nil
@@ -167,13 +167,13 @@ func stockRemainder(b *ops.Builder, n *ir.Node, c *ops.Call,
 	return b.Call("aten.sub.Tensor", x, below)
 }
 
-// stockView is the rule for views, and for what copies like one: each becomes
+// portableView is the rule for views, and for what copies like one: each becomes
 // the operator that copies what it shows. What has the elements in their order
 // is one change of shape.
-func stockView(b *ops.Builder, n *ir.Node, c *ops.Call,
+func portableView(b *ops.Builder, n *ir.Node, c *ops.Call,
 	uses map[*ir.Value]int) ([]*ir.Value, error) {
 	if c.Op.View != nil && len(n.Outputs) > 1 {
-		return stockParts(b, n, c, uses)
+		return portableParts(b, n, c, uses)
 	}
 	p, base, ok := viewOf(c)
 	if !ok {
@@ -256,7 +256,7 @@ func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 	}
 	base := ir.OpBase(n.Op)
 	op := "aten." + base + "_copy" + n.Op[len("aten."+base):]
-	if _, ok := b.Table.Lookup(op); !ok || !hasStockKernel(op) {
+	if _, ok := b.Table.Lookup(op); !ok || !hasPortableKernel(op) {
 		return nil, nil
 	}
 	args := make([]any, 0, len(c.Args))
@@ -266,9 +266,9 @@ func copyingForm(b *ops.Builder, n *ir.Node, c *ops.Call) ([]*ir.Value, error) {
 	return b.Call(op, args...)
 }
 
-// stockParts is the rule for views with several results: all the parts of a
+// portableParts is the rule for views with several results: all the parts of a
 // tensor along a dimension are made at once, a single one by itself.
-func stockParts(b *ops.Builder, n *ir.Node, c *ops.Call,
+func portableParts(b *ops.Builder, n *ir.Node, c *ops.Call,
 	uses map[*ir.Value]int) ([]*ir.Value, error) {
 	views, err := c.Op.View(c)
 	if err != nil || len(views) != len(n.Outputs) {
@@ -423,10 +423,10 @@ var swapped = map[string]string{
 	"aten.le.Tensor": "aten.ge.Scalar", "aten.ge.Tensor": "aten.le.Scalar",
 }
 
-// stockNumber is the rule for numbers in the place of tensors: the operator's
+// portableNumber is the rule for numbers in the place of tensors: the operator's
 // form for a number where there is a kernel for it, else a tensor without
 // dimensions.
-func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
+func portableNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
 	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	schema := c.Op.ParsedSchema()
 	number := func(i int) bool {
@@ -460,7 +460,7 @@ func stockNumber(b *ops.Builder, n *ir.Node, c *ops.Call,
 		case "aten.bitwise_left_shift.Tensor", "aten.bitwise_right_shift.Tensor":
 			scalar = n.Op + "_Scalar"
 		}
-		if _, ok := b.Table.Lookup(scalar); ok && hasStockKernel(scalar) {
+		if _, ok := b.Table.Lookup(scalar); ok && hasPortableKernel(scalar) {
 			return b.Call(scalar, append([]any{c.Args[0], c.Args[1]}, rest(2)...)...)
 		}
 	case number(0) && len(c.Args) > 1 && !number(1):
@@ -521,10 +521,10 @@ func numberType(c *ops.Call, a ir.Arg) ir.DType {
 	return ir.Float32
 }
 
-// stockConvolution is the rule for convolutions of three dimensions, where the
+// portableConvolution is the rule for convolutions of three dimensions, where the
 // kernel takes two: the sum over the depth of the weights of convolutions of
 // all planes they meet, which count as further images of the batch.
-func stockConvolution(b *ops.Builder, n *ir.Node, c *ops.Call,
+func portableConvolution(b *ops.Builder, n *ir.Node, c *ops.Call,
 	_ map[*ir.Value]int) ([]*ir.Value, error) {
 	if n.Op != "aten.convolution.default" || c.Bool("transposed") {
 		return nil, nil

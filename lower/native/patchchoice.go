@@ -9,10 +9,10 @@ import (
 )
 
 // A choice is how a part of a run of calls is made: one call whole, or a chain in
-// bands.
+// patches.
 type choice struct {
 	from, end int
-	height    int64 // of bands; 0: whole
+	height    int64 // of patches; 0: whole
 	over      *over
 	image     int64   // bytes that it reads
 	result    int64   // and makes
@@ -20,13 +20,13 @@ type choice struct {
 	time      float64 // that it takes more than whole calls
 }
 
-// Chains that are tried: of so many calls at most, and in bands of so many rows.
+// Chains that are tried: of so many calls at most, and in patches of so many rows.
 const (
 	longestChain = 12
-	highestBand  = 8
+	highestPatch = 8
 )
 
-// sparer chooses the bands of a method for the sake of its arena.
+// sparer chooses the patches of a method for the sake of its arena.
 type sparer struct {
 	b     *builder
 	uses  map[*Buffer]*inUse
@@ -46,7 +46,7 @@ type run struct {
 	before, after int64 // bytes held around its image before it, and its result after it
 }
 
-// spare makes calls of the method's body in bands where that makes its arena
+// spare makes calls of the method's body in patches where that makes its arena
 // smaller: with the least memory in which everything can be made as the limit, and
 // with somewhat more, the quickest choice within it is planned, and that with the
 // least product of arena and time is taken.
@@ -62,16 +62,16 @@ func (b *builder) spare(made map[*tuned.Instance]*facts, users map[*Buffer]int) 
 		floor[i] = s.held(i, i)
 	}
 	s.least = slices.Max(append(s.outside(floor), 0))
-	inBands := false
+	inPatches := false
 	for i := range s.runs {
 		r := &s.runs[i]
 		r.choices = s.choices(r)
 		r.lower(floor)
-		inBands = inBands || slices.ContainsFunc(r.choices, func(c choice) bool {
+		inPatches = inPatches || slices.ContainsFunc(r.choices, func(c choice) bool {
 			return c.height > 0
 		})
 	}
-	if !inBands {
+	if !inPatches {
 		return nil
 	}
 	for i := range s.runs {
@@ -211,8 +211,8 @@ func (s *sparer) choices(r *run) (list []choice) {
 			if overwrites(chain) {
 				continue
 			}
-			for height := int64(1); height <= highestBand; height++ {
-				p := s.b.divisions.bands(chain, height)
+			for height := int64(1); height <= highestPatch; height++ {
+				p := s.b.divisions.patches(chain, height)
 				if p == nil {
 					continue
 				}
@@ -252,9 +252,9 @@ func (s *sparer) choice(r *run, from, end int) choice {
 	return c
 }
 
-// over returns how the results of bands that stand for some statements lie over
+// over returns how the results of patches that stand for some statements lie over
 // their image, or nil if they do not.
-func (s *sparer) over(p *bands, first, last int) *over {
+func (s *sparer) over(p *patches, first, last int) *over {
 	o := p.over()
 	if o == nil || s.uses[o.image].last > last || s.uses[o.result].first < last ||
 		s.uses[o.image].first >= first {
@@ -263,9 +263,9 @@ func (s *sparer) over(p *bands, first, last int) *over {
 	return o
 }
 
-// more estimates how much longer bands take than whole calls; !ok if some call
+// more estimates how much longer patches take than whole calls; !ok if some call
 // cannot be made so.
-func (s *sparer) more(p *bands) (sum float64, ok bool) {
+func (s *sparer) more(p *patches) (sum float64, ok bool) {
 	for j := range p.calls {
 		c := &p.calls[j]
 		if !c.movable {
@@ -291,7 +291,7 @@ func (s *sparer) more(p *bands) (sum float64, ok bool) {
 	return sum, true
 }
 
-// body returns the method's statements in bands: the parts of every run.
+// body returns the method's statements in patches: the parts of every run.
 func (s *sparer) body(parts [][]*choice) []Stmt {
 	var out []Stmt
 	var laid []*over
@@ -301,9 +301,9 @@ func (s *sparer) body(parts [][]*choice) []Stmt {
 		out = append(out, s.b.m.Body[done:r.first]...)
 		for _, c := range parts[i] {
 			chain := r.links[c.from:c.end]
-			var p *bands
+			var p *patches
 			if c.height > 0 {
-				p = s.b.divisions.bands(chain, c.height)
+				p = s.b.divisions.patches(chain, c.height)
 			}
 			if p == nil || !p.instances(s.b) {
 				for _, l := range chain {
@@ -429,7 +429,7 @@ func (s *sparer) parts(limit int64) [][]*choice {
 }
 
 // What a chain makes may lie over the image it is made of: a row of results is
-// stored where rows of the image stood that no band sees any more. The image begins
+// stored where rows of the image stood that no patch sees any more. The image begins
 // so many elements behind the results that they never reach a row that is still to
 // be read, at most a few rows; both are views of one buffer.
 
@@ -443,10 +443,10 @@ type over struct {
 // of so many.
 func (o *over) size(buffer int64) int64 { return max(o.behind+buffer, o.result.MaxLen) }
 
-// over returns how the results of bands lie over the image, or nil if they cannot.
+// over returns how the results of patches lie over the image, or nil if they cannot.
 // The image must not be in use later, nor the result before: that is the caller's
 // to know.
-func (p *bands) over() *over {
+func (p *patches) over() *over {
 	first, last := &p.calls[0], &p.calls[len(p.calls)-1]
 	o := &over{image: first.call.Args[1], result: last.call.Args[0]}
 	for _, b := range []*Buffer{o.image, o.result} {
@@ -460,10 +460,10 @@ func (p *bands) over() *over {
 	row := o.image.MaxLen / first.window.In
 	made := o.result.MaxLen / last.window.Out
 	for i := range p.number {
-		until := last.ends[i] * made // results there are after band i
+		until := last.ends[i] * made // results there are after patch i
 		for j := range p.calls {
 			c := &p.calls[j]
-			at := i + 1 // the first band that reads while these results are there
+			at := i + 1 // the first patch that reads while these results are there
 			if j == len(p.calls)-1 {
 				at = i
 			}

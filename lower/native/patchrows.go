@@ -7,40 +7,40 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// bands is a chain of calls taken apart in bands.
-type bands struct {
-	calls  []banding
+// patches is a chain of calls taken apart in patches.
+type patches struct {
+	calls  []patchedCall
 	number int64
 }
 
-// banding is how one call of a chain is made in bands.
-type banding struct {
+// patchedCall is how one call of a chain is made in patches.
+type patchedCall struct {
 	*link
 	*portion
-	parts []*tuned.Instance // by band
+	parts []*tuned.Instance // by patch
 }
 
-// portion is what the bands of a chain are of one of its calls. It is the same in
+// portion is what the patches of a chain are of one of its calls. It is the same in
 // all chains of equal windows.
 type portion struct {
-	// Rows of the result that there are after each band.
+	// Rows of the result that there are after each patch.
 	ends []int64
-	// Of the result's window, which the next call reads: in band i the rows from
-	// base + i·share on are made, but that the first band begins with row 0. They
+	// Of the result's window, which the next call reads: in patch i the rows from
+	// base + i·share on are made, but that the first patch begins with row 0. They
 	// stand in the window behind halo rows, and these behind lead rows, which the
-	// first band alone needs.
+	// first patch alone needs.
 	share, base, halo, lead int64
 }
 
-// newBands divides chain in bands of so many rows of its last result, or returns
-// nil if some band of some call would be irregular, or empty, but for the last.
-func newBands(chain []link, height int64) *bands {
+// newPatches divides chain in patches of so many rows of its last result, or returns
+// nil if some patch of some call would be irregular, or empty, but for the last.
+func newPatches(chain []link, height int64) *patches {
 	last := chain[len(chain)-1].window
-	p := &bands{calls: make([]banding, len(chain)), number: (last.Out + height - 1) / height}
+	p := &patches{calls: make([]patchedCall, len(chain)), number: (last.Out + height - 1) / height}
 	if p.number < 2 {
 		return nil
 	}
-	share, after := height, height // rows that a band makes, and that there are after the first
+	share, after := height, height // rows that a patch makes, and that there are after the first
 	for j := len(chain) - 1; j >= 0; j-- {
 		w := chain[j].window
 		c := &p.calls[j]
@@ -58,7 +58,7 @@ func newBands(chain []link, height int64) *bands {
 			c.halo = max(0, next.Reach-next.Stride)
 			c.lead = max(0, c.base-c.halo)
 		}
-		// The second band sees no padding any more.
+		// The second patch sees no padding any more.
 		if c.ends[0]*w.Stride < w.Pad {
 			return nil
 		}
@@ -77,36 +77,36 @@ func newBands(chain []link, height int64) *bands {
 	return p
 }
 
-// first is the first row of its image that call j sees in band i, which may lie
+// first is the first row of its image that call j sees in patch i, which may lie
 // in the padding.
-func (p *bands) first(j int, i int64) int64 {
+func (p *patches) first(j int, i int64) int64 {
 	c := &p.calls[j]
 	return p.done(j, i)*c.window.Stride - c.window.Pad
 }
 
-// done is how many rows call j has made before band i.
-func (p *bands) done(j int, i int64) int64 {
+// done is how many rows call j has made before patch i.
+func (p *patches) done(j int, i int64) int64 {
 	if i == 0 {
 		return 0
 	}
 	return p.calls[j].ends[i-1]
 }
 
-// origin is the row of image j that its window begins with in band i.
-func (p *bands) origin(j int, i int64) int64 {
+// origin is the row of image j that its window begins with in patch i.
+func (p *patches) origin(j int, i int64) int64 {
 	c := &p.calls[j]
 	return c.base + i*c.share - c.halo - c.lead
 }
 
-// left is how many rows of image j's halo band i finds: less than all if the image
-// ended in the band before.
-func (p *bands) left(j int, i int64) int64 {
+// left is how many rows of image j's halo patch i finds: less than all if the image
+// ended in the patch before.
+func (p *patches) left(j int, i int64) int64 {
 	c := &p.calls[j]
 	return min(c.halo, c.ends[i-1]-p.origin(j, i-1)-c.lead-c.share)
 }
 
-// rows is what call j does in band i.
-func (p *bands) rows(j int, i int64) tuned.Rows {
+// rows is what call j does in patch i.
+func (p *patches) rows(j int, i int64) tuned.Rows {
 	w := p.calls[j].window
 	given := w.In
 	if j > 0 {
@@ -119,7 +119,7 @@ func (p *bands) rows(j int, i int64) tuned.Rows {
 }
 
 // height is how many rows the window of image j has.
-func (p *bands) height(j int) int64 {
+func (p *patches) height(j int) int64 {
 	most := int64(0)
 	for i, end := range p.calls[j].ends {
 		most = max(most, end-p.origin(j, int64(i)))
@@ -127,17 +127,17 @@ func (p *bands) height(j int) int64 {
 	return most
 }
 
-// small reports whether bands are so low that a halo has more rows than a band
+// small reports whether patches are so low that a halo has more rows than a patch
 // brings, and is moved in parts lest it be moved over itself, or that some call has
-// nothing left to do in the last band.
-func (p *bands) small() bool {
-	return slices.ContainsFunc(p.calls, func(c banding) bool {
+// nothing left to do in the last patch.
+func (p *patches) small() bool {
+	return slices.ContainsFunc(p.calls, func(c patchedCall) bool {
 		return c.halo > c.share || c.ends[p.number-2] == c.window.Out
 	})
 }
 
-// same reports whether the calls of band i do what those of the second do.
-func (p *bands) same(i int64) bool {
+// same reports whether the calls of patch i do what those of the second do.
+func (p *patches) same(i int64) bool {
 	for j := range p.calls {
 		if p.rows(j, i) != p.rows(j, 1) {
 			return false
@@ -146,31 +146,31 @@ func (p *bands) same(i int64) bool {
 	return true
 }
 
-// Microcontrollers have no cache to speak of, and little memory. There bands are
+// Microcontrollers have no cache to speak of, and little memory. There patches are
 // taken for the arena: of images in the middle of a chain only windows exist, and
-// what the chain makes may lie over what it has read already (bandover.go). A band
+// what the chain makes may lie over what it has read already (bandover.go). A patch
 // of rows is one run of memory only where channels lie innermost, which kernels for
 // microcontrollers do not ask for. So a program is built both ways, with row-major
-// images and whole calls, and channels-last with bands, and the second is taken if
+// images and whole calls, and channels-last with patches, and the second is taken if
 // it needs less memory by more than what a few calls more are worth.
 
-// A program is made in bands if its arena shrinks by so many percent and bytes: less
-// than that is within what a change of the model takes, and each loop of bands
+// A program is made in patches if its arena shrinks by so many percent and bytes: less
+// than that is within what a change of the model takes, and each loop of patches
 // costs some hundred bytes of code.
 const (
 	leastPercent = 10
 	leastBytes   = 1 << 10
 )
 
-// scarce reports whether memory is worth bands.
+// scarce reports whether memory is worth patches.
 func (opt Options) scarce() bool {
 	_, kept := opt.Planner.(plan.AsIs) // places are given
 	return opt.Target.Scarce() && len(opt.Kernels) > 0 &&
-		opt.Bands >= 0 && !kept
+		opt.Patches >= 0 && !kept
 }
 
 // worthSparing reports whether spare takes so much less memory than whole that
-// bands are worth it.
+// patches are worth it.
 func worthSparing(whole, spare *Program) bool {
 	was, is := arenaOf(whole), arenaOf(spare)
 	return was-is >= leastBytes && 100*(was-is) >= leastPercent*was

@@ -1,21 +1,21 @@
 package rows
 
-// follow has tiles that take steps steps of their inner loops in all fetch next, the
+// prefetch has tiles that take steps steps of their inner loops in all fetch next, the
 // weights that are read after theirs: the first tile over a panel of weights waits
 // for them, while the others find them near and have time to bring the next ones.
-func (t *tile) follow(next []float32, steps int) {
-	t.ahead, t.fetched, t.lead = next, 0, 0
+func (t *tile) prefetch(next []float32, steps int) {
+	t.fetch, t.fetched, t.fetchStep = next, 0, 0
 	if len(next) > 0 && steps > 0 {
-		t.lead = 4 * len(next) / steps
+		t.fetchStep = 4 * len(next) / steps
 	}
 }
 
-// reach keeps what a product of so many taps fetches inside of ahead: where less is
-// left, as there are more steps than follow was told, lead becomes 0, and nothing is
+// limitPrefetch keeps what a product of so many taps fetches inside of fetch: where less is
+// left, as there are more steps than prefetch was told, fetchStep becomes 0, and nothing is
 // fetched from then on.
-func (t *tile) reach(taps int) {
-	if t.fetched+taps*t.lead > 4*len(t.ahead) {
-		t.lead = 0
+func (t *tile) limitPrefetch(taps int) {
+	if t.fetched+taps*t.fetchStep > 4*len(t.fetch) {
+		t.fetchStep = 0
 	}
 }
 

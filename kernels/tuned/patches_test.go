@@ -25,12 +25,12 @@ func TestLastAlone(t *testing.T) {
 }
 
 // Rows that stand alone between others that see all taps are known wherever the
-// band begins.
+// patch begins.
 func TestAloneRows(t *testing.T) {
 	whole := Window{In: 10, Out: 10, Stride: 1, Reach: 3, Pad: 1}
 	for _, c := range []struct {
-		bands []Rows
-		same  bool
+		patches []Rows
+		same    bool
 	}{
 		{[]Rows{{In: 6, Out: 5, Pad: 1}, {In: 6, Out: 5}}, true}, // 1+4, 4+1
 		// the second row is alone
@@ -43,16 +43,16 @@ func TestAloneRows(t *testing.T) {
 		// the last row is alone in whole too
 		{[]Rows{{In: 10, Out: 9, Pad: 1}, {In: 2, Out: 1}}, true},
 	} {
-		if got := edgesAlone(whole, 3, 1, c.bands); got != c.same {
-			t.Errorf("%v: %v", c.bands, got)
+		if got := edgesAlone(whole, 3, 1, c.patches); got != c.same {
+			t.Errorf("%v: %v", c.patches, got)
 		}
 	}
 }
 
-// Bands are worth their calls where images are larger than the cache and what a
-// band holds is not, less so if threads have to wait for each other.
+// Patches are worth their calls where images are larger than the cache and what a
+// patch holds is not, less so if threads have to wait for each other.
 func TestGain(t *testing.T) {
-	large := BandCost{Calls: 3, Shared: 3, Bands: 7, Images: []int64{4 << 20, 1 << 20},
+	large := PatchCost{Calls: 3, Shared: 3, Patches: 7, Images: []int64{4 << 20, 1 << 20},
 		Held: 900 << 10, Copied: 43 << 10}
 	one := Target{}
 	gain := one.Gain(large)

@@ -9,29 +9,29 @@ import (
 	"github.com/etgen/etgen/kernels/tuned"
 )
 
-// Bands: convolutions that follow each other are made a band of rows at a time,
+// Patches: convolutions that follow each other are made a patch of rows at a time,
 // where the images between them are larger than the cache. Such an image never
-// exists as a whole, only the rows of it that a band needs: its window.
+// exists as a whole, only the rows of it that a patch needs: its window.
 //
-// Image j is what call j makes; a band of the last one's rows follows from the
+// Image j is what call j makes; a patch of the last one's rows follows from the
 // rows of the image before it that they see, and so on to the first. In steady
-// state every call makes as many new rows in each band, its share, and the window
-// of an image begins with the rows that the band before has left, its halo: what
+// state every call makes as many new rows in each patch, its share, and the window
+// of an image begins with the rows that the patch before has left, its halo: what
 // the next call sees twice, because windows overlap. So:
 //
-//	the first band, whose rows may see padding above
-//	for the bands in the middle: {
+//	the first patch, whose rows may see padding above
+//	for the patches in the middle: {
 //	    the halo of every image moves to the front of its window
 //	    every call makes its share behind it, of the window before
 //	}
-//	the last band, which may be less and may see padding below
+//	the last patch, which may be less and may see padding below
 //
 // No row is computed twice. Kernels are given rows as they are given images, and
-// results are the same to the bit: tuned.Bands says where not. All of that is
+// results are the same to the bit: tuned.Patches says where not. All of that is
 // for images with innermost channels, a batch of one and sizes that are known: a
-// band of rows is then one run of memory.
+// patch of rows is then one run of memory.
 
-// link is a call that may be made in bands.
+// link is a call that may be made in patches.
 type link struct {
 	call   *Call
 	facts  *facts
@@ -45,9 +45,9 @@ type link struct {
 	instructions float64      // of the whole call
 }
 
-// bands makes the calls of all blocks in bands where that pays.
-func (b *builder) bands() error {
-	if len(b.opt.Kernels) == 0 || b.opt.Bands < 0 {
+// patches makes the calls of all blocks in patches where that pays.
+func (b *builder) patches() error {
+	if len(b.opt.Kernels) == 0 || b.opt.Patches < 0 {
 		return nil
 	}
 	made := map[*tuned.Instance]*facts{}
@@ -60,23 +60,23 @@ func (b *builder) bands() error {
 	for _, s := range b.m.Body {
 		eachAccess(s, func(a access) { uses[Root(*a.buf)]++ })
 	}
-	if b.opt.sparing && b.opt.Bands == 0 {
+	if b.opt.sparing && b.opt.Patches == 0 {
 		return b.spare(made, uses)
 	}
-	b.bandBlock(&b.m.Body, made, uses)
+	b.patchBlock(&b.m.Body, made, uses)
 	return nil
 }
 
-func (b *builder) bandBlock(block *[]Stmt, made map[*tuned.Instance]*facts, uses map[*Buffer]int) {
+func (b *builder) patchBlock(block *[]Stmt, made map[*tuned.Instance]*facts, uses map[*Buffer]int) {
 	var out []Stmt
 	var run []link
 	finish := func() {
-		out = append(out, b.banded(run)...)
+		out = append(out, b.patched(run)...)
 		run = nil
 	}
 	for _, s := range *block {
 		for _, nested := range Blocks(s) {
-			b.bandBlock(nested, made, uses)
+			b.patchBlock(nested, made, uses)
 		}
 		l, ok := b.link(s, made)
 		if !ok {
@@ -127,13 +127,13 @@ func follows(call, next *Call, uses map[*Buffer]int) bool {
 	return next.Args[1] == image && image.Root == nil && image.Storage == Arena && uses[image] == 2
 }
 
-// banded returns the statements that a run of calls becomes, of which each reads
+// patched returns the statements that a run of calls becomes, of which each reads
 // what the one before makes: the best way to take it apart.
-func (b *builder) banded(run []link) []Stmt {
+func (b *builder) patched(run []link) []Stmt {
 	type way struct {
-		gain  float64
-		from  int
-		bands *bands // nil: one call, whole
+		gain    float64
+		from    int
+		patches *patches // nil: one call, whole
 	}
 	best := make([]way, len(run)+1)
 	for end := 1; end <= len(run); end++ {
@@ -147,8 +147,8 @@ func (b *builder) banded(run []link) []Stmt {
 	}
 	var parts [][]Stmt
 	for end := len(run); end > 0; end = best[end].from {
-		if w := best[end]; w.bands != nil {
-			parts = append(parts, w.bands.emit())
+		if w := best[end]; w.patches != nil {
+			parts = append(parts, w.patches.emit())
 		} else {
 			parts = append(parts, []Stmt{run[w.from].call})
 		}
@@ -157,16 +157,16 @@ func (b *builder) banded(run []link) []Stmt {
 	return slices.Concat(parts...)
 }
 
-// plan returns the best bands for all calls of a chain, and what they gain, or
+// plan returns the best patches for all calls of a chain, and what they gain, or
 // nil if there are none that gain something.
-func (b *builder) plan(chain []link) (best *bands, gain float64) {
+func (b *builder) plan(chain []link) (best *patches, gain float64) {
 	last := chain[len(chain)-1].window.Out
 	if overwrites(chain) {
 		return nil, 0
 	}
-	if forced := b.opt.Bands; forced > 0 {
+	if forced := b.opt.Patches; forced > 0 {
 		for height := int64(forced); height < last; height++ {
-			if p := b.divisions.bands(chain, height); p != nil && (b.opt.sparing || !p.small()) &&
+			if p := b.divisions.patches(chain, height); p != nil && (b.opt.sparing || !p.small()) &&
 				p.instances(b) {
 				return p, float64(len(chain))
 			}
@@ -174,16 +174,16 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 		return nil, 0
 	}
 	if !tuned.ChannelsLast(b.opt.Target) ||
-		b.opt.Target.Gain(tuned.BandCost{Images: between(chain)}) <= 0 {
+		b.opt.Target.Gain(tuned.PatchCost{Images: between(chain)}) <= 0 {
 		return nil, 0
 	}
 	type choice struct {
-		bands *bands
-		gain  float64
+		patches *patches
+		gain    float64
 	}
 	var choices []choice
 	for height := int64(1); height < last; height++ {
-		if p := b.divisions.bands(chain, height); p != nil && !p.small() {
+		if p := b.divisions.patches(chain, height); p != nil && !p.small() {
 			if g := b.opt.Target.Gain(p.cost()); g > 0 {
 				choices = append(choices, choice{p, g})
 			}
@@ -199,8 +199,8 @@ func (b *builder) plan(chain []link) (best *bands, gain float64) {
 		return 0
 	})
 	for _, c := range choices {
-		if c.bands.instances(b) {
-			return c.bands, c.gain
+		if c.patches.instances(b) {
+			return c.patches, c.gain
 		}
 	}
 	return nil, 0
@@ -231,8 +231,8 @@ func overwrites(chain []link) bool {
 }
 
 // cost says what tuned.Target.Gain asks.
-func (p *bands) cost() tuned.BandCost {
-	c := tuned.BandCost{Calls: len(p.calls), Bands: p.number}
+func (p *patches) cost() tuned.PatchCost {
+	c := tuned.PatchCost{Calls: len(p.calls), Patches: p.number}
 	for j := range p.calls {
 		call := &p.calls[j]
 		if call.call.Kernel.Tuned.Divided {
@@ -251,9 +251,9 @@ func (p *bands) cost() tuned.BandCost {
 	return c
 }
 
-// instances asks for the kernels of all bands and reports whether there are
+// instances asks for the kernels of all patches and reports whether there are
 // some.
-func (p *bands) instances(b *builder) bool {
+func (p *patches) instances(b *builder) bool {
 	for j := range p.calls {
 		c := &p.calls[j]
 		if !c.movable {
@@ -317,7 +317,7 @@ func moving(in *tuned.Instance) map[int]bool {
 }
 
 // emit returns the statements.
-func (p *bands) emit() []Stmt {
+func (p *patches) emit() []Stmt {
 	var windows []*Buffer
 	for j := range p.calls[:len(p.calls)-1] {
 		c := &p.calls[j]
@@ -326,28 +326,28 @@ func (p *bands) emit() []Stmt {
 		w.Name, w.Root, w.At = image.Name+"_rows", nil, sym.Expr{}
 		windows = append(windows, &w)
 	}
-	out := p.band(windows, 0, sym.Expr{})
-	equal := p.number - 2 // bands that do the same, from the second on
+	out := p.patch(windows, 0, sym.Expr{})
+	equal := p.number - 2 // patches that do the same, from the second on
 	if p.same(p.number - 1) {
 		equal++
 	}
 	switch {
 	case equal == 1:
-		out = append(out, p.band(windows, 1, sym.Expr{})...)
+		out = append(out, p.patch(windows, 1, sym.Expr{})...)
 	case equal > 1:
 		n := sym.Int(equal)
-		v := sym.NewVar("band", n)
-		out = append(out, &For{Var: v, Extent: n, Body: p.band(windows, 1, v.Expr()),
+		v := sym.NewVar("patch", n)
+		out = append(out, &For{Var: v, Extent: n, Body: p.patch(windows, 1, v.Expr()),
 			From: p.from()})
 	}
 	if 1+equal < p.number {
-		out = append(out, p.band(windows, p.number-1, sym.Expr{})...)
+		out = append(out, p.patch(windows, p.number-1, sym.Expr{})...)
 	}
 	return out
 }
 
 // from are the origins of all calls.
-func (p *bands) from() (all []Origin) {
+func (p *patches) from() (all []Origin) {
 	for i := range p.calls {
 		for _, o := range p.calls[i].call.From {
 			all = appendOrigin(all, o)
@@ -356,9 +356,9 @@ func (p *bands) from() (all []Origin) {
 	return all
 }
 
-// band returns the statements of band i, and of those that follow it, more
-// bands later.
-func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
+// patch returns the statements of patch i, and of those that follow it, more
+// patches later.
+func (p *patches) patch(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 	var out []Stmt
 	for j := range p.calls {
 		c := &p.calls[j]
@@ -408,9 +408,9 @@ func (p *bands) band(windows []*Buffer, i int64, more sym.Expr) []Stmt {
 }
 
 // moves returns the copies that bring the halo of image j to the front of its
-// window w before band i, in order: each of no more rows than a band brings, so that
+// window w before patch i, in order: each of no more rows than a patch brings, so that
 // none is read where it is written.
-func (p *bands) moves(j int, i int64, w *Buffer) (list []Stmt) {
+func (p *patches) moves(j int, i int64, w *Buffer) (list []Stmt) {
 	c := &p.calls[j]
 	result := c.call.Args[0]
 	there := p.left(j, i)
@@ -427,7 +427,7 @@ func (p *bands) moves(j int, i int64, w *Buffer) (list []Stmt) {
 
 // seen returns n rows of the image that c reads as it is given, from row from on,
 // and what follows them in memory if its channels are planes.
-func seen(image *Buffer, c *banding, n, from int64, step sym.Expr) *Buffer {
+func seen(image *Buffer, c *patchedCall, n, from int64, step sym.Expr) *Buffer {
 	first := sym.Add(sym.Int(from), step)
 	if !c.planes {
 		return rowsOf(image, image, c.window.In, n, first)
@@ -443,7 +443,7 @@ func seen(image *Buffer, c *banding, n, from int64, step sym.Expr) *Buffer {
 func rowsOf(of, image *Buffer, height, n int64, from sym.Expr) *Buffer {
 	sizes := slices.Clone(image.Sizes)
 	sizes[2] = sym.Int(n)
-	return viewOf(of, image.Name+"_band", sizes, sym.Mul(rowLen(image, height), from))
+	return viewOf(of, image.Name+"_patch", sizes, sym.Mul(rowLen(image, height), from))
 }
 
 // rowLen returns the elements of a row of an image, of which there are height.

@@ -24,7 +24,7 @@ func elementwise(t testing.TB, fn *expr.Func, d ir.DType, n int, strip bool) *ev
 		f.Bufs = append(f.Bufs, loop.Buf{Name: p.Name, DType: d, Role: loop.In, Len: count})
 		args = append(args, expr.At(1+k, d, i.Expr()))
 	}
-	f.Body = []loop.Stmt{&loop.For{Var: i, Extent: count, Strip: strip,
+	f.Body = []loop.Stmt{&loop.For{Var: i, Extent: count, Vectorizable: strip,
 		Body: []loop.Stmt{&loop.Store{At: i.Expr(), Value: expr.CallFn(fn, args...)}}}}
 	p, err := eval.Compile(f)
 	if err != nil {
@@ -50,7 +50,7 @@ func arguments(fn *expr.Func, d ir.DType, n int) [][]byte {
 	return bufs
 }
 
-// Computed in strips, both arms of every Select and all, functions give the
+// Computed in chunks, both arms of every Select and all, functions give the
 // same bits.
 func TestStrips(t *testing.T) {
 	const n = 3000

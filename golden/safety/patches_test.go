@@ -20,10 +20,10 @@ import (
 	"github.com/etgen/etgen/plan"
 )
 
-// Convolutions that are made in bands of rows give the same bytes as whole ones,
-// however low the bands are, wherever the planner puts their windows, and in
+// Convolutions that are made in patches of rows give the same bytes as whole ones,
+// however low the patches are, wherever the planner puts their windows, and in
 // parts.
-func TestBandsAgree(t *testing.T) {
+func TestPatchesAgree(t *testing.T) {
 	tier.Needs(t, tier.Normal)
 	r := rand.New(rand.NewSource(1))
 	random := tier.Of(0, 6, 14)
@@ -44,16 +44,16 @@ func TestBandsAgree(t *testing.T) {
 		jobs = append(jobs, cases[i])
 	}
 	native := comparing().With("-march=native")
-	poisoned := compile.Options{Bands: 3, Planner: plan.Disjoint{}, Poison: true}
+	poisoned := compile.Options{Patches: 3, Planner: plan.Disjoint{}, Poison: true}
 	hows := []struct {
 		name    string
 		opt     compile.Options
 		machine toolchain.Target // of C
 	}{
-		{"1 row", compile.Options{Bands: 1}, comparing()},
-		{"2 rows, wide vectors", compile.Options{Bands: 2}, native},
+		{"1 row", compile.Options{Patches: 1}, comparing()},
+		{"2 rows, wide vectors", compile.Options{Patches: 2}, native},
 		{"3 rows, poisoned", poisoned, withoutWarnings()},
-		{"2 rows, divided", compile.Options{Bands: 2, Threads: 3, DivideAll: true}, comparing()},
+		{"2 rows, divided", compile.Options{Patches: 2, Threads: 3, DivideAll: true}, comparing()},
 	}
 	for _, lang := range []string{"c", "go"} {
 		in := func(opt compile.Options, target toolchain.Target) way.Way {
@@ -77,25 +77,25 @@ func TestBandsAgree(t *testing.T) {
 					want = wide
 				}
 				got := runAll(t.Context(), in(h.opt, h.machine), jobs)
-				banded := 0
+				patched := 0
 				for i := range jobs {
 					if err := sameBytes(want[i], got[i]); err != nil {
 						t.Errorf("%s: %v", jobs[i].Name, err)
 					}
-					if hasBands(got[i]) {
-						banded++
+					if hasPatches(got[i]) {
+						patched++
 					}
 				}
-				if banded < random/2 {
-					t.Errorf("only %d of %d programs have bands", banded, len(jobs))
+				if patched < random/2 {
+					t.Errorf("only %d of %d programs have patches", patched, len(jobs))
 				}
 			})
 		}
 	}
 }
 
-// hasBands reports whether a program has windows of rows.
-func hasBands(r *way.Result) bool {
+// hasPatches reports whether a program has windows of rows.
+func hasPatches(r *way.Result) bool {
 	found := false
 	if r.Native != nil {
 		codegen.Walk(r.Native.Methods[0].Body, func(s native.Stmt) {
