@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/etgen/etgen/ir"
-	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pt2"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/kernels/ops"
@@ -105,9 +104,6 @@ func raised(p *pte.Program, path string, data []string,
 	open *closers) (_ *ir.Program, _ []raise.Memory, err error) {
 	source := filepath.Base(path)
 	defer internal(&ir.Program{Source: source}, &err)
-	if err := pte.VerifyMeaning(p, ops.Standard()); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
-	}
 	if len(data) == 0 {
 		if data, err = DataBeside(p, path); err != nil {
 			return nil, nil, err

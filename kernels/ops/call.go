@@ -503,6 +503,23 @@ func must3[T, U, V any](x T, y U, z V, err error) (T, U, V) {
 	return x, y, z
 }
 
+// Check ends the pass that runs, or the part of it within Try, if err is not nil.
+func Check(err error) { check(err) }
+
+// Fail is Check of an error of that text.
+func Fail(format string, args ...any) { check(fmt.Errorf(format, args...)) }
+
+// Must returns x, unless err ends the pass that runs.
+func Must[T any](x T, err error) T { return must(x, err) }
+
+// Try runs f, which may end by Check, Fail, Must or an Op of a Builder that fails, and
+// returns the error.
+func Try(f func()) (err error) {
+	defer catch(&err)
+	f()
+	return nil
+}
+
 // catch, deferred, sets err to the error that ended a form. Other panics go on.
 func catch(err *error) {
 	switch r := recover().(type) {

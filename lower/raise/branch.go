@@ -1,12 +1,12 @@
 package raise
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // arm is one of the two ways of a branch, raised.
@@ -17,9 +17,11 @@ type arm struct {
 }
 
 // branch raises the ways from b to where they meet.
-func (r *raiser) branch(a *area, b, merge *block, pred *ir.Value) error {
+func (r *raiser) branch(a *area, b, merge *block, pred *ir.Value) {
 	if a.on(b.next[0]) == merge && a.on(b.next[1]) == merge {
-		return r.decide(a, b, pred)
+		r.now = b.jump
+		r.decide(a, b, pred)
+		return
 	}
 	between := map[*block]bool{}
 	reach(a, b.next[0], merge, between)
@@ -34,52 +36,36 @@ func (r *raiser) branch(a *area, b, merge *block, pred *ir.Value) error {
 	for k := range arms {
 		x := &arm{values: make([]*ir.Value, len(phis))}
 		r.st = before.clone()
-		var err error
-		x.graph, err = r.inRegion(nil, func() error {
-			if err := r.walk(a, r.leave(a, b.next[k]), merge); err != nil {
-				return err
-			}
-			for i, p := range phis {
-				v, err := r.take(p)
-				if err != nil {
-					return r.failAt(b.jump, fmt.Errorf("after its branches: %w", err))
+		x.graph = r.inRegion(nil, func() (none []ir.Arg) {
+			r.walk(a, r.leave(a, b.next[k]), merge)
+			r.now = b.jump
+			saying("after its branches", func() {
+				for i, p := range phis {
+					x.values[i] = r.take(p)
 				}
-				x.values[i] = v
-			}
-			return nil
+			})
+			return none
 		})
-		if err != nil {
-			return err
-		}
 		x.st, arms[k] = r.st, x
 	}
-	r.st = before
-	return r.meet(b, pred, phis, arms, written)
+	r.st, r.now = before, b.jump
+	r.meet(b, pred, phis, arms, written)
 }
 
 // decide sets the flag of a loop where both ways lead out of its body at once.
-func (r *raiser) decide(a *area, b *block, pred *ir.Value) error {
+func (r *raiser) decide(a *area, b *block, pred *ir.Value) {
 	if a.flag == 0 {
-		return nil
+		return
 	}
 	on := [2]bool{b.next[0] == a.head, b.next[1] == a.head}
 	if on[0] == on[1] {
 		r.st.scalars[a.flag] = scalar{arg: ir.BoolArg(on[0])}
-		return nil
+		return
 	}
 	if on[1] {
-		v, err := r.b.Call("aten.logical_not.default", pred)
-		if err != nil {
-			return r.failAt(b.jump, err)
-		}
-		pred = v[0]
+		pred = r.b.Op("aten.logical_not.default", pred)
 	}
-	s, err := r.item(pred)
-	if err != nil {
-		return r.failAt(b.jump, err)
-	}
-	r.st.scalars[a.flag] = s
-	return nil
+	r.st.scalars[a.flag] = r.item(pred)
 }
 
 // reach adds the blocks from one on to stop, or the end of the area.
@@ -110,40 +96,28 @@ func (r *raiser) liveAt(a *area, b *block) items {
 }
 
 // meet emits the cond node and makes the state that of both arms.
-func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, written items) error {
+func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, written items) {
 	yes, no := arms[0], arms[1]
 	var types []ir.Type
 	var differ []*phi
-	type kept struct {
-		p *phi
-		s scalar
-		b binding
-		v *ir.Value
-	}
-	var same []kept
+	var keep []func() // set what is the same on both ways
 	for i, p := range phis {
 		v, w := yes.values[i], no.values[i]
-		if p.scalar {
-			if s := yes.st.scalars[p.slot]; s.equal(no.st.scalars[p.slot]) && s.literal() {
-				same = append(same, kept{p: p, s: s})
-				continue
-			}
-		}
-		if p.moved {
-			s, moved := yes.st.bound[p.slot]
-			t, both := no.st.bound[p.slot]
-			if moved && both && s.slot == t.slot && s.slot >= 0 {
-				same = append(same, kept{p: p, b: s})
-				continue
-			}
-		}
-		if v == w && !p.moved {
-			same = append(same, kept{p: p, v: v})
+		s, moved := yes.st.bound[p.slot]
+		t, both := no.st.bound[p.slot]
+		number := yes.st.scalars[p.slot]
+		switch {
+		case p.scalar && number.equal(no.st.scalars[p.slot]) && number.literal():
+			keep = append(keep, func() { r.st.scalars[p.slot] = number })
 			continue
-		}
-		if v.Type.DType != w.Type.DType || !sym.AllEqual(v.Type.Sizes, w.Type.Sizes) {
-			return r.failAt(b.jump, fmt.Errorf("its branches leave %v and %v in one place",
-				v.Type, w.Type))
+		case p.moved && moved && both && s.slot == t.slot && s.slot >= 0:
+			keep = append(keep, func() { r.st.bound[p.slot] = s })
+			continue
+		case v == w && !p.moved:
+			keep = append(keep, func() { r.give(p, v, nil) })
+			continue
+		case !alike(v.Type, w.Type):
+			ops.Fail("its branches leave %v and %v in one place", v.Type, w.Type)
 		}
 		differ = append(differ, p)
 		types = append(types, v.Type.Dense())
@@ -170,15 +144,8 @@ func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, writte
 			}
 		}
 	})
-	for _, k := range same {
-		switch {
-		case k.p.scalar:
-			r.st.scalars[k.p.slot] = k.s
-		case k.p.moved:
-			r.st.bound[k.p.slot] = k.b
-		default:
-			r.putChunk(k.p.chunk, k.v)
-		}
+	for _, set := range keep {
+		set()
 	}
 	for i, p := range differ {
 		var among []int32
@@ -193,11 +160,8 @@ func (r *raiser) meet(b *block, pred *ir.Value, phis []*phi, arms []*arm, writte
 				r.st, x.st = x.st, r.st
 			}
 		}
-		if err := r.give(p, outs[i], among); err != nil {
-			return r.failAt(b.jump, err)
-		}
+		r.give(p, outs[i], among)
 	}
-	return nil
 }
 
 // literal reports whether a scalar needs no node.

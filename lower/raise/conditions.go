@@ -277,6 +277,11 @@ func (r *raiser) compare(op string, v ir.Arg, e sym.Expr) {
 	if !ok {
 		other = ir.Ref{Value: r.b.SymInt(e)}
 	}
-	args := []ir.NamedArg{{Name: "a", Value: v}, {Name: "b", Value: other}}
-	r.require(ir.Ref{Value: r.b.Emit(op, args, ir.Type{Kind: ir.BoolKind}).Outputs[0]})
+	r.require(r.relation(op, v, other))
+}
+
+// relation returns the bool that an operator gives of two numbers or bools.
+func (r *raiser) relation(op string, a, b ir.Arg) ir.Ref {
+	args := []ir.NamedArg{{Name: "a", Value: a}, {Name: "b", Value: b}}
+	return ir.Ref{Value: r.b.Emit(op, args, ir.Type{Kind: ir.BoolKind}).Outputs[0]}
 }

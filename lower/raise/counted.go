@@ -1,7 +1,6 @@
 package raise
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -193,7 +192,7 @@ func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
 	for _, b := range l.blocks {
 		inner := b.loop != l
 		for i := b.first; i < b.end; i++ {
-			if i == c.add || i == test || !contains(r.effects[i].reads, c.index) {
+			if i == c.add || i == test || !slices.Contains(r.effects[i].reads, c.index) {
 				if i != c.add && i != test && r.effects[i].move != nil &&
 					r.effects[i].move.From == c.index {
 					c.other = true
@@ -221,20 +220,11 @@ func (r *raiser) uses(l *loop, c *counted, latch *block, test int) bool {
 				c.other = true
 			}
 		}
-		if b.jump >= 0 && contains(r.effects[b.jump].reads, c.index) {
+		if b.jump >= 0 && slices.Contains(r.effects[b.jump].reads, c.index) {
 			c.other = true
 		}
 	}
 	return true
-}
-
-func contains(list []int32, x int32) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
 }
 
 // inRows reports whether a tensor's elements lie row by row.
@@ -311,12 +301,8 @@ func (r *raiser) count(c *counted) (sym.Expr, bool) {
 }
 
 // scan raises a counted loop.
-func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
+func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) {
 	at := l.lastOf(r.plan)
-	var also items
-	if !c.top {
-		also = r.live.in[l.exit]
-	}
 	written := r.writes(l.blocks)
 	// What the loop counts and puts is not carried.
 	own := r.live.empty()
@@ -327,42 +313,24 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 	}
 	carry := written.clone()
 	own.each(carry.remove)
-	k, err := r.carried(l, carry, also)
-	if err != nil {
-		return r.failAt(at, err)
-	}
-	xs, walked, err := r.walked(c, rounds)
-	if err != nil {
-		return r.failAt(at, err)
-	}
+	r.now = at
+	k := r.carried(l, carry, c.top)
+	xs, walked := r.walked(c, rounds)
 	before := r.st
 	r.invalidate(written)
 	a := r.flow.newArea(l)
 	outer := r.b
 	s := &step{of: c, elements: map[int]*ir.Value{}, yields: map[int]*ir.Value{}}
 	r.steps = append(r.steps, s)
-	var failure error
 	views := r.views
 	last, yields, err := outer.Scan(k.inits, xs, c.down, func(b *ops.Builder, carried,
 		x []*ir.Value) ([]*ir.Value, []*ir.Value) {
 		r.b, r.views, r.st = b, map[seenAs]*ir.Value{}, before.clone()
-		next, ys, err := r.oneRound(l, c, a, s, k, carried, x, walked)
-		if err != nil {
-			failure = err
-			return carried, nil
-		}
-		return next, ys
+		return r.oneRound(l, c, a, s, k, carried, x, walked)
 	})
+	ops.Check(err)
 	r.b, r.views, r.st, r.steps = outer, views, before, r.steps[:len(r.steps)-1]
-	if failure != nil {
-		err = failure
-	}
-	if err == nil {
-		err = r.giveAll(k, last)
-	}
-	if err != nil {
-		return r.failAt(at, err)
-	}
+	r.giveAll(k, last)
 	r.st.scalars[c.index] = integer(rounds)
 	if c.down {
 		r.st.scalars[c.index] = integer(sym.Int(-1))
@@ -370,9 +338,8 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 	r.st.scalars[c.test] = scalar{arg: ir.BoolArg(c.inside != 0)}
 	for i, y := range c.yields {
 		slot := r.code[y].Instruction.(pte.KernelCall).Args[0]
-		if err := r.assign(slot, yields[i]); err != nil {
-			return r.failAt(y, err)
-		}
+		r.now = y
+		r.assign(slot, yields[i])
 		if c.down { // the last put made it one element long
 			r.st.sizes[slot] = nil
 		}
@@ -380,17 +347,17 @@ func (r *raiser) scan(l *loop, c *counted, rounds sym.Expr) error {
 	if c.top {
 		r.instructions(l.head)
 	}
-	return nil
 }
 
 // walked returns the tensors that a scan goes over, and which of them each
 // select takes its element from. The last may be the indices themselves.
-func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int]int, err error) {
+func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int]int) {
 	of = map[int]int{}
 	at := map[*ir.Value]int{}
 	other := c.other
 	for _, i := range slices.Sorted(maps.Keys(c.selects)) {
-		v, err := r.read(r.code[i].Instruction.(pte.KernelCall).Args[0])
+		var v *ir.Value
+		err := ops.Try(func() { v = r.read(r.code[i].Instruction.(pte.KernelCall).Args[0]) })
 		if err != nil || v.Type.Rank() == 0 || !v.Type.Sizes[0].Equal(rounds) {
 			other = true // raised like any other select
 			continue
@@ -403,78 +370,61 @@ func (r *raiser) walked(c *counted, rounds sym.Expr) (xs []*ir.Value, of map[int
 		of[i] = k
 	}
 	if other || len(xs) == 0 {
-		v, err := r.b.Call("aten.arange.default", rounds, kwDType(ir.Int64))
-		if err != nil {
-			return nil, nil, err
-		}
-		xs = append(xs, v[0])
+		xs = append(xs, r.b.Op("aten.arange.default", rounds, kwDType(ir.Int64)))
 		of[c.add] = len(xs) - 1
 	}
-	return xs, of, nil
+	return xs, of
 }
 
 // oneRound raises one round of a counted loop.
 func (r *raiser) oneRound(l *loop, c *counted, a *area, s *step, k *carry, carried, x []*ir.Value,
-	walked map[int]int) (next, yields []*ir.Value, err error) {
+	walked map[int]int) (next, yields []*ir.Value) {
 	for _, v := range append(carried[:len(carried):len(carried)], x...) {
 		r.held[v] = true
 	}
-	if err := r.giveAll(k, carried); err != nil {
-		return nil, nil, err
-	}
+	r.giveAll(k, carried)
 	r.st.scalars[c.test] = scalar{arg: ir.BoolArg(c.inside == 0)} // to go on
 	for i, n := range walked {
 		s.elements[i] = x[n]
 	}
 	if v := s.elements[c.add]; v != nil {
-		if r.st.scalars[c.index], err = r.item(v); err != nil {
-			return nil, nil, err
-		}
+		r.st.scalars[c.index] = r.item(v)
 	}
 	first := l.head
 	if c.top {
 		r.instructions(l.head)
 		first = a.on(l.head.next[c.inside])
 	}
-	if err := r.walk(a, first, nil); err != nil {
-		return nil, nil, err
-	}
-	outs, err := r.takeAll(k)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, o := range outs {
-		next = append(next, o.(ir.Ref).Value)
-	}
+	r.walk(a, first, nil)
+	r.now = l.lastOf(r.plan)
+	next = r.takeAll(k)
 	for _, i := range c.yields {
 		if s.yields[i] == nil {
-			return nil, nil, fmt.Errorf("%s was not reached", r.describe(i))
+			ops.Fail("%s was not reached", r.describe(i))
 		}
 		yields = append(yields, s.yields[i])
 	}
-	return next, yields, nil
+	return next, yields
 }
 
 // stepCall raises a call that a counted loop around has a meaning for.
-func (r *raiser) stepCall(i int, in pte.KernelCall) (done bool, err error) {
+func (r *raiser) stepCall(i int, in pte.KernelCall) (done bool) {
 	for _, s := range r.steps {
 		c := s.of
 		if v := s.elements[i]; v != nil && c.selects[i] {
-			return true, r.assign(in.Args[3], v)
+			r.assign(in.Args[3], v)
+			return true
 		}
-		for _, y := range c.yields {
-			if y == i {
-				v, err := r.read(in.Args[1])
-				s.yields[i] = v
-				return true, err
-			}
+		if slices.Contains(c.yields, i) {
+			s.yields[i] = r.read(in.Args[1])
+			return true
 		}
 		// The count and the test go with the loop.
 		if i == c.add || r.isTest(c, i) {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 func (r *raiser) isTest(c *counted, i int) bool {
@@ -484,10 +434,10 @@ func (r *raiser) isTest(c *counted, i int) bool {
 
 // copyIndex is executorch_prim::et_copy_index(to, from, index) outside of a
 // counted loop: of a tensor whose sizes do not change.
-func (r *raiser) copyIndex(args []int32) error {
+func (r *raiser) copyIndex(_ *role, args []int32) {
 	if !r.inRows(args[0]) || !r.inRows(args[1]) {
-		return fmt.Errorf("it copies bytes between tensors of another dim order than theirs")
+		ops.Fail("it copies bytes between tensors of another dim order than theirs")
 	}
-	return fmt.Errorf(
+	ops.Fail(
 		"it puts an element outside of a loop that counts from 0 by 1 to a known limit")
 }

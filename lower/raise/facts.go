@@ -2,9 +2,7 @@ package raise
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/etgen/etgen/ir/foreign"
 	"github.com/etgen/etgen/ir/pte"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // place is a range of bytes. Memories over 0 are the plan's; a tensor that the
@@ -100,82 +99,17 @@ type instr struct {
 	loc          ir.Location
 }
 
-// survey checks what the raiser relies on. Its error joins all faults.
-func survey(p *pte.ExecutionPlan) (*plan, error) {
+// survey returns a plan that passed [pte.VerifyMeaning].
+func survey(p *pte.ExecutionPlan) *plan {
 	s := &plan{ExecutionPlan: p, tensors: make([]*tensor, len(p.Values))}
-	var errs []error
 	for i, v := range p.Values {
-		t, ok := v.(*pte.Tensor)
-		if v == nil {
-			errs = append(errs, fmt.Errorf("value %d is empty", i))
+		if t, ok := v.(*pte.Tensor); ok {
+			s.tensors[i] = newTensor(int32(i), t)
 		}
-		if !ok {
-			continue
-		}
-		var err error
-		if s.tensors[i], err = s.tensor(int32(i), t); err != nil {
-			errs = append(errs, fmt.Errorf("value %d: %w", i, err))
-		}
-	}
-	for i, v := range p.Values {
-		if err := s.list(v); err != nil {
-			errs = append(errs, fmt.Errorf("value %d: %w", i, err))
-		}
-	}
-	for _, list := range [][]int32{p.Inputs, p.Outputs} {
-		for _, i := range list {
-			if err := s.index(i); err != nil {
-				errs = append(errs, err)
-			} else if s.tensors[i] == nil && !isScalar(p.Values[i]) {
-				errs = append(errs, fmt.Errorf("value %d, a list, is an input or output", i))
-			}
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
 	}
 	s.lying = newLying(s.tensors)
-	return s, s.join()
-}
-
-func (s *plan) index(i int32) error {
-	if i < 0 || int(i) >= len(s.Values) {
-		return fmt.Errorf("value %d does not exist: there are %d", i, len(s.Values))
-	}
-	return nil
-}
-
-// list checks what a list value refers to.
-func (s *plan) list(v pte.EValue) error {
-	var err error
-	tensors := func(list []int32, none bool) {
-		for _, i := range list {
-			if i == -1 && none {
-				continue
-			}
-			if e := s.index(i); e != nil {
-				err = e
-			} else if _, ok := s.Values[i].(*pte.Tensor); !ok {
-				err = fmt.Errorf("its item, value %d, is no tensor", i)
-			}
-		}
-	}
-	switch v := v.(type) {
-	case pte.IntList:
-		for _, i := range v {
-			switch {
-			case i < 0 || i >= int64(len(s.Values)):
-				err = fmt.Errorf("value %d does not exist: there are %d", i, len(s.Values))
-			case !isScalar(s.Values[i]):
-				err = fmt.Errorf("its item, value %d, is no int", i)
-			}
-		}
-	case pte.TensorList:
-		tensors(v, false)
-	case pte.OptionalTensorList:
-		tensors(v, true)
-	}
-	return err
+	s.join()
+	return s
 }
 
 // isScalar reports whether a value is one that instructions compute as a
@@ -188,112 +122,45 @@ func isScalar(v pte.EValue) bool {
 	return false
 }
 
-func (s *plan) tensor(slot int32, def *pte.Tensor) (*tensor, error) {
-	if def == nil {
-		return nil, fmt.Errorf("an empty tensor")
+func newTensor(slot int32, def *pte.Tensor) *tensor {
+	d, _ := def.ScalarType.DType()
+	if d.Size() == 0 {
+		ops.Fail("value %d: tensors of %v are not supported", slot, def.ScalarType)
 	}
-	d, ok := def.ScalarType.DType()
-	if !ok || d.Size() == 0 {
-		return nil, fmt.Errorf("tensors of %v are not supported", def.ScalarType)
-	}
-	if def.Dynamism == pte.DynamicUnbound {
-		return nil, fmt.Errorf("its size has no bound")
-	}
-	if def.StorageOffset != 0 {
-		return nil, fmt.Errorf("it has a storage offset")
-	}
+	bytes, _ := def.NBytes()
 	t := &tensor{slot: slot, dtype: d, order: def.DimOrder, dynamic: def.Dynamism != pte.Static,
-		def: def}
-	if len(def.DimOrder) != len(def.Sizes) {
-		return nil, fmt.Errorf("%d sizes but a dim order of %d", len(def.Sizes), len(def.DimOrder))
-	}
-	bytes := int64(d.Size())
-	seen := make([]bool, len(def.Sizes))
-	for i, n := range def.Sizes {
-		if n < 0 || n > 0 && bytes > math.MaxInt64/int64(n) {
-			return nil, fmt.Errorf("sizes %v", def.Sizes)
-		}
-		bytes *= int64(n)
+		def: def, place: place{-1 - int64(slot), 0, bytes}}
+	for _, n := range def.Sizes {
 		t.sizes = append(t.sizes, int64(n))
-		if k := def.DimOrder[i]; int(k) >= len(seen) || seen[k] {
-			return nil, fmt.Errorf("dim order %v", def.DimOrder)
-		} else {
-			seen[k] = true
-		}
 	}
-	external := def.ExtraInfo != nil && def.ExtraInfo.External
-	switch a := def.Allocation; {
-	case a != nil:
-		if a.MemoryID == 0 || a.Offset > math.MaxInt64-uint64(bytes) {
-			return nil, fmt.Errorf("memory %d, offset %d", a.MemoryID, a.Offset)
-		}
+	if a := def.Allocation; a != nil {
 		t.place = place{int64(a.MemoryID), int64(a.Offset), int64(a.Offset) + bytes}
-	default:
-		t.constant = def.DataIndex > 0 || external
-		t.place = place{-1 - int64(slot), 0, bytes}
+	} else {
+		t.constant = def.DataIndex > 0 || def.ExtraInfo != nil && def.ExtraInfo.External
 	}
-	return t, nil
+	return t
 }
 
 // join puts the chains into one list of instructions.
-func (s *plan) join() error {
-	var errs []error
+func (s *plan) join() {
 	for c, chain := range s.Chains {
-		if chain == nil {
-			return fmt.Errorf("chain %d is empty", c)
-		}
 		start := len(s.code)
 		for i, in := range chain.Instructions {
 			x := instr{Instruction: in, chain: c, index: i}
 			if i < len(chain.Stacktrace) {
 				x.loc = location(chain.Stacktrace[i])
 			}
-			var used []int32
 			switch in := in.(type) {
-			case pte.KernelCall:
-				used = in.Args
-				if in.Op < 0 || int(in.Op) >= len(s.Operators) {
-					errs = append(errs,
-						fmt.Errorf("instruction %d: operator %d does not exist: there are %d", i,
-							in.Op, len(s.Operators)))
-				}
-			case pte.DelegateCall:
-				used = in.Args
-			case pte.MoveCall:
-				used = []int32{in.From, in.To}
 			case pte.JumpFalseCall:
-				used = []int32{in.Cond}
-				if in.Destination < 0 {
-					errs = append(errs, fmt.Errorf("instruction %d: a jump to %d", i,
-						in.Destination))
+				x.to = start + int(in.Destination)
+			case pte.MoveCall:
+				if s.tensors[in.From] == nil && !isScalar(s.Values[in.From]) {
+					ops.Fail("instruction %d: it moves value %d, a list", i, in.From)
 				}
-				x.to = start + min(int(in.Destination), len(chain.Instructions))
-			case pte.FreeCall:
-				used = []int32{in.Value}
-			default:
-				errs = append(errs, fmt.Errorf("instruction %d is empty", i))
-			}
-			for _, v := range used {
-				if err := s.index(v); err != nil {
-					errs = append(errs, fmt.Errorf("instruction %d: %w", i, err))
-				}
-			}
-			if m, ok := in.(pte.MoveCall); ok && len(errs) == 0 && !s.alike(m) {
-				errs = append(errs,
-					fmt.Errorf(
-						"instruction %d: it moves value %d to value %d, which is of another kind",
-						i, m.From, m.To))
 			}
 			s.code = append(s.code, x)
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// alike reports whether a move is one of a number or a tensor.
-func (s *plan) alike(m pte.MoveCall) bool {
-	return isScalar(s.Values[m.From]) && isScalar(s.Values[m.To]) || s.tensors[m.From] != nil &&
-		s.tensors[m.To] != nil
 }
 
 // describe names an instruction in messages.
@@ -332,7 +199,7 @@ func (s *plan) flatten(slot int32) []int32 {
 	case pte.OptionalTensorList:
 		var list []int32
 		for _, i := range v {
-			if i >= 0 {
+			if i >= 0 && s.tensors[i] != nil {
 				list = append(list, i)
 			}
 		}

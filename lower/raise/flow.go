@@ -1,10 +1,10 @@
 package raise
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // block is a run of instructions that is entered at its first and left after
@@ -42,7 +42,7 @@ type flow struct {
 
 // newFlow finds the blocks, dominators and loops of a method. Control flow that
 // jumps into the middle of a loop is an error.
-func newFlow(p *plan) (*flow, error) {
+func newFlow(p *plan) *flow {
 	fixed := p.FixedBools()
 	n := len(p.code)
 	starts := map[int]*block{0: nil, n: nil}
@@ -82,7 +82,8 @@ func newFlow(p *plan) (*flow, error) {
 	f := &flow{plan: p, end: starts[n], loops: map[*block]*loop{}}
 	f.sort(starts[0])
 	f.dominate()
-	return f, f.findLoops()
+	f.findLoops()
+	return f
 }
 
 // sort puts the blocks reached from entry into reverse postorder.
@@ -163,14 +164,14 @@ func (a *block) dominates(b *block) bool {
 }
 
 // findLoops finds the natural loops and where they lead.
-func (f *flow) findLoops() error {
+func (f *flow) findLoops() {
 	for _, b := range f.blocks {
 		for _, h := range b.next {
 			if h.rpo > b.rpo {
 				continue
 			}
 			if !h.dominates(b) {
-				return fmt.Errorf("%s: a jump into the middle of a loop", f.at(b))
+				ops.Fail("%s: a jump into the middle of a loop", f.at(b))
 			}
 			l := f.loops[h]
 			if l == nil {
@@ -203,20 +204,19 @@ func (f *flow) findLoops() error {
 				switch {
 				case l.body[s]:
 				case l.exit != nil && l.exit != s:
-					return fmt.Errorf("%s: a loop that is left to different places", f.at(b))
+					ops.Fail("%s: a loop that is left to different places", f.at(b))
 				default:
 					l.exit = s
 				}
 			}
 		}
 		if l.exit == nil {
-			return fmt.Errorf("%s: a loop that never ends", f.at(b))
+			ops.Fail("%s: a loop that never ends", f.at(b))
 		}
 		if l.outer != nil && !l.outer.body[l.exit] && l.exit != l.outer.exit {
-			return fmt.Errorf("%s: a loop that is left to different places", f.at(b))
+			ops.Fail("%s: a loop that is left to different places", f.at(b))
 		}
 	}
-	return nil
 }
 
 // add brings a block that leads back to the head into the loop, and what leads

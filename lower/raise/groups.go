@@ -193,7 +193,7 @@ func (s *sizing) smallest(g *group) *group {
 // notes where these are.
 func (s *sizing) varies(g *group) bool {
 	// Of two neighbours no more than one is a multiple of something.
-	if s.try(g.at(g.hi+3)) == nil && s.try(g.at(g.hi+4)) == nil {
+	if s.try(g.at(g.hi+3)) != nil && s.try(g.at(g.hi+4)) != nil {
 		g.below = false
 		return true
 	}
@@ -203,6 +203,6 @@ func (s *sizing) varies(g *group) bool {
 			return false
 		}
 	}
-	g.below = s.try(at) == nil
+	g.below = s.try(at) != nil
 	return g.below
 }

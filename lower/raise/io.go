@@ -7,6 +7,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/pte"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // buffer is a range of memory that the method reads before it writes it: its
@@ -37,11 +38,10 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 		if c.as != nil {
 			typ, order = typeOf(c.as.dtype, ir.Ints(c.as.sizes), c.as.order), c.as.order
 		}
-		data, err := r.initial(c)
-		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("the initial data of value %d: %w",
-				c.readers[0].slot, err))
-		}
+		var data ir.Blob = ir.Bytes{}
+		r.note(fmt.Sprintf("the initial data of value %d", c.readers[0].slot), func() {
+			data = r.initial(c)
+		})
 		b.value = &ir.Value{Name: r.top.Names.Fresh("state"), Type: typ,
 			Const: &ir.Constant{Name: b.name, Type: typ, Data: data}}
 		add(b.value, ir.InputSpec{Kind: ir.Buffer, Target: b.name, Persistent: true})
@@ -54,11 +54,7 @@ func (r *raiser) enter(sizes *sizes) []*ir.Value {
 		name := r.top.Names.Fresh(names[k])
 		t := r.tensors[slot]
 		if t == nil {
-			fixed, err := r.scalarArg(r.scalar(slot))
-			if err != nil {
-				r.errs = append(r.errs, fmt.Errorf("input %d: %w", k, err))
-				fixed = ir.None{}
-			}
+			fixed := r.scalarArg(r.scalar(slot))
 			add(&ir.Value{Name: name, Type: ir.Type{Kind: kindOf(fixed)}},
 				ir.InputSpec{Kind: ir.ConstantInput, Fixed: fixed})
 			r.args = append(r.args, nil)
@@ -138,9 +134,9 @@ const maxState = 1 << 30
 
 // initial returns what a range holds before the first call: the data that the
 // file has for tensors in it, else zeros.
-func (r *raiser) initial(c *chunk) (ir.Blob, error) {
+func (r *raiser) initial(c *chunk) ir.Blob {
 	if c.hi-c.lo > maxState {
-		return ir.Bytes{}, fmt.Errorf("%d bytes of state", c.hi-c.lo)
+		ops.Fail("%d bytes of state", c.hi-c.lo)
 	}
 	data := make([]byte, c.hi-c.lo)
 	slots := r.lying.covered(c.place)
@@ -149,12 +145,9 @@ func (r *raiser) initial(c *chunk) (ir.Blob, error) {
 		t := r.tensors[slot]
 		part := data[t.place.lo-c.lo : t.place.hi-c.lo]
 		if x := t.def.ExtraInfo; x != nil && x.External && t.place.memory > 0 {
-			blob, err := r.external(x.Name)
-			if err != nil {
-				return ir.Bytes(data), err
-			}
+			blob := r.external(x.Name)
 			if n, err := blob.ReadAt(part, 0); n < len(part) {
-				return ir.Bytes(data), fmt.Errorf("the data called %q is too short: %w", x.Name, err)
+				ops.Fail("the data called %q is too short: %w", x.Name, err)
 			}
 			continue
 		}
@@ -167,19 +160,19 @@ func (r *raiser) initial(c *chunk) (ir.Blob, error) {
 		}
 		if segment >= uint64(len(r.file.Mutable)) ||
 			int64(t.def.DataIndex) >= int64(len(r.file.Mutable[segment])) {
-			return ir.Bytes(data), fmt.Errorf("there is no entry %d in segment %d of mutable data",
+			ops.Fail("there is no entry %d in segment %d of mutable data",
 				t.def.DataIndex, segment)
 		}
 		blob := r.file.Mutable[segment][t.def.DataIndex]
 		if blob == nil || blob.Size() < int64(len(part)) {
-			return ir.Bytes(data), fmt.Errorf("entry %d of segment %d of mutable data is too short",
+			ops.Fail("entry %d of segment %d of mutable data is too short",
 				t.def.DataIndex, segment)
 		}
 		if n, err := blob.ReadAt(part, 0); n < len(part) {
-			return ir.Bytes(data), err
+			ops.Check(err)
 		}
 	}
-	return ir.Bytes(data), nil
+	return ir.Bytes(data)
 }
 
 // constantKey tells constants apart.
@@ -191,7 +184,7 @@ type constantKey struct {
 
 // constant returns a constant tensor's value. Tensors with the same data are
 // one.
-func (r *raiser) constant(t *tensor) (*ir.Value, error) {
+func (r *raiser) constant(t *tensor) *ir.Value {
 	typ := typeOf(t.dtype, ir.Ints(t.sizes), t.order)
 	key := constantKey{index: t.def.DataIndex, typ: typ.String()}
 	external := t.def.ExtraInfo != nil && t.def.ExtraInfo.External
@@ -199,22 +192,19 @@ func (r *raiser) constant(t *tensor) (*ir.Value, error) {
 		key.name = x.Name
 	}
 	if v := r.constants[key]; v != nil {
-		return v, nil
+		return v
 	}
 	var blob ir.Blob
 	switch {
 	case external:
-		entry, err := r.external(key.name)
-		if err != nil {
-			return nil, err
-		}
+		entry := r.external(key.name)
 		blob = entry
 	case int64(t.def.DataIndex) < int64(len(r.file.Constants)):
 		blob = r.file.Constants[t.def.DataIndex]
 	}
 	n := t.place.hi - t.place.lo
 	if blob == nil || blob.Size() < n {
-		return nil, fmt.Errorf("value %d: the constant data has no %d bytes for it", t.slot, n)
+		ops.Fail("value %d: the constant data has no %d bytes for it", t.slot, n)
 	}
 	if blob.Size() > n {
 		blob = r.cut(blob, n)
@@ -226,7 +216,7 @@ func (r *raiser) constant(t *tensor) (*ir.Value, error) {
 	v := r.top.Constant(base, &ir.Constant{Name: key.name, Type: typ, Data: blob})
 	r.held[v] = true
 	r.constants[key] = v
-	return v, nil
+	return v
 }
 
 // cut returns the first n bytes of a blob: files store no sizes. What is cut the
@@ -244,49 +234,48 @@ type cutKey struct {
 	n    int64
 }
 
-func (r *raiser) external(name string) (ir.Blob, error) {
+func (r *raiser) external(name string) ir.Blob {
 	for _, f := range r.data {
 		if e, ok := f.Find(name); ok {
-			return e.Data, nil
+			return e.Data
 		}
 	}
 	if len(r.data) == 0 {
-		return nil, fmt.Errorf("the data of %q is in a .ptd file, which is not given", name)
+		ops.Fail("the data of %q is in a .ptd file, which is not given", name)
 	}
-	return nil, fmt.Errorf("the .ptd file has no data called %q", name)
+	ops.Fail("the .ptd file has no data called %q", name)
+	return nil
 }
 
 // leaveMethod returns the outputs of the graph: what the state and changed
 // inputs are now, and what the method returns.
-func (r *raiser) leaveMethod() ([]ir.Arg, error) {
+func (r *raiser) leaveMethod() []ir.Arg {
 	var outs []ir.Arg
 	add := func(a ir.Arg, spec ir.OutputSpec) {
 		outs = append(outs, a)
 		r.method.Outputs = append(r.method.Outputs, spec)
 	}
 	for _, b := range r.buffers {
-		v, err := r.readChunk(b.chunk)
-		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("the state %s at the end: %w", b.name, err))
-			continue
-		}
-		if v != b.value {
-			add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.BufferMutation, Target: b.name})
-		}
+		r.note(fmt.Sprintf("the state %s at the end", b.name), func() {
+			if v := r.readChunk(b.chunk); v != b.value {
+				add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.BufferMutation, Target: b.name})
+			}
+		})
 	}
 	r.numbersStay()
 	mutations := r.mutations()
 	for k, slot := range r.Outputs {
-		a, err := r.output(slot)
-		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("output %d: %w", k, err))
-			continue
-		}
 		spec := ir.OutputSpec{Kind: ir.UserOutput}
 		if i := slices.Index(r.Inputs, slot); i >= 0 && k < mutations && r.args[i] != nil {
 			spec = ir.OutputSpec{Kind: ir.UserInputMutation, Target: r.args[i].Name}
 		}
-		add(a, spec)
+		r.note(fmt.Sprintf("output %d", k), func() {
+			if r.tensors[slot] != nil {
+				add(ir.Ref{Value: r.read(slot)}, spec)
+			} else {
+				add(r.scalarArg(r.scalar(slot)), spec)
+			}
+		})
 	}
 	// Memory of the caller's that is written to.
 	for i, slot := range r.Inputs {
@@ -295,14 +284,13 @@ func (r *raiser) leaveMethod() ([]ir.Arg, error) {
 			slices.Contains(r.Outputs[:mutations], slot) {
 			continue
 		}
-		v, err := r.readTensor(r.tensors[slot])
-		if err != nil {
-			r.errs = append(r.errs, fmt.Errorf("input %d at the end: %w", i, err))
-		} else if v != in {
-			add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.UserInputMutation, Target: in.Name})
-		}
+		r.note(fmt.Sprintf("input %d at the end", i), func() {
+			if v := r.readTensor(r.tensors[slot]); v != in {
+				add(ir.Ref{Value: v}, ir.OutputSpec{Kind: ir.UserInputMutation, Target: in.Name})
+			}
+		})
 	}
-	return outs, nil
+	return outs
 }
 
 // numbersStay refuses numbers that one call leaves to the next: runtimes never set them
@@ -338,22 +326,12 @@ func (r *raiser) mutations() int {
 		if i < 0 || r.args[i] == nil {
 			return k
 		}
-		if v, err := r.read(slot); err != nil || v == r.args[i] {
+		same := false
+		if ops.Try(func() { same = r.read(slot) == r.args[i] }) != nil || same {
 			return k
 		}
 	}
 	return most
-}
-
-func (r *raiser) output(slot int32) (ir.Arg, error) {
-	switch {
-	case r.tensors[slot] != nil:
-		v, err := r.read(slot)
-		return ir.Ref{Value: v}, err
-	case isScalar(r.Values[slot]):
-		return r.scalarArg(r.scalar(slot))
-	}
-	return nil, fmt.Errorf("value %d is a list", slot)
 }
 
 // trees returns the calling convention, nil where the file does not tell or

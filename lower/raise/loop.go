@@ -1,20 +1,20 @@
 package raise
 
 import (
-	"fmt"
-
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // loop raises a loop, to its exit.
-func (r *raiser) loop(l *loop) error {
+func (r *raiser) loop(l *loop) {
 	if c := r.counted[l]; c != nil {
 		if steps, ok := r.count(c); ok {
-			return r.scan(l, c, steps)
+			r.scan(l, c, steps)
+			return
 		}
 	}
-	return r.while(l)
+	r.while(l)
 }
 
 // topTested reports whether the head of a loop has its only way out; inside is
@@ -45,26 +45,29 @@ type carry struct {
 }
 
 // carried returns what a loop carries: what it writes of that which is live at
-// its head. Also is what is live where it ends; what of it the loop always
-// writes before that begins as zeros, which nobody reads.
-func (r *raiser) carried(l *loop, written, also items) (*carry, error) {
+// its head, and, unless the head is its only way out (top), of that which is live
+// where it ends; what of it the loop always writes before that begins as zeros, which
+// nobody reads.
+func (r *raiser) carried(l *loop, written items, top bool) *carry {
 	head := r.live.in[l.head]
 	live := head.clone()
-	if also != nil {
-		live.join(also)
+	if !top {
+		live.join(r.live.in[l.exit])
 	}
 	c := &carry{phis: r.phis(live, written)}
 	for _, p := range c.phis {
-		v, err := r.take(p)
-		if err != nil && !r.liveIn(p, head) {
-			v, err = r.zeros(p)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("before its loop: %w", err)
-		}
-		c.inits = append(c.inits, v)
+		saying("before its loop", func() {
+			var v *ir.Value
+			if err := ops.Try(func() { v = r.take(p) }); err != nil {
+				if r.liveIn(p, head) {
+					ops.Check(err)
+				}
+				v = r.zeros(p)
+			}
+			c.inits = append(c.inits, v)
+		})
 	}
-	return c, nil
+	return c
 }
 
 // liveIn reports whether a set has something of a phi.
@@ -83,11 +86,11 @@ func (r *raiser) liveIn(p *phi, live items) bool {
 	return false
 }
 
-func (r *raiser) zeros(p *phi) (*ir.Value, error) {
+func (r *raiser) zeros(p *phi) *ir.Value {
 	d, sizes := ir.Uint8, []sym.Expr(nil)
 	switch {
 	case p.scalar:
-		return nil, fmt.Errorf("value %d is not known before it", p.slot)
+		ops.Fail("value %d is not known before it", p.slot)
 	case p.moved:
 		t := r.tensors[p.slot]
 		d, sizes = t.dtype, r.sizesOrBounds(t)
@@ -96,11 +99,7 @@ func (r *raiser) zeros(p *phi) (*ir.Value, error) {
 	default:
 		sizes = ir.Ints([]int64{p.chunk.hi - p.chunk.lo})
 	}
-	v, err := r.b.Call("aten.full.default", sizes, 0, kwDType(d))
-	if err != nil {
-		return nil, err
-	}
-	return v[0], nil
+	return r.b.Op("aten.full.default", sizes, 0, kwDType(d))
 }
 
 // fresh returns inputs of a region for carried values.
@@ -115,7 +114,7 @@ func (r *raiser) fresh(of []*ir.Value) []*ir.Value {
 
 // giveAll makes the phis of a loop what values are. Moved values may be any
 // tensor that is moved there.
-func (r *raiser) giveAll(c *carry, vs []*ir.Value) error {
+func (r *raiser) giveAll(c *carry, vs []*ir.Value) {
 	for i, p := range c.phis {
 		var among []int32
 		if p.moved {
@@ -125,28 +124,25 @@ func (r *raiser) giveAll(c *carry, vs []*ir.Value) error {
 			}
 			all.each(func(s int32) { among = append(among, s) })
 		}
-		if err := r.give(p, vs[i], among); err != nil {
-			return err
-		}
+		r.give(p, vs[i], among)
 	}
-	return nil
 }
 
 // takeAll returns what the phis of a loop are after a round.
-func (r *raiser) takeAll(c *carry) ([]ir.Arg, error) {
-	var outs []ir.Arg
+func (r *raiser) takeAll(c *carry) []*ir.Value {
+	outs := make([]*ir.Value, len(c.phis))
 	for i, p := range c.phis {
-		v, err := r.take(p)
-		if err != nil {
-			return nil, fmt.Errorf("after a round of its loop: %w", err)
+		saying("after a round of its loop", func() { outs[i] = r.take(p) })
+		if have, want := c.inits[i].Type, outs[i].Type; !alike(have, want) {
+			ops.Fail("a loop finds %v in a place and leaves %v there", have, want)
 		}
-		have, want := c.inits[i].Type, v.Type
-		if have.DType != want.DType || !sym.AllEqual(have.Sizes, want.Sizes) {
-			return nil, fmt.Errorf("a loop finds %v in a place and leaves %v there", have, want)
-		}
-		outs = append(outs, ir.Ref{Value: v})
 	}
-	return outs, nil
+	return outs
+}
+
+// alike reports whether two tensors have the same dtype and sizes.
+func alike(t, u ir.Type) bool {
+	return t.DType == u.DType && sym.AllEqual(t.Sizes, u.Sizes)
 }
 
 func refs(vs []*ir.Value) ir.List {
@@ -180,99 +176,59 @@ func (l *loop) lastOf(p *plan) int {
 // while raises a loop as while_loop. If the head alone decides whether to go
 // on, it is the condition, and comes again before the body and after the loop,
 // since what it writes counts there. Any other loop carries a flag.
-func (r *raiser) while(l *loop) error {
+func (r *raiser) while(l *loop) {
 	at := l.lastOf(r.plan)
 	inside, top := l.topTested()
-	var also items
-	if !top {
-		also = r.live.in[l.exit]
-	}
 	written := r.writes(l.blocks)
-	c, err := r.carried(l, written, also)
-	if err != nil {
-		return r.failAt(at, err)
-	}
+	r.now = at
+	c := r.carried(l, written, top)
 	a := r.flow.newArea(l)
 	inits := c.inits
 	if !top {
 		a.flag = -1 - int32(l.head.id)
-		yes, err := r.tensorOf(scalar{arg: ir.BoolArg(true)})
-		if err != nil {
-			return r.failAt(at, err)
-		}
-		inits = append(inits[:len(inits):len(inits)], yes)
+		inits = append(inits[:len(inits):len(inits)], r.tensorOf(scalar{arg: ir.BoolArg(true)}))
 	}
 	before := r.st
 	r.invalidate(written)
-	region := func(build func(in []*ir.Value) ([]ir.Arg, error)) (*ir.Graph, error) {
+	region := func(build func(in []*ir.Value) []*ir.Value) *ir.Graph {
 		in := r.fresh(inits)
 		r.st = before.clone()
-		var outs []ir.Arg
-		g, err := r.inRegion(in, func() error {
-			err := r.giveAll(c, in[:len(c.phis)])
-			if err == nil {
-				outs, err = build(in)
-			}
-			return err
+		return r.inRegion(in, func() []ir.Arg {
+			r.giveAll(c, in[:len(c.phis)])
+			return refs(build(in))
 		})
-		if err != nil {
-			return nil, err
-		}
-		g.Outputs = outs
-		return g, nil
 	}
-	head, err := region(func(in []*ir.Value) ([]ir.Arg, error) {
+	head := region(func(in []*ir.Value) []*ir.Value {
 		if !top {
-			return []ir.Arg{ir.Ref{Value: in[len(in)-1]}}, nil
+			return in[len(in)-1:]
 		}
-		return r.condition(l, inside)
+		r.instructions(l.head)
+		r.now = at
+		pred := r.predicate(r.conditionOf(l.head))
+		if inside == 1 {
+			pred = r.b.Op("aten.logical_not.default", pred)
+		}
+		return []*ir.Value{pred}
 	})
-	if err != nil {
-		return r.failAt(at, err)
-	}
-	body, err := region(func(in []*ir.Value) ([]ir.Arg, error) {
+	body := region(func(in []*ir.Value) []*ir.Value {
 		first := l.head
 		if top {
 			r.instructions(l.head)
 			first = a.on(l.head.next[inside])
 		}
-		if err := r.walk(a, first, nil); err != nil {
-			return nil, err
+		r.walk(a, first, nil)
+		r.now = at
+		outs := r.takeAll(c)
+		if !top {
+			outs = append(outs, r.tensorOf(r.st.scalars[a.flag]))
 		}
-		outs, err := r.takeAll(c)
-		if err != nil || top {
-			return outs, err
-		}
-		flag, err := r.tensorOf(r.st.scalars[a.flag])
-		return append(outs, ir.Ref{Value: flag}), err
+		return outs
 	})
-	if err != nil {
-		return r.failAt(at, err)
-	}
 	n := r.b.Emit("higher_order.while_loop", []ir.NamedArg{{Value: refs(inits)}}, typesOf(inits)...)
 	n.Regions = []*ir.Graph{head, body}
 	r.st = before
-	if err := r.giveAll(c, n.Outputs[:len(c.phis)]); err != nil {
-		return r.failAt(at, err)
-	}
+	r.giveAll(c, n.Outputs[:len(c.phis)])
 	if top {
 		r.instructions(l.head)
 	}
-	return nil
-}
-
-// condition raises the head of a loop and returns whether to go on.
-func (r *raiser) condition(l *loop, inside int) ([]ir.Arg, error) {
-	r.instructions(l.head)
-	pred, err := r.predicate(r.conditionOf(l.head))
-	if err == nil && inside == 1 {
-		var v []*ir.Value
-		if v, err = r.b.Call("aten.logical_not.default", pred); err == nil {
-			pred = v[0]
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return []ir.Arg{ir.Ref{Value: pred}}, nil
 }

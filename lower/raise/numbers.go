@@ -1,11 +1,11 @@
 package raise
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
 	"github.com/etgen/etgen/lower"
 )
 
@@ -17,7 +17,7 @@ type number struct {
 	// operators that are no comparisons, the operator says.
 	decide func(a, b sym.Expr) (value, known bool)
 	// other is the meaning where there is no operator for it.
-	other func(r *raiser, args []scalar) (scalar, error)
+	other func(r *raiser, args []scalar) scalar
 }
 
 // numberOps are these operators by the names that nodes have for them.
@@ -55,140 +55,108 @@ var numberOps = sync.OnceValue(func() map[string]number {
 })
 
 // calculate computes an operator on numbers.
-func (r *raiser) calculate(n number, args []scalar) (scalar, error) {
+func (r *raiser) calculate(n number, args []scalar) scalar {
 	if n.other != nil {
 		return n.other(r, args)
 	}
 	if n.decide != nil && args[0].isExpr && args[1].isExpr {
 		if value, known := n.decide(args[0].expr, args[1].expr); known {
-			return scalar{arg: ir.BoolArg(value)}, nil
+			return scalar{arg: ir.BoolArg(value)}
 		}
 	}
 	in := make([]any, len(args))
 	for i, a := range args {
-		x, err := r.scalarArg(a)
-		if err != nil {
-			return scalar{}, err
-		}
-		in[i] = x
+		in[i] = r.scalarArg(a)
 	}
 	return r.scalarCall(n.op, in...)
 }
 
 // scalarCall calls an operator whose result is a number.
-func (r *raiser) scalarCall(op string, args ...any) (scalar, error) {
-	out, err := r.b.Call(op, args...)
-	if err != nil {
-		return scalar{}, err
-	}
+func (r *raiser) scalarCall(op string, args ...any) scalar {
+	out := ops.Must(r.b.Call(op, args...))
 	if len(out) != 1 || out[0] == nil {
-		return scalar{}, fmt.Errorf("%s does not give one number", op)
+		ops.Fail("%s does not give one number", op)
 	}
 	if t := out[0].Type; t.Kind == ir.IntKind && t.HasExpr {
-		return integer(t.Expr), nil
+		return integer(t.Expr)
 	}
-	return scalar{arg: ir.Ref{Value: out[0]}}, nil
+	return scalar{arg: ir.Ref{Value: out[0]}}
 }
 
 // scalarArg returns a scalar as an argument of a node.
-func (r *raiser) scalarArg(s scalar) (ir.Arg, error) {
+func (r *raiser) scalarArg(s scalar) ir.Arg {
 	switch {
 	case !s.isExpr:
-		return s.arg, nil
+		return s.arg
 	case s.expr.Undefined():
-		return nil, fmt.Errorf("an integer overflows or is divided by zero")
+		ops.Fail("an integer overflows or is divided by zero")
 	}
 	if n, ok := s.expr.Const(); ok {
-		return ir.Int(n), nil
+		return ir.Int(n)
 	}
-	return ir.Ref{Value: r.b.SymInt(s.expr)}, nil
+	return ir.Ref{Value: r.b.SymInt(s.expr)}
 }
 
 // exprs returns integers whose expressions are known.
-func exprs(args []scalar) (a, b sym.Expr, err error) {
+func exprs(args []scalar) (a, b sym.Expr) {
 	if !args[0].isExpr || !args[1].isExpr {
-		return a, b, fmt.Errorf("its operands are known at run time only")
+		ops.Fail("its operands are known at run time only")
 	}
-	return args[0].expr, args[1].expr, nil
+	return args[0].expr, args[1].expr
 }
 
-func (r *raiser) quotient(args []scalar) (scalar, error) {
-	a, b, err := exprs(args)
-	if err != nil {
-		return scalar{}, err
-	}
+func (r *raiser) quotient(args []scalar) scalar {
+	a, b := exprs(args)
 	if sym.Less(b, sym.Int(0)) {
 		a, b = sym.Neg(a), sym.Neg(b)
 	}
 	if !sym.Less(sym.Int(0), b) {
-		return scalar{}, fmt.Errorf("the sign of its divisor %v is not known", b)
+		ops.Fail("the sign of its divisor %v is not known", b)
 	}
 	q := sym.Sub(sym.FloorDiv(sym.Max(a, sym.Int(0)), b),
 		sym.FloorDiv(sym.Max(sym.Neg(a), sym.Int(0)), b))
 	if sym.NonNegative(a) {
 		q = sym.FloorDiv(a, b)
 	}
-	return integer(q), nil
+	return integer(q)
 }
 
-func (r *raiser) remainder(args []scalar) (scalar, error) {
-	a, b, err := exprs(args)
-	if err != nil {
-		return scalar{}, err
-	}
+func (r *raiser) remainder(args []scalar) scalar {
+	a, b := exprs(args)
 	if sym.NonNegative(a) && sym.Less(sym.Int(0), b) {
-		return integer(sym.Mod(a, b)), nil
+		return integer(sym.Mod(a, b))
 	}
-	q, err := r.quotient(args)
-	if err != nil {
-		return scalar{}, err
-	}
-	return integer(sym.Sub(a, sym.Mul(q.expr, b))), nil
+	q := r.quotient(args)
+	return integer(sym.Sub(a, sym.Mul(q.expr, b)))
 }
 
-func (r *raiser) choose(args []scalar) (scalar, error) {
+func (r *raiser) choose(args []scalar) scalar {
 	switch c := args[0].arg.(type) {
 	case ir.BoolArg:
 		if c {
-			return args[1], nil
+			return args[1]
 		}
-		return args[2], nil
+		return args[2]
 	case ir.Ref:
 		if c.Value.Type.Kind != ir.BoolKind {
 			break
 		}
 		if op, x := junction(args[1].arg, args[2].arg); op != "" {
-			both := []ir.NamedArg{{Name: "a", Value: c}, {Name: "b", Value: x}}
-			return scalar{arg: ir.Ref{Value: r.b.Emit(op, both,
-				ir.Type{Kind: ir.BoolKind}).Outputs[0]}}, nil
+			return scalar{arg: r.relation(op, c, x)}
 		}
-		var out *ir.Value
-		err := r.b.Do(func() error {
-			pick := make([]*ir.Value, 3)
-			for i, a := range args {
-				v, err := r.tensorOf(a)
-				if err != nil {
-					return err
-				}
-				pick[i] = v
-			}
-			if pick[1].Type.DType != pick[2].Type.DType {
-				return fmt.Errorf("it gives numbers of two kinds")
-			}
-			out = r.b.Op("aten.where.self", pick[0], pick[1], pick[2])
-			return nil
-		})
-		if err != nil {
-			return scalar{}, err
+		cond, yes, no := r.tensorOf(args[0]), r.tensorOf(args[1]), r.tensorOf(args[2])
+		if yes.Type.DType != no.Type.DType {
+			ops.Fail("it gives numbers of two kinds")
 		}
-		n, err := r.item(out)
-		if ref, ok := n.arg.(ir.Ref); ok && err == nil && args[1].expr.Is(1) &&
-			args[2].expr.IsZero() && args[1].isExpr && args[2].isExpr {
+		n := r.item(r.b.Op("aten.where.self", cond, yes, no))
+		if ref, ok := n.arg.(ir.Ref); ok && args[1].equal(integer(sym.Int(1))) &&
+			args[2].equal(integer(sym.Int(0))) {
 			r.truths[ref.Value] = c
 		}
-		return n, err
+		return n
 	}
-	return scalar{}, fmt.Errorf("its condition is no bool")
+	ops.Fail("its condition is no bool")
+	return scalar{}
 }
 
 // junction returns the operator and the other operand of a choice between bools
@@ -206,30 +174,18 @@ func junction(yes, no ir.Arg) (op string, x ir.Arg) {
 }
 
 // round rounds a float to the nearest integer, halves to even.
-func (r *raiser) round(args []scalar) (scalar, error) {
+func (r *raiser) round(args []scalar) scalar {
 	if args[0].isExpr {
-		return scalar{}, fmt.Errorf("its operand is an int")
+		ops.Fail("its operand is an int")
 	}
-	v, err := r.tensorOf(args[0])
-	if err != nil {
-		return scalar{}, err
-	}
-	var out scalar
-	err = r.b.Do(func() (err error) {
-		out, err = r.item(r.b.Op("aten._to_copy.default", r.b.Op("aten.round.default", v),
-			ir.DTypeArg(ir.Int64)))
-		return err
-	})
-	return out, err
+	rounded := r.b.Op("aten.round.default", r.tensorOf(args[0]))
+	return r.item(r.b.Op("aten._to_copy.default", rounded, ir.DTypeArg(ir.Int64)))
 }
 
 // tensorOf returns a scalar as a tensor without dimensions: of int64, float64
 // or bool.
-func (r *raiser) tensorOf(s scalar) (*ir.Value, error) {
-	a, err := r.scalarArg(s)
-	if err != nil {
-		return nil, err
-	}
+func (r *raiser) tensorOf(s scalar) *ir.Value {
+	a := r.scalarArg(s)
 	d := ir.Int64
 	switch a := a.(type) {
 	case ir.BoolArg:
@@ -239,7 +195,7 @@ func (r *raiser) tensorOf(s scalar) (*ir.Value, error) {
 	case ir.Int:
 	case ir.Ref:
 		if of, ok := r.items[a.Value]; ok {
-			return of, nil
+			return of
 		}
 		switch a.Value.Type.Kind {
 		case ir.BoolKind:
@@ -248,23 +204,19 @@ func (r *raiser) tensorOf(s scalar) (*ir.Value, error) {
 			d = ir.Float64
 		}
 	default:
-		return nil, fmt.Errorf("%v is no number", a)
+		ops.Fail("%v is no number", a)
 	}
-	v, err := r.b.Call("aten.full.default", []int64{}, a, kwDType(d))
-	if err != nil {
-		return nil, err
-	}
-	return v[0], nil
+	return r.b.Op("aten.full.default", []int64{}, a, kwDType(d))
 }
 
 // item returns the number in a tensor without dimensions.
-func (r *raiser) item(v *ir.Value) (scalar, error) {
-	s, err := r.scalarCall("aten._local_scalar_dense.default", v)
-	if err == nil && !s.isExpr {
+func (r *raiser) item(v *ir.Value) scalar {
+	s := r.scalarCall("aten._local_scalar_dense.default", v)
+	if !s.isExpr {
 		switch v.Type.DType {
 		case ir.Int64, ir.Float64, ir.Bool:
 			r.items[s.arg.(ir.Ref).Value] = v
 		}
 	}
-	return s, err
+	return s
 }

@@ -29,18 +29,16 @@ func Program(p *pte.Program, source string, table *ops.Table,
 // values hold.
 func Planned(p *pte.Program, source string, table *ops.Table,
 	data ...*pte.DataFile) (*ir.Program, []Memory, error) {
-	if len(p.Plans) == 0 {
-		return nil, nil, fmt.Errorf("%s: the program has no methods", foreign.Message(source))
+	if err := pte.VerifyMeaning(p, table); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", foreign.Message(source), err)
 	}
 	out := &ir.Program{Source: source, Dialect: ir.Functional}
 	var memories []Memory
 	var errs []error
-	for i, ep := range p.Plans {
-		if ep == nil {
-			errs = append(errs, fmt.Errorf("%s: plan %d is empty", foreign.Message(source), i))
-			continue
-		}
-		m, memory, err := method(&input{p, data, table}, ep)
+	for _, ep := range p.Plans {
+		var m *ir.Method
+		var memory Memory
+		err := ops.Try(func() { m, memory = method(&input{p, data, table}, ep) })
 		if err != nil {
 			errs = append(errs, within(foreign.Message(source)+": method "+foreign.Message(ep.Name),
 				err)...)
@@ -107,19 +105,32 @@ type raiser struct {
 	errs      []error
 }
 
-// fail notes that instruction i cannot be raised.
-func (r *raiser) fail(i int, err error) {
-	r.errs = append(r.errs, fmt.Errorf("%s: %w", r.describe(i), err))
+// What cannot be raised ends the function that finds it, see [ops.Fail]: of what an
+// instruction does only the instruction, else the method, with an error of instruction
+// now.
+
+// try runs f. What ends it is noted as an error of instruction i.
+func (r *raiser) try(i int, f func()) (ok bool) {
+	err := ops.Try(f)
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.describe(i), err))
+	}
+	return err == nil
 }
 
-// failAt is fail for what cannot be worked around: it ends the method.
-func (r *raiser) failAt(i int, err error) error {
-	r.fail(i, err)
-	return errGivenUp
+// note is try of what belongs to no instruction.
+func (r *raiser) note(what string, f func()) {
+	if err := ops.Try(func() { saying(what, f) }); err != nil {
+		r.errs = append(r.errs, err)
+	}
 }
 
-// errGivenUp says that the reason is among the raiser's errors.
-var errGivenUp = errors.New("given up")
+// saying runs f. An error that ends it says of what it is.
+func saying(what string, f func()) {
+	if err := ops.Try(f); err != nil {
+		ops.Fail("%s: %w", what, err)
+	}
+}
 
 // analysis is what is known of a plan whatever the sizes of its inputs are.
 type analysis struct {
@@ -139,23 +150,15 @@ type input struct {
 }
 
 // method raises one plan.
-func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory, error) {
-	p, err := survey(ep)
-	if err != nil {
-		return nil, Memory{}, err
-	}
-	f, err := newFlow(p)
-	if err != nil {
-		return nil, Memory{}, err
-	}
-	s := &sizing{in: in, plan: p, analysis: analyse(in, p, f), read: map[int]span{},
+func method(in *input, ep *pte.ExecutionPlan) (*ir.Method, Memory) {
+	p := survey(ep)
+	s := &sizing{in: in, plan: p, analysis: analyse(in, p, newFlow(p)), read: map[int]span{},
 		ties: map[int]int{}}
-	r, err := s.raise()
-	if err != nil {
-		return nil, Memory{}, err
-	}
+	r := s.raise()
 	m, memory := r.method, r.memory()
-	return m, memory, r.checkCalls()
+	r.checkCalls()
+	ops.Check(errors.Join(r.errs...))
+	return m, memory
 }
 
 func newRaiser(in *input, p *plan, a *analysis) *raiser {
@@ -197,42 +200,36 @@ func (r *raiser) setEffects() {
 }
 
 // raise builds the method, its inputs of the sizes given.
-func (r *raiser) raise(sizes *sizes) (*ir.Method, error) {
+func (r *raiser) raise(sizes *sizes) error {
 	m := &ir.Method{Name: r.Name, Symbols: sizes.symbols}
 	r.method, r.spans, r.ties = m, sizes.read, sizes.ties
 	names := ir.NewNames(&ir.Method{Graph: &ir.Graph{}})
 	var inputs []*ir.Value
-	var err error
-	m.Graph, err = ir.BuildGraph(names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
-		r.top, r.b = e, ops.NewBuilder(r.table, e)
-		inputs = r.enter(sizes)
-		for i, x := range sizes.symbols {
-			if s := sizes.asserted[i]; s != unasserted {
-				r.assert(ir.Ref{Value: r.b.SymInt(x.Expr())}, s)
+	err := ops.Try(func() {
+		m.Graph, _ = ir.BuildGraph(names, nil, func(e *ir.Emitter) ([]ir.Arg, error) {
+			r.top, r.b = e, ops.NewBuilder(r.table, e)
+			inputs = r.enter(sizes)
+			for i, x := range sizes.symbols {
+				if s := sizes.asserted[i]; s != unasserted {
+					r.assert(ir.Ref{Value: r.b.SymInt(x.Expr())}, s)
+				}
 			}
-		}
-		if err := r.start(); err != nil {
-			return nil, err
-		}
-		return r.leaveMethod()
+			a := r.flow.newArea(nil)
+			r.walk(a, a.on(r.flow.blocks[0]), nil)
+			return r.leaveMethod(), nil
+		})
 	})
+	if err != nil {
+		r.try(r.now, func() { ops.Check(err) })
+	}
 	r.known = r.conditions()
 	if len(r.errs) > 0 {
-		return nil, errors.Join(r.errs...)
-	}
-	if err != nil {
-		return nil, err
+		return errors.Join(r.errs...)
 	}
 	m.Graph.Inputs = inputs
 	declare(m, r.most)
 	m.In, m.Out = r.trees()
-	return m, nil
-}
-
-// start raises the instructions.
-func (r *raiser) start() error {
-	a := r.flow.newArea(nil)
-	return r.walk(a, a.on(r.flow.blocks[0]), nil)
+	return nil
 }
 
 // Known reports whether calls of an operator can be raised.

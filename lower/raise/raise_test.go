@@ -31,30 +31,32 @@ func check(t *testing.T, a *asm, in, want calls) {
 // A place that is read with other sizes, in part and across two tensors.
 func TestMemory(t *testing.T) {
 	a := newAsm()
-	x := a.at(0, 2, 2)
-	y, z := a.at(64, 2, 2), a.at(80, 2)
-	flat, part, both := a.at(64, 4), a.at(68, 2), a.at(72, 4)
+	x := a.at(0, 2, 4)
+	y, z := a.at(64, 2, 4), a.at(96, 4)
+	flat, part, both := a.at(64, 8), a.at(80, 4), a.at(80, 8)
 	a.neg(x, y)
-	a.neg(part, z) // -(-x[1], -x[2])
-	o1, o2 := a.at(128, 4), a.at(160, 4)
+	a.neg(part, z) // -(-x[4], …)
+	o1, o2 := a.at(128, 8), a.at(160, 8)
 	a.neg(flat, o1)
 	a.neg(both, o2)
 	a.io([]int32{x}, []int32{o1, o2})
-	check(t, a, calls{{{1, 2, 3, 4}}}, calls{{{1, 2, 3, 4}, {3, 4, -2, -3}}})
+	check(t, a, calls{{{1, 2, 3, 4, 5, 6, 7, 8}}},
+		calls{{{1, 2, 3, 4, 5, 6, 7, 8}, {5, 6, 7, 8, -5, -6, -7, -8}}})
 }
 
 // Memory of two buffers, and freeing what a runtime allocated: the places of one
 // buffer are not those of the other.
 func TestBuffersAndFree(t *testing.T) {
 	a := newAsm()
-	x, y, out := a.at(0, 2), a.at(0, 2), a.at(64, 2)
+	x, y, out, twice := a.at(0, 2), a.at(0, 2), a.at(64, 2), a.at(80, 2)
 	a.plan.Values[y].(*pte.Tensor).Allocation.MemoryID = 2
 	a.plan.BufferSizes = append(a.plan.BufferSizes, 64)
 	a.neg(x, y)
 	a.add(x, y, out)
-	a.code = append(a.code, pte.FreeCall{Value: y})
-	a.io([]int32{x}, []int32{y, out})
-	check(t, a, calls{{{1, 2}}}, calls{{{-1, -2}, {0, 0}}})
+	a.add(y, y, twice)
+	a.code = append(a.code, pte.FreeCall{Value: a.at(96, 2)})
+	a.io([]int32{x}, []int32{twice, out})
+	check(t, a, calls{{{1, 2}}}, calls{{{-2, -4}, {0, 0}}})
 }
 
 // Dimensions in another order in memory.
@@ -198,7 +200,7 @@ func TestErrors(t *testing.T) {
 		}, []string{"test.pte: method forward: instruction 0 (my::thing.out): its functional form my.thing.default is not supported", "instruction 1 (aten::neg.out): it has 2 arguments, want 3", "instruction 2 (your::thing): the operator is not supported"}},
 		{"delegate", func(a *asm) {
 			x, y := a.at(0, 2), a.at(16, 2)
-			a.plan.Delegates = []pte.Delegate{{ID: "XnnpackBackend"}}
+			a.plan.Delegates = []pte.Delegate{{ID: "XnnpackBackend", Processed: ir.Bytes{1}}}
 			a.code = append(a.code, pte.DelegateCall{Args: []int32{x, y}})
 			a.io([]int32{x}, []int32{y})
 		}, []string{"instruction 0 (delegate call): it runs a part that was compiled for the backend XnnpackBackend"}},
@@ -238,12 +240,12 @@ func TestErrors(t *testing.T) {
 			end()
 			a.neg(x, y)
 			a.io([]int32{x}, []int32{moved})
-		}, []string{"output 0: value 3 was moved here from one of several places that have been written to since"}},
+		}, []string{"value 3: output 0: instruction 7 has written over it"}},
 		{"indices", func(a *asm) {
 			x := a.at(0, 1)
 			a.call("aten::neg", "out", x, 7, -1)
 			a.io([]int32{x, 9}, []int32{x})
-		}, []string{"value 9 does not exist"}},
+		}, []string{"input 1 is value 9; there are 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAsm()

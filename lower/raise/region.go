@@ -1,7 +1,6 @@
 package raise
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etgen/etgen/ir"
@@ -11,31 +10,26 @@ import (
 )
 
 // inRegion builds a graph that the next node owns.
-func (r *raiser) inRegion(inputs []*ir.Value, build func() error) (*ir.Graph, error) {
+func (r *raiser) inRegion(inputs []*ir.Value, build func() []ir.Arg) *ir.Graph {
 	b, views := r.b, r.views
 	defer func() { r.b, r.views = b, views }()
-	return b.Region(inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
+	return ops.Must(b.Region(inputs, func(e *ir.Emitter) ([]ir.Arg, error) {
 		r.b, r.views = ops.NewBuilder(r.table, e), map[seenAs]*ir.Value{}
-		return nil, build()
-	})
+		return build(), nil
+	}))
 }
 
 // walk raises blocks from b on until stop, or the end of the area.
-func (r *raiser) walk(a *area, b, stop *block) (err error) {
+func (r *raiser) walk(a *area, b, stop *block) {
 	for b != nil && b != stop {
 		if l := r.flow.loops[b]; l != nil && l.head != a.head {
-			if err := r.loop(l); err != nil {
-				return err
-			}
+			r.loop(l)
 			b = r.leave(a, l.exit)
 			continue
 		}
 		r.instructions(b)
-		if b, err = r.onward(a, b); err != nil {
-			return err
-		}
+		b = r.onward(a, b)
 	}
-	return nil
 }
 
 // leave goes to a block and returns it, nil if that leads out of the area; a
@@ -51,94 +45,76 @@ func (r *raiser) leave(a *area, to *block) *block {
 func (r *raiser) instructions(b *block) {
 	for i := b.first; i < b.end; i++ {
 		r.b.Loc, r.now = r.code[i].loc, i
-		if err := r.instruction(i); err != nil {
-			r.fail(i, err)
-		}
+		r.try(i, func() { r.instruction(i) })
 	}
 	if b.jump >= 0 {
 		r.b.Loc = r.code[b.jump].loc
 	}
 }
 
-func (r *raiser) instruction(i int) error {
+func (r *raiser) instruction(i int) {
 	switch in := r.code[i].Instruction.(type) {
 	case pte.KernelCall:
-		if done, err := r.stepCall(i, in); done {
-			return err
+		if !r.stepCall(i, in) {
+			r.call(in)
 		}
-		return r.call(in)
 	case pte.DelegateCall:
 		for _, a := range in.Args {
 			r.standIn(a)
 		}
 		if in.Delegate < 0 || int(in.Delegate) >= len(r.Delegates) {
-			return fmt.Errorf("delegate %d does not exist: there are %d", in.Delegate,
+			ops.Fail("delegate %d does not exist: there are %d", in.Delegate,
 				len(r.Delegates))
 		}
-		return fmt.Errorf(
+		ops.Fail(
 			"it runs a part that was compiled for the backend %s: export the model without delegating to it", foreign.Message(r.Delegates[in.Delegate].ID))
 	case pte.MoveCall:
-		r.move(in)
-	}
-	return nil // FreeCall: memory is none of the graph's business
-}
-
-// move makes a value another one of its kind.
-func (r *raiser) move(in pte.MoveCall) {
-	if r.tensors[in.To] == nil {
-		r.st.scalars[in.To] = r.scalar(in.From)
-	} else if b, ok := r.st.bound[in.From]; ok {
-		r.st.bound[in.To] = b
-	} else {
-		r.st.bound[in.To] = binding{slot: in.From}
-	}
+		if r.tensors[in.To] == nil {
+			r.st.scalars[in.To] = r.scalar(in.From)
+		} else if b, ok := r.st.bound[in.From]; ok {
+			r.st.bound[in.To] = b
+		} else {
+			r.st.bound[in.To] = binding{slot: in.From}
+		}
+	} // FreeCall: memory is none of the graph's business
 }
 
 // onward returns the block after b, having raised what branches off.
-func (r *raiser) onward(a *area, b *block) (*block, error) {
+func (r *raiser) onward(a *area, b *block) *block {
 	if b.jump < 0 {
-		return r.leave(a, b.next[0]), nil
+		return r.leave(a, b.next[0])
 	}
 	slot := r.code[b.jump].Instruction.(pte.JumpFalseCall).Cond
 	if isScalar(r.Values[slot]) {
 		if known, ok := r.scalar(slot).arg.(ir.BoolArg); ok {
-			return r.leave(a, b.next[way(bool(known))]), nil
+			way := 1
+			if known {
+				way = 0
+			}
+			return r.leave(a, b.next[way])
 		}
 	}
-	pred, err := r.predicate(slot)
-	if err != nil {
-		r.fail(b.jump, err)
-		return r.leave(a, b.next[0]), nil
+	var pred *ir.Value
+	if !r.try(b.jump, func() { pred = r.predicate(slot) }) {
+		return r.leave(a, b.next[0])
 	}
 	merge := a.merge[b]
-	return merge, r.branch(a, b, merge, pred)
-}
-
-func way(cond bool) int {
-	if cond {
-		return 0
-	}
-	return 1
+	r.branch(a, b, merge, pred)
+	return merge
 }
 
 // predicate returns a bool or bool tensor value as a tensor without dimensions.
-func (r *raiser) predicate(slot int32) (*ir.Value, error) {
-	if isScalar(r.Values[slot]) {
-		v, err := r.tensorOf(r.scalar(slot))
-		if err == nil && v.Type.DType != ir.Bool {
-			err = fmt.Errorf("its condition, value %d, is no bool", slot)
+func (r *raiser) predicate(slot int32) *ir.Value {
+	if r.tensors[slot] == nil { // a number or bool: VerifyMeaning has seen to it
+		v := r.tensorOf(r.scalar(slot))
+		if v.Type.DType != ir.Bool {
+			ops.Fail("its condition, value %d, is no bool", slot)
 		}
-		return v, err
+		return v
 	}
-	if r.tensors[slot] == nil {
-		return nil, fmt.Errorf("its condition, value %d, is no bool", slot)
-	}
-	v, err := r.read(slot)
-	if err != nil {
-		return nil, err
-	}
+	v := r.read(slot)
 	if v.Type.DType != ir.Bool || !v.Type.Numel().Is(1) {
-		return nil, fmt.Errorf("its condition is %v, not one bool", v.Type)
+		ops.Fail("its condition is %v, not one bool", v.Type)
 	}
 	return r.reshape(v, rowMajor(v.Type.Rank()), ir.StaticTensor(ir.Bool), nil)
 }
@@ -198,7 +174,7 @@ func (c *chunk) whole(t *tensor) *tensor {
 	return nil
 }
 
-func (r *raiser) readChunk(c *chunk) (*ir.Value, error) {
+func (r *raiser) readChunk(c *chunk) *ir.Value {
 	if c.as != nil {
 		return r.readTensor(c.as)
 	}
@@ -308,7 +284,7 @@ func (r *raiser) invalidate(written items) {
 }
 
 // take returns what a phi is now, as a value.
-func (r *raiser) take(p *phi) (*ir.Value, error) {
+func (r *raiser) take(p *phi) *ir.Value {
 	switch {
 	case p.scalar:
 		return r.tensorOf(r.scalar(p.slot))
@@ -319,20 +295,16 @@ func (r *raiser) take(p *phi) (*ir.Value, error) {
 }
 
 // give makes a phi what a value is. Among are the tensors a moved value may be.
-func (r *raiser) give(p *phi, v *ir.Value, among []int32) error {
+func (r *raiser) give(p *phi, v *ir.Value, among []int32) {
 	switch {
 	case p.scalar:
-		s, err := r.item(v)
-		if err != nil {
-			return err
-		}
+		s := r.item(v)
 		r.st.scalars[p.slot] = s
 	case p.moved:
 		r.st.bound[p.slot] = binding{slot: -1, value: v, among: among}
 	default:
 		r.putChunk(p.chunk, v)
 	}
-	return nil
 }
 
 // among returns the tensors a moved value may be now.

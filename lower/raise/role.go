@@ -150,11 +150,10 @@ func (r *role) operands() (n int, ok bool) {
 }
 
 // count returns why a call has not as many arguments as it needs, nil if it has.
-func (r *role) count(in pte.KernelCall) error {
+func (r *role) count(in pte.KernelCall) {
 	if n, ok := r.operands(); ok && n != len(in.Args) {
-		return fmt.Errorf("it has %d arguments, want %d", len(in.Args), n)
+		ops.Fail("it has %d arguments, want %d", len(in.Args), n)
 	}
-	return nil
 }
 
 // isScratch reports whether argument i is memory to work in: it is neither read

@@ -155,76 +155,70 @@ func (r *raiser) sizesOrBounds(t *tensor) []sym.Expr {
 }
 
 // resolve returns the tensor that a tensor value means.
-func (r *raiser) resolve(slot int32) (*tensor, error) {
+func (r *raiser) resolve(slot int32) *tensor {
 	if r.tensors[slot] == nil {
-		return nil, fmt.Errorf("value %d is no tensor", slot)
+		ops.Fail("value %d is no tensor", slot)
 	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
-			return nil,
-				fmt.Errorf(
-					"value %d is one of several tensors, which depends on the way here, and is written to", slot)
+			ops.Fail(
+				"value %d is one of several tensors, which depends on the way here, and is written to", slot)
 		}
-		return r.tensors[b.slot], nil
+		return r.tensors[b.slot]
 	}
-	return r.tensors[slot], nil
+	return r.tensors[slot]
 }
 
 // read returns what a tensor value holds.
-func (r *raiser) read(slot int32) (*ir.Value, error) {
+func (r *raiser) read(slot int32) *ir.Value {
 	if r.tensors[slot] == nil {
-		return nil, fmt.Errorf("value %d is no tensor", slot)
+		ops.Fail("value %d is no tensor", slot)
 	}
 	if b, ok := r.st.bound[slot]; ok {
 		if b.slot < 0 {
 			if b.stale {
-				return nil,
-					fmt.Errorf(
-						"value %d was moved here from one of several places that have been written to since", slot)
+				ops.Fail(
+					"value %d was moved here from one of several places that have been written to since", slot)
 			}
-			return b.value, nil
+			return b.value
 		}
 		return r.readTensor(r.tensors[b.slot])
 	}
 	return r.readTensor(r.tensors[slot])
 }
 
-func (r *raiser) readTensor(t *tensor) (*ir.Value, error) {
+func (r *raiser) readTensor(t *tensor) *ir.Value {
 	if t.constant {
 		return r.constant(t)
 	}
 	sizes := r.sizesOf(t)
 	if len(sizes) != len(t.sizes) {
-		return nil, fmt.Errorf("value %d has a size that depends on the way here", t.slot)
+		ops.Fail("value %d has a size that depends on the way here", t.slot)
 	}
-	v, err := r.readAs(t.place, t.dtype, sizes, t.order)
-	if err != nil {
-		return nil, fmt.Errorf("value %d: %w", t.slot, err)
-	}
-	return v, nil
+	var v *ir.Value
+	saying(fmt.Sprintf("value %d", t.slot), func() {
+		v = r.readAs(t.place, t.dtype, sizes, t.order)
+	})
+	return v
 }
 
 // readAs returns what a range holds as a tensor of given type and sizes.
 func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr,
-	order []uint8) (v *ir.Value, err error) {
+	order []uint8) (v *ir.Value) {
 	want := typeOf(d, sizes, order)
 	if want.Numel().IsZero() {
-		v, err := r.b.Call("aten.full.default", sizes, 0, ops.Kw("dtype", d))
-		if err != nil {
-			return nil, err
-		}
-		return v[0], nil
+		return r.b.Op("aten.full.default", sizes, 0, ops.Kw("dtype", d))
 	}
 	pieces := r.st.within(p)
 	if len(pieces) == 0 {
-		return nil, fmt.Errorf("what it reads (%v) was not written before", p)
+		ops.Fail("what it reads (%v) was not written before", p)
 	}
 	if x := pieces[0]; len(pieces) == 1 && x.at == 0 && x.lo == p.lo &&
 		x.value.Type.Bytes().Equal(want.Bytes()) {
 		return r.reshape(x.value, x.order, want, order)
 	}
 	if _, ok := want.StaticSizes(); !ok {
-		return nil, fmt.Errorf(
+		ops.Fail(
 			"it has %v where %v was written: whether that is the same number of bytes is not known",
 			want, pieces[0].value.Type)
 	}
@@ -233,26 +227,20 @@ func (r *raiser) readAs(p place, d ir.DType, sizes []sym.Expr,
 
 // reshape gives a value another type of as many bytes, as memory has it.
 func (r *raiser) reshape(v *ir.Value, from []uint8, want ir.Type,
-	order []uint8) (out *ir.Value, err error) {
+	order []uint8) (out *ir.Value) {
 	if sameLayout(v.Type, from, want, order) {
-		return v, nil
+		return v
 	}
 	key := seenAs{v, want.String()}
 	if v := r.views[key]; v != nil {
-		return v, nil
+		return v
 	}
-	err = r.b.Do(func() error {
-		v := r.inMemoryOrder(v, from)
-		if v.Type.DType != want.DType {
-			v = r.bytesAs(v, want.DType)
-		}
-		out = r.fromMemoryOrder(v, want, order)
-		return nil
-	})
-	if err == nil {
-		r.views[key] = out
+	v = r.inMemoryOrder(v, from)
+	if v.Type.DType != want.DType {
+		v = r.bytesAs(v, want.DType)
 	}
-	return out, err
+	r.views[key] = r.fromMemoryOrder(v, want, order)
+	return r.views[key]
 }
 
 // seenAs is a value read as a type.
@@ -327,21 +315,21 @@ func (r *raiser) flat(v *ir.Value) *ir.Value {
 
 // assemble makes a tensor of parts of others.
 func (r *raiser) assemble(pieces []piece, p place, want ir.Type,
-	order []uint8) (out *ir.Value, err error) {
+	order []uint8) (out *ir.Value) {
 	next := p.lo
 	for _, x := range pieces {
 		if _, static := x.value.Type.Bytes().Const(); !static {
-			return nil, fmt.Errorf("it reads a part (%v) of %v, whose size is not fixed", p,
+			ops.Fail("it reads a part (%v) of %v, whose size is not fixed", p,
 				x.value.Type)
 		}
 		if x.lo != next {
-			return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before",
+			ops.Fail("bytes %d to %d of what it reads (%v) were not written before",
 				next, x.lo, p)
 		}
 		next = x.hi
 	}
 	if next != p.hi {
-		return nil, fmt.Errorf("bytes %d to %d of what it reads (%v) were not written before",
+		ops.Fail("bytes %d to %d of what it reads (%v) were not written before",
 			next, p.hi, p)
 	}
 	// In elements if all pieces have the type and are whole ones, else in bytes.
@@ -352,25 +340,21 @@ func (r *raiser) assemble(pieces []piece, p place, want ir.Type,
 			unit = ir.Uint8
 		}
 	}
-	err = r.b.Do(func() error {
-		var parts []*ir.Value
-		for _, x := range pieces {
-			v := r.bytesAs(r.inMemoryOrder(x.value, x.order), unit)
-			size := int64(unit.Size())
-			lo, hi := x.at/size, (x.at+x.hi-x.lo)/size
-			if n, _ := v.Type.Numel().Const(); lo != 0 || hi != n {
-				v = r.b.Op("aten.slice.Tensor", v, 0, lo, hi)
-			}
-			parts = append(parts, v)
+	var parts []*ir.Value
+	for _, x := range pieces {
+		v := r.bytesAs(r.inMemoryOrder(x.value, x.order), unit)
+		size := int64(unit.Size())
+		lo, hi := x.at/size, (x.at+x.hi-x.lo)/size
+		if n, _ := v.Type.Numel().Const(); lo != 0 || hi != n {
+			v = r.b.Op("aten.slice.Tensor", v, 0, lo, hi)
 		}
-		v := parts[0]
-		if len(parts) > 1 {
-			v = r.b.Op("aten.cat.default", parts, 0)
-		}
-		out = r.fromMemoryOrder(r.bytesAs(v, want.DType), want, order)
-		return nil
-	})
-	return out, err
+		parts = append(parts, v)
+	}
+	v := parts[0]
+	if len(parts) > 1 {
+		v = r.b.Op("aten.cat.default", parts, 0)
+	}
+	return r.fromMemoryOrder(r.bytesAs(v, want.DType), want, order)
 }
 
 func ints(order []uint8) []int64 {

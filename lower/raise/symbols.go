@@ -6,6 +6,7 @@ import (
 
 	"github.com/etgen/etgen/ir"
 	"github.com/etgen/etgen/ir/sym"
+	"github.com/etgen/etgen/kernels/ops"
 )
 
 // A file marks tensors as dynamic and gives upper bounds of their sizes; which
@@ -40,11 +41,8 @@ type sizing struct {
 const maxAxes = 32
 
 // raise raises the method with the sizes that it finds.
-func (s *sizing) raise() (*raiser, error) {
-	declared, err := s.in.file.Least(s.plan.ExecutionPlan)
-	if err != nil {
-		return nil, err
-	}
+func (s *sizing) raise() *raiser {
+	declared := ops.Must(s.in.file.Least(s.plan.ExecutionPlan))
 	for k, slot := range s.plan.Inputs {
 		t := s.plan.tensors[slot]
 		if t == nil || !t.dynamic || slices.Index(s.plan.Inputs, slot) != k {
@@ -61,25 +59,24 @@ func (s *sizing) raise() (*raiser, error) {
 		}
 	}
 	if len(s.axes) > maxAxes {
-		return nil, fmt.Errorf(
+		ops.Fail(
 			"its inputs have %d dimensions that may vary; at most %d are supported",
 			len(s.axes), maxAxes)
 	}
-	r, err := s.spans()
-	if len(s.axes) == 0 || err != nil {
-		return r, err
+	r := ops.Must(s.spans())
+	if len(s.axes) == 0 {
+		return r
 	}
 	if best := s.symbolic(s.groups()); best != nil {
-		return best, nil
+		return best
 	}
-	return r, nil
+	return r
 }
 
 // with raises the method with sizes.
 func (s *sizing) with(sz *sizes) (*raiser, error) {
 	r := newRaiser(s.in, s.plan, s.analysis)
-	_, err := r.raise(sz)
-	return r, err
+	return r, r.raise(sz)
 }
 
 // constant returns the inputs' sizes: the bounds, and what is given for axes.
@@ -99,18 +96,17 @@ func (s *sizing) constant(at map[int]int64) *sizes {
 	return out
 }
 
-// try raises the program with sizes for some axes.
-func (s *sizing) try(at map[int]int64) error {
-	_, err := newRaiser(s.in, s.loose(), s.analysis).raise(s.constant(at))
-	return err
-}
-
-// loose is the plan with no bounds for its dynamic tensors.
-func (s *sizing) loose() *plan {
+// try raises the program with sizes for some axes, its dynamic tensors without bounds. It
+// returns nil if that fails.
+func (s *sizing) try(at map[int]int64) *raiser {
 	p := *s.plan
 	p.unbounded = true
 	p.empty = slices.ContainsFunc(s.axes, func(a axis) bool { return a.least == 0 })
-	return &p
+	r := newRaiser(s.in, &p, s.analysis)
+	if r.raise(s.constant(at)) != nil {
+		return nil
+	}
+	return r
 }
 
 // symbolic raises the method with a symbol for each group but those whose symbol
@@ -139,7 +135,7 @@ func (s *sizing) symbolic(groups []*group) *raiser {
 // low returns the smallest number for a group with which the program can be raised,
 // the others at their bounds.
 func (s *sizing) low(g *group) int64 {
-	fits := func(n int64) bool { return s.try(g.at(n)) == nil }
+	fits := func(n int64) bool { return s.try(g.at(n)) != nil }
 	lo, hi := g.lo, g.hi
 	if hi > lo && fits(lo+1) {
 		if fits(lo) {
@@ -189,8 +185,8 @@ func (s *sizing) check(groups []*group) (r *raiser, bad int, least bool) {
 				at[i] = n
 			}
 		}
-		c, err := newRaiser(s.in, s.loose(), s.analysis).raise(s.constant(at))
-		return err == nil && sameTypes(r.method, c, env)
+		c := s.try(at)
+		return c != nil && sameTypes(r.method, c.method, env)
 	}
 	values := func() []int64 {
 		v := make([]int64, len(groups))
